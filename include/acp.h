@@ -1,0 +1,14 @@
+/* ACP: Advanced Communication Primitives, specification 2.1.
+ * Umbrella header: everything the specification defines, and nothing else;
+ * acp/extension.h has what this implementation adds. */
+#ifndef ACP_H
+#define ACP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "acp/infrastructure.h"
+#include "acp/global_memory.h"
+#include "acp/gma.h"
+
+#endif /* ACP_H */

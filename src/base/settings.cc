@@ -1,0 +1,239 @@
+#include "base/settings.h"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <vector>
+
+#include "base/log.h"
+
+namespace acp {
+
+namespace {
+
+constexpr std::array<Setting, static_cast<std::size_t>(SettingId::kCount)>
+    kTable = {{
+        {"ACP_NET", "--acp-envnet", SettingKind::kChoice, "auto",
+         "auto|shm|udp|ib|ucx|tofu", 0, 0,
+         "Network between ranks: auto takes shared memory inside a host and "
+         "udp between hosts; udp takes udp everywhere."},
+        {"ACP_STARTER_MEMORY", "--acp-startermemsize", SettingKind::kBytes,
+         "10240", "", 0, std::uint64_t{1} << 33,
+         "Bytes of starter memory of each rank."},
+        {"ACP_MODULE_MEMORY", "", SettingKind::kBytes, "64M", "", 0,
+         std::uint64_t{1} << 33,
+         "Bytes of address space that each rank sets aside for the modules "
+         "of the middle layer; memory is taken when it is first touched."},
+        {"ACP_UDP_ADDRESSES", "", SettingKind::kText, "", "", 0, 0,
+         "Local addresses for udp, separated by commas, IPv4 or IPv6: one "
+         "color each. Empty: 127.0.0.1."},
+        {"ACP_UDP_DATAGRAM", "", SettingKind::kBytes, "0", "", 0, 65000,
+         "Largest UDP payload in bytes, 576 or more; 0 takes what suits the "
+         "interface."},
+        {"ACP_UDP_FAULTS", "", SettingKind::kText, "", "", 0, 0,
+         "For tests: faults put into arriving udp packets, e.g. "
+         "loss=0.05,duplicate=0.02,reorder=0.05,corrupt=0.01,seed=7."},
+        {"ACP_CMA", "", SettingKind::kChoice, "auto", "auto|off", 0, 0,
+         "Copies between registered memories on one host by "
+         "process_vm_readv and writev: auto probes it, off goes through the "
+         "owner's progress thread."},
+        {"ACP_WAIT", "", SettingKind::kChoice, "auto", "auto|spin|yield|sleep",
+         0, 0,
+         "How a rank waits: auto spins first when the host has a core for "
+         "each of its ranks, and else yields; both sleep soon after."},
+        {"ACP_LOG", "", SettingKind::kChoice, "warning",
+         "error|warning|info|debug|trace", 0, 0, "What is written to stderr."},
+    }};
+
+/// Names that the library and its launcher pass to each other.
+constexpr std::array<std::string_view, 2> kInternalNames = {"ACP_BOOTSTRAP_FD",
+                                                            "ACP_TEST_SCALE"};
+
+constexpr std::array<std::pair<std::string_view, SettingId>, 1> kOptionAliases =
+    {{{"--acp-envent", SettingId::kNet}}};
+
+const Setting& row(SettingId id) {
+  return kTable[static_cast<std::size_t>(id)];
+}
+
+bool is_choice(std::string_view choices, std::string_view text) {
+  while (!choices.empty()) {
+    const std::size_t bar = choices.find('|');
+    if (choices.substr(0, bar) == text) {
+      return true;
+    }
+    if (bar == std::string_view::npos) {
+      break;
+    }
+    choices.remove_prefix(bar + 1);
+  }
+  return false;
+}
+
+/// Levenshtein distance; words here are short.
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> above(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) {
+    above[j] = j;
+  }
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = above[0];
+    above[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t substitute = diagonal + (a[i - 1] != b[j - 1] ? 1 : 0);
+      diagonal = above[j];
+      above[j] = std::min({substitute, above[j] + 1, above[j - 1] + 1});
+    }
+  }
+  return above[b.size()];
+}
+
+}  // namespace
+
+std::span<const Setting> settings_table() noexcept {
+  return kTable;
+}
+
+std::optional<std::uint64_t> parse_bytes(std::string_view text) noexcept {
+  std::uint64_t number = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc{} || rest == text.data()) {
+    return std::nullopt;
+  }
+  unsigned shift = 0;
+  if (rest != end) {
+    static constexpr std::string_view kSuffixes = "KMGT";
+    const char suffix = static_cast<char>(*rest & ~0x20);
+    const std::size_t index = kSuffixes.find(suffix);
+    if (index == std::string_view::npos || rest + 1 != end) {
+      return std::nullopt;
+    }
+    shift = static_cast<unsigned>(10 * (index + 1));
+  }
+  if (number > (std::numeric_limits<std::uint64_t>::max() >> shift)) {
+    return std::nullopt;
+  }
+  return number << shift;
+}
+
+Settings::Settings() {
+  for (std::size_t i = 0; i < values_.size(); ++i) {
+    values_[i].text = kTable[i].default_value;
+    values_[i].number = parse_bytes(kTable[i].default_value).value_or(0);
+  }
+}
+
+Result<Settings> Settings::from_environment(const Lookup& lookup) {
+  Settings settings;
+  for (std::size_t i = 0; i < kTable.size(); ++i) {
+    const char* text = lookup(std::string(kTable[i].name).c_str());
+    if (text == nullptr) {
+      continue;
+    }
+    const Status status = settings.set(static_cast<SettingId>(i), text,
+                                       SettingSource::kEnvironment);
+    if (status != Status::kOk) {
+      return status;
+    }
+  }
+  return settings;
+}
+
+Status Settings::set(SettingId id,
+                     std::string_view text,
+                     SettingSource source) {
+  const Setting& setting = row(id);
+  Value value{std::string(text), 0, source};
+  const std::string_view shown =
+      source == SettingSource::kOption ? setting.option : setting.name;
+  switch (setting.kind) {
+    case SettingKind::kText: break;
+    case SettingKind::kChoice:
+      if (!is_choice(setting.choices, text)) {
+        log_error("{}={}: must be one of {}", shown, text, setting.choices);
+        return Status::kBadOption;
+      }
+      break;
+    case SettingKind::kBytes:
+    case SettingKind::kNumber: {
+      const auto number = parse_bytes(text);
+      if (!number || *number < setting.minimum || *number > setting.maximum) {
+        log_error("{}={}: must be a number from {} to {}{}", shown, text,
+                  setting.minimum, setting.maximum,
+                  setting.kind == SettingKind::kBytes
+                      ? " (bytes; K, M, G, T allowed)"
+                      : "");
+        return Status::kBadOption;
+      }
+      value.number = *number;
+      break;
+    }
+  }
+  values_[static_cast<std::size_t>(id)] = std::move(value);
+  return Status::kOk;
+}
+
+const std::string& Settings::text(SettingId id) const {
+  return values_[static_cast<std::size_t>(id)].text;
+}
+
+std::uint64_t Settings::number(SettingId id) const {
+  return values_[static_cast<std::size_t>(id)].number;
+}
+
+SettingSource Settings::source(SettingId id) const {
+  return values_[static_cast<std::size_t>(id)].source;
+}
+
+SettingId setting_of_option(std::string_view option) noexcept {
+  for (std::size_t i = 0; i < kTable.size(); ++i) {
+    if (!kTable[i].option.empty() && kTable[i].option == option) {
+      return static_cast<SettingId>(i);
+    }
+  }
+  for (const auto& [alias, id] : kOptionAliases) {
+    if (alias == option) {
+      return id;
+    }
+  }
+  return SettingId::kCount;
+}
+
+std::string_view nearest_word(std::string_view word,
+                              std::span<const std::string_view> candidates) {
+  std::string_view best;
+  std::size_t best_distance = std::max<std::size_t>(2, word.size() / 3) + 1;
+  for (const std::string_view candidate : candidates) {
+    const std::size_t d = distance(word, candidate);
+    if (d < best_distance) {
+      best_distance = d;
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+void warn_of_unknown_variables(char* const* environment) {
+  std::vector<std::string_view> names(kInternalNames.begin(),
+                                      kInternalNames.end());
+  for (const Setting& setting : kTable) {
+    names.push_back(setting.name);
+  }
+  for (char* const* entry = environment; *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    const std::string_view name = text.substr(0, text.find('='));
+    if (!name.starts_with("ACP_") ||
+        std::find(names.begin(), names.end(), name) != names.end()) {
+      continue;
+    }
+    const std::string_view nearest = nearest_word(name, names);
+    if (nearest.empty()) {
+      log_warning("{} is no setting of ACP; acp_info lists them", name);
+    } else {
+      log_warning("{} is no setting of ACP; did you mean {}?", name, nearest);
+    }
+  }
+}
+
+}  // namespace acp

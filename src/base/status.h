@@ -1,0 +1,40 @@
+// Why a call failed: the one error vocabulary of the library.
+#pragma once
+
+#include <cstdint>
+
+namespace acp {
+
+/// The reason of a failure. The values are those of the public codes in
+/// acp/infrastructure.h (ACPX_...); api/ checks that at compile time.
+enum class Status : std::uint8_t {
+  kOk = 0,
+  kAgain = 1,               ///< Full or not yet: make progress, try again.
+  kInvalidArgument = 2,     ///< A value outside its documented range.
+  kNotInitialized = 3,      ///< Called before acp_init.
+  kAlreadyInitialized = 4,  ///< acp_init called twice.
+  kFinalized = 5,           ///< Called after acp_finalize.
+  kBadAddress = 6,          ///< Outside its region, or ACP_GA_NULL.
+  kBadKey = 7,        ///< The region's key is not, or no longer, registered.
+  kBadRank = 8,       ///< No such rank, or not the rank it has to be.
+  kBadColor = 9,      ///< Color outside 0 .. acp_colors() - 1.
+  kMisaligned = 10,   ///< An atomic on an address not a multiple of its size.
+  kNoMemory = 11,     ///< Memory exhausted.
+  kNoKeys = 12,       ///< All keys of this rank are in use.
+  kTooLarge = 13,     ///< Region or request above the documented limit.
+  kUnsupported = 14,  ///< Not available here or not built in.
+  kPeerDead = 15,     ///< The other rank is gone.
+  kAborted = 16,      ///< The job is being aborted.
+  kTimedOut = 17,     ///< A deadline passed.
+  kSystem = 18,       ///< A system call failed; the log line has its text.
+  kProtocol = 19,     ///< Bytes that no peer of ours would send.
+  kOrderFailed = 20,  ///< An operation that this one was ordered after failed.
+  kBadOption = 21,    ///< Unknown option or a setting's value out of range.
+};
+
+inline constexpr int kStatusCount = 22;
+
+/// A sentence fragment such as "address outside its region". Never null.
+const char* status_text(Status status) noexcept;
+
+}  // namespace acp

@@ -1,0 +1,210 @@
+#include "protocol/host_segment.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <new>
+
+#include "base/log.h"
+
+namespace acp::protocol {
+
+namespace {
+
+constexpr std::uint64_t kPage = 4096;
+
+constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) {
+  return (value + unit - 1) / unit * unit;
+}
+
+/// Small jobs may register thousands of regions, a million ranks 256 each:
+/// the number of key bits in an address (docs/global_address.md).
+std::uint32_t key_slots_for(std::uint32_t procs) {
+  const int spare = std::max(0, 20 - static_cast<int>(std::bit_width(procs)));
+  return 256U << std::min(4, spare / 3);
+}
+
+void lay_out(HostHeader& header, const HostPlan& plan) {
+  header.magic = kHostMagic;
+  header.version = kHostVersion;
+  header.procs = plan.procs;
+  header.local_procs = plan.local_procs;
+  header.key_slots = key_slots_for(plan.procs);
+  header.starter_bytes = round_up(plan.starter_bytes, kCacheLine);
+  header.module_bytes = round_up(plan.module_bytes, kPage);
+
+  std::uint64_t offset = round_up(sizeof(HostHeader), kPage);
+  const auto take = [&offset](std::uint64_t bytes) {
+    const std::uint64_t at = offset;
+    offset = round_up(offset + bytes, kPage);
+    return at;
+  };
+  const std::uint64_t table = std::uint64_t{plan.procs} * sizeof(std::uint32_t);
+  header.proc_of_rank_offset = take(table);
+  header.slot_of_rank_offset = take(table);
+  header.slot_of_proc_offset = take(table);
+  header.records_offset =
+      take(std::uint64_t{plan.local_procs} * sizeof(ProcRecord));
+  header.cards_offset = take(std::uint64_t{plan.procs} * kCardBytes);
+  header.slices_offset = offset;
+
+  offset = kSliceHeaderBytes;
+  header.keys_offset = take(std::uint64_t{header.key_slots} * sizeof(KeyEntry));
+  header.ring_offset = take(kRingSlots * kRingSlotBytes);
+  header.module_offset = take(kRuntimeAreaBytes + header.module_bytes);
+  header.starter_offset =
+      take(std::max<std::uint64_t>(header.starter_bytes, kCacheLine));
+  header.slice_stride = offset;
+  header.total_bytes =
+      header.slices_offset + header.slice_stride * plan.local_procs;
+}
+
+void fill_tables(const HostSegment& segment, const HostPlan& plan) {
+  const HostHeader& header = segment.header();
+  auto* slot_of_proc = reinterpret_cast<std::uint32_t*>(
+      segment.base() + header.slot_of_proc_offset);
+  for (std::uint32_t proc = 0; proc < plan.procs; ++proc) {
+    const std::uint32_t slot = proc - plan.first_proc;
+    const bool is_local = proc >= plan.first_proc && slot < plan.local_procs;
+    slot_of_proc[proc] = is_local ? slot : kNoSlot;
+    segment.proc_of_rank()[proc].store(proc, std::memory_order_relaxed);
+    segment.slot_of_rank()[proc].store(slot_of_proc[proc],
+                                       std::memory_order_relaxed);
+  }
+  for (std::uint32_t slot = 0; slot < plan.local_procs; ++slot) {
+    ProcRecord& record = segment.record(slot);
+    record.proc = plan.first_proc + slot;
+    record.rank.store(record.proc, std::memory_order_relaxed);
+    record.wait_peer.store(kNoSlot, std::memory_order_relaxed);
+  }
+}
+
+}  // namespace
+
+Result<UniqueFd> create_host_segment(const HostPlan& plan) {
+  ACP_ASSERT(plan.procs >= 1 && plan.local_procs >= 1 &&
+             plan.first_proc + plan.local_procs <= plan.procs);
+  UniqueFd fd(::memfd_create("acp", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!fd) {
+    log_error("memfd_create: {}", errno_text(errno));
+    return Status::kSystem;
+  }
+  HostHeader header{};
+  lay_out(header, plan);
+  if (::getrandom(header.job_id.data(), header.job_id.size(), 0) !=
+      static_cast<ssize_t>(header.job_id.size())) {
+    log_error("getrandom: {}", errno_text(errno));
+    return Status::kSystem;
+  }
+  if (::ftruncate(fd.get(), static_cast<off_t>(header.total_bytes)) != 0) {
+    log_error("shared memory of {} bytes for {} ranks: {}", header.total_bytes,
+              plan.local_procs, errno_text(errno));
+    return Status::kNoMemory;
+  }
+  if (::pwrite(fd.get(), &header, sizeof header, 0) !=
+      static_cast<ssize_t>(sizeof header)) {
+    log_error("writing shared memory: {}", errno_text(errno));
+    return Status::kNoMemory;
+  }
+  Result<HostSegment> segment = HostSegment::map(fd.get());
+  if (!segment.ok()) {
+    return segment.status();
+  }
+  fill_tables(*segment, plan);
+  if (::fcntl(fd.get(), F_ADD_SEALS,
+              F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+    log_error("sealing shared memory: {}", errno_text(errno));
+    return Status::kSystem;
+  }
+  return fd;
+}
+
+Result<HostSegment> HostSegment::map(int fd) {
+  HostHeader header{};
+
+  struct stat info {};
+
+  if (::fstat(fd, &info) != 0 || ::pread(fd, &header, sizeof header, 0) !=
+                                     static_cast<ssize_t>(sizeof header)) {
+    log_error("host segment: {}", errno_text(errno));
+    return Status::kSystem;
+  }
+  if (header.magic != kHostMagic || header.version != kHostVersion ||
+      header.total_bytes != static_cast<std::uint64_t>(info.st_size)) {
+    log_error(
+        "host segment: magic {:x} version {} size {}, expected version {}: "
+        "launcher and library are of different builds",
+        header.magic, header.version, info.st_size, kHostVersion);
+    return Status::kProtocol;
+  }
+  void* base = ::mmap(nullptr, header.total_bytes, PROT_READ | PROT_WRITE,
+                      MAP_SHARED | MAP_NORESERVE, fd, 0);
+  if (base == MAP_FAILED) {
+    log_error("mapping {} bytes of shared memory: {}", header.total_bytes,
+              errno_text(errno));
+    return Status::kNoMemory;
+  }
+  HostSegment segment;
+  segment.base_ = static_cast<std::byte*>(base);
+  segment.bytes_ = header.total_bytes;
+  return segment;
+}
+
+HostSegment::HostSegment(HostSegment&& other) noexcept
+    : base_(std::exchange(other.base_, nullptr)),
+      bytes_(std::exchange(other.bytes_, 0)) {}
+
+HostSegment& HostSegment::operator=(HostSegment&& other) noexcept {
+  std::swap(base_, other.base_);
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+HostSegment::~HostSegment() {
+  if (base_ != nullptr) {
+    ::munmap(base_, bytes_);
+  }
+}
+
+std::atomic<std::uint32_t>* HostSegment::proc_of_rank() const noexcept {
+  return reinterpret_cast<std::atomic<std::uint32_t>*>(
+      base_ + header().proc_of_rank_offset);
+}
+
+std::atomic<std::uint32_t>* HostSegment::slot_of_rank() const noexcept {
+  return reinterpret_cast<std::atomic<std::uint32_t>*>(
+      base_ + header().slot_of_rank_offset);
+}
+
+std::uint32_t HostSegment::slot_of_proc(std::uint32_t proc) const noexcept {
+  ACP_ASSERT(proc < header().procs);
+  return reinterpret_cast<const std::uint32_t*>(
+      base_ + header().slot_of_proc_offset)[proc];
+}
+
+ProcRecord& HostSegment::record(std::uint32_t slot) const noexcept {
+  ACP_ASSERT(slot < header().local_procs);
+  return reinterpret_cast<ProcRecord*>(base_ + header().records_offset)[slot];
+}
+
+std::span<std::byte> HostSegment::card(std::uint32_t proc) const noexcept {
+  ACP_ASSERT(proc < header().procs);
+  return {base_ + header().cards_offset + std::size_t{proc} * kCardBytes,
+          kCardBytes};
+}
+
+std::byte* HostSegment::slice(std::uint32_t slot) const noexcept {
+  ACP_ASSERT(slot < header().local_procs);
+  return base_ + header().slices_offset + header().slice_stride * slot;
+}
+
+KeyEntry* HostSegment::keys(std::uint32_t slot) const noexcept {
+  return reinterpret_cast<KeyEntry*>(slice(slot) + header().keys_offset);
+}
+
+}  // namespace acp::protocol

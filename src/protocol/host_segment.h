@@ -1,0 +1,189 @@
+// The shared memory of all ranks of a job on one host: one memfd, made by
+// whoever starts them, mapped by each. Its layout, and how it is made.
+//
+//   HostHeader | rank tables | ProcRecord per local process | cards
+//   slice 0 | slice 1 | ...                  one per local process ("slot")
+//
+//   a slice: SliceHeader | key table | command ring | module memory | starter
+//
+// Only offsets are stored: it is mapped anywhere. Untouched pages cost
+// nothing. docs/host_segment.md has the picture; it changes with this file.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+
+namespace acp::protocol {
+
+inline constexpr std::uint64_t kHostMagic = 0x31'74'73'6f'68'70'63'61;
+inline constexpr std::uint32_t kHostVersion = 1;
+inline constexpr std::uint32_t kNoSlot = UINT32_MAX;
+inline constexpr std::size_t kCacheLine = 64;
+inline constexpr std::size_t kCardBytes = 512;
+
+/// What ends a job early, in HostHeader::job_state.
+enum class JobState : std::uint32_t { kRunning = 0, kEnding = 1 };
+
+/// What a process is doing, for the summary of a job that ends badly.
+enum class WaitKind : std::uint32_t {
+  kNothing,
+  kInit,
+  kSync,
+  kComplete,
+  kWord,
+  kCondition,
+  kReset,
+  kFinalize,
+};
+
+/// How far a process has come; set by itself.
+enum class ProcState : std::uint32_t {
+  kStarted,
+  kInitialized,
+  kFinalized,
+};
+
+/// A barrier of the host's processes. Counter and epoch on lines of their own.
+struct HostBarrier {
+  alignas(kCacheLine) std::atomic<std::uint32_t> arrived;
+  alignas(kCacheLine) std::atomic<std::uint32_t> epoch;  ///< Futex.
+  alignas(kCacheLine) std::atomic<std::uint32_t> sleepers;
+};
+
+struct alignas(kCacheLine) HostHeader {
+  std::uint64_t magic;
+  std::uint32_t version;
+  std::uint32_t procs;        ///< Processes of the job.
+  std::uint32_t local_procs;  ///< Of this host; slots 0 .. local_procs - 1.
+  std::uint32_t key_slots;    ///< Entries of each key table.
+  std::uint64_t starter_bytes;
+  std::uint64_t module_bytes;
+  std::uint64_t total_bytes;
+  std::uint64_t slice_stride;
+  std::uint64_t slices_offset;        ///< All offsets from the mapping's start.
+  std::uint64_t proc_of_rank_offset;  ///< u32[procs], rewritten by acp_reset.
+  std::uint64_t slot_of_rank_offset;  ///< u32[procs], kNoSlot: other host.
+  std::uint64_t slot_of_proc_offset;  ///< u32[procs], fixed.
+  std::uint64_t records_offset;       ///< ProcRecord[local_procs].
+  std::uint64_t cards_offset;         ///< kCardBytes each, [procs].
+  std::uint64_t keys_offset;          ///< These four from a slice's start.
+  std::uint64_t ring_offset;
+  std::uint64_t module_offset;
+  std::uint64_t starter_offset;
+  std::array<std::uint8_t, 16> job_id;  ///< Random; names nothing else twice.
+  alignas(kCacheLine) std::atomic<std::uint32_t> job_state;  ///< JobState.
+  std::atomic<std::uint32_t> reset_verdict;  ///< Of the acp_reset under way.
+  HostBarrier barrier;
+};
+
+/// One local process, by slot.
+struct alignas(kCacheLine) ProcRecord {
+  std::uint32_t proc;
+  std::atomic<std::uint32_t> os_pid;
+  std::atomic<std::uint32_t> state;          ///< ProcState.
+  std::atomic<std::uint32_t> wait_kind;      ///< WaitKind.
+  std::atomic<std::uint32_t> wait_peer;      ///< Rank waited for, or kNoSlot.
+  std::atomic<std::uint32_t> rank;           ///< Current rank.
+  std::atomic<std::uint32_t> proposed_rank;  ///< During acp_reset.
+};
+
+/// One published registration; readers see it whole or retry.
+/// state: odd = live, state >> 1 = generation. Writer: even, fields, odd.
+struct KeyEntry {
+  std::atomic<std::uint64_t> state;
+  std::atomic<std::uint64_t> base;  ///< kLibrary: offset from the slice;
+                                    ///< kRegistered: the owner's address.
+  std::atomic<std::uint64_t> size;  ///< Bytes from base.
+  std::atomic<std::uint64_t> kind;  ///< RegionKind | color << 8.
+};
+
+static_assert(sizeof(KeyEntry) == 32);
+
+enum class RegionKind : std::uint64_t {
+  kLibrary = 1,     ///< In the slice: every local process can touch it.
+  kRegistered = 2,  ///< The owner's own memory.
+};
+
+/// Flags in SliceHeader::asleep, high half: the progress thread sleeps.
+inline constexpr std::uint64_t kWaiterOne = 1;  ///< Low half counts waiters.
+inline constexpr std::uint64_t kThreadAsleep = std::uint64_t{1} << 32;
+inline constexpr std::uint64_t kThreadWantsSignals = std::uint64_t{1} << 33;
+
+/// Head of a slice. Each group on a line of its own.
+struct SliceHeader {
+  alignas(kCacheLine) std::atomic<std::uint32_t> bell;        ///< Futex.
+  alignas(kCacheLine) std::atomic<std::uint64_t> asleep;      ///< See above.
+  alignas(kCacheLine) std::atomic<std::uint64_t> ring_head;   ///< Consumer.
+  alignas(kCacheLine) std::atomic<std::uint64_t> ring_tail;   ///< Producers.
+  alignas(kCacheLine) std::atomic<std::uint64_t> pair_epoch;  ///< Barrier of 2.
+};
+
+inline constexpr std::size_t kSliceHeaderBytes = 4096;
+static_assert(sizeof(SliceHeader) <= kSliceHeaderBytes);
+
+inline constexpr std::size_t kRingSlots = 64;
+inline constexpr std::size_t kRingSlotBytes = 4096 + 256;
+inline constexpr std::size_t kRingMessageBytes = kRingSlotBytes - 64;
+
+/// Bytes before the modules' own memory that the runtime keeps for itself,
+/// in the same registered region.
+inline constexpr std::size_t kRuntimeAreaBytes = 4096;
+
+/// What to make a host segment for.
+struct HostPlan {
+  std::uint32_t procs = 1;
+  std::uint32_t first_proc = 0;  ///< Local processes are consecutive.
+  std::uint32_t local_procs = 1;
+  std::uint64_t starter_bytes = 10240;
+  std::uint64_t module_bytes = 64 << 20;
+};
+
+/// Makes the sealed memfd (size fixed, close-on-exec) and initialises it;
+/// ranks start equal to process numbers. kSystem or kNoMemory, logged.
+Result<UniqueFd> create_host_segment(const HostPlan& plan);
+
+/// A mapping of a host segment. Unmaps itself. Pointers into it are valid as
+/// long as it lives. Thread-safe after map().
+class HostSegment {
+ public:
+  HostSegment() = default;
+  HostSegment(HostSegment&& other) noexcept;
+  HostSegment& operator=(HostSegment&& other) noexcept;
+  HostSegment(const HostSegment&) = delete;
+  HostSegment& operator=(const HostSegment&) = delete;
+  ~HostSegment();
+
+  /// Maps and checks magic, version and sizes. kProtocol, kSystem, logged.
+  static Result<HostSegment> map(int fd);
+
+  std::byte* base() const noexcept { return base_; }
+
+  HostHeader& header() const noexcept {
+    return *reinterpret_cast<HostHeader*>(base_);
+  }
+
+  std::atomic<std::uint32_t>* proc_of_rank() const noexcept;
+  std::atomic<std::uint32_t>* slot_of_rank() const noexcept;
+  std::uint32_t slot_of_proc(std::uint32_t proc) const noexcept;
+  ProcRecord& record(std::uint32_t slot) const noexcept;
+  std::span<std::byte> card(std::uint32_t proc) const noexcept;
+  std::byte* slice(std::uint32_t slot) const noexcept;
+
+  SliceHeader& slice_header(std::uint32_t slot) const noexcept {
+    return *reinterpret_cast<SliceHeader*>(slice(slot));
+  }
+
+  KeyEntry* keys(std::uint32_t slot) const noexcept;
+
+ private:
+  std::byte* base_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace acp::protocol

@@ -1,0 +1,64 @@
+#include "base/settings.h"
+
+#include <array>
+#include <map>
+#include <string>
+
+#include <catch2/catch.hpp>
+
+namespace acp {
+
+TEST_CASE("settings: a table of documented defaults", "[base][settings]") {
+  const Settings settings;
+  CHECK(settings.number(SettingId::kStarterMemory) == 10240);
+  CHECK(settings.text(SettingId::kNet) == "auto");
+  for (const Setting& setting : settings_table()) {
+    CHECK(setting.name.starts_with("ACP_"));
+    CHECK(setting.documentation.ends_with("."));
+  }
+}
+
+TEST_CASE("settings: sizes take K, M, G and T", "[base][settings]") {
+  CHECK(parse_bytes("0") == 0);
+  CHECK(parse_bytes("4096") == 4096);
+  CHECK(parse_bytes("4k") == 4096);
+  CHECK(parse_bytes("2G") == std::uint64_t{2} << 30);
+  for (const char* bad : {"", "K", "-1", "1KB", "12x", " 1", "1 "}) {
+    INFO(bad);
+    CHECK_FALSE(parse_bytes(bad).has_value());
+  }
+  CHECK_FALSE(parse_bytes("99999999999T").has_value());
+}
+
+TEST_CASE("settings: the environment is read and checked", "[base][settings]") {
+  std::map<std::string, std::string> environment{{"ACP_NET", "udp"}};
+  const auto lookup = [&](const char* name) -> const char* {
+    const auto found = environment.find(name);
+    return found == environment.end() ? nullptr : found->second.c_str();
+  };
+  const Result<Settings> good = Settings::from_environment(lookup);
+  REQUIRE(good.ok());
+  CHECK(good.value().text(SettingId::kNet) == "udp");
+  CHECK(good.value().source(SettingId::kNet) == SettingSource::kEnvironment);
+  CHECK(good.value().source(SettingId::kLog) == SettingSource::kDefault);
+
+  environment["ACP_NET"] = "token-ring";
+  CHECK(Settings::from_environment(lookup).status() == Status::kBadOption);
+}
+
+TEST_CASE("settings: the nearest word is offered", "[base][settings]") {
+  constexpr std::array<std::string_view, 3> kWords = {"ACP_NET", "ACP_LOG",
+                                                      "ACP_STARTER_MEMORY"};
+  CHECK(nearest_word("ACP_STARTER_MEMROY", kWords) == "ACP_STARTER_MEMORY");
+  CHECK(nearest_word("ACP_NTE", kWords) == "ACP_NET");
+  CHECK(nearest_word("COMPLETELY_DIFFERENT_WORD", kWords).empty());
+}
+
+TEST_CASE("settings: acprun's options name the same rows", "[base][settings]") {
+  CHECK(setting_of_option("--acp-envnet") == SettingId::kNet);
+  CHECK(setting_of_option("--acp-envent") == SettingId::kNet);
+  CHECK(setting_of_option("--acp-startermemsize") == SettingId::kStarterMemory);
+  CHECK(setting_of_option("--acp-nothing") == SettingId::kCount);
+}
+
+}  // namespace acp
