@@ -317,6 +317,7 @@ void Engine::run_locked(const std::function<void()>& work) {
   work();
   settle();
   wires_.flush();
+  wires_.on_issued();
 }
 
 void Engine::reset() {

@@ -146,9 +146,15 @@ class Engine final : private OperationOwner {
   /// something was done.
   bool progress();
 
-  /// The same from inside a step of progress or the runtime, waiting for the
-  /// mutex. Runs `work` under the mutex first.
+  /// Runs `work` under the mutex, then sends what it started.
   void run_locked(const std::function<void()>& work);
+
+  /// Runs `work` under the mutex and nothing else.
+  template <typename Work>
+  void guarded(Work work) {
+    const std::lock_guard lock(mutex_);
+    work();
+  }
 
   /// Starts something that has no number. Mutex held (called by agent and,
   /// through run_locked, by the runtime).
