@@ -103,6 +103,9 @@ SPMD_CASE(acp_query_ga_bounds,
     EXPECT_EQ(acp_query_address(first + 250), base + 250);
     EXPECT_EQ(acp_query_address(first + 499), base + 499);
     EXPECT_FAILS(acp_query_address(first + 500), nullptr, ACPX_BAD_ADDRESS);
+    if (first % 64 != 0) {
+      EXPECT_FAILS(acp_query_address(first - 1), nullptr, ACPX_BAD_ADDRESS);
+    }
     EXPECT_FAILS(acp_query_ga(key, base + 500), ACP_GA_NULL, ACPX_BAD_ADDRESS);
     EXPECT_FAILS(acp_query_ga(key, base - 1), ACP_GA_NULL, ACPX_BAD_ADDRESS);
     EXPECT_FAILS(acp_query_ga(key, nullptr), ACP_GA_NULL, ACPX_BAD_ADDRESS);
