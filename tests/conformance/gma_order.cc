@@ -11,8 +11,8 @@ using spmd::Memory;
 
 namespace {
 
-/// The rank on which step i of a chain reads; i + 1 is where it writes.
-int place(const Block&, std::size_t step) {
+/// The rank from which step `step` of a chain reads; it writes to the next.
+int place(std::size_t step) {
   return static_cast<int>((step + static_cast<std::size_t>(acp_rank())) %
                           static_cast<std::size_t>(acp_procs()));
 }
@@ -33,16 +33,15 @@ void check_wandering(Memory memory, std::size_t length, OrderOf order_of) {
   block.word(chain_offset(0, length) / 8).store(token);
   acp_handle_t handle = ACP_HANDLE_NULL;
   for (std::size_t step = 0; step < length; ++step) {
-    handle = acp_copy(
-        block.at(place(block, step + 1), chain_offset(step + 1, length)),
-        block.at(place(block, step), chain_offset(step, length)), 8,
-        order_of(handle));
+    handle = acp_copy(block.at(place(step + 1), chain_offset(step + 1, length)),
+                      block.at(place(step), chain_offset(step, length)), 8,
+                      order_of(handle));
     EXPECT(handle != ACP_HANDLE_NULL);
   }
   const std::size_t result = block.size() - 64;
-  handle = acp_copy(
-      block.mine(result),
-      block.at(place(block, length), chain_offset(length, length)), 8, handle);
+  handle = acp_copy(block.mine(result),
+                    block.at(place(length), chain_offset(length, length)), 8,
+                    handle);
   EXPECT_EQ(acpx_complete_timeout(handle, spmd::kPatience), 0);
   EXPECT_EQ(block.word(result / 8).load(), token);
 }
@@ -278,7 +277,7 @@ SPMD_CASE(relay_between_others,
     const Block block(memory, kBytes * (procs + 1));
     const auto rank = static_cast<std::size_t>(acp_rank());
     const auto at = [&](std::size_t hop) {
-      return block.at(place(block, hop), rank * kBytes);
+      return block.at(place(hop), rank * kBytes);
     };
     spmd::fill_pattern(block.bytes().subspan(rank * kBytes, kBytes), rank + 5);
     acp_handle_t handle = ACP_HANDLE_NULL;
