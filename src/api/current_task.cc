@@ -1,6 +1,6 @@
 #include "api/current_task.h"
 
-#include "acp/infrastructure.h"
+#include "api/exported.h"
 
 namespace acp::api {
 

@@ -1,6 +1,5 @@
 // Chapter 4.10, and pointers to library memory.
-#include "acp/extension.h"
-#include "acp/global_memory.h"
+#include "api/exported.h"
 #include "api/current_task.h"
 #include "base/log.h"
 

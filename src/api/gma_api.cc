@@ -1,5 +1,5 @@
 // Chapter 4.11.
-#include "acp/gma.h"
+#include "api/exported.h"
 #include "api/current_task.h"
 
 using acp::api::fail;

@@ -5,8 +5,7 @@
 #include <cstdlib>
 #include <mutex>
 
-#include "acp/extension.h"
-#include "acp/infrastructure.h"
+#include "api/exported.h"
 #include "api/current_task.h"
 #include "api/net_wire.h"
 #include "base/log.h"
