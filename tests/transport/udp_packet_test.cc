@@ -1,4 +1,7 @@
+#include <xxhash.h>
+
 #include <algorithm>
+#include <cstring>
 #include <vector>
 
 #include <catch2/catch.hpp>
