@@ -1,4 +1,4 @@
-#include "tests/support/fake_network.h"
+#include "support/fake_network.h"
 
 #include <algorithm>
 #include <optional>

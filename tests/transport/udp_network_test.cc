@@ -6,7 +6,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "tests/support/fake_network.h"
+#include "support/fake_network.h"
 
 namespace acp::test {
 

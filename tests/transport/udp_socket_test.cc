@@ -12,7 +12,7 @@
 #include <catch2/catch.hpp>
 
 #include "base/log.h"
-#include "tests/support/fake_network.h"
+#include "support/fake_network.h"
 #include "udp/socket_wire.h"
 #include "udp/udp_transport.h"
 

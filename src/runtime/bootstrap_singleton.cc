@@ -1,0 +1,49 @@
+#include "runtime/bootstrap.h"
+
+namespace acp::runtime {
+
+namespace {
+
+class Singleton final : public Bootstrap {
+ public:
+  explicit Singleton(protocol::HostSegment segment)
+      : segment_(std::move(segment)) {}
+
+  std::string_view name() const noexcept override { return "singleton"; }
+
+  std::uint32_t proc() const noexcept override { return 0; }
+
+  const protocol::HostSegment& segment() const noexcept override {
+    return segment_;
+  }
+
+  Status arrive(protocol::Phase) override { return Status::kOk; }
+
+  void abort(int, std::string_view) override {}
+
+  void finalized() override {}
+
+ private:
+  protocol::HostSegment segment_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Bootstrap>> be_singleton(const Settings& settings) {
+  protocol::HostPlan plan;
+  plan.starter_bytes = settings.number(SettingId::kStarterMemory);
+  plan.module_bytes = settings.number(SettingId::kModuleMemory);
+  const Result<UniqueFd> memory = protocol::create_host_segment(plan);
+  if (!memory.ok()) {
+    return memory.status();
+  }
+  Result<protocol::HostSegment> segment =
+      protocol::HostSegment::map(memory.value().get());
+  if (!segment.ok()) {
+    return segment.status();
+  }
+  return std::unique_ptr<Bootstrap>(
+      std::make_unique<Singleton>(std::move(*segment)));
+}
+
+}  // namespace acp::runtime
