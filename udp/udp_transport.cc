@@ -54,7 +54,6 @@ UdpTransport::UdpTransport(UdpOptions options,
   hub_.epoch = options_.epoch;
   hub_.limits = limits_for(options_, *wire_);
   hub_.max_message = hub_.limits.fragment_bytes - kMessagePrefixBytes;
-  capabilities_.has_messages = true;
   capabilities_.max_message = hub_.max_message;
 
   const std::span<const Address> addresses = wire_->addresses();
@@ -267,7 +266,7 @@ void UdpTransport::fail_peer(Link& silent, transport::MessageSink& sink) {
 }
 
 TimePoint UdpTransport::next_deadline() const noexcept {
-  return hub_.dirty.empty() ? hub_.deadline : TimePoint::min();
+  return hub_.dirty.empty() ? hub_.deadline : TimePoint{};  // long ago
 }
 
 bool UdpTransport::arm() {
