@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "acp/infrastructure.h"
 #include "acp/global_memory.h"
 #include "acp/gma.h"
+#include "acp/infrastructure.h"
 
 #endif /* ACP_H */

@@ -1,5 +1,19 @@
 /* What this implementation adds to ACP 2.1. Every name starts with acpx_.
- * The middle layers stand on these and on acp.h alone. */
+ * The middle layers stand on these and on acp.h alone: there is no private
+ * door, so a program's own data structures can do the same.
+ *
+ * Conventions, besides those of acp/infrastructure.h and acp/gma.h:
+ *
+ *  1. timeout_ms is in milliseconds: negative waits without end, 0 looks once
+ *     and returns. A time-out is an answer, not a failure: acp_errno is left
+ *     alone.
+ *  2. A signal is a store or an atomic that wakes the rank it goes to, if that
+ *     rank sleeps in acpx_wait_word or acpx_wait_until, or has progress steps.
+ *     Plain copies and atomics wake nobody: a waiter notices them within about
+ *     a millisecond.
+ *  3. Waiting functions make progress, run progress steps, and sleep when
+ *     nothing happens. When the job ends while they wait they return -1.
+ */
 #ifndef ACP_EXTENSION_H
 #define ACP_EXTENSION_H
 
@@ -13,19 +27,24 @@
 extern "C" {
 #endif
 
-/* A sentence fragment for a code of acp_errno; never NULL. */
-const char *acpx_strerror(int code);
+/** A sentence fragment for a code of acp_errno, in English. Works at any time.
+ *
+ * @param code  any int
+ * @return never NULL; a text that says so for a number that is no code
+ */
+const char* acpx_strerror(int code);
 
-/* Library version, "0.1.0". */
-const char *acpx_version(void);
+/** The library's version, such as "0.1.0". Works at any time; never NULL. */
+const char* acpx_version(void);
 
 /* ---- Ordered chains ---------------------------------------------------- */
 
+/* Steps of a chain. Other numbers are ACPX_INVALID_ARGUMENT. */
 typedef enum {
-  ACPX_PUT = 1,   /* size bytes from local to remote                       */
-  ACPX_PUT8 = 2,  /* the 8 bytes of operand to remote                      */
-  ACPX_GET = 3,   /* size bytes from remote to local                       */
-  ACPX_ADD8 = 4,  /* the atomics: old value to local, unless local is 0    */
+  ACPX_PUT = 1,  /* size bytes from local to remote                    */
+  ACPX_PUT8 = 2, /* the 8 bytes of operand to remote                   */
+  ACPX_GET = 3,  /* size bytes from remote to local                    */
+  ACPX_ADD8 = 4, /* the atomics: old value to local, unless local is 0 */
   ACPX_CAS8 = 5,
   ACPX_AND8 = 6,
   ACPX_OR8 = 7,
@@ -33,53 +52,219 @@ typedef enum {
   ACPX_SWAP8 = 9
 } acpx_opcode_t;
 
-/* In acpx_op_t.flags: wake who sleeps on this rank once the step is done. */
+/* In acpx_op_t.flags: wake who sleeps on the remote rank once the step is
+ * done. For put8 and the atomics. */
 #define ACPX_SIGNAL UINT32_C(1)
 
-/* Steps of one chain. */
+/* Steps of one chain at most. */
 #define ACPX_MAX_STEPS 16
 
 typedef struct {
   acpx_opcode_t opcode;
-  uint32_t flags;    /* 0 or ACPX_SIGNAL (put8 and atomics)                */
-  acp_ga_t remote;   /* on the peer: all steps on one rank and color       */
-  acp_ga_t local;    /* mine: source of a put, destination of a get or of
-                        the old value; 0 drops the old value               */
-  size_t size;       /* bytes, for put and get                             */
-  uint64_t operand;  /* value of put8, addend, mask, new value             */
-  uint64_t compare;  /* expected value of cas8                             */
+  uint32_t flags;   /* 0 or ACPX_SIGNAL (put8 and atomics)              */
+  acp_ga_t remote;  /* on the peer: all steps on one rank and color     */
+  acp_ga_t local;   /* mine: source of a put, destination of a get or   */
+                    /* of the old value; 0 drops the old value          */
+  size_t size;      /* bytes, for put and get; 0 does nothing           */
+  uint64_t operand; /* value of put8, addend, mask, new value           */
+  uint64_t compare; /* expected value of cas8                           */
 } acpx_op_t;
 
-acp_handle_t acpx_post(const acpx_op_t *ops, size_t n, acp_handle_t order);
-acp_handle_t acpx_put_signal(acp_ga_t dst, acp_ga_t src, size_t size,
-                             acp_ga_t word, uint64_t add, acp_handle_t order);
+/** Issues a chain: up to ACPX_MAX_STEPS operations on one peer, applied there
+ * in the given order, one handle for all.
+ *
+ * The order of effects always holds: a step finds the effects of the steps
+ * before it, and whoever sees the effect of a step sees those before it. The
+ * chain as a whole is not atomic: others may act between two steps. It takes
+ * one flight over the network wherever the wire allows it, more otherwise,
+ * with the same result. A step cannot use the result of an earlier one.
+ *
+ * All steps are checked before any takes effect: what the caller can see to
+ * be wrong fails in the call. What only the peer can see stops the chain
+ * there: earlier steps have happened, later ones do not, and the handle fails.
+ *
+ * The peer may be the calling rank. Does not block except as convention 7 of
+ * acp/gma.h says. @p ops is copied; the memory its steps name is the chain's
+ * until the handle is complete.
+ *
+ * @param ops    the steps, front to back; remote and local of put8 and the
+ *               atomics are 8-byte aligned (local of put8 is not used)
+ * @param n      number of steps, 1 .. ACPX_MAX_STEPS
+ * @param order  when to start, convention 4 of acp/gma.h
+ * @return a handle, or ACP_HANDLE_NULL: ACPX_INVALID_ARGUMENT (NULL, n,
+ *   opcode or flags), ACPX_MISALIGNED, ACPX_BAD_RANK (remotes on different
+ *   ranks or on none, a local that is not the caller's), ACPX_BAD_COLOR
+ *   (remotes of different colors), and what acp_copy and the atomics can meet
+ */
+acp_handle_t acpx_post(const acpx_op_t* ops, size_t n, acp_handle_t order);
+
+/** Copies @p size bytes to @p dst, then adds @p add to the 8 bytes at @p word
+ * on the same rank, and wakes who waits there. One handle.
+ *
+ * Whoever sees the new value of @p word sees the copied bytes. The addition is
+ * atomic with all 8-byte atomics on @p word. One flight when @p src is on the
+ * caller's rank. Does not block except as convention 7 of acp/gma.h says.
+ *
+ * @param dst    first byte to write; any rank
+ * @param src    first byte to read; any rank
+ * @param size   bytes; 0 only signals, and dst and src are not looked at
+ * @param word   8-byte aligned, on the rank of @p dst
+ * @param add    addend, usually 1
+ * @param order  when to start, convention 4 of acp/gma.h
+ * @return a handle, or ACP_HANDLE_NULL: ACPX_MISALIGNED, ACPX_BAD_RANK (dst
+ *   and word on different ranks, or no such rank), and what acp_copy can meet
+ */
+acp_handle_t acpx_put_signal(acp_ga_t dst,
+                             acp_ga_t src,
+                             size_t size,
+                             acp_ga_t word,
+                             uint64_t add,
+                             acp_handle_t order);
 
 /* ---- Waiting ----------------------------------------------------------- */
 
+/** acp_complete with a time limit, and with an answer. A failure that it
+ * reports is collected, as by acp_complete. Not in a progress step.
+ *
+ * @param handle      as in acp_complete
+ * @param timeout_ms  convention 1
+ * @return 0 complete, and nothing failed that was not reported before; 1 not
+ *   complete yet; -1 complete and failed, with the reason of the first failure
+ *   in acp_errno, or ACPX_PEER_DEAD, ACPX_ABORTED, ACPX_NOT_INITIALIZED,
+ *   ACPX_FINALIZED
+ */
 int acpx_complete_timeout(acp_handle_t handle, int timeout_ms);
-int acpx_wait_word(acp_ga_t word, uint64_t unlike, int timeout_ms,
-                   uint64_t *value);
-int acpx_wait_until(int (*done)(void *), void *arg, int timeout_ms);
+
+/** Waits until a word of the calling rank differs from @p unlike.
+ *
+ * Reads the word whole, with acquire: what the writer of the new value had
+ * stored before (the bytes of acpx_put_signal, earlier steps of a chain) is
+ * visible when this returns. Returns at once when the word differs already.
+ * Blocks up to the limit; not in a progress step. Several threads may wait,
+ * on one word too.
+ *
+ * @param word        8-byte aligned, on the caller's rank
+ * @param unlike      value to wait away from
+ * @param timeout_ms  convention 1
+ * @param value       receives the value seen, on success only; may be NULL
+ * @return 0 the word differed; 1 it was equal until the time limit; -1:
+ *   ACPX_MISALIGNED, ACPX_BAD_RANK (not the caller's), ACPX_BAD_ADDRESS,
+ *   ACPX_BAD_KEY, ACPX_PEER_DEAD, ACPX_ABORTED, ACPX_NOT_INITIALIZED,
+ *   ACPX_FINALIZED
+ */
+int acpx_wait_word(acp_ga_t word,
+                   uint64_t unlike,
+                   int timeout_ms,
+                   uint64_t* value);
+
+/** Waits until @p done returns nonzero.
+ *
+ * @p done is called in this thread, at least once, and again whenever
+ * something may have changed: after progress, after a signal, and at least
+ * every millisecond or so. It must not wait. Blocks up to the limit; not in a
+ * progress step.
+ *
+ * @param done        the condition; not NULL
+ * @param arg         passed to @p done
+ * @param timeout_ms  convention 1
+ * @return 0 @p done returned nonzero; 1 it did not until the time limit; -1:
+ *   ACPX_INVALID_ARGUMENT, ACPX_PEER_DEAD, ACPX_ABORTED,
+ *   ACPX_NOT_INITIALIZED, ACPX_FINALIZED
+ */
+int acpx_wait_until(int (*done)(void*), void* arg, int timeout_ms);
 
 /* ---- What a peer's memory allows --------------------------------------- */
 
+/** Whether the owner's own CPU atomics (C11 atomics on acp_query_address) and
+ * the library's atomics on that rank's memory are atomic with each other.
+ * Fixed at acp_init, the same for all callers and colors. Does not block.
+ *
+ * @param rank  0 .. acp_procs() - 1
+ * @return 1 they are; 0 they are not; -1: ACPX_BAD_RANK, ACPX_NOT_INITIALIZED,
+ *   ACPX_FINALIZED
+ */
 int acpx_atomics_agree(int rank);
-void *acpx_pointer(acp_ga_t ga);
+
+/** Where the calling process can load and store a byte of any rank of its
+ * host directly: library memory (starter memory, modules' memory) of every
+ * rank there, and all memory of its own. Does not block.
+ *
+ * The pointer is valid until acp_reset or acp_finalize, or until the region is
+ * unregistered. Direct accesses are ordered by the program's own C11 atomics
+ * and by acp_sync.
+ *
+ * @param ga  an address of any rank
+ * @return the pointer, or NULL: ACPX_UNSUPPORTED (on another host, or memory
+ *   that its rank registered by itself), ACPX_BAD_ADDRESS, ACPX_BAD_RANK,
+ *   ACPX_BAD_KEY, ACPX_NOT_INITIALIZED, ACPX_FINALIZED
+ */
+void* acpx_pointer(acp_ga_t ga);
 
 /* ---- For layers above -------------------------------------------------- */
 
-int acpx_add_progress(int (*step)(void *), void *arg);
-int acpx_remove_progress(int (*step)(void *), void *arg);
+/** Adds a progress step: a function that runs again and again in whoever makes
+ * progress, a waiting caller or the library's own thread.
+ *
+ * Steps run one at a time, never nested, and never from a call that issues an
+ * operation. A step must not wait, and must not call what blocks
+ * (acp_complete, the waits, acp_sync, collective functions); it may issue
+ * operations and ask acp_inquire. A full window is an answer there:
+ * ACP_HANDLE_NULL with ACPX_AGAIN, try again in the next run. It returns
+ * nonzero when it did something, so that whoever waits does not go to sleep.
+ *
+ * @param step  the function; not NULL
+ * @param arg   passed to it; the pair (step, arg) is added once
+ * @return 0, or -1: ACPX_INVALID_ARGUMENT (NULL, or added already),
+ *   ACPX_NO_MEMORY, ACPX_NOT_INITIALIZED, ACPX_FINALIZED
+ */
+int acpx_add_progress(int (*step)(void*), void* arg);
 
+/** Removes a progress step. When it returns the step is not running and will
+ * not run again, except when the step removes itself: then the run under way
+ * is its last. Blocks until a run in another thread is over.
+ *
+ * @param step  as given to acpx_add_progress
+ * @param arg   as given to acpx_add_progress
+ * @return 0, or -1: ACPX_INVALID_ARGUMENT (no such pair),
+ *   ACPX_NOT_INITIALIZED, ACPX_FINALIZED
+ */
+int acpx_remove_progress(int (*step)(void*), void* arg);
+
+/* A layer above that wants memory on every rank, and to be told of start,
+ * reset and end. The struct is copied; name and arg must stay valid. */
 typedef struct {
-  const char *name;
-  size_t bytes;            /* of library memory per rank, zeroed           */
-  int (*init)(void *arg);  /* in acp_init and acp_reset; 0, or it fails    */
-  int (*fini)(void *arg);  /* in acp_finalize and acp_reset                */
-  void *arg;
+  const char* name;       /* for messages; not NULL                       */
+  size_t bytes;           /* of library memory per rank, zeroed; may be 0 */
+  int (*init)(void* arg); /* in acp_init and acp_reset; 0, or it fails;   */
+                          /* may be NULL                                  */
+  int (*fini)(void* arg); /* in acp_finalize and acp_reset; may be NULL   */
+  void* arg;
 } acpx_module_t;
 
-int acpx_add_module(const acpx_module_t *module);
+/** Adds a module. Before acp_init only; every rank adds the same modules with
+ * the same sizes in the same order.
+ *
+ * acp_init and acp_reset call init in the order of addition, when ranks,
+ * operations and acp_sync work and the modules' memory is zero on all ranks;
+ * acp_reset and acp_finalize call fini in reverse order, while all of that
+ * still works. A nonzero return of either makes the outer call fail. Not
+ * thread-safe: one thread, before acp_init. Does not block.
+ *
+ * @param module  not NULL; all modules together take at most ACP_MODULE_MEMORY
+ *                bytes of a rank
+ * @return the module's number, 0 or more, or -1: ACPX_INVALID_ARGUMENT,
+ *   ACPX_ALREADY_INITIALIZED, ACPX_FINALIZED, ACPX_NO_MEMORY
+ */
+int acpx_add_module(const acpx_module_t* module);
+
+/** Where a module's memory of a rank begins, aligned to 64 bytes: how a layer
+ * meets its peers without taking the program's starter memory. Does not block.
+ *
+ * @param module  what acpx_add_module returned
+ * @param rank    0 .. acp_procs() - 1
+ * @return its address, or ACP_GA_NULL: ACPX_INVALID_ARGUMENT (no such module,
+ *   or it has no memory), ACPX_BAD_RANK, ACPX_NOT_INITIALIZED, ACPX_FINALIZED
+ */
 acp_ga_t acpx_module_ga(int module, int rank);
 
 #ifdef __cplusplus

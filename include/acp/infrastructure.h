@@ -1,4 +1,29 @@
-/* ACP infrastructure: specification 2.1, chapter 4.1. */
+/* ACP infrastructure: specification 2.1, chapter 4.1. Start, end, ranks,
+ * synchronisation, and how every function of the library reports a failure.
+ *
+ * The contract that all public functions share:
+ *
+ *  1. A function that fails returns the failure value named at its @return and
+ *     sets acp_errno. A function that succeeds leaves acp_errno as it was.
+ *     Outputs are written only on success.
+ *  2. acp_errno is an int of the calling thread, 0 at first. A void function
+ *     (acp_complete) can report only there: set it to 0 before the call.
+ *  3. Who finds the cause of a failure writes one line to stderr: rank, host,
+ *     the values seen, what to do. Callers need not print it again.
+ *  4. Before acp_init every function fails with ACPX_NOT_INITIALIZED, after
+ *     acp_finalize with ACPX_FINALIZED. Exceptions say so at the function.
+ *  5. Every function may be called from any thread at any time, and by several
+ *     threads at once, unless it says otherwise. None may be called from a
+ *     signal handler, or in a child made by fork() before it calls exec().
+ *  6. "Does not block" means: waits for no other rank. "Blocks" means: returns
+ *     when others have done their part, and makes progress meanwhile.
+ *  7. "Collective" means: every rank calls it, in the same order as the other
+ *     collective functions, from one thread at a time.
+ *  8. Ranks count from 0 to acp_procs() - 1; sizes are bytes; times are
+ *     milliseconds.
+ *  9. When a rank of the job dies, the whole job ends: no call waits for the
+ *     dead. A call may return ACPX_PEER_DEAD or ACPX_ABORTED before that.
+ */
 #ifndef ACP_INFRASTRUCTURE_H
 #define ACP_INFRASTRUCTURE_H
 
@@ -9,43 +34,138 @@
 extern "C" {
 #endif
 
-/* Codes in acp_errno. A failing function sets it; success leaves it alone. */
+/* Codes in acp_errno. A failing function sets it; success leaves it alone.
+ * acpx_strerror (acp/extension.h) has a sentence for each. */
 enum {
-  ACPX_OK = 0,
-  ACPX_AGAIN = 1,
-  ACPX_INVALID_ARGUMENT = 2,
-  ACPX_NOT_INITIALIZED = 3,
-  ACPX_ALREADY_INITIALIZED = 4,
-  ACPX_FINALIZED = 5,
-  ACPX_BAD_ADDRESS = 6,
-  ACPX_BAD_KEY = 7,
-  ACPX_BAD_RANK = 8,
-  ACPX_BAD_COLOR = 9,
-  ACPX_MISALIGNED = 10,
-  ACPX_NO_MEMORY = 11,
-  ACPX_NO_KEYS = 12,
-  ACPX_TOO_LARGE = 13,
-  ACPX_UNSUPPORTED = 14,
-  ACPX_PEER_DEAD = 15,
-  ACPX_ABORTED = 16,
-  ACPX_TIMED_OUT = 17,
-  ACPX_SYSTEM = 18,
-  ACPX_PROTOCOL = 19,
-  ACPX_ORDER_FAILED = 20,
-  ACPX_BAD_OPTION = 21
+  ACPX_OK = 0,                  /* Nothing has failed in this thread.        */
+  ACPX_AGAIN = 1,               /* Full or not yet: progress, try again.     */
+  ACPX_INVALID_ARGUMENT = 2,    /* A value outside its documented range.     */
+  ACPX_NOT_INITIALIZED = 3,     /* Called before acp_init.                   */
+  ACPX_ALREADY_INITIALIZED = 4, /* Called too late, after acp_init.          */
+  ACPX_FINALIZED = 5,           /* Called after acp_finalize.                */
+  ACPX_BAD_ADDRESS = 6,         /* Outside its region, or ACP_GA_NULL.       */
+  ACPX_BAD_KEY = 7,             /* Not, or no longer, registered.            */
+  ACPX_BAD_RANK = 8,            /* No such rank, or not the rank needed.     */
+  ACPX_BAD_COLOR = 9,           /* Outside 0 .. acp_colors() - 1.            */
+  ACPX_MISALIGNED = 10,         /* Not a multiple of the operand's size.     */
+  ACPX_NO_MEMORY = 11,          /* Memory exhausted.                         */
+  ACPX_NO_KEYS = 12,            /* All keys of this rank are in use.         */
+  ACPX_TOO_LARGE = 13,          /* Above a documented limit.                 */
+  ACPX_UNSUPPORTED = 14,        /* Not available here or not built in.       */
+  ACPX_PEER_DEAD = 15,          /* The other rank is gone.                   */
+  ACPX_ABORTED = 16,            /* The job is being ended.                   */
+  ACPX_TIMED_OUT = 17,          /* A deadline passed.                        */
+  ACPX_SYSTEM = 18,             /* A system call failed; see the log line.   */
+  ACPX_PROTOCOL = 19,           /* Bytes that no peer of ours would send.    */
+  ACPX_ORDER_FAILED = 20,       /* Ordered after an operation that failed.   */
+  ACPX_BAD_OPTION = 21          /* Unknown option, or value out of range.    */
 };
 
-/* The calling thread's error number, an int lvalue. */
-int *acpx_errno_location(void);
+/** Where the calling thread's error number lives. Never NULL. Works at any
+ * time; does not block. Programs write acp_errno, which expands to it. */
+int* acpx_errno_location(void);
+
+/* The calling thread's error number, an int lvalue: read it after a failure,
+ * set it to 0 before acp_complete. ACP_ERRNO is the specification's name. */
 #define acp_errno (*acpx_errno_location())
 #define ACP_ERRNO acp_errno
 
-int acp_init(int *argc, char ***argv);
+/** Joins the job. Specification 4.1.1.
+ *
+ * Returns when every rank of the job has come; then all ranks can reach each
+ * other's starter memory, which is zero. Reads the settings (acp_info lists
+ * them) from the environment and from the --acp-* words of the command line,
+ * which it removes from @p argc and @p argv. A word that starts with --acp-
+ * and is no option, before a literal "--", is a failure. Runs the init
+ * functions of the modules (acpx_add_module) in the order of their addition.
+ * A program that no launcher started is rank 0 of 1.
+ *
+ * Called once in the life of a process: not again after a success, and not
+ * after acp_finalize. Collective; blocks. One thread, while no other thread
+ * is inside the library.
+ *
+ * @param argc  number of words in @p argv; NULL when there is nothing to read
+ * @param argv  command line of main; NULL only together with @p argc
+ * @return 0, or -1: ACPX_ALREADY_INITIALIZED, ACPX_FINALIZED, ACPX_BAD_OPTION,
+ *   ACPX_INVALID_ARGUMENT (one of the two is NULL), ACPX_UNSUPPORTED (a
+ *   network that is not built in or not usable here), ACPX_NO_MEMORY,
+ *   ACPX_TIMED_OUT (ranks did not come), ACPX_PROTOCOL, ACPX_SYSTEM, or what a
+ *   module's init reported
+ */
+int acp_init(int* argc, char*** argv);
+
+/** Leaves the job. Specification 4.1.2.
+ *
+ * Completes what this rank has outstanding, waits for every rank, runs the
+ * modules' fini functions in the reverse order of their addition, and frees
+ * everything that the library holds: keys, handles and starter memory are
+ * invalid from here on. Memory that the program registered stays the
+ * program's. The job cannot be joined again by this process.
+ *
+ * Collective; blocks. One thread, while no other is inside the library.
+ *
+ * @return 0, or -1: ACPX_NOT_INITIALIZED, ACPX_FINALIZED, ACPX_PEER_DEAD,
+ *   ACPX_ABORTED, or what a module's fini reported
+ */
 int acp_finalize(void);
-void acp_abort(const char *str);
+
+/** Ends the whole job at once. Specification 4.1.3.
+ *
+ * Prints @p str, the text of this thread's acp_errno, rank and host to stderr.
+ * All ranks end without running anything of theirs; the exit status of the
+ * job is 1. Does not return. Works at any time, in any thread: before
+ * acp_init and after acp_finalize it ends its own process with status 1,
+ * which ends the job.
+ *
+ * @param str  what went wrong, for people; may be NULL
+ */
+void acp_abort(const char* str);
+
+/** The number of ranks. Specification 4.1.4. Does not block.
+ *
+ * @return 1 or more, or -1: ACPX_NOT_INITIALIZED, ACPX_FINALIZED
+ */
 int acp_procs(void);
+
+/** The calling process's rank; acp_reset changes it. Specification 4.1.5.
+ * Does not block.
+ *
+ * @return 0 .. acp_procs() - 1, or -1: ACPX_NOT_INITIALIZED, ACPX_FINALIZED
+ */
 int acp_rank(void);
+
+/** A barrier. Specification 4.1.6.
+ *
+ * Returns when every rank has called it. What a rank stored, and the
+ * operations it had completed (acp_complete) before its call, are visible to
+ * every rank afterwards. Operations still outstanding stay outstanding: the
+ * barrier does not complete them.
+ *
+ * Collective; blocks.
+ *
+ * @return 0, or -1: ACPX_NOT_INITIALIZED, ACPX_FINALIZED, ACPX_PEER_DEAD,
+ *   ACPX_ABORTED
+ */
 int acp_sync(void);
+
+/** Gives every process a new rank. Specification 4.1.7.
+ *
+ * The proposals of all processes together must be a permutation of
+ * 0 .. acp_procs() - 1. Completes what is outstanding, runs the modules' fini
+ * functions in reverse order, renumbers, makes all starter memory zero, and
+ * runs the modules' init functions in order. Keys, handles and global
+ * addresses of before are invalid: ask for them again.
+ *
+ * When the proposals are no permutation the call fails on every rank, and
+ * nothing has changed: the old numbering, keys and memory go on working.
+ *
+ * Collective; blocks. One thread, while no other is inside the library.
+ *
+ * @param rank  rank of the calling process from now on, 0 .. acp_procs() - 1
+ * @return 0, or -1: ACPX_BAD_RANK (here or at another process: out of range,
+ *   or asked for twice), ACPX_NOT_INITIALIZED, ACPX_FINALIZED,
+ *   ACPX_PEER_DEAD, ACPX_ABORTED, or what a module's function reported
+ */
 int acp_reset(int rank);
 
 #ifdef __cplusplus

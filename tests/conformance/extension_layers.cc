@@ -1,0 +1,289 @@
+// acpx_pointer, acpx_atomics_agree, progress steps, texts.
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+#include "support/spmd.h"
+#include "support/spmd_memory.h"
+
+using spmd::Block;
+using spmd::kMemories;
+using spmd::Memory;
+using Clock = std::chrono::steady_clock;
+
+namespace {
+
+/// What a progress step saw; one step at a time writes it.
+struct Steps {
+  std::atomic<std::uint64_t> runs{0};
+  std::atomic<int> inside{0};
+  std::atomic<bool> has_overlapped{false};
+  std::atomic<bool> is_last{false};  ///< Remove yourself in the next run.
+  int result = 0;
+};
+
+thread_local bool t_is_issuing = false;
+std::atomic<bool> g_ran_while_issuing{false};
+
+int count_step(void* arg) {
+  auto& steps = *static_cast<Steps*>(arg);
+  if (steps.inside.fetch_add(1) != 0) steps.has_overlapped.store(true);
+  if (t_is_issuing) g_ran_while_issuing.store(true);
+  steps.runs.fetch_add(1);
+  if (steps.is_last.load()) {
+    EXPECT_EQ(acpx_remove_progress(count_step, arg), 0);
+  }
+  steps.inside.fetch_sub(1);
+  return steps.result;
+}
+
+int has_run_ten_times(void* arg) {
+  return static_cast<Steps*>(arg)->runs.load() >= 10;
+}
+
+/// Looks without calling the library until `steps` ran `runs` times.
+bool runs_by_itself(const Steps& steps, std::uint64_t runs) {
+  const Clock::time_point limit = Clock::now() + std::chrono::seconds(30);
+  while (steps.runs.load() < runs) {
+    if (Clock::now() > limit) return false;
+    std::this_thread::yield();
+  }
+  return true;
+}
+
+/// A step that issues what fits, as a channel would.
+struct Issuer {
+  const Block* block;
+  int peer;
+  std::size_t wanted;
+  std::atomic<std::size_t> issued{0};
+  std::atomic<std::size_t> refused{0};
+};
+
+int issue_step(void* arg) {
+  auto& issuer = *static_cast<Issuer*>(arg);
+  const std::size_t before = issuer.issued.load();
+  while (issuer.issued.load() < issuer.wanted) {
+    acp_errno = 0;
+    const acp_handle_t handle =
+        acp_add8(issuer.block->mine(64), issuer.block->at(issuer.peer), 1,
+                 ACP_HANDLE_NULL);
+    if (handle == ACP_HANDLE_NULL) {
+      EXPECT_EQ(acp_errno, int{ACPX_AGAIN});
+      acp_errno = 0;
+      issuer.refused.fetch_add(1);
+      break;
+    }
+    issuer.issued.fetch_add(1);
+  }
+  return issuer.issued.load() != before;
+}
+
+int has_issued_all(void* arg) {
+  const auto& issuer = *static_cast<Issuer*>(arg);
+  return issuer.issued.load() == issuer.wanted;
+}
+
+}  // namespace
+
+SPMD_CASE(acpx_strerror_texts, "acpx_strerror: a text for every number") {
+  for (int code = -3; code < 40; ++code) {
+    EXPECT(acpx_strerror(code) != nullptr);
+    EXPECT(std::strlen(acpx_strerror(code)) > 0);
+  }
+  for (int a = ACPX_OK; a <= ACPX_BAD_OPTION; ++a) {
+    for (int b = ACPX_OK; b < a; ++b) {
+      EXPECT(std::strcmp(acpx_strerror(a), acpx_strerror(b)) != 0);
+    }
+  }
+}
+
+SPMD_CASE(acpx_version_text, "acpx_version: numbers and points") {
+  const std::string_view version = acpx_version();
+  EXPECT(!version.empty());
+  EXPECT(version.find_first_not_of("0123456789.") == std::string_view::npos);
+}
+
+SPMD_CASE(acpx_pointer_reaches,
+          "acpx_pointer: loads and stores of library memory on this host") {
+  const Block library(Memory::kLibrary, 128);
+  const Block heap(Memory::kRegistered, 128);
+  EXPECT_EQ(acpx_pointer(library.mine(8)), library.data() + 8);
+  EXPECT_EQ(acpx_pointer(heap.mine(8)), heap.data() + 8);
+  const int right = spmd::right_of(acp_rank());
+  void* pointer = acpx_pointer(library.at(right, 8));
+  if (pointer != nullptr) {
+    const auto rank = static_cast<std::uint64_t>(acp_rank());
+    std::atomic_ref(*static_cast<std::uint64_t*>(pointer)).store(rank + 1);
+    EXPECT_EQ(acp_sync(), 0);
+    const auto procs = static_cast<std::uint64_t>(acp_procs());
+    EXPECT_EQ(library.word(1).load(), (rank + procs - 1) % procs + 1);
+  } else {
+    EXPECT_EQ(acp_errno, int{ACPX_UNSUPPORTED});
+    acp_errno = 0;
+    EXPECT_EQ(acp_sync(), 0);
+  }
+  if (acp_procs() > 1) {
+    EXPECT_FAILS(acpx_pointer(heap.at(right)), nullptr, ACPX_UNSUPPORTED);
+  }
+  EXPECT_FAILS(acpx_pointer(ACP_GA_NULL), nullptr, ACPX_BAD_ADDRESS);
+  EXPECT_FAILS(acpx_pointer(acp_ga_t{1}), nullptr, ACPX_BAD_RANK);
+  EXPECT_FAILS(acpx_pointer(heap.mine(128)), nullptr, ACPX_BAD_ADDRESS);
+}
+
+SPMD_CASE(acpx_atomics_agree_answers,
+          "acpx_atomics_agree: one answer for all; then both kinds mix") {
+  EXPECT_FAILS(acpx_atomics_agree(-1), -1, ACPX_BAD_RANK);
+  EXPECT_FAILS(acpx_atomics_agree(acp_procs()), -1, ACPX_BAD_RANK);
+  const int answer = acpx_atomics_agree(0);
+  EXPECT(answer == 0 || answer == 1);
+  for (const std::uint64_t other :
+       spmd::gather(static_cast<std::uint64_t>(answer))) {
+    EXPECT_EQ(other, static_cast<std::uint64_t>(answer));
+  }
+  if (answer == 0) return;
+  for (const Memory memory : kMemories) {
+    const Block block(memory, 128);
+    const std::size_t count = spmd::scaled(50'000, 2'000);
+    for (std::size_t i = 0; i < count; ++i) {
+      if (acp_rank() == 0) {
+        block.word(0).fetch_add(1);
+      } else {
+        EXPECT(acp_add8(block.mine(64), block.at(0), 1, ACP_HANDLE_NULL) !=
+               ACP_HANDLE_NULL);
+        if (i % 64 == 63) acp_complete(ACP_HANDLE_ALL);
+      }
+    }
+    acp_complete(ACP_HANDLE_ALL);
+    EXPECT_EQ(acp_sync(), 0);
+    if (acp_rank() == 0) {
+      EXPECT_EQ(block.word(0).load(),
+                count * static_cast<std::uint64_t>(acp_procs()));
+    }
+    EXPECT_EQ(acp_sync(), 0);
+  }
+}
+
+SPMD_CASE(acpx_add_progress_bad,
+          "acpx_add_progress, acpx_remove_progress: NULL, twice, not there") {
+  Steps steps;
+  EXPECT_FAILS(acpx_add_progress(nullptr, nullptr), -1, ACPX_INVALID_ARGUMENT);
+  EXPECT_FAILS(acpx_remove_progress(count_step, &steps), -1,
+               ACPX_INVALID_ARGUMENT);
+  EXPECT_EQ(acpx_add_progress(count_step, &steps), 0);
+  EXPECT_FAILS(acpx_add_progress(count_step, &steps), -1,
+               ACPX_INVALID_ARGUMENT);
+  EXPECT_EQ(acpx_remove_progress(count_step, &steps), 0);
+  EXPECT_FAILS(acpx_remove_progress(count_step, &steps), -1,
+               ACPX_INVALID_ARGUMENT);
+}
+
+SPMD_CASE(progress_while_waiting,
+          "progress steps: run while the program waits, one at a time") {
+  Steps one;
+  Steps two;
+  one.result = 1;
+  EXPECT_EQ(acpx_add_progress(count_step, &one), 0);
+  EXPECT_EQ(acpx_add_progress(count_step, &two), 0);
+  EXPECT_EQ(acpx_wait_until(has_run_ten_times, &one, spmd::kPatience), 0);
+  EXPECT_EQ(acpx_wait_until(has_run_ten_times, &two, spmd::kPatience), 0);
+  EXPECT_EQ(acpx_remove_progress(count_step, &one), 0);
+  EXPECT_EQ(one.inside.load(), 0);
+  const std::uint64_t runs = one.runs.load();
+  const std::uint64_t two_before = two.runs.load();
+  std::uint64_t calls = 0;
+  EXPECT_EQ(
+      acpx_wait_until(
+          [](void* arg) {
+            return static_cast<int>(++*static_cast<std::uint64_t*>(arg) > 50);
+          },
+          &calls, spmd::kPatience),
+      0);
+  EXPECT_EQ(one.runs.load(), runs);
+  EXPECT(two.runs.load() > two_before);
+  EXPECT_EQ(acpx_remove_progress(count_step, &two), 0);
+  EXPECT(!one.has_overlapped.load());
+  EXPECT(!two.has_overlapped.load());
+}
+
+SPMD_CASE(progress_while_computing,
+          "progress steps: run while the program does not call the library") {
+  Steps steps;
+  steps.result = 1;
+  EXPECT_EQ(acpx_add_progress(count_step, &steps), 0);
+  EXPECT(runs_by_itself(steps, 100));
+  steps.result = 0;
+  EXPECT_EQ(acpx_remove_progress(count_step, &steps), 0);
+  const std::uint64_t runs = steps.runs.load();
+  EXPECT_EQ(acp_sync(), 0);
+  EXPECT_EQ(steps.runs.load(), runs);
+}
+
+SPMD_CASE(progress_removes_itself,
+          "acpx_remove_progress: a step may remove itself") {
+  Steps steps;
+  steps.result = 1;
+  EXPECT_EQ(acpx_add_progress(count_step, &steps), 0);
+  EXPECT(runs_by_itself(steps, 5));
+  steps.is_last.store(true);
+  EXPECT(runs_by_itself(steps, steps.runs.load() + 1));
+  acp_errno = 0;
+  EXPECT_EQ(acpx_remove_progress(count_step, &steps), -1);
+  acp_errno = 0;
+}
+
+SPMD_CASE(progress_not_by_issuing,
+          "progress steps: issuing an operation never runs one") {
+  const Block block(Memory::kRegistered, 128);
+  Steps steps;
+  steps.result = 1;
+  EXPECT_EQ(acpx_add_progress(count_step, &steps), 0);
+  const int right = spmd::right_of(acp_rank());
+  // Few enough to fit the window: a full one makes progress.
+  for (int i = 0; i < 100; ++i) {
+    t_is_issuing = true;
+    const acp_handle_t handle =
+        acp_add8(block.mine(64), block.at(right), 1, ACP_HANDLE_NULL);
+    t_is_issuing = false;
+    EXPECT(handle != ACP_HANDLE_NULL);
+    if (i % 10 == 9) acp_complete(handle);
+  }
+  EXPECT_EQ(acpx_remove_progress(count_step, &steps), 0);
+  EXPECT(!g_ran_while_issuing.load());
+}
+
+SPMD_CASE(progress_issues,
+          "progress steps: a step issues; a full window is ACPX_AGAIN") {
+  for (const Memory memory : kMemories) {
+    const Block block(memory, 128);
+    Issuer issuer{.block = &block,
+                  .peer = spmd::right_of(acp_rank()),
+                  .wanted = spmd::scaled(50'000, 10'000)};
+    EXPECT_EQ(acpx_add_progress(issue_step, &issuer), 0);
+    EXPECT_EQ(acpx_wait_until(has_issued_all, &issuer, spmd::kPatience), 0);
+    EXPECT_EQ(acpx_remove_progress(issue_step, &issuer), 0);
+    EXPECT_EQ(acpx_complete_timeout(ACP_HANDLE_ALL, spmd::kPatience), 0);
+    EXPECT_EQ(acp_sync(), 0);
+    EXPECT_EQ(block.word(0).load(), issuer.wanted);
+  }
+}
+
+SPMD_CASE(progress_with_threads,
+          "progress steps: two threads wait, steps stay one at a time") {
+  Steps one;
+  Steps two;
+  one.result = 1;
+  two.result = 1;
+  EXPECT_EQ(acpx_add_progress(count_step, &one), 0);
+  EXPECT_EQ(acpx_add_progress(count_step, &two), 0);
+  std::thread other([&] {
+    EXPECT_EQ(acpx_wait_until(has_run_ten_times, &two, spmd::kPatience), 0);
+  });
+  EXPECT_EQ(acpx_wait_until(has_run_ten_times, &one, spmd::kPatience), 0);
+  other.join();
+  EXPECT_EQ(acpx_remove_progress(count_step, &two), 0);
+  EXPECT_EQ(acpx_remove_progress(count_step, &one), 0);
+  EXPECT(!one.has_overlapped.load());
+  EXPECT(!two.has_overlapped.load());
+}

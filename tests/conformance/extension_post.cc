@@ -1,0 +1,345 @@
+// acpx_post, acpx_put_signal: chains on one peer.
+#include <array>
+#include <cstring>
+#include <vector>
+
+#include "support/spmd.h"
+#include "support/spmd_memory.h"
+
+using spmd::Block;
+using spmd::kMemories;
+using spmd::Memory;
+
+namespace {
+
+acpx_op_t step(acpx_opcode_t opcode, acp_ga_t remote, acp_ga_t local) {
+  acpx_op_t op{};
+  op.opcode = opcode;
+  op.remote = remote;
+  op.local = local;
+  return op;
+}
+
+acpx_op_t transfer(acpx_opcode_t opcode,
+                   acp_ga_t remote,
+                   acp_ga_t local,
+                   std::size_t size) {
+  acpx_op_t op = step(opcode, remote, local);
+  op.size = size;
+  return op;
+}
+
+acpx_op_t update(acpx_opcode_t opcode,
+                 acp_ga_t remote,
+                 acp_ga_t local,
+                 std::uint64_t operand,
+                 std::uint64_t compare = 0) {
+  acpx_op_t op = step(opcode, remote, local);
+  op.operand = operand;
+  op.compare = compare;
+  return op;
+}
+
+std::uint64_t after(const acpx_op_t& op, std::uint64_t old) {
+  switch (op.opcode) {
+    case ACPX_PUT8: return op.operand;
+    case ACPX_ADD8: return old + op.operand;
+    case ACPX_CAS8: return old == op.compare ? op.operand : old;
+    case ACPX_AND8: return old & op.operand;
+    case ACPX_OR8: return old | op.operand;
+    case ACPX_XOR8: return old ^ op.operand;
+    case ACPX_SWAP8: return op.operand;
+    default: return old;
+  }
+}
+
+constexpr acpx_opcode_t kWordOps[] = {ACPX_PUT8, ACPX_ADD8, ACPX_CAS8,
+                                      ACPX_AND8, ACPX_OR8,  ACPX_XOR8,
+                                      ACPX_SWAP8};
+
+/// My place in every rank's block, so that ranks do not disturb each other.
+std::size_t my_place(std::size_t bytes) {
+  return static_cast<std::size_t>(acp_rank()) * bytes;
+}
+
+}  // namespace
+
+SPMD_CASE(acpx_post_every_opcode,
+          "acpx_post: every opcode alone, to every rank, to itself too") {
+  for (const Memory memory : kMemories) {
+    const auto procs = static_cast<std::size_t>(acp_procs());
+    const Block block(memory, procs * 64 + 256);
+    const std::size_t place = my_place(64);
+    const std::size_t own = procs * 64;
+    for (int peer = 0; peer < acp_procs(); ++peer) {
+      std::uint64_t model = 0x1111;
+      const acpx_op_t first =
+          update(ACPX_PUT8, block.at(peer, place), 0, model);
+      EXPECT_DONE(acpx_post(&first, 1, ACP_HANDLE_NULL));
+      for (const acpx_opcode_t opcode : kWordOps) {
+        const acpx_op_t op = update(opcode, block.at(peer, place),
+                                    opcode == ACPX_PUT8 ? 0 : block.mine(own),
+                                    0x0f0f0f33, model);
+        block.word(own / 8).store(~std::uint64_t{0});
+        EXPECT_DONE(acpx_post(&op, 1, ACP_HANDLE_NULL));
+        if (opcode != ACPX_PUT8) {
+          EXPECT_EQ(block.word(own / 8).load(), model);
+        }
+        model = after(op, model);
+      }
+      const acpx_op_t get =
+          transfer(ACPX_GET, block.at(peer, place), block.mine(own), 8);
+      EXPECT_DONE(acpx_post(&get, 1, ACP_HANDLE_NULL));
+      EXPECT_EQ(block.word(own / 8).load(), model);
+      block.word(own / 8).store(0x77);
+      const acpx_op_t put =
+          transfer(ACPX_PUT, block.at(peer, place), block.mine(own), 8);
+      EXPECT_DONE(acpx_post(&put, 1, ACP_HANDLE_ALL));
+      EXPECT_DONE(acp_copy(block.mine(own + 8), block.at(peer, place), 8,
+                           ACP_HANDLE_ALL));
+      EXPECT_EQ(block.word(own / 8 + 1).load(), 0x77U);
+    }
+    EXPECT_EQ(acp_sync(), 0);
+  }
+}
+
+SPMD_CASE(acpx_post_sees_own_steps,
+          "acpx_post: each step sees the steps before it") {
+  for (const Memory memory : kMemories) {
+    const auto procs = static_cast<std::size_t>(acp_procs());
+    const Block block(memory, procs * 64 + 256);
+    const std::size_t place = my_place(64);
+    const std::size_t own = procs * 64;
+    const int right = spmd::right_of(acp_rank());
+    const acp_ga_t word = block.at(right, place);
+    const std::size_t rounds = spmd::scaled(5'000, 200);
+    for (std::uint64_t round = 1; round <= rounds; ++round) {
+      block.word(own / 8).store(round);
+      const std::array ops = {
+          transfer(ACPX_PUT, word, block.mine(own), 8),
+          transfer(ACPX_GET, word, block.mine(own + 8), 8),
+          update(ACPX_ADD8, word, block.mine(own + 16), 10),
+          transfer(ACPX_GET, word, block.mine(own + 24), 8),
+          update(ACPX_CAS8, word, block.mine(own + 32), 5, round + 10),
+          update(ACPX_SWAP8, word, block.mine(own + 40), 6),
+          update(ACPX_PUT8, word, 0, 7),
+          transfer(ACPX_GET, word, block.mine(own + 48), 8),
+      };
+      EXPECT_DONE(acpx_post(ops.data(), ops.size(), ACP_HANDLE_NULL));
+      const std::uint64_t expected[] = {round,      round, round, round + 10,
+                                        round + 10, 5,     7};
+      for (std::size_t i = 0; i < std::size(expected); ++i) {
+        EXPECT_EQ(block.word(own / 8 + i).load(), expected[i]);
+      }
+    }
+    EXPECT_EQ(acp_sync(), 0);
+  }
+}
+
+SPMD_CASE(acpx_post_against_a_model,
+          "acpx_post: random chains match a sequential model") {
+  for (const Memory memory : kMemories) {
+    const auto procs = static_cast<std::size_t>(acp_procs());
+    constexpr std::size_t kWords = 8;
+    const Block block(memory, procs * kWords * 8 + 64 * 8);
+    const std::size_t place = my_place(kWords * 8);
+    const std::size_t own = procs * kWords * 8;
+    std::vector<std::array<std::uint64_t, kWords>> model(procs);
+    std::mt19937_64 random =
+        spmd::random_of_rank(static_cast<std::uint64_t>(memory));
+    const std::size_t rounds = spmd::scaled(5'000, 200);
+    for (std::size_t round = 0; round < rounds; ++round) {
+      const std::size_t peer = random() % procs;
+      const std::size_t length = 1 + random() % ACPX_MAX_STEPS;
+      std::vector<acpx_op_t> ops;
+      std::vector<std::uint64_t> old_values;
+      for (std::size_t i = 0; i < length; ++i) {
+        const std::size_t index = random() % kWords;
+        std::uint64_t& word = model[peer][index];
+        ops.push_back(
+            update(kWordOps[random() % std::size(kWordOps)],
+                   block.at(static_cast<int>(peer), place + 8 * index),
+                   block.mine(own + 8 * i), random(),
+                   random() % 2 == 0 ? word : random()));
+        old_values.push_back(word);
+        word = after(ops.back(), word);
+      }
+      EXPECT_DONE(acpx_post(ops.data(), ops.size(), ACP_HANDLE_ALL));
+      for (std::size_t i = 0; i < length; ++i) {
+        if (ops[i].opcode != ACPX_PUT8) {
+          EXPECT_EQ(block.word(own / 8 + i).load(), old_values[i]);
+        }
+      }
+    }
+    EXPECT_EQ(acp_sync(), 0);
+  }
+}
+
+SPMD_CASE(acpx_post_large,
+          "acpx_post: large puts, then a flag: who sees the flag sees all") {
+  SPMD_NEEDS_RANKS(2);
+  constexpr std::size_t kBytes = 100'000;
+  for (const Memory memory : kMemories) {
+    const Block block(memory, 3 * kBytes + 256);
+    const Block flags(Memory::kLibrary, 64);
+    const int right = spmd::right_of(acp_rank());
+    const int left = (acp_rank() + acp_procs() - 1) % acp_procs();
+    const std::size_t rounds = spmd::scaled(200, 10);
+    for (std::uint64_t round = 1; round <= rounds; ++round) {
+      const auto salt = [&](int from) {
+        return round * 50 + static_cast<std::uint64_t>(from);
+      };
+      spmd::fill_pattern(block.bytes().subspan(0, kBytes), salt(acp_rank()));
+      const std::array ops = {
+          transfer(ACPX_PUT, block.at(right, kBytes), block.mine(), kBytes),
+          transfer(ACPX_PUT, block.at(right, 2 * kBytes + 3), block.mine(),
+                   kBytes),
+          transfer(ACPX_PUT, block.at(right), block.mine(), 0),
+      };
+      // The flag is in other memory, but on the same rank.
+      std::vector<acpx_op_t> chain(ops.begin(), ops.end());
+      acpx_op_t flag = update(ACPX_ADD8, flags.at(right), 0, 1);
+      flag.flags = ACPX_SIGNAL;
+      chain.push_back(flag);
+      const acp_handle_t handle =
+          acpx_post(chain.data(), chain.size(), ACP_HANDLE_ALL);
+      EXPECT(handle != ACP_HANDLE_NULL);
+      std::uint64_t seen = 0;
+      EXPECT_EQ(acpx_wait_word(flags.mine(), round - 1, spmd::kPatience, &seen),
+                0);
+      EXPECT_EQ(seen, round);
+      EXPECT_EQ(spmd::pattern_mismatch(block.bytes().subspan(kBytes, kBytes),
+                                       salt(left)),
+                kBytes);
+      EXPECT_EQ(spmd::pattern_mismatch(
+                    block.bytes().subspan(2 * kBytes + 3, kBytes), salt(left)),
+                kBytes);
+      EXPECT_EQ(acpx_complete_timeout(handle, spmd::kPatience), 0);
+      EXPECT_EQ(acp_sync(), 0);
+    }
+  }
+}
+
+SPMD_CASE(acpx_post_bad_chains,
+          "acpx_post: a chain that is wrong in itself fails in the call") {
+  const Block block(Memory::kLibrary, 256);
+  const int right = spmd::right_of(acp_rank());
+  const acpx_op_t good = update(ACPX_ADD8, block.at(right), 0, 1);
+  std::vector<acpx_op_t> many(ACPX_MAX_STEPS + 1, good);
+  const auto post_bad = [&](const acpx_op_t& bad, int code) {
+    const acpx_op_t ops[] = {good, bad};
+    EXPECT_FAILS(acpx_post(ops, 2, ACP_HANDLE_NULL), ACP_HANDLE_NULL, code);
+  };
+  EXPECT_FAILS(acpx_post(nullptr, 1, ACP_HANDLE_NULL), ACP_HANDLE_NULL,
+               ACPX_INVALID_ARGUMENT);
+  EXPECT_FAILS(acpx_post(&good, 0, ACP_HANDLE_NULL), ACP_HANDLE_NULL,
+               ACPX_INVALID_ARGUMENT);
+  EXPECT_FAILS(acpx_post(many.data(), many.size(), ACP_HANDLE_NULL),
+               ACP_HANDLE_NULL, ACPX_INVALID_ARGUMENT);
+  acpx_op_t bad = good;
+  const int no_opcode = 77;
+  std::memcpy(&bad.opcode, &no_opcode, sizeof bad.opcode);
+  post_bad(bad, ACPX_INVALID_ARGUMENT);
+  bad = good;
+  bad.flags = 0x80;
+  post_bad(bad, ACPX_INVALID_ARGUMENT);
+  post_bad(update(ACPX_ADD8, block.at(right, 4), 0, 1), ACPX_MISALIGNED);
+  post_bad(update(ACPX_ADD8, block.at(right), block.mine(4), 1),
+           ACPX_MISALIGNED);
+  post_bad(update(ACPX_PUT8, block.at(right, 1), 0, 1), ACPX_MISALIGNED);
+  post_bad(update(ACPX_ADD8, ACP_GA_NULL, 0, 1), ACPX_BAD_ADDRESS);
+  if (acp_procs() > 1) {
+    post_bad(update(ACPX_ADD8, block.mine(), 0, 1), ACPX_BAD_RANK);
+    post_bad(update(ACPX_ADD8, block.at(right), block.at(right, 8), 1),
+             ACPX_BAD_RANK);
+    post_bad(transfer(ACPX_PUT, block.at(right), block.at(right, 8), 8),
+             ACPX_BAD_RANK);
+  }
+  EXPECT_EQ(acp_sync(), 0);
+  EXPECT_EQ(block.word(0).load(), 0U);
+}
+
+SPMD_CASE(acpx_post_stops_at_a_failure,
+          "acpx_post: a step that fails at the peer stops the rest") {
+  const Block block(Memory::kRegistered, 256);
+  const int right = spmd::right_of(acp_rank());
+  const acpx_op_t ops[] = {
+      update(ACPX_ADD8, block.at(right), 0, 1),
+      transfer(ACPX_PUT, block.at(right, 250), block.mine(), 8),
+      update(ACPX_ADD8, block.at(right, 8), 0, 1),
+  };
+  acp_errno = 0;
+  const acp_handle_t handle = acpx_post(ops, 3, ACP_HANDLE_NULL);
+  const bool is_in_call = handle == ACP_HANDLE_NULL;
+  if (!is_in_call) {
+    EXPECT_EQ(acpx_complete_timeout(handle, spmd::kPatience), -1);
+  }
+  EXPECT_EQ(acp_errno, int{ACPX_BAD_ADDRESS});
+  EXPECT_EQ(acp_sync(), 0);
+  // Seen by the caller: nothing happened. Seen by the peer: one step did.
+  EXPECT_EQ(block.word(0).load(), is_in_call ? 0U : 1U);
+  EXPECT_EQ(block.word(1).load(), 0U);
+}
+
+SPMD_CASE(acpx_post_orders,
+          "acpx_post: starts after its order, and others order on it") {
+  for (const Memory memory : kMemories) {
+    const Block block(memory, 256);
+    const int right = spmd::right_of(acp_rank());
+    const std::size_t rounds = spmd::scaled(3'000, 100);
+    acp_handle_t before = ACP_HANDLE_NULL;
+    for (std::uint64_t round = 0; round < rounds; ++round) {
+      const acpx_op_t chain[] = {
+          transfer(ACPX_GET, block.at(right), block.mine(64), 8),
+          update(ACPX_ADD8, block.at(right), block.mine(72), 1),
+      };
+      before = acpx_post(chain, 2, before);
+      EXPECT(before != ACP_HANDLE_NULL);
+      before = acp_copy(block.at(right, 8), block.mine(72), 8, before);
+      EXPECT(before != ACP_HANDLE_NULL);
+    }
+    EXPECT_EQ(acpx_complete_timeout(before, spmd::kPatience), 0);
+    EXPECT_EQ(acp_sync(), 0);
+    EXPECT_EQ(block.word(0).load(), rounds);
+    EXPECT_EQ(block.word(1).load(), rounds - 1);
+    EXPECT_EQ(block.word(8).load(), rounds - 1);
+  }
+}
+
+SPMD_CASE(acpx_put_signal_between_others,
+          "acpx_put_signal: a source on a third rank, size 0, bad words") {
+  constexpr std::size_t kBytes = 5'000;
+  for (const Memory memory : kMemories) {
+    const Block block(memory, 2 * kBytes);
+    const Block words(Memory::kLibrary, 128);
+    const int right = spmd::right_of(acp_rank());
+    const int next = spmd::right_of(right);
+    const int left = (acp_rank() + acp_procs() - 1) % acp_procs();
+    spmd::fill_pattern(block.bytes().subspan(0, kBytes),
+                       static_cast<std::uint64_t>(acp_rank()));
+    EXPECT_EQ(acp_sync(), 0);
+    const acp_handle_t handle =
+        acpx_put_signal(block.at(next, kBytes), block.at(right), kBytes,
+                        words.at(next), 3, ACP_HANDLE_NULL);
+    EXPECT(handle != ACP_HANDLE_NULL);
+    std::uint64_t seen = 0;
+    EXPECT_EQ(acpx_wait_word(words.mine(), 0, spmd::kPatience, &seen), 0);
+    EXPECT_EQ(seen, 3U);
+    EXPECT_EQ(spmd::pattern_mismatch(block.bytes().subspan(kBytes, kBytes),
+                                     static_cast<std::uint64_t>(left)),
+              kBytes);
+    EXPECT_EQ(acpx_complete_timeout(handle, spmd::kPatience), 0);
+    EXPECT_DONE(acpx_put_signal(ACP_GA_NULL, ACP_GA_NULL, 0, words.at(right, 8),
+                                5, ACP_HANDLE_NULL));
+    EXPECT_EQ(acp_sync(), 0);
+    EXPECT_EQ(words.word(1).load(), 5U);
+    EXPECT_FAILS(acpx_put_signal(block.at(right), block.mine(), 8,
+                                 words.at(right, 20), 1, ACP_HANDLE_NULL),
+                 ACP_HANDLE_NULL, ACPX_MISALIGNED);
+    if (acp_procs() > 1) {
+      EXPECT_FAILS(acpx_put_signal(block.at(right), block.mine(), 8,
+                                   words.mine(16), 1, ACP_HANDLE_NULL),
+                   ACP_HANDLE_NULL, ACPX_BAD_RANK);
+    }
+  }
+}

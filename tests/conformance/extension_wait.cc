@@ -1,0 +1,231 @@
+// acpx_complete_timeout, acpx_wait_word, acpx_wait_until, signals.
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "support/spmd.h"
+#include "support/spmd_memory.h"
+
+using spmd::Block;
+using spmd::kMemories;
+using spmd::Memory;
+using Clock = std::chrono::steady_clock;
+
+namespace {
+
+std::int64_t milliseconds_since(Clock::time_point start) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() -
+                                                               start)
+      .count();
+}
+
+int always(void*) {
+  return 1;
+}
+
+int never(void* calls) {
+  ++*static_cast<std::uint64_t*>(calls);
+  return 0;
+}
+
+/// Done when the word at `arg` is not 0.
+int word_is_set(void* arg) {
+  return std::atomic_ref(*static_cast<std::uint64_t*>(arg)).load() != 0;
+}
+
+}  // namespace
+
+SPMD_CASE(acpx_wait_word_answers,
+          "acpx_wait_word: differs already, time-out, poll, no value wanted") {
+  for (const Memory memory : kMemories) {
+    const Block block(memory, 64);
+    block.word(1).store(5);
+    std::uint64_t value = 77;
+    EXPECT_EQ(acpx_wait_word(block.mine(8), 4, -1, &value), 0);
+    EXPECT_EQ(value, 5U);
+    EXPECT_EQ(acpx_wait_word(block.mine(8), 4, 0, nullptr), 0);
+    value = 77;
+    acp_errno = 0;
+    EXPECT_EQ(acpx_wait_word(block.mine(8), 5, 0, &value), 1);
+    const Clock::time_point start = Clock::now();
+    EXPECT_EQ(acpx_wait_word(block.mine(8), 5, 50, &value), 1);
+    EXPECT(milliseconds_since(start) >= 49);
+    EXPECT(milliseconds_since(start) < 20'000);
+    EXPECT_EQ(value, 77U);
+    EXPECT_EQ(acp_errno, 0);
+  }
+}
+
+SPMD_CASE(acpx_wait_word_bad,
+          "acpx_wait_word: a word that is no word of mine fails") {
+  const Block block(Memory::kRegistered, 64);
+  std::uint64_t value = 77;
+  EXPECT_FAILS(acpx_wait_word(block.mine(4), 0, 0, &value), -1,
+               ACPX_MISALIGNED);
+  EXPECT_FAILS(acpx_wait_word(ACP_GA_NULL, 0, 0, &value), -1, ACPX_BAD_ADDRESS);
+  EXPECT_FAILS(acpx_wait_word(block.mine(64), 0, 0, &value), -1,
+               ACPX_BAD_ADDRESS);
+  if (acp_procs() > 1) {
+    EXPECT_FAILS(
+        acpx_wait_word(block.at(spmd::right_of(acp_rank())), 0, 0, &value), -1,
+        ACPX_BAD_RANK);
+  }
+  EXPECT_EQ(value, 77U);
+}
+
+SPMD_CASE(acpx_wait_word_plain_store,
+          "acpx_wait_word: a plain put, which wakes nobody, is noticed") {
+  SPMD_NEEDS_RANKS(2);
+  for (const Memory memory : kMemories) {
+    const Block block(memory, 128);
+    const int right = spmd::right_of(acp_rank());
+    const std::size_t rounds = spmd::scaled(500, 30);
+    for (std::uint64_t round = 1; round <= rounds; ++round) {
+      block.word(8).store(round);
+      EXPECT(acp_copy(block.at(right), block.mine(64), 8, ACP_HANDLE_NULL) !=
+             ACP_HANDLE_NULL);
+      std::uint64_t seen = 0;
+      EXPECT_EQ(acpx_wait_word(block.mine(), round - 1, spmd::kPatience, &seen),
+                0);
+      EXPECT_EQ(seen, round);
+      acp_complete(ACP_HANDLE_ALL);
+      EXPECT_EQ(acp_sync(), 0);
+    }
+  }
+}
+
+SPMD_CASE(acpx_wait_until_answers,
+          "acpx_wait_until: done, time-out, poll once, no function") {
+  EXPECT_EQ(acpx_wait_until(always, nullptr, -1), 0);
+  EXPECT_EQ(acpx_wait_until(always, nullptr, 0), 0);
+  std::uint64_t calls = 0;
+  acp_errno = 0;
+  EXPECT_EQ(acpx_wait_until(never, &calls, 0), 1);
+  EXPECT(calls >= 1);
+  const Clock::time_point start = Clock::now();
+  EXPECT_EQ(acpx_wait_until(never, &calls, 50), 1);
+  EXPECT(milliseconds_since(start) >= 49);
+  EXPECT_EQ(acp_errno, 0);
+  EXPECT_FAILS(acpx_wait_until(nullptr, nullptr, 0), -1, ACPX_INVALID_ARGUMENT);
+}
+
+SPMD_CASE(acpx_wait_until_a_word,
+          "acpx_wait_until: a condition on own memory, set from outside") {
+  for (const Memory memory : kMemories) {
+    const Block block(memory, 128);
+    const int right = spmd::right_of(acp_rank());
+    block.word(8).store(1);
+    EXPECT_EQ(acp_sync(), 0);
+    EXPECT(acp_copy(block.at(right), block.mine(64), 8, ACP_HANDLE_NULL) !=
+           ACP_HANDLE_NULL);
+    EXPECT_EQ(acpx_wait_until(word_is_set, block.data(), spmd::kPatience), 0);
+  }
+}
+
+SPMD_CASE(acpx_complete_timeout_answers,
+          "acpx_complete_timeout: 0 when complete, 1 only while it is not") {
+  constexpr std::size_t kBytes = std::size_t{16} << 20;
+  for (const Memory memory : kMemories) {
+    const Block block(memory, 2 * kBytes);
+    const int right = spmd::right_of(acp_rank());
+    EXPECT_EQ(acpx_complete_timeout(ACP_HANDLE_NULL, 0), 0);
+    EXPECT_EQ(acpx_complete_timeout(ACP_HANDLE_ALL, 0), 0);
+    const acp_handle_t handle = acp_copy(block.at(right, kBytes), block.mine(),
+                                         kBytes, ACP_HANDLE_NULL);
+    EXPECT(handle != ACP_HANDLE_NULL);
+    acp_errno = 0;
+    int answer = acpx_complete_timeout(handle, 0);
+    while (answer == 1) {
+      answer = acpx_complete_timeout(handle, 1);
+    }
+    EXPECT_EQ(answer, 0);
+    EXPECT_EQ(acp_errno, 0);
+    EXPECT_EQ(acp_inquire(handle), 0);
+  }
+}
+
+SPMD_CASE(ping_pong_by_signals,
+          "acpx_put_signal: no wake-up is lost in 20,000 rounds") {
+  SPMD_NEEDS_RANKS(2);
+  // Neighbours in pairs; the odd one out only watches.
+  const int partner = acp_rank() ^ 1;
+  const Block block(Memory::kLibrary, 192);
+  if (partner < acp_procs()) {
+    const std::size_t rounds = spmd::scaled(20'000, 500);
+    for (std::uint64_t round = 1; round <= rounds; ++round) {
+      block.word(8).store(round * 3);
+      const auto signal = [&] {
+        EXPECT(acpx_put_signal(block.at(partner, 128), block.mine(64), 8,
+                               block.at(partner), 1,
+                               ACP_HANDLE_NULL) != ACP_HANDLE_NULL);
+      };
+      const auto wait = [&] {
+        std::uint64_t seen = 0;
+        EXPECT_EQ(
+            acpx_wait_word(block.mine(), round - 1, spmd::kPatience, &seen), 0);
+        EXPECT_EQ(seen, round);
+        EXPECT_EQ(block.word(16).load(), round * 3);
+      };
+      if (acp_rank() < partner) {
+        signal();
+        wait();
+      } else {
+        wait();
+        signal();
+      }
+      acp_complete(ACP_HANDLE_ALL);
+    }
+  }
+  EXPECT_EQ(acp_sync(), 0);
+}
+
+SPMD_CASE(signals_from_all,
+          "acpx_put_signal: all ranks signal one sleeper, none is lost") {
+  const Block block(Memory::kLibrary, 192);
+  const std::size_t rounds = spmd::scaled(5'000, 200);
+  const std::uint64_t total =
+      rounds * static_cast<std::uint64_t>(acp_procs() - 1);
+  if (acp_rank() == 0) {
+    std::uint64_t seen = 0;
+    while (seen < total) {
+      std::uint64_t next = seen;
+      EXPECT_EQ(acpx_wait_word(block.mine(), seen, spmd::kPatience, &next), 0);
+      EXPECT(next > seen);
+      seen = next;
+    }
+    EXPECT_EQ(seen, total);
+  } else {
+    for (std::size_t i = 0; i < rounds; ++i) {
+      EXPECT(acpx_put_signal(block.at(0, 128), block.mine(64), 8, block.at(0),
+                             1, ACP_HANDLE_NULL) != ACP_HANDLE_NULL);
+      if (i % 64 == 63) acp_complete(ACP_HANDLE_ALL);
+    }
+    acp_complete(ACP_HANDLE_ALL);
+  }
+}
+
+SPMD_CASE(two_threads_wait,
+          "acpx_wait_word: two threads sleep on one word, both wake") {
+  SPMD_NEEDS_RANKS(2);
+  const Block block(Memory::kLibrary, 64);
+  const int right = spmd::right_of(acp_rank());
+  const std::size_t rounds = spmd::scaled(1'000, 50);
+  for (std::uint64_t round = 1; round <= rounds; ++round) {
+    std::uint64_t seen_by_other = 0;
+    std::thread other([&] {
+      EXPECT_EQ(acpx_wait_word(block.mine(), round - 1, spmd::kPatience,
+                               &seen_by_other),
+                0);
+    });
+    EXPECT(acpx_put_signal(ACP_GA_NULL, ACP_GA_NULL, 0, block.at(right), 1,
+                           ACP_HANDLE_NULL) != ACP_HANDLE_NULL);
+    std::uint64_t seen = 0;
+    EXPECT_EQ(acpx_wait_word(block.mine(), round - 1, spmd::kPatience, &seen),
+              0);
+    other.join();
+    EXPECT_EQ(seen, round);
+    EXPECT_EQ(seen_by_other, round);
+    acp_complete(ACP_HANDLE_ALL);
+    EXPECT_EQ(acp_sync(), 0);
+  }
+}

@@ -1,0 +1,319 @@
+// Chapter 4.10: registration, keys, addresses, starter memory.
+#include <sys/mman.h>
+
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "support/spmd.h"
+#include "support/spmd_memory.h"
+
+using spmd::Block;
+using spmd::Memory;
+
+namespace {
+
+/// A place of mine for results, 8 bytes, in starter memory.
+acp_ga_t scratch() {
+  return acp_query_starter_ga(acp_rank()) + 8192;
+}
+
+std::uint64_t scratch_value() {
+  return *static_cast<std::uint64_t*>(acp_query_address(scratch()));
+}
+
+}  // namespace
+
+// First in the file: no other case has touched starter memory yet.
+SPMD_CASE(starter_memory,
+          "starter memory: zeroed, 64-byte aligned, 10,240 bytes or more") {
+  const acp_ga_t mine = acp_query_starter_ga(acp_rank());
+  const auto* bytes = static_cast<const std::byte*>(acp_query_address(mine));
+  EXPECT(bytes != nullptr);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(bytes) % 64, 0U);
+  EXPECT_EQ(mine % 64, 0U);
+  for (std::size_t i = 0; i < 10'240; ++i) {
+    EXPECT_EQ(static_cast<int>(bytes[i]), 0);
+  }
+  EXPECT_EQ(acp_sync(), 0);
+  const acp_ga_t right = acp_query_starter_ga(spmd::right_of(acp_rank()));
+  *static_cast<std::byte*>(acp_query_address(mine)) = std::byte{7};
+  EXPECT_DONE(acp_copy(right + 10'239, mine, 1, ACP_HANDLE_NULL));
+  EXPECT_EQ(acp_sync(), 0);
+  EXPECT_EQ(static_cast<int>(bytes[10'239]), 7);
+}
+
+SPMD_CASE(acp_query_starter_ga_all,
+          "acp_query_starter_ga: one for each rank, none for others") {
+  for (int rank = 0; rank < acp_procs(); ++rank) {
+    const acp_ga_t ga = acp_query_starter_ga(rank);
+    EXPECT(ga != ACP_GA_NULL);
+    EXPECT_EQ(acp_query_rank(ga), rank);
+    EXPECT_EQ(acp_query_color(ga), 0);
+  }
+  for (const int bad : {-1, acp_procs(), 1 << 30}) {
+    EXPECT_FAILS(acp_query_starter_ga(bad), ACP_GA_NULL, ACPX_BAD_RANK);
+  }
+}
+
+SPMD_CASE(
+    acp_register_memory_bad,
+    "acp_register_memory: NULL, 0, a wrap-around and no such color fail") {
+  std::array<std::byte, 64> bytes{};
+  EXPECT_FAILS(acp_register_memory(nullptr, 64, 0), ACP_ATKEY_NULL,
+               ACPX_INVALID_ARGUMENT);
+  EXPECT_FAILS(acp_register_memory(bytes.data(), 0, 0), ACP_ATKEY_NULL,
+               ACPX_INVALID_ARGUMENT);
+  EXPECT_FAILS(acp_register_memory(bytes.data(), 64, -1), ACP_ATKEY_NULL,
+               ACPX_BAD_COLOR);
+  EXPECT_FAILS(acp_register_memory(bytes.data(), 64, acp_colors()),
+               ACP_ATKEY_NULL, ACPX_BAD_COLOR);
+  acp_errno = 0;
+  EXPECT_EQ(acp_register_memory(bytes.data(), SIZE_MAX, 0), ACP_ATKEY_NULL);
+  EXPECT(acp_errno == ACPX_INVALID_ARGUMENT || acp_errno == ACPX_TOO_LARGE);
+}
+
+SPMD_CASE(acp_unregister_memory_bad,
+          "acp_unregister_memory: a dead, foreign or invented key fails") {
+  std::array<std::byte, 64> bytes{};
+  const acp_atkey_t key = acp_register_memory(bytes.data(), 64, 0);
+  EXPECT(key != ACP_ATKEY_NULL);
+  const std::vector<std::uint64_t> keys = spmd::gather(key);
+  if (acp_procs() > 1) {
+    const auto right = static_cast<std::size_t>(spmd::right_of(acp_rank()));
+    EXPECT_FAILS(acp_unregister_memory(keys[right]), -1, ACPX_BAD_KEY);
+  }
+  EXPECT_FAILS(acp_unregister_memory(ACP_ATKEY_NULL), -1, ACPX_BAD_KEY);
+  EXPECT_EQ(acp_sync(), 0);
+  EXPECT_EQ(acp_unregister_memory(key), 0);
+  EXPECT_FAILS(acp_unregister_memory(key), -1, ACPX_BAD_KEY);
+}
+
+SPMD_CASE(acp_query_ga_bounds,
+          "acp_query_ga: first to last byte; outside, dead, foreign key fail") {
+  auto bytes = std::make_unique<std::byte[]>(1000);
+  for (std::size_t skew = 0; skew < 64; skew += 7) {
+    std::byte* base = bytes.get() + 100 + skew;
+    const acp_atkey_t key = acp_register_memory(base, 500, 0);
+    EXPECT(key != ACP_ATKEY_NULL);
+    const acp_ga_t first = acp_query_ga(key, base);
+    EXPECT(first != ACP_GA_NULL);
+    EXPECT_EQ(first % 64, reinterpret_cast<std::uintptr_t>(base) % 64);
+    EXPECT_EQ(acp_query_ga(key, base + 499), first + 499);
+    EXPECT_EQ(acp_query_address(first + 250), base + 250);
+    EXPECT_EQ(acp_query_address(first + 499), base + 499);
+    EXPECT_FAILS(acp_query_address(first + 500), nullptr, ACPX_BAD_ADDRESS);
+    if (first % 64 != 0) {
+      EXPECT_FAILS(acp_query_address(first - 1), nullptr, ACPX_BAD_ADDRESS);
+    }
+    EXPECT_FAILS(acp_query_ga(key, base + 500), ACP_GA_NULL, ACPX_BAD_ADDRESS);
+    EXPECT_FAILS(acp_query_ga(key, base - 1), ACP_GA_NULL, ACPX_BAD_ADDRESS);
+    EXPECT_FAILS(acp_query_ga(key, nullptr), ACP_GA_NULL, ACPX_BAD_ADDRESS);
+    EXPECT_EQ(acp_unregister_memory(key), 0);
+    EXPECT_FAILS(acp_query_ga(key, base), ACP_GA_NULL, ACPX_BAD_KEY);
+    EXPECT_FAILS(acp_query_address(first), nullptr, ACPX_BAD_KEY);
+  }
+  EXPECT_FAILS(acp_query_ga(ACP_ATKEY_NULL, bytes.get()), ACP_GA_NULL,
+               ACPX_BAD_KEY);
+}
+
+SPMD_CASE(acp_colors_of_addresses,
+          "acp_colors, acp_query_color: every color can be used") {
+  EXPECT(acp_colors() >= 1);
+  const std::vector<std::uint64_t> colors =
+      spmd::gather(static_cast<std::uint64_t>(acp_colors()));
+  for (const std::uint64_t other : colors) {
+    EXPECT_EQ(other, colors.front());
+  }
+  for (int color = 0; color < acp_colors(); ++color) {
+    Block block(Memory::kRegistered, 4096, color);
+    EXPECT_EQ(acp_query_color(block.mine()), color);
+    const int right = spmd::right_of(acp_rank());
+    EXPECT_EQ(acp_query_color(block.at(right, 2000)), color);
+    block.word(0).store(static_cast<std::uint64_t>(color) + 77);
+    EXPECT_DONE(acp_copy(block.at(right, 8), block.mine(), 8, ACP_HANDLE_NULL));
+    EXPECT_DONE(acp_copy(block.mine(16), block.at(right), 8, ACP_HANDLE_NULL));
+    EXPECT_EQ(acp_sync(), 0);
+    EXPECT_EQ(block.word(1).load(), static_cast<std::uint64_t>(color) + 77);
+    EXPECT_EQ(block.word(2).load(), static_cast<std::uint64_t>(color) + 77);
+  }
+}
+
+SPMD_CASE(acp_query_rank_bad,
+          "acp_query_rank, acp_query_color: ACP_GA_NULL and no rank fail") {
+  EXPECT_FAILS(acp_query_rank(ACP_GA_NULL), -1, ACPX_BAD_ADDRESS);
+  EXPECT_FAILS(acp_query_color(ACP_GA_NULL), -1, ACPX_BAD_ADDRESS);
+  EXPECT_FAILS(acp_query_address(ACP_GA_NULL), nullptr, ACPX_BAD_ADDRESS);
+  // The rank field of a small number is 0, which is rank -1.
+  EXPECT_FAILS(acp_query_rank(acp_ga_t{1}), -1, ACPX_BAD_RANK);
+  EXPECT_FAILS(acp_query_color(acp_ga_t{1}), -1, ACPX_BAD_RANK);
+  EXPECT_FAILS(acp_query_address(acp_ga_t{1}), nullptr, ACPX_BAD_RANK);
+}
+
+SPMD_CASE(acp_query_address_foreign,
+          "acp_query_address: another rank's address fails") {
+  SPMD_NEEDS_RANKS(2);
+  const acp_ga_t right = acp_query_starter_ga(spmd::right_of(acp_rank()));
+  EXPECT_FAILS(acp_query_address(right), nullptr, ACPX_BAD_RANK);
+}
+
+SPMD_CASE(two_hundred_regions,
+          "acp_register_memory: 200 regions, each reachable to its last byte") {
+  constexpr std::size_t kRegions = 200;
+  constexpr std::size_t kBytes = 100;  // so regions begin at any alignment
+  std::vector<std::byte> bytes(kRegions * kBytes);
+  std::vector<acp_atkey_t> keys;
+  Block addresses(Memory::kLibrary, 2 * kRegions * 8);
+  for (std::size_t i = 0; i < kRegions; ++i) {
+    keys.push_back(acp_register_memory(bytes.data() + i * kBytes, kBytes, 0));
+    EXPECT(keys.back() != ACP_ATKEY_NULL);
+    addresses.word(i).store(
+        acp_query_ga(keys.back(), bytes.data() + i * kBytes));
+  }
+  EXPECT_EQ(acp_sync(), 0);
+  const int right = spmd::right_of(acp_rank());
+  EXPECT_DONE(acp_copy(addresses.mine(kRegions * 8), addresses.at(right),
+                       kRegions * 8, ACP_HANDLE_NULL));
+  Block source(Memory::kLibrary, kBytes);
+  for (std::size_t i = 0; i < kRegions; ++i) {
+    const acp_ga_t region = addresses.word(kRegions + i).load();
+    spmd::fill_pattern(source.bytes(), i);
+    EXPECT_DONE(acp_copy(region, source.mine(), kBytes, ACP_HANDLE_NULL));
+    EXPECT_REJECTED(
+        acp_copy(region + 1, source.mine(), kBytes, ACP_HANDLE_NULL),
+        ACPX_BAD_ADDRESS);
+  }
+  EXPECT_EQ(acp_sync(), 0);
+  for (std::size_t i = 0; i < kRegions; ++i) {
+    EXPECT_EQ(spmd::pattern_mismatch({bytes.data() + i * kBytes, kBytes}, i),
+              kBytes);
+  }
+  EXPECT_EQ(acp_sync(), 0);
+  for (const acp_atkey_t key : keys) {
+    EXPECT_EQ(acp_unregister_memory(key), 0);
+  }
+}
+
+SPMD_CASE(all_keys_taken,
+          "acp_register_memory: fails when all keys are taken, recovers") {
+  std::array<std::byte, 64> bytes{};
+  std::vector<acp_atkey_t> keys;
+  acp_errno = 0;
+  for (;;) {
+    const acp_atkey_t key = acp_register_memory(bytes.data(), 64, 0);
+    if (key == ACP_ATKEY_NULL) {
+      break;
+    }
+    keys.push_back(key);
+    EXPECT(keys.size() < (std::size_t{1} << 24));
+  }
+  EXPECT_EQ(acp_errno, int{ACPX_NO_KEYS});
+  acp_errno = 0;
+  EXPECT(keys.size() >= 200);
+  EXPECT_EQ(acp_unregister_memory(keys.back()), 0);
+  keys.back() = acp_register_memory(bytes.data(), 64, 0);
+  EXPECT(keys.back() != ACP_ATKEY_NULL);
+  for (const acp_atkey_t key : keys) {
+    EXPECT_EQ(acp_unregister_memory(key), 0);
+  }
+}
+
+SPMD_CASE(
+    stale_keys,
+    "acp_unregister_memory: a stale address fails, here and from others") {
+  std::vector<std::byte> bytes(4096);
+  const int right = spmd::right_of(acp_rank());
+  for (int round = 0; round < 20; ++round) {
+    const acp_atkey_t old_key =
+        acp_register_memory(bytes.data(), bytes.size(), 0);
+    EXPECT(old_key != ACP_ATKEY_NULL);
+    const auto old_all = spmd::gather(acp_query_ga(old_key, bytes.data()));
+    const acp_ga_t old_right = old_all[static_cast<std::size_t>(right)];
+    EXPECT_DONE(acp_copy(scratch(), old_right, 8, ACP_HANDLE_NULL));
+    EXPECT_EQ(acp_sync(), 0);
+    EXPECT_EQ(acp_unregister_memory(old_key), 0);
+    const acp_atkey_t new_key =
+        acp_register_memory(bytes.data(), bytes.size(), 0);
+    const acp_ga_t new_ga = acp_query_ga(new_key, bytes.data());
+    const auto new_all = spmd::gather(new_ga);
+    EXPECT(new_ga != old_all[static_cast<std::size_t>(acp_rank())]);
+    EXPECT_REJECTED(acp_copy(scratch(), old_right, 8, ACP_HANDLE_NULL),
+                    ACPX_BAD_KEY);
+    EXPECT_REJECTED(acp_add8(scratch(), old_right, 1, ACP_HANDLE_NULL),
+                    ACPX_BAD_KEY);
+    EXPECT_DONE(acp_copy(scratch(), new_all[static_cast<std::size_t>(right)], 8,
+                         ACP_HANDLE_NULL));
+    EXPECT_EQ(acp_sync(), 0);
+    EXPECT_EQ(static_cast<int>(bytes[0]), 0);
+    EXPECT_EQ(acp_unregister_memory(new_key), 0);
+  }
+}
+
+SPMD_CASE(register_again_many_times,
+          "acp_register_memory: 20,000 times in turn, keys do not run out") {
+  std::array<std::byte, 64> bytes{};
+  const std::size_t rounds = spmd::scaled(20'000, 2'000);
+  for (std::size_t i = 0; i < rounds; ++i) {
+    const acp_atkey_t key = acp_register_memory(bytes.data(), 64, 0);
+    EXPECT(key != ACP_ATKEY_NULL);
+    EXPECT_EQ(acp_unregister_memory(key), 0);
+  }
+}
+
+SPMD_CASE(overlapping_regions,
+          "acp_register_memory: one memory in two regions is one memory") {
+  std::array<std::uint64_t, 16> words{};
+  const acp_atkey_t whole = acp_register_memory(words.data(), 128, 0);
+  const acp_atkey_t part = acp_register_memory(&words[4], 32, 0);
+  EXPECT(whole != part);
+  const acp_ga_t by_whole = acp_query_ga(whole, &words[4]);
+  const acp_ga_t by_part = acp_query_ga(part, &words[4]);
+  EXPECT(by_whole != by_part);
+  EXPECT_EQ(acp_query_address(by_whole), acp_query_address(by_part));
+  EXPECT_DONE(acp_add8(scratch(), by_whole, 5, ACP_HANDLE_NULL));
+  EXPECT_DONE(acp_add8(scratch(), by_part, 6, ACP_HANDLE_NULL));
+  EXPECT_EQ(words[4], 11U);
+  EXPECT_EQ(scratch_value(), 5U);
+  EXPECT_EQ(acp_unregister_memory(whole), 0);
+  EXPECT_DONE(acp_add8(scratch(), by_part, 1, ACP_HANDLE_NULL));
+  EXPECT_EQ(acp_unregister_memory(part), 0);
+}
+
+SPMD_CASE(region_above_4_gib,
+          "acp_register_memory: 5 GiB, sparse, to the last byte") {
+  constexpr std::size_t kBytes = std::size_t{5} << 30;
+  void* memory = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  EXPECT(memory != MAP_FAILED);
+  auto* bytes = static_cast<std::byte*>(memory);
+  const acp_atkey_t key = acp_register_memory(bytes, kBytes, 0);
+  EXPECT(key != ACP_ATKEY_NULL);
+  const auto all = spmd::gather(acp_query_ga(key, bytes));
+  const acp_ga_t right =
+      all[static_cast<std::size_t>(spmd::right_of(acp_rank()))];
+  auto* mine = static_cast<std::uint64_t*>(acp_query_address(scratch()));
+  for (const std::size_t offset : {std::size_t{0}, (std::size_t{1} << 32) - 4,
+                                   std::size_t{1} << 32, kBytes - 8}) {
+    *mine = offset + 1;
+    EXPECT_DONE(acp_copy(right + offset, scratch(), 8, ACP_HANDLE_NULL));
+    *mine = 0;
+    EXPECT_DONE(acp_copy(scratch(), right + offset, 8, ACP_HANDLE_NULL));
+    EXPECT_EQ(*mine, offset + 1);
+  }
+  EXPECT_REJECTED(acp_copy(right + kBytes - 7, scratch(), 8, ACP_HANDLE_NULL),
+                  ACPX_BAD_ADDRESS);
+  EXPECT_EQ(acp_query_ga(key, bytes + kBytes - 1),
+            acp_query_ga(key, bytes) + kBytes - 1);
+  EXPECT_EQ(acp_sync(), 0);
+  EXPECT_EQ(acp_unregister_memory(key), 0);
+  munmap(memory, kBytes);
+}
+
+SPMD_CASE(region_too_large,
+          "acp_register_memory: more than an offset can count fails clearly") {
+  // 63 bits of offset exist in no job: the rank takes one bit or more, the
+  // color two.
+  auto* low = reinterpret_cast<std::byte*>(std::uintptr_t{4096});
+  EXPECT_FAILS(acp_register_memory(low, std::size_t{1} << 62, 0),
+               ACP_ATKEY_NULL, ACPX_TOO_LARGE);
+}

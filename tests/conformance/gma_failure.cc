@@ -1,0 +1,121 @@
+// What happens after an operation that failed: its followers, its report.
+// On paths where the caller sees everything, failures happen in the call and
+// concern nobody else; both ways are accepted, each is checked to its end.
+#include "support/spmd.h"
+#include "support/spmd_memory.h"
+
+using spmd::Block;
+using spmd::Memory;
+
+namespace {
+
+/// An address on `rank` whose key is dead. Collective.
+acp_ga_t dead_address(int rank) {
+  static std::uint64_t word = 0;
+  const acp_atkey_t key = acp_register_memory(&word, sizeof word, 0);
+  EXPECT(key != ACP_ATKEY_NULL);
+  const auto all = spmd::gather(acp_query_ga(key, &word));
+  EXPECT_EQ(acp_unregister_memory(key), 0);
+  EXPECT_EQ(acp_sync(), 0);
+  return all[static_cast<std::size_t>(rank)];
+}
+
+}  // namespace
+
+SPMD_CASE(failure_is_reported_once,
+          "acp_complete: reports a failure to the first who covers it") {
+  const Block block(Memory::kLibrary, 256);
+  const acp_ga_t dead = dead_address(spmd::right_of(acp_rank()));
+  acp_errno = 0;
+  const acp_handle_t handle = acp_copy(dead, block.mine(), 8, ACP_HANDLE_NULL);
+  if (handle != ACP_HANDLE_NULL) {
+    EXPECT_EQ(acp_errno, 0);
+    acp_complete(handle);
+  }
+  EXPECT_EQ(acp_errno, int{ACPX_BAD_KEY});
+  acp_errno = 0;
+  acp_complete(handle);
+  acp_complete(ACP_HANDLE_ALL);
+  EXPECT_EQ(acp_errno, 0);
+  EXPECT_EQ(acpx_complete_timeout(ACP_HANDLE_ALL, spmd::kPatience), 0);
+}
+
+SPMD_CASE(followers_do_not_start,
+          "order: what is ordered after a failure fails and never starts") {
+  const Block block(Memory::kLibrary, 256);
+  const int right = spmd::right_of(acp_rank());
+  const acp_ga_t dead = dead_address(right);
+  block.word(8).store(99);
+  for (const bool is_all : {false, true}) {
+    acp_errno = 0;
+    const acp_handle_t failed =
+        acp_copy(dead, block.mine(64), 8, ACP_HANDLE_NULL);
+    if (failed == ACP_HANDLE_NULL) {
+      EXPECT_EQ(acp_errno, int{ACPX_BAD_KEY});
+      continue;
+    }
+    const acp_handle_t follower = acp_copy(block.at(right), block.mine(64), 8,
+                                           is_all ? ACP_HANDLE_ALL : failed);
+    const acp_handle_t chain[2] = {
+        acp_add8(block.mine(128), block.at(right), 1,
+                 follower != ACP_HANDLE_NULL ? follower : failed),
+        // Not concerned: no order.
+        acp_copy(block.at(right, 32), block.mine(64), 8, ACP_HANDLE_NULL)};
+    EXPECT(chain[1] != ACP_HANDLE_NULL);
+    EXPECT_EQ(acpx_complete_timeout(ACP_HANDLE_ALL, spmd::kPatience), -1);
+    EXPECT_EQ(acp_errno, int{ACPX_BAD_KEY});
+    EXPECT_EQ(acpx_complete_timeout(ACP_HANDLE_ALL, spmd::kPatience), 0);
+    EXPECT_EQ(acp_sync(), 0);
+    EXPECT_EQ(block.word(0).load(), 0U);
+    EXPECT_EQ(block.word(4).load(), 99U);
+    EXPECT_EQ(acp_sync(), 0);
+  }
+}
+
+SPMD_CASE(collected_failures_are_over,
+          "order: after the failure is collected its handle is satisfied") {
+  const Block block(Memory::kLibrary, 256);
+  const int right = spmd::right_of(acp_rank());
+  const acp_ga_t dead = dead_address(right);
+  const acp_handle_t failed =
+      acp_copy(block.mine(128), dead, 8, ACP_HANDLE_NULL);
+  if (failed != ACP_HANDLE_NULL) {
+    EXPECT_EQ(acpx_complete_timeout(failed, spmd::kPatience), -1);
+  }
+  block.word(8).store(7);
+  EXPECT_DONE(acp_copy(block.at(right), block.mine(64), 8, failed));
+  EXPECT_DONE(acp_copy(block.at(right, 8), block.mine(64), 8, ACP_HANDLE_ALL));
+  EXPECT_DONE(
+      acp_copy(block.at(right, 16), block.mine(64), 8, ACP_HANDLE_CONT));
+  EXPECT_EQ(acp_sync(), 0);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(block.word(i).load(), 7U);
+  }
+}
+
+SPMD_CASE(failure_among_many,
+          "acp_complete: one failure among many concerns only itself") {
+  const std::size_t count = spmd::scaled(10'000, 500);
+  const Block block(Memory::kRegistered, (2 * count + 8) * 8);
+  const int right = spmd::right_of(acp_rank());
+  const acp_ga_t dead = dead_address(right);
+  for (std::size_t i = 0; i < count; ++i) {
+    block.word(i).store(i + 1);
+  }
+  EXPECT_EQ(acp_sync(), 0);
+  bool is_queued = false;
+  for (std::size_t i = 0; i < count; ++i) {
+    EXPECT(acp_copy(block.at(right, (count + i) * 8), block.mine(i * 8), 8,
+                    ACP_HANDLE_NULL) != ACP_HANDLE_NULL);
+    if (i == count / 2) {
+      is_queued =
+          acp_copy(dead, block.mine(), 8, ACP_HANDLE_NULL) != ACP_HANDLE_NULL;
+    }
+  }
+  EXPECT_EQ(acpx_complete_timeout(ACP_HANDLE_ALL, spmd::kPatience),
+            is_queued ? -1 : 0);
+  EXPECT_EQ(acp_sync(), 0);
+  for (std::size_t i = 0; i < count; ++i) {
+    EXPECT_EQ(block.word(count + i).load(), i + 1);
+  }
+}

@@ -1,0 +1,178 @@
+// Every function before acp_init and after acp_finalize, arguments of
+// acp_init. Has a main() of its own: `lifecycle MODE [words]`.
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+
+#include "acp.h"
+#include "acp/extension.h"
+
+namespace {
+
+int g_failures = 0;
+
+void expect(bool is_right, const char* text, int line) {
+  if (!is_right) {
+    std::fprintf(stderr, "lifecycle.cc:%d: %s (acp_errno %d)\n", line, text,
+                 acp_errno);
+    ++g_failures;
+  }
+}
+
+#define EXPECT(condition) expect((condition), #condition, __LINE__)
+
+#define EXPECT_FAILS(call, failure)             \
+  do {                                          \
+    acp_errno = 0;                              \
+    EXPECT((call) == (failure));                \
+    expect(acp_errno == code, #call, __LINE__); \
+  } while (false)
+
+int nothing(void*) {
+  return 1;
+}
+
+void expect_infrastructure_fails(int code) {
+  EXPECT_FAILS(acp_finalize(), -1);
+  EXPECT_FAILS(acp_procs(), -1);
+  EXPECT_FAILS(acp_rank(), -1);
+  EXPECT_FAILS(acp_sync(), -1);
+  EXPECT_FAILS(acp_reset(0), -1);
+}
+
+void expect_memory_fails(int code) {
+  static std::uint64_t word = 0;
+  EXPECT_FAILS(acp_register_memory(&word, 8, 0), ACP_ATKEY_NULL);
+  EXPECT_FAILS(acp_unregister_memory(1), -1);
+  EXPECT_FAILS(acp_query_ga(1, &word), ACP_GA_NULL);
+  EXPECT_FAILS(acp_colors(), -1);
+  EXPECT_FAILS(acp_query_rank(1), -1);
+  EXPECT_FAILS(acp_query_color(1), -1);
+  EXPECT_FAILS(acp_query_address(1), nullptr);
+  EXPECT_FAILS(acp_query_starter_ga(0), ACP_GA_NULL);
+}
+
+void expect_access_fails(int code) {
+  constexpr acp_handle_t kNo = ACP_HANDLE_NULL;
+  EXPECT_FAILS(acp_copy(8, 8, 8, kNo), kNo);
+  EXPECT_FAILS(acp_add4(8, 8, 1, kNo), kNo);
+  EXPECT_FAILS(acp_add8(8, 8, 1, kNo), kNo);
+  EXPECT_FAILS(acp_cas4(8, 8, 1, 2, kNo), kNo);
+  EXPECT_FAILS(acp_cas8(8, 8, 1, 2, kNo), kNo);
+  EXPECT_FAILS(acp_and4(8, 8, 1, kNo), kNo);
+  EXPECT_FAILS(acp_and8(8, 8, 1, kNo), kNo);
+  EXPECT_FAILS(acp_or4(8, 8, 1, kNo), kNo);
+  EXPECT_FAILS(acp_or8(8, 8, 1, kNo), kNo);
+  EXPECT_FAILS(acp_xor4(8, 8, 1, kNo), kNo);
+  EXPECT_FAILS(acp_xor8(8, 8, 1, kNo), kNo);
+  EXPECT_FAILS(acp_swap4(8, 8, 1, kNo), kNo);
+  EXPECT_FAILS(acp_swap8(8, 8, 1, kNo), kNo);
+  EXPECT_FAILS(acp_inquire(ACP_HANDLE_ALL), 0);
+  acp_errno = 0;
+  acp_complete(ACP_HANDLE_ALL);
+  EXPECT(acp_errno == code);
+}
+
+void expect_extensions_fail(int code) {
+  acpx_op_t op{};
+  op.opcode = ACPX_ADD8;
+  op.remote = 8;
+  std::uint64_t value = 0;
+  EXPECT_FAILS(acpx_post(&op, 1, ACP_HANDLE_NULL), ACP_HANDLE_NULL);
+  EXPECT_FAILS(acpx_put_signal(8, 8, 8, 8, 1, ACP_HANDLE_NULL),
+               ACP_HANDLE_NULL);
+  EXPECT_FAILS(acpx_complete_timeout(ACP_HANDLE_ALL, 0), -1);
+  EXPECT_FAILS(acpx_wait_word(8, 0, 0, &value), -1);
+  EXPECT_FAILS(acpx_wait_until(nothing, nullptr, 0), -1);
+  EXPECT_FAILS(acpx_atomics_agree(0), -1);
+  EXPECT_FAILS(acpx_pointer(8), nullptr);
+  EXPECT_FAILS(acpx_add_progress(nothing, nullptr), -1);
+  EXPECT_FAILS(acpx_remove_progress(nothing, nullptr), -1);
+  EXPECT_FAILS(acpx_module_ga(0, 0), ACP_GA_NULL);
+}
+
+void expect_all_fail(int code) {
+  expect_infrastructure_fails(code);
+  expect_memory_fails(code);
+  expect_access_fails(code);
+  expect_extensions_fail(code);
+  EXPECT(acpx_strerror(code) != nullptr);
+  EXPECT(std::strlen(acpx_version()) > 0);
+}
+
+/// Outside of acp_init .. acp_finalize; the end is the end.
+void run_outside(int argc, char** argv) {
+  expect_all_fail(ACPX_NOT_INITIALIZED);
+  EXPECT(acp_init(&argc, &argv) == 0);
+  EXPECT(acp_rank() >= 0);
+  EXPECT(acp_sync() == 0);
+  EXPECT(acp_finalize() == 0);
+  expect_all_fail(ACPX_FINALIZED);
+  const int code = ACPX_FINALIZED;
+  EXPECT_FAILS(acp_init(&argc, &argv), -1);
+  acpx_module_t module{};
+  module.name = "late";
+  EXPECT_FAILS(acpx_add_module(&module), -1);
+}
+
+/// Words of the library go, the program's stay, also behind "--".
+void run_options(int argc, char** argv) {
+  EXPECT(argc == 7);
+  EXPECT(acp_init(&argc, &argv) == 0);
+  EXPECT(argc == 5);
+  const char* expected[] = {"options", "first", "--", "--acp-mine"};
+  for (int i = 1; i < argc && i < 5; ++i) {
+    EXPECT(std::string_view(argv[i]) == expected[i - 1]);
+  }
+  EXPECT(argv[argc] == nullptr);
+  // The starter memory got the size that the option said.
+  const acp_ga_t starter = acp_query_starter_ga(acp_rank());
+  auto* bytes = static_cast<char*>(acp_query_address(starter));
+  const acp_handle_t handle =
+      acp_copy(starter + 65'535, starter, 1, ACP_HANDLE_NULL);
+  EXPECT(handle != ACP_HANDLE_NULL);
+  acp_complete(handle);
+  EXPECT(bytes != nullptr);
+  EXPECT(acp_finalize() == 0);
+}
+
+/// acp_init refuses; the process goes on alone.
+void run_refused(int argc, char** argv) {
+  const int code = ACPX_BAD_OPTION;
+  EXPECT_FAILS(acp_init(&argc, &argv), -1);
+  EXPECT(acp_rank() == -1);
+}
+
+/// Nothing to read from: no command line.
+void run_without_arguments() {
+  EXPECT(acp_init(nullptr, nullptr) == 0);
+  EXPECT(acp_finalize() == 0);
+}
+
+void run_half_arguments(int argc, char** argv) {
+  const int code = ACPX_INVALID_ARGUMENT;
+  EXPECT_FAILS(acp_init(nullptr, &argv), -1);
+  EXPECT_FAILS(acp_init(&argc, nullptr), -1);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string_view mode = argc > 1 ? argv[1] : "";
+  if (mode == "outside") {
+    run_outside(argc, argv);
+  } else if (mode == "options") {
+    run_options(argc, argv);
+  } else if (mode == "refused") {
+    run_refused(argc, argv);
+  } else if (mode == "without") {
+    run_without_arguments();
+  } else if (mode == "half") {
+    run_half_arguments(argc, argv);
+  } else {
+    std::fprintf(stderr, "lifecycle: no mode '%s'\n", argc > 1 ? argv[1] : "");
+    return 2;
+  }
+  return g_failures == 0 ? 0 : 1;
+}
