@@ -38,7 +38,8 @@ double figure(const Result& result, double fraction) {
 std::string digits(double value) {
   if (value >= 100) return fmt::format("{:.0f}", value);
   if (value >= 10) return fmt::format("{:.1f}", value);
-  return fmt::format("{:.2f}", value);
+  if (value >= 0.1) return fmt::format("{:.2f}", value);
+  return fmt::format("{:.2g}", value);
 }
 
 /// A figure of the table: times get the unit that suits them.

@@ -52,7 +52,8 @@ Verdict run_sync(Context& context, Samples& samples) {
 void respond_sync(Context& context) {
   const std::uint64_t* count = context.memory.own_word(Word::kCount);
   std::uint64_t* phase = context.memory.own_word(Word::kPhase);
-  *phase = 0;
+  std::uint64_t batches = 0;
+  *static_cast<volatile std::uint64_t*>(phase) = batches;
   for (;;) {
     acp_sync();
     const std::uint64_t syncs =
@@ -61,7 +62,7 @@ void respond_sync(Context& context) {
     for (std::uint64_t i = 0; i < syncs; ++i) {
       acp_sync();
     }
-    ++*static_cast<volatile std::uint64_t*>(phase);
+    *static_cast<volatile std::uint64_t*>(phase) = ++batches;
   }
 }
 
