@@ -91,6 +91,8 @@ struct alignas(kCacheLine) ProcRecord {
   std::atomic<std::uint32_t> wait_peer;      ///< Rank waited for, or kNoSlot.
   std::atomic<std::uint32_t> rank;           ///< Current rank.
   std::atomic<std::uint32_t> proposed_rank;  ///< During acp_reset.
+  std::atomic<std::uint64_t> probe_address;  ///< Of a word in the process ...
+  std::atomic<std::uint64_t> probe_value;  ///< ... that holds this (CMA probe).
 };
 
 /// One published registration; readers see it whole or retry.

@@ -1,12 +1,10 @@
 // The one interface between the ordered engine and a wire.
 //
-// Two ways lead to a peer, and a transport offers one or both:
-//   window    the peer's library memory is mapped here: the engine loads,
-//             stores and does CPU atomics itself, the transport is not asked;
-//   messages  exactly-once delivery of byte strings to the peer's agent,
-//             which executes them and answers with messages.
-// On top of that an endpoint may transfer bytes to and from the peer's
-// registered memory by itself (Endpoint::transfer).
+// A wire delivers byte strings ("messages") exactly once to the peer's agent,
+// which executes them and answers with messages. An endpoint may besides
+// transfer bytes to and from the peer's registered memory by itself.
+// Library memory of ranks on this host is mapped: the engine loads and stores
+// there without asking a transport (gmm/address_space.h).
 //
 // Threads: one thread at a time calls into a transport and its endpoints;
 // the engine's lock sees to that. Nothing here blocks.
@@ -14,7 +12,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string_view>
 
@@ -28,15 +25,8 @@ namespace acp::transport {
 using ProcId = std::uint32_t;
 using Color = std::uint32_t;
 
-/// Where a peer's memory of the library is mapped in this process.
-struct Window {
-  std::byte* base = nullptr;  ///< The peer's slice of the host segment.
-};
-
 /// What this transport can do; fixed once it is open.
 struct Capabilities {
-  bool has_windows = false;     ///< window() can give one.
-  bool has_messages = false;    ///< Endpoints take messages.
   std::size_t max_message = 0;  ///< Bytes of one message, all parts.
   Color colors = 1;             ///< Independent paths to one peer.
 };
@@ -104,12 +94,8 @@ class Transport {
   virtual std::string_view name() const noexcept = 0;
   virtual const Capabilities& capabilities() const noexcept = 0;
 
-  /// The peer's mapped memory; nothing when it is not on this host or this
-  /// transport has no windows. Maps it on the first call.
-  virtual std::optional<Window> window(ProcId peer);
-
   /// The path to a peer; the same pointer for the same arguments.
-  /// kUnsupported without messages, kBadColor, kNoMemory.
+  /// kBadColor, kBadRank, kNoMemory.
   virtual Result<Endpoint*> endpoint(ProcId peer, Color color) = 0;
 
   /// Moves the wire forward: receives, resends, hands messages to `sink`.

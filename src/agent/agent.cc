@@ -1,0 +1,158 @@
+#include "agent/agent.h"
+
+#include <array>
+
+#include "base/log.h"
+#include "gmm/memory_ops.h"
+
+namespace acp::agent {
+
+namespace {
+
+using protocol::Opcode;
+
+/// Replies to one request; larger gets are cut by the initiator.
+constexpr std::size_t kMaxResultBytes = 1 << 20;
+
+}  // namespace
+
+Agent::Agent(const gmm::AddressSpace& space,
+             gmm::ThreadWaker& waker,
+             Surroundings& surroundings)
+    : space_(space), waker_(waker), surroundings_(surroundings) {}
+
+void Agent::on_request(transport::ProcId from,
+                       transport::Color color,
+                       std::span<const std::byte> bytes) {
+  const auto request = protocol::decode_request(bytes);
+  if (!request) {
+    log_warning("dropped a malformed request of {} bytes from process {}",
+                bytes.size(), from);
+    return;
+  }
+  const protocol::WireStep first = request->step(0);
+  if (first.opcode == Opcode::kCopy) {
+    const Result<std::byte*> source = space_.own(first.operand, first.compare);
+    if (source.ok()) {
+      surroundings_.start_copy(from, color, request->header.id, first.remote,
+                               first.operand, first.compare);
+    } else {
+      reply(from, color, request->header.id, source.status());
+    }
+    return;
+  }
+  protocol::ReplyHeader header;
+  header.id = request->header.id;
+  results_.clear();
+  std::span<const std::byte> data = request->data;
+  for (std::size_t i = 0; i < request->header.steps; ++i) {
+    header.status = run_step(request->step(i), data);
+    if (header.status != Status::kOk) {
+      header.failed_step = static_cast<std::uint16_t>(i);
+      break;
+    }
+  }
+  header.data_bytes = static_cast<std::uint32_t>(results_.size());
+  send_reply(from, color, header);
+}
+
+Status Agent::run_step(const protocol::WireStep& step,
+                       std::span<const std::byte>& data) {
+  const bool is_bulk =
+      step.opcode == Opcode::kPut || step.opcode == Opcode::kGet;
+  const std::size_t size = is_bulk ? step.size : step.width;
+  if (is_bulk && size == 0) {
+    return Status::kOk;
+  }
+  const Result<std::byte*> address = space_.own(step.remote, size);
+  if (!address.ok()) {
+    return address.status();
+  }
+  std::byte* target = address.value();
+  if (!is_bulk &&
+      (reinterpret_cast<std::uintptr_t>(target) & (size - 1)) != 0) {
+    return Status::kMisaligned;
+  }
+  if (step.opcode == Opcode::kPut) {
+    gmm::copy_bytes(target, data.data(), size);
+    data = data.subspan(size);
+  } else if (step.opcode == Opcode::kGet) {
+    if (results_.size() + size > kMaxResultBytes) {
+      return Status::kTooLarge;
+    }
+    const std::size_t at = results_.size();
+    results_.resize(at + size);
+    gmm::copy_bytes(results_.data() + at, target, size);
+  } else if (step.opcode == Opcode::kPut8) {
+    std::atomic_ref(*reinterpret_cast<std::uint64_t*>(target))
+        .store(step.operand);
+  } else {
+    const std::uint64_t old = gmm::apply_atomic(step.opcode, step.width, target,
+                                                step.operand, step.compare);
+    const auto old_bytes = std::as_bytes(std::span(&old, 1));
+    results_.insert(results_.end(), old_bytes.begin(), old_bytes.end());
+  }
+  if ((step.flags & protocol::kSignalFlag) != 0) {
+    gmm::ring_signal(*space_.slice_header(space_.my_rank()), waker_);
+  }
+  return Status::kOk;
+}
+
+void Agent::reply(transport::ProcId to,
+                  transport::Color color,
+                  std::uint64_t id,
+                  Status status) {
+  protocol::ReplyHeader header;
+  header.id = id;
+  header.status = status;
+  results_.clear();
+  send_reply(to, color, header);
+}
+
+void Agent::send_reply(transport::ProcId to,
+                       transport::Color color,
+                       protocol::ReplyHeader header) {
+  const std::array<std::span<const std::byte>, 2> parts = {
+      std::as_bytes(std::span(&header, 1)), std::span(results_)};
+  if (backlog_.empty() && try_send(to, color, parts)) {
+    return;
+  }
+  Waiting waiting{to, color, {}};
+  for (const std::span<const std::byte> part : parts) {
+    waiting.bytes.insert(waiting.bytes.end(), part.begin(), part.end());
+  }
+  backlog_.push_back(std::move(waiting));
+}
+
+/// False: the wire is full. A dead peer's reply counts as sent.
+bool Agent::try_send(transport::ProcId to,
+                     transport::Color color,
+                     std::span<const std::span<const std::byte>> parts) {
+  const Result<transport::Endpoint*> endpoint =
+      surroundings_.endpoint(to, color);
+  return !endpoint.ok() ||
+         endpoint.value()->send(parts, transport::Ordering::kFree) !=
+             Status::kAgain;
+}
+
+bool Agent::flush_backlog() {
+  const std::size_t before = backlog_.size();
+  // One full wire must not hold back the others' replies.
+  for (std::size_t i = 0; i < before; ++i) {
+    Waiting waiting = std::move(backlog_.front());
+    backlog_.pop_front();
+    const std::array<std::span<const std::byte>, 1> parts = {
+        std::span<const std::byte>(waiting.bytes)};
+    if (!try_send(waiting.to, waiting.color, parts)) {
+      backlog_.push_back(std::move(waiting));
+    }
+  }
+  return backlog_.size() != before;
+}
+
+void Agent::forget_peer(transport::ProcId peer) {
+  std::erase_if(backlog_,
+                [peer](const Waiting& waiting) { return waiting.to == peer; });
+}
+
+}  // namespace acp::agent

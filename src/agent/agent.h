@@ -1,0 +1,90 @@
+// The target's side: executes what other ranks ask for and replies.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <vector>
+
+#include "gmm/address_space.h"
+#include "gmm/doorbell.h"
+#include "protocol/operation.h"
+#include "transport/transport.h"
+
+namespace acp::agent {
+
+/// What the agent needs from around it. Called with the engine's mutex held.
+class Surroundings {
+ public:
+  Surroundings() = default;
+  Surroundings(const Surroundings&) = delete;
+  Surroundings& operator=(const Surroundings&) = delete;
+
+  /// The way back to a peer.
+  virtual Result<transport::Endpoint*> endpoint(transport::ProcId proc,
+                                                transport::Color color) = 0;
+
+  /// Copies `size` bytes from my `source` to `target`, and then calls
+  /// Agent::reply with these `proc`, `color` and `id`.
+  virtual void start_copy(transport::ProcId proc,
+                          transport::Color color,
+                          std::uint64_t id,
+                          gmm::GlobalAddress target,
+                          gmm::GlobalAddress source,
+                          std::uint64_t size) = 0;
+
+ protected:
+  ~Surroundings() = default;
+};
+
+/// Guarded by the engine's mutex.
+class Agent {
+ public:
+  Agent(const gmm::AddressSpace& space,
+        gmm::ThreadWaker& waker,
+        Surroundings& surroundings);
+
+  /// Executes a request and sends its reply. A malformed one is logged and
+  /// dropped: no peer of ours sends it.
+  void on_request(transport::ProcId from,
+                  transport::Color color,
+                  std::span<const std::byte> bytes);
+
+  /// The reply to a delegated copy.
+  void reply(transport::ProcId to,
+             transport::Color color,
+             std::uint64_t id,
+             Status status);
+
+  /// Sends replies that found the wire full. True when some went.
+  bool flush_backlog();
+
+  bool has_backlog() const noexcept { return !backlog_.empty(); }
+
+  /// Drops replies to a peer that is gone.
+  void forget_peer(transport::ProcId peer);
+
+ private:
+  struct Waiting {
+    transport::ProcId to;
+    transport::Color color;
+    std::vector<std::byte> bytes;
+  };
+
+  Status run_step(const protocol::WireStep& step,
+                  std::span<const std::byte>& data);
+  void send_reply(transport::ProcId to,
+                  transport::Color color,
+                  protocol::ReplyHeader header);
+  bool try_send(transport::ProcId to,
+                transport::Color color,
+                std::span<const std::span<const std::byte>> parts);
+
+  const gmm::AddressSpace& space_;
+  gmm::ThreadWaker& waker_;
+  Surroundings& surroundings_;
+  std::vector<std::byte> results_;  ///< Of the request under way.
+  std::deque<Waiting> backlog_;     ///< First come, first sent.
+};
+
+}  // namespace acp::agent

@@ -1,0 +1,45 @@
+#include "api/current_task.h"
+
+#include "api/exported.h"
+
+namespace acp::api {
+
+std::atomic<runtime::Task*> g_task{nullptr};
+
+int& error_number() noexcept {
+  thread_local int number = 0;
+  return number;
+}
+
+void fail_without_task() noexcept {
+  fail(is_finalized() ? Status::kFinalized : Status::kNotInitialized);
+}
+
+}  // namespace acp::api
+
+// The public codes are the internal ones.
+static_assert(ACPX_OK == static_cast<int>(acp::Status::kOk));
+static_assert(ACPX_AGAIN == static_cast<int>(acp::Status::kAgain));
+static_assert(ACPX_INVALID_ARGUMENT ==
+              static_cast<int>(acp::Status::kInvalidArgument));
+static_assert(ACPX_NOT_INITIALIZED ==
+              static_cast<int>(acp::Status::kNotInitialized));
+static_assert(ACPX_ALREADY_INITIALIZED ==
+              static_cast<int>(acp::Status::kAlreadyInitialized));
+static_assert(ACPX_FINALIZED == static_cast<int>(acp::Status::kFinalized));
+static_assert(ACPX_BAD_ADDRESS == static_cast<int>(acp::Status::kBadAddress));
+static_assert(ACPX_BAD_KEY == static_cast<int>(acp::Status::kBadKey));
+static_assert(ACPX_BAD_RANK == static_cast<int>(acp::Status::kBadRank));
+static_assert(ACPX_BAD_COLOR == static_cast<int>(acp::Status::kBadColor));
+static_assert(ACPX_MISALIGNED == static_cast<int>(acp::Status::kMisaligned));
+static_assert(ACPX_NO_MEMORY == static_cast<int>(acp::Status::kNoMemory));
+static_assert(ACPX_NO_KEYS == static_cast<int>(acp::Status::kNoKeys));
+static_assert(ACPX_TOO_LARGE == static_cast<int>(acp::Status::kTooLarge));
+static_assert(ACPX_UNSUPPORTED == static_cast<int>(acp::Status::kUnsupported));
+static_assert(ACPX_PEER_DEAD == static_cast<int>(acp::Status::kPeerDead));
+static_assert(ACPX_ABORTED == static_cast<int>(acp::Status::kAborted));
+static_assert(ACPX_TIMED_OUT == static_cast<int>(acp::Status::kTimedOut));
+static_assert(ACPX_SYSTEM == static_cast<int>(acp::Status::kSystem));
+static_assert(ACPX_PROTOCOL == static_cast<int>(acp::Status::kProtocol));
+static_assert(ACPX_ORDER_FAILED == static_cast<int>(acp::Status::kOrderFailed));
+static_assert(ACPX_BAD_OPTION == static_cast<int>(acp::Status::kBadOption));

@@ -1,0 +1,31 @@
+// The one global of the library: the task of this process.
+#pragma once
+
+#include <atomic>
+
+#include "runtime/task.h"
+
+namespace acp::api {
+
+/// Null before acp_init and after acp_finalize.
+extern std::atomic<runtime::Task*> g_task;
+
+inline runtime::Task* task() noexcept {
+  return g_task.load(std::memory_order_acquire);
+}
+
+/// The calling thread's acp_errno.
+int& error_number() noexcept;
+
+/// Sets acp_errno.
+inline void fail(Status status) noexcept {
+  error_number() = static_cast<int>(status);
+}
+
+/// Sets acp_errno for a call without a task: too early or too late.
+void fail_without_task() noexcept;
+
+/// What acp_init has seen before: a second life is not possible.
+bool is_finalized() noexcept;
+
+}  // namespace acp::api

@@ -1,0 +1,175 @@
+// Chains, waiting and progress steps: what acp/extension.h adds to 4.11.
+#include "api/exported.h"
+
+#include <atomic>
+
+#include "api/current_task.h"
+#include "base/log.h"
+#include "gma/chain.h"
+#include "gma/step_scope.h"
+
+using acp::Status;
+using acp::api::fail;
+using acp::api::fail_without_task;
+using acp::api::task;
+
+namespace {
+
+acp_handle_t as_handle(const acp::Result<acp::gma::Handle>& result) {
+  if (result.ok()) {
+    return result.value();
+  }
+  fail(result.status());
+  return ACP_HANDLE_NULL;
+}
+
+/// 0 done, 1 time-out, -1 failed with acp_errno.
+int as_wait_result(Status status) {
+  if (status == Status::kOk) {
+    return 0;
+  }
+  if (status == Status::kTimedOut) {
+    return 1;
+  }
+  fail(status);
+  return -1;
+}
+
+int wait_for(acp::runtime::Task& mine,
+             acp::protocol::WaitKind kind,
+             int timeout_ms,
+             const std::function<bool()>& is_done) {
+  if (acp::gma::is_inside_step()) {
+    fail(Status::kAgain);  // a progress step does not wait
+    return -1;
+  }
+  acp::gma::WaitPurpose purpose;
+  purpose.kind = kind;
+  return as_wait_result(
+      acp::gma::wait_until(mine.progress(), purpose,
+                           acp::gma::deadline_after_ms(timeout_ms), is_done));
+}
+
+}  // namespace
+
+extern "C" {
+
+acp_handle_t acpx_post(const acpx_op_t* ops, size_t n, acp_handle_t order) {
+  acp::runtime::Task* mine = task();
+  if (mine == nullptr) {
+    fail_without_task();
+    return ACP_HANDLE_NULL;
+  }
+  return as_handle(acp::gma::post_chain(mine->engine(), mine->waker(),
+                                        {ops, ops == nullptr ? 0 : n}, order));
+}
+
+acp_handle_t acpx_put_signal(acp_ga_t dst,
+                             acp_ga_t src,
+                             size_t size,
+                             acp_ga_t word,
+                             uint64_t add,
+                             acp_handle_t order) {
+  acp::runtime::Task* mine = task();
+  if (mine == nullptr) {
+    fail_without_task();
+    return ACP_HANDLE_NULL;
+  }
+  return as_handle(acp::gma::put_signal(mine->engine(), mine->waker(), dst, src,
+                                        size, word, add, order));
+}
+
+int acpx_complete_timeout(acp_handle_t handle, int timeout_ms) {
+  acp::runtime::Task* mine = task();
+  if (mine == nullptr) {
+    fail_without_task();
+    return -1;
+  }
+  return as_wait_result(
+      mine->engine().complete(handle, acp::gma::deadline_after_ms(timeout_ms)));
+}
+
+int acpx_wait_word(acp_ga_t word,
+                   uint64_t unlike,
+                   int timeout_ms,
+                   uint64_t* value) {
+  acp::runtime::Task* mine = task();
+  if (mine == nullptr) {
+    fail_without_task();
+    return -1;
+  }
+  const auto address = mine->space().own(word, sizeof(uint64_t));
+  const Status status =
+      (word & 7) != 0 ? Status::kMisaligned : address.status();
+  if (status != Status::kOk) {
+    acp::log_error("acpx_wait_word({:#x}): {}", word, acp::status_text(status));
+    fail(status);
+    return -1;
+  }
+  std::atomic_ref cell(*reinterpret_cast<uint64_t*>(address.value()));
+  uint64_t seen = unlike;
+  const int result =
+      wait_for(*mine, acp::protocol::WaitKind::kWord, timeout_ms, [&] {
+        seen = cell.load();  // seq_cst: looked at again after going to sleep
+        return seen != unlike;
+      });
+  if (result == 0 && value != nullptr) {
+    *value = seen;
+  }
+  return result;
+}
+
+int acpx_wait_until(int (*done)(void*), void* arg, int timeout_ms) {
+  acp::runtime::Task* mine = task();
+  if (mine == nullptr || done == nullptr) {
+    mine == nullptr ? fail_without_task() : fail(Status::kInvalidArgument);
+    return -1;
+  }
+  return wait_for(*mine, acp::protocol::WaitKind::kCondition, timeout_ms,
+                  [done, arg] { return done(arg) != 0; });
+}
+
+int acpx_atomics_agree(int rank) {
+  const acp::runtime::Task* mine = task();
+  if (mine == nullptr) {
+    fail_without_task();
+    return -1;
+  }
+  if (rank < 0 || rank >= acp_procs()) {
+    fail(Status::kBadRank);
+    return -1;
+  }
+  // Every atomic ends as a CPU atomic of some process on the owner's host.
+  return 1;
+}
+
+int acpx_add_progress(int (*step)(void*), void* arg) {
+  acp::runtime::Task* mine = task();
+  if (mine == nullptr) {
+    fail_without_task();
+    return -1;
+  }
+  const Status status = mine->steps().add(step, arg);
+  if (status != Status::kOk) {
+    fail(status);
+    return -1;
+  }
+  mine->progress().rouse_thread();  // from now on it wants signals
+  return 0;
+}
+
+int acpx_remove_progress(int (*step)(void*), void* arg) {
+  acp::runtime::Task* mine = task();
+  if (mine == nullptr) {
+    fail_without_task();
+    return -1;
+  }
+  const Status status = mine->steps().remove(step, arg);
+  if (status != Status::kOk) {
+    fail(status);
+    return -1;
+  }
+  return 0;
+}
+
+}  // extern "C"

@@ -1,0 +1,150 @@
+// Chapter 4.10, and pointers to library memory.
+#include "api/exported.h"
+#include "api/current_task.h"
+#include "base/log.h"
+
+using acp::Status;
+using acp::api::fail;
+using acp::api::fail_without_task;
+using acp::api::task;
+
+namespace {
+
+/// The rank an address names, or -1.
+int rank_of(const acp::gmm::AddressSpace& space, acp_ga_t ga) {
+  const acp::gmm::Rank rank = space.codec().rank(ga);
+  if (rank >= space.codec().procs()) {
+    fail(ga == ACP_GA_NULL ? Status::kBadAddress : Status::kBadRank);
+    return -1;
+  }
+  return static_cast<int>(rank);
+}
+
+}  // namespace
+
+extern "C" {
+
+acp_atkey_t acp_register_memory(void* addr, size_t size, int color) {
+  acp::runtime::Task* mine = task();
+  if (mine == nullptr) {
+    fail_without_task();
+    return ACP_ATKEY_NULL;
+  }
+  const auto atkey = mine->register_memory(addr, size, color);
+  if (!atkey.ok()) {
+    fail(atkey.status());
+    return ACP_ATKEY_NULL;
+  }
+  return atkey.value();
+}
+
+int acp_unregister_memory(acp_atkey_t atkey) {
+  acp::runtime::Task* mine = task();
+  if (mine == nullptr) {
+    fail_without_task();
+    return -1;
+  }
+  const Status status = mine->unregister_memory(atkey);
+  if (status != Status::kOk) {
+    fail(status);
+    return -1;
+  }
+  return 0;
+}
+
+acp_ga_t acp_query_ga(acp_atkey_t atkey, void* addr) {
+  acp::runtime::Task* mine = task();
+  if (mine == nullptr) {
+    fail_without_task();
+    return ACP_GA_NULL;
+  }
+  const auto ga = mine->keys().address_of(mine->rank(), atkey, addr);
+  if (!ga.ok()) {
+    acp::log_error("acp_query_ga({:#x}, {}): {}", atkey, addr,
+                   acp::status_text(ga.status()));
+    fail(ga.status());
+    return ACP_GA_NULL;
+  }
+  return ga.value();
+}
+
+int acp_colors(void) {
+  if (const acp::runtime::Task* mine = task()) {
+    return static_cast<int>(mine->space().colors());
+  }
+  fail_without_task();
+  return -1;
+}
+
+int acp_query_rank(acp_ga_t ga) {
+  if (const acp::runtime::Task* mine = task()) {
+    return rank_of(mine->space(), ga);
+  }
+  fail_without_task();
+  return -1;
+}
+
+int acp_query_color(acp_ga_t ga) {
+  const acp::runtime::Task* mine = task();
+  if (mine == nullptr) {
+    fail_without_task();
+    return -1;
+  }
+  if (rank_of(mine->space(), ga) < 0) {
+    return -1;
+  }
+  const acp::gmm::Color color = mine->space().codec().color(ga);
+  if (color >= mine->space().colors()) {
+    fail(Status::kBadColor);
+    return -1;
+  }
+  return static_cast<int>(color);
+}
+
+void* acp_query_address(acp_ga_t ga) {
+  const acp::runtime::Task* mine = task();
+  if (mine == nullptr) {
+    fail_without_task();
+    return nullptr;
+  }
+  const auto address = mine->space().own(ga, 1);
+  if (!address.ok()) {
+    fail(address.status());
+    return nullptr;
+  }
+  return address.value();
+}
+
+acp_ga_t acp_query_starter_ga(int rank) {
+  const acp::runtime::Task* mine = task();
+  if (mine == nullptr) {
+    fail_without_task();
+    return ACP_GA_NULL;
+  }
+  if (rank < 0 || rank >= acp_procs()) {
+    acp::log_error("acp_query_starter_ga({}): ranks are 0 to {}", rank,
+                   acp_procs() - 1);
+    fail(Status::kBadRank);
+    return ACP_GA_NULL;
+  }
+  return mine->starter(static_cast<acp::gmm::Rank>(rank));
+}
+
+void* acpx_pointer(acp_ga_t ga) {
+  const acp::runtime::Task* mine = task();
+  if (mine == nullptr) {
+    fail_without_task();
+    return nullptr;
+  }
+  const auto target = mine->space().locate(ga, 1);
+  if (!target.ok()) {
+    fail(target.status());
+    return nullptr;
+  }
+  if (target.value().direct == nullptr) {
+    fail(Status::kUnsupported);
+  }
+  return target.value().direct;
+}
+
+}  // extern "C"

@@ -1,0 +1,160 @@
+// Chapter 4.11.
+#include "api/exported.h"
+#include "api/current_task.h"
+
+using acp::api::fail;
+using acp::api::fail_without_task;
+using acp::api::task;
+using acp::protocol::Opcode;
+
+namespace {
+
+acp_handle_t as_handle(const acp::Result<acp::gma::Handle>& result) {
+  if (__builtin_expect(result.ok(), 1)) {
+    return result.value();
+  }
+  fail(result.status());
+  return ACP_HANDLE_NULL;
+}
+
+inline acp_handle_t atomic(Opcode opcode,
+                           std::uint8_t width,
+                           acp_ga_t dst,
+                           acp_ga_t src,
+                           std::uint64_t operand,
+                           std::uint64_t compare,
+                           acp_handle_t order) {
+  acp::runtime::Task* mine = task();
+  if (__builtin_expect(mine == nullptr, 0)) {
+    fail_without_task();
+    return ACP_HANDLE_NULL;
+  }
+  return as_handle(
+      mine->engine().atomic(opcode, width, dst, src, operand, compare, order));
+}
+
+}  // namespace
+
+extern "C" {
+
+acp_handle_t acp_copy(acp_ga_t dst,
+                      acp_ga_t src,
+                      size_t size,
+                      acp_handle_t order) {
+  acp::runtime::Task* mine = task();
+  if (__builtin_expect(mine == nullptr, 0)) {
+    fail_without_task();
+    return ACP_HANDLE_NULL;
+  }
+  return as_handle(mine->engine().copy(dst, src, size, order));
+}
+
+acp_handle_t acp_cas4(acp_ga_t dst,
+                      acp_ga_t src,
+                      uint32_t oldval,
+                      uint32_t newval,
+                      acp_handle_t order) {
+  return atomic(Opcode::kCas, 4, dst, src, newval, oldval, order);
+}
+
+acp_handle_t acp_cas8(acp_ga_t dst,
+                      acp_ga_t src,
+                      uint64_t oldval,
+                      uint64_t newval,
+                      acp_handle_t order) {
+  return atomic(Opcode::kCas, 8, dst, src, newval, oldval, order);
+}
+
+acp_handle_t acp_add4(acp_ga_t dst,
+                      acp_ga_t src,
+                      uint32_t value,
+                      acp_handle_t order) {
+  return atomic(Opcode::kAdd, 4, dst, src, value, 0, order);
+}
+
+acp_handle_t acp_add8(acp_ga_t dst,
+                      acp_ga_t src,
+                      uint64_t value,
+                      acp_handle_t order) {
+  return atomic(Opcode::kAdd, 8, dst, src, value, 0, order);
+}
+
+acp_handle_t acp_and4(acp_ga_t dst,
+                      acp_ga_t src,
+                      uint32_t value,
+                      acp_handle_t order) {
+  return atomic(Opcode::kAnd, 4, dst, src, value, 0, order);
+}
+
+acp_handle_t acp_and8(acp_ga_t dst,
+                      acp_ga_t src,
+                      uint64_t value,
+                      acp_handle_t order) {
+  return atomic(Opcode::kAnd, 8, dst, src, value, 0, order);
+}
+
+acp_handle_t acp_or4(acp_ga_t dst,
+                     acp_ga_t src,
+                     uint32_t value,
+                     acp_handle_t order) {
+  return atomic(Opcode::kOr, 4, dst, src, value, 0, order);
+}
+
+acp_handle_t acp_or8(acp_ga_t dst,
+                     acp_ga_t src,
+                     uint64_t value,
+                     acp_handle_t order) {
+  return atomic(Opcode::kOr, 8, dst, src, value, 0, order);
+}
+
+acp_handle_t acp_xor4(acp_ga_t dst,
+                      acp_ga_t src,
+                      uint32_t value,
+                      acp_handle_t order) {
+  return atomic(Opcode::kXor, 4, dst, src, value, 0, order);
+}
+
+acp_handle_t acp_xor8(acp_ga_t dst,
+                      acp_ga_t src,
+                      uint64_t value,
+                      acp_handle_t order) {
+  return atomic(Opcode::kXor, 8, dst, src, value, 0, order);
+}
+
+acp_handle_t acp_swap4(acp_ga_t dst,
+                       acp_ga_t src,
+                       uint32_t value,
+                       acp_handle_t order) {
+  return atomic(Opcode::kSwap, 4, dst, src, value, 0, order);
+}
+
+acp_handle_t acp_swap8(acp_ga_t dst,
+                       acp_ga_t src,
+                       uint64_t value,
+                       acp_handle_t order) {
+  return atomic(Opcode::kSwap, 8, dst, src, value, 0, order);
+}
+
+void acp_complete(acp_handle_t handle) {
+  acp::runtime::Task* mine = task();
+  if (__builtin_expect(mine == nullptr, 0)) {
+    fail_without_task();
+    return;
+  }
+  const acp::Status status =
+      mine->engine().complete(handle, acp::TimePoint::max());
+  if (__builtin_expect(status != acp::Status::kOk, 0)) {
+    fail(status);
+  }
+}
+
+int acp_inquire(acp_handle_t handle) {
+  acp::runtime::Task* mine = task();
+  if (mine == nullptr) {
+    fail_without_task();
+    return 0;
+  }
+  return mine->engine().is_complete(handle) ? 0 : 1;
+}
+
+}  // extern "C"

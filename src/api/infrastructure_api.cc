@@ -1,0 +1,202 @@
+// Chapter 4.1 and the extensions that belong to it.
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+
+#include "api/exported.h"
+#include "api/current_task.h"
+#include "api/net_wire.h"
+#include "base/log.h"
+#include "runtime/arguments.h"
+
+namespace acp::api {
+
+namespace {
+
+std::mutex g_life_mutex;  // guards the two below and the making of the task
+bool g_has_been_initialized = false;
+
+runtime::Modules& modules() {
+  static runtime::Modules modules;
+  return modules;
+}
+
+LogLevel level_named(std::string_view name) {
+  for (const auto& [level, text] : {std::pair{LogLevel::kError, "error"},
+                                    std::pair{LogLevel::kWarning, "warning"},
+                                    std::pair{LogLevel::kInfo, "info"},
+                                    std::pair{LogLevel::kDebug, "debug"}}) {
+    if (name == text) {
+      return level;
+    }
+  }
+  return LogLevel::kTrace;
+}
+
+Result<Settings> read_settings(int* argc, char*** argv) {
+  Result<Settings> settings = Settings::from_environment(
+      [](const char* name) { return std::getenv(name); });
+  if (!settings.ok()) {
+    return settings;
+  }
+  if (const Status status = runtime::take_arguments(argc, argv, *settings);
+      status != Status::kOk) {
+    return status;
+  }
+  set_log_level(level_named(settings->text(SettingId::kLog)));
+  warn_of_unknown_variables(environ);
+  return settings;
+}
+
+Status init(int* argc, char*** argv) {
+  const std::lock_guard lock(g_life_mutex);
+  if (g_has_been_initialized) {
+    const Status status =
+        is_finalized() ? Status::kFinalized : Status::kAlreadyInitialized;
+    log_error("acp_init: {}", status_text(status));
+    return status;
+  }
+  Result<Settings> settings = read_settings(argc, argv);
+  if (!settings.ok()) {
+    return settings.status();
+  }
+  auto bootstrap = runtime::find_bootstrap(*settings);
+  if (!bootstrap.ok()) {
+    return bootstrap.status();
+  }
+  auto made = runtime::Task::create(*settings, std::move(*bootstrap), modules(),
+                                    make_net_wire);
+  if (!made.ok()) {
+    return made.status();
+  }
+  g_has_been_initialized = true;
+  g_task.store(made->release(), std::memory_order_release);
+  return modules().init();
+}
+
+Status finalize() {
+  const std::lock_guard lock(g_life_mutex);
+  runtime::Task* mine = task();
+  if (mine == nullptr) {
+    fail_without_task();
+    return static_cast<Status>(error_number());
+  }
+  const Status status = mine->finalize();
+  g_task.store(nullptr, std::memory_order_release);
+  delete mine;
+  return status;
+}
+
+int as_int(Status status) {
+  if (status == Status::kOk) {
+    return 0;
+  }
+  fail(status);
+  return -1;
+}
+
+}  // namespace
+
+bool is_finalized() noexcept {
+  return g_has_been_initialized && task() == nullptr;
+}
+
+}  // namespace acp::api
+
+using acp::Status;
+using acp::api::as_int;
+using acp::api::fail_without_task;
+using acp::api::task;
+
+extern "C" {
+
+int* acpx_errno_location(void) {
+  return &acp::api::error_number();
+}
+
+const char* acpx_strerror(int code) {
+  return acp::status_text(static_cast<Status>(
+      code < 0 || code > acp::kStatusCount ? acp::kStatusCount : code));
+}
+
+const char* acpx_version(void) {
+  return ACP_VERSION;
+}
+
+int acp_init(int* argc, char*** argv) {
+  return as_int(acp::api::init(argc, argv));
+}
+
+int acp_finalize(void) {
+  return as_int(acp::api::finalize());
+}
+
+void acp_abort(const char* str) {
+  const char* text = str == nullptr ? "" : str;
+  if (acp::runtime::Task* mine = task()) {
+    mine->abort(text, acp::api::error_number());
+  }
+  std::fprintf(stderr, "acp: acp_abort: %s (acp_errno %d: %s)\n", text,
+               acp::api::error_number(),
+               acpx_strerror(acp::api::error_number()));
+  _exit(1);
+}
+
+int acp_procs(void) {
+  if (const acp::runtime::Task* mine = task()) {
+    return static_cast<int>(const_cast<acp::runtime::Task*>(mine)->procs());
+  }
+  fail_without_task();
+  return -1;
+}
+
+int acp_rank(void) {
+  if (const acp::runtime::Task* mine = task()) {
+    return static_cast<int>(mine->rank());
+  }
+  fail_without_task();
+  return -1;
+}
+
+int acp_sync(void) {
+  if (acp::runtime::Task* mine = task()) {
+    return as_int(mine->sync());
+  }
+  fail_without_task();
+  return -1;
+}
+
+int acp_reset(int rank) {
+  if (acp::runtime::Task* mine = task()) {
+    return as_int(mine->reset(rank));
+  }
+  fail_without_task();
+  return -1;
+}
+
+int acpx_add_module(const acpx_module_t* module) {
+  if (module == nullptr || task() != nullptr || acp::api::is_finalized()) {
+    acp::log_error("acpx_add_module: has to be called before acp_init");
+    return as_int(Status::kInvalidArgument);
+  }
+  const acp::Result<int> number = acp::api::modules().add(*module);
+  return number.ok() ? number.value() : as_int(number.status());
+}
+
+acp_ga_t acpx_module_ga(int module, int rank) {
+  const acp::runtime::Task* mine = task();
+  if (mine == nullptr) {
+    fail_without_task();
+    return ACP_GA_NULL;
+  }
+  const auto address = mine->module_memory(module, rank);
+  if (!address.ok()) {
+    acp::api::fail(address.status());
+    return ACP_GA_NULL;
+  }
+  return address.value();
+}
+
+}  // extern "C"

@@ -1,0 +1,19 @@
+// Which network this build has.
+#pragma once
+
+#include <memory>
+
+#include "base/result.h"
+#include "base/settings.h"
+#include "protocol/host_segment.h"
+#include "transport/transport.h"
+
+namespace acp::api {
+
+/// As runtime::NetWireFactory: the udp transport.
+Result<std::unique_ptr<transport::Transport>> make_net_wire(
+    const Settings& settings,
+    const protocol::HostSegment& segment,
+    std::uint32_t proc);
+
+}  // namespace acp::api

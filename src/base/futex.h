@@ -1,0 +1,36 @@
+// Sleeping on a word of memory that other processes share.
+#pragma once
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdint>
+#include <limits>
+
+#include "base/clock.h"
+
+namespace acp {
+
+/// Sleeps while `word` holds `expected`, at most `timeout`. Returns early at
+/// any time; the caller looks again.
+inline void futex_wait(std::atomic<std::uint32_t>& word,
+                       std::uint32_t expected,
+                       Duration timeout) noexcept {
+  const auto seconds =
+      std::chrono::duration_cast<std::chrono::seconds>(timeout);
+  timespec limit{};
+  limit.tv_sec = static_cast<time_t>(seconds.count());
+  limit.tv_nsec = static_cast<long>((timeout - seconds).count());
+  ::syscall(SYS_futex, &word, FUTEX_WAIT, expected, &limit, nullptr, 0);
+}
+
+/// Wakes everyone who sleeps on `word`.
+inline void futex_wake_all(std::atomic<std::uint32_t>& word) noexcept {
+  ::syscall(SYS_futex, &word, FUTEX_WAKE, std::numeric_limits<int>::max(),
+            nullptr, nullptr, 0);
+}
+
+}  // namespace acp

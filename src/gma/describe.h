@@ -1,0 +1,22 @@
+// Operations in words, for the one line that a failure logs.
+#pragma once
+
+#include <string>
+
+#include "gma/operation.h"
+#include "gmm/address_space.h"
+
+namespace acp::gma {
+
+/// "rank 3 key 5 offset 0x40 (0x0800...)".
+std::string describe_address(GlobalAddress address,
+                             const gmm::AddressSpace& space);
+
+/// "put of 64 bytes to rank 3 key 5 offset 0x40 from ...".
+std::string describe(const Step& step, const gmm::AddressSpace& space);
+
+/// The step under way, with the handle.
+std::string describe(const Operation& operation,
+                     const gmm::AddressSpace& space);
+
+}  // namespace acp::gma

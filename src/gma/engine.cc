@@ -1,0 +1,330 @@
+#include "gma/engine.h"
+
+#include "base/log.h"
+#include "gma/describe.h"
+#include "gma/step_scope.h"
+
+namespace acp::gma {
+
+thread_local bool has_remote_stores = false;
+
+namespace {
+
+using protocol::Opcode;
+
+Step copy_step(GlobalAddress to, GlobalAddress from, std::uint64_t size) {
+  Step step;
+  step.opcode = Opcode::kCopy;
+  step.remote = to;
+  step.local = from;
+  step.size = size;
+  return step;
+}
+
+}  // namespace
+
+Engine::Engine(const gmm::AddressSpace& space,
+               Links& links,
+               gmm::ThreadWaker& waker,
+               Wires& wires,
+               WaitHost& wait_host)
+    : space_(space),
+      links_(links),
+      wires_(wires),
+      wait_host_(wait_host),
+      mover_(space, links, waker, *this) {}
+
+Engine::~Engine() = default;
+
+/// Logs why a call fails; the values are the caller's, so it is told at once.
+Status Engine::refuse(const Step& step, Status status) const {
+  log_error("{}: {}", describe(step, space_), status_text(status));
+  return status;
+}
+
+Result<Handle> Engine::copy_slow(GlobalAddress to,
+                                 GlobalAddress from,
+                                 std::uint64_t size,
+                                 Handle order) {
+  const Step step = copy_step(to, from, size);
+  if (size == 0) {
+    return queue_.issued();
+  }
+  for (const GlobalAddress address : {to, from}) {
+    const Result<gmm::Target> target = space_.locate(address, size);
+    if (!target.ok()) {
+      return refuse(step, target.status());
+    }
+  }
+  Status status = Status::kOk;
+  if (transfer_now(step, order, status)) {
+    if (status != Status::kOk) {
+      return refuse(step, status);
+    }
+    return queue_.issued();
+  }
+  return issue({&step, 1}, order);
+}
+
+/// A copy between my memory and memory that a rank of this host registered is
+/// done in the call, without the mutex. False: it has to be queued.
+bool Engine::transfer_now(const Step& step, Handle order, Status& status) {
+  if (!is_clear(order)) {
+    return false;
+  }
+  const Result<gmm::Target> to = space_.locate(step.remote, step.size);
+  const Result<gmm::Target> from = space_.locate(step.local, step.size);
+  if (!to.ok() || !from.ok()) {
+    return false;
+  }
+  const bool is_get = to.value().direct != nullptr;
+  const gmm::Target& peer = is_get ? from.value() : to.value();
+  std::byte* local = is_get ? to.value().direct : from.value().direct;
+  if (local == nullptr || peer.direct != nullptr || !peer.is_same_host) {
+    return false;
+  }
+  transport::Endpoint* endpoint = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    const Result<Link> link = links_.link(peer.rank, 0);
+    if (!link.ok()) {
+      return false;
+    }
+    endpoint = link.value().endpoint;
+  }
+  before_direct(order);
+  status = endpoint->transfer(
+      is_get ? transport::Direction::kGet : transport::Direction::kPut,
+      {local, step.size}, peer.owner_address);
+  return status != Status::kUnsupported;
+}
+
+Result<Handle> Engine::atomic_slow(Opcode opcode,
+                                   std::uint8_t width,
+                                   GlobalAddress result,
+                                   GlobalAddress word,
+                                   std::uint64_t operand,
+                                   std::uint64_t compare,
+                                   Handle order) {
+  Step step;
+  step.opcode = opcode;
+  step.width = width;
+  step.remote = word;
+  step.local = result;
+  step.operand = operand;
+  step.compare = compare;
+  if (((result | word) & (width - 1U)) != 0) {
+    return refuse(step, Status::kMisaligned);
+  }
+  const Result<std::byte*> to = space_.own(result, width);
+  if (!to.ok()) {
+    return refuse(step, to.status());
+  }
+  const Result<gmm::Target> target = space_.locate(word, width);
+  if (!target.ok()) {
+    return refuse(step, target.status());
+  }
+  return issue({&step, 1}, order);
+}
+
+Result<Handle> Engine::chain(std::span<const Step> steps, Handle order) {
+  return issue(steps, order);
+}
+
+/// NULL, ALL, CONT or a handle as the number to wait for; 0 for none.
+/// CONT waits like ALL, which the specification allows (4.11.1): sent ahead
+/// on the same path, it could take effect although the operation before it
+/// failed at the target.
+Sequence Engine::condition_of(Handle order) const noexcept {
+  if (order == kHandleAll || order == kHandleCont) {
+    return queue_.issued();
+  }
+  return order <= queue_.issued() ? order : 0;
+}
+
+/// Queues an operation and starts it when its condition holds.
+Result<Handle> Engine::issue(std::span<const Step> steps, Handle order) {
+  std::unique_lock lock(mutex_);
+  while (queue_.is_full()) {
+    lock.unlock();
+    const Status status = make_room();
+    if (status != Status::kOk) {
+      return status;
+    }
+    lock.lock();
+  }
+  const Sequence wait_for = condition_of(order);
+  Operation& operation = new_operation(Owner::kQueue, steps);
+  const Sequence sequence = queue_.push(operation, wait_for);
+  if (wait_for <= queue_.completed()) {
+    if (wait_for != 0 && queue_.failure_up_to(wait_for) != Status::kOk) {
+      operation.status = Status::kOrderFailed;
+      on_finished(operation);
+    } else {
+      before_direct(order);
+      mover_.start(operation);
+    }
+  }
+  settle();
+  wires_.flush();
+  wires_.on_issued();
+  return sequence;
+}
+
+/// The window is full: wait for room, unless this is a progress step, which
+/// may not wait.
+Status Engine::make_room() {
+  if (is_inside_step()) {
+    return Status::kAgain;
+  }
+  WaitPurpose purpose;
+  purpose.kind = protocol::WaitKind::kComplete;
+  return wait_until(wait_host_, purpose, TimePoint::max(),
+                    [this] { return !queue_.is_full(); });
+}
+
+/// Retires what is done and starts what waited for it, until nothing moves.
+void Engine::settle() {
+  bool has_moved = true;
+  bool has_completed = false;
+  while (has_moved) {
+    mover_.pump();
+    ready_.clear();
+    has_moved = queue_.retire(ready_);
+    has_completed = has_completed || has_moved;
+    for (std::size_t i = 0; i < ready_.size(); ++i) {
+      Operation& operation = *ready_[i];
+      // It waited for a number that has just been completed.
+      if (queue_.failure_up_to(queue_.completed()) != Status::kOk &&
+          queue_.failure_up_to(operation.wait_for) != Status::kOk) {
+        operation.status = Status::kOrderFailed;
+        on_finished(operation);
+      } else {
+        settle_stores();
+        mover_.start(operation);
+      }
+    }
+  }
+  has_unsent_.store(mover_.has_unsent(), std::memory_order_relaxed);
+  if (has_completed) {
+    // Whichever thread got here, others may sleep for what is complete now.
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    gmm::wake_waiters(*space_.slice_header(space_.my_rank()));
+  }
+}
+
+void Engine::on_finished(Operation& operation) {
+  switch (operation.owner) {
+    case Owner::kQueue:
+      queue_.finish(operation.sequence, operation.status);
+      break;
+    case Owner::kDelegated:
+      delegated_done_(operation.reply_to, operation.status);
+      internal_.fetch_sub(1, std::memory_order_release);
+      break;
+    case Owner::kInternal:
+      internal_.fetch_sub(1, std::memory_order_release);
+      break;
+  }
+  free_operations_.push_back(&operation);
+}
+
+Operation& Engine::new_operation(Owner owner, std::span<const Step> steps) {
+  if (free_operations_.empty()) {
+    operations_.push_back(std::make_unique<Operation>());
+    free_operations_.push_back(operations_.back().get());
+  }
+  Operation& operation = *free_operations_.back();
+  free_operations_.pop_back();
+  std::vector<Step> storage = std::move(operation.steps);
+  operation = Operation{};
+  operation.steps = std::move(storage);  // keeps its capacity
+  operation.steps.assign(steps.begin(), steps.end());
+  operation.owner = owner;
+  return operation;
+}
+
+void Engine::start_internal(std::span<const Step> steps) {
+  Operation& operation = new_operation(Owner::kInternal, steps);
+  internal_.fetch_add(1, std::memory_order_relaxed);
+  mover_.start(operation);
+}
+
+void Engine::start_delegated(const ReplyTo& reply_to, const Step& step) {
+  Operation& operation = new_operation(Owner::kDelegated, {&step, 1});
+  operation.reply_to = reply_to;
+  internal_.fetch_add(1, std::memory_order_relaxed);
+  mover_.start(operation);
+}
+
+Status Engine::complete_slow(Handle handle, TimePoint deadline) {
+  Sequence sequence = handle;
+  if (handle == kHandleAll) {
+    sequence = queue_.issued();
+  } else if (handle > queue_.issued()) {
+    sequence = 0;
+  }
+  if (sequence == 0) {
+    settle_stores();
+    return Status::kOk;
+  }
+  if (sequence > queue_.completed()) {
+    if (is_inside_step()) {
+      return Status::kAgain;
+    }
+    WaitPurpose purpose;
+    purpose.kind = protocol::WaitKind::kComplete;
+    const Status status =
+        wait_until(wait_host_, purpose, deadline,
+                   [this, sequence] { return queue_.completed() >= sequence; });
+    if (status != Status::kOk) {
+      return status;
+    }
+  }
+  settle_stores();
+  const std::lock_guard lock(mutex_);
+  return queue_.collect_up_to(sequence);
+}
+
+bool Engine::is_complete(Handle handle) {
+  const auto is_done = [this, handle] {
+    const Sequence sequence = handle == kHandleAll ? queue_.issued() : handle;
+    return sequence > queue_.issued() || sequence <= queue_.completed();
+  };
+  if (is_done()) {
+    settle_stores();
+    return true;
+  }
+  if (!is_inside_step()) {
+    wait_host_.make_progress();
+  }
+  return is_done();
+}
+
+bool Engine::progress() {
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock()) {
+    return false;
+  }
+  const bool has_received = wires_.poll();
+  settle();
+  wires_.flush();
+  return has_received;
+}
+
+void Engine::run_locked(const std::function<void()>& work) {
+  const std::lock_guard lock(mutex_);
+  work();
+  settle();
+  wires_.flush();
+  wires_.on_issued();
+}
+
+void Engine::reset() {
+  const std::lock_guard lock(mutex_);
+  ACP_ASSERT(queue_.issued() == queue_.completed());
+  queue_.clear_failures();
+  mover_.forget_paths();
+}
+
+}  // namespace acp::gma

@@ -1,0 +1,224 @@
+// The ordered engine: what acp_copy, the atomics and acp_complete do.
+//
+// The fast path is in this header: no lock, no queue, nothing shared is
+// written (docs/engine.md, "Handles"). Everything else is guarded by one
+// mutex. Thread-safe unless noted.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "gma/mover.h"
+#include "gma/operation.h"
+#include "gma/order_queue.h"
+#include "gma/waiting.h"
+#include "gmm/address_space.h"
+#include "gmm/memory_ops.h"
+
+namespace acp::gma {
+
+/// As in the public header.
+using Handle = std::uint64_t;
+inline constexpr Handle kHandleNull = 0;
+inline constexpr Handle kHandleAll = ~std::uint64_t{0};
+inline constexpr Handle kHandleCont = ~std::uint64_t{1};
+
+/// Set by stores to other ranks' memory; asks for a full fence before the
+/// thread relies on them being done. One flag a thread, for all engines.
+extern thread_local bool has_remote_stores
+    __attribute__((tls_model("initial-exec")));
+
+/// A full fence if this thread has stored to other ranks since the last one.
+inline void settle_stores() noexcept {
+  if (has_remote_stores) {
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    has_remote_stores = false;
+  }
+}
+
+/// Does the engine's part of a progress pass; given by the runtime.
+class Wires {
+ public:
+  Wires() = default;
+  Wires(const Wires&) = delete;
+  Wires& operator=(const Wires&) = delete;
+  virtual ~Wires() = default;
+
+  /// Polls all wires; messages end in the agent and in Mover::on_reply.
+  virtual bool poll() = 0;
+  /// Sends what the wires keep back.
+  virtual void flush() = 0;
+  /// Something was issued that the sleeping progress thread does not know of.
+  virtual void on_issued() = 0;
+};
+
+class Engine final : private OperationOwner {
+ public:
+  /// Ends a delegated copy: sends the reply. Mutex held.
+  using DelegatedDone = std::function<void(const ReplyTo&, Status)>;
+
+  Engine(const gmm::AddressSpace& space,
+         Links& links,
+         gmm::ThreadWaker& waker,
+         Wires& wires,
+         WaitHost& wait_host);
+  ~Engine();
+
+  /// Any memory to any memory, `size` bytes.
+  Result<Handle> copy(GlobalAddress to,
+                      GlobalAddress from,
+                      std::uint64_t size,
+                      Handle order) {
+    if (is_clear(order)) {
+      std::byte* target = space_.direct(to, size);
+      const std::byte* source = space_.direct(from, size);
+      if (target != nullptr && source != nullptr) {
+        before_direct(order);
+        gmm::copy_bytes(target, source, size);
+        has_remote_stores |= space_.codec().rank(to) != space_.my_rank();
+        return queue_.issued();
+      }
+    }
+    return copy_slow(to, from, size, order);
+  }
+
+  /// One atomic on `word`; its old value goes to `result` on my rank.
+  Result<Handle> atomic(protocol::Opcode opcode,
+                        std::uint8_t width,
+                        GlobalAddress result,
+                        GlobalAddress word,
+                        std::uint64_t operand,
+                        std::uint64_t compare,
+                        Handle order) {
+    if (is_clear(order) && ((result | word) & (width - 1U)) == 0 &&
+        space_.codec().rank(result) == space_.my_rank()) {
+      std::byte* target = space_.direct(word, width);
+      std::byte* to = space_.direct(result, width);
+      if (target != nullptr && to != nullptr) {
+        gmm::store_word(
+            to, width,
+            gmm::apply_atomic(opcode, width, target, operand, compare));
+        return queue_.issued();
+      }
+    }
+    return atomic_slow(opcode, width, result, word, operand, compare, order);
+  }
+
+  /// A chain on one peer, checked by the caller of this (chain.h).
+  Result<Handle> chain(std::span<const Step> steps, Handle order);
+
+  /// True when an operation with this order would start at once.
+  bool is_clear(Handle order) const noexcept {
+    return __builtin_expect(!queue_.is_busy(), 1) || order == kHandleNull;
+  }
+
+  /// Before a direct access that runs under `order`.
+  static void before_direct(Handle order) noexcept {
+    if (order != kHandleNull) {
+      settle_stores();
+    }
+  }
+
+  /// The number of an operation that was done in the call.
+  Handle borrowed() const noexcept { return queue_.issued(); }
+
+  /// Waits until everything up to `handle` is complete. kOk; how one of them
+  /// failed; kTimedOut; or the host's health.
+  Status complete(Handle handle, TimePoint deadline) {
+    if (__builtin_expect(!queue_.is_busy(), 1)) {
+      settle_stores();
+      return Status::kOk;
+    }
+    return complete_slow(handle, deadline);
+  }
+
+  /// True when everything up to `handle` is complete. Makes some progress.
+  bool is_complete(Handle handle);
+
+  /// One pass; returns at once when another thread is at it. True when
+  /// something was done.
+  bool progress();
+
+  /// Runs `work` under the mutex, then sends what it started.
+  void run_locked(const std::function<void()>& work);
+
+  /// Runs `work` under the mutex and nothing else.
+  template <typename Work>
+  void guarded(Work work) {
+    const std::lock_guard lock(mutex_);
+    work();
+  }
+
+  /// Starts something that has no number. Mutex held (called by agent and,
+  /// through run_locked, by the runtime).
+  void start_internal(std::span<const Step> steps);
+  void start_delegated(const ReplyTo& reply_to, const Step& step);
+
+  void set_delegated_done(DelegatedDone done) {
+    delegated_done_ = std::move(done);
+  }
+
+  Mover& mover() noexcept { return mover_; }
+
+  const OrderQueue& queue() const noexcept { return queue_; }
+
+  const gmm::AddressSpace& space() const noexcept { return space_; }
+
+  /// Pieces wait for room on a wire: do not sleep long. Any thread.
+  bool has_unsent() const noexcept {
+    return has_unsent_.load(std::memory_order_relaxed);
+  }
+
+  /// Internal and delegated operations under way. Any thread.
+  bool has_internal() const noexcept {
+    return internal_.load(std::memory_order_acquire) != 0;
+  }
+
+  /// acp_reset: forgets failures and paths. Nothing may be under way.
+  void reset();
+
+ private:
+  Result<Handle> copy_slow(GlobalAddress to,
+                           GlobalAddress from,
+                           std::uint64_t size,
+                           Handle order);
+  Result<Handle> atomic_slow(protocol::Opcode opcode,
+                             std::uint8_t width,
+                             GlobalAddress result,
+                             GlobalAddress word,
+                             std::uint64_t operand,
+                             std::uint64_t compare,
+                             Handle order);
+  Status complete_slow(Handle handle, TimePoint deadline);
+  Result<Handle> issue(std::span<const Step> steps, Handle order);
+  bool transfer_now(const Step& step, Handle order, Status& status);
+  Sequence condition_of(Handle order) const noexcept;
+  Status make_room();
+  Status refuse(const Step& step, Status status) const;
+  Operation& new_operation(Owner owner, std::span<const Step> steps);
+  void settle();
+  void on_finished(Operation& operation) override;
+
+  const gmm::AddressSpace& space_;
+  Links& links_;
+  Wires& wires_;
+  WaitHost& wait_host_;
+  std::mutex mutex_;  ///< Guards all that follows, the wires and the agent.
+  OrderQueue queue_;  ///< Its atomics are read without the mutex.
+  Mover mover_;
+  DelegatedDone delegated_done_;
+  std::vector<std::unique_ptr<Operation>> operations_;
+  std::vector<Operation*> free_operations_;
+  std::vector<Operation*> ready_;
+  std::atomic<bool> has_unsent_{false};
+  std::atomic<std::uint32_t> internal_{0};
+};
+
+}  // namespace acp::gma

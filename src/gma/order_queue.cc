@@ -1,0 +1,108 @@
+#include "gma/order_queue.h"
+
+#include "base/assert.h"
+
+namespace acp::gma {
+
+OrderQueue::OrderQueue() : slots_(kCapacity) {}
+
+Sequence OrderQueue::push(Operation& operation, Sequence wait_for) {
+  ACP_ASSERT(!is_full() && wait_for <= issued());
+  const Sequence sequence = issued() + 1;
+  Slot& mine = slot(sequence);
+  mine = Slot{};
+  mine.operation = &operation;
+  operation.sequence = sequence;
+  operation.wait_for = wait_for;
+  if (wait_for > completed()) {
+    Slot& other = slot(wait_for);
+    if (other.last_waiter == nullptr) {
+      other.first_waiter = &operation;
+    } else {
+      slot(other.last_waiter->sequence).next_waiter = &operation;
+    }
+    other.last_waiter = &operation;
+  }
+  // The fast path of other threads may read these at once: first busy, then
+  // the number, so that a number above completed() implies busy.
+  is_busy_.store(true, std::memory_order_release);
+  issued_.store(sequence, std::memory_order_release);
+  return sequence;
+}
+
+void OrderQueue::finish(Sequence sequence, Status status) {
+  ACP_ASSERT(sequence > completed() && sequence <= issued());
+  Slot& mine = slot(sequence);
+  ACP_ASSERT(!mine.is_done);
+  mine.is_done = true;
+  mine.status = status;
+}
+
+bool OrderQueue::retire(std::vector<Operation*>& ready) {
+  Sequence done = completed();
+  const Sequence newest = issued();
+  const Sequence before = done;
+  while (done < newest && slot(done + 1).is_done) {
+    Slot& next = slot(done + 1);
+    if (next.status != Status::kOk) {
+      note_failure(done + 1, next.status);
+    }
+    for (Operation* waiter = next.first_waiter; waiter != nullptr;
+         waiter = slot(waiter->sequence).next_waiter) {
+      ready.push_back(waiter);
+    }
+    ++done;
+  }
+  if (done == before) {
+    return false;
+  }
+  completed_.store(done, std::memory_order_release);
+  update_busy();
+  return true;
+}
+
+void OrderQueue::note_failure(Sequence sequence, Status status) {
+  if (failures_.size() == kFailuresKept) {
+    uncollected_ -= failures_.front().is_collected ? 0 : 1;
+    failures_.pop_front();
+  }
+  failures_.push_back({sequence, status, false});
+  ++uncollected_;
+}
+
+Status OrderQueue::failure_up_to(Sequence sequence) const {
+  for (const Failure& failure : failures_) {
+    const bool is_covered =
+        failure.sequence == sequence ||
+        (failure.sequence < sequence && !failure.is_collected);
+    if (is_covered) {
+      return failure.status;
+    }
+  }
+  return Status::kOk;
+}
+
+Status OrderQueue::collect_up_to(Sequence sequence) {
+  const Status status = failure_up_to(sequence);
+  for (Failure& failure : failures_) {
+    if (failure.sequence <= sequence && !failure.is_collected) {
+      failure.is_collected = true;
+      --uncollected_;
+    }
+  }
+  update_busy();
+  return status;
+}
+
+void OrderQueue::clear_failures() {
+  failures_.clear();
+  uncollected_ = 0;
+  update_busy();
+}
+
+void OrderQueue::update_busy() {
+  is_busy_.store(completed() != issued() || uncollected_ != 0,
+                 std::memory_order_release);
+}
+
+}  // namespace acp::gma

@@ -1,0 +1,94 @@
+// Numbers, conditions and completion in order of the queued operations.
+//
+// A slot lives from push() until completed() has passed it. Operations that
+// wait hang in a list at the slot of the number they wait for. See
+// docs/engine.md, "Handles".
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "gma/operation.h"
+
+namespace acp::gma {
+
+/// Guarded by the engine's mutex, except for the readers marked "any thread".
+class OrderQueue {
+ public:
+  static constexpr std::size_t kCapacity = 4096;
+
+  OrderQueue();
+
+  /// Number of the newest queued operation, from 1. Any thread.
+  Sequence issued() const noexcept {
+    return issued_.load(std::memory_order_acquire);
+  }
+
+  /// All operations up to here are complete. Any thread.
+  Sequence completed() const noexcept {
+    return completed_.load(std::memory_order_acquire);
+  }
+
+  /// Operations are queued, or failures not collected. Any thread; false
+  /// makes everything before visible that the operations did.
+  bool is_busy() const noexcept {
+    return is_busy_.load(std::memory_order_acquire);
+  }
+
+  bool is_full() const noexcept { return issued() - completed() >= kCapacity; }
+
+  /// Takes the next number. The operation waits when `wait_for` is not
+  /// complete; else the caller starts it. Precondition: !is_full().
+  Sequence push(Operation& operation, Sequence wait_for);
+
+  /// The operation with this number has ended.
+  void finish(Sequence sequence, Status status);
+
+  /// Moves completed() on and collects the operations whose condition holds
+  /// now, in order of issue per condition. True when completed() moved.
+  bool retire(std::vector<Operation*>& ready);
+
+  /// Is there an uncollected failure at or below `sequence`, or did this very
+  /// one fail? kOk, or how it failed.
+  Status failure_up_to(Sequence sequence) const;
+  /// The same, and marks what it covers as collected.
+  Status collect_up_to(Sequence sequence);
+
+  /// acp_reset: forgets failures. Precondition: nothing is queued.
+  void clear_failures();
+
+ private:
+  struct Slot {
+    Operation* first_waiter = nullptr;  ///< Wait for this number.
+    Operation* last_waiter = nullptr;
+    Operation* operation = nullptr;
+    Operation* next_waiter = nullptr;  ///< In the list of whom it waits for.
+    bool is_done = false;
+    Status status = Status::kOk;
+  };
+
+  struct Failure {
+    Sequence sequence;
+    Status status;
+    bool is_collected;
+  };
+
+  static constexpr std::size_t kFailuresKept = 256;
+
+  Slot& slot(Sequence sequence) { return slots_[sequence % kCapacity]; }
+
+  void note_failure(Sequence sequence, Status status);
+  void update_busy();
+
+  std::vector<Slot> slots_;
+  std::deque<Failure> failures_;
+  std::size_t uncollected_ = 0;
+  std::atomic<Sequence> issued_{1};
+  std::atomic<Sequence> completed_{1};
+  std::atomic<bool> is_busy_{false};
+};
+
+}  // namespace acp::gma

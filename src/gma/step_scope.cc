@@ -1,0 +1,23 @@
+#include "gma/step_scope.h"
+
+namespace acp::gma {
+
+namespace {
+
+thread_local bool g_is_inside_step = false;
+
+}  // namespace
+
+bool is_inside_step() noexcept {
+  return g_is_inside_step;
+}
+
+StepScope::StepScope() noexcept {
+  g_is_inside_step = true;
+}
+
+StepScope::~StepScope() {
+  g_is_inside_step = false;
+}
+
+}  // namespace acp::gma

@@ -1,0 +1,125 @@
+// The 64-bit global address: {rank + 1}{color}{key}{offset}, high to low.
+//
+// The widths follow from the number of ranks, so a small job has room for
+// large regions. key = {generation}{index}; the index names an entry of the
+// rank's key table, the generation tells a stale address from a live one.
+// An offset counts from the region's base rounded down to 64, so the low six
+// bits of a global address are those of the address it stands for.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+namespace acp::gmm {
+
+using GlobalAddress = std::uint64_t;
+using Rank = std::uint32_t;
+using Color = std::uint32_t;
+
+inline constexpr GlobalAddress kNullAddress = 0;
+inline constexpr std::uint32_t kMaxProcs = (1U << 20) - 1;
+inline constexpr std::uint64_t kBaseAlignment = 64;
+
+/// Index of the two regions that every rank has.
+inline constexpr std::uint32_t kStarterKey = 0;
+inline constexpr std::uint32_t kModuleKey = 1;
+inline constexpr std::uint32_t kFirstUserKey = 2;
+
+/// Takes addresses apart and puts them together. A plain value; the same on
+/// every rank of a job. Thread-safe.
+class GlobalAddressCodec {
+ public:
+  /// For a job of `procs` ranks (1 .. kMaxProcs) whose key tables have
+  /// `key_slots` entries (a power of two).
+  GlobalAddressCodec(std::uint32_t procs, std::uint32_t key_slots) noexcept
+      : procs_(procs) {
+    const int rank_bits = std::bit_width(procs);
+    const int spare = 20 - rank_bits;
+    color_bits_ = 2 + (spare / 4 < 2 ? spare / 4 : 2);
+    index_bits_ = std::bit_width(key_slots) - 1;
+    generation_bits_ = spare / 4 < 5 ? spare / 4 : 5;
+    offset_bits_ =
+        64 - rank_bits - color_bits_ - index_bits_ - generation_bits_;
+    index_shift_ = offset_bits_;
+    generation_shift_ = index_shift_ + index_bits_;
+    color_shift_ = generation_shift_ + generation_bits_;
+    rank_shift_ = color_shift_ + color_bits_;
+  }
+
+  GlobalAddress encode(Rank rank,
+                       Color color,
+                       std::uint32_t index,
+                       std::uint64_t generation,
+                       std::uint64_t offset) const noexcept {
+    return (std::uint64_t{rank} + 1) << rank_shift_ |
+           std::uint64_t{color} << color_shift_ |
+           (generation & low_mask(generation_bits_)) << generation_shift_ |
+           std::uint64_t{index} << index_shift_ | offset;
+  }
+
+  /// procs() or more when the address names no rank; ACP_GA_NULL gives
+  /// UINT32_MAX.
+  Rank rank(GlobalAddress ga) const noexcept {
+    return static_cast<Rank>((ga >> rank_shift_) - 1);
+  }
+
+  Color color(GlobalAddress ga) const noexcept {
+    return static_cast<Color>(ga >> color_shift_ & low_mask(color_bits_));
+  }
+
+  std::uint32_t index(GlobalAddress ga) const noexcept {
+    return static_cast<std::uint32_t>(ga >> index_shift_ &
+                                      low_mask(index_bits_));
+  }
+
+  /// The low generation_bits() of the region's generation.
+  std::uint64_t generation(GlobalAddress ga) const noexcept {
+    return ga >> generation_shift_ & low_mask(generation_bits_);
+  }
+
+  std::uint64_t offset(GlobalAddress ga) const noexcept {
+    return ga & low_mask(offset_bits_);
+  }
+
+  bool generation_matches(GlobalAddress ga,
+                          std::uint64_t generation) const noexcept {
+    return ((ga >> generation_shift_ ^ generation) &
+            low_mask(generation_bits_)) == 0;
+  }
+
+  std::uint32_t procs() const noexcept { return procs_; }
+
+  int rank_bits() const noexcept { return 64 - rank_shift_; }
+
+  int color_bits() const noexcept { return color_bits_; }
+
+  int index_bits() const noexcept { return index_bits_; }
+
+  int generation_bits() const noexcept { return generation_bits_; }
+
+  int offset_bits() const noexcept { return offset_bits_; }
+
+  /// Largest region that can be registered, whatever its base.
+  std::uint64_t max_region_bytes() const noexcept {
+    return (std::uint64_t{1} << offset_bits_) - kBaseAlignment;
+  }
+
+  Color max_colors() const noexcept { return Color{1} << color_bits_; }
+
+ private:
+  static constexpr std::uint64_t low_mask(int bits) noexcept {
+    return (std::uint64_t{1} << bits) - 1;
+  }
+
+  std::uint32_t procs_;
+  int color_bits_;
+  int index_bits_;
+  int generation_bits_;
+  int offset_bits_;
+  int index_shift_;
+  int generation_shift_;
+  int color_shift_;
+  int rank_shift_;
+};
+
+}  // namespace acp::gmm

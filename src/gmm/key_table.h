@@ -1,0 +1,61 @@
+// This rank's registered regions: the only writer of its key table.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <mutex>
+
+#include "base/result.h"
+#include "gmm/global_address.h"
+#include "protocol/host_segment.h"
+
+namespace acp::gmm {
+
+/// Hands out entries of the key table in the slice and publishes them to
+/// peers. Thread-safe.
+class KeyTable {
+ public:
+  /// Publishes starter memory and module memory; `slice` is mine.
+  KeyTable(const protocol::HostSegment& segment, std::uint32_t my_slot);
+  KeyTable(const KeyTable&) = delete;
+  KeyTable& operator=(const KeyTable&) = delete;
+  /// Unregisters everything.
+  ~KeyTable();
+
+  /// Registers `size` bytes at `address`. The result is the key's part of a
+  /// global address: {rank}{color}{key} with offset 0.
+  /// kNoKeys, kTooLarge.
+  Result<GlobalAddress> add(Rank rank,
+                            Color color,
+                            void* address,
+                            std::uint64_t size);
+
+  /// kBadKey when `atkey` names no live region of `rank` that add() gave.
+  [[nodiscard]] Status remove(Rank rank, GlobalAddress atkey);
+
+  /// The global address of `address` in the region `atkey`.
+  /// kBadKey; kBadAddress when it is outside of the region.
+  Result<GlobalAddress> address_of(Rank rank,
+                                   GlobalAddress atkey,
+                                   const void* address) const;
+
+  /// Removes all user regions (acp_reset).
+  void clear();
+
+ private:
+  void publish(std::uint32_t index,
+               std::uint64_t base,
+               std::uint64_t size,
+               protocol::RegionKind kind);
+  void retract(std::uint32_t index);
+  bool is_live_locked(Rank rank, GlobalAddress atkey) const;
+
+  GlobalAddressCodec codec_;
+  protocol::KeyEntry* entries_;
+  std::uint32_t slots_;
+  mutable std::mutex mutex_;  ///< Guards all that follows and all writing.
+  std::uint32_t fresh_ = kFirstUserKey;  ///< Entries from here were never used.
+  std::deque<std::uint32_t> free_;       ///< Longest dead first.
+};
+
+}  // namespace acp::gmm

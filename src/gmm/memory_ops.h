@@ -1,0 +1,84 @@
+// What is done to memory once an address has been found: copies and CPU
+// atomics, by the caller on mapped memory or by the agent on its own.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "base/assert.h"
+#include "protocol/operation.h"
+
+namespace acp::gmm {
+
+/// Copies like memmove. An aligned word of 8 bytes is one load and one store,
+/// so that a polling reader never sees half of it.
+inline void copy_bytes(std::byte* to,
+                       const std::byte* from,
+                       std::size_t size) noexcept {
+  const auto both = reinterpret_cast<std::uintptr_t>(to) |
+                    reinterpret_cast<std::uintptr_t>(from);
+  if (size == 8 && (both & 7) == 0) {
+    const std::uint64_t word =
+        std::atomic_ref(
+            *reinterpret_cast<std::uint64_t*>(const_cast<std::byte*>(from)))
+            .load(std::memory_order_acquire);
+    std::atomic_ref(*reinterpret_cast<std::uint64_t*>(to))
+        .store(word, std::memory_order_release);
+    return;
+  }
+  // Earlier flags are read before the data, later flags stored after it.
+  std::atomic_thread_fence(std::memory_order_acquire);
+  std::memmove(to, from, size);
+  std::atomic_thread_fence(std::memory_order_release);
+}
+
+template <typename Word>
+Word apply_atomic_word(protocol::Opcode opcode,
+                       std::byte* address,
+                       Word operand,
+                       Word compare) noexcept {
+  std::atomic_ref word(*reinterpret_cast<Word*>(address));
+  switch (opcode) {
+    case protocol::Opcode::kAdd: return word.fetch_add(operand);
+    case protocol::Opcode::kAnd: return word.fetch_and(operand);
+    case protocol::Opcode::kOr: return word.fetch_or(operand);
+    case protocol::Opcode::kXor: return word.fetch_xor(operand);
+    case protocol::Opcode::kSwap: return word.exchange(operand);
+    case protocol::Opcode::kCas:
+      word.compare_exchange_strong(compare, operand);
+      return compare;  // the old value, whether it matched or not
+    default: ACP_ASSERT(false && "not an atomic"); return 0;
+  }
+}
+
+/// Runs one atomic (seq_cst) on an aligned word of `width` 4 or 8 bytes and
+/// returns the old value.
+inline std::uint64_t apply_atomic(protocol::Opcode opcode,
+                                  std::size_t width,
+                                  std::byte* address,
+                                  std::uint64_t operand,
+                                  std::uint64_t compare) noexcept {
+  if (width == 8) {
+    return apply_atomic_word<std::uint64_t>(opcode, address, operand, compare);
+  }
+  return apply_atomic_word<std::uint32_t>(opcode, address,
+                                          static_cast<std::uint32_t>(operand),
+                                          static_cast<std::uint32_t>(compare));
+}
+
+/// Stores an atomic's old value where the caller wanted it.
+inline void store_word(std::byte* to,
+                       std::size_t width,
+                       std::uint64_t value) noexcept {
+  if (width == 8) {
+    std::atomic_ref(*reinterpret_cast<std::uint64_t*>(to))
+        .store(value, std::memory_order_release);
+  } else {
+    std::atomic_ref(*reinterpret_cast<std::uint32_t*>(to))
+        .store(static_cast<std::uint32_t>(value), std::memory_order_release);
+  }
+}
+
+}  // namespace acp::gmm

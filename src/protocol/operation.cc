@@ -1,0 +1,77 @@
+#include "protocol/operation.h"
+
+namespace acp::protocol {
+
+namespace {
+
+bool is_sound(const WireStep& step) noexcept {
+  if (step.opcode < Opcode::kPut || step.opcode > Opcode::kCopy ||
+      (step.flags & ~kSignalFlag) != 0) {
+    return false;
+  }
+  return !is_atomic(step.opcode) || step.width == 4 || step.width == 8;
+}
+
+}  // namespace
+
+std::optional<MessageType> message_type(
+    std::span<const std::byte> bytes) noexcept {
+  if (bytes.empty()) {
+    return std::nullopt;
+  }
+  const auto type = static_cast<MessageType>(bytes[0]);
+  if (type != MessageType::kRequest && type != MessageType::kReply) {
+    return std::nullopt;
+  }
+  return type;
+}
+
+std::optional<RequestView> decode_request(
+    std::span<const std::byte> bytes) noexcept {
+  RequestView view;
+  if (bytes.size() < sizeof view.header) {
+    return std::nullopt;
+  }
+  std::memcpy(&view.header, bytes.data(), sizeof view.header);
+  const std::size_t count = view.header.steps;
+  const std::size_t head = sizeof view.header + count * sizeof(WireStep);
+  if (view.header.type != MessageType::kRequest || view.header.zero != 0 ||
+      count == 0 || count > kMaxSteps || bytes.size() < head ||
+      bytes.size() - head != view.header.data_bytes) {
+    return std::nullopt;
+  }
+  view.step_bytes = bytes.subspan(sizeof view.header, count * sizeof(WireStep));
+  view.data = bytes.subspan(head);
+  std::size_t needed = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const WireStep step = view.step(i);
+    const bool is_alone = step.opcode != Opcode::kCopy || count == 1;
+    if (!is_sound(step) || !is_alone) {
+      return std::nullopt;
+    }
+    needed += request_bytes(step);
+  }
+  if (needed != view.data.size()) {
+    return std::nullopt;
+  }
+  return view;
+}
+
+std::optional<ReplyView> decode_reply(
+    std::span<const std::byte> bytes) noexcept {
+  ReplyView view;
+  if (bytes.size() < sizeof view.header) {
+    return std::nullopt;
+  }
+  std::memcpy(&view.header, bytes.data(), sizeof view.header);
+  view.data = bytes.subspan(sizeof view.header);
+  if (view.header.type != MessageType::kReply ||
+      view.header.failed_step >= kMaxSteps ||
+      static_cast<int>(view.header.status) >= kStatusCount ||
+      view.header.data_bytes != view.data.size()) {
+    return std::nullopt;
+  }
+  return view;
+}
+
+}  // namespace acp::protocol

@@ -1,0 +1,15 @@
+// The --acp-* words on the command line of a program.
+#pragma once
+
+#include "base/settings.h"
+
+namespace acp::runtime {
+
+/// Takes known --acp-NAME=VALUE words up to a literal "--" out of the
+/// arguments and into `settings`. kBadOption, logged with the nearest known
+/// word, for an unknown one; nothing is removed then. Null pointers are fine.
+[[nodiscard]] Status take_arguments(int* argc,
+                                    char*** argv,
+                                    Settings& settings);
+
+}  // namespace acp::runtime

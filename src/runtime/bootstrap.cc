@@ -1,0 +1,55 @@
+#include "runtime/bootstrap.h"
+
+#include <fcntl.h>
+
+#include <array>
+#include <charconv>
+#include <cstdlib>
+
+#include "base/log.h"
+
+namespace acp::runtime {
+
+namespace {
+
+/// Variables by which other launchers say how many processes they started.
+constexpr std::array<const char*, 5> kSizeVariables = {
+    "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS",
+    "MPI_LOCALNRANKS"};
+
+int number_of(std::string_view text) {
+  int number = -1;
+  const auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc{} && end == text.data() + text.size() ? number : -1;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Bootstrap>> find_bootstrap(const Settings& settings) {
+  if (const char* text = std::getenv(protocol::kBootstrapFdVariable)) {
+    const int fd = number_of(text);
+    if (fd < 0 || ::fcntl(fd, F_SETFD, FD_CLOEXEC) != 0) {
+      log_error(
+          "{}={}: no open socket; start the program with acprun, or unset it",
+          protocol::kBootstrapFdVariable, text);
+      return Status::kProtocol;
+    }
+    // A program that this process starts is not a rank of the job.
+    ::unsetenv(protocol::kBootstrapFdVariable);
+    return connect_to_acprun(UniqueFd(fd));
+  }
+  for (const char* variable : kSizeVariables) {
+    const char* text = std::getenv(variable);
+    if (text != nullptr && number_of(text) > 1) {
+      log_error(
+          "{}={}: another launcher started several processes; this build "
+          "knows acprun only, start the job with: acprun -np {} PROGRAM",
+          variable, text, text);
+      return Status::kUnsupported;
+    }
+  }
+  return be_singleton(settings);
+}
+
+}  // namespace acp::runtime

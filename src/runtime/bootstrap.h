@@ -1,0 +1,54 @@
+// How a process learns who it is and meets the others: one interface, a
+// provider per kind of launcher.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "base/result.h"
+#include "base/settings.h"
+#include "base/unique_fd.h"
+#include "protocol/bootstrap.h"
+
+namespace acp::runtime {
+
+/// Used by one thread at a time.
+class Bootstrap {
+ public:
+  Bootstrap() = default;
+  Bootstrap(const Bootstrap&) = delete;
+  Bootstrap& operator=(const Bootstrap&) = delete;
+  virtual ~Bootstrap() = default;
+
+  /// "acprun", "singleton".
+  virtual std::string_view name() const noexcept = 0;
+  /// My number at launch.
+  virtual std::uint32_t proc() const noexcept = 0;
+  /// The host segment; valid until the first arrive() has returned.
+  virtual int host_segment() const noexcept = 0;
+
+  /// Returns when every process of the job has arrived at this phase.
+  /// kAborted, logged, when the job ends instead.
+  [[nodiscard]] virtual Status arrive(protocol::Phase phase) = 0;
+
+  /// Tells the launcher to end the job with this exit status; the caller ends
+  /// itself afterwards.
+  virtual void abort(int exit_status, std::string_view text) = 0;
+
+  /// From here on this process may exit as it likes.
+  virtual void finalized() = 0;
+};
+
+/// Finds the launcher that started this process. kUnsupported, logged, when
+/// an unknown launcher started several; kProtocol and kSystem, logged.
+Result<std::unique_ptr<Bootstrap>> find_bootstrap(const Settings& settings);
+
+/// The provider for a process started by acprun: speaks over the inherited
+/// socket, which from now on children of this process do not get.
+Result<std::unique_ptr<Bootstrap>> connect_to_acprun(UniqueFd socket);
+
+/// The provider for a process started by hand: rank 0 of 1.
+Result<std::unique_ptr<Bootstrap>> be_singleton(const Settings& settings);
+
+}  // namespace acp::runtime

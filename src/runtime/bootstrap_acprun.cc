@@ -1,0 +1,149 @@
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "base/log.h"
+#include "runtime/bootstrap.h"
+
+namespace acp::runtime {
+
+namespace {
+
+using protocol::BootstrapMessage;
+using protocol::BootstrapType;
+
+class Acprun final : public Bootstrap {
+ public:
+  explicit Acprun(UniqueFd socket) : socket_(std::move(socket)) {}
+
+  Status join() {
+    if (const Status status = send({BootstrapType::kHello,
+                                    static_cast<std::uint64_t>(::getpid()),
+                                    {}});
+        status != Status::kOk) {
+      return status;
+    }
+    const Result<BootstrapMessage> welcome = receive();
+    if (!welcome.ok()) {
+      return welcome.status();
+    }
+    if (welcome.value().type != BootstrapType::kWelcome || !segment_) {
+      log_error(
+          "acprun did not say welcome: launcher and library are of "
+          "different builds");
+      return Status::kProtocol;
+    }
+    proc_ = static_cast<std::uint32_t>(welcome.value().value);
+    return Status::kOk;
+  }
+
+  std::string_view name() const noexcept override { return "acprun"; }
+
+  std::uint32_t proc() const noexcept override { return proc_; }
+
+  int host_segment() const noexcept override { return segment_.get(); }
+
+  Status arrive(protocol::Phase phase) override {
+    const auto value = static_cast<std::uint64_t>(phase);
+    const Status status = send({BootstrapType::kArrive, value, {}});
+    if (status != Status::kOk) {
+      return status;
+    }
+    const Result<BootstrapMessage> answer = receive();
+    if (!answer.ok()) {
+      return answer.status();
+    }
+    if (answer.value().type == BootstrapType::kEnding) {
+      log_error("the job ends: {}", answer.value().text);
+      return Status::kAborted;
+    }
+    const bool is_go = answer.value().type == BootstrapType::kGo &&
+                       answer.value().value == value;
+    return is_go ? Status::kOk : Status::kProtocol;
+  }
+
+  void abort(int exit_status, std::string_view text) override {
+    (void)send({BootstrapType::kAbort, static_cast<std::uint64_t>(exit_status),
+                std::string(text)});
+  }
+
+  void finalized() override {
+    (void)send({BootstrapType::kFinalized, 0, {}});
+    socket_.reset();
+  }
+
+ private:
+  Status send(const BootstrapMessage& message) {
+    const std::vector<std::byte> bytes = protocol::encode_bootstrap(message);
+    while (::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) <
+           0) {
+      if (errno != EINTR) {
+        log_error("acprun is gone: {}", errno_text(errno));
+        return Status::kAborted;
+      }
+    }
+    return Status::kOk;
+  }
+
+  /// The next message; keeps a descriptor that rides along. No deadline of
+  /// its own: acprun has one for every phase, and its death closes the
+  /// socket.
+  Result<BootstrapMessage> receive() {
+    std::array<std::byte,
+               protocol::kBootstrapHeaderBytes + protocol::kBootstrapMaxText>
+        buffer;
+    alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(int))> control{};
+    iovec part{buffer.data(), buffer.size()};
+    msghdr header{};
+    header.msg_iov = &part;
+    header.msg_iovlen = 1;
+    header.msg_control = control.data();
+    header.msg_controllen = control.size();
+    ssize_t size = 0;
+    do {
+      size = ::recvmsg(socket_.get(), &header, MSG_CMSG_CLOEXEC);
+    } while (size < 0 && errno == EINTR);
+    if (size <= 0) {
+      log_error("acprun is gone: {}",
+                size == 0 ? "connection closed" : errno_text(errno));
+      return Status::kAborted;
+    }
+    const cmsghdr* item = CMSG_FIRSTHDR(&header);
+    if (item != nullptr && item->cmsg_level == SOL_SOCKET &&
+        item->cmsg_type == SCM_RIGHTS) {
+      int fd = -1;
+      std::memcpy(&fd, CMSG_DATA(item), sizeof fd);
+      segment_.reset(fd);
+    }
+    auto message = protocol::decode_bootstrap(
+        std::span(buffer).first(static_cast<std::size_t>(size)));
+    if (!message) {
+      log_error(
+          "acprun sent {} bytes that make no sense: launcher and "
+          "library are of different builds",
+          size);
+      return Status::kProtocol;
+    }
+    return std::move(*message);
+  }
+
+  UniqueFd socket_;
+  UniqueFd segment_;
+  std::uint32_t proc_ = 0;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Bootstrap>> connect_to_acprun(UniqueFd socket) {
+  auto acprun = std::make_unique<Acprun>(std::move(socket));
+  if (const Status status = acprun->join(); status != Status::kOk) {
+    return status;
+  }
+  return std::unique_ptr<Bootstrap>(std::move(acprun));
+}
+
+}  // namespace acp::runtime

@@ -1,0 +1,45 @@
+#include "runtime/host_facts.h"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+
+namespace acp::runtime {
+
+namespace {
+
+/// cpu.max of the unified hierarchy: "QUOTA PERIOD" in microseconds, or "max".
+std::uint32_t quota_cores() {
+  std::ifstream file("/sys/fs/cgroup/cpu.max");
+  double quota = 0;
+  double period = 0;
+  if (!(file >> quota >> period) || period <= 0) {
+    return UINT32_MAX;
+  }
+  return std::max(1U, static_cast<std::uint32_t>(quota / period));
+}
+
+}  // namespace
+
+std::uint32_t allowed_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  std::uint32_t cores = 1;
+  if (::sched_getaffinity(0, sizeof set, &set) == 0) {
+    cores = static_cast<std::uint32_t>(std::max(1, CPU_COUNT(&set)));
+  }
+  return std::min(cores, quota_cores());
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  if (::gethostname(name.data(), name.size() - 1) != 0) {
+    return "unknown";
+  }
+  return name.data();
+}
+
+}  // namespace acp::runtime

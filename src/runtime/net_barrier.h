@@ -1,0 +1,36 @@
+// acp_sync over the wires: dissemination, log2(ranks) rounds.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "gma/engine.h"
+#include "gma/waiting.h"
+#include "gmm/address_space.h"
+
+namespace acp::runtime {
+
+/// In round k each rank adds 1 to word k of rank + 2^k and waits for its own.
+/// The words lie in the runtime area of every rank's module memory. One thread
+/// of each rank at a time.
+class NetBarrier {
+ public:
+  NetBarrier(gma::Engine& engine,
+             gma::WaitHost& wait_host,
+             const protocol::HostHeader& header);
+
+  Status wait();
+
+  /// acp_reset: the words start again from zero.
+  void reset() noexcept { epoch_ = 0; }
+
+ private:
+  static constexpr std::size_t kRounds = 20;
+
+  gma::Engine& engine_;
+  gma::WaitHost& wait_host_;
+  std::uint64_t words_offset_;  ///< From the slice.
+  std::uint64_t epoch_ = 0;
+};
+
+}  // namespace acp::runtime

@@ -1,0 +1,215 @@
+#include "runtime/progress.h"
+
+#include <sys/epoll.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <system_error>
+
+#include "base/futex.h"
+#include "base/log.h"
+
+namespace acp::runtime {
+
+namespace {
+
+constexpr Duration kTick = std::chrono::milliseconds(1);
+constexpr Duration kLongNap = std::chrono::milliseconds(100);
+/// Passes of callers within a tick from which on they do the thread's work.
+constexpr std::uint64_t kBusyPasses = 64;
+
+}  // namespace
+
+Progress::Progress(const protocol::HostSegment& segment,
+                   std::uint32_t my_slot,
+                   shm::DoorbellSocket& doorbell,
+                   const gma::WaitPolicy& policy)
+    : segment_(segment),
+      mine_(segment.slice_header(my_slot)),
+      record_(segment.record(my_slot)),
+      doorbell_(doorbell),
+      policy_(policy) {}
+
+Progress::~Progress() {
+  stop();
+}
+
+void Progress::attach(gma::Engine& engine, WireSet& wires, Steps& steps) {
+  engine_ = &engine;
+  wires_ = &wires;
+  steps_ = &steps;
+}
+
+Status Progress::start() {
+  epoll_.reset(::epoll_create1(EPOLL_CLOEXEC));
+  std::vector<int> descriptors = wires_->descriptors();
+  descriptors.push_back(doorbell_.descriptor());
+  for (const int fd : descriptors) {
+    epoll_event event{};
+    event.events = EPOLLIN;
+    event.data.fd = fd;
+    if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) != 0) {
+      log_error("epoll: {}", errno_text(errno));
+      return Status::kSystem;
+    }
+  }
+  try {
+    thread_ = std::thread([this] { run(); });
+  } catch (const std::system_error& error) {
+    log_error("starting the progress thread: {}", error.what());
+    return Status::kSystem;
+  }
+  return Status::kOk;
+}
+
+void Progress::stop() {
+  if (!thread_.joinable()) {
+    return;
+  }
+  is_stopping_.store(true, std::memory_order_seq_cst);
+  nap_word_.fetch_add(1, std::memory_order_seq_cst);
+  futex_wake_all(nap_word_);
+  doorbell_.wake_own();
+  thread_.join();
+}
+
+void Progress::make_progress() {
+  caller_passes_.fetch_add(1, std::memory_order_relaxed);
+  engine_->progress();
+  steps_->run();
+}
+
+Status Progress::health() {
+  const auto state = static_cast<protocol::JobState>(
+      segment_.header().job_state.load(std::memory_order_relaxed));
+  if (state == protocol::JobState::kEnding) {
+    return Status::kAborted;
+  }
+  return wires_->dead_proc() == protocol::kNoSlot ? Status::kOk
+                                                  : Status::kPeerDead;
+}
+
+void Progress::enter_wait(protocol::WaitKind kind, std::uint32_t peer) {
+  awake_waiters_.fetch_add(1, std::memory_order_relaxed);
+  record_.wait_peer.store(peer, std::memory_order_relaxed);
+  record_.wait_kind.store(static_cast<std::uint32_t>(kind),
+                          std::memory_order_relaxed);
+}
+
+void Progress::leave_wait() {
+  record_.wait_kind.store(
+      static_cast<std::uint32_t>(protocol::WaitKind::kNothing),
+      std::memory_order_relaxed);
+  awake_waiters_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void Progress::sleep(const std::function<bool()>& is_done, Duration limit) {
+  awake_waiters_.fetch_sub(1, std::memory_order_relaxed);
+  // With a network, the first sleeper watches it itself and needs no help
+  // from the thread.
+  std::unique_lock poller(poller_, std::defer_lock);
+  if (wires_->has_net() && poller.try_lock()) {
+    caller_polls_.store(true, std::memory_order_seq_cst);
+    sleep_in_epoll(is_done, SteadyClock().now() + limit, true);
+    caller_polls_.store(false, std::memory_order_seq_cst);
+    poller.unlock();
+    if (is_napping_.load(std::memory_order_seq_cst)) {
+      nap_word_.fetch_add(1, std::memory_order_seq_cst);
+      futex_wake_all(nap_word_);
+    }
+  } else {
+    sleep_on_futex(is_done, limit);
+  }
+  awake_waiters_.fetch_add(1, std::memory_order_relaxed);
+}
+
+void Progress::sleep_on_futex(const std::function<bool()>& is_done,
+                              Duration limit) {
+  mine_.asleep.fetch_add(protocol::kWaiterOne, std::memory_order_seq_cst);
+  const std::uint32_t bell = mine_.bell.load(std::memory_order_seq_cst);
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (!is_done() && health() == Status::kOk) {
+    futex_wait(mine_.bell, bell, limit);
+  }
+  mine_.asleep.fetch_sub(protocol::kWaiterOne, std::memory_order_seq_cst);
+}
+
+/// The caller holds poller_.
+void Progress::sleep_in_epoll(const std::function<bool()>& is_done,
+                              TimePoint limit,
+                              bool wants_signals) {
+  doorbell_.drain();
+  const std::uint64_t bits =
+      protocol::kThreadAsleep |
+      (wants_signals ? protocol::kThreadWantsSignals : 0);
+  mine_.asleep.fetch_or(bits, std::memory_order_seq_cst);
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  bool is_quiet = false;
+  engine_->guarded([&] {
+    is_quiet = wires_->arm();
+    limit = std::min(limit, wires_->next_deadline());
+  });
+  const Duration left = limit - SteadyClock().now();
+  if (is_quiet && left.count() > 0 && !is_done() && health() == Status::kOk) {
+    timespec timeout{};
+    timeout.tv_sec = left.count() / 1'000'000'000;
+    timeout.tv_nsec = left.count() % 1'000'000'000;
+    const bool is_forever = limit == TimePoint::max();
+    std::array<epoll_event, 4> events;
+    (void)::epoll_pwait2(epoll_.get(), events.data(),
+                         static_cast<int>(events.size()),
+                         is_forever ? nullptr : &timeout, nullptr);
+  }
+  mine_.asleep.fetch_and(~bits, std::memory_order_seq_cst);
+  engine_->guarded([&] { wires_->disarm(); });
+}
+
+bool Progress::callers_are_active() noexcept {
+  const std::uint64_t passes = caller_passes_.load(std::memory_order_relaxed);
+  const std::uint64_t since = passes - passes_seen_;
+  passes_seen_ = passes;
+  return since >= kBusyPasses ||
+         awake_waiters_.load(std::memory_order_relaxed) != 0;
+}
+
+void Progress::nap(Duration limit) noexcept {
+  const std::uint32_t word = nap_word_.load(std::memory_order_seq_cst);
+  is_napping_.store(true, std::memory_order_seq_cst);
+  const bool is_long = limit > kTick;
+  if (!is_stopping_.load(std::memory_order_seq_cst) &&
+      (!is_long || caller_polls_.load(std::memory_order_seq_cst))) {
+    futex_wait(nap_word_, word, limit);
+  }
+  is_napping_.store(false, std::memory_order_seq_cst);
+}
+
+void Progress::rouse_thread() noexcept {
+  if ((mine_.asleep.load(std::memory_order_seq_cst) &
+       protocol::kThreadAsleep) != 0) {
+    doorbell_.wake_own();
+  }
+}
+
+void Progress::run() {
+  while (!is_stopping_.load(std::memory_order_seq_cst)) {
+    const bool has_received = engine_->progress();
+    const bool has_stepped = steps_->run();
+    if (has_received || has_stepped) {
+      continue;
+    }
+    if (callers_are_active()) {
+      nap(kTick);
+      continue;
+    }
+    std::unique_lock poller(poller_, std::try_to_lock);
+    if (!poller.owns_lock()) {
+      nap(kLongNap);
+      continue;
+    }
+    sleep_in_epoll([this] { return is_stopping_.load(); }, TimePoint::max(),
+                   !steps_->is_empty());
+  }
+}
+
+}  // namespace acp::runtime

@@ -1,0 +1,80 @@
+// Who makes progress, and who sleeps where: the progress thread and the
+// threads of the program that wait. docs/engine.md, "Who makes progress".
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "base/unique_fd.h"
+#include "gma/engine.h"
+#include "gma/waiting.h"
+#include "protocol/host_segment.h"
+#include "runtime/steps.h"
+#include "runtime/wire_set.h"
+#include "transport/shm/doorbell_socket.h"
+
+namespace acp::runtime {
+
+/// Thread-safe after attach(), but for start() and stop().
+class Progress final : public gma::WaitHost {
+ public:
+  Progress(const protocol::HostSegment& segment,
+           std::uint32_t my_slot,
+           shm::DoorbellSocket& doorbell,
+           const gma::WaitPolicy& policy);
+  ~Progress() override;
+
+  /// Before the first call of anything else.
+  void attach(gma::Engine& engine, WireSet& wires, Steps& steps);
+
+  /// Starts the thread. kSystem, logged.
+  [[nodiscard]] Status start();
+  /// Ends and joins it. Safe to call twice.
+  void stop();
+
+  void make_progress() override;
+  Status health() override;
+  void sleep(const std::function<bool()>& is_done, Duration limit) override;
+  void enter_wait(protocol::WaitKind kind, std::uint32_t peer) override;
+  void leave_wait() override;
+
+  const gma::WaitPolicy& policy() const noexcept override { return policy_; }
+
+  /// Something was issued or changed that a sleeping thread has to know.
+  void rouse_thread() noexcept;
+
+ private:
+  void run();
+  bool callers_are_active() noexcept;
+  void nap(Duration limit) noexcept;
+  void sleep_on_futex(const std::function<bool()>& is_done, Duration limit);
+  void sleep_in_epoll(const std::function<bool()>& is_done,
+                      TimePoint limit,
+                      bool wants_signals);
+
+  const protocol::HostSegment& segment_;
+  protocol::SliceHeader& mine_;
+  protocol::ProcRecord& record_;
+  shm::DoorbellSocket& doorbell_;
+  gma::WaitPolicy policy_;
+  gma::Engine* engine_ = nullptr;
+  WireSet* wires_ = nullptr;
+  Steps* steps_ = nullptr;
+  UniqueFd epoll_;
+  std::thread thread_;
+  std::atomic<bool> is_stopping_{false};
+
+  std::mutex poller_;                      ///< Held by whoever sleeps in epoll.
+  std::atomic<bool> caller_polls_{false};  ///< A caller holds it, asleep.
+  std::atomic<std::uint32_t> nap_word_{0};  ///< Futex: ends the thread's nap.
+  std::atomic<bool> is_napping_{false};
+
+  std::atomic<std::uint32_t> awake_waiters_{0};
+  std::atomic<std::uint64_t> caller_passes_{0};
+  std::uint64_t passes_seen_ = 0;  ///< The thread's own.
+};
+
+}  // namespace acp::runtime

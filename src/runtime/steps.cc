@@ -1,0 +1,73 @@
+#include "runtime/steps.h"
+
+#include <algorithm>
+
+#include "gma/step_scope.h"
+
+namespace acp::runtime {
+
+Status Steps::add(Function function, void* argument) {
+  if (function == nullptr) {
+    return Status::kInvalidArgument;
+  }
+  if (gma::is_inside_step()) {
+    return add_locked(function, argument);  // this thread holds the mutex
+  }
+  const std::lock_guard lock(mutex_);
+  return add_locked(function, argument);
+}
+
+Status Steps::remove(Function function, void* argument) {
+  if (gma::is_inside_step()) {
+    return remove_locked(function, argument);
+  }
+  const std::lock_guard lock(mutex_);
+  return remove_locked(function, argument);
+}
+
+Status Steps::add_locked(Function function, void* argument) {
+  for (const Step& step : steps_) {
+    if (step.function == function && step.argument == argument) {
+      return Status::kInvalidArgument;
+    }
+  }
+  steps_.push_back({function, argument});
+  count_.fetch_add(1, std::memory_order_seq_cst);
+  return Status::kOk;
+}
+
+Status Steps::remove_locked(Function function, void* argument) {
+  for (Step& step : steps_) {
+    if (step.function == function && step.argument == argument &&
+        function != nullptr) {
+      step.function = nullptr;
+      count_.fetch_sub(1, std::memory_order_seq_cst);
+      return Status::kOk;
+    }
+  }
+  return Status::kInvalidArgument;
+}
+
+bool Steps::run() {
+  if (is_empty() || gma::is_inside_step()) {
+    return false;
+  }
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock()) {
+    return false;
+  }
+  const gma::StepScope scope;
+  bool has_worked = false;
+  // By index: a step may add and remove steps.
+  for (std::size_t i = 0; i < steps_.size(); ++i) {
+    const Step step = steps_[i];
+    if (step.function != nullptr && step.function(step.argument) != 0) {
+      has_worked = true;
+    }
+  }
+  std::erase_if(steps_,
+                [](const Step& step) { return step.function == nullptr; });
+  return has_worked;
+}
+
+}  // namespace acp::runtime

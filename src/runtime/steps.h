@@ -1,0 +1,48 @@
+// Progress steps of layers above: small functions that the library calls
+// whenever it makes progress.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <mutex>
+#include <vector>
+
+#include "base/status.h"
+
+namespace acp::runtime {
+
+/// Steps run one at a time and never nested. Thread-safe.
+class Steps {
+ public:
+  using Function = int (*)(void*);
+
+  /// kInvalidArgument when the pair is there already.
+  [[nodiscard]] Status add(Function function, void* argument);
+
+  /// On return the step is not running and will not run again, except when
+  /// called from the step itself. kInvalidArgument when it is not there.
+  [[nodiscard]] Status remove(Function function, void* argument);
+
+  /// Runs each step once, unless another thread is at it. True when a step
+  /// says that it did something.
+  bool run();
+
+  bool is_empty() const noexcept {
+    return count_.load(std::memory_order_seq_cst) == 0;
+  }
+
+ private:
+  struct Step {
+    Function function;  ///< Null: removed while the list was being run.
+    void* argument;
+  };
+
+  Status add_locked(Function function, void* argument);
+  Status remove_locked(Function function, void* argument);
+
+  std::mutex mutex_;  ///< Guards steps_; held while they run.
+  std::vector<Step> steps_;
+  std::atomic<std::size_t> count_{0};
+};
+
+}  // namespace acp::runtime

@@ -1,0 +1,382 @@
+#include "runtime/task.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "base/log.h"
+#include "runtime/host_facts.h"
+#include "transport/shm/shm_transport.h"
+
+namespace acp::runtime {
+
+namespace {
+
+constexpr std::uint32_t kNoProposal = UINT32_MAX;
+constexpr std::uint32_t kVerdictGood = 1;
+constexpr std::uint32_t kVerdictBad = 2;
+
+gma::WaitPolicy policy_for(const Settings& settings,
+                           std::uint32_t local_procs) {
+  gma::WaitPolicy policy;
+  const std::string& wait = settings.text(SettingId::kWait);
+  if (wait == "yield" || (wait == "auto" && local_procs > allowed_cores())) {
+    policy.spin = Duration(0);
+  } else if (wait == "sleep") {
+    policy.spin = Duration(0);
+    policy.yields = 0;
+  }
+  return policy;
+}
+
+/// Colors of a job: one per udp address, the same on every rank.
+gmm::Color colors_of(const Settings& settings) {
+  const std::string& list = settings.text(SettingId::kUdpAddresses);
+  return list.empty() ? 1
+                      : static_cast<gmm::Color>(
+                            1 + std::count(list.begin(), list.end(), ','));
+}
+
+/// Zeroes shared memory from a page's start and gives its pages back.
+void clear_memory(std::byte* start, std::uint64_t size) {
+  const std::uint64_t pages = (size + 4095) / 4096 * 4096;
+  if (::madvise(start, pages, MADV_REMOVE) != 0) {
+    std::memset(start, 0, size);
+  }
+}
+
+}  // namespace
+
+Task::Task(const Settings& settings,
+           std::unique_ptr<Bootstrap> bootstrap,
+           Modules& modules)
+    : settings_(settings),
+      bootstrap_(std::move(bootstrap)),
+      modules_(modules) {}
+
+Task::~Task() {
+  if (progress_ != nullptr) {
+    progress_->stop();
+  }
+}
+
+Result<std::unique_ptr<Task>> Task::create(
+    const Settings& settings,
+    std::unique_ptr<Bootstrap> bootstrap,
+    Modules& modules,
+    const NetWireFactory& make_net_wire) {
+  std::unique_ptr<Task> task(new Task(settings, std::move(bootstrap), modules));
+  Status status = task->open(make_net_wire);
+  if (status == Status::kOk) {
+    status = task->start();
+  }
+  if (status != Status::kOk) {
+    return status;
+  }
+  return task;
+}
+
+/// Everything that this process can do alone.
+Status Task::open(const NetWireFactory& make_net_wire) {
+  Result<protocol::HostSegment> segment =
+      protocol::HostSegment::map(bootstrap_->host_segment());
+  if (!segment.ok()) {
+    return segment.status();
+  }
+  segment_ = std::move(*segment);
+  slot_ = segment_.slot_of_proc(bootstrap_->proc());
+  const protocol::HostHeader& header = segment_.header();
+  if (header.procs > gmm::kMaxProcs) {
+    log_error("{} ranks: at most {}", header.procs, gmm::kMaxProcs);
+    return Status::kTooLarge;
+  }
+  protocol::ProcRecord& record = segment_.record(slot_);
+  record.os_pid.store(static_cast<std::uint32_t>(::getpid()),
+                      std::memory_order_relaxed);
+  record.wait_kind.store(static_cast<std::uint32_t>(protocol::WaitKind::kInit),
+                         std::memory_order_relaxed);
+  if (const Status status = modules_.lay_out(header.module_bytes);
+      status != Status::kOk) {
+    return status;
+  }
+  auto doorbell = shm::DoorbellSocket::open(segment_, slot_);
+  if (!doorbell.ok()) {
+    return doorbell.status();
+  }
+  doorbell_ = std::move(*doorbell);
+  keys_ = std::make_unique<gmm::KeyTable>(segment_, slot_);
+  const bool is_host_reached = settings_.text(SettingId::kNet) != "udp";
+  space_.emplace(segment_, slot_, bootstrap_->proc(), colors_of(settings_),
+                 is_host_reached ? gmm::Reach::kHost : gmm::Reach::kSelf);
+  if (space_->colors() > space_->codec().max_colors()) {
+    log_error("{} udp addresses: at most {} colors with {} ranks",
+              space_->colors(), space_->codec().max_colors(), header.procs);
+    return Status::kBadOption;
+  }
+  set_identity();
+  return open_wires(make_net_wire);
+}
+
+/// The network is used between hosts, and everywhere when it was asked for.
+bool Task::wants_net() const {
+  return settings_.text(SettingId::kNet) == "udp" ||
+         segment_.header().local_procs < segment_.header().procs;
+}
+
+Status Task::open_wires(const NetWireFactory& make_net_wire) {
+  const std::string& net = settings_.text(SettingId::kNet);
+  if (net == "ib" || net == "ucx" || net == "tofu") {
+    log_error("network {} is not built in; this build has shm and udp", net);
+    return Status::kUnsupported;
+  }
+  const gma::WaitPolicy policy =
+      policy_for(settings_, segment_.header().local_procs);
+  progress_ = std::make_unique<Progress>(segment_, slot_, *doorbell_, policy);
+  wires_ = std::make_unique<WireSet>(segment_);
+  if (net != "udp") {
+    shm::ShmTransport::Options options;
+    options.my_proc = bootstrap_->proc();
+    options.my_slot = slot_;
+    options.colors = space_->colors();
+    options.allows_cross_memory = settings_.text(SettingId::kCma) != "off";
+    wires_->set_host_wire(
+        std::make_unique<shm::ShmTransport>(segment_, *doorbell_, options));
+  }
+  if (wants_net()) {
+    auto wire = make_net_wire(settings_, segment_, bootstrap_->proc());
+    if (!wire.ok()) {
+      return wire.status();
+    }
+    wires_->set_net_wire(std::move(*wire));
+  }
+  engine_ = std::make_unique<gma::Engine>(*space_, *wires_, *doorbell_, *wires_,
+                                          *progress_);
+  agent_ = std::make_unique<agent::Agent>(*space_, *doorbell_, *wires_);
+  engine_->set_delegated_done([this](const gma::ReplyTo& to, Status status) {
+    agent_->reply(to.proc, to.color, to.id, status);
+  });
+  wires_->attach(*engine_, *agent_, [this] { progress_->rouse_thread(); });
+  progress_->attach(*engine_, *wires_, steps_);
+  host_barrier_ = std::make_unique<HostBarrier>(segment_, slot_, *progress_);
+  net_barrier_ =
+      std::make_unique<NetBarrier>(*engine_, *progress_, segment_.header());
+  return Status::kOk;
+}
+
+/// Meets the others.
+Status Task::start() {
+  if (const Status status = bootstrap_->arrive(protocol::Phase::kInit);
+      status != Status::kOk) {
+    return status;
+  }
+  if (const Status status = progress_->start(); status != Status::kOk) {
+    return status;
+  }
+  protocol::ProcRecord& record = segment_.record(slot_);
+  record.state.store(
+      static_cast<std::uint32_t>(protocol::ProcState::kInitialized),
+      std::memory_order_relaxed);
+  record.wait_kind.store(
+      static_cast<std::uint32_t>(protocol::WaitKind::kNothing),
+      std::memory_order_relaxed);
+  return Status::kOk;
+}
+
+Status Task::barrier() {
+  return wants_net() ? net_barrier_->wait() : host_barrier_->wait();
+}
+
+Status Task::sync() {
+  return barrier();
+}
+
+/// A barrier that needs nothing of this library to work.
+Status Task::collective() {
+  return bootstrap_->arrive(protocol::Phase::kCollective);
+}
+
+/// Waits until nothing of mine is under way.
+Status Task::drain(protocol::WaitKind kind) {
+  gma::WaitPurpose purpose;
+  purpose.kind = kind;
+  const Status status =
+      gma::wait_until(*progress_, purpose, TimePoint::max(), [this] {
+        const gma::OrderQueue& queue = engine_->queue();
+        return queue.completed() == queue.issued() && !engine_->has_internal();
+      });
+  gma::settle_stores();
+  return status;
+}
+
+Status Task::finalize() {
+  modules_.fini();
+  const Status drained = drain(protocol::WaitKind::kFinalize);
+  if (drained != Status::kOk) {
+    return drained;
+  }
+  segment_.record(slot_).wait_kind.store(
+      static_cast<std::uint32_t>(protocol::WaitKind::kFinalize),
+      std::memory_order_relaxed);
+  // The progress thread goes on answering until every rank is done.
+  const Status met = bootstrap_->arrive(protocol::Phase::kFinalize);
+  if (met != Status::kOk) {
+    return met;
+  }
+  progress_->stop();
+  segment_.record(slot_).state.store(
+      static_cast<std::uint32_t>(protocol::ProcState::kFinalized),
+      std::memory_order_relaxed);
+  bootstrap_->finalized();
+  return Status::kOk;
+}
+
+Status Task::reset(int new_rank) {
+  const bool is_in_range =
+      new_rank >= 0 && static_cast<std::uint32_t>(new_rank) < procs();
+  if (const Status status = drain(protocol::WaitKind::kReset);
+      status != Status::kOk) {
+    return status;
+  }
+  protocol::ProcRecord& record = segment_.record(slot_);
+  record.wait_kind.store(static_cast<std::uint32_t>(protocol::WaitKind::kReset),
+                         std::memory_order_relaxed);
+  record.proposed_rank.store(
+      is_in_range ? static_cast<std::uint32_t>(new_rank) : kNoProposal,
+      std::memory_order_relaxed);
+  Status status = collective();
+  if (status == Status::kOk && slot_ == 0) {
+    segment_.header().reset_verdict.store(
+        proposals_are_a_permutation() ? kVerdictGood : kVerdictBad,
+        std::memory_order_relaxed);
+  }
+  status = status == Status::kOk ? collective() : status;
+  if (status != Status::kOk) {
+    return status;
+  }
+  if (segment_.header().reset_verdict.load(std::memory_order_relaxed) !=
+      kVerdictGood) {
+    record.wait_kind.store(0, std::memory_order_relaxed);
+    log_error(
+        "acp_reset({}): the new numbers of all ranks are not 0 to {}, "
+        "each once; the old numbers stay",
+        new_rank, procs() - 1);
+    return Status::kBadRank;
+  }
+  modules_.fini();
+  status = drain(protocol::WaitKind::kReset);
+  status = status == Status::kOk ? collective() : status;
+  if (status != Status::kOk) {
+    return status;
+  }
+  take_new_rank(static_cast<gmm::Rank>(new_rank));
+  status = collective();
+  record.wait_kind.store(0, std::memory_order_relaxed);
+  return status == Status::kOk ? modules_.init() : status;
+}
+
+bool Task::proposals_are_a_permutation() const {
+  std::vector<bool> is_taken(procs(), false);
+  for (std::uint32_t slot = 0; slot < segment_.header().local_procs; ++slot) {
+    const std::uint32_t rank =
+        segment_.record(slot).proposed_rank.load(std::memory_order_relaxed);
+    if (rank >= procs() || is_taken[rank]) {
+      return false;
+    }
+    is_taken[rank] = true;
+  }
+  return true;
+}
+
+/// Between two barriers: no rank has anything under way.
+void Task::take_new_rank(gmm::Rank rank) {
+  const protocol::HostHeader& header = segment_.header();
+  engine_->reset();
+  keys_->clear();
+  net_barrier_->reset();
+  clear_memory(space_->my_slice() + header.starter_offset,
+               header.starter_bytes);
+  clear_memory(space_->my_slice() + header.module_offset,
+               protocol::kRuntimeAreaBytes + header.module_bytes);
+  segment_.proc_of_rank()[rank].store(bootstrap_->proc(),
+                                      std::memory_order_relaxed);
+  segment_.slot_of_rank()[rank].store(slot_, std::memory_order_relaxed);
+  segment_.record(slot_).rank.store(rank, std::memory_order_relaxed);
+  engine_->guarded([&] { space_->set_rank(rank); });
+  set_identity();
+}
+
+void Task::set_identity() {
+  set_log_prefix(fmt::format("rank {} on {}", rank(), host_name()));
+}
+
+void Task::abort(std::string_view text, int error) {
+  const std::string line = fmt::format(
+      "rank {} on {}: acp_abort: {} (acp_errno {}: {})", rank(), host_name(),
+      text, error, status_text(static_cast<Status>(error)));
+  std::fflush(nullptr);
+  std::fprintf(stderr, "acp: %s\n", line.c_str());
+  bootstrap_->abort(1, line);
+  ::_exit(1);
+}
+
+Result<gmm::GlobalAddress> Task::register_memory(void* address,
+                                                 std::size_t size,
+                                                 int color) {
+  if (address == nullptr || size == 0 ||
+      size > UINTPTR_MAX - reinterpret_cast<std::uintptr_t>(address)) {
+    log_error("acp_register_memory({}, {}, {}): the region is empty or wraps",
+              address, size, color);
+    return Status::kInvalidArgument;
+  }
+  if (color < 0 || static_cast<gmm::Color>(color) >= space_->colors()) {
+    log_error("acp_register_memory({}, {}, {}): colors are 0 to {}", address,
+              size, color, space_->colors() - 1);
+    return Status::kBadColor;
+  }
+  const Result<gmm::GlobalAddress> atkey =
+      keys_->add(rank(), static_cast<gmm::Color>(color), address, size);
+  if (!atkey.ok()) {
+    log_error(
+        "acp_register_memory({}, {}, {}): {}; a region has at most {} "
+        "bytes, a rank {} regions",
+        address, size, color, status_text(atkey.status()),
+        space_->codec().max_region_bytes(),
+        segment_.header().key_slots - gmm::kFirstUserKey);
+  }
+  return atkey;
+}
+
+Status Task::unregister_memory(gmm::GlobalAddress atkey) {
+  Status status = Status::kOk;
+  // Under the engine's mutex: the agent and the mover look the key up and
+  // touch the memory in one go.
+  engine_->guarded([&] { status = keys_->remove(rank(), atkey); });
+  if (status != Status::kOk) {
+    log_error("acp_unregister_memory({:#x}): {}", atkey, status_text(status));
+  }
+  return status;
+}
+
+gmm::GlobalAddress Task::starter(gmm::Rank rank) const noexcept {
+  return space_->codec().encode(rank, 0, gmm::kStarterKey, 0, 0);
+}
+
+Result<gmm::GlobalAddress> Task::module_memory(int module, int rank) const {
+  if (rank < 0 || static_cast<std::uint32_t>(rank) >= procs()) {
+    return Status::kBadRank;
+  }
+  const Result<std::uint64_t> offset = modules_.offset(module);
+  if (!offset.ok()) {
+    return offset.status();
+  }
+  return space_->codec().encode(static_cast<gmm::Rank>(rank), 0,
+                                gmm::kModuleKey, 0,
+                                protocol::kRuntimeAreaBytes + offset.value());
+}
+
+}  // namespace acp::runtime

@@ -1,0 +1,116 @@
+// One rank's whole library: everything between acp_init and acp_finalize.
+//
+// The public functions reach it through current_task(); tests make several in
+// one process, as ranks that are threads.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "agent/agent.h"
+#include "base/result.h"
+#include "base/settings.h"
+#include "gma/engine.h"
+#include "gmm/address_space.h"
+#include "gmm/key_table.h"
+#include "protocol/host_segment.h"
+#include "runtime/bootstrap.h"
+#include "runtime/host_barrier.h"
+#include "runtime/modules.h"
+#include "runtime/net_barrier.h"
+#include "runtime/progress.h"
+#include "runtime/steps.h"
+#include "runtime/wire_set.h"
+#include "transport/shm/doorbell_socket.h"
+
+namespace acp::runtime {
+
+/// Makes the wire between hosts, already bound; its address goes into my card
+/// and it may read the others' cards once all have been written.
+using NetWireFactory =
+    std::function<Result<std::unique_ptr<transport::Transport>>(
+        const Settings&, const protocol::HostSegment&, std::uint32_t proc)>;
+
+/// Collective functions: one thread of a rank at a time. The rest as the
+/// public functions that they carry out.
+class Task {
+ public:
+  /// Joins the job; returns when all ranks have. `modules` must outlive the
+  /// task.
+  static Result<std::unique_ptr<Task>> create(
+      const Settings& settings,
+      std::unique_ptr<Bootstrap> bootstrap,
+      Modules& modules,
+      const NetWireFactory& make_net_wire);
+
+  Task(const Task&) = delete;
+  Task& operator=(const Task&) = delete;
+  /// Ends the progress thread; leaves the job without a word if finalize()
+  /// was not called.
+  ~Task();
+
+  [[nodiscard]] Status finalize();
+  [[nodiscard]] Status sync();
+  [[nodiscard]] Status reset(int new_rank);
+  /// Prints and ends the job and this process.
+  [[noreturn]] void abort(std::string_view text, int error);
+
+  Result<gmm::GlobalAddress> register_memory(void* address,
+                                             std::size_t size,
+                                             int color);
+  [[nodiscard]] Status unregister_memory(gmm::GlobalAddress atkey);
+  gmm::GlobalAddress starter(gmm::Rank rank) const noexcept;
+  Result<gmm::GlobalAddress> module_memory(int module, int rank) const;
+
+  gma::Engine& engine() noexcept { return *engine_; }
+
+  const gmm::AddressSpace& space() const noexcept { return *space_; }
+
+  const gmm::KeyTable& keys() const noexcept { return *keys_; }
+
+  Progress& progress() noexcept { return *progress_; }
+
+  Steps& steps() noexcept { return steps_; }
+
+  gmm::ThreadWaker& waker() noexcept { return *doorbell_; }
+
+  std::uint32_t procs() const noexcept { return space_->codec().procs(); }
+
+  gmm::Rank rank() const noexcept { return space_->my_rank(); }
+
+ private:
+  Task(const Settings& settings,
+       std::unique_ptr<Bootstrap> bootstrap,
+       Modules& modules);
+  Status open(const NetWireFactory& make_net_wire);
+  Status open_wires(const NetWireFactory& make_net_wire);
+  Status start();
+  bool wants_net() const;
+  Status drain(protocol::WaitKind kind);
+  Status barrier();
+  Status collective();
+  bool proposals_are_a_permutation() const;
+  void take_new_rank(gmm::Rank rank);
+  void set_identity();
+
+  Settings settings_;
+  std::unique_ptr<Bootstrap> bootstrap_;
+  Modules& modules_;
+  protocol::HostSegment segment_;
+  std::uint32_t slot_ = 0;
+  std::unique_ptr<shm::DoorbellSocket> doorbell_;
+  std::unique_ptr<gmm::KeyTable> keys_;
+  std::optional<gmm::AddressSpace> space_;
+  std::unique_ptr<WireSet> wires_;
+  std::unique_ptr<Progress> progress_;
+  std::unique_ptr<gma::Engine> engine_;
+  std::unique_ptr<agent::Agent> agent_;
+  Steps steps_;
+  std::unique_ptr<HostBarrier> host_barrier_;
+  std::unique_ptr<NetBarrier> net_barrier_;
+};
+
+}  // namespace acp::runtime

@@ -1,0 +1,157 @@
+#include "runtime/wire_set.h"
+
+#include <algorithm>
+
+#include "base/log.h"
+
+namespace acp::runtime {
+
+WireSet::WireSet(const protocol::HostSegment& segment) : segment_(segment) {}
+
+void WireSet::set_host_wire(std::unique_ptr<transport::Transport> wire) {
+  host_ = std::move(wire);
+}
+
+void WireSet::set_net_wire(std::unique_ptr<transport::Transport> wire) {
+  net_ = std::move(wire);
+}
+
+void WireSet::attach(gma::Engine& engine,
+                     agent::Agent& agent,
+                     std::function<void()> on_issued) {
+  engine_ = &engine;
+  agent_ = &agent;
+  on_issued_ = std::move(on_issued);
+}
+
+transport::Transport* WireSet::wire_to(transport::ProcId proc) const {
+  const bool is_local = segment_.slot_of_proc(proc) != protocol::kNoSlot;
+  return host_ != nullptr && is_local ? host_.get() : net_.get();
+}
+
+Result<gma::Link> WireSet::link(gmm::Rank rank, gmm::Color color) {
+  gma::Link link;
+  link.proc = segment_.proc_of_rank()[rank].load(std::memory_order_relaxed);
+  transport::Transport* wire = wire_to(link.proc);
+  if (wire == nullptr) {
+    return Status::kUnsupported;
+  }
+  const Result<transport::Endpoint*> endpoint =
+      wire->endpoint(link.proc, color);
+  if (!endpoint.ok()) {
+    return endpoint.status();
+  }
+  link.endpoint = endpoint.value();
+  link.max_message = wire->capabilities().max_message;
+  return link;
+}
+
+Result<transport::Endpoint*> WireSet::endpoint(transport::ProcId proc,
+                                               transport::Color color) {
+  transport::Transport* wire = wire_to(proc);
+  if (wire == nullptr) {
+    return Status::kUnsupported;
+  }
+  return wire->endpoint(proc, color);
+}
+
+bool WireSet::poll() {
+  std::size_t received = 0;
+  for (transport::Transport* wire : {host_.get(), net_.get()}) {
+    received += wire != nullptr ? wire->poll(*this) : 0;
+  }
+  return agent_->flush_backlog() || received != 0;
+}
+
+void WireSet::flush() {
+  for (transport::Transport* wire : {host_.get(), net_.get()}) {
+    if (wire != nullptr) {
+      wire->flush();
+    }
+  }
+}
+
+void WireSet::on_issued() {
+  if (net_ != nullptr || engine_->has_unsent()) {
+    on_issued_();
+  }
+}
+
+void WireSet::start_copy(transport::ProcId proc,
+                         transport::Color color,
+                         std::uint64_t id,
+                         gmm::GlobalAddress target,
+                         gmm::GlobalAddress source,
+                         std::uint64_t size) {
+  gma::Step step;
+  step.opcode = protocol::Opcode::kCopy;
+  step.remote = target;
+  step.local = source;
+  step.size = size;
+  engine_->start_delegated({proc, color, id}, step);
+}
+
+void WireSet::on_message(transport::ProcId from,
+                         transport::Color color,
+                         std::span<const std::byte> bytes) {
+  const auto type = protocol::message_type(bytes);
+  if (type == protocol::MessageType::kRequest) {
+    agent_->on_request(from, color, bytes);
+  } else if (type == protocol::MessageType::kReply) {
+    engine_->mover().on_reply(bytes);
+  } else {
+    log_warning("dropped a message of {} bytes from process {}: unknown type",
+                bytes.size(), from);
+  }
+}
+
+void WireSet::on_peer_failed(transport::ProcId peer, std::string_view why) {
+  log_error("process {} is lost: {}", peer, why);
+  agent_->forget_peer(peer);
+  dead_proc_.store(peer, std::memory_order_release);
+  engine_->mover().fail_peer(peer, Status::kPeerDead);
+}
+
+std::vector<int> WireSet::descriptors() const {
+  std::vector<int> descriptors;
+  for (const transport::Transport* wire : {host_.get(), net_.get()}) {
+    if (wire != nullptr) {
+      const auto of_wire = wire->descriptors();
+      descriptors.insert(descriptors.end(), of_wire.begin(), of_wire.end());
+    }
+  }
+  return descriptors;
+}
+
+TimePoint WireSet::next_deadline() const {
+  TimePoint next = TimePoint::max();
+  for (const transport::Transport* wire : {host_.get(), net_.get()}) {
+    if (wire != nullptr) {
+      next = std::min(next, wire->next_deadline());
+    }
+  }
+  if (engine_->has_unsent() || agent_->has_backlog()) {
+    // Nobody rings when a full ring has room again: look soon.
+    next = std::min(
+        next, SteadyClock().now() + Duration(std::chrono::microseconds(200)));
+  }
+  return next;
+}
+
+bool WireSet::arm() {
+  bool is_quiet = true;
+  for (transport::Transport* wire : {host_.get(), net_.get()}) {
+    is_quiet = (wire == nullptr || wire->arm()) && is_quiet;
+  }
+  return is_quiet;
+}
+
+void WireSet::disarm() {
+  for (transport::Transport* wire : {host_.get(), net_.get()}) {
+    if (wire != nullptr) {
+      wire->disarm();
+    }
+  }
+}
+
+}  // namespace acp::runtime

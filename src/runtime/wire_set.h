@@ -1,0 +1,79 @@
+// The transports of this process: which one leads to whom, and where their
+// messages go.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "agent/agent.h"
+#include "gma/engine.h"
+#include "gma/link.h"
+#include "protocol/host_segment.h"
+#include "transport/transport.h"
+
+namespace acp::runtime {
+
+/// Guarded by the engine's mutex, but for descriptors() and on_issued().
+class WireSet final : public gma::Links,
+                      public gma::Wires,
+                      private transport::MessageSink,
+                      public agent::Surroundings {
+ public:
+  explicit WireSet(const protocol::HostSegment& segment);
+
+  /// `host` leads to ranks of this host, `net` to all others; either may be
+  /// null. Before attach().
+  void set_host_wire(std::unique_ptr<transport::Transport> wire);
+  void set_net_wire(std::unique_ptr<transport::Transport> wire);
+  /// Says who executes and who is told. Before the first poll().
+  void attach(gma::Engine& engine,
+              agent::Agent& agent,
+              std::function<void()> on_issued);
+
+  Result<gma::Link> link(gmm::Rank rank, gmm::Color color) override;
+  bool poll() override;
+  void flush() override;
+  void on_issued() override;
+  Result<transport::Endpoint*> endpoint(transport::ProcId proc,
+                                        transport::Color color) override;
+  void start_copy(transport::ProcId proc,
+                  transport::Color color,
+                  std::uint64_t id,
+                  gmm::GlobalAddress target,
+                  gmm::GlobalAddress source,
+                  std::uint64_t size) override;
+
+  /// What to sleep on; fixed after the wires are set.
+  std::vector<int> descriptors() const;
+  TimePoint next_deadline() const;
+  /// False: something has arrived, poll instead of sleeping.
+  bool arm();
+  void disarm();
+
+  bool has_net() const noexcept { return net_ != nullptr; }
+
+  transport::Transport* net() const noexcept { return net_.get(); }
+
+  /// A peer that a wire has given up on, or kNoSlot. Any thread.
+  std::uint32_t dead_proc() const noexcept {
+    return dead_proc_.load(std::memory_order_acquire);
+  }
+
+ private:
+  void on_message(transport::ProcId from,
+                  transport::Color color,
+                  std::span<const std::byte> bytes) override;
+  void on_peer_failed(transport::ProcId peer, std::string_view why) override;
+  transport::Transport* wire_to(transport::ProcId proc) const;
+
+  const protocol::HostSegment& segment_;
+  std::unique_ptr<transport::Transport> host_;
+  std::unique_ptr<transport::Transport> net_;
+  gma::Engine* engine_ = nullptr;
+  agent::Agent* agent_ = nullptr;
+  std::function<void()> on_issued_;
+  std::atomic<std::uint32_t> dead_proc_{protocol::kNoSlot};
+};
+
+}  // namespace acp::runtime

@@ -1,0 +1,78 @@
+#include "transport/shm/command_ring.h"
+
+#include <cstring>
+
+#include "base/assert.h"
+
+namespace acp::shm {
+
+Status CommandRing::push(
+    std::uint32_t from,
+    std::uint32_t color,
+    std::span<const std::span<const std::byte>> parts) noexcept {
+  std::uint64_t ticket = header_->ring_tail.load(std::memory_order_relaxed);
+  while (true) {
+    const std::uint64_t sequence = load_sequence(place(ticket), ticket);
+    const auto distance = static_cast<std::int64_t>(sequence - ticket);
+    if (distance < 0) {
+      return Status::kAgain;
+    }
+    if (distance > 0) {
+      ticket = header_->ring_tail.load(std::memory_order_relaxed);
+    } else if (header_->ring_tail.compare_exchange_weak(
+                   ticket, ticket + 1, std::memory_order_relaxed)) {
+      break;
+    }
+  }
+  Place& mine = place(ticket);
+  mine.from = from;
+  mine.color = color;
+  std::size_t size = 0;
+  for (const std::span<const std::byte> part : parts) {
+    ACP_ASSERT(size + part.size() <= protocol::kRingMessageBytes);
+    if (!part.empty()) {
+      std::memcpy(payload(mine) + size, part.data(), part.size());
+    }
+    size += part.size();
+  }
+  mine.size = static_cast<std::uint32_t>(size);
+  // seq_cst: the producer looks next whether the consumer sleeps.
+  mine.sequence.store(ticket + 1 - ticket % protocol::kRingSlots,
+                      std::memory_order_seq_cst);
+  return Status::kOk;
+}
+
+bool CommandRing::front(RingMessage& message) noexcept {
+  const std::uint64_t ticket =
+      header_->ring_head.load(std::memory_order_relaxed);
+  Place& oldest = place(ticket);
+  if (load_sequence(oldest, ticket) != ticket + 1 ||
+      oldest.size > protocol::kRingMessageBytes) {
+    return false;
+  }
+  message.from = oldest.from;
+  message.color = oldest.color;
+  message.bytes = {payload(oldest), oldest.size};
+  return true;
+}
+
+void CommandRing::release() noexcept {
+  const std::uint64_t ticket =
+      header_->ring_head.load(std::memory_order_relaxed);
+  place(ticket).sequence.store(
+      ticket + protocol::kRingSlots - ticket % protocol::kRingSlots,
+      std::memory_order_release);
+  header_->ring_head.store(ticket + 1, std::memory_order_relaxed);
+}
+
+bool CommandRing::is_empty() const noexcept {
+  const std::uint64_t ticket =
+      header_->ring_head.load(std::memory_order_relaxed);
+  const Place& oldest = place(ticket);
+  // seq_cst pairs with push(): asleep is stored before this load.
+  return oldest.sequence.load(std::memory_order_seq_cst) +
+             ticket % protocol::kRingSlots !=
+         ticket + 1;
+}
+
+}  // namespace acp::shm

@@ -1,0 +1,92 @@
+// The wire between ranks of one host, for what direct access does not reach:
+// messages through the receiver's command ring, and copies by the kernel.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "protocol/host_segment.h"
+#include "transport/shm/command_ring.h"
+#include "transport/shm/cross_memory.h"
+#include "transport/thread_waker.h"
+#include "transport/transport.h"
+
+namespace acp::shm {
+
+class ShmTransport;
+
+/// The path to one rank of this host; all colors share it but for the number
+/// that a message carries.
+class ShmEndpoint final : public transport::Endpoint {
+ public:
+  ShmEndpoint(ShmTransport& transport,
+              std::uint32_t slot,
+              transport::Color color) noexcept;
+
+  [[nodiscard]] Status send(std::span<const std::span<const std::byte>> parts,
+                            transport::Ordering ordering) override;
+  /// Thread-safe, unlike the rest.
+  [[nodiscard]] Status transfer(transport::Direction direction,
+                                std::span<std::byte> local,
+                                std::uint64_t remote_address) override;
+
+ private:
+  enum class Probe : std::uint8_t { kNotYet, kGood, kBad };
+
+  ShmTransport& transport_;
+  std::uint32_t slot_;
+  transport::Color color_;
+  std::atomic<Probe> probe_{Probe::kNotYet};
+};
+
+class ShmTransport final : public transport::Transport {
+ public:
+  struct Options {
+    std::uint32_t my_proc = 0;
+    std::uint32_t my_slot = 0;
+    transport::Color colors = 1;
+    bool allows_cross_memory = true;
+  };
+
+  /// `segment` and `waker` must outlive this.
+  ShmTransport(const protocol::HostSegment& segment,
+               transport::ThreadWaker& waker,
+               const Options& options);
+
+  std::string_view name() const noexcept override { return "shm"; }
+
+  const transport::Capabilities& capabilities() const noexcept override {
+    return capabilities_;
+  }
+
+  Result<transport::Endpoint*> endpoint(transport::ProcId peer,
+                                        transport::Color color) override;
+  std::size_t poll(transport::MessageSink& sink) override;
+
+  void flush() override {}
+
+  TimePoint next_deadline() const noexcept override { return TimePoint::max(); }
+
+  /// None: who sleeps is woken through the doorbell.
+  std::span<const int> descriptors() const noexcept override { return {}; }
+
+  bool arm() override { return ring_.is_empty(); }
+
+  void disarm() override {}
+
+ private:
+  friend class ShmEndpoint;
+
+  const protocol::HostSegment& segment_;
+  transport::ThreadWaker& waker_;
+  Options options_;
+  transport::Capabilities capabilities_;
+  CommandRing ring_;  ///< Mine.
+  CrossMemory cross_memory_;
+  /// [slot * colors + color], each made on first use.
+  std::vector<std::unique_ptr<ShmEndpoint>> endpoints_;
+};
+
+}  // namespace acp::shm
