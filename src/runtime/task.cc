@@ -57,7 +57,8 @@ Task::Task(const Settings& settings,
            Modules& modules)
     : settings_(settings),
       bootstrap_(std::move(bootstrap)),
-      modules_(modules) {}
+      modules_(modules),
+      segment_(bootstrap_->segment()) {}
 
 Task::~Task() {
   if (progress_ != nullptr) {
@@ -83,12 +84,6 @@ Result<std::unique_ptr<Task>> Task::create(
 
 /// Everything that this process can do alone.
 Status Task::open(const NetWireFactory& make_net_wire) {
-  Result<protocol::HostSegment> segment =
-      protocol::HostSegment::map(bootstrap_->host_segment());
-  if (!segment.ok()) {
-    return segment.status();
-  }
-  segment_ = std::move(*segment);
   slot_ = segment_.slot_of_proc(bootstrap_->proc());
   const protocol::HostHeader& header = segment_.header();
   if (header.procs > gmm::kMaxProcs) {

@@ -99,7 +99,7 @@ class Task {
   Settings settings_;
   std::unique_ptr<Bootstrap> bootstrap_;
   Modules& modules_;
-  protocol::HostSegment segment_;
+  const protocol::HostSegment& segment_;
   std::uint32_t slot_ = 0;
   std::unique_ptr<shm::DoorbellSocket> doorbell_;
   std::unique_ptr<gmm::KeyTable> keys_;

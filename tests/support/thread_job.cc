@@ -19,14 +19,18 @@ namespace {
 /// All threads of a job meet at one barrier; any phase is as good.
 class ThreadBootstrap final : public runtime::Bootstrap {
  public:
-  ThreadBootstrap(std::uint32_t proc, int segment, std::barrier<>& barrier)
+  ThreadBootstrap(std::uint32_t proc,
+                  const protocol::HostSegment& segment,
+                  std::barrier<>& barrier)
       : proc_(proc), segment_(segment), barrier_(barrier) {}
 
   std::string_view name() const noexcept override { return "threads"; }
 
   std::uint32_t proc() const noexcept override { return proc_; }
 
-  int host_segment() const noexcept override { return segment_; }
+  const protocol::HostSegment& segment() const noexcept override {
+    return segment_;
+  }
 
   Status arrive(protocol::Phase) override {
     barrier_.arrive_and_wait();
@@ -39,7 +43,7 @@ class ThreadBootstrap final : public runtime::Bootstrap {
 
  private:
   std::uint32_t proc_;
-  int segment_;
+  const protocol::HostSegment& segment_;
   std::barrier<>& barrier_;
 };
 
@@ -58,7 +62,11 @@ void run_thread_job(
   plan.local_procs = ranks;
   plan.starter_bytes = values.number(SettingId::kStarterMemory);
   plan.module_bytes = values.number(SettingId::kModuleMemory);
-  Result<UniqueFd> segment = protocol::create_host_segment(plan);
+  const Result<UniqueFd> memory = protocol::create_host_segment(plan);
+  REQUIRE(memory.ok());
+  // One mapping for all: so tsan sees that they touch the same words.
+  const Result<protocol::HostSegment> segment =
+      protocol::HostSegment::map(memory.value().get());
   REQUIRE(segment.ok());
   std::barrier<> barrier(ranks);
   std::atomic<std::uint32_t> finished{0};
@@ -68,7 +76,7 @@ void run_thread_job(
       runtime::Modules modules;
       auto task = runtime::Task::create(
           values,
-          std::make_unique<ThreadBootstrap>(proc, segment->get(), barrier),
+          std::make_unique<ThreadBootstrap>(proc, segment.value(), barrier),
           modules, api::make_net_wire);
       RANK_CHECK(task.ok());
       body(*task.value());
