@@ -237,7 +237,8 @@ typedef struct {
   size_t bytes;           /* of library memory per rank, zeroed; may be 0 */
   int (*init)(void* arg); /* in acp_init and acp_reset; 0, or it fails;   */
                           /* may be NULL                                  */
-  int (*fini)(void* arg); /* in acp_finalize and acp_reset; may be NULL   */
+  int (*fini)(void* arg); /* in acp_finalize and acp_reset; 0, or warned  */
+                          /* of; may be NULL                              */
   void* arg;
 } acpx_module_t;
 
@@ -247,8 +248,8 @@ typedef struct {
  * acp_init and acp_reset call init in the order of addition, when ranks,
  * operations and acp_sync work and the modules' memory is zero on all ranks;
  * acp_reset and acp_finalize call fini in reverse order, while all of that
- * still works. A nonzero return of either makes the outer call fail. Not
- * thread-safe: one thread, before acp_init. Does not block.
+ * still works. A nonzero return of init makes the outer call fail; one of fini
+ * is warned of. Not thread-safe: one thread, before acp_init. Does not block.
  *
  * @param module  not NULL; all modules together take at most ACP_MODULE_MEMORY
  *                bytes of a rank
