@@ -1,8 +1,7 @@
 // Chains, waiting and progress steps: what acp/extension.h adds to 4.11.
-#include "api/exported.h"
-
 #include <atomic>
 
+#include "acp/extension.h"
 #include "api/current_task.h"
 #include "base/log.h"
 #include "gma/chain.h"

@@ -1,10 +1,10 @@
 // Chapter 4.11.
-#include "api/exported.h"
+#include "acp/gma.h"
 #include "api/current_task.h"
 
+using acp::api::engine;
 using acp::api::fail;
 using acp::api::fail_without_task;
-using acp::api::task;
 using acp::protocol::Opcode;
 
 namespace {
@@ -17,20 +17,24 @@ acp_handle_t as_handle(const acp::Result<acp::gma::Handle>& result) {
   return ACP_HANDLE_NULL;
 }
 
-inline acp_handle_t atomic(Opcode opcode,
-                           std::uint8_t width,
-                           acp_ga_t dst,
-                           acp_ga_t src,
-                           std::uint64_t operand,
-                           std::uint64_t compare,
-                           acp_handle_t order) {
-  acp::runtime::Task* mine = task();
+[[gnu::always_inline]] inline acp_handle_t atomic(Opcode opcode,
+                                                  std::uint8_t width,
+                                                  acp_ga_t dst,
+                                                  acp_ga_t src,
+                                                  std::uint64_t operand,
+                                                  std::uint64_t compare,
+                                                  acp_handle_t order) {
+  acp::gma::Engine* mine = engine();
   if (__builtin_expect(mine == nullptr, 0)) {
     fail_without_task();
     return ACP_HANDLE_NULL;
   }
-  return as_handle(
-      mine->engine().atomic(opcode, width, dst, src, operand, compare, order));
+  const acp_handle_t handle =
+      mine->atomic_direct(opcode, width, dst, src, operand, compare, order);
+  return __builtin_expect(handle != ACP_HANDLE_NULL, 1)
+             ? handle
+             : as_handle(mine->atomic_slow(opcode, width, dst, src, operand,
+                                           compare, order));
 }
 
 }  // namespace
@@ -41,12 +45,15 @@ acp_handle_t acp_copy(acp_ga_t dst,
                       acp_ga_t src,
                       size_t size,
                       acp_handle_t order) {
-  acp::runtime::Task* mine = task();
+  acp::gma::Engine* mine = engine();
   if (__builtin_expect(mine == nullptr, 0)) {
     fail_without_task();
     return ACP_HANDLE_NULL;
   }
-  return as_handle(mine->engine().copy(dst, src, size, order));
+  const acp_handle_t handle = mine->copy_direct(dst, src, size, order);
+  return __builtin_expect(handle != ACP_HANDLE_NULL, 1)
+             ? handle
+             : as_handle(mine->copy_slow(dst, src, size, order));
 }
 
 acp_handle_t acp_cas4(acp_ga_t dst,
@@ -136,25 +143,24 @@ acp_handle_t acp_swap8(acp_ga_t dst,
 }
 
 void acp_complete(acp_handle_t handle) {
-  acp::runtime::Task* mine = task();
+  acp::gma::Engine* mine = engine();
   if (__builtin_expect(mine == nullptr, 0)) {
     fail_without_task();
     return;
   }
-  const acp::Status status =
-      mine->engine().complete(handle, acp::TimePoint::max());
+  const acp::Status status = mine->complete(handle, acp::TimePoint::max());
   if (__builtin_expect(status != acp::Status::kOk, 0)) {
     fail(status);
   }
 }
 
 int acp_inquire(acp_handle_t handle) {
-  acp::runtime::Task* mine = task();
+  acp::gma::Engine* mine = engine();
   if (mine == nullptr) {
     fail_without_task();
     return 0;
   }
-  return mine->engine().is_complete(handle) ? 0 : 1;
+  return mine->is_complete(handle) ? 0 : 1;
 }
 
 }  // extern "C"

@@ -21,13 +21,6 @@ enum class Reach : std::uint8_t {
   kHost,  ///< That of every rank on this host.
 };
 
-/// A region as its owner published it.
-struct Region {
-  protocol::RegionKind kind;
-  std::uint64_t base;  ///< As in protocol::KeyEntry.
-  std::uint64_t size;  ///< Bytes.
-};
-
 /// What is behind a global address, as far as this process can see.
 struct Target {
   Rank rank = 0;
@@ -48,9 +41,11 @@ class AddressSpace {
 
   /// Where `size` bytes at `ga` can be touched; null when that is not
   /// possible or not allowed (locate() tells which).
-  std::byte* direct(GlobalAddress ga, std::uint64_t size) const noexcept {
+  [[gnu::always_inline]] std::byte* direct(GlobalAddress ga,
+                                           std::uint64_t size) const noexcept {
     const Rank rank = codec_.rank(ga);
     std::byte* slice = my_slice_;
+    std::uint64_t barred = 0;
     if (rank != my_rank_) {
       if (rank >= direct_procs_) {
         return nullptr;
@@ -61,30 +56,23 @@ class AddressSpace {
         return nullptr;
       }
       slice = slices_ + slice_stride_ * slot;
+      barred = protocol::kRegisteredBit;
     }
     const auto& entry = reinterpret_cast<const protocol::KeyEntry*>(
         slice + keys_offset_)[codec_.index(ga)];
-    // Pairs with KeyTable's release stores: even state, fields, odd state.
+    // Pairs with KeyTable's stores: not live, fields, live.
     const std::uint64_t state = entry.state.load(std::memory_order_acquire);
     const std::uint64_t base = entry.base.load(std::memory_order_relaxed);
     const std::uint64_t bytes = entry.size.load(std::memory_order_relaxed);
-    const std::uint64_t kind = entry.kind.load(std::memory_order_relaxed);
     std::atomic_thread_fence(std::memory_order_acquire);
+    const bool is_whole = entry.state.load(std::memory_order_relaxed) == state;
     const std::uint64_t offset =
         codec_.offset(ga) - (base & (kBaseAlignment - 1));
-    const bool is_whole = entry.state.load(std::memory_order_relaxed) == state;
-    if ((state & 1) == 0 || !is_whole ||
-        !codec_.generation_matches(ga, state >> 1) ||
-        codec_.color(ga) >= colors_ || offset > bytes ||
-        size > bytes - offset) {
+    if (!codec_.matches_state(ga, state) || (state & barred) != 0 ||
+        !is_whole || offset > bytes || size > bytes - offset) {
       return nullptr;
     }
-    if (static_cast<protocol::RegionKind>(kind) ==
-        protocol::RegionKind::kLibrary) {
-      return slice + base + offset;
-    }
-    return rank == my_rank_ ? reinterpret_cast<std::byte*>(base + offset)
-                            : nullptr;
+    return slice + base + offset;
   }
 
   /// Everything that can be said here about `size` bytes at `ga`. Failures:
@@ -110,6 +98,7 @@ class AddressSpace {
   void set_rank(Rank rank) noexcept { my_rank_ = rank; }
 
  private:
+  struct Region;
   Result<Region> read_region(const std::byte* slice,
                              GlobalAddress ga,
                              std::uint64_t size) const noexcept;
@@ -123,6 +112,7 @@ class AddressSpace {
   std::uint64_t slice_stride_;
   std::uint64_t keys_offset_;
   const std::atomic<std::uint32_t>* slot_of_rank_;
+  const protocol::HostSegment* segment_;
 };
 
 }  // namespace acp::gmm
