@@ -101,6 +101,9 @@ bool Mover::fits_one_message(const Operation& operation,
 Mover::Progress Mover::try_whole(Operation& operation) {
   bool is_reachable = true;
   for (const Step& step : operation.steps) {
+    if (step.opcode == Opcode::kCopy) {
+      return Progress::kDone;  // both ends may be remote: never in a chain
+    }
     const bool is_bulk =
         step.opcode == Opcode::kPut || step.opcode == Opcode::kGet;
     const Result<gmm::Target> remote = space_.locate(
