@@ -116,7 +116,7 @@ void Agent::send_reply(transport::ProcId to,
       std::as_bytes(std::span(&header, 1)), std::span(results_)};
   if (backlog_.empty()) {
     const Status status = try_send(to, color, parts);
-    if (status == Status::kTooLarge) {
+    if (status == Status::kTooLarge && header.data_bytes != 0) {
       return reply(to, color, header.id, status);  // without results
     }
     if (status != Status::kAgain) {
