@@ -51,8 +51,9 @@ class OrderQueue {
   /// now, in order of issue per condition. True when completed() moved.
   bool retire(std::vector<Operation*>& ready);
 
-  /// Is there an uncollected failure at or below `sequence`, or did this very
-  /// one fail? kOk, or how it failed.
+  /// The first failure at or below `sequence` that nobody has collected, or
+  /// kOk. A collected one concerns nobody: its number may have been borrowed
+  /// by operations that succeeded.
   Status failure_up_to(Sequence sequence) const;
   /// The same, and marks what it covers as collected.
   Status collect_up_to(Sequence sequence);
