@@ -51,9 +51,9 @@ class OrderQueue {
   /// now, in order of issue per condition. True when completed() moved.
   bool retire(std::vector<Operation*>& ready);
 
-  /// The first failure at or below `sequence` that nobody has collected, or
-  /// kOk. A collected one concerns nobody: its number may have been borrowed
-  /// by operations that succeeded.
+  /// How the first failure at or below `sequence` failed that nobody has
+  /// collected; kOk without one. Collected ones do not count, not even for
+  /// their own number: direct operations have borrowed it since.
   Status failure_up_to(Sequence sequence) const;
   /// The same, and marks what it covers as collected.
   Status collect_up_to(Sequence sequence);
