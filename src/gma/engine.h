@@ -236,6 +236,15 @@ class Engine final : private OperationOwner {
     work();
   }
 
+  /// For tsan alone. This process's progress thread wrote for a peer, the peer
+  /// told the caller by shared memory: that part of the order is in another
+  /// process, where tsan cannot see it.
+  void show_order_to_tsan() {
+#ifdef __SANITIZE_THREAD__
+    guarded([] {});
+#endif
+  }
+
   /// Starts something that has no number. Mutex held (called by agent and,
   /// through run_locked, by the runtime).
   void start_internal(std::span<const Step> steps);

@@ -21,8 +21,8 @@ inline void copy_word(std::byte* to, const std::byte* from) noexcept {
       .store(word, std::memory_order_release);
 }
 
-/// Copies like memmove. An aligned word of 8 bytes is one load and one store,
-/// so that a polling reader never sees half of it.
+/// Copies like memmove. 8 bytes to an aligned address are one store, so that a
+/// polling reader never sees half of them; from an aligned one, one load.
 inline void copy_bytes(std::byte* to,
                        const std::byte* from,
                        std::size_t size) noexcept {
@@ -30,6 +30,13 @@ inline void copy_bytes(std::byte* to,
                     reinterpret_cast<std::uintptr_t>(from);
   if (size == 8 && (both & 7) == 0) {
     copy_word(to, from);
+    return;
+  }
+  if (size == 8 && (reinterpret_cast<std::uintptr_t>(to) & 7) == 0) {
+    std::uint64_t word = 0;  // out of a packet, at any alignment
+    std::memcpy(&word, from, sizeof word);
+    std::atomic_ref(*reinterpret_cast<std::uint64_t*>(to))
+        .store(word, std::memory_order_release);
     return;
   }
   // Earlier flags are read before the data, later flags stored after it.

@@ -123,13 +123,23 @@ void die_inside(const Plan& plan) {
     die(plan);
   }
   die_from_another_thread(plan);
-  if (plan.moment == "in_sync") acp_sync();
-  if (plan.moment == "in_reset") acp_reset(acp_rank());
-  if (plan.moment == "in_finalize") acp_finalize();
-  if (plan.moment == "in_wait") wait_for_ever();
-  if (plan.moment == "in_copy") copy_for_ever();
-  std::fprintf(stderr, "victim: no moment '%s'\n", plan.moment.data());
-  _exit(78);
+  if (plan.moment == "in_sync") {
+    acp_sync();
+  } else if (plan.moment == "in_reset") {
+    acp_reset(acp_rank());
+  } else if (plan.moment == "in_finalize") {
+    acp_finalize();
+  } else if (plan.moment == "in_wait") {
+    wait_for_ever();
+  } else if (plan.moment == "in_copy") {
+    copy_for_ever();
+  } else {
+    std::fprintf(stderr, "victim: no moment '%s'\n", plan.moment.data());
+    _exit(78);
+  }
+  for (;;) {
+    pause();  // The job has begun to end; the other thread is on its way.
+  }
 }
 
 /// Appends a line; O_APPEND keeps lines of several ranks whole.

@@ -120,27 +120,28 @@ SPMD_CASE(flood_both_ways,
   constexpr std::size_t kBytes = 64 * 1024;
   for (const Memory memory : kMemories) {
     const auto procs = static_cast<std::size_t>(acp_procs());
-    const Block block(memory, kBytes * (procs + 2));
-    spmd::fill_pattern(block.bytes().subspan(0, kBytes),
-                       static_cast<std::uint64_t>(acp_rank()));
+    const auto rank = static_cast<std::size_t>(acp_rank());
+    // What I give, what each rank put here, what I got of each rank.
+    const Block block(memory, kBytes * (1 + 2 * procs));
+    spmd::fill_pattern(block.bytes().subspan(0, kBytes), rank);
     EXPECT_EQ(acp_sync(), 0);
     const std::size_t rounds = spmd::scaled(100, 5);
     for (std::size_t round = 0; round < rounds; ++round) {
-      for (int peer = 0; peer < acp_procs(); ++peer) {
-        EXPECT(acp_copy(block.mine(kBytes), block.at(peer), kBytes,
-                        ACP_HANDLE_NULL) != ACP_HANDLE_NULL);
-        EXPECT(
-            acp_copy(block.at(peer, (2 + static_cast<std::size_t>(acp_rank())) *
-                                        kBytes),
-                     block.mine(), kBytes, ACP_HANDLE_NULL) != ACP_HANDLE_NULL);
+      for (std::size_t i = 0; i < procs; ++i) {
+        const auto peer = static_cast<int>(i);
+        EXPECT(acp_copy(block.mine((1 + procs + i) * kBytes), block.at(peer),
+                        kBytes, ACP_HANDLE_NULL) != ACP_HANDLE_NULL);
+        EXPECT(acp_copy(block.at(peer, (1 + rank) * kBytes), block.mine(),
+                        kBytes, ACP_HANDLE_NULL) != ACP_HANDLE_NULL);
       }
     }
     EXPECT_EQ(acpx_complete_timeout(ACP_HANDLE_ALL, 2 * spmd::kPatience), 0);
     EXPECT_EQ(acp_sync(), 0);
-    for (std::size_t from = 0; from < procs; ++from) {
-      EXPECT_EQ(spmd::pattern_mismatch(
-                    block.bytes().subspan((2 + from) * kBytes, kBytes), from),
-                kBytes);
+    for (std::size_t slot = 0; slot < 2 * procs; ++slot) {
+      EXPECT_EQ(
+          spmd::pattern_mismatch(
+              block.bytes().subspan((1 + slot) * kBytes, kBytes), slot % procs),
+          kBytes);
     }
   }
 }
