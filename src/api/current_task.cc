@@ -1,10 +1,11 @@
 #include "api/current_task.h"
 
-#include "api/exported.h"
+#include "acp/infrastructure.h"
 
 namespace acp::api {
 
 std::atomic<runtime::Task*> g_task{nullptr};
+std::atomic<gma::Engine*> g_engine{nullptr};
 
 int& error_number() noexcept {
   thread_local int number = 0;

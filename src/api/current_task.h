@@ -10,6 +10,13 @@ namespace acp::api {
 /// Null before acp_init and after acp_finalize.
 extern std::atomic<runtime::Task*> g_task;
 
+/// The task's engine, one step nearer for the calls that count nanoseconds.
+extern std::atomic<gma::Engine*> g_engine;
+
+inline gma::Engine* engine() noexcept {
+  return g_engine.load(std::memory_order_acquire);
+}
+
 inline runtime::Task* task() noexcept {
   return g_task.load(std::memory_order_acquire);
 }

@@ -1,8 +1,7 @@
 // Chains, waiting and progress steps: what acp/extension.h adds to 4.11.
-#include "api/exported.h"
-
 #include <atomic>
 
+#include "acp/extension.h"
 #include "api/current_task.h"
 #include "base/log.h"
 #include "gma/chain.h"
@@ -45,9 +44,11 @@ int wait_for(acp::runtime::Task& mine,
   }
   acp::gma::WaitPurpose purpose;
   purpose.kind = kind;
-  return as_wait_result(
+  const Status status =
       acp::gma::wait_until(mine.progress(), purpose,
-                           acp::gma::deadline_after_ms(timeout_ms), is_done));
+                           acp::gma::deadline_after_ms(timeout_ms), is_done);
+  mine.engine().show_order_to_tsan();
+  return as_wait_result(status);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // Chapter 4.10, and pointers to library memory.
-#include "api/exported.h"
+#include "acp/extension.h"
+#include "acp/global_memory.h"
 #include "api/current_task.h"
 #include "base/log.h"
 

@@ -5,7 +5,8 @@
 #include <cstdlib>
 #include <mutex>
 
-#include "api/exported.h"
+#include "acp/extension.h"
+#include "acp/infrastructure.h"
 #include "api/current_task.h"
 #include "api/net_wire.h"
 #include "base/log.h"
@@ -72,6 +73,7 @@ Status init(int* argc, char*** argv) {
     return made.status();
   }
   g_has_been_initialized = true;
+  g_engine.store(&made.value()->engine(), std::memory_order_release);
   g_task.store(made->release(), std::memory_order_release);
   return modules().init();
 }
@@ -84,6 +86,7 @@ Status finalize() {
     return static_cast<Status>(error_number());
   }
   const Status status = mine->finalize();
+  g_engine.store(nullptr, std::memory_order_release);
   g_task.store(nullptr, std::memory_order_release);
   delete mine;
   return status;
@@ -177,8 +180,13 @@ int acp_reset(int rank) {
 }
 
 int acpx_add_module(const acpx_module_t* module) {
-  if (module == nullptr || task() != nullptr || acp::api::is_finalized()) {
+  if (task() != nullptr || acp::api::is_finalized()) {
     acp::log_error("acpx_add_module: has to be called before acp_init");
+    return as_int(task() != nullptr ? Status::kAlreadyInitialized
+                                    : Status::kFinalized);
+  }
+  if (module == nullptr) {
+    acp::log_error("acpx_add_module: module is NULL");
     return as_int(Status::kInvalidArgument);
   }
   const acp::Result<int> number = acp::api::modules().add(*module);

@@ -6,7 +6,7 @@
 
 namespace acp::gma {
 
-thread_local bool has_remote_stores = false;
+thread_local constinit bool has_remote_stores = false;
 
 namespace {
 
@@ -32,7 +32,7 @@ Engine::Engine(const gmm::AddressSpace& space,
       links_(links),
       wires_(wires),
       wait_host_(wait_host),
-      mover_(space, links, waker, *this) {}
+      mover_(space_, links, waker, *this) {}
 
 Engine::~Engine() = default;
 
@@ -320,11 +320,12 @@ void Engine::run_locked(const std::function<void()>& work) {
   wires_.on_issued();
 }
 
-void Engine::reset() {
+void Engine::reset(Rank new_rank) {
   const std::lock_guard lock(mutex_);
   ACP_ASSERT(queue_.issued() == queue_.completed());
   queue_.clear_failures();
   mover_.forget_paths();
+  space_.set_rank(new_rank);
 }
 
 }  // namespace acp::gma

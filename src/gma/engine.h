@@ -32,7 +32,7 @@ inline constexpr Handle kHandleCont = ~std::uint64_t{1};
 
 /// Set by stores to other ranks' memory; asks for a full fence before the
 /// thread relies on them being done. One flag a thread, for all engines.
-extern thread_local bool has_remote_stores
+extern thread_local constinit bool has_remote_stores
     __attribute__((tls_model("initial-exec")));
 
 /// A full fence if this thread has stored to other ranks since the last one.
@@ -76,18 +76,53 @@ class Engine final : private OperationOwner {
                       GlobalAddress from,
                       std::uint64_t size,
                       Handle order) {
-    if (is_clear(order)) {
-      std::byte* target = space_.direct(to, size);
-      const std::byte* source = space_.direct(from, size);
-      if (target != nullptr && source != nullptr) {
-        before_direct(order);
-        gmm::copy_bytes(target, source, size);
-        has_remote_stores |= space_.codec().rank(to) != space_.my_rank();
-        return queue_.issued();
-      }
-    }
-    return copy_slow(to, from, size, order);
+    const Handle handle = copy_direct(to, from, size, order);
+    return handle != kHandleNull ? handle : copy_slow(to, from, size, order);
   }
+
+  /// The same when it can be done here and now; else kHandleNull, and nothing
+  /// has happened.
+  Handle copy_direct(GlobalAddress to,
+                     GlobalAddress from,
+                     std::uint64_t size,
+                     Handle order) {
+    if (!is_clear(order)) {
+      return kHandleNull;
+    }
+    std::byte* target = space_.direct(to, size);
+    const std::byte* source = space_.direct(from, size);
+    if (target == nullptr || source == nullptr) {
+      return kHandleNull;
+    }
+    before_direct(order);
+    gmm::copy_bytes(target, source, size);
+    note_store(to);
+    return queue_.issued();
+  }
+
+  /// The same for an aligned word between library memories: the shortest way.
+  [[gnu::always_inline]] Handle copy_library_word(GlobalAddress to,
+                                                  GlobalAddress from,
+                                                  Handle order) {
+    if (!is_clear(order) || ((to | from) & 7) != 0) {
+      return kHandleNull;
+    }
+    std::byte* target = space_.library_word(to);
+    const std::byte* source = space_.library_word(from);
+    if (target == nullptr || source == nullptr) {
+      return kHandleNull;
+    }
+    before_direct(order);
+    gmm::copy_word(target, source);
+    note_store(to);
+    return queue_.issued();
+  }
+
+  /// What copy() does when copy_direct() did not.
+  Result<Handle> copy_slow(GlobalAddress to,
+                           GlobalAddress from,
+                           std::uint64_t size,
+                           Handle order);
 
   /// One atomic on `word`; its old value goes to `result` on my rank.
   Result<Handle> atomic(protocol::Opcode opcode,
@@ -97,19 +132,64 @@ class Engine final : private OperationOwner {
                         std::uint64_t operand,
                         std::uint64_t compare,
                         Handle order) {
-    if (is_clear(order) && ((result | word) & (width - 1U)) == 0 &&
-        space_.codec().rank(result) == space_.my_rank()) {
-      std::byte* target = space_.direct(word, width);
-      std::byte* to = space_.direct(result, width);
-      if (target != nullptr && to != nullptr) {
-        gmm::store_word(
-            to, width,
-            gmm::apply_atomic(opcode, width, target, operand, compare));
-        return queue_.issued();
-      }
-    }
-    return atomic_slow(opcode, width, result, word, operand, compare, order);
+    const Handle handle =
+        atomic_direct(opcode, width, result, word, operand, compare, order);
+    return handle != kHandleNull ? handle
+                                 : atomic_slow(opcode, width, result, word,
+                                               operand, compare, order);
   }
+
+  /// The same on library memory, with a result in library memory; else
+  /// kHandleNull, and nothing has happened.
+  [[gnu::always_inline]] Handle atomic_library(protocol::Opcode opcode,
+                                               std::uint8_t width,
+                                               GlobalAddress result,
+                                               GlobalAddress word,
+                                               std::uint64_t operand,
+                                               std::uint64_t compare,
+                                               Handle order) {
+    if (!is_clear(order) || ((result | word) & (width - 1U)) != 0 ||
+        space_.codec().rank(result) != space_.my_rank()) {
+      return kHandleNull;
+    }
+    std::byte* target = space_.library_word(word);
+    std::byte* to = space_.own_library_word(result);
+    if (target == nullptr || to == nullptr) {
+      return kHandleNull;
+    }
+    gmm::store_word(to, width,
+                    gmm::apply_atomic(opcode, width, target, operand, compare));
+    return queue_.issued();
+  }
+
+  Handle atomic_direct(protocol::Opcode opcode,
+                       std::uint8_t width,
+                       GlobalAddress result,
+                       GlobalAddress word,
+                       std::uint64_t operand,
+                       std::uint64_t compare,
+                       Handle order) {
+    if (!is_clear(order) || ((result | word) & (width - 1U)) != 0 ||
+        space_.codec().rank(result) != space_.my_rank()) {
+      return kHandleNull;
+    }
+    std::byte* target = space_.direct(word, width);
+    std::byte* to = space_.direct(result, width);
+    if (target == nullptr || to == nullptr) {
+      return kHandleNull;
+    }
+    gmm::store_word(to, width,
+                    gmm::apply_atomic(opcode, width, target, operand, compare));
+    return queue_.issued();
+  }
+
+  Result<Handle> atomic_slow(protocol::Opcode opcode,
+                             std::uint8_t width,
+                             GlobalAddress result,
+                             GlobalAddress word,
+                             std::uint64_t operand,
+                             std::uint64_t compare,
+                             Handle order);
 
   /// A chain on one peer, checked by the caller of this (chain.h).
   Result<Handle> chain(std::span<const Step> steps, Handle order);
@@ -156,6 +236,15 @@ class Engine final : private OperationOwner {
     work();
   }
 
+  /// For tsan alone. This process's progress thread wrote for a peer, the peer
+  /// told the caller by shared memory: that part of the order is in another
+  /// process, where tsan cannot see it.
+  void show_order_to_tsan() {
+#ifdef __SANITIZE_THREAD__
+    guarded([] {});
+#endif
+  }
+
   /// Starts something that has no number. Mutex held (called by agent and,
   /// through run_locked, by the runtime).
   void start_internal(std::span<const Step> steps);
@@ -181,21 +270,17 @@ class Engine final : private OperationOwner {
     return internal_.load(std::memory_order_acquire) != 0;
   }
 
-  /// acp_reset: forgets failures and paths. Nothing may be under way.
-  void reset();
+  /// acp_reset: takes the new rank, forgets failures and paths. Nothing may be
+  /// under way.
+  void reset(Rank new_rank);
 
  private:
-  Result<Handle> copy_slow(GlobalAddress to,
-                           GlobalAddress from,
-                           std::uint64_t size,
-                           Handle order);
-  Result<Handle> atomic_slow(protocol::Opcode opcode,
-                             std::uint8_t width,
-                             GlobalAddress result,
-                             GlobalAddress word,
-                             std::uint64_t operand,
-                             std::uint64_t compare,
-                             Handle order);
+  void note_store(GlobalAddress to) noexcept {
+    if (space_.codec().rank(to) != space_.my_rank()) {
+      has_remote_stores = true;
+    }
+  }
+
   Status complete_slow(Handle handle, TimePoint deadline);
   Result<Handle> issue(std::span<const Step> steps, Handle order);
   bool transfer_now(const Step& step, Handle order, Status& status);
@@ -206,7 +291,7 @@ class Engine final : private OperationOwner {
   void settle();
   void on_finished(Operation& operation) override;
 
-  const gmm::AddressSpace& space_;
+  gmm::AddressSpace space_;  ///< A copy: one load less on every path.
   Links& links_;
   Wires& wires_;
   WaitHost& wait_host_;

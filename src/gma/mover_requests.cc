@@ -101,6 +101,9 @@ bool Mover::fits_one_message(const Operation& operation,
 Mover::Progress Mover::try_whole(Operation& operation) {
   bool is_reachable = true;
   for (const Step& step : operation.steps) {
+    if (step.opcode == Opcode::kCopy) {
+      return Progress::kDone;  // from a third rank: no request of this path
+    }
     const bool is_bulk =
         step.opcode == Opcode::kPut || step.opcode == Opcode::kGet;
     const Result<gmm::Target> remote = space_.locate(
@@ -338,9 +341,11 @@ void Mover::place(const Request& request,
   };
   bool is_good = true;
   if (operation.is_whole) {
-    const std::size_t done = reply.header.status == Status::kOk
-                                 ? operation.steps.size()
-                                 : reply.header.failed_step;
+    const std::size_t done =
+        reply.header.status == Status::kOk
+            ? operation.steps.size()
+            : std::min<std::size_t>(reply.header.failed_step,
+                                    operation.steps.size() - 1);
     for (operation.current = 0; is_good && operation.current < done;
          ++operation.current) {
       const Step& step = operation.steps[operation.current];

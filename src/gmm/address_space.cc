@@ -2,6 +2,12 @@
 
 namespace acp::gmm {
 
+AddressSpace::LibraryRegion AddressSpace::library_region(
+    std::uint64_t base, std::uint64_t size) noexcept {
+  ACP_ASSERT(size >= 8);
+  return {base, size, size - 8};
+}
+
 AddressSpace::AddressSpace(const protocol::HostSegment& segment,
                            std::uint32_t my_slot,
                            Rank rank,
@@ -10,39 +16,80 @@ AddressSpace::AddressSpace(const protocol::HostSegment& segment,
     : codec_(segment.header().procs, segment.header().key_slots),
       my_rank_(rank),
       direct_procs_(reach == Reach::kHost ? segment.header().procs : 0),
-      colors_(colors),
       my_slice_(segment.slice(my_slot)),
       slices_(segment.slice(0)),
       slice_stride_(segment.header().slice_stride),
+      slot_of_rank_(segment.slot_of_rank()),
+      library_{library_region(segment.header().starter_offset,
+                              segment.header().starter_bytes),
+               library_region(segment.header().module_offset,
+                              protocol::kRuntimeAreaBytes +
+                                  segment.header().module_bytes)},
+      colors_(colors),
       keys_offset_(segment.header().keys_offset),
-      slot_of_rank_(segment.slot_of_rank()) {}
+      segment_(&segment) {
+  segment.record(my_slot).slice_address.store(
+      reinterpret_cast<std::uintptr_t>(my_slice_), std::memory_order_relaxed);
+}
 
-Result<Region> AddressSpace::read_region(const std::byte* slice,
-                                         GlobalAddress ga,
-                                         std::uint64_t size) const noexcept {
+/// As direct(), through the owner's key table.
+std::byte* AddressSpace::direct_any(GlobalAddress ga,
+                                    std::uint64_t size) const noexcept {
+  const Rank rank = codec_.rank(ga);
+  const bool is_mine = rank == my_rank_;
+  std::byte* slice = slice_of(rank);
+  if (slice == nullptr) {
+    return nullptr;
+  }
+  const auto& entry = reinterpret_cast<const protocol::KeyEntry*>(
+      slice + keys_offset_)[codec_.index(ga)];
+  // Pairs with KeyTable's stores: not live, fields, live.
+  const std::uint64_t state = entry.state.load(std::memory_order_acquire);
+  const std::uint64_t base = entry.base.load(std::memory_order_relaxed);
+  const std::uint64_t bytes = entry.size.load(std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_acquire);
+  const bool is_whole = entry.state.load(std::memory_order_relaxed) == state;
+  const std::uint64_t offset =
+      codec_.offset(ga) - (base & (kBaseAlignment - 1));
+  const bool is_out_of_reach =
+      !is_mine && (state & protocol::kRegisteredBit) != 0;
+  if (!codec_.matches_state(ga, state) || is_out_of_reach || !is_whole ||
+      offset > bytes || size > bytes - offset) {
+    return nullptr;
+  }
+  return slice + base + offset;
+}
+
+/// What an address stands for in a region as its owner published it.
+struct AddressSpace::Region {
+  std::uint64_t distance;  ///< From the owner's slice.
+  bool is_registered;
+};
+
+Result<AddressSpace::Region> AddressSpace::read_region(
+    const std::byte* slice,
+    GlobalAddress ga,
+    std::uint64_t size) const noexcept {
   const auto& entry = reinterpret_cast<const protocol::KeyEntry*>(
       slice + keys_offset_)[codec_.index(ga)];
   std::uint64_t state = 0;
-  Region region{};
+  std::uint64_t base = 0;
+  std::uint64_t bytes = 0;
   do {  // a writer is between its two stores: a few instructions
     state = entry.state.load(std::memory_order_acquire);
-    region.base = entry.base.load(std::memory_order_relaxed);
-    region.size = entry.size.load(std::memory_order_relaxed);
-    region.kind = static_cast<protocol::RegionKind>(
-        entry.kind.load(std::memory_order_relaxed));
+    base = entry.base.load(std::memory_order_relaxed);
+    bytes = entry.size.load(std::memory_order_relaxed);
     std::atomic_thread_fence(std::memory_order_acquire);
   } while (entry.state.load(std::memory_order_relaxed) != state);
-  if ((state & 1) == 0 || !codec_.generation_matches(ga, state >> 1)) {
+  if (!codec_.matches_state(ga, state)) {
     return Status::kBadKey;
   }
   const std::uint64_t offset =
-      codec_.offset(ga) - (region.base & (kBaseAlignment - 1));
-  if (offset > region.size || size > region.size - offset) {
+      codec_.offset(ga) - (base & (kBaseAlignment - 1));
+  if (offset > bytes || size > bytes - offset) {
     return Status::kBadAddress;
   }
-  region.base += offset;
-  region.size -= offset;
-  return region;
+  return Region{base + offset, (state & protocol::kRegisteredBit) != 0};
 }
 
 Result<Target> AddressSpace::locate(GlobalAddress ga,
@@ -59,13 +106,13 @@ Result<Target> AddressSpace::locate(GlobalAddress ga,
     return Status::kBadColor;
   }
   const bool is_mine = target.rank == my_rank_;
-  const std::byte* slice = my_slice_;
+  std::byte* slice = my_slice_;
+  std::uint32_t slot = protocol::kNoSlot;
   if (!is_mine) {
     if (target.rank >= direct_procs_) {
       return target;
     }
-    const std::uint32_t slot =
-        slot_of_rank_[target.rank].load(std::memory_order_relaxed);
+    slot = slot_of_rank_[target.rank].load(std::memory_order_relaxed);
     if (slot == protocol::kNoSlot) {
       return target;
     }
@@ -76,12 +123,12 @@ Result<Target> AddressSpace::locate(GlobalAddress ga,
     return region.status();
   }
   target.is_same_host = true;
-  if (region.value().kind == protocol::RegionKind::kLibrary) {
-    target.direct = const_cast<std::byte*>(slice) + region.value().base;
-  } else if (is_mine) {
-    target.direct = reinterpret_cast<std::byte*>(region.value().base);
+  if (is_mine || !region.value().is_registered) {
+    target.direct = slice + region.value().distance;
   } else {
-    target.owner_address = region.value().base;
+    target.owner_address =
+        segment_->record(slot).slice_address.load(std::memory_order_relaxed) +
+        region.value().distance;
   }
   return target;
 }

@@ -44,6 +44,10 @@ class GlobalAddressCodec {
     generation_shift_ = index_shift_ + index_bits_;
     color_shift_ = generation_shift_ + generation_bits_;
     rank_shift_ = color_shift_ + color_bits_;
+    offset_mask_ = low_mask(offset_bits_);
+    index_mask_ = key_slots - 1;
+    key_mask_ = low_mask(rank_shift_ - index_shift_);
+    tag_mask_ = tag(max_colors() - 1, ~std::uint64_t{0});
   }
 
   GlobalAddress encode(Rank rank,
@@ -68,8 +72,13 @@ class GlobalAddressCodec {
   }
 
   std::uint32_t index(GlobalAddress ga) const noexcept {
-    return static_cast<std::uint32_t>(ga >> index_shift_ &
-                                      low_mask(index_bits_));
+    return static_cast<std::uint32_t>(ga >> index_shift_) & index_mask_;
+  }
+
+  /// Color, generation and index in one number: kStarterKey and kModuleKey
+  /// for library memory, more for everything else.
+  std::uint64_t key(GlobalAddress ga) const noexcept {
+    return ga >> index_shift_ & key_mask_;
   }
 
   /// The low generation_bits() of the region's generation.
@@ -78,13 +87,18 @@ class GlobalAddressCodec {
   }
 
   std::uint64_t offset(GlobalAddress ga) const noexcept {
-    return ga & low_mask(offset_bits_);
+    return ga & offset_mask_;
   }
 
-  bool generation_matches(GlobalAddress ga,
-                          std::uint64_t generation) const noexcept {
-    return ((ga >> generation_shift_ ^ generation) &
-            low_mask(generation_bits_)) == 0;
+  /// Color and generation where an address has them, nothing else.
+  std::uint64_t tag(Color color, std::uint64_t generation) const noexcept {
+    return std::uint64_t{color} << color_shift_ |
+           (generation & low_mask(generation_bits_)) << generation_shift_;
+  }
+
+  /// Is this the state of a live region with the address's tag?
+  bool matches_state(GlobalAddress ga, std::uint64_t state) const noexcept {
+    return (((ga ^ state) & tag_mask_) | (~state & 1)) == 0;
   }
 
   std::uint32_t procs() const noexcept { return procs_; }
@@ -120,6 +134,10 @@ class GlobalAddressCodec {
   int generation_shift_;
   int color_shift_;
   int rank_shift_;
+  std::uint64_t offset_mask_;
+  std::uint64_t tag_mask_;
+  std::uint64_t key_mask_;
+  std::uint32_t index_mask_;
 };
 
 }  // namespace acp::gmm

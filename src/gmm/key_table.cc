@@ -4,23 +4,20 @@ namespace acp::gmm {
 
 namespace {
 
-std::uint64_t as_number(const void* address) {
-  return reinterpret_cast<std::uintptr_t>(address);
-}
+constexpr std::uint64_t kCounterMask = UINT32_MAX;
 
 }  // namespace
 
 KeyTable::KeyTable(const protocol::HostSegment& segment, std::uint32_t my_slot)
     : codec_(segment.header().procs, segment.header().key_slots),
+      slice_(segment.slice(my_slot)),
       entries_(segment.keys(my_slot)),
       slots_(segment.header().key_slots) {
   const protocol::HostHeader& header = segment.header();
   const std::lock_guard lock(mutex_);
-  publish(kStarterKey, header.starter_offset, header.starter_bytes,
-          protocol::RegionKind::kLibrary);
+  publish(kStarterKey, header.starter_offset, header.starter_bytes, 0);
   publish(kModuleKey, header.module_offset,
-          protocol::kRuntimeAreaBytes + header.module_bytes,
-          protocol::RegionKind::kLibrary);
+          protocol::kRuntimeAreaBytes + header.module_bytes, 0);
 }
 
 KeyTable::~KeyTable() {
@@ -29,28 +26,37 @@ KeyTable::~KeyTable() {
   retract(kModuleKey);
 }
 
+std::uint64_t KeyTable::counter(std::uint32_t index) const noexcept {
+  return entries_[index].state.load(std::memory_order_relaxed) >>
+             protocol::kKeyCounterShift &
+         kCounterMask;
+}
+
+std::uint64_t KeyTable::distance(const void* address) const noexcept {
+  return reinterpret_cast<std::uintptr_t>(address) -
+         reinterpret_cast<std::uintptr_t>(slice_);
+}
+
+/// `bits`: the region's tag, and protocol::kRegisteredBit.
 void KeyTable::publish(std::uint32_t index,
                        std::uint64_t base,
                        std::uint64_t size,
-                       protocol::RegionKind kind) {
+                       std::uint64_t bits) {
   protocol::KeyEntry& entry = entries_[index];
-  const std::uint64_t generation =
-      entry.state.load(std::memory_order_relaxed) >> 1;
   entry.base.store(base, std::memory_order_relaxed);
   entry.size.store(size, std::memory_order_relaxed);
-  entry.kind.store(static_cast<std::uint64_t>(kind), std::memory_order_relaxed);
   // Pairs with the readers' acquire load of the state.
-  entry.state.store(generation << 1 | 1, std::memory_order_release);
+  entry.state.store(
+      bits | counter(index) << protocol::kKeyCounterShift | protocol::kLiveBit,
+      std::memory_order_release);
 }
 
 void KeyTable::retract(std::uint32_t index) {
   protocol::KeyEntry& entry = entries_[index];
-  const std::uint64_t state = entry.state.load(std::memory_order_relaxed);
-  if ((state & 1) == 0) {
-    return;
-  }
-  entry.state.store(state + 1, std::memory_order_relaxed);
-  // Orders the even state before any later change of the fields, for readers
+  const std::uint64_t next = (counter(index) + 1) & kCounterMask;
+  entry.state.store(next << protocol::kKeyCounterShift,
+                    std::memory_order_relaxed);
+  // Orders the dead state before any later change of the fields, for readers
   // that look at the state a second time.
   std::atomic_thread_fence(std::memory_order_release);
 }
@@ -72,9 +78,9 @@ Result<GlobalAddress> KeyTable::add(Rank rank,
   } else {
     return Status::kNoKeys;
   }
-  publish(index, as_number(address), size, protocol::RegionKind::kRegistered);
-  const std::uint64_t generation =
-      entries_[index].state.load(std::memory_order_relaxed) >> 1;
+  const std::uint64_t generation = counter(index);
+  publish(index, distance(address), size,
+          codec_.tag(color, generation) | protocol::kRegisteredBit);
   return codec_.encode(rank, color, index, generation, 0);
 }
 
@@ -84,9 +90,8 @@ bool KeyTable::is_live_locked(Rank rank, GlobalAddress atkey) const {
       index < kFirstUserKey || index >= fresh_) {
     return false;
   }
-  const std::uint64_t state =
-      entries_[index].state.load(std::memory_order_relaxed);
-  return (state & 1) != 0 && codec_.generation_matches(atkey, state >> 1);
+  return codec_.matches_state(
+      atkey, entries_[index].state.load(std::memory_order_relaxed));
 }
 
 Status KeyTable::remove(Rank rank, GlobalAddress atkey) {
@@ -108,11 +113,11 @@ Result<GlobalAddress> KeyTable::address_of(Rank rank,
   }
   const protocol::KeyEntry& entry = entries_[codec_.index(atkey)];
   const std::uint64_t base = entry.base.load(std::memory_order_relaxed);
-  const std::uint64_t distance = as_number(address) - base;
-  if (distance >= entry.size.load(std::memory_order_relaxed)) {
+  const std::uint64_t offset = distance(address) - base;
+  if (offset >= entry.size.load(std::memory_order_relaxed)) {
     return Status::kBadAddress;
   }
-  return atkey + (base & (kBaseAlignment - 1)) + distance;
+  return atkey + (base & (kBaseAlignment - 1)) + offset;
 }
 
 void KeyTable::clear() {
@@ -120,7 +125,7 @@ void KeyTable::clear() {
   for (std::uint32_t index = kFirstUserKey; index < fresh_; ++index) {
     const std::uint64_t state =
         entries_[index].state.load(std::memory_order_relaxed);
-    if ((state & 1) != 0) {
+    if ((state & protocol::kLiveBit) != 0) {
       retract(index);
       free_.push_back(index);
     }

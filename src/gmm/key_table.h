@@ -43,14 +43,17 @@ class KeyTable {
   void clear();
 
  private:
+  std::uint64_t counter(std::uint32_t index) const noexcept;
+  std::uint64_t distance(const void* address) const noexcept;
   void publish(std::uint32_t index,
                std::uint64_t base,
                std::uint64_t size,
-               protocol::RegionKind kind);
+               std::uint64_t bits);
   void retract(std::uint32_t index);
   bool is_live_locked(Rank rank, GlobalAddress atkey) const;
 
   GlobalAddressCodec codec_;
+  std::byte* slice_;
   protocol::KeyEntry* entries_;
   std::uint32_t slots_;
   mutable std::mutex mutex_;  ///< Guards all that follows and all writing.

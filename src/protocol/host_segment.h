@@ -90,27 +90,33 @@ struct alignas(kCacheLine) ProcRecord {
   std::atomic<std::uint32_t> wait_kind;      ///< WaitKind.
   std::atomic<std::uint32_t> wait_peer;      ///< Rank waited for, or kNoSlot.
   std::atomic<std::uint32_t> rank;           ///< Current rank.
+  std::atomic<std::uint64_t> slice_address;  ///< Of its slice, in itself.
   std::atomic<std::uint32_t> proposed_rank;  ///< During acp_reset.
   std::atomic<std::uint64_t> probe_address;  ///< Of a word in the process ...
   std::atomic<std::uint64_t> probe_value;  ///< ... that holds this (CMA probe).
 };
 
-/// One published registration; readers see it whole or retry.
-/// state: odd = live, state >> 1 = generation. Writer: even, fields, odd.
+/// One published registration; readers see it whole or not at all.
+///
+/// state, low to high: live bit, registered bit, a counter of 32 bits that
+/// every registration's end moves on, and, where a global address has its color
+/// and generation, those of the region. So one comparison tells whether an
+/// address belongs to it. Writer: not live, fields, live.
 struct KeyEntry {
   std::atomic<std::uint64_t> state;
-  std::atomic<std::uint64_t> base;  ///< kLibrary: offset from the slice;
-                                    ///< kRegistered: the owner's address.
+  std::atomic<std::uint64_t> base;  ///< Distance from the owner's slice, in
+                                    ///< the owner's address space.
   std::atomic<std::uint64_t> size;  ///< Bytes from base.
-  std::atomic<std::uint64_t> kind;  ///< RegionKind | color << 8.
+  std::uint64_t unused;
 };
 
 static_assert(sizeof(KeyEntry) == 32);
 
-enum class RegionKind : std::uint64_t {
-  kLibrary = 1,     ///< In the slice: every local process can touch it.
-  kRegistered = 2,  ///< The owner's own memory.
-};
+inline constexpr std::uint64_t kLiveBit = 1;
+/// The owner's own memory; clear: in the slice, where every local process can
+/// touch it.
+inline constexpr std::uint64_t kRegisteredBit = 2;
+inline constexpr int kKeyCounterShift = 2;
 
 /// Flags in SliceHeader::asleep, high half: the progress thread sleeps.
 inline constexpr std::uint64_t kWaiterOne = 1;  ///< Low half counts waiters.

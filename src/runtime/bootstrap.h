@@ -10,6 +10,7 @@
 #include "base/settings.h"
 #include "base/unique_fd.h"
 #include "protocol/bootstrap.h"
+#include "protocol/host_segment.h"
 
 namespace acp::runtime {
 
@@ -25,8 +26,8 @@ class Bootstrap {
   virtual std::string_view name() const noexcept = 0;
   /// My number at launch.
   virtual std::uint32_t proc() const noexcept = 0;
-  /// The host segment; valid until the first arrive() has returned.
-  virtual int host_segment() const noexcept = 0;
+  /// The memory of this host's ranks; valid as long as this.
+  virtual const protocol::HostSegment& segment() const noexcept = 0;
 
   /// Returns when every process of the job has arrived at this phase.
   /// kAborted, logged, when the job ends instead.

@@ -31,13 +31,20 @@ class Acprun final : public Bootstrap {
     if (!welcome.ok()) {
       return welcome.status();
     }
-    if (welcome.value().type != BootstrapType::kWelcome || !segment_) {
+    if (welcome.value().type != BootstrapType::kWelcome || !memory_) {
       log_error(
           "acprun did not say welcome: launcher and library are of "
           "different builds");
       return Status::kProtocol;
     }
     proc_ = static_cast<std::uint32_t>(welcome.value().value);
+    Result<protocol::HostSegment> segment =
+        protocol::HostSegment::map(memory_.get());
+    memory_.reset();
+    if (!segment.ok()) {
+      return segment.status();
+    }
+    segment_ = std::move(*segment);
     return Status::kOk;
   }
 
@@ -45,7 +52,9 @@ class Acprun final : public Bootstrap {
 
   std::uint32_t proc() const noexcept override { return proc_; }
 
-  int host_segment() const noexcept override { return segment_.get(); }
+  const protocol::HostSegment& segment() const noexcept override {
+    return segment_;
+  }
 
   Status arrive(protocol::Phase phase) override {
     const auto value = static_cast<std::uint64_t>(phase);
@@ -117,7 +126,7 @@ class Acprun final : public Bootstrap {
         item->cmsg_type == SCM_RIGHTS) {
       int fd = -1;
       std::memcpy(&fd, CMSG_DATA(item), sizeof fd);
-      segment_.reset(fd);
+      memory_.reset(fd);
     }
     auto message = protocol::decode_bootstrap(
         std::span(buffer).first(static_cast<std::size_t>(size)));
@@ -132,7 +141,8 @@ class Acprun final : public Bootstrap {
   }
 
   UniqueFd socket_;
-  UniqueFd segment_;
+  UniqueFd memory_;  ///< Between the welcome and its mapping.
+  protocol::HostSegment segment_;
   std::uint32_t proc_ = 0;
 };
 

@@ -1,4 +1,3 @@
-#include "protocol/host_segment.h"
 #include "runtime/bootstrap.h"
 
 namespace acp::runtime {
@@ -7,13 +6,16 @@ namespace {
 
 class Singleton final : public Bootstrap {
  public:
-  explicit Singleton(UniqueFd segment) : segment_(std::move(segment)) {}
+  explicit Singleton(protocol::HostSegment segment)
+      : segment_(std::move(segment)) {}
 
   std::string_view name() const noexcept override { return "singleton"; }
 
   std::uint32_t proc() const noexcept override { return 0; }
 
-  int host_segment() const noexcept override { return segment_.get(); }
+  const protocol::HostSegment& segment() const noexcept override {
+    return segment_;
+  }
 
   Status arrive(protocol::Phase) override { return Status::kOk; }
 
@@ -22,7 +24,7 @@ class Singleton final : public Bootstrap {
   void finalized() override {}
 
  private:
-  UniqueFd segment_;
+  protocol::HostSegment segment_;
 };
 
 }  // namespace
@@ -31,7 +33,12 @@ Result<std::unique_ptr<Bootstrap>> be_singleton(const Settings& settings) {
   protocol::HostPlan plan;
   plan.starter_bytes = settings.number(SettingId::kStarterMemory);
   plan.module_bytes = settings.number(SettingId::kModuleMemory);
-  Result<UniqueFd> segment = protocol::create_host_segment(plan);
+  const Result<UniqueFd> memory = protocol::create_host_segment(plan);
+  if (!memory.ok()) {
+    return memory.status();
+  }
+  Result<protocol::HostSegment> segment =
+      protocol::HostSegment::map(memory.value().get());
   if (!segment.ok()) {
     return segment.status();
   }

@@ -57,7 +57,8 @@ Task::Task(const Settings& settings,
            Modules& modules)
     : settings_(settings),
       bootstrap_(std::move(bootstrap)),
-      modules_(modules) {}
+      modules_(modules),
+      segment_(bootstrap_->segment()) {}
 
 Task::~Task() {
   if (progress_ != nullptr) {
@@ -83,12 +84,6 @@ Result<std::unique_ptr<Task>> Task::create(
 
 /// Everything that this process can do alone.
 Status Task::open(const NetWireFactory& make_net_wire) {
-  Result<protocol::HostSegment> segment =
-      protocol::HostSegment::map(bootstrap_->host_segment());
-  if (!segment.ok()) {
-    return segment.status();
-  }
-  segment_ = std::move(*segment);
   slot_ = segment_.slot_of_proc(bootstrap_->proc());
   const protocol::HostHeader& header = segment_.header();
   if (header.procs > gmm::kMaxProcs) {
@@ -110,16 +105,11 @@ Status Task::open(const NetWireFactory& make_net_wire) {
   }
   doorbell_ = std::move(*doorbell);
   keys_ = std::make_unique<gmm::KeyTable>(segment_, slot_);
-  const bool is_host_reached = settings_.text(SettingId::kNet) != "udp";
-  space_.emplace(segment_, slot_, bootstrap_->proc(), colors_of(settings_),
-                 is_host_reached ? gmm::Reach::kHost : gmm::Reach::kSelf);
-  if (space_->colors() > space_->codec().max_colors()) {
-    log_error("{} udp addresses: at most {} colors with {} ranks",
-              space_->colors(), space_->codec().max_colors(), header.procs);
-    return Status::kBadOption;
-  }
   set_identity();
-  return open_wires(make_net_wire);
+  if (const Status status = open_wires(make_net_wire); status != Status::kOk) {
+    return status;
+  }
+  return open_engine();
 }
 
 /// The network is used between hosts, and everywhere when it was asked for.
@@ -142,7 +132,7 @@ Status Task::open_wires(const NetWireFactory& make_net_wire) {
     shm::ShmTransport::Options options;
     options.my_proc = bootstrap_->proc();
     options.my_slot = slot_;
-    options.colors = space_->colors();
+    options.colors = colors_of(settings_);
     options.allows_cross_memory = settings_.text(SettingId::kCma) != "off";
     wires_->set_host_wire(
         std::make_unique<shm::ShmTransport>(segment_, *doorbell_, options));
@@ -154,9 +144,24 @@ Status Task::open_wires(const NetWireFactory& make_net_wire) {
     }
     wires_->set_net_wire(std::move(*wire));
   }
-  engine_ = std::make_unique<gma::Engine>(*space_, *wires_, *doorbell_, *wires_,
+  return Status::kOk;
+}
+
+Status Task::open_engine() {
+  const gmm::Color colors = colors_of(settings_);
+  const gmm::AddressSpace space(segment_, slot_, bootstrap_->proc(), colors,
+                                settings_.text(SettingId::kNet) == "udp"
+                                    ? gmm::Reach::kSelf
+                                    : gmm::Reach::kHost);
+  if (colors > space.codec().max_colors()) {
+    log_error("{} udp addresses: at most {} colors with {} ranks", colors,
+              space.codec().max_colors(), procs());
+    return Status::kBadOption;
+  }
+  engine_ = std::make_unique<gma::Engine>(space, *wires_, *doorbell_, *wires_,
                                           *progress_);
-  agent_ = std::make_unique<agent::Agent>(*space_, *doorbell_, *wires_);
+  agent_ =
+      std::make_unique<agent::Agent>(engine_->space(), *doorbell_, *wires_);
   engine_->set_delegated_done([this](const gma::ReplyTo& to, Status status) {
     agent_->reply(to.proc, to.color, to.id, status);
   });
@@ -192,7 +197,9 @@ Status Task::barrier() {
 }
 
 Status Task::sync() {
-  return barrier();
+  const Status status = barrier();
+  engine_->show_order_to_tsan();
+  return status;
 }
 
 /// A barrier that needs nothing of this library to work.
@@ -295,23 +302,24 @@ bool Task::proposals_are_a_permutation() const {
 /// Between two barriers: no rank has anything under way.
 void Task::take_new_rank(gmm::Rank rank) {
   const protocol::HostHeader& header = segment_.header();
-  engine_->reset();
+  engine_->reset(rank);
   keys_->clear();
   net_barrier_->reset();
-  clear_memory(space_->my_slice() + header.starter_offset,
+  clear_memory(space().my_slice() + header.starter_offset,
                header.starter_bytes);
-  clear_memory(space_->my_slice() + header.module_offset,
+  clear_memory(space().my_slice() + header.module_offset,
                protocol::kRuntimeAreaBytes + header.module_bytes);
   segment_.proc_of_rank()[rank].store(bootstrap_->proc(),
                                       std::memory_order_relaxed);
   segment_.slot_of_rank()[rank].store(slot_, std::memory_order_relaxed);
   segment_.record(slot_).rank.store(rank, std::memory_order_relaxed);
-  engine_->guarded([&] { space_->set_rank(rank); });
   set_identity();
 }
 
 void Task::set_identity() {
-  set_log_prefix(fmt::format("rank {} on {}", rank(), host_name()));
+  const std::uint32_t rank =
+      segment_.record(slot_).rank.load(std::memory_order_relaxed);
+  set_log_prefix(fmt::format("rank {} on {}", rank, host_name()));
 }
 
 void Task::abort(std::string_view text, int error) {
@@ -333,9 +341,9 @@ Result<gmm::GlobalAddress> Task::register_memory(void* address,
               address, size, color);
     return Status::kInvalidArgument;
   }
-  if (color < 0 || static_cast<gmm::Color>(color) >= space_->colors()) {
+  if (color < 0 || static_cast<gmm::Color>(color) >= space().colors()) {
     log_error("acp_register_memory({}, {}, {}): colors are 0 to {}", address,
-              size, color, space_->colors() - 1);
+              size, color, space().colors() - 1);
     return Status::kBadColor;
   }
   const Result<gmm::GlobalAddress> atkey =
@@ -345,7 +353,7 @@ Result<gmm::GlobalAddress> Task::register_memory(void* address,
         "acp_register_memory({}, {}, {}): {}; a region has at most {} "
         "bytes, a rank {} regions",
         address, size, color, status_text(atkey.status()),
-        space_->codec().max_region_bytes(),
+        space().codec().max_region_bytes(),
         segment_.header().key_slots - gmm::kFirstUserKey);
   }
   return atkey;
@@ -363,7 +371,7 @@ Status Task::unregister_memory(gmm::GlobalAddress atkey) {
 }
 
 gmm::GlobalAddress Task::starter(gmm::Rank rank) const noexcept {
-  return space_->codec().encode(rank, 0, gmm::kStarterKey, 0, 0);
+  return space().codec().encode(rank, 0, gmm::kStarterKey, 0, 0);
 }
 
 Result<gmm::GlobalAddress> Task::module_memory(int module, int rank) const {
@@ -374,7 +382,7 @@ Result<gmm::GlobalAddress> Task::module_memory(int module, int rank) const {
   if (!offset.ok()) {
     return offset.status();
   }
-  return space_->codec().encode(static_cast<gmm::Rank>(rank), 0,
+  return space().codec().encode(static_cast<gmm::Rank>(rank), 0,
                                 gmm::kModuleKey, 0,
                                 protocol::kRuntimeAreaBytes + offset.value());
 }

@@ -7,7 +7,6 @@
 #include <atomic>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string_view>
 
 #include "agent/agent.h"
@@ -67,7 +66,7 @@ class Task {
 
   gma::Engine& engine() noexcept { return *engine_; }
 
-  const gmm::AddressSpace& space() const noexcept { return *space_; }
+  const gmm::AddressSpace& space() const noexcept { return engine_->space(); }
 
   const gmm::KeyTable& keys() const noexcept { return *keys_; }
 
@@ -77,9 +76,9 @@ class Task {
 
   gmm::ThreadWaker& waker() noexcept { return *doorbell_; }
 
-  std::uint32_t procs() const noexcept { return space_->codec().procs(); }
+  std::uint32_t procs() const noexcept { return segment_.header().procs; }
 
-  gmm::Rank rank() const noexcept { return space_->my_rank(); }
+  gmm::Rank rank() const noexcept { return space().my_rank(); }
 
  private:
   Task(const Settings& settings,
@@ -87,6 +86,7 @@ class Task {
        Modules& modules);
   Status open(const NetWireFactory& make_net_wire);
   Status open_wires(const NetWireFactory& make_net_wire);
+  Status open_engine();
   Status start();
   bool wants_net() const;
   Status drain(protocol::WaitKind kind);
@@ -99,11 +99,10 @@ class Task {
   Settings settings_;
   std::unique_ptr<Bootstrap> bootstrap_;
   Modules& modules_;
-  protocol::HostSegment segment_;
+  const protocol::HostSegment& segment_;
   std::uint32_t slot_ = 0;
   std::unique_ptr<shm::DoorbellSocket> doorbell_;
   std::unique_ptr<gmm::KeyTable> keys_;
-  std::optional<gmm::AddressSpace> space_;
   std::unique_ptr<WireSet> wires_;
   std::unique_ptr<Progress> progress_;
   std::unique_ptr<gma::Engine> engine_;

@@ -1,0 +1,232 @@
+#include "support/fake_network.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "base/assert.h"
+
+namespace acp::test {
+
+namespace {
+
+udp::Address address_for(transport::ProcId proc, transport::Color color) {
+  udp::Address address;
+  address.family = udp::Family::kIpv4;
+  address.bytes[0] = 127;
+  address.bytes[2] = static_cast<std::uint8_t>(proc >> 8);
+  address.bytes[3] = static_cast<std::uint8_t>(proc);
+  address.port = static_cast<std::uint16_t>(1000 + color);
+  return address;
+}
+
+transport::ProcId proc_of(const udp::Address& address) {
+  return transport::ProcId{address.bytes[2]} << 8 | address.bytes[3];
+}
+
+}  // namespace
+
+/// One process's end of the network.
+class FakeWire final : public udp::Wire {
+ public:
+  FakeWire(FakeNetwork& network,
+           transport::ProcId proc,
+           transport::Color colors)
+      : network_(network) {
+    for (transport::Color color = 0; color < colors; ++color) {
+      addresses_.push_back(address_for(proc, color));
+    }
+  }
+
+  std::span<const udp::Address> addresses() const noexcept override {
+    return addresses_;
+  }
+
+  std::size_t receive_buffer_bytes() const noexcept override {
+    return network_.plan().buffer_bytes;
+  }
+
+  Status send(transport::Color color,
+              const udp::Address& to,
+              std::span<const std::byte> datagram) override {
+    network_.send(addresses_[color], to, datagram);
+    return Status::kOk;
+  }
+
+  std::optional<Arrival> receive(transport::Color color,
+                                 std::span<std::byte> buffer) override {
+    const auto datagram = network_.take(addresses_[color]);
+    if (!datagram) {
+      return std::nullopt;
+    }
+    const std::size_t kept = std::min(buffer.size(), datagram->bytes.size());
+    std::copy_n(datagram->bytes.begin(), kept, buffer.begin());
+    return Arrival{datagram->bytes.size(), datagram->from};
+  }
+
+  std::span<const int> descriptors() const noexcept override { return {}; }
+
+ private:
+  FakeNetwork& network_;
+  std::vector<udp::Address> addresses_;
+};
+
+FakeNetwork::FakeNetwork(const NetworkPlan& plan)
+    : plan_(plan), dice_(plan.faults.seed) {}
+
+std::unique_ptr<udp::Wire> FakeNetwork::make_wire(transport::ProcId proc,
+                                                  transport::Color colors) {
+  return std::make_unique<FakeWire>(*this, proc, colors);
+}
+
+FakeNetwork::AddressKey FakeNetwork::key_of(
+    const udp::Address& address) noexcept {
+  return proc_of(address) << 16 | address.port;
+}
+
+void FakeNetwork::send(const udp::Address& from,
+                       const udp::Address& to,
+                       std::span<const std::byte> datagram) {
+  if (observer_) {
+    observer_({clock_.now(), from, to, datagram});
+  }
+  const udp::FaultPlan& faults = plan_.faults;
+  if (cut_.contains(proc_of(from)) || cut_.contains(proc_of(to)) ||
+      dice_.hits(faults.loss)) {
+    return;
+  }
+  const int copies = dice_.hits(faults.duplicate) ? 2 : 1;
+  for (int i = 0; i < copies; ++i) {
+    Duration delay = plan_.delay;
+    if (dice_.hits(faults.reorder)) {
+      delay += Duration(static_cast<std::int64_t>(
+          dice_.roll() %
+          static_cast<std::uint64_t>(plan_.reorder_delay.count())));
+    }
+    std::vector<std::byte> bytes(datagram.begin(), datagram.end());
+    if (dice_.hits(faults.corrupt)) {
+      dice_.damage(bytes);
+    }
+    post(from, to, std::move(bytes), delay);
+  }
+}
+
+void FakeNetwork::inject(const udp::Address& from,
+                         const udp::Address& to,
+                         std::span<const std::byte> datagram) {
+  post(from, to, {datagram.begin(), datagram.end()}, plan_.delay);
+}
+
+void FakeNetwork::post(const udp::Address& from,
+                       const udp::Address& to,
+                       std::vector<std::byte> bytes,
+                       Duration delay) {
+  Mailbox& mailbox = mailboxes_[key_of(to)];
+  const std::uint64_t charged = udp::charge(bytes.size());
+  if (mailbox.bytes + charged > plan_.buffer_bytes) {
+    return;  // the receive buffer overflows
+  }
+  mailbox.bytes += charged;
+  mailbox.datagrams.emplace(clock_.now() + delay,
+                            Datagram{from, std::move(bytes)});
+}
+
+std::optional<FakeNetwork::Datagram> FakeNetwork::take(const udp::Address& at) {
+  Mailbox& mailbox = mailboxes_[key_of(at)];
+  const auto first = mailbox.datagrams.begin();
+  if (first == mailbox.datagrams.end() || first->first > clock_.now()) {
+    return std::nullopt;
+  }
+  Datagram datagram = std::move(first->second);
+  mailbox.bytes -= udp::charge(datagram.bytes.size());
+  mailbox.datagrams.erase(first);
+  return datagram;
+}
+
+TimePoint FakeNetwork::next_arrival() const noexcept {
+  TimePoint next = TimePoint::max();
+  for (const auto& [key, mailbox] : mailboxes_) {
+    if (!mailbox.datagrams.empty()) {
+      next = std::min(next, mailbox.datagrams.begin()->first);
+    }
+  }
+  return next;
+}
+
+FakeJob::FakeJob(const FakeJobPlan& plan)
+    : network_(plan.network), cards_(plan.procs), sinks_(plan.procs) {
+  for (transport::ProcId proc = 0; proc < plan.procs; ++proc) {
+    udp::UdpOptions options;
+    options.me = proc;
+    options.procs = plan.procs;
+    options.epoch = kEpoch;
+    options.card_of = [this](transport::ProcId peer) {
+      return std::span<const std::byte>(cards_[peer]);
+    };
+    options.datagram_bytes = plan.datagram_bytes;
+    options.is_oversubscribed = plan.is_oversubscribed;
+    options.first_seq = plan.first_seq;
+    options.max_fragments = plan.max_fragments;
+    transports_.push_back(std::make_unique<udp::UdpTransport>(
+        options, network_.make_wire(proc, plan.colors), network_.clock()));
+    const auto card = transports_.back()->card();
+    cards_[proc].assign(card.begin(), card.end());
+  }
+}
+
+udp::Address FakeJob::address(transport::ProcId proc,
+                              transport::Color color) const {
+  return address_for(proc, color);
+}
+
+transport::Endpoint& FakeJob::endpoint(transport::ProcId from,
+                                       transport::ProcId to,
+                                       transport::Color color) {
+  const auto endpoint = transports_[from]->endpoint(to, color);
+  ACP_ASSERT(endpoint.ok());
+  return *endpoint.value();
+}
+
+std::size_t FakeJob::step() {
+  std::size_t delivered = 0;
+  for (std::size_t proc = 0; proc < transports_.size(); ++proc) {
+    delivered += transports_[proc]->poll(sinks_[proc]);
+  }
+  return delivered;
+}
+
+TimePoint FakeJob::next_event() const noexcept {
+  TimePoint next = network_.next_arrival();
+  for (const auto& transport : transports_) {
+    next = std::min(next, transport->next_deadline());
+  }
+  return next;
+}
+
+bool FakeJob::run_until(const std::function<bool()>& is_done, Duration limit) {
+  const TimePoint end = network_.clock().now() + limit;
+  while (!is_done()) {
+    step();
+    if (is_done()) {
+      return true;
+    }
+    const TimePoint next = next_event();
+    if (next == TimePoint::max() || next > end) {
+      return false;
+    }
+    network_.clock().advance_to(next);
+  }
+  return true;
+}
+
+bool FakeJob::run_until_idle(Duration limit) {
+  return run_until([this] { return next_event() == TimePoint::max(); }, limit);
+}
+
+void FakeJob::run_for(Duration duration) {
+  const TimePoint end = network_.clock().now() + duration;
+  run_until([this, end] { return network_.clock().now() >= end; }, duration);
+  network_.clock().advance_to(end);
+  step();
+}
+
+}  // namespace acp::test

@@ -1,0 +1,344 @@
+// The transport's contract over a network without accidents, and what it
+// does with packets that are not for it and peers that fall silent.
+#include <array>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "support/fake_network.h"
+
+namespace acp::test {
+
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using transport::Ordering;
+
+Status send_bytes(transport::Endpoint& endpoint,
+                  std::span<const std::byte> bytes,
+                  Ordering ordering = Ordering::kFree) {
+  const std::array parts = {bytes};
+  return endpoint.send(parts, ordering);
+}
+
+/// A packet as process 0 would send its first one to process 1.
+std::vector<std::byte> forged_packet(udp::PacketHeader header) {
+  std::vector<std::byte> storage(udp::kHeadroomBytes + 3, std::byte{0});
+  storage[udp::kHeadroomBytes] = std::byte{1};  // one message of one byte
+  const auto packet = udp::encode_packet(
+      header, {}, std::span(storage).subspan(udp::kHeadroomBytes));
+  return {packet.begin(), packet.end()};
+}
+
+udp::PacketHeader first_header() {
+  udp::PacketHeader header;
+  header.epoch = FakeJob::kEpoch;
+  header.source = 0;
+  header.destination = 1;
+  header.txno = 1;
+  return header;
+}
+
+/// Counts what arrives at process 1.
+struct Arrivals {
+  explicit Arrivals(FakeJob& job) {
+    job.sink(1).message = [this](auto, auto, auto bytes) {
+      ++count;
+      last.assign(bytes.begin(), bytes.end());
+    };
+  }
+
+  int count = 0;
+  std::vector<std::byte> last;
+};
+
+}  // namespace
+
+TEST_CASE("udp transport: says what it can do", "[udp][transport]") {
+  FakeJobPlan plan;
+  plan.colors = 3;
+  FakeJob job(plan);
+  const transport::Capabilities& can = job.transport(0).capabilities();
+  CHECK(job.transport(0).name() == "udp");
+  CHECK(can.max_message != 0);
+  CHECK(can.colors == 3);
+  CHECK(can.max_message == 1400 - 56 - 32 - 2);
+}
+
+TEST_CASE("udp transport: endpoints", "[udp][transport]") {
+  FakeJob job(FakeJobPlan{});
+  const auto endpoint = job.transport(0).endpoint(1, 0);
+  REQUIRE(endpoint.ok());
+  CHECK(endpoint.value() == job.transport(0).endpoint(1, 0).value());
+  CHECK(job.transport(0).endpoint(1, 1).status() == Status::kBadColor);
+  CHECK(job.transport(0).endpoint(2, 0).status() == Status::kInvalidArgument);
+}
+
+TEST_CASE("udp transport: messages of every size", "[udp][transport]") {
+  FakeJob job(FakeJobPlan{});
+  Arrivals arrivals(job);
+  const std::size_t largest = job.transport(0).capabilities().max_message;
+  for (const std::size_t size : {std::size_t{0}, std::size_t{1}, largest}) {
+    const std::vector<std::byte> message(size, std::byte{0x5a});
+    REQUIRE(send_bytes(job.endpoint(0, 1), message) == Status::kOk);
+    REQUIRE(job.run_until_idle());
+    CHECK(arrivals.last == message);
+  }
+  CHECK(arrivals.count == 3);
+  const std::vector<std::byte> too_large(largest + 1);
+  CHECK(send_bytes(job.endpoint(0, 1), too_large) == Status::kTooLarge);
+}
+
+TEST_CASE("udp transport: a message to oneself", "[udp][transport]") {
+  FakeJob job(FakeJobPlan{});
+  int count = 0;
+  job.sink(0).message = [&](auto from, auto, auto) {
+    CHECK(from == 0);
+    ++count;
+  };
+  REQUIRE(send_bytes(job.endpoint(0, 0), {}) == Status::kOk);
+  REQUIRE(job.run_until_idle());
+  CHECK(count == 1);
+}
+
+TEST_CASE("udp transport: the parts of a message are joined",
+          "[udp][transport]") {
+  FakeJob job(FakeJobPlan{});
+  Arrivals arrivals(job);
+  const std::array<std::byte, 2> one = {std::byte{1}, std::byte{2}};
+  const std::array<std::byte, 1> two = {std::byte{3}};
+  const std::array<std::span<const std::byte>, 3> parts = {
+      one, std::span<const std::byte>(), two};
+  REQUIRE(job.endpoint(0, 1).send(parts, Ordering::kFree) == Status::kOk);
+  REQUIRE(job.run_until_idle());
+  CHECK(arrivals.last ==
+        std::vector<std::byte>{std::byte{1}, std::byte{2}, std::byte{3}});
+}
+
+TEST_CASE("udp transport: kAgain when the window is full, kOk after the acks",
+          "[udp][transport]") {
+  FakeJob job(FakeJobPlan{});
+  const std::vector<std::byte> message(1000);
+  int sent = 0;
+  while (send_bytes(job.endpoint(0, 1), message) == Status::kOk) {
+    ++sent;
+  }
+  CHECK(sent == udp::kWindowFragments);
+  REQUIRE(job.run_until_idle());
+  CHECK(job.transport(1).counters().delivered == udp::kWindowFragments);
+  CHECK(send_bytes(job.endpoint(0, 1), message) == Status::kOk);
+}
+
+TEST_CASE("udp transport: messages wait for company until flush",
+          "[udp][transport]") {
+  FakeJob job(FakeJobPlan{});
+  for (int i = 0; i < 10; ++i) {
+    REQUIRE(send_bytes(job.endpoint(0, 1), {}) == Status::kOk);
+  }
+  CHECK(job.transport(0).counters().sent == 0);
+  CHECK(job.transport(0).next_deadline() <= job.network().clock().now());
+  job.transport(0).flush();
+  CHECK(job.transport(0).counters().sent == 1);
+}
+
+TEST_CASE("udp transport: a request and its reply cost one datagram each",
+          "[udp][transport]") {
+  FakeJob job(FakeJobPlan{});
+  const std::vector<std::byte> message(56);
+  job.sink(1).message = [&](auto from, auto color, auto) {
+    REQUIRE(send_bytes(job.endpoint(1, from, color), message) == Status::kOk);
+  };
+  int replies = 0;
+  job.sink(0).message = [&](auto, auto, auto) {
+    ++replies;
+  };
+  constexpr int kRounds = 1000;
+  for (int i = 1; i <= kRounds; ++i) {
+    REQUIRE(send_bytes(job.endpoint(0, 1), message) == Status::kOk);
+    job.transport(0).flush();
+    REQUIRE(job.run_until([&] { return replies == i; }));
+  }
+  CHECK(job.transport(0).counters().sent == kRounds);
+  CHECK(job.transport(1).counters().sent == kRounds);
+  // The last reply is acknowledged when nothing follows it.
+  REQUIRE(job.run_until_idle());
+  CHECK(job.transport(0).counters().pure_acks == 1);
+  CHECK(job.transport(1).counters().pure_acks == 0);
+}
+
+TEST_CASE("udp transport: nothing is left to do after the last ack",
+          "[udp][transport]") {
+  FakeJob job(FakeJobPlan{});
+  REQUIRE(send_bytes(job.endpoint(0, 1), {}) == Status::kOk);
+  REQUIRE(job.run_until_idle());
+  CHECK(job.transport(0).next_deadline() == TimePoint::max());
+  CHECK(job.transport(1).next_deadline() == TimePoint::max());
+  CHECK(job.transport(0).arm());
+}
+
+TEST_CASE("udp transport: packets of another job or place are dropped",
+          "[udp][transport]") {
+  FakeJob job(FakeJobPlan{});
+  Arrivals arrivals(job);
+  const udp::Address from = job.address(0, 0);
+  const udp::Address to = job.address(1, 0);
+  udp::PacketHeader header = first_header();
+  const udp::Counters& counters = job.transport(1).counters();
+
+  SECTION("a stale epoch") {
+    header.epoch ^= 1;
+    job.network().inject(from, to, forged_packet(header));
+    job.run_for(milliseconds(1));
+    CHECK(counters.strays == 1);
+  }
+  SECTION("another destination") {
+    header.destination = 0;
+    job.network().inject(from, to, forged_packet(header));
+    job.run_for(milliseconds(1));
+    CHECK(counters.strays == 1);
+  }
+  SECTION("a source that does not exist") {
+    header.source = 2;
+    job.network().inject(from, to, forged_packet(header));
+    job.run_for(milliseconds(1));
+    CHECK(counters.strays == 1);
+  }
+  SECTION("a source that lives elsewhere") {
+    job.network().inject(job.address(1, 0), to, forged_packet(header));
+    job.run_for(milliseconds(1));
+    CHECK(counters.unknown == 1);
+  }
+  SECTION("damaged") {
+    auto packet = forged_packet(header);
+    packet.back() ^= std::byte{1};
+    job.network().inject(from, to, packet);
+    job.run_for(milliseconds(1));
+    CHECK(counters.corrupt == 1);
+  }
+  SECTION("no packet at all") {
+    job.network().inject(from, to, {});
+    job.network().inject(from, to, std::vector<std::byte>(60'000));
+    job.run_for(milliseconds(1));
+    CHECK(counters.malformed == 2);
+  }
+  CHECK(arrivals.count == 0);
+  CHECK(counters.sent == 0);
+
+  // The same packet as it should be makes the link and is delivered.
+  job.network().inject(from, to, forged_packet(first_header()));
+  job.run_for(milliseconds(1));
+  CHECK(arrivals.count == 1);
+}
+
+TEST_CASE("udp transport: a silent peer is dead after ten seconds",
+          "[udp][transport][death]") {
+  FakeJobPlan plan;
+  plan.procs = 3;
+  plan.colors = 2;
+  FakeJob job(plan);
+  std::vector<transport::ProcId> failed;
+  std::string why;
+  job.sink(0).failed = [&](auto peer, auto text) {
+    failed.push_back(peer);
+    why = text;
+  };
+  REQUIRE(send_bytes(job.endpoint(0, 1), {}) == Status::kOk);
+  REQUIRE(job.run_until_idle());
+
+  job.network().cut(1);
+  const TimePoint start = job.network().clock().now();
+  REQUIRE(send_bytes(job.endpoint(0, 1), {}) == Status::kOk);
+  REQUIRE(send_bytes(job.endpoint(0, 2), {}) == Status::kOk);
+  REQUIRE(job.run_until([&] { return !failed.empty(); }, seconds(60)));
+  CHECK(job.network().clock().now() - start == seconds(10));
+  CHECK(failed == std::vector<transport::ProcId>{1});
+  CHECK(why.find("process 1 does not answer: 10.0 s") != std::string::npos);
+  CHECK(why.find("127.0.0.1:1000") != std::string::npos);
+
+  CHECK(send_bytes(job.endpoint(0, 1), {}) == Status::kPeerDead);
+  CHECK(send_bytes(job.endpoint(0, 1, 1), {}) == Status::kPeerDead);
+  CHECK(send_bytes(job.endpoint(0, 2), {}) == Status::kOk);
+  REQUIRE(job.run_until_idle());
+  CHECK(failed.size() == 1);
+}
+
+TEST_CASE("udp transport: the dead stay dead", "[udp][transport][death]") {
+  FakeJob job(FakeJobPlan{});
+  bool has_failed = false;
+  job.sink(0).failed = [&](auto, auto) {
+    has_failed = true;
+  };
+  int messages = 0;
+  job.sink(0).message = [&](auto, auto, auto) {
+    ++messages;
+  };
+  job.network().cut(1);
+  REQUIRE(send_bytes(job.endpoint(0, 1), {}) == Status::kOk);
+  REQUIRE(job.run_until([&] { return has_failed; }, seconds(60)));
+  job.network().mend(1);
+  REQUIRE(send_bytes(job.endpoint(1, 0), {}) == Status::kOk);
+  job.run_for(milliseconds(500));
+  CHECK(messages == 0);
+}
+
+TEST_CASE("udp transport: a peer that comes back in time is not dead",
+          "[udp][transport][death]") {
+  FakeJob job(FakeJobPlan{});
+  Arrivals arrivals(job);
+  job.sink(0).failed = [](auto, auto) {
+    FAIL("it was alive");
+  };
+  job.network().cut(1);
+  REQUIRE(send_bytes(job.endpoint(0, 1), {}) == Status::kOk);
+  job.run_for(seconds(9));
+  job.network().mend(1);
+  REQUIRE(job.run_until_idle());
+  CHECK(arrivals.count == 1);
+}
+
+TEST_CASE("udp transport: a silent peer is asked at least once a second",
+          "[udp][transport][death]") {
+  FakeJob job(FakeJobPlan{});
+  job.network().cut(1);
+  std::vector<TimePoint> asked;
+  job.network().observe(
+      [&](const FakeNetwork::Event& event) { asked.push_back(event.time); });
+  REQUIRE(send_bytes(job.endpoint(0, 1), {}) == Status::kOk);
+  job.run_for(seconds(9));
+  REQUIRE(asked.size() > 9);
+  for (std::size_t i = 1; i < asked.size(); ++i) {
+    CHECK(asked[i] - asked[i - 1] <= seconds(1));
+  }
+}
+
+TEST_CASE("udp transport: every transmission has its own number",
+          "[udp][transport]") {
+  FakeJobPlan plan;
+  plan.colors = 2;
+  plan.network.faults.loss = 0.2;
+  FakeJob job(plan);
+  std::uint64_t last = 0;
+  job.network().observe([&](const FakeNetwork::Event& event) {
+    const auto packet = udp::decode_packet(event.bytes);
+    REQUIRE(packet.has_value());
+    if (packet->header.source == 0) {
+      CHECK(packet->header.txno > last);
+      last = packet->header.txno;
+    }
+  });
+  for (int i = 0; i < 100; ++i) {
+    REQUIRE(send_bytes(job.endpoint(0, 1), {}) == Status::kOk);
+    REQUIRE(send_bytes(job.endpoint(0, 1, 1), {}) == Status::kOk);
+    job.transport(0).flush();
+  }
+  REQUIRE(job.run_until_idle());
+  CHECK(last > 200);
+}
+
+TEST_CASE("udp transport: idle peers hold no buffers", "[udp][transport]") {
+  CHECK(sizeof(udp::Link) <= 512);
+}
+
+}  // namespace acp::test

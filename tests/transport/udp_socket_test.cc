@@ -1,0 +1,321 @@
+// The udp transport over real sockets on the loopback interface.
+#include <poll.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "base/log.h"
+#include "support/fake_network.h"
+#include "udp/socket_wire.h"
+#include "udp/udp_transport.h"
+
+namespace acp::test {
+
+namespace {
+
+using transport::Ordering;
+using udp::SocketOptions;
+using udp::SocketWire;
+using udp::UdpOptions;
+using udp::UdpTransport;
+
+constexpr auto kPatience = std::chrono::seconds(60);
+
+/// Processes that are all here, over sockets.
+class SocketJob {
+ public:
+  SocketJob(std::uint32_t procs,
+            const SocketOptions& sockets,
+            std::size_t datagram_bytes = 0)
+      : sinks(procs) {
+    for (transport::ProcId proc = 0; proc < procs; ++proc) {
+      UdpOptions options;
+      options.me = proc;
+      options.procs = procs;
+      options.epoch = 77;
+      options.datagram_bytes = datagram_bytes;
+      options.card_of = [this](transport::ProcId peer) {
+        return transports[peer]->card();
+      };
+      auto opened = UdpTransport::open(options, sockets, clock_);
+      REQUIRE(opened.ok());
+      transports.push_back(std::move(opened).value());
+    }
+  }
+
+  transport::Endpoint& endpoint(transport::ProcId from,
+                                transport::ProcId to,
+                                transport::Color color = 0) {
+    auto endpoint = transports[from]->endpoint(to, color);
+    REQUIRE(endpoint.ok());
+    return *endpoint.value();
+  }
+
+  /// Polls everybody until `is_done`; false when patience ends.
+  template <typename Predicate>
+  bool run_until(Predicate is_done) {
+    const TimePoint end = clock_.now() + kPatience;
+    while (!is_done()) {
+      for (std::size_t i = 0; i < transports.size(); ++i) {
+        transports[i]->poll(sinks[i]);
+      }
+      if (clock_.now() > end) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+ private:
+  SteadyClock clock_;
+
+ public:
+  std::vector<std::unique_ptr<UdpTransport>> transports;
+  std::vector<FunctionSink> sinks;
+};
+
+Status send_number(transport::Endpoint& endpoint,
+                   std::uint64_t number,
+                   std::span<const std::byte> body = {},
+                   Ordering ordering = Ordering::kFree) {
+  const std::array parts = {std::as_bytes(std::span(&number, 1)), body};
+  return endpoint.send(parts, ordering);
+}
+
+std::uint64_t number_of(std::span<const std::byte> bytes) {
+  std::uint64_t number = 0;
+  REQUIRE(bytes.size() >= sizeof number);
+  std::memcpy(&number, bytes.data(), sizeof number);
+  return number;
+}
+
+/// Sends `count` numbers in order from 0 to 1 and checks that they arrive so.
+void run_stream(SocketJob& job,
+                transport::Color color,
+                std::uint64_t count,
+                std::size_t body_bytes) {
+  const std::vector<std::byte> body(body_bytes, std::byte{0x77});
+  std::uint64_t arrived = 0;
+  job.sinks[1].message = [&](auto from, auto at, auto bytes) {
+    REQUIRE(from == 0);
+    REQUIRE(at == color);
+    REQUIRE(bytes.size() == sizeof(std::uint64_t) + body.size());
+    REQUIRE(number_of(bytes) == arrived);
+    REQUIRE(std::equal(body.begin(), body.end(), bytes.begin() + 8));
+    ++arrived;
+  };
+  transport::Endpoint& endpoint = job.endpoint(0, 1, color);
+  std::uint64_t sent = 0;
+  const bool is_done = job.run_until([&] {
+    while (sent < count && send_number(endpoint, sent, body,
+                                       Ordering::kOrdered) == Status::kOk) {
+      ++sent;
+    }
+    return arrived == count;
+  });
+  REQUIRE(is_done);
+}
+
+/// Warnings about the machine's limits are not what these tests are about.
+const struct QuietLog {
+  QuietLog() { set_log_level(LogLevel::kError); }
+} quiet_log;
+
+}  // namespace
+
+TEST_CASE("udp socket: a stream over IPv4 and IPv6", "[udp][socket]") {
+  const std::string addresses = GENERATE("", "127.0.0.1", "::1");
+  SocketJob job(2, {addresses, ""});
+  run_stream(job, 0, 20'000, 100);
+  run_stream(job, 0, 2'000, 32'768);
+}
+
+TEST_CASE("udp socket: datagrams of every permitted size", "[udp][socket]") {
+  const auto bytes = GENERATE(576U, 1400U, 9000U, 65'000U);
+  SocketJob job(2, {}, bytes);
+  const std::size_t largest = job.transports[0]->capabilities().max_message;
+  CHECK(largest == bytes - udp::kHeadroomBytes - 2);
+  run_stream(job, 0, 1'000, largest - 8);
+  run_stream(job, 0, 1'000, 0);
+}
+
+TEST_CASE("udp socket: colors of both families side by side",
+          "[udp][socket][color]") {
+  SocketJob job(2, {"127.0.0.1,127.0.0.2,::1,127.0.0.1", ""});
+  CHECK(job.transports[0]->capabilities().colors == 4);
+  CHECK(job.transports[0]->descriptors().size() == 4);
+  for (transport::Color color = 0; color < 4; ++color) {
+    run_stream(job, color, 1'000, 50);
+  }
+  for (const auto& transport : job.transports) {
+    CHECK(transport->counters().unknown == 0);
+  }
+}
+
+TEST_CASE("udp socket: a color's packets really use its addresses",
+          "[udp][socket][color]") {
+  auto one = SocketWire::open("127.0.0.1,127.0.0.2", false);
+  auto two = SocketWire::open("127.0.0.1,127.0.0.2", false);
+  REQUIRE(one.ok());
+  REQUIRE(two.ok());
+  const std::array<std::byte, 3> datagram = {};
+  std::array<std::byte, 16> buffer{};
+  for (transport::Color color = 0; color < 2; ++color) {
+    const udp::Address from = (*one)->addresses()[color];
+    const udp::Address to = (*two)->addresses()[color];
+    CHECK(from.bytes[3] == color + 1);
+    REQUIRE((*one)->send(color, to, datagram) == Status::kOk);
+
+    std::array<pollfd, 1> ready = {
+        pollfd{(*two)->descriptors()[color], POLLIN, 0}};
+    REQUIRE(::poll(ready.data(), ready.size(), 10'000) == 1);
+    CHECK_FALSE((*two)->receive(1 - color, buffer).has_value());
+    const auto arrival = (*two)->receive(color, buffer);
+    REQUIRE(arrival.has_value());
+    CHECK(arrival->from == from);
+    CHECK(arrival->bytes == datagram.size());
+    CHECK_FALSE((*two)->receive(color, buffer).has_value());
+  }
+}
+
+TEST_CASE("udp socket: a datagram that was cut off shows its real size",
+          "[udp][socket]") {
+  auto wire = SocketWire::open("127.0.0.1", false);
+  REQUIRE(wire.ok());
+  const std::array<std::byte, 100> datagram = {};
+  std::array<std::byte, 10> buffer{};
+  REQUIRE((*wire)->send(0, (*wire)->addresses()[0], datagram) == Status::kOk);
+  std::array<pollfd, 1> ready = {pollfd{(*wire)->descriptors()[0], POLLIN, 0}};
+  REQUIRE(::poll(ready.data(), ready.size(), 10'000) == 1);
+  const auto arrival = (*wire)->receive(0, buffer);
+  REQUIRE(arrival.has_value());
+  CHECK(arrival->bytes == 100);
+}
+
+TEST_CASE("udp socket: descriptors wake a sleeper", "[udp][socket]") {
+  SocketJob job(2, {});
+  REQUIRE(job.transports[1]->arm());
+  std::array<pollfd, 1> ready = {
+      pollfd{job.transports[1]->descriptors()[0], POLLIN, 0}};
+  CHECK(::poll(ready.data(), ready.size(), 0) == 0);
+  REQUIRE(send_number(job.endpoint(0, 1), 5) == Status::kOk);
+  job.transports[0]->flush();
+  REQUIRE(::poll(ready.data(), ready.size(), 10'000) == 1);
+  job.transports[1]->disarm();
+  std::uint64_t got = 0;
+  job.sinks[1].message = [&](auto, auto, auto bytes) {
+    got = number_of(bytes);
+  };
+  CHECK(job.transports[1]->poll(job.sinks[1]) == 1);
+  CHECK(got == 5);
+}
+
+TEST_CASE("udp socket: faults from the setting are survived",
+          "[udp][socket][lossy]") {
+  SocketJob job(2, {"127.0.0.1,::1",
+                    "loss=0.1,duplicate=0.05,reorder=0.1,corrupt=0.02,seed=3"});
+  for (transport::Color color = 0; color < 2; ++color) {
+    run_stream(job, color, 5'000, 1'000);
+  }
+  CHECK(job.transports[0]->counters().retransmitted > 0);
+  CHECK(job.transports[1]->counters().duplicates > 0);
+  CHECK(job.transports[1]->counters().corrupt > 0);
+}
+
+TEST_CASE("udp socket: a receive buffer that overflows is repaired",
+          "[udp][socket][lossy]") {
+  // Twelve windows of large datagrams are more than the largest buffer that
+  // is asked for; all are sent before the receiver looks once.
+  constexpr std::uint32_t kSenders = 12;
+  SocketJob job(kSenders + 1, {});
+  const std::vector<std::byte> body(50'000, std::byte{1});
+  std::vector<std::uint64_t> arrived(kSenders);
+  job.sinks[kSenders].message = [&](auto from, auto, auto bytes) {
+    REQUIRE(number_of(bytes) == arrived[from]);
+    ++arrived[from];
+  };
+  std::vector<std::uint64_t> sent(kSenders);
+  for (std::uint32_t proc = 0; proc < kSenders; ++proc) {
+    while (send_number(job.endpoint(proc, kSenders), sent[proc], body,
+                       Ordering::kOrdered) == Status::kOk) {
+      ++sent[proc];
+    }
+    job.transports[proc]->flush();
+  }
+  REQUIRE(job.run_until([&] { return arrived == sent; }));
+  std::uint64_t retransmitted = 0;
+  for (const auto& transport : job.transports) {
+    retransmitted += transport->counters().retransmitted;
+  }
+  CHECK(retransmitted > 0);
+}
+
+TEST_CASE("udp socket: bad settings are refused", "[udp][socket]") {
+  set_log_level(LogLevel::kError);
+  SteadyClock clock;
+  UdpOptions options;
+  const auto status_of = [&](const SocketOptions& sockets) {
+    return UdpTransport::open(options, sockets, clock).status();
+  };
+  for (const std::string addresses : {"0.0.0.0", "192.0.2.2", "::", "localhost",
+                                      "127.0.0.1,", ",", "127.0.0.1 ::1"}) {
+    INFO(addresses);
+    CHECK(status_of({addresses, ""}) == Status::kBadOption);
+  }
+  std::string many = "127.0.0.1";
+  for (int i = 0; i < 16; ++i) {
+    many += ",127.0.0.1";
+  }
+  CHECK(status_of({many, ""}) == Status::kBadOption);
+  CHECK(status_of({"", "loss=2"}) == Status::kBadOption);
+  options.datagram_bytes = 100;
+  CHECK(status_of({}) == Status::kBadOption);
+  options.datagram_bytes = 65'001;
+  CHECK(status_of({}) == Status::kBadOption);
+}
+
+TEST_CASE("udp socket: ranks with different settings are told so",
+          "[udp][socket]") {
+  SteadyClock clock;
+  UdpOptions options;
+  options.procs = 2;
+  auto one = UdpTransport::open(options, {"127.0.0.1,::1", ""}, clock);
+  REQUIRE(one.ok());
+  std::vector<std::byte> card((*one)->card().begin(), (*one)->card().end());
+  options.me = 1;
+  options.card_of = [&](transport::ProcId) {
+    return std::span<const std::byte>(card);
+  };
+  SECTION("fewer colors than asked for") {
+    auto two = UdpTransport::open(options, {"127.0.0.1,::1,::1", ""}, clock);
+    REQUIRE(two.ok());
+    CHECK((*two)->endpoint(0, 1).ok());
+    CHECK((*two)->endpoint(0, 2).status() == Status::kBadOption);
+  }
+  SECTION("another IP version") {
+    auto two = UdpTransport::open(options, {"::1", ""}, clock);
+    REQUIRE(two.ok());
+    CHECK((*two)->endpoint(0, 0).status() == Status::kBadOption);
+  }
+  SECTION("other datagrams") {
+    options.datagram_bytes = 1400;
+    auto two = UdpTransport::open(options, {"127.0.0.1", ""}, clock);
+    REQUIRE(two.ok());
+    CHECK((*two)->endpoint(0, 0).status() == Status::kBadOption);
+  }
+  SECTION("no card") {
+    card.clear();
+    auto two = UdpTransport::open(options, {"127.0.0.1", ""}, clock);
+    REQUIRE(two.ok());
+    CHECK((*two)->endpoint(0, 0).status() == Status::kProtocol);
+  }
+}
+
+}  // namespace acp::test

@@ -1,0 +1,33 @@
+// Where one color of a process listens: an IPv4 or IPv6 address and a port.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace acp::udp {
+
+enum class Family : std::uint8_t { kNone = 0, kIpv4 = 4, kIpv6 = 6 };
+
+/// A plain value. IPv4 uses the first four bytes, the rest is zero, so that
+/// equal addresses are equal values.
+struct Address {
+  Family family = Family::kNone;
+  std::uint16_t port = 0;                ///< Host byte order.
+  std::array<std::uint8_t, 16> bytes{};  ///< Network byte order.
+
+  friend bool operator==(const Address&, const Address&) = default;
+};
+
+/// "127.0.0.1" or "::1" with port 0; nothing when the text is neither.
+std::optional<Address> parse_address(std::string_view text);
+
+/// "127.0.0.1:4711", "[::1]:4711"; without the port when it is 0.
+std::string format_address(const Address& address);
+
+/// 127.0.0.0/8 or ::1: never leaves this host.
+bool is_loopback(const Address& address) noexcept;
+
+}  // namespace acp::udp

@@ -1,0 +1,77 @@
+#include "udp/card.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/assert.h"
+#include "udp/little_endian.h"
+
+namespace acp::udp {
+
+namespace {
+
+constexpr std::uint32_t kMagic = 0x43504455;
+constexpr std::uint8_t kCardVersion = 1;
+
+std::optional<Address> decode_color(const std::byte* at) {
+  Address address;
+  address.family = static_cast<Family>(at[0]);
+  address.port = load_little<std::uint16_t>(at + 2);
+  std::memcpy(address.bytes.data(), at + 4, address.bytes.size());
+  const bool is_v4 = address.family == Family::kIpv4;
+  const bool has_tail =
+      std::any_of(address.bytes.begin() + 4, address.bytes.end(),
+                  [](std::uint8_t byte) { return byte != 0; });
+  if ((!is_v4 && address.family != Family::kIpv6) || (is_v4 && has_tail) ||
+      at[1] != std::byte{0} || address.port == 0) {
+    return std::nullopt;
+  }
+  return address;
+}
+
+}  // namespace
+
+std::size_t encode_card(const Card& card,
+                        std::span<std::byte, kMaxCardBytes> bytes) {
+  ACP_ASSERT(card.colors >= 1 && card.colors <= kMaxColors);
+  store_little(bytes.data(), kMagic);
+  bytes[4] = std::byte{kCardVersion};
+  bytes[5] = static_cast<std::byte>(card.colors);
+  store_little(bytes.data() + 6, card.datagram_bytes);
+  std::byte* at = bytes.data() + kCardHeaderBytes;
+  for (transport::Color color = 0; color < card.colors; ++color) {
+    const Address& address = card.addresses[color];
+    at[0] = static_cast<std::byte>(address.family);
+    at[1] = std::byte{0};
+    store_little(at + 2, address.port);
+    std::memcpy(at + 4, address.bytes.data(), address.bytes.size());
+    at += kCardColorBytes;
+  }
+  return static_cast<std::size_t>(at - bytes.data());
+}
+
+std::optional<Card> decode_card(std::span<const std::byte> bytes) {
+  if (bytes.size() < kCardHeaderBytes ||
+      load_little<std::uint32_t>(bytes.data()) != kMagic ||
+      bytes[4] != std::byte{kCardVersion}) {
+    return std::nullopt;
+  }
+  Card card;
+  card.colors = static_cast<transport::Color>(bytes[5]);
+  card.datagram_bytes = load_little<std::uint16_t>(bytes.data() + 6);
+  if (card.colors < 1 || card.colors > kMaxColors ||
+      bytes.size() < kCardHeaderBytes + card.colors * kCardColorBytes) {
+    return std::nullopt;
+  }
+  for (transport::Color color = 0; color < card.colors; ++color) {
+    const auto address =
+        decode_color(bytes.data() + kCardHeaderBytes + color * kCardColorBytes);
+    if (!address) {
+      return std::nullopt;
+    }
+    card.addresses[color] = *address;
+  }
+  return card;
+}
+
+}  // namespace acp::udp

@@ -1,0 +1,48 @@
+// What a process tells all others before the first packet: where each of its
+// colors listens. Little-endian:
+//
+//   offset 0  u32 magic      'UDPC'
+//          4  u8  version    kCardVersion
+//          5  u8  colors     1 .. kMaxColors
+//          6  u16 datagram   largest datagram that is sent and taken, bytes
+//          8  20 B per color: u8 family (4 or 6), u8 zero, u16 port,
+//             16 B address in network byte order (IPv4: 4 B, then zeros)
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "protocol/host_segment.h"
+#include "transport/transport.h"
+#include "udp/address.h"
+
+namespace acp::udp {
+
+inline constexpr transport::Color kMaxColors = 16;
+inline constexpr std::size_t kCardHeaderBytes = 8;
+inline constexpr std::size_t kCardColorBytes = 20;
+inline constexpr std::size_t kMaxCardBytes =
+    kCardHeaderBytes + kMaxColors * kCardColorBytes;
+static_assert(kMaxCardBytes <= protocol::kCardBytes);
+
+/// A plain value; addresses[color] for color < colors.
+struct Card {
+  transport::Color colors = 0;
+  std::uint16_t datagram_bytes = 0;
+  std::array<Address, kMaxColors> addresses{};
+
+  friend bool operator==(const Card&, const Card&) = default;
+};
+
+/// Writes the card; `card.colors` is 1 .. kMaxColors. Returns its bytes.
+std::size_t encode_card(const Card& card,
+                        std::span<std::byte, kMaxCardBytes> bytes);
+
+/// Pure: bytes to card; what follows the last color is ignored. Nothing when
+/// no peer of ours would have written them.
+std::optional<Card> decode_card(std::span<const std::byte> bytes);
+
+}  // namespace acp::udp

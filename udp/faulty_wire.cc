@@ -1,0 +1,76 @@
+#include "udp/faulty_wire.h"
+
+#include <algorithm>
+
+namespace acp::udp {
+
+namespace {
+
+/// A datagram kept back is overtaken by up to this many others.
+constexpr std::uint64_t kMaxWait = 8;
+
+}  // namespace
+
+FaultyWire::FaultyWire(std::unique_ptr<Wire> inner,
+                       const FaultPlan& plan,
+                       transport::ProcId me)
+    : inner_(std::move(inner)),
+      plan_(plan),
+      dice_(plan.seed * 1'000'003 + me),
+      kept_(inner_->addresses().size()) {}
+
+std::optional<Wire::Arrival> FaultyWire::receive(transport::Color color,
+                                                 std::span<std::byte> buffer) {
+  if (const auto arrival = release_kept(color, buffer)) {
+    return arrival;
+  }
+  while (auto arrival = inner_->receive(color, buffer)) {
+    if (arrival->bytes == 0 || arrival->bytes > buffer.size()) {
+      return arrival;
+    }
+    if (dice_.hits(plan_.loss)) {
+      continue;
+    }
+    if (dice_.hits(plan_.duplicate)) {
+      keep(color, *arrival, buffer);
+    }
+    if (dice_.hits(plan_.reorder)) {
+      keep(color, *arrival, buffer);
+      continue;
+    }
+    if (dice_.hits(plan_.corrupt)) {
+      dice_.damage(buffer.first(arrival->bytes));
+    }
+    return arrival;
+  }
+  return std::nullopt;
+}
+
+std::optional<Wire::Arrival> FaultyWire::release_kept(
+    transport::Color color, std::span<std::byte> buffer) {
+  std::deque<Kept>& kept = kept_[color];
+  if (kept.empty() || --kept.front().wait > 0) {
+    return std::nullopt;
+  }
+  const Kept first = std::move(kept.front());
+  kept.pop_front();
+  std::copy(first.bytes.begin(), first.bytes.end(), buffer.begin());
+  return Arrival{first.bytes.size(), first.from};
+}
+
+void FaultyWire::keep(transport::Color color,
+                      const Arrival& arrival,
+                      std::span<const std::byte> buffer) {
+  const auto bytes = buffer.first(arrival.bytes);
+  kept_[color].push_back({arrival.from,
+                          {bytes.begin(), bytes.end()},
+                          static_cast<int>(1 + dice_.roll() % kMaxWait)});
+}
+
+bool FaultyWire::has_backlog() const noexcept {
+  return inner_->has_backlog() ||
+         std::any_of(kept_.begin(), kept_.end(),
+                     [](const auto& kept) { return !kept.empty(); });
+}
+
+}  // namespace acp::udp

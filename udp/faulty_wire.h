@@ -1,0 +1,64 @@
+// A wire that spoils what arrives on another one, for tests of real jobs
+// (ACP_UDP_FAULTS).
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "udp/fault_plan.h"
+#include "udp/wire.h"
+
+namespace acp::udp {
+
+/// One thread at a time. Allocates: it is for tests only.
+class FaultyWire final : public Wire {
+ public:
+  /// The faults of process `me`: each process rolls dice of its own.
+  FaultyWire(std::unique_ptr<Wire> inner,
+             const FaultPlan& plan,
+             transport::ProcId me);
+
+  std::span<const Address> addresses() const noexcept override {
+    return inner_->addresses();
+  }
+
+  std::size_t receive_buffer_bytes() const noexcept override {
+    return inner_->receive_buffer_bytes();
+  }
+
+  Status send(transport::Color color,
+              const Address& to,
+              std::span<const std::byte> datagram) override {
+    return inner_->send(color, to, datagram);
+  }
+
+  std::optional<Arrival> receive(transport::Color color,
+                                 std::span<std::byte> buffer) override;
+  bool has_backlog() const noexcept override;
+
+  std::span<const int> descriptors() const noexcept override {
+    return inner_->descriptors();
+  }
+
+ private:
+  /// A datagram that is kept back.
+  struct Kept {
+    Address from;
+    std::vector<std::byte> bytes;
+    int wait = 0;  ///< Calls of receive() until it is let go.
+  };
+
+  std::optional<Arrival> release_kept(transport::Color color,
+                                      std::span<std::byte> buffer);
+  void keep(transport::Color color,
+            const Arrival& arrival,
+            std::span<const std::byte> buffer);
+
+  std::unique_ptr<Wire> inner_;
+  FaultPlan plan_;
+  FaultDice dice_;
+  std::vector<std::deque<Kept>> kept_;  ///< By color.
+};
+
+}  // namespace acp::udp

@@ -1,0 +1,210 @@
+#include "udp/link.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+
+#include "base/assert.h"
+
+namespace acp::udp {
+
+Link::Link(LinkHub& hub,
+           transport::ProcId peer,
+           transport::Color color,
+           const Address& address)
+    : hub_(hub),
+      peer_(peer),
+      color_(color),
+      address_(address),
+      sender_(hub.pool, hub.limits),
+      receiver_(hub.pool, hub.limits) {}
+
+void Link::mark_dirty() {
+  if (!is_dirty) {
+    is_dirty = true;
+    hub_.dirty.push_back(this);
+  }
+}
+
+void Link::watch_deadline() {
+  const TimePoint mine = deadline();
+  if (mine == TimePoint::max()) {
+    return;
+  }
+  hub_.deadline = std::min(hub_.deadline, mine);
+  if (!is_active) {
+    is_active = true;
+    hub_.active.push_back(this);
+  }
+}
+
+Status Link::send(std::span<const std::span<const std::byte>> parts,
+                  transport::Ordering ordering) {
+  if (has_failed_) {
+    return Status::kPeerDead;
+  }
+  std::size_t bytes = 0;
+  for (const std::span<const std::byte> part : parts) {
+    bytes += part.size();
+  }
+  if (bytes > hub_.max_message) {
+    return Status::kTooLarge;
+  }
+  Status status = sender_.append(parts, bytes, ordering);
+  if (status == Status::kAgain && sender_.has_open()) {
+    transmit();
+    status = sender_.append(parts, bytes, ordering);
+  }
+  if (status == Status::kOk) {
+    mark_dirty();
+  }
+  return status;
+}
+
+bool Link::transmit() {
+  sender_.close();
+  while (sender_.has_pending()) {
+    if (!put_on_wire(sender_.next_pending())) {
+      return false;
+    }
+  }
+  const TimePoint now = hub_.time();
+  const bool is_sent = !receiver_.owes_ack_now(now) || send_pure_ack(now);
+  watch_deadline();
+  return is_sent;
+}
+
+PacketHeader Link::make_header(PacketType type,
+                               SackBitmap& sack,
+                               TimePoint now) {
+  PacketHeader header;
+  header.type = type;
+  header.epoch = hub_.epoch;
+  header.source = hub_.me;
+  header.destination = peer_;
+  header.txno = ++hub_.txno;
+  ACP_ASSERT(hub_.txno <= kMaxTxno);
+  receiver_.fill(header, sack, now);
+  return header;
+}
+
+bool Link::put_on_wire(Fragment& fragment) {
+  const TimePoint now = hub_.time();
+  SackBitmap sack;
+  PacketHeader header = make_header(PacketType::kData, sack, now);
+  header.flags |= sender_.flags_for(fragment);
+  header.seq = static_cast<std::uint32_t>(fragment.seq);
+  const auto datagram = encode_packet(header, sack, fragment.bytes());
+  if (hub_.wire.send(color_, address_, datagram) == Status::kAgain) {
+    ++hub_.counters.refused;
+    return false;
+  }
+  ++hub_.counters.sent;
+  hub_.counters.retransmitted += fragment.transmissions > 0 ? 1 : 0;
+  sender_.on_transmitted(fragment, header.txno, now);
+  receiver_.on_ack_sent();
+  return true;
+}
+
+bool Link::send_pure_ack(TimePoint now) {
+  std::array<std::byte, kHeadroomBytes> storage{};
+  SackBitmap sack;
+  const PacketHeader header = make_header(PacketType::kAck, sack, now);
+  const auto datagram =
+      encode_packet(header, sack, std::span(storage).subspan(storage.size()));
+  if (hub_.wire.send(color_, address_, datagram) == Status::kAgain) {
+    ++hub_.counters.refused;
+    return false;
+  }
+  ++hub_.counters.sent;
+  ++hub_.counters.pure_acks;
+  receiver_.on_ack_sent();
+  return true;
+}
+
+void Link::on_packet(const PacketView& packet,
+                     Fragment*& carrier,
+                     transport::MessageSink& sink) {
+  sender_.on_heard(hub_.now);
+  sender_.on_ack(packet, hub_.now);
+  if (packet.header.type == PacketType::kData) {
+    on_fragment(packet, carrier, sink);
+  }
+  if (sender_.has_pending() || receiver_.owes_ack_now(hub_.now)) {
+    mark_dirty();
+  }
+  watch_deadline();
+}
+
+void Link::on_fragment(const PacketView& packet,
+                       Fragment*& carrier,
+                       transport::MessageSink& sink) {
+  Receiver::Verdict verdict = receiver_.judge(packet.header);
+  if (verdict == Receiver::Verdict::kHold && !hold(packet, carrier)) {
+    verdict = Receiver::Verdict::kDrop;
+  }
+  hub_.counters.duplicates += verdict == Receiver::Verdict::kDuplicate ? 1 : 0;
+  hub_.counters.not_held += verdict == Receiver::Verdict::kDrop ? 1 : 0;
+  if (verdict != Receiver::Verdict::kDeliver) {
+    receiver_.on_arrival(packet.header, verdict, hub_.now);
+    return;
+  }
+  // What the sink sends meanwhile must not count as the ack of this one.
+  deliver(packet.payload, sink);
+  receiver_.on_arrival(packet.header, verdict, hub_.now);
+  receiver_.mark_delivered(packet.header);
+  while (const Fragment* fragment = receiver_.ready()) {
+    deliver(fragment->bytes(), sink);
+    receiver_.finish_held();
+  }
+}
+
+bool Link::hold(const PacketView& packet, Fragment*& carrier) {
+  Fragment* replacement = hub_.pool.acquire();
+  if (replacement == nullptr) {
+    return false;
+  }
+  carrier->payload =
+      carrier->storage + (packet.payload.data() - carrier->storage);
+  carrier->payload_bytes = packet.payload.size();
+  receiver_.hold(packet.header, carrier);
+  carrier = replacement;
+  ++hub_.counters.held;
+  return true;
+}
+
+void Link::deliver(std::span<const std::byte> payload,
+                   transport::MessageSink& sink) {
+  while (!payload.empty()) {
+    ++hub_.counters.delivered;
+    sink.on_message(peer_, color_, take_message(payload));
+  }
+}
+
+TimePoint Link::deadline() const noexcept {
+  return std::min(sender_.deadline(), receiver_.deadline());
+}
+
+void Link::on_timer(TimePoint now) {
+  sender_.on_timer(now);
+  if (sender_.has_pending() || receiver_.owes_ack_now(now)) {
+    mark_dirty();
+  }
+}
+
+std::string Link::describe_silence(TimePoint now) const {
+  const std::chrono::duration<double> silence = sender_.silence(now);
+  return fmt::format("{:.1f} s of silence at {}, {} transmissions unanswered",
+                     silence.count(), format_address(address_),
+                     sender_.unanswered());
+}
+
+void Link::fail() noexcept {
+  has_failed_ = true;
+  sender_.abandon();
+  receiver_.abandon();
+}
+
+}  // namespace acp::udp

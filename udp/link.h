@@ -1,0 +1,127 @@
+// One peer in one color: the endpoint that the engine sends to, and the two
+// halves of the stream between the two processes, joined by their packets.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "transport/transport.h"
+#include "udp/address.h"
+#include "udp/fragment_pool.h"
+#include "udp/packet.h"
+#include "udp/receiver.h"
+#include "udp/sender.h"
+#include "udp/stream_limits.h"
+#include "udp/wire.h"
+
+namespace acp::udp {
+
+class Link;
+
+/// What happened, for tests, traces and acp_info.
+struct Counters {
+  std::uint64_t sent = 0;           ///< Datagrams, retransmissions included.
+  std::uint64_t pure_acks = 0;      ///< Of these, acks without a fragment.
+  std::uint64_t retransmitted = 0;  ///< Of these, fragments sent again.
+  std::uint64_t refused = 0;        ///< Sends that the wire had no room for.
+  std::uint64_t received = 0;       ///< Datagrams, the dropped ones included.
+  std::uint64_t delivered = 0;      ///< Messages.
+  std::uint64_t duplicates = 0;     ///< Fragments that had come before.
+  std::uint64_t held = 0;           ///< Ordered fragments that came early.
+  std::uint64_t not_held = 0;       ///< The same, dropped for want of room.
+  std::uint64_t malformed = 0;      ///< Dropped: no packet of this version,
+  std::uint64_t strays = 0;         ///< of another job or for another process,
+  std::uint64_t unknown = 0;        ///< not from its source's address,
+  std::uint64_t corrupt = 0;        ///< with a wrong tag.
+};
+
+/// What the links of a transport share. The transport owns it.
+struct LinkHub {
+  Wire& wire;
+  const Clock& clock;
+  FragmentPool& pool;
+  transport::ProcId me = 0;
+  std::uint32_t epoch = 0;
+  StreamLimits limits{};
+  std::size_t max_message = 0;
+  std::uint64_t txno = 0;  ///< Last one used, over all peers.
+  Counters counters{};
+  TimePoint now{};              ///< Of the poll under way.
+  bool is_polling = false;      ///< Then `now` is good enough.
+  std::vector<Link*> dirty{};   ///< To be looked at by the next flush.
+  std::vector<Link*> active{};  ///< May have a deadline.
+  TimePoint deadline = TimePoint::max();  ///< No link's is earlier.
+
+  TimePoint time() const noexcept { return is_polling ? now : clock.now(); }
+};
+
+/// One thread at a time. Small while nothing is under way: buffers come from
+/// the hub's pool.
+class Link final : public transport::Endpoint {
+ public:
+  Link(LinkHub& hub,
+       transport::ProcId peer,
+       transport::Color color,
+       const Address& address);
+
+  Status send(std::span<const std::span<const std::byte>> parts,
+              transport::Ordering ordering) override;
+
+  /// A packet that passed every check, in `carrier`'s buffer. Takes the
+  /// carrier when it has to be kept: then it is replaced by another one.
+  void on_packet(const PacketView& packet,
+                 Fragment*& carrier,
+                 transport::MessageSink& sink);
+
+  /// Sends everything that can go and the ack that is due. False: the wire
+  /// has no room, call again.
+  bool transmit();
+
+  TimePoint deadline() const noexcept;
+  void on_timer(TimePoint now);
+
+  bool is_peer_dead(TimePoint now) const noexcept {
+    return sender_.is_peer_dead(now);
+  }
+
+  /// "10.0 s of silence at 127.0.0.1:4711, 16 transmissions unanswered".
+  std::string describe_silence(TimePoint now) const;
+
+  /// Nothing goes to or comes from the peer any more.
+  void fail() noexcept;
+
+  bool has_failed() const noexcept { return has_failed_; }
+
+  transport::ProcId peer() const noexcept { return peer_; }
+
+  const Address& address() const noexcept { return address_; }
+
+  const Sender& sender() const noexcept { return sender_; }
+
+  bool is_dirty = false;   ///< In hub.dirty.
+  bool is_active = false;  ///< In hub.active.
+
+ private:
+  void mark_dirty();
+  void watch_deadline();
+  PacketHeader make_header(PacketType type, SackBitmap& sack, TimePoint now);
+  bool put_on_wire(Fragment& fragment);
+  bool send_pure_ack(TimePoint now);
+  void deliver(std::span<const std::byte> payload,
+               transport::MessageSink& sink);
+  void on_fragment(const PacketView& packet,
+                   Fragment*& carrier,
+                   transport::MessageSink& sink);
+  bool hold(const PacketView& packet, Fragment*& carrier);
+
+  LinkHub& hub_;
+  transport::ProcId peer_;
+  transport::Color color_;
+  Address address_;
+  bool has_failed_ = false;
+  Sender sender_;
+  Receiver receiver_;
+};
+
+}  // namespace acp::udp

@@ -1,0 +1,200 @@
+#include "udp/packet.h"
+
+#include <xxhash.h>
+
+#include <cstring>
+
+#include "base/assert.h"
+#include "udp/little_endian.h"
+
+namespace acp::udp {
+
+namespace {
+
+/// The header as it lies in the packet; natural alignment leaves no holes.
+struct WireHeader {
+  std::uint8_t version_type;
+  std::uint8_t flags;
+  std::uint16_t payload_bytes;
+  std::uint32_t epoch;
+  std::uint32_t source;
+  std::uint32_t destination;
+  std::uint64_t txno_credit;  ///< txno in the low 48 bits.
+  std::uint32_t seq;
+  std::uint32_t ack;
+  std::uint64_t echo_held;  ///< echo in the low 48 bits.
+};
+
+static_assert(sizeof(WireHeader) == kHeaderBytes);
+static_assert(offsetof(WireHeader, flags) == 1);
+static_assert(offsetof(WireHeader, payload_bytes) == 2);
+static_assert(offsetof(WireHeader, epoch) == 4);
+static_assert(offsetof(WireHeader, source) == 8);
+static_assert(offsetof(WireHeader, destination) == 12);
+static_assert(offsetof(WireHeader, txno_credit) == 16);
+static_assert(offsetof(WireHeader, seq) == 24);
+static_assert(offsetof(WireHeader, ack) == 28);
+static_assert(offsetof(WireHeader, echo_held) == 32);
+
+WireHeader to_wire(const PacketHeader& header, std::size_t payload_bytes) {
+  WireHeader wire{};
+  wire.version_type = static_cast<std::uint8_t>(
+      kPacketVersion << 4 | static_cast<unsigned>(header.type));
+  wire.flags = header.flags;
+  wire.payload_bytes =
+      swap_unless_little(static_cast<std::uint16_t>(payload_bytes));
+  wire.epoch = swap_unless_little(header.epoch);
+  wire.source = swap_unless_little(header.source);
+  wire.destination = swap_unless_little(header.destination);
+  wire.txno_credit = swap_unless_little(header.txno);
+  wire.seq = swap_unless_little(header.seq);
+  wire.ack = swap_unless_little(header.ack);
+  wire.echo_held =
+      swap_unless_little(header.echo | std::uint64_t{header.held_us} << 48);
+  return wire;
+}
+
+PacketHeader from_wire(const WireHeader& wire) {
+  const std::uint64_t echo_held = swap_unless_little(wire.echo_held);
+  PacketHeader header;
+  header.type = static_cast<PacketType>(wire.version_type & 0xF);
+  header.flags = wire.flags;
+  header.epoch = swap_unless_little(wire.epoch);
+  header.source = swap_unless_little(wire.source);
+  header.destination = swap_unless_little(wire.destination);
+  header.txno = swap_unless_little(wire.txno_credit);
+  header.seq = swap_unless_little(wire.seq);
+  header.ack = swap_unless_little(wire.ack);
+  header.echo = echo_held & kMaxTxno;
+  header.held_us = static_cast<std::uint16_t>(echo_held >> 48);
+  return header;
+}
+
+/// The tag of a packet: hash over the header and the hash of the rest, so
+/// that the hash needs no copy of the packet without its tag.
+std::uint64_t digest(const std::byte* header,
+                     std::span<const std::byte> body) noexcept {
+  std::array<std::byte, kHeaderBytes + sizeof(std::uint64_t)> input{};
+  std::memcpy(input.data(), header, kHeaderBytes);
+  store_little(input.data() + kHeaderBytes,
+               std::uint64_t{XXH3_64bits(body.data(), body.size())});
+  return XXH3_64bits(input.data(), input.size());
+}
+
+bool is_whole_messages(std::span<const std::byte> payload) noexcept {
+  if (payload.empty()) {
+    return false;
+  }
+  while (!payload.empty()) {
+    if (payload.size() < kMessagePrefixBytes) {
+      return false;
+    }
+    const std::size_t size = load_little<std::uint16_t>(payload.data());
+    if (size > payload.size() - kMessagePrefixBytes) {
+      return false;
+    }
+    payload = payload.subspan(kMessagePrefixBytes + size);
+  }
+  return true;
+}
+
+/// A pure ack carries nothing, a fragment carries messages.
+bool is_consistent(const PacketView& packet) noexcept {
+  const PacketHeader& header = packet.header;
+  if (header.txno == 0 || header.txno > kMaxTxno ||
+      (header.flags & ~kKnownFlags) != 0) {
+    return false;
+  }
+  if (header.type == PacketType::kAck) {
+    return packet.payload.empty() && header.seq == 0 &&
+           (header.flags & kFlagOrdered) == 0;
+  }
+  return header.type == PacketType::kData && is_whole_messages(packet.payload);
+}
+
+}  // namespace
+
+std::optional<PacketView> decode_packet(std::span<const std::byte> bytes) {
+  if (bytes.size() < kMinPacketBytes) {
+    return std::nullopt;
+  }
+  WireHeader wire{};
+  std::memcpy(&wire, bytes.data(), sizeof wire);
+  const bool has_sack = (wire.flags & kFlagSack) != 0;
+  const std::size_t before =
+      has_sack ? kMinPacketBytes + kSackBytes : kMinPacketBytes;
+  if (wire.version_type >> 4 != kPacketVersion || bytes.size() < before ||
+      bytes.size() - before != swap_unless_little(wire.payload_bytes)) {
+    return std::nullopt;
+  }
+  PacketView packet;
+  packet.header = from_wire(wire);
+  packet.bytes = bytes;
+  packet.payload = bytes.subspan(before);
+  if (has_sack) {
+    for (std::size_t i = 0; i < packet.sack.size(); ++i) {
+      packet.sack[i] =
+          load_little<std::uint64_t>(bytes.data() + kMinPacketBytes + 8 * i);
+    }
+  }
+  if (!is_consistent(packet)) {
+    return std::nullopt;
+  }
+  return packet;
+}
+
+bool has_valid_tag(const PacketView& packet) noexcept {
+  const std::byte* tag = packet.bytes.data() + kHeaderBytes;
+  return load_little<std::uint64_t>(tag + 8) == 0 &&
+         load_little<std::uint64_t>(tag) ==
+             digest(packet.bytes.data(), packet.bytes.subspan(kMinPacketBytes));
+}
+
+std::span<const std::byte> encode_packet(
+    const PacketHeader& header,
+    const SackBitmap& sack,
+    std::span<std::byte> payload) noexcept {
+  ACP_ASSERT(header.txno >= 1 && header.txno <= kMaxTxno &&
+             payload.size() <= UINT16_MAX);
+  std::byte* body = payload.data();
+  if ((header.flags & kFlagSack) != 0) {
+    body -= kSackBytes;
+    for (std::size_t i = 0; i < sack.size(); ++i) {
+      store_little(body + 8 * i, sack[i]);
+    }
+  }
+  std::byte* start = body - kMinPacketBytes;
+  const WireHeader wire = to_wire(header, payload.size());
+  std::memcpy(start, &wire, sizeof wire);
+  const auto body_bytes =
+      static_cast<std::size_t>(payload.data() + payload.size() - body);
+  std::byte* tag = start + kHeaderBytes;
+  store_little(tag, digest(start, {body, body_bytes}));
+  store_little(tag + 8, std::uint64_t{0});
+  return {start, kMinPacketBytes + body_bytes};
+}
+
+std::span<const std::byte> take_message(
+    std::span<const std::byte>& payload) noexcept {
+  const std::size_t size = load_little<std::uint16_t>(payload.data());
+  const auto message = payload.subspan(kMessagePrefixBytes, size);
+  payload = payload.subspan(kMessagePrefixBytes + size);
+  return message;
+}
+
+std::uint32_t epoch_of(std::span<const std::uint8_t> job_id) noexcept {
+  return static_cast<std::uint32_t>(XXH3_64bits(job_id.data(), job_id.size()));
+}
+
+std::optional<std::uint64_t> extend(std::uint64_t near,
+                                    std::uint32_t low) noexcept {
+  const auto distance =
+      static_cast<std::int32_t>(low - static_cast<std::uint32_t>(near));
+  if (distance < 0 &&
+      near < static_cast<std::uint64_t>(-std::int64_t{distance})) {
+    return std::nullopt;
+  }
+  return near + static_cast<std::uint64_t>(std::int64_t{distance});
+}
+
+}  // namespace acp::udp

@@ -1,0 +1,105 @@
+// One UDP datagram between two processes of a job, as bytes. Little-endian:
+//
+//   offset  0  u8   version (high half) and PacketType (low half)
+//           1  u8   flags, kFlag...
+//           2  u16  payload bytes
+//           4  u32  epoch of the job, a hash of its id
+//           8  u32  source process
+//          12  u32  destination process
+//          16  u48  txno: number of this transmission, never used twice
+//          22  u16  credit grant; zero in this version
+//          24  u32  seq of the fragment, low half; zero in a pure ack
+//          28  u32  ack, low half: every fragment below has been delivered
+//          32  u48  echo: txno of the last fragment that came; 0: none yet
+//          38  u16  microseconds for which the echo was held back
+//          40  16 B tag: XXH3-64 of the packet, then zeros
+//          56  32 B SACK bitmap, when kFlagSack is set
+//           .. payload: messages, each u16 size and its bytes
+//
+// The reasons are in docs/udp.md, which changes with this file.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+namespace acp::udp {
+
+inline constexpr std::uint8_t kPacketVersion = 1;
+inline constexpr std::size_t kHeaderBytes = 40;
+inline constexpr std::size_t kTagBytes = 16;
+inline constexpr std::size_t kSackBytes = 32;
+inline constexpr std::size_t kMessagePrefixBytes = 2;
+inline constexpr std::size_t kMinPacketBytes = kHeaderBytes + kTagBytes;
+/// What encode_packet may need in front of a payload.
+inline constexpr std::size_t kHeadroomBytes = kMinPacketBytes + kSackBytes;
+inline constexpr std::uint64_t kMaxTxno = (std::uint64_t{1} << 48) - 1;
+
+/// Fragments of a stream that may be under way at once: what a SACK covers.
+inline constexpr std::uint64_t kWindowFragments = 8 * kSackBytes;
+
+/// Bit i stands for the fragment with seq = ack + i.
+using SackBitmap = std::array<std::uint64_t, kWindowFragments / 64>;
+
+enum class PacketType : std::uint8_t { kData = 1, kAck = 2 };
+
+inline constexpr std::uint8_t kFlagOrdered = 1;     ///< After all earlier ones.
+inline constexpr std::uint8_t kFlagAckRequest = 2;  ///< Ack without delay.
+inline constexpr std::uint8_t kFlagSack = 4;        ///< A bitmap follows.
+inline constexpr std::uint8_t kKnownFlags =
+    kFlagOrdered | kFlagAckRequest | kFlagSack;
+
+/// The fields of a packet without tag, bitmap and payload.
+struct PacketHeader {
+  PacketType type = PacketType::kData;
+  std::uint8_t flags = 0;
+  std::uint16_t held_us = 0;
+  std::uint32_t epoch = 0;
+  std::uint32_t source = 0;
+  std::uint32_t destination = 0;
+  std::uint32_t seq = 0;
+  std::uint32_t ack = 0;
+  std::uint64_t txno = 0;
+  std::uint64_t echo = 0;
+
+  friend bool operator==(const PacketHeader&, const PacketHeader&) = default;
+};
+
+/// A decoded packet; the spans point into the bytes that were decoded.
+struct PacketView {
+  PacketHeader header;
+  SackBitmap sack{};  ///< All zero without kFlagSack.
+  std::span<const std::byte> payload;
+  std::span<const std::byte> bytes;
+};
+
+/// Pure: bytes to packet. Checks everything that the bytes tell by
+/// themselves except the tag: sizes, version, type, flags, and that a data
+/// payload is a whole number of messages, at least one.
+std::optional<PacketView> decode_packet(std::span<const std::byte> bytes);
+
+/// Whether the packet is as it was sent. The second step after decode_packet,
+/// so that what is not for us costs no hash.
+bool has_valid_tag(const PacketView& packet) noexcept;
+
+/// Writes header, tag and, with kFlagSack, `sack` into the bytes in front of
+/// `payload`, of which there are kHeadroomBytes. Returns the whole datagram.
+std::span<const std::byte> encode_packet(const PacketHeader& header,
+                                         const SackBitmap& sack,
+                                         std::span<std::byte> payload) noexcept;
+
+/// Takes the first message off a payload that decode_packet accepted.
+std::span<const std::byte> take_message(
+    std::span<const std::byte>& payload) noexcept;
+
+/// The 32-bit epoch of a job from its id.
+std::uint32_t epoch_of(std::span<const std::uint8_t> job_id) noexcept;
+
+/// The 64-bit number whose low half is `low` and that is nearest to `near`;
+/// nothing when that would be negative.
+std::optional<std::uint64_t> extend(std::uint64_t near,
+                                    std::uint32_t low) noexcept;
+
+}  // namespace acp::udp

@@ -1,0 +1,298 @@
+#include "udp/sender.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <utility>
+
+#include "base/assert.h"
+#include "udp/little_endian.h"
+
+namespace acp::udp {
+
+namespace {
+
+/// A fragment is lost when one sent this many transmissions later arrived.
+constexpr std::uint64_t kReorderTransmissions = 3;
+/// Or when a later one arrived and it has not for this long.
+constexpr Duration kMinReorderWindow = std::chrono::microseconds(200);
+
+}  // namespace
+
+Sender::Sender(FragmentPool& pool, const StreamLimits& limits)
+    : pool_(pool),
+      limits_(limits),
+      base_(limits.first_seq),
+      next_(limits.first_seq),
+      recovery_end_(limits.first_seq) {}
+
+Status Sender::open_fragment() {
+  const bool is_full = next_ - base_ == kWindowFragments ||
+                       (next_ != base_ && bytes_ >= limits_.window_bytes);
+  if (is_full) {
+    return Status::kAgain;
+  }
+  if (ring_ == nullptr && (ring_ = pool_.acquire_ring()) == nullptr) {
+    return Status::kAgain;
+  }
+  Fragment* fragment = pool_.acquire();
+  if (fragment == nullptr) {
+    return Status::kAgain;
+  }
+  fragment->seq = next_++;
+  (*ring_)[fragment->seq] = fragment;
+  open_ = fragment;
+  return Status::kOk;
+}
+
+Status Sender::append(Parts parts,
+                      std::size_t bytes,
+                      transport::Ordering ordering) {
+  if (open_ == nullptr) {
+    if (const Status status = open_fragment(); status != Status::kOk) {
+      return status;
+    }
+  } else if (open_->payload_bytes + kMessagePrefixBytes + bytes >
+             limits_.fragment_bytes) {
+    return Status::kAgain;
+  }
+  std::byte* at = open_->payload + open_->payload_bytes;
+  store_little(at, static_cast<std::uint16_t>(bytes));
+  at += kMessagePrefixBytes;
+  for (const std::span<const std::byte> part : parts) {
+    if (!part.empty()) {
+      std::memcpy(at, part.data(), part.size());
+      at += part.size();
+    }
+  }
+  open_->payload_bytes += kMessagePrefixBytes + bytes;
+  open_->is_ordered |= ordering == transport::Ordering::kOrdered;
+  return Status::kOk;
+}
+
+void Sender::close() {
+  if (open_ != nullptr) {
+    bytes_ += charge(open_->payload_bytes);
+    make_pending(*std::exchange(open_, nullptr));
+  }
+}
+
+void Sender::make_pending(Fragment& fragment) noexcept {
+  fragment.state = Fragment::State::kPending;
+  ++pending_;
+}
+
+Fragment& Sender::next_pending() noexcept {
+  ACP_ASSERT(pending_ > 0);
+  // In most cases the only one is the newest.
+  Fragment* newest = (*ring_)[closed_end() - 1];
+  if (pending_ == 1 && newest != nullptr &&
+      newest->state == Fragment::State::kPending) {
+    return *newest;
+  }
+  std::uint64_t seq = base_;
+  while ((*ring_)[seq] == nullptr ||
+         (*ring_)[seq]->state != Fragment::State::kPending) {
+    ++seq;
+  }
+  return *(*ring_)[seq];
+}
+
+std::uint8_t Sender::flags_for(const Fragment& fragment) noexcept {
+  std::uint8_t flags = fragment.is_ordered ? kFlagOrdered : 0;
+  // Four requests a window keep it moving with the fewest acks (many small
+  // fragments are acknowledged by their number, see kAckEvery); an empty
+  // window needs none; who sends again wants to know at once.
+  const bool is_alone = fragment.seq == base_;
+  unasked_bytes_ = is_alone ? 0 : unasked_bytes_;
+  unasked_bytes_ += charge(fragment.payload_bytes);
+  const bool is_quarter = unasked_bytes_ >= limits_.window_bytes / 4;
+  if ((is_quarter && !is_alone) || fragment.transmissions > 0) {
+    unasked_bytes_ = 0;
+    flags |= kFlagAckRequest;
+  }
+  return flags;
+}
+
+void Sender::on_transmitted(Fragment& fragment,
+                            std::uint64_t txno,
+                            TimePoint now) {
+  ACP_ASSERT(fragment.state == Fragment::State::kPending);
+  if (fragment.seq == base_ && fragment.transmissions == 0) {
+    // Nothing was unacknowledged: the clocks start here.
+    timer_start_ = now;
+    heard_ = now;
+    timeouts_ = 0;
+  }
+  --pending_;
+  fragment.state = Fragment::State::kInFlight;
+  fragment.txno = txno;
+  fragment.order = ++order_;
+  fragment.sent = now;
+  if (++fragment.transmissions > 1) {
+    recovery_end_ = next_;
+  }
+}
+
+void Sender::on_ack(const PacketView& packet, TimePoint now) {
+  const auto ack = extend(base_, packet.header.ack);
+  if (!ack || *ack < base_ || *ack > closed_end()) {
+    return;  // reordered, or of another stream's life
+  }
+  bool has_progress = false;
+  for (; base_ != *ack; ++base_) {
+    has_progress |= acknowledge(base_, packet, now);
+  }
+  if ((packet.header.flags & kFlagSack) != 0) {
+    has_progress |= acknowledge_bitmap(*ack, packet, now);
+    recovery_end_ = next_;
+  }
+  if (has_progress) {
+    timeouts_ = 0;
+    timer_start_ = now;
+  }
+  if (base_ < recovery_end_) {
+    detect_losses(now);
+  } else {
+    loss_deadline_ = TimePoint::max();
+  }
+  if (base_ == next_ && ring_ != nullptr) {
+    pool_.release_ring(std::exchange(ring_, nullptr));
+  }
+}
+
+bool Sender::acknowledge_bitmap(std::uint64_t ack,
+                                const PacketView& packet,
+                                TimePoint now) {
+  bool has_progress = false;
+  for (std::size_t word = 0; word < packet.sack.size(); ++word) {
+    for (std::uint64_t bits = packet.sack[word]; bits != 0; bits &= bits - 1) {
+      const std::uint64_t seq =
+          ack + 64 * word + static_cast<std::uint64_t>(std::countr_zero(bits));
+      // Never the oldest: it stays to ask with until `ack` has passed it.
+      if (seq != ack && seq < closed_end()) {
+        has_progress |= acknowledge(seq, packet, now);
+      }
+    }
+  }
+  return has_progress;
+}
+
+bool Sender::acknowledge(std::uint64_t seq,
+                         const PacketView& packet,
+                         TimePoint now) {
+  Fragment* fragment = std::exchange((*ring_)[seq], nullptr);
+  if (fragment == nullptr) {
+    return false;
+  }
+  if (fragment->txno == packet.header.echo) {
+    newest_ = std::max(newest_, fragment->order);
+    if (packet.header.held_us != UINT16_MAX) {
+      rtt_.add_sample(now - fragment->sent -
+                      std::chrono::microseconds(packet.header.held_us));
+    }
+  } else if (fragment->transmissions == 1) {
+    newest_ = std::max(newest_, fragment->order);
+  }
+  if (fragment->state == Fragment::State::kPending) {
+    --pending_;
+  }
+  bytes_ -= charge(fragment->payload_bytes);
+  pool_.release(fragment);
+  return true;
+}
+
+void Sender::detect_losses(TimePoint now) {
+  loss_deadline_ = TimePoint::max();
+  const Duration window = reorder_window();
+  for (std::uint64_t seq = base_; seq != closed_end(); ++seq) {
+    Fragment* fragment = (*ring_)[seq];
+    if (fragment == nullptr || fragment->order >= newest_ ||
+        fragment->state != Fragment::State::kInFlight) {
+      continue;
+    }
+    if (fragment->order + kReorderTransmissions <= newest_ ||
+        fragment->sent + window <= now) {
+      make_pending(*fragment);
+    } else {
+      loss_deadline_ = std::min(loss_deadline_, fragment->sent + window);
+    }
+  }
+}
+
+Duration Sender::reorder_window() const noexcept {
+  return std::max(rtt_.smoothed() + rtt_.smoothed() / 8, kMinReorderWindow);
+}
+
+/// The first time-out is a tail probe: sooner, and it does not double.
+Duration Sender::timeout() const noexcept {
+  if (timeouts_ > 0) {
+    return rtt_.rto(limits_.rto_floor, timeouts_ - 1);
+  }
+  const Duration rto = rtt_.rto(limits_.rto_floor, 0);
+  return rtt_.has_sample() ? std::clamp(2 * rtt_.smoothed() + kAckDelay,
+                                        limits_.rto_floor / 4, rto)
+                           : rto;
+}
+
+TimePoint Sender::deadline() const noexcept {
+  if (!has_unacknowledged()) {
+    return TimePoint::max();
+  }
+  TimePoint deadline = std::min(loss_deadline_, timer_start_ + timeout());
+  if (timeouts_ >= kDeathTimeouts) {
+    deadline = std::min(deadline, heard_ + kDeathAfter);
+  }
+  return deadline;
+}
+
+void Sender::on_timer(TimePoint now) {
+  if (!has_unacknowledged()) {
+    return;
+  }
+  if (loss_deadline_ <= now) {
+    detect_losses(now);
+  }
+  if (now < timer_start_ + timeout()) {
+    return;
+  }
+  // A probe asks about the newest, whose ack tells about all before it; a
+  // time-out sends the oldest, which may be what holds up the peer.
+  const bool is_probe = timeouts_ == 0;
+  timer_start_ = now;
+  ++timeouts_;
+  for (std::uint64_t i = 0; i < closed_end() - base_; ++i) {
+    Fragment* fragment = (*ring_)[is_probe ? closed_end() - 1 - i : base_ + i];
+    if (fragment != nullptr && fragment->state == Fragment::State::kInFlight) {
+      make_pending(*fragment);
+      return;
+    }
+  }
+}
+
+bool Sender::is_peer_dead(TimePoint now) const noexcept {
+  return has_unacknowledged() && timeouts_ >= kDeathTimeouts &&
+         now >= heard_ + kDeathAfter;
+}
+
+Duration Sender::silence(TimePoint now) const noexcept {
+  return now - heard_;
+}
+
+void Sender::abandon() noexcept {
+  if (ring_ == nullptr) {
+    return;
+  }
+  for (Fragment*& fragment : ring_->slots) {
+    if (fragment != nullptr) {
+      pool_.release(std::exchange(fragment, nullptr));
+    }
+  }
+  pool_.release_ring(std::exchange(ring_, nullptr));
+  open_ = nullptr;
+  base_ = next_;
+  pending_ = 0;
+  bytes_ = 0;
+}
+
+}  // namespace acp::udp

@@ -1,0 +1,197 @@
+#include "udp/socket_wire.h"
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "base/log.h"
+#include "udp/card.h"
+
+namespace acp::udp {
+
+namespace {
+
+/// Takes some 10,000 small datagrams or a few windows of large ones.
+constexpr int kWantedBufferBytes = 4 << 20;
+
+union SocketAddress {
+  sockaddr any;
+  sockaddr_in v4;
+  sockaddr_in6 v6;
+};
+
+socklen_t to_socket(const Address& address, SocketAddress& out) noexcept {
+  if (address.family == Family::kIpv4) {
+    out.v4 = {};
+    out.v4.sin_family = AF_INET;
+    out.v4.sin_port = htons(address.port);
+    std::memcpy(&out.v4.sin_addr, address.bytes.data(), 4);
+    return sizeof out.v4;
+  }
+  out.v6 = {};
+  out.v6.sin6_family = AF_INET6;
+  out.v6.sin6_port = htons(address.port);
+  std::memcpy(&out.v6.sin6_addr, address.bytes.data(), 16);
+  return sizeof out.v6;
+}
+
+Address from_socket(const SocketAddress& in) noexcept {
+  Address address;
+  if (in.any.sa_family == AF_INET) {
+    address.family = Family::kIpv4;
+    address.port = ntohs(in.v4.sin_port);
+    std::memcpy(address.bytes.data(), &in.v4.sin_addr, 4);
+  } else if (in.any.sa_family == AF_INET6) {
+    address.family = Family::kIpv6;
+    address.port = ntohs(in.v6.sin6_port);
+    std::memcpy(address.bytes.data(), &in.v6.sin6_addr, 16);
+  }
+  return address;
+}
+
+Result<Address> checked_address(std::string_view text) {
+  const auto address = parse_address(text);
+  if (!address) {
+    log_error(
+        "ACP_UDP_ADDRESSES: \"{}\" is no IPv4 or IPv6 address; give local "
+        "addresses separated by commas, such as 127.0.0.1,127.0.0.2",
+        text);
+    return Status::kBadOption;
+  }
+  if (!is_loopback(*address)) {
+    log_error(
+        "ACP_UDP_ADDRESSES: {} is not a loopback address; packets are not "
+        "authenticated yet, so whoever reaches that address could write into "
+        "the memory of this job: use 127.x.x.x or ::1",
+        text);
+    return Status::kBadOption;
+  }
+  return *address;
+}
+
+std::size_t granted_bytes(int fd) {
+  int granted = 0;
+  socklen_t size = sizeof granted;
+  if (::getsockopt(fd, SOL_SOCKET, SO_RCVBUF, &granted, &size) != 0) {
+    return 0;
+  }
+  return static_cast<std::size_t>(granted);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<SocketWire>> SocketWire::open(std::string_view addresses,
+                                                     bool warns) {
+  std::unique_ptr<SocketWire> wire(new SocketWire);
+  std::string_view rest = addresses.empty() ? "127.0.0.1" : addresses;
+  for (bool is_last = false; !is_last;) {
+    const std::size_t comma = rest.find(',');
+    is_last = comma == std::string_view::npos;
+    if (const Status status = wire->add_color(rest.substr(0, comma));
+        status != Status::kOk) {
+      return status;
+    }
+    rest = is_last ? "" : rest.substr(comma + 1);
+  }
+  // The kernel reports twice what it was asked for.
+  if (warns && wire->receive_buffer_bytes_ < 2 * kWantedBufferBytes) {
+    log_warning(
+        "udp: the kernel grants receive buffers of {} bytes, {} were asked "
+        "for; bursts will be lost and sent again. To raise it: sysctl -w "
+        "net.core.rmem_max={}",
+        wire->receive_buffer_bytes_ / 2, kWantedBufferBytes,
+        kWantedBufferBytes);
+  }
+  return wire;
+}
+
+Status SocketWire::add_color(std::string_view text) {
+  if (addresses_.size() == kMaxColors) {
+    log_error("ACP_UDP_ADDRESSES: more than {} addresses", kMaxColors);
+    return Status::kBadOption;
+  }
+  const Result<Address> address = checked_address(text);
+  if (!address.ok()) {
+    return address.status();
+  }
+  SocketAddress bound{};
+  socklen_t size = to_socket(address.value(), bound);
+  UniqueFd fd(::socket(bound.any.sa_family,
+                       SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!fd || ::bind(fd.get(), &bound.any, size) != 0 ||
+      ::getsockname(fd.get(), &bound.any, &size) != 0) {
+    log_error("udp: binding a socket to {}: {}; is the address set up here?",
+              text, errno_text(errno));
+    return Status::kSystem;
+  }
+  if (const Status status = size_buffers(fd.get()); status != Status::kOk) {
+    return status;
+  }
+  addresses_.push_back(from_socket(bound));
+  descriptors_.push_back(fd.get());
+  sockets_.push_back(std::move(fd));
+  return Status::kOk;
+}
+
+Status SocketWire::size_buffers(int fd) {
+  const int wanted = kWantedBufferBytes;
+  if (::setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &wanted, sizeof wanted) != 0 ||
+      ::setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &wanted, sizeof wanted) != 0) {
+    log_error("udp: socket buffers of {} bytes: {}", wanted, errno_text(errno));
+    return Status::kSystem;
+  }
+  const std::size_t granted = granted_bytes(fd);
+  receive_buffer_bytes_ = receive_buffer_bytes_ == 0
+                              ? granted
+                              : std::min(receive_buffer_bytes_, granted);
+  return Status::kOk;
+}
+
+Status SocketWire::send(transport::Color color,
+                        const Address& to,
+                        std::span<const std::byte> datagram) {
+  SocketAddress address{};
+  const socklen_t size = to_socket(to, address);
+  const ssize_t sent =
+      ::sendto(descriptors_[color], datagram.data(), datagram.size(),
+               MSG_DONTWAIT | MSG_NOSIGNAL, &address.any, size);
+  if (sent >= 0) {
+    return Status::kOk;
+  }
+  if (errno == EAGAIN || errno == ENOBUFS || errno == EINTR) {
+    return Status::kAgain;
+  }
+  // As good as lost: it is sent again, and in the end the peer is given up.
+  log_send_error(errno, to, datagram.size());
+  return Status::kOk;
+}
+
+void SocketWire::log_send_error(int error,
+                                const Address& to,
+                                std::size_t bytes) {
+  if (error != last_send_error_) {
+    last_send_error_ = error;
+    log_warning(
+        "udp: sending {} bytes to {}: {}; it is tried again, look for a "
+        "firewall rule or an MTU that forbids it",
+        bytes, format_address(to), errno_text(error));
+  }
+}
+
+std::optional<Wire::Arrival> SocketWire::receive(transport::Color color,
+                                                 std::span<std::byte> buffer) {
+  SocketAddress address{};
+  socklen_t size = sizeof address;
+  const ssize_t received =
+      ::recvfrom(descriptors_[color], buffer.data(), buffer.size(),
+                 MSG_DONTWAIT | MSG_TRUNC, &address.any, &size);
+  if (received < 0) {
+    return std::nullopt;  // nothing there, or an error of an earlier send
+  }
+  return Arrival{static_cast<std::size_t>(received), from_socket(address)};
+}
+
+}  // namespace acp::udp

@@ -1,0 +1,56 @@
+// The real wire: one UDP socket per color.
+#pragma once
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "udp/wire.h"
+
+namespace acp::udp {
+
+/// One thread at a time.
+class SocketWire final : public Wire {
+ public:
+  /// Binds a socket to each address of a list such as "127.0.0.1,::1", on a
+  /// free port; an empty list is "127.0.0.1". Only loopback addresses while
+  /// packets are not authenticated. `warns`: say so when the kernel grants
+  /// small buffers; one process of a job does.
+  /// kBadOption, kSystem: logged.
+  static Result<std::unique_ptr<SocketWire>> open(std::string_view addresses,
+                                                  bool warns);
+
+  std::span<const Address> addresses() const noexcept override {
+    return addresses_;
+  }
+
+  std::size_t receive_buffer_bytes() const noexcept override {
+    return receive_buffer_bytes_;
+  }
+
+  Status send(transport::Color color,
+              const Address& to,
+              std::span<const std::byte> datagram) override;
+  std::optional<Arrival> receive(transport::Color color,
+                                 std::span<std::byte> buffer) override;
+
+  std::span<const int> descriptors() const noexcept override {
+    return descriptors_;
+  }
+
+ private:
+  SocketWire() = default;
+  [[nodiscard]] Status add_color(std::string_view text);
+  [[nodiscard]] Status size_buffers(int fd);
+  void log_send_error(int error, const Address& to, std::size_t bytes);
+
+  std::vector<UniqueFd> sockets_;
+  std::vector<int> descriptors_;
+  std::vector<Address> addresses_;
+  std::size_t receive_buffer_bytes_ = 0;
+  int last_send_error_ = 0;
+};
+
+}  // namespace acp::udp

@@ -1,0 +1,277 @@
+#include "udp/udp_transport.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+
+namespace acp::udp {
+
+namespace {
+
+/// Datagrams of one color that one poll takes at most.
+constexpr int kBurst = 16;
+constexpr std::size_t kPoolBytes = std::size_t{64} << 20;
+/// More under way than this only gets cold.
+constexpr std::uint64_t kMaxWindowBytes = std::uint64_t{1} << 20;
+
+std::size_t pool_fragments(const UdpOptions& options) {
+  return options.max_fragments != 0
+             ? options.max_fragments
+             : std::clamp<std::size_t>(kPoolBytes / options.datagram_bytes,
+                                       1024, 16'384);
+}
+
+StreamLimits limits_for(const UdpOptions& options, const Wire& wire) {
+  StreamLimits limits;
+  limits.fragment_bytes = options.datagram_bytes - kHeadroomBytes;
+  // Several peers may send at once, so nobody fills the buffer alone; more of
+  // them may overflow it, which is loss like any other.
+  limits.window_bytes =
+      std::min<std::uint64_t>(kMaxWindowBytes, wire.receive_buffer_bytes() / 2);
+  limits.first_seq = options.first_seq;
+  limits.rto_floor =
+      options.is_oversubscribed ? kMinRtoOversubscribed : kMinRto;
+  return limits;
+}
+
+}  // namespace
+
+UdpTransport::UdpTransport(UdpOptions options,
+                           std::unique_ptr<Wire> wire,
+                           const Clock& clock)
+    : options_(std::move(options)),
+      wire_(std::move(wire)),
+      pool_(options_.datagram_bytes, pool_fragments(options_)),
+      hub_{.wire = *wire_, .clock = clock, .pool = pool_},
+      links_(options_.procs,
+             static_cast<transport::Color>(wire_->addresses().size())),
+      carrier_(pool_.acquire()) {
+  ACP_ASSERT(options_.datagram_bytes >= kMinDatagramBytes &&
+             options_.datagram_bytes <= kMaxDatagramBytes);
+  ACP_ASSERT(carrier_ != nullptr);
+  hub_.me = options_.me;
+  hub_.epoch = options_.epoch;
+  hub_.limits = limits_for(options_, *wire_);
+  hub_.max_message = hub_.limits.fragment_bytes - kMessagePrefixBytes;
+  capabilities_.max_message = hub_.max_message;
+
+  const std::span<const Address> addresses = wire_->addresses();
+  Card card;
+  card.colors = static_cast<transport::Color>(addresses.size());
+  card.datagram_bytes = static_cast<std::uint16_t>(options_.datagram_bytes);
+  std::copy(addresses.begin(), addresses.end(), card.addresses.begin());
+  card_bytes_ = encode_card(card, card_);
+  capabilities_.colors = card.colors;
+}
+
+UdpTransport::~UdpTransport() {
+  const Counters& c = hub_.counters;
+  log(LogLevel::kDebug,
+      "udp: sent {} ({} pure acks, {} again, {} refused), received {} "
+      "({} twice, {} held, {} not held), dropped {} malformed, {} stray, {} "
+      "from wrong addresses, {} corrupt",
+      c.sent, c.pure_acks, c.retransmitted, c.refused, c.received, c.duplicates,
+      c.held, c.not_held, c.malformed, c.strays, c.unknown, c.corrupt);
+}
+
+Result<transport::Endpoint*> UdpTransport::endpoint(transport::ProcId peer,
+                                                    transport::Color color) {
+  if (color >= capabilities_.colors) {
+    return Status::kBadColor;
+  }
+  if (peer >= options_.procs) {
+    return Status::kInvalidArgument;
+  }
+  if (Link* link = links_.find(peer, color); link != nullptr) {
+    return link;
+  }
+  const Result<Link*> link = make_link(peer, color);
+  return link.ok() ? Result<transport::Endpoint*>(link.value())
+                   : Result<transport::Endpoint*>(link.status());
+}
+
+Result<Link*> UdpTransport::make_link(transport::ProcId peer,
+                                      transport::Color color) {
+  const auto card = decode_card(options_.card_of(peer));
+  if (!card) {
+    log_error(
+        "udp: process {} has no valid card: it has not opened udp, or its "
+        "library is of a different build",
+        peer);
+    return Status::kProtocol;
+  }
+  if (card->colors <= color || card->datagram_bytes != pool_.datagram_bytes() ||
+      card->addresses[color].family != wire_->addresses()[color].family) {
+    log_error(
+        "udp: process {} has {} colors and datagrams of {} bytes, this one "
+        "has {} and {}, and color {} must be of one IP version: set "
+        "ACP_UDP_ADDRESSES and ACP_UDP_DATAGRAM alike for all ranks",
+        peer, card->colors, card->datagram_bytes, capabilities_.colors,
+        pool_.datagram_bytes(), color);
+    return Status::kBadOption;
+  }
+  return links_.insert(
+      std::make_unique<Link>(hub_, peer, color, card->addresses[color]), peer,
+      color);
+}
+
+std::size_t UdpTransport::poll(transport::MessageSink& sink) {
+  const std::uint64_t before = hub_.counters.delivered;
+  hub_.is_polling = true;
+  bool has_arrivals = false;
+  for (transport::Color color = 0; color < capabilities_.colors; ++color) {
+    has_arrivals |= drain(color, sink);
+  }
+  had_arrivals_ = has_arrivals;
+  hub_.now = hub_.clock.now();
+  if (hub_.now >= hub_.deadline) {
+    run_timers(sink);
+  }
+  flush();
+  hub_.is_polling = false;
+  return static_cast<std::size_t>(hub_.counters.delivered - before);
+}
+
+/// Takes what has arrived in one color. In an exchange of single packets the
+/// answer must not wait for a look whether there is a second one; so only a
+/// color whose packets come in bursts is looked at again.
+bool UdpTransport::drain(transport::Color color, transport::MessageSink& sink) {
+  int count = 0;
+  int limit = is_bursty_[color] ? kBurst : 1;
+  for (; count < limit; ++count) {
+    const auto arrival = wire_->receive(color, pool_.receive_area(*carrier_));
+    if (!arrival) {
+      break;
+    }
+    ++hub_.counters.received;
+    hub_.now = hub_.clock.now();
+    on_datagram(color, *arrival, sink);
+  }
+  if (count > 1 || (count == 1 && limit == 1)) {
+    is_bursty_[color] = count > 1 || had_arrivals_;
+  } else if (count == 1) {
+    is_bursty_[color] = false;
+  }
+  return count > 0;
+}
+
+bool UdpTransport::is_for_us(const PacketHeader& header) noexcept {
+  return header.epoch == options_.epoch && header.destination == options_.me &&
+         header.source < options_.procs;
+}
+
+/// The cheap checks first, the hash last, and only then state is touched.
+void UdpTransport::on_datagram(transport::Color color,
+                               const Wire::Arrival& arrival,
+                               transport::MessageSink& sink) {
+  Counters& counters = hub_.counters;
+  const std::span<const std::byte> area = pool_.receive_area(*carrier_);
+  if (arrival.bytes > area.size()) {
+    ++counters.malformed;
+    return;
+  }
+  const auto packet = decode_packet(area.first(arrival.bytes));
+  if (!packet) {
+    ++counters.malformed;
+    return;
+  }
+  if (!is_for_us(packet->header)) {
+    ++counters.strays;
+    return;
+  }
+  const transport::ProcId source = packet->header.source;
+  Link* link = links_.find(source, color);
+  const auto address = link != nullptr ? std::optional(link->address())
+                                       : address_of(source, color);
+  if (!address || *address != arrival.from) {
+    ++counters.unknown;
+    return;
+  }
+  if (!has_valid_tag(*packet)) {
+    ++counters.corrupt;
+    return;
+  }
+  if (link == nullptr) {
+    const Result<Link*> made = make_link(source, color);
+    if (!made.ok()) {
+      return;
+    }
+    link = made.value();
+  }
+  if (!link->has_failed()) {
+    link->on_packet(*packet, carrier_, sink);
+  }
+}
+
+std::optional<Address> UdpTransport::address_of(transport::ProcId peer,
+                                                transport::Color color) const {
+  const auto card = decode_card(options_.card_of(peer));
+  if (!card || color >= card->colors) {
+    return std::nullopt;
+  }
+  return card->addresses[color];
+}
+
+void UdpTransport::flush() {
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < hub_.dirty.size(); ++i) {
+    Link* link = hub_.dirty[i];
+    link->is_dirty = !link->transmit();
+    if (link->is_dirty) {
+      hub_.dirty[kept++] = link;
+    }
+  }
+  hub_.dirty.resize(kept);
+}
+
+void UdpTransport::run_timers(transport::MessageSink& sink) {
+  hub_.deadline = TimePoint::max();
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < hub_.active.size(); ++i) {
+    Link* link = hub_.active[i];
+    if (link->deadline() <= hub_.now) {
+      link->on_timer(hub_.now);
+      if (link->is_peer_dead(hub_.now)) {
+        fail_peer(*link, sink);
+      }
+    }
+    const TimePoint deadline = link->deadline();
+    link->is_active = deadline != TimePoint::max();
+    if (link->is_active) {
+      hub_.active[kept++] = link;
+      hub_.deadline = std::min(hub_.deadline, deadline);
+    }
+  }
+  hub_.active.resize(kept);
+}
+
+void UdpTransport::fail_peer(Link& silent, transport::MessageSink& sink) {
+  const std::string why = fmt::format(
+      "process {} does not answer: {}; it has died, is stopped, or its "
+      "packets are filtered",
+      silent.peer(), silent.describe_silence(hub_.now));
+  for (transport::Color color = 0; color < capabilities_.colors; ++color) {
+    Link* link = links_.find(silent.peer(), color);
+    if (link == nullptr) {
+      // A color not yet used is dead as well.
+      const Result<Link*> made = make_link(silent.peer(), color);
+      link = made.ok() ? made.value() : nullptr;
+    }
+    if (link != nullptr) {
+      link->fail();
+    }
+  }
+  sink.on_peer_failed(silent.peer(), why);
+}
+
+TimePoint UdpTransport::next_deadline() const noexcept {
+  return hub_.dirty.empty() ? hub_.deadline : TimePoint{};  // long ago
+}
+
+bool UdpTransport::arm() {
+  flush();
+  return hub_.dirty.empty() && !wire_->has_backlog();
+}
+
+}  // namespace acp::udp

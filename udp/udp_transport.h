@@ -1,0 +1,119 @@
+// The transport over UDP: messages only, reliable streams over an unreliable
+// wire. docs/udp.md tells how it works; transport/transport.h is its contract.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "transport/transport.h"
+#include "udp/card.h"
+#include "udp/fragment_pool.h"
+#include "udp/link.h"
+#include "udp/link_table.h"
+#include "udp/wire.h"
+
+namespace acp::udp {
+
+/// Smallest datagram that may be asked for, and the largest.
+inline constexpr std::size_t kMinDatagramBytes = 576;
+inline constexpr std::size_t kMaxDatagramBytes = 65'000;
+
+/// What a UdpTransport is made of besides its wire.
+struct UdpOptions {
+  transport::ProcId me = 0;
+  std::uint32_t procs = 1;
+  std::uint32_t epoch = 0;  ///< epoch_of(job id): tells jobs apart.
+  /// The card of a process; empty when it has none (yet). Called on the
+  /// first contact with it, by whoever calls into the transport.
+  std::function<std::span<const std::byte>(transport::ProcId)> card_of;
+  std::size_t datagram_bytes = 0;  ///< 0: what suits the addresses.
+  bool is_oversubscribed = false;  ///< The host has fewer cores than ranks.
+  std::uint64_t first_seq = 0;     ///< For tests; the same everywhere.
+  std::size_t max_fragments = 0;   ///< Buffers in all; 0: about 64 MiB.
+};
+
+/// What open() needs to make sockets.
+struct SocketOptions {
+  std::string addresses;  ///< "127.0.0.1,::1": one color each; may be empty.
+  std::string faults;     ///< As in ACP_UDP_FAULTS; may be empty.
+};
+
+/// One thread at a time.
+class UdpTransport final : public transport::Transport {
+ public:
+  /// Binds one socket per address. Then card() is known, and after all cards
+  /// have been exchanged the transport can be used; what arrives earlier
+  /// waits in the sockets. kBadOption, kSystem: logged. `clock` outlives it.
+  static Result<std::unique_ptr<UdpTransport>> open(
+      const UdpOptions& options,
+      const SocketOptions& sockets,
+      const Clock& clock);
+
+  /// Over any wire. options.datagram_bytes is not 0 here.
+  UdpTransport(UdpOptions options,
+               std::unique_ptr<Wire> wire,
+               const Clock& clock);
+  ~UdpTransport() override;
+
+  /// What the others have to know, encoded.
+  std::span<const std::byte> card() const noexcept {
+    return std::span(card_).first(card_bytes_);
+  }
+
+  std::string_view name() const noexcept override { return "udp"; }
+
+  const transport::Capabilities& capabilities() const noexcept override {
+    return capabilities_;
+  }
+
+  /// Besides the interface's reasons: kInvalidArgument for a process that
+  /// does not exist, kProtocol and kBadOption (logged) for a card that is
+  /// damaged or does not fit ours.
+  Result<transport::Endpoint*> endpoint(transport::ProcId peer,
+                                        transport::Color color) override;
+  std::size_t poll(transport::MessageSink& sink) override;
+  void flush() override;
+  TimePoint next_deadline() const noexcept override;
+
+  std::span<const int> descriptors() const noexcept override {
+    return wire_->descriptors();
+  }
+
+  bool arm() override;
+
+  void disarm() override {}
+
+  const Counters& counters() const noexcept { return hub_.counters; }
+
+ private:
+  std::optional<Address> address_of(transport::ProcId peer,
+                                    transport::Color color) const;
+  Result<Link*> make_link(transport::ProcId peer, transport::Color color);
+  bool drain(transport::Color color, transport::MessageSink& sink);
+  void on_datagram(transport::Color color,
+                   const Wire::Arrival& arrival,
+                   transport::MessageSink& sink);
+  bool is_for_us(const PacketHeader& header) noexcept;
+  void run_timers(transport::MessageSink& sink);
+  void fail_peer(Link& silent, transport::MessageSink& sink);
+
+  UdpOptions options_;
+  std::unique_ptr<Wire> wire_;
+  FragmentPool pool_;
+  LinkHub hub_;
+  LinkTable links_;
+  transport::Capabilities capabilities_;
+  Fragment* carrier_;  ///< Receives the next datagram.
+  std::array<std::byte, kMaxCardBytes> card_{};
+  std::size_t card_bytes_ = 0;
+  /// By color: datagrams have been coming in bursts.
+  std::array<bool, kMaxColors> is_bursty_{};
+  bool had_arrivals_ = false;  ///< In the last poll.
+};
+
+}  // namespace acp::udp

@@ -1,0 +1,54 @@
+// What carries datagrams: sockets, or a network inside a test. Unreliable:
+// anything may be lost, doubled, reordered or damaged.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+
+#include "base/status.h"
+#include "transport/transport.h"
+#include "udp/address.h"
+
+namespace acp::udp {
+
+/// One thread at a time. Nothing blocks, nothing allocates per datagram.
+class Wire {
+ public:
+  /// A datagram that arrived. `bytes` beyond the buffer were cut off, which
+  /// makes it useless.
+  struct Arrival {
+    std::size_t bytes = 0;
+    Address from;
+  };
+
+  Wire() = default;
+  Wire(const Wire&) = delete;
+  Wire& operator=(const Wire&) = delete;
+  virtual ~Wire() = default;
+
+  /// Where this process listens, one address per color.
+  virtual std::span<const Address> addresses() const noexcept = 0;
+
+  /// Charged bytes (see charge()) that the receive buffer of one color takes.
+  virtual std::size_t receive_buffer_bytes() const noexcept = 0;
+
+  /// Sends from the address of `color`. kOk: handed over, or as good as lost.
+  /// kAgain: no room now.
+  [[nodiscard]] virtual Status send(transport::Color color,
+                                    const Address& to,
+                                    std::span<const std::byte> datagram) = 0;
+
+  /// The next datagram that came to the address of `color`; nothing when
+  /// there is none now.
+  virtual std::optional<Arrival> receive(transport::Color color,
+                                         std::span<std::byte> buffer) = 0;
+
+  /// Datagrams are kept here that descriptors() do not show.
+  virtual bool has_backlog() const noexcept { return false; }
+
+  /// Readable when a datagram is there; valid as long as the wire.
+  virtual std::span<const int> descriptors() const noexcept = 0;
+};
+
+}  // namespace acp::udp
