@@ -95,7 +95,9 @@ TEST_CASE("launcher deaths: acprun ends a job whose keeper is stopped",
   Running job(
       {"-np", "2", "--grace", "0.1", PROBE, "orphan", "say:ready", "pause"});
   REQUIRE(job.wait_for("ready", 2));
-  ::kill(job.keeper(), SIGSTOP);
+  const pid_t keeper = job.keeper();
+  REQUIRE(keeper > 0);
+  ::kill(keeper, SIGSTOP);
   job.send(SIGTERM);
   const Outcome outcome = job.finish();
   CHECK(outcome.status == 128 + SIGTERM);
