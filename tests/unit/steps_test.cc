@@ -208,7 +208,7 @@ TEST_CASE("steps: one at a time, whoever makes progress", "[runtime][steps]") {
       }
     });
   }
-  for (int i = 0; i < 20'000; ++i) {
+  for (int i = 0; i < 200'000; ++i) {
     steps.run();
   }
   is_over.store(true);
@@ -245,7 +245,7 @@ TEST_CASE("steps: a removed step is not running when remove returns",
   });
   Victim victim;
   victim.verdict = &verdict;
-  for (int i = 0; i < 20'000; ++i) {
+  for (int i = 0; i < 200'000; ++i) {
     victim.is_alive.store(true, std::memory_order_relaxed);
     verdict.expect(steps.add(&Victim::run, &victim) == Status::kOk, "add");
     verdict.expect(steps.remove(&Victim::run, &victim) == Status::kOk,
