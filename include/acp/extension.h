@@ -91,10 +91,10 @@ typedef struct {
  *               atomics are 8-byte aligned (local of put8 is not used)
  * @param n      number of steps, 1 .. ACPX_MAX_STEPS
  * @param order  when to start, convention 4 of acp/gma.h
- * @return a handle, or ACP_HANDLE_NULL: ACPX_INVALID_ARGUMENT (NULL, n,
- *   opcode or flags), ACPX_MISALIGNED, ACPX_BAD_RANK (remotes on different
- *   ranks or on none, a local that is not the caller's), ACPX_BAD_COLOR
- *   (remotes of different colors), and what acp_copy and the atomics can meet
+ * @return a handle, or ACP_HANDLE_NULL: ACPX_INVALID_ARGUMENT (NULL, n, an
+ *   opcode, flags, remotes of different ranks or colors), ACPX_MISALIGNED,
+ *   ACPX_BAD_RANK (no such rank, or a local that is not the caller's), and
+ *   what acp_copy and the atomics can meet
  */
 acp_handle_t acpx_post(const acpx_op_t* ops, size_t n, acp_handle_t order);
 
@@ -237,7 +237,8 @@ typedef struct {
   size_t bytes;           /* of library memory per rank, zeroed; may be 0 */
   int (*init)(void* arg); /* in acp_init and acp_reset; 0, or it fails;   */
                           /* may be NULL                                  */
-  int (*fini)(void* arg); /* in acp_finalize and acp_reset; may be NULL   */
+  int (*fini)(void* arg); /* in acp_finalize and acp_reset; 0, or warned  */
+                          /* of; may be NULL                              */
   void* arg;
 } acpx_module_t;
 
@@ -247,8 +248,8 @@ typedef struct {
  * acp_init and acp_reset call init in the order of addition, when ranks,
  * operations and acp_sync work and the modules' memory is zero on all ranks;
  * acp_reset and acp_finalize call fini in reverse order, while all of that
- * still works. A nonzero return of either makes the outer call fail. Not
- * thread-safe: one thread, before acp_init. Does not block.
+ * still works. A nonzero return of init makes the outer call fail; one of fini
+ * is warned of. Not thread-safe: one thread, before acp_init. Does not block.
  *
  * @param module  not NULL; all modules together take at most ACP_MODULE_MEMORY
  *                bytes of a rank
@@ -262,8 +263,9 @@ int acpx_add_module(const acpx_module_t* module);
  *
  * @param module  what acpx_add_module returned
  * @param rank    0 .. acp_procs() - 1
- * @return its address, or ACP_GA_NULL: ACPX_INVALID_ARGUMENT (no such module,
- *   or it has no memory), ACPX_BAD_RANK, ACPX_NOT_INITIALIZED, ACPX_FINALIZED
+ * @return its address (of a module of 0 bytes: one to do nothing with), or
+ *   ACP_GA_NULL: ACPX_INVALID_ARGUMENT (no such module), ACPX_BAD_RANK,
+ *   ACPX_NOT_INITIALIZED, ACPX_FINALIZED
  */
 acp_ga_t acpx_module_ga(int module, int rank);
 

@@ -105,7 +105,7 @@ int acp_init(int* argc, char*** argv);
  * Collective; blocks. One thread, while no other is inside the library.
  *
  * @return 0, or -1: ACPX_NOT_INITIALIZED, ACPX_FINALIZED, ACPX_PEER_DEAD,
- *   ACPX_ABORTED, or what a module's fini reported
+ *   ACPX_ABORTED
  */
 int acp_finalize(void);
 

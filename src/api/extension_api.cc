@@ -44,9 +44,11 @@ int wait_for(acp::runtime::Task& mine,
   }
   acp::gma::WaitPurpose purpose;
   purpose.kind = kind;
-  return as_wait_result(
+  const Status status =
       acp::gma::wait_until(mine.progress(), purpose,
-                           acp::gma::deadline_after_ms(timeout_ms), is_done));
+                           acp::gma::deadline_after_ms(timeout_ms), is_done);
+  mine.engine().show_order_to_tsan();
+  return as_wait_result(status);
 }
 
 }  // namespace

@@ -10,31 +10,57 @@ using acp::protocol::Opcode;
 namespace {
 
 acp_handle_t as_handle(const acp::Result<acp::gma::Handle>& result) {
-  if (__builtin_expect(result.ok(), 1)) {
+  if (result.ok()) {
     return result.value();
   }
   fail(result.status());
   return ACP_HANDLE_NULL;
 }
 
-[[gnu::always_inline]] inline acp_handle_t atomic(Opcode opcode,
-                                                  std::uint8_t width,
-                                                  acp_ga_t dst,
+// Everything but the shortest way: out of line and in the last place, so that
+// the public functions save no registers for it.
+
+[[gnu::noinline]] acp_handle_t copy_any(acp_ga_t dst,
+                                        acp_ga_t src,
+                                        size_t size,
+                                        acp_handle_t order) {
+  acp::gma::Engine* mine = engine();
+  if (mine == nullptr) {
+    fail_without_task();
+    return ACP_HANDLE_NULL;
+  }
+  return as_handle(mine->copy(dst, src, size, order));
+}
+
+template <Opcode kOpcode, std::uint8_t kWidth>
+[[gnu::noinline]] acp_handle_t atomic_any(acp_ga_t dst,
+                                          acp_ga_t src,
+                                          std::uint64_t operand,
+                                          std::uint64_t compare,
+                                          acp_handle_t order) {
+  acp::gma::Engine* mine = engine();
+  if (mine == nullptr) {
+    fail_without_task();
+    return ACP_HANDLE_NULL;
+  }
+  return as_handle(
+      mine->atomic(kOpcode, kWidth, dst, src, operand, compare, order));
+}
+
+template <Opcode kOpcode, std::uint8_t kWidth>
+[[gnu::always_inline]] inline acp_handle_t atomic(acp_ga_t dst,
                                                   acp_ga_t src,
                                                   std::uint64_t operand,
                                                   std::uint64_t compare,
                                                   acp_handle_t order) {
-  acp::gma::Engine* mine = engine();
-  if (__builtin_expect(mine == nullptr, 0)) {
-    fail_without_task();
-    return ACP_HANDLE_NULL;
+  if (acp::gma::Engine* mine = engine()) {
+    const acp_handle_t handle = mine->atomic_library(kOpcode, kWidth, dst, src,
+                                                     operand, compare, order);
+    if (__builtin_expect(handle != ACP_HANDLE_NULL, 1)) {
+      return handle;
+    }
   }
-  const acp_handle_t handle =
-      mine->atomic_direct(opcode, width, dst, src, operand, compare, order);
-  return __builtin_expect(handle != ACP_HANDLE_NULL, 1)
-             ? handle
-             : as_handle(mine->atomic_slow(opcode, width, dst, src, operand,
-                                           compare, order));
+  return atomic_any<kOpcode, kWidth>(dst, src, operand, compare, order);
 }
 
 }  // namespace
@@ -46,14 +72,13 @@ acp_handle_t acp_copy(acp_ga_t dst,
                       size_t size,
                       acp_handle_t order) {
   acp::gma::Engine* mine = engine();
-  if (__builtin_expect(mine == nullptr, 0)) {
-    fail_without_task();
-    return ACP_HANDLE_NULL;
+  if (mine != nullptr && size == sizeof(uint64_t)) {
+    const acp_handle_t handle = mine->copy_library_word(dst, src, order);
+    if (__builtin_expect(handle != ACP_HANDLE_NULL, 1)) {
+      return handle;
+    }
   }
-  const acp_handle_t handle = mine->copy_direct(dst, src, size, order);
-  return __builtin_expect(handle != ACP_HANDLE_NULL, 1)
-             ? handle
-             : as_handle(mine->copy_slow(dst, src, size, order));
+  return copy_any(dst, src, size, order);
 }
 
 acp_handle_t acp_cas4(acp_ga_t dst,
@@ -61,7 +86,7 @@ acp_handle_t acp_cas4(acp_ga_t dst,
                       uint32_t oldval,
                       uint32_t newval,
                       acp_handle_t order) {
-  return atomic(Opcode::kCas, 4, dst, src, newval, oldval, order);
+  return atomic<Opcode::kCas, 4>(dst, src, newval, oldval, order);
 }
 
 acp_handle_t acp_cas8(acp_ga_t dst,
@@ -69,77 +94,77 @@ acp_handle_t acp_cas8(acp_ga_t dst,
                       uint64_t oldval,
                       uint64_t newval,
                       acp_handle_t order) {
-  return atomic(Opcode::kCas, 8, dst, src, newval, oldval, order);
+  return atomic<Opcode::kCas, 8>(dst, src, newval, oldval, order);
 }
 
 acp_handle_t acp_add4(acp_ga_t dst,
                       acp_ga_t src,
                       uint32_t value,
                       acp_handle_t order) {
-  return atomic(Opcode::kAdd, 4, dst, src, value, 0, order);
+  return atomic<Opcode::kAdd, 4>(dst, src, value, 0, order);
 }
 
 acp_handle_t acp_add8(acp_ga_t dst,
                       acp_ga_t src,
                       uint64_t value,
                       acp_handle_t order) {
-  return atomic(Opcode::kAdd, 8, dst, src, value, 0, order);
+  return atomic<Opcode::kAdd, 8>(dst, src, value, 0, order);
 }
 
 acp_handle_t acp_and4(acp_ga_t dst,
                       acp_ga_t src,
                       uint32_t value,
                       acp_handle_t order) {
-  return atomic(Opcode::kAnd, 4, dst, src, value, 0, order);
+  return atomic<Opcode::kAnd, 4>(dst, src, value, 0, order);
 }
 
 acp_handle_t acp_and8(acp_ga_t dst,
                       acp_ga_t src,
                       uint64_t value,
                       acp_handle_t order) {
-  return atomic(Opcode::kAnd, 8, dst, src, value, 0, order);
+  return atomic<Opcode::kAnd, 8>(dst, src, value, 0, order);
 }
 
 acp_handle_t acp_or4(acp_ga_t dst,
                      acp_ga_t src,
                      uint32_t value,
                      acp_handle_t order) {
-  return atomic(Opcode::kOr, 4, dst, src, value, 0, order);
+  return atomic<Opcode::kOr, 4>(dst, src, value, 0, order);
 }
 
 acp_handle_t acp_or8(acp_ga_t dst,
                      acp_ga_t src,
                      uint64_t value,
                      acp_handle_t order) {
-  return atomic(Opcode::kOr, 8, dst, src, value, 0, order);
+  return atomic<Opcode::kOr, 8>(dst, src, value, 0, order);
 }
 
 acp_handle_t acp_xor4(acp_ga_t dst,
                       acp_ga_t src,
                       uint32_t value,
                       acp_handle_t order) {
-  return atomic(Opcode::kXor, 4, dst, src, value, 0, order);
+  return atomic<Opcode::kXor, 4>(dst, src, value, 0, order);
 }
 
 acp_handle_t acp_xor8(acp_ga_t dst,
                       acp_ga_t src,
                       uint64_t value,
                       acp_handle_t order) {
-  return atomic(Opcode::kXor, 8, dst, src, value, 0, order);
+  return atomic<Opcode::kXor, 8>(dst, src, value, 0, order);
 }
 
 acp_handle_t acp_swap4(acp_ga_t dst,
                        acp_ga_t src,
                        uint32_t value,
                        acp_handle_t order) {
-  return atomic(Opcode::kSwap, 4, dst, src, value, 0, order);
+  return atomic<Opcode::kSwap, 4>(dst, src, value, 0, order);
 }
 
 acp_handle_t acp_swap8(acp_ga_t dst,
                        acp_ga_t src,
                        uint64_t value,
                        acp_handle_t order) {
-  return atomic(Opcode::kSwap, 8, dst, src, value, 0, order);
+  return atomic<Opcode::kSwap, 8>(dst, src, value, 0, order);
 }
 
 void acp_complete(acp_handle_t handle) {

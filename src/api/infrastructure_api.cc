@@ -180,8 +180,13 @@ int acp_reset(int rank) {
 }
 
 int acpx_add_module(const acpx_module_t* module) {
-  if (module == nullptr || task() != nullptr || acp::api::is_finalized()) {
+  if (task() != nullptr || acp::api::is_finalized()) {
     acp::log_error("acpx_add_module: has to be called before acp_init");
+    return as_int(task() != nullptr ? Status::kAlreadyInitialized
+                                    : Status::kFinalized);
+  }
+  if (module == nullptr) {
+    acp::log_error("acpx_add_module: module is NULL");
     return as_int(Status::kInvalidArgument);
   }
   const acp::Result<int> number = acp::api::modules().add(*module);

@@ -102,7 +102,7 @@ Mover::Progress Mover::try_whole(Operation& operation) {
   bool is_reachable = true;
   for (const Step& step : operation.steps) {
     if (step.opcode == Opcode::kCopy) {
-      return Progress::kDone;  // both ends may be remote: never in a chain
+      return Progress::kDone;  // from a third rank: no request of this path
     }
     const bool is_bulk =
         step.opcode == Opcode::kPut || step.opcode == Opcode::kGet;

@@ -72,10 +72,7 @@ void OrderQueue::note_failure(Sequence sequence, Status status) {
 
 Status OrderQueue::failure_up_to(Sequence sequence) const {
   for (const Failure& failure : failures_) {
-    const bool is_covered =
-        failure.sequence == sequence ||
-        (failure.sequence < sequence && !failure.is_collected);
-    if (is_covered) {
+    if (failure.sequence <= sequence && !failure.is_collected) {
       return failure.status;
     }
   }

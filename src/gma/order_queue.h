@@ -51,8 +51,9 @@ class OrderQueue {
   /// now, in order of issue per condition. True when completed() moved.
   bool retire(std::vector<Operation*>& ready);
 
-  /// Is there an uncollected failure at or below `sequence`, or did this very
-  /// one fail? kOk, or how it failed.
+  /// How the first failure at or below `sequence` failed that nobody has
+  /// collected; kOk without one. Collected ones do not count, not even for
+  /// their own number: direct operations have borrowed it since.
   Status failure_up_to(Sequence sequence) const;
   /// The same, and marks what it covers as collected.
   Status collect_up_to(Sequence sequence);

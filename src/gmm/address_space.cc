@@ -2,6 +2,12 @@
 
 namespace acp::gmm {
 
+AddressSpace::LibraryRegion AddressSpace::library_region(
+    std::uint64_t base, std::uint64_t size) noexcept {
+  ACP_ASSERT(size >= 8);
+  return {base, size, size - 8};
+}
+
 AddressSpace::AddressSpace(const protocol::HostSegment& segment,
                            std::uint32_t my_slot,
                            Rank rank,
@@ -10,15 +16,48 @@ AddressSpace::AddressSpace(const protocol::HostSegment& segment,
     : codec_(segment.header().procs, segment.header().key_slots),
       my_rank_(rank),
       direct_procs_(reach == Reach::kHost ? segment.header().procs : 0),
-      colors_(colors),
       my_slice_(segment.slice(my_slot)),
       slices_(segment.slice(0)),
       slice_stride_(segment.header().slice_stride),
-      keys_offset_(segment.header().keys_offset),
       slot_of_rank_(segment.slot_of_rank()),
+      library_{library_region(segment.header().starter_offset,
+                              segment.header().starter_bytes),
+               library_region(segment.header().module_offset,
+                              protocol::kRuntimeAreaBytes +
+                                  segment.header().module_bytes)},
+      colors_(colors),
+      keys_offset_(segment.header().keys_offset),
       segment_(&segment) {
   segment.record(my_slot).slice_address.store(
       reinterpret_cast<std::uintptr_t>(my_slice_), std::memory_order_relaxed);
+}
+
+/// As direct(), through the owner's key table.
+std::byte* AddressSpace::direct_any(GlobalAddress ga,
+                                    std::uint64_t size) const noexcept {
+  const Rank rank = codec_.rank(ga);
+  const bool is_mine = rank == my_rank_;
+  std::byte* slice = slice_of(rank);
+  if (slice == nullptr) {
+    return nullptr;
+  }
+  const auto& entry = reinterpret_cast<const protocol::KeyEntry*>(
+      slice + keys_offset_)[codec_.index(ga)];
+  // Pairs with KeyTable's stores: not live, fields, live.
+  const std::uint64_t state = entry.state.load(std::memory_order_acquire);
+  const std::uint64_t base = entry.base.load(std::memory_order_relaxed);
+  const std::uint64_t bytes = entry.size.load(std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_acquire);
+  const bool is_whole = entry.state.load(std::memory_order_relaxed) == state;
+  const std::uint64_t offset =
+      codec_.offset(ga) - (base & (kBaseAlignment - 1));
+  const bool is_out_of_reach =
+      !is_mine && (state & protocol::kRegisteredBit) != 0;
+  if (!codec_.matches_state(ga, state) || is_out_of_reach || !is_whole ||
+      offset > bytes || size > bytes - offset) {
+    return nullptr;
+  }
+  return slice + base + offset;
 }
 
 /// What an address stands for in a region as its owner published it.

@@ -5,6 +5,7 @@
 // liveness, generation, color.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -41,38 +42,41 @@ class AddressSpace {
 
   /// Where `size` bytes at `ga` can be touched; null when that is not
   /// possible or not allowed (locate() tells which).
-  [[gnu::always_inline]] std::byte* direct(GlobalAddress ga,
-                                           std::uint64_t size) const noexcept {
-    const Rank rank = codec_.rank(ga);
-    std::byte* slice = my_slice_;
-    std::uint64_t barred = 0;
-    if (rank != my_rank_) {
-      if (rank >= direct_procs_) {
-        return nullptr;
-      }
-      const std::uint32_t slot =
-          slot_of_rank_[rank].load(std::memory_order_relaxed);
-      if (slot == protocol::kNoSlot) {
-        return nullptr;
-      }
-      slice = slices_ + slice_stride_ * slot;
-      barred = protocol::kRegisteredBit;
-    }
-    const auto& entry = reinterpret_cast<const protocol::KeyEntry*>(
-        slice + keys_offset_)[codec_.index(ga)];
-    // Pairs with KeyTable's stores: not live, fields, live.
-    const std::uint64_t state = entry.state.load(std::memory_order_acquire);
-    const std::uint64_t base = entry.base.load(std::memory_order_relaxed);
-    const std::uint64_t bytes = entry.size.load(std::memory_order_relaxed);
-    std::atomic_thread_fence(std::memory_order_acquire);
-    const bool is_whole = entry.state.load(std::memory_order_relaxed) == state;
-    const std::uint64_t offset =
-        codec_.offset(ga) - (base & (kBaseAlignment - 1));
-    if (!codec_.matches_state(ga, state) || (state & barred) != 0 ||
-        !is_whole || offset > bytes || size > bytes - offset) {
+  std::byte* direct(GlobalAddress ga, std::uint64_t size) const noexcept {
+    std::byte* library = direct_library(ga, size);
+    return library != nullptr ? library : direct_any(ga, size);
+  }
+
+  /// The same for library memory only. Starter and module memory lie at the
+  /// same place of every slice and are never unregistered, so nobody's key
+  /// table has to be read.
+  std::byte* direct_library(GlobalAddress ga,
+                            std::uint64_t size) const noexcept {
+    const std::uint64_t key = codec_.key(ga);
+    const std::uint64_t offset = codec_.offset(ga);
+    if (key > kModuleKey || size > library_[key].size ||
+        offset > library_[key].size - size) {
       return nullptr;
     }
-    return slice + base + offset;
+    std::byte* slice = slice_of(codec_.rank(ga));
+    return slice == nullptr ? nullptr : slice + library_[key].base + offset;
+  }
+
+  /// The same for an aligned word of 8 bytes or less.
+  [[gnu::always_inline]] std::byte* library_word(
+      GlobalAddress ga) const noexcept {
+    const Rank rank = codec_.rank(ga);
+    if (rank == my_rank_) {
+      return word_in(my_slice_, ga);
+    }
+    std::byte* slice = slice_of_other(rank);
+    return slice == nullptr ? nullptr : word_in(slice, ga);
+  }
+
+  /// The same when the rank is known to be mine.
+  [[gnu::always_inline]] std::byte* own_library_word(
+      GlobalAddress ga) const noexcept {
+    return word_in(my_slice_, ga);
   }
 
   /// Everything that can be said here about `size` bytes at `ga`. Failures:
@@ -99,6 +103,41 @@ class AddressSpace {
 
  private:
   struct Region;
+
+  struct LibraryRegion {
+    std::uint64_t base;  ///< From the slice.
+    std::uint64_t size;
+    std::uint64_t last_word;  ///< size - 8: a region holds a word at least.
+  };
+
+  static LibraryRegion library_region(std::uint64_t base,
+                                      std::uint64_t size) noexcept;
+
+  [[gnu::always_inline]] std::byte* word_in(std::byte* slice,
+                                            GlobalAddress ga) const noexcept {
+    const std::uint64_t key = codec_.key(ga);
+    const std::uint64_t offset = codec_.offset(ga);
+    if (key > kModuleKey || offset > library_[key].last_word) {
+      return nullptr;
+    }
+    return slice + library_[key].base + offset;
+  }
+
+  /// The slice of a rank of this host; null when it is not mapped.
+  std::byte* slice_of(Rank rank) const noexcept {
+    return rank == my_rank_ ? my_slice_ : slice_of_other(rank);
+  }
+
+  std::byte* slice_of_other(Rank rank) const noexcept {
+    if (rank >= direct_procs_) {
+      return nullptr;
+    }
+    const std::uint32_t slot =
+        slot_of_rank_[rank].load(std::memory_order_relaxed);
+    return slot == protocol::kNoSlot ? nullptr : slices_ + slice_stride_ * slot;
+  }
+
+  std::byte* direct_any(GlobalAddress ga, std::uint64_t size) const noexcept;
   Result<Region> read_region(const std::byte* slice,
                              GlobalAddress ga,
                              std::uint64_t size) const noexcept;
@@ -106,12 +145,13 @@ class AddressSpace {
   GlobalAddressCodec codec_;
   Rank my_rank_;
   Rank direct_procs_;  ///< Ranks below may have a window: procs or 0.
-  Color colors_;
   std::byte* my_slice_;
   std::byte* slices_;
   std::uint64_t slice_stride_;
-  std::uint64_t keys_offset_;
   const std::atomic<std::uint32_t>* slot_of_rank_;
+  std::array<LibraryRegion, 2> library_;  ///< By key.
+  Color colors_;
+  std::uint64_t keys_offset_;
   const protocol::HostSegment* segment_;
 };
 

@@ -46,6 +46,7 @@ class GlobalAddressCodec {
     rank_shift_ = color_shift_ + color_bits_;
     offset_mask_ = low_mask(offset_bits_);
     index_mask_ = key_slots - 1;
+    key_mask_ = low_mask(rank_shift_ - index_shift_);
     tag_mask_ = tag(max_colors() - 1, ~std::uint64_t{0});
   }
 
@@ -72,6 +73,12 @@ class GlobalAddressCodec {
 
   std::uint32_t index(GlobalAddress ga) const noexcept {
     return static_cast<std::uint32_t>(ga >> index_shift_) & index_mask_;
+  }
+
+  /// Color, generation and index in one number: kStarterKey and kModuleKey
+  /// for library memory, more for everything else.
+  std::uint64_t key(GlobalAddress ga) const noexcept {
+    return ga >> index_shift_ & key_mask_;
   }
 
   /// The low generation_bits() of the region's generation.
@@ -129,6 +136,7 @@ class GlobalAddressCodec {
   int rank_shift_;
   std::uint64_t offset_mask_;
   std::uint64_t tag_mask_;
+  std::uint64_t key_mask_;
   std::uint32_t index_mask_;
 };
 

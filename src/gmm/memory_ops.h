@@ -12,18 +12,29 @@
 
 namespace acp::gmm {
 
-/// Copies like memmove. An aligned word of 8 bytes is one load and one store,
-/// so that a polling reader never sees half of it.
+/// One aligned word of 8 bytes.
+inline void copy_word(std::byte* to, const std::byte* from) noexcept {
+  const std::uint64_t word = std::atomic_ref(*reinterpret_cast<std::uint64_t*>(
+                                                 const_cast<std::byte*>(from)))
+                                 .load(std::memory_order_acquire);
+  std::atomic_ref(*reinterpret_cast<std::uint64_t*>(to))
+      .store(word, std::memory_order_release);
+}
+
+/// Copies like memmove. 8 bytes to an aligned address are one store, so that a
+/// polling reader never sees half of them; from an aligned one, one load.
 inline void copy_bytes(std::byte* to,
                        const std::byte* from,
                        std::size_t size) noexcept {
   const auto both = reinterpret_cast<std::uintptr_t>(to) |
                     reinterpret_cast<std::uintptr_t>(from);
   if (size == 8 && (both & 7) == 0) {
-    const std::uint64_t word =
-        std::atomic_ref(
-            *reinterpret_cast<std::uint64_t*>(const_cast<std::byte*>(from)))
-            .load(std::memory_order_acquire);
+    copy_word(to, from);
+    return;
+  }
+  if (size == 8 && (reinterpret_cast<std::uintptr_t>(to) & 7) == 0) {
+    std::uint64_t word = 0;  // out of a packet, at any alignment
+    std::memcpy(&word, from, sizeof word);
     std::atomic_ref(*reinterpret_cast<std::uint64_t*>(to))
         .store(word, std::memory_order_release);
     return;
@@ -35,10 +46,10 @@ inline void copy_bytes(std::byte* to,
 }
 
 template <typename Word>
-Word apply_atomic_word(protocol::Opcode opcode,
-                       std::byte* address,
-                       Word operand,
-                       Word compare) noexcept {
+[[gnu::always_inline]] inline Word apply_atomic_word(protocol::Opcode opcode,
+                                                     std::byte* address,
+                                                     Word operand,
+                                                     Word compare) noexcept {
   std::atomic_ref word(*reinterpret_cast<Word*>(address));
   switch (opcode) {
     case protocol::Opcode::kAdd: return word.fetch_add(operand);
@@ -55,11 +66,12 @@ Word apply_atomic_word(protocol::Opcode opcode,
 
 /// Runs one atomic (seq_cst) on an aligned word of `width` 4 or 8 bytes and
 /// returns the old value.
-inline std::uint64_t apply_atomic(protocol::Opcode opcode,
-                                  std::size_t width,
-                                  std::byte* address,
-                                  std::uint64_t operand,
-                                  std::uint64_t compare) noexcept {
+[[gnu::always_inline]] inline std::uint64_t apply_atomic(
+    protocol::Opcode opcode,
+    std::size_t width,
+    std::byte* address,
+    std::uint64_t operand,
+    std::uint64_t compare) noexcept {
   if (width == 8) {
     return apply_atomic_word<std::uint64_t>(opcode, address, operand, compare);
   }

@@ -207,8 +207,13 @@ void Progress::run() {
       nap(kLongNap);
       continue;
     }
-    sleep_in_epoll([this] { return is_stopping_.load(); }, TimePoint::max(),
-                   !steps_->is_empty());
+    // A step added from here on finds this thread asleep and rouses it, or is
+    // seen by the last look before the sleep.
+    const bool has_steps = !steps_->is_empty();
+    const auto has_news = [this, has_steps] {
+      return is_stopping_.load() || (!has_steps && !steps_->is_empty());
+    };
+    sleep_in_epoll(has_news, TimePoint::max(), has_steps);
   }
 }
 

@@ -197,7 +197,9 @@ Status Task::barrier() {
 }
 
 Status Task::sync() {
-  return barrier();
+  const Status status = barrier();
+  engine_->show_order_to_tsan();
+  return status;
 }
 
 /// A barrier that needs nothing of this library to work.

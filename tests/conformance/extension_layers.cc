@@ -20,7 +20,7 @@ struct Steps {
   std::atomic<int> inside{0};
   std::atomic<bool> has_overlapped{false};
   std::atomic<bool> is_last{false};  ///< Remove yourself in the next run.
-  int result = 0;
+  std::atomic<int> result{0};
 };
 
 thread_local bool t_is_issuing = false;

@@ -237,7 +237,7 @@ SPMD_CASE(acpx_post_bad_chains,
   EXPECT_FAILS(acpx_post(many.data(), many.size(), ACP_HANDLE_NULL),
                ACP_HANDLE_NULL, ACPX_INVALID_ARGUMENT);
   acpx_op_t bad = good;
-  const int no_opcode = 77;
+  const int no_opcode = 12;
   std::memcpy(&bad.opcode, &no_opcode, sizeof bad.opcode);
   post_bad(bad, ACPX_INVALID_ARGUMENT);
   bad = good;
@@ -247,9 +247,11 @@ SPMD_CASE(acpx_post_bad_chains,
   post_bad(update(ACPX_ADD8, block.at(right), block.mine(4), 1),
            ACPX_MISALIGNED);
   post_bad(update(ACPX_PUT8, block.at(right, 1), 0, 1), ACPX_MISALIGNED);
-  post_bad(update(ACPX_ADD8, ACP_GA_NULL, 0, 1), ACPX_BAD_ADDRESS);
+  const acpx_op_t nowhere = update(ACPX_ADD8, ACP_GA_NULL, 0, 1);
+  EXPECT_FAILS(acpx_post(&nowhere, 1, ACP_HANDLE_NULL), ACP_HANDLE_NULL,
+               ACPX_BAD_ADDRESS);
   if (acp_procs() > 1) {
-    post_bad(update(ACPX_ADD8, block.mine(), 0, 1), ACPX_BAD_RANK);
+    post_bad(update(ACPX_ADD8, block.mine(), 0, 1), ACPX_INVALID_ARGUMENT);
     post_bad(update(ACPX_ADD8, block.at(right), block.at(right, 8), 1),
              ACPX_BAD_RANK);
     post_bad(transfer(ACPX_PUT, block.at(right), block.at(right, 8), 8),

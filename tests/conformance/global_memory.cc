@@ -131,6 +131,7 @@ SPMD_CASE(acp_colors_of_addresses,
     const int right = spmd::right_of(acp_rank());
     EXPECT_EQ(acp_query_color(block.at(right, 2000)), color);
     block.word(0).store(static_cast<std::uint64_t>(color) + 77);
+    EXPECT_EQ(acp_sync(), 0);
     EXPECT_DONE(acp_copy(block.at(right, 8), block.mine(), 8, ACP_HANDLE_NULL));
     EXPECT_DONE(acp_copy(block.mine(16), block.at(right), 8, ACP_HANDLE_NULL));
     EXPECT_EQ(acp_sync(), 0);

@@ -29,11 +29,7 @@ Module g_modules[] = {{'a', kBytes}, {'b', 0}, {'c', 3 * kBytes}};
 
 /// Zeroed, aligned, of that rank, and apart from the other modules' memory.
 void check_memory(const Module& module) {
-  if (module.bytes == 0) {
-    EXPECT_FAILS(acpx_module_ga(module.number, acp_rank()), ACP_GA_NULL,
-                 ACPX_INVALID_ARGUMENT);
-    return;
-  }
+  if (module.bytes == 0) return;
   const acp_ga_t mine = acpx_module_ga(module.number, acp_rank());
   EXPECT(mine != ACP_GA_NULL);
   EXPECT_EQ(mine % 64, 0U);

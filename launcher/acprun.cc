@@ -1,0 +1,95 @@
+// acprun: starts an SPMD program on this host. docs/launcher.md.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "launcher/job.h"
+#include "launcher/options.h"
+#include "launcher/plan.h"
+#include "launcher/signals.h"
+#include "launcher/spawn.h"
+
+namespace {
+
+using namespace acp::launcher;  // NOLINT: this file is the program
+
+void print(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t n = ::write(fd, text.data(), text.size());
+    if (n <= 0) return;
+    text.remove_prefix(static_cast<std::size_t>(n));
+  }
+}
+
+int leave(const EarlyExit& exit) {
+  if (exit.status == 0) {
+    print(STDOUT_FILENO, exit.text);
+  } else if (!exit.text.empty()) {
+    print(STDERR_FILENO, fmt::format("acprun: {}\n", exit.text));
+  }
+  return exit.status;
+}
+
+/// Opens 0 to 3 where they are closed, so that nothing of ours gets these
+/// numbers, and keeps what we inherited from the ranks.
+void tidy_descriptors() {
+  for (int fd = 0; fd <= kBootstrapFd; ++fd) {
+    if (::fcntl(fd, F_GETFD) < 0) {
+      // The lowest free number is this one.
+      [[maybe_unused]] const int opened = ::open("/dev/null", O_RDWR);
+    }
+  }
+  ::syscall(SYS_close_range, kBootstrapFd, std::numeric_limits<unsigned>::max(),
+            CLOSE_RANGE_CLOEXEC);
+}
+
+/// Each rank takes six descriptors for a moment.
+void raise_open_files() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+    limit.rlim_cur = limit.rlim_max;
+    ::setrlimit(RLIMIT_NOFILE, &limit);
+  }
+}
+
+std::string describe_bindings(const JobPlan& plan) {
+  std::string text;
+  for (std::size_t rank = 0; rank < plan.ranks.size(); ++rank) {
+    text += fmt::format("acprun: rank {} on {}: {}\n", rank, plan.host,
+                        plan.ranks[rank].cpus.name);
+  }
+  return text;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  acp::set_log_prefix("acprun");
+  tidy_descriptors();
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  auto options =
+      parse_options(words, [](const char* name) { return std::getenv(name); });
+  if (const auto* exit = std::get_if<EarlyExit>(&options)) return leave(*exit);
+  auto planned = make_plan(std::move(std::get<Options>(options)), environ);
+  if (const auto* exit = std::get_if<EarlyExit>(&planned)) return leave(*exit);
+  const JobPlan& plan = std::get<JobPlan>(planned);
+  if (plan.options.dry_run) {
+    print(STDOUT_FILENO, describe_plan(plan));
+    return 0;
+  }
+  if (plan.options.report_bindings) {
+    print(STDERR_FILENO, describe_bindings(plan));
+  }
+  auto signals = Signals::take_over();
+  if (!signals.ok()) return kStatusLauncher;
+  raise_open_files();
+  return run_job(plan, *signals);
+}

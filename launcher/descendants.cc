@@ -1,0 +1,176 @@
+#include "launcher/descendants.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <memory>
+#include <string>
+
+#include "base/unique_fd.h"
+
+namespace acp::launcher {
+
+namespace {
+
+using Directory = std::unique_ptr<DIR, int (*)(DIR*)>;
+
+std::string read_small_file(const std::string& name) {
+  const UniqueFd fd(::open(name.c_str(), O_RDONLY | O_CLOEXEC));
+  std::string text;
+  std::array<char, 4096> buffer;
+  for (ssize_t n = 0;
+       fd && (n = ::read(fd.get(), buffer.data(), buffer.size())) > 0;) {
+    text.append(buffer.data(), static_cast<std::size_t>(n));
+  }
+  return text;
+}
+
+/// Numeric names in a directory of /proc.
+std::vector<pid_t> list_numbers(const std::string& name) {
+  std::vector<pid_t> numbers;
+  const Directory directory(::opendir(name.c_str()), ::closedir);
+  if (!directory) return numbers;
+  while (const dirent* entry = ::readdir(directory.get())) {
+    pid_t number = 0;
+    const char* end = entry->d_name + std::strlen(entry->d_name);
+    const auto [rest, error] = std::from_chars(entry->d_name, end, number);
+    if (error == std::errc{} && rest == end) numbers.push_back(number);
+  }
+  return numbers;
+}
+
+pid_t parent_of(pid_t process) {
+  const std::string stat =
+      read_small_file(fmt::format("/proc/{}/stat", process));
+  // "pid (name) state ppid": the name may hold anything, also ") ".
+  const std::size_t close = stat.rfind(')');
+  return close == std::string::npos || close + 4 >= stat.size()
+             ? -1
+             : static_cast<pid_t>(std::atoi(stat.c_str() + close + 4));
+}
+
+/// For kernels without the children file.
+std::vector<pid_t> scan_for_children(pid_t process) {
+  std::vector<pid_t> children;
+  for (const pid_t other : list_numbers("/proc")) {
+    if (parent_of(other) == process) children.push_back(other);
+  }
+  return children;
+}
+
+bool has_children_files() {
+  static const bool has = [] {
+    const pid_t self = ::getpid();
+    return ::access(
+               fmt::format("/proc/{}/task/{}/children", self, self).c_str(),
+               R_OK) == 0;
+  }();
+  return has;
+}
+
+/// A pidfd first, then a look whether it still is who we mean: a number that
+/// the kernel gave away again in between is never hit.
+void signal_child(pid_t parent, pid_t child, int signal) {
+  const UniqueFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
+  if (!pidfd) {
+    if (errno == ENOSYS) ::kill(child, signal);
+    return;
+  }
+  const pid_t now = parent_of(child);
+  if (now == parent || now == ::getpid()) {
+    ::syscall(SYS_pidfd_send_signal, pidfd.get(), signal, nullptr, 0);
+  }
+}
+
+struct Kinship {
+  pid_t parent;
+  pid_t child;
+};
+
+/// Everybody below `top`, parents before their children.
+void collect_below(pid_t top,
+                   std::span<const pid_t> spared,
+                   std::vector<Kinship>& found) {
+  for (const pid_t child : children_of(top)) {
+    if (std::find(spared.begin(), spared.end(), child) == spared.end()) {
+      found.push_back({top, child});
+      collect_below(child, spared, found);
+    }
+  }
+}
+
+/// Collects exit statuses without waiting. True: there is nobody to wait for.
+bool reap_all(std::span<const pid_t> spared) {
+  for (;;) {
+    const pid_t pid = ::waitpid(-1, nullptr, WNOHANG);
+    if (pid < 0) return errno == ECHILD;
+    if (pid == 0) break;
+  }
+  const std::vector<pid_t> left = children_of(::getpid());
+  return std::all_of(left.begin(), left.end(), [spared](pid_t child) {
+    return std::find(spared.begin(), spared.end(), child) != spared.end();
+  });
+}
+
+}  // namespace
+
+std::vector<pid_t> children_of(pid_t process) {
+  if (!has_children_files()) {
+    return scan_for_children(process);
+  }
+  std::vector<pid_t> children;
+  const std::string tasks = fmt::format("/proc/{}/task", process);
+  for (const pid_t task : list_numbers(tasks)) {
+    const std::string list =
+        read_small_file(fmt::format("{}/{}/children", tasks, task));
+    for (const char* next = list.data(); *next != '\0';) {
+      pid_t child = 0;
+      const auto [rest, error] =
+          std::from_chars(next, list.data() + list.size(), child);
+      if (error != std::errc{}) break;
+      children.push_back(child);
+      next = *rest == ' ' ? rest + 1 : rest;
+    }
+  }
+  return children;
+}
+
+int signal_descendants(int signal, std::span<const pid_t> spared) {
+  // All are found before the first is hit: children of a dead parent move.
+  std::vector<Kinship> found;
+  collect_below(::getpid(), spared, found);
+  for (const auto& [parent, child] : found) {
+    signal_child(parent, child, signal);
+  }
+  return static_cast<int>(found.size());
+}
+
+bool end_descendants(std::span<const pid_t> spared,
+                     std::chrono::milliseconds limit) {
+  const auto deadline = std::chrono::steady_clock::now() + limit;
+  sigset_t child_signal;
+  sigemptyset(&child_signal);
+  sigaddset(&child_signal, SIGCHLD);
+  while (!reap_all(spared)) {
+    if (std::chrono::steady_clock::now() > deadline) return false;
+    signal_descendants(SIGKILL, spared);
+    // Somebody who was between two parents is seen in the next round.
+    const timespec pause{0, 5'000'000};
+    ::sigtimedwait(&child_signal, nullptr, &pause);
+  }
+  return true;
+}
+
+}  // namespace acp::launcher

@@ -1,0 +1,24 @@
+// The reason why acprun ends before it starts anything.
+#pragma once
+
+#include <string>
+#include <variant>
+
+namespace acp::launcher {
+
+inline constexpr int kStatusTimeout = 124;
+inline constexpr int kStatusLauncher = 125;
+inline constexpr int kStatusCannotRun = 126;
+inline constexpr int kStatusNotFound = 127;
+
+/// Status 0: the text goes to standard output (--help). Else it is an error
+/// line, without newline.
+struct EarlyExit {
+  int status = kStatusLauncher;
+  std::string text;
+};
+
+template <typename T>
+using OrExit = std::variant<T, EarlyExit>;
+
+}  // namespace acp::launcher

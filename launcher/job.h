@@ -1,0 +1,14 @@
+// One job from start to end: the loop that ties keeper, bootstrap, streams,
+// signals and time limits together.
+#pragma once
+
+#include "launcher/plan.h"
+#include "launcher/signals.h"
+
+namespace acp::launcher {
+
+/// Runs the planned job and returns acprun's exit status. `signals` have
+/// been taken over. Descriptors 0 to 3 are open, and 3 is nobody's.
+int run_job(const JobPlan& plan, const Signals& signals);
+
+}  // namespace acp::launcher

@@ -1,0 +1,224 @@
+#include "launcher/keeper.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <limits>
+
+#include "launcher/descendants.h"
+#include "launcher/keeper_messages.h"
+
+namespace acp::launcher {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+/// What background processes get after the last rank has left by itself.
+constexpr milliseconds kLeftoverGrace{500};
+/// Who survives SIGKILL for so long cannot be ended by us.
+constexpr milliseconds kKillLimit{5000};
+
+void close_all_but(std::vector<int> kept) {
+  kept.push_back(STDERR_FILENO);
+  std::sort(kept.begin(), kept.end());
+  unsigned next = STDERR_FILENO;
+  for (const int fd : kept) {
+    const auto number = static_cast<unsigned>(fd);
+    if (number > next) ::syscall(SYS_close_range, next, number - 1, 0);
+    next = std::max(next, number + 1);
+  }
+  ::syscall(SYS_close_range, next, std::numeric_limits<unsigned>::max(), 0);
+}
+
+class Keeper {
+ public:
+  Keeper(UniqueFd control, std::span<const SpawnRequest> requests)
+      : control_(std::move(control)), requests_(requests) {}
+
+  void prepare() {
+    // Signals of the terminal are acprun's business.
+    ::setpgid(0, 0);
+    ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+    ::prctl(PR_SET_NAME, "acprun-keeper");
+    sigset_t all;
+    sigfillset(&all);
+    ::sigprocmask(SIG_SETMASK, &all, nullptr);
+    std::vector<int> kept = {control_.get()};
+    for (const SpawnRequest& request : requests_) {
+      kept.insert(kept.end(), std::begin(request.standard),
+                  std::end(request.standard));
+      kept.push_back(request.bootstrap);
+    }
+    close_all_but(std::move(kept));
+    const UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
+    ::dup2(null.get(), STDIN_FILENO);
+    ::dup2(null.get(), STDOUT_FILENO);
+    sigset_t child;
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    children_.reset(::signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK));
+  }
+
+  void start_ranks() {
+    for (std::uint32_t rank = 0; rank < requests_.size(); ++rank) {
+      const pid_t pid = spawn(requests_[rank]);
+      pids_.push_back(pid);
+      if (pid < 0) {
+        tell({KeeperMessageType::kStartFailed, rank, -pid});
+        break;
+      }
+      tell({KeeperMessageType::kStarted, rank, pid});
+    }
+    living_ = std::count_if(pids_.begin(), pids_.end(),
+                            [](pid_t pid) { return pid > 0; });
+    close_all_but({control_.get(), children_.get()});
+  }
+
+  void watch() {
+    while (!reap()) {
+      if (is_ending_ && Clock::now() >= deadline_) {
+        end_descendants({}, kKillLimit);
+        reap();
+        return;
+      }
+      wait_for_event();
+    }
+  }
+
+ private:
+  void wait_for_event() {
+    pollfd events[2] = {{control_.get(), POLLIN, 0},
+                        {children_.get(), POLLIN, 0}};
+    int timeout = -1;
+    if (is_ending_) {
+      const auto left =
+          std::chrono::ceil<milliseconds>(deadline_ - Clock::now());
+      timeout = static_cast<int>(std::max<std::int64_t>(left.count(), 0));
+    }
+    if (::poll(events, 2, timeout) <= 0) return;
+    if (events[1].revents != 0) {
+      signalfd_siginfo info{};
+      while (::read(children_.get(), &info, sizeof info) > 0) {
+      }
+    }
+    if (events[0].revents != 0) take_order();
+  }
+
+  void take_order() {
+    KeeperMessage message;
+    const ssize_t n =
+        ::recv(control_.get(), &message, sizeof message, MSG_DONTWAIT);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    if (n != static_cast<ssize_t>(sizeof message)) {
+      message = {};  // acprun is gone.
+    }
+    switch (message.type) {
+      case KeeperMessageType::kSignal:
+        signal_ranks(static_cast<int>(message.value));
+        break;
+      case KeeperMessageType::kEnd:
+        signal_descendants(SIGTERM, {});
+        signal_descendants(SIGCONT, {});
+        end_within(milliseconds(message.value));
+        break;
+      default: end_within(milliseconds(0));
+    }
+  }
+
+  void end_within(milliseconds grace) {
+    const auto deadline = Clock::now() + grace;
+    deadline_ = is_ending_ ? std::min(deadline_, deadline) : deadline;
+    is_ending_ = true;
+  }
+
+  void signal_ranks(int signal) {
+    for (const pid_t pid : pids_) {
+      if (pid > 0) ::kill(-pid, signal);
+    }
+  }
+
+  /// Collects who has ended. True: no descendant is left.
+  bool reap() {
+    struct End {
+      std::uint32_t rank;
+      int status;
+    };
+
+    std::vector<End> ends;
+    int status = 0;
+    pid_t pid = 0;
+    while ((pid = ::waitpid(-1, &status, WNOHANG)) > 0) {
+      const auto found = std::find(pids_.begin(), pids_.end(), pid);
+      if (found == pids_.end()) continue;
+      ends.push_back(
+          {static_cast<std::uint32_t>(found - pids_.begin()), status});
+    }
+    const bool is_empty = pid < 0 && errno == ECHILD;
+    // Of ranks that ended together, one that was killed is more likely the
+    // cause, and one that left with 0 the least.
+    const auto weight = [](const End& end) {
+      return WIFSIGNALED(end.status) ? 0 : WEXITSTATUS(end.status) != 0 ? 1 : 2;
+    };
+    std::stable_sort(ends.begin(), ends.end(),
+                     [&weight](const End& a, const End& b) {
+                       return weight(a) < weight(b);
+                     });
+    for (const End& end : ends)
+      report(end.rank, end.status);
+    if (living_ == 0 && !is_empty && !is_ending_) {
+      signal_descendants(SIGTERM, {});
+      end_within(kLeftoverGrace);
+    }
+    return is_empty;
+  }
+
+  void report(std::uint32_t rank, int status) {
+    --living_;
+    pids_[rank] = 0;  // The kernel may give the number to somebody else.
+    const SpawnFailure& failure = *requests_[rank].failure;
+    // Acquire: pairs with the shim's store; then the error is there too.
+    const SpawnStep step = failure.step.load(std::memory_order_acquire);
+    tell({KeeperMessageType::kExited, rank, status, static_cast<int>(step),
+          failure.error.load(std::memory_order_relaxed)});
+  }
+
+  void tell(const KeeperMessage& message) {
+    // Who is gone need not be told; the next poll notices.
+    [[maybe_unused]] const ssize_t n =
+        ::send(control_.get(), &message, sizeof message, MSG_NOSIGNAL);
+  }
+
+  UniqueFd control_;
+  UniqueFd children_;
+  std::span<const SpawnRequest> requests_;
+  std::vector<pid_t> pids_;  ///< By rank; not positive: not running.
+  std::ptrdiff_t living_ = 0;
+  bool is_ending_ = false;
+  Clock::time_point deadline_;
+};
+
+}  // namespace
+
+void run_keeper(UniqueFd control, std::span<const SpawnRequest> requests) {
+  {
+    Keeper keeper(std::move(control), requests);
+    keeper.prepare();
+    keeper.start_ranks();
+    keeper.watch();
+  }
+  // Not exit: what acprun registered to run at its end is not ours.
+  ::_exit(0);
+}
+
+}  // namespace acp::launcher

@@ -1,0 +1,58 @@
+#include "launcher/keeper_link.h"
+
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+
+#include "base/log.h"
+#include "launcher/keeper.h"
+
+namespace acp::launcher {
+
+Status KeeperLink::start(std::span<const SpawnRequest> requests) {
+  std::array<int, 2> ends{};
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) !=
+      0) {
+    log_error("socket for the keeper: {}", errno_text(errno));
+    return Status::kSystem;
+  }
+  control_.reset(ends[0]);
+  UniqueFd keeper_end(ends[1]);
+  pid_ = ::fork();
+  if (pid_ == 0) {
+    run_keeper(std::move(keeper_end), requests);
+  }
+  if (pid_ < 0) {
+    log_error("fork: {}", errno_text(errno));
+    return Status::kSystem;
+  }
+  return Status::kOk;
+}
+
+void KeeperLink::order(KeeperMessageType type, std::int64_t value) {
+  KeeperMessage message;
+  message.type = type;
+  message.value = value;
+  [[maybe_unused]] const ssize_t n = ::send(
+      control_.get(), &message, sizeof message, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+KeeperLink::News KeeperLink::next(KeeperMessage& message) {
+  const ssize_t n =
+      ::recv(control_.get(), &message, sizeof message, MSG_DONTWAIT);
+  if (n == static_cast<ssize_t>(sizeof message)) return News::kMessage;
+  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return News::kNothing;
+  return News::kGone;
+}
+
+int KeeperLink::collect() {
+  int status = 0;
+  while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+  }
+  return status;
+}
+
+}  // namespace acp::launcher

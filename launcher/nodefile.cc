@@ -1,0 +1,129 @@
+#include "launcher/nodefile.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+namespace acp::launcher {
+
+namespace {
+
+constexpr std::string_view kBlanks = " \t\r\v\f";
+
+std::string_view take_word(std::string_view& line) {
+  const std::size_t begin = line.find_first_not_of(kBlanks);
+  if (begin == std::string_view::npos) {
+    line = {};
+    return {};
+  }
+  line.remove_prefix(begin);
+  const std::size_t end = std::min(line.find_first_of(kBlanks), line.size());
+  const std::string_view word = line.substr(0, end);
+  line.remove_prefix(end);
+  return word;
+}
+
+std::optional<std::uint32_t> parse_slots(std::string_view text) {
+  std::uint32_t slots = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, slots);
+  if (error != std::errc{} || rest != end || slots == 0 || slots > kMaxRanks) {
+    return std::nullopt;
+  }
+  return slots;
+}
+
+/// Text of a file is shown to people: nothing that moves their cursor.
+std::string printable(std::string_view text) {
+  std::string shown(text.substr(0, 80));
+  std::replace_if(
+      shown.begin(), shown.end(),
+      [](char c) { return static_cast<unsigned char>(c) < ' ' || c == 127; },
+      '?');
+  return shown;
+}
+
+/// Splits "host:2" and "[::1]:2"; an address with several colons is whole.
+std::pair<std::string_view, std::string_view> split_count(
+    std::string_view word) {
+  if (word.starts_with('[')) {
+    const std::size_t close = word.find(']');
+    if (close == std::string_view::npos) {
+      return {word, {}};
+    }
+    return {word.substr(1, close - 1), word.substr(close + 1)};
+  }
+  const std::size_t colon = word.find(':');
+  if (colon == std::string_view::npos || colon != word.rfind(':')) {
+    return {word, {}};
+  }
+  return {word.substr(0, colon), word.substr(colon)};
+}
+
+/// A line without its comment; `node.line` is set.
+std::optional<std::string> parse_line(std::string_view line, Node& node) {
+  const std::string_view first = take_word(line);
+  const std::string_view option = take_word(line);
+  const auto [host, count] = split_count(first);
+  if (host.empty() || host.find_first_of("[]") != std::string_view::npos) {
+    return fmt::format("'{}' is no host", printable(first));
+  }
+  std::string_view slots = count.empty() ? count : count.substr(1);
+  if (!count.empty() && (count.front() != ':' || slots.empty())) {
+    return fmt::format("'{}' has no number behind the host", printable(first));
+  }
+  if (!option.empty()) {
+    constexpr std::string_view kSlots = "slots=";
+    if (!option.starts_with(kSlots) || !count.empty() ||
+        !take_word(line).empty()) {
+      return fmt::format("'{}': expected 'host', 'host:N' or 'host slots=N'",
+                         printable(option));
+    }
+    slots = option.substr(kSlots.size());
+  }
+  node.host = host;
+  if (!count.empty() || !option.empty()) {
+    const auto number = parse_slots(slots);
+    if (!number) {
+      return fmt::format("'{}' is no number of ranks from 1 to {}",
+                         printable(slots), kMaxRanks);
+    }
+    node.slots = *number;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::variant<std::vector<Node>, NodefileError> parse_nodefile(
+    std::string_view text) {
+  std::vector<Node> nodes;
+  for (std::size_t number = 1; !text.empty(); ++number) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    line = line.substr(0, line.find('#'));
+    if (line.find_first_not_of(kBlanks) == std::string_view::npos) {
+      continue;
+    }
+    Node node;
+    node.line = number;
+    if (auto error = parse_line(line, node)) {
+      return NodefileError{number, std::move(*error)};
+    }
+    nodes.push_back(std::move(node));
+  }
+  return nodes;
+}
+
+std::uint32_t count_slots(const std::vector<Node>& nodes) {
+  std::uint64_t slots = 0;
+  for (const Node& node : nodes) {
+    slots += node.slots;
+  }
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(slots, kMaxRanks));
+}
+
+}  // namespace acp::launcher

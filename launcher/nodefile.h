@@ -1,0 +1,39 @@
+// The node file: which host runs which rank. Line i is rank i:
+//
+//   host          one rank
+//   host:2        two ranks; so does "host slots=2"
+//   [::1]:2       an address with colons takes brackets before a count
+//   # comment     also behind a line's text; empty lines do not count
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace acp::launcher {
+
+inline constexpr std::uint32_t kMaxRanks = 65536;
+
+struct Node {
+  std::string host;
+  std::uint32_t slots = 1;  ///< 1 .. kMaxRanks.
+  std::size_t line = 0;     ///< Counted from 1.
+
+  bool operator==(const Node&) const = default;
+};
+
+struct NodefileError {
+  std::size_t line = 0;
+  std::string text;
+};
+
+/// Pure. Any bytes are allowed as input.
+std::variant<std::vector<Node>, NodefileError> parse_nodefile(
+    std::string_view text);
+
+/// Ranks that these nodes have room for, at most kMaxRanks.
+std::uint32_t count_slots(const std::vector<Node>& nodes);
+
+}  // namespace acp::launcher

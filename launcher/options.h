@@ -1,0 +1,58 @@
+// What the user asked acprun for.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/settings.h"
+#include "launcher/early_exit.h"
+#include "launcher/rank_set.h"
+
+namespace acp::launcher {
+
+enum class Binding : std::uint8_t { kNone, kCore, kNuma, kHwThread };
+
+/// Plain value. Zero durations mean "no limit".
+struct Options {
+  std::uint32_t procs = 0;  ///< 0: not given.
+  std::optional<std::string> nodefile;
+  Settings settings;  ///< Environment and options together.
+  /// Settings given as options, as "NAME=value" for the ranks.
+  std::vector<std::string> setting_variables;
+
+  std::string hosts;
+  std::string rsh;
+  std::string directory;                 ///< "": acprun's own.
+  std::vector<std::string> environment;  ///< "NAME=value".
+  Binding binding = Binding::kNone;
+  bool report_bindings = false;
+  bool oversubscribe = false;
+  bool tag = false;
+  bool dry_run = false;
+  bool verbose = false;
+  bool reads_stdin = true;  ///< Rank 0 gets acprun's standard input.
+  std::string output_dir;   ///< "": acprun's own output.
+  std::chrono::milliseconds timeout{0};
+  std::chrono::milliseconds grace{5000};
+  std::chrono::milliseconds watchdog{0};
+  std::chrono::milliseconds init_timeout{60'000};
+  std::vector<std::string> wrap;  ///< Words before the program.
+  std::optional<RankSet> wrap_ranks;
+
+  std::vector<std::string> command;  ///< At least the program.
+};
+
+/// `words` excludes acprun's own name; `lookup` reads the environment.
+/// A bad value of a setting is logged, and the exit has no text.
+OrExit<Options> parse_options(std::span<const std::string> words,
+                              const Settings::Lookup& lookup);
+
+/// Splits a command as a shell would: blanks, quotes, backslashes. Nothing
+/// when a quote is not closed.
+std::optional<std::vector<std::string>> split_command(std::string_view text);
+
+}  // namespace acp::launcher

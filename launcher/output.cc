@@ -1,0 +1,154 @@
+#include "launcher/output.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "base/log.h"
+
+namespace acp::launcher {
+
+namespace {
+
+constexpr std::size_t kReadBytes = 1 << 16;
+/// A sink with more than this makes ranks wait, until it has less than half.
+constexpr std::size_t kMaxPending = 1 << 20;
+
+bool is_same_file(int a, int b) {
+  struct stat x {};
+
+  struct stat y {};
+
+  return ::fstat(a, &x) == 0 && ::fstat(b, &y) == 0 && x.st_dev == y.st_dev &&
+         x.st_ino == y.st_ino;
+}
+
+}  // namespace
+
+Output::Output(EventLoop& loop,
+               int stdout_fd,
+               int stderr_fd,
+               OnBroken on_broken)
+    : loop_(loop),
+      on_broken_(std::move(on_broken)),
+      out_(std::make_unique<OutputSink>(stdout_fd)),
+      buffer_(kReadBytes) {
+  // Two descriptions of one pipe would cut each other's lines.
+  if (!is_same_file(stdout_fd, stderr_fd)) {
+    err_ = std::make_unique<OutputSink>(stderr_fd);
+  }
+}
+
+Output::~Output() {
+  for (const auto& source : sources_) {
+    if (source->is_watched) loop_.forget(source->pipe.get());
+  }
+  loop_.forget(out_->fd());
+  if (err_) loop_.forget(err_->fd());
+}
+
+Status Output::add(UniqueFd pipe, Stream stream, LineAssembler lines) {
+  OutputSink* sink = stream == Stream::kErr && err_ ? err_.get() : out_.get();
+  sources_.push_back(std::make_unique<Source>(
+      Source{std::move(pipe), sink, std::move(lines)}));
+  Source& source = *sources_.back();
+  source.is_watched = true;
+  return loop_.watch(source.pipe.get(), EPOLLIN,
+                     [this, &source] { on_readable(source); });
+}
+
+Output::Taken Output::take(Source& source) {
+  const ssize_t n = ::read(source.pipe.get(), buffer_.data(), buffer_.size());
+  if (n > 0) {
+    source.lines.feed({buffer_.data(), static_cast<std::size_t>(n)},
+                      source.sink->buffer());
+    return Taken::kSome;
+  }
+  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return Taken::kNothing;
+  source.lines.finish(source.sink->buffer());
+  return Taken::kEnd;
+}
+
+void Output::on_readable(Source& source) {
+  OutputSink& sink = *source.sink;
+  if (take(source) == Taken::kEnd) {
+    loop_.forget(source.pipe.get());
+    source.is_watched = false;
+    source.pipe.reset();
+  }
+  flush(sink);
+}
+
+void Output::flush(OutputSink& sink) {
+  const SinkState before = sink.state();
+  const SinkState now = sink.flush();
+  if (now == SinkState::kBlocked) {
+    if (before != SinkState::kBlocked &&
+        loop_.watch(sink.fd(), EPOLLOUT, [this, &sink] { flush(sink); }) !=
+            Status::kOk) {
+      return;
+    }
+    if (sink.pending() > kMaxPending) {
+      pause(sink);
+    } else if (sink.pending() < kMaxPending / 2) {
+      resume(sink);
+    }
+    return;
+  }
+  if (before == SinkState::kBlocked) {
+    loop_.forget(sink.fd());
+    resume(sink);
+  }
+  if (now == SinkState::kBroken && before != SinkState::kBroken &&
+      &sink == out_.get()) {
+    on_broken_(sink.error());
+  }
+}
+
+void Output::pause(OutputSink& sink) {
+  for (const auto& source : sources_) {
+    if (source->sink == &sink && source->is_watched) {
+      loop_.forget(source->pipe.get());
+      source->is_watched = false;
+    }
+  }
+}
+
+void Output::resume(OutputSink& sink) {
+  for (const auto& source : sources_) {
+    if (source->sink != &sink || source->is_watched || !source->pipe) continue;
+    Source* resumed = source.get();
+    resumed->is_watched =
+        loop_.watch(resumed->pipe.get(), EPOLLIN,
+                    [this, resumed] { on_readable(*resumed); }) == Status::kOk;
+  }
+}
+
+void Output::say(std::string_view text) {
+  OutputSink& sink = err_ ? *err_ : *out_;
+  sink.buffer() += text;
+  flush(sink);
+}
+
+void Output::finish_reading() {
+  for (const auto& source : sources_) {
+    if (!source->pipe) continue;
+    if (source->is_watched) loop_.forget(source->pipe.get());
+    source->is_watched = false;
+    // At most what the pipe holds: nobody is left to fill it.
+    Taken taken = Taken::kSome;
+    while (taken == Taken::kSome)
+      taken = take(*source);
+    if (taken == Taken::kNothing) source->lines.finish(source->sink->buffer());
+    source->pipe.reset();
+    flush(*source->sink);
+  }
+}
+
+bool Output::is_flushed() const noexcept {
+  return out_->pending() == 0 && (!err_ || err_->pending() == 0);
+}
+
+}  // namespace acp::launcher

@@ -1,0 +1,73 @@
+#include "launcher/program.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "base/log.h"
+
+namespace acp::launcher {
+
+namespace {
+
+/// 0 when the file can be executed, else the errno.
+int check_executable(const std::string& file) {
+  struct stat info {};
+
+  if (::stat(file.c_str(), &info) != 0) {
+    return errno;
+  }
+  if (S_ISDIR(info.st_mode)) {
+    return EISDIR;
+  }
+  return ::access(file.c_str(), X_OK) == 0 ? 0 : errno;
+}
+
+std::string seen_from(const std::string& directory, const std::string& path) {
+  return directory.empty() || path.front() == '/' ? path
+                                                  : directory + "/" + path;
+}
+
+EarlyExit failure(const std::string& name, int error) {
+  const bool is_missing = error == ENOENT || error == ENOTDIR;
+  return {is_missing ? kStatusNotFound : kStatusCannotRun,
+          fmt::format("cannot run {}: {}{}", name, errno_text(error),
+                      error == EACCES ? "; is it executable (chmod +x)?" : "")};
+}
+
+}  // namespace
+
+OrExit<std::string> find_program(const std::string& name,
+                                 const std::string& directory,
+                                 const std::string& path) {
+  if (name.empty()) {
+    return EarlyExit{kStatusNotFound, "the program's name is empty"};
+  }
+  if (name.find('/') != std::string::npos) {
+    const int error = check_executable(seen_from(directory, name));
+    if (error != 0) return failure(name, error);
+    return name;
+  }
+  int worst = ENOENT;
+  for (std::size_t begin = 0; begin <= path.size() && !path.empty();) {
+    const std::size_t end = std::min(path.find(':', begin), path.size());
+    // An empty element means the working directory.
+    const std::string folder =
+        end == begin ? "." : path.substr(begin, end - begin);
+    const std::string file = folder + "/" + name;
+    const int error = check_executable(seen_from(directory, file));
+    if (error == 0) return file;
+    if (error == EACCES) worst = error;
+    begin = end + 1;
+  }
+  // The specification's examples name programs of the working directory.
+  const std::string file = "./" + name;
+  const int error = check_executable(seen_from(directory, file));
+  if (error == 0) return file;
+  return failure(name, error == ENOENT ? worst : error);
+}
+
+}  // namespace acp::launcher

@@ -1,0 +1,77 @@
+#include "launcher/rank_set.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+namespace acp::launcher {
+
+namespace {
+
+/// Reads a number at the front of `text` and removes it.
+std::optional<std::uint32_t> take_number(std::string_view& text) {
+  std::uint32_t number = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc{}) {
+    return std::nullopt;
+  }
+  text.remove_prefix(static_cast<std::size_t>(rest - text.data()));
+  return number;
+}
+
+}  // namespace
+
+std::optional<RankSet> RankSet::parse(std::string_view text) {
+  RankSet set;
+  while (true) {
+    const auto first = take_number(text);
+    auto last = first;
+    if (first && text.starts_with('-')) {
+      text.remove_prefix(1);
+      last = take_number(text);
+    }
+    if (!first || !last || *last < *first) {
+      return std::nullopt;
+    }
+    set.ranges_.emplace_back(*first, *last);
+    if (text.empty()) {
+      return set;
+    }
+    if (text.front() != ',') {
+      return std::nullopt;
+    }
+    text.remove_prefix(1);
+  }
+}
+
+bool RankSet::contains(std::uint32_t rank) const noexcept {
+  return std::any_of(ranges_.begin(), ranges_.end(), [rank](const auto& range) {
+    return rank >= range.first && rank <= range.second;
+  });
+}
+
+std::string describe_ranks(std::span<const std::uint32_t> ranks) {
+  constexpr int kShownRanges = 12;
+  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
+  int ranges = 0;
+  for (std::size_t i = 0; i < ranks.size();) {
+    std::size_t end = i + 1;
+    while (end < ranks.size() && ranks[end] == ranks[end - 1] + 1) {
+      ++end;
+    }
+    if (ranges++ == kShownRanges) {
+      return text + fmt::format(" and {} more", ranks.size() - i);
+    }
+    if (i > 0) {
+      text += ',';
+    }
+    text += end - i == 1 ? fmt::format("{}", ranks[i])
+                         : fmt::format("{}-{}", ranks[i], ranks[end - 1]);
+    i = end;
+  }
+  return text;
+}
+
+}  // namespace acp::launcher

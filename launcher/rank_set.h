@@ -1,0 +1,30 @@
+// A set of ranks as people write it: "0,2-4,7".
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace acp::launcher {
+
+/// Plain value.
+class RankSet {
+ public:
+  /// Nothing when the text is no such list.
+  static std::optional<RankSet> parse(std::string_view text);
+
+  bool contains(std::uint32_t rank) const noexcept;
+
+ private:
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> ranges_;
+};
+
+/// "rank 3", "ranks 0,2-3"; from ascending ranks, at least one. Long lists are
+/// cut after some ranges.
+std::string describe_ranks(std::span<const std::uint32_t> ranks);
+
+}  // namespace acp::launcher

@@ -1,0 +1,107 @@
+#include "launcher/rank_streams.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+
+#include "base/log.h"
+
+namespace acp::launcher {
+
+namespace {
+
+/// {read end, write end}; empty, logged, when there are no more descriptors.
+Result<std::array<UniqueFd, 2>> make_pipe() {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
+    log_error("pipe: {}; raise the limit of open files (ulimit -n)",
+              errno_text(errno));
+    return Status::kSystem;
+  }
+  return std::array<UniqueFd, 2>{UniqueFd(ends[0]), UniqueFd(ends[1])};
+}
+
+Result<UniqueFd> open_file(const std::string& name, int flags) {
+  UniqueFd fd(::open(name.c_str(), flags | O_CLOEXEC, 0666));
+  if (!fd) {
+    log_error("{}: {}", name, errno_text(errno));
+    return Status::kSystem;
+  }
+  return fd;
+}
+
+void set_nonblocking(int fd) {
+  ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
+}
+
+Status open_input(const JobPlan& plan, std::size_t rank, RankStreams& streams) {
+  if (rank != 0 || !plan.options.reads_stdin) {
+    Result<UniqueFd> null = open_file("/dev/null", O_RDONLY);
+    if (!null.ok()) return null.status();
+    streams.rank_ends[0] = std::move(*null);
+    return Status::kOk;
+  }
+  auto pipe = make_pipe();
+  if (!pipe.ok()) return pipe.status();
+  streams.rank_ends[0] = std::move((*pipe)[0]);
+  streams.input = std::move((*pipe)[1]);
+  set_nonblocking(streams.input.get());
+  return Status::kOk;
+}
+
+Status open_output(const JobPlan& plan,
+                   std::size_t rank,
+                   std::size_t descriptor,
+                   UniqueFd& reader,
+                   UniqueFd& writer) {
+  if (!plan.options.output_dir.empty()) {
+    Result<UniqueFd> file =
+        open_file(fmt::format("{}/rank.{}.{}", plan.options.output_dir, rank,
+                              descriptor == STDOUT_FILENO ? "out" : "err"),
+                  O_WRONLY | O_CREAT | O_TRUNC | O_APPEND);
+    if (!file.ok()) return file.status();
+    writer = std::move(*file);
+    return Status::kOk;
+  }
+  auto pipe = make_pipe();
+  if (!pipe.ok()) return pipe.status();
+  reader = std::move((*pipe)[0]);
+  writer = std::move((*pipe)[1]);
+  set_nonblocking(reader.get());
+  return Status::kOk;
+}
+
+}  // namespace
+
+Result<std::vector<RankStreams>> open_streams(const JobPlan& plan) {
+  const std::string& directory = plan.options.output_dir;
+  if (!directory.empty()) {
+    std::error_code error;
+    std::filesystem::create_directories(directory, error);
+    if (error) {
+      log_error("--output-dir {}: {}", directory, error.message());
+      return Status::kSystem;
+    }
+  }
+  std::vector<RankStreams> all(plan.ranks.size());
+  for (std::size_t rank = 0; rank < all.size(); ++rank) {
+    RankStreams& one = all[rank];
+    Status status = open_input(plan, rank, one);
+    if (status == Status::kOk) {
+      status =
+          open_output(plan, rank, STDOUT_FILENO, one.output, one.rank_ends[1]);
+    }
+    if (status == Status::kOk) {
+      status =
+          open_output(plan, rank, STDERR_FILENO, one.error, one.rank_ends[2]);
+    }
+    if (status != Status::kOk) return status;
+  }
+  return all;
+}
+
+}  // namespace acp::launcher

@@ -1,0 +1,175 @@
+#include "launcher/rollcall.h"
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+
+namespace acp::launcher {
+
+namespace {
+
+using protocol::BootstrapMessage;
+using protocol::BootstrapType;
+using protocol::Phase;
+
+struct PhaseRow {
+  Phase phase;
+  RankState before;
+  RankState waiting;
+  RankState after;
+  const char* name;
+};
+
+constexpr PhaseRow kPhases[] = {
+    {Phase::kInit, RankState::kGreeted, RankState::kInInit, RankState::kRunning,
+     "acp_init"},
+    {Phase::kCollective, RankState::kRunning, RankState::kAtCollective,
+     RankState::kRunning, "acp_reset"},
+    {Phase::kFinalize, RankState::kRunning, RankState::kAtFinalize,
+     RankState::kLeaving, "acp_finalize"},
+};
+
+const PhaseRow* find_phase(std::uint64_t phase) {
+  for (const PhaseRow& row : kPhases) {
+    if (static_cast<std::uint64_t>(row.phase) == phase) return &row;
+  }
+  return nullptr;
+}
+
+/// Between Go(kInit) and Finalized, or on the way there.
+bool is_inside(RankState state) {
+  return state != RankState::kStarted && state != RankState::kFinalized;
+}
+
+bool is_at_meeting_point(RankState state) {
+  return state == RankState::kAtCollective || state == RankState::kAtFinalize;
+}
+
+}  // namespace
+
+Verdict Rollcall::verdict(Cause cause,
+                          std::uint32_t rank,
+                          std::int64_t value,
+                          std::string text) const {
+  return {cause, rank, ranks_[rank].pid, value, std::move(text), {}};
+}
+
+Answer Rollcall::on_message(std::uint32_t rank,
+                            const BootstrapMessage& message) {
+  switch (message.type) {
+    case BootstrapType::kHello: return on_hello(rank, message.value);
+    case BootstrapType::kArrive: return on_arrive(rank, message.value);
+    case BootstrapType::kAbort:
+      return verdict(Cause::kAborted, rank,
+                     static_cast<std::int64_t>(message.value), message.text);
+    case BootstrapType::kFinalized:
+      if (ranks_[rank].state == RankState::kLeaving) {
+        ranks_[rank].state = RankState::kFinalized;
+        return Nothing{};
+      }
+      break;
+    default: break;
+  }
+  return verdict(
+      Cause::kProtocol, rank, 0,
+      fmt::format("sent bootstrap message {} in state {}: launcher and library "
+                  "are of different builds",
+                  static_cast<int>(message.type),
+                  static_cast<int>(ranks_[rank].state)));
+}
+
+Answer Rollcall::on_hello(std::uint32_t rank, std::uint64_t pid) {
+  if (ranks_[rank].state != RankState::kStarted) {
+    return verdict(Cause::kProtocol, rank, 0,
+                   "called acp_init a second time in one job");
+  }
+  ranks_[rank].state = RankState::kGreeted;
+  ranks_[rank].pid = static_cast<std::uint32_t>(pid);
+  for (std::uint32_t other = 0; other < ranks_.size(); ++other) {
+    if (ranks_[other].has_exited) {
+      return verdict(Cause::kLeftEarly, other);
+    }
+  }
+  return SayWelcome{};
+}
+
+Answer Rollcall::on_arrive(std::uint32_t rank, std::uint64_t phase) {
+  const PhaseRow* row = find_phase(phase);
+  if (row == nullptr || ranks_[rank].state != row->before) {
+    return verdict(Cause::kProtocol, rank, 0,
+                   fmt::format("arrived at phase {} in state {}: launcher and "
+                               "library are of different builds",
+                               phase, static_cast<int>(ranks_[rank].state)));
+  }
+  ranks_[rank].state = row->waiting;
+  bool is_complete = true;
+  for (std::uint32_t other = 0; other < ranks_.size(); ++other) {
+    const RankState state = ranks_[other].state;
+    if (state == row->waiting) continue;
+    is_complete = false;
+    // They would wait for each other for ever.
+    if (is_at_meeting_point(state) && is_at_meeting_point(row->waiting)) {
+      return verdict(
+          Cause::kProtocol, rank, 0,
+          fmt::format(
+              "called {} while rank {} waits in {}", row->name, other,
+              state == RankState::kAtFinalize ? "acp_finalize" : "acp_reset"));
+    }
+  }
+  if (!is_complete) return Nothing{};
+  for (Rank& one : ranks_) {
+    one.state = row->after;
+  }
+  return SayGo{row->phase};
+}
+
+std::optional<Verdict> Rollcall::on_exit(std::uint32_t rank, int wait_status) {
+  ranks_[rank].has_exited = true;
+  if (WIFSIGNALED(wait_status)) {
+    return verdict(Cause::kSignaled, rank, WTERMSIG(wait_status));
+  }
+  if (WEXITSTATUS(wait_status) != 0) {
+    return verdict(Cause::kExited, rank, WEXITSTATUS(wait_status));
+  }
+  return judge_silent_exit(rank);
+}
+
+std::optional<Verdict> Rollcall::judge_silent_exit(std::uint32_t rank) const {
+  const RankState state = ranks_[rank].state;
+  if (state == RankState::kFinalized) return std::nullopt;
+  bool others_inside = false;
+  bool others_greeted = false;
+  for (std::uint32_t other = 0; other < ranks_.size(); ++other) {
+    if (other == rank) continue;
+    others_greeted |= ranks_[other].state != RankState::kStarted;
+    others_inside |=
+        is_inside(ranks_[other].state) && !ranks_[other].has_exited;
+  }
+  const bool before_init = state <= RankState::kInInit;
+  if (before_init && others_greeted) {
+    return verdict(Cause::kLeftEarly, rank);
+  }
+  if (state != RankState::kStarted && (others_inside || before_init) &&
+      ranks_.size() > 1) {
+    return verdict(before_init ? Cause::kLeftEarly : Cause::kNotFinalized,
+                   rank);
+  }
+  return std::nullopt;
+}
+
+bool Rollcall::is_meeting() const noexcept {
+  return std::any_of(ranks_.begin(), ranks_.end(), [](const Rank& one) {
+    return one.state == RankState::kInInit;
+  });
+}
+
+std::vector<std::uint32_t> Rollcall::missing_in_init() const {
+  std::vector<std::uint32_t> missing;
+  for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) {
+    if (ranks_[rank].state < RankState::kInInit) missing.push_back(rank);
+  }
+  return missing;
+}
+
+}  // namespace acp::launcher

@@ -1,0 +1,83 @@
+// Where each rank stands between Hello and Finalized, and whether its next
+// step is allowed. A pure state machine: docs/launcher.md has the picture.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "launcher/verdict.h"
+#include "protocol/bootstrap.h"
+
+namespace acp::launcher {
+
+enum class RankState : std::uint8_t {
+  kStarted,
+  kGreeted,
+  kInInit,
+  kRunning,
+  kAtCollective,
+  kAtFinalize,
+  kLeaving,  ///< Got Go(kFinalize), has not said Finalized.
+  kFinalized,
+};
+
+struct Nothing {};
+
+/// Answer Welcome to the sender.
+struct SayWelcome {};
+
+/// Tell Go(phase) to every rank.
+struct SayGo {
+  protocol::Phase phase;
+};
+
+using Answer = std::variant<Nothing, SayWelcome, SayGo, Verdict>;
+
+/// Used by one thread.
+class Rollcall {
+ public:
+  explicit Rollcall(std::uint32_t ranks) : ranks_(ranks) {}
+
+  void set_pid(std::uint32_t rank, std::uint32_t pid) {
+    ranks_[rank].pid = pid;
+  }
+
+  std::uint32_t pid(std::uint32_t rank) const { return ranks_[rank].pid; }
+
+  RankState state(std::uint32_t rank) const { return ranks_[rank].state; }
+
+  bool has_exited(std::uint32_t rank) const { return ranks_[rank].has_exited; }
+
+  /// What to answer to a message of this rank.
+  Answer on_message(std::uint32_t rank,
+                    const protocol::BootstrapMessage& message);
+
+  /// The failure that this end of a rank is, if it is one.
+  std::optional<Verdict> on_exit(std::uint32_t rank, int wait_status);
+
+  /// True from the first Arrive(kInit) until Go(kInit).
+  bool is_meeting() const noexcept;
+  /// Ranks that have not arrived in acp_init.
+  std::vector<std::uint32_t> missing_in_init() const;
+
+ private:
+  struct Rank {
+    RankState state = RankState::kStarted;
+    bool has_exited = false;
+    std::uint32_t pid = 0;
+  };
+
+  Answer on_hello(std::uint32_t rank, std::uint64_t pid);
+  Answer on_arrive(std::uint32_t rank, std::uint64_t phase);
+  std::optional<Verdict> judge_silent_exit(std::uint32_t rank) const;
+  Verdict verdict(Cause cause,
+                  std::uint32_t rank,
+                  std::int64_t value = 0,
+                  std::string text = {}) const;
+
+  std::vector<Rank> ranks_;
+};
+
+}  // namespace acp::launcher

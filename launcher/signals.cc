@@ -1,0 +1,74 @@
+#include "launcher/signals.h"
+
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "base/log.h"
+
+namespace acp::launcher {
+
+namespace {
+
+bool is_ignored(int signal) {
+  struct sigaction action {};
+
+  return ::sigaction(signal, nullptr, &action) == 0 &&
+         action.sa_handler == SIG_IGN;
+}
+
+void set_disposition(int signal, void (*handler)(int)) {
+  struct sigaction action {};
+
+  action.sa_handler = handler;
+  ::sigaction(signal, &action, nullptr);
+}
+
+}  // namespace
+
+bool is_request_to_end(int signal) noexcept {
+  return signal == SIGINT || signal == SIGTERM || signal == SIGQUIT;
+}
+
+Result<Signals> Signals::take_over() {
+  Signals signals;
+  InheritedState& inherited = signals.inherited_;
+  inherited.ignores_pipe = is_ignored(SIGPIPE);
+  ::getrlimit(RLIMIT_NOFILE, &inherited.open_files);
+
+  sigset_t handled;
+  sigemptyset(&handled);
+  for (const int signal : {SIGINT, SIGTERM, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2,
+                           SIGWINCH, SIGTSTP, SIGCONT}) {
+    // Who started us with nohup or "&" wants it to stay ignored.
+    if (!is_ignored(signal)) sigaddset(&handled, signal);
+  }
+  sigset_t blocked = handled;
+  sigaddset(&blocked, SIGCHLD);
+  // Reading the terminal from the background then fails instead of stopping.
+  sigaddset(&blocked, SIGTTIN);
+  if (::sigprocmask(SIG_BLOCK, &blocked, &inherited.mask) != 0) {
+    log_error("sigprocmask: {}", errno_text(errno));
+    return Status::kSystem;
+  }
+  set_disposition(SIGPIPE, SIG_IGN);
+  // A parent that ignored it would take the exit statuses from us.
+  set_disposition(SIGCHLD, SIG_DFL);
+  signals.fd_.reset(::signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!signals.fd_) {
+    log_error("signalfd: {}", errno_text(errno));
+    return Status::kSystem;
+  }
+  return signals;
+}
+
+int Signals::next() const {
+  signalfd_siginfo info{};
+  const ssize_t n = ::read(fd_.get(), &info, sizeof info);
+  return n == static_cast<ssize_t>(sizeof info)
+             ? static_cast<int>(info.ssi_signo)
+             : 0;
+}
+
+}  // namespace acp::launcher

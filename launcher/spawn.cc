@@ -1,0 +1,76 @@
+#include "launcher/spawn.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace acp::launcher {
+
+namespace {
+
+[[noreturn]] void fail(const SpawnRequest& request, SpawnStep step) {
+  // Release: the parent reads the error after it has seen the step.
+  request.failure->error.store(errno, std::memory_order_relaxed);
+  request.failure->step.store(step, std::memory_order_release);
+  ::_exit(127);
+}
+
+/// The sources have numbers above kBootstrapFd, so none is overwritten.
+bool place_descriptors(const SpawnRequest& request) {
+  for (int i = 0; i < 3; ++i) {
+    if (::dup2(request.standard[i], i) != i) return false;
+  }
+  return ::dup2(request.bootstrap, kBootstrapFd) == kBootstrapFd;
+}
+
+void restore_inherited(const InheritedState& inherited) {
+  if (!inherited.ignores_pipe) {
+    struct sigaction action {};
+
+    action.sa_handler = SIG_DFL;
+    ::sigaction(SIGPIPE, &action, nullptr);
+  }
+  ::setrlimit(RLIMIT_NOFILE, &inherited.open_files);
+  ::sigprocmask(SIG_SETMASK, &inherited.mask, nullptr);
+}
+
+/// Runs in the new process, which shares the keeper's memory until exec:
+/// system calls only.
+[[noreturn]] void become_rank(const SpawnRequest& request, pid_t keeper) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != keeper) {
+    ::_exit(127);  // It died before the line above took effect.
+  }
+  ::setpgid(0, 0);
+  if (request.cpu_bytes > 0) {
+    // Unbound is slower, not wrong.
+    ::syscall(SYS_sched_setaffinity, 0, request.cpu_bytes, request.cpus);
+  }
+  if (!place_descriptors(request)) {
+    fail(request, SpawnStep::kDescriptors);
+  }
+  if (request.directory != nullptr && ::chdir(request.directory) != 0) {
+    fail(request, SpawnStep::kDirectory);
+  }
+  restore_inherited(*request.inherited);
+  ::execve(request.path, request.words, request.environment);
+  fail(request, SpawnStep::kExec);
+}
+
+}  // namespace
+
+pid_t spawn(const SpawnRequest& request) {
+  const pid_t keeper = ::getpid();
+  // vfork: no page tables are copied, which is most of a fork's time.
+  const pid_t pid = ::vfork();
+  if (pid == 0) {
+    become_rank(request, keeper);
+  }
+  return pid < 0 ? -errno : pid;
+}
+
+}  // namespace acp::launcher

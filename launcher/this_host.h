@@ -1,0 +1,17 @@
+// Which names mean the host that acprun runs on.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace acp::launcher {
+
+/// The host's own name, for messages.
+std::string host_name();
+
+/// True for localhost, loopback addresses, the host's name with or without
+/// domain, and the addresses of its interfaces. May ask the resolver, only
+/// for a name with a domain whose first part is ours.
+bool is_this_host(std::string_view name);
+
+}  // namespace acp::launcher

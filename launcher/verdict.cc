@@ -1,0 +1,92 @@
+#include "launcher/verdict.h"
+
+#include <fmt/format.h>
+#include <string.h>
+
+#include <csignal>
+
+#include "launcher/early_exit.h"
+#include "launcher/rank_set.h"
+
+namespace acp::launcher {
+
+namespace {
+
+std::string seconds(std::int64_t milliseconds) {
+  return fmt::format("{:g} s", static_cast<double>(milliseconds) / 1000.0);
+}
+
+/// Of a rank that says it failed: anything but success.
+int failure_status(std::int64_t value) noexcept {
+  const int status = static_cast<int>(value & 0xff);
+  return status == 0 ? 1 : status;
+}
+
+}  // namespace
+
+int exit_status(const Verdict& verdict) noexcept {
+  switch (verdict.cause) {
+    case Cause::kExited:
+    case Cause::kAborted:
+    case Cause::kNotStarted: return failure_status(verdict.value);
+    case Cause::kSignaled:
+    case Cause::kInterrupted: return 128 + static_cast<int>(verdict.value);
+    case Cause::kLeftEarly:
+    case Cause::kNotFinalized: return 1;
+    case Cause::kInitTimeout:
+    case Cause::kTimeout:
+    case Cause::kWatchdog: return kStatusTimeout;
+    case Cause::kOutputClosed: return 128 + SIGPIPE;
+    case Cause::kProtocol:
+    case Cause::kKeeperLost:
+    case Cause::kOutputFailed: return kStatusLauncher;
+  }
+  return kStatusLauncher;
+}
+
+std::string describe_signal(int signal) {
+  const char* text = ::sigdescr_np(signal);
+  return fmt::format("signal {} ({})", signal,
+                     text == nullptr ? "unknown" : text);
+}
+
+std::string describe_cause(const Verdict& verdict) {
+  const auto number = static_cast<int>(verdict.value);
+  switch (verdict.cause) {
+    case Cause::kExited: return fmt::format("exited with status {}", number);
+    case Cause::kSignaled:
+      return fmt::format("was killed by {}", describe_signal(number));
+    case Cause::kAborted:
+      return fmt::format("called acp_abort: {}", verdict.text);
+    case Cause::kNotStarted:
+      return fmt::format("could not be started: {}", verdict.text);
+    case Cause::kLeftEarly:
+      return "exited with status 0 before acp_init was over, which other ranks "
+             "called";
+    case Cause::kNotFinalized:
+      return "exited with status 0 without acp_finalize while other ranks were "
+             "inside";
+    case Cause::kProtocol: return verdict.text;
+    case Cause::kInitTimeout:
+      return fmt::format("{} did not call acp_init within {} of the first",
+                         describe_ranks(verdict.ranks), seconds(verdict.value));
+    case Cause::kTimeout:
+      return fmt::format("the job ran longer than --timeout={:g}",
+                         static_cast<double>(verdict.value) / 1000.0);
+    case Cause::kWatchdog:
+      return fmt::format("all ranks waited for {} and none went on",
+                         seconds(verdict.value));
+    case Cause::kInterrupted:
+      return fmt::format("acprun got {}", describe_signal(number));
+    case Cause::kKeeperLost:
+      return fmt::format(
+          "the keeper, parent of all ranks, ended with wait "
+          "status {:#x}",
+          number);
+    case Cause::kOutputClosed: return "the reader of standard output closed it";
+    case Cause::kOutputFailed: return verdict.text;
+  }
+  return "failed";
+}
+
+}  // namespace acp::launcher

@@ -1,0 +1,48 @@
+// How a job failed, and acprun's exit status for it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace acp::launcher {
+
+inline constexpr std::uint32_t kNoRank = UINT32_MAX;
+
+enum class Cause : std::uint8_t {
+  kExited,        ///< value: exit status, not 0.
+  kSignaled,      ///< value: signal.
+  kAborted,       ///< value: exit status; text: the rank's own words.
+  kNotStarted,    ///< value: exit status to give; text: what failed.
+  kLeftEarly,     ///< Exit 0 before the others' acp_init was over.
+  kNotFinalized,  ///< Exit 0 without acp_finalize.
+  kProtocol,      ///< text: what it did.
+  kInitTimeout,   ///< value: milliseconds; ranks: the missing.
+  kTimeout,       ///< value: milliseconds.
+  kWatchdog,      ///< value: milliseconds.
+  kInterrupted,   ///< value: signal that acprun got.
+  kKeeperLost,    ///< pid: the keeper's; value: its wait status.
+  kOutputClosed,  ///< The reader of standard output is gone.
+  kOutputFailed,  ///< text: what failed.
+};
+
+/// Plain value.
+struct Verdict {
+  Cause cause = Cause::kExited;
+  std::uint32_t rank = kNoRank;  ///< Process number at launch, or kNoRank.
+  std::uint32_t pid = 0;
+  std::int64_t value = 0;
+  std::string text;
+  std::vector<std::uint32_t> ranks;
+};
+
+/// What acprun returns for this end of the job; never 0.
+int exit_status(const Verdict& verdict) noexcept;
+
+/// A clause without subject's host: "was killed by signal 9 (Killed)".
+std::string describe_cause(const Verdict& verdict);
+
+/// "signal 9 (Killed)".
+std::string describe_signal(int signal);
+
+}  // namespace acp::launcher

@@ -1,0 +1,177 @@
+// A bad call says why: acp_errno, and one line on stderr with rank, host and
+// the values, from whichever rank found it. The job goes on.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+#include "support/spmd.h"
+#include "support/spmd_memory.h"
+
+using spmd::Block;
+using spmd::Memory;
+
+namespace {
+
+/// What this process writes to stderr while it lives goes to memory.
+class StderrCapture {
+ public:
+  StderrCapture() : file_(memfd_create("stderr", MFD_CLOEXEC)) {
+    saved_ = dup(STDERR_FILENO);
+    if (file_ < 0 || saved_ < 0 || dup2(file_, STDERR_FILENO) < 0) {
+      spmd::fail("stderr cannot be captured");
+    }
+  }
+
+  StderrCapture(const StderrCapture&) = delete;
+  StderrCapture& operator=(const StderrCapture&) = delete;
+
+  ~StderrCapture() {
+    close(saved_);
+    close(file_);
+  }
+
+  /// Ends the capture and gives what was written.
+  std::string stop() {
+    dup2(saved_, STDERR_FILENO);
+    std::string text(static_cast<std::size_t>(lseek(file_, 0, SEEK_END)), '\0');
+    const ssize_t n = pread(file_, text.data(), text.size(), 0);
+    text.resize(n < 0 ? 0 : static_cast<std::size_t>(n));
+    return text;
+  }
+
+ private:
+  int file_;
+  int saved_ = -1;
+};
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
+/// Rank 0 makes the call; some rank says why, in one line that holds `value`.
+/// Collective.
+template <typename Call>
+void expect_one_line(const char* what, const std::string& value, Call call) {
+  EXPECT_EQ(acp_sync(), 0);
+  StderrCapture capture;
+  if (acp_rank() == 0) {
+    acp_errno = 0;
+    call();
+  }
+  const int code = acp_errno;
+  acp_errno = 0;
+  EXPECT_EQ(acp_sync(), 0);
+  const std::string text = capture.stop();
+  const auto lines = std::count(text.begin(), text.end(), '\n');
+  std::uint64_t total = 0;
+  for (const std::uint64_t of_rank :
+       spmd::gather(static_cast<std::uint64_t>(lines))) {
+    total += of_rank;
+  }
+  const auto complain = [&](const char* problem) {
+    spmd::fail(std::string(what) + ": " + problem + ", text here: " + text);
+  };
+  if (acp_rank() == 0 && code == 0) complain("acp_errno was not set");
+  if (total != 1) complain("not one line over all ranks");
+  if (lines == 0) return;
+  if (text.find("rank " + std::to_string(acp_rank())) == std::string::npos) {
+    complain("the line does not name the rank");
+  }
+  if (text.find(host_name()) == std::string::npos) {
+    complain("the line does not name the host");
+  }
+  if (text.find(value) == std::string::npos) {
+    complain(("the line does not have the value " + value).c_str());
+  }
+}
+
+void settle(acp_handle_t handle) {
+  if (handle != ACP_HANDLE_NULL) {
+    acpx_complete_timeout(handle, spmd::kPatience);
+  }
+}
+
+}  // namespace
+
+SPMD_CASE(lines_of_registration, "bad registrations: one line each") {
+  static std::array<std::byte, 64> bytes;
+  expect_one_line("NULL", "64", [] { acp_register_memory(nullptr, 64, 0); });
+  expect_one_line("size 0", "0",
+                  [] { acp_register_memory(bytes.data(), 0, 0); });
+  expect_one_line("negative color", "-7",
+                  [] { acp_register_memory(bytes.data(), 64, -7); });
+  expect_one_line("color too large", "12345",
+                  [] { acp_register_memory(bytes.data(), 64, 12'345); });
+  expect_one_line("no key", "", [] { acp_unregister_memory(ACP_ATKEY_NULL); });
+  expect_one_line("no rank", "4711", [] { acp_query_starter_ga(4711); });
+}
+
+SPMD_CASE(lines_of_copies, "bad copies: one line each, wherever it is found") {
+  const Block block(Memory::kRegistered, 4096);
+  const Block own(Memory::kLibrary, 4096);
+  const int peer = acp_procs() - 1;
+  expect_one_line("ACP_GA_NULL", "", [&] {
+    settle(acp_copy(ACP_GA_NULL, own.mine(), 8, ACP_HANDLE_NULL));
+  });
+  expect_one_line("no rank", "", [&] {
+    settle(acp_copy(own.mine(), acp_ga_t{1}, 8, ACP_HANDLE_NULL));
+  });
+  expect_one_line("outside", "123", [&] {
+    settle(acp_copy(block.at(peer, 4000), own.mine(), 123, ACP_HANDLE_NULL));
+  });
+  expect_one_line("outside, get", "321", [&] {
+    settle(acp_copy(own.mine(), block.at(peer, 4000), 321, ACP_HANDLE_NULL));
+  });
+}
+
+SPMD_CASE(lines_of_dead_keys, "use of a dead key: one line") {
+  static std::uint64_t word = 0;
+  const Block own(Memory::kLibrary, 64);
+  const acp_atkey_t key = acp_register_memory(&word, 8, 0);
+  const auto all = spmd::gather(acp_query_ga(key, &word));
+  EXPECT_EQ(acp_unregister_memory(key), 0);
+  const acp_ga_t dead = all.back();
+  expect_one_line("copy", "8", [&] {
+    settle(acp_copy(own.mine(), dead, 8, ACP_HANDLE_NULL));
+  });
+  expect_one_line("atomic", "8", [&] {
+    settle(acp_add8(own.mine(), dead, 1, ACP_HANDLE_NULL));
+  });
+}
+
+SPMD_CASE(lines_of_atomics, "bad atomics: one line each") {
+  const Block block(Memory::kLibrary, 64);
+  const int peer = acp_procs() - 1;
+  expect_one_line("misaligned", "8", [&] {
+    settle(acp_add8(block.mine(), block.at(peer, 12), 1, ACP_HANDLE_NULL));
+  });
+  if (acp_procs() > 1) {
+    expect_one_line("dst elsewhere", std::to_string(peer), [&] {
+      settle(acp_add8(block.at(peer), block.mine(), 1, ACP_HANDLE_NULL));
+    });
+  }
+}
+
+SPMD_CASE(lines_of_acp_init, "acp_init twice: one line") {
+  expect_one_line("twice", "", [] { acp_init(nullptr, nullptr); });
+}
+
+SPMD_CASE(lines_of_success, "what succeeds says nothing") {
+  const Block block(Memory::kRegistered, 4096);
+  EXPECT_EQ(acp_sync(), 0);
+  StderrCapture capture;
+  EXPECT_DONE(acp_copy(block.at(spmd::right_of(acp_rank())), block.mine(), 0,
+                       ACP_HANDLE_NULL));
+  EXPECT_DONE(acp_copy(block.at(spmd::right_of(acp_rank())), block.mine(), 99,
+                       ACP_HANDLE_NULL));
+  acp_complete(acp_handle_t{1} << 50);
+  EXPECT_EQ(acpx_wait_word(block.mine(), 0, 0, nullptr), 1);
+  EXPECT_EQ(acp_sync(), 0);
+  EXPECT_EQ(capture.stop(), "");
+}

@@ -1,0 +1,168 @@
+// A rank that dies, at any moment and in any way, ends its job: soon, with the
+// right status and a summary, and nothing is left of it. So does a launcher
+// that is killed. Places of the programs come from the build (ACPRUN, VICTIM).
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include <catch2/catch.hpp>
+
+#include "support/job.h"
+
+using namespace std::chrono_literals;
+
+namespace {
+
+/// The promise is 2 s; the rest is for machines that are busy.
+constexpr auto kEndsWithin = 6s;
+constexpr auto kPatience = 60s;
+
+/// Removes the files of a run.
+struct Scratch {
+  explicit Scratch(const char* stem) : path(job::scratch_file(stem)) {}
+
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+
+  ~Scratch() {
+    std::filesystem::remove(path);
+    std::filesystem::remove(path + ".elected");
+  }
+
+  std::string path;
+};
+
+struct Death {
+  int rank = -2;
+  int pid = 0;
+  job::Clock::time_point time;
+};
+
+Death read_death(const std::string& path) {
+  Death death;
+  std::ifstream file(path);
+  long long nanoseconds = 0;
+  if (file >> death.rank >> death.pid >> nanoseconds) {
+    death.time = job::Clock::time_point(std::chrono::nanoseconds(nanoseconds));
+  }
+  return death;
+}
+
+std::size_t lines_of(const std::string& path) {
+  std::ifstream file(path);
+  std::size_t count = 0;
+  for (std::string line; std::getline(file, line);)
+    ++count;
+  return count;
+}
+
+std::vector<std::string> command(const std::string& moment,
+                                 const std::string& how,
+                                 const std::string& file,
+                                 const std::string& marker) {
+  return {ACPRUN, "-np", "3", VICTIM, moment, how, file, marker};
+}
+
+int expected_status(const std::string& how) {
+  if (how == "exit") return 3;
+  if (how == "abort") return 1;
+  if (how == "sigabrt") return 128 + SIGABRT;
+  if (how == "segv") return 128 + SIGSEGV;
+  return 128 + SIGKILL;
+}
+
+/// Runs one death and checks what remains; the caller checks the status.
+job::Outcome run_death(const std::string& moment,
+                       const std::string& how,
+                       const std::string& net) {
+  INFO("moment " << moment << ", how " << how << ", net " << net);
+  const Scratch scratch("death");
+  const std::string marker = job::unique_marker();
+  const auto names = job::shared_memory_names();
+  job::Job run(command(moment, how, scratch.path, marker), {"ACP_NET=" + net});
+  job::Outcome outcome = run.wait(kPatience);
+  INFO(outcome.output);
+  const Death death = read_death(scratch.path);
+  REQUIRE(outcome.is_over);
+  REQUIRE(death.pid != 0);
+  CHECK(outcome.ended - death.time < kEndsWithin);
+  CHECK(job::all_gone(marker, kEndsWithin));
+  CHECK(job::no_new_shared_memory(names, kEndsWithin));
+  // The summary: who, and which process.
+  CHECK(outcome.output.find("rank ") != std::string::npos);
+  CHECK(outcome.output.find(std::to_string(death.pid)) != std::string::npos);
+  if (death.rank >= 0) {
+    CHECK(outcome.output.find("rank " + std::to_string(death.rank)) !=
+          std::string::npos);
+  }
+  return outcome;
+}
+
+}  // namespace
+
+TEST_CASE("death: a rank that dies ends the job with its status", "[death]") {
+  const std::string net = GENERATE("auto", "udp");
+  const std::string moment =
+      GENERATE("before_init", "in_init", "computing", "in_sync", "in_copy",
+               "in_wait", "in_reset", "in_finalize");
+  const std::string how = GENERATE("exit", "abort", "sigabrt", "segv", "kill");
+  const job::Outcome outcome = run_death(moment, how, net);
+  INFO("moment " << moment << ", how " << how << ", net " << net);
+  INFO(outcome.output);
+  CHECK(outcome.status == expected_status(how));
+}
+
+TEST_CASE("death: exit 0 without acp_finalize is a failure", "[death]") {
+  const std::string moment = GENERATE("computing", "in_sync", "in_wait");
+  const job::Outcome outcome = run_death(moment, "exit0", "auto");
+  INFO(outcome.output);
+  CHECK(outcome.status != 0);
+}
+
+TEST_CASE("death: acp_abort prints its text, the rank and the host",
+          "[death]") {
+  const job::Outcome outcome = run_death("in_wait", "abort", "auto");
+  INFO(outcome.output);
+  CHECK(outcome.output.find("the victim gives up") != std::string::npos);
+}
+
+TEST_CASE("death: SIGKILL to acprun leaves nothing behind", "[death]") {
+  const std::string net = GENERATE("auto", "udp");
+  const Scratch scratch("launcher");
+  const std::string marker = job::unique_marker();
+  const auto names = job::shared_memory_names();
+  {
+    job::Job run(command("in_wait", "stay", scratch.path, marker),
+                 {"ACP_NET=" + net});
+    const auto limit = job::Clock::now() + kPatience;
+    while (lines_of(scratch.path) < 3 && job::Clock::now() < limit) {
+    }
+    REQUIRE(lines_of(scratch.path) == 3);
+    run.send(SIGKILL);
+    const job::Outcome outcome = run.wait(kEndsWithin);
+    CHECK(outcome.is_over);
+    CHECK(outcome.status == 128 + SIGKILL);
+  }
+  CHECK(job::all_gone(marker, kEndsWithin));
+  CHECK(job::no_new_shared_memory(names, kEndsWithin));
+}
+
+TEST_CASE("death: SIGTERM and SIGINT to acprun end the job", "[death]") {
+  const int signal = GENERATE(SIGTERM, SIGINT);
+  const Scratch scratch("signal");
+  const std::string marker = job::unique_marker();
+  job::Job run(command("in_wait", "stay", scratch.path, marker));
+  const auto limit = job::Clock::now() + kPatience;
+  while (lines_of(scratch.path) < 3 && job::Clock::now() < limit) {
+  }
+  REQUIRE(lines_of(scratch.path) == 3);
+  run.send(signal);
+  const job::Outcome outcome = run.wait(kPatience);
+  INFO(outcome.output);
+  CHECK(outcome.is_over);
+  CHECK(outcome.status == 128 + signal);
+  CHECK(job::all_gone(marker, kEndsWithin));
+}

@@ -1,0 +1,88 @@
+// Launches that cannot work: acprun says why and leaves nothing running.
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "support/job.h"
+
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr int kLauncherError = 125;
+constexpr int kCannotRun = 126;
+constexpr int kNotFound = 127;
+
+struct Refusal {
+  const char* what;
+  std::vector<std::string> words;  ///< Behind acprun.
+  int status;
+  std::string text;  ///< That the message has to hold.
+};
+
+void check_refusal(const Refusal& refusal) {
+  INFO(refusal.what);
+  std::vector<std::string> words = {ACPRUN};
+  words.insert(words.end(), refusal.words.begin(), refusal.words.end());
+  job::Job run(words);
+  const job::Outcome outcome = run.wait(30s);
+  INFO(outcome.output);
+  CHECK(outcome.is_over);
+  CHECK(outcome.status == refusal.status);
+  CHECK(outcome.output.find(refusal.text) != std::string::npos);
+}
+
+}  // namespace
+
+TEST_CASE("launch: wrong numbers and options are launcher errors", "[launch]") {
+  const std::vector<Refusal> refusals = {
+      {"no ranks", {"-np", "0", "/bin/true"}, kLauncherError, "np"},
+      {"negative", {"-np", "-3", "/bin/true"}, kLauncherError, "np"},
+      {"no number", {"-np", "many", "/bin/true"}, kLauncherError, "many"},
+      {"unknown option",
+       {"-np", "1", "--acp-nodefil=x", "/bin/true"},
+       kLauncherError,
+       "--acp-nodefile"},
+      {"unknown option behind the program",
+       {"-np", "1", "/bin/true", "--acp-startermemsiz=1"},
+       kLauncherError,
+       "--acp-startermemsize"},
+      {"no program", {"-np", "2"}, kLauncherError, "program"},
+      {"network not built in",
+       {"-np", "1", "--acp-envnet=tofu", "/bin/true"},
+       kLauncherError,
+       "tofu"},
+  };
+  for (const Refusal& refusal : refusals) {
+    check_refusal(refusal);
+  }
+}
+
+TEST_CASE("launch: a program that is missing or cannot run", "[launch]") {
+  const std::string plain = job::scratch_file("plain");
+  std::ofstream(plain) << "no program\n";
+  check_refusal({"missing",
+                 {"-np", "2", "/nonexistent/program"},
+                 kNotFound,
+                 "/nonexistent/program"});
+  check_refusal({"not executable", {"-np", "2", plain}, kCannotRun, plain});
+  check_refusal({"a folder", {"-np", "2", "/tmp"}, kCannotRun, "/tmp"});
+  std::filesystem::remove(plain);
+}
+
+TEST_CASE("launch: a node file that is missing or too short", "[launch]") {
+  const std::string nodes = job::scratch_file("nodes");
+  std::ofstream(nodes) << "localhost\n# a comment\n\n";
+  check_refusal({"missing",
+                 {"-np", "2", "--acp-nodefile=/nonexistent/nodes", "/bin/true"},
+                 kLauncherError,
+                 "/nonexistent/nodes"});
+  check_refusal({"too short",
+                 {"-np", "2", "--acp-nodefile=" + nodes, "/bin/true"},
+                 kLauncherError,
+                 nodes});
+  std::filesystem::remove(nodes);
+}

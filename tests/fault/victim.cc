@@ -1,0 +1,186 @@
+// A rank that dies at a chosen moment in a chosen way, and ranks that wait
+// for it for ever: `victim MOMENT HOW FILE [marker]`. Driven by death_test.
+//
+// Before it dies the victim writes "rank pid monotonic-nanoseconds" to FILE;
+// with HOW = stay nobody dies, and every rank appends its pid to FILE.
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "acp.h"
+#include "acp/extension.h"
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct Plan {
+  std::string_view moment;
+  std::string_view how;
+  const char* file;
+};
+
+std::atomic<std::uint64_t> g_copies{0};
+
+/// Nobody ever writes this word.
+void wait_for_ever() {
+  acpx_wait_word(acp_query_starter_ga(acp_rank()), 0, -1, nullptr);
+  // The job has ended; so does this process, at the latest by its launcher.
+  for (;;) {
+    pause();
+  }
+}
+
+[[noreturn]] void die(const Plan& plan) {
+  const auto now = Clock::now().time_since_epoch();
+  const std::string text =
+      std::to_string(acp_rank()) + ' ' + std::to_string(getpid()) + ' ' +
+      std::to_string(
+          std::chrono::duration_cast<std::chrono::nanoseconds>(now).count()) +
+      '\n';
+  const int fd = open(plan.file, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  if (write(fd, text.data(), text.size()) < 0) {
+    std::perror(plan.file);
+  }
+  close(fd);
+  if (plan.how == "exit") _exit(3);
+  if (plan.how == "exit0") _exit(0);
+  if (plan.how == "abort") acp_abort("the victim gives up");
+  if (plan.how == "sigabrt") std::abort();
+  if (plan.how == "segv") {
+    std::signal(SIGSEGV, SIG_DFL);  // Sanitizers have handlers of their own.
+    raise(SIGSEGV);
+  }
+  if (plan.how == "kill") raise(SIGKILL);
+  std::fprintf(stderr, "victim: no way to die '%s'\n", plan.how.data());
+  _exit(78);
+}
+
+/// Whether that thread of this process sleeps in the kernel.
+bool is_asleep(pid_t thread) {
+  std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/stat");
+  std::string text;
+  std::getline(file, text);
+  const std::size_t name_end = text.rfind(')');
+  return name_end != std::string::npos && text.size() > name_end + 2 &&
+         text[name_end + 2] == 'S';
+}
+
+/// Dies from a second thread once the calling thread waits inside of the
+/// library (seen asleep a few times), or has copied for a while.
+void die_from_another_thread(const Plan& plan) {
+  const auto thread = static_cast<pid_t>(syscall(SYS_gettid));
+  std::thread([plan, thread] {
+    const Clock::time_point limit = Clock::now() + std::chrono::seconds(20);
+    int seen = 0;
+    while (plan.moment == "in_copy" ? g_copies.load() < 50 : seen < 20) {
+      seen += is_asleep(thread) ? 1 : 0;
+      if (Clock::now() > limit) {
+        std::fprintf(stderr, "victim: the moment '%s' did not come\n",
+                     plan.moment.data());
+        _exit(77);
+      }
+      std::this_thread::yield();
+    }
+    die(plan);
+  }).detach();
+}
+
+/// The one process that creates the file; before acp_init none has a rank.
+bool is_elected(const char* file) {
+  const std::string name = std::string(file) + ".elected";
+  const int fd = open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL, 0600);
+  if (fd >= 0) close(fd);
+  return fd >= 0;
+}
+
+void copy_for_ever() {
+  static std::array<std::byte, 1 << 20> bytes;
+  const acp_atkey_t key = acp_register_memory(bytes.data(), bytes.size(), 0);
+  const acp_ga_t mine = acp_query_ga(key, bytes.data());
+  const acp_ga_t target = acp_query_starter_ga(0);
+  for (;;) {
+    acp_copy(target + 64, mine, 10'000, ACP_HANDLE_NULL);
+    acp_complete(acp_copy(mine, target + 64, 10'000, ACP_HANDLE_ALL));
+    g_copies.fetch_add(1);
+  }
+}
+
+void die_inside(const Plan& plan) {
+  if (plan.moment == "computing") {
+    die(plan);
+  }
+  die_from_another_thread(plan);
+  if (plan.moment == "in_sync") {
+    acp_sync();
+  } else if (plan.moment == "in_reset") {
+    acp_reset(acp_rank());
+  } else if (plan.moment == "in_finalize") {
+    acp_finalize();
+  } else if (plan.moment == "in_wait") {
+    wait_for_ever();
+  } else if (plan.moment == "in_copy") {
+    copy_for_ever();
+  } else {
+    std::fprintf(stderr, "victim: no moment '%s'\n", plan.moment.data());
+    _exit(78);
+  }
+  for (;;) {
+    pause();  // The job has begun to end; the other thread is on its way.
+  }
+}
+
+/// Appends a line; O_APPEND keeps lines of several ranks whole.
+void report_alive(const char* file) {
+  const std::string text = std::to_string(getpid()) + '\n';
+  const int fd = open(file, O_WRONLY | O_CREAT | O_APPEND, 0600);
+  if (write(fd, text.data(), text.size()) < 0) {
+    std::perror(file);
+  }
+  close(fd);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 4) {
+    std::fprintf(stderr, "usage: victim MOMENT HOW FILE [marker]\n");
+    return 2;
+  }
+  const Plan plan{argv[1], argv[2], argv[3]};
+  if (plan.moment == "before_init" && is_elected(plan.file)) {
+    die(plan);
+  }
+  if (plan.moment == "in_init") {
+    if (!is_elected(plan.file)) {
+      for (;;) {
+        pause();  // Never come to acp_init, so that the victim waits in it.
+      }
+    }
+    die_from_another_thread(plan);
+  }
+  if (acp_init(&argc, &argv) != 0) {
+    return 1;
+  }
+  if (plan.how == "stay") {
+    report_alive(plan.file);
+  } else if (acp_rank() == 1) {
+    die_inside(plan);
+  }
+  if (plan.moment == "computing") {
+    acp_sync();
+  }
+  wait_for_ever();
+}

@@ -1,0 +1,78 @@
+# Proves that lint.layers sees what it is for: small trees with one include
+# each, some of which it has to refuse by name.
+#
+#   cmake -DLINT=check_layers.cmake -DWORK=<scratch folder> -P this file
+cmake_minimum_required(VERSION 3.25)
+
+set(failed 0)
+
+# Writes `line` into `file` of an otherwise empty tree and runs the lint.
+function(lint_one file line out_code out_text)
+  file(REMOVE_RECURSE "${WORK}")
+  file(WRITE "${WORK}/${file}" "// A file.\n${line}\n")
+  execute_process(
+    COMMAND ${CMAKE_COMMAND} -DROOT=${WORK} -P ${LINT}
+    RESULT_VARIABLE code OUTPUT_VARIABLE text ERROR_VARIABLE text)
+  string(REGEX REPLACE "[ \n]+" " " text "${text}")
+  set(${out_code} "${code}" PARENT_SCOPE)
+  set(${out_text} "${text}" PARENT_SCOPE)
+endfunction()
+
+function(refused file line reason)
+  lint_one("${file}" "${line}" code text)
+  string(FIND "${text}" "${reason}" where)
+  if(code EQUAL 0 OR where EQUAL -1)
+    message(SEND_ERROR "${file} with ${line} was not refused with "
+      "'${reason}', the lint said: ${text}")
+  endif()
+endfunction()
+
+function(accepted file line)
+  lint_one("${file}" "${line}" code text)
+  if(NOT code EQUAL 0)
+    message(SEND_ERROR "${file} with ${line} was refused: ${text}")
+  endif()
+endfunction()
+
+# Upwards and sideways.
+refused(src/base/log.cc "#include \"transport/transport.h\""
+  "layer 'base' may not include 'transport'")
+refused(src/gma/engine.cc "#include \"transport/shm/command_ring.h\""
+  "layer 'gma' may not include 'shm'")
+refused(src/gma/engine.h "#include \"agent/agent.h\""
+  "layer 'gma' may not include 'agent'")
+refused(src/transport/shm/shm_transport.cc "#include \"udp/socket.h\""
+  "layer 'shm' may not include 'udp'")
+refused(src/runtime/task.cc "#  include \"api/gma_api.h\""
+  "layer 'runtime' may not include 'api'")
+refused(udp/deep/stream.cc "#include \"runtime/task.h\""
+  "layer 'udp' may not include 'runtime'")
+
+# Clients see what is installed, and themselves.
+refused(src/middle/vector/vector.cc "#include \"base/log.h\""
+  "layer 'middle' may not include 'base'")
+refused(docs/examples/gups.c "#include <acp.h>\n#include \"base/clock.h\""
+  "layer 'examples' may not include 'base'")
+refused(include/acp/gma.h "#include \"base/status.h\""
+  "layer 'public' may not include 'base'")
+refused(launcher/main.cc "#include \"gmm/key_table.h\""
+  "layer 'launcher' may not include 'gmm'")
+
+# Foreign headers.
+refused(src/gma/engine.cc "#include <sys/socket.h>" "(sockets) has no place")
+refused(src/runtime/task.cc "#include <netinet/in.h>" "(sockets) has no place")
+refused(udp/wire.cc "#include <infiniband/verbs.h>" "(rdma) has no place")
+refused(verbs/wire.cc "#include <ucp/api/ucp.h>" "(ucx) has no place")
+
+# Paths that would go round the table.
+refused(src/middle/a.cc "#include \"../base/log.h\"" "from the include root")
+refused(src/middle/a.cc "#include \"src/base/log.h\"" "above the include root")
+refused(src/middle/a.cc "#include \"helpers/a.h\"" "in no layer of the table")
+refused(src/helpers/a.cc "#include \"base/log.h\"" "has no row in the table")
+
+accepted(src/api/gma_api.cc "#include \"runtime/task.h\"\n#include <acp.h>")
+accepted(src/runtime/bootstrap_acprun.cc "#include <sys/socket.h>")
+accepted(src/middle/map/map.cc "#include <acp/gma.h>")
+accepted(src/base/log.cc "#include <sys/types.h>\n#include <fmt/core.h>")
+accepted(launcher/main.cc "#include \"protocol/bootstrap.h\"")
+file(REMOVE_RECURSE "${WORK}")

@@ -1,0 +1,332 @@
+// All ranks, the owner among them, change one word at once: the result is
+// exact, and every old value was handed out once.
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "support/spmd.h"
+#include "support/spmd_memory.h"
+
+using spmd::Block;
+using spmd::kMemories;
+using spmd::Memory;
+
+namespace {
+
+constexpr std::size_t kWindow = 64;
+constexpr std::size_t kFull = 100'000;
+constexpr std::size_t kLeast = 1'000;
+/// Each blocking operation that is lost on a bad network costs a time-out.
+constexpr std::size_t kBlockingFull = 2'000;
+
+enum class Pace { kWindows, kBlocking };
+
+std::size_t rounds_of(Pace pace) {
+  return pace == Pace::kWindows ? spmd::scaled(kFull, kLeast)
+                                : spmd::scaled(kBlockingFull, 100);
+}
+
+/// Word 0 of rank 0 is fought for; results go to words 64 .. 127 of mine.
+class Arena {
+ public:
+  explicit Arena(Memory memory) : block_(memory, 2 * kWindow * 8) {}
+
+  acp_ga_t word() const { return block_.at(0); }
+
+  acp_ga_t result(std::size_t slot) const {
+    return block_.mine((kWindow + slot) * 8);
+  }
+
+  std::uint64_t old8(std::size_t slot) const {
+    return block_.word(kWindow + slot).load();
+  }
+
+  std::uint32_t old4(std::size_t slot) const {
+    return block_.half(2 * (kWindow + slot)).load();
+  }
+
+  /// The word when all are done. Collective.
+  std::uint64_t final_value() const {
+    EXPECT_EQ(acp_sync(), 0);
+    EXPECT_DONE(acp_copy(result(0), word(), 8, ACP_HANDLE_ALL));
+    const std::uint64_t value = old8(0);
+    EXPECT_EQ(acp_sync(), 0);
+    return value;
+  }
+
+  /// Issues `count` operations by issue(i, slot) in windows; look(i, slot)
+  /// sees each one's old value.
+  template <typename Issue, typename Look>
+  void run(Pace pace, std::size_t count, Issue issue, Look look) const {
+    const std::size_t width = pace == Pace::kWindows ? kWindow : 1;
+    for (std::size_t start = 0; start < count; start += width) {
+      const std::size_t end = std::min(count, start + width);
+      for (std::size_t i = start; i < end; ++i) {
+        EXPECT(issue(i, i - start) != ACP_HANDLE_NULL);
+      }
+      EXPECT_EQ(acpx_complete_timeout(ACP_HANDLE_ALL, spmd::kPatience), 0);
+      for (std::size_t i = start; i < end; ++i) {
+        look(i, i - start);
+      }
+    }
+  }
+
+ private:
+  Block block_;
+};
+
+std::uint64_t sum_over_ranks(std::uint64_t value) {
+  const std::vector<std::uint64_t> all = spmd::gather(value);
+  return std::accumulate(all.begin(), all.end(), std::uint64_t{0});
+}
+
+std::uint64_t my_rank() {
+  return static_cast<std::uint64_t>(acp_rank());
+}
+
+std::uint64_t all_ranks() {
+  return static_cast<std::uint64_t>(acp_procs());
+}
+
+const auto nothing_to_see = [](std::size_t, std::size_t) {
+};
+
+/// add8: the sum of the old values is that of 0 .. n - 1: each came once.
+void check_add8(Memory memory, Pace pace) {
+  const Arena arena(memory);
+  const std::size_t count = rounds_of(pace);
+  std::uint64_t old_sum = 0;
+  arena.run(
+      pace, count,
+      [&](std::size_t, std::size_t slot) {
+        return acp_add8(arena.result(slot), arena.word(), 1, ACP_HANDLE_NULL);
+      },
+      [&](std::size_t, std::size_t slot) { old_sum += arena.old8(slot); });
+  const std::uint64_t total = count * all_ranks();
+  EXPECT_EQ(arena.final_value(), total);
+  EXPECT_EQ(sum_over_ranks(old_sum), total * (total - 1) / 2);
+}
+
+void check_add4(Memory memory, Pace pace) {
+  const Arena arena(memory);
+  const std::size_t count = rounds_of(pace);
+  // Steps of this size make 32 bits wrap around.
+  constexpr std::uint32_t kStep = 0x01000193;
+  arena.run(
+      pace, count,
+      [&](std::size_t, std::size_t slot) {
+        return acp_add4(arena.result(slot), arena.word() + 4, kStep,
+                        ACP_HANDLE_NULL);
+      },
+      nothing_to_see);
+  const auto total = static_cast<std::uint32_t>(count * all_ranks() * kStep);
+  EXPECT_EQ(arena.final_value(), std::uint64_t{total} << 32);
+}
+
+/// swap: every value put in comes out once, the last one stays.
+void check_swap(Memory memory, Pace pace, bool is_wide) {
+  const Arena arena(memory);
+  const std::size_t count = rounds_of(pace);
+  std::uint64_t put_in = 0;
+  std::uint64_t came_out = 0;
+  arena.run(
+      pace, count,
+      [&](std::size_t i, std::size_t slot) {
+        const std::uint64_t value = 1 + my_rank() * count + i;
+        put_in += value;
+        return is_wide ? acp_swap8(arena.result(slot), arena.word(), value,
+                                   ACP_HANDLE_NULL)
+                       : acp_swap4(arena.result(slot), arena.word(),
+                                   static_cast<std::uint32_t>(value),
+                                   ACP_HANDLE_NULL);
+      },
+      [&](std::size_t, std::size_t slot) {
+        came_out += is_wide ? arena.old8(slot) : arena.old4(slot);
+      });
+  const std::uint64_t left = arena.final_value();
+  EXPECT_EQ(sum_over_ranks(came_out) + left, sum_over_ranks(put_in));
+}
+
+/// xor: what each rank put in, it takes out again.
+void check_xor(Memory memory, Pace pace, bool is_wide) {
+  const Arena arena(memory);
+  const std::size_t count = rounds_of(pace) / 2 * 2;
+  arena.run(
+      pace, count,
+      [&](std::size_t i, std::size_t slot) {
+        const std::uint64_t value =
+            (my_rank() + 1) * 0x9e3779b97f4a7c15U * (i % (count / 2) + 1);
+        return is_wide ? acp_xor8(arena.result(slot), arena.word(), value,
+                                  ACP_HANDLE_NULL)
+                       : acp_xor4(arena.result(slot), arena.word(),
+                                  static_cast<std::uint32_t>(value),
+                                  ACP_HANDLE_NULL);
+      },
+      nothing_to_see);
+  EXPECT_EQ(arena.final_value(), 0U);
+}
+
+/// or, and: each rank owns some bits, sets and clears them, and must find
+/// them in every old value as it left them.
+void check_bits(Memory memory, Pace pace, bool is_wide) {
+  const Arena arena(memory);
+  const std::size_t count = rounds_of(pace) / 2 * 2;
+  const unsigned bits = is_wide ? 64 : 32;
+  const std::uint64_t bit = std::uint64_t{1} << (my_rank() % bits);
+  acp_handle_t before = ACP_HANDLE_NULL;
+  arena.run(
+      pace, count,
+      [&](std::size_t i, std::size_t slot) {
+        // Mine in turn: set, clear, each after the one before.
+        if (i % 2 == 0) {
+          before = is_wide
+                       ? acp_or8(arena.result(slot), arena.word(), bit, before)
+                       : acp_or4(arena.result(slot), arena.word(),
+                                 static_cast<std::uint32_t>(bit), before);
+        } else {
+          before =
+              is_wide ? acp_and8(arena.result(slot), arena.word(), ~bit, before)
+                      : acp_and4(arena.result(slot), arena.word(),
+                                 static_cast<std::uint32_t>(~bit), before);
+        }
+        return before;
+      },
+      [&](std::size_t i, std::size_t slot) {
+        const std::uint64_t old = is_wide ? arena.old8(slot) : arena.old4(slot);
+        EXPECT_EQ((old & bit) != 0, i % 2 == 1);
+      });
+  EXPECT_EQ(arena.final_value(), 0U);
+}
+
+/// cas: a success adds one; a failure tells the value to try next.
+void check_cas(Memory memory, Pace pace, bool is_wide) {
+  const Arena arena(memory);
+  const std::size_t count = rounds_of(pace);
+  std::uint64_t guess = 0;
+  std::uint64_t successes = 0;
+  arena.run(
+      Pace::kBlocking, count / 16,
+      [&](std::size_t, std::size_t slot) {
+        return is_wide ? acp_cas8(arena.result(slot), arena.word(), guess,
+                                  guess + 1, ACP_HANDLE_NULL)
+                       : acp_cas4(arena.result(slot), arena.word(),
+                                  static_cast<std::uint32_t>(guess),
+                                  static_cast<std::uint32_t>(guess + 1),
+                                  ACP_HANDLE_NULL);
+      },
+      [&](std::size_t, std::size_t slot) {
+        const std::uint64_t old = is_wide ? arena.old8(slot) : arena.old4(slot);
+        successes += old == guess ? 1 : 0;
+        guess = old == guess ? guess + 1 : old;
+      });
+  EXPECT_EQ(arena.final_value(), sum_over_ranks(successes));
+}
+
+/// cas in windows: 64 guesses at once, of which as many as come in order win.
+void check_cas_windows(Memory memory, bool is_wide) {
+  const Arena arena(memory);
+  const std::size_t count = rounds_of(Pace::kWindows);
+  std::uint64_t newest = 0;
+  std::uint64_t base = 0;
+  std::uint64_t successes = 0;
+  arena.run(
+      Pace::kWindows, count,
+      [&](std::size_t, std::size_t slot) {
+        if (slot == 0) base = newest;
+        const std::uint64_t guess = base + slot;
+        return is_wide ? acp_cas8(arena.result(slot), arena.word(), guess,
+                                  guess + 1, ACP_HANDLE_NULL)
+                       : acp_cas4(arena.result(slot), arena.word(),
+                                  static_cast<std::uint32_t>(guess),
+                                  static_cast<std::uint32_t>(guess + 1),
+                                  ACP_HANDLE_NULL);
+      },
+      [&](std::size_t, std::size_t slot) {
+        const std::uint64_t old = is_wide ? arena.old8(slot) : arena.old4(slot);
+        successes += old == base + slot ? 1 : 0;
+        newest = std::max(newest, old);
+      });
+  EXPECT_EQ(arena.final_value(), sum_over_ranks(successes));
+}
+
+template <typename Check>
+void everywhere(Check check) {
+  for (const Memory memory : kMemories) {
+    for (const Pace pace : {Pace::kWindows, Pace::kBlocking}) {
+      check(memory, pace);
+    }
+  }
+}
+
+}  // namespace
+
+SPMD_CASE(add8, "acp_add8: 100,000 of each rank on one word, exact") {
+  everywhere(check_add8);
+}
+
+SPMD_CASE(add4, "acp_add4: 100,000 of each rank on one word, exact") {
+  everywhere(check_add4);
+}
+
+SPMD_CASE(swap8, "acp_swap8: every value comes out once") {
+  everywhere([](Memory memory, Pace pace) { check_swap(memory, pace, true); });
+}
+
+SPMD_CASE(swap4, "acp_swap4: every value comes out once") {
+  everywhere([](Memory memory, Pace pace) { check_swap(memory, pace, false); });
+}
+
+SPMD_CASE(xor8, "acp_xor8: in and out again leaves 0") {
+  everywhere([](Memory memory, Pace pace) { check_xor(memory, pace, true); });
+}
+
+SPMD_CASE(xor4, "acp_xor4: in and out again leaves 0") {
+  everywhere([](Memory memory, Pace pace) { check_xor(memory, pace, false); });
+}
+
+SPMD_CASE(or8_and8, "acp_or8, acp_and8: own bits stay as they were left") {
+  everywhere([](Memory memory, Pace pace) { check_bits(memory, pace, true); });
+}
+
+SPMD_CASE(or4_and4, "acp_or4, acp_and4: own bits stay as they were left") {
+  everywhere([](Memory memory, Pace pace) { check_bits(memory, pace, false); });
+}
+
+SPMD_CASE(cas8, "acp_cas8: as many steps as successes") {
+  everywhere([](Memory memory, Pace pace) { check_cas(memory, pace, true); });
+  for (const Memory memory : kMemories)
+    check_cas_windows(memory, true);
+}
+
+SPMD_CASE(cas4, "acp_cas4: as many steps as successes") {
+  everywhere([](Memory memory, Pace pace) { check_cas(memory, pace, false); });
+  for (const Memory memory : kMemories)
+    check_cas_windows(memory, false);
+}
+
+SPMD_CASE(chains_and_calls,
+          "acpx_post and acp_add8 on one word are atomic with each other") {
+  for (const Memory memory : kMemories) {
+    const Arena arena(memory);
+    const std::size_t count = rounds_of(Pace::kWindows) / 4;
+    arena.run(
+        Pace::kWindows, count,
+        [&](std::size_t i, std::size_t slot) {
+          if (i % 2 == 0) {
+            return acp_add8(arena.result(slot), arena.word(), 1,
+                            ACP_HANDLE_NULL);
+          }
+          acpx_op_t ops[2] = {};
+          for (acpx_op_t& op : ops) {
+            op.opcode = ACPX_ADD8;
+            op.remote = arena.word();
+            op.operand = 1;
+          }
+          ops[1].flags = ACPX_SIGNAL;
+          return acpx_post(ops, 2, ACP_HANDLE_NULL);
+        },
+        nothing_to_see);
+    const std::size_t even = (count + 1) / 2;
+    EXPECT_EQ(arena.final_value(), (even + (count - even) * 2) * all_ranks());
+  }
+}

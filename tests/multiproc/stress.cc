@@ -1,0 +1,242 @@
+// Many ranks and threads at once: all to all, four threads a rank, ranks that
+// compute and do not call the library.
+#include <chrono>
+#include <thread>
+#include <vector>
+
+#include "support/spmd.h"
+#include "support/spmd_memory.h"
+
+using spmd::Block;
+using spmd::kMemories;
+using spmd::Memory;
+using Clock = std::chrono::steady_clock;
+
+namespace {
+
+constexpr std::size_t kThreads = 4;
+
+/// What one thread does: puts and gets in a stripe of its own, atomics on a
+/// word of all, each completed by its own handle.
+void thread_work(const Block& block, std::size_t thread, std::size_t rounds) {
+  const int right = spmd::right_of(acp_rank());
+  // Per thread: 64 bytes to send from, 64 to receive at, 64 for results.
+  const std::size_t base = 64 + thread * 192;
+  const std::size_t index = base / 8;
+  for (std::uint64_t round = 1; round <= rounds; ++round) {
+    block.word(index).store(round * kThreads + thread);
+    const acp_handle_t put = acp_copy(block.at(right, base + 64),
+                                      block.mine(base), 8, ACP_HANDLE_NULL);
+    EXPECT(put != ACP_HANDLE_NULL);
+    const acp_handle_t get =
+        acp_copy(block.mine(base + 128), block.at(right, base + 64), 8, put);
+    EXPECT(get != ACP_HANDLE_NULL);
+    EXPECT(acp_add8(block.mine(base + 136), block.at(0), 1, ACP_HANDLE_NULL) !=
+           ACP_HANDLE_NULL);
+    acp_complete(get);
+    EXPECT_EQ(block.word(index + 16).load(), round * kThreads + thread);
+    EXPECT_EQ(acp_inquire(get), 0);
+    if (round % 50 == 0) {
+      EXPECT_EQ(acpx_complete_timeout(ACP_HANDLE_ALL, spmd::kPatience), 0);
+    }
+  }
+  acp_complete(ACP_HANDLE_ALL);
+}
+
+/// Register, use, unregister, in one thread of several.
+void registration_work(std::size_t rounds) {
+  std::vector<std::uint64_t> words(16);
+  const acp_ga_t starter = acp_query_starter_ga(acp_rank());
+  for (std::size_t round = 0; round < rounds; ++round) {
+    const acp_atkey_t key = acp_register_memory(words.data(), 128, 0);
+    EXPECT(key != ACP_ATKEY_NULL);
+    const acp_ga_t ga = acp_query_ga(key, &words[3]);
+    EXPECT_EQ(acp_query_address(ga), &words[3]);
+    words[3] = 0;
+    EXPECT_DONE(acp_copy(ga, starter, 8, ACP_HANDLE_NULL));
+    EXPECT_EQ(acp_unregister_memory(key), 0);
+  }
+}
+
+/// Does not call the library until `limit`.
+void compute_until(Clock::time_point limit) {
+  volatile std::uint64_t sum = 0;
+  while (Clock::now() < limit) {
+    for (int i = 0; i < 1000; ++i) {
+      sum = sum + static_cast<std::uint64_t>(i);
+    }
+  }
+}
+
+/// A put, a get, an atomic and a chain to rank 0, all completed.
+void touch_rank_zero(const Block& block, std::uint64_t round) {
+  const std::size_t place = static_cast<std::size_t>(acp_rank()) * 64;
+  block.word(place / 8).store(round);
+  EXPECT_DONE(
+      acp_copy(block.at(0, place), block.mine(place), 8, ACP_HANDLE_NULL));
+  EXPECT_DONE(
+      acp_copy(block.mine(place + 8), block.at(0, place), 8, ACP_HANDLE_NULL));
+  EXPECT_EQ(block.word(place / 8 + 1).load(), round);
+  EXPECT_DONE(acp_add8(block.mine(place + 16), block.at(0, place + 8), 1,
+                       ACP_HANDLE_NULL));
+  acpx_op_t op{};
+  op.opcode = ACPX_ADD8;
+  op.remote = block.at(0, place + 16);
+  op.operand = 1;
+  EXPECT_DONE(acpx_post(&op, 1, ACP_HANDLE_NULL));
+}
+
+}  // namespace
+
+SPMD_CASE(all_to_all, "all ranks put to all ranks, many rounds") {
+  constexpr std::size_t kBytes = 3'000;
+  for (const Memory memory : kMemories) {
+    const auto procs = static_cast<std::size_t>(acp_procs());
+    const auto rank = static_cast<std::size_t>(acp_rank());
+    const Block block(memory, kBytes * (procs + 1));
+    const std::size_t rounds = spmd::scaled(200, 5);
+    for (std::size_t round = 0; round < rounds; ++round) {
+      spmd::fill_pattern(block.bytes().subspan(0, kBytes), round * 100 + rank);
+      for (std::size_t i = 0; i < procs; ++i) {
+        const auto to = static_cast<int>((rank + i) % procs);
+        EXPECT(acp_copy(block.at(to, (rank + 1) * kBytes), block.mine(), kBytes,
+                        ACP_HANDLE_NULL) != ACP_HANDLE_NULL);
+      }
+      EXPECT_EQ(acpx_complete_timeout(ACP_HANDLE_ALL, spmd::kPatience), 0);
+      EXPECT_EQ(acp_sync(), 0);
+      for (std::size_t from = 0; from < procs; ++from) {
+        EXPECT_EQ(spmd::pattern_mismatch(
+                      block.bytes().subspan((from + 1) * kBytes, kBytes),
+                      round * 100 + from),
+                  kBytes);
+      }
+      EXPECT_EQ(acp_sync(), 0);
+    }
+  }
+}
+
+SPMD_CASE(flood_both_ways,
+          "all ranks flood all others with large gets and puts: no deadlock") {
+  constexpr std::size_t kBytes = 64 * 1024;
+  for (const Memory memory : kMemories) {
+    const auto procs = static_cast<std::size_t>(acp_procs());
+    const auto rank = static_cast<std::size_t>(acp_rank());
+    // What I give, what each rank put here, what I got of each rank.
+    const Block block(memory, kBytes * (1 + 2 * procs));
+    spmd::fill_pattern(block.bytes().subspan(0, kBytes), rank);
+    EXPECT_EQ(acp_sync(), 0);
+    const std::size_t rounds = spmd::scaled(100, 5);
+    for (std::size_t round = 0; round < rounds; ++round) {
+      for (std::size_t i = 0; i < procs; ++i) {
+        const auto peer = static_cast<int>(i);
+        EXPECT(acp_copy(block.mine((1 + procs + i) * kBytes), block.at(peer),
+                        kBytes, ACP_HANDLE_NULL) != ACP_HANDLE_NULL);
+        EXPECT(acp_copy(block.at(peer, (1 + rank) * kBytes), block.mine(),
+                        kBytes, ACP_HANDLE_NULL) != ACP_HANDLE_NULL);
+      }
+    }
+    EXPECT_EQ(acpx_complete_timeout(ACP_HANDLE_ALL, 2 * spmd::kPatience), 0);
+    EXPECT_EQ(acp_sync(), 0);
+    for (std::size_t slot = 0; slot < 2 * procs; ++slot) {
+      EXPECT_EQ(
+          spmd::pattern_mismatch(
+              block.bytes().subspan((1 + slot) * kBytes, kBytes), slot % procs),
+          kBytes);
+    }
+  }
+}
+
+SPMD_CASE(four_threads, "four threads of each rank issue and complete") {
+  for (const Memory memory : kMemories) {
+    const Block block(memory, 64 + kThreads * 192);
+    const std::size_t rounds = spmd::scaled(10'000, 300);
+    std::vector<std::thread> threads;
+    for (std::size_t i = 0; i < kThreads; ++i) {
+      threads.emplace_back([&, i] { thread_work(block, i, rounds); });
+    }
+    for (std::thread& thread : threads) {
+      thread.join();
+    }
+    EXPECT_EQ(acpx_complete_timeout(ACP_HANDLE_ALL, spmd::kPatience), 0);
+    EXPECT_EQ(acp_sync(), 0);
+    if (acp_rank() == 0) {
+      EXPECT_EQ(block.word(0).load(),
+                rounds * kThreads * static_cast<std::size_t>(acp_procs()));
+    }
+    EXPECT_EQ(acp_sync(), 0);
+  }
+}
+
+SPMD_CASE(four_threads_register,
+          "four threads of each rank register, use and unregister") {
+  const std::size_t rounds = spmd::scaled(5'000, 200);
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < kThreads; ++i) {
+    threads.emplace_back([=] { registration_work(rounds); });
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+}
+
+SPMD_CASE(passive_rank, "a rank that computes for a second holds up nobody") {
+  SPMD_NEEDS_RANKS(2);
+  for (const Memory memory : kMemories) {
+    const Block block(memory, static_cast<std::size_t>(acp_procs()) * 64);
+    EXPECT_EQ(acp_sync(), 0);
+    const Clock::time_point start = Clock::now();
+    if (acp_rank() == 0) {
+      compute_until(start + std::chrono::seconds(1));
+      // Says so in its own memory; nobody may have needed to wait for it.
+      block.word(7).store(1);
+    } else {
+      constexpr std::uint64_t kRounds = 20;
+      for (std::uint64_t round = 1; round <= kRounds; ++round) {
+        touch_rank_zero(block, round);
+      }
+      const std::size_t place = static_cast<std::size_t>(acp_rank()) * 64;
+      EXPECT_DONE(
+          acp_copy(block.mine(place + 24), block.at(0, 56), 8, ACP_HANDLE_ALL));
+      EXPECT_EQ(block.word(place / 8 + 3).load(), 0U);
+    }
+    EXPECT_EQ(acp_sync(), 0);
+    if (acp_rank() == 0) {
+      for (std::size_t rank = 1; rank < static_cast<std::size_t>(acp_procs());
+           ++rank) {
+        EXPECT_EQ(block.word(rank * 8).load(), 20U);
+        EXPECT_EQ(block.word(rank * 8 + 1).load(), 20U);
+        EXPECT_EQ(block.word(rank * 8 + 2).load(), 20U);
+      }
+    }
+    EXPECT_EQ(acp_sync(), 0);
+  }
+}
+
+SPMD_CASE(passive_source,
+          "a copy between two ranks that compute needs neither") {
+  SPMD_NEEDS_RANKS(3);
+  for (const Memory memory : kMemories) {
+    const Block block(memory, 20'000);
+    spmd::fill_pattern(block.bytes().subspan(0, 8'000),
+                       static_cast<std::uint64_t>(acp_rank()));
+    EXPECT_EQ(acp_sync(), 0);
+    if (acp_rank() < 2) {
+      compute_until(Clock::now() + std::chrono::seconds(1));
+      block.word(2'400).store(1);
+    } else if (acp_rank() == 2) {
+      EXPECT_DONE(
+          acp_copy(block.at(1, 8'000), block.at(0), 8'000, ACP_HANDLE_NULL));
+      for (const int computing : {0, 1}) {
+        EXPECT_DONE(acp_copy(block.mine(19'600), block.at(computing, 19'200), 8,
+                             ACP_HANDLE_NULL));
+        EXPECT_EQ(block.word(2'450).load(), 0U);
+      }
+    }
+    EXPECT_EQ(acp_sync(), 0);
+    if (acp_rank() == 1) {
+      EXPECT_EQ(spmd::pattern_mismatch(block.bytes().subspan(8'000, 8'000), 0),
+                std::size_t{8'000});
+    }
+    EXPECT_EQ(acp_sync(), 0);
+  }
+}

@@ -1,0 +1,48 @@
+#include "machine.h"
+
+#include <acp/extension.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+
+namespace acp::perf {
+
+namespace {
+
+std::string processor_name() {
+  std::ifstream file("/proc/cpuinfo");
+  std::string line;
+  while (std::getline(file, line)) {
+    const std::size_t colon = line.find(": ");
+    if (line.starts_with("model name") && colon != std::string::npos) {
+      return line.substr(colon + 2);
+    }
+  }
+  return "unknown";
+}
+
+const char* path_name(const Context& context) {
+  if (context.procs == 1) return "own memory";
+  return context.is_direct ? "shared memory" : "messages";
+}
+
+}  // namespace
+
+Machine describe_machine() {
+  return {{"version", acpx_version()},
+          {"processor", processor_name()},
+          {"cores", std::to_string(sysconf(_SC_NPROCESSORS_ONLN))}};
+}
+
+Machine describe_job(const Context& context) {
+  Machine machine = describe_machine();
+  const char* net = std::getenv("ACP_NET");
+  machine.emplace_back("ranks", std::to_string(context.procs));
+  machine.emplace_back("net", net != nullptr ? net : "auto");
+  machine.emplace_back("path", path_name(context));
+  return machine;
+}
+
+}  // namespace acp::perf

@@ -1,0 +1,107 @@
+// acp_perf: measures the basic layer beside what the machine itself does.
+// Rank 0 measures and prints; the others answer or wait.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <string_view>
+
+#include "machine.h"
+#include "rows.h"
+#include "runner.h"
+#include "start.h"
+
+namespace acp::perf {
+
+namespace {
+
+void print(const std::string& text, std::FILE* file = stdout) {
+  std::fputs(text.c_str(), file);
+  std::fflush(file);
+}
+
+int fail(const char* what) {
+  print(fmt::format("acp_perf: {}: {}\n", what, acpx_strerror(acp_errno)),
+        stderr);
+  return 1;
+}
+
+/// The program's own words: those of the library are acp_init's business,
+/// which says what is wrong with them.
+Parsed parse_own_words(int argc, char** argv) {
+  std::vector<const char*> own;
+  for (int i = 0; i < argc; ++i) {
+    if (!std::string_view(argv[i]).starts_with("--acp-")) {
+      own.push_back(argv[i]);
+    }
+  }
+  return parse_options(static_cast<int>(own.size()), own.data());
+}
+
+/// 1 when a row failed, else 0.
+int print_results(const Machine& machine,
+                  const std::vector<Result>& results,
+                  Format format) {
+  print(render(machine, results, format));
+  for (const Result& result : results) {
+    if (!result.verdict.failure.empty()) return 1;
+  }
+  return 0;
+}
+
+void print_list(const Rows& rows) {
+  for (const Row& row : rows) {
+    print(fmt::format("{:<22} {}\n", row.name, row.what));
+  }
+}
+
+/// A rank's work between acp_init and acp_finalize; its exit status.
+int run_rank(Context& context, const Parsed& parsed) {
+  context.rank = acp_rank();
+  context.procs = acp_procs();
+  context.target = context.procs > 1 ? 1 : 0;
+  context.third = context.procs > 2 ? 2 : context.target;
+  if (parsed.is_done) {
+    if (context.rank == 0) {
+      print(parsed.text, parsed.status == 0 ? stdout : stderr);
+    }
+    return parsed.status;
+  }
+  const Rows rows = all_rows();
+  if (parsed.options.list) {
+    if (context.rank == 0) print_list(rows);
+    return 0;
+  }
+  if (!context.memory.open()) return fail("memory to measure with");
+  if (!prepare(context)) return fail("reaching the other rank's memory");
+  const auto selected = select_rows(context, rows, parsed.options);
+  const auto results = run_rows(context, rows, selected, parsed.options);
+  if (context.rank != 0) return 0;
+  return print_results(describe_job(context), results, parsed.options.format);
+}
+
+int run(int argc, char** argv) {
+  const Parsed parsed = parse_own_words(argc, argv);
+  const Options& options = parsed.options;
+  if (!options.start.empty()) {
+    Rows rows;
+    const auto results = run_starts(options, rows);
+    return print_results(describe_machine(), results, options.format);
+  }
+  Context context;
+  if (!options.nothing && !context.memory.request()) {
+    return fail("asking for memory");
+  }
+  if (acp_init(&argc, &argv) != 0) return fail("acp_init");
+  const int status = options.nothing ? 0 : run_rank(context, parsed);
+  // A failed rank leaves at once: the others may wait for it in acp_sync.
+  if (status != 0 && !parsed.is_done && context.rank != 0) return status;
+  return acp_finalize() == 0 ? status : fail("acp_finalize");
+}
+
+}  // namespace
+
+}  // namespace acp::perf
+
+int main(int argc, char** argv) {
+  return acp::perf::run(argc, argv);
+}

@@ -1,0 +1,34 @@
+// What the command line asks for.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace acp::perf {
+
+enum class Format : std::uint8_t { kTable, kCsv, kJson };
+
+struct Options {
+  std::int64_t time_ms = 150;  ///< For each row, all rounds together.
+  int rounds = 3;              ///< Times that the whole table is gone through.
+  std::string rows;            ///< Regular expression; empty: all.
+  Format format = Format::kTable;
+  bool list = false;
+  std::vector<int> start;  ///< Numbers of ranks whose start is timed.
+  std::string acprun = "acprun";
+  bool nothing = false;  ///< Only acp_init and acp_finalize.
+};
+
+/// The options, or what to print instead and the exit status.
+struct Parsed {
+  Options options;
+  bool is_done = false;
+  int status = 0;
+  std::string text;
+};
+
+/// Parses the program's own words, without those of the library (--acp-...).
+Parsed parse_options(int argc, const char* const* argv);
+
+}  // namespace acp::perf

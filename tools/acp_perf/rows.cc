@@ -1,0 +1,42 @@
+#include "rows.h"
+
+#include <atomic>
+
+namespace acp::perf {
+
+bool Context::is_row_over() const {
+  std::atomic_ref<std::uint64_t> stop(*memory.own_word(Word::kStop));
+  return stop.load(std::memory_order_acquire) >= row;  // rank 0's put_word
+}
+
+Verdict expect(bool ok, std::string_view text) {
+  Verdict verdict;
+  if (!ok) verdict.failure = text;
+  return verdict;
+}
+
+Rows all_rows() {
+  Rows rows;
+  add_raw_cpu_rows(rows);
+  add_raw_pair_rows(rows);
+  add_raw_udp_rows(rows);
+  add_raw_cma_rows(rows);
+  add_access_rows(rows);
+  add_atomic_rows(rows);
+  add_bandwidth_rows(rows);
+  add_signal_rows(rows);
+  add_chain_rows(rows);
+  add_remote_copy_rows(rows);
+  add_registered_rows(rows);
+  add_thread_rows(rows);
+  add_sync_rows(rows);
+  return rows;
+}
+
+std::string size_name(std::uint64_t bytes) {
+  if (bytes >= 1 << 20) return std::to_string(bytes >> 20) + "M";
+  if (bytes >= 1 << 10) return std::to_string(bytes >> 10) + "K";
+  return std::to_string(bytes);
+}
+
+}  // namespace acp::perf

@@ -1,0 +1,32 @@
+// The groups of rows, each from a file of its own, in the table's order.
+#pragma once
+
+#include "row.h"
+
+namespace acp::perf {
+
+void add_raw_cpu_rows(Rows& rows);
+void add_raw_pair_rows(Rows& rows);
+void add_raw_udp_rows(Rows& rows);
+void add_raw_cma_rows(Rows& rows);
+void add_access_rows(Rows& rows);
+void add_atomic_rows(Rows& rows);
+void add_bandwidth_rows(Rows& rows);
+void add_signal_rows(Rows& rows);
+void add_chain_rows(Rows& rows);
+void add_remote_copy_rows(Rows& rows);
+void add_registered_rows(Rows& rows);
+void add_thread_rows(Rows& rows);
+void add_sync_rows(Rows& rows);
+
+/// All of them.
+Rows all_rows();
+
+/// "4K", "1M": how sizes appear in names.
+std::string size_name(std::uint64_t bytes);
+
+/// Sizes of the bandwidth rows, raw and ours.
+inline constexpr std::uint64_t kBandwidthSizes[] = {4096, 65536, 1 << 20,
+                                                    8 << 20};
+
+}  // namespace acp::perf

@@ -1,0 +1,76 @@
+// Puts and gets of blocks: a window of copies on one buffer, then one
+// completion.
+#include <algorithm>
+#include <cstring>
+
+#include "rows.h"
+#include "timing.h"
+
+namespace acp::perf {
+
+namespace {
+
+enum class Way : std::uint8_t { kPut, kGet };
+
+/// Copies in flight: enough to keep a wire busy, few enough for a short
+/// batch.
+std::uint64_t window_of(std::uint64_t bytes) {
+  return std::clamp<std::uint64_t>((std::uint64_t{1} << 20) / bytes, 2, 64);
+}
+
+Verdict run_copy(Context& context,
+                 Samples& samples,
+                 Way way,
+                 std::uint64_t bytes) {
+  const Memory& memory = context.memory;
+  const acp_ga_t remote = memory.inbox(context.target);
+  const acp_ga_t local = memory.outbox(context.rank);
+  const acp_ga_t destination = way == Way::kPut ? remote : local;
+  const acp_ga_t source = way == Way::kPut ? local : remote;
+  std::byte* own = memory.own_outbox();
+
+  fill_pattern(own, bytes, context.row);
+  if (way == Way::kGet) {
+    acp_complete(acp_copy(remote, local, bytes, ACP_HANDLE_NULL));
+    std::memset(own, 0, bytes);
+  }
+  const std::uint64_t window = window_of(bytes);
+  measure(context.time_ns, window, samples, [&] {
+    acp_handle_t last = ACP_HANDLE_NULL;
+    for (std::uint64_t i = 0; i < window; ++i) {
+      last = acp_copy(destination, source, bytes, ACP_HANDLE_NULL);
+    }
+    acp_complete(last);
+  });
+  if (way == Way::kPut) {
+    std::memset(own, 0, bytes);
+    acp_complete(acp_copy(local, remote, bytes, ACP_HANDLE_NULL));
+  }
+  return expect(has_pattern(own, bytes, context.row), "copied bytes differ");
+}
+
+void add_row(Rows& rows, Way way, std::uint64_t bytes) {
+  Row row;
+  row.name = (way == Way::kPut ? "put." : "get.") + size_name(bytes);
+  row.what = way == Way::kPut ? "bandwidth of puts from one buffer"
+                              : "bandwidth of gets into one buffer";
+  row.unit = Unit::kBandwidth;
+  row.bytes = bytes;
+  row.raw_direct = "raw.memmove." + size_name(bytes);
+  row.run = [way, bytes](Context& context, Samples& samples) {
+    return run_copy(context, samples, way, bytes);
+  };
+  rows.push_back(std::move(row));
+}
+
+}  // namespace
+
+void add_bandwidth_rows(Rows& rows) {
+  for (const Way way : {Way::kPut, Way::kGet}) {
+    for (const std::uint64_t bytes : kBandwidthSizes) {
+      add_row(rows, way, bytes);
+    }
+  }
+}
+
+}  // namespace acp::perf

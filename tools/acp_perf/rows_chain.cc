@@ -1,0 +1,113 @@
+// Chains of operations in one flight: acpx_post.
+#include <array>
+
+#include "rows.h"
+#include "timing.h"
+
+namespace acp::perf {
+
+namespace {
+
+constexpr std::size_t kBlockBytes = 64;
+
+acpx_op_t transfer(acpx_opcode_t opcode,
+                   acp_ga_t remote,
+                   acp_ga_t local,
+                   std::size_t size) {
+  acpx_op_t op{};
+  op.opcode = opcode;
+  op.remote = remote;
+  op.local = local;
+  op.size = size;
+  return op;
+}
+
+acpx_op_t atomic(acpx_opcode_t opcode,
+                 acp_ga_t remote,
+                 acp_ga_t local,
+                 std::uint64_t operand) {
+  acpx_op_t op{};
+  op.opcode = opcode;
+  op.remote = remote;
+  op.local = local;
+  op.operand = operand;
+  return op;
+}
+
+Verdict run_put_add(Context& context, Samples& samples) {
+  const Memory& memory = context.memory;
+  const std::array<acpx_op_t, 2> chain = {
+      transfer(ACPX_PUT, memory.inbox(context.target),
+               memory.outbox(context.rank), kBlockBytes),
+      atomic(ACPX_ADD8, memory.word(context.target, Word::kTarget), ACP_GA_NULL,
+             1)};
+  memory.put_word(context.target, Word::kTarget, 0);
+  fill_pattern(memory.own_outbox(), kBlockBytes, context.row);
+  std::uint64_t count = 0;
+  measure(context.time_ns, 1, samples, [&] {
+    acp_complete(acpx_post(chain.data(), chain.size(), ACP_HANDLE_NULL));
+    ++count;
+  });
+  const bool counted = memory.get_word(context.target, Word::kTarget) == count;
+  fill_pattern(memory.own_outbox(), kBlockBytes, ~context.row);
+  acp_complete(acp_copy(memory.outbox(context.rank),
+                        memory.inbox(context.target), kBlockBytes,
+                        ACP_HANDLE_NULL));
+  return expect(
+      counted && has_pattern(memory.own_outbox(), kBlockBytes, context.row),
+      "the block or the count at the target is wrong");
+}
+
+Verdict run_cas_get(Context& context, Samples& samples) {
+  const Memory& memory = context.memory;
+  const std::uint64_t* old = memory.own_word(Word::kResult);
+  fill_pattern(memory.own_outbox(), kBlockBytes, context.row);
+  acp_complete(acp_copy(memory.inbox(context.target),
+                        memory.outbox(context.rank), kBlockBytes,
+                        ACP_HANDLE_NULL));
+  fill_pattern(memory.own_outbox(), kBlockBytes, ~context.row);
+  memory.put_word(context.target, Word::kTarget, 0);
+  std::array<acpx_op_t, 2> chain = {
+      atomic(ACPX_CAS8, memory.word(context.target, Word::kTarget),
+             memory.word(context.rank, Word::kResult), 0),
+      transfer(ACPX_GET, memory.inbox(context.target),
+               memory.outbox(context.rank), kBlockBytes)};
+  std::uint64_t count = 0;
+  bool ok = true;
+  measure(context.time_ns, 1, samples, [&] {
+    chain[0].compare = count;
+    chain[0].operand = count + 1;
+    acp_complete(acpx_post(chain.data(), chain.size(), ACP_HANDLE_NULL));
+    ok &= *old == count++;
+  });
+  return expect(
+      ok && has_pattern(memory.own_outbox(), kBlockBytes, context.row),
+      "an old value or the block got is wrong");
+}
+
+void add_row(Rows& rows,
+             const char* name,
+             const char* what,
+             const char* raw,
+             Verdict (*run)(Context&, Samples&)) {
+  Row row;
+  row.name = name;
+  row.what = what;
+  row.raw_direct = raw;
+  row.raw_wire = "raw.udp";
+  row.run = run;
+  rows.push_back(std::move(row));
+}
+
+}  // namespace
+
+void add_chain_rows(Rows& rows) {
+  add_row(rows, "chain.put_add",
+          "acpx_post of a 64-byte put and an 8-byte add, and acp_complete",
+          "raw.fetch_add", run_put_add);
+  add_row(rows, "chain.cas_get",
+          "acpx_post of an 8-byte cas and a 64-byte get, and acp_complete",
+          "raw.cas", run_cas_get);
+}
+
+}  // namespace acp::perf

@@ -1,0 +1,77 @@
+// Raw rows of the kernel's copy between processes: process_vm_readv and
+// process_vm_writev on the target's memory from malloc.
+#include <sys/uio.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "rows.h"
+#include "timing.h"
+
+namespace acp::perf {
+
+namespace {
+
+enum class Way : std::uint8_t { kRead, kWrite };
+
+bool transfer(const Context& context, Way way, std::uint64_t bytes) {
+  iovec local{context.memory.own_outbox(), bytes};
+  iovec remote{reinterpret_cast<void*>(context.peer.registered_address), bytes};
+  const auto pid = static_cast<pid_t>(context.peer.pid);
+  const ssize_t moved = way == Way::kRead
+                            ? process_vm_readv(pid, &local, 1, &remote, 1, 0)
+                            : process_vm_writev(pid, &local, 1, &remote, 1, 0);
+  return moved == static_cast<ssize_t>(bytes);
+}
+
+/// What was written has to come back when read.
+bool round_trip_holds(const Context& context, std::uint64_t bytes) {
+  fill_pattern(context.memory.own_outbox(), bytes, context.row);
+  if (!transfer(context, Way::kWrite, bytes)) return false;
+  std::memset(context.memory.own_outbox(), 0, bytes);
+  return transfer(context, Way::kRead, bytes) &&
+         has_pattern(context.memory.own_outbox(), bytes, context.row);
+}
+
+Verdict run_cma(Context& context,
+                Samples& samples,
+                Way way,
+                std::uint64_t bytes) {
+  Verdict verdict;
+  if (!transfer(context, way, bytes)) {
+    verdict.skipped =
+        std::string("process_vm_readv/writev: ") + std::strerror(errno);
+    return verdict;
+  }
+  bool ok = true;
+  measure(context.time_ns, 1, samples,
+          [&] { ok &= transfer(context, way, bytes); });
+  return expect(ok && round_trip_holds(context, bytes), "bytes differ");
+}
+
+void add_row(Rows& rows, Way way, std::uint64_t bytes, Unit unit) {
+  Row row;
+  row.name = std::string("raw.cma.") +
+             (way == Way::kRead ? "read." : "write.") + size_name(bytes);
+  row.what = way == Way::kRead ? "process_vm_readv from the target"
+                               : "process_vm_writev to the target";
+  row.unit = unit;
+  row.bytes = bytes;
+  row.needs = Needs::kSameHost;
+  row.run = [way, bytes](Context& context, Samples& samples) {
+    return run_cma(context, samples, way, bytes);
+  };
+  rows.push_back(std::move(row));
+}
+
+}  // namespace
+
+void add_raw_cma_rows(Rows& rows) {
+  for (const Way way : {Way::kRead, Way::kWrite}) {
+    add_row(rows, way, 8, Unit::kTime);
+    add_row(rows, way, 4096, Unit::kBandwidth);
+    add_row(rows, way, 1 << 20, Unit::kBandwidth);
+  }
+}
+
+}  // namespace acp::perf

@@ -1,0 +1,106 @@
+// Raw rows of two processes over one shared page, without ACP.
+#include <limits>
+
+#include "rows.h"
+#include "timing.h"
+
+namespace acp::perf {
+
+namespace {
+
+constexpr std::uint64_t kEnd = std::numeric_limits<std::uint64_t>::max();
+
+/// Timed together: the other rank may reach a single one before the clock is
+/// read.
+constexpr std::uint64_t kBarriers = 64;
+
+using Word64 = std::atomic<std::uint64_t>;
+
+void reset(RawWords& words) {
+  words.ping.store(0);
+  words.pong.store(0);
+}
+
+/// Rank 0: one round trip of a cache line counts as two ways.
+Verdict run_line(Context& context, Samples& samples) {
+  RawWords& words = context.area.words();
+  std::uint64_t count = 0;
+  measure(context.time_ns, 2, samples, [&] {
+    words.ping.store(++count, std::memory_order_release);
+    spin_until(
+        [&] { return words.pong.load(std::memory_order_acquire) == count; });
+  });
+  words.ping.store(kEnd);
+  spin_until([&] { return words.pong.load() == kEnd; });
+  reset(words);
+  return {};
+}
+
+void respond_line(Context& context) {
+  RawWords& words = context.area.words();
+  std::uint64_t seen = 0;
+  while (seen != kEnd) {
+    std::uint64_t value = seen;
+    spin_until([&] {
+      value = words.ping.load(std::memory_order_acquire);
+      return value != seen;
+    });
+    seen = value;
+    words.pong.store(seen, std::memory_order_release);
+  }
+}
+
+/// The plainest barrier of two: each raises its own flag and waits for the
+/// other's.
+void pass_barrier(Word64& mine, Word64& other, std::uint64_t epoch) {
+  mine.store(epoch, std::memory_order_release);
+  spin_until([&] { return other.load(std::memory_order_acquire) >= epoch; });
+}
+
+Verdict run_barrier(Context& context, Samples& samples) {
+  RawWords& words = context.area.words();
+  std::uint64_t epoch = 0;
+  measure(context.time_ns, kBarriers, samples, [&] {
+    for (std::uint64_t i = 0; i < kBarriers; ++i) {
+      pass_barrier(words.ping, words.pong, ++epoch);
+    }
+  });
+  words.ping.store(kEnd);
+  spin_until([&] { return words.pong.load() == kEnd; });
+  reset(words);
+  return {};
+}
+
+void respond_barrier(Context& context) {
+  RawWords& words = context.area.words();
+  for (std::uint64_t epoch = 1; words.ping.load() != kEnd; ++epoch) {
+    pass_barrier(words.pong, words.ping, epoch);
+  }
+  words.pong.store(kEnd);
+}
+
+void add_row(Rows& rows,
+             const char* name,
+             const char* what,
+             Verdict (*run)(Context&, Samples&),
+             void (*respond)(Context&)) {
+  Row row;
+  row.name = name;
+  row.what = what;
+  row.needs = Needs::kSameHost;
+  row.partners = Partners::kRankOne;
+  row.run = run;
+  row.respond = respond;
+  rows.push_back(std::move(row));
+}
+
+}  // namespace
+
+void add_raw_pair_rows(Rows& rows) {
+  add_row(rows, "raw.line", "a cache line to the other rank's core, one way",
+          run_line, respond_line);
+  add_row(rows, "raw.barrier", "a barrier of two ranks by two flags",
+          run_barrier, respond_barrier);
+}
+
+}  // namespace acp::perf

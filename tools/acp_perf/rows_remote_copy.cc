@@ -1,0 +1,51 @@
+// Copies between two addresses of which neither is the caller's: rank 1 to
+// rank 2, or inside rank 1 when there is no rank 2.
+#include "rows.h"
+#include "timing.h"
+
+namespace acp::perf {
+
+namespace {
+
+Verdict run_copy(Context& context, Samples& samples, std::uint64_t bytes) {
+  const Memory& memory = context.memory;
+  const acp_ga_t source = memory.inbox(context.target);
+  // A rank's outbox is its own side, and free while it waits.
+  const acp_ga_t destination = memory.outbox(context.third);
+  const acp_ga_t local = memory.outbox(context.rank);
+  std::byte* own = memory.own_outbox();
+  fill_pattern(own, bytes, context.row);
+  acp_complete(acp_copy(source, local, bytes, ACP_HANDLE_NULL));
+  measure(context.time_ns, 1, samples, [&] {
+    acp_complete(acp_copy(destination, source, bytes, ACP_HANDLE_NULL));
+  });
+  if (destination != local) {
+    fill_pattern(own, bytes, ~context.row);
+    acp_complete(acp_copy(local, destination, bytes, ACP_HANDLE_NULL));
+  }
+  return expect(has_pattern(own, bytes, context.row), "copied bytes differ");
+}
+
+void add_row(Rows& rows, std::uint64_t bytes, Unit unit, const char* raw) {
+  Row row;
+  row.name = "remote_copy." + size_name(bytes);
+  row.what = "acp_copy from rank 1 to rank 2 by rank 0, and acp_complete";
+  row.unit = unit;
+  row.bytes = bytes;
+  row.raw_direct = raw;
+  row.raw_wire = unit == Unit::kTime ? "raw.udp" : "";
+  row.run = [bytes](Context& context, Samples& samples) {
+    return run_copy(context, samples, bytes);
+  };
+  rows.push_back(std::move(row));
+}
+
+}  // namespace
+
+void add_remote_copy_rows(Rows& rows) {
+  add_row(rows, 8, Unit::kTime, "raw.store8.fence");
+  add_row(rows, 65536, Unit::kBandwidth, "raw.memmove.64K");
+  add_row(rows, 1 << 20, Unit::kBandwidth, "raw.memmove.1M");
+}
+
+}  // namespace acp::perf

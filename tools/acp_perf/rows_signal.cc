@@ -1,0 +1,167 @@
+// What the target's program notices: a put seen by polling, signals, and
+// being woken.
+#include <atomic>
+
+#include "rows.h"
+#include "timing.h"
+
+namespace acp::perf {
+
+namespace {
+
+/// Long enough for the target to fall asleep in acpx_wait_word.
+constexpr std::int64_t kFallAsleepNs = 1'000'000;
+constexpr int kLookAgainMs = 1'000;
+
+std::uint64_t load(const std::uint64_t* word) {
+  std::atomic_ref<std::uint64_t> cell(*const_cast<std::uint64_t*>(word));
+  return cell.load(std::memory_order_acquire);  // another rank's put
+}
+
+/// Sends `value` to `word` of `rank`. Over a wire it completes the put at
+/// once: nothing promises that a put moves while its caller only polls.
+void send(const Context& context, int rank, Word word, std::uint64_t value) {
+  const Memory& memory = context.memory;
+  *memory.own_word(Word::kSource) = value;
+  const acp_handle_t handle =
+      acp_copy(memory.word(rank, word),
+               memory.word(context.rank, Word::kSource), 8, ACP_HANDLE_NULL);
+  if (!context.is_direct) acp_complete(handle);
+}
+
+/// Values of one row: no other row leaves any of these in the two words.
+std::uint64_t first_value(const Context& context) {
+  return context.row << 32;
+}
+
+Verdict run_poll(Context& context, Samples& samples) {
+  const std::uint64_t* pong = context.memory.own_word(Word::kPong);
+  std::uint64_t count = first_value(context);
+  measure(context.time_ns, 2, samples, [&] {
+    send(context, 1, Word::kPing, ++count);
+    spin_until([&] { return load(pong) == count; });
+  });
+  acp_complete(ACP_HANDLE_ALL);
+  return {};
+}
+
+void respond_poll(Context& context) {
+  const std::uint64_t* ping = context.memory.own_word(Word::kPing);
+  std::uint64_t seen = first_value(context);
+  spin_until([&] {
+    const std::uint64_t value = load(ping);
+    if (value == seen + 1) {
+      seen = value;
+      send(context, 0, Word::kPong, seen);
+    }
+    return context.is_row_over();
+  });
+  acp_complete(ACP_HANDLE_ALL);
+}
+
+Verdict run_signal(Context& context, Samples& samples) {
+  const Memory& memory = context.memory;
+  const acp_ga_t target = memory.word(context.target, Word::kTarget);
+  const acp_ga_t signal = memory.word(context.target, Word::kSignal);
+  const acp_ga_t source = memory.word(context.rank, Word::kSource);
+  std::uint64_t* own_source = memory.own_word(Word::kSource);
+  const std::uint64_t before = memory.get_word(context.target, Word::kSignal);
+  std::uint64_t count = 0;
+  measure(context.time_ns, 1, samples, [&] {
+    *own_source = ++count;
+    acp_complete(
+        acpx_put_signal(target, source, 8, signal, 1, ACP_HANDLE_NULL));
+  });
+  const bool ok =
+      memory.get_word(context.target, Word::kTarget) == count &&
+      memory.get_word(context.target, Word::kSignal) == before + count;
+  return expect(ok, "data or the count of signals is wrong");
+}
+
+/// Awake and outside of the library, so that no signal has to wake it.
+void respond_awake(Context& context) {
+  spin_until([&] { return context.is_row_over(); });
+}
+
+void signal_word(const Context& context) {
+  const Memory& memory = context.memory;
+  acp_complete(acpx_put_signal(
+      memory.word(1, Word::kTarget), memory.word(0, Word::kSource), 8,
+      memory.word(1, Word::kSignal), 1, ACP_HANDLE_NULL));
+}
+
+/// One way: rank 1 answers with the time at which it was awake again. Rank 0
+/// stays outside of the library meanwhile.
+Verdict run_wake(Context& context, Samples& samples) {
+  const std::uint64_t* pong = context.memory.own_word(Word::kPong);
+  const std::uint64_t* ready = context.memory.own_word(Word::kPhase);
+  spin_until([&] { return load(ready) == context.row; });
+  const std::int64_t end = now_ns() + context.time_ns;
+  std::uint64_t answered = load(pong);
+  do {
+    const std::int64_t asleep = now_ns() + kFallAsleepNs;
+    spin_until([&] { return now_ns() >= asleep; });
+    const std::int64_t sent = now_ns();
+    signal_word(context);
+    spin_until([&] { return load(pong) != answered; });
+    answered = load(pong);
+    const double ns = static_cast<double>(answered) - static_cast<double>(sent);
+    if (!samples.add(ns - clock_cost_ns(), 1)) break;
+  } while (now_ns() < end || samples.batches() < 3);
+  context.memory.put_word(1, Word::kStop, context.row);
+  signal_word(context);
+  return {};
+}
+
+void respond_wake(Context& context) {
+  const Memory& memory = context.memory;
+  const acp_ga_t word = memory.word(1, Word::kSignal);
+  std::uint64_t seen = load(memory.own_word(Word::kSignal));
+  memory.put_word(0, Word::kPhase, context.row);
+  while (!context.is_row_over()) {
+    const int result = acpx_wait_word(word, seen, kLookAgainMs, &seen);
+    const std::int64_t awake = now_ns();
+    if (result < 0) return;
+    if (result == 0) {
+      memory.put_word(0, Word::kPong, static_cast<std::uint64_t>(awake));
+    }
+  }
+}
+
+}  // namespace
+
+void add_signal_rows(Rows& rows) {
+  Row poll;
+  poll.name = "put8.poll";
+  poll.what = "8 bytes put and seen by a polling target, one way";
+  poll.needs = Needs::kPeer;
+  poll.partners = Partners::kRankOne;
+  poll.raw_direct = "raw.line";
+  poll.raw_wire = "raw.udp";
+  poll.run = run_poll;
+  poll.respond = respond_poll;
+  rows.push_back(std::move(poll));
+
+  Row signal;
+  signal.name = "signal";
+  signal.what = "acpx_put_signal with nobody asleep, and acp_complete";
+  signal.partners = Partners::kRankOne;
+  signal.raw_direct = "raw.fetch_add";
+  signal.raw_wire = "raw.udp";
+  signal.run = run_signal;
+  signal.respond = respond_awake;
+  rows.push_back(std::move(signal));
+
+  Row wake;
+  wake.name = "signal.wake";
+  wake.what = "from acpx_put_signal until a sleeper runs again, one way";
+  wake.needs = Needs::kSameHost;
+  wake.partners = Partners::kRankOne;
+  wake.raw_direct = "raw.line";
+  wake.raw_wire = "raw.udp";
+  wake.run = run_wake;
+  wake.respond = respond_wake;
+  rows.push_back(std::move(wake));
+}
+
+}  // namespace acp::perf

@@ -1,0 +1,83 @@
+// acp_sync of all ranks.
+#include "rows.h"
+#include "timing.h"
+
+namespace acp::perf {
+
+namespace {
+
+/// Short enough for oversubscribed hosts, long enough for the clock.
+constexpr std::uint64_t kBatch = 64;
+
+/// Tells the others how many acp_sync follow; 0 ends the row.
+void announce(const Context& context, std::uint64_t count) {
+  for (int rank = 1; rank < context.procs; ++rank) {
+    context.memory.put_word(rank, Word::kCount, count);
+  }
+  acp_sync();
+}
+
+/// After the announcing acp_sync every rank has finished `batches`.
+bool all_reached(const Context& context, std::uint64_t batches) {
+  bool ok = true;
+  for (int rank = 1; rank < context.procs; ++rank) {
+    ok &= context.memory.get_word(rank, Word::kPhase) == batches;
+  }
+  return ok;
+}
+
+Verdict run_sync(Context& context, Samples& samples) {
+  const std::int64_t start = now_ns();
+  std::uint64_t batches = 0;
+  bool ok = true;
+  std::int64_t after = start;
+  do {
+    announce(context, kBatch);
+    ok &= all_reached(context, batches);
+    const std::int64_t before = now_ns();
+    for (std::uint64_t i = 0; i < kBatch; ++i) {
+      ok &= acp_sync() == 0;
+    }
+    after = now_ns();
+    // The first batch warms up.
+    if (batches++ == 0) continue;
+    const double ns = static_cast<double>(after - before) - clock_cost_ns();
+    if (!samples.add(ns, kBatch)) break;
+  } while (after - start < context.time_ns || samples.batches() < 3);
+  announce(context, 0);
+  return expect(ok && all_reached(context, batches),
+                "a rank was not where the others were");
+}
+
+void respond_sync(Context& context) {
+  const std::uint64_t* count = context.memory.own_word(Word::kCount);
+  std::uint64_t* phase = context.memory.own_word(Word::kPhase);
+  std::uint64_t batches = 0;
+  *static_cast<volatile std::uint64_t*>(phase) = batches;
+  for (;;) {
+    acp_sync();
+    const std::uint64_t syncs =
+        *static_cast<const volatile std::uint64_t*>(count);
+    if (syncs == 0) return;
+    for (std::uint64_t i = 0; i < syncs; ++i) {
+      acp_sync();
+    }
+    *static_cast<volatile std::uint64_t*>(phase) = ++batches;
+  }
+}
+
+}  // namespace
+
+void add_sync_rows(Rows& rows) {
+  Row row;
+  row.name = "sync";
+  row.what = "acp_sync of all ranks";
+  row.partners = Partners::kAll;
+  row.raw_direct = "raw.barrier";
+  row.raw_wire = "raw.udp";
+  row.run = run_sync;
+  row.respond = respond_sync;
+  rows.push_back(std::move(row));
+}
+
+}  // namespace acp::perf

@@ -1,0 +1,164 @@
+#include "runner.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <functional>
+#include <regex>
+#include <set>
+
+#include "rows.h"
+
+namespace acp::perf {
+
+namespace {
+
+// Bits of the word in which rank 0 tells all what it found.
+constexpr std::uint64_t kDirect = 1;
+constexpr std::uint64_t kSameHost = 2;
+
+/// A number that two processes share when they run under one kernel.
+std::uint64_t boot_id() {
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string text;
+  std::getline(file, text);
+  return std::hash<std::string>{}(text);
+}
+
+const std::string& raw_of(const Context& context, const Row& row) {
+  return context.is_direct ? row.raw_direct : row.raw_wire;
+}
+
+/// Why this row cannot run in this job; "" when it can.
+std::string obstacle(const Context& context, const Row& row) {
+  if (row.needs == Needs::kNothing) return {};
+  if (context.procs < 2) return "needs two ranks";
+  if (row.needs == Needs::kSameHost && !context.is_same_host) {
+    return "needs ranks 0 and 1 on one host";
+  }
+  return {};
+}
+
+bool takes_part(const Context& context, const Row& row) {
+  switch (row.partners) {
+    case Partners::kNone: return false;
+    case Partners::kRankOne: return context.rank == 1;
+    case Partners::kAll: return context.rank > 0;
+  }
+  return false;
+}
+
+void lead(Context& context, const Row& row, Result& result) {
+  acp_errno = ACPX_OK;
+  Samples samples;
+  Verdict verdict = row.run(context, samples);
+  if (acp_errno != ACPX_OK && verdict.failure.empty()) {
+    verdict.failure = acpx_strerror(acp_errno);
+  }
+  if (row.partners == Partners::kRankOne && context.procs > 1) {
+    context.memory.put_word(1, Word::kStop, context.row);
+  }
+  result.samples.merge(samples);
+  if (!verdict.failure.empty() || !verdict.skipped.empty()) {
+    result.verdict = verdict;
+  }
+}
+
+void run_row(Context& context, const Row& row, Result& result) {
+  ++context.row;
+  if (const std::string why = obstacle(context, row); !why.empty()) {
+    result.verdict.skipped = why;
+    return;
+  }
+  acp_sync();
+  if (context.rank == 0) {
+    lead(context, row, result);
+  } else if (takes_part(context, row)) {
+    row.respond(context);
+  }
+  acp_sync();
+}
+
+}  // namespace
+
+bool prepare(Context& context) {
+  Memory& memory = context.memory;
+  Card& card = memory.own_card();
+  card.pid = getpid();
+  card.boot_id = boot_id();
+  card.area_fd = -1;
+  if (context.rank == 0) {
+    if (!context.area.create()) {
+      std::perror("acp_perf: memory for the raw rows");
+      return false;
+    }
+    card.area_fd = context.area.fd();
+  }
+  acp_sync();
+  const int peer = context.rank == 0 ? context.target : 0;
+  if (!memory.read_card(peer, context.peer)) return false;
+  std::uint64_t facts = 0;
+  if (context.rank == 1 && context.peer.boot_id == card.boot_id &&
+      context.area.attach(context.peer.pid, context.peer.area_fd)) {
+    memory.put_word(0, Word::kPhase, 1);
+  }
+  acp_sync();
+  if (context.rank == 0) {
+    const bool is_direct =
+        acpx_pointer(memory.inbox(context.target)) != nullptr;
+    const bool is_same_host =
+        context.procs > 1 && *memory.own_word(Word::kPhase) == 1;
+    facts = (is_direct ? kDirect : 0) | (is_same_host ? kSameHost : 0);
+    for (int rank = 0; rank < context.procs; ++rank) {
+      memory.put_word(rank, Word::kFacts, facts);
+    }
+  }
+  acp_sync();
+  facts = *memory.own_word(Word::kFacts);
+  context.is_direct = (facts & kDirect) != 0;
+  context.is_same_host = (facts & kSameHost) != 0;
+  return true;
+}
+
+std::vector<std::size_t> select_rows(const Context& context,
+                                     const Rows& rows,
+                                     const Options& options) {
+  const std::regex expression(options.rows);
+  std::set<std::string> wanted;
+  // Backwards: a row that another is compared with may have one of its own.
+  for (auto row = rows.rbegin(); row != rows.rend(); ++row) {
+    if (options.rows.empty() || wanted.count(row->name) != 0 ||
+        std::regex_search(row->name, expression)) {
+      wanted.insert(row->name);
+      wanted.insert(raw_of(context, *row));
+    }
+  }
+  std::vector<std::size_t> selected;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (wanted.count(rows[i].name) != 0) selected.push_back(i);
+  }
+  return selected;
+}
+
+std::vector<Result> run_rows(Context& context,
+                             const Rows& rows,
+                             const std::vector<std::size_t>& selected,
+                             const Options& options) {
+  std::vector<Result> results(selected.size());
+  for (std::size_t i = 0; i < selected.size(); ++i) {
+    results[i].row = &rows[selected[i]];
+    results[i].raw = raw_of(context, *results[i].row);
+  }
+  context.time_ns = options.time_ms * 1'000'000 / options.rounds;
+  // Rounds spread what disturbs the machine over all rows alike.
+  for (int round = 0; round < options.rounds; ++round) {
+    for (Result& result : results) {
+      run_row(context, *result.row, result);
+    }
+  }
+  return results;
+}
+
+}  // namespace acp::perf

@@ -1,0 +1,43 @@
+// The times that one row collected, and the figures made of them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace acp::perf {
+
+/// Nanoseconds per operation, one entry per timed batch. Not thread-safe.
+class Samples {
+ public:
+  /// Entries beyond this many are refused: a row stops measuring then.
+  static constexpr std::size_t kCapacity = std::size_t{1} << 18;
+
+  /// One batch of `ops` operations that took `ns` nanoseconds without the
+  /// clock's own time. Negative times (a clock read was cheaper than usual)
+  /// count as 0. Returns false when full.
+  bool add(double ns, std::uint64_t ops);
+
+  /// The entries of `other` count here as well, up to the capacity.
+  void merge(const Samples& other);
+
+  bool empty() const noexcept { return ns_per_op_.empty(); }
+
+  bool full() const noexcept { return ns_per_op_.size() >= kCapacity; }
+
+  /// Operations timed in all batches.
+  std::uint64_t ops() const noexcept { return ops_; }
+
+  /// Batches timed.
+  std::size_t batches() const noexcept { return ns_per_op_.size(); }
+
+  /// The nearest-rank percentile of nanoseconds per operation; `fraction` in
+  /// 0..1. 0 when empty.
+  double percentile(double fraction) const;
+
+ private:
+  std::vector<double> ns_per_op_;
+  std::uint64_t ops_ = 0;
+};
+
+}  // namespace acp::perf

@@ -1,0 +1,109 @@
+#include "start.h"
+
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <filesystem>
+#include <optional>
+
+#include "timing.h"
+
+extern char** environ;
+
+namespace acp::perf {
+
+namespace {
+
+constexpr int kRunsAtLeast = 5;
+constexpr int kRunsAtMost = 50;
+constexpr std::int64_t kTimeNs = 3'000'000'000;
+
+using Words = std::vector<std::string>;
+
+/// Starts a program found in PATH; nothing and errno's value in `error` when
+/// it cannot be started.
+std::optional<pid_t> spawn(const Words& words, int& error) {
+  std::vector<char*> argv;
+  for (const std::string& word : words) {
+    argv.push_back(const_cast<char*>(word.c_str()));
+  }
+  argv.push_back(nullptr);
+  pid_t pid = 0;
+  error = posix_spawnp(&pid, argv[0], nullptr, nullptr, argv.data(), environ);
+  if (error != 0) return std::nullopt;
+  return pid;
+}
+
+/// Runs `count` copies to their end. "" when all exit with 0.
+std::string run_copies(const Words& words, int count) {
+  std::vector<pid_t> started;
+  std::string failure;
+  for (int i = 0; i < count; ++i) {
+    int error = 0;
+    const auto pid = spawn(words, error);
+    if (!pid) {
+      failure = fmt::format("{}: {}", words[0], std::strerror(error));
+      break;
+    }
+    started.push_back(*pid);
+  }
+  for (const pid_t pid : started) {
+    int status = 0;
+    if (waitpid(pid, &status, 0) != pid || status != 0) {
+      failure = fmt::format("{} ended with wait status {}", words[0], status);
+    }
+  }
+  return failure;
+}
+
+Result time_runs(const Row& row, const Words& words, int copies) {
+  Result result;
+  result.row = &row;
+  const std::int64_t end = now_ns() + kTimeNs;
+  for (int run = 0; run < kRunsAtMost; ++run) {
+    if (run >= kRunsAtLeast && now_ns() >= end) break;
+    const std::int64_t before = now_ns();
+    result.verdict.failure = run_copies(words, copies);
+    const std::int64_t after = now_ns();
+    if (!result.verdict.failure.empty()) break;
+    result.samples.add(static_cast<double>(after - before), 1);
+  }
+  return result;
+}
+
+std::string own_program() {
+  std::error_code error;
+  const auto path = std::filesystem::read_symlink("/proc/self/exe", error);
+  return error ? "acp_perf" : path.string();
+}
+
+}  // namespace
+
+std::vector<Result> run_starts(const Options& options, Rows& rows) {
+  rows.clear();
+  rows.reserve(2 * options.start.size());  // Results keep addresses of rows.
+  std::vector<Result> results;
+  for (const int ranks : options.start) {
+    Row raw;
+    raw.name = fmt::format("raw.start.{}", ranks);
+    raw.what = "start of as many processes without ACP";
+    rows.push_back(std::move(raw));
+    results.push_back(time_runs(rows.back(), {"true"}, ranks));
+
+    Row row;
+    row.name = fmt::format("start.{}", ranks);
+    row.what = "acprun from start to end, acp_init and acp_finalize";
+    rows.push_back(std::move(row));
+    results.push_back(time_runs(rows.back(),
+                                {options.acprun, "-np", std::to_string(ranks),
+                                 own_program(), "--nothing"},
+                                1));
+    results.back().raw = rows[rows.size() - 2].name;
+  }
+  return results;
+}
+
+}  // namespace acp::perf

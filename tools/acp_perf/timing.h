@@ -1,0 +1,88 @@
+// Reads of the clock, spins, and the loop that times an operation in batches.
+#pragma once
+
+#include <sched.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "samples.h"
+
+namespace acp::perf {
+
+/// Monotonic nanoseconds; the same scale in all processes of a host.
+inline std::int64_t now_ns() noexcept {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+/// What one call of now_ns() adds to a timed batch; measured once.
+double clock_cost_ns();
+
+/// Spins until `done()`, and gives the core away now and then, so that it
+/// ends with fewer cores than spinning ranks too.
+template <typename Done>
+void spin_until(Done&& done) {
+  constexpr int kSpinsPerYield = 20'000;
+  for (int spins = 1; !done(); ++spins) {
+    if (spins % kSpinsPerYield == 0) sched_yield();
+  }
+}
+
+/// Operations shorter than this are timed in batches of about
+/// kBatchTargetNs, so that the clock's resolution does not show.
+inline constexpr double kAloneNs = 1'000;
+inline constexpr double kBatchTargetNs = 5'000;
+inline constexpr std::uint64_t kMaxBatch = 2'000;
+
+/// How many calls of `call` make one batch. Warms up on the way, for a tenth
+/// of the time that will be measured.
+template <typename Call>
+std::uint64_t calibrate(std::int64_t time_ns, Call& call) {
+  const std::int64_t start = now_ns();
+  const std::int64_t end = start + time_ns / 10;
+  std::uint64_t calls = 0;
+  std::int64_t now = start;
+  do {
+    call();
+    ++calls;
+    now = now_ns();
+  } while (now < end || calls < 3);
+  const double each = std::max(
+      0.5, static_cast<double>(now - start) / static_cast<double>(calls) -
+               clock_cost_ns());
+  if (each >= kAloneNs) return 1;
+  return std::clamp<std::uint64_t>(
+      static_cast<std::uint64_t>(kBatchTargetNs / each), 1, kMaxBatch);
+}
+
+/// Times `call` again and again for `time_ns`; each call is
+/// `ops_per_call` operations. At least three batches, however slow.
+template <typename Call>
+void measure(std::int64_t time_ns,
+             std::uint64_t ops_per_call,
+             Samples& samples,
+             Call call) {
+  const std::uint64_t batch = calibrate(time_ns, call);
+  const std::int64_t end = now_ns() + time_ns;
+  std::int64_t after = 0;
+  do {
+    const std::int64_t before = now_ns();
+    for (std::uint64_t i = 0; i < batch; ++i) {
+      call();
+    }
+    after = now_ns();
+    const double ns = static_cast<double>(after - before) - clock_cost_ns();
+    if (!samples.add(ns, batch * ops_per_call)) return;
+  } while (after < end || samples.batches() < 3);
+}
+
+/// Keeps the compiler from dropping the load that made `value`.
+template <typename T>
+inline void keep(T value) noexcept {
+  asm volatile("" : : "r"(value) : "memory");
+}
+
+}  // namespace acp::perf

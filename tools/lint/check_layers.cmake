@@ -1,0 +1,153 @@
+# lint.layers: who may include whom. Read top to bottom, the table is the
+# architecture; docs/architecture.md explains it.
+#
+#   cmake [-DROOT=<tree>] -P tools/lint/check_layers.cmake
+#
+# Fails with one line for each include that the table does not list. A layer
+# always sees itself. Tests may include everything and are not looked at.
+cmake_minimum_required(VERSION 3.25)
+
+if(NOT DEFINED ROOT)
+  get_filename_component(ROOT "${CMAKE_CURRENT_LIST_DIR}/../.." ABSOLUTE)
+endif()
+
+# ---- The table ------------------------------------------------------------
+# "public" is include/: what an outsider can use.
+set(wire_needs base transport protocol)
+set(below_runtime base protocol transport self shm ucx verbs udp gmm gma agent)
+
+set(ALLOW_public)
+set(ALLOW_base)
+set(ALLOW_protocol base)
+set(ALLOW_transport base protocol)
+set(ALLOW_self ${wire_needs})
+set(ALLOW_shm ${wire_needs})
+set(ALLOW_ucx ${wire_needs})
+set(ALLOW_verbs ${wire_needs})
+set(ALLOW_udp ${wire_needs})
+set(ALLOW_gmm base protocol transport)
+set(ALLOW_gma base protocol transport gmm public)
+set(ALLOW_agent base protocol transport gmm)
+set(ALLOW_runtime ${below_runtime} public)
+set(ALLOW_api ${below_runtime} runtime public)
+# Clients of the public interface, as any program is.
+set(ALLOW_middle public)
+set(ALLOW_qmp public)
+set(ALLOW_compat public)
+set(ALLOW_examples public)
+# Programs of ours beside the library.
+set(ALLOW_launcher base protocol public)
+set(ALLOW_tools base protocol transport public)
+
+set(LAYERS public base protocol transport self shm ucx verbs udp gmm gma agent
+  runtime api middle qmp compat examples launcher tools)
+
+# Foreign headers that only some places may touch: a name for the message, the
+# headers, the files.
+set(FOREIGN rdma ucx sockets)
+set(FOREIGN_rdma_HEADERS "^(infiniband|rdma)/")
+set(FOREIGN_rdma_FILES "^verbs/")
+set(FOREIGN_ucx_HEADERS "^(ucp|ucs|uct)/")
+set(FOREIGN_ucx_FILES "^src/transport/ucx/")
+set(FOREIGN_sockets_HEADERS "^(sys/socket\\.h|sys/un\\.h|netinet/|arpa/|netdb\\.h)")
+set(FOREIGN_sockets_FILES
+  "^(udp/|src/transport/shm/|src/runtime/bootstrap|launcher/|tools/)")
+
+# ---- Names ----------------------------------------------------------------
+
+# The layer a file belongs to, from its path in the tree.
+function(layer_of_file path out)
+  if(path MATCHES "^src/transport/(self|shm|ucx)/")
+    set(layer "${CMAKE_MATCH_1}")
+  elseif(path MATCHES "^src/([a-z_]+)/")
+    set(layer "${CMAKE_MATCH_1}")
+  elseif(path MATCHES "^include/")
+    set(layer public)
+  elseif(path MATCHES "^docs/examples/")
+    set(layer examples)
+  else()
+    string(REGEX REPLACE "/.*" "" layer "${path}")
+  endif()
+  set(${out} "${layer}" PARENT_SCOPE)
+endfunction()
+
+# The layer an include names; "" for the languages' and foreign headers.
+function(layer_of_include name out)
+  set(layer "")
+  if(name MATCHES "^transport/(self|shm|ucx)/")
+    set(layer "${CMAKE_MATCH_1}")
+  elseif(name MATCHES "^(acp|qmp|lqcd|scu|hmpi)[a-z_]*\\.(h|hpp)$" OR
+         name MATCHES "^acp/")
+    set(layer public)
+  elseif(name MATCHES "^([a-z_]+)/" AND CMAKE_MATCH_1 IN_LIST LAYERS)
+    set(layer "${CMAKE_MATCH_1}")
+  endif()
+  set(${out} "${layer}" PARENT_SCOPE)
+endfunction()
+
+# ---- The check ------------------------------------------------------------
+
+function(refuse text)
+  message(SEND_ERROR "${text}")
+  set_property(GLOBAL PROPERTY layers_broken TRUE)
+endfunction()
+
+# A header of ours: the table.
+function(check_own file layer name quote)
+  layer_of_include("${name}" target)
+  if(name MATCHES "^\\.\\.?/|/\\.\\./")
+    refuse("${file}: write includes from the include root, not '${name}'")
+  elseif(name MATCHES "^(src|include)/")
+    refuse("${file}: '${name}' names a folder above the include root")
+  elseif(target AND NOT target STREQUAL layer AND
+         NOT target IN_LIST ALLOW_${layer})
+    refuse("${file}: layer '${layer}' may not include '${target}': ${name}")
+  elseif(NOT target AND quote STREQUAL "\"" AND name MATCHES "/")
+    refuse("${file}: '${name}' is in no layer of the table")
+  endif()
+endfunction()
+
+# A foreign header: the list of places.
+function(check_foreign file name)
+  foreach(foreign IN LISTS FOREIGN)
+    if(name MATCHES "${FOREIGN_${foreign}_HEADERS}" AND
+       NOT file MATCHES "${FOREIGN_${foreign}_FILES}")
+      refuse("${file}: <${name}> (${foreign}) has no place here")
+    endif()
+  endforeach()
+endfunction()
+
+set(globs)
+foreach(top include src verbs udp launcher tools docs/examples)
+  foreach(ending h hpp c cc)
+    list(APPEND globs "${ROOT}/${top}/*.${ending}")
+  endforeach()
+endforeach()
+file(GLOB_RECURSE files RELATIVE "${ROOT}" ${globs})
+
+set(includes 0)
+foreach(file IN LISTS files)
+  layer_of_file("${file}" layer)
+  if(NOT layer IN_LIST LAYERS)
+    refuse("${file}: folder '${layer}' has no row in the table")
+    continue()
+  endif()
+  file(STRINGS "${ROOT}/${file}" lines REGEX "^[ \t]*#[ \t]*include[ \t]*[<\"]")
+  foreach(line IN LISTS lines)
+    string(REGEX MATCH "([<\"])([^>\"]+)[>\"]" _ "${line}")
+    set(quote "${CMAKE_MATCH_1}")
+    set(name "${CMAKE_MATCH_2}")
+    check_own("${file}" "${layer}" "${name}" "${quote}")
+    check_foreign("${file}" "${name}")
+    math(EXPR includes "${includes} + 1")
+  endforeach()
+endforeach()
+
+list(LENGTH files count)
+if(count EQUAL 0)
+  message(FATAL_ERROR "no sources below ${ROOT}")
+endif()
+get_property(broken GLOBAL PROPERTY layers_broken)
+if(NOT broken)
+  message(STATUS "layers: ${includes} includes in ${count} files keep the table")
+endif()
