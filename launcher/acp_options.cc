@@ -86,15 +86,6 @@ std::optional<EarlyExit> take_acp_word(const AcpWord& word, Options& options) {
   return take_setting(setting_of_option(word.name), word.value, options);
 }
 
-std::optional<EarlyExit> check_net(const Settings& settings) {
-  const std::string& net = settings.text(SettingId::kNet);
-  if (net == "auto" || net == "shm" || net == "udp") {
-    return std::nullopt;
-  }
-  return error(fmt::format(
-      "network '{}' is not built in; there are auto, shm and udp", net));
-}
-
 }  // namespace
 
 std::optional<EarlyExit> take_acp_words(std::span<const AcpWord> words,
@@ -102,7 +93,16 @@ std::optional<EarlyExit> take_acp_words(std::span<const AcpWord> words,
   for (const AcpWord& word : words) {
     if (auto exit = take_acp_word(word, options)) return exit;
   }
-  return check_net(options.settings);
+  return std::nullopt;
+}
+
+std::optional<EarlyExit> check_net(const Settings& settings) {
+  const std::string& net = settings.text(SettingId::kNet);
+  if (net == "auto" || net == "shm" || net == "udp") {
+    return std::nullopt;
+  }
+  return error(fmt::format(
+      "network '{}' is not built in; there are auto, shm and udp", net));
 }
 
 }  // namespace acp::launcher

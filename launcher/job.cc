@@ -1,25 +1,23 @@
 #include "launcher/job.h"
 
 #include <fmt/format.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
-#include <new>
 #include <optional>
 
 #include "base/log.h"
 #include "launcher/bootstrap_server.h"
 #include "launcher/descendants.h"
 #include "launcher/input.h"
-#include "launcher/keeper_link.h"
+#include "launcher/launch.h"
 #include "launcher/output.h"
-#include "launcher/rank_streams.h"
 #include "launcher/summary.h"
-#include "launcher/watchdog.h"
+#include "launcher/time_limits.h"
 
 namespace acp::launcher {
 
@@ -33,17 +31,12 @@ using std::chrono::milliseconds;
 constexpr milliseconds kFailureGrace{1000};
 /// How much longer than its grace the keeper may take.
 constexpr milliseconds kKeeperLimit{1000};
-constexpr milliseconds kTick{200};
+/// How often to look whether the terminal is ours again.
+constexpr milliseconds kTerminalTick{500};
 constexpr milliseconds kForEver{-1};
 
-/// Null-terminated array of pointers into `words`, as exec wants it.
-std::vector<char*> pointers_to(const std::vector<std::string>& words) {
-  std::vector<char*> pointers;
-  for (const std::string& word : words) {
-    pointers.push_back(const_cast<char*>(word.c_str()));
-  }
-  pointers.push_back(nullptr);
-  return pointers;
+Verdict without_rank(Cause cause, std::int64_t value, std::uint32_t pid = 0) {
+  return {cause, kNoRank, pid, value, {}, {}};
 }
 
 class Job {
@@ -51,17 +44,14 @@ class Job {
   Job(const JobPlan& plan, const Signals& signals)
       : plan_(plan),
         signals_(signals),
-        older_children_(children_of(::getpid())),
-        watchdog_(plan.options.watchdog) {}
+        older_children_(children_of(::getpid())) {}
 
   int run() {
-    if (prepare() != Status::kOk || start_keeper() != Status::kOk ||
-        watch_everything() != Status::kOk) {
-      keeper_ended_ = true;
+    if (start() != Status::kOk || watch_everything() != Status::kOk) {
       end_descendants(older_children_, kKeeperLimit);
       return kStatusLauncher;
     }
-    while (!keeper_ended_) {
+    while (!is_keeper_gone_) {
       loop_.turn(time_to_next_deadline());
       check_deadlines();
     }
@@ -71,75 +61,31 @@ class Job {
  private:
   // --- start ---------------------------------------------------------------
 
-  Status prepare() {
+  Status start() {
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-    if (const Status status = loop_.open(); status != Status::kOk) {
-      return status;
-    }
     const Options& options = plan_.options;
     protocol::HostPlan host;
     host.procs = options.procs;
     host.local_procs = options.procs;
     host.starter_bytes = options.settings.number(SettingId::kStarterMemory);
     host.module_bytes = options.settings.number(SettingId::kModuleMemory);
-    if (const Status status = bootstrap_.open(host); status != Status::kOk) {
-      return status;
-    }
+    Status status = loop_.open();
+    if (status == Status::kOk) status = bootstrap_.open(host);
+    if (status != Status::kOk) return status;
     auto streams = open_streams(plan_);
     if (!streams.ok()) return streams.status();
     streams_ = std::move(*streams);
-    return Status::kOk;
-  }
-
-  Status start_keeper() {
-    // Shared: a shim tells its parent there why it failed.
-    const std::size_t bytes = plan_.ranks.size() * sizeof(SpawnFailure);
-    void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                          MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) {
-      log_error("mmap of {} bytes: {}", bytes, errno_text(errno));
-      return Status::kSystem;
-    }
-    auto* failures = static_cast<SpawnFailure*>(memory);
-    const std::vector<char*> environment = pointers_to(plan_.environment);
-    std::vector<std::vector<char*>> words;
-    std::vector<SpawnRequest> requests;
-    for (std::size_t rank = 0; rank < plan_.ranks.size(); ++rank) {
-      words.push_back(pointers_to(plan_.ranks[rank].words));
-      requests.push_back(request_for(rank, words.back(), environment));
-      requests.back().failure = new (&failures[rank]) SpawnFailure{};
-    }
-    const Status status = keeper_.start(requests);
-    ::munmap(memory, bytes);
+    status = start_ranks(plan_, streams_, bootstrap_.rank_ends(),
+                         signals_.inherited(), keeper_);
+    // Our copies would keep pipes and sockets open after a rank's death.
     bootstrap_.close_rank_ends();
     for (RankStreams& one : streams_)
       one.rank_ends = {};
     return status;
   }
 
-  SpawnRequest request_for(std::size_t rank,
-                           const std::vector<char*>& words,
-                           const std::vector<char*>& environment) const {
-    const RankPlan& one = plan_.ranks[rank];
-    SpawnRequest request;
-    request.path = one.path.c_str();
-    request.words = words.data();
-    request.environment = environment.data();
-    if (!plan_.options.directory.empty()) {
-      request.directory = plan_.options.directory.c_str();
-    }
-    for (std::size_t i = 0; i < 3; ++i) {
-      request.standard[i] = streams_[rank].rank_ends[i].get();
-    }
-    request.bootstrap = bootstrap_.rank_ends()[rank].get();
-    request.cpus = one.cpus.mask.data();
-    request.cpu_bytes = one.cpus.mask.size() * sizeof(unsigned long);
-    request.inherited = &signals_.inherited();
-    return request;
-  }
-
   Status watch_everything() {
-    started_ = Clock::now();
+    limits_.emplace(plan_.options);
     Status status =
         loop_.watch(keeper_.fd(), EPOLLIN, [this] { hear_keeper(); });
     if (status == Status::kOk) {
@@ -153,22 +99,23 @@ class Job {
   }
 
   Status watch_streams() {
-    const bool tagged = plan_.options.tag;
-    const LineMode mode = plan_.ranks.size() == 1 && !tagged
+    const bool is_tagged = plan_.options.tag;
+    const LineMode mode = plan_.ranks.size() == 1 && !is_tagged
                               ? LineMode::kPassThrough
                               : LineMode::kLines;
     for (std::size_t rank = 0; rank < streams_.size(); ++rank) {
       RankStreams& one = streams_[rank];
-      const std::string tag = tagged ? fmt::format("[{}] ", rank) : "";
-      for (auto& [pipe, stream] : {std::pair<UniqueFd*, Output::Stream>{
-                                       &one.output, Output::Stream::kOut},
-                                   std::pair<UniqueFd*, Output::Stream>{
-                                       &one.error, Output::Stream::kErr}}) {
-        if (!*pipe) continue;
-        const Status status =
-            output_.add(std::move(*pipe), stream, LineAssembler(mode, tag));
-        if (status != Status::kOk) return status;
+      const LineAssembler lines(mode,
+                                is_tagged ? fmt::format("[{}] ", rank) : "");
+      Status status = Status::kOk;
+      if (one.output) {
+        status =
+            output_.add(std::move(one.output), Output::Stream::kOut, lines);
       }
+      if (one.error && status == Status::kOk) {
+        status = output_.add(std::move(one.error), Output::Stream::kErr, lines);
+      }
+      if (status != Status::kOk) return status;
     }
     if (streams_[0].input) {
       input_.emplace(loop_, STDIN_FILENO, std::move(streams_[0].input));
@@ -220,31 +167,12 @@ class Job {
     Rollcall& rollcall = bootstrap_.rollcall();
     const auto step = static_cast<SpawnStep>(message.step);
     if (step != SpawnStep::kNone) {
-      fail(failed_start(message.rank, step, message.error));
+      fail(judge_failed_start(plan_, message.rank, rollcall.pid(message.rank),
+                              step, message.error));
     }
     auto verdict =
         rollcall.on_exit(message.rank, static_cast<int>(message.value));
     if (verdict) fail(std::move(*verdict));
-  }
-
-  Verdict failed_start(std::uint32_t rank, SpawnStep step, int error) const {
-    const bool is_missing = error == ENOENT || error == ENOTDIR;
-    const int status = step != SpawnStep::kExec ? kStatusLauncher
-                       : is_missing             ? kStatusNotFound
-                                                : kStatusCannotRun;
-    const std::string& what = step == SpawnStep::kDirectory
-                                  ? plan_.options.directory
-                                  : plan_.ranks[rank].path;
-    return {Cause::kNotStarted,
-            rank,
-            bootstrap_pid(rank),
-            status,
-            fmt::format("{}: {}", what, errno_text(error)),
-            {}};
-  }
-
-  std::uint32_t bootstrap_pid(std::uint32_t rank) const {
-    return const_cast<BootstrapServer&>(bootstrap_).rollcall().pid(rank);
   }
 
   void take_signals() {
@@ -263,14 +191,21 @@ class Job {
   }
 
   void interrupt(int signal) {
+    fail(without_rank(Cause::kInterrupted, signal));
     if (++interrupts_ > 1) {
-      // Whoever asks twice does not want to wait.
+      // Who asks twice does not want to wait.
       keeper_.order(KeeperMessageType::kKill);
-      force_at_ = std::min(force_at_.value_or(Clock::time_point::max()),
-                           Clock::now() + kKeeperLimit);
+      force_at_ = std::min(force_at_, Clock::now() + kKeeperLimit);
       give_up_output_at_ = Clock::now();
     }
-    fail({Cause::kInterrupted, kNoRank, 0, signal, {}, {}});
+  }
+
+  void lose_output(int error) {
+    Verdict verdict = without_rank(
+        error == EPIPE ? Cause::kOutputClosed : Cause::kOutputFailed, 0);
+    verdict.text =
+        fmt::format("writing standard output: {}", errno_text(error));
+    fail(std::move(verdict));
   }
 
   // --- the end -------------------------------------------------------------
@@ -285,80 +220,42 @@ class Job {
     const milliseconds grace =
         is_asked_for ? plan_.options.grace
                      : std::min(plan_.options.grace, kFailureGrace);
-    if (is_asked_for) give_up_output_at_ = Clock::now() + grace + kKeeperLimit;
     bootstrap_.announce_ending(describe_end(*verdict_, plan_.host, waits_));
     keeper_.order(KeeperMessageType::kEnd, grace.count());
-    const auto force_at = Clock::now() + grace + kKeeperLimit;
-    force_at_ = std::min(force_at_.value_or(force_at), force_at);
+    force_at_ = Clock::now() + grace + kKeeperLimit;
+    if (is_asked_for) give_up_output_at_ = force_at_;
   }
 
   void lose_keeper() {
     loop_.forget(keeper_.fd());
     const int status = keeper_.collect();
-    keeper_ended_ = true;
+    is_keeper_gone_ = true;
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return;
-    fail({Cause::kKeeperLost,
-          kNoRank,
-          static_cast<std::uint32_t>(keeper_.pid()),
-          status,
-          {},
-          {}});
+    fail(without_rank(Cause::kKeeperLost, status,
+                      static_cast<std::uint32_t>(keeper_.pid())));
   }
 
   void check_deadlines() {
-    const Options& options = plan_.options;
-    const auto now = Clock::now();
-    if (force_at_ && now >= *force_at_ && !keeper_ended_) {
+    if (is_keeper_gone_) return;
+    if (verdict_) {
       // Something keeps the keeper from its work: somebody stopped it.
-      force_at_ = now + kKeeperLimit;
-      end_descendants(older_children_, kKeeperLimit);
-      keeper_ended_ = true;
-      loop_.forget(keeper_.fd());
+      if (Clock::now() >= force_at_) {
+        loop_.forget(keeper_.fd());
+        is_keeper_gone_ = true;  // wind_up() ends it, as all the others.
+      }
       return;
     }
-    if (verdict_) return;
-    if (options.timeout.count() > 0 && now - started_ >= options.timeout) {
-      fail({Cause::kTimeout, kNoRank, 0, options.timeout.count(), {}, {}});
-    }
-    check_meeting(now);
-    if (watchdog_.is_stuck(bootstrap_.segment(), bootstrap_.rollcall())) {
-      fail({Cause::kWatchdog, kNoRank, 0, options.watchdog.count(), {}, {}});
+    if (auto verdict =
+            limits_->check(bootstrap_.segment(), bootstrap_.rollcall())) {
+      fail(std::move(*verdict));
     }
     if (input_ && input_->is_paused()) input_->start();
   }
 
-  void check_meeting(Clock::time_point now) {
-    const Rollcall& rollcall = bootstrap_.rollcall();
-    if (!rollcall.is_meeting()) {
-      meeting_since_.reset();
-      return;
-    }
-    if (!meeting_since_) meeting_since_ = now;
-    const milliseconds limit = plan_.options.init_timeout;
-    if (limit.count() > 0 && now - *meeting_since_ >= limit) {
-      fail({Cause::kInitTimeout,
-            kNoRank,
-            0,
-            limit.count(),
-            {},
-            rollcall.missing_in_init()});
-    }
-  }
-
   milliseconds time_to_next_deadline() const {
-    const Options& options = plan_.options;
-    auto next = Clock::time_point::max();
-    if (force_at_) next = *force_at_;
-    if (!verdict_) {
-      if (options.timeout.count() > 0) {
-        next = std::min(next, started_ + options.timeout);
-      }
-      if (meeting_since_ && options.init_timeout.count() > 0) {
-        next = std::min(next, *meeting_since_ + options.init_timeout);
-      }
-      if (options.watchdog.count() > 0 || (input_ && input_->is_paused())) {
-        next = std::min(next, Clock::now() + kTick);
-      }
+    auto next = verdict_ ? force_at_ : limits_->next();
+    if (input_ && input_->is_paused()) {
+      next = std::min(next, Clock::now() + kTerminalTick);
     }
     if (next == Clock::time_point::max()) return kForEver;
     return std::max(std::chrono::ceil<milliseconds>(next - Clock::now()),
@@ -370,29 +267,14 @@ class Job {
     // After the keeper's own death its children are ours.
     end_descendants(older_children_, kKeeperLimit);
     output_.finish_reading();
-    const bool has_readers =
-        !verdict_ || verdict_->cause != Cause::kOutputClosed;
-    if (verdict_ && has_readers) {
+    if (verdict_ && verdict_->cause != Cause::kOutputClosed) {
       output_.say(summarize(*verdict_, plan_.host, waits_));
     }
     while (!output_.is_flushed() && Clock::now() < give_up_output_at_) {
       const bool has_limit = give_up_output_at_ != Clock::time_point::max();
-      loop_.turn(has_limit ? kTick : kForEver);
+      loop_.turn(has_limit ? kTerminalTick : kForEver);
     }
     return verdict_ ? exit_status(*verdict_) : 0;
-  }
-
-  void lose_output(int error) {
-    if (error == EPIPE) {
-      fail({Cause::kOutputClosed, kNoRank, 0, 0, {}, {}});
-    } else {
-      fail({Cause::kOutputFailed,
-            kNoRank,
-            0,
-            0,
-            fmt::format("writing standard output: {}", errno_text(error)),
-            {}});
-    }
   }
 
   const JobPlan& plan_;
@@ -407,16 +289,14 @@ class Job {
                    lose_output(error);
                  }};
   std::optional<Input> input_;
-  Watchdog watchdog_;
+  std::optional<TimeLimits> limits_;  ///< Since the start of the ranks.
 
-  Clock::time_point started_;
-  std::optional<Clock::time_point> meeting_since_;
-  std::optional<Clock::time_point> force_at_;
-  Clock::time_point give_up_output_at_ = Clock::time_point::max();
   std::optional<Verdict> verdict_;
-  std::vector<RankWait> waits_;
+  std::vector<RankWait> waits_;  ///< When the verdict came.
+  Clock::time_point force_at_ = Clock::time_point::max();
+  Clock::time_point give_up_output_at_ = Clock::time_point::max();
   int interrupts_ = 0;
-  bool keeper_ended_ = false;
+  bool is_keeper_gone_ = false;
 };
 
 }  // namespace

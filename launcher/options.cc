@@ -127,6 +127,23 @@ std::optional<EarlyExit> convert_binding(const RawOptions& raw,
   return std::nullopt;
 }
 
+/// A setting given to the ranks by --env has to be ours, too: the host segment
+/// is made after it.
+std::optional<EarlyExit> follow_environment(std::string_view entry,
+                                            std::size_t equals,
+                                            Options& options) {
+  const auto table = settings_table();
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    if (table[i].name == entry.substr(0, equals) &&
+        options.settings.set(static_cast<SettingId>(i),
+                             entry.substr(equals + 1),
+                             SettingSource::kEnvironment) != Status::kOk) {
+      return error("");
+    }
+  }
+  return std::nullopt;
+}
+
 std::optional<EarlyExit> convert(const RawOptions& raw, Options& options) {
   if (auto failure = convert_durations(raw, options)) return failure;
   if (auto failure = convert_binding(raw, options)) return failure;
@@ -139,6 +156,9 @@ std::optional<EarlyExit> convert(const RawOptions& raw, Options& options) {
     const std::size_t equals = entry.find('=');
     if (equals == 0 || equals == std::string::npos) {
       return error(fmt::format("--env={}: must be NAME=VALUE", entry));
+    }
+    if (auto failure = follow_environment(entry, equals, options)) {
+      return failure;
     }
   }
   auto wrap = split_command(raw.wrap);
@@ -210,6 +230,7 @@ OrExit<Options> parse_options(std::span<const std::string> words,
   options.settings = std::move(*settings);
   if (auto exit = take_acp_words(taken.acp, options)) return std::move(*exit);
   if (auto exit = convert(raw, options)) return std::move(*exit);
+  if (auto exit = check_net(options.settings)) return std::move(*exit);
   if (taken.command.empty()) {
     return error("no program given; acprun -np N program [arguments]");
   }

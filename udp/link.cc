@@ -109,7 +109,7 @@ bool Link::put_on_wire(Fragment& fragment) {
 }
 
 bool Link::send_pure_ack(TimePoint now) {
-  std::array<std::byte, kHeadroomBytes> storage;
+  std::array<std::byte, kHeadroomBytes> storage{};
   SackBitmap sack;
   const PacketHeader header = make_header(PacketType::kAck, sack, now);
   const auto datagram =

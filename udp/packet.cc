@@ -74,7 +74,7 @@ PacketHeader from_wire(const WireHeader& wire) {
 /// that the hash needs no copy of the packet without its tag.
 std::uint64_t digest(const std::byte* header,
                      std::span<const std::byte> body) noexcept {
-  std::array<std::byte, kHeaderBytes + sizeof(std::uint64_t)> input;
+  std::array<std::byte, kHeaderBytes + sizeof(std::uint64_t)> input{};
   std::memcpy(input.data(), header, kHeaderBytes);
   store_little(input.data() + kHeaderBytes,
                std::uint64_t{XXH3_64bits(body.data(), body.size())});
@@ -118,7 +118,7 @@ std::optional<PacketView> decode_packet(std::span<const std::byte> bytes) {
   if (bytes.size() < kMinPacketBytes) {
     return std::nullopt;
   }
-  WireHeader wire;
+  WireHeader wire{};
   std::memcpy(&wire, bytes.data(), sizeof wire);
   const bool has_sack = (wire.flags & kFlagSack) != 0;
   const std::size_t before =

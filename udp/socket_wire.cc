@@ -153,7 +153,7 @@ Status SocketWire::size_buffers(int fd) {
 Status SocketWire::send(transport::Color color,
                         const Address& to,
                         std::span<const std::byte> datagram) {
-  SocketAddress address;
+  SocketAddress address{};
   const socklen_t size = to_socket(to, address);
   const ssize_t sent =
       ::sendto(descriptors_[color], datagram.data(), datagram.size(),
@@ -183,7 +183,7 @@ void SocketWire::log_send_error(int error,
 
 std::optional<Wire::Arrival> SocketWire::receive(transport::Color color,
                                                  std::span<std::byte> buffer) {
-  SocketAddress address;
+  SocketAddress address{};
   socklen_t size = sizeof address;
   const ssize_t received =
       ::recvfrom(descriptors_[color], buffer.data(), buffer.size(),

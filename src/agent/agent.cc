@@ -114,8 +114,14 @@ void Agent::send_reply(transport::ProcId to,
                        protocol::ReplyHeader header) {
   const std::array<std::span<const std::byte>, 2> parts = {
       std::as_bytes(std::span(&header, 1)), std::span(results_)};
-  if (backlog_.empty() && try_send(to, color, parts)) {
-    return;
+  if (backlog_.empty()) {
+    const Status status = try_send(to, color, parts);
+    if (status == Status::kTooLarge && header.data_bytes != 0) {
+      return reply(to, color, header.id, status);  // without results
+    }
+    if (status != Status::kAgain) {
+      return;
+    }
   }
   Waiting waiting{to, color, {}};
   for (const std::span<const std::byte> part : parts) {
@@ -124,15 +130,15 @@ void Agent::send_reply(transport::ProcId to,
   backlog_.push_back(std::move(waiting));
 }
 
-/// False: the wire is full. A dead peer's reply counts as sent.
-bool Agent::try_send(transport::ProcId to,
-                     transport::Color color,
-                     std::span<const std::span<const std::byte>> parts) {
+/// kAgain: the wire is full. A reply to a dead peer needs no care.
+Status Agent::try_send(transport::ProcId to,
+                       transport::Color color,
+                       std::span<const std::span<const std::byte>> parts) {
   const Result<transport::Endpoint*> endpoint =
       surroundings_.endpoint(to, color);
-  return !endpoint.ok() ||
-         endpoint.value()->send(parts, transport::Ordering::kFree) !=
-             Status::kAgain;
+  return endpoint.ok()
+             ? endpoint.value()->send(parts, transport::Ordering::kFree)
+             : endpoint.status();
 }
 
 bool Agent::flush_backlog() {
@@ -143,7 +149,7 @@ bool Agent::flush_backlog() {
     backlog_.pop_front();
     const std::array<std::span<const std::byte>, 1> parts = {
         std::span<const std::byte>(waiting.bytes)};
-    if (!try_send(waiting.to, waiting.color, parts)) {
+    if (try_send(waiting.to, waiting.color, parts) == Status::kAgain) {
       backlog_.push_back(std::move(waiting));
     }
   }

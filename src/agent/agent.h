@@ -76,9 +76,9 @@ class Agent {
   void send_reply(transport::ProcId to,
                   transport::Color color,
                   protocol::ReplyHeader header);
-  bool try_send(transport::ProcId to,
-                transport::Color color,
-                std::span<const std::span<const std::byte>> parts);
+  Status try_send(transport::ProcId to,
+                  transport::Color color,
+                  std::span<const std::span<const std::byte>> parts);
 
   const gmm::AddressSpace& space_;
   gmm::ThreadWaker& waker_;

@@ -45,9 +45,10 @@ constexpr std::array<Setting, static_cast<std::size_t>(SettingId::kCount)>
          "error|warning|info|debug|trace", 0, 0, "What is written to stderr."},
     }};
 
-/// Names that the library and its launcher pass to each other.
-constexpr std::array<std::string_view, 2> kInternalNames = {"ACP_BOOTSTRAP_FD",
-                                                            "ACP_TEST_SCALE"};
+/// Names that the library, its launcher, its compiler wrappers and its tests
+/// use among themselves.
+constexpr std::array<std::string_view, 4> kInternalNames = {
+    "ACP_BOOTSTRAP_FD", "ACP_TEST_SCALE", "ACP_CC", "ACP_CXX"};
 
 constexpr std::array<std::pair<std::string_view, SettingId>, 1> kOptionAliases =
     {{{"--acp-envent", SettingId::kNet}}};

@@ -58,59 +58,85 @@ Status check(const Step& step, const gmm::AddressSpace& space) {
   return space.own(step.local, size).status();
 }
 
-/// Runs a step whose both ends are mapped here; false when they are not.
-bool run_direct(const Step& step,
+/// Where a step of a chain runs when both its ends are mapped here.
+struct DirectStep {
+  std::byte* remote;
+  std::byte* local;  ///< Null: the old value is not wanted.
+};
+
+/// False: some end is not mapped, or something is wrong that the slow way will
+/// name.
+bool locate_direct(const acpx_op_t& op,
+                   const gmm::AddressSpace& space,
+                   DirectStep& step) {
+  const bool is_bulk_op = op.opcode == ACPX_PUT || op.opcode == ACPX_GET;
+  const bool has_local =
+      op.opcode != ACPX_PUT8 && (is_bulk_op || op.local != 0);
+  const std::uint64_t size = is_bulk_op ? op.size : sizeof(std::uint64_t);
+  const GlobalAddress both = op.remote | (has_local ? op.local : 0);
+  if (op.opcode < ACPX_PUT || op.opcode > ACPX_SWAP8 ||
+      (op.flags & ~(is_bulk_op ? 0 : ACPX_SIGNAL)) != 0 ||
+      (!is_bulk_op && (both & 7) != 0) ||
+      (has_local && space.codec().rank(op.local) != space.my_rank())) {
+    return false;
+  }
+  step.remote = space.direct(op.remote, size);
+  step.local = has_local ? space.direct(op.local, size) : nullptr;
+  return step.remote != nullptr && (step.local != nullptr || !has_local);
+}
+
+void run_direct(const acpx_op_t& op,
+                const DirectStep& step,
                 const gmm::AddressSpace& space,
                 gmm::ThreadWaker& waker) {
-  const std::uint64_t size = bytes_of(step);
-  if (size == 0) {
-    return true;
-  }
-  std::byte* remote = space.direct(step.remote, size);
-  if (remote == nullptr) {
-    return false;
-  }
-  if (!is_bulk(step)) {
-    run_direct_word(space, waker, step, remote);
-    return true;
-  }
-  std::byte* local = space.direct(step.local, size);
-  if (local == nullptr) {
-    return false;
-  }
-  if (step.opcode == Opcode::kPut) {
-    gmm::copy_bytes(remote, local, size);
+  if (op.opcode == ACPX_PUT) {
+    gmm::copy_bytes(step.remote, step.local, op.size);
     has_remote_stores = true;
+    return;
+  }
+  if (op.opcode == ACPX_GET) {
+    gmm::copy_bytes(step.local, step.remote, op.size);
+    return;
+  }
+  if (op.opcode == ACPX_PUT8) {
+    std::atomic_ref(*reinterpret_cast<std::uint64_t*>(step.remote))
+        .store(op.operand);
   } else {
-    gmm::copy_bytes(local, remote, size);
+    const std::uint64_t old =
+        gmm::apply_atomic(kOpcodes[static_cast<std::size_t>(op.opcode)], 8,
+                          step.remote, op.operand, op.compare);
+    if (step.local != nullptr) {
+      gmm::store_word(step.local, 8, old);
+    }
   }
-  return true;
+  if ((op.flags & ACPX_SIGNAL) != 0) {
+    gmm::ring_signal(*space.slice_header(space.codec().rank(op.remote)), waker);
+  }
 }
 
-bool is_direct(const Step& step, const gmm::AddressSpace& space) {
-  const std::uint64_t size = bytes_of(step);
-  return size == 0 || space.direct(step.remote, size) != nullptr;
-}
-
-Result<Handle> run(Engine& engine,
+/// A whole chain in the call; kHandleNull when that is not possible, and
+/// nothing has happened then.
+Handle post_direct(Engine& engine,
                    gmm::ThreadWaker& waker,
-                   std::span<const Step> steps,
+                   std::span<const acpx_op_t> ops,
                    Handle order) {
-  const gmm::AddressSpace& space = engine.space();
-  bool is_all_direct = engine.is_clear(order);
-  for (const Step& step : steps) {
-    is_all_direct = is_all_direct && is_direct(step, space);
+  if (!engine.is_clear(order) || ops.empty() || ops.size() > ACPX_MAX_STEPS) {
+    return kHandleNull;
   }
-  if (!is_all_direct) {
-    return engine.chain(steps, order);
+  const gmm::AddressSpace& space = engine.space();
+  const auto& codec = space.codec();
+  std::array<DirectStep, ACPX_MAX_STEPS> steps;
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    const bool is_same_peer =
+        codec.rank(ops[i].remote) == codec.rank(ops[0].remote) &&
+        codec.color(ops[i].remote) == codec.color(ops[0].remote);
+    if (!is_same_peer || !locate_direct(ops[i], space, steps[i])) {
+      return kHandleNull;
+    }
   }
   Engine::before_direct(order);
-  for (const Step& step : steps) {
-    if (!run_direct(step, space, waker)) {
-      // Unregistered between the check and now, by another thread.
-      log_error("{}: {}", describe(step, space), status_text(Status::kBadKey));
-      return Status::kBadKey;
-    }
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    run_direct(ops[i], steps[i], space, waker);
   }
   return engine.borrowed();
 }
@@ -121,6 +147,10 @@ Result<Handle> post_chain(Engine& engine,
                           gmm::ThreadWaker& waker,
                           std::span<const acpx_op_t> ops,
                           Handle order) {
+  if (const Handle handle = post_direct(engine, waker, ops, order);
+      handle != kHandleNull) {
+    return handle;
+  }
   const gmm::AddressSpace& space = engine.space();
   const auto& codec = space.codec();
   if (ops.empty() || ops.size() > ACPX_MAX_STEPS) {
@@ -151,7 +181,7 @@ Result<Handle> post_chain(Engine& engine,
       return status;
     }
   }
-  return run(engine, waker, std::span(steps).first(ops.size()), order);
+  return engine.chain(std::span(steps).first(ops.size()), order);
 }
 
 Result<Handle> put_signal(Engine& engine,
@@ -162,6 +192,13 @@ Result<Handle> put_signal(Engine& engine,
                           GlobalAddress word,
                           std::uint64_t add,
                           Handle order) {
+  const std::array<acpx_op_t, 2> ops = {
+      acpx_op_t{ACPX_PUT, 0, to, from, size, 0, 0},
+      acpx_op_t{ACPX_ADD8, ACPX_SIGNAL, word, 0, 0, add, 0}};
+  if (const Handle handle = post_direct(engine, waker, ops, order);
+      handle != kHandleNull) {
+    return handle;
+  }
   const gmm::AddressSpace& space = engine.space();
   const auto& codec = space.codec();
   std::array<Step, 2> steps;
@@ -195,12 +232,11 @@ Result<Handle> put_signal(Engine& engine,
     return status;
   }
   if (is_empty) {
-    return run(engine, waker, {&signal, 1}, order);
+    return engine.chain({&signal, 1}, order);
   }
   if (codec.rank(from) == space.my_rank() &&
       codec.color(to) == codec.color(word)) {
     put.opcode = Opcode::kPut;
-    return run(engine, waker, steps, order);
   }
   return engine.chain(steps, order);
 }

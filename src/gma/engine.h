@@ -107,8 +107,8 @@ class Engine final : private OperationOwner {
     if (!is_clear(order) || ((to | from) & 7) != 0) {
       return kHandleNull;
     }
-    std::byte* target = space_.direct_library(to, 8);
-    const std::byte* source = space_.direct_library(from, 8);
+    std::byte* target = space_.library_word(to);
+    const std::byte* source = space_.library_word(from);
     if (target == nullptr || source == nullptr) {
       return kHandleNull;
     }
@@ -152,8 +152,8 @@ class Engine final : private OperationOwner {
         space_.codec().rank(result) != space_.my_rank()) {
       return kHandleNull;
     }
-    std::byte* target = space_.direct_library(word, width);
-    std::byte* to = space_.direct_library(result, width);
+    std::byte* target = space_.library_word(word);
+    std::byte* to = space_.own_library_word(result);
     if (target == nullptr || to == nullptr) {
       return kHandleNull;
     }

@@ -137,7 +137,9 @@ Mover::Progress Mover::copy_over_bounce(Operation& operation,
   }
   bounce_.resize(kBounceBytes);
   // Like memmove: backwards when the destination lies above the source.
-  const bool is_backward = to.rank == from.rank && step.remote > step.local;
+  // By the owner's addresses: two keys or colors may name one memory.
+  const bool is_backward =
+      to.rank == from.rank && to.owner_address > from.owner_address;
   const Color color = space_.codec().color(step.remote);
   std::uint64_t done = 0;
   while (done < step.size) {

@@ -341,9 +341,11 @@ void Mover::place(const Request& request,
   };
   bool is_good = true;
   if (operation.is_whole) {
-    const std::size_t done = reply.header.status == Status::kOk
-                                 ? operation.steps.size()
-                                 : reply.header.failed_step;
+    const std::size_t done =
+        reply.header.status == Status::kOk
+            ? operation.steps.size()
+            : std::min<std::size_t>(reply.header.failed_step,
+                                    operation.steps.size() - 1);
     for (operation.current = 0; is_good && operation.current < done;
          ++operation.current) {
       const Step& step = operation.steps[operation.current];

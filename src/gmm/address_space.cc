@@ -2,6 +2,12 @@
 
 namespace acp::gmm {
 
+AddressSpace::LibraryRegion AddressSpace::library_region(
+    std::uint64_t base, std::uint64_t size) noexcept {
+  ACP_ASSERT(size >= 8);
+  return {base, size, size - 8};
+}
+
 AddressSpace::AddressSpace(const protocol::HostSegment& segment,
                            std::uint32_t my_slot,
                            Rank rank,
@@ -14,11 +20,11 @@ AddressSpace::AddressSpace(const protocol::HostSegment& segment,
       slices_(segment.slice(0)),
       slice_stride_(segment.header().slice_stride),
       slot_of_rank_(segment.slot_of_rank()),
-      library_{LibraryRegion{segment.header().starter_offset,
-                             segment.header().starter_bytes},
-               LibraryRegion{segment.header().module_offset,
-                             protocol::kRuntimeAreaBytes +
-                                 segment.header().module_bytes}},
+      library_{library_region(segment.header().starter_offset,
+                              segment.header().starter_bytes),
+               library_region(segment.header().module_offset,
+                              protocol::kRuntimeAreaBytes +
+                                  segment.header().module_bytes)},
       colors_(colors),
       keys_offset_(segment.header().keys_offset),
       segment_(&segment) {
@@ -31,7 +37,7 @@ std::byte* AddressSpace::direct_any(GlobalAddress ga,
                                     std::uint64_t size) const noexcept {
   const Rank rank = codec_.rank(ga);
   const bool is_mine = rank == my_rank_;
-  std::byte* slice = is_mine ? my_slice_ : slice_of(rank);
+  std::byte* slice = slice_of(rank);
   if (slice == nullptr) {
     return nullptr;
   }

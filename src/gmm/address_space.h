@@ -50,23 +50,33 @@ class AddressSpace {
   /// The same for library memory only. Starter and module memory lie at the
   /// same place of every slice and are never unregistered, so nobody's key
   /// table has to be read.
-  [[gnu::always_inline]] std::byte* direct_library(
-      GlobalAddress ga, std::uint64_t size) const noexcept {
+  std::byte* direct_library(GlobalAddress ga,
+                            std::uint64_t size) const noexcept {
     const std::uint64_t key = codec_.key(ga);
     const std::uint64_t offset = codec_.offset(ga);
     if (key > kModuleKey || size > library_[key].size ||
         offset > library_[key].size - size) {
       return nullptr;
     }
+    std::byte* slice = slice_of(codec_.rank(ga));
+    return slice == nullptr ? nullptr : slice + library_[key].base + offset;
+  }
+
+  /// The same for an aligned word of 8 bytes or less.
+  [[gnu::always_inline]] std::byte* library_word(
+      GlobalAddress ga) const noexcept {
     const Rank rank = codec_.rank(ga);
-    std::byte* slice = my_slice_;
-    if (rank != my_rank_) {
-      slice = slice_of(rank);
-      if (slice == nullptr) {
-        return nullptr;
-      }
+    if (rank == my_rank_) {
+      return word_in(my_slice_, ga);
     }
-    return slice + library_[key].base + offset;
+    std::byte* slice = slice_of_other(rank);
+    return slice == nullptr ? nullptr : word_in(slice, ga);
+  }
+
+  /// The same when the rank is known to be mine.
+  [[gnu::always_inline]] std::byte* own_library_word(
+      GlobalAddress ga) const noexcept {
+    return word_in(my_slice_, ga);
   }
 
   /// Everything that can be said here about `size` bytes at `ga`. Failures:
@@ -97,10 +107,28 @@ class AddressSpace {
   struct LibraryRegion {
     std::uint64_t base;  ///< From the slice.
     std::uint64_t size;
+    std::uint64_t last_word;  ///< size - 8: a region holds a word at least.
   };
 
-  /// The slice of another rank of this host; null when it is not mapped.
+  static LibraryRegion library_region(std::uint64_t base,
+                                      std::uint64_t size) noexcept;
+
+  [[gnu::always_inline]] std::byte* word_in(std::byte* slice,
+                                            GlobalAddress ga) const noexcept {
+    const std::uint64_t key = codec_.key(ga);
+    const std::uint64_t offset = codec_.offset(ga);
+    if (key > kModuleKey || offset > library_[key].last_word) {
+      return nullptr;
+    }
+    return slice + library_[key].base + offset;
+  }
+
+  /// The slice of a rank of this host; null when it is not mapped.
   std::byte* slice_of(Rank rank) const noexcept {
+    return rank == my_rank_ ? my_slice_ : slice_of_other(rank);
+  }
+
+  std::byte* slice_of_other(Rank rank) const noexcept {
     if (rank >= direct_procs_) {
       return nullptr;
     }

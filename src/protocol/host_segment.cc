@@ -35,7 +35,8 @@ void lay_out(HostHeader& header, const HostPlan& plan) {
   header.procs = plan.procs;
   header.local_procs = plan.local_procs;
   header.key_slots = key_slots_for(plan.procs);
-  header.starter_bytes = round_up(plan.starter_bytes, kCacheLine);
+  header.starter_bytes = round_up(
+      std::max<std::uint64_t>(plan.starter_bytes, kCacheLine), kCacheLine);
   header.module_bytes = round_up(plan.module_bytes, kPage);
 
   std::uint64_t offset = round_up(sizeof(HostHeader), kPage);
@@ -57,8 +58,7 @@ void lay_out(HostHeader& header, const HostPlan& plan) {
   header.keys_offset = take(std::uint64_t{header.key_slots} * sizeof(KeyEntry));
   header.ring_offset = take(kRingSlots * kRingSlotBytes);
   header.module_offset = take(kRuntimeAreaBytes + header.module_bytes);
-  header.starter_offset =
-      take(std::max<std::uint64_t>(header.starter_bytes, kCacheLine));
+  header.starter_offset = take(header.starter_bytes);
   header.slice_stride = offset;
   header.total_bytes =
       header.slices_offset + header.slice_stride * plan.local_procs;

@@ -9,6 +9,9 @@ bool is_sound(const WireStep& step) noexcept {
       (step.flags & ~kSignalFlag) != 0) {
     return false;
   }
+  if (step.opcode == Opcode::kPut8) {
+    return step.width == 8;  // the agent checks bounds for `width` bytes
+  }
   return !is_atomic(step.opcode) || step.width == 4 || step.width == 8;
 }
 

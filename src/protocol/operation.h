@@ -26,7 +26,7 @@ namespace acp::protocol {
 
 enum class Opcode : std::uint8_t {
   kPut = 1,   ///< `size` bytes of data to `remote`.
-  kPut8 = 2,  ///< The 8 bytes of `operand` to `remote`.
+  kPut8 = 2,  ///< The 8 bytes of `operand` to `remote`; width 8.
   kGet = 3,   ///< `size` bytes from `remote`.
   kAdd = 4,   ///< The atomics: `width` bytes at `remote`.
   kCas = 5,

@@ -22,7 +22,14 @@ Status Steps::remove(Function function, void* argument) {
     return remove_locked(function, argument);
   }
   const std::lock_guard lock(mutex_);
-  return remove_locked(function, argument);
+  const Status status = remove_locked(function, argument);
+  forget_removed();  // run() does not come by when there are none left
+  return status;
+}
+
+void Steps::forget_removed() {
+  std::erase_if(steps_,
+                [](const Step& step) { return step.function == nullptr; });
 }
 
 Status Steps::add_locked(Function function, void* argument) {
@@ -65,8 +72,7 @@ bool Steps::run() {
       has_worked = true;
     }
   }
-  std::erase_if(steps_,
-                [](const Step& step) { return step.function == nullptr; });
+  forget_removed();
   return has_worked;
 }
 

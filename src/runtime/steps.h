@@ -39,6 +39,7 @@ class Steps {
 
   Status add_locked(Function function, void* argument);
   Status remove_locked(Function function, void* argument);
+  void forget_removed();
 
   std::mutex mutex_;  ///< Guards steps_; held while they run.
   std::vector<Step> steps_;

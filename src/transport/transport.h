@@ -70,7 +70,8 @@ class Endpoint {
   /// Takes one message, given in parts that are copied before the return.
   /// kOk: it will be delivered exactly once, or the peer reported as failed.
   /// kAgain: no room now; poll, then offer the same message again.
-  /// kPeerDead: never. Messages may wait for company until flush().
+  /// kPeerDead: never. kTooLarge: above max_message. Messages may wait for
+  /// company until flush().
   [[nodiscard]] virtual Status send(
       std::span<const std::span<const std::byte>> parts, Ordering ordering) = 0;
 

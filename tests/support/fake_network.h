@@ -115,6 +115,8 @@ class FakeNetwork {
 };
 
 /// A sink that hands everything to functions, if they are set.
+// Never deleted through its base, whose destructor is protected.
+// NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor)
 class FunctionSink final : public transport::MessageSink {
  public:
   std::function<void(

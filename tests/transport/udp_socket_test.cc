@@ -126,7 +126,7 @@ void run_stream(SocketJob& job,
 /// Warnings about the machine's limits are not what these tests are about.
 const struct QuietLog {
   QuietLog() { set_log_level(LogLevel::kError); }
-} kQuietLog;
+} quiet_log;
 
 }  // namespace
 

@@ -1,8 +1,6 @@
 #include "transport/shm/command_ring.h"
 
-#include <cstring>
-
-#include "base/assert.h"
+#include <algorithm>
 
 namespace acp::shm {
 
@@ -10,6 +8,13 @@ Status CommandRing::push(
     std::uint32_t from,
     std::uint32_t color,
     std::span<const std::span<const std::byte>> parts) noexcept {
+  std::size_t total = 0;
+  for (const std::span<const std::byte> part : parts) {
+    total += part.size();
+  }
+  if (total > protocol::kRingMessageBytes) {
+    return Status::kTooLarge;
+  }
   std::uint64_t ticket = header_->ring_tail.load(std::memory_order_relaxed);
   while (true) {
     const std::uint64_t sequence = load_sequence(place(ticket), ticket);
@@ -27,15 +32,11 @@ Status CommandRing::push(
   Place& mine = place(ticket);
   mine.from = from;
   mine.color = color;
-  std::size_t size = 0;
+  std::byte* to = payload(mine);
   for (const std::span<const std::byte> part : parts) {
-    ACP_ASSERT(size + part.size() <= protocol::kRingMessageBytes);
-    if (!part.empty()) {
-      std::memcpy(payload(mine) + size, part.data(), part.size());
-    }
-    size += part.size();
+    to = std::copy(part.begin(), part.end(), to);
   }
-  mine.size = static_cast<std::uint32_t>(size);
+  mine.size = static_cast<std::uint32_t>(total);
   // seq_cst: the producer looks next whether the consumer sleeps.
   mine.sequence.store(ticket + 1 - ticket % protocol::kRingSlots,
                       std::memory_order_seq_cst);

@@ -32,7 +32,7 @@ class CommandRing {
       : header_(reinterpret_cast<protocol::SliceHeader*>(slice)),
         places_(slice + header.ring_offset) {}
 
-  /// kOk, or kAgain when full. At most protocol::kRingMessageBytes.
+  /// kOk; kAgain when full; kTooLarge above protocol::kRingMessageBytes.
   [[nodiscard]] Status push(
       std::uint32_t from,
       std::uint32_t color,

@@ -1,0 +1,30 @@
+// Turns the plan into what the keeper needs to start the ranks.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "base/status.h"
+#include "launcher/keeper_link.h"
+#include "launcher/plan.h"
+#include "launcher/rank_streams.h"
+#include "launcher/verdict.h"
+
+namespace acp::launcher {
+
+/// Forks the keeper, which starts every rank of the plan with its streams and
+/// its end of the bootstrap socket. kSystem, logged.
+[[nodiscard]] Status start_ranks(const JobPlan& plan,
+                                 std::span<const RankStreams> streams,
+                                 std::span<const UniqueFd> bootstrap_ends,
+                                 const InheritedState& inherited,
+                                 KeeperLink& keeper);
+
+/// Why a rank has never run its program; `step` and `error` are the shim's.
+Verdict judge_failed_start(const JobPlan& plan,
+                           std::uint32_t rank,
+                           std::uint32_t pid,
+                           SpawnStep step,
+                           int error);
+
+}  // namespace acp::launcher

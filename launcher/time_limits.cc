@@ -1,0 +1,66 @@
+#include "launcher/time_limits.h"
+
+#include <algorithm>
+
+namespace acp::launcher {
+
+namespace {
+
+constexpr std::chrono::milliseconds kWatchdogTick{200};
+
+Verdict expired(Cause cause, std::chrono::milliseconds limit) {
+  Verdict verdict;
+  verdict.cause = cause;
+  verdict.value = limit.count();
+  return verdict;
+}
+
+}  // namespace
+
+TimeLimits::TimeLimits(const Options& options)
+    : timeout_(options.timeout),
+      init_timeout_(options.init_timeout),
+      watchdog_limit_(options.watchdog),
+      started_(Clock::now()),
+      watchdog_(options.watchdog) {}
+
+std::optional<Verdict> TimeLimits::check(const protocol::HostSegment& segment,
+                                         const Rollcall& rollcall) {
+  const auto now = Clock::now();
+  if (timeout_.count() > 0 && now - started_ >= timeout_) {
+    return expired(Cause::kTimeout, timeout_);
+  }
+  if (watchdog_.is_stuck(segment, rollcall)) {
+    return expired(Cause::kWatchdog, watchdog_limit_);
+  }
+  return check_meeting(rollcall, now);
+}
+
+std::optional<Verdict> TimeLimits::check_meeting(const Rollcall& rollcall,
+                                                 Clock::time_point now) {
+  if (!rollcall.is_meeting()) {
+    meeting_since_.reset();
+    return std::nullopt;
+  }
+  if (!meeting_since_) meeting_since_ = now;
+  if (init_timeout_.count() == 0 || now - *meeting_since_ < init_timeout_) {
+    return std::nullopt;
+  }
+  Verdict verdict = expired(Cause::kInitTimeout, init_timeout_);
+  verdict.ranks = rollcall.missing_in_init();
+  return verdict;
+}
+
+TimeLimits::Clock::time_point TimeLimits::next() const {
+  auto next = Clock::time_point::max();
+  if (timeout_.count() > 0) next = started_ + timeout_;
+  if (meeting_since_ && init_timeout_.count() > 0) {
+    next = std::min(next, *meeting_since_ + init_timeout_);
+  }
+  if (watchdog_limit_.count() > 0) {
+    next = std::min(next, Clock::now() + kWatchdogTick);
+  }
+  return next;
+}
+
+}  // namespace acp::launcher

@@ -1,0 +1,40 @@
+// Any bytes as a node file: a list of sane nodes or an error, never more.
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "launcher/nodefile.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
+                                      std::size_t size);
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
+                                      std::size_t size) {
+  using namespace acp::launcher;  // NOLINT: the one function of the file
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const auto parsed = parse_nodefile(text);
+  if (const auto* error = std::get_if<NodefileError>(&parsed)) {
+    if (error->line == 0 || error->text.empty()) std::abort();
+    return 0;
+  }
+  const auto& nodes = std::get<std::vector<Node>>(parsed);
+  std::string written;
+  for (const Node& node : nodes) {
+    if (node.host.empty() || node.slots == 0 || node.slots > kMaxRanks) {
+      std::abort();
+    }
+    written += node.host + " slots=" + std::to_string(node.slots) + "\n";
+  }
+  if (count_slots(nodes) > kMaxRanks) std::abort();
+  // What we would write for these nodes has to mean the same, except for
+  // hosts with one colon, which only brackets tell from a count.
+  const auto again = parse_nodefile(written);
+  if (const auto* same = std::get_if<std::vector<Node>>(&again)) {
+    if (same->size() != nodes.size() ||
+        count_slots(*same) != count_slots(nodes)) {
+      std::abort();
+    }
+  }
+  return 0;
+}

@@ -1,0 +1,24 @@
+#!/bin/sh
+# Every public header compiles alone, as C11 and as C++20, without a warning.
+#
+#   headers_test.sh <source tree> <C compiler> <C++ compiler>
+set -eu
+include_dir=$1/include c=$2 cxx=$3
+flags="-Wall -Wextra -Wshadow -Wconversion -Wundef -pedantic -Werror
+  -fsyntax-only"
+
+headers=$(cd "$include_dir" && find . -name '*.h' | sed 's|^\./||' | sort)
+for header in $headers; do
+  # Twice: a header must bear being included again.
+  program="#include <$header>
+#include <$header>
+int unused_$$(void); int unused_$$(void) { return 0; }"
+  # shellcheck disable=SC2086 # the flags are words
+  printf '%s\n' "$program" | "$c" -std=c11 $flags -Wstrict-prototypes \
+    -I "$include_dir" -x c -
+  # shellcheck disable=SC2086
+  printf '%s\n' "$program" | sed 's/(void)/()/g' |
+    "$cxx" -std=c++20 $flags -Wold-style-cast -I "$include_dir" -x c++ -
+  echo "$header: C11, C++20"
+done
+test -n "$headers"

@@ -1,0 +1,52 @@
+#!/bin/sh
+# Installs into a scratch folder, moves it, and builds a user's program there
+# in three ways: acpcc, pkg-config, CMake's find_package.
+#
+#   install_test.sh <source tree> <build tree> <scratch folder> <cmake> <cc>
+set -eu
+consumer=$1/tests/install/consumer build_dir=$2 work=$3 cmake=$4 cc=$5
+
+run() { # run <way> <program>
+  output=$("$prefix/bin/acprun" -np 2 "$2")
+  case $output in
+  *": 2 ranks") echo "$1: $output" ;;
+  *)
+    echo "$1: expected '<version>: 2 ranks', got '$output'" >&2
+    exit 1
+    ;;
+  esac
+}
+
+rm -rf "$work"
+mkdir -p "$work"
+"$cmake" --install "$build_dir" --prefix "$work/first" >"$work/install.log"
+# An installation may be moved: nothing in it names where it was.
+mv "$work/first" "$work/moved"
+prefix=$work/moved
+for file in bin/acprun bin/acpcc bin/acpgcc bin/acpc++ bin/acpcxx \
+  bin/acp_info bin/acp_perf include/acp.h include/acp/gma.h; do
+  if ! test -e "$prefix/$file"; then
+    echo "$file is not installed" >&2
+    exit 1
+  fi
+done
+
+"$prefix/bin/acpcc" "$consumer/consumer.c" -o "$work/by_wrapper"
+run acpcc "$work/by_wrapper"
+
+PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name acp.pc)")
+export PKG_CONFIG_PATH
+libdir=$(pkg-config --variable=libdir acp)
+# shellcheck disable=SC2046 # the flags are words
+"$cc" "$consumer/consumer.c" -o "$work/by_pkg_config" \
+  $(pkg-config --cflags --libs acp) -Wl,-rpath,"$libdir"
+run pkg-config "$work/by_pkg_config"
+
+"$cmake" -S "$consumer" -B "$work/build" -DCMAKE_PREFIX_PATH="$prefix" \
+  -DCMAKE_C_COMPILER="$cc" >"$work/configure.log"
+"$cmake" --build "$work/build" >"$work/build.log"
+run find_package "$work/build/consumer"
+
+"$prefix/bin/acp_info" >"$work/info.log"
+"$prefix/bin/acprun" -np 2 "$prefix/bin/acp_perf" --help >"$work/perf.log"
+rm -rf "$work"

@@ -1,0 +1,34 @@
+#!/bin/sh
+# docs/symbols.txt, the public headers and libacp.so name the same functions.
+#
+#   symbols_test.sh <source tree> <libacp.so> <C compiler>
+set -eu
+source_dir=$1 library=$2 compiler=$3
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+same() { # same <what> <file>: compares with the list
+  if ! diff -u "$work/listed" "$2"; then
+    echo "$1 differ from docs/symbols.txt (- only listed, + not listed)." >&2
+    echo "Bring the list up to date if the change is meant." >&2
+    exit 1
+  fi
+}
+
+grep -v '^#' "$source_dir/docs/symbols.txt" | LC_ALL=C sort >"$work/listed"
+
+# Declarations as the preprocessor leaves them; a star before the name or a
+# name behind an opening parenthesis is a pointer or an argument.
+(cd "$source_dir/include" && find . -name '*.h') |
+  sed 's|.*|#include <&>|' |
+  "$compiler" -E -P -I "$source_dir/include" -x c - |
+  tr '\n' ' ' | tr ';{}' '\n\n\n' |
+  grep -oE '\bacpx?_[a-z0-9_]+ *\(' | tr -d ' (' |
+  LC_ALL=C sort -u >"$work/declared"
+same "The public headers" "$work/declared"
+
+nm -D --defined-only "$library" | awk '{ print $3 }' |
+  LC_ALL=C sort -u >"$work/exported"
+same "The exported symbols of ${library##*/}" "$work/exported"
+
+echo "$(wc -l <"$work/listed") functions: list, headers and library agree"

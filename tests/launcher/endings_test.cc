@@ -1,0 +1,212 @@
+// How jobs end: exit status, summary, and what the other ranks are told.
+#include <sys/stat.h>
+
+#include <csignal>
+#include <filesystem>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "tests/launcher/running.h"
+
+using namespace running;
+
+namespace {
+
+std::vector<std::string> probe(int ranks, std::vector<std::string> steps) {
+  std::vector<std::string> words = {"-np", std::to_string(ranks), PROBE};
+  words.insert(words.end(), steps.begin(), steps.end());
+  return words;
+}
+
+/// A job that fails: in 2 s, with three lines.
+Outcome run_failure(const std::vector<std::string>& words) {
+  Outcome outcome = run(words);
+  INFO(outcome.err);
+  CHECK(outcome.took < milliseconds(2000));
+  CHECK(count_of(outcome.err, "acprun: ") == 3);
+  return outcome;
+}
+
+}  // namespace
+
+TEST_CASE("launcher endings: a good job returns 0 and says nothing",
+          "[launcher]") {
+  const int ranks = GENERATE(1, 2, 16);
+  const Outcome outcome =
+      run(probe(ranks, {"hello", "init", "collective", "collective", "say:here",
+                        "finalize", "finalized"}));
+  CHECK(outcome.status == 0);
+  CHECK(count_of(outcome.out, "here\n") == ranks);
+  CHECK(outcome.err.empty());
+}
+
+TEST_CASE("launcher endings: programs without ACP run and return 0",
+          "[launcher]") {
+  const Outcome outcome = run({"-np", "2", "echo", "hello"});
+  CHECK(outcome.status == 0);
+  CHECK(outcome.out == "hello\nhello\n");
+}
+
+TEST_CASE("launcher endings: the status of the rank that fails", "[launcher]") {
+  const Outcome outcome =
+      run_failure(probe(3, {"hello", "init", "only:1:exit:42", "finalize"}));
+  INFO(outcome.err);
+  CHECK(outcome.status == 42);
+  CHECK(contains(outcome.err, "rank 1 on "));
+  CHECK(contains(outcome.err, "exited with status 42"));
+  CHECK(contains(outcome.err, "ranks 0,2 were"));
+}
+
+TEST_CASE("launcher endings: 128 + signal", "[launcher]") {
+  const int signal = GENERATE(SIGSEGV, SIGABRT, SIGKILL, SIGTERM);
+  const Outcome outcome = run_failure(probe(
+      2,
+      {"hello", "init", "only:1:raise:" + std::to_string(signal), "finalize"}));
+  CHECK(outcome.status == 128 + signal);
+  CHECK(contains(outcome.err, "signal " + std::to_string(signal) + " ("));
+}
+
+TEST_CASE("launcher endings: acp_abort gives 1 and its text", "[launcher]") {
+  const Outcome outcome = run_failure(
+      probe(2, {"hello", "init", "only:1:abort:no more sugar", "pause"}));
+  CHECK(outcome.status == 1);
+  CHECK(contains(outcome.err, "rank 1 on "));
+  CHECK(contains(outcome.err, "no more sugar"));
+}
+
+TEST_CASE("launcher endings: exit 0 without acp_finalize is an error",
+          "[launcher]") {
+  const Outcome outcome =
+      run_failure(probe(2, {"hello", "init", "only:1:exit:0", "finalize"}));
+  CHECK(outcome.status == 1);
+  CHECK(contains(outcome.err, "acp_finalize"));
+}
+
+TEST_CASE("launcher endings: one rank alone may leave without acp_finalize",
+          "[launcher]") {
+  CHECK(run(probe(1, {"hello", "init"})).status == 0);
+}
+
+TEST_CASE("launcher endings: leaving before acp_init ends the job",
+          "[launcher]") {
+  // Rank 1 does not know its number before hello: the wrapper tells it.
+  const std::string status = GENERATE("0", "3");
+  const Outcome outcome = run_failure(
+      {"-np", "2", "--wrap", "env PROBE_RANK=1", "--wrap-ranks", "1", PROBE,
+       "only:1:exit:" + status, "hello", "init", "finalize"});
+  INFO(outcome.err);
+  CHECK(outcome.status == (status == "0" ? 1 : 3));
+  CHECK(contains(outcome.err, "rank 1 on "));
+}
+
+TEST_CASE("launcher endings: dying between hello and init ends the job",
+          "[launcher]") {
+  const Outcome outcome =
+      run_failure(probe(2, {"hello", "only:0:exit:0", "init", "finalize"}));
+  CHECK(outcome.status == 1);
+  CHECK(contains(outcome.err, "rank 0 on "));
+}
+
+TEST_CASE("launcher endings: bytes that make no sense end the job",
+          "[launcher]") {
+  const Outcome outcome =
+      run_failure(probe(2, {"hello", "only:1:garbage", "init"}));
+  CHECK(outcome.status == 125);
+  CHECK(contains(outcome.err, "rank 1 on "));
+}
+
+TEST_CASE("launcher endings: two phases at once end the job", "[launcher]") {
+  const Outcome outcome = run_failure(probe(
+      2, {"hello", "init", "only:0:collective", "only:1:finalize", "pause"}));
+  CHECK(outcome.status == 125);
+  CHECK(contains(outcome.err, "acp_finalize"));
+  CHECK(contains(outcome.err, "acp_reset"));
+}
+
+TEST_CASE("launcher endings: the summary says who waits for what",
+          "[launcher]") {
+  // WaitKind 2: acp_sync. Rank 3 fails when the others are asleep.
+  Running job(
+      probe(4, {"hello", "init", "only:0:wait:2", "only:1:wait:2",
+                "only:2:wait:3", "say:up", "block:10", "await", "exit:7"}));
+  REQUIRE(job.wait_for("ready", 3));
+  REQUIRE(job.wait_for("up"));
+  job.send(SIGUSR1);
+  const Outcome outcome = job.finish();
+  INFO(outcome.err);
+  CHECK(outcome.status == 128 + SIGUSR1);
+  CHECK(contains(outcome.err, "waiting in acp_"));
+}
+
+TEST_CASE("launcher endings: sleepers are woken and told why", "[launcher]") {
+  const Outcome outcome = run_failure(
+      probe(3, {"hello", "init", "only:0:deaf", "only:0:wait:2", "only:1:deaf",
+                "only:1:finalize", "only:2:exit:9"}));
+  INFO(outcome.out << outcome.err);
+  CHECK(outcome.status == 9);
+  CHECK(contains(outcome.out, "woken"));
+  CHECK(contains(outcome.err, "ending: rank 2 on "));
+}
+
+TEST_CASE("launcher endings: ranks are named by their number of now",
+          "[launcher]") {
+  const Outcome outcome =
+      run_failure(probe(2, {"hello", "only:0:renumber:1", "only:1:renumber:0",
+                            "init", "only:1:exit:4", "finalize"}));
+  INFO(outcome.err);
+  CHECK(contains(outcome.err, "rank 0 (started as rank 1) on "));
+  CHECK(contains(outcome.err, "rank 1 was waiting"));
+}
+
+TEST_CASE("launcher endings: --timeout gives 124", "[launcher]") {
+  const Outcome outcome = run_failure(
+      {"--timeout=0.2", "-np", "2", PROBE, "hello", "init", "pause"});
+  CHECK(outcome.status == 124);
+  CHECK(contains(outcome.err, "--timeout"));
+}
+
+TEST_CASE(
+    "launcher endings: the meeting has a deadline, and names who is "
+    "missing",
+    "[launcher]") {
+  const Outcome outcome = run_failure(
+      {"--init-timeout", "0.2", "-np", "4", "--wrap", "env PROBE_RANK=9",
+       "--wrap-ranks", "1-2", PROBE, "only:9:pause", "hello", "init"});
+  INFO(outcome.err);
+  CHECK(outcome.status == 124);
+  CHECK(contains(outcome.err, "ranks 1-2 did not call acp_init"));
+}
+
+TEST_CASE("launcher endings: --watchdog ends a deadlock", "[launcher]") {
+  const Outcome outcome =
+      run_failure({"--watchdog", "0.5", "-np", "2", PROBE, "hello", "init",
+                   "only:0:wait:2", "only:1:wait:4"});
+  INFO(outcome.err);
+  CHECK(outcome.status == 124);
+  CHECK(contains(outcome.err, "rank 0 was waiting in acp_sync"));
+  CHECK(contains(outcome.err, "rank 1 was waiting in acpx_wait_word"));
+}
+
+TEST_CASE("launcher endings: no file is left", "[launcher]") {
+  const Scratch scratch;
+  const std::string how = GENERATE("exit:0", "exit:1", "raise:9");
+  const auto names = [] {
+    std::set<std::string> found;
+    for (const auto& entry : std::filesystem::directory_iterator("/dev/shm")) {
+      found.insert(entry.path().filename().string());
+    }
+    return found;
+  };
+  const auto before = names();
+  Setup setup;
+  setup.environment = {"TMPDIR=" + scratch.path()};
+  setup.directory = scratch.path();
+  run(probe(2, {"hello", "init", "finalize", "finalized", how}), setup);
+  CHECK(scratch.is_empty());
+  for (const std::string& name : names()) {
+    CHECK((before.count(name) == 1 || !contains(name, "acp")));
+  }
+}

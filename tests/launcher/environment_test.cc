@@ -1,0 +1,114 @@
+// What a rank finds when it starts.
+#include <filesystem>
+#include <string>
+
+#include <catch2/catch.hpp>
+
+#include "tests/launcher/running.h"
+
+using namespace running;
+
+TEST_CASE("launcher environment: a rank inherits its socket and nothing else",
+          "[launcher]") {
+  const Outcome outcome =
+      run({"-np", "2", PROBE, "fds", "env:ACP_BOOTSTRAP_FD"});
+  CHECK(count_of(outcome.out, "fds 0 1 2 3\n") == 2);
+  CHECK(count_of(outcome.out, "ACP_BOOTSTRAP_FD=3\n") == 2);
+}
+
+TEST_CASE("launcher environment: settings travel as variables", "[launcher]") {
+  Setup setup;
+  setup.environment = {"OTHER=inherited", "ACP_NET=auto"};
+  const Outcome outcome =
+      run({"-np", "1", "--acp-envnet=udp", "-startermemsize", "4096", PROBE,
+           "env:ACP_NET", "env:ACP_STARTER_MEMORY", "env:MINE", "env:OTHER",
+           "--acp-envent=shm"},
+          setup);
+  CHECK(outcome.status == 0);
+  CHECK(contains(outcome.out, "ACP_NET=shm\n"));
+  CHECK(contains(outcome.out, "ACP_STARTER_MEMORY=4096\n"));
+  CHECK(contains(outcome.out, "MINE=(unset)\n"));
+  CHECK(contains(outcome.out, "OTHER=inherited\n"));
+}
+
+TEST_CASE("launcher environment: --env and --wdir", "[launcher]") {
+  const Scratch scratch;
+  const Outcome outcome = run({"-np", "2", "--env", "MINE=a b=c", "--wdir",
+                               scratch.path(), PROBE, "env:MINE", "cwd"});
+  CHECK(count_of(outcome.out, "MINE=a b=c\n") == 2);
+  const auto real = std::filesystem::canonical(scratch.path()).string();
+  CHECK(count_of(outcome.out, real + "\n") == 2);
+}
+
+TEST_CASE("launcher environment: --bind gives each rank one core",
+          "[launcher]") {
+  const std::string how = GENERATE("core", "hwthread", "numa");
+  const Outcome outcome =
+      run({"-np", "1", "--bind", how, "--report-bindings", PROBE, "cpus"});
+  CHECK(outcome.status == 0);
+  CHECK(contains(outcome.err, "rank 0 on "));
+  if (how == "hwthread") {
+    CHECK(outcome.out == "cpus 1\n");
+  }
+}
+
+TEST_CASE("launcher environment: more ranks than cores run unbound",
+          "[launcher]") {
+  const Outcome outcome = run({"-np", "600", "--bind", "core",
+                               "--report-bindings", "--dry-run", PROBE});
+  CHECK(outcome.status == 0);
+  CHECK(count_of(outcome.out, "unbound") == 600);
+}
+
+TEST_CASE("launcher environment: --wrap goes before the program",
+          "[launcher]") {
+  const Outcome outcome = run({"-np", "3", "--wrap", "env WRAPPED='yes sir'",
+                               "--wrap-ranks", "0,2", PROBE, "env:WRAPPED"});
+  CHECK(count_of(outcome.out, "WRAPPED=yes sir\n") == 2);
+  CHECK(count_of(outcome.out, "WRAPPED=(unset)\n") == 1);
+}
+
+TEST_CASE("launcher environment: --dry-run prints the plan and starts nothing",
+          "[launcher]") {
+  const Scratch scratch;
+  const Outcome outcome = run({"-np", "2", "--dry-run", "--acp-envnet=udp",
+                               "touch", scratch.path() + "/made"});
+  CHECK(outcome.status == 0);
+  CHECK(contains(outcome.out, "rank 0: "));
+  CHECK(contains(outcome.out, "rank 1: "));
+  CHECK(contains(outcome.out, "ACP_NET=udp"));
+  CHECK(contains(outcome.out, "/touch"));
+  CHECK(scratch.is_empty());
+}
+
+TEST_CASE("launcher environment: a program of the working directory",
+          "[launcher]") {
+  const Scratch scratch;
+  const std::string file = scratch.file("my_program", "#!/bin/sh\necho mine\n");
+  std::filesystem::permissions(file, std::filesystem::perms::owner_all);
+  Setup setup;
+  setup.directory = scratch.path();
+  // Specification 3.3 names it without "./".
+  CHECK(run({"-np", "1", "my_program"}, setup).out == "mine\n");
+}
+
+TEST_CASE("launcher environment: a node file gives the number of ranks",
+          "[launcher]") {
+  const Scratch scratch;
+  const std::string nodes = scratch.file(
+      "nodes", "# ours\nlocalhost:2\n127.0.0.1 slots=1 # one more\n");
+  CHECK(count_of(run({"--acp-nodefile=" + nodes, "echo", "x"}).out, "x") == 3);
+  CHECK(count_of(run({"-np", "2", "-machinefile", nodes, "echo", "x"}).out,
+                 "x") == 2);
+  CHECK(count_of(run({"-np", "5", "-nodefile", nodes, "--oversubscribe", "echo",
+                      "x"})
+                     .out,
+                 "x") == 5);
+}
+
+TEST_CASE("launcher environment: a job inside of a job", "[launcher]") {
+  const Outcome outcome = run({"-np", "2", ACPRUN, "-np", "2", PROBE, "hello",
+                               "init", "say:in", "finalize", "finalized"});
+  CHECK(outcome.status == 0);
+  CHECK(count_of(outcome.out, "in\n") == 4);
+}

@@ -1,0 +1,152 @@
+#include "launcher/options.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+namespace acp::launcher {
+
+namespace {
+
+using std::chrono::milliseconds;
+using Words = std::vector<std::string>;
+using Variables = std::map<std::string, std::string>;
+
+OrExit<Options> parse(const Words& words, const Variables& variables = {}) {
+  return parse_options(words, [&variables](const char* name) {
+    const auto found = variables.find(name);
+    return found == variables.end() ? nullptr : found->second.c_str();
+  });
+}
+
+Options parse_well(const Words& words, const Variables& variables = {}) {
+  auto result = parse(words, variables);
+  if (const auto* exit = std::get_if<EarlyExit>(&result)) FAIL(exit->text);
+  return std::get<Options>(result);
+}
+
+}  // namespace
+
+TEST_CASE("options: defaults", "[launcher][options]") {
+  const Options options = parse_well({"prog"});
+  CHECK(options.procs == 0);
+  CHECK(options.reads_stdin);
+  CHECK(options.timeout == milliseconds(0));
+  CHECK(options.grace == milliseconds(5000));
+  CHECK(options.init_timeout == milliseconds(60'000));
+  CHECK(options.binding == Binding::kNone);
+  CHECK(options.command == Words{"prog"});
+  CHECK(options.setting_variables.empty());
+}
+
+TEST_CASE("options: every option of ours", "[launcher][options]") {
+  const Options options = parse_well({"-np",
+                                      "4",
+                                      "--host",
+                                      "localhost",
+                                      "--rsh",
+                                      "ssh -q",
+                                      "--wdir",
+                                      "/tmp",
+                                      "--env",
+                                      "A=1",
+                                      "--env",
+                                      "B=2",
+                                      "--bind",
+                                      "core",
+                                      "--report-bindings",
+                                      "--oversubscribe",
+                                      "--tag",
+                                      "--output-dir",
+                                      "out",
+                                      "--stdin",
+                                      "none",
+                                      "--timeout",
+                                      "1.5",
+                                      "--grace=0.25",
+                                      "--watchdog",
+                                      "7",
+                                      "--wrap",
+                                      "gdb --args",
+                                      "--wrap-ranks",
+                                      "1,3",
+                                      "--dry-run",
+                                      "-v",
+                                      "prog",
+                                      "--tag"});
+  CHECK(options.procs == 4);
+  CHECK(options.hosts == "localhost");
+  CHECK(options.rsh == "ssh -q");
+  CHECK(options.directory == "/tmp");
+  CHECK(options.environment == Words{"A=1", "B=2"});
+  CHECK(options.binding == Binding::kCore);
+  CHECK(options.report_bindings);
+  CHECK(options.oversubscribe);
+  CHECK(options.tag);
+  CHECK(options.output_dir == "out");
+  CHECK_FALSE(options.reads_stdin);
+  CHECK(options.timeout == milliseconds(1500));
+  CHECK(options.grace == milliseconds(250));
+  CHECK(options.watchdog == milliseconds(7000));
+  CHECK(options.wrap == Words{"gdb", "--args"});
+  REQUIRE(options.wrap_ranks.has_value());
+  CHECK(options.wrap_ranks->contains(3));
+  CHECK_FALSE(options.wrap_ranks->contains(2));
+  CHECK(options.dry_run);
+  CHECK(options.verbose);
+  CHECK(options.command == Words{"prog", "--tag"});
+}
+
+TEST_CASE("options: an option beats the environment", "[launcher][options]") {
+  const Options options =
+      parse_well({"--acp-startermemsize=8K", "prog"},
+                 {{"ACP_STARTER_MEMORY", "4096"}, {"ACP_NET", "udp"}});
+  CHECK(options.settings.number(SettingId::kStarterMemory) == 8192);
+  CHECK(options.settings.text(SettingId::kNet) == "udp");
+  CHECK(options.setting_variables == Words{"ACP_STARTER_MEMORY=8K"});
+}
+
+TEST_CASE("options: --env reaches our own settings, too",
+          "[launcher][options]") {
+  const Options options =
+      parse_well({"--env", "ACP_STARTER_MEMORY=1M", "prog"});
+  CHECK(options.settings.number(SettingId::kStarterMemory) == 1 << 20);
+}
+
+TEST_CASE("options: old scripts cannot make the modules' memory smaller",
+          "[launcher][options]") {
+  const auto bytes = [](const std::string& value) {
+    return parse_well({"-startermemsize-dl", value, "prog"})
+        .settings.number(SettingId::kModuleMemory);
+  };
+  CHECK(bytes("10240") == 64 << 20);
+  CHECK(bytes("256M") == 256 << 20);
+}
+
+TEST_CASE("options: the command of --wrap is split like a shell does",
+          "[launcher][options]") {
+  CHECK(split_command("a  b\tc") == Words{"a", "b", "c"});
+  CHECK(split_command("a 'b  c' \"d \\\" e\" f\\ g ''") ==
+        Words{"a", "b  c", "d \" e", "f g", ""});
+  CHECK(split_command("") == Words{});
+  CHECK_FALSE(split_command("a 'b").has_value());
+}
+
+TEST_CASE("options: lists of ranks", "[launcher][options]") {
+  const auto set = RankSet::parse("0,2-4,9");
+  REQUIRE(set.has_value());
+  for (const std::uint32_t rank : {0U, 2U, 3U, 4U, 9U}) {
+    CHECK(set->contains(rank));
+  }
+  for (const std::uint32_t rank : {1U, 5U, 8U, 10U}) {
+    CHECK_FALSE(set->contains(rank));
+  }
+  for (const char* text : {"", ",", "1,", "a", "3-1", "1-", "-1", "1 2"}) {
+    INFO(text);
+    CHECK_FALSE(RankSet::parse(text).has_value());
+  }
+}
+
+}  // namespace acp::launcher

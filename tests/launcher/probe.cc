@@ -1,0 +1,271 @@
+// A program for acprun to run: does the steps that its arguments name, in
+// order. "only:R:step" does a step on rank R only; before "hello" the rank
+// is what PROBE_RANK says. See kSteps for the words.
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "base/futex.h"
+#include "tests/launcher/bootstrap_client.h"
+
+namespace {
+
+using acp::protocol::BootstrapType;
+using acp::protocol::Phase;
+using probe::BootstrapClient;
+
+struct Context {
+  BootstrapClient client;
+  sigset_t awaited{};
+};
+
+[[noreturn]] void pause_for_ever() {
+  for (;;)
+    ::pause();
+}
+
+void say(std::string_view text) {
+  std::string line(text);
+  line += '\n';
+  [[maybe_unused]] const ssize_t n =
+      ::write(STDOUT_FILENO, line.data(), line.size());
+}
+
+/// A daemon as people write them: two forks and a session of its own.
+void start_orphan() {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::setsid();
+    if (::fork() == 0) {
+      // With SIGTERM ignored it takes SIGKILL to end it.
+      std::signal(SIGTERM, SIG_IGN);
+      pause_for_ever();
+    }
+    ::_exit(0);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+}
+
+void write_lines(Context& context, int count) {
+  for (int i = 0; i < count; ++i) {
+    std::printf("rank %u line %d of some length %.*s.\n", context.client.rank(),
+                i, i % 40, "........................................");
+  }
+  std::fflush(stdout);
+}
+
+void copy_input() {
+  std::array<char, 65536> buffer;
+  ssize_t n = 0;
+  while ((n = ::read(STDIN_FILENO, buffer.data(), buffer.size())) > 0) {
+    for (ssize_t done = 0; done < n;) {
+      const ssize_t written = ::write(STDOUT_FILENO, buffer.data() + done,
+                                      static_cast<std::size_t>(n - done));
+      if (written < 0) probe::die("write failed");
+      done += written;
+    }
+  }
+}
+
+void show_descriptors() {
+  std::string list = "fds";
+  for (int fd = 0; fd < 256; ++fd) {
+    if (::fcntl(fd, F_GETFD) >= 0) list += " " + std::to_string(fd);
+  }
+  say(list);
+}
+
+void show_cpus() {
+  cpu_set_t cpus;
+  CPU_ZERO(&cpus);
+  ::sched_getaffinity(0, sizeof cpus, &cpus);
+  say("cpus " + std::to_string(CPU_COUNT(&cpus)));
+}
+
+void show_variable(const std::string& name) {
+  const char* value = std::getenv(name.c_str());
+  say(name + "=" + (value == nullptr ? "(unset)" : value));
+}
+
+/// Signals named in the argument wait for "await".
+void block_signal(Context& context, int signal) {
+  sigaddset(&context.awaited, signal);
+  ::sigprocmask(SIG_BLOCK, &context.awaited, nullptr);
+}
+
+void await_signal(Context& context) {
+  int signal = 0;
+  ::sigwait(&context.awaited, &signal);
+  say("got " + std::to_string(signal));
+}
+
+/// Waits as the library would, where acprun's summary can see it.
+void wait_in_record(Context& context, int kind) {
+  auto& segment = context.client.segment();
+  auto& record = segment.record(context.client.rank());
+  record.wait_kind.store(static_cast<std::uint32_t>(kind));
+  say("ready");
+  auto& bell = segment.slice_header(context.client.rank()).bell;
+  while (segment.header().job_state.load() == 0) {
+    acp::futex_wait(bell, 0, std::chrono::seconds(60));
+  }
+  say("woken");
+  ::_exit(0);
+}
+
+using Step = void (*)(Context&, const std::string&);
+
+const std::map<std::string_view, Step> kSteps = {
+    {"hello",
+     [](Context& c, const std::string&) {
+       c.client.join();
+     }},
+    {"init",
+     [](Context& c, const std::string&) {
+       c.client.meet(Phase::kInit);
+     }},
+    {"collective",
+     [](Context& c, const std::string&) {
+       c.client.meet(Phase::kCollective);
+     }},
+    {"finalize",
+     [](Context& c, const std::string&) {
+       c.client.meet(Phase::kFinalize);
+     }},
+    {"finalized",
+     [](Context& c, const std::string&) {
+       c.client.send(BootstrapType::kFinalized, 0);
+     }},
+    {"abort",
+     [](Context& c, const std::string& text) {
+       c.client.send(BootstrapType::kAbort, 0, text);
+     }},
+    {"garbage",
+     [](Context& c, const std::string&) {
+       c.client.send_garbage();
+     }},
+    {"exit",
+     [](Context&, const std::string& n) {
+       std::_Exit(std::atoi(n.c_str()));
+     }},
+    {"raise",
+     [](Context&, const std::string& n) {
+       ::raise(std::atoi(n.c_str()));
+     }},
+    {"pause",
+     [](Context&, const std::string&) {
+       pause_for_ever();
+     }},
+    {"deaf",
+     [](Context&, const std::string&) {
+       std::signal(SIGTERM, SIG_IGN);
+     }},
+    {"orphan",
+     [](Context&, const std::string&) {
+       start_orphan();
+     }},
+    {"say",
+     [](Context&, const std::string& text) {
+       say(text);
+     }},
+    {"warn",
+     [](Context&, const std::string& text) {
+       std::fprintf(stderr, "%s\n", text.c_str());
+     }},
+    {"partial",
+     [](Context&, const std::string& text) {
+       [[maybe_unused]] const ssize_t n =
+           ::write(STDOUT_FILENO, text.data(), text.size());
+     }},
+    {"lines",
+     [](Context& c, const std::string& n) {
+       write_lines(c, std::atoi(n.c_str()));
+     }},
+    {"cat",
+     [](Context&, const std::string&) {
+       copy_input();
+     }},
+    {"fds",
+     [](Context&, const std::string&) {
+       show_descriptors();
+     }},
+    {"cpus",
+     [](Context&, const std::string&) {
+       show_cpus();
+     }},
+    {"cwd",
+     [](Context&, const std::string&) {
+       say(std::filesystem::current_path().string());
+     }},
+    {"env",
+     [](Context&, const std::string& name) {
+       show_variable(name);
+     }},
+    {"block",
+     [](Context& c, const std::string& n) {
+       block_signal(c, std::atoi(n.c_str()));
+     }},
+    {"await",
+     [](Context& c, const std::string&) {
+       await_signal(c);
+     }},
+    {"wait",
+     [](Context& c, const std::string& kind) {
+       wait_in_record(c, std::atoi(kind.c_str()));
+     }},
+    {"renumber",
+     [](Context& c, const std::string& rank) {
+       c.client.segment()
+           .record(c.client.rank())
+           .rank.store(static_cast<std::uint32_t>(std::atoi(rank.c_str())));
+     }},
+};
+
+std::uint32_t known_rank(const Context& context) {
+  if (context.client.rank() != UINT32_MAX) return context.client.rank();
+  const char* given = std::getenv("PROBE_RANK");
+  return given == nullptr ? UINT32_MAX
+                          : static_cast<std::uint32_t>(std::atoi(given));
+}
+
+void run_step(Context& context, std::string_view word) {
+  constexpr std::string_view kOnly = "only:";
+  if (word.starts_with(kOnly)) {
+    word.remove_prefix(kOnly.size());
+    const std::size_t colon = word.find(':');
+    if (known_rank(context) !=
+        static_cast<std::uint32_t>(
+            std::atoi(std::string(word.substr(0, colon)).c_str()))) {
+      return;
+    }
+    word.remove_prefix(colon + 1);
+  }
+  const std::size_t colon = std::min(word.find(':'), word.size());
+  const auto step = kSteps.find(word.substr(0, colon));
+  if (step == kSteps.end()) probe::die("unknown step");
+  step->second(context,
+               std::string(word.substr(std::min(colon + 1, word.size()))));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Context context;
+  sigemptyset(&context.awaited);
+  for (int i = 1; i < argc; ++i) {
+    run_step(context, argv[i]);
+  }
+  return 0;
+}

@@ -1,0 +1,73 @@
+#include "launcher/program.h"
+
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include <catch2/catch.hpp>
+
+namespace acp::launcher {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A folder with "run" (executable), "data" (not) and "bin/tool".
+struct Folder {
+  Folder() {
+    std::string name = (fs::temp_directory_path() / "program-XXXXXX").string();
+    REQUIRE(::mkdtemp(name.data()) != nullptr);
+    path = name;
+    fs::create_directory(path / "bin");
+    for (const char* file : {"run", "data", "bin/tool"}) {
+      std::ofstream(path / file) << "#!/bin/sh\n";
+      fs::permissions(path / file, std::string(file) == "data"
+                                       ? fs::perms::owner_read
+                                       : fs::perms::owner_all);
+    }
+  }
+
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+
+  ~Folder() { fs::remove_all(path); }
+
+  fs::path path;
+};
+
+int status(const OrExit<std::string>& result) {
+  const auto* exit = std::get_if<EarlyExit>(&result);
+  return exit == nullptr ? 0 : exit->status;
+}
+
+}  // namespace
+
+TEST_CASE("program: paths are seen from the working directory",
+          "[launcher][program]") {
+  const Folder folder;
+  const std::string at = folder.path.string();
+  CHECK(std::get<std::string>(find_program("./run", at, "")) == "./run");
+  CHECK(std::get<std::string>(find_program(at + "/run", "/", "")) ==
+        at + "/run");
+  CHECK(status(find_program("./gone", at, "")) == 127);
+  CHECK(status(find_program("run/below", at, "")) == 127);
+  CHECK(status(find_program("./data", at, "")) == 126);
+  CHECK(status(find_program("./bin", at, "")) == 126);
+}
+
+TEST_CASE("program: names are looked for in PATH, then here",
+          "[launcher][program]") {
+  const Folder folder;
+  const std::string at = folder.path.string();
+  const std::string path = "/nonexistent:" + at + "/bin";
+  CHECK(std::get<std::string>(find_program("tool", at, path)) ==
+        at + "/bin/tool");
+  CHECK(std::get<std::string>(find_program("run", at, path)) == "./run");
+  CHECK(status(find_program("gone", at, path)) == 127);
+  CHECK(status(find_program("data", at, path)) == 126);
+  CHECK(status(find_program("", at, path)) == 127);
+}
+
+}  // namespace acp::launcher

@@ -1,0 +1,116 @@
+// What acprun refuses before it starts anything, and how it says so.
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "tests/launcher/running.h"
+
+using namespace running;
+
+namespace {
+
+struct Refusal {
+  std::vector<std::string> words;
+  int status;
+  std::vector<std::string> texts;  ///< That standard error holds.
+};
+
+void check(const Refusal& refusal) {
+  std::string line;
+  for (const std::string& word : refusal.words)
+    line += word + " ";
+  const Outcome outcome = run(refusal.words);
+  INFO(line << "\n" << outcome.err);
+  CHECK(outcome.status == refusal.status);
+  CHECK(outcome.out.empty());
+  for (const std::string& text : refusal.texts) {
+    CHECK(contains(outcome.err, text));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("launcher refusals: options", "[launcher]") {
+  const std::vector<Refusal> refusals = {
+      {{"-np", "0", "true"}, 125, {"-np 0", "from 1"}},
+      {{"-np", "-1", "true"}, 125, {"-np -1"}},
+      {{"-np", "two", "true"}, 125, {"-np two"}},
+      {{"-np", "2"}, 125, {"no program"}},
+      {{}, 125, {"no program"}},
+      {{"-np"}, 125, {"needs a value"}},
+      {{"-np", "2", "--acp-envet=udp", "true"}, 125, {"--acp-envnet"}},
+      {{"-np", "2", "true", "--acp-nodefil=x"}, 125, {"--acp-nodefile"}},
+      {{"-np", "2", "true", "--acp-nonsense"}, 125, {"--acp-nonsense"}},
+      {{"-np", "2", "--tagg", "true"}, 125, {"did you mean --tag"}},
+      {{"-np", "2", "-np", "3", "true"}, 125, {"twice"}},
+      {{"-np", "2", "--acp-nodefile=/dev/null", "--acp-nodefile=ib", "true"},
+       125,
+       {"--acp-envnet=ib"}},
+      {{"-np", "2", "-net", "ib", "true"}, 125, {"not built in"}},
+      {{"-np", "2", "-net", "verbs", "true"}, 125, {"not built in"}},
+      {{"-np", "2", "--acp-envnet=ucx", "true"}, 125, {"not built in"}},
+      {{"-np", "2", "--acp-envnet=tofu", "true"}, 125, {"not built in"}},
+      {{"-np", "2", "--acp-envnet=smoke", "true"}, 125, {"smoke"}},
+      {{"-np", "2", "--acp-startermemsize=x", "true"},
+       125,
+       {"--acp-startermemsize"}},
+      {{"-np", "2", "--host", "elsewhere.invalid", "true"},
+       125,
+       {"elsewhere.invalid", "several hosts"}},
+      {{"--timeout", "soon", "true"}, 125, {"--timeout=soon"}},
+      {{"--bind", "rope", "true"}, 125, {"--bind=rope"}},
+      {{"--stdin", "all", "true"}, 125, {"--stdin=all"}},
+      {{"--env", "X", "true"}, 125, {"--env=X"}},
+      {{"--wrap", "'open", "true"}, 125, {"--wrap"}},
+      {{"--wrap-ranks", "1", "true"}, 125, {"--wrap-ranks"}},
+      {{"-np", "2", "--wdir", "/nonexistent", "true"}, 125, {"/nonexistent"}},
+  };
+  for (const Refusal& refusal : refusals)
+    check(refusal);
+}
+
+TEST_CASE("launcher refusals: programs", "[launcher]") {
+  const Scratch scratch;
+  const std::string plain = scratch.file("plain", "not a program\n");
+  const std::string broken = scratch.file("broken",
+                                          "\x7f"
+                                          "ELF nonsense");
+  std::filesystem::permissions(broken, std::filesystem::perms::owner_all);
+  check({{"-np", "2", "no-such-program-anywhere"}, 127, {"no-such-program"}});
+  check({{"-np", "2", "/nonexistent/program"}, 127, {"/nonexistent/program"}});
+  check({{"-np", "2", ""}, 127, {"empty"}});
+  check({{"-np", "2", plain}, 126, {plain, "Permission denied"}});
+  check({{"-np", "2", scratch.path()}, 126, {"directory"}});
+  check({{"-np", "2", broken}, 126, {broken, "rank 0"}});
+  check({{"-np", "2", "--wrap", "no-such-wrapper", "true"}, 127, {"wrapper"}});
+}
+
+TEST_CASE("launcher refusals: node files", "[launcher]") {
+  const Scratch scratch;
+  const std::string one = scratch.file("one", "localhost\n");
+  const std::string bad = scratch.file("bad", "localhost\nlocalhost:x\n");
+  const std::string far = scratch.file("far", "localhost\npc01.invalid\n");
+  const std::string none = scratch.file("none", "# nobody\n");
+  const auto with = [](const std::string& file) {
+    return std::vector<std::string>{"-np", "2", "--acp-nodefile=" + file,
+                                    "true"};
+  };
+  check({with(scratch.path() + "/missing"), 125, {"missing", "No such file"}});
+  check({with(scratch.path()), 125, {"directory"}});
+  check({with(one), 125, {"1 ranks", "asks for 2", "--oversubscribe"}});
+  check({with(none), 125, {"0 ranks"}});
+  check({with(bad), 125, {"line 2", "'x'"}});
+  check({with(far), 125, {"line 2", "pc01.invalid", "several hosts"}});
+}
+
+TEST_CASE("launcher refusals: help and version are no errors", "[launcher]") {
+  const Outcome help = run({"--help"});
+  CHECK(help.status == 0);
+  CHECK(contains(help.out, "--acp-nodefile"));
+  CHECK(contains(help.out, "--output-dir"));
+  const Outcome version = run({"--version"});
+  CHECK(version.status == 0);
+  CHECK(contains(version.out, "acprun"));
+}

@@ -1,0 +1,172 @@
+#include "launcher/rollcall.h"
+
+#include <csignal>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+namespace acp::launcher {
+
+namespace {
+
+using protocol::BootstrapMessage;
+using protocol::BootstrapType;
+using protocol::Phase;
+
+constexpr int kExit0 = 0;
+
+constexpr int exit_with(int status) {
+  return status << 8;
+}
+
+BootstrapMessage hello(std::uint32_t pid) {
+  return {BootstrapType::kHello, pid, {}};
+}
+
+BootstrapMessage arrive(Phase phase) {
+  return {BootstrapType::kArrive, static_cast<std::uint64_t>(phase), {}};
+}
+
+const BootstrapMessage kFinalized{BootstrapType::kFinalized, 0, {}};
+
+template <typename T>
+bool is(const Answer& answer) {
+  return std::holds_alternative<T>(answer);
+}
+
+Cause cause(const Answer& answer) {
+  REQUIRE(is<Verdict>(answer));
+  return std::get<Verdict>(answer).cause;
+}
+
+/// All ranks say hello and arrive at the phases, in order.
+void bring_to(Rollcall& rollcall,
+              std::uint32_t ranks,
+              const std::vector<Phase>& phases) {
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    REQUIRE(is<SayWelcome>(rollcall.on_message(rank, hello(100 + rank))));
+  }
+  for (const Phase phase : phases) {
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+      const Answer answer = rollcall.on_message(rank, arrive(phase));
+      CHECK(is<SayGo>(answer) == (rank + 1 == ranks));
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("roll-call: a whole life", "[launcher][rollcall]") {
+  Rollcall rollcall(3);
+  bring_to(
+      rollcall, 3,
+      {Phase::kInit, Phase::kCollective, Phase::kCollective, Phase::kFinalize});
+  for (std::uint32_t rank = 0; rank < 3; ++rank) {
+    CHECK(rollcall.pid(rank) == 100 + rank);
+    CHECK(is<Nothing>(rollcall.on_message(rank, kFinalized)));
+    CHECK_FALSE(rollcall.on_exit(rank, kExit0).has_value());
+  }
+}
+
+TEST_CASE("roll-call: programs without ACP may leave as they like",
+          "[launcher][rollcall]") {
+  Rollcall rollcall(2);
+  CHECK_FALSE(rollcall.on_exit(0, kExit0).has_value());
+  CHECK_FALSE(rollcall.on_exit(1, kExit0).has_value());
+}
+
+TEST_CASE("roll-call: a bad status and a signal always fail",
+          "[launcher][rollcall]") {
+  Rollcall rollcall(2);
+  const auto exited = rollcall.on_exit(0, exit_with(3));
+  REQUIRE(exited.has_value());
+  CHECK(exited->cause == Cause::kExited);
+  CHECK(exited->value == 3);
+  const auto killed = rollcall.on_exit(1, SIGKILL);
+  REQUIRE(killed.has_value());
+  CHECK(killed->cause == Cause::kSignaled);
+  CHECK(killed->value == SIGKILL);
+}
+
+TEST_CASE("roll-call: hello after somebody left names who left",
+          "[launcher][rollcall]") {
+  Rollcall rollcall(2);
+  CHECK_FALSE(rollcall.on_exit(1, kExit0).has_value());
+  const Answer answer = rollcall.on_message(0, hello(1));
+  CHECK(cause(answer) == Cause::kLeftEarly);
+  CHECK(std::get<Verdict>(answer).rank == 1);
+}
+
+TEST_CASE("roll-call: leaving after somebody's hello", "[launcher][rollcall]") {
+  Rollcall rollcall(2);
+  rollcall.on_message(0, hello(1));
+  const auto verdict = rollcall.on_exit(1, kExit0);
+  REQUIRE(verdict.has_value());
+  CHECK(verdict->cause == Cause::kLeftEarly);
+  CHECK(verdict->rank == 1);
+}
+
+TEST_CASE("roll-call: leaving with status 0 from inside",
+          "[launcher][rollcall]") {
+  for (const auto& phases : {std::vector{Phase::kInit},
+                             std::vector{Phase::kInit, Phase::kFinalize}}) {
+    Rollcall rollcall(2);
+    bring_to(rollcall, 2, phases);
+    const auto verdict = rollcall.on_exit(1, kExit0);
+    REQUIRE(verdict.has_value());
+    CHECK(verdict->cause == Cause::kNotFinalized);
+  }
+}
+
+TEST_CASE("roll-call: messages out of order are refused",
+          "[launcher][rollcall]") {
+  Rollcall rollcall(2);
+  CHECK(cause(rollcall.on_message(0, arrive(Phase::kInit))) ==
+        Cause::kProtocol);
+  CHECK(cause(rollcall.on_message(0, kFinalized)) == Cause::kProtocol);
+  rollcall.on_message(0, hello(1));
+  CHECK(cause(rollcall.on_message(0, hello(1))) == Cause::kProtocol);
+  CHECK(cause(rollcall.on_message(0, arrive(Phase::kFinalize))) ==
+        Cause::kProtocol);
+  CHECK(cause(rollcall.on_message(0, {BootstrapType::kArrive, 99, {}})) ==
+        Cause::kProtocol);
+  CHECK(cause(rollcall.on_message(0, {BootstrapType::kGo, 1, {}})) ==
+        Cause::kProtocol);
+}
+
+TEST_CASE("roll-call: who waits at different places is told",
+          "[launcher][rollcall]") {
+  Rollcall rollcall(3);
+  bring_to(rollcall, 3, {Phase::kInit});
+  CHECK(is<Nothing>(rollcall.on_message(2, arrive(Phase::kFinalize))));
+  const Answer answer = rollcall.on_message(0, arrive(Phase::kCollective));
+  CHECK(cause(answer) == Cause::kProtocol);
+  CHECK(std::get<Verdict>(answer).text ==
+        "called acp_reset while rank 2 waits in acp_finalize");
+}
+
+TEST_CASE("roll-call: abort keeps status and text", "[launcher][rollcall]") {
+  Rollcall rollcall(2);
+  const Answer answer =
+      rollcall.on_message(1, {BootstrapType::kAbort, 9, "no way"});
+  REQUIRE(cause(answer) == Cause::kAborted);
+  CHECK(std::get<Verdict>(answer).value == 9);
+  CHECK(std::get<Verdict>(answer).text == "no way");
+}
+
+TEST_CASE("roll-call: the meeting in acp_init", "[launcher][rollcall]") {
+  Rollcall rollcall(3);
+  CHECK_FALSE(rollcall.is_meeting());
+  for (std::uint32_t rank = 0; rank < 3; ++rank) {
+    rollcall.on_message(rank, hello(1));
+  }
+  rollcall.on_message(1, arrive(Phase::kInit));
+  CHECK(rollcall.is_meeting());
+  CHECK(rollcall.missing_in_init() == std::vector<std::uint32_t>{0, 2});
+  rollcall.on_message(0, arrive(Phase::kInit));
+  rollcall.on_message(2, arrive(Phase::kInit));
+  CHECK_FALSE(rollcall.is_meeting());
+}
+
+}  // namespace acp::launcher

@@ -1,0 +1,121 @@
+// Runs acprun as a user would: feeds it, listens to it, kills it or parts of
+// it, and looks for what it left behind. Nothing here sleeps for a fixed
+// time: it waits for output or for the end, with a deadline.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/unique_fd.h"
+
+namespace running {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+/// For everything that should not take long but may on a busy machine.
+inline constexpr milliseconds kPatience{60'000};
+
+struct Setup {
+  std::string input;                     ///< For standard input; then closed.
+  std::vector<std::string> environment;  ///< NAME=value, added.
+  std::string directory;                 ///< "": the test's own.
+  bool is_slow_reader = false;           ///< A small pipe, read in small steps.
+  bool is_joined = false;                ///< stderr goes where stdout goes.
+};
+
+struct Outcome {
+  bool is_over = false;  ///< False: not within the time.
+  int status = -1;       ///< Exit status, or 128 + signal.
+  std::string out;
+  std::string err;
+  milliseconds took{0};
+};
+
+/// One acprun. Killed with everything that it started when destroyed.
+class Running {
+ public:
+  /// `words`: acprun's arguments.
+  explicit Running(const std::vector<std::string>& words,
+                   const Setup& setup = {});
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+  ~Running();
+
+  pid_t pid() const { return pid_; }
+
+  /// The keeper, acprun's only child.
+  pid_t keeper() const;
+
+  /// Processes of the ranks, children of the keeper; in order of start.
+  std::vector<pid_t> ranks() const;
+
+  void send(int signal) const;
+
+  /// Reads until standard output holds `text` so many times.
+  bool wait_for(std::string_view text, int times = 1);
+
+  /// Closes our end of its standard output.
+  void close_output();
+
+  /// Reads until it ends.
+  Outcome finish();
+
+  /// Whether no process started by it is left, within the time.
+  bool is_all_gone(milliseconds limit) const;
+
+  /// Processes started by it, itself included.
+  std::vector<pid_t> everybody() const;
+
+ private:
+  void start(const std::vector<std::string>& words, const Setup& setup);
+  bool pump(milliseconds limit);
+  bool has_ended();
+
+  pid_t pid_ = -1;
+  std::string mark_;  ///< In the environment of everybody.
+  acp::UniqueFd in_;
+  acp::UniqueFd out_;
+  acp::UniqueFd err_;
+  std::string input_;
+  std::size_t fed_ = 0;
+  std::size_t step_ = 65536;  ///< Bytes per read.
+  Outcome outcome_;
+  Clock::time_point started_ = Clock::now();
+};
+
+/// Runs to the end.
+Outcome run(const std::vector<std::string>& words, const Setup& setup = {});
+
+/// Looks again and again until it holds; false when that takes too long.
+bool eventually(const std::function<bool()>& condition);
+
+bool contains(std::string_view text, std::string_view part);
+int count_of(std::string_view text, std::string_view part);
+
+/// A directory of this test, removed with everything in it.
+class Scratch {
+ public:
+  Scratch();
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  ~Scratch();
+
+  const std::string& path() const { return path_; }
+
+  /// Writes a file and returns its path.
+  std::string file(const std::string& name, std::string_view text) const;
+  /// What is in a file of it; "" when there is none.
+  std::string read(const std::string& name) const;
+  bool is_empty() const;
+
+ private:
+  std::string path_;
+};
+
+}  // namespace running

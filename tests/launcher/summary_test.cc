@@ -1,0 +1,74 @@
+#include "launcher/summary.h"
+
+#include <csignal>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "launcher/rank_set.h"
+#include "protocol/host_segment.h"
+
+namespace acp::launcher {
+
+TEST_CASE("summary: who, what the others did, what was done",
+          "[launcher][summary]") {
+  const std::vector<RankWait> waits = {{0, 0, "waiting in acp_sync"},
+                                       {1, 1, "gone"},
+                                       {2, 2, "waiting in acp_sync"},
+                                       {3, 3, "waiting in acp_sync"},
+                                       {4, 4, "computing"}};
+  const Verdict verdict{Cause::kSignaled, 1, 4242, SIGKILL, {}, {}};
+  CHECK(summarize(verdict, "node7", waits) ==
+        "acprun: rank 1 on node7 (pid 4242) was killed by signal 9 (Killed)\n"
+        "acprun: rank 4 was computing; ranks 0,2-3 were waiting in acp_sync\n"
+        "acprun: ended the job with status 137; acprun did not send it: look "
+        "for \"out of memory\" in dmesg, or for who did\n");
+}
+
+TEST_CASE("summary: text of several lines takes one", "[launcher][summary]") {
+  const Verdict verdict{Cause::kAborted, 0, 7, 1, "first\nsecond\n", {}};
+  const std::vector<RankWait> waits = {{0, 0, "computing"}};
+  CHECK(summarize(verdict, "h", waits) ==
+        "acprun: rank 0 on h (pid 7) called acp_abort: first second\n"
+        "acprun: there was no other rank\n"
+        "acprun: ended the job with status 1; see what rank 0 wrote above\n");
+}
+
+TEST_CASE("summary: after acp_reset the rank's present number comes first",
+          "[launcher][summary]") {
+  const Verdict verdict{Cause::kExited, 0, 7, 2, {}, {}};
+  const std::vector<RankWait> waits = {{0, 1, "gone"}, {1, 0, "computing"}};
+  CHECK(describe_end(verdict, "h", waits) ==
+        "rank 1 (started as rank 0) on h (pid 7) exited with status 2");
+}
+
+TEST_CASE("summary: ends that are nobody's fault name no rank",
+          "[launcher][summary]") {
+  const Verdict verdict{Cause::kTimeout, kNoRank, 0, 1500, {}, {}};
+  CHECK(describe_end(verdict, "h", {}) ==
+        "the job ran longer than --timeout=1.5 on h");
+}
+
+TEST_CASE("summary: waits by kind and peer", "[launcher][summary]") {
+  using protocol::WaitKind;
+  const auto text = [](WaitKind kind, std::uint32_t peer) {
+    return describe_wait(static_cast<std::uint32_t>(kind), peer);
+  };
+  CHECK(text(WaitKind::kNothing, protocol::kNoSlot).empty());
+  CHECK(text(WaitKind::kSync, protocol::kNoSlot) == "waiting in acp_sync");
+  CHECK(text(WaitKind::kComplete, 3) == "waiting in acp_complete for rank 3");
+}
+
+TEST_CASE("summary: lists of ranks", "[launcher][summary]") {
+  using Ranks = std::vector<std::uint32_t>;
+  CHECK(describe_ranks(Ranks{3}) == "rank 3");
+  CHECK(describe_ranks(Ranks{0, 2, 3}) == "ranks 0,2-3");
+  CHECK(describe_ranks(Ranks{0, 1, 2, 5, 7, 8}) == "ranks 0-2,5,7-8");
+  Ranks even;
+  for (std::uint32_t i = 0; i < 100; i += 2)
+    even.push_back(i);
+  CHECK(describe_ranks(even) ==
+        "ranks 0,2,4,6,8,10,12,14,16,18,20,22 and 38 more");
+}
+
+}  // namespace acp::launcher

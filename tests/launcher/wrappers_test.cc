@@ -1,0 +1,85 @@
+// The compiler wrappers of the build tree: what they call, by --showme and
+// with a stand-in for the compiler. Run by acprun, because it collects output.
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "tests/launcher/running.h"
+
+using namespace running;
+
+namespace {
+
+std::string wrapper(const std::string& name) {
+  return std::string(WRAPPERS) + "/" + name;
+}
+
+std::string output_of(std::vector<std::string> words, const Setup& setup = {}) {
+  words.insert(words.begin(), {"-np", "1"});
+  const Outcome outcome = run(words, setup);
+  INFO(outcome.err);
+  CHECK(outcome.status == 0);
+  return outcome.out;
+}
+
+}  // namespace
+
+TEST_CASE("wrappers: each name has its compiler", "[launcher][wrappers]") {
+  CHECK(output_of({wrapper("acpcc"), "-show", "x.c"}).starts_with("cc "));
+  CHECK(output_of({wrapper("acpgcc"), "--showme", "x.c"}).starts_with("gcc "));
+  CHECK(output_of({wrapper("acpc++"), "-show", "x.cc"}).starts_with("c++ "));
+  CHECK(output_of({wrapper("acpcxx"), "-show", "x.cc"}).starts_with("c++ "));
+}
+
+TEST_CASE("wrappers: the library comes last, and only when linking",
+          "[launcher][wrappers]") {
+  const std::string linked =
+      output_of({wrapper("acpcc"), "-show", "x.c", "-lmine", "-o", "x"});
+  CHECK(linked.find("-lmine") < linked.find("-lacp"));
+  CHECK(linked.find("-I") < linked.find("x.c"));
+  CHECK(contains(linked, "-Wl,-rpath,"));
+  const std::string compiled =
+      output_of({wrapper("acpcc"), "-show", "-c", "x.c"});
+  CHECK_FALSE(contains(compiled, "-lacp"));
+  CHECK(contains(compiled, "-I"));
+}
+
+TEST_CASE("wrappers: flags alone", "[launcher][wrappers]") {
+  const std::string compile = output_of({wrapper("acpcc"), "--showme:compile"});
+  CHECK(compile.starts_with("-I"));
+  CHECK_FALSE(contains(compile, "-lacp"));
+  const std::string link = output_of({wrapper("acpcc"), "--showme:link"});
+  CHECK(link.starts_with("-L"));
+  CHECK(contains(link, "-lacp"));
+}
+
+TEST_CASE("wrappers: -ndev and its network are taken out",
+          "[launcher][wrappers]") {
+  const std::string shown =
+      output_of({wrapper("acpcc"), "-show", "-ndev", "UDP", "x.c"});
+  CHECK_FALSE(contains(shown, "ndev"));
+  CHECK_FALSE(contains(shown, "UDP"));
+}
+
+TEST_CASE(
+    "wrappers: ACP_CC and ACP_CXX replace the compiler; words with "
+    "blanks stay whole",
+    "[launcher][wrappers]") {
+  Setup setup;
+  setup.environment = {"ACP_CC=printf <%s>", "ACP_CXX=printf {%s}"};
+  CHECK(contains(output_of({wrapper("acpcc"), "-DX=a b", "x.c"}, setup),
+                 "<-DX=a b><x.c>"));
+  CHECK(
+      contains(output_of({wrapper("acpcxx"), "-DX=a b"}, setup), "{-DX=a b}"));
+}
+
+TEST_CASE("wrappers: a link to a wrapper keeps working",
+          "[launcher][wrappers]") {
+  const Scratch scratch;
+  const std::string link = scratch.path() + "/acpc++";
+  std::filesystem::create_symlink(wrapper("acpc++"), link);
+  CHECK(output_of({link, "--showme:compile"}) ==
+        output_of({wrapper("acpc++"), "--showme:compile"}));
+}

@@ -1,0 +1,57 @@
+// A host segment for tests of what lies on it, without a job around.
+#pragma once
+
+#include <cstdint>
+
+#include "gmm/doorbell.h"
+#include "protocol/host_segment.h"
+
+namespace acp::test {
+
+/// Makes a segment and maps it. Pinned: views into it stay valid.
+class HostMemory {
+ public:
+  /// `local` of `procs` processes, from `first` on, are of this host.
+  HostMemory(std::uint32_t procs, std::uint32_t local, std::uint32_t first = 0)
+      : segment_(make(procs, local, first)) {}
+
+  explicit HostMemory(std::uint32_t procs) : HostMemory(procs, procs) {}
+
+  HostMemory(const HostMemory&) = delete;
+  HostMemory& operator=(const HostMemory&) = delete;
+
+  const protocol::HostSegment& segment() const noexcept { return segment_; }
+
+ private:
+  static protocol::HostSegment make(std::uint32_t procs,
+                                    std::uint32_t local,
+                                    std::uint32_t first) {
+    protocol::HostPlan plan;
+    plan.procs = procs;
+    plan.local_procs = local;
+    plan.first_proc = first;
+    plan.module_bytes = 1 << 20;
+    const Result<UniqueFd> memory = protocol::create_host_segment(plan);
+    ACP_ASSERT(memory.ok());
+    Result<protocol::HostSegment> segment =
+        protocol::HostSegment::map(memory.value().get());
+    ACP_ASSERT(segment.ok());
+    return std::move(*segment);
+  }
+
+  protocol::HostSegment segment_;
+};
+
+/// Counts the calls; wakes nobody.
+class CountingWaker final : public transport::ThreadWaker {
+ public:
+  void wake_thread(const protocol::SliceHeader& slice) noexcept override {
+    ++calls;
+    last = &slice;
+  }
+
+  int calls = 0;
+  const protocol::SliceHeader* last = nullptr;
+};
+
+}  // namespace acp::test

@@ -1,0 +1,234 @@
+#include "gmm/address_space.h"
+
+#include <array>
+#include <atomic>
+#include <string>
+#include <thread>
+
+#include <catch2/catch.hpp>
+
+#include "gmm/key_table.h"
+#include "support/host_memory.h"
+#include "support/verdict.h"
+
+namespace acp::gmm {
+
+namespace {
+
+/// Four ranks, two of them here; I am rank 0. One registered region each.
+struct Job {
+  Job() {
+    for (Color color = 0; color < 2; ++color) {
+      mine[color] = keys0.add(0, color, memory.data() + 3, 200).value() + 3;
+    }
+    theirs = keys1.add(1, 0, memory.data() + 512, 100).value();
+  }
+
+  GlobalAddress starter(Rank rank, std::uint64_t offset = 0) const {
+    return space.codec().encode(rank, 0, kStarterKey, 0, offset);
+  }
+
+  test::HostMemory host{4, 2};
+  KeyTable keys0{host.segment(), 0};
+  KeyTable keys1{host.segment(), 1};
+  AddressSpace space{host.segment(), 0, 0, 2, Reach::kHost};
+  AddressSpace space1{host.segment(), 1, 1, 2, Reach::kHost};
+  alignas(64) std::array<std::byte, 1024> memory{};
+  std::array<GlobalAddress, 2> mine{};
+  GlobalAddress theirs = 0;
+};
+
+}  // namespace
+
+TEST_CASE("address space: library memory of this host is touched directly",
+          "[gmm][address_space]") {
+  const Job job;
+  const auto& header = job.host.segment().header();
+  for (Rank rank = 0; rank < 2; ++rank) {
+    std::byte* start = job.host.segment().slice(rank) + header.starter_offset;
+    const std::uint64_t size = header.starter_bytes;
+    CHECK(job.space.direct(job.starter(rank), size) == start);
+    CHECK(job.space.direct(job.starter(rank, size - 1), 1) == start + size - 1);
+    CHECK(job.space.direct(job.starter(rank, size), 1) == nullptr);
+    CHECK(job.space.direct(job.starter(rank, size - 1), 2) == nullptr);
+    CHECK(job.space.direct(job.starter(rank), size + 1) == nullptr);
+    CHECK(job.space.direct(job.starter(rank, size), 0) == start + size);
+    CHECK(job.space.direct(job.starter(rank, size + 1), 0) == nullptr);
+    CHECK(job.space.direct(job.starter(rank, 1), UINT64_MAX) == nullptr);
+    CHECK(job.space.locate(job.starter(rank, 1), UINT64_MAX).status() ==
+          Status::kBadAddress);
+    CHECK(job.space.locate(job.starter(rank, size), 1).status() ==
+          Status::kBadAddress);
+  }
+}
+
+TEST_CASE("address space: my registered memory, to the last byte",
+          "[gmm][address_space]") {
+  Job job;
+  for (Color color = 0; color < 2; ++color) {
+    const GlobalAddress ga = job.mine[color];
+    std::byte* base = job.memory.data() + 3;
+    CHECK(job.space.direct(ga, 200) == base);
+    CHECK(job.space.direct(ga + 199, 1) == base + 199);
+    CHECK(job.space.direct(ga + 199, 2) == nullptr);
+    CHECK(job.space.direct(ga + 200, 1) == nullptr);
+    CHECK(job.space.direct(ga, 201) == nullptr);
+    // Before an unaligned base: the offset wraps.
+    CHECK(job.space.direct(ga - 1, 1) == nullptr);
+    CHECK(job.space.direct(ga - 3, 1) == nullptr);
+    CHECK(job.space.direct(ga - 1, 2) == nullptr);
+    CHECK(job.space.locate(ga - 1, 1).status() == Status::kBadAddress);
+    CHECK(job.space.direct(ga, UINT64_MAX) == nullptr);
+    CHECK(job.space.direct(ga + 1, UINT64_MAX) == nullptr);
+    CHECK(job.space.own(ga + 1, 199).value() == base + 1);
+    CHECK(job.space.own(ga + 1, 200).status() == Status::kBadAddress);
+  }
+}
+
+TEST_CASE("address space: what cannot be touched here is told apart",
+          "[gmm][address_space]") {
+  Job job;
+  const auto& codec = job.space.codec();
+  SECTION("a peer's own memory: its address there") {
+    const Result<Target> target = job.space.locate(job.theirs + 10, 90);
+    REQUIRE(target.ok());
+    CHECK(target.value().rank == 1);
+    CHECK(target.value().direct == nullptr);
+    CHECK(target.value().is_same_host);
+    CHECK(target.value().owner_address ==
+          reinterpret_cast<std::uintptr_t>(job.memory.data() + 522));
+    CHECK(job.space.direct(job.theirs, 1) == nullptr);
+    CHECK(job.space.locate(job.theirs + 10, 91).status() ==
+          Status::kBadAddress);
+    CHECK(job.space1.direct(job.theirs, 100) == job.memory.data() + 512);
+  }
+  SECTION("a rank elsewhere: rank and color only") {
+    const Result<Target> target =
+        job.space.locate(codec.encode(3, 1, 99, 1, 12345), 1 << 30);
+    REQUIRE(target.ok());
+    CHECK(target.value().rank == 3);
+    CHECK(target.value().direct == nullptr);
+    CHECK_FALSE(target.value().is_same_host);
+    CHECK(job.space.direct(job.starter(3), 1) == nullptr);
+    CHECK(job.space.slice_header(3) == nullptr);
+    CHECK(job.space.locate(codec.encode(3, 2, 0, 0, 0), 1).status() ==
+          Status::kBadColor);
+  }
+  SECTION("no address, no rank, no color, no key") {
+    CHECK(job.space.locate(kNullAddress, 8).status() == Status::kBadAddress);
+    CHECK(job.space.locate(5, 8).status() == Status::kBadRank);
+    CHECK(job.space.locate(codec.encode(4, 0, 0, 0, 0), 8).status() ==
+          Status::kBadRank);
+    CHECK(job.space.locate(codec.encode(0, 2, 0, 0, 0), 8).status() ==
+          Status::kBadColor);
+    CHECK(job.space.locate(codec.encode(0, 0, 77, 0, 0), 8).status() ==
+          Status::kBadKey);
+    // A region is of one color.
+    CHECK(job.space.locate(codec.encode(0, 1, kStarterKey, 0, 0), 8).status() ==
+          Status::kBadKey);
+    for (const GlobalAddress ga :
+         {kNullAddress, GlobalAddress{5}, codec.encode(4, 0, 0, 0, 0),
+          codec.encode(0, 2, 0, 0, 0), codec.encode(0, 0, 77, 0, 0),
+          codec.encode(0, 1, kStarterKey, 0, 0), ~GlobalAddress{0}}) {
+      CHECK(job.space.direct(ga, 8) == nullptr);
+    }
+  }
+  SECTION("not mine") {
+    CHECK(job.space.own(job.starter(1), 8).status() == Status::kBadRank);
+    CHECK(job.space.own(job.starter(3), 8).status() == Status::kBadRank);
+  }
+}
+
+TEST_CASE("address space: a stale address is dead", "[gmm][address_space]") {
+  Job job;
+  REQUIRE(job.keys0.remove(0, job.mine[0] - 3) == Status::kOk);
+  CHECK(job.space.direct(job.mine[0], 1) == nullptr);
+  CHECK(job.space.locate(job.mine[0], 1).status() == Status::kBadKey);
+  CHECK(job.space.direct(job.mine[1], 1) != nullptr);
+  REQUIRE(job.keys1.remove(1, job.theirs) == Status::kOk);
+  CHECK(job.space.locate(job.theirs, 1).status() == Status::kBadKey);
+}
+
+TEST_CASE("address space: without a reach only my own memory is direct",
+          "[gmm][address_space]") {
+  const Job job;
+  const AddressSpace narrow(job.host.segment(), 0, 0, 2, Reach::kSelf);
+  CHECK(narrow.direct(job.starter(0), 8) != nullptr);
+  CHECK(narrow.direct(job.mine[1], 8) != nullptr);
+  CHECK(narrow.direct(job.starter(1), 8) == nullptr);
+  CHECK(narrow.slice_header(1) == nullptr);
+  CHECK(narrow.slice_header(0) != nullptr);
+  const Result<Target> target = narrow.locate(job.starter(1), 8);
+  REQUIRE(target.ok());
+  CHECK_FALSE(target.value().is_same_host);
+}
+
+TEST_CASE("address space: a new rank keeps its memory",
+          "[gmm][address_space]") {
+  const Job job;
+  AddressSpace space = job.space;
+  space.set_rank(1);
+  job.host.segment().slot_of_rank()[0].store(1);
+  job.host.segment().slot_of_rank()[1].store(0);
+  std::byte* slice = job.host.segment().slice(0);
+  const std::uint64_t at = job.host.segment().header().starter_offset;
+  CHECK(space.direct(job.starter(1), 8) == slice + at);
+  CHECK(space.direct(job.starter(0), 8) == job.host.segment().slice(1) + at);
+}
+
+TEST_CASE("address space: readers never see a mixture of two regions",
+          "[gmm][address_space]") {
+  const test::HostMemory host(2);
+  KeyTable keys(host.segment(), 0);
+  const AddressSpace owner(host.segment(), 0, 0, 1, Reach::kHost);
+  const AddressSpace peer(host.segment(), 1, 1, 1, Reach::kHost);
+  // Two regions: the small one low, the large one high. A mixture would be
+  // the high base with the small size, or the low base with the large one.
+  alignas(64) static std::array<std::byte, 8192> memory{};
+  std::byte* low = memory.data();
+  std::byte* high = memory.data() + 4096;
+  constexpr std::uint64_t kSmall = 64;
+  constexpr std::uint64_t kLarge = 4096;
+  // One free key: it is used again and again.
+  const std::uint32_t slots = host.segment().header().key_slots;
+  for (std::uint32_t i = kFirstUserKey; i + 1 < slots; ++i) {
+    REQUIRE(keys.add(0, 0, low, 1).ok());
+  }
+  const Result<GlobalAddress> first = keys.add(0, 0, low, kSmall);
+  REQUIRE(first.ok());
+  std::atomic<GlobalAddress> hint{first.value()};
+  std::atomic<bool> is_over{false};
+  test::Verdict verdict;
+  const auto read = [&] {
+    while (!is_over.load(std::memory_order_relaxed)) {
+      // A key may come back with the same generation between two looks: each
+      // answer alone has to be true.
+      const GlobalAddress ga = hint.load(std::memory_order_relaxed);
+      const std::byte* at = owner.direct(ga, 1);
+      const std::byte* whole = owner.direct(ga, kLarge);
+      const Result<Target> target = peer.locate(ga, kLarge);
+      verdict.expect(at == nullptr || at == low || at == high, "a base");
+      verdict.expect(whole == nullptr || whole == high, "base and size");
+      verdict.expect(!target.ok() || target.value().owner_address ==
+                                         reinterpret_cast<std::uintptr_t>(high),
+                     "base and size, from outside");
+    }
+  };
+  std::thread reader(read);
+  std::thread other(read);
+  GlobalAddress live = first.value();
+  for (int i = 0; i < 100'000; ++i) {
+    const bool is_large = i % 2 == 0;
+    verdict.expect(keys.remove(0, live) == Status::kOk, "removed");
+    live = keys.add(0, 0, is_large ? high : low, is_large ? kLarge : kSmall)
+               .value();
+    hint.store(live, std::memory_order_relaxed);
+  }
+  is_over.store(true);
+  reader.join();
+  other.join();
+  CHECK(verdict.failure() == std::string());
+  CHECK(owner.direct(live, kSmall) == low);
+}
+
+}  // namespace acp::gmm
