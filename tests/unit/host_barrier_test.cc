@@ -103,8 +103,9 @@ TEST_CASE("host barrier: the end of the job ends it", "[runtime][barrier]") {
       SleepingHost wait_host(host.segment(), 0, policy);
       HostBarrier barrier(host.segment(), 0, wait_host);
       std::thread ender([&] { host.segment().header().job_state.store(1); });
-      CHECK(barrier.wait() == Status::kAborted);
+      const Status status = barrier.wait();
       ender.join();
+      CHECK(status == Status::kAborted);
     }
   }
 }
