@@ -9,7 +9,10 @@ namespace {
 /// Counts what a wait does; sleeping takes no time beyond its limit.
 class FakeHost final : public WaitHost {
  public:
-  void make_progress() override { ++passes; }
+  bool make_progress() override {
+    ++passes;
+    return false;
+  }
 
   Status health() override {
     ++health_looks;
