@@ -2,11 +2,6 @@
 # folders install: headers, library, acp.pc, the CMake package acp::acp.
 include(CMakePackageConfigHelpers)
 
-target_link_options(acp PRIVATE
-  LINKER:--version-script=${CMAKE_CURRENT_LIST_DIR}/acp.map)
-set_target_properties(acp PROPERTIES
-  LINK_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/acp.map)
-
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 install(TARGETS acp EXPORT acpTargets
