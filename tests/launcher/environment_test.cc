@@ -17,11 +17,13 @@ TEST_CASE("launcher environment: a rank inherits its socket and nothing else",
 }
 
 TEST_CASE("launcher environment: settings travel as variables", "[launcher]") {
+  Setup setup;
+  setup.environment = {"OTHER=inherited", "ACP_NET=auto"};
   const Outcome outcome =
       run({"-np", "1", "--acp-envnet=udp", "-startermemsize", "4096", PROBE,
            "env:ACP_NET", "env:ACP_STARTER_MEMORY", "env:MINE", "env:OTHER",
            "--acp-envent=shm"},
-          {.environment = {"OTHER=inherited", "ACP_NET=auto"}});
+          setup);
   CHECK(outcome.status == 0);
   CHECK(contains(outcome.out, "ACP_NET=shm\n"));
   CHECK(contains(outcome.out, "ACP_STARTER_MEMORY=4096\n"));

@@ -101,7 +101,7 @@ TEST_CASE("launcher refusals: node files", "[launcher]") {
   check({with(scratch.path()), 125, {"directory"}});
   check({with(one), 125, {"1 ranks", "asks for 2", "--oversubscribe"}});
   check({with(none), 125, {"0 ranks"}});
-  check({with(bad), 125, {"line 2", "localhost:x"}});
+  check({with(bad), 125, {"line 2", "'x'"}});
   check({with(far), 125, {"line 2", "pc01.invalid", "several hosts"}});
 }
 

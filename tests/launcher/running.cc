@@ -213,6 +213,15 @@ Outcome run(const std::vector<std::string>& words, const Setup& setup) {
   return outcome;
 }
 
+bool eventually(const std::function<bool()>& condition) {
+  const auto deadline = Clock::now() + kPatience;
+  while (!condition()) {
+    if (Clock::now() > deadline) return false;
+    ::poll(nullptr, 0, 5);
+  }
+  return true;
+}
+
 bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
@@ -242,6 +251,11 @@ std::string Scratch::file(const std::string& name,
                           std::string_view text) const {
   std::ofstream(path_ + "/" + name, std::ios::binary) << text;
   return path_ + "/" + name;
+}
+
+std::string Scratch::read(const std::string& name) const {
+  std::ifstream file(path_ + "/" + name, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 bool Scratch::is_empty() const {

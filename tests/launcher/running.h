@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -91,6 +92,9 @@ class Running {
 /// Runs to the end.
 Outcome run(const std::vector<std::string>& words, const Setup& setup = {});
 
+/// Looks again and again until it holds; false when that takes too long.
+bool eventually(const std::function<bool()>& condition);
+
 bool contains(std::string_view text, std::string_view part);
 int count_of(std::string_view text, std::string_view part);
 
@@ -106,6 +110,8 @@ class Scratch {
 
   /// Writes a file and returns its path.
   std::string file(const std::string& name, std::string_view text) const;
+  /// What is in a file of it; "" when there is none.
+  std::string read(const std::string& name) const;
   bool is_empty() const;
 
  private:

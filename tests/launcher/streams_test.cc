@@ -26,11 +26,6 @@ std::string random_bytes(std::size_t size) {
   return bytes;
 }
 
-std::string read_file(const std::string& name) {
-  std::ifstream file(name, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 /// Checks lines of the probe's "lines" step: whole, and in order per rank.
 void check_lines(const std::string& text, int ranks, int count) {
   std::vector<int> next(static_cast<std::size_t>(ranks), 0);
@@ -161,10 +156,10 @@ TEST_CASE("launcher streams: --output-dir has a file per rank and stream",
        "only:1:say:b", "only:1:warn:w", "init", "finalize", "finalized"});
   CHECK(outcome.status == 0);
   CHECK(outcome.out.empty());
-  CHECK(read_file(directory + "/rank.0.out") == "a\n");
-  CHECK(read_file(directory + "/rank.1.out") == "b\n");
-  CHECK(read_file(directory + "/rank.0.err").empty());
-  CHECK(read_file(directory + "/rank.1.err") == "w\n");
+  CHECK(scratch.read("made/here/rank.0.out") == "a\n");
+  CHECK(scratch.read("made/here/rank.1.out") == "b\n");
+  CHECK(scratch.read("made/here/rank.0.err").empty());
+  CHECK(scratch.read("made/here/rank.1.err") == "w\n");
 }
 
 TEST_CASE("launcher streams: a reader that leaves ends the job", "[launcher]") {

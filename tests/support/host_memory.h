@@ -11,9 +11,9 @@ namespace acp::test {
 /// Makes a segment and maps it. Pinned: views into it stay valid.
 class HostMemory {
  public:
-  /// The first `local` of `procs` processes are of this host.
-  explicit HostMemory(std::uint32_t procs, std::uint32_t local)
-      : segment_(make(procs, local)) {}
+  /// `local` of `procs` processes, from `first` on, are of this host.
+  HostMemory(std::uint32_t procs, std::uint32_t local, std::uint32_t first = 0)
+      : segment_(make(procs, local, first)) {}
 
   explicit HostMemory(std::uint32_t procs) : HostMemory(procs, procs) {}
 
@@ -23,10 +23,13 @@ class HostMemory {
   const protocol::HostSegment& segment() const noexcept { return segment_; }
 
  private:
-  static protocol::HostSegment make(std::uint32_t procs, std::uint32_t local) {
+  static protocol::HostSegment make(std::uint32_t procs,
+                                    std::uint32_t local,
+                                    std::uint32_t first) {
     protocol::HostPlan plan;
     plan.procs = procs;
     plan.local_procs = local;
+    plan.first_proc = first;
     plan.module_bytes = 1 << 20;
     const Result<UniqueFd> memory = protocol::create_host_segment(plan);
     ACP_ASSERT(memory.ok());

@@ -1,0 +1,61 @@
+// Requests and replies as bytes, for tests of those who read them.
+#pragma once
+
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "protocol/operation.h"
+
+namespace acp::test {
+
+template <typename T>
+void append(std::vector<std::byte>& bytes, std::span<const T> values) {
+  const auto more = std::as_bytes(values);
+  bytes.insert(bytes.end(), more.begin(), more.end());
+}
+
+inline std::vector<std::byte> request_message(
+    std::uint64_t id,
+    std::span<const protocol::WireStep> steps,
+    std::span<const std::byte> data) {
+  protocol::RequestHeader header;
+  header.steps = static_cast<std::uint8_t>(steps.size());
+  header.data_bytes = static_cast<std::uint32_t>(data.size());
+  header.id = id;
+  std::vector<std::byte> bytes;
+  append(bytes, std::span<const protocol::RequestHeader>(&header, 1));
+  append(bytes, steps);
+  append(bytes, data);
+  return bytes;
+}
+
+inline std::vector<std::byte> reply_message(std::uint64_t id,
+                                            Status status,
+                                            std::uint16_t failed_step,
+                                            std::span<const std::byte> data) {
+  protocol::ReplyHeader header;
+  header.status = status;
+  header.failed_step = failed_step;
+  header.data_bytes = static_cast<std::uint32_t>(data.size());
+  header.id = id;
+  std::vector<std::byte> bytes;
+  append(bytes, std::span<const protocol::ReplyHeader>(&header, 1));
+  append(bytes, data);
+  return bytes;
+}
+
+/// The bytes of a word, as they travel.
+inline std::vector<std::byte> word_bytes(std::uint64_t word) {
+  std::vector<std::byte> bytes;
+  append(bytes, std::span<const std::uint64_t>(&word, 1));
+  return bytes;
+}
+
+inline std::uint64_t word_of(std::span<const std::byte> bytes) {
+  std::uint64_t word = 0;
+  std::memcpy(&word, bytes.data(), sizeof word);
+  return word;
+}
+
+}  // namespace acp::test

@@ -1,0 +1,403 @@
+#include "agent/agent.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <map>
+#include <numeric>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "gmm/key_table.h"
+#include "support/fake_endpoint.h"
+#include "support/host_memory.h"
+#include "support/messages.h"
+
+namespace acp::agent {
+
+namespace {
+
+using protocol::Opcode;
+using protocol::WireStep;
+
+/// Rank 0 with 256 registered bytes; peers are numbers with an endpoint.
+class AgentUnderTest final : private Surroundings {
+ public:
+  struct Copy {
+    transport::ProcId proc;
+    transport::Color color;
+    std::uint64_t id;
+    gmm::GlobalAddress target;
+    gmm::GlobalAddress source;
+    std::uint64_t size;
+  };
+
+  AgentUnderTest() {
+    key = keys.add(0, 0, memory.data(), memory.size()).value();
+    for (std::size_t i = 0; i < memory.size(); ++i) {
+      memory[i] = static_cast<std::byte>(i);
+    }
+  }
+
+  gmm::GlobalAddress at(std::size_t offset) const { return key + offset; }
+
+  WireStep step(Opcode opcode, std::size_t offset) const {
+    WireStep step;
+    step.opcode = opcode;
+    step.remote = at(offset);
+    return step;
+  }
+
+  WireStep bulk(Opcode opcode, std::size_t offset, std::uint32_t size) const {
+    WireStep bulk_step = step(opcode, offset);
+    bulk_step.size = size;
+    return bulk_step;
+  }
+
+  void request(std::span<const WireStep> steps,
+               std::span<const std::byte> data = {},
+               std::uint64_t id = 1) {
+    agent.on_request(kPeer, 0, test::request_message(id, steps, data));
+  }
+
+  /// The reply to peer `proc`, which there must be.
+  protocol::ReplyView reply(transport::ProcId proc = kPeer) {
+    last_reply_ = endpoints[proc].take();
+    const auto view = protocol::decode_reply(last_reply_);
+    REQUIRE(view.has_value());
+    return *view;
+  }
+
+  Result<transport::Endpoint*> endpoint(transport::ProcId proc,
+                                        transport::Color) override {
+    if (proc == kDead) {
+      return Status::kPeerDead;
+    }
+    return static_cast<transport::Endpoint*>(&endpoints[proc]);
+  }
+
+  void start_copy(transport::ProcId proc,
+                  transport::Color color,
+                  std::uint64_t id,
+                  gmm::GlobalAddress target,
+                  gmm::GlobalAddress source,
+                  std::uint64_t size) override {
+    copies.push_back({proc, color, id, target, source, size});
+  }
+
+  static constexpr transport::ProcId kPeer = 1;
+  static constexpr transport::ProcId kDead = 99;
+
+  test::HostMemory host{2};
+  gmm::KeyTable keys{host.segment(), 0};
+  gmm::KeyTable peer_keys{host.segment(), 1};
+  gmm::AddressSpace space{host.segment(), 0, 0, 1, gmm::Reach::kHost};
+  test::CountingWaker waker;
+  Agent agent{space, waker, *this};
+  alignas(64) std::array<std::byte, 256> memory{};
+  gmm::GlobalAddress key = 0;
+  std::map<transport::ProcId, test::FakeEndpoint> endpoints;
+  std::vector<Copy> copies;
+
+ private:
+  std::vector<std::byte> last_reply_;
+};
+
+std::uint64_t word_at(const std::byte* memory) {
+  return test::word_of({memory, 8});
+}
+
+}  // namespace
+
+TEST_CASE("agent: puts and gets bytes of its own memory", "[agent]") {
+  AgentUnderTest rank;
+  const std::array<std::byte, 5> data = {std::byte{'h'}, std::byte{'e'},
+                                         std::byte{'l'}, std::byte{'l'},
+                                         std::byte{'o'}};
+  const auto put = rank.bulk(Opcode::kPut, 251, 5);
+  rank.request({&put, 1}, data, 77);
+  const auto put_reply = rank.reply();
+  CHECK(put_reply.header.status == Status::kOk);
+  CHECK(put_reply.header.id == 77);
+  CHECK(put_reply.data.empty());
+  CHECK(std::equal(data.begin(), data.end(), rank.memory.data() + 251));
+  CHECK(rank.memory[250] == std::byte{250});
+
+  const auto get = rank.bulk(Opcode::kGet, 250, 6);
+  rank.request({&get, 1}, {}, 78);
+  const auto get_reply = rank.reply();
+  CHECK(get_reply.header.id == 78);
+  REQUIRE(get_reply.data.size() == 6);
+  CHECK(std::equal(get_reply.data.begin(), get_reply.data.end(),
+                   rank.memory.data() + 250));
+}
+
+TEST_CASE("agent: every word operation", "[agent]") {
+  struct Case {
+    Opcode opcode;
+    std::uint64_t result;
+    bool has_reply;
+  };
+
+  constexpr std::uint64_t kOld = 0x00ff00ff00ff00ff;
+  constexpr std::uint64_t kOperand = 0x0f0f0f0f0f0f0f0f;
+  const Case cases[] = {
+      {Opcode::kPut8, kOperand, false},
+      {Opcode::kAdd, kOld + kOperand, true},
+      {Opcode::kCas, kOperand, true},
+      {Opcode::kAnd, kOld & kOperand, true},
+      {Opcode::kOr, kOld | kOperand, true},
+      {Opcode::kXor, kOld ^ kOperand, true},
+      {Opcode::kSwap, kOperand, true},
+  };
+  for (const Case& test : cases) {
+    for (const std::uint8_t width : {std::uint8_t{8}, std::uint8_t{4}}) {
+      if (width == 4 && !test.has_reply) {
+        continue;  // there is no put of 4 bytes
+      }
+      INFO("opcode " << static_cast<int>(test.opcode) << " width "
+                     << int{width});
+      AgentUnderTest rank;
+      std::memset(rank.memory.data(), 0, rank.memory.size());
+      std::memcpy(rank.memory.data() + 64, &kOld, width);
+      WireStep step = rank.step(test.opcode, 64);
+      step.width = width;
+      step.operand = kOperand;
+      step.compare = kOld;
+      rank.request({&step, 1});
+      const auto reply = rank.reply();
+      CHECK(reply.header.status == Status::kOk);
+      const std::uint64_t mask = width == 8 ? ~0ULL : UINT32_MAX;
+      CHECK(word_at(rank.memory.data() + 64) == (test.result & mask));
+      REQUIRE(reply.data.size() == (test.has_reply ? 8 : 0));
+      CHECK((!test.has_reply || test::word_of(reply.data) == (kOld & mask)));
+      CHECK(word_at(rank.memory.data() + 56) == 0);
+      CHECK(word_at(rank.memory.data() + 72) == 0);
+    }
+  }
+}
+
+TEST_CASE("agent: results come in the order of the steps", "[agent]") {
+  AgentUnderTest rank;
+  std::memset(rank.memory.data(), 0, 64);
+  WireStep add = rank.step(Opcode::kAdd, 8);
+  add.operand = 5;
+  const std::array steps = {add,
+                            rank.bulk(Opcode::kPut, 16, 3),
+                            add,
+                            rank.bulk(Opcode::kGet, 8, 11),
+                            rank.bulk(Opcode::kGet, 0, 0),
+                            add};
+  const std::array data = {std::byte{1}, std::byte{2}, std::byte{3}};
+  rank.request(steps, data);
+  const auto reply = rank.reply();
+  CHECK(reply.header.status == Status::kOk);
+  REQUIRE(reply.data.size() == 8 + 8 + 11 + 8);
+  CHECK(test::word_of(reply.data) == 0);
+  CHECK(test::word_of(reply.data.subspan(8)) == 5);
+  CHECK(test::word_of(reply.data.subspan(16)) == 10);
+  CHECK(reply.data[24] == std::byte{1});
+  CHECK(reply.data[26] == std::byte{3});
+  CHECK(test::word_of(reply.data.subspan(27)) == 10);
+  CHECK(word_at(rank.memory.data() + 8) == 15);
+}
+
+TEST_CASE("agent: stops at the first step that fails", "[agent]") {
+  AgentUnderTest rank;
+  std::memset(rank.memory.data(), 0, 64);
+  WireStep add = rank.step(Opcode::kAdd, 8);
+  add.operand = 1;
+  WireStep bad = add;
+  Status expected = Status::kOk;
+  SECTION("outside of the region") {
+    bad.remote = rank.at(256);
+    expected = Status::kBadAddress;
+  }
+  SECTION("half outside") {
+    bad = rank.bulk(Opcode::kGet, 250, 7);
+    expected = Status::kBadAddress;
+  }
+  SECTION("misaligned") {
+    bad.remote = rank.at(12);
+    expected = Status::kMisaligned;
+  }
+  SECTION("misaligned for its width") {
+    bad.remote = rank.at(10);
+    bad.width = 4;
+    expected = Status::kMisaligned;
+  }
+  SECTION("a key that is not") {
+    bad.remote = rank.space.codec().encode(0, 0, 99, 0, 0);
+    expected = Status::kBadKey;
+  }
+  SECTION("another rank's memory") {
+    bad.remote = rank.space.codec().encode(1, 0, gmm::kStarterKey, 0, 0);
+    expected = Status::kBadRank;
+  }
+  SECTION("a rank that is not") {
+    bad.remote = rank.space.codec().encode(2, 0, gmm::kStarterKey, 0, 0);
+    expected = Status::kBadRank;
+  }
+  SECTION("a color that is not") {
+    bad.remote = rank.space.codec().encode(0, 1, gmm::kStarterKey, 0, 0);
+    expected = Status::kBadColor;
+  }
+  SECTION("no address") {
+    bad.remote = 0;
+    expected = Status::kBadAddress;
+  }
+  const std::array steps = {add, add, bad, add};
+  rank.request(steps);
+  const auto reply = rank.reply();
+  CHECK(reply.header.status == expected);
+  CHECK(reply.header.failed_step == 2);
+  REQUIRE(reply.data.size() == 16);
+  CHECK(test::word_of(reply.data.subspan(8)) == 1);
+  CHECK(word_at(rank.memory.data() + 8) == 2);
+}
+
+TEST_CASE("agent: a signal rings when its step is done, not when it fails",
+          "[agent]") {
+  AgentUnderTest rank;
+  protocol::SliceHeader& slice = rank.host.segment().slice_header(0);
+  slice.asleep = protocol::kWaiterOne;
+  WireStep add = rank.step(Opcode::kAdd, 8);
+  rank.request({&add, 1});
+  CHECK(slice.bell == 0);
+  add.flags = protocol::kSignalFlag;
+  rank.request({&add, 1});
+  CHECK(slice.bell == 1);
+  add.remote = rank.at(4);
+  rank.request({&add, 1});
+  CHECK(slice.bell == 1);
+  slice.asleep = protocol::kThreadAsleep | protocol::kThreadWantsSignals;
+  add.remote = rank.at(8);
+  rank.request({&add, 1});
+  CHECK(rank.waker.calls == 1);
+}
+
+TEST_CASE("agent: malformed requests are dropped without a reply", "[agent]") {
+  AgentUnderTest rank;
+  const auto before = rank.memory;
+  const auto put = rank.bulk(Opcode::kPut, 0, 8);
+  const auto good =
+      test::request_message(1, {&put, 1}, std::vector<std::byte>(8));
+  for (std::size_t size = 0; size < good.size(); ++size) {
+    rank.agent.on_request(1, 0, std::span(good).first(size));
+  }
+  WireStep narrow = rank.step(Opcode::kPut8, 255);
+  narrow.width = 1;
+  rank.request({&narrow, 1});
+  CHECK(rank.memory == before);
+  CHECK(rank.endpoints[1].offers == 0);
+  CHECK_FALSE(rank.agent.has_backlog());
+}
+
+TEST_CASE("agent: replies to a full wire wait, those to others go", "[agent]") {
+  AgentUnderTest rank;
+  WireStep add = rank.step(Opcode::kAdd, 8);
+  add.operand = 1;
+  rank.endpoints[1].room = 0;
+  for (std::uint64_t id = 0; id < 5; ++id) {
+    rank.agent.on_request(1, 0, test::request_message(id, {&add, 1}, {}));
+  }
+  CHECK(rank.agent.has_backlog());
+  rank.agent.on_request(2, 0, test::request_message(9, {&add, 1}, {}));
+  CHECK(rank.agent.flush_backlog());
+  CHECK(rank.reply(2).header.id == 9);
+  CHECK_FALSE(rank.agent.flush_backlog());
+
+  rank.endpoints[1].room = 3;
+  CHECK(rank.agent.flush_backlog());
+  CHECK(rank.endpoints[1].sent.size() == 3);
+  CHECK(rank.agent.has_backlog());
+  rank.endpoints[1].room = SIZE_MAX;
+  CHECK(rank.agent.flush_backlog());
+  CHECK_FALSE(rank.agent.has_backlog());
+  // Each request once: the old values are 0 to 4, with their own ids.
+  REQUIRE(rank.endpoints[1].sent.size() == 5);
+  std::vector<bool> seen(5);
+  for (int i = 0; i < 5; ++i) {
+    const auto reply = rank.reply(1);
+    REQUIRE(reply.header.id < 5);
+    CHECK_FALSE(seen[reply.header.id]);
+    seen[reply.header.id] = true;
+    CHECK(
+        test::word_of(reply.data) ==
+        test::word_of(test::word_bytes(0x0f0e0d0c0b0a0908 + reply.header.id)));
+  }
+}
+
+TEST_CASE("agent: replies to the dead are dropped", "[agent]") {
+  AgentUnderTest rank;
+  const WireStep add = rank.step(Opcode::kAdd, 8);
+  rank.agent.on_request(AgentUnderTest::kDead, 0,
+                        test::request_message(1, {&add, 1}, {}));
+  CHECK_FALSE(rank.agent.has_backlog());
+  rank.endpoints[1].failure = Status::kPeerDead;
+  rank.request({&add, 1});
+  CHECK_FALSE(rank.agent.has_backlog());
+
+  for (const transport::ProcId proc : {2U, 3U, 2U}) {
+    rank.endpoints[proc].room = 0;
+    rank.agent.on_request(proc, 0, test::request_message(1, {&add, 1}, {}));
+  }
+  rank.agent.forget_peer(2);
+  rank.endpoints[2].room = rank.endpoints[3].room = 9;
+  CHECK(rank.agent.flush_backlog());
+  CHECK(rank.endpoints[2].sent.empty());
+  CHECK(rank.endpoints[3].sent.size() == 1);
+  CHECK_FALSE(rank.agent.has_backlog());
+}
+
+TEST_CASE("agent: a reply that the wire cannot carry becomes a failure",
+          "[agent]") {
+  AgentUnderTest rank;
+  const auto get = rank.bulk(Opcode::kGet, 0, 200);
+  rank.endpoints[1].max_message = 100;
+  rank.request({&get, 1});
+  const auto reply = rank.reply();
+  CHECK(reply.header.status == Status::kTooLarge);
+  CHECK(reply.data.empty());
+  // More than the agent gathers for one reply.
+  const std::uint64_t module_bytes =
+      rank.host.segment().header().module_bytes + protocol::kRuntimeAreaBytes;
+  WireStep huge = get;
+  huge.remote = rank.space.codec().encode(0, 0, gmm::kModuleKey, 0, 0);
+  huge.size = static_cast<std::uint32_t>(module_bytes);
+  rank.endpoints[1].max_message = SIZE_MAX;
+  rank.request({&huge, 1});
+  CHECK(rank.reply().header.status == Status::kTooLarge);
+}
+
+TEST_CASE("agent: a delegated copy is started from my memory only", "[agent]") {
+  AgentUnderTest rank;
+  WireStep copy = rank.step(Opcode::kCopy, 0);
+  copy.remote = rank.space.codec().encode(1, 0, gmm::kStarterKey, 0, 0);
+  copy.operand = rank.at(56);
+  copy.compare = 200;
+  rank.agent.on_request(1, 3, test::request_message(42, {&copy, 1}, {}));
+  REQUIRE(rank.copies.size() == 1);
+  CHECK(rank.copies[0].proc == 1);
+  CHECK(rank.copies[0].color == 3);
+  CHECK(rank.copies[0].id == 42);
+  CHECK(rank.copies[0].target == copy.remote);
+  CHECK(rank.copies[0].source == rank.at(56));
+  CHECK(rank.copies[0].size == 200);
+  CHECK(rank.endpoints[1].sent.empty());
+  rank.agent.reply(1, 3, 42, Status::kBadKey);
+  const auto reply = rank.reply();
+  CHECK(reply.header.id == 42);
+  CHECK(reply.header.status == Status::kBadKey);
+
+  copy.compare = 201;
+  rank.request({&copy, 1});
+  CHECK(rank.reply().header.status == Status::kBadAddress);
+  copy.operand = rank.space.codec().encode(1, 0, gmm::kStarterKey, 0, 0);
+  rank.request({&copy, 1});
+  CHECK(rank.reply().header.status == Status::kBadRank);
+  CHECK(rank.copies.size() == 1);
+}
+
+}  // namespace acp::agent
