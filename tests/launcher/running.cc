@@ -95,7 +95,7 @@ void Running::start(const std::vector<std::string>& words, const Setup& setup) {
   out_.reset(out.ends[0]);
   err_.reset(err.ends[0]);
   ::fcntl(in_.get(), F_SETFL, O_NONBLOCK);
-  if (input_.empty()) in_.reset();
+  if (input_.empty() && !setup.holds_input) in_.reset();
 }
 
 Running::~Running() {
@@ -112,8 +112,14 @@ pid_t Running::keeper() const {
   return children.empty() ? -1 : children.front();
 }
 
-std::vector<pid_t> Running::ranks() const {
-  return acp::launcher::children_of(keeper());
+pid_t Running::rank(int number) {
+  const std::string line = "rank " + std::to_string(number) + " is pid ";
+  const auto deadline = Clock::now() + kPatience;
+  while (!contains(outcome_.err, line)) {
+    if (Clock::now() > deadline || !pump(milliseconds(100))) return -1;
+  }
+  return std::atoi(outcome_.err.c_str() + outcome_.err.find(line) +
+                   line.size());
 }
 
 void Running::send(int signal) const {
@@ -122,9 +128,10 @@ void Running::send(int signal) const {
 
 /// Moves bytes once; false when both of its outputs are closed.
 bool Running::pump(milliseconds limit) {
-  std::array<pollfd, 3> fds = {{{out_.get(), POLLIN, 0},
-                                {err_.get(), POLLIN, 0},
-                                {in_.get(), POLLOUT, 0}}};
+  std::array<pollfd, 3> fds = {
+      {{out_.get(), POLLIN, 0},
+       {err_.get(), POLLIN, 0},
+       {fed_ < input_.size() ? in_.get() : -1, POLLOUT, 0}}};
   if (!out_ && !err_) return false;
   if (::poll(fds.data(), fds.size(), static_cast<int>(limit.count())) <= 0) {
     return true;

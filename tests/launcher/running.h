@@ -25,6 +25,7 @@ struct Setup {
   std::string input;                     ///< For standard input; then closed.
   std::vector<std::string> environment;  ///< NAME=value, added.
   std::string directory;                 ///< "": the test's own.
+  bool holds_input = false;              ///< Open until close_input().
   bool is_slow_reader = false;           ///< A small pipe, read in small steps.
   bool is_joined = false;                ///< stderr goes where stdout goes.
 };
@@ -52,13 +53,16 @@ class Running {
   /// The keeper, acprun's only child.
   pid_t keeper() const;
 
-  /// Processes of the ranks, children of the keeper; in order of start.
-  std::vector<pid_t> ranks() const;
-
   void send(int signal) const;
 
   /// Reads until standard output holds `text` so many times.
   bool wait_for(std::string_view text, int times = 1);
+
+  /// The process of a rank; acprun has to be run with -v.
+  pid_t rank(int number);
+
+  /// Ends its standard input.
+  void close_input() { in_.reset(); }
 
   /// Closes our end of its standard output.
   void close_output();
