@@ -25,7 +25,7 @@ class SleepingHost final : public gma::WaitHost {
         slice_(segment.slice_header(slot)),
         policy_(policy) {}
 
-  void make_progress() override {}
+  bool make_progress() override { return false; }
 
   Status health() override {
     return segment_.header().job_state.load() == 0 ? Status::kOk

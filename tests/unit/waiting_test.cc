@@ -9,7 +9,10 @@ namespace {
 /// Counts what a wait does; sleeping takes no time beyond its limit.
 class FakeHost final : public WaitHost {
  public:
-  void make_progress() override { ++passes; }
+  bool make_progress() override {
+    ++passes;
+    return false;
+  }
 
   Status health() override {
     ++health_looks;
@@ -146,7 +149,9 @@ TEST_CASE("waiting: bad health ends it", "[gma][waiting]") {
     CHECK(wait_until(host, purpose_of(std::chrono::microseconds(10)),
                      TimePoint::max(),
                      [] { return false; }) == Status::kAborted);
-    CHECK(host.health_looks == 4);
+    // Once while spinning, once after it, at the most.
+    CHECK(host.health_looks > host.healthy_looks);
+    CHECK(host.health_looks <= host.healthy_looks + 2);
     CHECK(host.inside == 0);
   }
 }
