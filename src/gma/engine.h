@@ -254,11 +254,17 @@ class Engine final : private OperationOwner {
     delegated_done_ = std::move(done);
   }
 
-  Mover& mover() noexcept { return mover_; }
+  Mover& mover() noexcept {
+    return mover_;
+  }
 
-  const OrderQueue& queue() const noexcept { return queue_; }
+  const OrderQueue& queue() const noexcept {
+    return queue_;
+  }
 
-  const gmm::AddressSpace& space() const noexcept { return space_; }
+  const gmm::AddressSpace& space() const noexcept {
+    return space_;
+  }
 
   /// Pieces wait for room on a wire: do not sleep long. Any thread.
   bool has_unsent() const noexcept {

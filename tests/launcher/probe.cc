@@ -162,6 +162,8 @@ const std::map<std::string_view, Step> kSteps = {
      }},
     {"raise",
      [](Context&, const std::string& n) {
+       // A sanitizer may have put its own handler there.
+       std::signal(std::atoi(n.c_str()), SIG_DFL);
        ::raise(std::atoi(n.c_str()));
      }},
     {"pause",

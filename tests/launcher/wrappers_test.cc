@@ -64,8 +64,8 @@ TEST_CASE("wrappers: -ndev and its network are taken out",
 }
 
 TEST_CASE(
-    "wrappers: ACP_CC and ACP_CXX replace the compiler; words with "
-    "blanks stay whole",
+    "wrappers: ACP_CC and ACP_CXX replace the compiler, blanks "
+    "are kept",
     "[launcher][wrappers]") {
   Setup setup;
   setup.environment = {"ACP_CC=printf <%s>", "ACP_CXX=printf {%s}"};

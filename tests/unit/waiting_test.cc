@@ -149,7 +149,9 @@ TEST_CASE("waiting: bad health ends it", "[gma][waiting]") {
     CHECK(wait_until(host, purpose_of(std::chrono::microseconds(10)),
                      TimePoint::max(),
                      [] { return false; }) == Status::kAborted);
-    CHECK(host.health_looks == 4);
+    // Once while spinning, once after it, at the most.
+    CHECK(host.health_looks > host.healthy_looks);
+    CHECK(host.health_looks <= host.healthy_looks + 2);
     CHECK(host.inside == 0);
   }
 }
