@@ -11,12 +11,12 @@
  * exclusive-ored into that word. As the same number twice leaves a word as it
  * was, a second run has to bring back the table of the start: each rank checks
  * its part of that, word by word. */
-#include <acp/extension.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include <acp.h>
+#include <acp/extension.h>
 
 #define DEFAULT_LOG2 16
 #define MOST_LOG2 22 /* 32 MiB: all of it, should there be one rank only */

@@ -12,12 +12,12 @@
  * Each point is computed from the same numbers in the same order, on however
  * many ranks, so the result is equal to the last bit: rank 0 computes it once
  * more alone, and compares. */
-#include <acp/extension.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <acp.h>
+#include <acp/extension.h>
 
 #define DEFAULT_ROWS 256
 #define DEFAULT_STEPS 200

@@ -85,12 +85,11 @@ int* acpx_errno_location(void);
  * is inside the library.
  *
  * @param argc  number of words in @p argv; NULL when there is nothing to read
- * @param argv  command line of main; NULL only together with @p argc
+ * @param argv  command line of main; NULL when there is nothing to read
  * @return 0, or -1: ACPX_ALREADY_INITIALIZED, ACPX_FINALIZED, ACPX_BAD_OPTION,
- *   ACPX_INVALID_ARGUMENT (one of the two is NULL), ACPX_UNSUPPORTED (a
- *   network that is not built in or not usable here), ACPX_NO_MEMORY,
- *   ACPX_TIMED_OUT (ranks did not come), ACPX_PROTOCOL, ACPX_SYSTEM, or what a
- *   module's init reported
+ *   ACPX_UNSUPPORTED (a network that is not built in or not usable here),
+ *   ACPX_NO_MEMORY, ACPX_TIMED_OUT (ranks did not come), ACPX_PROTOCOL,
+ *   ACPX_ABORTED, or ACPX_SYSTEM (also: a module's init failed)
  */
 int acp_init(int* argc, char*** argv);
 
@@ -164,7 +163,7 @@ int acp_sync(void);
  * @param rank  rank of the calling process from now on, 0 .. acp_procs() - 1
  * @return 0, or -1: ACPX_BAD_RANK (here or at another process: out of range,
  *   or asked for twice), ACPX_NOT_INITIALIZED, ACPX_FINALIZED,
- *   ACPX_PEER_DEAD, ACPX_ABORTED, or what a module's function reported
+ *   ACPX_PEER_DEAD, ACPX_ABORTED, ACPX_SYSTEM (a module's init failed)
  */
 int acp_reset(int rank);
 

@@ -236,9 +236,9 @@ class Engine final : private OperationOwner {
     work();
   }
 
-  /// For tsan alone. This process's progress thread wrote for a peer, the peer
-  /// told the caller by shared memory: that part of the order is in another
-  /// process, where tsan cannot see it.
+  /// For tsan alone. A peer that the caller told or heard of through shared
+  /// memory has this process's progress thread touch memory for it: part of
+  /// that order is in the other process, where tsan cannot see it.
   void show_order_to_tsan() {
 #ifdef __SANITIZE_THREAD__
     guarded([] {});
@@ -254,11 +254,17 @@ class Engine final : private OperationOwner {
     delegated_done_ = std::move(done);
   }
 
-  Mover& mover() noexcept { return mover_; }
+  Mover& mover() noexcept {
+    return mover_;
+  }
 
-  const OrderQueue& queue() const noexcept { return queue_; }
+  const OrderQueue& queue() const noexcept {
+    return queue_;
+  }
 
-  const gmm::AddressSpace& space() const noexcept { return space_; }
+  const gmm::AddressSpace& space() const noexcept {
+    return space_;
+  }
 
   /// Pieces wait for room on a wire: do not sleep long. Any thread.
   bool has_unsent() const noexcept {

@@ -34,10 +34,14 @@ class WaitScope {
   WaitHost& host_;
 };
 
-/// Spins as long as the policy allows; true when the wait is over.
+/// Spins for the policy's time after the start and after each arrival, but not
+/// past the deadline; true when the wait is over. A rank that others are busy
+/// with thus answers without being woken each time.
 bool spin(WaitHost& host,
-          TimePoint until,
+          TimePoint deadline,
           const std::function<bool()>& is_done) {
+  TimePoint now = SteadyClock().now();
+  TimePoint until = now + host.policy().spin;
   do {
     for (int look = 0; look < kLooksPerPass; ++look) {
       if (is_done()) {
@@ -45,8 +49,12 @@ bool spin(WaitHost& host,
       }
       relax();
     }
-    host.make_progress();
-  } while (SteadyClock().now() < until);
+    const bool has_arrived = host.make_progress();
+    now = SteadyClock().now();
+    if (has_arrived) {
+      until = now + host.policy().spin;
+    }
+  } while (now < until && now < deadline && host.health() == Status::kOk);
   return is_done();
 }
 
@@ -60,17 +68,13 @@ Status wait_until(WaitHost& host,
     return Status::kOk;
   }
   const WaitScope scope(host, purpose);
-  host.make_progress();
-  const WaitPolicy& policy = host.policy();
-  if (policy.spin.count() > 0) {
-    const TimePoint now = SteadyClock().now();
-    const Duration budget = std::min<Duration>(policy.spin, deadline - now);
-    if (spin(host, now + budget, is_done)) {
+  const bool may_spin = host.policy().spin.count() > 0;
+  int yields = host.policy().yields;
+  bool has_arrived = host.make_progress() || may_spin;
+  while (!is_done()) {
+    if (may_spin && has_arrived && spin(host, deadline, is_done)) {
       return Status::kOk;
     }
-  }
-  int yields = policy.yields;
-  while (!is_done()) {
     if (const Status health = host.health(); health != Status::kOk) {
       return health;
     }
@@ -85,7 +89,7 @@ Status wait_until(WaitHost& host,
       host.sleep(is_done,
                  std::min<Duration>(purpose.look_again, deadline - now));
     }
-    host.make_progress();
+    has_arrived = host.make_progress();
   }
   return Status::kOk;
 }

@@ -25,8 +25,9 @@ class WaitHost {
   WaitHost& operator=(const WaitHost&) = delete;
   virtual ~WaitHost() = default;
 
-  /// One pass over wires and queue, and the progress steps.
-  virtual void make_progress() = 0;
+  /// One pass over wires and queue, and the progress steps. True when
+  /// something arrived.
+  virtual bool make_progress() = 0;
 
   /// kOk, or why waiting makes no sense any more (kAborted, kPeerDead).
   virtual Status health() = 0;

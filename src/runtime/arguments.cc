@@ -38,7 +38,11 @@ Status take_one(std::string_view word, Settings& settings) {
 }  // namespace
 
 Status take_arguments(int* argc, char*** argv, Settings& settings) {
-  if (argc == nullptr || argv == nullptr || *argv == nullptr) {
+  if ((argc == nullptr) != (argv == nullptr)) {
+    log_error("acp_init: argc and argv must both be given, or both be null");
+    return Status::kInvalidArgument;
+  }
+  if (argc == nullptr || *argv == nullptr) {
     return Status::kOk;
   }
   std::vector<char*> kept;

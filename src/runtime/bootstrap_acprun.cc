@@ -45,6 +45,14 @@ class Acprun final : public Bootstrap {
       return segment.status();
     }
     segment_ = std::move(*segment);
+    if (proc_ >= segment_.header().procs ||
+        segment_.slot_of_proc(proc_) == protocol::kNoSlot) {
+      log_error(
+          "acprun calls this process {}, which its memory of {} processes "
+          "has no place for: launcher and library are of different builds",
+          proc_, segment_.header().procs);
+      return Status::kProtocol;
+    }
     return Status::kOk;
   }
 
@@ -72,7 +80,14 @@ class Acprun final : public Bootstrap {
     }
     const bool is_go = answer.value().type == BootstrapType::kGo &&
                        answer.value().value == value;
-    return is_go ? Status::kOk : Status::kProtocol;
+    if (!is_go) {
+      log_error(
+          "acprun answered phase {} with message {} value {}: launcher and "
+          "library are of different builds",
+          value, static_cast<int>(answer.value().type), answer.value().value);
+      return Status::kProtocol;
+    }
+    return Status::kOk;
   }
 
   void abort(int exit_status, std::string_view text) override {

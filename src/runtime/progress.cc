@@ -74,10 +74,11 @@ void Progress::stop() {
   thread_.join();
 }
 
-void Progress::make_progress() {
+bool Progress::make_progress() {
   caller_passes_.fetch_add(1, std::memory_order_relaxed);
-  engine_->progress();
+  const bool has_received = engine_->progress();
   steps_->run();
+  return has_received;
 }
 
 Status Progress::health() {

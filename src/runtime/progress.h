@@ -35,7 +35,7 @@ class Progress final : public gma::WaitHost {
   /// Ends and joins it. Safe to call twice.
   void stop();
 
-  void make_progress() override;
+  bool make_progress() override;
   Status health() override;
   void sleep(const std::function<bool()>& is_done, Duration limit) override;
   void enter_wait(protocol::WaitKind kind, std::uint32_t peer) override;

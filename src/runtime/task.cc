@@ -197,6 +197,7 @@ Status Task::barrier() {
 }
 
 Status Task::sync() {
+  engine_->show_order_to_tsan();
   const Status status = barrier();
   engine_->show_order_to_tsan();
   return status;

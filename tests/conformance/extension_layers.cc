@@ -20,6 +20,7 @@ struct Steps {
   std::atomic<int> inside{0};
   std::atomic<bool> has_overlapped{false};
   std::atomic<bool> is_last{false};  ///< Remove yourself in the next run.
+  std::atomic<bool> is_removed{false};
   std::atomic<int> result{0};
 };
 
@@ -33,6 +34,7 @@ int count_step(void* arg) {
   steps.runs.fetch_add(1);
   if (steps.is_last.load()) {
     EXPECT_EQ(acpx_remove_progress(count_step, arg), 0);
+    steps.is_removed.store(true);
   }
   steps.inside.fetch_sub(1);
   return steps.result;
@@ -42,14 +44,19 @@ int has_run_ten_times(void* arg) {
   return static_cast<Steps*>(arg)->runs.load() >= 10;
 }
 
-/// Looks without calling the library until `steps` ran `runs` times.
-bool runs_by_itself(const Steps& steps, std::uint64_t runs) {
+/// Looks at `condition` without calling the library, up to a time limit.
+template <typename Condition>
+bool comes_true_by_itself(Condition condition) {
   const Clock::time_point limit = Clock::now() + std::chrono::seconds(30);
-  while (steps.runs.load() < runs) {
+  while (!condition()) {
     if (Clock::now() > limit) return false;
     std::this_thread::yield();
   }
   return true;
+}
+
+bool runs_by_itself(const Steps& steps, std::uint64_t runs) {
+  return comes_true_by_itself([&] { return steps.runs.load() >= runs; });
 }
 
 /// A step that issues what fits, as a channel would.
@@ -227,10 +234,9 @@ SPMD_CASE(progress_removes_itself,
   EXPECT_EQ(acpx_add_progress(count_step, &steps), 0);
   EXPECT(runs_by_itself(steps, 5));
   steps.is_last.store(true);
-  EXPECT(runs_by_itself(steps, steps.runs.load() + 1));
-  acp_errno = 0;
-  EXPECT_EQ(acpx_remove_progress(count_step, &steps), -1);
-  acp_errno = 0;
+  EXPECT(comes_true_by_itself([&] { return steps.is_removed.load(); }));
+  EXPECT_FAILS(acpx_remove_progress(count_step, &steps), -1,
+               ACPX_INVALID_ARGUMENT);
 }
 
 SPMD_CASE(progress_not_by_issuing,

@@ -150,12 +150,6 @@ void run_without_arguments() {
   EXPECT(acp_finalize() == 0);
 }
 
-void run_half_arguments(int argc, char** argv) {
-  const int code = ACPX_INVALID_ARGUMENT;
-  EXPECT_FAILS(acp_init(nullptr, &argv), -1);
-  EXPECT_FAILS(acp_init(&argc, nullptr), -1);
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -168,8 +162,6 @@ int main(int argc, char** argv) {
     run_refused(argc, argv);
   } else if (mode == "without") {
     run_without_arguments();
-  } else if (mode == "half") {
-    run_half_arguments(argc, argv);
   } else {
     std::fprintf(stderr, "lifecycle: no mode '%s'\n", argc > 1 ? argv[1] : "");
     return 2;

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <catch2/catch.hpp>
 
@@ -59,6 +60,47 @@ TEST_CASE("address space: library memory of this host is touched directly",
           Status::kBadAddress);
     CHECK(job.space.locate(job.starter(rank, size), 1).status() ==
           Status::kBadAddress);
+  }
+}
+
+TEST_CASE("address space: the short way to library words agrees with the long",
+          "[gmm][address_space]") {
+  Job job;
+  const auto& codec = job.space.codec();
+  const auto& header = job.host.segment().header();
+  const std::uint64_t sizes[] = {
+      header.starter_bytes, protocol::kRuntimeAreaBytes + header.module_bytes,
+      200};
+  std::vector<GlobalAddress> addresses = {
+      kNullAddress, 8, ~GlobalAddress{7}, job.mine[0], job.mine[1], job.theirs};
+  for (Rank rank = 0; rank < 5; ++rank) {
+    for (Color color = 0; color < 3; ++color) {
+      for (std::uint32_t key = 0; key < 3; ++key) {
+        for (const std::uint64_t generation : {0U, 1U}) {
+          for (const std::uint64_t offset :
+               {std::uint64_t{0}, sizes[key] - 16, sizes[key] - 8, sizes[key],
+                sizes[key] + 8}) {
+            addresses.push_back(
+                codec.encode(rank, color, key, generation, offset & ~7ULL));
+          }
+        }
+      }
+    }
+  }
+  for (const GlobalAddress ga : addresses) {
+    INFO(ga);
+    const bool is_library = codec.key(ga) <= kModuleKey;
+    for (const AddressSpace* space : {&job.space, &job.space1}) {
+      std::byte* direct = space->direct(ga, 8);
+      std::byte* expected = is_library ? direct : nullptr;
+      CHECK(space->direct_library(ga, 8) == expected);
+      CHECK(space->library_word(ga) == expected);
+      if (codec.rank(ga) == space->my_rank()) {
+        CHECK(space->own_library_word(ga) == expected);
+      }
+      const Result<Target> target = space->locate(ga, 8);
+      CHECK((target.ok() ? target.value().direct : nullptr) == direct);
+    }
   }
 }
 

@@ -1,5 +1,6 @@
 #include "gma/order_queue.h"
 
+#include <algorithm>
 #include <deque>
 #include <memory>
 #include <random>
@@ -56,6 +57,13 @@ class Reference {
   Sequence completed_ = 1;
 };
 
+/// Catch2 takes its time for each check that it counts.
+void expect(bool holds) {
+  if (!holds) {
+    FAIL("queue and model differ");
+  }
+}
+
 /// Drives the queue and the reference side by side.
 class Model {
  public:
@@ -74,7 +82,7 @@ class Model {
       retire();
     }
     if (random_() % 1000 == 0) {
-      fill_ = 20 + random_() % 70;  // sometimes fuller, sometimes emptier
+      fill_ = 20 + random_() % 80;  // sometimes fuller, sometimes emptier
     }
   }
 
@@ -85,9 +93,9 @@ class Model {
       }
       retire();
     }
-    REQUIRE_FALSE(queue_.is_busy());
-    REQUIRE(running_.empty());
-    REQUIRE(started_ == queue_.issued() - 1);
+    expect(!queue_.is_busy());
+    expect(running_.empty());
+    expect(started_ == queue_.issued() - 1);
   }
 
   std::size_t deepest() const { return deepest_; }
@@ -111,11 +119,11 @@ class Model {
     const Sequence wait_for = condition();
     const Sequence sequence = queue_.push(operation, wait_for);
     const bool may_start = reference_.push(wait_for);
-    REQUIRE(sequence == reference_.issued());
-    REQUIRE(queue_.issued() == sequence);
-    REQUIRE(operation.sequence == sequence);
-    REQUIRE(operation.wait_for == wait_for);
-    REQUIRE(queue_.is_busy());
+    expect(sequence == reference_.issued());
+    expect(queue_.issued() == sequence);
+    expect(operation.sequence == sequence);
+    expect(operation.wait_for == wait_for);
+    expect(queue_.is_busy());
     deepest_ = std::max<std::size_t>(deepest_, sequence - queue_.completed());
     if (may_start) {
       start(operation);
@@ -123,7 +131,7 @@ class Model {
   }
 
   void start(Operation& operation) {
-    REQUIRE(reference_.may_start(operation.sequence));
+    expect(reference_.may_start(operation.sequence));
     reference_.start(operation.sequence);
     ++started_;
     running_.push_back(operation.sequence);
@@ -145,15 +153,15 @@ class Model {
     std::vector<Operation*> ready;
     const bool has_moved = queue_.retire(ready);
     reference_.retire();
-    REQUIRE(queue_.completed() == reference_.completed());
-    REQUIRE(has_moved == (queue_.completed() != before));
-    REQUIRE(queue_.is_busy() == (queue_.completed() != queue_.issued()));
+    expect(queue_.completed() == reference_.completed());
+    expect(has_moved == (queue_.completed() != before));
+    expect(queue_.is_busy() == (queue_.completed() != queue_.issued()));
     Operation* last = nullptr;
     for (Operation* operation : ready) {
       // In order of issue among those that waited for the same.
       const bool is_alike =
           last != nullptr && last->wait_for == operation->wait_for;
-      REQUIRE((!is_alike || last->sequence < operation->sequence));
+      expect(!is_alike || last->sequence < operation->sequence);
       start(*operation);
       last = operation;
     }
@@ -165,7 +173,7 @@ class Model {
     const Sequence first = queue_.completed() + 1;
     const Sequence last = std::min(queue_.issued(), first + 20);
     for (Sequence sequence = first; sequence <= last; ++sequence) {
-      REQUIRE_FALSE(reference_.may_start(sequence));
+      expect(!reference_.may_start(sequence));
     }
   }
 
@@ -198,15 +206,17 @@ struct Quick {
 
 TEST_CASE("order queue: random orders and ends agree with a simple model",
           "[gma][order_queue]") {
+  std::size_t deepest = 0;
   for (const std::uint64_t seed : {1, 2, 3, 4}) {
     Model model(seed);
+    INFO("seed " << seed);
     for (int i = 0; i < 100'000; ++i) {
       model.step();
     }
     model.drain();
-    INFO("seed " << seed);
-    CHECK(model.deepest() > 100);
+    deepest = std::max(deepest, model.deepest());
   }
+  CHECK(deepest == OrderQueue::kCapacity);  // full at times
 }
 
 TEST_CASE("order queue: numbers start behind the handle that is none",
@@ -283,11 +293,11 @@ TEST_CASE("order queue: a failure stays until it is collected",
   CHECK(queue.is_busy());
   CHECK(queue.collect_up_to(later) == Status::kBadKey);
   CHECK_FALSE(queue.is_busy());
-  // Collected: later numbers do not see it, but the very one does.
+  // Collected: nobody is told again, not even under its own number.
   CHECK(queue.failure_up_to(later) == Status::kOk);
   CHECK(queue.collect_up_to(later) == Status::kOk);
-  CHECK(queue.failure_up_to(bad) == Status::kBadKey);
-  CHECK(queue.collect_up_to(bad) == Status::kBadKey);
+  CHECK(queue.failure_up_to(bad) == Status::kOk);
+  CHECK(queue.collect_up_to(bad) == Status::kOk);
   CHECK_FALSE(queue.is_busy());
 }
 
@@ -299,6 +309,7 @@ TEST_CASE("order queue: the first of several failures is told",
   CHECK(quick.queue.failure_up_to(two) == Status::kBadAddress);
   CHECK(quick.queue.collect_up_to(one) == Status::kBadAddress);
   CHECK(quick.queue.is_busy());
+  CHECK(quick.queue.failure_up_to(one) == Status::kOk);
   CHECK(quick.queue.collect_up_to(two) == Status::kPeerDead);
   CHECK_FALSE(quick.queue.is_busy());
 }

@@ -1,11 +1,12 @@
 #include "machine.h"
 
-#include <acp/extension.h>
 #include <sched.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <fstream>
+
+#include <acp/extension.h>
 
 namespace acp::perf {
 

@@ -2,8 +2,6 @@
 // on every rank, and its registered memory from malloc.
 #pragma once
 
-#include <acp/extension.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -11,6 +9,7 @@
 #include <vector>
 
 #include <acp.h>
+#include <acp/extension.h>
 
 namespace acp::perf {
 

@@ -1,0 +1,118 @@
+// Fuzz target: any request into an agent that owns one registered region. No
+// byte outside of the region changes, and the reply is one that the initiator
+// can decode. The region is exactly as long as its allocation, so a
+// sanitizer sees a step that leaves it.
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "agent/agent.h"
+#include "base/assert.h"
+#include "base/log.h"
+#include "gmm/key_table.h"
+#include "support/host_memory.h"
+
+namespace {
+
+using acp::gmm::GlobalAddress;
+using acp::protocol::WireStep;
+
+constexpr std::size_t kRegionBytes = 1000;
+
+/// Takes the replies and decodes them.
+class ReplySink final : public acp::transport::Endpoint {
+ public:
+  acp::Status send(std::span<const std::span<const std::byte>> parts,
+                   acp::transport::Ordering /*ordering*/) override {
+    std::vector<std::byte> bytes;
+    for (const auto part : parts) {
+      bytes.insert(bytes.end(), part.begin(), part.end());
+    }
+    ACP_ASSERT(acp::protocol::decode_reply(bytes).has_value());
+    return acp::Status::kOk;
+  }
+};
+
+class Neighbours final : public acp::agent::Surroundings {
+ public:
+  acp::Result<acp::transport::Endpoint*> endpoint(
+      acp::transport::ProcId /*proc*/,
+      acp::transport::Color /*color*/) override {
+    return &sink_;
+  }
+
+  void start_copy(acp::transport::ProcId /*proc*/,
+                  acp::transport::Color /*color*/,
+                  std::uint64_t /*id*/,
+                  GlobalAddress /*target*/,
+                  GlobalAddress /*source*/,
+                  std::uint64_t /*size*/) override {}
+
+ private:
+  ReplySink sink_;
+};
+
+/// A process with one region and its agent; lives as long as the fuzzer.
+class Process {
+ public:
+  Process()
+      : host_(1),
+        keys_(host_.segment(), 0),
+        space_(host_.segment(), 0, 0, 1, acp::gmm::Reach::kSelf),
+        region_(kRegionBytes),
+        agent_(space_, waker_, neighbours_) {
+    acp::set_log_level(acp::LogLevel::kError);
+    const auto key = keys_.add(0, 0, region_.data(), region_.size());
+    ACP_ASSERT(key.ok());
+    base_ = keys_.address_of(0, key.value(), region_.data()).value();
+  }
+
+  GlobalAddress base() const noexcept { return base_; }
+
+  void serve(std::span<const std::byte> request) {
+    agent_.on_request(0, 0, request);
+    ACP_ASSERT(!agent_.has_backlog());
+  }
+
+ private:
+  acp::test::HostMemory host_;
+  acp::gmm::KeyTable keys_;
+  acp::gmm::AddressSpace space_;
+  std::vector<std::byte> region_;
+  acp::test::CountingWaker waker_;
+  Neighbours neighbours_;
+  acp::agent::Agent agent_;
+  GlobalAddress base_ = 0;
+};
+
+/// Random addresses hit nothing: moves those whose top bit is off to the
+/// region and its surroundings. The others stay as they are.
+void aim(std::span<std::byte> request, GlobalAddress base) {
+  using acp::protocol::RequestHeader;
+  for (std::size_t at = sizeof(RequestHeader);
+       at + sizeof(WireStep) <= request.size(); at += sizeof(WireStep)) {
+    WireStep step;
+    std::memcpy(&step, request.data() + at, sizeof step);
+    for (std::uint64_t* address : {&step.remote, &step.operand}) {
+      if ((*address >> 63) == 0) {
+        *address = base + *address % (2 * kRegionBytes);
+      }
+    }
+    std::memcpy(request.data() + at, &step, sizeof step);
+  }
+}
+
+}  // namespace
+
+// NOLINTNEXTLINE(readability-identifier-naming): the fuzzer's name for it
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
+                                      std::size_t size) {
+  static Process process;
+  const auto input = std::as_bytes(std::span(data, size));
+  std::vector<std::byte> request(input.begin(), input.end());
+  aim(request, process.base());
+  process.serve(request);
+  return 0;
+}

@@ -1,0 +1,193 @@
+// Writes valid inputs for every fuzz target, made by the encoders.
+//
+//   fuzz_make_seeds <folder>     fills <folder>/<target>/
+#include <fmt/format.h>
+
+#include <array>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <initializer_list>
+#include <string_view>
+#include <vector>
+
+#include "protocol/bootstrap.h"
+#include "protocol/operation.h"
+#include "udp/card.h"
+#include "udp/packet.h"
+
+namespace {
+
+using acp::protocol::BootstrapType;
+using acp::protocol::Opcode;
+using acp::protocol::WireStep;
+
+class SeedFolder {
+ public:
+  SeedFolder(const std::filesystem::path& top, std::string_view target)
+      : folder_(top / target) {
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directories(folder_);
+  }
+
+  void add(std::span<const std::byte> bytes) {
+    std::ofstream file(folder_ / fmt::format("{:02}", count_++),
+                       std::ios::binary);
+    file.write(reinterpret_cast<const char*>(bytes.data()),
+               static_cast<std::streamsize>(bytes.size()));
+    is_good_ = is_good_ && file.good();
+  }
+
+  bool is_good() const noexcept { return is_good_; }
+
+ private:
+  std::filesystem::path folder_;
+  int count_ = 0;
+  bool is_good_ = true;
+};
+
+template <typename T>
+void append(std::vector<std::byte>& bytes, const T& value) {
+  const auto more = std::as_bytes(std::span(&value, 1));
+  bytes.insert(bytes.end(), more.begin(), more.end());
+}
+
+std::vector<std::byte> request(std::initializer_list<WireStep> steps) {
+  std::size_t data_bytes = 0;
+  for (const WireStep& step : steps) {
+    data_bytes += acp::protocol::request_bytes(step);
+  }
+  acp::protocol::RequestHeader header;
+  header.steps = static_cast<std::uint8_t>(steps.size());
+  header.data_bytes = static_cast<std::uint32_t>(data_bytes);
+  header.id = 7;
+  std::vector<std::byte> bytes;
+  append(bytes, header);
+  for (const WireStep& step : steps) {
+    append(bytes, step);
+  }
+  bytes.resize(bytes.size() + data_bytes, std::byte{0x5a});
+  return bytes;
+}
+
+WireStep step(Opcode opcode, std::uint32_t size, std::uint64_t remote) {
+  WireStep step;
+  step.opcode = opcode;
+  step.size = size;
+  step.remote = remote;
+  step.operand = 3;
+  return step;
+}
+
+void add_requests(SeedFolder& folder) {
+  for (const Opcode opcode :
+       {Opcode::kPut, Opcode::kPut8, Opcode::kGet, Opcode::kAdd, Opcode::kCas,
+        Opcode::kAnd, Opcode::kOr, Opcode::kXor, Opcode::kSwap,
+        Opcode::kCopy}) {
+    folder.add(request({step(opcode, 40, 16)}));
+  }
+  WireStep narrow = step(Opcode::kAdd, 0, 12);
+  narrow.width = 4;
+  narrow.flags = acp::protocol::kSignalFlag;
+  folder.add(request(
+      {step(Opcode::kPut, 100, 900), step(Opcode::kGet, 64, 0), narrow}));
+  folder.add(request({step(Opcode::kPut, 1, 999), step(Opcode::kPut, 2, 999)}));
+}
+
+void add_replies(SeedFolder& folder) {
+  acp::protocol::ReplyHeader header;
+  header.id = 9;
+  header.data_bytes = 8;
+  std::vector<std::byte> bytes;
+  append(bytes, header);
+  append(bytes, std::uint64_t{42});
+  folder.add(bytes);
+  header.status = acp::Status::kBadKey;
+  header.failed_step = 2;
+  header.data_bytes = 0;
+  bytes.clear();
+  append(bytes, header);
+  folder.add(bytes);
+}
+
+void add_bootstrap(SeedFolder& folder) {
+  for (int type = 1; type <= 7; ++type) {
+    folder.add(acp::protocol::encode_bootstrap(
+        {static_cast<BootstrapType>(type), 1, type % 2 == 0 ? "" : "text"}));
+  }
+}
+
+void add_nodefiles(SeedFolder& folder) {
+  for (const std::string_view text :
+       {"node0\nnode1\n", "# comment\nnode0:2\n\nnode1 slots=3 # three\n",
+        "[::1]:4\n127.0.0.1:65536\r\n", "node0:0\n", "node0 slots=\n"}) {
+    folder.add(std::as_bytes(std::span(text)));
+  }
+}
+
+void add_packet(SeedFolder& folder,
+                std::uint8_t flags,
+                std::initializer_list<std::uint16_t> messages) {
+  std::vector<std::byte> bytes(acp::udp::kHeadroomBytes);
+  for (const std::uint16_t size : messages) {
+    append(bytes, size);
+    bytes.resize(bytes.size() + size, std::byte{0x33});
+  }
+  acp::udp::PacketHeader header;
+  header.type = messages.size() == 0 ? acp::udp::PacketType::kAck
+                                     : acp::udp::PacketType::kData;
+  header.flags = flags;
+  header.txno = 11;
+  header.seq = messages.size() == 0 ? 0 : 5;
+  header.ack = 4;
+  header.epoch = 0x1234;
+  header.destination = 1;
+  folder.add(acp::udp::encode_packet(
+      header, {0xf0f0}, std::span(bytes).subspan(acp::udp::kHeadroomBytes)));
+}
+
+void add_udp(SeedFolder& folder) {
+  add_packet(folder, 0, {24});
+  add_packet(folder, acp::udp::kFlagOrdered, {1, 0, 200});
+  add_packet(folder, acp::udp::kFlagSack, {});
+  add_packet(folder, acp::udp::kKnownFlags, {64, 64});
+  acp::udp::Card card;
+  card.colors = 2;
+  card.datagram_bytes = 1400;
+  for (acp::udp::Address& address : card.addresses) {
+    address.family = acp::udp::Family::kIpv4;
+    address.port = 4000;
+    address.bytes[0] = 127;
+  }
+  std::array<std::byte, acp::udp::kMaxCardBytes> bytes{};
+  folder.add(std::span(bytes).first(acp::udp::encode_card(card, bytes)));
+}
+
+bool write_seeds(const std::filesystem::path& top) {
+  bool is_good = true;
+  const auto fill = [&](std::string_view target, auto... add) {
+    SeedFolder folder(top, target);
+    (add(folder), ...);
+    is_good = is_good && folder.is_good();
+  };
+  fill("agent", add_requests);
+  fill("bootstrap", add_bootstrap);
+  fill("nodefile", add_nodefiles);
+  fill("operation", add_requests, add_replies);
+  fill("udp_packet", add_udp);
+  return is_good;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    fmt::print(stderr, "usage: {} <folder>\n", argv[0]);
+    return 2;
+  }
+  if (!write_seeds(argv[1])) {
+    fmt::print(stderr, "cannot write the seeds into {}\n", argv[1]);
+    return 1;
+  }
+  return 0;
+}

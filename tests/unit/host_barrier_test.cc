@@ -1,0 +1,113 @@
+#include "runtime/host_barrier.h"
+
+#include <atomic>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "gmm/doorbell.h"
+#include "support/host_memory.h"
+#include "support/verdict.h"
+
+namespace acp::runtime {
+
+namespace {
+
+/// Sleeps on the slice's futex as the progress engine does.
+class SleepingHost final : public gma::WaitHost {
+ public:
+  SleepingHost(const protocol::HostSegment& segment,
+               std::uint32_t slot,
+               const gma::WaitPolicy& policy)
+      : segment_(segment),
+        slice_(segment.slice_header(slot)),
+        policy_(policy) {}
+
+  bool make_progress() override { return false; }
+
+  Status health() override {
+    return segment_.header().job_state.load() == 0 ? Status::kOk
+                                                   : Status::kAborted;
+  }
+
+  void sleep(const std::function<bool()>& is_done, Duration limit) override {
+    slice_.asleep.fetch_add(protocol::kWaiterOne, std::memory_order_seq_cst);
+    const std::uint32_t bell = slice_.bell.load(std::memory_order_seq_cst);
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    if (!is_done()) {
+      futex_wait(slice_.bell, bell, limit);
+    }
+    slice_.asleep.fetch_sub(protocol::kWaiterOne, std::memory_order_seq_cst);
+  }
+
+  void enter_wait(protocol::WaitKind, std::uint32_t) override {}
+
+  void leave_wait() override {}
+
+  const gma::WaitPolicy& policy() const noexcept override { return policy_; }
+
+ private:
+  const protocol::HostSegment& segment_;
+  protocol::SliceHeader& slice_;
+  gma::WaitPolicy policy_;
+};
+
+const gma::WaitPolicy kPolicies[] = {
+    {std::chrono::microseconds(50), 4},
+    {Duration(0), 4},
+    {Duration(0), 0},
+};
+
+}  // namespace
+
+TEST_CASE("host barrier: nobody leaves before all have come",
+          "[runtime][barrier]") {
+  constexpr std::uint64_t kRounds = 3000;
+  for (const std::uint32_t ranks : {1U, 2U, 3U, 5U}) {
+    for (const gma::WaitPolicy& policy : kPolicies) {
+      const test::HostMemory host(ranks);
+      std::vector<std::atomic<std::uint64_t>> rounds(ranks);
+      test::Verdict verdict;
+      std::vector<std::thread> threads;
+      for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+        threads.emplace_back([&, rank] {
+          SleepingHost wait_host(host.segment(), rank, policy);
+          HostBarrier barrier(host.segment(), rank, wait_host);
+          for (std::uint64_t round = 1; round <= kRounds; ++round) {
+            // Relaxed: the barrier itself has to order it.
+            rounds[rank].store(round, std::memory_order_relaxed);
+            verdict.expect(barrier.wait() == Status::kOk, "status");
+            for (const auto& other : rounds) {
+              const auto seen = other.load(std::memory_order_relaxed);
+              verdict.expect(seen == round || seen == round + 1, "round");
+            }
+          }
+        });
+      }
+      for (std::thread& thread : threads) {
+        thread.join();
+      }
+      INFO("ranks " << ranks);
+      CHECK(verdict.failure() == std::string());
+      CHECK(host.segment().header().barrier.sleepers == 0);
+    }
+  }
+}
+
+TEST_CASE("host barrier: the end of the job ends it", "[runtime][barrier]") {
+  for (const std::uint32_t ranks : {2U, 3U}) {
+    for (const gma::WaitPolicy& policy : kPolicies) {
+      const test::HostMemory host(ranks);
+      SleepingHost wait_host(host.segment(), 0, policy);
+      HostBarrier barrier(host.segment(), 0, wait_host);
+      std::thread ender([&] { host.segment().header().job_state.store(1); });
+      const Status status = barrier.wait();
+      ender.join();
+      CHECK(status == Status::kAborted);
+    }
+  }
+}
+
+}  // namespace acp::runtime

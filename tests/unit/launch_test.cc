@@ -1,0 +1,293 @@
+// How a process finds its launcher, and what it says to acprun.
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include <catch2/catch.hpp>
+
+#include "runtime/bootstrap.h"
+
+namespace acp::runtime {
+
+namespace {
+
+using protocol::BootstrapMessage;
+using protocol::BootstrapType;
+
+constexpr const char* kVariables[] = {
+    protocol::kBootstrapFdVariable, "OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
+    "SLURM_STEP_NUM_TASKS",         "SLURM_NTASKS",         "MPI_LOCALNRANKS"};
+
+/// Takes all variables of launchers away, and puts them back.
+class CleanEnvironment {
+ public:
+  CleanEnvironment() {
+    for (const char* name : kVariables) {
+      const char* value = std::getenv(name);
+      saved_.emplace_back(value == nullptr ? std::nullopt
+                                           : std::optional<std::string>(value));
+      ::unsetenv(name);
+    }
+  }
+
+  CleanEnvironment(const CleanEnvironment&) = delete;
+  CleanEnvironment& operator=(const CleanEnvironment&) = delete;
+
+  ~CleanEnvironment() {
+    for (std::size_t i = 0; i < saved_.size(); ++i) {
+      ::unsetenv(kVariables[i]);
+      if (saved_[i]) {
+        ::setenv(kVariables[i], saved_[i]->c_str(), 1);
+      }
+    }
+  }
+
+ private:
+  std::vector<std::optional<std::string>> saved_;
+};
+
+/// The launcher's end of the socket.
+class FakeLauncher {
+ public:
+  FakeLauncher() {
+    std::array<int, 2> ends{};
+    REQUIRE(::socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends.data()) == 0);
+    mine_ = UniqueFd(ends[0]);
+    theirs = UniqueFd(ends[1]);
+  }
+
+  void say(const BootstrapMessage& message, int descriptor = -1) {
+    const auto bytes = protocol::encode_bootstrap(message);
+    say_bytes(bytes, descriptor);
+  }
+
+  void say_bytes(std::span<const std::byte> bytes, int descriptor = -1) {
+    iovec part{const_cast<std::byte*>(bytes.data()), bytes.size()};
+    alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(int))> control{};
+    msghdr header{};
+    header.msg_iov = &part;
+    header.msg_iovlen = 1;
+    if (descriptor >= 0) {
+      header.msg_control = control.data();
+      header.msg_controllen = control.size();
+      cmsghdr* item = CMSG_FIRSTHDR(&header);
+      item->cmsg_level = SOL_SOCKET;
+      item->cmsg_type = SCM_RIGHTS;
+      item->cmsg_len = CMSG_LEN(sizeof descriptor);
+      std::memcpy(CMSG_DATA(item), &descriptor, sizeof descriptor);
+    }
+    REQUIRE(::sendmsg(mine_.get(), &header, MSG_NOSIGNAL) ==
+            static_cast<ssize_t>(bytes.size()));
+  }
+
+  BootstrapMessage hear() {
+    std::array<std::byte, 4096> buffer;
+    const ssize_t size = ::recv(mine_.get(), buffer.data(), buffer.size(), 0);
+    REQUIRE(size > 0);
+    auto message = protocol::decode_bootstrap(
+        std::span(buffer).first(static_cast<std::size_t>(size)));
+    REQUIRE(message.has_value());
+    return *message;
+  }
+
+  /// Takes a packet, whatever it is; any thread.
+  ssize_t take() {
+    std::byte byte;
+    return ::recv(mine_.get(), &byte, 1, 0);
+  }
+
+  bool is_closed() { return take() == 0; }
+
+  void leave() { mine_.reset(); }
+
+  /// A job of two; this rank is process 1.
+  std::unique_ptr<Bootstrap> welcome() {
+    protocol::HostPlan plan;
+    plan.procs = plan.local_procs = 2;
+    plan.module_bytes = 1 << 20;
+    const Result<UniqueFd> memory = protocol::create_host_segment(plan);
+    REQUIRE(memory.ok());
+    say({BootstrapType::kWelcome, 1, {}}, memory.value().get());
+    auto joined = connect_to_acprun(std::move(theirs));
+    REQUIRE(joined.ok());
+    const auto hello = hear();
+    CHECK(hello.type == BootstrapType::kHello);
+    CHECK(hello.value == static_cast<std::uint64_t>(::getpid()));
+    return std::move(*joined);
+  }
+
+  UniqueFd theirs;
+
+ private:
+  UniqueFd mine_;
+};
+
+Settings small_settings() {
+  Settings settings;
+  REQUIRE(settings.set(SettingId::kModuleMemory, "1M",
+                       SettingSource::kOption) == Status::kOk);
+  return settings;
+}
+
+}  // namespace
+
+TEST_CASE("launch: by hand it is rank 0 of 1", "[runtime][bootstrap]") {
+  const CleanEnvironment clean;
+  Settings settings = small_settings();
+  REQUIRE(settings.set(SettingId::kStarterMemory, "20000",
+                       SettingSource::kOption) == Status::kOk);
+  auto bootstrap = find_bootstrap(settings);
+  REQUIRE(bootstrap.ok());
+  CHECK((*bootstrap)->name() == "singleton");
+  CHECK((*bootstrap)->proc() == 0);
+  const protocol::HostHeader& header = (*bootstrap)->segment().header();
+  CHECK(header.procs == 1);
+  CHECK(header.starter_bytes >= 20000);
+  CHECK(header.module_bytes == 1 << 20);
+  CHECK((*bootstrap)->arrive(protocol::Phase::kInit) == Status::kOk);
+  CHECK((*bootstrap)->arrive(protocol::Phase::kFinalize) == Status::kOk);
+  (*bootstrap)->finalized();
+}
+
+TEST_CASE("launch: another launcher's several tasks are no singletons",
+          "[runtime][bootstrap]") {
+  const CleanEnvironment clean;
+  const Settings settings = small_settings();
+  for (std::size_t i = 1; i < std::size(kVariables); ++i) {
+    INFO(kVariables[i]);
+    ::setenv(kVariables[i], "4", 1);
+    CHECK(find_bootstrap(settings).status() == Status::kUnsupported);
+    ::setenv(kVariables[i], "1", 1);
+    CHECK(find_bootstrap(settings).ok());
+    ::setenv(kVariables[i], "some", 1);
+    CHECK(find_bootstrap(settings).ok());
+    ::unsetenv(kVariables[i]);
+  }
+}
+
+TEST_CASE("launch: a socket that is none is an error", "[runtime][bootstrap]") {
+  const CleanEnvironment clean;
+  const Settings settings = small_settings();
+  for (const char* bad : {"", "x", "-1", "12x", "9999", "99999999999999"}) {
+    INFO(bad);
+    ::setenv(protocol::kBootstrapFdVariable, bad, 1);
+    CHECK(find_bootstrap(settings).status() == Status::kProtocol);
+  }
+}
+
+TEST_CASE("launch: acprun's socket is used and not handed on",
+          "[runtime][bootstrap]") {
+  const CleanEnvironment clean;
+  FakeLauncher launcher;
+  const int fd = launcher.theirs.release();
+  ::setenv(protocol::kBootstrapFdVariable, std::to_string(fd).c_str(), 1);
+  ::setenv("PMI_SIZE", "4", 1);  // acprun inside of another launcher
+  protocol::HostPlan plan;
+  plan.module_bytes = 1 << 20;
+  const Result<UniqueFd> memory = protocol::create_host_segment(plan);
+  REQUIRE(memory.ok());
+  launcher.say({BootstrapType::kWelcome, 0, {}}, memory.value().get());
+  auto bootstrap = find_bootstrap(small_settings());
+  REQUIRE(bootstrap.ok());
+  CHECK((*bootstrap)->name() == "acprun");
+  CHECK(std::getenv(protocol::kBootstrapFdVariable) == nullptr);
+  CHECK((::fcntl(fd, F_GETFD) & FD_CLOEXEC) != 0);
+}
+
+TEST_CASE("launch: phases, abort and end as acprun hears them",
+          "[runtime][bootstrap]") {
+  FakeLauncher launcher;
+  const auto bootstrap = launcher.welcome();
+  CHECK(bootstrap->proc() == 1);
+  CHECK(bootstrap->segment().header().procs == 2);
+  for (const auto phase : {protocol::Phase::kInit, protocol::Phase::kCollective,
+                           protocol::Phase::kFinalize}) {
+    const auto value = static_cast<std::uint64_t>(phase);
+    launcher.say({BootstrapType::kGo, value, {}});
+    CHECK(bootstrap->arrive(phase) == Status::kOk);
+    const auto heard = launcher.hear();
+    CHECK(heard.type == BootstrapType::kArrive);
+    CHECK(heard.value == value);
+  }
+  bootstrap->abort(3, "no more");
+  const auto aborted = launcher.hear();
+  CHECK(aborted.type == BootstrapType::kAbort);
+  CHECK(aborted.value == 3);
+  CHECK(aborted.text == "no more");
+  bootstrap->finalized();
+  CHECK(launcher.hear().type == BootstrapType::kFinalized);
+  CHECK(launcher.is_closed());
+}
+
+TEST_CASE("launch: the end of the job while a rank waits",
+          "[runtime][bootstrap]") {
+  FakeLauncher launcher;
+  const auto bootstrap = launcher.welcome();
+  SECTION("acprun says so") {
+    launcher.say({BootstrapType::kEnding, 0, "rank 0 died"});
+    CHECK(bootstrap->arrive(protocol::Phase::kInit) == Status::kAborted);
+  }
+  SECTION("acprun is gone before") {
+    launcher.leave();
+    CHECK(bootstrap->arrive(protocol::Phase::kInit) == Status::kAborted);
+  }
+  SECTION("acprun goes while it waits") {
+    std::thread leaver([&] {
+      (void)launcher.take();
+      launcher.leave();
+    });
+    const Status status = bootstrap->arrive(protocol::Phase::kInit);
+    leaver.join();
+    CHECK(status == Status::kAborted);
+  }
+  SECTION("another phase than asked for") {
+    launcher.say({BootstrapType::kGo, 2, {}});
+    CHECK(bootstrap->arrive(protocol::Phase::kInit) == Status::kProtocol);
+  }
+  SECTION("bytes that make no sense") {
+    launcher.say_bytes(std::array{std::byte{1}, std::byte{2}});
+    CHECK(bootstrap->arrive(protocol::Phase::kInit) == Status::kProtocol);
+  }
+}
+
+TEST_CASE("launch: a welcome has to be whole", "[runtime][bootstrap]") {
+  FakeLauncher launcher;
+  SECTION("no memory comes with it") {
+    launcher.say({BootstrapType::kWelcome, 0, {}});
+    CHECK(connect_to_acprun(std::move(launcher.theirs)).status() ==
+          Status::kProtocol);
+  }
+  SECTION("memory that is none of ours") {
+    const UniqueFd other(::open("/dev/null", O_RDWR | O_CLOEXEC));
+    launcher.say({BootstrapType::kWelcome, 0, {}}, other.get());
+    CHECK_FALSE(connect_to_acprun(std::move(launcher.theirs)).ok());
+  }
+  SECTION("something else comes first") {
+    launcher.say({BootstrapType::kGo, 1, {}});
+    CHECK(connect_to_acprun(std::move(launcher.theirs)).status() ==
+          Status::kProtocol);
+  }
+  SECTION("nobody is there") {
+    launcher.leave();
+    CHECK(connect_to_acprun(std::move(launcher.theirs)).status() ==
+          Status::kAborted);
+  }
+  SECTION("a process that the memory has no place for") {
+    protocol::HostPlan plan;
+    plan.module_bytes = 1 << 20;
+    const Result<UniqueFd> memory = protocol::create_host_segment(plan);
+    REQUIRE(memory.ok());
+    launcher.say({BootstrapType::kWelcome, 1, {}}, memory.value().get());
+    CHECK(connect_to_acprun(std::move(launcher.theirs)).status() ==
+          Status::kProtocol);
+  }
+}
+
+}  // namespace acp::runtime

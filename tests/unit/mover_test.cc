@@ -1,0 +1,378 @@
+// Pieces, full wires, replies and failures of the mover.
+#include <algorithm>
+#include <numeric>
+#include <random>
+
+#include "unit/mover_world.h"
+
+namespace acp::gma {
+
+namespace {
+
+using protocol::Opcode;
+
+void fill(std::span<std::byte> bytes, std::uint32_t seed) {
+  std::mt19937 random(seed);
+  for (std::byte& byte : bytes) {
+    byte = static_cast<std::byte>(random());
+  }
+}
+
+/// Bytes that the requests on a wire ask replies for.
+std::uint64_t reply_bytes_on(const test::FakeEndpoint& wire) {
+  std::uint64_t bytes = 0;
+  for (const auto& message : wire.sent) {
+    const auto request = protocol::decode_request(message);
+    REQUIRE(request.has_value());
+    for (std::size_t i = 0; i < request->header.steps; ++i) {
+      bytes += protocol::reply_bytes(request->step(i));
+    }
+  }
+  return bytes;
+}
+
+}  // namespace
+
+TEST_CASE("mover: the pieces of a large put cover each byte once",
+          "[gma][mover]") {
+  for (const std::size_t size : {1U, 975U, 976U, 977U, 100'001U}) {
+    MoverWorld world;
+    fill(world.memory, 1);
+    const Operation& put =
+        world.start({copy_step(world.far(2, 1000), world.mine + 7, size)});
+    CHECK(world.ends_of(put) == 0);
+    std::vector<int> covered(size);
+    auto& wire = world.wire(2);
+    const std::size_t pieces = wire.sent.size();
+    CHECK(pieces == (size + 975) / 976);
+    for (std::size_t i = 0; i < pieces; ++i) {
+      CHECK(world.ends_of(put) == 0);
+      const auto request = protocol::decode_request(wire.sent.front());
+      REQUIRE(request.has_value());
+      const std::vector<std::byte> data(request->data.begin(),
+                                        request->data.end());
+      const auto step = world.answer(2);
+      REQUIRE(step.opcode == Opcode::kPut);
+      const std::uint64_t at = step.remote - world.far(2, 1000);
+      REQUIRE(at + data.size() <= size);
+      CHECK(std::equal(data.begin(), data.end(), world.memory.data() + 7 + at));
+      for (std::size_t byte = 0; byte < data.size(); ++byte) {
+        ++covered[at + byte];
+      }
+    }
+    CHECK(std::all_of(covered.begin(), covered.end(),
+                      [](int times) { return times == 1; }));
+    CHECK(world.has_ended(put, Status::kOk));
+  }
+}
+
+TEST_CASE("mover: the pieces of a large get arrive in any order",
+          "[gma][mover]") {
+  constexpr std::size_t kSize = 50'001;
+  MoverWorld world;
+  std::vector<std::byte> source(kSize);
+  fill(source, 2);
+  const Operation& get =
+      world.start({copy_step(world.mine + 3, world.far(3, 64), kSize)});
+  auto& sent = world.wire(3).sent;
+  std::shuffle(sent.begin(), sent.end(), std::mt19937(5));
+  while (!sent.empty()) {
+    CHECK(world.ends_of(get) == 0);
+    const auto request = protocol::decode_request(sent.front());
+    REQUIRE(request.has_value());
+    const auto step = request->step(0);
+    REQUIRE(step.opcode == Opcode::kGet);
+    const std::uint64_t at = step.remote - world.far(3, 64);
+    REQUIRE(at + step.size <= kSize);
+    world.answer(3, Status::kOk, std::span(source).subspan(at, step.size));
+  }
+  CHECK(world.has_ended(get, Status::kOk));
+  CHECK(std::equal(source.begin(), source.end(), world.memory.data() + 3));
+  CHECK(world.memory[2] == std::byte{0});
+  CHECK(world.memory[3 + kSize] == std::byte{0});
+}
+
+TEST_CASE("mover: a full wire is offered the rest later, in order",
+          "[gma][mover]") {
+  MoverWorld world;
+  auto& wire = world.wire(2);
+  wire.room = 2;
+  const Operation& large =
+      world.start({copy_step(world.far(2, 0), world.mine, 5 * 976)});
+  const Operation& small =
+      world.start({word_step(Opcode::kAdd, world.far(2, 8), world.mine + 8)});
+  const Operation& elsewhere =
+      world.start({word_step(Opcode::kAdd, world.far(3, 8), 0)});
+  CHECK(world.mover.has_unsent());
+  CHECK(wire.sent.size() == 2);
+  CHECK(world.wire(3).sent.size() == 1);
+  world.answer(3, Status::kOk, test::word_bytes(0));
+  CHECK(world.has_ended(elsewhere, Status::kOk));
+
+  std::uint64_t next = world.far(2, 0);
+  for (int piece = 0; piece < 5; ++piece) {
+    const auto step = world.answer(2);
+    CHECK(step.opcode == Opcode::kPut);
+    CHECK(step.remote == next);
+    next += step.size;
+    world.mover.pump();
+    CHECK(wire.sent.size() <= 2);
+  }
+  CHECK(world.has_ended(large, Status::kOk));
+  CHECK_FALSE(world.mover.has_unsent());
+  CHECK(world.answer(2, Status::kOk, test::word_bytes(5)).opcode ==
+        Opcode::kAdd);
+  CHECK(world.has_ended(small, Status::kOk));
+  CHECK(test::word_of(std::span(world.memory).subspan(8)) == 5);
+}
+
+TEST_CASE("mover: bytes that replies may bring are bounded per path",
+          "[gma][mover]") {
+  constexpr std::uint64_t kBound = 1 << 20;
+  MoverWorld world(64 << 10);
+  const Operation& get =
+      world.start({copy_step(world.mine, world.far(2, 0), 8 << 20)});
+  const Operation& other =
+      world.start({copy_step(world.mine, world.far(3, 0), 4096)});
+  CHECK(world.wire(3).sent.size() == 1);  // a path of its own
+  const std::vector<std::byte> bytes(64 << 10);
+  std::size_t most = 0;
+  std::uint64_t received = 0;
+  while (world.ends_of(get) == 0) {
+    const std::uint64_t asked = reply_bytes_on(world.wire(2));
+    REQUIRE(asked <= kBound);
+    REQUIRE(asked > 0);
+    most = std::max(most, asked);
+    const auto request = protocol::decode_request(world.wire(2).sent.front());
+    const auto size = request->step(0).size;
+    received += size;
+    world.answer(2, Status::kOk, std::span(bytes).first(size));
+    world.mover.pump();
+  }
+  CHECK(most > kBound / 2);
+  CHECK(received == 8 << 20);
+  CHECK(world.has_ended(get, Status::kOk));
+  world.answer(3, Status::kOk, std::span(bytes).first(4096));
+  CHECK(world.has_ended(other, Status::kOk));
+  // Puts bring nothing back: they are not held up.
+  world.start({copy_step(world.far(2, 0), world.mine, 8 << 20)});
+  CHECK_FALSE(world.mover.has_unsent());
+}
+
+TEST_CASE("mover: one reply larger than the bound may be under way",
+          "[gma][mover]") {
+  MoverWorld world(3 << 20);
+  const Operation& get =
+      world.start({copy_step(world.mine, world.far(2, 0), 8 << 20)});
+  const std::vector<std::byte> bytes(3 << 20);
+  int replies = 0;
+  while (world.ends_of(get) == 0) {
+    REQUIRE(world.wire(2).sent.size() == 1);
+    const auto request = protocol::decode_request(world.wire(2).sent.front());
+    world.answer(2, Status::kOk, std::span(bytes).first(request->step(0).size));
+    world.mover.pump();
+    ++replies;
+  }
+  CHECK(replies == 3);
+}
+
+TEST_CASE("mover: replies to no request are dropped", "[gma][mover]") {
+  MoverWorld world;
+  std::fill(world.memory.begin(), world.memory.end(), std::byte{9});
+  const auto before = world.memory;
+  const Operation& get =
+      world.start({copy_step(world.mine, world.far(2, 0), 4)});
+  const auto request = protocol::decode_request(world.wire(2).sent.front());
+  REQUIRE(request.has_value());
+  const std::uint64_t id = request->header.id;
+  const std::vector<std::byte> data(4);
+  for (const std::uint64_t wrong :
+       {id + 1, id + 1000, id + (std::uint64_t{1} << 32), ~std::uint64_t{0},
+        id ^ std::uint64_t{1} << 63}) {
+    world.mover.on_reply(test::reply_message(wrong, Status::kOk, 0, data));
+  }
+  const auto good = test::reply_message(id, Status::kOk, 0, data);
+  for (std::size_t size = 0; size < good.size(); ++size) {
+    world.mover.on_reply(std::span(good).first(size));
+  }
+  CHECK(world.ends_of(get) == 0);
+  CHECK(world.memory == before);
+  world.mover.on_reply(good);
+  CHECK(world.has_ended(get, Status::kOk));
+
+  // The same again, while the record serves another request.
+  const Operation& next =
+      world.start({copy_step(world.mine + 8, world.far(2, 0), 4)});
+  world.mover.on_reply(good);
+  CHECK(world.ends_of(get) == 1);
+  CHECK(world.ends_of(next) == 0);
+  world.wire(2).take();
+  world.answer(2, Status::kOk, data);
+  CHECK(world.has_ended(next, Status::kOk));
+}
+
+TEST_CASE("mover: a reply that is too short is a failure", "[gma][mover]") {
+  MoverWorld world;
+  const Operation& get =
+      world.start({copy_step(world.mine, world.far(2, 0), 100)});
+  world.answer(2, Status::kOk, std::vector<std::byte>(99));
+  CHECK(world.ends_of(get) == 1);
+  CHECK(get.status != Status::kOk);
+}
+
+TEST_CASE("mover: a piece that fails stops the rest", "[gma][mover]") {
+  MoverWorld world;
+  world.wire(2).room = 3;
+  const Operation& put =
+      world.start({copy_step(world.far(2, 0), world.mine, 100 * 976),
+                   copy_step(world.far(2, 0), world.mine, 8)});
+  const Operation& behind =
+      world.start({word_step(Opcode::kPut8, world.far(2, 8), 0)});
+  world.answer(2);
+  world.answer(2, Status::kBadAddress);
+  world.mover.pump();
+  CHECK(world.ends_of(put) == 0);  // one piece is still under way
+  world.answer(2);
+  CHECK(world.has_ended(put, Status::kBadAddress));
+  // The next operation of the path goes on, and nothing else was sent.
+  world.mover.pump();
+  REQUIRE(world.wire(2).sent.size() == 1);
+  CHECK(world.answer(2).opcode == Opcode::kPut8);
+  CHECK(world.has_ended(behind, Status::kOk));
+  CHECK_FALSE(world.mover.has_unsent());
+}
+
+TEST_CASE("mover: the first failure of several pieces is told",
+          "[gma][mover]") {
+  MoverWorld world;
+  const Operation& put =
+      world.start({copy_step(world.far(2, 0), world.mine, 3 * 976)});
+  world.answer(2, Status::kBadKey);
+  world.answer(2, Status::kBadAddress);
+  world.answer(2);
+  CHECK(world.has_ended(put, Status::kBadKey));
+}
+
+TEST_CASE("mover: a wire that refuses ends the operation", "[gma][mover]") {
+  MoverWorld world;
+  SECTION("while sending") {
+    world.wire(2).failure = Status::kPeerDead;
+    const Operation& put =
+        world.start({copy_step(world.far(2, 0), world.mine, 3000)});
+    CHECK(world.has_ended(put, Status::kPeerDead));
+  }
+  SECTION("in the middle") {
+    world.wire(2).room = 1;
+    const Operation& put =
+        world.start({copy_step(world.far(2, 0), world.mine, 3000)});
+    world.wire(2).failure = Status::kPeerDead;
+    world.mover.pump();
+    CHECK(world.ends_of(put) == 0);
+    world.answer(2);
+    CHECK(world.has_ended(put, Status::kPeerDead));
+  }
+  SECTION("there is no wire") {
+    world.link_failure = Status::kUnsupported;
+    const Operation& put =
+        world.start({copy_step(world.far(2, 0), world.mine, 3000)});
+    CHECK(world.has_ended(put, Status::kUnsupported));
+  }
+  CHECK_FALSE(world.mover.has_unsent());
+}
+
+TEST_CASE("mover: a dead peer ends everything that goes there",
+          "[gma][mover]") {
+  MoverWorld world;
+  world.wire(2).room = 2;
+  const Operation& half =
+      world.start({copy_step(world.far(2, 0), world.mine, 5000)});
+  const Operation& unsent =
+      world.start({word_step(Opcode::kAdd, world.far(2, 0), 0)});
+  const Operation& chain =
+      world.start({word_step(Opcode::kAdd, world.far(2, 0), 0),
+                   word_step(Opcode::kAdd, world.far(2, 0), 0)});
+  const Operation& colored =
+      world.start({copy_step(world.far(2, 0, 1), world.mine, 8)});
+  const Operation& delegated =
+      world.start({copy_step(world.far(3, 0), world.far(2, 0), 8)});
+  const Operation& other =
+      world.start({copy_step(world.far(3, 0), world.mine, 8)});
+  const auto late = world.wire(2).sent.front();
+  const std::uint64_t late_id = protocol::decode_request(late)->header.id;
+
+  world.mover.fail_peer(12, Status::kPeerDead);
+  for (const Operation* operation :
+       {&half, &unsent, &chain, &colored, &delegated}) {
+    CHECK(world.has_ended(*operation, Status::kPeerDead));
+  }
+  CHECK(world.ends_of(other) == 0);
+  world.mover.pump();
+  CHECK_FALSE(world.mover.has_unsent());
+  world.mover.on_reply(test::reply_message(late_id, Status::kOk, 0, {}));
+  CHECK(world.ends_of(half) == 1);
+  world.answer(3);
+  CHECK(world.has_ended(other, Status::kOk));
+  world.mover.forget_paths();
+}
+
+TEST_CASE("mover: memory unregistered under way is not touched",
+          "[gma][mover]") {
+  MoverWorld world;
+  const GlobalAddress key = world.mine & ~std::uint64_t{63};
+  SECTION("the source of a put") {
+    world.wire(2).room = 1;
+    const Operation& put =
+        world.start({copy_step(world.far(2, 0), world.mine, 3000)});
+    REQUIRE(world.keys.remove(0, key) == Status::kOk);
+    world.answer(2);
+    world.mover.pump();
+    CHECK(world.has_ended(put, Status::kBadKey));
+  }
+  SECTION("the destination of a get") {
+    std::fill(world.memory.begin(), world.memory.end(), std::byte{9});
+    const Operation& get =
+        world.start({copy_step(world.mine, world.far(2, 0), 100)});
+    REQUIRE(world.keys.remove(0, key) == Status::kOk);
+    world.answer(2, Status::kOk, std::vector<std::byte>(100));
+    CHECK(world.has_ended(get, Status::kBadKey));
+    CHECK(world.memory[0] == std::byte{9});
+  }
+  SECTION("the result of an atomic") {
+    const Operation& add =
+        world.start({word_step(Opcode::kAdd, world.far(2, 0), world.mine)});
+    REQUIRE(world.keys.remove(0, key) == Status::kOk);
+    world.answer(2, Status::kOk, test::word_bytes(77));
+    CHECK(world.has_ended(add, Status::kBadKey));
+    CHECK(world.memory[0] == std::byte{0});
+  }
+  CHECK_FALSE(world.mover.has_unsent());
+}
+
+TEST_CASE("mover: a copy between others is asked of the source's rank",
+          "[gma][mover]") {
+  MoverWorld world;
+  const Operation& copy =
+      world.start({copy_step(world.far(2, 64), world.far(3, 128), 1 << 20)});
+  CHECK(world.wire(2).sent.empty());
+  const auto step = world.answer(3);
+  CHECK(step.opcode == Opcode::kCopy);
+  CHECK(step.remote == world.far(2, 64));
+  CHECK(step.operand == world.far(3, 128));
+  CHECK(step.compare == 1 << 20);
+  CHECK(world.has_ended(copy, Status::kOk));
+
+  const Operation& bad =
+      world.start({copy_step(world.far(2, 0), world.far(3, 0), 8)});
+  world.answer(3, Status::kBadKey);
+  CHECK(world.has_ended(bad, Status::kBadKey));
+}
+
+TEST_CASE("mover: paths of different colors are different wires",
+          "[gma][mover]") {
+  MoverWorld world;
+  world.start({copy_step(world.far(2, 0, 1), world.mine, 8)});
+  CHECK(world.wire(2, 0).sent.empty());
+  CHECK(world.wire(2, 1).sent.size() == 1);
+}
+
+}  // namespace acp::gma

@@ -1,0 +1,260 @@
+#include "runtime/steps.h"
+
+#include <array>
+#include <atomic>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "gma/step_scope.h"
+#include "support/verdict.h"
+
+namespace acp::runtime {
+
+namespace {
+
+/// A step that counts its calls and does what it is told from inside.
+struct Probe {
+  Steps* steps = nullptr;
+  Probe* other = nullptr;
+  int calls = 0;
+  int result = 0;
+  void (*action)(Probe&) = nullptr;
+
+  static int run(void* argument) {
+    auto& self = *static_cast<Probe*>(argument);
+    ++self.calls;
+    if (self.action != nullptr) {
+      self.action(self);
+    }
+    return self.result;
+  }
+
+  Status add() { return steps->add(&run, this); }
+
+  Status remove() { return steps->remove(&run, this); }
+};
+
+}  // namespace
+
+TEST_CASE("steps: each runs once a pass and says whether it worked",
+          "[runtime][steps]") {
+  Steps steps;
+  CHECK(steps.is_empty());
+  CHECK_FALSE(steps.run());
+  Probe one{&steps};
+  Probe two{&steps};
+  REQUIRE(one.add() == Status::kOk);
+  REQUIRE(two.add() == Status::kOk);
+  CHECK_FALSE(steps.is_empty());
+  CHECK_FALSE(steps.run());
+  two.result = 1;
+  CHECK(steps.run());
+  CHECK(one.calls == 2);
+  CHECK(two.calls == 2);
+  REQUIRE(one.remove() == Status::kOk);
+  steps.run();
+  CHECK(one.calls == 2);
+  CHECK(two.calls == 3);
+  REQUIRE(two.remove() == Status::kOk);
+  CHECK(steps.is_empty());
+}
+
+TEST_CASE("steps: a pair is there once", "[runtime][steps]") {
+  Steps steps;
+  Probe one{&steps};
+  Probe two{&steps};
+  CHECK(steps.add(nullptr, &one) == Status::kInvalidArgument);
+  CHECK(steps.remove(nullptr, nullptr) == Status::kInvalidArgument);
+  CHECK(one.remove() == Status::kInvalidArgument);
+  CHECK(one.add() == Status::kOk);
+  CHECK(one.add() == Status::kInvalidArgument);
+  CHECK(two.remove() == Status::kInvalidArgument);
+  CHECK(one.remove() == Status::kOk);
+  CHECK(one.remove() == Status::kInvalidArgument);
+  CHECK(one.add() == Status::kOk);
+}
+
+TEST_CASE("steps: one may remove itself and others, and add some",
+          "[runtime][steps]") {
+  Steps steps;
+  Probe one{&steps};
+  Probe two{&steps};
+  SECTION("itself") {
+    one.action = [](Probe& self) {
+      CHECK(self.remove() == Status::kOk);
+    };
+    REQUIRE(one.add() == Status::kOk);
+    REQUIRE(two.add() == Status::kOk);
+    steps.run();
+    steps.run();
+    CHECK(one.calls == 1);
+    CHECK(two.calls == 2);
+  }
+  SECTION("a later one, which does not run any more") {
+    one.other = &two;
+    one.action = [](Probe& self) {
+      (void)self.other->remove();
+    };
+    REQUIRE(one.add() == Status::kOk);
+    REQUIRE(two.add() == Status::kOk);
+    steps.run();
+    steps.run();
+    CHECK(two.calls == 0);
+    CHECK(two.remove() == Status::kInvalidArgument);
+  }
+  SECTION("an earlier one") {
+    two.other = &one;
+    two.action = [](Probe& self) {
+      (void)self.other->remove();
+    };
+    REQUIRE(one.add() == Status::kOk);
+    REQUIRE(two.add() == Status::kOk);
+    steps.run();
+    steps.run();
+    CHECK(one.calls == 1);
+    CHECK(two.calls == 2);
+  }
+  SECTION("away and back in one pass") {
+    one.action = [](Probe& self) {
+      CHECK(self.remove() == Status::kOk);
+      CHECK(self.calls < 9);
+      if (self.calls < 3) {
+        CHECK(self.add() == Status::kOk);
+      }
+    };
+    REQUIRE(one.add() == Status::kOk);
+    for (int i = 0; i < 10; ++i) {
+      steps.run();
+    }
+    CHECK(one.calls == 3);
+    CHECK(steps.is_empty());
+  }
+  SECTION("many new ones, so that the list moves") {
+    static std::array<Probe, 100> many;
+    many.fill(Probe{&steps});
+    one.action = [](Probe& self) {
+      for (Probe& probe : many) {
+        (void)self.steps->add(&Probe::run, &probe);
+      }
+    };
+    REQUIRE(one.add() == Status::kOk);
+    steps.run();
+    steps.run();
+    for (const Probe& probe : many) {
+      CHECK(probe.calls >= 1);
+    }
+    for (Probe& probe : many) {
+      CHECK(probe.remove() == Status::kOk);
+    }
+  }
+}
+
+TEST_CASE("steps: never nested, and the thread knows that it is inside",
+          "[runtime][steps]") {
+  Steps steps;
+  Probe one{&steps};
+  one.action = [](Probe& self) {
+    CHECK(gma::is_inside_step());
+    CHECK_FALSE(self.steps->run());
+  };
+  REQUIRE(one.add() == Status::kOk);
+  CHECK_FALSE(gma::is_inside_step());
+  steps.run();
+  CHECK(one.calls == 1);
+  CHECK_FALSE(gma::is_inside_step());
+}
+
+TEST_CASE("steps: adding and removing leaves nothing behind",
+          "[runtime][steps]") {
+  Steps steps;
+  Probe one{&steps};
+  for (int i = 0; i < 100'000; ++i) {
+    REQUIRE(one.add() == Status::kOk);
+    REQUIRE(one.remove() == Status::kOk);
+  }
+  REQUIRE(one.add() == Status::kOk);
+  steps.run();
+  CHECK(one.calls == 1);
+}
+
+TEST_CASE("steps: one at a time, whoever makes progress", "[runtime][steps]") {
+  struct Shared {
+    std::atomic<int> inside{0};
+    int calls = 0;  // guarded by "one at a time"
+    test::Verdict verdict;
+
+    static int run(void* argument) {
+      auto& self = *static_cast<Shared*>(argument);
+      self.verdict.expect(self.inside.fetch_add(1) == 0, "two at a time");
+      ++self.calls;
+      self.inside.fetch_sub(1);
+      return 0;
+    }
+  };
+
+  Steps steps;
+  Shared shared;
+  // Different functions would be different steps: the data tells them apart.
+  REQUIRE(steps.add(&Shared::run, &shared) == Status::kOk);
+  std::atomic<bool> is_over{false};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 3; ++i) {
+    threads.emplace_back([&] {
+      while (!is_over.load(std::memory_order_relaxed)) {
+        steps.run();
+      }
+    });
+  }
+  for (int i = 0; i < 200'000; ++i) {
+    steps.run();
+  }
+  is_over.store(true);
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  CHECK(shared.verdict.failure() == std::string());
+  CHECK(shared.calls > 0);
+}
+
+TEST_CASE("steps: a removed step is not running when remove returns",
+          "[runtime][steps]") {
+  struct Victim {
+    std::atomic<bool> is_alive{false};
+    test::Verdict* verdict = nullptr;
+
+    static int run(void* argument) {
+      auto& self = *static_cast<Victim*>(argument);
+      for (int i = 0; i < 20; ++i) {
+        self.verdict->expect(self.is_alive.load(std::memory_order_relaxed),
+                             "ran after its removal");
+      }
+      return 0;
+    }
+  };
+
+  Steps steps;
+  test::Verdict verdict;
+  std::atomic<bool> is_over{false};
+  std::thread runner([&] {
+    while (!is_over.load(std::memory_order_relaxed)) {
+      steps.run();
+    }
+  });
+  Victim victim;
+  victim.verdict = &verdict;
+  for (int i = 0; i < 200'000; ++i) {
+    victim.is_alive.store(true, std::memory_order_relaxed);
+    verdict.expect(steps.add(&Victim::run, &victim) == Status::kOk, "add");
+    verdict.expect(steps.remove(&Victim::run, &victim) == Status::kOk,
+                   "remove");
+    victim.is_alive.store(false, std::memory_order_relaxed);
+  }
+  is_over.store(true);
+  runner.join();
+  CHECK(verdict.failure() == std::string());
+}
+
+}  // namespace acp::runtime

@@ -1,0 +1,188 @@
+#include "gma/waiting.h"
+
+#include <catch2/catch.hpp>
+
+namespace acp::gma {
+
+namespace {
+
+/// Counts what a wait does; sleeping takes no time beyond its limit.
+class FakeHost final : public WaitHost {
+ public:
+  bool make_progress() override {
+    ++passes;
+    return false;
+  }
+
+  Status health() override {
+    ++health_looks;
+    return health_looks > healthy_looks ? Status::kAborted : Status::kOk;
+  }
+
+  void sleep(const std::function<bool()>& is_done, Duration limit) override {
+    ++sleeps;
+    longest = std::max(longest, limit);
+    shortest = std::min(shortest, limit);
+    const TimePoint until = SteadyClock().now() + limit;
+    while (!is_done() && limit < std::chrono::seconds(1) &&
+           SteadyClock().now() < until) {
+    }
+  }
+
+  void enter_wait(protocol::WaitKind kind, std::uint32_t peer) override {
+    ++inside;
+    last_kind = kind;
+    last_peer = peer;
+  }
+
+  void leave_wait() override { --inside; }
+
+  const WaitPolicy& policy() const noexcept override { return wait_policy; }
+
+  WaitPolicy wait_policy{Duration(0), 2};
+  int healthy_looks = INT32_MAX;
+  int passes = 0;
+  int health_looks = 0;
+  int sleeps = 0;
+  int inside = 0;
+  Duration longest{0};
+  Duration shortest{Duration::max()};
+  protocol::WaitKind last_kind = protocol::WaitKind::kNothing;
+  std::uint32_t last_peer = 0;
+};
+
+const WaitPolicy kPolicies[] = {
+    {Duration(0), 0},
+    {Duration(0), 4},
+    {std::chrono::microseconds(50), 4},
+};
+
+WaitPurpose purpose_of(Duration look_again) {
+  WaitPurpose purpose;
+  purpose.kind = protocol::WaitKind::kSync;
+  purpose.peer = 7;
+  purpose.look_again = look_again;
+  return purpose;
+}
+
+}  // namespace
+
+TEST_CASE("waiting: what is done already costs one look", "[gma][waiting]") {
+  FakeHost host;
+  int looks = 0;
+  CHECK(wait_until(host, {}, TimePoint::max(), [&] { return ++looks > 0; }) ==
+        Status::kOk);
+  CHECK(looks == 1);
+  CHECK(host.passes == 0);
+  CHECK(host.inside == 0);
+  // Even when there is no time.
+  CHECK(wait_until(host, {}, TimePoint::min(), [] { return true; }) ==
+        Status::kOk);
+}
+
+TEST_CASE("waiting: progress alone may end a wait before any sleep",
+          "[gma][waiting]") {
+  for (const WaitPolicy& policy : kPolicies) {
+    FakeHost host;
+    host.wait_policy = policy;
+    CHECK(wait_until(host, {}, TimePoint::max(),
+                     [&] { return host.passes > 0; }) == Status::kOk);
+    CHECK(host.sleeps == 0);
+    CHECK(host.inside == 0);
+  }
+}
+
+TEST_CASE("waiting: a wait is announced while it lasts", "[gma][waiting]") {
+  FakeHost host;
+  CHECK(wait_until(host, purpose_of(std::chrono::microseconds(10)),
+                   TimePoint::max(), [&] {
+                     return host.inside == 1 && host.sleeps > 2;
+                   }) == Status::kOk);
+  CHECK(host.last_kind == protocol::WaitKind::kSync);
+  CHECK(host.last_peer == 7);
+  CHECK(host.inside == 0);
+}
+
+TEST_CASE("waiting: time runs out, not before and not long after",
+          "[gma][waiting]") {
+  for (const WaitPolicy& policy : kPolicies) {
+    FakeHost host;
+    host.wait_policy = policy;
+    const TimePoint deadline =
+        SteadyClock().now() + std::chrono::milliseconds(20);
+    CHECK(wait_until(host, purpose_of(std::chrono::milliseconds(3)), deadline,
+                     [] { return false; }) == Status::kTimedOut);
+    CHECK(SteadyClock().now() >= deadline);
+    CHECK(host.longest <= std::chrono::milliseconds(3));
+    CHECK(host.shortest > Duration(0));
+    CHECK(host.passes > 1);
+    CHECK(host.inside == 0);
+  }
+}
+
+TEST_CASE("waiting: a deadline that has passed is one try", "[gma][waiting]") {
+  for (const WaitPolicy& policy : kPolicies) {
+    FakeHost host;
+    host.wait_policy = policy;
+    CHECK(wait_until(host, {}, SteadyClock().now() - std::chrono::seconds(1),
+                     [] { return false; }) == Status::kTimedOut);
+    CHECK(host.sleeps == 0);
+    CHECK(host.passes >= 1);
+  }
+}
+
+TEST_CASE("waiting: a sleep ends at the deadline, not at the next look",
+          "[gma][waiting]") {
+  FakeHost host;
+  const TimePoint deadline =
+      SteadyClock().now() + std::chrono::milliseconds(20);
+  CHECK(wait_until(host, purpose_of(std::chrono::seconds(100)), deadline,
+                   [] { return false; }) == Status::kTimedOut);
+  CHECK(host.longest <= std::chrono::milliseconds(20));
+}
+
+TEST_CASE("waiting: bad health ends it", "[gma][waiting]") {
+  for (const WaitPolicy& policy : kPolicies) {
+    FakeHost host;
+    host.wait_policy = policy;
+    host.healthy_looks = 3;
+    CHECK(wait_until(host, purpose_of(std::chrono::microseconds(10)),
+                     TimePoint::max(),
+                     [] { return false; }) == Status::kAborted);
+    // Once while spinning, once after it, at the most.
+    CHECK(host.health_looks > host.healthy_looks);
+    CHECK(host.health_looks <= host.healthy_looks + 2);
+    CHECK(host.inside == 0);
+  }
+}
+
+TEST_CASE("waiting: what is done wins over bad health", "[gma][waiting]") {
+  FakeHost host;
+  host.healthy_looks = 0;
+  CHECK(wait_until(host, {}, TimePoint::max(),
+                   [&] { return host.passes > 0; }) == Status::kOk);
+}
+
+TEST_CASE("waiting: yields before it sleeps", "[gma][waiting]") {
+  FakeHost host;
+  host.wait_policy = {Duration(0), 5};
+  int looks = 0;
+  CHECK(wait_until(host, purpose_of(std::chrono::microseconds(10)),
+                   TimePoint::max(), [&] {
+                     ++looks;
+                     return host.sleeps > 0;
+                   }) == Status::kOk);
+  CHECK(host.passes == 1 + 5 + 1);
+}
+
+TEST_CASE("waiting: public time-outs", "[gma][waiting]") {
+  CHECK(deadline_after_ms(-1) == TimePoint::max());
+  CHECK(deadline_after_ms(INT32_MIN) == TimePoint::max());
+  const TimePoint now = SteadyClock().now();
+  CHECK(deadline_after_ms(0) >= now);
+  CHECK(deadline_after_ms(0) < now + std::chrono::minutes(1));
+  CHECK(deadline_after_ms(INT32_MAX) > now + std::chrono::hours(24 * 24));
+  CHECK(deadline_after_ms(INT32_MAX) < now + std::chrono::hours(24 * 26));
+}
+
+}  // namespace acp::gma
