@@ -21,6 +21,10 @@ struct Match : Cases... {
   using Cases::operator()...;
 };
 
+// clang 14 does not deduce aggregates by itself.
+template <typename... Cases>
+Match(Cases...) -> Match<Cases...>;
+
 }  // namespace
 
 Status BootstrapServer::open(const protocol::HostPlan& plan) {

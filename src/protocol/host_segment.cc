@@ -22,13 +22,6 @@ constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) {
   return (value + unit - 1) / unit * unit;
 }
 
-/// Small jobs may register thousands of regions, a million ranks 256 each:
-/// the number of key bits in an address (docs/global_address.md).
-std::uint32_t key_slots_for(std::uint32_t procs) {
-  const int spare = std::max(0, 20 - static_cast<int>(std::bit_width(procs)));
-  return 256U << std::min(4, spare / 3);
-}
-
 void lay_out(HostHeader& header, const HostPlan& plan) {
   header.magic = kHostMagic;
   header.version = kHostVersion;
@@ -85,6 +78,11 @@ void fill_tables(const HostSegment& segment, const HostPlan& plan) {
 }
 
 }  // namespace
+
+std::uint32_t key_slots_for(std::uint32_t procs) {
+  const int spare = std::max(0, 20 - static_cast<int>(std::bit_width(procs)));
+  return 256U << std::min(4, spare / 3);
+}
 
 Result<UniqueFd> create_host_segment(const HostPlan& plan) {
   ACP_ASSERT(plan.procs >= 1 && plan.local_procs >= 1 &&

@@ -143,6 +143,11 @@ inline constexpr std::size_t kRingMessageBytes = kRingSlotBytes - 64;
 /// in the same registered region.
 inline constexpr std::size_t kRuntimeAreaBytes = 4096;
 
+/// Entries of each key table in a job of this many ranks. Small jobs may
+/// register thousands of regions, a million ranks 256 each: the number of key
+/// bits in an address (docs/global_address.md).
+std::uint32_t key_slots_for(std::uint32_t procs);
+
 /// What to make a host segment for.
 struct HostPlan {
   std::uint32_t procs = 1;

@@ -154,29 +154,28 @@ SPMD_CASE(acp_copy_all_pairs,
 }
 
 SPMD_CASE(acp_copy_large, "acp_copy: 16 MiB put, got and between others") {
-  constexpr std::size_t kBytes = std::size_t{16} << 20;
+  const std::size_t bytes = spmd::scaled(16 << 20, 2 << 20);
   for (const Memory memory : kMemories) {
-    const Block block(memory, 2 * kBytes);
+    const Block block(memory, 2 * bytes);
     const int rank = acp_rank();
     const int right = spmd::right_of(rank);
     const int next = spmd::right_of(right);
     const auto salt = [](int owner) {
       return static_cast<std::uint64_t>(owner) + 40;
     };
-    spmd::fill_pattern(block.bytes().subspan(0, kBytes), salt(rank));
+    spmd::fill_pattern(block.bytes().subspan(0, bytes), salt(rank));
     EXPECT_EQ(acp_sync(), 0);
     EXPECT_DONE(
-        acp_copy(block.mine(kBytes), block.at(right), kBytes, ACP_HANDLE_NULL));
-    EXPECT_EQ(
-        spmd::pattern_mismatch(block.bytes().subspan(kBytes), salt(right)),
-        kBytes);
+        acp_copy(block.mine(bytes), block.at(right), bytes, ACP_HANDLE_NULL));
+    EXPECT_EQ(spmd::pattern_mismatch(block.bytes().subspan(bytes), salt(right)),
+              bytes);
     EXPECT_EQ(acp_sync(), 0);
-    EXPECT_DONE(acp_copy(block.at(next, kBytes), block.at(right), kBytes,
+    EXPECT_DONE(acp_copy(block.at(next, bytes), block.at(right), bytes,
                          ACP_HANDLE_NULL));
     EXPECT_EQ(acp_sync(), 0);
     const int left = (rank + acp_procs() - 1) % acp_procs();
-    EXPECT_EQ(spmd::pattern_mismatch(block.bytes().subspan(kBytes), salt(left)),
-              kBytes);
+    EXPECT_EQ(spmd::pattern_mismatch(block.bytes().subspan(bytes), salt(left)),
+              bytes);
   }
 }
 

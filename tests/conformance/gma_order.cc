@@ -206,29 +206,30 @@ SPMD_CASE(hundred_thousand_in_flight,
 
 SPMD_CASE(completion_in_order,
           "acp_complete: a small copy completes after the large one before") {
-  constexpr std::size_t kLarge = std::size_t{8} << 20;
+  const std::size_t large_bytes = spmd::scaled(8 << 20, 1 << 20);
   for (const Memory memory : kMemories) {
-    const Block block(memory, 2 * kLarge + 128);
+    const Block block(memory, 2 * large_bytes + 128);
     const int right = spmd::right_of(acp_rank());
     for (std::uint64_t round = 0; round < 3; ++round) {
       const std::uint64_t salt =
           round * 100 + static_cast<std::uint64_t>(acp_rank());
-      spmd::fill_pattern(block.bytes().subspan(0, kLarge), salt);
-      const acp_handle_t large = acp_copy(block.at(right, kLarge), block.mine(),
-                                          kLarge, ACP_HANDLE_NULL);
+      spmd::fill_pattern(block.bytes().subspan(0, large_bytes), salt);
+      const acp_handle_t large =
+          acp_copy(block.at(right, large_bytes), block.mine(), large_bytes,
+                   ACP_HANDLE_NULL);
       EXPECT(large != ACP_HANDLE_NULL);
       const acp_handle_t small =
-          acp_copy(block.at(right, 2 * kLarge), block.mine(2 * kLarge + 64), 8,
-                   ACP_HANDLE_NULL);
+          acp_copy(block.at(right, 2 * large_bytes),
+                   block.mine(2 * large_bytes + 64), 8, ACP_HANDLE_NULL);
       EXPECT(small != ACP_HANDLE_NULL);
       acp_complete(small);
       EXPECT_EQ(acp_inquire(large), 0);
       EXPECT_EQ(acp_sync(), 0);
       const int left = (acp_rank() + acp_procs() - 1) % acp_procs();
       EXPECT_EQ(spmd::pattern_mismatch(
-                    block.bytes().subspan(kLarge, kLarge),
+                    block.bytes().subspan(large_bytes, large_bytes),
                     round * 100 + static_cast<std::uint64_t>(left)),
-                kLarge);
+                large_bytes);
       EXPECT_EQ(acp_sync(), 0);
     }
   }

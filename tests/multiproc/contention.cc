@@ -166,35 +166,38 @@ void check_xor(Memory memory, Pace pace, bool is_wide) {
   EXPECT_EQ(arena.final_value(), 0U);
 }
 
-/// or, and: each rank owns some bits, sets and clears them, and must find
-/// them in every old value as it left them.
+/// or, and: each rank owns some bits, sets them all, clears them all, and must
+/// find each in the old value as it left it.
 void check_bits(Memory memory, Pace pace, bool is_wide) {
   const Arena arena(memory);
-  const std::size_t count = rounds_of(pace) / 2 * 2;
-  const unsigned bits = is_wide ? 64 : 32;
-  const std::uint64_t bit = std::uint64_t{1} << (my_rank() % bits);
-  acp_handle_t before = ACP_HANDLE_NULL;
-  arena.run(
-      pace, count,
-      [&](std::size_t i, std::size_t slot) {
-        // Mine in turn: set, clear, each after the one before.
-        if (i % 2 == 0) {
-          before = is_wide
-                       ? acp_or8(arena.result(slot), arena.word(), bit, before)
-                       : acp_or4(arena.result(slot), arena.word(),
-                                 static_cast<std::uint32_t>(bit), before);
-        } else {
-          before =
-              is_wide ? acp_and8(arena.result(slot), arena.word(), ~bit, before)
-                      : acp_and4(arena.result(slot), arena.word(),
-                                 static_cast<std::uint32_t>(~bit), before);
-        }
-        return before;
-      },
-      [&](std::size_t i, std::size_t slot) {
-        const std::uint64_t old = is_wide ? arena.old8(slot) : arena.old4(slot);
-        EXPECT_EQ((old & bit) != 0, i % 2 == 1);
-      });
+  const std::uint64_t bits = (is_wide ? 64 : 32) / all_ranks();
+  const auto bit_of = [&](std::size_t i) {
+    return std::uint64_t{1} << (my_rank() * bits + i);
+  };
+  const auto expect_in_old = [&](bool is_set) {
+    return [&arena, bit_of, is_wide, is_set](std::size_t i, std::size_t slot) {
+      const std::uint64_t old = is_wide ? arena.old8(slot) : arena.old4(slot);
+      EXPECT_EQ((old & bit_of(i)) != 0, is_set);
+    };
+  };
+  const auto set = [&](std::size_t i, std::size_t slot) {
+    return is_wide ? acp_or8(arena.result(slot), arena.word(), bit_of(i),
+                             ACP_HANDLE_NULL)
+                   : acp_or4(arena.result(slot), arena.word(),
+                             static_cast<std::uint32_t>(bit_of(i)),
+                             ACP_HANDLE_NULL);
+  };
+  const auto clear = [&](std::size_t i, std::size_t slot) {
+    return is_wide ? acp_and8(arena.result(slot), arena.word(), ~bit_of(i),
+                              ACP_HANDLE_NULL)
+                   : acp_and4(arena.result(slot), arena.word(),
+                              static_cast<std::uint32_t>(~bit_of(i)),
+                              ACP_HANDLE_NULL);
+  };
+  for (std::size_t done = 0; done < rounds_of(pace); done += 2 * bits) {
+    arena.run(pace, bits, set, expect_in_old(false));
+    arena.run(pace, bits, clear, expect_in_old(true));
+  }
   EXPECT_EQ(arena.final_value(), 0U);
 }
 
@@ -284,11 +287,11 @@ SPMD_CASE(xor4, "acp_xor4: in and out again leaves 0") {
   everywhere([](Memory memory, Pace pace) { check_xor(memory, pace, false); });
 }
 
-SPMD_CASE(or8_and8, "acp_or8, acp_and8: own bits stay as they were left") {
+SPMD_CASE(or8_and8, "acp_or8, acp_and8: own bits are as they were left") {
   everywhere([](Memory memory, Pace pace) { check_bits(memory, pace, true); });
 }
 
-SPMD_CASE(or4_and4, "acp_or4, acp_and4: own bits stay as they were left") {
+SPMD_CASE(or4_and4, "acp_or4, acp_and4: own bits are as they were left") {
   everywhere([](Memory memory, Pace pace) { check_bits(memory, pace, false); });
 }
 

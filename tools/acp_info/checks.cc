@@ -1,0 +1,107 @@
+#include "checks.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <fstream>
+
+#include "probes.h"
+
+namespace acp::info {
+
+namespace {
+
+/// What a rank's udp socket asks the kernel for, so that bursts of many peers
+/// fit.
+constexpr std::int64_t kReceiveBufferBytes = 4 << 20;
+
+Check check_memfd() {
+  const Probe probe = probe_memfd();
+  if (probe.works) {
+    return {"memfd", CheckState::kOk, probe.detail, ""};
+  }
+  return {"memfd", CheckState::kWarning, probe.detail,
+          "allow memfd_create in the container's seccomp profile; without it "
+          "no job can start"};
+}
+
+Check check_cross_memory() {
+  constexpr const char* kScope = "/proc/sys/kernel/yama/ptrace_scope";
+  const Probe probe = probe_cross_memory();
+  const std::int64_t scope = number_in_file(kScope);
+  const std::string found =
+      scope < 0 ? probe.detail
+                : fmt::format("{} (ptrace_scope {})", probe.detail, scope);
+  if (probe.works) return {"cma", CheckState::kOk, found, ""};
+  return {"cma", CheckState::kWarning, found,
+          scope > 0 ? "sudo sysctl -w kernel.yama.ptrace_scope=0"
+                    : "start the container with --cap-add=SYS_PTRACE; until "
+                      "then copies between registered memories are slower"};
+}
+
+Check check_receive_buffer() {
+  const std::int64_t most = number_in_file("/proc/sys/net/core/rmem_max");
+  const std::string found = most < 0
+                                ? "net.core.rmem_max cannot be read"
+                                : fmt::format("net.core.rmem_max = {}", most);
+  if (most >= kReceiveBufferBytes) {
+    return {"udp buffers", CheckState::kOk, found, ""};
+  }
+  return {
+      "udp buffers", CheckState::kWarning, found,
+      fmt::format("sudo sysctl -w net.core.rmem_max={}", kReceiveBufferBytes)};
+}
+
+Check check_udp() {
+  const Probe probe = probe_udp("127.0.0.1");
+  return {"udp", probe.works ? CheckState::kOk : CheckState::kWarning,
+          probe.detail, probe.works ? "" : "sudo ip link set lo up"};
+}
+
+/// Only adapters need locked memory.
+Check check_locked_memory() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_MEMLOCK, &limit) != 0 ||
+      limit.rlim_cur == RLIM_INFINITY) {
+    return {"memlock", CheckState::kOk, "unlimited", ""};
+  }
+  return {"memlock", CheckState::kOptional,
+          fmt::format("{} bytes; enough without RDMA adapters", limit.rlim_cur),
+          "ulimit -l unlimited, or 'memlock unlimited' in "
+          "/etc/security/limits.conf"};
+}
+
+Check check_huge_pages() {
+  constexpr const char* kPath =
+      "/sys/kernel/mm/transparent_hugepage/shmem_enabled";
+  std::ifstream file(kPath);
+  std::string words;
+  std::getline(file, words);
+  const bool is_on = words.find("[advise]") != std::string::npos ||
+                     words.find("[always]") != std::string::npos ||
+                     words.find("[within_size]") != std::string::npos;
+  if (is_on) {
+    return {"huge pages", CheckState::kOk, "shared memory may use them", ""};
+  }
+  return {"huge pages", CheckState::kOptional,
+          "not for shared memory; random access to large tables is slower",
+          fmt::format("echo advise | sudo tee {}", kPath)};
+}
+
+}  // namespace
+
+std::vector<Check> run_checks() {
+  return {check_memfd(),          check_cross_memory(),  check_udp(),
+          check_receive_buffer(), check_locked_memory(), check_huge_pages()};
+}
+
+const char* state_name(CheckState state) {
+  switch (state) {
+    case CheckState::kOk: return "ok";
+    case CheckState::kOptional: return "optional";
+    case CheckState::kWarning: return "warning";
+  }
+  return "";
+}
+
+}  // namespace acp::info

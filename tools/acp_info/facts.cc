@@ -1,0 +1,133 @@
+#include "facts.h"
+
+#include <algorithm>
+
+#include "gmm/global_address.h"
+#include "probes.h"
+#include "protocol/host_segment.h"
+
+namespace acp::info {
+
+namespace {
+
+#ifdef ACP_HAS_UDP
+constexpr bool kHasUdp = true;
+#else
+constexpr bool kHasUdp = false;
+#endif
+
+gmm::GlobalAddressCodec codec_of(std::uint32_t ranks) {
+  return {ranks, protocol::key_slots_for(ranks)};
+}
+
+TransportFact shm_fact() {
+  const Probe memory = probe_memfd();
+  const Probe copies = probe_cross_memory();
+  TransportFact fact{"shm", true, memory.works, memory.detail};
+  if (memory.works) {
+    fact.detail +=
+        copies.works ? "; registered memory by " + copies.detail
+                     : "; registered memory by the owner's progress thread (" +
+                           copies.detail + ")";
+  }
+  return fact;
+}
+
+TransportFact udp_fact(const Settings& settings) {
+  TransportFact fact{"udp", kHasUdp, kHasUdp, ""};
+  if (!kHasUdp) return fact;
+  for (const std::string& address : udp_addresses(settings)) {
+    const Probe probe = probe_udp(address);
+    fact.is_usable &= probe.works;
+    fact.detail += (fact.detail.empty() ? "" : "; ") + probe.detail;
+  }
+  return fact;
+}
+
+const char* source_name(SettingSource source) {
+  switch (source) {
+    case SettingSource::kDefault: return "default";
+    case SettingSource::kEnvironment: return "environment";
+    case SettingSource::kOption: return "option";
+  }
+  return "";
+}
+
+const char* region_name(std::uint32_t key) {
+  switch (key) {
+    case gmm::kStarterKey: return "starter memory";
+    case gmm::kModuleKey: return "library memory of modules";
+    default: return "registered by the program";
+  }
+}
+
+}  // namespace
+
+std::vector<TransportFact> transport_facts(const Settings& settings) {
+  return {{"self", true, true, "memory of the own process"},
+          shm_fact(),
+          udp_fact(settings),
+          {"ib", false, false, ""},
+          {"ucx", false, false, ""}};
+}
+
+std::vector<std::string> udp_addresses(const Settings& settings) {
+  const std::string& text = settings.text(SettingId::kUdpAddresses);
+  if (text.empty()) return {"127.0.0.1"};
+  std::vector<std::string> addresses;
+  std::size_t start = 0;
+  while (start <= text.size()) {
+    const std::size_t comma = std::min(text.find(',', start), text.size());
+    addresses.push_back(text.substr(start, comma - start));
+    start = comma + 1;
+  }
+  return addresses;
+}
+
+Limits limits_of(std::uint32_t ranks) {
+  const gmm::GlobalAddressCodec codec = codec_of(ranks);
+  Limits limits;
+  limits.ranks = ranks;
+  limits.rank_bits = codec.rank_bits();
+  limits.color_bits = codec.color_bits();
+  limits.generation_bits = codec.generation_bits();
+  limits.key_bits = codec.index_bits();
+  limits.offset_bits = codec.offset_bits();
+  limits.colors_at_most = codec.max_colors();
+  limits.regions_at_most = protocol::key_slots_for(ranks) - gmm::kFirstUserKey;
+  limits.region_bytes_at_most = codec.max_region_bytes();
+  return limits;
+}
+
+std::vector<SettingFact> setting_facts(const Settings& settings) {
+  std::vector<SettingFact> facts;
+  for (std::size_t i = 0; i < settings_table().size(); ++i) {
+    const Setting& setting = settings_table()[i];
+    const auto id = static_cast<SettingId>(i);
+    facts.push_back({std::string(setting.name), std::string(setting.option),
+                     std::string(setting.documentation),
+                     std::string(setting.choices),
+                     std::string(setting.default_value), settings.text(id),
+                     source_name(settings.source(id))});
+  }
+  return facts;
+}
+
+AddressFact take_apart(std::uint64_t address, std::uint32_t ranks) {
+  AddressFact fact;
+  fact.address = address;
+  fact.is_null = address == gmm::kNullAddress;
+  if (fact.is_null) return fact;
+  const gmm::GlobalAddressCodec codec = codec_of(ranks);
+  const gmm::Rank rank = codec.rank(address);
+  fact.is_rank_of_job = rank < ranks;
+  fact.rank = rank == UINT32_MAX ? -1 : std::int64_t{rank};
+  fact.color = codec.color(address);
+  fact.key = codec.index(address);
+  fact.generation = codec.generation(address);
+  fact.offset = codec.offset(address);
+  fact.region = region_name(fact.key);
+  return fact;
+}
+
+}  // namespace acp::info

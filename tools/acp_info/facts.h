@@ -1,0 +1,69 @@
+// What acp_info has to tell, as plain values; text and JSON are made of them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/settings.h"
+
+namespace acp::info {
+
+/// One transport: is it part of this build, and does it work here?
+struct TransportFact {
+  std::string name;
+  bool is_built = false;
+  bool is_usable = false;
+  std::string detail;
+};
+
+/// Limits that follow from the number of ranks.
+struct Limits {
+  std::uint32_t ranks = 1;
+  int rank_bits = 0;
+  int color_bits = 0;
+  int generation_bits = 0;
+  int key_bits = 0;
+  int offset_bits = 0;
+  std::uint32_t colors_at_most = 0;
+  std::uint32_t regions_at_most = 0;  ///< A program's own, of one rank.
+  std::uint64_t region_bytes_at_most = 0;
+};
+
+struct SettingFact {
+  std::string name;
+  std::string option;
+  std::string documentation;
+  std::string choices;
+  std::string default_value;
+  std::string value;
+  std::string source;
+};
+
+/// A global address taken apart.
+struct AddressFact {
+  std::uint64_t address = 0;
+  bool is_null = false;
+  std::int64_t rank = -1;
+  bool is_rank_of_job = false;
+  std::uint32_t color = 0;
+  std::uint32_t key = 0;
+  std::uint64_t generation = 0;
+  std::uint64_t offset = 0;
+  std::string region;  ///< "starter memory", ...
+};
+
+std::vector<TransportFact> transport_facts(const Settings& settings);
+
+/// The addresses of ACP_UDP_ADDRESSES, one color each; the loopback when it
+/// is empty.
+std::vector<std::string> udp_addresses(const Settings& settings);
+
+/// `ranks` in 1 .. 1,048,575.
+Limits limits_of(std::uint32_t ranks);
+
+std::vector<SettingFact> setting_facts(const Settings& settings);
+
+AddressFact take_apart(std::uint64_t address, std::uint32_t ranks);
+
+}  // namespace acp::info

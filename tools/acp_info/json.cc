@@ -1,0 +1,72 @@
+#include "json.h"
+
+#include <fmt/format.h>
+
+namespace acp::info {
+
+using nlohmann::json;
+
+json json_of(const std::vector<TransportFact>& transports) {
+  json list = json::array();
+  for (const TransportFact& fact : transports) {
+    list.push_back({{"name", fact.name},
+                    {"built", fact.is_built},
+                    {"usable", fact.is_usable},
+                    {"detail", fact.detail}});
+  }
+  return list;
+}
+
+json json_of(const Limits& limits) {
+  return {{"ranks", limits.ranks},
+          {"rank_bits", limits.rank_bits},
+          {"color_bits", limits.color_bits},
+          {"generation_bits", limits.generation_bits},
+          {"key_bits", limits.key_bits},
+          {"offset_bits", limits.offset_bits},
+          {"colors", limits.colors_at_most},
+          {"regions", limits.regions_at_most},
+          {"region_bytes", limits.region_bytes_at_most}};
+}
+
+json json_of(const std::vector<SettingFact>& settings) {
+  json list = json::array();
+  for (const SettingFact& fact : settings) {
+    list.push_back({{"name", fact.name},
+                    {"option", fact.option},
+                    {"documentation", fact.documentation},
+                    {"choices", fact.choices},
+                    {"default", fact.default_value},
+                    {"value", fact.value},
+                    {"source", fact.source}});
+  }
+  return list;
+}
+
+json json_of(const AddressFact& address) {
+  json object = {{"address", fmt::format("{:#x}", address.address)},
+                 {"null", address.is_null},
+                 {"valid", address.is_rank_of_job}};
+  if (address.is_rank_of_job) {
+    object.update({{"rank", address.rank},
+                   {"color", address.color},
+                   {"key", address.key},
+                   {"region", address.region},
+                   {"generation", address.generation},
+                   {"offset", address.offset}});
+  }
+  return object;
+}
+
+json json_of(const std::vector<Check>& checks) {
+  json list = json::array();
+  for (const Check& check : checks) {
+    list.push_back({{"name", check.name},
+                    {"state", state_name(check.state)},
+                    {"found", check.found},
+                    {"fix", check.fix}});
+  }
+  return list;
+}
+
+}  // namespace acp::info

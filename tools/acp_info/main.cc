@@ -1,0 +1,132 @@
+// acp_info: what this build of ACP is, what it can use on this machine, and
+// every setting. Needs no acprun and starts no job.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+
+#include "base/log.h"
+#include "gmm/global_address.h"
+#include "json.h"
+#include "text.h"
+
+#include <CLI/CLI.hpp>
+
+namespace acp::info {
+
+namespace {
+
+struct Options {
+  bool json = false;
+  bool check = false;
+  std::string address;
+  std::uint32_t ranks = 1;
+};
+
+void print(const std::string& text) {
+  std::fputs(text.c_str(), stdout);
+}
+
+void print(const nlohmann::json& document) {
+  print(document.dump(2) + '\n');
+}
+
+/// 1 when something has to be set up.
+int print_checks(const Options& options) {
+  const std::vector<Check> checks = run_checks();
+  const bool is_well = std::none_of(
+      checks.begin(), checks.end(),
+      [](const Check& check) { return check.state == CheckState::kWarning; });
+  if (options.json) {
+    print(nlohmann::json{{"ok", is_well}, {"checks", json_of(checks)}});
+  } else {
+    print(text_of(checks));
+  }
+  return is_well ? 0 : 1;
+}
+
+/// 1 when it is no address of such a job.
+int print_address(const Options& options) {
+  const std::uint64_t address =
+      std::strtoull(options.address.c_str(), nullptr, 0);
+  const AddressFact fact = take_apart(address, options.ranks);
+  if (options.json) {
+    print(json_of(fact));
+  } else {
+    print(text_of(fact, limits_of(options.ranks)));
+  }
+  return fact.is_rank_of_job ? 0 : 1;
+}
+
+int print_everything(const Options& options, const Settings& settings) {
+  const auto transports = transport_facts(settings);
+  const auto colors = udp_addresses(settings).size();
+  const Limits limits = limits_of(options.ranks);
+  const auto table = setting_facts(settings);
+  if (options.json) {
+    print(nlohmann::json{{"version", ACP_VERSION},
+                         {"specification", "2.1"},
+                         {"transports", json_of(transports)},
+                         {"udp_colors", colors},
+                         {"limits", json_of(limits)},
+                         {"settings", json_of(table)}});
+    return 0;
+  }
+  print(
+      fmt::format("ACP {}, specification 2.1\n\n{}  udp has {} color{}\n\n"
+                  "{}\n{}",
+                  ACP_VERSION, text_of(transports), colors,
+                  colors == 1 ? "" : "s", text_of(limits), text_of(table)));
+  return 0;
+}
+
+std::string check_address(const std::string& text) {
+  char* end = nullptr;
+  errno = 0;
+  const bool is_number =
+      !text.empty() && text[0] != '-' &&
+      (static_cast<void>(std::strtoull(text.c_str(), &end, 0)),
+       *end == '\0' && errno == 0);
+  return is_number ? std::string()
+                   : "'" + text + "' is no address such as 0x8000010000000040";
+}
+
+void add_options(CLI::App& app, Options& options) {
+  app.set_version_flag("--version", "acp_info (ACP) " ACP_VERSION);
+  app.add_flag("--json", options.json, "Print JSON");
+  auto* check = app.add_flag(
+      "--check", options.check,
+      "Check how this machine is set up; status 1 when something should be "
+      "changed, with what to type");
+  app.add_option("--ga", options.address,
+                 "Take a global address apart; give the job's --ranks too")
+      ->check(check_address)
+      ->excludes(check);
+  app.add_option("--ranks", options.ranks,
+                 "Ranks of the job for --ga and the limits; 1 unless given")
+      ->check(CLI::Range(std::uint32_t{1}, gmm::kMaxProcs));
+}
+
+int run(int argc, char** argv) {
+  set_log_prefix("acp_info");
+  Options options;
+  CLI::App app("What ACP is and can do on this machine.");
+  add_options(app, options);
+  CLI11_PARSE(app, argc, argv);
+  if (options.check) return print_checks(options);
+  if (!options.address.empty()) return print_address(options);
+  warn_of_unknown_variables(environ);
+  const auto settings = Settings::from_environment(
+      [](const char* name) { return std::getenv(name); });
+  return settings.ok() ? print_everything(options, settings.value()) : 1;
+}
+
+}  // namespace
+
+}  // namespace acp::info
+
+int main(int argc, char** argv) {
+  return acp::info::run(argc, argv);
+}

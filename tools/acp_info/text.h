@@ -1,0 +1,18 @@
+// The facts as text for people.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "checks.h"
+#include "facts.h"
+
+namespace acp::info {
+
+std::string text_of(const std::vector<TransportFact>& transports);
+std::string text_of(const Limits& limits);
+std::string text_of(const std::vector<SettingFact>& settings);
+std::string text_of(const AddressFact& address, const Limits& limits);
+std::string text_of(const std::vector<Check>& checks);
+
+}  // namespace acp::info
