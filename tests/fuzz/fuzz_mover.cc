@@ -50,6 +50,7 @@ class Initiator final : private acp::gma::Links,
     answer({get}, reply);
     answer({add}, reply);
     answer({put}, reply);
+    answer({put, put}, reply);
     answer({swap, put, get, add}, reply);
   }
 
