@@ -136,6 +136,23 @@ TEST_CASE("mover chain: a step that fails ends it, results before it count",
   }
 }
 
+TEST_CASE("mover chain: a failed step that it does not have is not looked up",
+          "[gma][mover]") {
+  // Steps without results: nothing else would end the walk over them.
+  MoverWorld world;
+  const Operation& chain =
+      world.start({word_step(Opcode::kPut8, world.far(2, 0), 0),
+                   word_step(Opcode::kPut8, world.far(2, 8), 0)});
+  const auto message = world.wire(2).take();
+  const auto request = protocol::decode_request(message);
+  REQUIRE(request.has_value());
+  world.mover.on_reply(
+      test::reply_message(request->header.id, Status::kBadAddress,
+                          protocol::kMaxSteps - 1, std::vector<std::byte>(64)));
+  CHECK(world.has_ended(chain, Status::kBadAddress));
+  CHECK(chain.current < chain.steps.size());
+}
+
 TEST_CASE("mover chain: waits for room as a whole", "[gma][mover]") {
   MoverWorld world;
   world.wire(2).room = 0;

@@ -1,0 +1,123 @@
+// Fuzz target: any bytes as a reply, to nobody and to operations that wait for
+// one. Each ends once, and changes only the memory that it asked results for.
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/assert.h"
+#include "base/log.h"
+#include "gma/mover.h"
+#include "gmm/key_table.h"
+#include "support/fake_endpoint.h"
+#include "support/host_memory.h"
+
+namespace {
+
+using acp::gma::Step;
+using acp::protocol::Opcode;
+
+constexpr std::size_t kResultAt = 24;
+constexpr std::size_t kGetBytes = 100;
+constexpr std::size_t kResultEnd = kResultAt + 8 + kGetBytes + 4;
+
+/// Rank 0, whose other ranks are elsewhere, with an operation to rank 1.
+class Initiator final : private acp::gma::Links,
+                        private acp::gma::OperationOwner {
+ public:
+  Initiator() {
+    acp::set_log_level(acp::LogLevel::kError);
+    const auto key = keys_.add(0, 0, memory_.data(), memory_.size());
+    ACP_ASSERT(key.ok());
+    base_ = keys_.address_of(0, key.value(), memory_.data()).value();
+  }
+
+  void take(std::span<const std::byte> reply) {
+    mover_.on_reply(reply);
+    if (!acp::protocol::decode_reply(reply)) {
+      return;
+    }
+    // A get, an atomic of 4 bytes, and both in a chain with others.
+    const Step get = step(Opcode::kGet, kResultAt + 8);
+    Step add = step(Opcode::kAdd, kResultEnd - 4);
+    add.width = 4;
+    const Step put = step(Opcode::kPut8, 0);
+    const Step swap = step(Opcode::kSwap, kResultAt);
+    answer({get}, reply);
+    answer({add}, reply);
+    answer({put}, reply);
+    answer({put, put}, reply);
+    answer({swap, put, get, add}, reply);
+  }
+
+ private:
+  Step step(Opcode opcode, std::size_t result_at) const {
+    Step made;
+    made.opcode = opcode;
+    made.remote = space_.codec().encode(1, 0, 9, 0, 0);
+    made.local = opcode == Opcode::kPut8 ? 0 : base_ + result_at;
+    made.size = kGetBytes;
+    return made;
+  }
+
+  /// Issues the steps and gives `reply` the number of their request.
+  void answer(std::vector<Step> steps, std::span<const std::byte> reply) {
+    memory_.fill(std::byte{0xaa});
+    operation_ = acp::gma::Operation{};
+    operation_.steps = std::move(steps);
+    ends_ = 0;
+    mover_.start(operation_);
+    mover_.pump();
+    ACP_ASSERT(endpoint_.sent.size() == 1);
+    const auto message = endpoint_.take();
+    const auto request = acp::protocol::decode_request(message);
+    ACP_ASSERT(request.has_value());
+    std::vector<std::byte> bytes(reply.begin(), reply.end());
+    std::memcpy(bytes.data() + offsetof(acp::protocol::ReplyHeader, id),
+                &request->header.id, sizeof request->header.id);
+    mover_.on_reply(bytes);
+    ACP_ASSERT(ends_ == 1);
+    mover_.on_reply(bytes);
+    ACP_ASSERT(ends_ == 1);
+    const auto is_untouched = [](std::byte byte) {
+      return byte == std::byte{0xaa};
+    };
+    ACP_ASSERT(std::all_of(memory_.begin(), memory_.begin() + kResultAt,
+                           is_untouched));
+    ACP_ASSERT(
+        std::all_of(memory_.begin() + kResultEnd, memory_.end(), is_untouched));
+  }
+
+  acp::Result<acp::gma::Link> link(acp::gmm::Rank /*rank*/,
+                                   acp::gmm::Color /*color*/) override {
+    return acp::gma::Link{&endpoint_, endpoint_.max_message, 1};
+  }
+
+  void on_finished(acp::gma::Operation& /*operation*/) override { ++ends_; }
+
+  alignas(64) std::array<std::byte, 256> memory_{};
+  acp::test::HostMemory host_{2, 1};
+  acp::gmm::KeyTable keys_{host_.segment(), 0};
+  acp::gmm::AddressSpace space_{host_.segment(), 0, 0, 1,
+                                acp::gmm::Reach::kHost};
+  acp::test::CountingWaker waker_;
+  acp::test::FakeEndpoint endpoint_;
+  acp::gma::Mover mover_{space_, *this, waker_, *this};
+  acp::gma::Operation operation_;
+  acp::gmm::GlobalAddress base_ = 0;
+  int ends_ = 0;
+};
+
+}  // namespace
+
+// NOLINTNEXTLINE(readability-identifier-naming): the fuzzer's name for it
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
+                                      std::size_t size) {
+  static Initiator initiator;
+  initiator.take(std::as_bytes(std::span(data, size)));
+  return 0;
+}
