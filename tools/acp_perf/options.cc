@@ -62,7 +62,7 @@ Parsed parse_options(int argc, const char* const* argv) {
   } catch (const CLI::ParseError& error) {
     std::ostringstream text;
     parsed.is_done = true;
-    parsed.status = app.exit(error, text, text);
+    parsed.status = app.exit(error, text, text) == 0 ? 0 : 1;
     parsed.text = text.str();
     return parsed;
   }
