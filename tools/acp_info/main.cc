@@ -114,7 +114,11 @@ int run(int argc, char** argv) {
   Options options;
   CLI::App app("What ACP is and can do on this machine.");
   add_options(app, options);
-  CLI11_PARSE(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 1;
+  }
   if (options.check) return print_checks(options);
   if (!options.address.empty()) return print_address(options);
   warn_of_unknown_variables(environ);

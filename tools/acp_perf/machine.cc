@@ -43,6 +43,7 @@ Machine describe_job(const Context& context) {
   machine.emplace_back("ranks", std::to_string(context.procs));
   machine.emplace_back("net", net != nullptr ? net : "auto");
   machine.emplace_back("path", path_name(context));
+  machine.emplace_back("pinned", context.pinned);
   return machine;
 }
 

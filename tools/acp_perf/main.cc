@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "machine.h"
+#include "pinning.h"
 #include "rows.h"
 #include "runner.h"
 #include "start.h"
@@ -71,6 +72,7 @@ int run_rank(Context& context, const Parsed& parsed) {
     if (context.rank == 0) print_list(rows);
     return 0;
   }
+  if (parsed.options.pin) context.pinned = pin_rank(context.rank);
   if (!context.memory.open()) return fail("memory to measure with");
   if (!prepare(context)) return fail("reaching the other rank's memory");
   const auto selected = select_rows(context, rows, parsed.options);

@@ -45,6 +45,9 @@ Parsed parse_options(int argc, const char* const* argv) {
       ->check(check_regex);
   auto* csv_flag = app.add_flag("--csv", csv, "Print comma-separated values");
   app.add_flag("--json", json, "Print JSON")->excludes(csv_flag);
+  app.add_flag("--pin,!--no-pin", options.pin,
+               "Bind ranks 0 and 1 to cores of their own (as is usual), or "
+               "leave them to the system");
   app.add_flag("--list", options.list, "Print the rows, and what they are");
   app.add_option("--start", options.start,
                  "Time the start and end of this many ranks instead; run "
@@ -59,7 +62,7 @@ Parsed parse_options(int argc, const char* const* argv) {
   } catch (const CLI::ParseError& error) {
     std::ostringstream text;
     parsed.is_done = true;
-    parsed.status = app.exit(error, text, text);
+    parsed.status = app.exit(error, text, text) == 0 ? 0 : 1;
     parsed.text = text.str();
     return parsed;
   }

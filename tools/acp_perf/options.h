@@ -14,6 +14,7 @@ struct Options {
   int rounds = 3;              ///< Times that the whole table is gone through.
   std::string rows;            ///< Regular expression; empty: all.
   Format format = Format::kTable;
+  bool pin = true;  ///< Ranks 0 and 1 on cores of their own.
   bool list = false;
   std::vector<int> start;  ///< Numbers of ranks whose start is timed.
   std::string acprun = "acprun";

@@ -39,6 +39,7 @@ struct Context {
   int third = 0;   ///< Destination of remote-to-remote: rank 2, or target.
   bool is_direct = false;     ///< Target's library memory is mapped here.
   bool is_same_host = false;  ///< Ranks 0 and 1 share a host.
+  std::string pinned = "no";  ///< For the head line.
   std::int64_t time_ns = 0;   ///< For measuring, this time.
   std::uint64_t row = 0;      ///< Counts the rows that ran; same on all ranks.
   Memory memory;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 
 #include "samples.h"
 
@@ -38,21 +39,21 @@ inline constexpr double kBatchTargetNs = 5'000;
 inline constexpr std::uint64_t kMaxBatch = 2'000;
 
 /// How many calls of `call` make one batch. Warms up on the way, for a tenth
-/// of the time that will be measured.
+/// of the time that will be measured. Goes by the shortest call: the others
+/// may have been interrupted.
 template <typename Call>
 std::uint64_t calibrate(std::int64_t time_ns, Call& call) {
-  const std::int64_t start = now_ns();
-  const std::int64_t end = start + time_ns / 10;
-  std::uint64_t calls = 0;
-  std::int64_t now = start;
-  do {
+  std::int64_t now = now_ns();
+  const std::int64_t end = now + time_ns / 10;
+  std::int64_t shortest = std::numeric_limits<std::int64_t>::max();
+  for (int calls = 0; now < end || calls < 3; ++calls) {
+    const std::int64_t before = now;
     call();
-    ++calls;
     now = now_ns();
-  } while (now < end || calls < 3);
-  const double each = std::max(
-      0.5, static_cast<double>(now - start) / static_cast<double>(calls) -
-               clock_cost_ns());
+    shortest = std::min(shortest, now - before);
+  }
+  const double each =
+      std::max(0.5, static_cast<double>(shortest) - clock_cost_ns());
   if (each >= kAloneNs) return 1;
   return std::clamp<std::uint64_t>(
       static_cast<std::uint64_t>(kBatchTargetNs / each), 1, kMaxBatch);

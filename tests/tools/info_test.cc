@@ -1,0 +1,99 @@
+// What acp_info says: addresses, limits, settings, and its trials.
+#include <catch2/catch.hpp>
+
+#include "facts.h"
+#include "gmm/global_address.h"
+#include "json.h"
+#include "probes.h"
+#include "protocol/host_segment.h"
+#include "text.h"
+
+using namespace acp;        // NOLINT(google-build-using-namespace)
+using namespace acp::info;  // NOLINT(google-build-using-namespace)
+
+TEST_CASE("acp_info: takes apart what a job of that size puts together",
+          "[info]") {
+  for (const std::uint32_t ranks : {1U, 2U, 100U, 65'536U, gmm::kMaxProcs}) {
+    const gmm::GlobalAddressCodec codec(ranks, protocol::key_slots_for(ranks));
+    const auto address = codec.encode(ranks - 1, 1, 7, 0, 0x1240);
+    const AddressFact fact = take_apart(address, ranks);
+    CHECK(fact.is_rank_of_job);
+    CHECK(fact.rank == std::int64_t{ranks} - 1);
+    CHECK(fact.color == 1);
+    CHECK(fact.key == 7);
+    CHECK(fact.offset == 0x1240);
+    CHECK(fact.region == "registered by the program");
+  }
+}
+
+TEST_CASE("acp_info: says that an address is none of the job's", "[info]") {
+  CHECK(take_apart(0, 4).is_null);
+  const gmm::GlobalAddressCodec codec(7, protocol::key_slots_for(7));
+  const AddressFact other = take_apart(codec.encode(6, 0, 0, 0, 64), 4);
+  CHECK_FALSE(other.is_rank_of_job);
+  CHECK_FALSE(take_apart(64, 4).is_rank_of_job);
+}
+
+TEST_CASE("acp_info: the fields of an address fill 64 bits", "[info]") {
+  for (const std::uint32_t ranks : {1U, 255U, 4'096U, gmm::kMaxProcs}) {
+    const Limits limits = limits_of(ranks);
+    CHECK(limits.rank_bits + limits.color_bits + limits.generation_bits +
+              limits.key_bits + limits.offset_bits ==
+          64);
+  }
+  const Limits largest = limits_of(gmm::kMaxProcs);
+  CHECK(largest.colors_at_most >= 4);
+  CHECK(largest.region_bytes_at_most >= (std::uint64_t{16} << 30) - 64);
+}
+
+TEST_CASE("acp_info: shows every setting, its value and where that is from",
+          "[info]") {
+  Settings settings;
+  REQUIRE(settings.set(SettingId::kNet, "udp", SettingSource::kEnvironment) ==
+          Status::kOk);
+  const auto facts = setting_facts(settings);
+  REQUIRE(facts.size() == settings_table().size());
+  const SettingFact& net = facts[static_cast<std::size_t>(SettingId::kNet)];
+  CHECK(net.name == "ACP_NET");
+  CHECK(net.option == "--acp-envnet");
+  CHECK(net.value == "udp");
+  CHECK(net.default_value == "auto");
+  CHECK(net.source == "environment");
+  for (const SettingFact& fact : facts) {
+    CHECK_FALSE(fact.documentation.empty());
+    CHECK(text_of(facts).find(fact.name + " = ") != std::string::npos);
+  }
+}
+
+TEST_CASE("acp_info: counts the addresses of udp as colors", "[info]") {
+  Settings settings;
+  CHECK(udp_addresses(settings) == std::vector<std::string>{"127.0.0.1"});
+  REQUIRE(settings.set(SettingId::kUdpAddresses, "127.0.0.2,::1",
+                       SettingSource::kOption) == Status::kOk);
+  CHECK(udp_addresses(settings) ==
+        std::vector<std::string>{"127.0.0.2", "::1"});
+}
+
+TEST_CASE("acp_info: a trial that fails says what was seen", "[info]") {
+  CHECK(probe_udp("127.0.0.1").works);
+  const Probe nonsense = probe_udp("localhost!");
+  CHECK_FALSE(nonsense.works);
+  CHECK(nonsense.detail == "'localhost!' is no IP address");
+  // 192.0.2.0/24 is for documentation: no interface has it.
+  const Probe elsewhere = probe_udp("192.0.2.1");
+  CHECK_FALSE(elsewhere.works);
+  CHECK(elsewhere.detail.find("bind to 192.0.2.1: ") == 0);
+  CHECK(number_in_file("/nonexistent") == -1);
+}
+
+TEST_CASE("acp_info: jobs can start on a machine that runs these tests",
+          "[info]") {
+  CHECK(probe_memfd().works);
+}
+
+TEST_CASE("acp_info: a check that is not ok says what to type", "[info]") {
+  for (const Check& check : run_checks()) {
+    CHECK(check.fix.empty() == (check.state == CheckState::kOk));
+    CHECK_FALSE(check.found.empty());
+  }
+}

@@ -1,0 +1,84 @@
+// The command line of acp_perf, and which rows it selects.
+#include <algorithm>
+
+#include <catch2/catch.hpp>
+
+#include "options.h"
+#include "rows.h"
+#include "runner.h"
+
+using namespace acp::perf;  // NOLINT(google-build-using-namespace)
+
+namespace {
+
+Parsed parse(std::vector<const char*> words) {
+  words.insert(words.begin(), "acp_perf");
+  return parse_options(static_cast<int>(words.size()), words.data());
+}
+
+std::vector<std::string> names_selected(bool is_direct, const char* rows) {
+  Context context;
+  context.is_direct = is_direct;
+  Options options;
+  options.rows = rows;
+  const Rows all = all_rows();
+  std::vector<std::string> names;
+  for (const std::size_t i : select_rows(context, all, options)) {
+    names.push_back(all[i].name);
+  }
+  return names;
+}
+
+}  // namespace
+
+TEST_CASE("acp_perf: options have their meaning", "[perf]") {
+  const Parsed parsed = parse({"--time-ms", "7", "--rounds", "2", "--rows",
+                               "^put", "--csv", "--no-pin", "--start", "2,64"});
+  REQUIRE_FALSE(parsed.is_done);
+  CHECK(parsed.options.time_ms == 7);
+  CHECK(parsed.options.rounds == 2);
+  CHECK(parsed.options.rows == "^put");
+  CHECK(parsed.options.format == Format::kCsv);
+  CHECK_FALSE(parsed.options.pin);
+  CHECK(parsed.options.start == std::vector<int>{2, 64});
+}
+
+TEST_CASE("acp_perf: a wrong option is an error with a text", "[perf]") {
+  for (const auto& words :
+       std::vector<std::vector<const char*>>{{"--rows", "("},
+                                             {"--time-ms", "0"},
+                                             {"--csv", "--json"},
+                                             {"--quick", "--time-ms", "5"},
+                                             {"--unknown"}}) {
+    const Parsed parsed = parse(words);
+    CHECK(parsed.is_done);
+    CHECK(parsed.status != 0);
+    CHECK_FALSE(parsed.text.empty());
+  }
+  CHECK(parse({"--help"}).status == 0);
+}
+
+TEST_CASE("acp_perf: a row brings the raw row of its path along", "[perf]") {
+  using Names = std::vector<std::string>;
+  CHECK(names_selected(true, "^put8$") == Names{"raw.store8.fence", "put8"});
+  CHECK(names_selected(false, "^put8$") == Names{"raw.udp", "put8"});
+  CHECK(names_selected(true, "threads") ==
+        Names{"raw.store8.fence", "put8", "put8.threads"});
+  CHECK(names_selected(true, "nothing has this name").empty());
+}
+
+TEST_CASE("acp_perf: every row that is compared with exists", "[perf]") {
+  const Rows all = all_rows();
+  const auto exists = [&](const std::string& name) {
+    return name.empty() || std::any_of(all.begin(), all.end(), [&](auto& row) {
+             return row.name == name;
+           });
+  };
+  for (const Row& row : all) {
+    INFO(row.name);
+    CHECK(exists(row.raw_direct));
+    CHECK(exists(row.raw_wire));
+    CHECK(row.run != nullptr);
+    CHECK((row.partners == Partners::kNone) == (row.respond == nullptr));
+  }
+}
