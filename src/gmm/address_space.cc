@@ -2,6 +2,18 @@
 
 namespace acp::gmm {
 
+namespace {
+
+/// The byte `distance` behind `slice`. As numbers, which may wrap: registered
+/// memory lies anywhere, and a pointer must not leave what it points into.
+std::byte* at_distance(const std::byte* slice,
+                       std::uint64_t distance) noexcept {
+  return reinterpret_cast<std::byte*>(  // NOLINT(performance-no-int-to-ptr)
+      reinterpret_cast<std::uintptr_t>(slice) + distance);
+}
+
+}  // namespace
+
 AddressSpace::LibraryRegion AddressSpace::library_region(
     std::uint64_t base, std::uint64_t size) noexcept {
   ACP_ASSERT(size >= 8);
@@ -57,7 +69,7 @@ std::byte* AddressSpace::direct_any(GlobalAddress ga,
       offset > bytes || size > bytes - offset) {
     return nullptr;
   }
-  return slice + base + offset;
+  return at_distance(slice, base + offset);
 }
 
 /// What an address stands for in a region as its owner published it.
@@ -124,7 +136,7 @@ Result<Target> AddressSpace::locate(GlobalAddress ga,
   }
   target.is_same_host = true;
   if (is_mine || !region.value().is_registered) {
-    target.direct = slice + region.value().distance;
+    target.direct = at_distance(slice, region.value().distance);
   } else {
     target.owner_address =
         segment_->record(slot).slice_address.load(std::memory_order_relaxed) +

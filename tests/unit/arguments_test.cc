@@ -102,7 +102,7 @@ TEST_CASE("arguments: none at all", "[runtime][arguments]") {
   CHECK(take_arguments(nullptr, nullptr, settings) == Status::kOk);
   int argc = 0;
   char** argv = nullptr;
-  CHECK(take_arguments(&argc, nullptr, settings) == Status::kOk);
+  CHECK(take_arguments(&argc, nullptr, settings) == Status::kInvalidArgument);
   CHECK(take_arguments(&argc, &argv, settings) == Status::kOk);
   CommandLine line({});
   CHECK(take_arguments(&line.argc, &line.argv, settings) == Status::kOk);

@@ -7,6 +7,12 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/
 install(TARGETS acp EXPORT acpTargets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 
+# The one program of ours that needs the library finds it beside itself.
+file(RELATIVE_PATH bin_to_lib
+  ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
+set_target_properties(acp_perf PROPERTIES
+  INSTALL_RPATH "$ORIGIN/${bin_to_lib}")
+
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/acp)
 install(EXPORT acpTargets NAMESPACE acp:: DESTINATION ${package_dir})
 configure_file(${CMAKE_CURRENT_LIST_DIR}/acpConfig.cmake.in
