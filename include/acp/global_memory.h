@@ -48,8 +48,8 @@ typedef uint64_t acp_atkey_t;
 
 /** Makes @p size bytes at @p addr reachable for all ranks. Specification
  * 4.10.2. Any memory that the process may read and write will do: heap, stack,
- * static, mapped files. Pages are not touched. At least 255 regions per rank
- * of at least 16 GiB each are possible in the largest jobs, more in small ones.
+ * static, mapped files. Pages are not touched. The largest jobs have 254 keys
+ * a rank and 16 GiB - 64 bytes a region, small ones thousands and terabytes.
  *
  * @param addr   first byte, not NULL, any alignment
  * @param size   bytes, 1 or more

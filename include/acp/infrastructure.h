@@ -9,7 +9,9 @@
  *  2. acp_errno is an int of the calling thread, 0 at first. A void function
  *     (acp_complete) can report only there: set it to 0 before the call.
  *  3. Who finds the cause of a failure writes one line to stderr: rank, host,
- *     the values seen, what to do. Callers need not print it again.
+ *     the values seen, what to do. Callers need not print it again. Functions
+ *     that only ask about an address (acp_query_rank, acp_query_color,
+ *     acp_query_address, acpx_pointer) answer without a line.
  *  4. Before acp_init every function fails with ACPX_NOT_INITIALIZED, after
  *     acp_finalize with ACPX_FINALIZED. Exceptions say so at the function.
  *  5. Every function may be called from any thread at any time, and by several

@@ -1,6 +1,7 @@
 #include "api/current_task.h"
 
 #include "acp/infrastructure.h"
+#include "base/log.h"
 
 namespace acp::api {
 
@@ -12,8 +13,11 @@ int& error_number() noexcept {
   return number;
 }
 
-void fail_without_task() noexcept {
-  fail(is_finalized() ? Status::kFinalized : Status::kNotInitialized);
+void fail_without_task(const char* function) noexcept {
+  const Status status =
+      is_finalized() ? Status::kFinalized : Status::kNotInitialized;
+  log_error("{}: {}", function, status_text(status));
+  fail(status);
 }
 
 }  // namespace acp::api

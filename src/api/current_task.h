@@ -29,8 +29,9 @@ inline void fail(Status status) noexcept {
   error_number() = static_cast<int>(status);
 }
 
-/// Sets acp_errno for a call without a task: too early or too late.
-void fail_without_task() noexcept;
+/// Sets acp_errno for a call without a task, too early or too late, and logs
+/// it. `function` is for people; the caller's name by itself.
+void fail_without_task(const char* function = __builtin_FUNCTION()) noexcept;
 
 /// What acp_init has seen before: a second life is not possible.
 bool is_finalized() noexcept;

@@ -122,8 +122,13 @@ int acpx_wait_word(acp_ga_t word,
 
 int acpx_wait_until(int (*done)(void*), void* arg, int timeout_ms) {
   acp::runtime::Task* mine = task();
-  if (mine == nullptr || done == nullptr) {
-    mine == nullptr ? fail_without_task() : fail(Status::kInvalidArgument);
+  if (mine == nullptr) {
+    fail_without_task();
+    return -1;
+  }
+  if (done == nullptr) {
+    acp::log_error("acpx_wait_until: done is NULL");
+    fail(Status::kInvalidArgument);
     return -1;
   }
   return wait_for(*mine, acp::protocol::WaitKind::kCondition, timeout_ms,
@@ -137,6 +142,8 @@ int acpx_atomics_agree(int rank) {
     return -1;
   }
   if (rank < 0 || rank >= acp_procs()) {
+    acp::log_error("acpx_atomics_agree({}): ranks are 0 to {}", rank,
+                   acp_procs() - 1);
     fail(Status::kBadRank);
     return -1;
   }
@@ -152,6 +159,8 @@ int acpx_add_progress(int (*step)(void*), void* arg) {
   }
   const Status status = mine->steps().add(step, arg);
   if (status != Status::kOk) {
+    acp::log_error("acpx_add_progress: the step is {}",
+                   step == nullptr ? "NULL" : "there already");
     fail(status);
     return -1;
   }
@@ -167,6 +176,7 @@ int acpx_remove_progress(int (*step)(void*), void* arg) {
   }
   const Status status = mine->steps().remove(step, arg);
   if (status != Status::kOk) {
+    acp::log_error("acpx_remove_progress: there is no such step");
     fail(status);
     return -1;
   }

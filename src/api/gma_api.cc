@@ -26,7 +26,7 @@ acp_handle_t as_handle(const acp::Result<acp::gma::Handle>& result) {
                                         acp_handle_t order) {
   acp::gma::Engine* mine = engine();
   if (mine == nullptr) {
-    fail_without_task();
+    fail_without_task("acp_copy");
     return ACP_HANDLE_NULL;
   }
   return as_handle(mine->copy(dst, src, size, order));
@@ -40,7 +40,7 @@ template <Opcode kOpcode, std::uint8_t kWidth>
                                           acp_handle_t order) {
   acp::gma::Engine* mine = engine();
   if (mine == nullptr) {
-    fail_without_task();
+    fail_without_task("an atomic of chapter 4.11");
     return ACP_HANDLE_NULL;
   }
   return as_handle(

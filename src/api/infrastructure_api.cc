@@ -82,7 +82,7 @@ Status finalize() {
   const std::lock_guard lock(g_life_mutex);
   runtime::Task* mine = task();
   if (mine == nullptr) {
-    fail_without_task();
+    fail_without_task("acp_finalize");
     return static_cast<Status>(error_number());
   }
   const Status status = mine->finalize();

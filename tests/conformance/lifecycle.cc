@@ -1,16 +1,20 @@
 // Every function before acp_init and after acp_finalize, arguments of
 // acp_init. Has a main() of its own: `lifecycle MODE [words]`.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 #include <string_view>
 
 #include "acp.h"
 #include "acp/extension.h"
+#include "support/stderr_capture.h"
 
 namespace {
 
 int g_failures = 0;
+std::size_t g_calls_that_fail = 0;
 
 void expect(bool is_right, const char* text, int line) {
   if (!is_right) {
@@ -24,6 +28,7 @@ void expect(bool is_right, const char* text, int line) {
 
 #define EXPECT_FAILS(call, failure)             \
   do {                                          \
+    ++g_calls_that_fail;                        \
     acp_errno = 0;                              \
     EXPECT((call) == (failure));                \
     expect(acp_errno == code, #call, __LINE__); \
@@ -70,6 +75,7 @@ void expect_access_fails(int code) {
   EXPECT_FAILS(acp_swap8(8, 8, 1, kNo), kNo);
   EXPECT_FAILS(acp_inquire(ACP_HANDLE_ALL), 0);
   acp_errno = 0;
+  ++g_calls_that_fail;
   acp_complete(ACP_HANDLE_ALL);
   EXPECT(acp_errno == code);
 }
@@ -92,13 +98,24 @@ void expect_extensions_fail(int code) {
   EXPECT_FAILS(acpx_module_ga(0, 0), ACP_GA_NULL);
 }
 
+/// Every function fails with `code` and says so in one line.
 void expect_all_fail(int code) {
+  const int failures_before = g_failures;
+  g_calls_that_fail = 0;
+  spmd::StderrCapture capture;
   expect_infrastructure_fails(code);
   expect_memory_fails(code);
   expect_access_fails(code);
   expect_extensions_fail(code);
+  const std::string text = capture.stop();
+  const auto lines = std::count(text.begin(), text.end(), '\n');
+  EXPECT(static_cast<std::size_t>(lines) == g_calls_that_fail);
+  EXPECT(text.find("acp_sync") != std::string::npos);
   EXPECT(acpx_strerror(code) != nullptr);
   EXPECT(std::strlen(acpx_version()) > 0);
+  if (g_failures != failures_before) {
+    std::fputs(text.c_str(), stderr);
+  }
 }
 
 /// Outside of acp_init .. acp_finalize; the end is the end.

@@ -1,6 +1,5 @@
 // A bad call says why: acp_errno, and one line on stderr with rank, host and
 // the values, from whichever rank found it. The job goes on.
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,43 +9,13 @@
 
 #include "support/spmd.h"
 #include "support/spmd_memory.h"
+#include "support/stderr_capture.h"
 
 using spmd::Block;
 using spmd::Memory;
+using spmd::StderrCapture;
 
 namespace {
-
-/// What this process writes to stderr while it lives goes to memory.
-class StderrCapture {
- public:
-  StderrCapture() : file_(memfd_create("stderr", MFD_CLOEXEC)) {
-    saved_ = dup(STDERR_FILENO);
-    if (file_ < 0 || saved_ < 0 || dup2(file_, STDERR_FILENO) < 0) {
-      spmd::fail("stderr cannot be captured");
-    }
-  }
-
-  StderrCapture(const StderrCapture&) = delete;
-  StderrCapture& operator=(const StderrCapture&) = delete;
-
-  ~StderrCapture() {
-    close(saved_);
-    close(file_);
-  }
-
-  /// Ends the capture and gives what was written.
-  std::string stop() {
-    dup2(saved_, STDERR_FILENO);
-    std::string text(static_cast<std::size_t>(lseek(file_, 0, SEEK_END)), '\0');
-    const ssize_t n = pread(file_, text.data(), text.size(), 0);
-    text.resize(n < 0 ? 0 : static_cast<std::size_t>(n));
-    return text;
-  }
-
- private:
-  int file_;
-  int saved_ = -1;
-};
 
 std::string host_name() {
   std::array<char, 256> name{};

@@ -1,0 +1,44 @@
+// What this process writes to stderr for a while, kept for a look.
+#pragma once
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <string>
+
+namespace spmd {
+
+/// Captures from its construction to stop(). One at a time.
+class StderrCapture {
+ public:
+  StderrCapture()
+      : file_(memfd_create("stderr", MFD_CLOEXEC)), saved_(dup(STDERR_FILENO)) {
+    dup2(file_, STDERR_FILENO);
+  }
+
+  StderrCapture(const StderrCapture&) = delete;
+  StderrCapture& operator=(const StderrCapture&) = delete;
+
+  ~StderrCapture() {
+    dup2(saved_, STDERR_FILENO);
+    close(saved_);
+    close(file_);
+  }
+
+  /// Ends the capture and gives what was written.
+  std::string stop() {
+    dup2(saved_, STDERR_FILENO);
+    const off_t size = lseek(file_, 0, SEEK_END);
+    std::string text(size < 0 ? 0 : static_cast<std::size_t>(size), '\0');
+    const ssize_t n = pread(file_, text.data(), text.size(), 0);
+    text.resize(n < 0 ? 0 : static_cast<std::size_t>(n));
+    return text;
+  }
+
+ private:
+  int file_;
+  int saved_;
+};
+
+}  // namespace spmd
