@@ -61,7 +61,7 @@ std::vector<CpuSet> usable_sets(hwloc_topology_t topology,
   hwloc_bitmap_t cpus = hwloc_bitmap_alloc();
   const int count = hwloc_get_nbobjs_by_type(topology, type);
   for (int i = 0; i < count; ++i) {
-    const hwloc_obj_t object =
+    const hwloc_obj* object =
         hwloc_get_obj_by_type(topology, type, static_cast<unsigned>(i));
     hwloc_bitmap_and(cpus, object->cpuset, allowed);
     if (!hwloc_bitmap_iszero(cpus)) {

@@ -73,7 +73,7 @@ void BootstrapServer::receive_all(std::uint32_t rank) {
   // One byte more than allowed: what is longer does not decode.
   std::array<std::byte,
              protocol::kBootstrapHeaderBytes + protocol::kBootstrapMaxText + 1>
-      buffer;
+      buffer{};
   while (sockets_[rank]) {
     const ssize_t size = ::recv(sockets_[rank].get(), buffer.data(),
                                 buffer.size(), MSG_DONTWAIT);

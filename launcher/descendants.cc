@@ -12,11 +12,11 @@
 #include <cerrno>
 #include <charconv>
 #include <csignal>
-#include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "base/unique_fd.h"
 
@@ -29,7 +29,7 @@ using Directory = std::unique_ptr<DIR, int (*)(DIR*)>;
 std::string read_small_file(const std::string& name) {
   const UniqueFd fd(::open(name.c_str(), O_RDONLY | O_CLOEXEC));
   std::string text;
-  std::array<char, 4096> buffer;
+  std::array<char, 4096> buffer{};
   for (ssize_t n = 0;
        fd && (n = ::read(fd.get(), buffer.data(), buffer.size())) > 0;) {
     text.append(buffer.data(), static_cast<std::size_t>(n));
@@ -51,14 +51,20 @@ std::vector<pid_t> list_numbers(const std::string& name) {
   return numbers;
 }
 
+/// The number at the front of the text; -1 when there is none.
+pid_t parse_pid(std::string_view text) {
+  pid_t pid = -1;
+  std::from_chars(text.data(), text.data() + text.size(), pid);
+  return pid;
+}
+
 pid_t parent_of(pid_t process) {
   const std::string stat =
       read_small_file(fmt::format("/proc/{}/stat", process));
   // "pid (name) state ppid": the name may hold anything, also ") ".
-  const std::size_t close = stat.rfind(')');
-  return close == std::string::npos || close + 4 >= stat.size()
-             ? -1
-             : static_cast<pid_t>(std::atoi(stat.c_str() + close + 4));
+  std::string_view rest(stat);
+  rest.remove_prefix(std::min(rest.rfind(')'), rest.size()));
+  return rest.size() < 4 ? -1 : parse_pid(rest.substr(4));
 }
 
 /// For kernels without the children file.

@@ -57,7 +57,7 @@ void EventLoop::call(int fd) {
 }
 
 void EventLoop::turn(std::chrono::milliseconds limit) {
-  std::array<epoll_event, 64> events;
+  std::array<epoll_event, 64> events{};
   const int timeout =
       always_ready_ > 0
           ? 0

@@ -32,7 +32,7 @@ class Input {
   EventLoop& loop_;
   int source_;
   UniqueFd pipe_;
-  std::array<char, 1 << 16> buffer_;
+  std::array<char, 1 << 16> buffer_{};
   std::size_t begin_ = 0;
   std::size_t end_ = 0;
   bool is_paused_ = false;

@@ -16,6 +16,7 @@ namespace {
 /// Null-terminated array of pointers into `words`, as exec wants it.
 std::vector<char*> pointers_to(const std::vector<std::string>& words) {
   std::vector<char*> pointers;
+  pointers.reserve(words.size() + 1);
   for (const std::string& word : words) {
     pointers.push_back(const_cast<char*>(word.c_str()));
   }

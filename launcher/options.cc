@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <cmath>
 #include <map>
 
 #include "launcher/acp_options.h"
@@ -85,7 +86,7 @@ std::optional<std::chrono::milliseconds> parse_seconds(std::string_view text) {
       seconds > 1e6) {
     return std::nullopt;
   }
-  return std::chrono::milliseconds(static_cast<long>(seconds * 1000.0 + 0.5));
+  return std::chrono::milliseconds(std::lround(seconds * 1000.0));
 }
 
 std::optional<EarlyExit> convert_durations(const RawOptions& raw,
@@ -113,13 +114,13 @@ std::optional<EarlyExit> convert_durations(const RawOptions& raw,
 
 std::optional<EarlyExit> convert_binding(const RawOptions& raw,
                                          Options& options) {
-  static const std::map<std::string, Binding> kBindings = {
+  static const std::map<std::string, Binding> bindings = {
       {"none", Binding::kNone},
       {"core", Binding::kCore},
       {"numa", Binding::kNuma},
       {"hwthread", Binding::kHwThread}};
-  const auto binding = kBindings.find(raw.binding);
-  if (binding == kBindings.end()) {
+  const auto binding = bindings.find(raw.binding);
+  if (binding == bindings.end()) {
     return error(fmt::format("--bind={}: must be none, core, numa or hwthread",
                              raw.binding));
   }

@@ -52,7 +52,8 @@ ssize_t OutputSink::write_some(std::string_view bytes) {
 
 SinkState OutputSink::flush() {
   while (state_ != SinkState::kBroken && pending() > 0) {
-    const std::string_view left = std::string_view(pending_).substr(written_);
+    std::string_view left(pending_);
+    left.remove_prefix(written_);
     const ssize_t n = write_some(left.substr(0, next_write_size(left)));
     if (n >= 0) {
       written_ += static_cast<std::size_t>(n);

@@ -57,7 +57,9 @@ OrExit<std::string> find_program(const std::string& name,
     // An empty element means the working directory.
     const std::string folder =
         end == begin ? "." : path.substr(begin, end - begin);
-    const std::string file = folder + "/" + name;
+    std::string file = folder;
+    file += "/";
+    file += name;
     const int error = check_executable(seen_from(directory, file));
     if (error == 0) return file;
     if (error == EACCES) worst = error;

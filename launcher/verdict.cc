@@ -1,9 +1,9 @@
 #include "launcher/verdict.h"
 
 #include <fmt/format.h>
-#include <string.h>
 
 #include <csignal>
+#include <cstring>
 
 #include "launcher/early_exit.h"
 #include "launcher/rank_set.h"

@@ -119,7 +119,7 @@ class Acprun final : public Bootstrap {
   Result<BootstrapMessage> receive() {
     std::array<std::byte,
                protocol::kBootstrapHeaderBytes + protocol::kBootstrapMaxText>
-        buffer;
+        buffer{};
     alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(int))> control{};
     iovec part{buffer.data(), buffer.size()};
     msghdr header{};

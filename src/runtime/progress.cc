@@ -157,7 +157,7 @@ void Progress::sleep_in_epoll(const std::function<bool()>& is_done,
     timeout.tv_sec = left.count() / 1'000'000'000;
     timeout.tv_nsec = left.count() % 1'000'000'000;
     const bool is_forever = limit == TimePoint::max();
-    std::array<epoll_event, 4> events;
+    std::array<epoll_event, 4> events{};
     (void)::epoll_pwait2(epoll_.get(), events.data(),
                          static_cast<int>(events.size()),
                          is_forever ? nullptr : &timeout, nullptr);

@@ -45,7 +45,7 @@ Probe failed(const char* what, const std::string& address) {
 }  // namespace
 
 Probe probe_udp(const std::string& text) {
-  Address address;
+  Address address{};
   socklen_t length = parse(text, address);
   if (length == 0) return {false, fmt::format("'{}' is no IP address", text)};
   const UniqueFd fd(

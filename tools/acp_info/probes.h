@@ -20,7 +20,7 @@ Probe probe_memfd();
 Probe probe_cross_memory();
 
 /// A UDP socket bound to an address, and a datagram from it to itself.
-Probe probe_udp(const std::string& address);
+Probe probe_udp(const std::string& text);
 
 /// The first number in a file such as /proc/sys/net/core/rmem_max; -1 when
 /// it cannot be read.

@@ -13,8 +13,8 @@ namespace acp::perf {
 namespace {
 
 struct Lane {
-  Word target;
-  Word source;
+  Word target{};
+  Word source{};
   Samples samples;
   std::uint64_t last = 0;
 };

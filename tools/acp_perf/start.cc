@@ -11,8 +11,6 @@
 
 #include "timing.h"
 
-extern char** environ;
-
 namespace acp::perf {
 
 namespace {

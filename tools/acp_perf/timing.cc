@@ -3,7 +3,7 @@
 namespace acp::perf {
 
 double clock_cost_ns() {
-  static const double kCost = [] {
+  static const double cost = [] {
     constexpr std::uint64_t kReads = 100;
     Samples samples;
     for (int round = 0; round < 200; ++round) {
@@ -16,7 +16,7 @@ double clock_cost_ns() {
     }
     return samples.percentile(0.5);
   }();
-  return kCost;
+  return cost;
 }
 
 }  // namespace acp::perf

@@ -74,7 +74,7 @@ void DoorbellSocket::ring(std::uint32_t slot) noexcept {
 }
 
 void DoorbellSocket::drain() noexcept {
-  std::array<char, 64> tokens;
+  std::array<char, 64> tokens{};
   while (::recv(socket_.get(), tokens.data(), tokens.size(), MSG_DONTWAIT) >
          0) {
   }
