@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs into a scratch folder, moves it, and builds a user's program there
-# in three ways: acpcc, pkg-config, CMake's find_package.
+# in four ways: acpcc, pkg-config, with libacp.a, CMake's find_package.
 #
 #   install_test.sh <source tree> <build tree> <scratch folder> <cmake> <cc>
 set -eu
@@ -41,6 +41,11 @@ libdir=$(pkg-config --variable=libdir acp)
 "$cc" "$consumer/consumer.c" -o "$work/by_pkg_config" \
   $(pkg-config --cflags --libs acp) -Wl,-rpath,"$libdir"
 run pkg-config "$work/by_pkg_config"
+
+# shellcheck disable=SC2046 # the flags are words
+"$cc" $(pkg-config --cflags acp) "$consumer/consumer.c" -o "$work/by_archive" \
+  "$libdir/libacp.a" $(pkg-config --libs-only-l --static acp | sed 's/-lacp //')
+run archive "$work/by_archive"
 
 "$cmake" -S "$consumer" -B "$work/build" -DCMAKE_PREFIX_PATH="$prefix" \
   -DCMAKE_C_COMPILER="$cc" >"$work/configure.log"

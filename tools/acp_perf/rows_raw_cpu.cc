@@ -58,6 +58,17 @@ Verdict run_cas(Context& context, Samples& samples, Word64& word) {
   return expect(word.load() == count, "a compare-and-swap failed");
 }
 
+[[gnu::noinline]] void do_nothing() noexcept {
+  asm volatile("");
+}
+
+/// As a procedure linkage table does it: the jump goes where memory says.
+Verdict run_call(Context& context, Samples& samples) {
+  void (*volatile const call)() noexcept = do_nothing;
+  measure(context.time_ns, 1, samples, [&] { call(); });
+  return {};
+}
+
 Verdict run_memmove(Context& context, Samples& samples, std::uint64_t bytes) {
   std::byte* source = context.area.source();
   std::byte* destination = context.area.destination();
@@ -110,6 +121,9 @@ void add_raw_cpu_rows(Rows& rows) {
                [](Context& context, Samples& samples) {
                  return run_cas(context, samples, context.area.words().alone);
                });
+  add_word_row(rows, "raw.call",
+               "a call of nothing through a pointer, as into a shared library",
+               run_call);
   for (const std::uint64_t bytes : kBandwidthSizes) {
     Row row;
     row.name = "raw.memmove." + size_name(bytes);

@@ -1,17 +1,12 @@
 # What an installation consists of besides the programs, which their own
-# folders install: headers, library, acp.pc, the CMake package acp::acp.
+# folders install: headers, libraries, acp.pc, the CMake package acp::acp.
 include(CMakePackageConfigHelpers)
 
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
-install(TARGETS acp EXPORT acpTargets
-  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-
-# The one program of ours that needs the library finds it beside itself.
-file(RELATIVE_PATH bin_to_lib
-  ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
-set_target_properties(acp_perf PROPERTIES
-  INSTALL_RPATH "$ORIGIN/${bin_to_lib}")
+install(TARGETS acp acp_static EXPORT acpTargets
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/acp)
 install(EXPORT acpTargets NAMESPACE acp:: DESTINATION ${package_dir})
