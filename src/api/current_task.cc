@@ -5,8 +5,8 @@
 
 namespace acp::api {
 
-std::atomic<runtime::Task*> g_task{nullptr};
-std::atomic<gma::Engine*> g_engine{nullptr};
+constinit TaskRoom g_room;
+std::atomic<bool> g_is_running{false};
 
 int& error_number() noexcept {
   thread_local int number = 0;

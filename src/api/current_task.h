@@ -7,18 +7,31 @@
 
 namespace acp::api {
 
+/// Room for the task, in static memory: the shortest calls then read what they
+/// need at fixed addresses, without a pointer to wait for.
+union TaskRoom {
+  constexpr TaskRoom() noexcept : empty() {}
+
+  TaskRoom(const TaskRoom&) = delete;
+  TaskRoom& operator=(const TaskRoom&) = delete;
+
+  ~TaskRoom() {}  // a process may end without acp_finalize
+
+  char empty;
+  runtime::Task task;
+};
+
+extern TaskRoom g_room;
+extern std::atomic<bool> g_is_running;  ///< The room has a task.
+
 /// Null before acp_init and after acp_finalize.
-extern std::atomic<runtime::Task*> g_task;
-
-/// The task's engine, one step nearer for the calls that count nanoseconds.
-extern std::atomic<gma::Engine*> g_engine;
-
-inline gma::Engine* engine() noexcept {
-  return g_engine.load(std::memory_order_acquire);
+inline runtime::Task* task() noexcept {
+  return g_is_running.load(std::memory_order_acquire) ? &g_room.task : nullptr;
 }
 
-inline runtime::Task* task() noexcept {
-  return g_task.load(std::memory_order_acquire);
+inline gma::Engine* engine() noexcept {
+  runtime::Task* mine = task();
+  return mine == nullptr ? nullptr : &mine->engine();
 }
 
 /// The calling thread's acp_errno.

@@ -65,6 +65,22 @@ acp_handle_t acpx_post(const acpx_op_t* ops, size_t n, acp_handle_t order) {
                                         {ops, ops == nullptr ? 0 : n}, order));
 }
 
+// What the shortest way does not take: out of line, see gma_api.cc.
+[[gnu::noinline]] static acp_handle_t put_signal_any(acp_ga_t dst,
+                                                     acp_ga_t src,
+                                                     size_t size,
+                                                     acp_ga_t word,
+                                                     uint64_t add,
+                                                     acp_handle_t order) {
+  acp::runtime::Task* mine = task();
+  if (mine == nullptr) {
+    fail_without_task("acpx_put_signal");
+    return ACP_HANDLE_NULL;
+  }
+  return as_handle(acp::gma::put_signal(mine->engine(), mine->waker(), dst, src,
+                                        size, word, add, order));
+}
+
 acp_handle_t acpx_put_signal(acp_ga_t dst,
                              acp_ga_t src,
                              size_t size,
@@ -72,12 +88,14 @@ acp_handle_t acpx_put_signal(acp_ga_t dst,
                              uint64_t add,
                              acp_handle_t order) {
   acp::runtime::Task* mine = task();
-  if (mine == nullptr) {
-    fail_without_task();
-    return ACP_HANDLE_NULL;
+  if (mine != nullptr && size == sizeof(uint64_t)) {
+    const acp_handle_t handle = acp::gma::put_word_signal_direct(
+        mine->engine(), mine->waker(), dst, src, word, add, order);
+    if (__builtin_expect(handle != ACP_HANDLE_NULL, 1)) {
+      return handle;
+    }
   }
-  return as_handle(acp::gma::put_signal(mine->engine(), mine->waker(), dst, src,
-                                        size, word, add, order));
+  return put_signal_any(dst, src, size, word, add, order);
 }
 
 int acpx_complete_timeout(acp_handle_t handle, int timeout_ms) {

@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <mutex>
 
 #include "acp/extension.h"
@@ -67,14 +68,14 @@ Status init(int* argc, char*** argv) {
   if (!bootstrap.ok()) {
     return bootstrap.status();
   }
-  auto made = runtime::Task::create(*settings, std::move(*bootstrap), modules(),
-                                    make_net_wire);
-  if (!made.ok()) {
-    return made.status();
+  runtime::Task* mine = std::construct_at(&g_room.task, *settings,
+                                          std::move(*bootstrap), modules());
+  if (const Status status = mine->join(make_net_wire); status != Status::kOk) {
+    std::destroy_at(mine);
+    return status;
   }
   g_has_been_initialized = true;
-  g_engine.store(&made.value()->engine(), std::memory_order_release);
-  g_task.store(made->release(), std::memory_order_release);
+  g_is_running.store(true, std::memory_order_release);
   return modules().init();
 }
 
@@ -86,9 +87,8 @@ Status finalize() {
     return static_cast<Status>(error_number());
   }
   const Status status = mine->finalize();
-  g_engine.store(nullptr, std::memory_order_release);
-  g_task.store(nullptr, std::memory_order_release);
-  delete mine;
+  g_is_running.store(false, std::memory_order_release);
+  std::destroy_at(mine);
   return status;
 }
 

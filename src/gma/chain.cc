@@ -105,6 +105,7 @@ void run_direct(const acpx_op_t& op,
     const std::uint64_t old =
         gmm::apply_atomic(kOpcodes[static_cast<std::size_t>(op.opcode)], 8,
                           step.remote, op.operand, op.compare);
+    settle_by_atomic();
     if (step.local != nullptr) {
       gmm::store_word(step.local, 8, old);
     }

@@ -6,6 +6,7 @@
 
 #include "acp/extension.h"
 #include "gma/engine.h"
+#include "gmm/doorbell.h"
 
 namespace acp::gma {
 
@@ -17,6 +18,41 @@ Result<Handle> post_chain(Engine& engine,
                           gmm::ThreadWaker& waker,
                           std::span<const acpx_op_t> ops,
                           Handle order);
+
+/// put_signal() when it can be done here and now: a word of data from and to
+/// library memory, and a word there to signal. Else kHandleNull, and nothing
+/// has happened.
+[[gnu::always_inline]] inline Handle put_word_signal_direct(
+    Engine& engine,
+    gmm::ThreadWaker& waker,
+    GlobalAddress to,
+    GlobalAddress from,
+    GlobalAddress word,
+    std::uint64_t add,
+    Handle order) {
+  const gmm::AddressSpace& space = engine.space();
+  const Rank rank = space.codec().rank(word);
+  if (!engine.is_clear(order) || ((to | from | word) & 7) != 0 ||
+      space.codec().rank(to) != rank) {
+    return kHandleNull;
+  }
+  std::byte* slice = space.slice_of(rank);
+  if (slice == nullptr) {
+    return kHandleNull;
+  }
+  std::byte* target = space.word_at(slice, space.codec().place(to));
+  std::byte* signal = space.word_at(slice, space.codec().place(word));
+  const std::byte* source = space.library_word(from);
+  if (target == nullptr || signal == nullptr || source == nullptr) {
+    return kHandleNull;
+  }
+  Engine::before_direct(order);
+  gmm::copy_word(target, source);
+  std::atomic_ref(*reinterpret_cast<std::uint64_t*>(signal)).fetch_add(add);
+  settle_by_atomic();
+  gmm::ring_signal(*reinterpret_cast<protocol::SliceHeader*>(slice), waker);
+  return engine.borrowed();
+}
 
 /// A put and an add that wakes who waits for the word, in one chain; on a
 /// word of another rank than `to`, or with a remote source, one after the

@@ -43,6 +43,13 @@ inline void settle_stores() noexcept {
   }
 }
 
+/// After an atomic of this thread: on x86 it is a full fence by itself.
+inline void settle_by_atomic() noexcept {
+#if defined(__x86_64__)
+  has_remote_stores = false;
+#endif
+}
+
 /// Does the engine's part of a progress pass; given by the runtime.
 class Wires {
  public:
@@ -148,8 +155,7 @@ class Engine final : private OperationOwner {
                                                std::uint64_t operand,
                                                std::uint64_t compare,
                                                Handle order) {
-    if (!is_clear(order) || ((result | word) & (width - 1U)) != 0 ||
-        space_.codec().rank(result) != space_.my_rank()) {
+    if (!is_clear(order) || ((result | word) & (width - 1U)) != 0) {
       return kHandleNull;
     }
     std::byte* target = space_.library_word(word);

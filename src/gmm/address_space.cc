@@ -32,11 +32,13 @@ AddressSpace::AddressSpace(const protocol::HostSegment& segment,
       slices_(segment.slice(0)),
       slice_stride_(segment.header().slice_stride),
       slot_of_rank_(segment.slot_of_rank()),
-      library_{library_region(segment.header().starter_offset,
-                              segment.header().starter_bytes),
-               library_region(segment.header().module_offset,
-                              protocol::kRuntimeAreaBytes +
-                                  segment.header().module_bytes)},
+      starter_(library_region(segment.header().starter_offset,
+                              segment.header().starter_bytes)),
+      modules_(library_region(
+          segment.header().module_offset,
+          protocol::kRuntimeAreaBytes + segment.header().module_bytes)),
+      modules_place_(codec_.place(codec_.encode(0, 0, kModuleKey, 0, 0))),
+      my_place_(codec_.encode(rank, 0, 0, 0, 0)),
       colors_(colors),
       keys_offset_(segment.header().keys_offset),
       segment_(&segment) {

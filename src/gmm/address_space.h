@@ -5,7 +5,6 @@
 // liveness, generation, color.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -52,31 +51,46 @@ class AddressSpace {
   /// table has to be read.
   std::byte* direct_library(GlobalAddress ga,
                             std::uint64_t size) const noexcept {
-    const std::uint64_t key = codec_.key(ga);
-    const std::uint64_t offset = codec_.offset(ga);
-    if (key > kModuleKey || size > library_[key].size ||
-        offset > library_[key].size - size) {
+    const std::uint64_t place = codec_.place(ga);
+    const bool is_starter = place <= starter_.size;
+    const LibraryRegion& region = is_starter ? starter_ : modules_;
+    const std::uint64_t offset = place - (is_starter ? 0 : modules_place_);
+    if (offset > region.size || size > region.size - offset) {
       return nullptr;
     }
     std::byte* slice = slice_of(codec_.rank(ga));
-    return slice == nullptr ? nullptr : slice + library_[key].base + offset;
+    return slice == nullptr ? nullptr : slice + region.base + offset;
   }
 
   /// The same for an aligned word of 8 bytes or less.
   [[gnu::always_inline]] std::byte* library_word(
       GlobalAddress ga) const noexcept {
-    const Rank rank = codec_.rank(ga);
-    if (rank == my_rank_) {
-      return word_in(my_slice_, ga);
-    }
-    std::byte* slice = slice_of_other(rank);
-    return slice == nullptr ? nullptr : word_in(slice, ga);
+    std::byte* slice = slice_of(codec_.rank(ga));
+    return slice == nullptr ? nullptr : word_at(slice, codec_.place(ga));
   }
 
-  /// The same when the rank is known to be mine.
+  /// The same for my own memory only.
   [[gnu::always_inline]] std::byte* own_library_word(
       GlobalAddress ga) const noexcept {
-    return word_in(my_slice_, ga);
+    // An address of another rank is far away from mine, on either side.
+    return word_at(my_slice_, ga - my_place_);
+  }
+
+  /// The aligned word at a place of a slice, in two steps for who needs several
+  /// words of one rank; null when it is not in library memory.
+  [[gnu::always_inline]] std::byte* word_at(
+      std::byte* slice, std::uint64_t place) const noexcept {
+    if (__builtin_expect(place <= starter_.last_word, 1)) {
+      return slice + starter_.base + place;
+    }
+    const std::uint64_t offset = place - modules_place_;
+    return offset <= modules_.last_word ? slice + modules_.base + offset
+                                        : nullptr;
+  }
+
+  /// The slice of a rank of this host; null when it is not mapped.
+  std::byte* slice_of(Rank rank) const noexcept {
+    return rank == my_rank_ ? my_slice_ : slice_of_other(rank);
   }
 
   /// Everything that can be said here about `size` bytes at `ga`. Failures:
@@ -99,7 +113,10 @@ class AddressSpace {
   std::byte* my_slice() const noexcept { return my_slice_; }
 
   /// acp_reset: the new number of this process.
-  void set_rank(Rank rank) noexcept { my_rank_ = rank; }
+  void set_rank(Rank rank) noexcept {
+    my_rank_ = rank;
+    my_place_ = codec_.encode(rank, 0, 0, 0, 0);
+  }
 
  private:
   struct Region;
@@ -112,21 +129,6 @@ class AddressSpace {
 
   static LibraryRegion library_region(std::uint64_t base,
                                       std::uint64_t size) noexcept;
-
-  [[gnu::always_inline]] std::byte* word_in(std::byte* slice,
-                                            GlobalAddress ga) const noexcept {
-    const std::uint64_t key = codec_.key(ga);
-    const std::uint64_t offset = codec_.offset(ga);
-    if (key > kModuleKey || offset > library_[key].last_word) {
-      return nullptr;
-    }
-    return slice + library_[key].base + offset;
-  }
-
-  /// The slice of a rank of this host; null when it is not mapped.
-  std::byte* slice_of(Rank rank) const noexcept {
-    return rank == my_rank_ ? my_slice_ : slice_of_other(rank);
-  }
 
   std::byte* slice_of_other(Rank rank) const noexcept {
     if (rank >= direct_procs_) {
@@ -149,7 +151,10 @@ class AddressSpace {
   std::byte* slices_;
   std::uint64_t slice_stride_;
   const std::atomic<std::uint32_t>* slot_of_rank_;
-  std::array<LibraryRegion, 2> library_;  ///< By key.
+  LibraryRegion starter_;  ///< Key 0, so its offsets are places.
+  LibraryRegion modules_;
+  std::uint64_t modules_place_;
+  std::uint64_t my_place_;  ///< My first address.
   Color colors_;
   std::uint64_t keys_offset_;
   const protocol::HostSegment* segment_;

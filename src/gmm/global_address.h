@@ -46,7 +46,7 @@ class GlobalAddressCodec {
     rank_shift_ = color_shift_ + color_bits_;
     offset_mask_ = low_mask(offset_bits_);
     index_mask_ = key_slots - 1;
-    key_mask_ = low_mask(rank_shift_ - index_shift_);
+    place_mask_ = low_mask(rank_shift_);
     tag_mask_ = tag(max_colors() - 1, ~std::uint64_t{0});
   }
 
@@ -75,10 +75,10 @@ class GlobalAddressCodec {
     return static_cast<std::uint32_t>(ga >> index_shift_) & index_mask_;
   }
 
-  /// Color, generation and index in one number: kStarterKey and kModuleKey
-  /// for library memory, more for everything else.
-  std::uint64_t key(GlobalAddress ga) const noexcept {
-    return ga >> index_shift_ & key_mask_;
+  /// All but the rank in one number. Library memory has no color and no
+  /// generation: its places begin at encode(rank, 0, index, 0, 0).
+  std::uint64_t place(GlobalAddress ga) const noexcept {
+    return ga & place_mask_;
   }
 
   /// The low generation_bits() of the region's generation.
@@ -136,7 +136,7 @@ class GlobalAddressCodec {
   int rank_shift_;
   std::uint64_t offset_mask_;
   std::uint64_t tag_mask_;
-  std::uint64_t key_mask_;
+  std::uint64_t place_mask_;
   std::uint32_t index_mask_;
 };
 

@@ -66,20 +66,9 @@ Task::~Task() {
   }
 }
 
-Result<std::unique_ptr<Task>> Task::create(
-    const Settings& settings,
-    std::unique_ptr<Bootstrap> bootstrap,
-    Modules& modules,
-    const NetWireFactory& make_net_wire) {
-  std::unique_ptr<Task> task(new Task(settings, std::move(bootstrap), modules));
-  Status status = task->open(make_net_wire);
-  if (status == Status::kOk) {
-    status = task->start();
-  }
-  if (status != Status::kOk) {
-    return status;
-  }
-  return task;
+Status Task::join(const NetWireFactory& make_net_wire) {
+  const Status status = open(make_net_wire);
+  return status == Status::kOk ? start() : status;
 }
 
 /// Everything that this process can do alone.
@@ -158,8 +147,7 @@ Status Task::open_engine() {
               space.codec().max_colors(), procs());
     return Status::kBadOption;
   }
-  engine_ = std::make_unique<gma::Engine>(space, *wires_, *doorbell_, *wires_,
-                                          *progress_);
+  engine_.emplace(space, *wires_, *doorbell_, *wires_, *progress_);
   agent_ =
       std::make_unique<agent::Agent>(engine_->space(), *doorbell_, *wires_);
   engine_->set_delegated_done([this](const gma::ReplyTo& to, Status status) {

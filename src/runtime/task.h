@@ -7,6 +7,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string_view>
 
 #include "agent/agent.h"
@@ -37,13 +38,10 @@ using NetWireFactory =
 /// public functions that they carry out.
 class Task {
  public:
-  /// Joins the job; returns when all ranks have. `modules` must outlive the
-  /// task.
-  static Result<std::unique_ptr<Task>> create(
-      const Settings& settings,
-      std::unique_ptr<Bootstrap> bootstrap,
-      Modules& modules,
-      const NetWireFactory& make_net_wire);
+  /// `modules` must outlive the task. Everything else only after join().
+  Task(const Settings& settings,
+       std::unique_ptr<Bootstrap> bootstrap,
+       Modules& modules);
 
   Task(const Task&) = delete;
   Task& operator=(const Task&) = delete;
@@ -51,6 +49,8 @@ class Task {
   /// was not called.
   ~Task();
 
+  /// Joins the job; returns when all ranks have. Once.
+  [[nodiscard]] Status join(const NetWireFactory& make_net_wire);
   [[nodiscard]] Status finalize();
   [[nodiscard]] Status sync();
   [[nodiscard]] Status reset(int new_rank);
@@ -81,9 +81,6 @@ class Task {
   gmm::Rank rank() const noexcept { return space().my_rank(); }
 
  private:
-  Task(const Settings& settings,
-       std::unique_ptr<Bootstrap> bootstrap,
-       Modules& modules);
   Status open(const NetWireFactory& make_net_wire);
   Status open_wires(const NetWireFactory& make_net_wire);
   Status open_engine();
@@ -105,7 +102,7 @@ class Task {
   std::unique_ptr<gmm::KeyTable> keys_;
   std::unique_ptr<WireSet> wires_;
   std::unique_ptr<Progress> progress_;
-  std::unique_ptr<gma::Engine> engine_;
+  std::optional<gma::Engine> engine_;  ///< At a fixed place in the task.
   std::unique_ptr<agent::Agent> agent_;
   Steps steps_;
   std::unique_ptr<HostBarrier> host_barrier_;

@@ -74,13 +74,13 @@ void run_thread_job(
   for (std::uint32_t proc = 0; proc < ranks; ++proc) {
     threads.emplace_back([&, proc] {
       runtime::Modules modules;
-      auto task = runtime::Task::create(
+      runtime::Task task(
           values,
           std::make_unique<ThreadBootstrap>(proc, segment.value(), barrier),
-          modules, api::make_net_wire);
-      RANK_CHECK(task.ok());
-      body(*task.value());
-      if (task.value()->finalize() == Status::kOk) {
+          modules);
+      RANK_CHECK(task.join(api::make_net_wire) == Status::kOk);
+      body(task);
+      if (task.finalize() == Status::kOk) {
         finished.fetch_add(1);
       }
     });
