@@ -54,7 +54,9 @@ Parsed parse_options(int argc, const char* const* argv) {
                  "without acprun. Several: --start 2,64")
       ->delimiter(',')
       ->check(CLI::Range(1, 65'536));
-  app.add_option("--acprun", options.acprun, "The acprun that --start runs");
+  app.add_option("--acprun", options.acprun,
+                 "The acprun that --start runs; else the one beside "
+                 "acp_perf, or in PATH");
   app.add_flag("--nothing", options.nothing,
                "Only acp_init and acp_finalize: what --start runs");
   try {

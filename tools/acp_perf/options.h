@@ -17,8 +17,8 @@ struct Options {
   bool pin = true;  ///< Ranks 0 and 1 on cores of their own.
   bool list = false;
   std::vector<int> start;  ///< Numbers of ranks whose start is timed.
-  std::string acprun = "acprun";
-  bool nothing = false;  ///< Only acp_init and acp_finalize.
+  std::string acprun;      ///< Empty: the one beside acp_perf, or in PATH.
+  bool nothing = false;    ///< Only acp_init and acp_finalize.
 };
 
 /// The options, or what to print instead and the exit status.

@@ -15,6 +15,7 @@ struct RawWords {
   alignas(128) std::atomic<std::uint64_t> ping;
   alignas(128) std::atomic<std::uint64_t> pong;
   alignas(128) std::atomic<std::uint64_t> alone;
+  alignas(128) std::atomic<std::uint32_t> bell;
 };
 
 /// One mapping; unmaps itself. Not thread-safe.

@@ -1,4 +1,8 @@
 // Raw rows of two processes over one shared page, without ACP.
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <limits>
 
 #include "rows.h"
@@ -79,6 +83,49 @@ void respond_barrier(Context& context) {
   words.pong.store(kEnd);
 }
 
+long futex(std::atomic<std::uint32_t>& word, int call, std::uint32_t value) {
+  return ::syscall(SYS_futex, &word, call, value, nullptr, nullptr, 0);
+}
+
+/// One way, as row signal.wake: rank 1 answers with the time at which it ran.
+Verdict run_wake(Context& context, Samples& samples) {
+  RawWords& words = context.area.words();
+  const std::int64_t end = now_ns() + context.time_ns;
+  do {
+    const std::int64_t asleep = now_ns() + kFallAsleepNs;
+    spin_until([&] { return now_ns() >= asleep; });
+    words.pong.store(0);
+    const std::int64_t sent = now_ns();
+    words.bell.fetch_add(1);
+    futex(words.bell, FUTEX_WAKE, 1);
+    spin_until([&] { return words.pong.load() != 0; });
+    const auto awake = static_cast<std::int64_t>(words.pong.load());
+    if (!samples.add(static_cast<double>(awake - sent) - clock_cost_ns(), 1)) {
+      break;
+    }
+  } while (now_ns() < end || samples.batches() < 3);
+  words.ping.store(kEnd);
+  words.bell.fetch_add(1);
+  futex(words.bell, FUTEX_WAKE, 1);
+  spin_until([&] { return words.pong.load() == kEnd; });
+  reset(words);
+  return {};
+}
+
+void respond_wake(Context& context) {
+  RawWords& words = context.area.words();
+  std::uint32_t seen = words.bell.load();
+  for (;;) {
+    while (words.bell.load() == seen) {
+      futex(words.bell, FUTEX_WAIT, seen);
+    }
+    seen = words.bell.load();
+    if (words.ping.load() == kEnd) break;
+    words.pong.store(static_cast<std::uint64_t>(now_ns()));
+  }
+  words.pong.store(kEnd);
+}
+
 void add_row(Rows& rows,
              const char* name,
              const char* what,
@@ -101,6 +148,8 @@ void add_raw_pair_rows(Rows& rows) {
           run_line, respond_line);
   add_row(rows, "raw.barrier", "a barrier of two ranks by two flags",
           run_barrier, respond_barrier);
+  add_row(rows, "raw.wake", "a futex wakes the other rank, one way", run_wake,
+          respond_wake);
 }
 
 }  // namespace acp::perf

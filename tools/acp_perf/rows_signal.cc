@@ -9,8 +9,6 @@ namespace acp::perf {
 
 namespace {
 
-/// Long enough for the target to fall asleep in acpx_wait_word.
-constexpr std::int64_t kFallAsleepNs = 1'000'000;
 constexpr int kLookAgainMs = 1'000;
 
 std::uint64_t load(const std::uint64_t* word) {
@@ -157,7 +155,7 @@ void add_signal_rows(Rows& rows) {
   wake.what = "from acpx_put_signal until a sleeper runs again, one way";
   wake.needs = Needs::kSameHost;
   wake.partners = Partners::kRankOne;
-  wake.raw_direct = "raw.line";
+  wake.raw_direct = "raw.wake";
   wake.raw_wire = "raw.udp";
   wake.run = run_wake;
   wake.respond = respond_wake;

@@ -78,11 +78,21 @@ std::string own_program() {
   return error ? "acp_perf" : path.string();
 }
 
+/// The one beside this program, where builds and installations have it.
+std::string acprun_beside(const std::string& program) {
+  const auto path = std::filesystem::path(program).replace_filename("acprun");
+  std::error_code error;
+  return std::filesystem::exists(path, error) ? path.string() : "acprun";
+}
+
 }  // namespace
 
 std::vector<Result> run_starts(const Options& options, Rows& rows) {
   rows.clear();
   rows.reserve(2 * options.start.size());  // Results keep addresses of rows.
+  const std::string program = own_program();
+  const std::string acprun =
+      options.acprun.empty() ? acprun_beside(program) : options.acprun;
   std::vector<Result> results;
   for (const int ranks : options.start) {
     Row raw;
@@ -95,10 +105,9 @@ std::vector<Result> run_starts(const Options& options, Rows& rows) {
     row.name = fmt::format("start.{}", ranks);
     row.what = "acprun from start to end, acp_init and acp_finalize";
     rows.push_back(std::move(row));
-    results.push_back(time_runs(rows.back(),
-                                {options.acprun, "-np", std::to_string(ranks),
-                                 own_program(), "--nothing"},
-                                1));
+    results.push_back(time_runs(
+        rows.back(),
+        {acprun, "-np", std::to_string(ranks), program, "--nothing"}, 1));
     results.back().raw = rows[rows.size() - 2].name;
   }
   return results;
