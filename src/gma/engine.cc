@@ -165,7 +165,7 @@ Result<Handle> Engine::issue(std::span<const Step> steps, Handle order) {
       mover_.start(operation);
     }
   }
-  settle();
+  (void)settle();
   wires_.flush();
   wires_.on_issued();
   return sequence;
@@ -184,11 +184,13 @@ Status Engine::make_room() {
 }
 
 /// Retires what is done and starts what waited for it, until nothing moves.
-void Engine::settle() {
+/// True when bytes were copied here, of which there may be more.
+bool Engine::settle() {
   bool has_moved = true;
   bool has_completed = false;
+  bool has_copied = false;
   while (has_moved) {
-    mover_.pump();
+    has_copied |= mover_.pump();
     ready_.clear();
     has_moved = queue_.retire(ready_);
     has_completed = has_completed || has_moved;
@@ -211,6 +213,7 @@ void Engine::settle() {
     std::atomic_thread_fence(std::memory_order_seq_cst);
     gmm::wake_waiters(*space_.slice_header(space_.my_rank()));
   }
+  return has_copied;
 }
 
 void Engine::on_finished(Operation& operation) {
@@ -307,15 +310,15 @@ bool Engine::progress() {
     return false;
   }
   const bool has_received = wires_.poll();
-  settle();
+  const bool has_copied = settle();
   wires_.flush();
-  return has_received;
+  return has_received || has_copied;
 }
 
 void Engine::run_locked(const std::function<void()>& work) {
   const std::lock_guard lock(mutex_);
   work();
-  settle();
+  (void)settle();
   wires_.flush();
   wires_.on_issued();
 }

@@ -300,7 +300,7 @@ class Engine final : private OperationOwner {
   Status make_room();
   Status refuse(const Step& step, Status status) const;
   Operation& new_operation(Owner owner, std::span<const Step> steps);
-  void settle();
+  bool settle();
   void on_finished(Operation& operation) override;
 
   gmm::AddressSpace space_;  ///< A copy: one load less on every path.

@@ -11,7 +11,32 @@ namespace acp::gma {
 
 namespace {
 
-constexpr std::size_t kBounceBytes = 64 << 10;
+constexpr std::uint64_t kBounceBytes = 64 << 10;
+
+/// What a copy moves before it lets go of the engine's mutex: about 0.1 ms.
+constexpr std::uint64_t kSliceBytes = 1 << 20;
+
+std::uint64_t slice_limit(const gmm::Target& to, const gmm::Target& from) {
+  return to.direct == nullptr && from.direct == nullptr ? kBounceBytes
+                                                        : kSliceBytes;
+}
+
+/// Like memmove: from the end when the destination lies above the source. By
+/// the owner's addresses: two keys or colors may name one memory.
+bool is_backward(const gmm::Target& to, const gmm::Target& from) {
+  return to.direct != nullptr || from.direct != nullptr
+             ? to.direct > from.direct
+             : to.rank == from.rank && to.owner_address > from.owner_address;
+}
+
+/// The same target, `offset` bytes further on.
+gmm::Target advanced(gmm::Target target, std::uint64_t offset) {
+  if (target.direct != nullptr) {
+    target.direct += offset;
+  }
+  target.owner_address += offset;
+  return target;
+}
 
 }  // namespace
 
@@ -23,6 +48,7 @@ Mover::Mover(const gmm::AddressSpace& space,
 
 void Mover::start(Operation& operation) {
   operation.current = 0;
+  operation.copied_bytes = 0;
   operation.status = Status::kOk;
   if (operation.steps.size() > 1 &&
       try_whole(operation) == Progress::kPending) {
@@ -36,7 +62,10 @@ void Mover::advance(Operation& operation) {
          operation.status == Status::kOk) {
     const Step& step = operation.steps[operation.current];
     switch (run_step(operation, step)) {
-      case Progress::kDone: ++operation.current; break;
+      case Progress::kDone:
+        ++operation.current;
+        operation.copied_bytes = 0;
+        break;
       case Progress::kFailed: break;
       case Progress::kPending: return;
     }
@@ -68,42 +97,73 @@ Mover::Progress Mover::run_copy(Operation& operation, const Step& step) {
   if (!to.ok() || !from.ok()) {
     return fail(operation, to.ok() ? from.status() : to.status());
   }
-  const gmm::Target& target = to.value();
-  const gmm::Target& source = from.value();
-  const auto& codec = space_.codec();
-  if (target.direct != nullptr && source.direct != nullptr) {
-    gmm::copy_bytes(target.direct, source.direct, step.size);
+  const bool is_from_end = is_backward(to.value(), from.value());
+  Step rest = step;
+  rest.size -= operation.copied_bytes;
+  const std::uint64_t begin = is_from_end ? 0 : operation.copied_bytes;
+  rest.remote += begin;
+  rest.local += begin;
+  Step slice = rest;
+  slice.size = std::min(rest.size, slice_limit(to.value(), from.value()));
+  const std::uint64_t offset = is_from_end ? rest.size - slice.size : 0;
+  slice.remote += offset;
+  slice.local += offset;
+  const Progress progress =
+      copy_slice(operation, slice, advanced(to.value(), begin + offset),
+                 advanced(from.value(), begin + offset));
+  if (progress == Progress::kPending) {
+    operation.copied_bytes = 0;  // the next step's
+    return send_copy(operation, rest, to.value(), from.value());
+  }
+  if (progress == Progress::kFailed || slice.size == rest.size) {
+    return progress;
+  }
+  operation.copied_bytes += slice.size;
+  long_copies_.push_back(&operation);
+  return Progress::kPending;
+}
+
+/// What this process can copy by itself; else kPending, and nothing has
+/// happened.
+Mover::Progress Mover::copy_slice(Operation& operation,
+                                  const Step& slice,
+                                  const gmm::Target& to,
+                                  const gmm::Target& from) {
+  if (to.direct != nullptr && from.direct != nullptr) {
+    gmm::copy_bytes(to.direct, from.direct, slice.size);
     return Progress::kDone;
   }
-  const bool is_get = target.direct != nullptr;
-  if (is_get || source.direct != nullptr) {
-    const gmm::Target& peer = is_get ? source : target;
-    const GlobalAddress peer_address = is_get ? step.local : step.remote;
-    const Color color = codec.color(peer_address);
-    const Progress progress = transfer(
-        operation,
-        is_get ? transport::Direction::kGet : transport::Direction::kPut,
-        is_get ? target.direct : source.direct, step.size, peer, color);
-    if (progress != Progress::kPending) {
-      return progress;
-    }
-    operation.piece_opcode =
-        is_get ? protocol::Opcode::kGet : protocol::Opcode::kPut;
-    operation.piece_remote = peer_address;
-    operation.piece_local = is_get ? step.remote : step.local;
-    operation.piece_bytes = step.size;
-    return enqueue(operation, peer.rank, color);
+  const auto& codec = space_.codec();
+  if (to.direct != nullptr) {
+    return transfer(operation, transport::Direction::kGet, to.direct,
+                    slice.size, from, codec.color(slice.local));
   }
-  const Progress bounced = copy_over_bounce(operation, step, target, source);
-  if (bounced != Progress::kPending) {
-    return bounced;
+  if (from.direct != nullptr) {
+    return transfer(operation, transport::Direction::kPut, from.direct,
+                    slice.size, to, codec.color(slice.remote));
   }
-  // Neither end is within reach: the source's agent does it.
-  operation.piece_opcode = protocol::Opcode::kCopy;
-  operation.piece_remote = step.remote;
-  operation.piece_local = step.local;
-  operation.piece_bytes = step.size;
-  return enqueue(operation, source.rank, codec.color(step.local));
+  return copy_over_bounce(operation, slice, to, from);
+}
+
+/// By messages to the owner of the end that is not mine, or of the source.
+Mover::Progress Mover::send_copy(Operation& operation,
+                                 const Step& rest,
+                                 const gmm::Target& to,
+                                 const gmm::Target& from) {
+  operation.piece_bytes = rest.size;
+  operation.piece_remote = rest.remote;
+  operation.piece_local = rest.local;
+  const bool is_get = to.direct != nullptr;
+  if (!is_get && from.direct != nullptr) {
+    operation.piece_opcode = protocol::Opcode::kPut;
+    return enqueue(operation, to.rank, space_.codec().color(rest.remote));
+  }
+  if (is_get) {
+    std::swap(operation.piece_remote, operation.piece_local);
+  }
+  operation.piece_opcode =
+      is_get ? protocol::Opcode::kGet : protocol::Opcode::kCopy;
+  return enqueue(operation, from.rank, space_.codec().color(rest.local));
 }
 
 Mover::Progress Mover::transfer(Operation& operation,
@@ -128,40 +188,22 @@ Mover::Progress Mover::transfer(Operation& operation,
 }
 
 /// Two registered memories of other ranks of this host: through a buffer here.
+/// At most kBounceBytes.
 Mover::Progress Mover::copy_over_bounce(Operation& operation,
-                                        const Step& step,
+                                        const Step& slice,
                                         const gmm::Target& to,
                                         const gmm::Target& from) {
   if (!to.is_same_host || !from.is_same_host) {
     return Progress::kPending;
   }
   bounce_.resize(kBounceBytes);
-  // Like memmove: backwards when the destination lies above the source.
-  // By the owner's addresses: two keys or colors may name one memory.
-  const bool is_backward =
-      to.rank == from.rank && to.owner_address > from.owner_address;
-  const Color color = space_.codec().color(step.remote);
-  std::uint64_t done = 0;
-  while (done < step.size) {
-    const std::uint64_t size =
-        std::min<std::uint64_t>(kBounceBytes, step.size - done);
-    const std::uint64_t offset = is_backward ? step.size - done - size : done;
-    gmm::Target source = from;
-    gmm::Target target = to;
-    source.owner_address += offset;
-    target.owner_address += offset;
-    Progress progress = transfer(operation, transport::Direction::kGet,
-                                 bounce_.data(), size, source, color);
-    if (progress == Progress::kDone) {
-      progress = transfer(operation, transport::Direction::kPut, bounce_.data(),
-                          size, target, color);
-    }
-    if (progress != Progress::kDone) {
-      return progress;  // kPending only before the first byte has moved
-    }
-    done += size;
-  }
-  return Progress::kDone;
+  const Color color = space_.codec().color(slice.remote);
+  const Progress progress = transfer(operation, transport::Direction::kGet,
+                                     bounce_.data(), slice.size, from, color);
+  return progress == Progress::kDone
+             ? transfer(operation, transport::Direction::kPut, bounce_.data(),
+                        slice.size, to, color)
+             : progress;
 }
 
 /// A step of a chain, or an atomic.

@@ -46,8 +46,9 @@ class Mover {
   /// A reply has arrived; unknown ids are counted and dropped.
   void on_reply(std::span<const std::byte> bytes);
 
-  /// Sends what found a path full.
-  void pump();
+  /// Sends what found a path full, and takes one slice of each copy that this
+  /// process does by itself. True when it copied: there may be more.
+  bool pump();
 
   /// Fails everything under way to this peer.
   void fail_peer(transport::ProcId proc, Status status);
@@ -56,7 +57,9 @@ class Mover {
   /// Precondition: nothing is under way.
   void forget_paths();
 
-  bool has_unsent() const noexcept { return !crowded_.empty(); }
+  bool has_unsent() const noexcept {
+    return !crowded_.empty() || !long_copies_.empty();
+  }
 
  private:
   /// Operations with requests for one peer and color.
@@ -80,9 +83,17 @@ class Mover {
   void advance(Operation& operation);
   Progress run_step(Operation& operation, const Step& step);
   Progress run_copy(Operation& operation, const Step& step);
+  Progress copy_slice(Operation& operation,
+                      const Step& slice,
+                      const gmm::Target& to,
+                      const gmm::Target& from);
+  Progress send_copy(Operation& operation,
+                     const Step& rest,
+                     const gmm::Target& to,
+                     const gmm::Target& from);
   Progress run_remote(Operation& operation, const Step& step);
   Progress copy_over_bounce(Operation& operation,
-                            const Step& step,
+                            const Step& slice,
                             const gmm::Target& to,
                             const gmm::Target& from);
   Progress transfer(Operation& operation,
@@ -117,7 +128,9 @@ class Mover {
   gmm::ThreadWaker& waker_;
   OperationOwner& owner_;
   std::unordered_map<std::uint64_t, std::unique_ptr<Path>> paths_;
-  std::vector<Path*> crowded_;  ///< Paths with unsent pieces.
+  std::vector<Path*> crowded_;           ///< Paths with unsent pieces.
+  std::vector<Operation*> long_copies_;  ///< Their next slice is to be copied.
+  std::vector<Operation*> turn_;         ///< Those that pump() is at.
   std::vector<Request> requests_;
   std::vector<std::uint32_t> free_requests_;
   std::vector<std::byte> bounce_;

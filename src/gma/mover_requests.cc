@@ -128,7 +128,7 @@ Mover::Progress Mover::try_whole(Operation& operation) {
                  space_.codec().color(first));
 }
 
-void Mover::pump() {
+bool Mover::pump() {
   for (std::size_t i = 0; i < crowded_.size();) {
     Path& path = *crowded_[i];
     pump_path(path);
@@ -140,6 +140,13 @@ void Mover::pump() {
       ++i;
     }
   }
+  turn_.swap(long_copies_);
+  for (Operation* operation : turn_) {
+    advance(*operation);
+  }
+  const bool has_copied = !turn_.empty();
+  turn_.clear();
+  return has_copied;
 }
 
 void Mover::pump_path(Path& path) {

@@ -51,7 +51,8 @@ struct Operation {
   Sequence wait_for = 0;  ///< kQueue: its condition.
   ReplyTo reply_to;       ///< kDelegated.
   std::vector<Step> steps;
-  std::size_t current = 0;  ///< Step under way.
+  std::size_t current = 0;         ///< Step under way.
+  std::uint64_t copied_bytes = 0;  ///< Of the step under way, by this process.
   Status status = Status::kOk;
 
   /// The step under way as requests to one peer.

@@ -41,11 +41,12 @@ class MoverWorld final : private Links, private OperationOwner {
     return endpoint;
   }
 
-  /// Starts an operation and sends what can be sent.
+  /// Starts an operation, copies and sends what can be copied and sent.
   Operation& start(std::vector<Step> steps) {
     Operation& operation = prepare(std::move(steps));
     mover.start(operation);
-    mover.pump();
+    while (mover.pump()) {
+    }
     return operation;
   }
 

@@ -1,0 +1,120 @@
+// Long copies that this process does by itself: slice by slice, so that others
+// get their turn.
+#include <algorithm>
+#include <cstring>
+
+#include "unit/mover_world.h"
+
+namespace acp::gma {
+
+namespace {
+
+constexpr std::size_t kSlice = 1 << 20;
+
+void fill(std::vector<std::byte>& bytes) {
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    bytes[i] = static_cast<std::byte>(i * 7 / 3 + i / 4096);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("mover slices: a long copy moves a slice a turn", "[gma][mover]") {
+  MoverWorld world;
+  fill(world.peer_memory);
+  world.wire(1).transfer_status = Status::kOk;
+  const std::size_t size = 4 * kSlice + 5;
+  Operation& get = world.prepare({copy_step(world.mine, world.theirs, size)});
+  world.mover.start(get);
+  Operation& small =
+      world.prepare({copy_step(world.mine + 8 * kSlice, world.theirs, 100)});
+  world.mover.start(small);
+  CHECK(world.has_ended(small, Status::kOk));
+  for (int turn = 1; turn <= 4; ++turn) {
+    CHECK(world.ends_of(get) == 0);
+    CHECK(world.mover.has_unsent());
+    CHECK(world.mover.pump());
+  }
+  CHECK(world.has_ended(get, Status::kOk));
+  CHECK_FALSE(world.mover.pump());
+  CHECK_FALSE(world.mover.has_unsent());
+  CHECK(std::memcmp(world.memory.data(), world.peer_memory.data(), size) == 0);
+  CHECK(world.memory[size] == std::byte{0});
+}
+
+TEST_CASE("mover slices: overlapping memory of mine is like memmove",
+          "[gma][mover]") {
+  const std::size_t size = 3 * kSlice + 77;
+  for (const std::size_t shift : {std::size_t{1}, kSlice - 1, 2 * kSlice + 9}) {
+    for (const bool is_up : {true, false}) {
+      MoverWorld world;
+      fill(world.memory);
+      std::vector<std::byte> expected = world.memory;
+      const std::size_t to = is_up ? shift : 0;
+      const std::size_t from = is_up ? 0 : shift;
+      std::memmove(expected.data() + to, expected.data() + from, size);
+      const Operation& copy =
+          world.start({copy_step(world.mine + to, world.mine + from, size)});
+      CHECK(world.has_ended(copy, Status::kOk));
+      CHECK(world.memory == expected);
+    }
+  }
+}
+
+TEST_CASE("mover slices: the steps of a chain stay in order", "[gma][mover]") {
+  MoverWorld world;
+  fill(world.memory);
+  const std::size_t size = 2 * kSlice + 1;
+  const GlobalAddress second = world.mine + 3 * kSlice;
+  const GlobalAddress third = world.mine + 6 * kSlice;
+  const Operation& chain =
+      world.start({bulk_step(protocol::Opcode::kPut, second, world.mine, size),
+                   bulk_step(protocol::Opcode::kPut, third, second, size)});
+  CHECK(world.has_ended(chain, Status::kOk));
+  CHECK(std::memcmp(world.memory.data() + 6 * kSlice, world.memory.data(),
+                    size) == 0);
+}
+
+TEST_CASE("mover slices: refused in the middle, the rest goes by message",
+          "[gma][mover]") {
+  MoverWorld world(1 << 20);
+  fill(world.memory);
+  world.wire(1).transfer_status = Status::kOk;
+  const std::size_t size = 2 * kSlice + 500;
+  Operation& put = world.prepare({copy_step(world.theirs, world.mine, size)});
+  world.mover.start(put);
+  CHECK(world.mover.pump());
+  world.wire(1).transfer_status = Status::kUnsupported;
+  world.mover.pump();  // takes its turn, and finds that
+  world.mover.pump();  // sends
+  REQUIRE(world.wire(1).sent.size() == 1);
+  const auto request = protocol::decode_request(world.wire(1).sent.front());
+  REQUIRE(request.has_value());
+  const std::vector<std::byte> data(request->data.begin(), request->data.end());
+  const protocol::WireStep step = world.answer(1);
+  CHECK(step.opcode == protocol::Opcode::kPut);
+  CHECK(step.remote == world.theirs + 2 * kSlice);
+  REQUIRE(data.size() == 500);
+  CHECK(std::memcmp(data.data(), world.memory.data() + 2 * kSlice, 500) == 0);
+  CHECK(world.has_ended(put, Status::kOk));
+  CHECK(std::memcmp(world.memory.data(), world.peer_memory.data(),
+                    2 * kSlice) == 0);
+}
+
+TEST_CASE("mover slices: memory unregistered between two is not touched",
+          "[gma][mover]") {
+  MoverWorld world;
+  fill(world.memory);
+  world.wire(1).transfer_status = Status::kOk;
+  Operation& put =
+      world.prepare({copy_step(world.theirs, world.mine, 3 * kSlice)});
+  world.mover.start(put);
+  const GlobalAddress key = world.mine & ~std::uint64_t{63};
+  REQUIRE(world.keys.remove(0, key) == Status::kOk);
+  world.mover.pump();
+  CHECK(world.has_ended(put, Status::kBadKey));
+  CHECK(world.peer_memory[kSlice] == std::byte{0});
+  CHECK_FALSE(world.mover.has_unsent());
+}
+
+}  // namespace acp::gma
