@@ -112,33 +112,37 @@ void Agent::reply(transport::ProcId to,
 void Agent::send_reply(transport::ProcId to,
                        transport::Color color,
                        protocol::ReplyHeader header) {
-  const std::array<std::span<const std::byte>, 2> parts = {
-      std::as_bytes(std::span(&header, 1)), std::span(results_)};
-  if (backlog_.empty()) {
-    const Status status = try_send(to, color, parts);
-    if (status == Status::kTooLarge && header.data_bytes != 0) {
-      return reply(to, color, header.id, status);  // without results
-    }
-    if (status != Status::kAgain) {
-      return;
-    }
+  if (backlog_.empty() &&
+      try_send(to, color, header, results_) != Status::kAgain) {
+    return;
   }
-  Waiting waiting{to, color, {}};
-  for (const std::span<const std::byte> part : parts) {
-    waiting.bytes.insert(waiting.bytes.end(), part.begin(), part.end());
-  }
-  backlog_.push_back(std::move(waiting));
+  backlog_.push_back({to, color, header, results_});
 }
 
-/// kAgain: the wire is full. A reply to a dead peer needs no care.
+/// kAgain: the wire is full. A reply to a dead peer needs no care; one that
+/// the wire cannot carry goes without its results, as a failure.
 Status Agent::try_send(transport::ProcId to,
                        transport::Color color,
-                       std::span<const std::span<const std::byte>> parts) {
+                       protocol::ReplyHeader header,
+                       std::span<const std::byte> results) {
   const Result<transport::Endpoint*> endpoint =
       surroundings_.endpoint(to, color);
-  return endpoint.ok()
-             ? endpoint.value()->send(parts, transport::Ordering::kFree)
-             : endpoint.status();
+  if (!endpoint.ok()) {
+    return endpoint.status();
+  }
+  const auto send = [&] {
+    const std::array<std::span<const std::byte>, 2> parts = {
+        std::as_bytes(std::span(&header, 1)), results};
+    return endpoint.value()->send(parts, transport::Ordering::kFree);
+  };
+  const Status status = send();
+  if (status != Status::kTooLarge || results.empty()) {
+    return status;
+  }
+  header.status = status;
+  header.data_bytes = 0;
+  results = {};
+  return send();
 }
 
 bool Agent::flush_backlog() {
@@ -147,9 +151,8 @@ bool Agent::flush_backlog() {
   for (std::size_t i = 0; i < before; ++i) {
     Waiting waiting = std::move(backlog_.front());
     backlog_.pop_front();
-    const std::array<std::span<const std::byte>, 1> parts = {
-        std::span<const std::byte>(waiting.bytes)};
-    if (try_send(waiting.to, waiting.color, parts) == Status::kAgain) {
+    if (try_send(waiting.to, waiting.color, waiting.header, waiting.results) ==
+        Status::kAgain) {
       backlog_.push_back(std::move(waiting));
     }
   }

@@ -68,7 +68,8 @@ class Agent {
   struct Waiting {
     transport::ProcId to;
     transport::Color color;
-    std::vector<std::byte> bytes;
+    protocol::ReplyHeader header;
+    std::vector<std::byte> results;
   };
 
   Status run_step(const protocol::WireStep& step,
@@ -78,7 +79,8 @@ class Agent {
                   protocol::ReplyHeader header);
   Status try_send(transport::ProcId to,
                   transport::Color color,
-                  std::span<const std::span<const std::byte>> parts);
+                  protocol::ReplyHeader header,
+                  std::span<const std::byte> results);
 
   const gmm::AddressSpace& space_;
   gmm::ThreadWaker& waker_;

@@ -360,6 +360,13 @@ TEST_CASE("agent: a reply that the wire cannot carry becomes a failure",
   const auto reply = rank.reply();
   CHECK(reply.header.status == Status::kTooLarge);
   CHECK(reply.data.empty());
+  // The same for one that had to wait for room.
+  rank.endpoints[1].room = 0;
+  rank.request({&get, 1});
+  CHECK(rank.agent.has_backlog());
+  rank.endpoints[1].room = SIZE_MAX;
+  CHECK(rank.agent.flush_backlog());
+  CHECK(rank.reply().header.status == Status::kTooLarge);
   // More than the agent gathers for one reply.
   const std::uint64_t module_bytes =
       rank.host.segment().header().module_bytes + protocol::kRuntimeAreaBytes;

@@ -77,6 +77,10 @@ Status CrossMemory::transfer(const protocol::ProcRecord& peer,
     if (moved < 0) {
       const int error = errno;
       const Status status = status_of(error);
+      if (status == Status::kSystem) {
+        log_error("process_vm_readv or writev with pid {}: {}", pid,
+                  errno_text(error));
+      }
       if (status == Status::kUnsupported) {
         is_allowed_.store(false, std::memory_order_relaxed);
         log(LogLevel::kInfo,
