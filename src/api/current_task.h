@@ -42,6 +42,15 @@ inline void fail(Status status) noexcept {
   error_number() = static_cast<int>(status);
 }
 
+/// The handle, or the null handle and acp_errno.
+inline gma::Handle as_handle(const Result<gma::Handle>& result) noexcept {
+  if (!result.ok()) {
+    fail(result.status());
+    return gma::kHandleNull;
+  }
+  return result.value();
+}
+
 /// Sets acp_errno for a call without a task, too early or too late, and logs
 /// it. `function` is for people; the caller's name by itself.
 void fail_without_task(const char* function = __builtin_FUNCTION()) noexcept;

@@ -8,19 +8,12 @@
 #include "gma/step_scope.h"
 
 using acp::Status;
+using acp::api::as_handle;
 using acp::api::fail;
 using acp::api::fail_without_task;
 using acp::api::task;
 
 namespace {
-
-acp_handle_t as_handle(const acp::Result<acp::gma::Handle>& result) {
-  if (result.ok()) {
-    return result.value();
-  }
-  fail(result.status());
-  return ACP_HANDLE_NULL;
-}
 
 /// 0 done, 1 time-out, -1 failed with acp_errno.
 int as_wait_result(Status status) {

@@ -2,20 +2,13 @@
 #include "acp/gma.h"
 #include "api/current_task.h"
 
+using acp::api::as_handle;
 using acp::api::engine;
 using acp::api::fail;
 using acp::api::fail_without_task;
 using acp::protocol::Opcode;
 
 namespace {
-
-acp_handle_t as_handle(const acp::Result<acp::gma::Handle>& result) {
-  if (result.ok()) {
-    return result.value();
-  }
-  fail(result.status());
-  return ACP_HANDLE_NULL;
-}
 
 // Everything but the shortest way: out of line and in the last place, so that
 // the public functions save no registers for it.
