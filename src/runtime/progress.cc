@@ -194,6 +194,7 @@ void Progress::rouse_thread() noexcept {
 
 void Progress::run() {
   while (!is_stopping_.load(std::memory_order_seq_cst)) {
+    const std::uint64_t added = steps_->added();
     const bool has_received = engine_->progress();
     const bool has_stepped = steps_->run();
     if (has_received || has_stepped) {
@@ -208,13 +209,12 @@ void Progress::run() {
       nap(kLongNap);
       continue;
     }
-    // A step added from here on finds this thread asleep and rouses it, or is
-    // seen by the last look before the sleep.
-    const bool has_steps = !steps_->is_empty();
-    const auto has_news = [this, has_steps] {
-      return is_stopping_.load() || (!has_steps && !steps_->is_empty());
+    // A step that was added since the look at `added` finds this thread asleep
+    // and rouses it, or is seen by the last look before the sleep.
+    const auto has_news = [this, added] {
+      return is_stopping_.load() || steps_->added() != added;
     };
-    sleep_in_epoll(has_news, TimePoint::max(), has_steps);
+    sleep_in_epoll(has_news, TimePoint::max(), !steps_->is_empty());
   }
 }
 

@@ -40,6 +40,7 @@ Status Steps::add_locked(Function function, void* argument) {
   }
   steps_.push_back({function, argument});
   count_.fetch_add(1, std::memory_order_seq_cst);
+  added_.fetch_add(1, std::memory_order_seq_cst);
   return Status::kOk;
 }
 
@@ -61,7 +62,7 @@ bool Steps::run() {
   }
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) {
-    return false;
+    return true;
   }
   const gma::StepScope scope;
   bool has_worked = false;

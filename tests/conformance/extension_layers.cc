@@ -227,6 +227,16 @@ SPMD_CASE(progress_while_computing,
   EXPECT_EQ(steps.runs.load(), runs);
 }
 
+SPMD_CASE(progress_comes_and_goes,
+          "progress steps: one that comes while the thread looks is run") {
+  for (std::size_t round = spmd::scaled(100'000); round > 0; --round) {
+    Steps steps;
+    EXPECT_EQ(acpx_add_progress(count_step, &steps), 0);
+    EXPECT(runs_by_itself(steps, 1));
+    EXPECT_EQ(acpx_remove_progress(count_step, &steps), 0);
+  }
+}
+
 SPMD_CASE(progress_removes_itself,
           "acpx_remove_progress: a step may remove itself") {
   Steps steps;
