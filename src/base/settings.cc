@@ -30,6 +30,9 @@ constexpr std::array<Setting, static_cast<std::size_t>(SettingId::kCount)>
         {"ACP_UDP_DATAGRAM", "", SettingKind::kBytes, "0", "", 0, 65000,
          "Largest UDP payload in bytes, 576 or more; 0 takes what suits the "
          "interface."},
+        {"ACP_UDP_SILENCE", "", SettingKind::kNumber, "10", "", 0, 86'400,
+         "Seconds without an answer after which udp takes a process for lost "
+         "and the job ends; 0 waits for ever, for work with a debugger."},
         {"ACP_UDP_FAULTS", "", SettingKind::kText, "", "", 0, 0,
          "For tests: faults put into arriving udp packets, e.g. "
          "loss=0.05,duplicate=0.02,reorder=0.05,corrupt=0.01,seed=7."},
@@ -39,8 +42,9 @@ constexpr std::array<Setting, static_cast<std::size_t>(SettingId::kCount)>
          "owner's progress thread."},
         {"ACP_WAIT", "", SettingKind::kChoice, "auto", "auto|spin|yield|sleep",
          0, 0,
-         "How a rank waits: auto spins first when the host has a core for "
-         "each of its ranks, and else yields; both sleep soon after."},
+         "How a rank waits: auto spins for 50 us when the host has a core for "
+         "each of its ranks, else yields a few times, and then sleeps; spin "
+         "and yield never sleep, sleep does at once."},
         {"ACP_LOG", "", SettingKind::kChoice, "warning",
          "error|warning|info|debug|trace", 0, 0, "What is written to stderr."},
     }};

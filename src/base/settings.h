@@ -40,6 +40,7 @@ enum class SettingId : std::uint8_t {
   kModuleMemory,
   kUdpAddresses,
   kUdpDatagram,
+  kUdpSilence,
   kUdpFaults,
   kCma,
   kWait,

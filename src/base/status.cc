@@ -10,7 +10,7 @@ const char* status_text(Status status) noexcept {
       "full or not ready yet, try again",
       "argument out of its range",
       "called before acp_init",
-      "acp_init called twice",
+      "acp_init has been called already",
       "called after acp_finalize",
       "address outside its region",
       "region is not registered (any more)",

@@ -25,6 +25,7 @@ gma::WaitPolicy policy_for(const Settings& settings,
                            std::uint32_t local_procs) {
   gma::WaitPolicy policy;
   const std::string& wait = settings.text(SettingId::kWait);
+  policy.may_sleep = wait == "auto" || wait == "sleep";
   if (wait == "yield" || (wait == "auto" && local_procs > allowed_cores())) {
     policy.spin = Duration(0);
   } else if (wait == "sleep") {
@@ -153,7 +154,9 @@ Status Task::open_engine() {
   engine_->set_delegated_done([this](const gma::ReplyTo& to, Status status) {
     agent_->reply(to.proc, to.color, to.id, status);
   });
-  wires_->attach(*engine_, *agent_, [this] { progress_->rouse_thread(); });
+  wires_->attach(
+      *engine_, *agent_, [this] { progress_->rouse_thread(); },
+      [this](std::string_view text) { bootstrap_->abort(1, text); });
   progress_->attach(*engine_, *wires_, steps_);
   host_barrier_ = std::make_unique<HostBarrier>(segment_, slot_, *progress_);
   net_barrier_ =
@@ -185,6 +188,10 @@ Status Task::barrier() {
 }
 
 Status Task::sync() {
+  // A barrier that failed has counted this rank: it must not be counted again.
+  if (const Status health = progress_->health(); health != Status::kOk) {
+    return health;
+  }
   engine_->show_order_to_tsan();
   const Status status = barrier();
   engine_->show_order_to_tsan();

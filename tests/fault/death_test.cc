@@ -129,6 +129,35 @@ TEST_CASE("death: acp_abort prints its text, the rank and the host",
   CHECK(outcome.output.find("the victim gives up") != std::string::npos);
 }
 
+TEST_CASE("death: a stopped rank is lost to udp, and the job ends", "[death]") {
+  const Scratch scratch("stopped");
+  const std::string marker = job::unique_marker();
+  job::Job run(command("computing", "stop", scratch.path, marker),
+               {"ACP_NET=udp", "ACP_UDP_SILENCE=1"});
+  const job::Outcome outcome = run.wait(kPatience);
+  INFO(outcome.output);
+  CHECK(outcome.is_over);
+  CHECK(outcome.status == 1);
+  CHECK(outcome.output.find("rank 1 is lost") != std::string::npos);
+  CHECK(outcome.output.find("ended the job") != std::string::npos);
+  CHECK(job::all_gone(marker, kEndsWithin));
+}
+
+TEST_CASE("death: no barrier succeeds while the job is being ended",
+          "[death]") {
+  const std::string net = GENERATE("auto", "udp");
+  const std::string ranks = GENERATE("2", "3", "4");
+  const Scratch scratch("after_end");
+  job::Job run({ACPRUN, "-np", ranks, "--timeout", "0.2", "--grace", "1",
+                VICTIM, "after_end", "stay", scratch.path},
+               {"ACP_NET=" + net});
+  const job::Outcome outcome = run.wait(kPatience);
+  INFO(outcome.output);
+  CHECK(outcome.is_over);
+  CHECK(outcome.output.find("a barrier without") == std::string::npos);
+  CHECK(outcome.output.find("no barrier") != std::string::npos);
+}
+
 TEST_CASE("death: SIGKILL to acprun leaves nothing behind", "[death]") {
   const std::string net = GENERATE("auto", "udp");
   const Scratch scratch("launcher");

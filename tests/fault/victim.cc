@@ -64,6 +64,7 @@ void wait_for_ever() {
     raise(SIGSEGV);
   }
   if (plan.how == "kill") raise(SIGKILL);
+  if (plan.how == "stop") raise(SIGSTOP);
   std::fprintf(stderr, "victim: no way to die '%s'\n", plan.how.data());
   _exit(78);
 }
@@ -142,6 +143,20 @@ void die_inside(const Plan& plan) {
   }
 }
 
+/// All ranks but 0: a barrier that rank 0 never comes to, again and again while
+/// the job is being ended.
+void sync_after_the_end() {
+  std::signal(SIGTERM, SIG_IGN);
+  for (int i = 0; i < 1000; ++i) {
+    if (acp_sync() == 0) {
+      std::printf("a barrier without rank 0\n");
+      _exit(77);
+    }
+  }
+  std::printf("no barrier\n");
+  std::fflush(stdout);
+}
+
 /// Appends a line; O_APPEND keeps lines of several ranks whole.
 void report_alive(const char* file) {
   const std::string text = std::to_string(getpid()) + '\n';
@@ -181,6 +196,9 @@ int main(int argc, char** argv) {
   }
   if (plan.moment == "computing") {
     acp_sync();
+  }
+  if (plan.moment == "after_end" && acp_rank() != 0) {
+    sync_after_the_end();
   }
   wait_for_ever();
 }
