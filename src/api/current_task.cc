@@ -7,6 +7,7 @@ namespace acp::api {
 
 std::atomic<runtime::Task*> g_task{nullptr};
 std::atomic<gma::Engine*> g_engine{nullptr};
+std::atomic<const Settings*> g_settings{nullptr};
 
 int& error_number() noexcept {
   thread_local int number = 0;

@@ -13,6 +13,9 @@ extern std::atomic<runtime::Task*> g_task;
 /// The task's engine, one step nearer for the calls that count nanoseconds.
 extern std::atomic<gma::Engine*> g_engine;
 
+/// From the start of acp_init, before there is a task, to acp_finalize.
+extern std::atomic<const Settings*> g_settings;
+
 inline gma::Engine* engine() noexcept {
   return g_engine.load(std::memory_order_acquire);
 }

@@ -10,6 +10,7 @@
 #include "api/current_task.h"
 #include "api/net_wire.h"
 #include "base/log.h"
+#include "middle/modules.h"
 #include "runtime/arguments.h"
 
 namespace acp::api {
@@ -51,6 +52,29 @@ Result<Settings> read_settings(int* argc, char*** argv) {
   return settings;
 }
 
+/// As the middle layer needs it: plain, with the result in acp_errno.
+int add_own_module(const acpx_module_t* module) {
+  const Result<int> number = modules().add_own(*module);
+  if (!number.ok()) {
+    fail(number.status());
+    return -1;
+  }
+  return number.value();
+}
+
+Result<std::unique_ptr<runtime::Task>> make_task(const Settings& settings) {
+  auto bootstrap = runtime::find_bootstrap(settings);
+  if (!bootstrap.ok()) {
+    return bootstrap.status();
+  }
+  modules().clear_own();  // of an acp_init that failed
+  if (middle::add_modules(add_own_module) != 0) {
+    return static_cast<Status>(error_number());
+  }
+  return runtime::Task::create(settings, std::move(*bootstrap), modules(),
+                               make_net_wire);
+}
+
 Status init(int* argc, char*** argv) {
   const std::lock_guard lock(g_life_mutex);
   if (g_has_been_initialized) {
@@ -59,17 +83,16 @@ Status init(int* argc, char*** argv) {
     log_error("acp_init: {}", status_text(status));
     return status;
   }
+  static Settings in_force;
   Result<Settings> settings = read_settings(argc, argv);
   if (!settings.ok()) {
     return settings.status();
   }
-  auto bootstrap = runtime::find_bootstrap(*settings);
-  if (!bootstrap.ok()) {
-    return bootstrap.status();
-  }
-  auto made = runtime::Task::create(*settings, std::move(*bootstrap), modules(),
-                                    make_net_wire);
+  in_force = std::move(*settings);
+  g_settings.store(&in_force, std::memory_order_release);
+  auto made = make_task(in_force);
   if (!made.ok()) {
+    g_settings.store(nullptr, std::memory_order_release);
     return made.status();
   }
   g_has_been_initialized = true;
@@ -88,6 +111,7 @@ Status finalize() {
   const Status status = mine->finalize();
   g_engine.store(nullptr, std::memory_order_release);
   g_task.store(nullptr, std::memory_order_release);
+  g_settings.store(nullptr, std::memory_order_release);
   delete mine;
   return status;
 }

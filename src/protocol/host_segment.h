@@ -17,6 +17,7 @@
 #include <span>
 
 #include "base/result.h"
+#include "base/settings.h"
 #include "base/unique_fd.h"
 
 namespace acp::protocol {
@@ -147,6 +148,13 @@ inline constexpr std::size_t kRuntimeAreaBytes = 4096;
 /// register thousands of regions, a million ranks 256 each: the number of key
 /// bits in an address (docs/global_address.md).
 std::uint32_t key_slots_for(std::uint32_t procs);
+
+/// Bytes of module memory that the middle layer has besides the heap.
+inline constexpr std::uint64_t kMiddleBytes = std::uint64_t{4} << 20;
+
+/// Module memory of each rank: what the middle layer takes, its heap
+/// included, and ACP_MODULE_MEMORY for the program's modules.
+std::uint64_t module_bytes_for(const Settings& settings);
 
 /// What to make a host segment for.
 struct HostPlan {

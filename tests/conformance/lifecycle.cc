@@ -96,6 +96,7 @@ void expect_extensions_fail(int code) {
   EXPECT_FAILS(acpx_add_progress(nothing, nullptr), -1);
   EXPECT_FAILS(acpx_remove_progress(nothing, nullptr), -1);
   EXPECT_FAILS(acpx_module_ga(0, 0), ACP_GA_NULL);
+  EXPECT_FAILS(acpx_setting("ACP_NET", &value), -1);
 }
 
 /// Every function fails with `code` and says so in one line.
@@ -154,6 +155,24 @@ void run_options(int argc, char** argv) {
   EXPECT(acp_finalize() == 0);
 }
 
+/// One rank has another heap size than acprun laid the memory out for.
+void run_differs(int argc, char** argv) {
+  setenv("ACP_HEAP_SIZE", "12345678", 1);
+  const int code = ACPX_BAD_OPTION;
+  spmd::StderrCapture capture;
+  EXPECT_FAILS(acp_init(&argc, &argv), -1);
+  EXPECT(capture.stop().find("ACP_HEAP_SIZE") != std::string::npos);
+}
+
+/// The settings that a launcher and the command line gave.
+void run_settings(int argc, char** argv) {
+  EXPECT(acp_init(&argc, &argv) == 0);
+  std::uint64_t bytes = 0;
+  EXPECT(acpx_setting("ACP_HEAP_SIZE", &bytes) == 0);
+  EXPECT(bytes == std::uint64_t{48} << 30);
+  EXPECT(acp_finalize() == 0);
+}
+
 /// acp_init refuses; the process goes on alone.
 void run_refused(int argc, char** argv) {
   const int code = ACPX_BAD_OPTION;
@@ -177,6 +196,10 @@ int main(int argc, char** argv) {
     run_options(argc, argv);
   } else if (mode == "refused") {
     run_refused(argc, argv);
+  } else if (mode == "differs") {
+    run_differs(argc, argv);
+  } else if (mode == "settings") {
+    run_settings(argc, argv);
   } else if (mode == "without") {
     run_without_arguments();
   } else {
