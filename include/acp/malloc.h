@@ -51,7 +51,8 @@ acp_ga_t acp_malloc(size_t size, int rank);
  * to be noticed with ACP_MALLOC_DEBUG=on.
  *
  * @param ga  an address as acp_malloc returned it; ACP_GA_NULL does nothing.
- *            acp_errno: ACPX_NOT_INITIALIZED, ACPX_FINALIZED
+ *            acp_errno: ACPX_NOT_INITIALIZED, ACPX_FINALIZED; with
+ *            ACP_MALLOC_DEBUG=on ACPX_BAD_ADDRESS, with a line that says why
  */
 void acp_free(acp_ga_t ga);
 

@@ -6,6 +6,7 @@
 #include "acp/global_memory.h"
 #include "acp/infrastructure.h"
 #include "middle/log.h"
+#include "middle/malloc/debug_blocks.h"
 
 namespace acp::middle {
 
@@ -39,8 +40,9 @@ int Heaps::init(void*) {
 
 int Heaps::fini(void*) {
   Heaps* heaps = current_.load(std::memory_order_acquire);
+  heaps->end_debug();
   const std::uint64_t wrong = heaps->count_wrong();
-  if (wrong != 0) {
+  if (wrong != 0 && heaps->debug_ == nullptr) {
     log_warning(
         "acp_free was given {} addresses that were no block in use; "
         "ACP_MALLOC_DEBUG=on says which",
@@ -80,6 +82,12 @@ Heaps::Heaps(int module)
       layout_(bytes_),
       cache_bytes_(choose_cache_bytes(layout_, procs_)),
       my_base_(acpx_module_ga(module, my_rank_)) {
+  std::uint64_t is_debugging = 0;
+  acpx_setting("ACP_MALLOC_DEBUG", &is_debugging);
+  if (is_debugging != 0) {
+    debug_ = std::make_unique<DebugBlocks>(my_rank_);
+    cache_bytes_ = 0;
+  }
   scratch_.scratch_ga = my_base_ + HeapLayout::scratch();
   scratch_.scratch =
       static_cast<std::byte*>(acp_query_address(scratch_.scratch_ga));
@@ -89,6 +97,14 @@ Heaps::Heaps(int module)
 }
 
 Heaps::~Heaps() = default;
+
+/// What is left when every rank has freed what it meant to free.
+void Heaps::end_debug() {
+  if (debug_ != nullptr && debug_->release_all() == Outcome::kDone &&
+      acp_sync() == 0) {
+    debug_->list_leaks(*mine_);
+  }
+}
 
 // ---- Who has which heap ---------------------------------------------------
 
@@ -174,7 +190,7 @@ PeerHeap* Heaps::that_has(acp_ga_t ga, std::uint64_t& offset) {
 
 acp_ga_t Heaps::allocate(std::size_t size,
                          int rank,
-                         const void* /*site*/) noexcept {
+                         const void* site) noexcept {
   if (static_cast<unsigned>(rank) >= static_cast<unsigned>(procs_)) {
     acp_errno = ACPX_BAD_RANK;
     log_error("acp_malloc({}, {}): ranks are 0 to {}", size, rank, procs_ - 1);
@@ -183,9 +199,12 @@ acp_ga_t Heaps::allocate(std::size_t size,
   PeerHeap& heap =
       rank == my_rank_ ? *mine_ : of(static_cast<std::uint32_t>(rank));
   std::uint64_t offset = 0;
-  const Outcome outcome = size > layout_.largest_block()
-                              ? Outcome::kFull
-                              : heap.allocate(size, offset);
+  Outcome outcome = Outcome::kFull;
+  if (size <= layout_.largest_block()) {
+    outcome = __builtin_expect(debug_ != nullptr, 0)
+                  ? debug_->allocate(heap, size, site, offset)
+                  : heap.allocate(size, offset);
+  }
   if (__builtin_expect(outcome == Outcome::kDone, 1)) {
     return heap.memory().base + offset;
   }
@@ -208,9 +227,13 @@ acp_ga_t Heaps::refuse(std::size_t size, int rank, Outcome outcome) const {
   return ACP_GA_NULL;
 }
 
-void Heaps::free(acp_ga_t ga, const void* /*site*/) noexcept {
+void Heaps::free(acp_ga_t ga, const void* site) noexcept {
   std::uint64_t offset = 0;
   PeerHeap* heap = that_has(ga, offset);
+  if (__builtin_expect(debug_ != nullptr, 0)) {
+    free_debug(heap, ga, offset, site);
+    return;
+  }
   const FreeResult result =
       heap == nullptr ? FreeResult::kWrong : heap->free(offset);
   if (__builtin_expect(result == FreeResult::kWrong, 0)) {
@@ -218,7 +241,21 @@ void Heaps::free(acp_ga_t ga, const void* /*site*/) noexcept {
   }
 }
 
+void Heaps::free_debug(PeerHeap* heap,
+                       acp_ga_t ga,
+                       std::uint64_t offset,
+                       const void* site) {
+  if (heap == nullptr) {
+    debug_->report_foreign(ga, site);
+  } else if (debug_->free(*heap, ga, offset, site) == FreeResult::kWrong) {
+    acp_errno = ACPX_BAD_ADDRESS;
+  }
+}
+
 int Heaps::trim() noexcept {
+  if (debug_ != nullptr && debug_->release_all() != Outcome::kDone) {
+    return -1;
+  }
   std::vector<PeerHeap*> heaps;
   {
     const std::lock_guard lock(mutex_);

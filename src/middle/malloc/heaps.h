@@ -13,6 +13,8 @@
 
 namespace acp::middle {
 
+class DebugBlocks;
+
 /// All threads, except that init() and fini() are acp_init's, acp_reset's and
 /// acp_finalize's.
 class Heaps {
@@ -76,6 +78,11 @@ class Heaps {
   PeerHeap& make_known(std::uint32_t rank);
   static void insert(Table& table, Known* known) noexcept;
   HeapMemory memory_of(std::uint32_t rank) const;
+  void end_debug();
+  void free_debug(PeerHeap* heap,
+                  acp_ga_t ga,
+                  std::uint64_t offset,
+                  const void* site);
   acp_ga_t refuse(std::size_t size, int rank, Outcome outcome) const;
   std::uint64_t count_wrong() const;
 
@@ -97,6 +104,7 @@ class Heaps {
   std::vector<std::unique_ptr<Table>> tables_;
   std::vector<std::unique_ptr<Known>> known_;
   std::atomic<std::uint64_t> wrong_frees_{0};
+  std::unique_ptr<DebugBlocks> debug_;  ///< With ACP_MALLOC_DEBUG.
 };
 
 }  // namespace acp::middle

@@ -327,6 +327,15 @@ FreeResult PeerHeap::free_uncached(std::uint64_t offset) {
   return wrong == 0 ? FreeResult::kDone : FreeResult::kWrong;
 }
 
+Outcome PeerHeap::info_at(std::uint64_t offset,
+                          PageNumber& page,
+                          std::uint64_t& info) {
+  page = layout_.page_at(offset);
+  Flight flight(memory_);
+  flight.get(layout_.info_of(page), &info, sizeof info);
+  return flight.run() ? Outcome::kDone : Outcome::kFailed;
+}
+
 /// In turn. Looks up the frees that wait for it, each page once.
 Outcome PeerHeap::look_up_pending() {
   std::vector<std::uint64_t> offsets;

@@ -46,6 +46,12 @@ class PeerHeap {
     return wrong_frees_.load(std::memory_order_relaxed);
   }
 
+  /// Held for flights of others than this on its memory.
+  std::mutex& turn() noexcept { return turn_; }
+
+  /// The info of the page at an offset, with the page; in turn.
+  Outcome info_at(std::uint64_t offset, PageNumber& page, std::uint64_t& info);
+
   const HeapMemory& memory() const noexcept { return memory_; }
 
   const HeapLayout& layout() const noexcept { return layout_; }
