@@ -7,6 +7,7 @@ namespace acp::api {
 
 constinit TaskRoom g_room;
 std::atomic<bool> g_is_running{false};
+std::atomic<const Settings*> g_settings{nullptr};
 
 int& error_number() noexcept {
   thread_local int number = 0;

@@ -85,6 +85,9 @@ Status Task::open(const NetWireFactory& make_net_wire) {
                       std::memory_order_relaxed);
   record.wait_kind.store(static_cast<std::uint32_t>(protocol::WaitKind::kInit),
                          std::memory_order_relaxed);
+  if (const Status status = check_module_memory(); status != Status::kOk) {
+    return status;
+  }
   if (const Status status = modules_.lay_out(header.module_bytes);
       status != Status::kOk) {
     return status;
@@ -100,6 +103,29 @@ Status Task::open(const NetWireFactory& make_net_wire) {
     return status;
   }
   return open_engine();
+}
+
+/// The launcher laid the slices out after the settings that it saw, and every
+/// address of the job has to hold the offset of their last byte.
+Status Task::check_module_memory() const {
+  const protocol::HostHeader& header = segment_.header();
+  if (header.module_bytes != protocol::module_bytes_for(settings_)) {
+    log_error(
+        "this rank's ACP_HEAP_SIZE and ACP_MODULE_MEMORY ask for {} bytes, "
+        "acprun set aside {}: give acprun these settings, or none",
+        protocol::module_bytes_for(settings_), header.module_bytes);
+    return Status::kBadOption;
+  }
+  const gmm::GlobalAddressCodec codec(header.procs, header.key_slots);
+  const std::uint64_t bytes = protocol::kRuntimeAreaBytes + header.module_bytes;
+  if (bytes > codec.max_region_bytes()) {
+    log_error(
+        "ACP_HEAP_SIZE and ACP_MODULE_MEMORY: {} bytes, a region of one of {} "
+        "ranks has at most {}: set ACP_HEAP_SIZE lower",
+        bytes, header.procs, codec.max_region_bytes());
+    return Status::kTooLarge;
+  }
+  return Status::kOk;
 }
 
 /// The network is used between hosts, and everywhere when it was asked for.
@@ -164,11 +190,32 @@ Status Task::open_engine() {
   return Status::kOk;
 }
 
+/// Different modules would make an address mean different memory.
+bool Task::modules_agree() const {
+  const std::uint64_t mine = modules_.fingerprint();
+  for (std::uint32_t slot = 0; slot < segment_.header().local_procs; ++slot) {
+    const protocol::ProcRecord& record = segment_.record(slot);
+    if (record.modules.load(std::memory_order_relaxed) != mine) {
+      log_error(
+          "the modules of this rank and of rank {} differ: every rank has to "
+          "add the same ones, with the same sizes, in the same order",
+          record.rank.load(std::memory_order_relaxed));
+      return false;
+    }
+  }
+  return true;
+}
+
 /// Meets the others.
 Status Task::start() {
+  segment_.record(slot_).modules.store(modules_.fingerprint(),
+                                       std::memory_order_relaxed);
   if (const Status status = bootstrap_->arrive(protocol::Phase::kInit);
       status != Status::kOk) {
     return status;
+  }
+  if (!modules_agree()) {
+    return Status::kInvalidArgument;
   }
   if (const Status status = progress_->start(); status != Status::kOk) {
     return status;

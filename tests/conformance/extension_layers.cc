@@ -303,3 +303,23 @@ SPMD_CASE(progress_with_threads,
   EXPECT(!one.has_overlapped.load());
   EXPECT(!two.has_overlapped.load());
 }
+
+SPMD_CASE(acpx_setting_values,
+          "acpx_setting: numbers, choices by position, no texts") {
+  std::uint64_t value = 7;
+  EXPECT_EQ(acpx_setting("ACP_CH_BUFFER", &value), 0);
+  EXPECT_EQ(value, 65536U);
+  EXPECT_EQ(acpx_setting("ACP_MALLOC_DEBUG", &value), 0);
+  EXPECT_EQ(value, 0U);
+  value = 7;
+  EXPECT_FAILS(acpx_setting("ACP_NO_SUCH", &value), -1, ACPX_INVALID_ARGUMENT);
+  EXPECT_FAILS(acpx_setting("ACP_UDP_FAULTS", &value), -1, ACPX_UNSUPPORTED);
+  EXPECT_FAILS(acpx_setting(nullptr, &value), -1, ACPX_INVALID_ARGUMENT);
+  EXPECT_FAILS(acpx_setting("ACP_NET", nullptr), -1, ACPX_INVALID_ARGUMENT);
+  EXPECT_EQ(value, 7U);
+}
+
+SPMD_CASE(acpx_log_ignores, "acpx_log: hidden levels, no text") {
+  acpx_log(ACPX_LOG_TRACE, "not shown by default");
+  acpx_log(ACPX_LOG_ERROR, nullptr);
+}

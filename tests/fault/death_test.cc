@@ -115,6 +115,14 @@ TEST_CASE("death: a rank that dies ends the job with its status", "[death]") {
   CHECK(outcome.status == expected_status(how));
 }
 
+TEST_CASE("death: a rank that is killed in acp_malloc leaves no lock",
+          "[death]") {
+  const std::string net = GENERATE("auto", "udp");
+  const job::Outcome outcome = run_death("in_malloc", "kill", net);
+  INFO(outcome.output);
+  CHECK(outcome.status == 128 + SIGKILL);
+}
+
 TEST_CASE("death: exit 0 without acp_finalize is a failure", "[death]") {
   const std::string moment = GENERATE("computing", "in_sync", "in_wait");
   const job::Outcome outcome = run_death(moment, "exit0", "auto");
@@ -141,6 +149,17 @@ TEST_CASE("death: a stopped rank is lost to udp, and the job ends", "[death]") {
   CHECK(outcome.output.find("rank 1 is lost") != std::string::npos);
   CHECK(outcome.output.find("ended the job") != std::string::npos);
   CHECK(job::all_gone(marker, kEndsWithin));
+}
+
+TEST_CASE("death: ranks with different modules do not start", "[death]") {
+  const Scratch scratch("modules");
+  job::Job run({ACPRUN, "-np", "3", VICTIM, "modules", "stay", scratch.path});
+  const job::Outcome outcome = run.wait(kPatience);
+  INFO(outcome.output);
+  CHECK(outcome.is_over);
+  CHECK(outcome.status == 1);
+  CHECK(outcome.output.find("the modules of this rank and of rank") !=
+        std::string::npos);
 }
 
 TEST_CASE("death: no barrier succeeds while the job is being ended",
