@@ -15,6 +15,7 @@ union TaskRoom {
   TaskRoom(const TaskRoom&) = delete;
   TaskRoom& operator=(const TaskRoom&) = delete;
 
+  // NOLINTNEXTLINE(modernize-use-equals-default): the member has a destructor
   ~TaskRoom() {}  // a process may end without acp_finalize
 
   char empty;
