@@ -99,7 +99,7 @@ SPMD_CASE(acpx_strerror_texts, "acpx_strerror: a text for every number") {
     EXPECT(acpx_strerror(code) != nullptr);
     EXPECT(std::strlen(acpx_strerror(code)) > 0);
   }
-  for (int a = ACPX_OK; a <= ACPX_BAD_OPTION; ++a) {
+  for (int a = ACPX_OK; a <= ACPX_CLOSED; ++a) {
     for (int b = ACPX_OK; b < a; ++b) {
       EXPECT(std::strcmp(acpx_strerror(a), acpx_strerror(b)) != 0);
     }
