@@ -10,5 +10,6 @@
 #include "acp/global_memory.h"
 #include "acp/gma.h"
 #include "acp/infrastructure.h"
+#include "acp/malloc.h"
 
 #endif /* ACP_H */

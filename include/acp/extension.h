@@ -200,6 +200,17 @@ int acpx_atomics_agree(int rank);
  */
 void* acpx_pointer(acp_ga_t ga);
 
+/* ---- The heap ---------------------------------------------------------- */
+
+/** Returns the free blocks that this rank keeps at hand (convention 3 of
+ * acp/malloc.h) to their heaps, so that others can have them. When every rank
+ * has freed everything and called this, each heap is one free piece again.
+ *
+ * @return 0, or -1: ACPX_AGAIN, ACPX_PEER_DEAD, ACPX_ABORTED,
+ *   ACPX_NOT_INITIALIZED, ACPX_FINALIZED
+ */
+int acpx_trim_malloc(void);
+
 /* ---- For layers above -------------------------------------------------- */
 
 /** Adds a progress step: a function that runs again and again in whoever makes

@@ -24,9 +24,11 @@ constexpr std::array<Setting, static_cast<std::size_t>(SettingId::kCount)>
          std::uint64_t{256} << 10, std::uint64_t{1} << 40,
          "Bytes of address space for each rank's heap, which acp_malloc "
          "allocates from; memory is taken when it is first touched."},
-        {"ACP_MALLOC_CACHE", "", SettingKind::kChoice, "on", "on|off", 0, 0,
-         "Whether a rank keeps free blocks of the heaps it uses at hand: off "
-         "takes the least memory, and each acp_malloc asks the heap."},
+        {"ACP_MALLOC_CACHE", "", SettingKind::kChoice, "auto", "auto|on|off", 0,
+         0,
+         "Whether a rank keeps free blocks of the heaps it uses at hand: auto "
+         "does when an eighth of a heap gives each rank 64 KiB; off takes the "
+         "least memory, and each acp_malloc asks the heap."},
         {"ACP_MALLOC_DEBUG", "", SettingKind::kChoice, "off", "off|on", 0, 0,
          "Whether acp_free reports what is no live block and what was "
          "overrun, and acp_finalize lists what was never freed."},

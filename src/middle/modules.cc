@@ -1,24 +1,15 @@
 #include "middle/modules.h"
 
-#include <span>
+#include <array>
+
+#include "middle/malloc/heaps.h"
 
 namespace acp::middle {
 
-namespace {
-
-using Add = int (*)(const acpx_module_t*);
-/// A part's function that adds its module: 0, or -1.
-using AddPart = int (*)(Add);
-
-/// In the order of their start; later ones may use earlier ones.
-std::span<const AddPart> parts() {
-  return {};
-}
-
-}  // namespace
-
-int add_modules(Add add) {
-  for (const AddPart add_part : parts()) {
+int add_modules(int (*add)(const acpx_module_t* module)) {
+  // In the order of their start: later ones may use earlier ones.
+  constexpr std::array kParts = {&Heaps::add_module};
+  for (const auto add_part : kParts) {
     if (add_part(add) != 0) {
       return -1;
     }

@@ -80,6 +80,15 @@ void expect_access_fails(int code) {
   EXPECT(acp_errno == code);
 }
 
+void expect_middle_layer_fails(int code) {
+  EXPECT_FAILS(acp_malloc(8, 0), ACP_GA_NULL);
+  EXPECT_FAILS(acpx_trim_malloc(), -1);
+  acp_errno = 0;
+  ++g_calls_that_fail;
+  acp_free(8);
+  EXPECT(acp_errno == code);
+}
+
 void expect_extensions_fail(int code) {
   acpx_op_t op{};
   op.opcode = ACPX_ADD8;
@@ -108,6 +117,7 @@ void expect_all_fail(int code) {
   expect_memory_fails(code);
   expect_access_fails(code);
   expect_extensions_fail(code);
+  expect_middle_layer_fails(code);
   const std::string text = capture.stop();
   const auto lines = std::count(text.begin(), text.end(), '\n');
   EXPECT(static_cast<std::size_t>(lines) == g_calls_that_fail);

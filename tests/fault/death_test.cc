@@ -115,6 +115,14 @@ TEST_CASE("death: a rank that dies ends the job with its status", "[death]") {
   CHECK(outcome.status == expected_status(how));
 }
 
+TEST_CASE("death: a rank that is killed in acp_malloc leaves no lock",
+          "[death]") {
+  const std::string net = GENERATE("auto", "udp");
+  const job::Outcome outcome = run_death("in_malloc", "kill", net);
+  INFO(outcome.output);
+  CHECK(outcome.status == 128 + SIGKILL);
+}
+
 TEST_CASE("death: exit 0 without acp_finalize is a failure", "[death]") {
   const std::string moment = GENERATE("computing", "in_sync", "in_wait");
   const job::Outcome outcome = run_death(moment, "exit0", "auto");

@@ -85,7 +85,9 @@ void die_from_another_thread(const Plan& plan) {
   std::thread([plan, thread] {
     const Clock::time_point limit = Clock::now() + std::chrono::seconds(20);
     int seen = 0;
-    while (plan.moment == "in_copy" ? g_copies.load() < 50 : seen < 20) {
+    while (plan.moment == "in_copy" || plan.moment == "in_malloc"
+               ? g_copies.load() < 50
+               : seen < 20) {
       seen += is_asleep(thread) ? 1 : 0;
       if (Clock::now() > limit) {
         std::fprintf(stderr, "victim: the moment '%s' did not come\n",
@@ -118,6 +120,18 @@ void copy_for_ever() {
   }
 }
 
+/// In the heap of rank 0, as all ranks do; the victim's death comes between
+/// any two steps of a malloc or a free.
+void allocate_for_ever() {
+  std::array<acp_ga_t, 200> blocks{};
+  for (std::size_t i = 0;; ++i) {
+    acp_ga_t& block = blocks[i * 31 % blocks.size()];
+    acp_free(block);
+    block = acp_malloc(i * 97 % 3000, 0);
+    g_copies.fetch_add(1);
+  }
+}
+
 void die_inside(const Plan& plan) {
   if (plan.moment == "computing") {
     die(plan);
@@ -133,6 +147,8 @@ void die_inside(const Plan& plan) {
     wait_for_ever();
   } else if (plan.moment == "in_copy") {
     copy_for_ever();
+  } else if (plan.moment == "in_malloc") {
+    allocate_for_ever();
   } else {
     std::fprintf(stderr, "victim: no moment '%s'\n", plan.moment.data());
     _exit(78);
@@ -181,6 +197,11 @@ int main(int argc, char** argv) {
   }
   if (plan.moment == "computing") {
     acp_sync();
+  }
+  if (plan.moment == "in_malloc") {
+    // Goes on while the job ends, and then fails at once: nothing hangs.
+    while (acp_malloc(100, 0) != ACP_GA_NULL || acp_errno == ACPX_NO_MEMORY) {
+    }
   }
   wait_for_ever();
 }
