@@ -209,10 +209,12 @@ void Progress::run() {
       continue;
     }
     // A step added from here on finds this thread asleep and rouses it, or is
-    // seen by the last look before the sleep.
+    // seen by the last look before the sleep. A signal that came since the
+    // steps ran woke nobody: they look once more, now that it would.
     const bool has_steps = !steps_->is_empty();
     const auto has_news = [this, has_steps] {
-      return is_stopping_.load() || (!has_steps && !steps_->is_empty());
+      return is_stopping_.load() ||
+             (has_steps ? steps_->run_last() : !steps_->is_empty());
     };
     sleep_in_epoll(has_news, TimePoint::max(), has_steps);
   }

@@ -27,6 +27,10 @@ class Steps {
   /// says that it did something.
   bool run();
 
+  /// The same, after a run in another thread is over: that one may have looked
+  /// already at what has just changed.
+  bool run_last();
+
   bool is_empty() const noexcept {
     return count_.load(std::memory_order_seq_cst) == 0;
   }
@@ -37,6 +41,7 @@ class Steps {
     void* argument;
   };
 
+  bool run_locked();
   Status add_locked(Function function, void* argument);
   Status remove_locked(Function function, void* argument);
   void forget_removed();
