@@ -497,11 +497,7 @@ int Channels::is_over(void* argument) {
   if (request->state != RequestState::kPending || !is_pending()) {
     return 1;
   }
-  if (endpoint.receiver != nullptr && endpoint.receiver->arm() &&
-      !is_pending()) {
-    return 1;
-  }
-  return 0;
+  return endpoint.ask() && !is_pending() ? 1 : 0;
 }
 
 // ---- Progress -------------------------------------------------------------
@@ -552,6 +548,9 @@ bool Channels::look_at(bool has_news) {
   for (Endpoint* endpoint : looked_at_) {
     const std::lock_guard lock(endpoint->lock);
     has_worked = drive(*endpoint) || has_worked;
+    if (endpoint->sender != nullptr && endpoint->sender->ask_for_credit()) {
+      has_worked = drive(*endpoint) || has_worked;
+    }
     list(*endpoint);
     if (endpoint->is_listed && endpoint->is_idle()) {
       endpoint->is_listed = false;

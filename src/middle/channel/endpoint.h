@@ -56,6 +56,12 @@ struct Endpoint {
                              : receiver != nullptr && receiver->is_gone();
   }
 
+  /// Before a thread sleeps: asks for what it waits for. True: look again.
+  bool ask() {
+    return sender != nullptr ? sender->ask_for_credit()
+                             : receiver != nullptr && receiver->arm();
+  }
+
   bool is_idle() const {
     return sender != nullptr ? sender->is_idle()
                              : receiver == nullptr || receiver->is_idle();

@@ -43,6 +43,9 @@ void Sender::post(Request& request) {
   }
   queue_.push(request);
   advance();
+  if (ask_for_credit()) {
+    advance();
+  }
 }
 
 bool Sender::is_idle() const {
@@ -166,19 +169,21 @@ bool Sender::has_room(std::uint64_t bytes) {
     return true;
   }
   consumed_ = load(mine_->consumed);
-  return fits() || (ask_for_credit() && fits());
+  return fits();
 }
 
-/// The ring is full: the receiver has to take something out, and to say so.
 bool Sender::ask_for_credit() {
+  if (phase_ != Phase::kOpen || queue_.is_empty() || direct_ == nullptr) {
+    return false;
+  }
   if (is_unannounced_) {
     ring_bell();
   }
-  if (direct_ != nullptr && load(direct_->wants_credit) == 0) {
-    store(direct_->wants_credit, 1);
-    fence();  // pairs with the one in Receiver::return_credit
-    consumed_ = load(mine_->consumed);
+  if (load(direct_->wants_credit) != 0) {
+    return false;
   }
+  store(direct_->wants_credit, 1);
+  fence();  // pairs with the one in Receiver::return_credit
   return true;
 }
 

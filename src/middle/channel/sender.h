@@ -41,6 +41,10 @@ class Sender {
     }
   }
 
+  /// Nobody will look for a while: has the receiver take something out of a
+  /// full ring, and say so. True: look again.
+  bool ask_for_credit();
+
   /// Free: ends the channel after what was posted.
   void close() { is_closing_ = true; }
 
@@ -67,7 +71,6 @@ class Sender {
   bool write(Record record, const void* bytes, std::uint64_t size);
   bool write_end();
   bool finish_offers();
-  bool ask_for_credit();
   void drop_all();
   bool release();
   void ring_bell();
