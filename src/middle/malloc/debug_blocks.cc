@@ -102,7 +102,7 @@ FreeResult DebugBlocks::free(PeerHeap& heap,
     return FreeResult::kWrong;
   }
   const std::uint64_t at = offset - kHeaderBytesOfBlock;
-  BlockHeader header;
+  BlockHeader header{};
   bool is_mine = false;
   Outcome outcome = claim(heap, ga, at, where, header, is_mine);
   if (outcome != Outcome::kDone || !is_mine) {
@@ -162,7 +162,7 @@ Outcome DebugBlocks::check_zones(PeerHeap& heap,
     }
   }
   const std::uint64_t mine = header.size % 8;  // the program's, in the first
-  std::array<unsigned char, kTailWords * 8> seen;
+  std::array<unsigned char, kTailWords * 8> seen{};
   std::memcpy(seen.data(), tail.data(), sizeof tail);
   const bool is_behind_good =
       std::all_of(seen.begin() + mine, seen.begin() + bytes,
@@ -181,7 +181,7 @@ Outcome DebugBlocks::check_zones(PeerHeap& heap,
 Outcome DebugBlocks::poison(PeerHeap& heap,
                             std::uint64_t at,
                             std::uint64_t size) const {
-  std::array<std::uint64_t, 1024> words;
+  std::array<std::uint64_t, 1024> words{};
   words.fill(kPoison);
   const std::uint64_t begin = at + kHeaderBytesOfBlock;
   const std::lock_guard turn(heap.turn());
@@ -281,7 +281,7 @@ std::uint64_t DebugBlocks::list_leaks(const PeerHeap& heap) const {
   std::uint64_t leaks = 0;
   std::uint64_t bytes = 0;
   const auto look_at = [&](std::uint64_t at) {
-    BlockHeader header;
+    BlockHeader header{};
     std::memcpy(&header, memory.direct + at, sizeof header);
     if (!is_header(header, at) || header.state != kLive) {
       return;

@@ -37,6 +37,8 @@ class Flight {
  public:
   static constexpr std::size_t kMaxSteps = 64;
 
+  // Its arrays are not cleared: that would cost more than most flights here.
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init)
   explicit Flight(const HeapMemory& memory) noexcept : memory_(memory) {}
 
   /// `bytes` (a multiple of 8, of words) from the heap; each word is whole.

@@ -10,36 +10,42 @@
 
 namespace acp::middle {
 
-std::atomic<Heaps*> Heaps::current_{nullptr};
-int Heaps::module_ = -1;
-std::uint64_t Heaps::bytes_ = 0;
-bool Heaps::has_ended_ = false;
+std::atomic<Heaps*> g_heaps{nullptr};
+
+namespace {
+
+// Of acp_init, acp_reset and acp_finalize: one thread.
+int g_module = -1;
+std::uint64_t g_bytes = 0;
+bool g_has_ended = false;
+
+}  // namespace
 
 int Heaps::add_module(int (*add)(const acpx_module_t*)) {
-  if (acpx_setting("ACP_HEAP_SIZE", &bytes_) != 0) {
+  if (acpx_setting("ACP_HEAP_SIZE", &g_bytes) != 0) {
     return -1;
   }
   acpx_module_t module{};
   module.name = "acp_malloc";
-  module.bytes = bytes_;
+  module.bytes = g_bytes;
   module.init = init;
   module.fini = fini;
-  module_ = add(&module);
-  return module_ < 0 ? -1 : 0;
+  g_module = add(&module);
+  return g_module < 0 ? -1 : 0;
 }
 
 int Heaps::reason_for_none() noexcept {
-  return has_ended_ ? ACPX_FINALIZED : ACPX_NOT_INITIALIZED;
+  return g_has_ended ? ACPX_FINALIZED : ACPX_NOT_INITIALIZED;
 }
 
 int Heaps::init(void*) {
-  current_.store(new Heaps(module_), std::memory_order_release);
-  has_ended_ = false;
+  g_heaps.store(new Heaps, std::memory_order_release);
+  g_has_ended = false;
   return 0;
 }
 
 int Heaps::fini(void*) {
-  Heaps* heaps = current_.load(std::memory_order_acquire);
+  Heaps* heaps = g_heaps.load(std::memory_order_acquire);
   heaps->end_debug();
   const std::uint64_t wrong = heaps->count_wrong();
   if (wrong != 0 && heaps->debug_ == nullptr) {
@@ -48,8 +54,8 @@ int Heaps::fini(void*) {
         "ACP_MALLOC_DEBUG=on says which",
         wrong);
   }
-  current_.store(nullptr, std::memory_order_release);
-  has_ended_ = true;
+  g_heaps.store(nullptr, std::memory_order_release);
+  g_has_ended = true;
   delete heaps;
   return 0;
 }
@@ -76,12 +82,12 @@ std::uint64_t choose_cache_bytes(const HeapLayout& layout, int procs) {
 
 }  // namespace
 
-Heaps::Heaps(int module)
+Heaps::Heaps()
     : my_rank_(acp_rank()),
       procs_(acp_procs()),
-      layout_(bytes_),
+      layout_(g_bytes),
       cache_bytes_(choose_cache_bytes(layout_, procs_)),
-      my_base_(acpx_module_ga(module, my_rank_)) {
+      my_base_(acpx_module_ga(g_module, my_rank_)) {
   std::uint64_t is_debugging = 0;
   acpx_setting("ACP_MALLOC_DEBUG", &is_debugging);
   if (is_debugging != 0) {
@@ -112,7 +118,7 @@ void Heaps::end_debug() {
 /// of the CPU here.
 HeapMemory Heaps::memory_of(std::uint32_t rank) const {
   HeapMemory memory = scratch_;
-  memory.base = acpx_module_ga(module_, static_cast<int>(rank));
+  memory.base = acpx_module_ga(g_module, static_cast<int>(rank));
   if (acpx_atomics_agree(static_cast<int>(rank)) == 1) {
     const int error = acp_errno;  // "not mapped here" is an answer
     memory.direct = static_cast<std::byte*>(acpx_pointer(memory.base));
@@ -181,7 +187,7 @@ PeerHeap* Heaps::that_has(acp_ga_t ga, std::uint64_t& offset) {
   if (rank < 0 || rank == my_rank_) {
     return nullptr;
   }
-  offset = ga - acpx_module_ga(module_, rank);
+  offset = ga - acpx_module_ga(g_module, rank);
   return offset < layout_.end() ? &of(static_cast<std::uint32_t>(rank))
                                 : nullptr;
 }

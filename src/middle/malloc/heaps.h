@@ -14,6 +14,10 @@
 namespace acp::middle {
 
 class DebugBlocks;
+class Heaps;
+
+/// The process's heaps; null outside of init .. fini.
+extern std::atomic<Heaps*> g_heaps;
 
 /// All threads, except that init() and fini() are acp_init's, acp_reset's and
 /// acp_finalize's.
@@ -21,7 +25,7 @@ class Heaps {
  public:
   /// The process's heaps; null outside of init .. fini.
   static Heaps* current() noexcept {
-    return current_.load(std::memory_order_acquire);
+    return g_heaps.load(std::memory_order_acquire);  // pairs with init()
   }
 
   /// ACPX_NOT_INITIALIZED or ACPX_FINALIZED, when there are none.
@@ -70,7 +74,7 @@ class Heaps {
     std::unique_ptr<std::atomic<Known*>[]> at;
   };
 
-  explicit Heaps(int module);
+  Heaps();
   static int init(void* arg);
   static int fini(void* arg);
 
@@ -85,11 +89,6 @@ class Heaps {
                   const void* site);
   acp_ga_t refuse(std::size_t size, int rank, Outcome outcome) const;
   std::uint64_t count_wrong() const;
-
-  static std::atomic<Heaps*> current_;
-  static int module_;
-  static std::uint64_t bytes_;
-  static bool has_ended_;
 
   const int my_rank_;
   const int procs_;

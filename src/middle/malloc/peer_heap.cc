@@ -344,7 +344,7 @@ Outcome PeerHeap::look_up_pending() {
     offsets.swap(pending_);
   }
   std::sort(offsets.begin(), offsets.end());
-  std::array<std::uint64_t, Flight::kMaxSteps> infos;
+  std::array<std::uint64_t, Flight::kMaxSteps> infos{};
   const auto page_of = [this](std::uint64_t offset) {
     return layout_.page_at(offset);
   };

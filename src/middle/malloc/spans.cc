@@ -37,7 +37,7 @@ Outcome Spans::take(SizeClass size_class,
   std::uint32_t& hint = hints_[size_class];
   Listed first;
   Flight flight(memory_);
-  flight.get(layout_.span_list(size_class), &first.head, 8);
+  flight.get(HeapLayout::span_list(size_class), &first.head, 8);
   std::uint64_t hint_bits = 0;
   if (hint != 0) {
     flight.get(layout_.bits_of(hint - 1), &hint_bits, 8);
@@ -111,7 +111,7 @@ Outcome Spans::unlist(SizeClass size_class, Listed& first) noexcept {
   const std::uint64_t after = next_head(first.head, info::link(first.info));
   std::uint64_t old = 0;
   Flight flight(memory_);
-  flight.cas(layout_.span_list(size_class), first.head, after, &old);
+  flight.cas(HeapLayout::span_list(size_class), first.head, after, &old);
   if (!flight.run()) {
     return Outcome::kFailed;
   }
@@ -122,7 +122,7 @@ Outcome Spans::unlist(SizeClass size_class, Listed& first) noexcept {
   // Unmarked, it is listed again by who frees the next block of it.
   std::uint64_t bits = 0;
   flight.cas(layout_.bits_of(head), kListed, 0, &bits);
-  flight.get(layout_.span_list(size_class), &first.head, 8);
+  flight.get(HeapLayout::span_list(size_class), &first.head, 8);
   if (!flight.run()) {
     return Outcome::kFailed;
   }
@@ -130,7 +130,7 @@ Outcome Spans::unlist(SizeClass size_class, Listed& first) noexcept {
     return Outcome::kDone;
   }
   const Outcome outcome = list(size_class, {&head, 1});
-  flight.get(layout_.span_list(size_class), &first.head, 8);
+  flight.get(HeapLayout::span_list(size_class), &first.head, 8);
   return flight.run() ? outcome : Outcome::kFailed;
 }
 
@@ -144,7 +144,7 @@ Outcome Spans::make_span(SizeClass size_class,
   if (outcome != Outcome::kDone) {
     return outcome;
   }
-  std::array<std::uint64_t, kPagesPerChunk> infos;
+  std::array<std::uint64_t, kPagesPerChunk> infos{};
   for (std::uint32_t i = 0; i < shape.span_pages; ++i) {
     infos[i] = info::span(size_class, i, 0);
   }
@@ -179,8 +179,8 @@ Outcome Spans::give_back(std::span<const Blocks> spans,
 /// lists the span, or dissolves it when all its blocks are free.
 Outcome Spans::free_some(std::span<const Blocks> spans,
                          std::uint64_t& wrong) noexcept {
-  std::array<std::uint64_t, kFreedAtOnce> bits;
-  std::array<std::uint64_t, kFreedAtOnce> seen;
+  std::array<std::uint64_t, kFreedAtOnce> bits{};
+  std::array<std::uint64_t, kFreedAtOnce> seen{};
   for (std::size_t i = 0; i < spans.size(); ++i) {
     bits[i] = spans[i].seen;  // a wrong guess costs what reading it would
   }
@@ -230,13 +230,13 @@ Outcome Spans::list(SizeClass size_class,
                     std::span<const PageNumber> heads) noexcept {
   std::uint64_t head = 0;
   Flight flight(memory_);
-  flight.get(layout_.span_list(size_class), &head, 8);
+  flight.get(HeapLayout::span_list(size_class), &head, 8);
   if (!flight.run()) {
     return Outcome::kFailed;
   }
   while (!heads.empty()) {
     const std::size_t count = std::min(heads.size(), kListedAtOnce);
-    std::array<std::uint64_t, kListedAtOnce> infos;
+    std::array<std::uint64_t, kListedAtOnce> infos{};
     for (std::size_t i = 0; i < count; ++i) {
       const std::uint64_t link =
           i + 1 < count ? heads[i + 1] + 1 : head & 0xffff'ffff;
@@ -244,7 +244,7 @@ Outcome Spans::list(SizeClass size_class,
       flight.put(layout_.info_of(heads[i]), &infos[i], 8);
     }
     const std::uint64_t expected = head;
-    flight.cas(layout_.span_list(size_class), expected,
+    flight.cas(HeapLayout::span_list(size_class), expected,
                next_head(expected, heads[0] + 1), &head);
     if (!flight.run()) {
       return Outcome::kFailed;
@@ -288,7 +288,7 @@ Outcome Spans::look_up(PageNumber page,
   // The head is less than a chunk back: its bits are among these.
   const PageNumber first =
       page < kPagesPerChunk ? 0 : page - (kPagesPerChunk - 1);
-  std::array<std::uint64_t, kPagesPerChunk> near;
+  std::array<std::uint64_t, kPagesPerChunk> near{};
   Flight flight(memory_);
   flight.get(layout_.info_of(page), &info, 8);
   flight.get(layout_.bits_of(first), near.data(), 8 * (page - first + 1));
@@ -329,7 +329,7 @@ Outcome Spans::sweep_class(SizeClass size_class) noexcept {
   std::uint64_t head = 0;
   Outcome outcome = detach(size_class, head);
   const std::uint64_t full = shape_of(size_class).all_blocks() | kListed;
-  std::array<PageNumber, kListedAtOnce> kept;
+  std::array<PageNumber, kListedAtOnce> kept{};
   std::size_t kept_count = 0;
   while (outcome == Outcome::kDone && !is_empty(head)) {
     const PageNumber page = first_of(head);
@@ -362,14 +362,14 @@ Outcome Spans::sweep_class(SizeClass size_class) noexcept {
 
 Outcome Spans::detach(SizeClass size_class, std::uint64_t& head) noexcept {
   Flight flight(memory_);
-  flight.get(layout_.span_list(size_class), &head, 8);
+  flight.get(HeapLayout::span_list(size_class), &head, 8);
   if (!flight.run()) {
     return Outcome::kFailed;
   }
   while (!is_empty(head)) {
     const std::uint64_t expected = head;
-    flight.cas(layout_.span_list(size_class), expected, next_head(expected, 0),
-               &head);
+    flight.cas(HeapLayout::span_list(size_class), expected,
+               next_head(expected, 0), &head);
     if (!flight.run()) {
       return Outcome::kFailed;
     }

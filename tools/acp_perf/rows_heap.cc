@@ -55,11 +55,11 @@ void add_row(Rows& rows, const char* name, bool is_own, std::size_t count) {
 
 }  // namespace
 
-void add_malloc_rows(Rows& rows) {
-  add_row(rows, "malloc.own", true, 1);
-  add_row(rows, "malloc.own.64", true, kMany);
-  add_row(rows, "malloc.peer", false, 1);
-  add_row(rows, "malloc.peer.64", false, kMany);
+void add_heap_rows(Rows& rows) {
+  add_row(rows, "heap.own", true, 1);
+  add_row(rows, "heap.own.64", true, kMany);
+  add_row(rows, "heap.peer", false, 1);
+  add_row(rows, "heap.peer.64", false, kMany);
 }
 
 }  // namespace acp::perf
