@@ -209,8 +209,9 @@ void Receiver::return_credit() {
 
 /// Begins to fetch for the first receive posted. False: not now.
 bool Receiver::start_fetch(const Offer& offer) {
+  // Without keys one after the other.
   if (fetches_.size() == kMaxFetches ||
-      (!fetches_.empty() && fetches_.back().is_bounced)) {
+      (!fetches_.empty() && is_short_of_keys_)) {
     return false;
   }
   Request* request = posted_.front();
@@ -218,7 +219,8 @@ bool Receiver::start_fetch(const Offer& offer) {
               ACP_HANDLE_NULL, false};
   if (fetch.size != 0) {
     request->key = take_key(site_, request->buffer, fetch.size);
-    if (request->key == ACP_ATKEY_NULL) {
+    is_short_of_keys_ = request->key == ACP_ATKEY_NULL;
+    if (is_short_of_keys_) {
       if (!fetches_.empty()) {
         return false;  // one of mine comes back soon
       }

@@ -113,6 +113,7 @@ class Receiver {
 
   Phase phase_ = Phase::kWaiting;
   bool is_closing_ = false;
+  bool is_short_of_keys_ = false;
   bool has_ended_ = false;  ///< The sender has freed its end.
   std::uint64_t ring_bytes_;
   acp_ga_t sender_block_ = ACP_GA_NULL;

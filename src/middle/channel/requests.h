@@ -23,7 +23,8 @@ struct Request {
   std::uint32_t generation = 1;
   RequestState state = RequestState::kUnused;
   bool is_receive = false;
-  int error = 0;  ///< kFailed: for acp_errno.
+  bool takes_ring = false;  ///< A large send for which there was no key.
+  int error = 0;            ///< kFailed: for acp_errno.
 
   void finish() { state = RequestState::kDone; }
 
@@ -69,6 +70,7 @@ class RequestPool {
     unused_ = request->next;
     request->state = RequestState::kPending;
     request->done = 0;
+    request->takes_ring = false;
     request->error = 0;
     ++in_use_;
     return request;

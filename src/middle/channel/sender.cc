@@ -106,13 +106,14 @@ void Sender::open() {
 
 /// Offers a large message; one for which there is no key goes through the ring.
 Sender::Wrote Sender::write_next(Request& request) {
-  if (request.size >= kOfferFrom && request.done == 0) {
+  if (request.size >= kOfferFrom && !request.takes_ring) {
     if (request.key == ACP_ATKEY_NULL) {
       request.key = take_key(site_, request.buffer, request.size);
     }
     if (request.key != ACP_ATKEY_NULL) {
       return write_offer(request) ? Wrote::kOffer : Wrote::kNothing;
     }
+    request.takes_ring = true;
   }
   return write_message(request) ? Wrote::kMessage : Wrote::kNothing;
 }
