@@ -414,6 +414,7 @@ SPMD_CASE(acp_nbsend_ch_while_computing,
                                     ? acp_nbsend_ch(ch, bytes.data(), kBytes)
                                     : acp_nbrecv_ch(ch, bytes.data(), kBytes);
   EXPECT(request != ACP_REQUEST_NULL);
+#ifndef __SANITIZE_THREAD__  // it sees a look at memory under way as a race
   if (!is_even()) {
     // No call of the library: its own thread has to do it.
     const auto* last =
@@ -427,6 +428,7 @@ SPMD_CASE(acp_nbsend_ch_while_computing,
     }
     EXPECT(*last == wanted);
   }
+#endif
   EXPECT(acp_wait_ch(request) != kFailed);
   if (!is_even()) {
     expect_pattern(bytes, 11);

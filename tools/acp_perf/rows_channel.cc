@@ -64,7 +64,7 @@ void respond_ping_pong(Context& context, std::size_t bytes) {
 }
 
 void send_window(acp_ch_t ch, std::byte* bytes, std::size_t size) {
-  std::array<acp_request_t, kWindow> requests;
+  std::array<acp_request_t, kWindow> requests{};
   for (acp_request_t& request : requests) {
     request = acp_nbsend_ch(ch, bytes, size);
   }
@@ -86,7 +86,7 @@ Verdict run_stream(Context& context, Samples& samples, std::size_t bytes) {
 void respond_stream(Context& context, std::size_t bytes) {
   std::vector<std::byte> in(bytes);
   const Pair pair(context);
-  std::array<acp_request_t, kWindow> requests;
+  std::array<acp_request_t, kWindow> requests{};
   std::array<std::size_t, kWindow> sizes{};
   do {
     for (acp_request_t& request : requests) {

@@ -38,7 +38,7 @@ acp_request_t acp_nbfree_ch(acp_ch_t ch) {
 }
 
 int acp_free_ch(acp_ch_t ch) {
-  const acp_request_t request = acp_nbfree_ch(ch);
+  acp_request_t request = acp_nbfree_ch(ch);
   return request != ACP_REQUEST_NULL &&
                  acp_wait_ch(request) != acp::middle::channel::kWaitFailed
              ? 0

@@ -69,7 +69,7 @@ class Channels {
   void list(Endpoint& endpoint);
   std::size_t conclude(Endpoint& endpoint, Request& request);
   bool spin(Endpoint& endpoint, const Sought& sought);
-  static int is_over(void* sought);
+  static int is_over(void* argument);
   static int has_ended(void* self);
 
   std::atomic<bool> is_running_{false};

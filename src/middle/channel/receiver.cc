@@ -150,7 +150,7 @@ bool Receiver::take_record(std::uint64_t header) {
     return false;
   }
   if (record == Record::kOffer) {
-    Offer offer;
+    Offer offer{};
     std::memcpy(&offer, bytes, sizeof offer);
     if (!start_fetch(offer)) {
       return false;
