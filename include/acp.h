@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "acp/channel.h"
 #include "acp/global_memory.h"
 #include "acp/gma.h"
 #include "acp/infrastructure.h"

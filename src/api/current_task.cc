@@ -49,3 +49,4 @@ static_assert(ACPX_SYSTEM == static_cast<int>(acp::Status::kSystem));
 static_assert(ACPX_PROTOCOL == static_cast<int>(acp::Status::kProtocol));
 static_assert(ACPX_ORDER_FAILED == static_cast<int>(acp::Status::kOrderFailed));
 static_assert(ACPX_BAD_OPTION == static_cast<int>(acp::Status::kBadOption));
+static_assert(ACPX_CLOSED == static_cast<int>(acp::Status::kClosed));

@@ -28,6 +28,7 @@ const char* status_text(Status status) noexcept {
       "malformed message",
       "an operation that this one is ordered after failed",
       "unknown option or bad value",
+      "the other side has ended it",
   };
   const auto index = static_cast<std::size_t>(status);
   return index < kTexts.size() ? kTexts[index] : "unknown status";

@@ -227,9 +227,12 @@ void Progress::run() {
       continue;
     }
     // A step that was added since the look at `added` finds this thread asleep
-    // and rouses it, or is seen by the last look before the sleep.
+    // and rouses it, or is seen by the last look before the sleep. A signal
+    // that came since the steps ran woke nobody: they look once more, now that
+    // it would.
     const auto has_news = [this, added] {
-      return is_stopping_.load() || steps_->added() != added;
+      return is_stopping_.load() || steps_->added() != added ||
+             steps_->run_last();
     };
     sleep_in_epoll(has_news, TimePoint::max(), !steps_->is_empty());
   }

@@ -28,6 +28,10 @@ class Steps {
   /// that a signal was for.
   bool run();
 
+  /// The same, after a run in another thread is over: that one may have looked
+  /// already at what has just changed.
+  bool run_last();
+
   /// Counts add(): what has changed since is not to be slept over. Any thread.
   std::uint64_t added() const noexcept {
     return added_.load(std::memory_order_seq_cst);
@@ -43,6 +47,7 @@ class Steps {
     void* argument;
   };
 
+  bool run_locked();
   Status add_locked(Function function, void* argument);
   Status remove_locked(Function function, void* argument);
   void forget_removed();

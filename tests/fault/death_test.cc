@@ -107,7 +107,7 @@ TEST_CASE("death: a rank that dies ends the job with its status", "[death]") {
   const std::string net = GENERATE("auto", "udp");
   const std::string moment =
       GENERATE("before_init", "in_init", "computing", "in_sync", "in_copy",
-               "in_wait", "in_reset", "in_finalize");
+               "in_wait", "in_channel", "in_reset", "in_finalize");
   const std::string how = GENERATE("exit", "abort", "sigabrt", "segv", "kill");
   const job::Outcome outcome = run_death(moment, how, net);
   INFO("moment " << moment << ", how " << how << ", net " << net);

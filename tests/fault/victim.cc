@@ -86,7 +86,8 @@ void die_from_another_thread(const Plan& plan) {
   std::thread([plan, thread] {
     const Clock::time_point limit = Clock::now() + std::chrono::seconds(20);
     int seen = 0;
-    while (plan.moment == "in_copy" || plan.moment == "in_malloc"
+    while (plan.moment == "in_copy" || plan.moment == "in_malloc" ||
+                   plan.moment == "in_channel"
                ? g_copies.load() < 50
                : seen < 20) {
       seen += is_asleep(thread) ? 1 : 0;
@@ -133,6 +134,26 @@ void allocate_for_ever() {
   }
 }
 
+/// Messages of all sizes to the right and from the left, until a wait fails.
+void send_until_the_end() {
+  const int rank = acp_rank();
+  const int procs = acp_procs();
+  const acp_ch_t out = acp_create_ch(rank, (rank + 1) % procs);
+  const acp_ch_t in = acp_create_ch((rank + procs - 1) % procs, rank);
+  static std::array<std::byte, 1 << 20> sent;
+  static std::array<std::byte, 1 << 20> received;
+  std::size_t got = 0;
+  for (std::size_t i = 0; got != SIZE_MAX; ++i) {
+    const acp_request_t request =
+        acp_nbrecv_ch(in, received.data(), received.size());
+    got = acp_wait_ch(acp_nbsend_ch(out, sent.data(), i * 7919 % sent.size()));
+    if (got != SIZE_MAX) {
+      got = acp_wait_ch(request);
+    }
+    g_copies.fetch_add(1);
+  }
+}
+
 void die_inside(const Plan& plan) {
   if (plan.moment == "computing") {
     die(plan);
@@ -150,6 +171,8 @@ void die_inside(const Plan& plan) {
     copy_for_ever();
   } else if (plan.moment == "in_malloc") {
     allocate_for_ever();
+  } else if (plan.moment == "in_channel") {
+    send_until_the_end();
   } else {
     std::fprintf(stderr, "victim: no moment '%s'\n", plan.moment.data());
     _exit(78);
@@ -220,6 +243,9 @@ int main(int argc, char** argv) {
   }
   if (plan.moment == "after_end" && acp_rank() != 0) {
     sync_after_the_end();
+  }
+  if (plan.moment == "in_channel") {
+    send_until_the_end();  // nothing hangs: the waits fail
   }
   if (plan.moment == "in_malloc") {
     // Goes on while the job ends, and then fails at once: nothing hangs.

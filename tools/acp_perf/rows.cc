@@ -31,6 +31,7 @@ Rows all_rows() {
   add_thread_rows(rows);
   add_sync_rows(rows);
   add_heap_rows(rows);
+  add_channel_rows(rows);
   return rows;
 }
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "middle/malloc/spans.h"
-#include "middle/malloc/spin_lock.h"
+#include "middle/spin_lock.h"
 
 namespace acp::middle {
 
