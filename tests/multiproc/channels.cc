@@ -277,11 +277,13 @@ SPMD_CASE(channels_without_keys,
       }
       keys.push_back(key);
     }
+    acp_errno = 0;
     Stream stream(0, 1, 77 + static_cast<std::uint64_t>(who), 3);
     for (std::size_t i = 0; i < 30; ++i) {
       stream.post(kLongest);
     }
     stream.end();
+    EXPECT_EQ(acp_errno, 0);  // nothing of this failed
     for (const acp_atkey_t key : keys) {
       EXPECT_EQ(acp_unregister_memory(key), 0);
     }

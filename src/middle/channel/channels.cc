@@ -26,6 +26,12 @@ RequestHandle handle_of(const Endpoint& endpoint, const Request& request) {
          std::uint64_t{endpoint.index} << 20 | request.index;
 }
 
+/// With the lock of an end held.
+void free_block(acp_ga_t block) {
+  const BusyScope busy;
+  acp_free(block);
+}
+
 void refuse(int code) {
   acp_errno = code;
 }
@@ -150,6 +156,7 @@ bool Channels::make_end(Endpoint& endpoint, int sender, int receiver) {
   const std::size_t bytes =
       is_sender ? Sender::block_bytes(site_, !endpoint.is_direct)
                 : Receiver::block_bytes(site_);
+  const BusyScope busy;
   const acp_ga_t block = acp_malloc((bytes + 63) / 64 * 64, site_.rank);
   if (block == ACP_GA_NULL) {
     return false;
@@ -324,7 +331,7 @@ bool Channels::drive(Endpoint& endpoint) {
 void Channels::settle(Endpoint& endpoint) {
   bool is_freed = endpoint.sender != nullptr && endpoint.sender->is_done();
   if (endpoint.receiver != nullptr && endpoint.receiver->has_useless_block()) {
-    acp_free(endpoint.receiver->block());
+    free_block(endpoint.receiver->block());
     endpoint.receiver->forget_block();
     is_freed = true;
   }
@@ -343,8 +350,8 @@ void Channels::release(Endpoint& endpoint) {
   if (endpoint.sender == nullptr && endpoint.receiver == nullptr) {
     return;
   }
-  acp_free(endpoint.sender != nullptr ? endpoint.sender->block()
-                                      : endpoint.receiver->block());
+  free_block(endpoint.sender != nullptr ? endpoint.sender->block()
+                                        : endpoint.receiver->block());
   endpoint.head.store(nullptr, std::memory_order_relaxed);
   endpoint.sender.reset();
   endpoint.receiver.reset();

@@ -254,13 +254,23 @@ bool Receiver::fetch_piece(Fetch& fetch) {
     to = acp_query_ga(request.key, request.buffer);
     size = fetch.size;
   }
-  fetch.handle = acp_copy(to, fetch.from + request.done, size, ACP_HANDLE_NULL);
-  if (fetch.handle == ACP_HANDLE_NULL && acp_errno != ACPX_AGAIN) {
-    request.error = acp_errno;
+  const int before = acp_errno;
+  {
+    const BusyScope busy;
+    fetch.handle =
+        acp_copy(to, fetch.from + request.done, size, ACP_HANDLE_NULL);
+  }
+  if (fetch.handle != ACP_HANDLE_NULL) {
+    return true;
+  }
+  const int reason = acp_errno;
+  acp_errno = before;
+  if (reason != ACPX_AGAIN) {
+    request.error = reason;
     fetch.size = request.done;
     return true;
   }
-  return fetch.handle != ACP_HANDLE_NULL;
+  return false;
 }
 
 /// In order: handles complete in order too.

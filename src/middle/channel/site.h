@@ -29,10 +29,12 @@ struct Site {
 /// Registers a buffer within the quota. ACP_ATKEY_NULL: not now.
 inline acp_atkey_t take_key(Site& site, std::byte* buffer, std::size_t size) {
   if (site.keys.fetch_add(1, std::memory_order_relaxed) < Site::kMaxKeys) {
+    const int before = acp_errno;
     const acp_atkey_t key = acp_register_memory(buffer, size, 0);
     if (key != ACP_ATKEY_NULL) {
       return key;
     }
+    acp_errno = before;  // there is another way
   }
   site.keys.fetch_sub(1, std::memory_order_relaxed);
   return ACP_ATKEY_NULL;
@@ -60,13 +62,24 @@ inline acpx_op_t get8(acp_ga_t word, acp_ga_t to) {
 /// back for the lock.
 inline thread_local constinit bool is_busy = false;
 
+class BusyScope {
+ public:
+  BusyScope() noexcept : was_busy_(is_busy) { is_busy = true; }
+
+  BusyScope(const BusyScope&) = delete;
+  BusyScope& operator=(const BusyScope&) = delete;
+
+  ~BusyScope() { is_busy = was_busy_; }
+
+ private:
+  bool was_busy_;
+};
+
 /// ACP_HANDLE_NULL: the window is full, try again.
 inline acp_handle_t post(std::span<const acpx_op_t> ops,
                          acp_handle_t order = ACP_HANDLE_NULL) {
-  is_busy = true;
-  const acp_handle_t handle = acpx_post(ops.data(), ops.size(), order);
-  is_busy = false;
-  return handle;
+  const BusyScope busy;
+  return acpx_post(ops.data(), ops.size(), order);
 }
 
 /// Whether everything up to `handle` is complete.
@@ -74,10 +87,8 @@ inline bool is_complete(acp_handle_t handle) {
   if (handle == ACP_HANDLE_NULL) {
     return true;
   }
-  is_busy = true;
-  const bool is_done = acp_inquire(handle) == 0;
-  is_busy = false;
-  return is_done;
+  const BusyScope busy;
+  return acp_inquire(handle) == 0;
 }
 
 /// A full fence between this thread's stores and its next loads.
