@@ -28,12 +28,13 @@ struct Endpoint {
   std::unique_ptr<Sender> sender;  ///< One of the two, until it is gone.
   std::unique_ptr<Receiver> receiver;
   RequestPool requests;
-  /// Receiver: where the next header is, for who polls without the lock. Heap
-  /// memory stays mapped, so an old value does no harm.
+  /// Receiver: where the next header is, for who polls without the lock; what
+  /// it shows has been cleared before. Heap memory stays mapped, so an old
+  /// value does no harm.
   std::atomic<const std::uint64_t*> head{nullptr};
 
   bool has_record() const {
-    const std::uint64_t* header = head.load(std::memory_order_relaxed);
+    const std::uint64_t* header = head.load(std::memory_order_acquire);
     return header != nullptr && load(*header) != 0;
   }
 

@@ -358,7 +358,7 @@ bool Receiver::arm() {
 
 void Receiver::move_head() {
   head_.store(reinterpret_cast<const std::uint64_t*>(ring_ + position()),
-              std::memory_order_relaxed);
+              std::memory_order_release);
 }
 
 }  // namespace acp::middle::channel
