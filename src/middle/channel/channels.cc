@@ -390,8 +390,9 @@ std::size_t Channels::wait(RequestHandle handle) {
   Endpoint* endpoint = table_.find((handle >> 20) & kIndexMask);
   Sought sought{this, endpoint, index,
                 static_cast<std::uint32_t>(handle >> 40)};
-  bool is_tried = false;
+  bool has_spun = false;  // since something moved
   while (endpoint != nullptr) {
+    bool has_moved = false;
     {
       const std::lock_guard lock(endpoint->lock);
       Request* request = sought.find();
@@ -399,7 +400,7 @@ std::size_t Channels::wait(RequestHandle handle) {
         break;
       }
       if (request->state == RequestState::kPending) {
-        drive(*endpoint);
+        has_moved = drive(*endpoint);
       } else if (endpoint->sender != nullptr) {
         endpoint->sender->wake_receiver();
       }
@@ -407,11 +408,10 @@ std::size_t Channels::wait(RequestHandle handle) {
         return conclude(*endpoint, *request);
       }
     }
-    if (!is_tried && endpoint->is_direct) {
-      is_tried = true;
-      if (spin(*endpoint, sought)) {
-        continue;
-      }
+    const bool may_spin = endpoint->is_direct && !has_spun;
+    has_spun = !has_moved;
+    if (has_moved || (may_spin && spin(*endpoint, sought))) {
+      continue;
     }
     if (acpx_wait_until(is_over, &sought, -1) != 0) {
       return kWaitFailed;
@@ -478,8 +478,8 @@ bool Channels::spin(Endpoint& endpoint, const Sought& sought) {
       if (request == nullptr || request->state != RequestState::kPending) {
         return true;
       }
-      if (endpoint.sender != nullptr && drive(endpoint)) {
-        look = 0;
+      if (drive(endpoint)) {
+        return true;
       }
     }
     relax();
@@ -497,14 +497,11 @@ int Channels::is_over(void* argument) {
   if (request == nullptr) {
     return 1;
   }
-  const auto is_pending = [&] {
-    sought.channels->drive(endpoint);
-    return request->state == RequestState::kPending;
+  const auto has_moved = [&] {
+    return sought.channels->drive(endpoint) ||
+           request->state != RequestState::kPending;
   };
-  if (request->state != RequestState::kPending || !is_pending()) {
-    return 1;
-  }
-  return endpoint.ask() && !is_pending() ? 1 : 0;
+  return has_moved() || (endpoint.ask() && has_moved()) ? 1 : 0;
 }
 
 // ---- Progress -------------------------------------------------------------
