@@ -1,5 +1,6 @@
 # What an installation consists of besides the programs, which their own
-# folders install: headers, libraries, acp.pc, the CMake package acp::acp.
+# folders install: headers, libraries, acp.pc and qmp.pc, qmp-config, the CMake
+# packages acp::acp and QMP::qmp.
 include(CMakePackageConfigHelpers)
 
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/
@@ -27,3 +28,33 @@ file(RELATIVE_PATH ACP_PC_PREFIX
 configure_file(${CMAKE_CURRENT_LIST_DIR}/acp.pc.in
   ${CMAKE_BINARY_DIR}/package/acp.pc @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/package/acp.pc DESTINATION ${pc_dir})
+
+set(QMP_VERSION 2.5.4)
+set_target_properties(qmp PROPERTIES INSTALL_RPATH "$ORIGIN")
+install(TARGETS qmp qmp_static EXPORT QMPTargets
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/QMP)
+install(EXPORT QMPTargets NAMESPACE QMP:: DESTINATION ${package_dir})
+configure_file(${CMAKE_CURRENT_LIST_DIR}/QMPConfig.cmake.in
+  ${CMAKE_BINARY_DIR}/package/QMPConfig.cmake @ONLY)
+write_basic_package_version_file(
+  ${CMAKE_BINARY_DIR}/package/QMPConfigVersion.cmake
+  VERSION ${QMP_VERSION} COMPATIBILITY SameMajorVersion)
+install(FILES
+  ${CMAKE_BINARY_DIR}/package/QMPConfig.cmake
+  ${CMAKE_BINARY_DIR}/package/QMPConfigVersion.cmake
+  DESTINATION ${package_dir})
+configure_file(${CMAKE_CURRENT_LIST_DIR}/qmp.pc.in
+  ${CMAKE_BINARY_DIR}/package/qmp.pc @ONLY)
+install(FILES ${CMAKE_BINARY_DIR}/package/qmp.pc DESTINATION ${pc_dir})
+
+# qmp-config finds the installation from its own place.
+file(RELATIVE_PATH QMP_CONFIG_INCLUDE_DIR
+  ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_INCLUDEDIR})
+file(RELATIVE_PATH QMP_CONFIG_LIB_DIR
+  ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
+configure_file(${PROJECT_SOURCE_DIR}/src/qmp/qmp-config.in
+  ${CMAKE_BINARY_DIR}/package/qmp-config @ONLY)
+install(PROGRAMS ${CMAKE_BINARY_DIR}/package/qmp-config
+  DESTINATION ${CMAKE_INSTALL_BINDIR})
