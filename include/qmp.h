@@ -14,8 +14,9 @@
  *     one given. They are otherwise the same and are described once.
  *  4. "Collective" means: every node of the communicator calls it, in the same
  *     order as its other collective functions.
- *  5. All thread levels are supported. One handle, and the collective functions
- *     of one communicator, are used by one thread at a time.
+ *  5. All thread levels are supported. One handle, the collective functions of
+ *     one communicator, and QMP_comm_split and QMP_comm_free of all of them are
+ *     used by one thread at a time.
  *  6. Nothing blocks except QMP_wait, QMP_wait_all, the collective functions,
  *     QMP_init_msg_passing and QMP_finalize_msg_passing. A function that blocks
  *     makes progress on everything; the library does so too while the program

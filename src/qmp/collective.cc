@@ -61,26 +61,45 @@ QMP_status_t finish(Job& job, Transfer* first) {
   return QMP_SUCCESS;
 }
 
-/// Sends, receives, or both.
+QMP_status_t run(Job& job, Transfer* first) {
+  job.exchange.start(first);
+  return finish(job, first);
+}
+
+QMP_status_t send(
+    Job& job, QMP_comm_struct& comm, int node, void* data, std::size_t bytes) {
+  const QMP_comm_struct::Lanes* lanes = lanes_to(job, comm, node);
+  if (lanes == nullptr) {
+    return QMP_NOMEM_ERR;
+  }
+  Moment sending(data, bytes, lanes->out);
+  return run(job, &sending.transfer());
+}
+
+QMP_status_t receive(
+    Job& job, QMP_comm_struct& comm, int node, void* data, std::size_t bytes) {
+  const QMP_comm_struct::Lanes* lanes = lanes_to(job, comm, node);
+  if (lanes == nullptr) {
+    return QMP_NOMEM_ERR;
+  }
+  Moment receiving(data, bytes, lanes->in);
+  return run(job, &receiving.transfer());
+}
+
 QMP_status_t swap(Job& job,
                   QMP_comm_struct& comm,
                   int node,
                   void* out,
                   void* in,
                   std::size_t bytes) {
-  QMP_comm_struct::Lanes* lanes = lanes_to(job, comm, node);
+  const QMP_comm_struct::Lanes* lanes = lanes_to(job, comm, node);
   if (lanes == nullptr) {
     return QMP_NOMEM_ERR;
   }
   Moment sending(out, bytes, lanes->out);
   Moment receiving(in, bytes, lanes->in);
-  Transfer* first = in != nullptr ? &receiving.transfer() : nullptr;
-  if (out != nullptr) {
-    sending.transfer().next = first;
-    first = &sending.transfer();
-  }
-  job.exchange.start(first);
-  return finish(job, first);
+  sending.transfer().next = &receiving.transfer();
+  return run(job, &sending.transfer());
 }
 
 /// Who of a reduction does what: see docs/qmp.md.
@@ -113,13 +132,12 @@ QMP_status_t reduce_in(Job& job,
   const Plan plan(comm);
   QMP_status_t status = QMP_SUCCESS;
   if (plan.is_paired() && plan.me % 2 == 1) {
-    status = swap(job, comm, plan.me - 1, mine, nullptr, bytes);
-    return status != QMP_SUCCESS
-               ? status
-               : swap(job, comm, plan.me - 1, nullptr, mine, bytes);
+    status = send(job, comm, plan.me - 1, mine, bytes);
+    return status != QMP_SUCCESS ? status
+                                 : receive(job, comm, plan.me - 1, mine, bytes);
   }
   if (plan.is_paired()) {
-    status = swap(job, comm, plan.me + 1, nullptr, theirs, bytes);
+    status = receive(job, comm, plan.me + 1, theirs, bytes);
     if (status != QMP_SUCCESS) {
       return status;
     }
@@ -136,7 +154,7 @@ QMP_status_t reduce_in(Job& job,
     }
     combine.apply(mine, theirs, bytes);
   }
-  return plan.is_paired() ? swap(job, comm, plan.me + 1, mine, nullptr, bytes)
+  return plan.is_paired() ? send(job, comm, plan.me + 1, mine, bytes)
                           : QMP_SUCCESS;
 }
 
@@ -196,7 +214,7 @@ QMP_status_t broadcast(Job& job,
   for (; mask < nodes; mask *= 2) {
     if ((comm.me & mask) != 0) {
       const QMP_status_t status =
-          swap(job, comm, comm.me - mask, nullptr, data, bytes);
+          receive(job, comm, comm.me - mask, data, bytes);
       if (status != QMP_SUCCESS) {
         return status;
       }
@@ -218,8 +236,7 @@ QMP_status_t broadcast(Job& job,
     *link = &send;
     link = &send.next;
   }
-  job.exchange.start(first);
-  return finish(job, first);
+  return run(job, first);
 }
 
 QMP_status_t meet(Job& job, QMP_comm_struct& comm) {

@@ -66,6 +66,7 @@ std::vector<int> members(const QMP_comm_struct& comm,
 
 int colors_in(const std::vector<Choice>& choices) {
   std::vector<int> colors;
+  colors.reserve(choices.size());
   for (const Choice& each : choices) {
     colors.push_back(each.color);
   }

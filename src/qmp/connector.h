@@ -38,7 +38,7 @@ class Connector {
   enum class Stage { kTake, kTaken, kLook, kLooked, kWritten };
 
   struct Sending {
-    acp_ga_t inbox;
+    acp_ga_t inbox = ACP_GA_NULL;
     Block block;
     Stage stage = Stage::kTake;
     acp_handle_t handle = ACP_HANDLE_NULL;

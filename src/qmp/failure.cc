@@ -11,6 +11,7 @@ Failure& last_failure() {
   return failure;
 }
 
+// NOLINTNEXTLINE(cert-dcl50-cpp): as printf, which it ends in
 QMP_status_t fail(QMP_status_t status, const char* format, ...) {
   std::array<char, 512> text{};
   std::va_list words;

@@ -29,17 +29,26 @@ struct Sum {
 };
 
 /// A NaN wins, on every node.
+template <typename T>
+bool is_nan(T value) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return std::isnan(value);
+  } else {
+    return false;
+  }
+}
+
 struct Largest {
   template <typename T>
   T operator()(T a, T b) const {
-    return a != a || a > b ? a : b;
+    return is_nan(a) || a > b ? a : b;
   }
 };
 
 struct Smallest {
   template <typename T>
   T operator()(T a, T b) const {
-    return a != a || a < b ? a : b;
+    return is_nan(a) || a < b ? a : b;
   }
 };
 

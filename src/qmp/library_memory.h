@@ -76,8 +76,8 @@ class LibraryMemory {
  private:
   struct Slab {
     Arena arena;
-    acp_atkey_t key;  ///< ACP_ATKEY_NULL: the module's.
-    void* memory;     ///< To be freed with it.
+    acp_atkey_t key = ACP_ATKEY_NULL;  ///< None: the module's.
+    void* memory = nullptr;            ///< To be freed with it.
   };
 
   Block allocate_in(Arena& arena, std::size_t bytes, std::size_t alignment);

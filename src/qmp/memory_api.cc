@@ -122,6 +122,7 @@ QMP_msgmem_t QMP_declare_strided_array_msgmem(void* base[],
   return declare(std::move(runs));
 }
 
+// NOLINTNEXTLINE(readability-non-const-parameter): clients know it so
 QMP_msgmem_t QMP_declare_indexed_msgmem(
     void* base, int blocklen[], int index[], int elemsize, int count) {
   if (qmp::job_for("QMP_declare_indexed_msgmem") == nullptr) {
