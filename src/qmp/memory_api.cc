@@ -122,7 +122,8 @@ QMP_msgmem_t QMP_declare_strided_array_msgmem(void* base[],
   return declare(std::move(runs));
 }
 
-// NOLINTNEXTLINE(readability-non-const-parameter): clients know it so
+// Clients know the types of what follows.
+// NOLINTBEGIN(readability-non-const-parameter)
 QMP_msgmem_t QMP_declare_indexed_msgmem(
     void* base, int blocklen[], int index[], int elemsize, int count) {
   if (qmp::job_for("QMP_declare_indexed_msgmem") == nullptr) {
@@ -150,6 +151,8 @@ QMP_msgmem_t QMP_declare_indexed_msgmem(
   }
   return declare(std::move(runs));
 }
+
+// NOLINTEND(readability-non-const-parameter)
 
 void QMP_free_msgmem(QMP_msgmem_t m) {
   if (m != nullptr && qmp::job() != nullptr) {

@@ -136,6 +136,7 @@ void QMP_abort(int error_code) {
   end_job(error_code);
 }
 
+// NOLINTNEXTLINE(readability-non-const-parameter): clients know it so
 void QMP_abort_string(int error_code, char* message) {
   (void)QMP_error("abort: %d: %s", error_code,
                   message != nullptr ? message : "(no message)");
