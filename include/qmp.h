@@ -471,7 +471,8 @@ QMP_status_t QMP_change_address_multiple(QMP_msghandle_t msg,
 QMP_status_t QMP_clear_to_send(QMP_msghandle_t mh, QMP_clear_to_send_t cts);
 
 /** Frees a handle. NULL is fine. When it is active the transfer still takes
- * place, and its memory must stay until then. */
+ * place, and its memory must stay until then: where nothing else tells, until
+ * QMP_finalize_msg_passing. */
 void QMP_free_msghandle(QMP_msghandle_t h);
 
 /** Starts a handle. Does not block.

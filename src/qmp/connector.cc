@@ -30,7 +30,7 @@ void Connector::begin(int module,
 bool Connector::announce(int rank, const Announcement& text) {
   Sending sending{acpx_module_ga(module_, rank),
                   library_->allocate(sizeof(Scratch)), Stage::kTake,
-                  ACP_HANDLE_NULL};
+                  ACP_HANDLE_NULL, 0};
   if (!sending.block) {
     return false;
   }
@@ -43,9 +43,10 @@ bool Connector::announce(int rank, const Announcement& text) {
 Connector::Step Connector::move(Sending& sending) {
   const acp_ga_t own = sending.block.address;
   const acp_ga_t ticket_word = own + offsetof(Scratch, ticket);
-  Scratch& scratch = sending.scratch();
-  const std::uint64_t lap = scratch.ticket / kCells;
-  const acp_ga_t cell = cell_address(sending.inbox, scratch.ticket);
+  // Read only what is complete: the library may be writing the rest.
+  const Scratch& scratch = sending.scratch();
+  const std::uint64_t lap = sending.ticket / kCells;
+  const acp_ga_t cell = cell_address(sending.inbox, sending.ticket);
   const bool is_complete = acp_inquire(sending.handle) == 0;
   acp_handle_t handle = ACP_HANDLE_NULL;
   switch (sending.stage) {
@@ -57,6 +58,7 @@ Connector::Step Connector::move(Sending& sending) {
       if (!is_complete) {
         return Step::kStays;
       }
+      sending.ticket = scratch.ticket;
       sending.stage = Stage::kLook;
       return Step::kMoved;
     case Stage::kLook:

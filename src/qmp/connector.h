@@ -42,6 +42,7 @@ class Connector {
     Block block;
     Stage stage = Stage::kTake;
     acp_handle_t handle = ACP_HANDLE_NULL;
+    std::uint64_t ticket = 0;  ///< From kLook on.
 
     Scratch& scratch() const {
       return *reinterpret_cast<Scratch*>(block.memory);

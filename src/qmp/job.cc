@@ -1,7 +1,8 @@
 #include "qmp/job.h"
 
+#include <unistd.h>
+
 #include <cstdlib>
-#include <cstring>
 #include <numeric>
 #include <string>
 
@@ -161,9 +162,12 @@ QMP_status_t join(Job& made, int* argc, char*** argv) {
   return status != QMP_SUCCESS ? status : split_jobs(made);
 }
 
+/// The process that joined: a child made by fork() inherits the handler below.
+pid_t g_pid = 0;
+
 /// exit(0) without finalize is common; another status ends the job anyway.
 void at_exit(int status, void* /*unused*/) {
-  if (status == 0) {
+  if (status == 0 && ::getpid() == g_pid) {
     end();
   }
 }
@@ -199,6 +203,7 @@ QMP_status_t begin(int* argc, char*** argv) {
     }
     return status;
   }
+  g_pid = ::getpid();
   g_job.store(made.release(), std::memory_order_release);
   static const bool is_registered = on_exit(&at_exit, nullptr) == 0;
   (void)is_registered;
