@@ -22,3 +22,11 @@ int unused_$$(void); int unused_$$(void) { return 0; }"
   echo "$header: C11, C++20"
 done
 test -n "$headers"
+
+printf '#include <qmp.hpp>\n#include <qmp.hpp>\n' >"${TMPDIR:-/tmp}/hpp_$$.cc"
+trap 'rm -f "${TMPDIR:-/tmp}/hpp_$$.cc"' EXIT
+for standard in c++17 c++20; do
+  # shellcheck disable=SC2086
+  "$cxx" -std=$standard $flags -I "$include_dir" "${TMPDIR:-/tmp}/hpp_$$.cc"
+  echo "qmp.hpp: $standard"
+done

@@ -1,6 +1,8 @@
 // QMP_declare_strided_msgmem, QMP_declare_strided_array_msgmem,
 // QMP_declare_indexed_msgmem, QMP_allocate_memory and its relatives: what
 // messages are made of.
+#include <sys/mman.h>
+
 #include <array>
 #include <cstring>
 #include <numeric>
@@ -185,6 +187,51 @@ SPMD_CASE(qmp_declare_strided_msgmem_chains,
   QMP_free_msghandle(receive);
   QMP_free_msgmem(from);
   QMP_free_msgmem(to);
+}
+
+SPMD_CASE(qmp_declare_strided_msgmem_sparse,
+          "strided: blocks that span more than 2 GiB, both ways") {
+  constexpr std::size_t kBlock = 10'000;
+  constexpr int kCount = 300;
+  constexpr std::ptrdiff_t kStride = std::ptrdiff_t{8} << 20;
+  constexpr std::size_t kSpan = kCount * std::size_t{kStride};
+  static_assert(kSpan > (std::size_t{2} << 30));
+  const auto map = [] {
+    void* memory = ::mmap(nullptr, kSpan, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    EXPECT(memory != MAP_FAILED);
+    return static_cast<std::byte*>(memory);
+  };
+  std::byte* out = map();
+  std::byte* in = map();
+  for (int block = 0; block < kCount; ++block) {
+    for (std::size_t i = 0; i < kBlock; ++i) {
+      out[block * kStride + static_cast<std::ptrdiff_t>(i)] =
+          nodes::pattern(me(), static_cast<std::size_t>(block), i);
+    }
+  }
+  QMP_msgmem_t from = QMP_declare_strided_msgmem(out, kBlock, kCount, kStride);
+  QMP_msgmem_t to = QMP_declare_strided_msgmem(in + (kCount - 1) * kStride,
+                                               kBlock, kCount, -kStride);
+  QMP_msghandle_t send = QMP_declare_send_to(from, right(), 0);
+  QMP_msghandle_t receive = QMP_declare_receive_from(to, left(), 0);
+  EXPECT_OK(QMP_start(send));
+  EXPECT_OK(QMP_start(receive));
+  EXPECT_OK(QMP_wait(receive));
+  EXPECT_OK(QMP_wait(send));
+  for (int block = 0; block < kCount; ++block) {
+    const std::byte* start = in + (kCount - 1 - block) * kStride;
+    for (std::size_t i = 0; i < kBlock; i += 7) {
+      EXPECT(start[i] ==
+             nodes::pattern(left(), static_cast<std::size_t>(block), i));
+    }
+  }
+  QMP_free_msghandle(send);
+  QMP_free_msghandle(receive);
+  QMP_free_msgmem(from);
+  QMP_free_msgmem(to);
+  ::munmap(out, kSpan);
+  ::munmap(in, kSpan);
 }
 
 SPMD_CASE(qmp_declare_strided_refused, "shapes: bad arguments give NULL") {
