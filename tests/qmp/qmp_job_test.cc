@@ -103,7 +103,7 @@ TEST_CASE("QMP_printf and its relatives: prefix and newline", "[qmp]") {
   }
 }
 
-TEST_CASE("-qmp-geom: the machine is a grid", "[qmp]") {
+TEST_CASE("the word -qmp-geom: the machine is a grid", "[qmp]") {
   const auto outcome = run(6, {"machine", "-qmp-geom", "2", "3"});
   INFO(outcome.output);
   CHECK(outcome.status == 0);
@@ -114,7 +114,8 @@ TEST_CASE("-qmp-geom: the machine is a grid", "[qmp]") {
   CHECK(has(outcome, line(3, 6, ": from 2 sum 6")));
 }
 
-TEST_CASE("-qmp-alloc-map: the order of the axes in node numbers", "[qmp]") {
+TEST_CASE("the word -qmp-alloc-map: the order of the axes in node numbers",
+          "[qmp]") {
   const auto outcome =
       run(6, {"machine", "-qmp-geom", "2", "3", "-qmp-alloc-map", "1", "0"});
   INFO(outcome.output);
@@ -130,7 +131,8 @@ TEST_CASE("QMP_GEOM: as -qmp-geom", "[qmp]") {
   CHECK(has(outcome, line(1, 2, ": dims 1 2")));
 }
 
-TEST_CASE("-qmp-job: splits the machine into jobs that do not meet", "[qmp]") {
+TEST_CASE("the word -qmp-job: splits the machine into jobs that do not meet",
+          "[qmp]") {
   const auto grid =
       run(8, {"machine", "-qmp-geom", "4", "2", "-qmp-job", "2", "1"});
   INFO(grid.output);
