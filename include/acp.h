@@ -7,8 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "acp/channel.h"
 #include "acp/global_memory.h"
 #include "acp/gma.h"
 #include "acp/infrastructure.h"
+#include "acp/malloc.h"
 
 #endif /* ACP_H */

@@ -64,24 +64,24 @@ std::optional<EarlyExit> take_setting(SettingId id,
 
 /// Older scripts give the data library what suited the old one; ours must
 /// not get less than it is made for.
-std::optional<EarlyExit> take_module_memory(const std::string& value,
+std::optional<EarlyExit> take_old_heap_size(const std::string& value,
                                             Options& options) {
   const auto bytes = parse_bytes(value);
   if (!bytes) {
     return error(fmt::format(
         "--acp-startermemsize-dl={}: must be a number of bytes", value));
   }
-  if (*bytes <= options.settings.number(SettingId::kModuleMemory)) {
+  if (*bytes <= options.settings.number(SettingId::kHeapSize)) {
     return std::nullopt;
   }
-  return take_setting(SettingId::kModuleMemory, value, options);
+  return take_setting(SettingId::kHeapSize, value, options);
 }
 
 std::optional<EarlyExit> take_acp_word(const AcpWord& word, Options& options) {
   if (word.name == "--acp-nprocs") return take_procs(word.value, options);
   if (word.name == "--acp-nodefile") return take_nodefile(word.value, options);
   if (word.name == "--acp-startermemsize-dl") {
-    return take_module_memory(word.value, options);
+    return take_old_heap_size(word.value, options);
   }
   return take_setting(setting_of_option(word.name), word.value, options);
 }

@@ -68,7 +68,7 @@ class Job {
     host.procs = options.procs;
     host.local_procs = options.procs;
     host.starter_bytes = options.settings.number(SettingId::kStarterMemory);
-    host.module_bytes = options.settings.number(SettingId::kModuleMemory);
+    host.module_bytes = protocol::module_bytes_for(options.settings);
     Status status = loop_.open();
     if (status == Status::kOk) status = bootstrap_.open(host);
     if (status != Status::kOk) return status;

@@ -73,6 +73,7 @@ std::string usage(const CLI::App& app) {
          "  --acp-nodefile=FILE         Line i names the host of rank i\n"
          "  --acp-envnet=NET            auto, shm, udp (also --acp-envent)\n"
          "  --acp-startermemsize=BYTES  Starter memory of each rank; K, M, G\n"
+         "  --acp-heapsize=BYTES        Heap of each rank, for acp_malloc\n"
          "\n" +
          own.substr(std::min(own.find("Options:"), own.size()));
 }

@@ -60,8 +60,8 @@ std::string advise_on_signal(const Verdict& verdict) {
     case SIGFPE:
     case SIGILL:
       return fmt::format(
-          "for a backtrace: acprun --wrap 'gdb -batch -ex run -ex bt --args' "
-          "--wrap-ranks {} ...",
+          "for a backtrace: acprun --wrap 'gdb -batch -return-child-result "
+          "-ex run -ex bt --args' --wrap-ranks {} ...",
           verdict.rank);
     default: return "somebody sent it";
   }

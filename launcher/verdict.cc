@@ -56,8 +56,7 @@ std::string describe_cause(const Verdict& verdict) {
     case Cause::kExited: return fmt::format("exited with status {}", number);
     case Cause::kSignaled:
       return fmt::format("was killed by {}", describe_signal(number));
-    case Cause::kAborted:
-      return fmt::format("called acp_abort: {}", verdict.text);
+    case Cause::kAborted: return fmt::format("ended the job: {}", verdict.text);
     case Cause::kNotStarted:
       return fmt::format("could not be started: {}", verdict.text);
     case Cause::kLeftEarly:
@@ -74,7 +73,7 @@ std::string describe_cause(const Verdict& verdict) {
       return fmt::format("the job ran longer than --timeout={:g}",
                          static_cast<double>(verdict.value) / 1000.0);
     case Cause::kWatchdog:
-      return fmt::format("all ranks waited for {} and none went on",
+      return fmt::format("all ranks waited for {} and none got any further",
                          seconds(verdict.value));
     case Cause::kInterrupted:
       return fmt::format("acprun got {}", describe_signal(number));

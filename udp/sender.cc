@@ -240,8 +240,8 @@ TimePoint Sender::deadline() const noexcept {
     return TimePoint::max();
   }
   TimePoint deadline = std::min(loss_deadline_, timer_start_ + timeout());
-  if (timeouts_ >= kDeathTimeouts) {
-    deadline = std::min(deadline, heard_ + kDeathAfter);
+  if (timeouts_ >= kDeathTimeouts && limits_.silence.count() > 0) {
+    deadline = std::min(deadline, heard_ + limits_.silence);
   }
   return deadline;
 }
@@ -272,7 +272,7 @@ void Sender::on_timer(TimePoint now) {
 
 bool Sender::is_peer_dead(TimePoint now) const noexcept {
   return has_unacknowledged() && timeouts_ >= kDeathTimeouts &&
-         now >= heard_ + kDeathAfter;
+         limits_.silence.count() > 0 && now >= heard_ + limits_.silence;
 }
 
 Duration Sender::silence(TimePoint now) const noexcept {

@@ -16,12 +16,12 @@ struct StreamLimits {
   std::uint32_t hold_fragments = 64;  ///< Early ordered fragments kept.
   std::uint64_t first_seq = 0;        ///< The same on both sides.
   Duration rto_floor = kMinRto;
+  /// Silence of a peer that owes an ack before it is taken for dead; 0: never.
+  Duration silence = std::chrono::seconds(10);
 };
 
-/// Silence of a peer that owes an ack before it is taken for dead, ...
-inline constexpr Duration kDeathAfter = std::chrono::seconds(10);
-/// ... and how many transmissions it must have left unanswered by then: a
-/// process that was itself stopped for a while asks again first.
+/// How many transmissions it must have left unanswered by then: a process that
+/// was itself stopped for a while asks again first.
 inline constexpr std::uint32_t kDeathTimeouts = 8;
 
 /// How long an ack waits for a packet that it can ride on.

@@ -24,6 +24,7 @@ std::size_t pool_fragments(const UdpOptions& options) {
 
 StreamLimits limits_for(const UdpOptions& options, const Wire& wire) {
   StreamLimits limits;
+  limits.silence = options.silence;
   limits.fragment_bytes = options.datagram_bytes - kHeadroomBytes;
   // Several peers may send at once, so nobody fills the buffer alone; more of
   // them may overflow it, which is loss like any other.

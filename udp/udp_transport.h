@@ -31,7 +31,8 @@ struct UdpOptions {
   /// The card of a process; empty when it has none (yet). Called on the
   /// first contact with it, by whoever calls into the transport.
   std::function<std::span<const std::byte>(transport::ProcId)> card_of;
-  std::size_t datagram_bytes = 0;  ///< 0: what suits the addresses.
+  std::size_t datagram_bytes = 0;             ///< 0: what suits the addresses.
+  Duration silence = StreamLimits().silence;  ///< See there.
   bool is_oversubscribed = false;  ///< The host has fewer cores than ranks.
   std::uint64_t first_seq = 0;     ///< For tests; the same everywhere.
   std::size_t max_fragments = 0;   ///< Buffers in all; 0: about 64 MiB.

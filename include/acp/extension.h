@@ -200,6 +200,17 @@ int acpx_atomics_agree(int rank);
  */
 void* acpx_pointer(acp_ga_t ga);
 
+/* ---- The heap ---------------------------------------------------------- */
+
+/** Returns the free blocks that this rank keeps at hand (convention 3 of
+ * acp/malloc.h) to their heaps, so that others can have them. When every rank
+ * has freed everything and called this, each heap is one free piece again.
+ *
+ * @return 0, or -1: ACPX_AGAIN, ACPX_PEER_DEAD, ACPX_ABORTED,
+ *   ACPX_NOT_INITIALIZED, ACPX_FINALIZED
+ */
+int acpx_trim_malloc(void);
+
 /* ---- For layers above -------------------------------------------------- */
 
 /** Adds a progress step: a function that runs again and again in whoever makes
@@ -268,6 +279,37 @@ int acpx_add_module(const acpx_module_t* module);
  *   ACPX_NOT_INITIALIZED, ACPX_FINALIZED
  */
 acp_ga_t acpx_module_ga(int module, int rank);
+
+/** The value of a setting, as acp_info lists them, in force in this job. Works
+ * from the start of acp_init on, in modules' init functions too. Does not
+ * block.
+ *
+ * @param name   as in the environment, such as "ACP_HEAP_SIZE"
+ * @param value  receives a number or a number of bytes; of a setting with
+ *               choices the position of the one chosen, from 0
+ * @return 0, or -1: ACPX_INVALID_ARGUMENT (no such setting, or NULL),
+ *   ACPX_UNSUPPORTED (the setting is a text), ACPX_NOT_INITIALIZED,
+ *   ACPX_FINALIZED
+ */
+int acpx_setting(const char* name, uint64_t* value);
+
+/* How much a line matters; the setting ACP_LOG says which are shown. */
+typedef enum {
+  ACPX_LOG_ERROR = 0,
+  ACPX_LOG_WARNING = 1,
+  ACPX_LOG_INFO = 2,
+  ACPX_LOG_DEBUG = 3,
+  ACPX_LOG_TRACE = 4
+} acpx_log_level_t;
+
+/** Writes one line to stderr in the form of the library's own, with rank and
+ * host, when @p level is shown. Works at any time; does not block.
+ *
+ * @param level  one of the above; any other number writes nothing
+ * @param text   what happened, the values seen, what to do; no newline. NULL
+ *               writes nothing
+ */
+void acpx_log(acpx_log_level_t level, const char* text);
 
 #ifdef __cplusplus
 }

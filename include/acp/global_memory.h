@@ -48,7 +48,10 @@ typedef uint64_t acp_atkey_t;
 
 /** Makes @p size bytes at @p addr reachable for all ranks. Specification
  * 4.10.2. Any memory that the process may read and write will do: heap, stack,
- * static, mapped files. Pages are not touched. The largest jobs have 254 keys
+ * static, mapped files. Pages are not touched. It has to stay mapped until
+ * acp_unregister_memory: a peer that touches what was freed before gets
+ * ACPX_BAD_ADDRESS at best, and on some paths ends the owner with SIGSEGV.
+ * The largest jobs have 254 keys
  * a rank and 16 GiB - 64 bytes a region, small ones thousands and terabytes.
  *
  * @param addr   first byte, not NULL, any alignment

@@ -60,7 +60,8 @@ enum {
   ACPX_SYSTEM = 18,             /* A system call failed; see the log line.   */
   ACPX_PROTOCOL = 19,           /* Bytes that no peer of ours would send.    */
   ACPX_ORDER_FAILED = 20,       /* Ordered after an operation that failed.   */
-  ACPX_BAD_OPTION = 21          /* Unknown option, or value out of range.    */
+  ACPX_BAD_OPTION = 21,         /* Unknown option, or value out of range.    */
+  ACPX_CLOSED = 22              /* The other side has ended it.              */
 };
 
 /** Where the calling thread's error number lives. Never NULL. Works at any

@@ -7,6 +7,7 @@ namespace acp::api {
 
 constinit TaskRoom g_room;
 std::atomic<bool> g_is_running{false};
+std::atomic<const Settings*> g_settings{nullptr};
 
 int& error_number() noexcept {
   thread_local int number = 0;
@@ -48,3 +49,4 @@ static_assert(ACPX_SYSTEM == static_cast<int>(acp::Status::kSystem));
 static_assert(ACPX_PROTOCOL == static_cast<int>(acp::Status::kProtocol));
 static_assert(ACPX_ORDER_FAILED == static_cast<int>(acp::Status::kOrderFailed));
 static_assert(ACPX_BAD_OPTION == static_cast<int>(acp::Status::kBadOption));
+static_assert(ACPX_CLOSED == static_cast<int>(acp::Status::kClosed));

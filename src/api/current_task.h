@@ -15,6 +15,7 @@ union TaskRoom {
   TaskRoom(const TaskRoom&) = delete;
   TaskRoom& operator=(const TaskRoom&) = delete;
 
+  // NOLINTNEXTLINE(modernize-use-equals-default): the member has a destructor
   ~TaskRoom() {}  // a process may end without acp_finalize
 
   char empty;
@@ -23,6 +24,9 @@ union TaskRoom {
 
 extern TaskRoom g_room;
 extern std::atomic<bool> g_is_running;  ///< The room has a task.
+
+/// From the start of acp_init, before there is a task, to acp_finalize.
+extern std::atomic<const Settings*> g_settings;
 
 /// Null before acp_init and after acp_finalize.
 inline runtime::Task* task() noexcept {

@@ -44,7 +44,29 @@ int wait_for(acp::runtime::Task& mine,
   return as_wait_result(status);
 }
 
+/// A setting as one number; kInvalidArgument, kUnsupported, logged.
+acp::Result<uint64_t> number_of(const acp::Settings& settings,
+                                const char* name) {
+  const acp::SettingId id = acp::setting_named(name);
+  if (id == acp::SettingId::kCount) {
+    acp::log_error("acpx_setting({}): no such setting; acp_info lists them",
+                   name);
+    return Status::kInvalidArgument;
+  }
+  switch (acp::settings_table()[static_cast<std::size_t>(id)].kind) {
+    case acp::SettingKind::kBytes:
+    case acp::SettingKind::kNumber: return settings.number(id);
+    case acp::SettingKind::kChoice: return settings.choice(id);
+    case acp::SettingKind::kText: break;
+  }
+  acp::log_error("acpx_setting({}): is a text, not a number", name);
+  return Status::kUnsupported;
+}
+
 }  // namespace
+
+static_assert(ACPX_LOG_ERROR == static_cast<int>(acp::LogLevel::kError));
+static_assert(ACPX_LOG_TRACE == static_cast<int>(acp::LogLevel::kTrace));
 
 extern "C" {
 
@@ -160,6 +182,33 @@ int acpx_atomics_agree(int rank) {
   }
   // Every atomic ends as a CPU atomic of some process on the owner's host.
   return 1;
+}
+
+int acpx_setting(const char* name, uint64_t* value) {
+  const acp::Settings* settings =
+      acp::api::g_settings.load(std::memory_order_acquire);
+  if (settings == nullptr) {
+    fail_without_task();
+    return -1;
+  }
+  if (name == nullptr || value == nullptr) {
+    acp::log_error("acpx_setting: name and value must not be NULL");
+    fail(Status::kInvalidArgument);
+    return -1;
+  }
+  const acp::Result<uint64_t> number = number_of(*settings, name);
+  if (!number.ok()) {
+    fail(number.status());
+    return -1;
+  }
+  *value = number.value();
+  return 0;
+}
+
+void acpx_log(acpx_log_level_t level, const char* text) {
+  if (text != nullptr && level >= ACPX_LOG_ERROR && level <= ACPX_LOG_TRACE) {
+    acp::log(static_cast<acp::LogLevel>(level), "{}", text);
+  }
 }
 
 int acpx_add_progress(int (*step)(void*), void* arg) {

@@ -11,6 +11,7 @@
 #include "api/current_task.h"
 #include "api/net_wire.h"
 #include "base/log.h"
+#include "middle/modules.h"
 #include "runtime/arguments.h"
 
 namespace acp::api {
@@ -52,6 +53,35 @@ Result<Settings> read_settings(int* argc, char*** argv) {
   return settings;
 }
 
+/// As the middle layer needs it: plain, with the result in acp_errno.
+int add_own_module(const acpx_module_t* module) {
+  const Result<int> number = modules().add_own(*module);
+  if (!number.ok()) {
+    fail(number.status());
+    return -1;
+  }
+  return number.value();
+}
+
+/// Puts a task into the room; on failure none is left there.
+Status make_task(const Settings& settings) {
+  auto bootstrap = runtime::find_bootstrap(settings);
+  if (!bootstrap.ok()) {
+    return bootstrap.status();
+  }
+  modules().clear_own();  // of an acp_init that failed
+  if (middle::add_modules(add_own_module) != 0) {
+    return static_cast<Status>(error_number());
+  }
+  runtime::Task* mine = std::construct_at(&g_room.task, settings,
+                                          std::move(*bootstrap), modules());
+  const Status status = mine->join(make_net_wire);
+  if (status != Status::kOk) {
+    std::destroy_at(mine);
+  }
+  return status;
+}
+
 Status init(int* argc, char*** argv) {
   const std::lock_guard lock(g_life_mutex);
   if (g_has_been_initialized) {
@@ -60,18 +90,15 @@ Status init(int* argc, char*** argv) {
     log_error("acp_init: {}", status_text(status));
     return status;
   }
+  static Settings in_force;
   Result<Settings> settings = read_settings(argc, argv);
   if (!settings.ok()) {
     return settings.status();
   }
-  auto bootstrap = runtime::find_bootstrap(*settings);
-  if (!bootstrap.ok()) {
-    return bootstrap.status();
-  }
-  runtime::Task* mine = std::construct_at(&g_room.task, *settings,
-                                          std::move(*bootstrap), modules());
-  if (const Status status = mine->join(make_net_wire); status != Status::kOk) {
-    std::destroy_at(mine);
+  in_force = std::move(*settings);
+  g_settings.store(&in_force, std::memory_order_release);
+  if (const Status status = make_task(in_force); status != Status::kOk) {
+    g_settings.store(nullptr, std::memory_order_release);
     return status;
   }
   g_has_been_initialized = true;
@@ -88,6 +115,7 @@ Status finalize() {
   }
   const Status status = mine->finalize();
   g_is_running.store(false, std::memory_order_release);
+  g_settings.store(nullptr, std::memory_order_release);
   std::destroy_at(mine);
   return status;
 }

@@ -23,6 +23,8 @@ Result<std::unique_ptr<transport::Transport>> make_net_wire(
   };
   options.datagram_bytes =
       static_cast<std::size_t>(settings.number(SettingId::kUdpDatagram));
+  options.silence =
+      std::chrono::seconds(settings.number(SettingId::kUdpSilence));
   options.is_oversubscribed = header.local_procs > runtime::allowed_cores();
   auto opened =
       udp::UdpTransport::open(options,

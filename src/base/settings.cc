@@ -20,16 +20,35 @@ constexpr std::array<Setting, static_cast<std::size_t>(SettingId::kCount)>
         {"ACP_STARTER_MEMORY", "--acp-startermemsize", SettingKind::kBytes,
          "10240", "", 0, std::uint64_t{1} << 33,
          "Bytes of starter memory of each rank."},
+        {"ACP_HEAP_SIZE", "--acp-heapsize", SettingKind::kBytes, "1G", "",
+         std::uint64_t{256} << 10, std::uint64_t{1} << 40,
+         "Bytes of address space for each rank's heap, which acp_malloc "
+         "allocates from; memory is taken when it is first touched."},
+        {"ACP_MALLOC_CACHE", "", SettingKind::kChoice, "auto", "auto|on|off", 0,
+         0,
+         "Whether a rank keeps free blocks of the heaps it uses at hand: auto "
+         "does when an eighth of a heap gives each rank 64 KiB; off takes the "
+         "least memory, and each acp_malloc asks the heap."},
+        {"ACP_MALLOC_DEBUG", "", SettingKind::kChoice, "off", "off|on", 0, 0,
+         "Whether acp_free reports what is no live block and what was "
+         "overrun, and acp_finalize lists what was never freed."},
+        {"ACP_CH_BUFFER", "", SettingKind::kBytes, "64K", "",
+         std::uint64_t{4} << 10, std::uint64_t{1} << 30,
+         "Bytes that the receiver of a channel sets aside for messages that "
+         "it has not yet asked for."},
         {"ACP_MODULE_MEMORY", "", SettingKind::kBytes, "64M", "", 0,
          std::uint64_t{1} << 33,
          "Bytes of address space that each rank sets aside for the modules "
-         "of the middle layer; memory is taken when it is first touched."},
+         "of the program; memory is taken when it is first touched."},
         {"ACP_UDP_ADDRESSES", "", SettingKind::kText, "", "", 0, 0,
          "Local addresses for udp, separated by commas, IPv4 or IPv6: one "
          "color each. Empty: 127.0.0.1."},
         {"ACP_UDP_DATAGRAM", "", SettingKind::kBytes, "0", "", 0, 65000,
          "Largest UDP payload in bytes, 576 or more; 0 takes what suits the "
          "interface."},
+        {"ACP_UDP_SILENCE", "", SettingKind::kNumber, "10", "", 0, 86'400,
+         "Seconds without an answer after which udp takes a process for lost "
+         "and the job ends; 0 waits for ever, for work with a debugger."},
         {"ACP_UDP_FAULTS", "", SettingKind::kText, "", "", 0, 0,
          "For tests: faults put into arriving udp packets, e.g. "
          "loss=0.05,duplicate=0.02,reorder=0.05,corrupt=0.01,seed=7."},
@@ -39,8 +58,9 @@ constexpr std::array<Setting, static_cast<std::size_t>(SettingId::kCount)>
          "owner's progress thread."},
         {"ACP_WAIT", "", SettingKind::kChoice, "auto", "auto|spin|yield|sleep",
          0, 0,
-         "How a rank waits: auto spins first when the host has a core for "
-         "each of its ranks, and else yields; both sleep soon after."},
+         "How a rank waits: auto spins for 50 us when the host has a core for "
+         "each of its ranks, else yields a few times, and then sleeps; spin "
+         "and yield never sleep, sleep does at once."},
         {"ACP_LOG", "", SettingKind::kChoice, "warning",
          "error|warning|info|debug|trace", 0, 0, "What is written to stderr."},
     }};
@@ -57,18 +77,20 @@ const Setting& row(SettingId id) {
   return kTable[static_cast<std::size_t>(id)];
 }
 
-bool is_choice(std::string_view choices, std::string_view text) {
-  while (!choices.empty()) {
+/// Which of the choices `text` is, from 0.
+std::optional<std::uint64_t> choice_of(std::string_view choices,
+                                       std::string_view text) {
+  for (std::uint64_t i = 0; !choices.empty(); ++i) {
     const std::size_t bar = choices.find('|');
     if (choices.substr(0, bar) == text) {
-      return true;
+      return i;
     }
     if (bar == std::string_view::npos) {
       break;
     }
     choices.remove_prefix(bar + 1);
   }
-  return false;
+  return std::nullopt;
 }
 
 /// Levenshtein distance; words here are short.
@@ -151,7 +173,7 @@ Status Settings::set(SettingId id,
   switch (setting.kind) {
     case SettingKind::kText: break;
     case SettingKind::kChoice:
-      if (!is_choice(setting.choices, text)) {
+      if (!choice_of(setting.choices, text)) {
         log_error("{}={}: must be one of {}", shown, text, setting.choices);
         return Status::kBadOption;
       }
@@ -179,6 +201,10 @@ const std::string& Settings::text(SettingId id) const {
   return values_[static_cast<std::size_t>(id)].text;
 }
 
+std::uint64_t Settings::choice(SettingId id) const {
+  return choice_of(row(id).choices, text(id)).value_or(0);
+}
+
 std::uint64_t Settings::number(SettingId id) const {
   return values_[static_cast<std::size_t>(id)].number;
 }
@@ -196,6 +222,15 @@ SettingId setting_of_option(std::string_view option) noexcept {
   for (const auto& [alias, id] : kOptionAliases) {
     if (alias == option) {
       return id;
+    }
+  }
+  return SettingId::kCount;
+}
+
+SettingId setting_named(std::string_view name) noexcept {
+  for (std::size_t i = 0; i < kTable.size(); ++i) {
+    if (kTable[i].name == name) {
+      return static_cast<SettingId>(i);
     }
   }
   return SettingId::kCount;

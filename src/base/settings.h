@@ -37,9 +37,14 @@ struct Setting {
 enum class SettingId : std::uint8_t {
   kNet,
   kStarterMemory,
+  kHeapSize,
+  kMallocCache,
+  kMallocDebug,
+  kChannelBuffer,
   kModuleMemory,
   kUdpAddresses,
   kUdpDatagram,
+  kUdpSilence,
   kUdpFaults,
   kCma,
   kWait,
@@ -71,6 +76,8 @@ class Settings {
                            SettingSource source);
 
   const std::string& text(SettingId id) const;
+  /// kChoice only: which of the row's choices it is, from 0.
+  std::uint64_t choice(SettingId id) const;
   /// kBytes and kNumber only.
   std::uint64_t number(SettingId id) const;
   SettingSource source(SettingId id) const;
@@ -91,6 +98,10 @@ std::optional<std::uint64_t> parse_bytes(std::string_view text) noexcept;
 /// The setting whose acprun option ("--acp-envnet") this is, aliases
 /// included; kCount when there is none.
 SettingId setting_of_option(std::string_view option) noexcept;
+
+/// The setting whose environment variable ("ACP_NET") this is; kCount when
+/// there is none.
+SettingId setting_named(std::string_view name) noexcept;
 
 /// The word of `candidates` nearest to `word`; empty when none is near.
 /// For "did you mean" lines.

@@ -10,7 +10,7 @@ const char* status_text(Status status) noexcept {
       "full or not ready yet, try again",
       "argument out of its range",
       "called before acp_init",
-      "acp_init called twice",
+      "acp_init has been called already",
       "called after acp_finalize",
       "address outside its region",
       "region is not registered (any more)",
@@ -28,6 +28,7 @@ const char* status_text(Status status) noexcept {
       "malformed message",
       "an operation that this one is ordered after failed",
       "unknown option or bad value",
+      "the other side has ended it",
   };
   const auto index = static_cast<std::size_t>(status);
   return index < kTexts.size() ? kTexts[index] : "unknown status";

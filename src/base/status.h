@@ -30,9 +30,10 @@ enum class Status : std::uint8_t {
   kProtocol = 19,     ///< Bytes that no peer of ours would send.
   kOrderFailed = 20,  ///< An operation that this one was ordered after failed.
   kBadOption = 21,    ///< Unknown option or a setting's value out of range.
+  kClosed = 22,       ///< The other side has ended it.
 };
 
-inline constexpr int kStatusCount = 22;
+inline constexpr int kStatusCount = 23;
 
 /// A sentence fragment such as "address outside its region". Never null.
 const char* status_text(Status status) noexcept;

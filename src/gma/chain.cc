@@ -156,8 +156,8 @@ Result<Handle> post_chain(Engine& engine,
   const gmm::AddressSpace& space = engine.space();
   const auto& codec = space.codec();
   if (ops.empty() || ops.size() > ACPX_MAX_STEPS) {
-    log_error("acpx_post: {} steps, 1 to {} are possible", ops.size(),
-              ACPX_MAX_STEPS);
+    log_error("acpx_post: {} steps, 1 to {} are possible, and not NULL",
+              ops.size(), ACPX_MAX_STEPS);
     return Status::kInvalidArgument;
   }
   std::array<Step, ACPX_MAX_STEPS> steps;

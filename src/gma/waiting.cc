@@ -85,11 +85,13 @@ Status wait_until(WaitHost& host,
     if (yields > 0) {
       --yields;
       ::sched_yield();
-    } else {
+    } else if (host.policy().may_sleep) {
       host.sleep(is_done,
                  std::min<Duration>(purpose.look_again, deadline - now));
+    } else if (!may_spin) {
+      ::sched_yield();
     }
-    has_arrived = host.make_progress();
+    has_arrived = host.make_progress() || !host.policy().may_sleep;
   }
   return Status::kOk;
 }

@@ -15,6 +15,7 @@ namespace acp::gma {
 struct WaitPolicy {
   Duration spin{std::chrono::microseconds(50)};  ///< 0: do not spin.
   int yields = 4;                                ///< Before sleeping.
+  bool may_sleep = true;  ///< False: spins or yields to the end.
 };
 
 /// What a waiting thread needs from the runtime. Thread-safe.

@@ -84,6 +84,11 @@ std::uint32_t key_slots_for(std::uint32_t procs) {
   return 256U << std::min(4, spare / 3);
 }
 
+std::uint64_t module_bytes_for(const Settings& settings) {
+  return round_up(settings.number(SettingId::kHeapSize), kPage) + kMiddleBytes +
+         round_up(settings.number(SettingId::kModuleMemory), kPage);
+}
+
 Result<UniqueFd> create_host_segment(const HostPlan& plan) {
   ACP_ASSERT(plan.procs >= 1 && plan.local_procs >= 1 &&
              plan.first_proc + plan.local_procs <= plan.procs);

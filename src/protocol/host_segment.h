@@ -17,6 +17,7 @@
 #include <span>
 
 #include "base/result.h"
+#include "base/settings.h"
 #include "base/unique_fd.h"
 
 namespace acp::protocol {
@@ -94,6 +95,7 @@ struct alignas(kCacheLine) ProcRecord {
   std::atomic<std::uint32_t> proposed_rank;  ///< During acp_reset.
   std::atomic<std::uint64_t> probe_address;  ///< Of a word in the process ...
   std::atomic<std::uint64_t> probe_value;  ///< ... that holds this (CMA probe).
+  std::atomic<std::uint64_t> modules;      ///< Modules::fingerprint().
 };
 
 /// One published registration; readers see it whole or not at all.
@@ -147,6 +149,13 @@ inline constexpr std::size_t kRuntimeAreaBytes = 4096;
 /// register thousands of regions, a million ranks 256 each: the number of key
 /// bits in an address (docs/global_address.md).
 std::uint32_t key_slots_for(std::uint32_t procs);
+
+/// Bytes of module memory that the middle layer has besides the heap.
+inline constexpr std::uint64_t kMiddleBytes = std::uint64_t{4} << 20;
+
+/// Module memory of each rank: what the middle layer takes, its heap
+/// included, and ACP_MODULE_MEMORY for the program's modules.
+std::uint64_t module_bytes_for(const Settings& settings);
 
 /// What to make a host segment for.
 struct HostPlan {

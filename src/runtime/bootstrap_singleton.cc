@@ -32,7 +32,7 @@ class Singleton final : public Bootstrap {
 Result<std::unique_ptr<Bootstrap>> be_singleton(const Settings& settings) {
   protocol::HostPlan plan;
   plan.starter_bytes = settings.number(SettingId::kStarterMemory);
-  plan.module_bytes = settings.number(SettingId::kModuleMemory);
+  plan.module_bytes = protocol::module_bytes_for(settings);
   const Result<UniqueFd> memory = protocol::create_host_segment(plan);
   if (!memory.ok()) {
     return memory.status();

@@ -86,11 +86,15 @@ Status HostBarrier::wait_for_all() {
   Status health = Status::kOk;
   while (!is_over() && health == Status::kOk) {
     wait_host_.make_progress();
-    barrier.sleepers.fetch_add(1, std::memory_order_seq_cst);
-    if (!is_over()) {
-      futex_wait(barrier.epoch, epoch, kLookForDeath);
+    if (wait_host_.policy().may_sleep) {
+      barrier.sleepers.fetch_add(1, std::memory_order_seq_cst);
+      if (!is_over()) {
+        futex_wait(barrier.epoch, epoch, kLookForDeath);
+      }
+      barrier.sleepers.fetch_sub(1, std::memory_order_seq_cst);
+    } else {
+      ::sched_yield();
     }
-    barrier.sleepers.fetch_sub(1, std::memory_order_seq_cst);
     health = wait_host_.health();
   }
   wait_host_.leave_wait();

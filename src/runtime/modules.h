@@ -12,18 +12,30 @@
 
 namespace acp::runtime {
 
-/// The modules of this process, in the order in which they were added. Added
-/// before acp_init, by one thread; read-only afterwards.
+/// The modules of this process: the library's own, then the program's, each
+/// in the order in which they were added. Added before the task is made, by
+/// one thread; read-only afterwards.
 class Modules {
  public:
   static constexpr std::size_t kMaxModules = 64;
 
-  /// The module's number. kInvalidArgument, kNoMemory (too many).
+  /// The module's number, from 0. kInvalidArgument, kNoMemory (too many).
   Result<int> add(const acpx_module_t& module);
+
+  /// The same for one of the library's own, from kMaxModules. They come first
+  /// in every respect, though acp_init adds them when the program's have their
+  /// numbers already.
+  Result<int> add_own(const acpx_module_t& module);
+
+  /// Forgets the library's own, for another acp_init.
+  void clear_own() { own_.clear(); }
 
   /// Gives each its place. kNoMemory, logged, when `available` bytes do not
   /// do.
   [[nodiscard]] Status lay_out(std::uint64_t available);
+
+  /// Tells whether two ranks have the same modules: names, sizes and order.
+  std::uint64_t fingerprint() const;
 
   /// Offset of a module's memory from the start of all modules' memory.
   /// kInvalidArgument.
@@ -41,8 +53,13 @@ class Modules {
     std::uint64_t offset;
   };
 
-  void fini_first(std::size_t count) const;
+  static Result<int> add_to(std::vector<Entry>& entries,
+                            const acpx_module_t& module);
+  std::vector<const Entry*> in_order() const;
+  static void fini_first(const std::vector<const Entry*>& entries,
+                         std::size_t count);
 
+  std::vector<Entry> own_;
   std::vector<Entry> entries_;
 };
 

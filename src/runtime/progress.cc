@@ -19,6 +19,16 @@ constexpr Duration kLongNap = std::chrono::milliseconds(100);
 /// Passes of callers within a tick from which on they do the thread's work.
 constexpr std::uint64_t kBusyPasses = 64;
 
+/// For epoll_wait; rounded up, a day at most.
+int milliseconds_of(Duration time, bool is_forever) {
+  constexpr Duration kDay = std::chrono::hours(24);
+  return is_forever
+             ? -1
+             : static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(
+                                    std::min(time, kDay))
+                                    .count());
+}
+
 }  // namespace
 
 Progress::Progress(const protocol::HostSegment& segment,
@@ -158,9 +168,16 @@ void Progress::sleep_in_epoll(const std::function<bool()>& is_done,
     timeout.tv_nsec = left.count() % 1'000'000'000;
     const bool is_forever = limit == TimePoint::max();
     std::array<epoll_event, 4> events{};
-    (void)::epoll_pwait2(epoll_.get(), events.data(),
-                         static_cast<int>(events.size()),
-                         is_forever ? nullptr : &timeout, nullptr);
+    const int found =
+        has_pwait2_ ? ::epoll_pwait2(epoll_.get(), events.data(),
+                                     static_cast<int>(events.size()),
+                                     is_forever ? nullptr : &timeout, nullptr)
+                    : ::epoll_wait(epoll_.get(), events.data(),
+                                   static_cast<int>(events.size()),
+                                   milliseconds_of(left, is_forever));
+    if (found < 0 && errno == ENOSYS) {
+      has_pwait2_ = false;  // an old kernel, or a tool that emulates one
+    }
   }
   mine_.asleep.fetch_and(~bits, std::memory_order_seq_cst);
   engine_->guarded([&] { wires_->disarm(); });
@@ -194,6 +211,7 @@ void Progress::rouse_thread() noexcept {
 
 void Progress::run() {
   while (!is_stopping_.load(std::memory_order_seq_cst)) {
+    const std::uint64_t added = steps_->added();
     const bool has_received = engine_->progress();
     const bool has_stepped = steps_->run();
     if (has_received || has_stepped) {
@@ -208,13 +226,15 @@ void Progress::run() {
       nap(kLongNap);
       continue;
     }
-    // A step added from here on finds this thread asleep and rouses it, or is
-    // seen by the last look before the sleep.
-    const bool has_steps = !steps_->is_empty();
-    const auto has_news = [this, has_steps] {
-      return is_stopping_.load() || (!has_steps && !steps_->is_empty());
+    // A step that was added since the look at `added` finds this thread asleep
+    // and rouses it, or is seen by the last look before the sleep. A signal
+    // that came since the steps ran woke nobody: they look once more, now that
+    // it would.
+    const auto has_news = [this, added] {
+      return is_stopping_.load() || steps_->added() != added ||
+             steps_->run_last();
     };
-    sleep_in_epoll(has_news, TimePoint::max(), has_steps);
+    sleep_in_epoll(has_news, TimePoint::max(), !steps_->is_empty());
   }
 }
 

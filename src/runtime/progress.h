@@ -63,6 +63,7 @@ class Progress final : public gma::WaitHost {
   gma::Engine* engine_ = nullptr;
   WireSet* wires_ = nullptr;
   Steps* steps_ = nullptr;
+  bool has_pwait2_ = true;  ///< Guarded by poller_.
   UniqueFd epoll_;
   std::thread thread_;
   std::atomic<bool> is_stopping_{false};

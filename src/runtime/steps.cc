@@ -40,6 +40,7 @@ Status Steps::add_locked(Function function, void* argument) {
   }
   steps_.push_back({function, argument});
   count_.fetch_add(1, std::memory_order_seq_cst);
+  added_.fetch_add(1, std::memory_order_seq_cst);
   return Status::kOk;
 }
 
@@ -60,9 +61,18 @@ bool Steps::run() {
     return false;
   }
   const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (!lock.owns_lock()) {
+  return !lock.owns_lock() || run_locked();
+}
+
+bool Steps::run_last() {
+  if (is_empty() || gma::is_inside_step()) {
     return false;
   }
+  const std::lock_guard lock(mutex_);
+  return run_locked();
+}
+
+bool Steps::run_locked() {
   const gma::StepScope scope;
   bool has_worked = false;
   // By index: a step may add and remove steps.

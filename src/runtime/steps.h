@@ -23,9 +23,19 @@ class Steps {
   /// called from the step itself. kInvalidArgument when it is not there.
   [[nodiscard]] Status remove(Function function, void* argument);
 
-  /// Runs each step once, unless another thread is at it. True when a step
-  /// says that it did something.
+  /// Runs each step once. True: look again before you sleep. A step says that
+  /// it did something, or another thread has the steps, and may be past the one
+  /// that a signal was for.
   bool run();
+
+  /// The same, after a run in another thread is over: that one may have looked
+  /// already at what has just changed.
+  bool run_last();
+
+  /// Counts add(): what has changed since is not to be slept over. Any thread.
+  std::uint64_t added() const noexcept {
+    return added_.load(std::memory_order_seq_cst);
+  }
 
   bool is_empty() const noexcept {
     return count_.load(std::memory_order_seq_cst) == 0;
@@ -37,6 +47,7 @@ class Steps {
     void* argument;
   };
 
+  bool run_locked();
   Status add_locked(Function function, void* argument);
   Status remove_locked(Function function, void* argument);
   void forget_removed();
@@ -44,6 +55,7 @@ class Steps {
   std::mutex mutex_;  ///< Guards steps_; held while they run.
   std::vector<Step> steps_;
   std::atomic<std::size_t> count_{0};
+  std::atomic<std::uint64_t> added_{0};
 };
 
 }  // namespace acp::runtime

@@ -25,6 +25,7 @@ gma::WaitPolicy policy_for(const Settings& settings,
                            std::uint32_t local_procs) {
   gma::WaitPolicy policy;
   const std::string& wait = settings.text(SettingId::kWait);
+  policy.may_sleep = wait == "auto" || wait == "sleep";
   if (wait == "yield" || (wait == "auto" && local_procs > allowed_cores())) {
     policy.spin = Duration(0);
   } else if (wait == "sleep") {
@@ -84,6 +85,9 @@ Status Task::open(const NetWireFactory& make_net_wire) {
                       std::memory_order_relaxed);
   record.wait_kind.store(static_cast<std::uint32_t>(protocol::WaitKind::kInit),
                          std::memory_order_relaxed);
+  if (const Status status = check_module_memory(); status != Status::kOk) {
+    return status;
+  }
   if (const Status status = modules_.lay_out(header.module_bytes);
       status != Status::kOk) {
     return status;
@@ -99,6 +103,29 @@ Status Task::open(const NetWireFactory& make_net_wire) {
     return status;
   }
   return open_engine();
+}
+
+/// The launcher laid the slices out after the settings that it saw, and every
+/// address of the job has to hold the offset of their last byte.
+Status Task::check_module_memory() const {
+  const protocol::HostHeader& header = segment_.header();
+  if (header.module_bytes != protocol::module_bytes_for(settings_)) {
+    log_error(
+        "this rank's ACP_HEAP_SIZE and ACP_MODULE_MEMORY ask for {} bytes, "
+        "acprun set aside {}: give acprun these settings, or none",
+        protocol::module_bytes_for(settings_), header.module_bytes);
+    return Status::kBadOption;
+  }
+  const gmm::GlobalAddressCodec codec(header.procs, header.key_slots);
+  const std::uint64_t bytes = protocol::kRuntimeAreaBytes + header.module_bytes;
+  if (bytes > codec.max_region_bytes()) {
+    log_error(
+        "ACP_HEAP_SIZE and ACP_MODULE_MEMORY: {} bytes, a region of one of {} "
+        "ranks has at most {}: set ACP_HEAP_SIZE lower",
+        bytes, header.procs, codec.max_region_bytes());
+    return Status::kTooLarge;
+  }
+  return Status::kOk;
 }
 
 /// The network is used between hosts, and everywhere when it was asked for.
@@ -153,7 +180,9 @@ Status Task::open_engine() {
   engine_->set_delegated_done([this](const gma::ReplyTo& to, Status status) {
     agent_->reply(to.proc, to.color, to.id, status);
   });
-  wires_->attach(*engine_, *agent_, [this] { progress_->rouse_thread(); });
+  wires_->attach(
+      *engine_, *agent_, [this] { progress_->rouse_thread(); },
+      [this](std::string_view text) { bootstrap_->abort(1, text); });
   progress_->attach(*engine_, *wires_, steps_);
   host_barrier_ = std::make_unique<HostBarrier>(segment_, slot_, *progress_);
   net_barrier_ =
@@ -161,11 +190,32 @@ Status Task::open_engine() {
   return Status::kOk;
 }
 
+/// Different modules would make an address mean different memory.
+bool Task::modules_agree() const {
+  const std::uint64_t mine = modules_.fingerprint();
+  for (std::uint32_t slot = 0; slot < segment_.header().local_procs; ++slot) {
+    const protocol::ProcRecord& record = segment_.record(slot);
+    if (record.modules.load(std::memory_order_relaxed) != mine) {
+      log_error(
+          "the modules of this rank and of rank {} differ: every rank has to "
+          "add the same ones, with the same sizes, in the same order",
+          record.rank.load(std::memory_order_relaxed));
+      return false;
+    }
+  }
+  return true;
+}
+
 /// Meets the others.
 Status Task::start() {
+  segment_.record(slot_).modules.store(modules_.fingerprint(),
+                                       std::memory_order_relaxed);
   if (const Status status = bootstrap_->arrive(protocol::Phase::kInit);
       status != Status::kOk) {
     return status;
+  }
+  if (!modules_agree()) {
+    return Status::kInvalidArgument;
   }
   if (const Status status = progress_->start(); status != Status::kOk) {
     return status;
@@ -185,6 +235,10 @@ Status Task::barrier() {
 }
 
 Status Task::sync() {
+  // A barrier that failed has counted this rank: it must not be counted again.
+  if (const Status health = progress_->health(); health != Status::kOk) {
+    return health;
+  }
   engine_->show_order_to_tsan();
   const Status status = barrier();
   engine_->show_order_to_tsan();

@@ -85,7 +85,9 @@ class Task {
   Status open_wires(const NetWireFactory& make_net_wire);
   Status open_engine();
   Status start();
+  Status check_module_memory() const;
   bool wants_net() const;
+  bool modules_agree() const;
   Status drain(protocol::WaitKind kind);
   Status barrier();
   Status collective();

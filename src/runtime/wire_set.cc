@@ -1,5 +1,7 @@
 #include "runtime/wire_set.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/log.h"
@@ -18,10 +20,12 @@ void WireSet::set_net_wire(std::unique_ptr<transport::Transport> wire) {
 
 void WireSet::attach(gma::Engine& engine,
                      agent::Agent& agent,
-                     std::function<void()> on_issued) {
+                     std::function<void()> on_issued,
+                     std::function<void(std::string_view)> end_job) {
   engine_ = &engine;
   agent_ = &agent;
   on_issued_ = std::move(on_issued);
+  end_job_ = std::move(end_job);
 }
 
 transport::Transport* WireSet::wire_to(transport::ProcId proc) const {
@@ -105,11 +109,27 @@ void WireSet::on_message(transport::ProcId from,
   }
 }
 
+gmm::Rank WireSet::rank_of(transport::ProcId proc) const {
+  gmm::Rank rank = 0;
+  while (rank + 1 < segment_.header().procs &&
+         segment_.proc_of_rank()[rank].load(std::memory_order_relaxed) !=
+             proc) {
+    ++rank;
+  }
+  return rank;
+}
+
 void WireSet::on_peer_failed(transport::ProcId peer, std::string_view why) {
-  log_error("process {} is lost: {}", peer, why);
+  const std::string text = fmt::format(
+      "rank {} is lost: {}; a process that somebody stopped counts too (see "
+      "ACP_UDP_SILENCE)",
+      rank_of(peer), why);
+  log_error("{}", text);
   agent_->forget_peer(peer);
   dead_proc_.store(peer, std::memory_order_release);
   engine_->mover().fail_peer(peer, Status::kPeerDead);
+  // Others may still hear it: without an end they would go on with half a job.
+  end_job_(text);
 }
 
 std::vector<int> WireSet::descriptors() const {

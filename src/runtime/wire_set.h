@@ -29,7 +29,8 @@ class WireSet final : public gma::Links,
   /// Says who executes and who is told. Before the first poll().
   void attach(gma::Engine& engine,
               agent::Agent& agent,
-              std::function<void()> on_issued);
+              std::function<void()> on_issued,
+              std::function<void(std::string_view)> end_job);
 
   Result<gma::Link> link(gmm::Rank rank, gmm::Color color) override;
   bool poll() override;
@@ -66,6 +67,7 @@ class WireSet final : public gma::Links,
                   std::span<const std::byte> bytes) override;
   void on_peer_failed(transport::ProcId peer, std::string_view why) override;
   transport::Transport* wire_to(transport::ProcId proc) const;
+  gmm::Rank rank_of(transport::ProcId proc) const;
 
   const protocol::HostSegment& segment_;
   std::unique_ptr<transport::Transport> host_;
@@ -73,6 +75,7 @@ class WireSet final : public gma::Links,
   gma::Engine* engine_ = nullptr;
   agent::Agent* agent_ = nullptr;
   std::function<void()> on_issued_;
+  std::function<void(std::string_view)> end_job_;
   std::atomic<std::uint32_t> dead_proc_{protocol::kNoSlot};
 };
 

@@ -99,7 +99,7 @@ SPMD_CASE(acpx_strerror_texts, "acpx_strerror: a text for every number") {
     EXPECT(acpx_strerror(code) != nullptr);
     EXPECT(std::strlen(acpx_strerror(code)) > 0);
   }
-  for (int a = ACPX_OK; a <= ACPX_BAD_OPTION; ++a) {
+  for (int a = ACPX_OK; a <= ACPX_CLOSED; ++a) {
     for (int b = ACPX_OK; b < a; ++b) {
       EXPECT(std::strcmp(acpx_strerror(a), acpx_strerror(b)) != 0);
     }
@@ -227,6 +227,66 @@ SPMD_CASE(progress_while_computing,
   EXPECT_EQ(steps.runs.load(), runs);
 }
 
+SPMD_CASE(progress_comes_and_goes,
+          "progress steps: one that comes while the thread looks is run") {
+  for (std::size_t round = spmd::scaled(100'000); round > 0; --round) {
+    Steps steps;
+    EXPECT_EQ(acpx_add_progress(count_step, &steps), 0);
+    EXPECT(runs_by_itself(steps, 1));
+    EXPECT_EQ(acpx_remove_progress(count_step, &steps), 0);
+  }
+}
+
+namespace {
+
+/// Answers each signal of the partner with one; counts.
+struct Ball {
+  std::atomic<std::uint64_t>* mine = nullptr;
+  acp_ga_t theirs = ACP_GA_NULL;
+  std::atomic<std::uint64_t> rounds{0};
+
+  void hit() const {
+    const acpx_op_t op = {ACPX_ADD8, ACPX_SIGNAL, theirs, 0, 0, 1, 0};
+    EXPECT(acpx_post(&op, 1, ACP_HANDLE_NULL) != ACP_HANDLE_NULL);
+  }
+
+  static int step(void* arg) {
+    auto& ball = *static_cast<Ball*>(arg);
+    if (ball.mine->load() <= ball.rounds.load()) return 0;
+    ball.rounds.fetch_add(1);
+    ball.hit();
+    return 1;
+  }
+};
+
+}  // namespace
+
+SPMD_CASE(progress_loses_no_signal,
+          "acpx_add_progress: no signal is lost while programs compute") {
+  SPMD_NEEDS_RANKS(2);
+  const Block block(Memory::kLibrary, 64);
+  const std::uint64_t rounds = spmd::scaled(200'000);
+  Ball ball;
+  const bool plays = acp_rank() < 2;
+  ball.mine = reinterpret_cast<std::atomic<std::uint64_t>*>(block.data());
+  ball.theirs = block.at(1 - acp_rank() % 2);
+  if (plays) {
+    EXPECT_EQ(acpx_add_progress(Ball::step, &ball), 0);
+  }
+  acp_sync();
+  if (acp_rank() == 0) ball.hit();
+  if (plays) {
+    // No call of the library: a lost signal would end the game.
+    EXPECT(comes_true_by_itself([&] { return ball.rounds.load() >= rounds; }));
+  }
+  acp_sync();
+  if (plays) {
+    EXPECT_EQ(acpx_remove_progress(Ball::step, &ball), 0);
+  }
+  acp_complete(ACP_HANDLE_ALL);
+  acp_sync();
+}
+
 SPMD_CASE(progress_removes_itself,
           "acpx_remove_progress: a step may remove itself") {
   Steps steps;
@@ -292,4 +352,24 @@ SPMD_CASE(progress_with_threads,
   EXPECT_EQ(acpx_remove_progress(count_step, &one), 0);
   EXPECT(!one.has_overlapped.load());
   EXPECT(!two.has_overlapped.load());
+}
+
+SPMD_CASE(acpx_setting_values,
+          "acpx_setting: numbers, choices by position, no texts") {
+  std::uint64_t value = 7;
+  EXPECT_EQ(acpx_setting("ACP_CH_BUFFER", &value), 0);
+  EXPECT_EQ(value, 65536U);
+  EXPECT_EQ(acpx_setting("ACP_MALLOC_DEBUG", &value), 0);
+  EXPECT_EQ(value, 0U);
+  value = 7;
+  EXPECT_FAILS(acpx_setting("ACP_NO_SUCH", &value), -1, ACPX_INVALID_ARGUMENT);
+  EXPECT_FAILS(acpx_setting("ACP_UDP_FAULTS", &value), -1, ACPX_UNSUPPORTED);
+  EXPECT_FAILS(acpx_setting(nullptr, &value), -1, ACPX_INVALID_ARGUMENT);
+  EXPECT_FAILS(acpx_setting("ACP_NET", nullptr), -1, ACPX_INVALID_ARGUMENT);
+  EXPECT_EQ(value, 7U);
+}
+
+SPMD_CASE(acpx_log_ignores, "acpx_log: hidden levels, no text") {
+  acpx_log(ACPX_LOG_TRACE, "not shown by default");
+  acpx_log(ACPX_LOG_ERROR, nullptr);
 }

@@ -80,6 +80,15 @@ void expect_access_fails(int code) {
   EXPECT(acp_errno == code);
 }
 
+void expect_middle_layer_fails(int code) {
+  EXPECT_FAILS(acp_malloc(8, 0), ACP_GA_NULL);
+  EXPECT_FAILS(acpx_trim_malloc(), -1);
+  acp_errno = 0;
+  ++g_calls_that_fail;
+  acp_free(8);
+  EXPECT(acp_errno == code);
+}
+
 void expect_extensions_fail(int code) {
   acpx_op_t op{};
   op.opcode = ACPX_ADD8;
@@ -96,6 +105,7 @@ void expect_extensions_fail(int code) {
   EXPECT_FAILS(acpx_add_progress(nothing, nullptr), -1);
   EXPECT_FAILS(acpx_remove_progress(nothing, nullptr), -1);
   EXPECT_FAILS(acpx_module_ga(0, 0), ACP_GA_NULL);
+  EXPECT_FAILS(acpx_setting("ACP_NET", &value), -1);
 }
 
 /// Every function fails with `code` and says so in one line.
@@ -107,6 +117,7 @@ void expect_all_fail(int code) {
   expect_memory_fails(code);
   expect_access_fails(code);
   expect_extensions_fail(code);
+  expect_middle_layer_fails(code);
   const std::string text = capture.stop();
   const auto lines = std::count(text.begin(), text.end(), '\n');
   EXPECT(static_cast<std::size_t>(lines) == g_calls_that_fail);
@@ -154,6 +165,24 @@ void run_options(int argc, char** argv) {
   EXPECT(acp_finalize() == 0);
 }
 
+/// One rank has another heap size than acprun laid the memory out for.
+void run_differs(int argc, char** argv) {
+  setenv("ACP_HEAP_SIZE", "12345678", 1);
+  const int code = ACPX_BAD_OPTION;
+  spmd::StderrCapture capture;
+  EXPECT_FAILS(acp_init(&argc, &argv), -1);
+  EXPECT(capture.stop().find("ACP_HEAP_SIZE") != std::string::npos);
+}
+
+/// The settings that a launcher and the command line gave.
+void run_settings(int argc, char** argv) {
+  EXPECT(acp_init(&argc, &argv) == 0);
+  std::uint64_t bytes = 0;
+  EXPECT(acpx_setting("ACP_HEAP_SIZE", &bytes) == 0);
+  EXPECT(bytes == std::uint64_t{48} << 30);
+  EXPECT(acp_finalize() == 0);
+}
+
 /// acp_init refuses; the process goes on alone.
 void run_refused(int argc, char** argv) {
   const int code = ACPX_BAD_OPTION;
@@ -177,6 +206,10 @@ int main(int argc, char** argv) {
     run_options(argc, argv);
   } else if (mode == "refused") {
     run_refused(argc, argv);
+  } else if (mode == "differs") {
+    run_differs(argc, argv);
+  } else if (mode == "settings") {
+    run_settings(argc, argv);
   } else if (mode == "without") {
     run_without_arguments();
   } else {

@@ -1,6 +1,6 @@
 /* A program as users write them: plain C over acp.h alone, with every
- * function, type and constant of chapters 4.1, 4.10 and 4.11. Compiled as C11
- * and as C++ with all warnings as errors; then it runs. */
+ * function, type and constant of chapters 4.1, 4.9, 4.10 and 4.11. Compiled as
+ * C11 and as C++ with all warnings as errors; then it runs. */
 #include <stdio.h>
 #include <string.h>
 
@@ -52,6 +52,14 @@ static void atomics8(acp_ga_t result, acp_ga_t word) {
   finish(acp_swap8(result, word, 6, ACP_HANDLE_NULL));
 }
 
+static void heap(int rank) {
+  acp_ga_t ga = acp_malloc(100, rank);
+  if (ga == ACP_GA_NULL) acp_abort("acp_malloc");
+  expect(acp_query_rank(ga) == rank, "acp_query_rank of a block");
+  acp_free(ga);
+  acp_free(ACP_GA_NULL);
+}
+
 static void registration(void) {
   static char memory[128];
   acp_atkey_t key = acp_register_memory(memory, sizeof(memory), 0);
@@ -93,6 +101,7 @@ int main(int argc, char** argv) {
          "the neighbour's bytes");
   expect(memory[128] == 6 && memory[136] == 6, "the neighbour's atomics");
   registration();
+  heap((acp_rank() + 1) % acp_procs());
   expect(acp_reset(acp_rank()) == 0, "acp_reset");
   ACP_ERRNO = 0;
   expect(acp_query_starter_ga(-1) == ACP_GA_NULL && ACP_ERRNO != 0,

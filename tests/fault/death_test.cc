@@ -107,12 +107,20 @@ TEST_CASE("death: a rank that dies ends the job with its status", "[death]") {
   const std::string net = GENERATE("auto", "udp");
   const std::string moment =
       GENERATE("before_init", "in_init", "computing", "in_sync", "in_copy",
-               "in_wait", "in_reset", "in_finalize");
+               "in_wait", "in_channel", "in_reset", "in_finalize");
   const std::string how = GENERATE("exit", "abort", "sigabrt", "segv", "kill");
   const job::Outcome outcome = run_death(moment, how, net);
   INFO("moment " << moment << ", how " << how << ", net " << net);
   INFO(outcome.output);
   CHECK(outcome.status == expected_status(how));
+}
+
+TEST_CASE("death: a rank that is killed in acp_malloc leaves no lock",
+          "[death]") {
+  const std::string net = GENERATE("auto", "udp");
+  const job::Outcome outcome = run_death("in_malloc", "kill", net);
+  INFO(outcome.output);
+  CHECK(outcome.status == 128 + SIGKILL);
 }
 
 TEST_CASE("death: exit 0 without acp_finalize is a failure", "[death]") {
@@ -127,6 +135,46 @@ TEST_CASE("death: acp_abort prints its text, the rank and the host",
   const job::Outcome outcome = run_death("in_wait", "abort", "auto");
   INFO(outcome.output);
   CHECK(outcome.output.find("the victim gives up") != std::string::npos);
+}
+
+TEST_CASE("death: a stopped rank is lost to udp, and the job ends", "[death]") {
+  const Scratch scratch("stopped");
+  const std::string marker = job::unique_marker();
+  job::Job run(command("computing", "stop", scratch.path, marker),
+               {"ACP_NET=udp", "ACP_UDP_SILENCE=1"});
+  const job::Outcome outcome = run.wait(kPatience);
+  INFO(outcome.output);
+  CHECK(outcome.is_over);
+  CHECK(outcome.status == 1);
+  CHECK(outcome.output.find("rank 1 is lost") != std::string::npos);
+  CHECK(outcome.output.find("ended the job") != std::string::npos);
+  CHECK(job::all_gone(marker, kEndsWithin));
+}
+
+TEST_CASE("death: ranks with different modules do not start", "[death]") {
+  const Scratch scratch("modules");
+  job::Job run({ACPRUN, "-np", "3", VICTIM, "modules", "stay", scratch.path});
+  const job::Outcome outcome = run.wait(kPatience);
+  INFO(outcome.output);
+  CHECK(outcome.is_over);
+  CHECK(outcome.status == 1);
+  CHECK(outcome.output.find("the modules of this rank and of rank") !=
+        std::string::npos);
+}
+
+TEST_CASE("death: no barrier succeeds while the job is being ended",
+          "[death]") {
+  const std::string net = GENERATE("auto", "udp");
+  const std::string ranks = GENERATE("2", "3", "4");
+  const Scratch scratch("after_end");
+  job::Job run({ACPRUN, "-np", ranks, "--timeout", "0.2", "--grace", "1",
+                VICTIM, "after_end", "stay", scratch.path},
+               {"ACP_NET=" + net});
+  const job::Outcome outcome = run.wait(kPatience);
+  INFO(outcome.output);
+  CHECK(outcome.is_over);
+  CHECK(outcome.output.find("a barrier without") == std::string::npos);
+  CHECK(outcome.output.find("no barrier") != std::string::npos);
 }
 
 TEST_CASE("death: SIGKILL to acprun leaves nothing behind", "[death]") {

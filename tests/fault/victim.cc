@@ -64,6 +64,7 @@ void wait_for_ever() {
     raise(SIGSEGV);
   }
   if (plan.how == "kill") raise(SIGKILL);
+  if (plan.how == "stop") raise(SIGSTOP);
   std::fprintf(stderr, "victim: no way to die '%s'\n", plan.how.data());
   _exit(78);
 }
@@ -85,7 +86,10 @@ void die_from_another_thread(const Plan& plan) {
   std::thread([plan, thread] {
     const Clock::time_point limit = Clock::now() + std::chrono::seconds(20);
     int seen = 0;
-    while (plan.moment == "in_copy" ? g_copies.load() < 50 : seen < 20) {
+    while (plan.moment == "in_copy" || plan.moment == "in_malloc" ||
+                   plan.moment == "in_channel"
+               ? g_copies.load() < 50
+               : seen < 20) {
       seen += is_asleep(thread) ? 1 : 0;
       if (Clock::now() > limit) {
         std::fprintf(stderr, "victim: the moment '%s' did not come\n",
@@ -118,6 +122,38 @@ void copy_for_ever() {
   }
 }
 
+/// In the heap of rank 0, as all ranks do; the victim's death comes between
+/// any two steps of a malloc or a free.
+void allocate_for_ever() {
+  std::array<acp_ga_t, 200> blocks{};
+  for (std::size_t i = 0;; ++i) {
+    acp_ga_t& block = blocks[i * 31 % blocks.size()];
+    acp_free(block);
+    block = acp_malloc(i * 97 % 3000, 0);
+    g_copies.fetch_add(1);
+  }
+}
+
+/// Messages of all sizes to the right and from the left, until a wait fails.
+void send_until_the_end() {
+  const int rank = acp_rank();
+  const int procs = acp_procs();
+  const acp_ch_t out = acp_create_ch(rank, (rank + 1) % procs);
+  const acp_ch_t in = acp_create_ch((rank + procs - 1) % procs, rank);
+  static std::array<std::byte, 1 << 20> sent;
+  static std::array<std::byte, 1 << 20> received;
+  std::size_t got = 0;
+  for (std::size_t i = 0; got != SIZE_MAX; ++i) {
+    const acp_request_t request =
+        acp_nbrecv_ch(in, received.data(), received.size());
+    got = acp_wait_ch(acp_nbsend_ch(out, sent.data(), i * 7919 % sent.size()));
+    if (got != SIZE_MAX) {
+      got = acp_wait_ch(request);
+    }
+    g_copies.fetch_add(1);
+  }
+}
+
 void die_inside(const Plan& plan) {
   if (plan.moment == "computing") {
     die(plan);
@@ -133,6 +169,10 @@ void die_inside(const Plan& plan) {
     wait_for_ever();
   } else if (plan.moment == "in_copy") {
     copy_for_ever();
+  } else if (plan.moment == "in_malloc") {
+    allocate_for_ever();
+  } else if (plan.moment == "in_channel") {
+    send_until_the_end();
   } else {
     std::fprintf(stderr, "victim: no moment '%s'\n", plan.moment.data());
     _exit(78);
@@ -140,6 +180,20 @@ void die_inside(const Plan& plan) {
   for (;;) {
     pause();  // The job has begun to end; the other thread is on its way.
   }
+}
+
+/// All ranks but 0: a barrier that rank 0 never comes to, again and again while
+/// the job is being ended.
+void sync_after_the_end() {
+  std::signal(SIGTERM, SIG_IGN);
+  for (int i = 0; i < 1000; ++i) {
+    if (acp_sync() == 0) {
+      std::printf("a barrier without rank 0\n");
+      _exit(77);
+    }
+  }
+  std::printf("no barrier\n");
+  std::fflush(stdout);
 }
 
 /// Appends a line; O_APPEND keeps lines of several ranks whole.
@@ -171,6 +225,11 @@ int main(int argc, char** argv) {
     }
     die_from_another_thread(plan);
   }
+  if (plan.moment == "modules") {
+    const acpx_module_t module{"uneven", is_elected(plan.file) ? 64U : 4096U,
+                               nullptr, nullptr, nullptr};
+    acpx_add_module(&module);
+  }
   if (acp_init(&argc, &argv) != 0) {
     return 1;
   }
@@ -181,6 +240,17 @@ int main(int argc, char** argv) {
   }
   if (plan.moment == "computing") {
     acp_sync();
+  }
+  if (plan.moment == "after_end" && acp_rank() != 0) {
+    sync_after_the_end();
+  }
+  if (plan.moment == "in_channel") {
+    send_until_the_end();  // nothing hangs: the waits fail
+  }
+  if (plan.moment == "in_malloc") {
+    // Goes on while the job ends, and then fails at once: nothing hangs.
+    while (acp_malloc(100, 0) != ACP_GA_NULL || acp_errno == ACPX_NO_MEMORY) {
+    }
   }
   wait_for_ever();
 }

@@ -49,7 +49,7 @@ run pkg-config "$work/by_pkg_config"
   "$libdir/libacp.a" $(pkg-config --libs-only-l --static acp | sed 's/-lacp //')
 run archive "$work/by_archive"
 
-"$cmake" -S "$consumer" -B "$work/build" -DCMAKE_PREFIX_PATH="$prefix" \
+"$cmake" -G Ninja -S "$consumer" -B "$work/build" -DCMAKE_PREFIX_PATH="$prefix" \
   -DCMAKE_C_COMPILER="$cc" >"$work/configure.log"
 "$cmake" --build "$work/build" >"$work/build.log"
 run find_package "$work/build/consumer"

@@ -115,14 +115,14 @@ TEST_CASE("options: --env reaches our own settings, too",
   CHECK(options.settings.number(SettingId::kStarterMemory) == 1 << 20);
 }
 
-TEST_CASE("options: old scripts cannot make the modules' memory smaller",
+TEST_CASE("options: old scripts cannot make the heap smaller",
           "[launcher][options]") {
   const auto bytes = [](const std::string& value) {
     return parse_well({"-startermemsize-dl", value, "prog"})
-        .settings.number(SettingId::kModuleMemory);
+        .settings.number(SettingId::kHeapSize);
   };
-  CHECK(bytes("10240") == 64 << 20);
-  CHECK(bytes("256M") == 256 << 20);
+  CHECK(bytes("10240") == 1 << 30);
+  CHECK(bytes("4G") == std::uint64_t{4} << 30);
 }
 
 TEST_CASE("options: the command of --wrap is split like a shell does",

@@ -29,7 +29,7 @@ TEST_CASE("summary: text of several lines takes one", "[launcher][summary]") {
   const Verdict verdict{Cause::kAborted, 0, 7, 1, "first\nsecond\n", {}};
   const std::vector<RankWait> waits = {{0, 0, "computing"}};
   CHECK(summarize(verdict, "h", waits) ==
-        "acprun: rank 0 on h (pid 7) called acp_abort: first second\n"
+        "acprun: rank 0 on h (pid 7) ended the job: first second\n"
         "acprun: there was no other rank\n"
         "acprun: ended the job with status 1; see what rank 0 wrote above\n");
 }

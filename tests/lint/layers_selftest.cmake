@@ -51,6 +51,10 @@ refused(udp/deep/stream.cc "#include \"runtime/task.h\""
 # Clients see what is installed, and themselves.
 refused(src/middle/vector/vector.cc "#include \"base/log.h\""
   "layer 'middle' may not include 'base'")
+refused(src/middle/malloc/heap.cc "#include \"runtime/modules.h\""
+  "layer 'middle' may not include 'runtime'")
+refused(src/runtime/task.cc "#include \"middle/modules.h\""
+  "layer 'runtime' may not include 'middle'")
 refused(docs/examples/gups.c "#include <acp.h>\n#include \"base/clock.h\""
   "layer 'examples' may not include 'base'")
 refused(include/acp/gma.h "#include \"base/status.h\""
@@ -71,6 +75,9 @@ refused(src/middle/a.cc "#include \"helpers/a.h\"" "in no layer of the table")
 refused(src/helpers/a.cc "#include \"base/log.h\"" "has no row in the table")
 
 accepted(src/api/gma_api.cc "#include \"runtime/task.h\"\n#include <acp.h>")
+accepted(src/api/infrastructure_api.cc "#include \"middle/modules.h\"")
+accepted(src/middle/malloc/heap.cc
+  "#include \"acp/extension.h\"\n#include \"middle/malloc/layout.h\"")
 accepted(src/runtime/bootstrap_acprun.cc "#include <sys/socket.h>")
 accepted(src/middle/map/map.cc "#include <acp/gma.h>")
 accepted(src/base/log.cc "#include <sys/types.h>\n#include <fmt/core.h>")

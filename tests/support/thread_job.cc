@@ -61,7 +61,7 @@ void run_thread_job(
   plan.procs = ranks;
   plan.local_procs = ranks;
   plan.starter_bytes = values.number(SettingId::kStarterMemory);
-  plan.module_bytes = values.number(SettingId::kModuleMemory);
+  plan.module_bytes = protocol::module_bytes_for(values);
   const Result<UniqueFd> memory = protocol::create_host_segment(plan);
   REQUIRE(memory.ok());
   // One mapping for all: so tsan sees that they touch the same words.

@@ -329,8 +329,8 @@ TEST_CASE("udp sender: silence is death only after unanswered transmissions",
     CHECK(other.expire() <= kMaxRto);
     other.transmit_all();
   }
-  CHECK(other.now - start == kDeathAfter);
-  CHECK(other.sender.silence(other.now) == kDeathAfter);
+  CHECK(other.now - start == StreamLimits().silence);
+  CHECK(other.sender.silence(other.now) == StreamLimits().silence);
 }
 
 }  // namespace acp::udp

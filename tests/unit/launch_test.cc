@@ -150,7 +150,8 @@ TEST_CASE("launch: by hand it is rank 0 of 1", "[runtime][bootstrap]") {
   const protocol::HostHeader& header = (*bootstrap)->segment().header();
   CHECK(header.procs == 1);
   CHECK(header.starter_bytes >= 20000);
-  CHECK(header.module_bytes == 1 << 20);
+  CHECK(header.module_bytes ==
+        (std::uint64_t{1} << 30) + protocol::kMiddleBytes + (1 << 20));
   CHECK((*bootstrap)->arrive(protocol::Phase::kInit) == Status::kOk);
   CHECK((*bootstrap)->arrive(protocol::Phase::kFinalize) == Status::kOk);
   (*bootstrap)->finalized();

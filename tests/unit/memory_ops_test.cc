@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstring>
+#include <numeric>
 #include <random>
 
 #include <catch2/catch.hpp>
@@ -10,6 +11,23 @@
 #include "support/host_memory.h"
 
 namespace acp::gmm {
+
+TEST_CASE("copy: words one by one, as memmove does", "[gmm][memory]") {
+  for (const std::size_t distance : {0, 8, 24}) {
+    for (const bool is_upwards : {true, false}) {
+      std::array<std::uint64_t, 16> words{};
+      std::iota(words.begin(), words.end(), 1);
+      auto expected = words;
+      auto* bytes = reinterpret_cast<std::byte*>(words.data());
+      const std::size_t from = is_upwards ? distance : 0;
+      const std::size_t to = is_upwards ? 0 : distance;
+      std::memmove(reinterpret_cast<std::byte*>(expected.data()) + to,
+                   reinterpret_cast<std::byte*>(expected.data()) + from, 80);
+      copy_words(bytes + to, bytes + from, 80);
+      CHECK(words == expected);
+    }
+  }
+}
 
 namespace {
 

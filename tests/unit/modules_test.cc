@@ -144,6 +144,29 @@ TEST_CASE("modules: more memory than there is", "[runtime][modules]") {
   }
 }
 
+TEST_CASE("modules: the library's own come first, whenever they are added",
+          "[runtime][modules]") {
+  calls().clear();
+  Layer user{"user"};
+  Layer first{"first"};
+  Layer second{"second"};
+  Modules modules;
+  CHECK(modules.add(user.module(64)).value() == 0);
+  CHECK(modules.add_own(first.module(128)).value() == Modules::kMaxModules);
+  CHECK(modules.add_own(second.module(64)).value() == Modules::kMaxModules + 1);
+  REQUIRE(modules.lay_out(256) == Status::kOk);
+  CHECK(modules.offset(Modules::kMaxModules).value() == 0);
+  CHECK(modules.offset(Modules::kMaxModules + 1).value() == 128);
+  CHECK(modules.offset(0).value() == 192);
+  CHECK(modules.offset(1).status() == Status::kInvalidArgument);
+  CHECK(modules.offset(Modules::kMaxModules + 2).status() ==
+        Status::kInvalidArgument);
+  CHECK(modules.init() == Status::kOk);
+  modules.fini();
+  CHECK(calls() ==
+        Calls{"+first", "+second", "+user", "-user", "-second", "-first"});
+}
+
 TEST_CASE("modules: there is a largest number of them", "[runtime][modules]") {
   Modules modules;
   acpx_module_t module{};

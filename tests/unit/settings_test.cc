@@ -58,7 +58,23 @@ TEST_CASE("settings: acprun's options name the same rows", "[base][settings]") {
   CHECK(setting_of_option("--acp-envnet") == SettingId::kNet);
   CHECK(setting_of_option("--acp-envent") == SettingId::kNet);
   CHECK(setting_of_option("--acp-startermemsize") == SettingId::kStarterMemory);
+  CHECK(setting_of_option("--acp-heapsize") == SettingId::kHeapSize);
   CHECK(setting_of_option("--acp-nothing") == SettingId::kCount);
+}
+
+TEST_CASE("settings: are found by name, choices have numbers",
+          "[base][settings]") {
+  CHECK(setting_named("ACP_HEAP_SIZE") == SettingId::kHeapSize);
+  CHECK(setting_named("ACP_CH_BUFFER") == SettingId::kChannelBuffer);
+  CHECK(setting_named("ACP_CH") == SettingId::kCount);
+  Settings settings;
+  CHECK(settings.choice(SettingId::kMallocDebug) == 0);
+  REQUIRE(settings.set(SettingId::kMallocDebug, "on",
+                       SettingSource::kEnvironment) == Status::kOk);
+  CHECK(settings.choice(SettingId::kMallocDebug) == 1);
+  REQUIRE(settings.set(SettingId::kNet, "tofu", SettingSource::kEnvironment) ==
+          Status::kOk);
+  CHECK(settings.choice(SettingId::kNet) == 5);
 }
 
 }  // namespace acp

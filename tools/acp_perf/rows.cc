@@ -30,6 +30,8 @@ Rows all_rows() {
   add_registered_rows(rows);
   add_thread_rows(rows);
   add_sync_rows(rows);
+  add_heap_rows(rows);
+  add_channel_rows(rows);
   return rows;
 }
 

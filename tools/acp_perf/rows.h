@@ -18,6 +18,8 @@ void add_remote_copy_rows(Rows& rows);
 void add_registered_rows(Rows& rows);
 void add_thread_rows(Rows& rows);
 void add_sync_rows(Rows& rows);
+void add_heap_rows(Rows& rows);
+void add_channel_rows(Rows& rows);
 
 /// All of them.
 Rows all_rows();

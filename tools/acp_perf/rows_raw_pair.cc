@@ -23,6 +23,7 @@ using Word64 = std::atomic<std::uint64_t>;
 void reset(RawWords& words) {
   words.ping.store(0);
   words.pong.store(0);
+  words.bell.store(0);
 }
 
 /// Rank 0: one round trip of a cache line counts as two ways.
@@ -114,7 +115,7 @@ Verdict run_wake(Context& context, Samples& samples) {
 
 void respond_wake(Context& context) {
   RawWords& words = context.area.words();
-  std::uint32_t seen = words.bell.load();
+  std::uint32_t seen = 0;  // it may have rung before this rank is here
   for (;;) {
     while (words.bell.load() == seen) {
       futex(words.bell, FUTEX_WAIT, seen);

@@ -16,44 +16,61 @@ std::uint64_t load(const std::uint64_t* word) {
   return cell.load(std::memory_order_acquire);  // another rank's put
 }
 
-/// Sends `value` to `word` of `rank`. Over a wire it completes the put at
-/// once: nothing promises that a put moves while its caller only polls.
-void send(const Context& context, int rank, Word word, std::uint64_t value) {
-  const Memory& memory = context.memory;
-  *memory.own_word(Word::kSource) = value;
-  const acp_handle_t handle =
-      acp_copy(memory.word(rank, word),
-               memory.word(context.rank, Word::kSource), 8, ACP_HANDLE_NULL);
-  if (!context.is_direct) acp_complete(handle);
-}
+/// Puts words to one place. Over a wire it completes each at once: nothing
+/// promises that a put moves while its caller only polls.
+class WordSender {
+ public:
+  WordSender(const Context& context, int rank, Word word)
+      : own_source_(context.memory.own_word(Word::kSource)),
+        source_(context.memory.word(context.rank, Word::kSource)),
+        target_(context.memory.word(rank, word)),
+        is_direct_(context.is_direct) {}
+
+  void send(std::uint64_t value) const {
+    *own_source_ = value;
+    const acp_handle_t handle = acp_copy(target_, source_, 8, ACP_HANDLE_NULL);
+    if (!is_direct_) acp_complete(handle);
+  }
+
+ private:
+  std::uint64_t* own_source_;
+  acp_ga_t source_;
+  acp_ga_t target_;
+  bool is_direct_;
+};
 
 /// Values of one row: no other row leaves any of these in the two words.
 std::uint64_t first_value(const Context& context) {
   return context.row << 32;
 }
 
+std::uint64_t last_value(const Context& context) {
+  return first_value(context) + UINT32_MAX;
+}
+
 Verdict run_poll(Context& context, Samples& samples) {
   const std::uint64_t* pong = context.memory.own_word(Word::kPong);
+  const WordSender ping(context, 1, Word::kPing);
   std::uint64_t count = first_value(context);
   measure(context.time_ns, 2, samples, [&] {
-    send(context, 1, Word::kPing, ++count);
+    ping.send(++count);
     spin_until([&] { return load(pong) == count; });
   });
+  ping.send(last_value(context));
   acp_complete(ACP_HANDLE_ALL);
   return {};
 }
 
+/// As lean as its raw row: looks at nothing but the word.
 void respond_poll(Context& context) {
   const std::uint64_t* ping = context.memory.own_word(Word::kPing);
+  const WordSender pong(context, 0, Word::kPong);
   std::uint64_t seen = first_value(context);
-  spin_until([&] {
-    const std::uint64_t value = load(ping);
-    if (value == seen + 1) {
-      seen = value;
-      send(context, 0, Word::kPong, seen);
-    }
-    return context.is_row_over();
-  });
+  while (seen != last_value(context)) {
+    spin_until([&] { return load(ping) > seen; });
+    seen = load(ping);
+    pong.send(seen);
+  }
   acp_complete(ACP_HANDLE_ALL);
 }
 

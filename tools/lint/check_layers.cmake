@@ -29,7 +29,8 @@ set(ALLOW_gmm base protocol transport)
 set(ALLOW_gma base protocol transport gmm public)
 set(ALLOW_agent base protocol transport gmm)
 set(ALLOW_runtime ${below_runtime} public)
-set(ALLOW_api ${below_runtime} runtime public)
+# middle: the list of its modules, which acp_init adds.
+set(ALLOW_api ${below_runtime} runtime middle public)
 # Clients of the public interface, as any program is.
 set(ALLOW_middle public)
 set(ALLOW_qmp public)

@@ -80,6 +80,11 @@ Status CrossMemory::transfer(const protocol::ProcRecord& peer,
       if (status == Status::kSystem) {
         log_error("process_vm_readv or writev with pid {}: {}", pid,
                   errno_text(error));
+      } else if (status == Status::kBadAddress) {
+        log_error(
+            "pid {} has nothing at {:#x}, which it registered: was it freed "
+            "before acp_unregister_memory?",
+            pid, remote_address);
       }
       if (status == Status::kUnsupported) {
         is_allowed_.store(false, std::memory_order_relaxed);

@@ -1,0 +1,69 @@
+// The functions of acp/channel.h.
+#include "acp/channel.h"
+#include "acp/extension.h"
+#include "acp/infrastructure.h"
+#include "middle/channel/channels.h"
+
+using acp::middle::channel::channels;
+using acp::middle::channel::Way;
+
+namespace {
+
+/// acp_rank() says what is wrong outside of acp_init .. acp_finalize.
+bool is_too_early_or_late() {
+  return !channels().is_running() && acp_rank() < 0;
+}
+
+std::uint64_t number(const void* handle) {
+  return reinterpret_cast<std::uintptr_t>(handle);
+}
+
+acp_request_t as_request(std::uint64_t handle) {
+  return reinterpret_cast<acp_request_t>(handle);
+}
+
+}  // namespace
+
+extern "C" {
+
+acp_ch_t acp_create_ch(int sender, int receiver) {
+  return is_too_early_or_late()
+             ? ACP_CH_NULL
+             : reinterpret_cast<acp_ch_t>(channels().create(sender, receiver));
+}
+
+acp_request_t acp_nbfree_ch(acp_ch_t ch) {
+  return is_too_early_or_late() ? ACP_REQUEST_NULL
+                                : as_request(channels().free(number(ch)));
+}
+
+int acp_free_ch(acp_ch_t ch) {
+  acp_request_t request = acp_nbfree_ch(ch);
+  return request != ACP_REQUEST_NULL &&
+                 acp_wait_ch(request) != acp::middle::channel::kWaitFailed
+             ? 0
+             : -1;
+}
+
+acp_request_t acp_nbsend_ch(acp_ch_t ch, void* buf, size_t size) {
+  return is_too_early_or_late()
+             ? ACP_REQUEST_NULL
+             : as_request(channels().post(Way::kSend, number(ch), buf, size));
+}
+
+acp_request_t acp_nbrecv_ch(acp_ch_t ch, void* buf, size_t size) {
+  return is_too_early_or_late() ? ACP_REQUEST_NULL
+                                : as_request(channels().post(
+                                      Way::kReceive, number(ch), buf, size));
+}
+
+size_t acp_wait_ch(acp_request_t request) {
+  return is_too_early_or_late() ? acp::middle::channel::kWaitFailed
+                                : channels().wait(number(request));
+}
+
+int acp_waitall_ch(acp_request_t* requests, int n, size_t* sizes) {
+  return is_too_early_or_late() ? -1 : channels().wait_all(requests, n, sizes);
+}
+
+}  // extern "C"

@@ -1,0 +1,364 @@
+#include "middle/channel/receiver.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+namespace acp::middle::channel {
+
+namespace {
+
+/// Offered messages of one channel that are fetched at the same time.
+constexpr std::size_t kMaxFetches = 8;
+
+}  // namespace
+
+Receiver::Receiver(Site& site,
+                   int sender,
+                   acp_ga_t block,
+                   std::atomic<const std::uint64_t*>& head)
+    : site_(site),
+      sender_(sender),
+      block_(block),
+      mine_(static_cast<ReceiverBlock*>(acp_query_address(block))),
+      ring_(reinterpret_cast<std::byte*>(mine_ + 1)),
+      sender_rank_block_(site.block_of(sender)),
+      ring_bytes_(site.ring_bytes),
+      head_(head) {
+  mine_->wants_credit = 0;
+  mine_->is_released = 0;
+}
+
+void Receiver::accept(acp_ga_t sender_block, std::uint64_t ring_limit) {
+  sender_block_ = sender_block;
+  if (block_ == ACP_GA_NULL) {
+    phase_ = Phase::kClosing;
+    return;
+  }
+  ring_bytes_ = std::min(ring_bytes_, ring_limit);
+  direct_ = static_cast<SenderBlock*>(acpx_pointer(sender_block));
+  if (direct_ == nullptr) {
+    std::memset(ring_, 0, ring_bytes_);
+  } else {
+    std::memset(ring_, 0, kHeaderBytes);
+  }
+  phase_ = Phase::kAccepting;
+  give_answer();
+}
+
+void Receiver::give_answer() {
+  const std::array ops = {
+      put8(sender_block_ + offsetof(SenderBlock, receiver_block), block_),
+      put8(sender_block_ + offsetof(SenderBlock, ring_bytes), ring_bytes_),
+      put8(sender_block_ + offsetof(SenderBlock, answer), kAccepted, true)};
+  const acp_handle_t handle = channel::post(ops);
+  if (handle != ACP_HANDLE_NULL) {
+    last_ = handle;
+    phase_ = Phase::kOpen;
+    move_head();
+  }
+}
+
+void Receiver::post(Request& request) {
+  posted_.push(request);
+  if (phase_ == Phase::kOpen &&
+      load(*reinterpret_cast<const std::uint64_t*>(ring_ + position())) != 0) {
+    advance();
+  } else if (phase_ == Phase::kClosing || phase_ == Phase::kClosed) {
+    fail_posted();
+  }
+}
+
+bool Receiver::is_idle() const {
+  if (phase_ == Phase::kWaiting) {
+    return true;
+  }
+  if (phase_ == Phase::kAccepting || phase_ == Phase::kClosing) {
+    return false;
+  }
+  return is_done() && finished_ == 0 && !is_closing_ &&
+         (phase_ != Phase::kOpen || !owes_credit());
+}
+
+bool Receiver::is_gone() const {
+  return is_closing_ && phase_ == Phase::kClosed &&
+         (block_ == ACP_GA_NULL || load(mine_->is_released) != 0) &&
+         is_complete(last_);
+}
+
+bool Receiver::advance() {
+  if (phase_ == Phase::kWaiting || phase_ == Phase::kClosed) {
+    return false;
+  }
+  if (phase_ == Phase::kAccepting) {
+    give_answer();
+    if (phase_ != Phase::kOpen) {
+      return true;
+    }
+  }
+  bool has_worked = false;
+  if (phase_ == Phase::kOpen) {
+    has_worked = take_records();
+    if (owes_credit()) {
+      return_credit();  // was refused
+    }
+    has_worked = finish_fetches() || has_worked;
+    if (fetches_.empty() &&
+        (has_ended_ || (is_closing_ && posted_.is_empty()))) {
+      phase_ = Phase::kClosing;
+      fail_posted();
+    }
+  }
+  if (finished_ != 0) {
+    tell_finished();
+  }
+  if (phase_ == Phase::kClosing) {
+    tell_closed();
+    return true;
+  }
+  return has_worked;
+}
+
+bool Receiver::take_records() {
+  bool has_worked = false;
+  while (!has_ended_) {
+    const std::uint64_t header =
+        load(*reinterpret_cast<const std::uint64_t*>(ring_ + position()));
+    if (header == 0 || !take_record(header)) {
+      break;
+    }
+    has_worked = true;
+  }
+  if (has_worked) {
+    move_head();
+  }
+  return has_worked;
+}
+
+/// False: it has to stay, since nobody asked for it yet.
+bool Receiver::take_record(std::uint64_t header) {
+  const std::uint64_t size = bytes_of(header);
+  const std::byte* bytes = ring_ + position() + kHeaderBytes;
+  const Record record = record_of(header);
+  if (record == Record::kSkip || record == Record::kEnd) {
+    has_ended_ = record == Record::kEnd;
+    consume(size + kHeaderBytes);
+    return true;
+  }
+  Request* request = posted_.front();
+  if (request == nullptr) {
+    return false;
+  }
+  if (record == Record::kOffer) {
+    Offer offer{};
+    std::memcpy(&offer, bytes, sizeof offer);
+    if (!start_fetch(offer)) {
+      return false;
+    }
+  } else {
+    const std::uint64_t wanted = std::min(size, request->size - request->done);
+    if (wanted == 8) {
+      std::memcpy(request->buffer + request->done, bytes, 8);
+    } else if (wanted != 0) {
+      std::memcpy(request->buffer + request->done, bytes, wanted);
+    }
+    request->done += wanted;
+    if (record == Record::kMessage) {
+      posted_.pop();
+      request->finish();
+    }
+  }
+  consume(size + kHeaderBytes);
+  return true;
+}
+
+void Receiver::consume(std::uint64_t length) {
+  length = (length + kRecordUnit - 1) / kRecordUnit * kRecordUnit;
+  if (direct_ == nullptr) {
+    // The sender's chains come in any order: no old byte may look like a
+    // header to come.
+    std::memset(ring_ + position(), 0, length);
+  }
+  consumed_ += length;
+  if (owes_credit()) {
+    return_credit();
+  }
+}
+
+void Receiver::return_credit() {
+  if (direct_ != nullptr) {
+    store(direct_->consumed, consumed_);
+    returned_ = consumed_;
+    fence();  // pairs with the one in Sender::ask_for_credit
+    if (load(mine_->wants_credit) != 0) {
+      store(mine_->wants_credit, 0);
+      const std::array ops = {
+          add8(sender_rank_block_ + offsetof(RankBlock, bell), 1, true)};
+      (void)channel::post(ops);  // direct: not refused
+    }
+    return;
+  }
+  const std::array ops = {add8(sender_block_ + offsetof(SenderBlock, consumed),
+                               consumed_ - returned_, true)};
+  const acp_handle_t handle = channel::post(ops);
+  if (handle != ACP_HANDLE_NULL) {
+    last_ = handle;
+    returned_ = consumed_;
+  }
+}
+
+/// Begins to fetch for the first receive posted. False: not now.
+bool Receiver::start_fetch(const Offer& offer) {
+  // Without keys one after the other.
+  if (fetches_.size() == kMaxFetches ||
+      (!fetches_.empty() && is_short_of_keys_)) {
+    return false;
+  }
+  Request* request = posted_.front();
+  Fetch fetch{request, offer.address, std::min(offer.size, request->size),
+              ACP_HANDLE_NULL, false};
+  if (fetch.size != 0) {
+    request->key = take_key(site_, request->buffer, fetch.size);
+    is_short_of_keys_ = request->key == ACP_ATKEY_NULL;
+    if (is_short_of_keys_) {
+      if (!fetches_.empty()) {
+        return false;  // one of mine comes back soon
+      }
+      fetch.is_bounced = true;
+    }
+    if (!fetch_piece(fetch)) {
+      drop_key(*request);
+      return false;
+    }
+  }
+  posted_.pop();
+  fetches_.push_back(fetch);
+  return true;
+}
+
+void Receiver::drop_key(Request& request) {
+  if (request.key != ACP_ATKEY_NULL) {
+    give_key(site_, request.key);
+    request.key = ACP_ATKEY_NULL;
+  }
+}
+
+/// Fetches everything, or the next piece when it has to be bounced. False: not
+/// now. What cannot be fetched at all fails its request.
+bool Receiver::fetch_piece(Fetch& fetch) {
+  Request& request = *fetch.request;
+  acp_ga_t to = block_ + offsetof(ReceiverBlock, bounce);
+  std::uint64_t size =
+      std::min<std::uint64_t>(fetch.size - request.done, sizeof mine_->bounce);
+  if (!fetch.is_bounced) {
+    to = acp_query_ga(request.key, request.buffer);
+    size = fetch.size;
+  }
+  const int before = acp_errno;
+  {
+    const BusyScope busy;
+    fetch.handle =
+        acp_copy(to, fetch.from + request.done, size, ACP_HANDLE_NULL);
+  }
+  if (fetch.handle != ACP_HANDLE_NULL) {
+    return true;
+  }
+  const int reason = acp_errno;
+  acp_errno = before;
+  if (reason != ACPX_AGAIN) {
+    request.error = reason;
+    fetch.size = request.done;
+    return true;
+  }
+  return false;
+}
+
+/// In order: handles complete in order too.
+bool Receiver::finish_fetches() {
+  bool has_worked = false;
+  while (!fetches_.empty()) {
+    Fetch& fetch = fetches_.front();
+    Request& request = *fetch.request;
+    if (!is_complete(fetch.handle)) {
+      break;
+    }
+    has_worked = true;
+    if (fetch.is_bounced) {
+      if (fetch.handle != ACP_HANDLE_NULL) {
+        const std::uint64_t size = std::min<std::uint64_t>(
+            fetch.size - request.done, sizeof mine_->bounce);
+        std::memcpy(request.buffer + request.done, mine_->bounce, size);
+        request.done += size;
+        fetch.handle = ACP_HANDLE_NULL;
+      }
+      if (request.done != fetch.size) {
+        if (!fetch_piece(fetch)) {
+          break;
+        }
+        continue;
+      }
+    }
+    drop_key(request);
+    request.done = fetch.size;
+    if (request.error == 0) {
+      request.finish();
+    } else {
+      request.fail(request.error);
+    }
+    fetches_.pop_front();
+    ++finished_;
+  }
+  return has_worked;
+}
+
+void Receiver::tell_finished() {
+  const std::array ops = {
+      add8(sender_block_ + offsetof(SenderBlock, finished), finished_, true)};
+  const acp_handle_t handle = channel::post(ops);
+  if (handle != ACP_HANDLE_NULL) {
+    last_ = handle;
+    finished_ = 0;
+  }
+}
+
+/// No message will come for these.
+void Receiver::fail_posted() {
+  while (Request* request = posted_.front()) {
+    posted_.pop();
+    request->fail(ACPX_CLOSED);
+  }
+}
+
+/// My last word to the sender, after all others. Its library answers by
+/// releasing my block.
+void Receiver::tell_closed() {
+  if (finished_ != 0) {
+    return;  // first
+  }
+  const std::array ops = {
+      put8(sender_block_ + offsetof(SenderBlock, answer), kClosed, true),
+      add8(sender_rank_block_ + offsetof(RankBlock, news), 1, true)};
+  const acp_handle_t handle = channel::post(ops, last_);
+  if (handle != ACP_HANDLE_NULL) {
+    last_ = handle;
+    phase_ = Phase::kClosed;
+    head_.store(nullptr, std::memory_order_relaxed);
+  }
+}
+
+bool Receiver::arm() {
+  if (phase_ == Phase::kOpen && direct_ != nullptr &&
+      load(direct_->wants_bell) == 0) {
+    store(direct_->wants_bell, 1);
+    fence();  // pairs with the sender's exchange on the lock of its end
+    return true;
+  }
+  return false;
+}
+
+void Receiver::move_head() {
+  head_.store(reinterpret_cast<const std::uint64_t*>(ring_ + position()),
+              std::memory_order_release);
+}
+
+}  // namespace acp::middle::channel

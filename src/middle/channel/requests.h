@@ -1,0 +1,117 @@
+// The requests of one end of a channel: checked handles, and queues of them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "acp/global_memory.h"
+
+namespace acp::middle::channel {
+
+enum class RequestState : std::uint8_t { kUnused, kPending, kDone, kFailed };
+
+/// One send, receive or free.
+struct Request {
+  std::byte* buffer = nullptr;
+  std::uint64_t size = 0;  ///< Of the buffer.
+  std::uint64_t done = 0;  ///< Bytes written to the ring, or received.
+  Request* next = nullptr;
+  acp_atkey_t key = ACP_ATKEY_NULL;  ///< While its buffer is registered.
+  std::uint32_t index = 0;
+  std::uint32_t generation = 1;
+  RequestState state = RequestState::kUnused;
+  bool is_receive = false;
+  bool takes_ring = false;  ///< A large send for which there was no key.
+  int error = 0;            ///< kFailed: for acp_errno.
+
+  void finish() { state = RequestState::kDone; }
+
+  void fail(int code) {
+    error = code;
+    state = RequestState::kFailed;
+  }
+};
+
+/// First in, first out. Does not own.
+class RequestQueue {
+ public:
+  bool is_empty() const { return first_ == nullptr; }
+
+  Request* front() const { return first_; }
+
+  void push(Request& request) {
+    request.next = nullptr;
+    (first_ == nullptr ? first_ : last_->next) = &request;
+    last_ = &request;
+  }
+
+  void pop() { first_ = first_->next; }
+
+ private:
+  Request* first_ = nullptr;
+  Request* last_ = nullptr;
+};
+
+/// Owns requests; their addresses stay. Guarded by the lock of the end.
+class RequestPool {
+ public:
+  static constexpr std::uint32_t kIndexBits = 20;
+  static constexpr std::uint32_t kMaxRequests = 1U << kIndexBits;
+  static constexpr std::uint32_t kGenerationMask = 0xffffff;
+
+  /// A pending request; nullptr when there are kMaxRequests.
+  Request* take() {
+    if (unused_ == nullptr && !grow()) {
+      return nullptr;
+    }
+    Request* request = unused_;
+    unused_ = request->next;
+    request->state = RequestState::kPending;
+    request->done = 0;
+    request->takes_ring = false;
+    request->error = 0;
+    ++in_use_;
+    return request;
+  }
+
+  /// nullptr: there is no such request, or not any more.
+  Request* find(std::uint32_t index, std::uint32_t generation) {
+    if (index >= size_) {
+      return nullptr;
+    }
+    Request& request = blocks_[index / kBlock][index % kBlock];
+    return request.generation == generation &&
+                   request.state != RequestState::kUnused
+               ? &request
+               : nullptr;
+  }
+
+  /// Ends it: its handle is dead.
+  void give_back(Request& request) {
+    request.state = RequestState::kUnused;
+    request.generation = request.generation % kGenerationMask + 1;  // not 0
+    request.next = unused_;
+    unused_ = &request;
+    --in_use_;
+  }
+
+  /// Ends all of them.
+  void clear();
+
+  /// How many have not been waited for.
+  std::uint32_t in_use() const { return in_use_; }
+
+ private:
+  static constexpr std::uint32_t kBlock = 32;
+
+  bool grow();
+
+  std::vector<std::unique_ptr<Request[]>> blocks_;
+  Request* unused_ = nullptr;
+  std::uint32_t size_ = 0;
+  std::uint32_t in_use_ = 0;
+};
+
+}  // namespace acp::middle::channel

@@ -1,0 +1,337 @@
+#include "middle/channel/sender.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+namespace acp::middle::channel {
+
+namespace {
+
+/// From here on a message is offered and fetched instead of written to the
+/// ring; measured, docs/channels.md.
+constexpr std::uint64_t kOfferFrom = std::uint64_t{64} << 10;
+
+/// How far ahead the ring's lines are asked for, so that a store finds its
+/// line here.
+constexpr std::uint64_t kPrefetchBytes = 512;
+
+/// The least that is worth being a part of a message.
+constexpr std::uint64_t kSmallestPart = 256;
+
+}  // namespace
+
+Sender::Sender(Site& site, int receiver, acp_ga_t block, bool has_mirror)
+    : site_(site),
+      receiver_(receiver),
+      block_(block),
+      mine_(static_cast<SenderBlock*>(acp_query_address(block))),
+      mirror_(has_mirror ? reinterpret_cast<std::byte*>(mine_ + 1) : nullptr),
+      receiver_rank_block_(site.block_of(receiver)) {
+  *mine_ = SenderBlock{};
+  mine_->next = kNotKnown;
+  mine_->sender = static_cast<std::uint64_t>(site.rank);
+  mine_->ring_limit = has_mirror ? site.ring_bytes : UINT64_MAX;
+}
+
+void Sender::post(Request& request) {
+  if (queue_.is_empty() && phase_ == Phase::kOpen &&
+      request.size < kOfferFrom && write_message(request)) {
+    request.finish();
+    wake_receiver();
+    return;
+  }
+  queue_.push(request);
+  advance();
+  if (ask_for_credit()) {
+    advance();
+  }
+}
+
+bool Sender::is_idle() const {
+  if (phase_ == Phase::kReleasing || phase_ == Phase::kReleased) {
+    return phase_ == Phase::kReleased && !is_closing_;
+  }
+  return is_done() && (!is_closing_ || is_end_written_);
+}
+
+bool Sender::is_gone() const {
+  return is_closing_ && phase_ == Phase::kReleased && is_complete(last_);
+}
+
+bool Sender::advance() {
+  const std::uint64_t answer = load(mine_->answer);
+  if (answer == kClosed) [[unlikely]] {
+    drop_all();
+    return phase_ != Phase::kReleased && release();
+  }
+  if (phase_ == Phase::kCalling) {
+    if (answer == kNoAnswer) {
+      return false;
+    }
+    open();
+  }
+  bool has_worked = finish_offers();
+  while (Request* request = queue_.front()) {
+    const Wrote wrote = write_next(*request);
+    if (wrote == Wrote::kNothing) {
+      break;
+    }
+    has_worked = true;
+    queue_.pop();
+    if (wrote == Wrote::kOffer) {
+      offers_.push(*request);
+    } else {
+      request->finish();
+    }
+  }
+  if (is_closing_ && !is_end_written_ && is_done()) {
+    is_end_written_ = write_end();
+  }
+  wake_receiver();
+  return has_worked;
+}
+
+void Sender::open() {
+  phase_ = Phase::kOpen;
+  receiver_block_ = mine_->receiver_block;
+  ring_bytes_ = mine_->ring_bytes;
+  if (mirror_ == nullptr) {
+    direct_ = static_cast<ReceiverBlock*>(acpx_pointer(receiver_block_));
+    ring_ = reinterpret_cast<std::byte*>(direct_ + 1);
+  } else {
+    ring_ = mirror_;
+  }
+}
+
+/// Offers a large message; one for which there is no key goes through the ring.
+Sender::Wrote Sender::write_next(Request& request) {
+  if (request.size >= kOfferFrom && !request.takes_ring) {
+    if (request.key == ACP_ATKEY_NULL) {
+      request.key = take_key(site_, request.buffer, request.size);
+    }
+    if (request.key != ACP_ATKEY_NULL) {
+      return write_offer(request) ? Wrote::kOffer : Wrote::kNothing;
+    }
+    request.takes_ring = true;
+  }
+  return write_message(request) ? Wrote::kMessage : Wrote::kNothing;
+}
+
+/// True: all of it is in the ring. False: no room; part of it may be.
+bool Sender::write_message(Request& request) {
+  while (true) {
+    const std::uint64_t left = request.size - request.done;
+    const std::uint64_t to_end = ring_bytes_ - position();
+    const std::uint64_t longest = ring_bytes_ / 4 - kHeaderBytes;
+    std::uint64_t bytes = std::min(left, longest);
+    if (footprint(bytes) > to_end) [[unlikely]] {
+      if (left <= longest || to_end < kSmallestPart) {
+        if (!skip_to_start()) {
+          return false;
+        }
+        continue;
+      }
+      bytes = to_end - kHeaderBytes;
+    }
+    const bool is_last = bytes == left;
+    if (!write(is_last ? Record::kMessage : Record::kPart,
+               request.buffer + request.done, bytes)) {
+      return false;
+    }
+    request.done += bytes;
+    if (is_last) {
+      return true;
+    }
+  }
+}
+
+bool Sender::write_offer(const Request& request) {
+  if (footprint(sizeof(Offer)) > ring_bytes_ - position() && !skip_to_start()) {
+    return false;
+  }
+  const Offer offer{acp_query_ga(request.key, request.buffer), request.size};
+  if (!write(Record::kOffer, &offer, sizeof offer)) {
+    return false;
+  }
+  if (direct_ != nullptr) {
+    ring_bell();  // its program may compute: its library is to fetch
+  }
+  return true;
+}
+
+/// The records that end the ring before its end, and the zero in front of the
+/// next one, always fit: kRecordUnit bytes stay free.
+bool Sender::has_room(std::uint64_t bytes) {
+  const auto fits = [&] {
+    return produced_ - consumed_ + bytes + kRecordUnit <= ring_bytes_;
+  };
+  if (fits()) [[likely]] {
+    return true;
+  }
+  consumed_ = load(mine_->consumed);
+  return fits();
+}
+
+bool Sender::ask_for_credit() {
+  if (phase_ != Phase::kOpen || queue_.is_empty() || direct_ == nullptr) {
+    return false;
+  }
+  if (is_unannounced_) {
+    ring_bell();
+  }
+  if (load(direct_->wants_credit) != 0) {
+    return false;
+  }
+  store(direct_->wants_credit, 1);
+  fence();  // pairs with the one in Receiver::return_credit
+  return true;
+}
+
+bool Sender::skip_to_start() {
+  const std::uint64_t to_end = ring_bytes_ - position();
+  if (!has_room(to_end)) {
+    return false;
+  }
+  if (direct_ == nullptr) {
+    const std::array ops = {
+        put8(receiver_block_ + sizeof(ReceiverBlock) + position(),
+             make_header(Record::kSkip, to_end - kHeaderBytes))};
+    const acp_handle_t handle = channel::post(ops);
+    if (handle == ACP_HANDLE_NULL) {
+      return false;
+    }
+    last_ = handle;
+  } else {
+    store(*reinterpret_cast<std::uint64_t*>(ring_), 0);
+    store(*reinterpret_cast<std::uint64_t*>(ring_ + position()),
+          make_header(Record::kSkip, to_end - kHeaderBytes));
+  }
+  produced_ += to_end;
+  return true;
+}
+
+/// Writes one record, which fits in front of the ring's end. False: no room.
+bool Sender::write(Record record, const void* bytes, std::uint64_t size) {
+  const std::uint64_t length = footprint(size);
+  if (!has_room(length)) {
+    return false;
+  }
+  const std::uint64_t at = position();
+  std::byte* const place = ring_ + at;
+  if (direct_ != nullptr) {
+    // A header is believed when it is not 0: the next one has to be 0 before
+    // the receiver gets there. Only I write, so that this cannot be late.
+    const std::uint64_t next = (at + length) & (ring_bytes_ - 1);
+    __builtin_prefetch(
+        ring_ + ((at + length + kPrefetchBytes) & (ring_bytes_ - 1)), 1);
+    store(*reinterpret_cast<std::uint64_t*>(ring_ + next), 0);
+    if (size == 8) {
+      std::memcpy(place + kHeaderBytes, bytes, 8);
+    } else if (size != 0) {
+      std::memcpy(place + kHeaderBytes, bytes, size);
+    }
+    store(*reinterpret_cast<std::uint64_t*>(place), make_header(record, size));
+  } else {
+    // Chains may arrive in any order, so that nothing here may touch the next
+    // record: the receiver clears what it has taken.
+    if (size != 0) {
+      std::memcpy(place + kHeaderBytes, bytes, size);
+    }
+    const acp_ga_t ring = receiver_block_ + sizeof(ReceiverBlock) + at;
+    const acp_ga_t mirror = block_ + sizeof(SenderBlock) + at;
+    const std::array<acpx_op_t, 2> ops = {
+        acpx_op_t{ACPX_PUT, 0, ring + kHeaderBytes, mirror + kHeaderBytes, size,
+                  0, 0},
+        put8(ring, make_header(record, size), true)};
+    const acp_handle_t handle =
+        channel::post(std::span(ops).subspan(size == 0 ? 1 : 0));
+    if (handle == ACP_HANDLE_NULL) {
+      return false;
+    }
+    last_ = handle;
+  }
+  produced_ += length;
+  is_unannounced_ = direct_ != nullptr;
+  return true;
+}
+
+/// The receiver's library has to look at this end, whatever else it does.
+bool Sender::write_end() {
+  const std::array ops = {
+      put8(receiver_block_ + sizeof(ReceiverBlock) + position(),
+           make_header(Record::kEnd, 0), true),
+      add8(receiver_rank_block_ + offsetof(RankBlock, news), 1, true)};
+  if (!has_room(kRecordUnit)) {
+    return false;
+  }
+  if (direct_ != nullptr) {
+    store(*reinterpret_cast<std::uint64_t*>(
+              ring_ + ((position() + kRecordUnit) & (ring_bytes_ - 1))),
+          0);
+  }
+  const acp_handle_t handle = channel::post(ops);
+  if (handle == ACP_HANDLE_NULL) {
+    return false;
+  }
+  last_ = handle;
+  produced_ += kRecordUnit;
+  return true;
+}
+
+bool Sender::finish_offers() {
+  const std::uint64_t finished = load(mine_->finished);
+  if (finished == finished_) {
+    return false;
+  }
+  for (; finished_ != finished; ++finished_) {
+    Request* request = offers_.front();
+    offers_.pop();
+    give_key(site_, request->key);
+    request->key = ACP_ATKEY_NULL;
+    request->finish();
+  }
+  return true;
+}
+
+/// The receiver has freed its end: what was sent is dropped.
+void Sender::drop_all() {
+  for (RequestQueue* queue : {&offers_, &queue_}) {
+    while (Request* request = queue->front()) {
+      queue->pop();
+      if (request->key != ACP_ATKEY_NULL) {
+        give_key(site_, request->key);
+        request->key = ACP_ATKEY_NULL;
+      }
+      request->finish();
+    }
+  }
+}
+
+/// My last word to the receiver, after everything that I wrote is there.
+bool Sender::release() {
+  const acp_ga_t receiver_block = mine_->receiver_block;
+  if (receiver_block != ACP_GA_NULL) {
+    phase_ = Phase::kReleasing;
+    const std::array ops = {
+        put8(receiver_block + offsetof(ReceiverBlock, is_released), 1, true)};
+    const acp_handle_t handle = channel::post(ops, last_);
+    if (handle == ACP_HANDLE_NULL) {
+      return true;  // again
+    }
+    last_ = handle;
+  }
+  phase_ = Phase::kReleased;
+  return true;
+}
+
+/// Cleared first: who arms it again while this is on its way is heard.
+void Sender::ring_bell() {
+  store(mine_->wants_bell, 0);
+  const std::array ops = {
+      add8(receiver_rank_block_ + offsetof(RankBlock, bell), 1, true)};
+  (void)channel::post(ops);  // direct: not refused
+  is_unannounced_ = false;
+}
+
+}  // namespace acp::middle::channel

@@ -1,0 +1,99 @@
+// What all channel ends of a process share.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "acp/extension.h"
+#include "acp/infrastructure.h"
+#include "middle/channel/wire.h"
+
+namespace acp::middle::channel {
+
+/// Fixed from init to fini, but for `keys`.
+struct Site {
+  int rank = -1;
+  int module = -1;
+  std::uint64_t ring_bytes = 0;
+  RankBlock* mine = nullptr;
+  std::atomic<int> keys{0};  ///< Registered buffers.
+
+  /// Keys are scarce and belong to the program: channels take a few.
+  static constexpr int kMaxKeys = 32;
+
+  acp_ga_t block_of(int other) const { return acpx_module_ga(module, other); }
+};
+
+/// Registers a buffer within the quota. ACP_ATKEY_NULL: not now.
+inline acp_atkey_t take_key(Site& site, std::byte* buffer, std::size_t size) {
+  if (site.keys.fetch_add(1, std::memory_order_relaxed) < Site::kMaxKeys) {
+    const int before = acp_errno;
+    const acp_atkey_t key = acp_register_memory(buffer, size, 0);
+    if (key != ACP_ATKEY_NULL) {
+      return key;
+    }
+    acp_errno = before;  // there is another way
+  }
+  site.keys.fetch_sub(1, std::memory_order_relaxed);
+  return ACP_ATKEY_NULL;
+}
+
+inline void give_key(Site& site, acp_atkey_t key) {
+  acp_unregister_memory(key);
+  site.keys.fetch_sub(1, std::memory_order_relaxed);
+}
+
+inline acpx_op_t put8(acp_ga_t word, std::uint64_t value, bool signal = false) {
+  return {ACPX_PUT8, signal ? ACPX_SIGNAL : 0, word, 0, 0, value, 0};
+}
+
+inline acpx_op_t add8(acp_ga_t word, std::uint64_t value, bool signal = false) {
+  return {ACPX_ADD8, signal ? ACPX_SIGNAL : 0, word, 0, 0, value, 0};
+}
+
+inline acpx_op_t get8(acp_ga_t word, acp_ga_t to) {
+  return {ACPX_GET, 0, word, to, 8, 0, 0};
+}
+
+/// Set while this thread is in a call of the basic layer that may make
+/// progress, with an end's lock held: the channels' progress step must not come
+/// back for the lock.
+inline thread_local constinit bool is_busy = false;
+
+class BusyScope {
+ public:
+  BusyScope() noexcept : was_busy_(is_busy) { is_busy = true; }
+
+  BusyScope(const BusyScope&) = delete;
+  BusyScope& operator=(const BusyScope&) = delete;
+
+  ~BusyScope() { is_busy = was_busy_; }
+
+ private:
+  bool was_busy_;
+};
+
+/// ACP_HANDLE_NULL: the window is full, try again.
+inline acp_handle_t post(std::span<const acpx_op_t> ops,
+                         acp_handle_t order = ACP_HANDLE_NULL) {
+  const BusyScope busy;
+  return acpx_post(ops.data(), ops.size(), order);
+}
+
+/// Whether everything up to `handle` is complete.
+inline bool is_complete(acp_handle_t handle) {
+  if (handle == ACP_HANDLE_NULL) {
+    return true;
+  }
+  const BusyScope busy;
+  return acp_inquire(handle) == 0;
+}
+
+/// A full fence between this thread's stores and its next loads.
+inline void fence() noexcept {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+}
+
+}  // namespace acp::middle::channel

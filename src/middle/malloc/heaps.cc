@@ -1,0 +1,289 @@
+#include "middle/malloc/heaps.h"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "acp/global_memory.h"
+#include "acp/infrastructure.h"
+#include "middle/log.h"
+#include "middle/malloc/debug_blocks.h"
+
+namespace acp::middle {
+
+std::atomic<Heaps*> g_heaps{nullptr};
+
+namespace {
+
+// Of acp_init, acp_reset and acp_finalize: one thread.
+int g_module = -1;
+std::uint64_t g_bytes = 0;
+bool g_has_ended = false;
+
+}  // namespace
+
+int Heaps::add_module(int (*add)(const acpx_module_t*)) {
+  if (acpx_setting("ACP_HEAP_SIZE", &g_bytes) != 0) {
+    return -1;
+  }
+  acpx_module_t module{};
+  module.name = "acp_malloc";
+  module.bytes = g_bytes;
+  module.init = init;
+  module.fini = fini;
+  g_module = add(&module);
+  return g_module < 0 ? -1 : 0;
+}
+
+int Heaps::reason_for_none() noexcept {
+  return g_has_ended ? ACPX_FINALIZED : ACPX_NOT_INITIALIZED;
+}
+
+int Heaps::init(void*) {
+  g_heaps.store(new Heaps, std::memory_order_release);
+  g_has_ended = false;
+  return 0;
+}
+
+int Heaps::fini(void*) {
+  Heaps* heaps = g_heaps.load(std::memory_order_acquire);
+  heaps->end_debug();
+  const std::uint64_t wrong = heaps->count_wrong();
+  if (wrong != 0 && heaps->debug_ == nullptr) {
+    log_warning(
+        "acp_free was given {} addresses that were no block in use; "
+        "ACP_MALLOC_DEBUG=on says which",
+        wrong);
+  }
+  g_heaps.store(nullptr, std::memory_order_release);
+  g_has_ended = true;
+  delete heaps;
+  return 0;
+}
+
+namespace {
+
+constexpr std::uint64_t kLargestCache = std::uint64_t{1} << 20;
+constexpr std::uint64_t kSmallestCache = std::uint64_t{64} << 10;
+
+/// All ranks' caches together hold an eighth of a heap at most; where that
+/// would leave each with less than a few spans, they hold nothing.
+std::uint64_t choose_cache_bytes(const HeapLayout& layout, int procs) {
+  enum : std::uint64_t { kAuto, kOn, kOff };
+
+  std::uint64_t choice = kAuto;
+  acpx_setting("ACP_MALLOC_CACHE", &choice);
+  const std::uint64_t share =
+      (layout.end() - layout.begin()) / 8 / static_cast<std::uint64_t>(procs);
+  if (choice == kOff || (choice == kAuto && share < kSmallestCache)) {
+    return 0;
+  }
+  return std::clamp(share, kSmallestCache, kLargestCache);
+}
+
+}  // namespace
+
+Heaps::Heaps()
+    : my_rank_(acp_rank()),
+      procs_(acp_procs()),
+      layout_(g_bytes),
+      cache_bytes_(choose_cache_bytes(layout_, procs_)),
+      my_base_(acpx_module_ga(g_module, my_rank_)) {
+  std::uint64_t is_debugging = 0;
+  acpx_setting("ACP_MALLOC_DEBUG", &is_debugging);
+  if (is_debugging != 0) {
+    debug_ = std::make_unique<DebugBlocks>(my_rank_);
+    cache_bytes_ = 0;
+  }
+  scratch_.scratch_ga = my_base_ + HeapLayout::scratch();
+  scratch_.scratch =
+      static_cast<std::byte*>(acp_query_address(scratch_.scratch_ga));
+  tables_.push_back(std::make_unique<Table>(16));
+  table_.store(tables_.back().get(), std::memory_order_release);
+  mine_ = &of(static_cast<std::uint32_t>(my_rank_));
+}
+
+Heaps::~Heaps() = default;
+
+/// What is left when every rank has freed what it meant to free.
+void Heaps::end_debug() {
+  if (debug_ != nullptr && debug_->release_all() == Outcome::kDone &&
+      acp_sync() == 0) {
+    debug_->list_leaks(*mine_);
+  }
+}
+
+// ---- Who has which heap ---------------------------------------------------
+
+/// Directly where the heap is mapped and the owner's atomics agree with those
+/// of the CPU here.
+HeapMemory Heaps::memory_of(std::uint32_t rank) const {
+  HeapMemory memory = scratch_;
+  memory.base = acpx_module_ga(g_module, static_cast<int>(rank));
+  if (acpx_atomics_agree(static_cast<int>(rank)) == 1) {
+    const int error = acp_errno;  // "not mapped here" is an answer
+    memory.direct = static_cast<std::byte*>(acpx_pointer(memory.base));
+    acp_errno = error;
+  }
+  return memory;
+}
+
+PeerHeap* Heaps::find(std::uint32_t rank) const noexcept {
+  // Pairs with make_known(): a known heap is whole.
+  const Table& table = *table_.load(std::memory_order_acquire);
+  for (std::size_t i = rank * std::size_t{0x9e37'79b1};; ++i) {
+    Known* known = table.at[i & table.mask].load(std::memory_order_acquire);
+    if (known == nullptr) {
+      return nullptr;
+    }
+    if (known->rank == rank) {
+      return &known->heap;
+    }
+  }
+}
+
+void Heaps::insert(Table& table, Known* known) noexcept {
+  for (std::size_t i = known->rank * std::size_t{0x9e37'79b1};; ++i) {
+    std::atomic<Known*>& place = table.at[i & table.mask];
+    if (place.load(std::memory_order_relaxed) == nullptr) {
+      place.store(known, std::memory_order_release);
+      return;
+    }
+  }
+}
+
+PeerHeap& Heaps::of(std::uint32_t rank) {
+  PeerHeap* heap = find(rank);
+  return heap != nullptr ? *heap : make_known(rank);
+}
+
+PeerHeap& Heaps::make_known(std::uint32_t rank) {
+  const std::lock_guard lock(mutex_);
+  if (PeerHeap* heap = find(rank)) {
+    return *heap;  // another thread was first
+  }
+  if ((known_.size() + 1) * 2 > tables_.back()->mask + 1) {
+    tables_.push_back(std::make_unique<Table>(2 * (tables_.back()->mask + 1)));
+    for (const auto& known : known_) {
+      insert(*tables_.back(), known.get());
+    }
+    table_.store(tables_.back().get(), std::memory_order_release);
+  }
+  const HeapMemory memory = memory_of(rank);
+  known_.push_back(std::make_unique<Known>(
+      rank, memory, layout_, cache_bytes_,
+      memory.direct == nullptr ? &remote_turn_ : nullptr));
+  insert(*tables_.back(), known_.back().get());
+  return known_.back()->heap;
+}
+
+PeerHeap* Heaps::that_has(acp_ga_t ga, std::uint64_t& offset) {
+  offset = ga - my_base_;
+  if (offset < layout_.end()) {
+    return mine_;
+  }
+  const int error = acp_errno;
+  const int rank = acp_query_rank(ga);
+  acp_errno = error;  // that it is nobody's is counted, and no failure
+  if (rank < 0 || rank == my_rank_) {
+    return nullptr;
+  }
+  offset = ga - acpx_module_ga(g_module, rank);
+  return offset < layout_.end() ? &of(static_cast<std::uint32_t>(rank))
+                                : nullptr;
+}
+
+// ---- The functions --------------------------------------------------------
+
+acp_ga_t Heaps::allocate(std::size_t size,
+                         int rank,
+                         const void* site) noexcept {
+  if (static_cast<unsigned>(rank) >= static_cast<unsigned>(procs_)) {
+    acp_errno = ACPX_BAD_RANK;
+    log_error("acp_malloc({}, {}): ranks are 0 to {}", size, rank, procs_ - 1);
+    return ACP_GA_NULL;
+  }
+  PeerHeap& heap =
+      rank == my_rank_ ? *mine_ : of(static_cast<std::uint32_t>(rank));
+  std::uint64_t offset = 0;
+  Outcome outcome = Outcome::kFull;
+  if (size <= layout_.largest_block()) {
+    outcome = __builtin_expect(debug_ != nullptr, 0)
+                  ? debug_->allocate(heap, size, site, offset)
+                  : heap.allocate(size, offset);
+  }
+  if (__builtin_expect(outcome == Outcome::kDone, 1)) {
+    return heap.memory().base + offset;
+  }
+  return refuse(size, rank, outcome);
+}
+
+acp_ga_t Heaps::refuse(std::size_t size, int rank, Outcome outcome) const {
+  if (outcome == Outcome::kFailed) {
+    log_error("acp_malloc({}, {}): {}", size, rank, acpx_strerror(acp_errno));
+    return ACP_GA_NULL;
+  }
+  const bool is_larger = size > layout_.largest_block();
+  acp_errno = is_larger ? ACPX_TOO_LARGE : ACPX_NO_MEMORY;
+  log_error(
+      "acp_malloc({}, {}): {} the heap of that rank, {} bytes: set "
+      "ACP_HEAP_SIZE higher, or acprun --acp-heapsize",
+      size, rank,
+      is_larger ? "larger than" : "not so many bytes are free in a row in",
+      layout_.largest_block());
+  return ACP_GA_NULL;
+}
+
+void Heaps::free(acp_ga_t ga, const void* site) noexcept {
+  std::uint64_t offset = 0;
+  PeerHeap* heap = that_has(ga, offset);
+  if (__builtin_expect(debug_ != nullptr, 0)) {
+    free_debug(heap, ga, offset, site);
+    return;
+  }
+  const FreeResult result =
+      heap == nullptr ? FreeResult::kWrong : heap->free(offset);
+  if (__builtin_expect(result == FreeResult::kWrong, 0)) {
+    wrong_frees_.fetch_add(1, std::memory_order_relaxed);
+  }
+}
+
+void Heaps::free_debug(PeerHeap* heap,
+                       acp_ga_t ga,
+                       std::uint64_t offset,
+                       const void* site) {
+  if (heap == nullptr) {
+    debug_->report_foreign(ga, site);
+  } else if (debug_->free(*heap, ga, offset, site) == FreeResult::kWrong) {
+    acp_errno = ACPX_BAD_ADDRESS;
+  }
+}
+
+int Heaps::trim() noexcept {
+  if (debug_ != nullptr && debug_->release_all() != Outcome::kDone) {
+    return -1;
+  }
+  std::vector<PeerHeap*> heaps;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& known : known_) {
+      heaps.push_back(&known->heap);
+    }
+  }
+  for (PeerHeap* heap : heaps) {
+    if (heap->trim() != Outcome::kDone) {
+      return -1;
+    }
+  }
+  return 0;
+}
+
+std::uint64_t Heaps::count_wrong() const {
+  const std::lock_guard lock(mutex_);
+  std::uint64_t wrong = wrong_frees_.load(std::memory_order_relaxed);
+  for (const auto& known : known_) {
+    wrong += known->heap.wrong_frees();
+  }
+  return wrong;
+}
+
+}  // namespace acp::middle

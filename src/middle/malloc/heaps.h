@@ -1,0 +1,109 @@
+// What one process knows of the job's heaps, between init and fini of the
+// module: its own heap, and others' from their first use on.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "acp/extension.h"
+#include "middle/malloc/peer_heap.h"
+
+namespace acp::middle {
+
+class DebugBlocks;
+class Heaps;
+
+/// The process's heaps; null outside of init .. fini.
+extern std::atomic<Heaps*> g_heaps;
+
+/// All threads, except that init() and fini() are acp_init's, acp_reset's and
+/// acp_finalize's.
+class Heaps {
+ public:
+  /// The process's heaps; null outside of init .. fini.
+  static Heaps* current() noexcept {
+    return g_heaps.load(std::memory_order_acquire);  // pairs with init()
+  }
+
+  /// ACPX_NOT_INITIALIZED or ACPX_FINALIZED, when there are none.
+  static int reason_for_none() noexcept;
+
+  /// Adds the module; as modules.h says.
+  static int add_module(int (*add)(const acpx_module_t*));
+
+  Heaps(const Heaps&) = delete;
+  Heaps& operator=(const Heaps&) = delete;
+  ~Heaps();
+
+  /// As the public functions; `site` is where the program called.
+  acp_ga_t allocate(std::size_t size, int rank, const void* site) noexcept;
+  void free(acp_ga_t ga, const void* site) noexcept;
+  int trim() noexcept;
+
+  /// The heap of a rank of the job; made known at first use.
+  PeerHeap& of(std::uint32_t rank);
+  /// The heap that has `ga`, and its offset there; null when none has.
+  PeerHeap* that_has(acp_ga_t ga, std::uint64_t& offset);
+
+  int my_rank() const noexcept { return my_rank_; }
+
+ private:
+  struct Known {
+    std::uint32_t rank;
+    PeerHeap heap;
+
+    Known(std::uint32_t rank_of,
+          const HeapMemory& memory,
+          const HeapLayout& layout,
+          std::uint64_t cache_bytes,
+          std::mutex* turn)
+        : rank(rank_of), heap(memory, layout, cache_bytes, turn) {}
+  };
+
+  /// Open addressing, at most half full. Readers take no lock: a table is
+  /// never changed but for empty places, and lives as long as all this.
+  struct Table {
+    explicit Table(std::size_t places)
+        : mask(places - 1),
+          at(std::make_unique<std::atomic<Known*>[]>(places)) {}
+
+    std::size_t mask;
+    std::unique_ptr<std::atomic<Known*>[]> at;
+  };
+
+  Heaps();
+  static int init(void* arg);
+  static int fini(void* arg);
+
+  PeerHeap* find(std::uint32_t rank) const noexcept;
+  PeerHeap& make_known(std::uint32_t rank);
+  static void insert(Table& table, Known* known) noexcept;
+  HeapMemory memory_of(std::uint32_t rank) const;
+  void end_debug();
+  void free_debug(PeerHeap* heap,
+                  acp_ga_t ga,
+                  std::uint64_t offset,
+                  const void* site);
+  acp_ga_t refuse(std::size_t size, int rank, Outcome outcome) const;
+  std::uint64_t count_wrong() const;
+
+  const int my_rank_;
+  const int procs_;
+  const HeapLayout layout_;
+  std::uint64_t cache_bytes_;  ///< For each heap.
+  acp_ga_t my_base_;
+  HeapMemory scratch_;  ///< Only its scratch.
+  PeerHeap* mine_ = nullptr;
+  std::mutex remote_turn_;    ///< Guards the scratch.
+  mutable std::mutex mutex_;  ///< Guards making heaps known.
+  std::atomic<Table*> table_{nullptr};
+  std::vector<std::unique_ptr<Table>> tables_;
+  std::vector<std::unique_ptr<Known>> known_;
+  std::atomic<std::uint64_t> wrong_frees_{0};
+  std::unique_ptr<DebugBlocks> debug_;  ///< With ACP_MALLOC_DEBUG.
+};
+
+}  // namespace acp::middle

@@ -1,0 +1,45 @@
+// Chapter 4.9, and acpx_trim_malloc.
+#include "acp/extension.h"
+#include "acp/malloc.h"
+#include "middle/log.h"
+#include "middle/malloc/heaps.h"
+
+namespace {
+
+void fail_without_heaps(const char* function) {
+  acp_errno = acp::middle::Heaps::reason_for_none();
+  acp::middle::log_error("{}: {}", function, acpx_strerror(acp_errno));
+}
+
+}  // namespace
+
+extern "C" {
+
+acp_ga_t acp_malloc(size_t size, int rank) {
+  acp::middle::Heaps* heaps = acp::middle::Heaps::current();
+  if (__builtin_expect(heaps == nullptr, 0)) {
+    fail_without_heaps("acp_malloc");
+    return ACP_GA_NULL;
+  }
+  return heaps->allocate(size, rank, __builtin_return_address(0));
+}
+
+void acp_free(acp_ga_t ga) {
+  acp::middle::Heaps* heaps = acp::middle::Heaps::current();
+  if (__builtin_expect(heaps == nullptr, 0)) {
+    fail_without_heaps("acp_free");
+  } else if (ga != ACP_GA_NULL) {
+    heaps->free(ga, __builtin_return_address(0));
+  }
+}
+
+int acpx_trim_malloc(void) {
+  acp::middle::Heaps* heaps = acp::middle::Heaps::current();
+  if (heaps == nullptr) {
+    fail_without_heaps("acpx_trim_malloc");
+    return -1;
+  }
+  return heaps->trim();
+}
+
+}  // extern "C"

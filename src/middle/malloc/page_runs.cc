@@ -1,0 +1,274 @@
+#include "middle/malloc/page_runs.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace acp::middle {
+
+namespace {
+
+constexpr std::uint64_t kAll = ~std::uint64_t{0};
+
+/// Two who want overlapping runs can make each other give up: not for ever.
+constexpr int kRounds = 64;
+
+/// `count` (1 .. 64) bits from `first` on.
+constexpr std::uint64_t bits(unsigned first, std::uint64_t count) noexcept {
+  return (count >= 64 ? kAll : (std::uint64_t{1} << count) - 1) << first;
+}
+
+/// First of `count` ones in a row; 64 when there are none.
+unsigned find_run(std::uint64_t word, unsigned count) noexcept {
+  // Bit i stays as long as the run that begins there.
+  unsigned have = 1;
+  while (have < count && word != 0) {
+    const unsigned step = std::min(have, count - have);
+    word &= word >> step;
+    have += step;
+  }
+  return static_cast<unsigned>(std::countr_zero(word));
+}
+
+}  // namespace
+
+Outcome PageRuns::take(std::uint64_t pages, PageNumber& first) noexcept {
+  if (pages < kPagesPerChunk) {
+    return take_small(static_cast<unsigned>(pages), first);
+  }
+  const std::uint64_t chunks = (pages + kPagesPerChunk - 1) / kPagesPerChunk;
+  if (chunks > layout_.chunks()) {
+    return Outcome::kFull;
+  }
+  const Outcome outcome = take_chunks(chunks, first);
+  const std::uint64_t in_last = pages % kPagesPerChunk;
+  if (outcome != Outcome::kDone || in_last == 0) {
+    return outcome;
+  }
+  // The rest of the last chunk is for smaller ones.
+  return return_pages(first / kPagesPerChunk + chunks - 1, kAll << in_last);
+}
+
+bool PageRuns::read(std::uint64_t region,
+                    std::uint64_t count,
+                    Region* to) noexcept {
+  Flight flight(memory_);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    flight.get(layout_.region(region + i), &to[i], sizeof(Region));
+  }
+  if (!flight.run()) {
+    return false;
+  }
+  for (std::uint64_t i = 0; i < count; ++i) {
+    to[i].taken_chunks |= layout_.missing_chunks(region + i);
+  }
+  return true;
+}
+
+Outcome PageRuns::take_small(unsigned pages, PageNumber& first) noexcept {
+  Region seen[kRegionsPerFlight];
+  const std::uint64_t regions = layout_.regions();
+  // The region of the last success by itself, then many at once.
+  for (std::uint64_t done = 0; done < regions;) {
+    const std::uint64_t region = (hint_ + done) % regions;
+    const std::uint64_t count =
+        done == 0
+            ? 1
+            : std::min({kRegionsPerFlight, regions - done, regions - region});
+    if (!read(region, count, seen)) {
+      return Outcome::kFailed;
+    }
+    for (std::uint64_t i = 0; i < count; ++i) {
+      const Outcome outcome = take_in(region + i, seen[i], pages, first);
+      if (outcome != Outcome::kFull) {
+        hint_ = region + i;
+        return outcome;
+      }
+    }
+    done += count;
+  }
+  return Outcome::kFull;
+}
+
+/// Out of one region: where chunks are broken already first. `seen` is moved
+/// on by what each lost race tells.
+Outcome PageRuns::take_in(std::uint64_t region,
+                          Region& seen,
+                          unsigned pages,
+                          PageNumber& first) noexcept {
+  for (unsigned chunk = 0; chunk < kChunksPerRegion;) {
+    std::uint64_t& free = seen.free_pages[chunk];
+    const unsigned at = find_run(free, pages);
+    if (at == 64) {
+      ++chunk;
+      continue;
+    }
+    const std::uint64_t number = region * kChunksPerRegion + chunk;
+    const std::uint64_t expected = free;
+    Flight flight(memory_);
+    flight.cas(layout_.free_pages(number), expected,
+               expected & ~bits(at, pages), &free);
+    if (!flight.run()) {
+      return Outcome::kFailed;
+    }
+    if (free == expected) {
+      first = number * kPagesPerChunk + at;
+      return Outcome::kDone;
+    }
+  }
+  return break_up(region, seen, pages, first);
+}
+
+/// Takes a whole chunk, and leaves to others what is not needed.
+Outcome PageRuns::break_up(std::uint64_t region,
+                           Region& seen,
+                           unsigned pages,
+                           PageNumber& first) noexcept {
+  while (seen.taken_chunks != kAll) {
+    const auto chunk =
+        static_cast<unsigned>(std::countr_one(seen.taken_chunks));
+    const std::uint64_t expected =
+        seen.taken_chunks & ~layout_.missing_chunks(region);
+    std::uint64_t old = 0;
+    Flight flight(memory_);
+    flight.cas(layout_.region(region), expected, expected | bits(chunk, 1),
+               &old);
+    if (!flight.run()) {
+      return Outcome::kFailed;
+    }
+    if (old == expected) {
+      const std::uint64_t number = region * kChunksPerRegion + chunk;
+      first = number * kPagesPerChunk;
+      return return_pages(number, kAll << pages);
+    }
+    seen.taken_chunks = old | layout_.missing_chunks(region);
+  }
+  return Outcome::kFull;
+}
+
+/// The first place where so many whole chunks are free. Who loses a race goes
+/// on behind the place, and looks once more from the start.
+Outcome PageRuns::take_chunks(std::uint64_t chunks,
+                              PageNumber& first) noexcept {
+  bool has_lost = true;
+  for (int round = 0; has_lost && round < kRounds; ++round) {
+    has_lost = false;
+    std::uint64_t in_a_row = 0;
+    Region seen[kRegionsPerFlight];
+    for (std::uint64_t chunk = 0; chunk < layout_.chunks(); ++chunk) {
+      const std::uint64_t region = chunk / kChunksPerRegion;
+      if (chunk % (kChunksPerRegion * kRegionsPerFlight) == 0 &&
+          !read(region, std::min(kRegionsPerFlight, layout_.regions() - region),
+                seen)) {
+        return Outcome::kFailed;
+      }
+      const std::uint64_t taken = seen[region % kRegionsPerFlight].taken_chunks;
+      in_a_row =
+          (taken >> chunk % kChunksPerRegion & 1) == 0 ? in_a_row + 1 : 0;
+      if (in_a_row < chunks) {
+        continue;
+      }
+      const std::uint64_t begin = chunk + 1 - chunks;
+      const Outcome outcome = claim(begin, chunks);
+      if (outcome != Outcome::kFull) {
+        first = begin * kPagesPerChunk;
+        return outcome;
+      }
+      has_lost = true;
+      in_a_row = 0;
+    }
+  }
+  return Outcome::kFull;
+}
+
+/// Marks chunks as taken, a word at a time from the front; kFull, and nothing
+/// has changed, when another was there first.
+Outcome PageRuns::claim(std::uint64_t first_chunk,
+                        std::uint64_t chunks) noexcept {
+  std::uint64_t claimed = 0;
+  while (claimed < chunks) {
+    const std::uint64_t chunk = first_chunk + claimed;
+    const auto at = static_cast<unsigned>(chunk % kChunksPerRegion);
+    const std::uint64_t count =
+        std::min<std::uint64_t>(chunks - claimed, kChunksPerRegion - at);
+    const std::uint64_t mask = bits(at, count);
+    std::uint64_t old = 0;
+    std::uint64_t expected = 0;
+    do {
+      expected = old & ~mask;
+      Flight flight(memory_);
+      flight.cas(layout_.region(chunk / kChunksPerRegion), expected,
+                 expected | mask, &old);
+      if (!flight.run()) {
+        return Outcome::kFailed;
+      }
+    } while (old != expected && (old & mask) == 0);
+    if (old != expected) {
+      const Outcome undone =
+          claimed == 0 ? Outcome::kDone : return_chunks(first_chunk, claimed);
+      return undone == Outcome::kDone ? Outcome::kFull : undone;
+    }
+    claimed += count;
+  }
+  return Outcome::kDone;
+}
+
+Outcome PageRuns::give_back(PageNumber first, std::uint64_t pages) noexcept {
+  const std::uint64_t chunk = first / kPagesPerChunk;
+  const auto at = static_cast<unsigned>(first % kPagesPerChunk);
+  if (at + pages < kPagesPerChunk || at != 0) {
+    return return_pages(chunk, bits(at, pages));
+  }
+  const std::uint64_t whole = pages / kPagesPerChunk;
+  const std::uint64_t in_last = pages % kPagesPerChunk;
+  const Outcome outcome = return_chunks(chunk, whole);
+  if (outcome != Outcome::kDone || in_last == 0) {
+    return outcome;
+  }
+  return return_pages(chunk + whole, bits(0, in_last));
+}
+
+/// The chunks' bits are set and nobody else's to clear: adding is subtracting
+/// them, and any number of words goes in one flight.
+Outcome PageRuns::return_chunks(std::uint64_t first_chunk,
+                                std::uint64_t chunks) noexcept {
+  Flight flight(memory_);
+  std::size_t steps = 0;
+  for (std::uint64_t done = 0; done < chunks;) {
+    const std::uint64_t chunk = first_chunk + done;
+    const auto at = static_cast<unsigned>(chunk % kChunksPerRegion);
+    const std::uint64_t count =
+        std::min<std::uint64_t>(chunks - done, kChunksPerRegion - at);
+    flight.add(layout_.region(chunk / kChunksPerRegion), -bits(at, count),
+               nullptr);
+    done += count;
+    if (++steps == Flight::kMaxSteps || done == chunks) {
+      if (!flight.run()) {
+        return Outcome::kFailed;
+      }
+      steps = 0;
+    }
+  }
+  return Outcome::kDone;
+}
+
+/// Pages of mine become free. Who makes the word full makes the chunk whole,
+/// unless another takes pages in between: then that one's return does.
+Outcome PageRuns::return_pages(std::uint64_t chunk,
+                               std::uint64_t mask) noexcept {
+  std::uint64_t old = 0;
+  Flight flight(memory_);
+  flight.add(layout_.free_pages(chunk), mask, &old);
+  if (!flight.run()) {
+    return Outcome::kFailed;
+  }
+  if ((old | mask) != kAll) {
+    return Outcome::kDone;
+  }
+  flight.cas(layout_.free_pages(chunk), kAll, 0, &old);
+  if (!flight.run()) {
+    return Outcome::kFailed;
+  }
+  return old == kAll ? return_chunks(chunk, 1) : Outcome::kDone;
+}
+
+}  // namespace acp::middle

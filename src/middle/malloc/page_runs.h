@@ -1,0 +1,58 @@
+// Takes and returns runs of pages of a heap, lock-free, from any rank.
+//
+// Two levels of bits: a chunk of 64 pages is whole and free, or broken up, its
+// free pages in one word, or taken whole. Neighbours that are free meet again
+// by themselves, since bits have no order of being freed.
+#pragma once
+
+#include <cstdint>
+
+#include "middle/malloc/heap_memory.h"
+#include "middle/malloc/layout.h"
+
+namespace acp::middle {
+
+/// How a step on a heap ended.
+enum class Outcome : std::uint8_t {
+  kDone,
+  kFull,    ///< Nothing free that fits.
+  kFailed,  ///< A flight failed: the job is ending.
+};
+
+/// A plain value; copies are equal. One thread at a time for each value.
+class PageRuns {
+ public:
+  PageRuns(const HeapMemory& memory, const HeapLayout& layout) noexcept
+      : memory_(memory), layout_(layout) {}
+
+  /// `pages` (1 or more) in a row, nobody else's from now on.
+  Outcome take(std::uint64_t pages, PageNumber& first) noexcept;
+
+  /// Returns what take() gave, once. kDone or kFailed.
+  Outcome give_back(PageNumber first, std::uint64_t pages) noexcept;
+
+ private:
+  static constexpr std::uint64_t kRegionsPerFlight = 8;
+
+  Outcome take_small(unsigned pages, PageNumber& first) noexcept;
+  Outcome take_in(std::uint64_t region,
+                  Region& seen,
+                  unsigned pages,
+                  PageNumber& first) noexcept;
+  Outcome break_up(std::uint64_t region,
+                   Region& seen,
+                   unsigned pages,
+                   PageNumber& first) noexcept;
+  Outcome take_chunks(std::uint64_t chunks, PageNumber& first) noexcept;
+  Outcome claim(std::uint64_t first_chunk, std::uint64_t chunks) noexcept;
+  Outcome return_chunks(std::uint64_t first_chunk,
+                        std::uint64_t chunks) noexcept;
+  Outcome return_pages(std::uint64_t chunk, std::uint64_t mask) noexcept;
+  bool read(std::uint64_t region, std::uint64_t count, Region* to) noexcept;
+
+  const HeapMemory& memory_;
+  const HeapLayout& layout_;
+  std::uint64_t hint_ = 0;  ///< Region of the last success.
+};
+
+}  // namespace acp::middle

@@ -1,0 +1,473 @@
+#include "middle/malloc/peer_heap.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <bit>
+
+namespace acp::middle {
+
+namespace {
+
+constexpr int kBlockBits = 6;  ///< Of an entry: kMaxSpanBlocks fit.
+constexpr int kTriesWhenFull = 8;
+
+constexpr std::uint64_t entry_of(PageNumber head,
+                                 std::uint32_t block) noexcept {
+  return head << kBlockBits | block;
+}
+
+constexpr PageNumber head_of(std::uint64_t entry) noexcept {
+  return entry >> kBlockBits;
+}
+
+constexpr std::uint32_t block_in(std::uint64_t entry) noexcept {
+  return static_cast<std::uint32_t>(entry & ((1U << kBlockBits) - 1));
+}
+
+int always(void*) {
+  return 1;
+}
+
+}  // namespace
+
+PeerHeap::PeerHeap(const HeapMemory& memory,
+                   const HeapLayout& layout,
+                   std::uint64_t cache_bytes,
+                   std::mutex* turn)
+    : memory_(memory),
+      layout_(layout),
+      cache_bytes_(cache_bytes),
+      amount_(cache_bytes == 0 ? Amount::kOne : Amount::kSpan),
+      turn_(turn == nullptr ? own_turn_ : *turn),
+      spans_(memory_, layout_) {}
+
+/// Chains are waited for: not in a progress step. acp_errno says so.
+bool PeerHeap::may_wait() const noexcept {
+  return memory_.direct != nullptr || acpx_wait_until(always, nullptr, 0) == 0;
+}
+
+std::uint64_t PeerHeap::offset_of(SizeClass size_class,
+                                  Entry entry) const noexcept {
+  return layout_.page(head_of(entry)) +
+         std::uint64_t{block_in(entry)} * shape_of(size_class).block_bytes;
+}
+
+// ---- The caches -----------------------------------------------------------
+
+bool PeerHeap::take_cached(SizeClass size_class,
+                           std::uint64_t& offset) noexcept {
+  Cache& cache = caches_[size_class];
+  lock_.lock();
+  const bool has_one = cache.count != 0;
+  Entry entry = 0;
+  if (has_one) {
+    entry = cache.entries[--cache.count];
+    cached_bytes_ -= shape_of(size_class).block_bytes;
+  }
+  lock_.unlock();
+  if (has_one) {
+    offset = offset_of(size_class, entry);
+  }
+  return has_one;
+}
+
+/// Of the blocks that are there already, only the newest is noticed.
+PeerHeap::Put PeerHeap::put_cached(SizeClass size_class, Entry entry) noexcept {
+  Cache& cache = caches_[size_class];
+  const std::lock_guard lock(lock_);
+  if (cache.count == cache.room) {
+    return Put::kNoRoom;
+  }
+  if (cache.count != 0 && cache.entries[cache.count - 1] == entry) {
+    return Put::kIsThere;
+  }
+  const std::uint64_t bytes = cached_bytes_ + shape_of(size_class).block_bytes;
+  if (bytes > cache_bytes_ && cached_bytes_ != 0) {
+    return Put::kTooMuch;
+  }
+  cached_bytes_ = bytes;
+  cache.entries[cache.count++] = entry;
+  return Put::kDone;
+}
+
+/// With the lock, at first use: for one span from the heap and one from the
+/// program.
+void PeerHeap::make_room(SizeClass size_class) {
+  Cache& cache = caches_[size_class];
+  if (cache.room == 0) {
+    const std::uint32_t room = 2 * shape_of(size_class).span_blocks;
+    cache.entries = std::make_unique_for_overwrite<Entry[]>(room);
+    cache.room = room;
+  }
+}
+
+/// Keeps what there is room for; the rest is added to `overflow`.
+void PeerHeap::cache(const Blocks& blocks, std::vector<Entry>& overflow) {
+  Cache& cache = caches_[blocks.size_class];
+  const std::lock_guard lock(lock_);
+  make_room(blocks.size_class);
+  for (std::uint64_t left = blocks.mask; left != 0; left &= left - 1) {
+    const Entry entry = entry_of(
+        blocks.head, static_cast<std::uint32_t>(std::countr_zero(left)));
+    const std::uint64_t bytes =
+        cached_bytes_ + shape_of(blocks.size_class).block_bytes;
+    if (cache.count == cache.room || bytes > cache_bytes_) {
+      overflow.push_back(entry);
+    } else {
+      cached_bytes_ = bytes;
+      cache.entries[cache.count++] = entry;
+    }
+  }
+}
+
+// ---- Allocating -----------------------------------------------------------
+
+Outcome PeerHeap::allocate(std::uint64_t size, std::uint64_t& offset) noexcept {
+  if (size > kLargestClassBytes) {
+    return allocate_run(size, offset);
+  }
+  const SizeClass size_class = class_for(size);
+  return take_cached(size_class, offset) ? Outcome::kDone
+                                         : allocate_small(size_class, offset);
+}
+
+Outcome PeerHeap::allocate_small(SizeClass size_class, std::uint64_t& offset) {
+  if (!may_wait()) {
+    return Outcome::kFailed;
+  }
+  const std::lock_guard turn(turn_);
+  if (take_cached(size_class, offset)) {
+    return Outcome::kDone;  // another thread was at it
+  }
+  if (const Outcome outcome = look_up_pending(); outcome != Outcome::kDone) {
+    return outcome;
+  }
+  if (take_cached(size_class, offset)) {
+    return Outcome::kDone;
+  }
+  return persist([&] { return refill(size_class, offset); });
+}
+
+/// Blocks from the heap: one for the caller, the rest into the cache.
+Outcome PeerHeap::refill(SizeClass size_class, std::uint64_t& offset) {
+  while (true) {
+    Blocks found;
+    Outcome outcome = spans_.take(size_class, amount_, found);
+    if (outcome != Outcome::kDone) {
+      return outcome;
+    }
+    if (found.size_class == size_class) {
+      const auto first =
+          static_cast<std::uint32_t>(std::countr_zero(found.mask));
+      offset = offset_of(size_class, entry_of(found.head, first));
+      found.mask &= found.mask - 1;
+    }
+    if (found.mask != 0 && amount_ == Amount::kSpan) {
+      std::vector<Entry> overflow;
+      cache(found, overflow);
+      outcome = give_back(found.size_class, overflow);
+    } else if (found.mask != 0) {
+      std::uint64_t wrong = 0;
+      outcome = spans_.give_back({&found, 1}, wrong);
+    }
+    if (outcome != Outcome::kDone || found.size_class == size_class) {
+      return outcome;
+    }
+  }
+}
+
+Outcome PeerHeap::allocate_run(std::uint64_t size, std::uint64_t& offset) {
+  if (!may_wait()) {
+    return Outcome::kFailed;
+  }
+  const std::lock_guard turn(turn_);
+  const std::uint64_t pages = (size + kRunOffset + kPageBytes - 1) / kPageBytes;
+  PageNumber first = 0;
+  const Outcome outcome =
+      persist([&] { return spans_.runs().take(pages, first); });
+  if (outcome != Outcome::kDone) {
+    return outcome;
+  }
+  offset = layout_.page(first) + kRunOffset;
+  const std::uint64_t info = info::run(pages);
+  Flight flight(memory_);
+  flight.put(layout_.info_of(first), &info, sizeof info);
+  return flight.run() ? Outcome::kDone : Outcome::kFailed;
+}
+
+/// Tries again with everything that can be had: what this rank keeps, spans
+/// that are free as pages, and what another who does the same has in hand.
+template <typename Try>
+Outcome PeerHeap::persist(const Try& attempt) {
+  Outcome outcome = attempt();
+  for (int tries = 0; outcome == Outcome::kFull && tries < kTriesWhenFull;
+       ++tries) {
+    std::uint64_t before = 0;
+    std::uint64_t after = 0;
+    if (!spans_.read_sweeps(before) || trim_in_turn() != Outcome::kDone ||
+        spans_.sweep() != Outcome::kDone) {
+      return Outcome::kFailed;
+    }
+    outcome = attempt();
+    if (!spans_.read_sweeps(after)) {
+      return Outcome::kFailed;
+    }
+    constexpr std::uint64_t kOneFinished = std::uint64_t{1} << 32;
+    if (after == before + kOneFinished &&
+        static_cast<std::uint32_t>(before) == 0) {
+      break;  // nobody else was at it
+    }
+    ::sched_yield();
+  }
+  return outcome;
+}
+
+// ---- Freeing --------------------------------------------------------------
+
+/// Which block begins at `offset`, on a page with that info.
+bool PeerHeap::block_of(std::uint64_t offset,
+                        std::uint64_t info,
+                        SizeClass& size_class,
+                        Entry& entry) const noexcept {
+  if (!info::is_span(info)) {
+    return false;
+  }
+  size_class = info::size_class(info);
+  const ClassShape& shape = shape_of(size_class);
+  const PageNumber head = layout_.page_at(offset) - info::back(info);
+  const std::uint32_t block =
+      shape.block_at(static_cast<std::uint32_t>(offset - layout_.page(head)));
+  entry = entry_of(head, block);
+  return block < shape.span_blocks;
+}
+
+FreeResult PeerHeap::free(std::uint64_t offset) noexcept {
+  if (offset < layout_.begin() || offset >= layout_.end() ||
+      (offset & 15) != 0) {
+    return FreeResult::kWrong;
+  }
+  if (amount_ == Amount::kOne) {
+    return free_uncached(offset);
+  }
+  if (memory_.direct == nullptr) {
+    return free_far(offset);
+  }
+  const PageNumber page = layout_.page_at(offset);
+  const std::uint64_t info = memory_.load_direct(layout_.info_of(page));
+  SizeClass size_class = 0;
+  Entry entry = 0;
+  if (block_of(offset, info, size_class, entry) &&
+      put_cached(size_class, entry) == Put::kDone) {
+    return FreeResult::kDone;
+  }
+  const std::lock_guard turn(turn_);
+  return free_known(offset, info);
+}
+
+/// In turn. Who changes the info has freed the run; a second one has not.
+FreeResult PeerHeap::free_run(PageNumber page, std::uint64_t info) {
+  const std::uint64_t pages = info::run_pages(info);
+  std::uint64_t old = 0;
+  Flight flight(memory_);
+  flight.cas(layout_.info_of(page), info, 0, &old);
+  if (!flight.run()) {
+    return FreeResult::kFailed;
+  }
+  if (old != info) {
+    return FreeResult::kWrong;
+  }
+  return spans_.runs().give_back(page, pages) == Outcome::kDone
+             ? FreeResult::kDone
+             : FreeResult::kFailed;
+}
+
+/// What it is has to be read from the heap: many at once, but at once where
+/// it may be large.
+FreeResult PeerHeap::free_far(std::uint64_t offset) {
+  std::size_t count = 0;
+  {
+    const std::lock_guard lock(lock_);
+    pending_.push_back(offset);
+    count = pending_.size();
+  }
+  const bool may_be_run = (offset - layout_.begin()) % kPageBytes == kRunOffset;
+  if ((count < kPendingAtMost && !may_be_run) || !may_wait()) {
+    return FreeResult::kDone;
+  }
+  const std::lock_guard turn(turn_);
+  return look_up_pending() == Outcome::kDone ? FreeResult::kDone
+                                             : FreeResult::kFailed;
+}
+
+FreeResult PeerHeap::free_uncached(std::uint64_t offset) {
+  if (!may_wait()) {
+    return FreeResult::kFailed;
+  }
+  const std::lock_guard turn(turn_);
+  const PageNumber page = layout_.page_at(offset);
+  std::uint64_t info = 0;
+  Blocks blocks;
+  if (spans_.look_up(page, info, blocks.seen) != Outcome::kDone) {
+    return FreeResult::kFailed;
+  }
+  if (info::is_run(info) && offset == layout_.page(page) + kRunOffset) {
+    return free_run(page, info);
+  }
+  Entry entry = 0;
+  if (!block_of(offset, info, blocks.size_class, entry)) {
+    return FreeResult::kWrong;
+  }
+  blocks.head = head_of(entry);
+  blocks.mask = std::uint64_t{1} << block_in(entry);
+  std::uint64_t wrong = 0;
+  if (spans_.give_back({&blocks, 1}, wrong) != Outcome::kDone) {
+    return FreeResult::kFailed;
+  }
+  return wrong == 0 ? FreeResult::kDone : FreeResult::kWrong;
+}
+
+Outcome PeerHeap::info_at(std::uint64_t offset,
+                          PageNumber& page,
+                          std::uint64_t& info) {
+  page = layout_.page_at(offset);
+  Flight flight(memory_);
+  flight.get(layout_.info_of(page), &info, sizeof info);
+  return flight.run() ? Outcome::kDone : Outcome::kFailed;
+}
+
+/// In turn. Looks up the frees that wait for it, each page once.
+Outcome PeerHeap::look_up_pending() {
+  std::vector<std::uint64_t> offsets;
+  {
+    const std::lock_guard lock(lock_);
+    offsets.swap(pending_);
+  }
+  std::sort(offsets.begin(), offsets.end());
+  std::array<std::uint64_t, Flight::kMaxSteps> infos{};
+  const auto page_of = [this](std::uint64_t offset) {
+    return layout_.page_at(offset);
+  };
+  for (std::size_t first = 0; first < offsets.size();) {
+    Flight flight(memory_);
+    std::size_t pages = 0;
+    std::size_t end = first;
+    for (; end < offsets.size(); ++end) {
+      if (end == first || page_of(offsets[end]) != page_of(offsets[end - 1])) {
+        if (pages == infos.size()) {
+          break;
+        }
+        flight.get(layout_.info_of(page_of(offsets[end])), &infos[pages++], 8);
+      }
+    }
+    if (!flight.run()) {
+      return Outcome::kFailed;
+    }
+    for (std::size_t i = first, page = 0; i < end; ++i) {
+      page += i != first && page_of(offsets[i]) != page_of(offsets[i - 1]);
+      const bool is_twice = i != first && offsets[i] == offsets[i - 1];
+      const FreeResult result =
+          is_twice ? FreeResult::kWrong : free_known(offsets[i], infos[page]);
+      if (result == FreeResult::kFailed) {
+        return Outcome::kFailed;
+      }
+      if (result == FreeResult::kWrong) {
+        wrong_frees_.fetch_add(1, std::memory_order_relaxed);
+      }
+    }
+    first = end;
+  }
+  return Outcome::kDone;
+}
+
+/// In turn.
+FreeResult PeerHeap::free_known(std::uint64_t offset, std::uint64_t info) {
+  const PageNumber page = layout_.page_at(offset);
+  if (info::is_run(info) && offset == layout_.page(page) + kRunOffset) {
+    return free_run(page, info);
+  }
+  SizeClass size_class = 0;
+  Entry entry = 0;
+  if (!block_of(offset, info, size_class, entry)) {
+    return FreeResult::kWrong;
+  }
+  Put put = put_cached(size_class, entry);
+  for (; put == Put::kNoRoom || put == Put::kTooMuch;
+       put = put_cached(size_class, entry)) {
+    const Outcome outcome =
+        put == Put::kNoRoom ? flush_half(size_class) : trim_caches();
+    if (outcome != Outcome::kDone) {
+      return FreeResult::kFailed;
+    }
+  }
+  return put == Put::kDone ? FreeResult::kDone : FreeResult::kWrong;
+}
+
+/// In turn. Makes room, the oldest blocks first: the newest are warm.
+Outcome PeerHeap::flush_half(SizeClass size_class) {
+  std::vector<Entry> oldest;
+  {
+    const std::lock_guard lock(lock_);
+    Cache& cache = caches_[size_class];
+    make_room(size_class);
+    const std::uint32_t half = (cache.count + 1) / 2;
+    oldest.assign(cache.entries.get(), cache.entries.get() + half);
+    std::copy(cache.entries.get() + half, cache.entries.get() + cache.count,
+              cache.entries.get());
+    cache.count -= half;
+    cached_bytes_ -= std::uint64_t{half} * shape_of(size_class).block_bytes;
+  }
+  return give_back(size_class, oldest);
+}
+
+/// In turn. Blocks of one class, to their spans.
+Outcome PeerHeap::give_back(SizeClass size_class, std::vector<Entry>& entries) {
+  std::sort(entries.begin(), entries.end());
+  std::vector<Blocks> spans;
+  std::uint64_t wrong = 0;
+  for (const Entry entry : entries) {
+    const std::uint64_t bit = std::uint64_t{1} << block_in(entry);
+    if (spans.empty() || spans.back().head != head_of(entry)) {
+      spans.push_back({head_of(entry), size_class, 0, 0});
+    }
+    wrong += (spans.back().mask & bit) != 0 ? 1 : 0;
+    spans.back().mask |= bit;
+  }
+  const Outcome outcome = spans_.give_back(spans, wrong);
+  wrong_frees_.fetch_add(wrong, std::memory_order_relaxed);
+  return outcome;
+}
+
+Outcome PeerHeap::trim() noexcept {
+  if (!may_wait()) {
+    return Outcome::kFailed;
+  }
+  const std::lock_guard turn(turn_);
+  return trim_in_turn();
+}
+
+Outcome PeerHeap::trim_in_turn() {
+  const Outcome outcome = look_up_pending();
+  return outcome == Outcome::kDone ? trim_caches() : outcome;
+}
+
+/// In turn.
+Outcome PeerHeap::trim_caches() {
+  for (std::size_t i = 0; i < kClasses; ++i) {
+    std::vector<Entry> all;
+    {
+      const std::lock_guard lock(lock_);
+      Cache& cache = caches_[i];
+      all.assign(cache.entries.get(), cache.entries.get() + cache.count);
+      cached_bytes_ -= all.size() * kClassShapes[i].block_bytes;
+      cache.count = 0;
+    }
+    const Outcome outcome = give_back(static_cast<SizeClass>(i), all);
+    if (outcome != Outcome::kDone) {
+      return outcome;
+    }
+  }
+  return Outcome::kDone;
+}
+
+}  // namespace acp::middle

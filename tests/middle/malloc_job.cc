@@ -1,0 +1,269 @@
+// acp_malloc and acp_free as a program sees them: sizes, alignment, failures,
+// exhaustion and recovery, blocks that change hands. Heaps are small:
+// middle/CMakeLists.txt sets ACP_HEAP_SIZE.
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "support/spmd.h"
+#include "support/spmd_memory.h"
+#include "support/stderr_capture.h"
+
+namespace {
+
+std::uint64_t setting(const char* name) {
+  std::uint64_t value = 0;
+  EXPECT_EQ(acpx_setting(name, &value), 0);
+  return value;
+}
+
+/// Largest block of a heap in which nothing is in use, by trying.
+std::size_t largest_block(int rank) {
+  std::size_t fits = 0;
+  const spmd::StderrCapture quiet;
+  for (std::size_t step = std::size_t{1} << 40; step >= 1024; step /= 2) {
+    const acp_ga_t ga = acp_malloc(fits + step, rank);
+    if (ga != ACP_GA_NULL) {
+      fits += step;
+      acp_free(ga);
+    }
+  }
+  acp_errno = 0;
+  return fits;
+}
+
+/// Whether a rank's heap is reached by the network.
+bool is_far(int rank) {
+  const acp_ga_t ga = acp_malloc(8, rank);
+  EXPECT(ga != ACP_GA_NULL);
+  const bool is_mapped = acpx_pointer(ga) != nullptr;
+  acp_errno = 0;
+  acp_free(ga);
+  return !is_mapped;
+}
+
+/// All ranks give back what they keep; then the heaps are as at the start.
+void expect_all_free(std::size_t largest) {
+  EXPECT_EQ(acpx_trim_malloc(), 0);
+  EXPECT_EQ(acp_sync(), 0);
+  const int right = spmd::right_of(acp_rank());
+  const acp_ga_t all = acp_malloc(largest, right);
+  EXPECT(all != ACP_GA_NULL);
+  acp_free(all);
+  EXPECT_EQ(acp_sync(), 0);
+}
+
+/// As many blocks of `size` as there are, of one rank.
+std::vector<acp_ga_t> take_all(std::size_t size, int rank) {
+  std::vector<acp_ga_t> blocks;
+  const spmd::StderrCapture quiet;
+  while (true) {
+    const acp_ga_t ga = acp_malloc(size, rank);
+    if (ga == ACP_GA_NULL) {
+      break;
+    }
+    blocks.push_back(ga);
+  }
+  EXPECT_EQ(acp_errno, int{ACPX_NO_MEMORY});
+  acp_errno = 0;
+  return blocks;
+}
+
+void free_all(const std::vector<acp_ga_t>& blocks) {
+  for (const acp_ga_t ga : blocks) {
+    acp_free(ga);
+  }
+}
+
+void expect_disjoint(std::vector<acp_ga_t> blocks, std::size_t size) {
+  std::sort(blocks.begin(), blocks.end());
+  for (std::size_t i = 1; i < blocks.size(); ++i) {
+    EXPECT(blocks[i] - blocks[i - 1] >= size);
+  }
+}
+
+}  // namespace
+
+SPMD_CASE(acp_malloc_sizes, "acp_malloc: aligned, on that rank, usable") {
+  const spmd::Block mine(spmd::Memory::kLibrary, 4096);
+  for (int rank = 0; rank < acp_procs(); ++rank) {
+    std::vector<acp_ga_t> blocks;
+    for (std::size_t size : {0, 1, 15, 16, 17, 64, 100, 128, 1000, 1024, 4096,
+                             10'000, 32'768, 32'769, 65'536, 200'000}) {
+      const acp_ga_t ga = acp_malloc(size, rank);
+      EXPECT(ga != ACP_GA_NULL);
+      EXPECT_EQ(acp_query_rank(ga), rank);
+      EXPECT_EQ(ga % 16, 0U);
+      EXPECT(size == 0 || size % 64 != 0 || ga % 64 == 0);
+      if (size >= 8) {
+        mine.word(0).store(ga);
+        EXPECT_DONE(acp_copy(ga, mine.mine(0), 8, ACP_HANDLE_NULL));
+        EXPECT_DONE(acp_copy(ga + size - 8, mine.mine(0), 8, ACP_HANDLE_CONT));
+        EXPECT_DONE(acp_copy(mine.mine(8), ga + size - 8, 8, ACP_HANDLE_NULL));
+        EXPECT_EQ(mine.word(1).load(), ga);
+      }
+      blocks.push_back(ga);
+    }
+    std::sort(blocks.begin(), blocks.end());
+    EXPECT(std::adjacent_find(blocks.begin(), blocks.end()) == blocks.end());
+    free_all(blocks);
+  }
+  EXPECT_EQ(acpx_trim_malloc(), 0);
+}
+
+SPMD_CASE(acp_malloc_refuses, "acp_malloc: bad rank, too large, exhausted") {
+  EXPECT_FAILS(acp_malloc(8, -1), ACP_GA_NULL, ACPX_BAD_RANK);
+  EXPECT_FAILS(acp_malloc(8, acp_procs()), ACP_GA_NULL, ACPX_BAD_RANK);
+  EXPECT_FAILS(acp_malloc(SIZE_MAX, 0), ACP_GA_NULL, ACPX_TOO_LARGE);
+  spmd::StderrCapture capture;
+  EXPECT_FAILS(acp_malloc(setting("ACP_HEAP_SIZE") + 1, 0), ACP_GA_NULL,
+               ACPX_TOO_LARGE);
+  const std::string text = capture.stop();
+  EXPECT(text.find("ACP_HEAP_SIZE") != std::string::npos);
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1);
+}
+
+SPMD_CASE(acp_free_wrong, "acp_free: ignores what is no block") {
+  const int right = spmd::right_of(acp_rank());
+  const acp_ga_t block = acp_malloc(100, right);
+  const acp_ga_t run = acp_malloc(100'000, right);
+  acp_errno = 0;
+  acp_free(ACP_GA_NULL);
+  acp_free(acp_query_starter_ga(right));
+  acp_free(block + 16);
+  acp_free(block + 1);
+  acp_free(run + 1024);
+  acp_free(~std::uint64_t{0});
+  acp_free(1);
+  EXPECT_EQ(acp_errno, 0);
+  acp_free(block);
+  acp_free(run);
+  EXPECT_EQ(acpx_trim_malloc(), 0);
+}
+
+SPMD_CASE(acp_malloc_exhaustion,
+          "acp_malloc: a heap can be used up, and comes back whole") {
+  if (acp_rank() == 0) {
+    const int rank = acp_procs() - 1;
+    const std::size_t largest = largest_block(rank);
+    EXPECT(largest > setting("ACP_HEAP_SIZE") * 3 / 4);
+    for (const std::size_t size :
+         {std::size_t{16}, std::size_t{500}, std::size_t{5000},
+          std::size_t{32'768}, std::size_t{150'000}}) {
+      // Many journeys, and lost ones take longest.
+      const bool is_lossy = std::getenv("ACP_UDP_FAULTS") != nullptr;
+      if (size < (is_lossy ? 32'768 : 5000) && is_far(rank)) continue;
+      const std::vector<acp_ga_t> blocks = take_all(size, rank);
+      EXPECT(blocks.size() * size > largest / 2);
+      expect_disjoint(blocks, size);
+      free_all(blocks);
+      const acp_ga_t all = acp_malloc(largest, rank);
+      EXPECT(all != ACP_GA_NULL);
+      acp_free(all);
+    }
+  }
+}
+
+SPMD_CASE(acp_malloc_exhaustion_together,
+          "acp_malloc: all ranks use up one heap together") {
+  std::size_t largest = 0;
+  if (acp_rank() == 0) {
+    largest = largest_block(0);
+  }
+  largest = spmd::broadcast(largest, 0);
+  for (const std::size_t size : {std::size_t{200}, std::size_t{70'000}}) {
+    const std::vector<acp_ga_t> blocks = take_all(size, 0);
+    std::uint64_t all = 0;
+    for (const std::uint64_t count : spmd::gather(blocks.size())) {
+      all += count;
+    }
+    // Others keep some at hand when this rank finds nothing more.
+    EXPECT(all * size > largest / 2);
+    free_all(blocks);
+    EXPECT_EQ(acpx_trim_malloc(), 0);
+    EXPECT_EQ(acp_sync(), 0);
+    if (acp_rank() == acp_procs() - 1) {
+      const acp_ga_t whole = acp_malloc(largest, 0);
+      EXPECT(whole != ACP_GA_NULL);
+      acp_free(whole);
+    }
+    EXPECT_EQ(acp_sync(), 0);
+  }
+}
+
+SPMD_CASE(acp_free_of_others, "acp_free: by another rank than acp_malloc") {
+  const int right = spmd::right_of(acp_rank());
+  const int left = (acp_rank() + acp_procs() - 1) % acp_procs();
+  for (std::size_t i = 0; i < spmd::scaled(1000); ++i) {
+    const acp_ga_t ga = acp_malloc(1 + i * 37 % 5000, right);
+    EXPECT(ga != ACP_GA_NULL);
+    acp_free(spmd::gather(ga)[static_cast<std::size_t>(left)]);
+  }
+  EXPECT_EQ(acp_sync(), 0);
+  std::size_t largest = 0;
+  if (acp_rank() == 0) {
+    EXPECT_EQ(acpx_trim_malloc(), 0);
+  }
+  EXPECT_EQ(acpx_trim_malloc(), 0);
+  EXPECT_EQ(acp_sync(), 0);
+  if (acp_rank() == 0) {
+    largest = largest_block(0);
+  }
+  expect_all_free(spmd::broadcast(largest, 0));
+}
+
+SPMD_CASE(acp_malloc_threads, "acp_malloc: from four threads of each rank") {
+  std::vector<std::thread> threads;
+  std::atomic<bool> is_good{true};
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([t, &is_good] {
+      auto random = spmd::random_of_rank(static_cast<std::uint64_t>(t));
+      std::vector<acp_ga_t> blocks;
+      for (std::size_t i = 0; i < spmd::scaled(2000); ++i) {
+        const int rank =
+            static_cast<int>(random() % static_cast<unsigned>(acp_procs()));
+        blocks.push_back(acp_malloc(random() % 3000, rank));
+        if (blocks.back() == ACP_GA_NULL) {
+          is_good = false;
+          blocks.pop_back();
+        }
+        if (random() % 2 == 0 && !blocks.empty()) {
+          std::swap(blocks[random() % blocks.size()], blocks.back());
+          acp_free(blocks.back());
+          blocks.pop_back();
+        }
+      }
+      std::sort(blocks.begin(), blocks.end());
+      if (std::adjacent_find(blocks.begin(), blocks.end()) != blocks.end()) {
+        is_good = false;
+      }
+      free_all(blocks);
+    });
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  EXPECT(is_good.load());
+  EXPECT_EQ(acpx_trim_malloc(), 0);
+  EXPECT_EQ(acp_sync(), 0);
+}
+
+SPMD_CASE(acp_malloc_and_reset, "acp_reset: heaps are empty again") {
+  const int right = spmd::right_of(acp_rank());
+  const acp_ga_t first = acp_malloc(100, right);
+  EXPECT(first != ACP_GA_NULL);
+  EXPECT(acp_malloc(1 << 20, right) != ACP_GA_NULL);
+  EXPECT_EQ(acp_reset(right), 0);
+  EXPECT_EQ(acp_rank(), right);
+  EXPECT_EQ(acp_sync(), 0);
+  std::size_t largest = 0;
+  if (acp_rank() == 0) {
+    largest = largest_block(0);
+  }
+  expect_all_free(spmd::broadcast(largest, 0));
+  EXPECT(largest == 0 || largest > setting("ACP_HEAP_SIZE") * 3 / 4);
+}

@@ -1,0 +1,145 @@
+// Channels between ranks 0 and 1: there and back, and one way as fast as it
+// goes. A row ends with empty messages.
+#include <array>
+#include <cstring>
+#include <vector>
+
+#include "acp/channel.h"
+#include "rows.h"
+#include "timing.h"
+
+namespace acp::perf {
+
+namespace {
+
+constexpr std::size_t kWindow = 64;
+
+/// My two ends: what I send by, what I receive by.
+struct Pair {
+  explicit Pair(const Context& context)
+      : there(acp_create_ch(context.rank, 1 - context.rank)),
+        back(acp_create_ch(1 - context.rank, context.rank)) {}
+
+  Pair(const Pair&) = delete;
+  Pair& operator=(const Pair&) = delete;
+
+  ~Pair() {
+    acp_free_ch(there);
+    acp_free_ch(back);
+  }
+
+  acp_ch_t there;
+  acp_ch_t back;
+};
+
+void send(acp_ch_t ch, std::byte* bytes, std::size_t size) {
+  acp_wait_ch(acp_nbsend_ch(ch, bytes, size));
+}
+
+std::size_t receive(acp_ch_t ch, std::byte* bytes, std::size_t size) {
+  return acp_wait_ch(acp_nbrecv_ch(ch, bytes, size));
+}
+
+Verdict run_ping_pong(Context& context, Samples& samples, std::size_t bytes) {
+  std::vector<std::byte> out(bytes);
+  std::vector<std::byte> in(bytes);
+  fill_pattern(out.data(), bytes, context.row);
+  const Pair pair(context);
+  bool ok = true;
+  measure(context.time_ns, 2, samples, [&] {
+    send(pair.there, out.data(), bytes);
+    ok = receive(pair.back, in.data(), bytes) == bytes && ok;
+  });
+  send(pair.there, nullptr, 0);
+  return expect(ok && has_pattern(in.data(), bytes, context.row),
+                "received bytes differ");
+}
+
+void respond_ping_pong(Context& context, std::size_t bytes) {
+  std::vector<std::byte> memory(bytes);
+  const Pair pair(context);
+  while (receive(pair.back, memory.data(), bytes) == bytes) {
+    send(pair.there, memory.data(), bytes);
+  }
+}
+
+void send_window(acp_ch_t ch, std::byte* bytes, std::size_t size) {
+  std::array<acp_request_t, kWindow> requests{};
+  for (acp_request_t& request : requests) {
+    request = acp_nbsend_ch(ch, bytes, size);
+  }
+  acp_waitall_ch(requests.data(), kWindow, nullptr);
+}
+
+Verdict run_stream(Context& context, Samples& samples, std::size_t bytes) {
+  std::vector<std::byte> out(bytes);
+  fill_pattern(out.data(), bytes, context.row);
+  const Pair pair(context);
+  measure(context.time_ns, kWindow, samples,
+          [&] { send_window(pair.there, out.data(), bytes); });
+  send_window(pair.there, nullptr, 0);
+  std::uint64_t is_good = 0;
+  acp_wait_ch(acp_nbrecv_ch(pair.back, &is_good, sizeof is_good));
+  return expect(is_good == 1, "received bytes differ");
+}
+
+void respond_stream(Context& context, std::size_t bytes) {
+  std::vector<std::byte> in(bytes);
+  const Pair pair(context);
+  std::array<acp_request_t, kWindow> requests{};
+  std::array<std::size_t, kWindow> sizes{};
+  do {
+    for (acp_request_t& request : requests) {
+      request = acp_nbrecv_ch(pair.back, in.data(), bytes);
+    }
+    acp_waitall_ch(requests.data(), kWindow, sizes.data());
+  } while (sizes[0] == bytes);
+  std::uint64_t is_good = has_pattern(in.data(), bytes, context.row) ? 1 : 0;
+  acp_wait_ch(acp_nbsend_ch(pair.there, &is_good, sizeof is_good));
+}
+
+Row make_row(std::string name, std::string what, Unit unit, std::size_t bytes) {
+  Row row;
+  row.name = std::move(name);
+  row.what = std::move(what);
+  row.unit = unit;
+  row.bytes = bytes;
+  row.needs = Needs::kPeer;
+  row.partners = Partners::kRankOne;
+  return row;
+}
+
+}  // namespace
+
+void add_channel_rows(Rows& rows) {
+  for (const std::size_t bytes : {8, 4096, 1 << 20}) {
+    Row row = make_row("channel." + size_name(bytes),
+                       "a message there and back, half of the time",
+                       bytes < 1 << 20 ? Unit::kTime : Unit::kBandwidth, bytes);
+    if (bytes == 8) {
+      row.raw_direct = "raw.line";
+      row.raw_wire = "put8";
+    }
+    row.run = [bytes](Context& context, Samples& samples) {
+      return run_ping_pong(context, samples, bytes);
+    };
+    row.respond = [bytes](Context& context) {
+      respond_ping_pong(context, bytes);
+    };
+    rows.push_back(std::move(row));
+  }
+  for (const std::size_t bytes : {8, 1 << 20}) {
+    Row row = make_row("channel.stream." + size_name(bytes),
+                       "messages one way, 64 posted at a time",
+                       bytes == 8 ? Unit::kRate : Unit::kBandwidth, bytes);
+    row.run = [bytes](Context& context, Samples& samples) {
+      return run_stream(context, samples, bytes);
+    };
+    row.respond = [bytes](Context& context) {
+      respond_stream(context, bytes);
+    };
+    rows.push_back(std::move(row));
+  }
+}
+
+}  // namespace acp::perf
