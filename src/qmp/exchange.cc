@@ -212,9 +212,14 @@ bool Exchange::is_done(Transfer* first) {
 }
 
 int Exchange::wait(Transfer* first, int timeout_ms) {
+#ifndef __SANITIZE_THREAD__
+  // Not under tsan: acpx_wait_until shows it the order between our own thread,
+  // which may have written the bytes, and the sender, which knew that when it
+  // wrote the word. That order goes through the sender's process.
   if (is_done(first)) {
     return 0;
   }
+#endif
   Waiting waiting{this, first};
   return acpx_wait_until(&is_over, &waiting, timeout_ms);
 }

@@ -96,7 +96,9 @@ void wait_for_nothing(std::size_t bytes) {
   expect(QMP_wait(handle) == QMP_TIMEOUT, "no time-out");
   expect(QMP_get_error_number(handle) == QMP_TIMEOUT, "error number");
   expect(QMP_start(handle) == QMP_INVALID_OP, "not active any more");
-  // What comes late is still received.
+  // What comes late must not come before the other node's time is over.
+  expect(QMP_barrier() == QMP_SUCCESS, "barrier");
+  // It is still received.
   QMP_msghandle_t send = QMP_declare_send_to(memory, peer, 0);
   expect(QMP_start(send) == QMP_SUCCESS, "start");
   expect(QMP_wait(handle) == QMP_SUCCESS, "wait");
