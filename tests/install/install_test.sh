@@ -1,11 +1,12 @@
 #!/bin/sh
 # Installs into a scratch folder, moves it, and builds a user's program there
 # in four ways: acpcc, pkg-config, with libacp.a, CMake's find_package. And one
-# of QMP: qmp-config, pkg-config, with libqmp.a, find_package.
+# of QMP: qmp-config, pkg-config, with libqmp.a, find_package. And one of each
+# older interface, with the shared library and with the archive.
 #
-#   install_test.sh <source tree> <build tree> <scratch folder> <cmake> <cc>
+#   install_test.sh <source tree> <build tree> <scratch folder> <cmake> <cc> <cxx>
 set -eu
-consumer=$1/tests/install/consumer build_dir=$2 work=$3 cmake=$4 cc=$5
+consumer=$1/tests/install/consumer build_dir=$2 work=$3 cmake=$4 cc=$5 cxx=$6
 
 run() { # run <way> <program>
   output=$("$prefix/bin/acprun" -np 2 "$2")
@@ -70,6 +71,29 @@ run qmp.pc "$work/qmp_by_pkg_config"
   -o "$work/qmp_by_archive" "$libdir/libqmp.a" "$libdir/libacp.a" \
   $("$config" --libs | sed 's/-lqmp -lacp //')
 run libqmp.a "$work/qmp_by_archive"
+# shellcheck disable=SC2046
+"$cc" $("$config" --cflags) "$consumer/lqcd_consumer.c" \
+  -o "$work/lqcd_shared" $("$config" --ldflags) -llqcd $("$config" --libs)
+run liblqcd.so "$work/lqcd_shared"
+# shellcheck disable=SC2046
+"$cc" $("$config" --cflags) "$consumer/lqcd_consumer.c" \
+  -o "$work/lqcd_archive" "$libdir/liblqcd.a" "$libdir/libqmp.a" \
+  "$libdir/libacp.a" $("$config" --libs | sed 's/-lqmp -lacp //')
+run liblqcd.a "$work/lqcd_archive"
+export COMMS_DEF='{GRID=2,1,1,1}'
+# shellcheck disable=SC2046
+"$cxx" $("$config" --cflags) -I"$prefix/include/scu" \
+  "$consumer/scu_consumer.C" -o "$work/scu_shared" \
+  $("$config" --ldflags) -lcommsMPI
+run libcommsMPI.so "$work/scu_shared"
+# shellcheck disable=SC2046
+"$cxx" $("$config" --cflags) -I"$prefix/include/scu" \
+  "$consumer/scu_consumer.C" -o "$work/scu_archive" "$libdir/libcommsMPI.a" \
+  "$libdir/libqmp.a" "$libdir/libacp.a" \
+  $("$config" --libs | sed 's/-lqmp -lacp //')
+run libcommsMPI.a "$work/scu_archive"
+unset COMMS_DEF
+
 if [ "$("$config" --version)" != "$(pkg-config --modversion qmp)" ]; then
   echo "qmp-config and qmp.pc have different versions" >&2
   exit 1

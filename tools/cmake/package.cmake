@@ -1,6 +1,7 @@
 # What an installation consists of besides the programs, which their own
 # folders install: headers, libraries, acp.pc and qmp.pc, qmp-config, the CMake
-# packages acp::acp and QMP::qmp.
+# packages acp::acp and QMP::qmp. QMP's has the older interfaces as QMP::scu and
+# QMP::lqcd.
 include(CMakePackageConfigHelpers)
 
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/
@@ -31,7 +32,7 @@ install(FILES ${CMAKE_BINARY_DIR}/package/acp.pc DESTINATION ${pc_dir})
 
 set(QMP_VERSION 2.5.4)
 set_target_properties(qmp PROPERTIES INSTALL_RPATH "$ORIGIN")
-install(TARGETS qmp qmp_static EXPORT QMPTargets
+install(TARGETS qmp qmp_static scu scu_static lqcd lqcd_static EXPORT QMPTargets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/QMP)
@@ -48,6 +49,15 @@ install(FILES
 configure_file(${CMAKE_CURRENT_LIST_DIR}/qmp.pc.in
   ${CMAKE_BINARY_DIR}/package/qmp.pc @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/package/qmp.pc DESTINATION ${pc_dir})
+
+# Programs of SCU link with -lcommsMPI.
+foreach(kind SHARED STATIC)
+  set(alias libcommsMPI${CMAKE_${kind}_LIBRARY_SUFFIX})
+  file(CREATE_LINK libscu${CMAKE_${kind}_LIBRARY_SUFFIX}
+    ${CMAKE_BINARY_DIR}/package/${alias} SYMBOLIC)
+  install(FILES ${CMAKE_BINARY_DIR}/package/${alias}
+    DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endforeach()
 
 # qmp-config finds the installation from its own place.
 file(RELATIVE_PATH QMP_CONFIG_INCLUDE_DIR
