@@ -167,6 +167,21 @@ acp_ga_t SendHalf::source_of(Transfer& transfer) {
   return transfer.packed.address;
 }
 
+/// Small blocks, and a receiver's memory that this process can store into: no
+/// packed buffer on this side.
+bool SendHalf::gather_into(Transfer& transfer, const Credit& credit) {
+  if (transfer.packed || transfer.memory->is_direct() || credit.count > 1) {
+    return false;
+  }
+  auto* first = static_cast<std::byte*>(acpx_pointer(credit.address));
+  const void* last = acpx_pointer(credit.address + transfer.length - 1);
+  if (first == nullptr || last != first + transfer.length - 1) {
+    return false;
+  }
+  transfer.memory->gather(first, static_cast<std::size_t>(transfer.length));
+  return true;
+}
+
 Posted SendHalf::try_gated(Transfer& transfer) {
   if (!peer_.is_connected()) {
     return Posted::kLater;
@@ -182,6 +197,14 @@ Posted SendHalf::try_gated(Transfer& transfer) {
         post_word(transfer.number, Kind::kTooLong, transfer.length);
     if (result != Posted::kLater) {
       finish(transfer, QMP_BAD_MESSAGE);
+    }
+    return result;
+  }
+  if (gather_into(transfer, credit)) {
+    const Posted result =
+        post_word(transfer.number, Kind::kDirect, transfer.length);
+    if (result != Posted::kLater) {
+      finish(transfer, result == Posted::kYes ? QMP_SUCCESS : QMP_ERROR);
     }
     return result;
   }
