@@ -38,7 +38,8 @@ void barrier();
 void sum(double* values, int count);
 void broadcast(void* buffer, std::size_t bytes);
 
-/// Memory as the library likes it; stays until the end.
+/// Memory as the library likes it, and the end of all that was allocated.
 void* allocate(std::size_t bytes);
+void free_all();
 
 }  // namespace qmp_perf

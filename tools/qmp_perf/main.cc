@@ -129,6 +129,7 @@ int run(const Options& options) {
     const qmp_perf::Pattern pattern = row.make();
     const Result result = measure(pattern, options.time_ms);
     pattern.end();
+    qmp_perf::free_all();
     if (is_speaker) {
       print(options, row, result, is_first);
     }

@@ -11,6 +11,15 @@ struct Handle {
   std::vector<MPI_Request> requests;
 };
 
+namespace {
+
+std::vector<void*>& allocated() {
+  static std::vector<void*> all;
+  return all;
+}
+
+}  // namespace
+
 void join(int* argc, char*** argv) {
   MPI_Init(argc, argv);
 }
@@ -93,7 +102,15 @@ void broadcast(void* buffer, std::size_t bytes) {
 void* allocate(std::size_t bytes) {
   void* memory = nullptr;
   MPI_Alloc_mem(static_cast<MPI_Aint>(bytes), MPI_INFO_NULL, &memory);
+  allocated().push_back(memory);
   return memory;
+}
+
+void free_all() {
+  for (void* memory : allocated()) {
+    MPI_Free_mem(memory);
+  }
+  allocated().clear();
 }
 
 }  // namespace qmp_perf

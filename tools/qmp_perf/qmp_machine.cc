@@ -22,6 +22,11 @@ Handle* made(QMP_msghandle_t handle) {
   return new Handle{handle};
 }
 
+std::vector<QMP_mem_t*>& allocated() {
+  static std::vector<QMP_mem_t*> all;
+  return all;
+}
+
 }  // namespace
 
 void join(int* argc, char*** argv) {
@@ -98,7 +103,15 @@ void* allocate(std::size_t bytes) {
   if (memory == nullptr) {
     QMP_abort(1);
   }
+  allocated().push_back(memory);
   return QMP_get_memory_pointer(memory);
+}
+
+void free_all() {
+  for (QMP_mem_t* memory : allocated()) {
+    QMP_free_memory(memory);
+  }
+  allocated().clear();
 }
 
 }  // namespace qmp_perf
