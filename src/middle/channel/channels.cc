@@ -16,6 +16,12 @@ constexpr std::uint32_t kIndexMask = EndpointTable::kMaxEndpoints - 1;
 constexpr int kLooks = 256;
 /// Looks between two that take the lock: another thread may have served us.
 constexpr int kLooksPerLock = 32;
+/// Turns of a wait between two looks at whether the job is ending.
+constexpr std::uint32_t kTurnsPerLook = 1024;
+
+int is_never_over(void* /*unused*/) {
+  return 0;
+}
 
 ChannelHandle handle_of(const Endpoint& endpoint) {
   return std::uint64_t{endpoint.generation} << 24 | (endpoint.index + 1);
@@ -391,6 +397,7 @@ std::size_t Channels::wait(RequestHandle handle) {
   Sought sought{this, endpoint, index,
                 static_cast<std::uint32_t>(handle >> 40)};
   bool has_spun = false;  // since something moved
+  std::uint32_t turns = 0;
   while (endpoint != nullptr) {
     bool has_moved = false;
     {
@@ -411,7 +418,12 @@ std::size_t Channels::wait(RequestHandle handle) {
     const bool may_spin = endpoint->is_direct && !has_spun;
     has_spun = !has_moved;
     if (has_moved || (may_spin && spin(*endpoint, sought))) {
-      continue;
+      // What is refused is tried again, in a job that is ending for ever.
+      if (++turns % kTurnsPerLook != 0 ||
+          acpx_wait_until(is_never_over, nullptr, 0) >= 0) {
+        continue;
+      }
+      return kWaitFailed;
     }
     if (acpx_wait_until(is_over, &sought, -1) != 0) {
       return kWaitFailed;
@@ -552,7 +564,7 @@ bool Channels::look_at(bool has_news) {
   for (Endpoint* endpoint : looked_at_) {
     const std::lock_guard lock(endpoint->lock);
     has_worked = drive(*endpoint) || has_worked;
-    if (endpoint->sender != nullptr && endpoint->sender->ask_for_credit()) {
+    if (endpoint->ask_in_step()) {
       has_worked = drive(*endpoint) || has_worked;
     }
     list(*endpoint);

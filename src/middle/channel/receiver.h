@@ -42,6 +42,11 @@ class Receiver {
   /// A thread is about to sleep: the sender has to ring. True: look again.
   bool arm();
 
+  /// The sender copies the rest of a message, and rings only when armed.
+  bool awaits_piece() const {
+    return !fetches_.empty() && fetches_.front().is_shared;
+  }
+
   /// Free: ends the channel after the receives that were posted.
   void close() { is_closing_ = true; }
 
@@ -94,6 +99,7 @@ class Receiver {
   bool fetch_piece(Fetch& fetch);
   bool go_on(Fetch& fetch, bool& has_worked);
   void take_bounced(Fetch& fetch);
+  void copy_pieces();
   bool finish_fetches();
   void drop_key(Request& request);
   void consume(std::uint64_t length);
