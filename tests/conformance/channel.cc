@@ -2,6 +2,7 @@
 #include "acp/channel.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstring>
@@ -558,12 +559,14 @@ SPMD_CASE(acp_reset_ends_channels,
 SPMD_CASE(acp_finalize_ends_channels,
           "acp_finalize: completes what was sent, leaves nothing") {
   NEEDS_PAIRS();
-  static std::vector<std::byte> bytes(1 << 20);
+  constexpr std::size_t kBytes = 1 << 20;
+  static std::array<std::vector<std::byte>, 4> messages;
   static std::vector<acp_request_t> requests;
-  for (int i = 0; i < 4; ++i) {
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    messages[i].resize(kBytes);
     const acp_ch_t ch = create_with_partner();
-    requests.push_back(is_even() ? acp_nbsend_ch(ch, bytes.data(), bytes.size())
-                                 : acp_nbrecv_ch(ch, bytes.data(), 1000));
+    requests.push_back(is_even() ? acp_nbsend_ch(ch, messages[i].data(), kBytes)
+                                 : acp_nbrecv_ch(ch, messages[i].data(), 1000));
     if (i % 2 == 0) {
       EXPECT(acp_nbfree_ch(ch) != ACP_REQUEST_NULL);
     }
@@ -571,7 +574,7 @@ SPMD_CASE(acp_finalize_ends_channels,
   // Ends whose partner never comes.
   if (is_even()) {
     const acp_ch_t lonely = create_with_partner();
-    requests.push_back(acp_nbsend_ch(lonely, bytes.data(), 100));
+    requests.push_back(acp_nbsend_ch(lonely, messages[0].data(), 100));
   } else {
     EXPECT(acp_create_ch(acp_rank(), partner()) != ACP_CH_NULL);
   }

@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <deque>
+#include <numeric>
 #include <string>
 #include <thread>
 #include <vector>
@@ -165,6 +167,24 @@ std::size_t shared_bytes() {
   return pages[2] * 4096;
 }
 
+/// Waits for a word of the own starter memory without a call of the library.
+void compute_until(std::uint64_t value) {
+  auto* word = static_cast<std::uint64_t*>(
+      acp_query_address(acp_query_starter_ga(acp_rank())));
+  const auto limit = std::chrono::steady_clock::now() +
+                     std::chrono::milliseconds(spmd::kPatience);
+  while (std::atomic_ref(*word).load() != value) {
+    EXPECT(std::chrono::steady_clock::now() < limit);
+    sched_yield();
+  }
+}
+
+void tell(int rank, std::uint64_t value) {
+  const acpx_op_t put = {
+      ACPX_PUT8, ACPX_SIGNAL, acp_query_starter_ga(rank), 0, 0, value, 0};
+  acp_complete(acpx_post(&put, 1, ACP_HANDLE_NULL));
+}
+
 }  // namespace
 
 SPMD_CASE(channels_million_messages,
@@ -230,37 +250,66 @@ SPMD_CASE(channels_large_to_a_program_that_computes,
   if (acp_rank() >= 2) {
     return;
   }
-  const acp_ga_t flag = acp_query_starter_ga(1);
-  const auto* sent = static_cast<const std::uint64_t*>(acp_query_address(flag));
+  constexpr std::uint64_t kTold = std::uint64_t{1} << 32;  // no case before
   const std::size_t rounds = spmd::scaled(10'000, 300);
   const acp_ch_t ch = acp_create_ch(0, 1);
   Bytes message(std::size_t{1} << 20);
-  if (acp_rank() == 1) {
-    std::atomic_ref(*const_cast<std::uint64_t*>(sent)).store(0);
-  }
   for (std::uint64_t i = 1; i <= rounds; ++i) {
     if (acp_rank() == 0) {
       make_message(message, message.size(), i);
       const acp_request_t request =
           acp_nbsend_ch(ch, message.data(), message.size());
       EXPECT_EQ(acp_wait_ch(request), std::size_t{0});
-      acp_complete(acpx_put_signal(ACP_GA_NULL, ACP_GA_NULL, 0, flag, 1,
-                                   ACP_HANDLE_NULL));
+      tell(1, kTold + i);
       continue;
     }
     const acp_request_t request =
         acp_nbrecv_ch(ch, message.data(), message.size());
-    // Not one call of the library until the sender has been told.
-    const auto limit = std::chrono::steady_clock::now() +
-                       std::chrono::milliseconds(spmd::kPatience);
-    while (std::atomic_ref(*const_cast<std::uint64_t*>(sent)).load() < i) {
-      EXPECT(std::chrono::steady_clock::now() < limit);
-      sched_yield();
-    }
+    compute_until(kTold + i);
     EXPECT_EQ(acp_wait_ch(request), message.size());
     check_message(message, message.size(), i);
   }
   EXPECT_EQ(acp_free_ch(ch), 0);
+}
+
+SPMD_CASE(channels_freed_by_a_program_that_computes,
+          "channels: the end of a full ring comes though its sender computes") {
+  SPMD_NEEDS_RANKS(2);
+  if (acp_rank() >= 2) {
+    return;
+  }
+  constexpr std::uint64_t kTold = std::uint64_t{2} << 32;  // no case before
+  constexpr std::uint64_t kRecord = 16;                    // of 8 bytes
+  std::uint64_t ring = 0;
+  EXPECT_EQ(acpx_setting("ACP_CH_BUFFER", &ring), 0);
+  const std::uint64_t fitting = std::bit_floor(ring) / kRecord - 1;
+  for (std::uint64_t count = fitting - 2; count <= fitting + 2; ++count) {
+    const acp_ch_t ch = acp_create_ch(0, 1);
+    std::vector<std::uint64_t> numbers(count + 1);
+    std::vector<acp_request_t> requests;
+    if (acp_rank() == 0) {
+      std::iota(numbers.begin(), numbers.end(), std::uint64_t{0});
+      for (std::uint64_t i = 0; i < count; ++i) {
+        requests.push_back(acp_nbsend_ch(ch, &numbers[i], 8));
+      }
+      requests.push_back(acp_nbfree_ch(ch));
+      tell(1, kTold + count);
+      compute_until(kTold + count);
+      EXPECT_EQ(acp_waitall_ch(requests.data(),
+                               static_cast<int>(requests.size()), nullptr),
+                0);
+      continue;
+    }
+    compute_until(kTold + count);
+    for (std::uint64_t i = 0; i < count; ++i) {
+      EXPECT_EQ(acp_wait_ch(acp_nbrecv_ch(ch, &numbers[i], 8)), std::size_t{8});
+      EXPECT_EQ(numbers[i], i);
+    }
+    EXPECT_FAILS(acp_wait_ch(acp_nbrecv_ch(ch, &numbers[count], 8)),
+                 static_cast<std::size_t>(-1), ACPX_CLOSED);
+    tell(0, kTold + count);
+    EXPECT_EQ(acp_free_ch(ch), 0);
+  }
 }
 
 SPMD_CASE(channels_slow_receiver,

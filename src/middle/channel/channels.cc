@@ -320,6 +320,9 @@ RequestHandle Channels::free(ChannelHandle channel) {
   const RequestHandle handle = handle_of(*endpoint, *request);
   list(*endpoint);
   drive(*endpoint);
+  if (endpoint->ask_before_leaving()) {
+    drive(*endpoint);
+  }
   acp_errno = before;
   return handle;
 }
@@ -564,7 +567,7 @@ bool Channels::look_at(bool has_news) {
   for (Endpoint* endpoint : looked_at_) {
     const std::lock_guard lock(endpoint->lock);
     has_worked = drive(*endpoint) || has_worked;
-    if (endpoint->ask_in_step()) {
+    if (endpoint->ask_before_leaving()) {
       has_worked = drive(*endpoint) || has_worked;
     }
     list(*endpoint);

@@ -63,9 +63,9 @@ struct Endpoint {
                              : receiver != nullptr && receiver->arm();
   }
 
-  /// Before the progress step leaves it: asks for what the other end brings
-  /// without a signal. True: look again.
-  bool ask_in_step() {
+  /// Before a step or a call leaves it to itself: asks for what the other end
+  /// brings without a signal. True: look again.
+  bool ask_before_leaving() {
     return sender != nullptr ? sender->ask_for_credit()
                              : receiver != nullptr &&
                                    receiver->awaits_piece() && receiver->arm();

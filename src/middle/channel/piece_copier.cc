@@ -10,21 +10,17 @@ namespace {
 constexpr int kNumberShift = 32;
 constexpr std::uint64_t kPieceMask = (std::uint64_t{1} << kNumberShift) - 1;
 
-constexpr std::uint64_t first_claim(std::uint64_t number) {
-  return number << kNumberShift;
-}
-
 }  // namespace
 
 void PieceCopier::publish(SharedCopy& copy,
                           std::uint64_t number,
                           acp_ga_t to,
                           std::uint64_t size) {
-  copy.to = to;
-  copy.size = size;
-  copy.error = 0;
-  copy.copied = 0;
-  store(copy.claim, first_claim(number));
+  store(copy.to, to);
+  store(copy.size, size);
+  store(copy.error, 0);
+  store(copy.copied, 0);
+  store(copy.claim, number << kNumberShift | pieces_of(size));
 }
 
 bool PieceCopier::advance(SharedCopy& copy,
@@ -44,31 +40,35 @@ bool PieceCopier::advance(SharedCopy& copy,
   return true;
 }
 
-/// The number in the word keeps a late look at an earlier message from taking
-/// a piece of this one.
+/// All that says whether there is a piece to claim is in the word: the rest
+/// may belong to the next message by the time of a late look, and holds still
+/// only once a piece is claimed, until it is counted.
 bool PieceCopier::claim(SharedCopy& copy, std::uint64_t number) {
   const std::atomic_ref claim(copy.claim);
-  std::uint64_t next = claim.load(std::memory_order_acquire);
+  std::uint64_t seen = claim.load(std::memory_order_acquire);
   do {
-    if (next >> kNumberShift != (number & kPieceMask) ||
-        (next & kPieceMask) >= pieces_of(copy.size)) {
+    if (seen >> kNumberShift != (number & kPieceMask) ||
+        (seen & kPieceMask) == 0) {
       return false;
     }
   } while (
-      !claim.compare_exchange_weak(next, next + 1, std::memory_order_acquire));
-  offset_ = (next & kPieceMask) * piece_bytes(copy.size);
+      !claim.compare_exchange_weak(seen, seen - 1, std::memory_order_acquire));
+  const std::uint64_t left = seen & kPieceMask;
+  const std::uint64_t size = load(copy.size);
+  offset_ = (pieces_of(size) - left) * piece_bytes(size);
   state_ = State::kClaimed;
   return true;
 }
 
 /// False: not now.
 bool PieceCopier::issue(SharedCopy& copy, acp_ga_t from) {
+  const std::uint64_t size = load(copy.size);
   const int before = acp_errno;
   {
     const BusyScope busy;
-    handle_ = acp_copy(copy.to + offset_, from + offset_,
-                       std::min(copy.size - offset_, piece_bytes(copy.size)),
-                       ACP_HANDLE_NULL);
+    handle_ =
+        acp_copy(load(copy.to) + offset_, from + offset_,
+                 std::min(size - offset_, piece_bytes(size)), ACP_HANDLE_NULL);
   }
   if (handle_ == ACP_HANDLE_NULL) {
     const int reason = acp_errno;

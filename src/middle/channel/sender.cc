@@ -178,7 +178,9 @@ bool Sender::has_room(std::uint64_t bytes) {
 }
 
 bool Sender::ask_for_credit() {
-  if (phase_ != Phase::kOpen || queue_.is_empty() || direct_ == nullptr) {
+  const bool has_end_to_write = is_closing_ && is_done() && !is_end_written_;
+  if (phase_ != Phase::kOpen || direct_ == nullptr ||
+      (queue_.is_empty() && !has_end_to_write)) {
     return false;
   }
   if (is_unannounced_) {

@@ -27,7 +27,7 @@ inline constexpr std::uint64_t kNotKnown = 1;
 /// host. The receiver fills it in, `claim` last; both claim and count.
 struct SharedCopy {
   alignas(
-      64) std::uint64_t claim;  ///< Offer's number, next piece: 32 bits each.
+      64) std::uint64_t claim;  ///< Offer's number, pieces left: 32 bits each.
   acp_ga_t to;                  ///< The receiver's buffer.
   std::uint64_t size;
   std::uint64_t error;  ///< Why a piece could not be copied, or 0.
