@@ -251,7 +251,7 @@ SPMD_CASE(channels_large_to_a_program_that_computes,
     return;
   }
   constexpr std::uint64_t kTold = std::uint64_t{1} << 32;  // no case before
-  const std::size_t rounds = spmd::scaled(10'000, 300);
+  const std::size_t rounds = spmd::scaled(10'000, 100);
   const acp_ch_t ch = acp_create_ch(0, 1);
   Bytes message(std::size_t{1} << 20);
   for (std::uint64_t i = 1; i <= rounds; ++i) {
