@@ -216,6 +216,33 @@ SPMD_CASE(acp_free_of_others, "acp_free: by another rank than acp_malloc") {
   expect_all_free(spmd::broadcast(largest, 0));
 }
 
+SPMD_CASE(acp_malloc_leaves_failures,
+          "acp_malloc: failures of the program's operations stay uncollected") {
+  const int right = spmd::right_of(acp_rank());
+  static std::uint64_t word = 0;
+  const acp_atkey_t key = acp_register_memory(&word, sizeof word, 0);
+  EXPECT(key != ACP_ATKEY_NULL);
+  const auto words = spmd::gather(acp_query_ga(key, &word));
+  EXPECT_EQ(acp_unregister_memory(key), 0);
+  EXPECT_EQ(acp_sync(), 0);
+  for (const std::size_t size : {24, 3000, 1 << 20}) {
+    const acp_handle_t handle =
+        acp_copy(words[static_cast<std::size_t>(right)],
+                 acp_query_starter_ga(acp_rank()), 8, ACP_HANDLE_NULL);
+    acp_errno = 0;
+    const acp_ga_t block = acp_malloc(size, right);
+    EXPECT(block != ACP_GA_NULL);
+    EXPECT_EQ(acp_errno, 0);
+    acp_free(block);
+    EXPECT_EQ(acpx_trim_malloc(), 0);
+    if (handle != ACP_HANDLE_NULL) {  // else it failed in the call
+      EXPECT_FAILS(acpx_complete_timeout(handle, spmd::kPatience), -1,
+                   ACPX_BAD_KEY);
+    }
+  }
+  EXPECT_EQ(acp_sync(), 0);
+}
+
 SPMD_CASE(acp_malloc_threads, "acp_malloc: from four threads of each rank") {
   std::vector<std::thread> threads;
   std::atomic<bool> is_good{true};

@@ -14,6 +14,10 @@ std::atomic_ref<std::uint64_t> word_at(std::byte* address) noexcept {
   return std::atomic_ref(*reinterpret_cast<std::uint64_t*>(address));
 }
 
+int is_complete(void* handle) {
+  return acp_inquire(*static_cast<const acp_handle_t*>(handle)) == 0 ? 1 : 0;
+}
+
 }  // namespace
 
 acpx_op_t& Flight::new_step(acpx_opcode_t opcode,
@@ -103,7 +107,8 @@ bool Flight::run() noexcept {
       return false;
     }
   }
-  if (steps_ != 0 && acpx_complete_timeout(handle, -1) != 0) {
+  // Not acp_complete: it would collect failures of the program's operations.
+  if (steps_ != 0 && acpx_wait_until(is_complete, &handle, -1) != 0) {
     return false;
   }
   for (std::size_t i = 0; i < steps_; ++i) {
