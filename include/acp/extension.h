@@ -20,6 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "acp/deque.h"
 #include "acp/gma.h"
 #include "acp/infrastructure.h"
 
@@ -210,6 +211,41 @@ void* acpx_pointer(acp_ga_t ga);
  *   ACPX_NOT_INITIALIZED, ACPX_FINALIZED
  */
 int acpx_trim_malloc(void);
+
+/* ---- Data structures ---------------------------------------------------- */
+
+/** Takes bytes off the front of a deque and copies them, in one undivided
+ * change: of several takers each gets bytes of its own. Two round trips when
+ * @p ga is on the caller's rank. See acp/deque.h.
+ *
+ * @param deque  a deque
+ * @param ga     where to; any rank. Not in the deque itself
+ * @param size   bytes, all or none
+ * @return 1 taken; 0 the deque has fewer; -1: ACPX_BAD_ADDRESS (@p ga), and
+ *   what functions of acp/deque.h meet
+ */
+int acpx_take_front_deque(acp_deque_t deque, acp_ga_t ga, size_t size);
+
+/** The same at the end: the last @p size bytes, in their order.
+ *
+ * @param deque  a deque
+ * @param ga     where to; any rank. Not in the deque itself
+ * @param size   bytes, all or none
+ * @return as acpx_take_front_deque
+ */
+int acpx_take_back_deque(acp_deque_t deque, acp_ga_t ga, size_t size);
+
+/** Where the bytes of a range are. In this implementation in one piece: the
+ * second element is always empty; programs that look at both work with others
+ * too. One round trip.
+ *
+ * @param start  first byte
+ * @param end    behind the last, of the same deque
+ * @return the pieces; two empty ones: ACPX_INVALID_ARGUMENT (two deques, or
+ *   backwards), ACPX_BAD_ADDRESS (not in the deque)
+ */
+acp_pair_t acpx_dereference_range_deque(acp_deque_it_t start,
+                                        acp_deque_it_t end);
 
 /* ---- For layers above -------------------------------------------------- */
 
