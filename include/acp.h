@@ -13,6 +13,7 @@
 #include "acp/global_memory.h"
 #include "acp/gma.h"
 #include "acp/infrastructure.h"
+#include "acp/list.h"
 #include "acp/malloc.h"
 #include "acp/vector.h"
 #include "acp/workspace.h"

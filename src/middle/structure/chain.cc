@@ -7,15 +7,11 @@
 
 namespace acp::middle::structure {
 
-namespace {
-
 bool is_end_of_job(int code) {
   return code == ACPX_PEER_DEAD || code == ACPX_ABORTED ||
          code == ACPX_NOT_INITIALIZED || code == ACPX_FINALIZED ||
          code == ACPX_AGAIN;
 }
-
-}  // namespace
 
 bool finish(acp_handle_t handle) {
   return acpx_complete_timeout(handle, -1) == 0 || !is_end_of_job(acp_errno);

@@ -10,6 +10,10 @@
 
 namespace acp::middle::structure {
 
+/// Whether a code of acp_errno says that nothing can be waited for any more:
+/// the job is ending, or the caller is a progress step.
+bool is_end_of_job(int code);
+
 /// Waits until an operation, and all before it, is complete. False: the job is
 /// ending, acp_errno says. What failed of the program's own earlier operations
 /// is left in acp_errno, as acp_complete does, and is no failure here.

@@ -264,7 +264,13 @@ bool Lock::acquire(Slot& slot, View& view, Extra* extra) {
       extra->words = chain.get_cleared(extra->from, extra->bytes);
     }
     if (!chain.run()) {
-      return false;
+      if (extra == nullptr || is_end_of_job(acp_errno)) {
+        return false;
+      }
+      static constexpr std::uint64_t kNothing[6] = {};
+      extra->words = kNothing;  // no memory there: nothing was done
+      extra = nullptr;
+      continue;
     }
     if (__builtin_expect(!call_.fits(view.tag()), 0)) {
       if (*old == 0) {

@@ -61,15 +61,26 @@ acp_ga_t Site::memory_of(int rank) const {
   return acpx_module_ga(g_module, rank);
 }
 
+namespace {
+
+/// Slots that this thread has.
+thread_local unsigned t_depth = 0;
+
+constexpr std::uint64_t kFirstMask = (std::uint64_t{1} << kFirstSlots) - 1;
+
+}  // namespace
+
 Slot::Slot(Site& site) : site_(site) {
+  // Not for the thread: slots of the other sort.
+  const std::uint64_t others = t_depth++ == 0 ? ~kFirstMask : kFirstMask;
   std::uint64_t taken = site.slots_.load(std::memory_order_relaxed);
   for (;;) {
-    if (taken == ~std::uint64_t{0}) {
-      ::sched_yield();  // 64 threads of this rank are inside
+    if ((taken | others) == ~std::uint64_t{0}) {
+      ::sched_yield();  // so many threads of this rank are inside
       taken = site.slots_.load(std::memory_order_relaxed);
       continue;
     }
-    index_ = static_cast<unsigned>(std::countr_one(taken));
+    index_ = static_cast<unsigned>(std::countr_one(taken | others));
     // Pairs with the destructor: its holder's last accesses come before.
     if (site.slots_.compare_exchange_weak(
             taken, taken | std::uint64_t{1} << index_,
@@ -83,6 +94,7 @@ Slot::Slot(Site& site) : site_(site) {
 }
 
 Slot::~Slot() {
+  --t_depth;
   site_.slots_.fetch_and(~(std::uint64_t{1} << index_),
                          std::memory_order_release);
 }
