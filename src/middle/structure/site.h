@@ -15,7 +15,7 @@
 namespace acp::middle::structure {
 
 inline constexpr std::size_t kSlots = 64;
-inline constexpr std::size_t kFirstSlots = 16;
+inline constexpr std::size_t kFirstSlots = 8;
 inline constexpr std::size_t kSlotBytes = 16384;
 /// Of a slot, behind the words of chains: for data that passes through.
 inline constexpr std::size_t kSlotDataBytes = 8192;
@@ -90,7 +90,7 @@ class Site {
 /// Sixteen KiB that chains of one call put from and get into. Held for the
 /// time of a call by its thread. A thread that has none waits for one of the
 /// first kFirstSlots; one that is inside a call finds more without waiting, up
-/// to 4 altogether. So nobody waits while others wait for him.
+/// to 8 altogether. So nobody waits while others wait for him.
 class Slot {
  public:
   explicit Slot(Site& site);
