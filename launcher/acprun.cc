@@ -43,8 +43,11 @@ int leave(const EarlyExit& exit) {
 void tidy_descriptors() {
   for (int fd = 0; fd <= kBootstrapFd; ++fd) {
     if (::fcntl(fd, F_GETFD) < 0) {
-      // The lowest free number is this one.
-      [[maybe_unused]] const int opened = ::open("/dev/null", O_RDWR);
+      // The lowest free number is this one. Nobody can write to a folder: a
+      // closed standard output stays an error.
+      [[maybe_unused]] const int opened =
+          fd == STDOUT_FILENO ? ::open("/", O_PATH | O_DIRECTORY)
+                              : ::open("/dev/null", O_RDWR);
     }
   }
   ::syscall(SYS_close_range, kBootstrapFd, std::numeric_limits<unsigned>::max(),

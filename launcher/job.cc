@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <chrono>
 #include <optional>
+#include <set>
 
 #include "base/log.h"
 #include "launcher/bootstrap_server.h"
@@ -181,6 +182,7 @@ class Job {
         interrupt(signal);
         continue;
       }
+      passed_on_.insert(signal);
       keeper_.order(KeeperMessageType::kSignal, signal);
       if (signal == SIGTSTP) {
         // Now the shell gets its prompt; "fg" wakes us, then the ranks.
@@ -213,6 +215,10 @@ class Job {
   /// The first failure ends the job; later ones follow from it.
   void fail(Verdict verdict) {
     if (verdict_) return;
+    if (verdict.cause == Cause::kSignaled &&
+        passed_on_.count(static_cast<int>(verdict.value)) != 0) {
+      verdict = without_rank(Cause::kInterrupted, verdict.value);
+    }
     verdict_ = std::move(verdict);
     waits_ = collect_waits(bootstrap_.segment(), bootstrap_.rollcall());
     const bool is_asked_for = verdict_->cause == Cause::kInterrupted ||
@@ -291,6 +297,7 @@ class Job {
   std::optional<Input> input_;
   std::optional<TimeLimits> limits_;  ///< Since the start of the ranks.
 
+  std::set<int> passed_on_;  ///< Signals that the ranks got from us.
   std::optional<Verdict> verdict_;
   std::vector<RankWait> waits_;  ///< When the verdict came.
   Clock::time_point force_at_ = Clock::time_point::max();

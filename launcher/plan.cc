@@ -137,6 +137,13 @@ OrExit<JobPlan> make_plan(Options options, char* const* environment) {
     if (auto exit = apply_nodefile(options)) return std::move(*exit);
   }
   options.procs = std::max<std::uint32_t>(options.procs, 1);
+  if (options.wrap_ranks && options.wrap_ranks->largest() >= options.procs) {
+    return EarlyExit{
+        kStatusLauncher,
+        fmt::format("--wrap-ranks names rank {}, but the job has "
+                    "ranks 0 to {}",
+                    options.wrap_ranks->largest(), options.procs - 1)};
+  }
 
   JobPlan plan;
   plan.host = host_name();

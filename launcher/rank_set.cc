@@ -36,6 +36,7 @@ std::optional<RankSet> RankSet::parse(std::string_view text) {
       return std::nullopt;
     }
     set.ranges_.emplace_back(*first, *last);
+    set.largest_ = std::max(set.largest_, *last);
     if (text.empty()) {
       return set;
     }

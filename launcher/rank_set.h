@@ -19,8 +19,11 @@ class RankSet {
 
   bool contains(std::uint32_t rank) const noexcept;
 
+  std::uint32_t largest() const noexcept { return largest_; }
+
  private:
   std::vector<std::pair<std::uint32_t, std::uint32_t>> ranges_;
+  std::uint32_t largest_ = 0;
 };
 
 /// "rank 3", "ranks 0,2-3"; from ascending ranks, at least one. Long lists are

@@ -1,6 +1,7 @@
 #include "launcher/verdict.h"
 
 #include <fmt/format.h>
+#include <sys/wait.h>
 
 #include <csignal>
 #include <cstring>
@@ -78,10 +79,10 @@ std::string describe_cause(const Verdict& verdict) {
     case Cause::kInterrupted:
       return fmt::format("acprun got {}", describe_signal(number));
     case Cause::kKeeperLost:
-      return fmt::format(
-          "the keeper, parent of all ranks, ended with wait "
-          "status {:#x}",
-          number);
+      return "the keeper, parent of all ranks, " +
+             (WIFSIGNALED(number)
+                  ? "was killed by " + describe_signal(WTERMSIG(number))
+                  : fmt::format("exited with status {}", WEXITSTATUS(number)));
     case Cause::kOutputClosed: return "the reader of standard output closed it";
     case Cause::kOutputFailed: return verdict.text;
   }

@@ -301,12 +301,13 @@ int acpx_upsert_add8_map(acp_map_t map,
 /** Adds a progress step: a function that runs again and again in whoever makes
  * progress, a waiting caller or the library's own thread.
  *
- * Steps run one at a time, never nested, and never from a call that issues an
- * operation. A step must not wait, and must not call what blocks
- * (acp_complete, the waits, acp_sync, collective functions); it may issue
- * operations and ask acp_inquire. A full window is an answer there:
- * ACP_HANDLE_NULL with ACPX_AGAIN, try again in the next run. It returns
- * nonzero when it did something, so that whoever waits does not go to sleep.
+ * Steps run one at a time, never nested. A call that issues an operation runs
+ * them only while it waits for room in a full window. A step must not wait, and
+ * must not call what blocks (acp_complete, the waits, acp_sync, collective
+ * functions); it may issue operations and ask acp_inquire. A full window is an
+ * answer there: ACP_HANDLE_NULL with ACPX_AGAIN, try again in the next run. It
+ * returns nonzero when it did something, so that whoever waits does not go to
+ * sleep.
  *
  * @param step  the function; not NULL
  * @param arg   passed to it; the pair (step, arg) is added once

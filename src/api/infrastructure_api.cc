@@ -49,7 +49,6 @@ Result<Settings> read_settings(int* argc, char*** argv) {
     return status;
   }
   set_log_level(level_named(settings->text(SettingId::kLog)));
-  warn_of_unknown_variables(environ);
   return settings;
 }
 
@@ -78,8 +77,14 @@ Status make_task(const Settings& settings) {
   const Status status = mine->join(make_net_wire);
   if (status != Status::kOk) {
     std::destroy_at(mine);
+    return status;
   }
-  return status;
+  if (mine->rank() == 0) {  // one rank speaks for all
+    warn_of_unknown_variables(environ);
+  }
+  log(LogLevel::kInfo, "acp_init: ACP {}, pid {}, {} ranks, ACP_NET={}",
+      ACP_VERSION, ::getpid(), mine->procs(), settings.text(SettingId::kNet));
+  return Status::kOk;
 }
 
 Status init(int* argc, char*** argv) {

@@ -67,8 +67,8 @@ constexpr std::array<Setting, static_cast<std::size_t>(SettingId::kCount)>
 
 /// Names that the library, its launcher, its compiler wrappers and its tests
 /// use among themselves.
-constexpr std::array<std::string_view, 4> kInternalNames = {
-    "ACP_BOOTSTRAP_FD", "ACP_TEST_SCALE", "ACP_CC", "ACP_CXX"};
+constexpr std::array<std::string_view, 5> kInternalNames = {
+    "ACP_BOOTSTRAP_FD", "ACP_TEST_SCALE", "ACP_JOBS", "ACP_CC", "ACP_CXX"};
 
 constexpr std::array<std::pair<std::string_view, SettingId>, 1> kOptionAliases =
     {{{"--acp-envent", SettingId::kNet}}};

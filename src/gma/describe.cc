@@ -32,6 +32,9 @@ std::string describe_address(GlobalAddress address,
     return "ACP_GA_NULL";
   }
   const auto& codec = space.codec();
+  if (codec.rank(address) >= codec.procs()) {
+    return fmt::format("an address of no rank ({:#018x})", address);
+  }
   return fmt::format("rank {} color {} key {} offset {:#x} ({:#018x})",
                      codec.rank(address), codec.color(address),
                      codec.index(address), codec.offset(address), address);

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Every public header compiles alone, as C11 and as C++20, without a warning.
+# Every public header compiles alone, as C11 and as C++20, without a warning;
+# those of scu/ are for C++ only.
 #
 #   headers_test.sh <source tree> <C compiler> <C++ compiler>
 set -eu
@@ -13,12 +14,33 @@ for header in $headers; do
   program="#include <$header>
 #include <$header>
 int unused_$$(void); int unused_$$(void) { return 0; }"
-  # shellcheck disable=SC2086 # the flags are words
-  printf '%s\n' "$program" | "$c" -std=c11 $flags -Wstrict-prototypes \
-    -I "$include_dir" -x c -
+  languages=C++20
+  case $header in
+  scu/*) ;;
+  *)
+    languages="C11, C++20"
+    # shellcheck disable=SC2086 # the flags are words
+    printf '%s\n' "$program" | "$c" -std=c11 $flags -Wstrict-prototypes \
+      -I "$include_dir" -x c -
+    ;;
+  esac
   # shellcheck disable=SC2086
   printf '%s\n' "$program" | sed 's/(void)/()/g' |
     "$cxx" -std=c++20 $flags -Wold-style-cast -I "$include_dir" -x c++ -
-  echo "$header: C11, C++20"
+  echo "$header: $languages"
 done
 test -n "$headers"
+
+# Where <unistd.h> was first, sysfunc.h works as well.
+# shellcheck disable=SC2086
+printf '#include <unistd.h>\n#include <scu/sysfunc.h>\n#include <syncstream>
+unsigned int wait_for_all() { return sync(); }\n' |
+  "$cxx" -std=c++20 $flags -I "$include_dir" -x c++ -
+
+printf '#include <qmp.hpp>\n#include <qmp.hpp>\n' >"${TMPDIR:-/tmp}/hpp_$$.cc"
+trap 'rm -f "${TMPDIR:-/tmp}/hpp_$$.cc"' EXIT
+for standard in c++17 c++20; do
+  # shellcheck disable=SC2086
+  "$cxx" -std=$standard $flags -I "$include_dir" "${TMPDIR:-/tmp}/hpp_$$.cc"
+  echo "qmp.hpp: $standard"
+done

@@ -1,21 +1,23 @@
 #!/bin/sh
-# docs/symbols.txt, the public headers and libacp.so name the same functions.
+# A list of functions, the public headers and a library name the same ones.
 #
-#   symbols_test.sh <source tree> <libacp.so> <C compiler>
+#   symbols_test.sh <source tree> <library> <C compiler> <list> <pattern>
+#
+# The pattern, an extended regular expression, is what their names match.
 set -eu
-source_dir=$1 library=$2 compiler=$3
+source_dir=$1 library=$2 compiler=$3 list=$4 pattern=$5
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 same() { # same <what> <file>: compares with the list
   if ! diff -u "$work/listed" "$2"; then
-    echo "$1 differ from docs/symbols.txt (- only listed, + not listed)." >&2
+    echo "$1 differ from $list (- only listed, + not listed)." >&2
     echo "Bring the list up to date if the change is meant." >&2
     exit 1
   fi
 }
 
-grep -v '^#' "$source_dir/docs/symbols.txt" | LC_ALL=C sort >"$work/listed"
+grep -v '^#' "$source_dir/$list" | LC_ALL=C sort >"$work/listed"
 
 # Declarations as the preprocessor leaves them; a star before the name or a
 # name behind an opening parenthesis is a pointer or an argument.
@@ -23,7 +25,7 @@ grep -v '^#' "$source_dir/docs/symbols.txt" | LC_ALL=C sort >"$work/listed"
   sed 's|.*|#include <&>|' |
   "$compiler" -E -P -I "$source_dir/include" -x c - |
   tr '\n' ' ' | tr ';{}' '\n\n\n' |
-  grep -oE '\bacpx?_[a-z0-9_]+ *\(' | tr -d ' (' |
+  grep -oE "\\b$pattern *\\(" | tr -d ' (' |
   LC_ALL=C sort -u >"$work/declared"
 same "The public headers" "$work/declared"
 

@@ -65,6 +65,9 @@ TEST_CASE("launcher refusals: options", "[launcher]") {
       {{"--env", "X", "true"}, 125, {"--env=X"}},
       {{"--wrap", "'open", "true"}, 125, {"--wrap"}},
       {{"--wrap-ranks", "1", "true"}, 125, {"--wrap-ranks"}},
+      {{"-np", "2", "--wrap", "env", "--wrap-ranks", "0,2", "true"},
+       125,
+       {"--wrap-ranks", "rank 2", "0 to 1"}},
       {{"-np", "2", "--wdir", "/nonexistent", "true"}, 125, {"/nonexistent"}},
   };
   for (const Refusal& refusal : refusals)

@@ -67,6 +67,17 @@ TEST_CASE("launcher signals: others are passed on to every rank",
   CHECK(count_of(outcome.out, "got " + number + "\n") == 3);
 }
 
+TEST_CASE("launcher signals: who dies of one that was passed on was asked to",
+          "[launcher]") {
+  Running job({"-np", "2", PROBE, "say:ready", "pause"});
+  REQUIRE(job.wait_for("ready", 2));
+  job.send(SIGHUP);
+  const Outcome outcome = job.finish();
+  INFO(outcome.err);
+  CHECK(outcome.status == 128 + SIGHUP);
+  CHECK(contains(outcome.err, "acprun got signal 1"));
+}
+
 TEST_CASE("launcher signals: TSTP stops ranks and acprun, CONT continues both",
           "[launcher]") {
   const Scratch scratch;

@@ -91,7 +91,7 @@ std::size_t steps(std::size_t full) {
   const char* cache = std::getenv("ACP_MALLOC_CACHE");
   const bool is_bare = cache != nullptr && std::string_view(cache) == "off";
   const bool is_lossy = std::getenv("ACP_UDP_FAULTS") != nullptr;
-  return spmd::scaled(full / (is_lossy ? 100 : is_bare ? 50 : 10), 500);
+  return spmd::scaled(full / (is_lossy ? 100 : is_bare ? 50 : 1), 500);
 }
 
 }  // namespace

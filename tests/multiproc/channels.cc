@@ -1,8 +1,10 @@
 // Channels under load: a million messages with checksums, all ranks to all, a
 // receiver that is slow, keys that run out, channels by the hundred.
+#include <sched.h>
 #include <xxhash.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -220,6 +222,45 @@ SPMD_CASE(channels_all_to_all,
   for (Stream& stream : streams) {
     stream.end();
   }
+}
+
+SPMD_CASE(channels_large_to_a_program_that_computes,
+          "channels: a large message ends though its receiver only computes") {
+  SPMD_NEEDS_RANKS(2);
+  if (acp_rank() >= 2) {
+    return;
+  }
+  const acp_ga_t flag = acp_query_starter_ga(1);
+  const auto* sent = static_cast<const std::uint64_t*>(acp_query_address(flag));
+  const std::size_t rounds = spmd::scaled(10'000, 300);
+  const acp_ch_t ch = acp_create_ch(0, 1);
+  Bytes message(std::size_t{1} << 20);
+  if (acp_rank() == 1) {
+    std::atomic_ref(*const_cast<std::uint64_t*>(sent)).store(0);
+  }
+  for (std::uint64_t i = 1; i <= rounds; ++i) {
+    if (acp_rank() == 0) {
+      make_message(message, message.size(), i);
+      const acp_request_t request =
+          acp_nbsend_ch(ch, message.data(), message.size());
+      EXPECT_EQ(acp_wait_ch(request), std::size_t{0});
+      acp_complete(acpx_put_signal(ACP_GA_NULL, ACP_GA_NULL, 0, flag, 1,
+                                   ACP_HANDLE_NULL));
+      continue;
+    }
+    const acp_request_t request =
+        acp_nbrecv_ch(ch, message.data(), message.size());
+    // Not one call of the library until the sender has been told.
+    const auto limit = std::chrono::steady_clock::now() +
+                       std::chrono::milliseconds(spmd::kPatience);
+    while (std::atomic_ref(*const_cast<std::uint64_t*>(sent)).load() < i) {
+      EXPECT(std::chrono::steady_clock::now() < limit);
+      sched_yield();
+    }
+    EXPECT_EQ(acp_wait_ch(request), message.size());
+    check_message(message, message.size(), i);
+  }
+  EXPECT_EQ(acp_free_ch(ch), 0);
 }
 
 SPMD_CASE(channels_slow_receiver,

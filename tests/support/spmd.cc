@@ -1,4 +1,4 @@
-// main() of SPMD test programs: joins the job, runs the cases, watches time.
+// SPMD test programs: runs the cases, watches time. spmd_main.cc has main().
 #include "support/spmd.h"
 
 #include <signal.h>
@@ -46,12 +46,9 @@ void on_alarm(int /*signal*/) {
   _exit(99);
 }
 
-void watch_time() {
-  struct sigaction action {};
-
-  action.sa_handler = on_alarm;
-  sigaction(SIGALRM, &action, nullptr);
-  alarm(kCaseSeconds);
+/// More at full scale: 50 GB through a channel take minutes.
+unsigned case_seconds() {
+  return kCaseSeconds + static_cast<unsigned>(3 * kCaseSeconds * scale());
 }
 
 bool is_chosen(const Case& test, int argc, char** argv) {
@@ -62,7 +59,7 @@ bool is_chosen(const Case& test, int argc, char** argv) {
 
 void run_case(const Case& test) {
   g_current = &test;
-  alarm(kCaseSeconds);
+  alarm(case_seconds());
   EXPECT_EQ(acp_sync(), 0);
   acp_errno = 0;
   const auto start = std::chrono::steady_clock::now();
@@ -79,6 +76,26 @@ void run_case(const Case& test) {
   g_current = nullptr;
 }
 
+}  // namespace
+
+void watch_time() {
+  struct sigaction action {};
+
+  action.sa_handler = on_alarm;
+  sigaction(SIGALRM, &action, nullptr);
+  alarm(case_seconds());
+}
+
+bool list_cases(int argc, char** argv) {
+  if (argc != 2 || std::string_view(argv[1]) != "--list") {
+    return false;
+  }
+  for (const Case* test : cases()) {
+    std::printf("%-32s %s\n", test->id, test->text);
+  }
+  return true;
+}
+
 int run_chosen(int argc, char** argv) {
   std::size_t count = 0;
   for (const Case* test : cases()) {
@@ -92,8 +109,6 @@ int run_chosen(int argc, char** argv) {
   }
   return 0;
 }
-
-}  // namespace
 
 Case::Case(const char* case_id, const char* case_text, void (*function)())
     : id(case_id), text(case_text), run(function) {
@@ -154,20 +169,3 @@ void expect_rejected(acp_handle_t handle,
 }
 
 }  // namespace spmd
-
-int main(int argc, char** argv) {
-  if (argc == 2 && std::string_view(argv[1]) == "--list") {
-    for (const spmd::Case* test : spmd::cases()) {
-      std::printf("%-32s %s\n", test->id, test->text);
-    }
-    return 0;
-  }
-  spmd::watch_time();
-  spmd::add_memory_module();
-  if (acp_init(&argc, &argv) != 0) {
-    std::fprintf(stderr, "acp_init: %s\n", acpx_strerror(acp_errno));
-    return 1;
-  }
-  const int result = spmd::run_chosen(argc, argv);
-  return acp_finalize() == 0 ? result : 1;
-}

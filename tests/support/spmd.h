@@ -7,7 +7,8 @@
 //
 // `acprun -np N program` runs every case on every rank, in the order of the
 // file; `program case...` runs some, `program --list` names them. Link
-// acp_spmd, which has main(). Cases start and end together on all ranks, with
+// acp_spmd, which has main(); a program with a main() of its own calls the
+// three functions below. Cases start and end together on all ranks, with
 // nothing outstanding.
 #pragma once
 
@@ -38,6 +39,13 @@ struct Case {
   const char* text;
   void (*run)();
 };
+
+/// For main(): names the cases when the command line asks for that.
+bool list_cases(int argc, char** argv);
+/// For main(): ends the program when a case, joining or leaving hangs.
+void watch_time();
+/// For main(), in the job: runs what the command line chooses. The status.
+int run_chosen(int argc, char** argv);
 
 /// ACP_TEST_SCALE: 1 is the full size of the heavy cases; 0.1 when unset.
 double scale();

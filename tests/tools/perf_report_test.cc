@@ -76,7 +76,7 @@ TEST_CASE("acp_perf: JSON has figures, ratio, state and machine", "[perf]") {
   report.results[3].verdict.failure = "bytes differ";
   const auto document = nlohmann::json::parse(
       render(report.machine, report.results, Format::kJson));
-  CHECK(document["machine"]["ranks"] == "2");
+  CHECK(document["machine"]["ranks"] == 2);
   REQUIRE(document["rows"].size() == 5);
   const auto& add = document["rows"][1];
   CHECK(add["p50"] == 8);

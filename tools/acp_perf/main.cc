@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <string_view>
 
 #include "machine.h"
@@ -76,6 +77,15 @@ int run_rank(Context& context, const Parsed& parsed) {
   if (!context.memory.open()) return fail("memory to measure with");
   if (!prepare(context)) return fail("reaching the other rank's memory");
   const auto selected = select_rows(context, rows, parsed.options);
+  if (selected.empty()) {
+    if (context.rank == 0) {
+      print(fmt::format("acp_perf: --rows {}: no row has such a name; acp_perf "
+                        "--list prints them\n",
+                        parsed.options.rows),
+            stderr);
+    }
+    return context.rank == 0 ? 1 : 0;
+  }
   const auto results = run_rows(context, rows, selected, parsed.options);
   if (context.rank != 0) return 0;
   return print_results(describe_job(context), results, parsed.options.format);
@@ -85,6 +95,11 @@ int run(int argc, char** argv) {
   const Parsed parsed = parse_own_words(argc, argv);
   const Options& options = parsed.options;
   if (!options.start.empty()) {
+    if (std::getenv("ACP_BOOTSTRAP_FD") != nullptr) {
+      print("acp_perf: --start runs acprun itself; leave the outer one out\n",
+            stderr);
+      return 1;
+    }
     Rows rows;
     const auto results = run_starts(options, rows);
     return print_results(describe_machine(), results, options.format);

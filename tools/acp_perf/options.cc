@@ -65,7 +65,7 @@ Parsed parse_options(int argc, const char* const* argv) {
     std::ostringstream text;
     parsed.is_done = true;
     parsed.status = app.exit(error, text, text) == 0 ? 0 : 1;
-    parsed.text = text.str();
+    parsed.text = parsed.status == 0 ? text.str() : "acp_perf: " + text.str();
     return parsed;
   }
   options.format = csv ? Format::kCsv : json ? Format::kJson : Format::kTable;

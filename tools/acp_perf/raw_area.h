@@ -1,5 +1,5 @@
-// Memory that ranks 0 and 1 share without ACP: what the raw rows compare
-// with. A memfd of rank 0 that rank 1 opens through /proc.
+// Memory that ranks share without ACP: what the raw rows compare with. A memfd
+// of rank 0 that the others on its host open through /proc.
 #pragma once
 
 #include <atomic>
@@ -10,12 +10,20 @@ namespace acp::perf {
 
 inline constexpr std::size_t kRawBufferBytes = std::size_t{8} << 20;
 
+/// Of two ranks their flags; of more a count and an epoch. They only grow.
+struct RawBarrier {
+  alignas(128) std::atomic<std::uint64_t> first;
+  alignas(128) std::atomic<std::uint64_t> second;
+  alignas(128) std::atomic<std::uint64_t> last;  ///< Epoch that ends the row.
+};
+
 /// The start of the area: words on lines of their own.
 struct RawWords {
   alignas(128) std::atomic<std::uint64_t> ping;
   alignas(128) std::atomic<std::uint64_t> pong;
   alignas(128) std::atomic<std::uint64_t> alone;
   alignas(128) std::atomic<std::uint32_t> bell;
+  RawBarrier barrier;
 };
 
 /// One mapping; unmaps itself. Not thread-safe.
@@ -28,7 +36,7 @@ class RawArea {
 
   /// Rank 0: makes it. False: errno says why.
   bool create();
-  /// Rank 1: maps that of process `pid`. False: errno says why.
+  /// The others: maps that of process `pid`. False: errno says why.
   bool attach(std::int64_t pid, std::int64_t fd);
 
   bool is_open() const noexcept { return base_ != nullptr; }

@@ -129,7 +129,12 @@ nlohmann::json json_row(const Result& result, const std::vector<Result>& all) {
 std::string json(const Machine& machine, const std::vector<Result>& results) {
   nlohmann::json document;
   for (const auto& [name, value] : machine) {
-    document["machine"][name] = value;
+    nlohmann::json& field = document["machine"][name];
+    if (name == "cores" || name == "ranks") {
+      field = std::stoll(value);
+    } else {
+      field = value;
+    }
   }
   document["rows"] = nlohmann::json::array();
   for (const Result& result : results) {

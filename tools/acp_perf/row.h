@@ -27,8 +27,9 @@ enum class Partners : std::uint8_t { kNone, kRankOne, kAll };
 /// What a row needs to be there; else it is skipped with a word why.
 enum class Needs : std::uint8_t {
   kNothing,
-  kPeer,      ///< Two ranks.
-  kSameHost,  ///< Ranks 0 and 1 on one host.
+  kPeer,       ///< Two ranks.
+  kSameHost,   ///< Ranks 0 and 1 on one host.
+  kAllOnHost,  ///< All ranks, and two at least.
 };
 
 /// Everything that a row works with. One per process; a row runs in all.
@@ -37,11 +38,12 @@ struct Context {
   int procs = 1;
   int target = 0;  ///< Of one-sided operations: rank 1, or 0 alone.
   int third = 0;   ///< Destination of remote-to-remote: rank 2, or target.
-  bool is_direct = false;     ///< Target's library memory is mapped here.
-  bool is_same_host = false;  ///< Ranks 0 and 1 share a host.
-  std::string pinned = "no";  ///< For the head line.
-  std::int64_t time_ns = 0;   ///< For measuring, this time.
-  std::uint64_t row = 0;      ///< Counts the rows that ran; same on all ranks.
+  bool is_direct = false;        ///< Target's library memory is mapped here.
+  bool is_same_host = false;     ///< Ranks 0 and 1 share a host.
+  bool are_all_on_host = false;  ///< All ranks do.
+  std::string pinned = "no";     ///< For the head line.
+  std::int64_t time_ns = 0;      ///< For measuring, this time.
+  std::uint64_t row = 0;  ///< Counts the rows that ran; same on all ranks.
   Memory memory;
   RawArea area;
   Card peer{};  ///< The target's card; on rank 1, rank 0's.

@@ -1,5 +1,6 @@
-// Raw rows of two processes over one shared page, without ACP.
+// Raw rows of processes over one shared page, without ACP.
 #include <linux/futex.h>
+#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -57,31 +58,58 @@ void respond_line(Context& context) {
 
 /// The plainest barrier of two: each raises its own flag and waits for the
 /// other's.
-void pass_barrier(Word64& mine, Word64& other, std::uint64_t epoch) {
+void pass_two(Word64& mine, Word64& other, std::uint64_t epoch) {
   mine.store(epoch, std::memory_order_release);
   spin_until([&] { return other.load(std::memory_order_acquire) >= epoch; });
 }
 
+/// And of more: a count and an epoch; who waits leaves the core to the others.
+void pass_many(RawBarrier& barrier, std::uint64_t procs, std::uint64_t epoch) {
+  if (barrier.first.fetch_add(1) + 1 == procs) {
+    barrier.first.store(0, std::memory_order_relaxed);
+    barrier.second.store(epoch, std::memory_order_release);
+  }
+  while (barrier.second.load(std::memory_order_acquire) < epoch) {
+    ::sched_yield();
+  }
+}
+
+void pass_barrier(Context& context, std::uint64_t epoch) {
+  RawBarrier& barrier = context.area.words().barrier;
+  if (context.procs > 2) {
+    pass_many(barrier, static_cast<std::uint64_t>(context.procs), epoch);
+  } else if (context.rank == 0) {
+    pass_two(barrier.first, barrier.second, epoch);
+  } else {
+    pass_two(barrier.second, barrier.first, epoch);
+  }
+}
+
+/// Where the row before has left it: nobody gets further before I arrive.
+std::uint64_t epoch_of(const Context& context) {
+  const RawBarrier& barrier = context.area.words().barrier;
+  return (context.rank == 1 || context.procs > 2 ? barrier.second
+                                                 : barrier.first)
+      .load();
+}
+
 Verdict run_barrier(Context& context, Samples& samples) {
-  RawWords& words = context.area.words();
-  std::uint64_t epoch = 0;
+  std::uint64_t epoch = epoch_of(context);
   measure(context.time_ns, kBarriers, samples, [&] {
     for (std::uint64_t i = 0; i < kBarriers; ++i) {
-      pass_barrier(words.ping, words.pong, ++epoch);
+      pass_barrier(context, ++epoch);
     }
   });
-  words.ping.store(kEnd);
-  spin_until([&] { return words.pong.load() == kEnd; });
-  reset(words);
+  context.area.words().barrier.last.store(++epoch);
+  pass_barrier(context, epoch);
   return {};
 }
 
 void respond_barrier(Context& context) {
-  RawWords& words = context.area.words();
-  for (std::uint64_t epoch = 1; words.ping.load() != kEnd; ++epoch) {
-    pass_barrier(words.pong, words.ping, epoch);
-  }
-  words.pong.store(kEnd);
+  std::uint64_t epoch = epoch_of(context);
+  do {
+    pass_barrier(context, ++epoch);
+  } while (context.area.words().barrier.last.load() != epoch);
 }
 
 long futex(std::atomic<std::uint32_t>& word, int call, std::uint32_t value) {
@@ -130,13 +158,15 @@ void respond_wake(Context& context) {
 void add_row(Rows& rows,
              const char* name,
              const char* what,
+             Needs needs,
+             Partners partners,
              Verdict (*run)(Context&, Samples&),
              void (*respond)(Context&)) {
   Row row;
   row.name = name;
   row.what = what;
-  row.needs = Needs::kSameHost;
-  row.partners = Partners::kRankOne;
+  row.needs = needs;
+  row.partners = partners;
   row.run = run;
   row.respond = respond;
   rows.push_back(std::move(row));
@@ -146,11 +176,13 @@ void add_row(Rows& rows,
 
 void add_raw_pair_rows(Rows& rows) {
   add_row(rows, "raw.line", "a cache line to the other rank's core, one way",
-          run_line, respond_line);
-  add_row(rows, "raw.barrier", "a barrier of two ranks by two flags",
-          run_barrier, respond_barrier);
-  add_row(rows, "raw.wake", "a futex wakes the other rank, one way", run_wake,
-          respond_wake);
+          Needs::kSameHost, Partners::kRankOne, run_line, respond_line);
+  add_row(rows, "raw.barrier",
+          "a barrier: of two ranks by two flags, of more by a count and "
+          "sched_yield",
+          Needs::kAllOnHost, Partners::kAll, run_barrier, respond_barrier);
+  add_row(rows, "raw.wake", "a futex wakes the other rank, one way",
+          Needs::kSameHost, Partners::kRankOne, run_wake, respond_wake);
 }
 
 }  // namespace acp::perf

@@ -18,6 +18,7 @@ namespace {
 // Bits of the word in which rank 0 tells all what it found.
 constexpr std::uint64_t kDirect = 1;
 constexpr std::uint64_t kSameHost = 2;
+constexpr std::uint64_t kAllOnHost = 4;
 
 /// A number that two processes share when they run under one kernel.
 std::uint64_t boot_id() {
@@ -37,6 +38,9 @@ std::string obstacle(const Context& context, const Row& row) {
   if (context.procs < 2) return "needs two ranks";
   if (row.needs == Needs::kSameHost && !context.is_same_host) {
     return "needs ranks 0 and 1 on one host";
+  }
+  if (row.needs == Needs::kAllOnHost && !context.are_all_on_host) {
+    return "needs all ranks on one host";
   }
   return {};
 }
@@ -100,17 +104,23 @@ bool prepare(Context& context) {
   const int peer = context.rank == 0 ? context.target : 0;
   if (!memory.read_card(peer, context.peer)) return false;
   std::uint64_t facts = 0;
-  if (context.rank == 1 && context.peer.boot_id == card.boot_id &&
-      context.area.attach(context.peer.pid, context.peer.area_fd)) {
-    memory.put_word(0, Word::kPhase, 1);
-  }
+  const bool is_there =
+      context.rank == 0 ||
+      (context.peer.boot_id == card.boot_id &&
+       context.area.attach(context.peer.pid, context.peer.area_fd));
+  memory.put_word(context.rank, Word::kPhase, is_there ? 1 : 0);
   acp_sync();
   if (context.rank == 0) {
     const bool is_direct =
         acpx_pointer(memory.inbox(context.target)) != nullptr;
     const bool is_same_host =
-        context.procs > 1 && *memory.own_word(Word::kPhase) == 1;
-    facts = (is_direct ? kDirect : 0) | (is_same_host ? kSameHost : 0);
+        context.procs > 1 && memory.get_word(1, Word::kPhase) == 1;
+    bool are_all_on_host = is_same_host;
+    for (int rank = 2; rank < context.procs; ++rank) {
+      are_all_on_host &= memory.get_word(rank, Word::kPhase) == 1;
+    }
+    facts = (is_direct ? kDirect : 0) | (is_same_host ? kSameHost : 0) |
+            (are_all_on_host ? kAllOnHost : 0);
     for (int rank = 0; rank < context.procs; ++rank) {
       memory.put_word(rank, Word::kFacts, facts);
     }
@@ -119,6 +129,7 @@ bool prepare(Context& context) {
   facts = *memory.own_word(Word::kFacts);
   context.is_direct = (facts & kDirect) != 0;
   context.is_same_host = (facts & kSameHost) != 0;
+  context.are_all_on_host = (facts & kAllOnHost) != 0;
   return true;
 }
 

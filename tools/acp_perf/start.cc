@@ -50,9 +50,11 @@ std::string run_copies(const Words& words, int count) {
   }
   for (const pid_t pid : started) {
     int status = 0;
-    if (waitpid(pid, &status, 0) != pid || status != 0) {
-      failure = fmt::format("{} ended with wait status {}", words[0], status);
-    }
+    if (waitpid(pid, &status, 0) == pid && status == 0) continue;
+    failure = WIFSIGNALED(status) ? fmt::format("{} was killed by signal {}",
+                                                words[0], WTERMSIG(status))
+                                  : fmt::format("{} exited with status {}",
+                                                words[0], WEXITSTATUS(status));
   }
   return failure;
 }

@@ -1,9 +1,11 @@
 # What an installation consists of besides the programs, which their own
-# folders install: headers, libraries, acp.pc, the CMake package acp::acp.
+# folders install: headers, libraries, acp.pc and qmp.pc, qmp-config, the CMake
+# packages acp::acp and QMP::qmp. QMP's has the older interfaces as QMP::scu and
+# QMP::lqcd.
 include(CMakePackageConfigHelpers)
 
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/
-  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 install(TARGETS acp acp_static EXPORT acpTargets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
@@ -27,3 +29,42 @@ file(RELATIVE_PATH ACP_PC_PREFIX
 configure_file(${CMAKE_CURRENT_LIST_DIR}/acp.pc.in
   ${CMAKE_BINARY_DIR}/package/acp.pc @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/package/acp.pc DESTINATION ${pc_dir})
+
+set(QMP_VERSION 2.5.4)
+set_target_properties(qmp PROPERTIES INSTALL_RPATH "$ORIGIN")
+install(TARGETS qmp qmp_static scu scu_static lqcd lqcd_static EXPORT QMPTargets
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/QMP)
+install(EXPORT QMPTargets NAMESPACE QMP:: DESTINATION ${package_dir})
+configure_file(${CMAKE_CURRENT_LIST_DIR}/QMPConfig.cmake.in
+  ${CMAKE_BINARY_DIR}/package/QMPConfig.cmake @ONLY)
+write_basic_package_version_file(
+  ${CMAKE_BINARY_DIR}/package/QMPConfigVersion.cmake
+  VERSION ${QMP_VERSION} COMPATIBILITY SameMajorVersion)
+install(FILES
+  ${CMAKE_BINARY_DIR}/package/QMPConfig.cmake
+  ${CMAKE_BINARY_DIR}/package/QMPConfigVersion.cmake
+  DESTINATION ${package_dir})
+configure_file(${CMAKE_CURRENT_LIST_DIR}/qmp.pc.in
+  ${CMAKE_BINARY_DIR}/package/qmp.pc @ONLY)
+install(FILES ${CMAKE_BINARY_DIR}/package/qmp.pc DESTINATION ${pc_dir})
+
+# Programs of SCU link with -lcommsMPI.
+foreach(kind SHARED STATIC)
+  set(alias libcommsMPI${CMAKE_${kind}_LIBRARY_SUFFIX})
+  file(CREATE_LINK libscu${CMAKE_${kind}_LIBRARY_SUFFIX}
+    ${CMAKE_BINARY_DIR}/package/${alias} SYMBOLIC)
+  install(FILES ${CMAKE_BINARY_DIR}/package/${alias}
+    DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endforeach()
+
+# qmp-config finds the installation from its own place.
+file(RELATIVE_PATH QMP_CONFIG_INCLUDE_DIR
+  ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_INCLUDEDIR})
+file(RELATIVE_PATH QMP_CONFIG_LIB_DIR
+  ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
+configure_file(${PROJECT_SOURCE_DIR}/src/qmp/qmp-config.in
+  ${CMAKE_BINARY_DIR}/package/qmp-config @ONLY)
+install(PROGRAMS ${CMAKE_BINARY_DIR}/package/qmp-config
+  DESTINATION ${CMAKE_INSTALL_BINDIR})

@@ -79,7 +79,7 @@ function(layer_of_include name out)
   if(name MATCHES "^transport/(self|shm|ucx)/")
     set(layer "${CMAKE_MATCH_1}")
   elseif(name MATCHES "^(acp|qmp|lqcd|scu|hmpi)[a-z_]*\\.(h|hpp)$" OR
-         name MATCHES "^acp/")
+         name MATCHES "^(acp|scu)/")
     set(layer public)
   elseif(name MATCHES "^([a-z_]+)/" AND CMAKE_MATCH_1 IN_LIST LAYERS)
     set(layer "${CMAKE_MATCH_1}")

@@ -16,6 +16,12 @@ constexpr std::uint32_t kIndexMask = EndpointTable::kMaxEndpoints - 1;
 constexpr int kLooks = 256;
 /// Looks between two that take the lock: another thread may have served us.
 constexpr int kLooksPerLock = 32;
+/// Turns of a wait between two looks at whether the job is ending.
+constexpr std::uint32_t kTurnsPerLook = 1024;
+
+int is_never_over(void* /*unused*/) {
+  return 0;
+}
 
 ChannelHandle handle_of(const Endpoint& endpoint) {
   return std::uint64_t{endpoint.generation} << 24 | (endpoint.index + 1);
@@ -390,8 +396,10 @@ std::size_t Channels::wait(RequestHandle handle) {
   Endpoint* endpoint = table_.find((handle >> 20) & kIndexMask);
   Sought sought{this, endpoint, index,
                 static_cast<std::uint32_t>(handle >> 40)};
-  bool is_tried = false;
+  bool has_spun = false;  // since something moved
+  std::uint32_t turns = 0;
   while (endpoint != nullptr) {
+    bool has_moved = false;
     {
       const std::lock_guard lock(endpoint->lock);
       Request* request = sought.find();
@@ -399,7 +407,7 @@ std::size_t Channels::wait(RequestHandle handle) {
         break;
       }
       if (request->state == RequestState::kPending) {
-        drive(*endpoint);
+        has_moved = drive(*endpoint);
       } else if (endpoint->sender != nullptr) {
         endpoint->sender->wake_receiver();
       }
@@ -407,11 +415,15 @@ std::size_t Channels::wait(RequestHandle handle) {
         return conclude(*endpoint, *request);
       }
     }
-    if (!is_tried && endpoint->is_direct) {
-      is_tried = true;
-      if (spin(*endpoint, sought)) {
+    const bool may_spin = endpoint->is_direct && !has_spun;
+    has_spun = !has_moved;
+    if (has_moved || (may_spin && spin(*endpoint, sought))) {
+      // What is refused is tried again, in a job that is ending for ever.
+      if (++turns % kTurnsPerLook != 0 ||
+          acpx_wait_until(is_never_over, nullptr, 0) >= 0) {
         continue;
       }
+      return kWaitFailed;
     }
     if (acpx_wait_until(is_over, &sought, -1) != 0) {
       return kWaitFailed;
@@ -478,8 +490,8 @@ bool Channels::spin(Endpoint& endpoint, const Sought& sought) {
       if (request == nullptr || request->state != RequestState::kPending) {
         return true;
       }
-      if (endpoint.sender != nullptr && drive(endpoint)) {
-        look = 0;
+      if (drive(endpoint)) {
+        return true;
       }
     }
     relax();
@@ -497,14 +509,11 @@ int Channels::is_over(void* argument) {
   if (request == nullptr) {
     return 1;
   }
-  const auto is_pending = [&] {
-    sought.channels->drive(endpoint);
-    return request->state == RequestState::kPending;
+  const auto has_moved = [&] {
+    return sought.channels->drive(endpoint) ||
+           request->state != RequestState::kPending;
   };
-  if (request->state != RequestState::kPending || !is_pending()) {
-    return 1;
-  }
-  return endpoint.ask() && !is_pending() ? 1 : 0;
+  return has_moved() || (endpoint.ask() && has_moved()) ? 1 : 0;
 }
 
 // ---- Progress -------------------------------------------------------------
@@ -555,7 +564,7 @@ bool Channels::look_at(bool has_news) {
   for (Endpoint* endpoint : looked_at_) {
     const std::lock_guard lock(endpoint->lock);
     has_worked = drive(*endpoint) || has_worked;
-    if (endpoint->sender != nullptr && endpoint->sender->ask_for_credit()) {
+    if (endpoint->ask_in_step()) {
       has_worked = drive(*endpoint) || has_worked;
     }
     list(*endpoint);

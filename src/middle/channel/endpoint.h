@@ -63,6 +63,14 @@ struct Endpoint {
                              : receiver != nullptr && receiver->arm();
   }
 
+  /// Before the progress step leaves it: asks for what the other end brings
+  /// without a signal. True: look again.
+  bool ask_in_step() {
+    return sender != nullptr ? sender->ask_for_credit()
+                             : receiver != nullptr &&
+                                   receiver->awaits_piece() && receiver->arm();
+  }
+
   bool is_idle() const {
     return sender != nullptr ? sender->is_idle()
                              : receiver == nullptr || receiver->is_idle();

@@ -64,8 +64,16 @@ void Receiver::post(Request& request) {
   if (phase_ == Phase::kOpen &&
       load(*reinterpret_cast<const std::uint64_t*>(ring_ + position())) != 0) {
     advance();
+    copy_pieces();
   } else if (phase_ == Phase::kClosing || phase_ == Phase::kClosed) {
     fail_posted();
+  }
+}
+
+/// The caller may compute from now on, and nobody else be awake: copies what
+/// the sender leaves, and is told of what it does not.
+void Receiver::copy_pieces() {
+  while (awaits_piece() && (advance() || arm())) {
   }
 }
 
@@ -209,31 +217,42 @@ void Receiver::return_credit() {
 
 /// Begins to fetch for the first receive posted. False: not now.
 bool Receiver::start_fetch(const Offer& offer) {
-  // Without keys one after the other.
-  if (fetches_.size() == kMaxFetches ||
-      (!fetches_.empty() && is_short_of_keys_)) {
+  // Where the sender helps, and without keys, one after the other.
+  const bool is_alone = direct_ != nullptr || is_short_of_keys_;
+  if (fetches_.size() == (is_alone ? 1 : kMaxFetches)) {
     return false;
   }
   Request* request = posted_.front();
-  Fetch fetch{request, offer.address, std::min(offer.size, request->size),
-              ACP_HANDLE_NULL, false};
-  if (fetch.size != 0) {
-    request->key = take_key(site_, request->buffer, fetch.size);
-    is_short_of_keys_ = request->key == ACP_ATKEY_NULL;
-    if (is_short_of_keys_) {
-      if (!fetches_.empty()) {
-        return false;  // one of mine comes back soon
-      }
-      fetch.is_bounced = true;
-    }
-    if (!fetch_piece(fetch)) {
-      drop_key(*request);
-      return false;
-    }
+  Fetch fetch{
+      request,         offer.address, std::min(offer.size, request->size),
+      ACP_HANDLE_NULL, false,         false};
+  if (fetch.size != 0 && !begin_fetch(fetch)) {
+    drop_key(*request);
+    return false;
+  }
+  ++offers_;
+  if (fetch.is_shared) {
+    PieceCopier::publish(direct_->shared, offers_,
+                         acp_query_ga(request->key, request->buffer),
+                         fetch.size);
   }
   posted_.pop();
   fetches_.push_back(fetch);
   return true;
+}
+
+bool Receiver::begin_fetch(Fetch& fetch) {
+  Request& request = *fetch.request;
+  request.key = take_key(site_, request.buffer, fetch.size);
+  is_short_of_keys_ = request.key == ACP_ATKEY_NULL;
+  if (is_short_of_keys_) {
+    if (!fetches_.empty()) {
+      return false;  // one of mine comes back soon
+    }
+    fetch.is_bounced = true;
+  }
+  fetch.is_shared = direct_ != nullptr && !fetch.is_bounced;
+  return fetch.is_shared || fetch_piece(fetch);
 }
 
 void Receiver::drop_key(Request& request) {
@@ -276,30 +295,10 @@ bool Receiver::fetch_piece(Fetch& fetch) {
 /// In order: handles complete in order too.
 bool Receiver::finish_fetches() {
   bool has_worked = false;
-  while (!fetches_.empty()) {
-    Fetch& fetch = fetches_.front();
-    Request& request = *fetch.request;
-    if (!is_complete(fetch.handle)) {
-      break;
-    }
-    has_worked = true;
-    if (fetch.is_bounced) {
-      if (fetch.handle != ACP_HANDLE_NULL) {
-        const std::uint64_t size = std::min<std::uint64_t>(
-            fetch.size - request.done, sizeof mine_->bounce);
-        std::memcpy(request.buffer + request.done, mine_->bounce, size);
-        request.done += size;
-        fetch.handle = ACP_HANDLE_NULL;
-      }
-      if (request.done != fetch.size) {
-        if (!fetch_piece(fetch)) {
-          break;
-        }
-        continue;
-      }
-    }
+  while (!fetches_.empty() && go_on(fetches_.front(), has_worked)) {
+    Request& request = *fetches_.front().request;
     drop_key(request);
-    request.done = fetch.size;
+    request.done = fetches_.front().size;
     if (request.error == 0) {
       request.finish();
     } else {
@@ -307,8 +306,48 @@ bool Receiver::finish_fetches() {
     }
     fetches_.pop_front();
     ++finished_;
+    has_worked = true;
   }
   return has_worked;
+}
+
+/// True: all of it is here.
+bool Receiver::go_on(Fetch& fetch, bool& has_worked) {
+  if (fetch.is_shared) {
+    SharedCopy& shared = direct_->shared;
+    has_worked = copier_.advance(shared, offers_, fetch.from) || has_worked;
+    if (load(shared.copied) != PieceCopier::pieces_of(fetch.size)) {
+      return false;
+    }
+    fetch.request->error = static_cast<int>(load(shared.error));
+    return true;
+  }
+  while (is_complete(fetch.handle)) {
+    if (!fetch.is_bounced) {
+      return true;
+    }
+    has_worked = true;
+    take_bounced(fetch);
+    if (fetch.request->done == fetch.size) {
+      return true;
+    }
+    if (!fetch_piece(fetch)) {
+      break;
+    }
+  }
+  return false;
+}
+
+void Receiver::take_bounced(Fetch& fetch) {
+  if (fetch.handle == ACP_HANDLE_NULL) {
+    return;
+  }
+  Request& request = *fetch.request;
+  const std::uint64_t size =
+      std::min<std::uint64_t>(fetch.size - request.done, sizeof mine_->bounce);
+  std::memcpy(request.buffer + request.done, mine_->bounce, size);
+  request.done += size;
+  fetch.handle = ACP_HANDLE_NULL;
 }
 
 void Receiver::tell_finished() {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <deque>
 
+#include "middle/channel/piece_copier.h"
 #include "middle/channel/requests.h"
 #include "middle/channel/site.h"
 
@@ -40,6 +41,11 @@ class Receiver {
 
   /// A thread is about to sleep: the sender has to ring. True: look again.
   bool arm();
+
+  /// The sender copies the rest of a message, and rings only when armed.
+  bool awaits_piece() const {
+    return !fetches_.empty() && fetches_.front().is_shared;
+  }
 
   /// Free: ends the channel after the receives that were posted.
   void close() { is_closing_ = true; }
@@ -82,13 +88,18 @@ class Receiver {
     std::uint64_t size;
     acp_handle_t handle;
     bool is_bounced;  ///< No key: piece by piece through the block.
+    bool is_shared;   ///< The sender helps; one at a time.
   };
 
   void give_answer();
   bool take_records();
   bool take_record(std::uint64_t header);
   bool start_fetch(const Offer& offer);
+  bool begin_fetch(Fetch& fetch);
   bool fetch_piece(Fetch& fetch);
+  bool go_on(Fetch& fetch, bool& has_worked);
+  void take_bounced(Fetch& fetch);
+  void copy_pieces();
   bool finish_fetches();
   void drop_key(Request& request);
   void consume(std::uint64_t length);
@@ -125,6 +136,8 @@ class Receiver {
   std::atomic<const std::uint64_t*>& head_;  ///< Next header.
   RequestQueue posted_;
   std::deque<Fetch> fetches_;
+  std::uint64_t offers_ = 0;  ///< Taken, ever.
+  PieceCopier copier_;
 };
 
 }  // namespace acp::middle::channel

@@ -71,7 +71,11 @@ bool Sender::advance() {
     }
     open();
   }
+  const std::uint64_t before = produced_;
   bool has_worked = finish_offers();
+  if (direct_ != nullptr && !offers_.is_empty()) {
+    has_worked = help() || has_worked;
+  }
   while (Request* request = queue_.front()) {
     const Wrote wrote = write_next(*request);
     if (wrote == Wrote::kNothing) {
@@ -89,7 +93,7 @@ bool Sender::advance() {
     is_end_written_ = write_end();
   }
   wake_receiver();
-  return has_worked;
+  return has_worked || produced_ != before;
 }
 
 void Sender::open() {
@@ -292,6 +296,14 @@ bool Sender::finish_offers() {
     request->finish();
   }
   return true;
+}
+
+/// On one host both ends copy an offered message. The one that is finished
+/// first is first in the queue.
+bool Sender::help() {
+  const Request& request = *offers_.front();
+  return copier_.advance(mine_->shared, finished_ + 1,
+                         acp_query_ga(request.key, request.buffer));
 }
 
 /// The receiver has freed its end: what was sent is dropped.

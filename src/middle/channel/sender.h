@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "middle/channel/piece_copier.h"
 #include "middle/channel/requests.h"
 #include "middle/channel/site.h"
 
@@ -71,6 +72,7 @@ class Sender {
   bool write(Record record, const void* bytes, std::uint64_t size);
   bool write_end();
   bool finish_offers();
+  bool help();
   void drop_all();
   bool release();
   void ring_bell();
@@ -98,6 +100,7 @@ class Sender {
   acp_handle_t last_ = ACP_HANDLE_NULL;  ///< Newest operation on the ring.
   RequestQueue queue_;                   ///< Not, or not all, written.
   RequestQueue offers_;                  ///< Offered, not fetched.
+  PieceCopier copier_;
 };
 
 }  // namespace acp::middle::channel

@@ -12,22 +12,29 @@
 
 namespace acp::middle::channel {
 
-/// Fixed from init to fini, but for `keys`.
+/// Fixed from init to fini, but for the counts of keys.
 struct Site {
   int rank = -1;
   int module = -1;
   std::uint64_t ring_bytes = 0;
   RankBlock* mine = nullptr;
-  std::atomic<int> keys{0};  ///< Registered buffers.
+  std::atomic<int> keys{0};           ///< Registered buffers.
+  std::atomic<int> keyless_turns{0};  ///< Messages that do not ask for a key.
 
   /// Keys are scarce and belong to the program: channels take a few.
   static constexpr int kMaxKeys = 32;
+  /// After a refusal, which the basic layer reports in a line.
+  static constexpr int kKeylessTurns = 1000;
 
   acp_ga_t block_of(int other) const { return acpx_module_ga(module, other); }
 };
 
 /// Registers a buffer within the quota. ACP_ATKEY_NULL: not now.
 inline acp_atkey_t take_key(Site& site, std::byte* buffer, std::size_t size) {
+  if (site.keyless_turns.load(std::memory_order_relaxed) > 0 &&
+      site.keyless_turns.fetch_sub(1, std::memory_order_relaxed) > 0) {
+    return ACP_ATKEY_NULL;
+  }
   if (site.keys.fetch_add(1, std::memory_order_relaxed) < Site::kMaxKeys) {
     const int before = acp_errno;
     const acp_atkey_t key = acp_register_memory(buffer, size, 0);
@@ -35,6 +42,7 @@ inline acp_atkey_t take_key(Site& site, std::byte* buffer, std::size_t size) {
       return key;
     }
     acp_errno = before;  // there is another way
+    site.keyless_turns.store(Site::kKeylessTurns, std::memory_order_relaxed);
   }
   site.keys.fetch_sub(1, std::memory_order_relaxed);
   return ACP_ATKEY_NULL;

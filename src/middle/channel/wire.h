@@ -23,8 +23,20 @@ enum Answer : std::uint64_t {
 /// SenderBlock::next while it is not known yet. No address is odd.
 inline constexpr std::uint64_t kNotKnown = 1;
 
+/// An offered message that both ends copy, piece by piece: they are on one
+/// host. The receiver fills it in, `claim` last; both claim and count.
+struct SharedCopy {
+  alignas(
+      64) std::uint64_t claim;  ///< Offer's number, next piece: 32 bits each.
+  acp_ga_t to;                  ///< The receiver's buffer.
+  std::uint64_t size;
+  std::uint64_t error;  ///< Why a piece could not be copied, or 0.
+
+  alignas(64) std::uint64_t copied;  ///< Pieces that are there.
+};
+
 /// In the sender's heap. The first line is its call; the others are written
-/// by the receiver alone.
+/// by the receiver alone, but for `shared`.
 struct SenderBlock {
   alignas(64) std::uint64_t next;  ///< Block that called there before, or 0.
   std::uint64_t sender;            ///< Its rank.
@@ -37,9 +49,11 @@ struct SenderBlock {
   alignas(64) std::uint64_t consumed;  ///< Bytes of the ring, ever.
   std::uint64_t finished;              ///< Offers that were taken, ever.
   std::uint64_t wants_bell;            ///< A thread sleeps for a record.
+
+  SharedCopy shared;
 };
 
-static_assert(sizeof(SenderBlock) == 192);
+static_assert(sizeof(SenderBlock) == 320);
 
 /// In the receiver's heap, in front of the ring. The first line is written by
 /// the sender alone.

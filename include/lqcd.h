@@ -1,0 +1,147 @@
+/* The LQCD message passing API, version 0.3 (2001): named buffers. New programs
+ * use qmp.h, which grew from it. docs/compat.md says what the text leaves open.
+ *
+ * Conventions:
+ *
+ *  1. Hosts count from 0. They are numbered as QMP numbers its nodes, and as
+ *     declareTopology says afterwards.
+ *  2. A receive has a name, an integer of the program. A send names a host and
+ *     the receive there; the receiver does not know from where messages come.
+ *     The k-th started receive of a name gets the k-th message sent to it;
+ *     messages from one host arrive in the order in which they were started.
+ *  3. Nothing is written into a buffer before its receive is started. Starting
+ *     never blocks; a message goes its way while the program computes.
+ *  4. A send of 4096 bytes or less is a copy, and complete at once. The buffer
+ *     of a longer one belongs to it until it is complete.
+ *  5. Functions without a return value keep their failure for getErrorNumber
+ *     and getErrorString, as all others do, for the calling thread; one line
+ *     goes to stderr.
+ *  6. A program may end without shutdownMachine.
+ */
+#ifndef LQCD_H
+#define LQCD_H
+
+#ifdef __cplusplus
+extern "C" {
+#else
+#include <stdbool.h>
+#endif
+
+/* ---- The machine --------------------------------------------------------- */
+
+/** Joins the job. All hosts call it first.
+ *
+ * @return 0, or a status code of qmp.h
+ */
+int initMachine(void);
+
+/** What the machine is.
+ *
+ * @return 0 a switch; above 0 a grid of so many dimensions (-qmp-geom,
+ *   QMP_GEOM); the text's -1, a butterfly, is never returned
+ */
+int getMachineType(void);
+
+/** Leaves the job. All hosts call it, last. Messages that nobody has received
+ * are dropped.
+ *
+ * @return 0, or a status code of qmp.h
+ */
+int shutdownMachine(void);
+
+/** Declares the hosts to be a torus. All hosts call it, once, before they
+ * declare or send anything.
+ *
+ * @param dimensions   sizes, x first; their product is the number of hosts
+ * @param ndimensions  1 or more
+ * @param local_host   the number that this host wants, where x varies most
+ *                     rapidly; all hosts give different ones. -1 on all hosts:
+ *                     as before
+ */
+void declareTopology(int dimensions[], int ndimensions, int local_host);
+
+/* ---- Declarations -------------------------------------------------------- */
+
+/* They do what takes time, and stay until shutdownMachine. @return a handle, or
+ * NULL: initMachine was not called, a buffer that is NULL or has a negative
+ * size, no such host, no topology, memory exhausted. */
+
+/** A receive, and its name. Several may have one name. */
+void* declareReceive(void* buffer, int nbytes, int buffer_name);
+
+/** A send to a receive's name on a host.
+ *
+ * @param remote_host  0 .. number of hosts - 1; the own one as well
+ */
+void* declareSendTo(void* buffer,
+                    int nbytes,
+                    int remote_host,
+                    int remote_buffer);
+
+/** A send to a neighbour's.
+ *
+ * @param relative_host  +1 is +x, -1 is -x, +2 is +y, -2 is -y, and so on
+ */
+void* declareSendRelative(void* buffer,
+                          int nbytes,
+                          int relative_host,
+                          int remote_buffer);
+
+/* ---- Operations ---------------------------------------------------------- */
+
+/** Start a send, a receive. An active one is left alone: a failure. */
+void startSend(void* opaque);
+void startReceive(void* opaque);
+
+/** Whether a handle is complete. True when it was never started. Does not
+ * block.
+ *
+ * @return 1 it is; 0 not yet; -1 it failed (a message longer than its receive:
+ *   nothing was written), or it is NULL
+ */
+int testCompletion(void* opaque);
+
+/** Waits until it is.
+ *
+ * @param milliseconds  how long; below 0 as long as QMP waits
+ *                      (QMP_WAIT_TIMEOUT, 600 s), after which it failed
+ * @return as above; 0 when the time is over
+ */
+int waitFor(void* opaque, int milliseconds);
+
+/** Waits for all of @p count handles. Returns as above, -1 if any failed. */
+int waitForMultiple(void* opaque[], int count, int milliseconds);
+
+/** Sends a copy of the buffer to the name @p remote_buffer on all other hosts.
+ * Does not block. */
+void sendBroadcast(void* buffer, int nbytes, int remote_buffer);
+
+/* ---- Of all hosts -------------------------------------------------------- */
+
+/* All hosts call them, in the same order. A sum has the same bits on every
+ * host. A failure leaves or returns the own value. */
+
+/** Whether any host says true. */
+bool globalOr(bool b);
+/** Sums. */
+int sumInt(int i);
+float sumFloat(float x);
+double sumDouble(double x);
+/** Sums of arrays in place, element by element. The text forgot the length. */
+void sumFloatArray(float x[], int length);
+void sumDoubleArray(double x[], int length);
+/** Waits for all hosts. */
+void waitForBarrier(void);
+
+/* ---- Failures ------------------------------------------------------------ */
+
+/** The calling thread's last failure: a sentence, and a status code of qmp.h.
+ */
+char* getErrorString(void);
+int getErrorNumber(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* LQCD_H */

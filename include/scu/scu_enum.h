@@ -1,0 +1,38 @@
+// QCDSP communications: directions, axes, sends and receives. For C++.
+//
+// With SCU_PLUS_FIRST defined, for the whole program, the directions have the
+// order that later codes used: +t is 0 and -t is 1, and so on.
+#ifndef SCU_ENUM_H
+#define SCU_ENUM_H
+
+/// A direction of the four-dimensional torus.
+enum SCUDir {
+  SCU_NoDir = -1,
+#ifdef SCU_PLUS_FIRST
+  SCU_TP = 0,
+  SCU_TM = 1,
+  SCU_XP = 2,
+  SCU_XM = 3,
+  SCU_YP = 4,
+  SCU_YM = 5,
+  SCU_ZP = 6,
+  SCU_ZM = 7
+#else
+  SCU_TM = 0,
+  SCU_TP = 1,
+  SCU_XM = 2,
+  SCU_XP = 3,
+  SCU_YM = 4,
+  SCU_YP = 5,
+  SCU_ZM = 6,
+  SCU_ZP = 7
+#endif
+};
+
+/// An axis of it.
+enum SCUAxis { SCU_NoAxis = -1, SCU_T = 0, SCU_X = 1, SCU_Y = 2, SCU_Z = 3 };
+
+/// Receives and sends.
+enum SCUXR { SCU_NoXR = -1, SCU_REC = 0, SCU_SEND = 8 };
+
+#endif  // SCU_ENUM_H

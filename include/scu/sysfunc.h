@@ -1,0 +1,119 @@
+// QCDSP communications, the operating system's interface, for C++.
+// docs/compat.md: the definition of the machine (COMMS_DEF), and what the
+// original text leaves open.
+//
+// Conventions:
+//
+//  1. The first call of any function here joins the job; all nodes have to
+//     get there. A program may end without SCUCommsFinalize.
+//  2. A failure is told by SCURaiseError and ends the job.
+//  3. One thread at a time calls these functions.
+//  4. Include this before <unistd.h>, or a header that includes it: both have a
+//     function sync(). Where that is too late sync() is a macro.
+#ifndef SYSFUNC_H
+#define SYSFUNC_H
+
+#include <stddef.h>
+
+#include "scu_dir_arg.h"
+#include "scu_enum.h"
+
+#if defined(__cplusplus) && defined(_UNISTD_H)
+// Streams have members of that name: they come before the macro.
+#include <fstream>
+#include <iostream>
+#include <sstream>
+#define sync() SCUSync()
+#elif defined(__cplusplus)
+// Whoever includes <unistd.h> later finds it done.
+#define sync scu_sync_of_unistd
+#include <unistd.h>
+#undef sync
+/// Waits for all nodes. Returns 0.
+unsigned int sync();
+#endif
+
+/// The same under a name of its own.
+unsigned int SCUSync();
+
+// ---- The machine ------------------------------------------------------------
+
+/// A number that no other node has, and that is not 0: 1 to NumNodes().
+int UniqueID();
+
+/// This node's place in the torus, and the size of the torus.
+int CoorT();
+int CoorX();
+int CoorY();
+int CoorZ();
+int SizeT();
+int SizeX();
+int SizeY();
+int SizeZ();
+int NumNodes();
+
+/// Seeds for random generators. SeedS, SeedST: {SEED=...}, the same on all
+/// nodes. Seed, SeedT: the number in {SEEDFILE=...} whose place is this node's,
+/// different numbers on different nodes when the file has them.
+unsigned int Seed();
+unsigned int SeedS();
+unsigned int SeedT();
+unsigned int SeedST();
+
+/// The wire of a direction: the same number.
+int SCURemap(SCUDir dir);
+
+// ---- Transfers --------------------------------------------------------------
+
+// A transfer is under way until SCUTransComplete. A receive in a direction
+// meets what the neighbour there sends in the opposite direction, in the order
+// of the starts on each side. A send of 4096 bytes or less is a copy: its
+// memory may be received into at once. On an axis of size 1 a node is its own
+// neighbour. The two ends may have different shapes, and a message may be
+// shorter than its receive; a longer one is a failure.
+
+/// Starts one transfer.
+void SCUTrans(SCUDirArg* arg);
+/// Starts @p n of them at once.
+void SCUTrans(SCUDirArg** arg, int n);
+/// Starts @p n of the same shape, number i offset[i] elements behind the
+/// address.
+void SCUTrans(SCUDirArg* arg, unsigned int* offset, int n);
+
+/// Keeps the shape (block length, blocks, stride, size of an element) for a
+/// direction, separately for sends and receives; nothing is transferred.
+void SCUSetDMA(SCUDirArg* arg);
+void SCUSetDMA(SCUDirArg** arg, int n);
+/// Starts transfers with the shapes kept, at the addresses of the arguments.
+void SCUTransAddr(SCUDirArg* arg);
+void SCUTransAddr(SCUDirArg** arg, int n);
+
+/// Waits until all transfers of this node are complete.
+void SCUTransComplete();
+
+// ---- Additions of MPI-SCU ---------------------------------------------------
+
+/// Type of the elements of SCUGlobalSum.
+enum Type_tag { TYPE_float = 0, TYPE_IFloat = 0, TYPE_int = 1 };
+
+/// Joins the job now.
+void SCUCommsInit(void);
+/// Completes all transfers and leaves the job. All nodes call it, last.
+void SCUCommsFinalize(void);
+
+/// Adds up vectors over all nodes, element by element; each node gets the sum,
+/// with the same bits. All nodes call it.
+///
+/// @param t      TYPE_float or TYPE_int
+/// @param tsize  bytes of an element: 4, 8 or sizeof(long double); of an int 1,
+///               2, 4 or 8
+/// @param n      elements, 0 or more
+/// @param ivec   what is added
+/// @param ovec   where the sum goes; may be @p ivec
+void SCUGlobalSum(Type_tag t, size_t tsize, int n, void* ivec, void* ovec);
+
+/// Writes the text to stdout and ends the job with status 1.
+void SCURaiseError(char* errstr);
+void SCURaiseError(const char* errstring);
+
+#endif  // SYSFUNC_H

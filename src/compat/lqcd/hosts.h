@@ -1,0 +1,38 @@
+// Which rank a host is, and who is its neighbour. Values only.
+#pragma once
+
+#include <vector>
+
+namespace lqcd {
+
+class Hosts {
+ public:
+  Hosts() = default;
+  /// Hosts 0 .. count - 1 are the ranks; no topology.
+  explicit Hosts(int count);
+  /// `rank_of_host`: each rank once; the sizes have their number as product.
+  Hosts(std::vector<int> sizes, std::vector<int> rank_of_host, int own_rank);
+
+  int count() const { return static_cast<int>(ranks_.size()); }
+
+  bool is_host(int host) const { return host >= 0 && host < count(); }
+
+  int rank_of(int host) const {
+    return ranks_.at(static_cast<std::size_t>(host));
+  }
+
+  bool has_topology() const { return !sizes_.empty(); }
+
+  int axes() const { return static_cast<int>(sizes_.size()); }
+
+  /// The host one step along axis |relative| - 1; relative is not 0 and not
+  /// beyond the axes. x varies most rapidly; the torus wraps around.
+  int neighbour(int relative) const;
+
+ private:
+  std::vector<int> sizes_;
+  std::vector<int> ranks_;
+  int own_host_ = 0;
+};
+
+}  // namespace lqcd

@@ -1,0 +1,222 @@
+#include "compat/lqcd/machine.h"
+
+#include <array>
+#include <cstdarg>
+#include <cstdlib>
+#include <functional>
+#include <numeric>
+#include <utility>
+
+#include "acp.h"
+#include "acp/extension.h"
+
+namespace lqcd {
+
+namespace {
+
+/// Set by the thread that calls initMachine and shutdownMachine.
+Machine* g_machine = nullptr;
+
+struct Waiting {
+  Mailbox* mailbox;
+  const Handle* handle;
+};
+
+int is_over(void* waiting) {
+  const auto& what = *static_cast<Waiting*>(waiting);
+  return what.mailbox->is_over(what.handle) ? 1 : 0;
+}
+
+std::string describe(const Handle& handle) {
+  const bool is_send = handle.kind == Handle::Kind::kSend;
+  return std::string(is_send ? "send" : "receive") + " of " +
+         std::to_string(handle.bytes) + " bytes " +
+         (is_send ? "to name " + std::to_string(handle.name) + " on host " +
+                        std::to_string(handle.host)
+                  : "by name " + std::to_string(handle.name));
+}
+
+/// A handle that is not active: 1, or -1 and why.
+int outcome(Machine& machine, Handle* handle) {
+  const std::string text = describe(*handle);
+  switch (machine.mailbox.collect(handle)) {
+    case Handle::State::kTooLong:
+      (void)fail(QMP_BAD_MESSAGE,
+                 "%s: the message has %llu bytes, more than its receive takes; "
+                 "nothing was written",
+                 text.c_str(), static_cast<unsigned long long>(handle->length));
+      return -1;
+    case Handle::State::kNoMemory:
+      (void)fail(QMP_NOMEM_ERR,
+                 "%s: no memory for a copy; ACP_HEAP_SIZE sets how much there "
+                 "is",
+                 text.c_str());
+      return -1;
+    default: break;
+  }
+  // A fetch may have failed at the sender.
+  const acp_handle_t fetch = std::exchange(handle->fetch, ACP_HANDLE_NULL);
+  if (fetch != ACP_HANDLE_NULL && acpx_complete_timeout(fetch, 0) < 0) {
+    (void)fail(QMP_ERROR, "%s: fetching the message: %s", text.c_str(),
+               acpx_strerror(acp_errno));
+    return -1;
+  }
+  return 1;
+}
+
+}  // namespace
+
+Machine* machine() {
+  return g_machine;
+}
+
+Machine* machine_for(const char* function) {
+  if (g_machine == nullptr) {
+    (void)fail(QMP_NOT_INITED, "%s: call initMachine before", function);
+  }
+  return g_machine;
+}
+
+Failure& last_failure() {
+  thread_local Failure failure;
+  return failure;
+}
+
+// NOLINTNEXTLINE(cert-dcl50-cpp): as printf, which it ends in
+QMP_status_t fail(QMP_status_t status, const char* format, ...) {
+  std::array<char, 512> text{};
+  std::va_list words;
+  va_start(words, format);
+  (void)std::vsnprintf(text.data(), text.size(), format, words);
+  va_end(words);
+  last_failure() = {status, text.data()};
+  (void)QMP_error("%s", text.data());
+  return status;
+}
+
+QMP_status_t keep(QMP_status_t status) {
+  if (status != QMP_SUCCESS) {
+    last_failure() = {status, QMP_get_error_string(nullptr)};
+  }
+  return status;
+}
+
+QMP_status_t begin() {
+  if (g_machine != nullptr || QMP_is_initialized() == QMP_TRUE) {
+    return fail(QMP_INVALID_OP,
+                "initMachine: called already, or after QMP_init_msg_passing");
+  }
+  acpx_module_t module{};
+  module.name = "lqcd";
+  module.bytes = sizeof(Inbox);
+  const int number = acpx_add_module(&module);
+  if (number < 0) {
+    return fail(QMP_INITSVC_ERR, "initMachine: %s", acpx_strerror(acp_errno));
+  }
+  const QMP_status_t status =
+      QMP_init_msg_passing(nullptr, nullptr, QMP_THREAD_MULTIPLE, nullptr);
+  if (status != QMP_SUCCESS) {
+    return keep(status);
+  }
+  // Without shutdownMachine it stays: the progress step runs to the very end.
+  g_machine = new Machine;
+  g_machine->hosts = Hosts(QMP_get_number_of_nodes());
+  if (const char* text = std::getenv("QMP_WAIT_TIMEOUT")) {
+    g_machine->wait_timeout_ms =
+        static_cast<int>(std::strtod(text, nullptr) * 1000);
+  }
+  if (!g_machine->mailbox.begin(number)) {
+    return fail(QMP_INITSVC_ERR, "initMachine: %s", acpx_strerror(acp_errno));
+  }
+  return keep(QMP_barrier());
+}
+
+QMP_status_t end() {
+  // Nobody receives any more once all are here, and nobody fetches from the
+  // memory of those who go on.
+  QMP_status_t status = QMP_barrier();
+  g_machine->mailbox.close();
+  if (status == QMP_SUCCESS) {
+    status = QMP_barrier();
+  }
+  delete g_machine;
+  g_machine = nullptr;
+  QMP_finalize_msg_passing();
+  return keep(status);
+}
+
+QMP_status_t declare_topology(Machine& machine,
+                              const std::vector<int>& sizes,
+                              int own_host) {
+  const int count = QMP_get_number_of_nodes();
+  const int own_rank = QMP_get_node_number();
+  const auto hosts = static_cast<std::size_t>(count);
+  bool is_wrong = machine.hosts.has_topology() || sizes.empty() ||
+                  own_host < -1 || own_host >= count;
+  long long product = 1;
+  for (const int size : sizes) {
+    is_wrong |= size < 1;
+    product = product > count ? product : product * size;
+  }
+  is_wrong |= product != count;
+  // All have to learn it: [0, n) the rank at each number, [n, 2n) how many want
+  // it, [2n] what is wrong, [2n + 1] how many leave it to us.
+  std::vector<double> all(2 * hosts + 2);
+  const int wanted = own_host < 0 ? own_rank : own_host;
+  if (is_wrong) {
+    all[2 * hosts] = 1;
+  } else {
+    all[static_cast<std::size_t>(wanted)] = own_rank;
+    all[hosts + static_cast<std::size_t>(wanted)] = 1;
+    all[2 * hosts + 1] = own_host < 0 ? 1 : 0;
+  }
+  const QMP_status_t status =
+      QMP_sum_double_array(all.data(), static_cast<int>(all.size()));
+  if (status != QMP_SUCCESS) {
+    return keep(status);
+  }
+  if (machine.hosts.has_topology()) {
+    return fail(QMP_TOPOLOGY_EXISTS, "declareTopology: called already");
+  }
+  std::vector<int> ranks(hosts);
+  bool is_agreed = all[2 * hosts] == 0 &&
+                   (all[2 * hosts + 1] == 0 || all[2 * hosts + 1] == count);
+  for (std::size_t host = 0; host < hosts; ++host) {
+    is_agreed &= all[hosts + host] == 1;
+    ranks[host] = static_cast<int>(all[host]);
+  }
+  if (!is_agreed) {
+    return fail(
+        QMP_INVALID_TOPOLOGY,
+        "declareTopology: %zu sizes, local_host %d, %d hosts: all sizes "
+        "have to be 1 or more and their product the number of hosts, "
+        "and each host gives another number from 0 on, or all give -1",
+        sizes.size(), own_host, count);
+  }
+  machine.hosts = Hosts(sizes, std::move(ranks), own_rank);
+  return QMP_SUCCESS;
+}
+
+int wait_for(Machine& machine, Handle* handle, int milliseconds) {
+  Waiting waiting{&machine.mailbox, handle};
+  const int limit = milliseconds < 0 ? machine.wait_timeout_ms : milliseconds;
+  const int result = acpx_wait_until(&is_over, &waiting, limit);
+  if (result == 0) {
+    return outcome(machine, handle);
+  }
+  if (result < 0) {
+    (void)fail(QMP_ERROR, "%s was cut off: %s", describe(*handle).c_str(),
+               acpx_strerror(acp_errno));
+    return -1;
+  }
+  if (milliseconds < 0) {
+    (void)fail(QMP_TIMEOUT,
+               "%s did not end within %g s: has the other side started its "
+               "part? (QMP_WAIT_TIMEOUT)",
+               describe(*handle).c_str(), limit / 1000.0);
+    return -1;
+  }
+  return 0;
+}
+
+}  // namespace lqcd

@@ -1,0 +1,417 @@
+#include "compat/lqcd/mailbox.h"
+
+#include <atomic>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "acp/extension.h"
+
+namespace lqcd {
+
+namespace {
+
+/// For tsan alone: our own thread may read, for a peer, what the caller has
+/// written. The order between them goes through the request and the peer.
+void show_order_to_tsan() {
+#ifdef __SANITIZE_THREAD__
+  (void)acpx_wait_until([](void*) { return 1; }, nullptr, 0);
+#endif
+}
+
+}  // namespace
+
+std::unique_ptr<GlobalBytes> GlobalBytes::make(std::size_t bytes) {
+  std::unique_ptr<GlobalBytes> made(new (std::nothrow) GlobalBytes);
+  if (made == nullptr) {
+    return nullptr;
+  }
+  // A multiple of 64 is aligned to 64.
+  const std::size_t size = (bytes + 63) / 64 * 64;
+  if (size <= 2 * kSnapshotBytes) {
+    made->address_ = acp_malloc(size, acp_rank());
+    if (made->address_ != ACP_GA_NULL) {
+      made->data_ = static_cast<std::byte*>(acp_query_address(made->address_));
+      return made;
+    }
+  }
+  made->owned_.reset(new (std::nothrow) std::byte[size]);
+  made->data_ = made->owned_.get();
+  made->key_ = made->data_ != nullptr
+                   ? acp_register_memory(made->data_, size, 0)
+                   : ACP_ATKEY_NULL;
+  if (made->key_ == ACP_ATKEY_NULL) {
+    return nullptr;
+  }
+  made->address_ = acp_query_ga(made->key_, made->data_);
+  return made;
+}
+
+GlobalBytes::~GlobalBytes() {
+  if (key_ != ACP_ATKEY_NULL) {
+    (void)acp_unregister_memory(key_);
+  } else if (address_ != ACP_GA_NULL) {
+    acp_free(address_);
+  }
+}
+
+bool Mailbox::begin(int module) {
+  module_ = module;
+  mine_ = static_cast<Inbox*>(
+      acp_query_address(acpx_module_ga(module, acp_rank())));
+  is_running_ = acpx_add_progress(&run_step, this) == 0;
+  return is_running_;
+}
+
+Mailbox::~Mailbox() {
+  if (is_running_) {
+    (void)acpx_remove_progress(&run_step, this);
+  }
+  for (const auto& [range, region] : registered_) {
+    (void)acp_unregister_memory(region.first);
+  }
+}
+
+void Mailbox::close() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_closing_ = true;
+  }
+  acp_complete(ACP_HANDLE_ALL);
+}
+
+acp_ga_t Mailbox::registered(std::byte* buffer, std::size_t bytes) {
+  const std::pair range{buffer, bytes};
+  if (const auto found = registered_.find(range); found != registered_.end()) {
+    return found->second.second;
+  }
+  const acp_atkey_t key = acp_register_memory(buffer, bytes, 0);
+  if (key == ACP_ATKEY_NULL) {
+    return ACP_GA_NULL;  // goes through a copy
+  }
+  const acp_ga_t address = acp_query_ga(key, buffer);
+  registered_[range] = {key, address};
+  return address;
+}
+
+Handle* Mailbox::declare(const Handle& declared) {
+  const std::lock_guard lock(mutex_);
+  handles_.push_back(std::make_unique<Handle>(declared));
+  Handle* handle = handles_.back().get();
+  if (handle->bytes > kSnapshotBytes) {
+    handle->address = registered(handle->buffer, handle->bytes);
+  }
+  return handle;
+}
+
+// ---- Sending ----------------------------------------------------------------
+
+bool Mailbox::post(int rank,
+                   int name,
+                   acp_ga_t source,
+                   std::size_t bytes,
+                   std::shared_ptr<GlobalBytes> copy,
+                   Handle* sender) {
+  Posting posting;
+  posting.memory = GlobalBytes::make(sizeof(Posting::Scratch));
+  if (posting.memory == nullptr) {
+    return false;
+  }
+  const acp_ga_t own = posting.memory->address();
+  posting.scratch().request = {
+      source, bytes, own + offsetof(Posting::Scratch, answer), name, 0};
+  // Relaxed: the request goes out later, and the answer comes after it.
+  std::atomic_ref(posting.scratch().answer).store(0, std::memory_order_relaxed);
+  posting.copy = std::move(copy);
+  posting.sender = sender;
+  outgoing_[rank].push_back(std::move(posting));
+  return true;
+}
+
+bool Mailbox::start_send(Handle* handle) {
+  if (handle->address != ACP_GA_NULL) {
+    return post(handle->rank, handle->name, handle->address, handle->bytes,
+                nullptr, handle);
+  }
+  std::shared_ptr<GlobalBytes> copy = GlobalBytes::make(handle->bytes);
+  if (copy == nullptr) {
+    return false;
+  }
+  if (handle->bytes > 0) {
+    std::memcpy(copy->data(), handle->buffer, handle->bytes);
+  }
+  const acp_ga_t source = copy->address();
+  if (!post(handle->rank, handle->name, source, handle->bytes, std::move(copy),
+            nullptr)) {
+    return false;
+  }
+  handle->state = Handle::State::kDone;
+  return true;
+}
+
+bool Mailbox::start(Handle* handle) {
+  show_order_to_tsan();
+  const std::lock_guard lock(mutex_);
+  if (handle->state == Handle::State::kActive) {
+    return false;
+  }
+  handle->state = Handle::State::kActive;
+  if (handle->kind == Handle::Kind::kReceive) {
+    waiting_[handle->name].push_back(handle);
+    match(handle->name);
+  } else if (!start_send(handle)) {
+    handle->state = Handle::State::kNoMemory;
+  }
+  (void)advance();
+  return true;
+}
+
+bool Mailbox::broadcast(const void* data,
+                        std::size_t bytes,
+                        const std::vector<int>& ranks,
+                        int name) {
+  std::shared_ptr<GlobalBytes> copy = GlobalBytes::make(bytes);
+  if (copy == nullptr) {
+    return false;
+  }
+  if (bytes > 0) {
+    std::memcpy(copy->data(), data, bytes);
+  }
+  show_order_to_tsan();
+  const std::lock_guard lock(mutex_);
+  bool is_posted = true;
+  for (const int rank : ranks) {
+    is_posted &= post(rank, name, copy->address(), bytes, copy, nullptr);
+  }
+  (void)advance();
+  return is_posted;
+}
+
+/// One step of a posting. True when it moved.
+bool Mailbox::move(Posting& posting, int rank) {
+  using Scratch = Posting::Scratch;
+  const acp_ga_t inbox = acpx_module_ga(module_, rank);
+  const acp_ga_t own = posting.memory->address();
+  const std::uint64_t lap = posting.ticket / kCells;
+  const acp_ga_t cell =
+      inbox + offsetof(Inbox, cell) + posting.ticket % kCells * sizeof(Cell);
+  // What is under way may be writing the scratch: ask before looking.
+  const bool is_complete = acp_inquire(posting.handle) == 0;
+  acp_handle_t handle = ACP_HANDLE_NULL;
+  switch (posting.stage) {
+    case Stage::kTake:
+      handle = acp_add8(own + offsetof(Scratch, ticket),
+                        inbox + offsetof(Inbox, tail), 1, ACP_HANDLE_NULL);
+      break;
+    case Stage::kTaken:
+      if (is_complete) {
+        posting.ticket = posting.scratch().ticket;
+        posting.stage = Stage::kLook;
+      }
+      return is_complete;
+    case Stage::kLook:
+      handle = acp_copy(own + offsetof(Scratch, word), cell,
+                        sizeof(std::uint64_t), ACP_HANDLE_NULL);
+      break;
+    case Stage::kLooked: {
+      if (!is_complete) {
+        return false;
+      }
+      if (posting.scratch().word != 2 * lap) {
+        posting.stage = Stage::kLook;  // its owner has not emptied it yet
+        return false;
+      }
+      acpx_op_t steps[2] = {};
+      steps[0].opcode = ACPX_PUT;
+      steps[0].remote = cell + offsetof(Cell, request);
+      steps[0].local = own + offsetof(Scratch, request);
+      steps[0].size = sizeof(Request);
+      steps[1].opcode = ACPX_PUT8;
+      steps[1].flags = ACPX_SIGNAL;
+      steps[1].remote = cell;
+      steps[1].operand = 2 * lap + 1;
+      handle = acpx_post(steps, 2, ACP_HANDLE_NULL);
+      break;
+    }
+    case Stage::kWritten:
+      if (is_complete) {
+        posting.stage = Stage::kOver;
+      }
+      return is_complete;
+    case Stage::kOver: return false;
+  }
+  if (handle == ACP_HANDLE_NULL) {
+    return false;  // the window is full, or the job is ending
+  }
+  posting.handle = handle;
+  posting.stage = static_cast<Stage>(static_cast<int>(posting.stage) + 1);
+  return true;
+}
+
+bool Mailbox::send() {
+  bool has_news = false;
+  for (auto& [rank, queue] : outgoing_) {
+    // One at a time: so they take tickets in the order of their starts.
+    while (!queue.empty() && !is_closing_) {
+      while (move(queue.front(), rank)) {
+        has_news = true;
+      }
+      if (queue.front().stage != Stage::kOver) {
+        break;
+      }
+      unanswered_.push_back(std::move(queue.front()));
+      queue.pop_front();
+    }
+  }
+  return has_news;
+}
+
+bool Mailbox::collect_answers() {
+  return std::erase_if(unanswered_, [](Posting& posting) {
+           // Acquire: pairs with the receiver's word, which came after its
+           // reading of the bytes.
+           const auto answer =
+               static_cast<Answer>(std::atomic_ref(posting.scratch().answer)
+                                       .load(std::memory_order_acquire));
+           if (answer == Answer::kNone) {
+             return false;
+           }
+           if (posting.sender != nullptr) {
+             posting.sender->length = posting.sender->bytes;
+             posting.sender->state = answer == Answer::kTooLong
+                                         ? Handle::State::kTooLong
+                                         : Handle::State::kDone;
+           }
+           return true;
+         }) != 0;
+}
+
+// ---- Receiving --------------------------------------------------------------
+
+bool Mailbox::receive() {
+  bool has_news = false;
+  for (;;) {
+    Cell& cell = mine_->cell[received_ % kCells];
+    const std::uint64_t lap = received_ / kCells;
+    const std::atomic_ref word(cell.word);
+    // Acquire: pairs with the chain that wrote the request before the word.
+    if (word.load(std::memory_order_acquire) != 2 * lap + 1) {
+      return has_news;
+    }
+    const Request request = cell.request;
+    // Release: the next writer comes after our reading.
+    word.store(2 * lap + 2, std::memory_order_release);
+    ++received_;
+    requests_[request.name].push_back(request);
+    match(request.name);
+    has_news = true;
+  }
+}
+
+void Mailbox::match(int name) {
+  std::deque<Request>& requests = requests_[name];
+  std::deque<Handle*>& waiting = waiting_[name];
+  while (!requests.empty() && !waiting.empty()) {
+    Fetch& fetch = fetches_.emplace_back();
+    fetch.receiver = waiting.front();
+    fetch.request = requests.front();
+    waiting.pop_front();
+    requests.pop_front();
+  }
+}
+
+/// Issues the operation of a fetch. False: later.
+bool Mailbox::issue(Fetch& fetch) {
+  const Request& request = fetch.request;
+  Handle& receiver = *fetch.receiver;
+  const bool is_too_long = request.bytes > receiver.bytes;
+  const bool has_bytes = request.bytes > 0 && !is_too_long;
+  acp_ga_t to = receiver.address;
+  if (has_bytes && to == ACP_GA_NULL) {
+    if (fetch.bounce == nullptr) {
+      fetch.bounce = GlobalBytes::make(receiver.bytes);
+    }
+    if (fetch.bounce == nullptr) {
+      return false;  // until something is freed; QMP's limit of time applies
+    }
+    to = fetch.bounce->address();
+  }
+  acpx_op_t steps[2] = {};
+  std::size_t count = 0;
+  if (has_bytes) {
+    steps[count].opcode = ACPX_GET;
+    steps[count].remote = request.source;
+    steps[count].local = to;
+    steps[count].size = static_cast<std::size_t>(request.bytes);
+    ++count;
+  }
+  steps[count].opcode = ACPX_PUT8;
+  steps[count].flags = ACPX_SIGNAL;
+  steps[count].remote = request.answer;
+  steps[count].operand = static_cast<std::uint64_t>(
+      is_too_long ? Answer::kTooLong : Answer::kFetched);
+  ++count;
+  fetch.handle = acpx_post(steps, count, ACP_HANDLE_NULL);
+  if (fetch.handle == ACP_HANDLE_NULL) {
+    return false;
+  }
+  receiver.fetch = fetch.handle;
+  receiver.length = request.bytes;
+  return true;
+}
+
+bool Mailbox::fetch() {
+  bool has_news = false;
+  for (auto each = fetches_.begin(); each != fetches_.end();) {
+    if (each->handle == ACP_HANDLE_NULL) {
+      if (is_closing_ || !issue(*each)) {
+        ++each;
+        continue;
+      }
+      has_news = true;
+    }
+    if (acp_inquire(each->handle) != 0) {
+      ++each;
+      continue;
+    }
+    Handle& receiver = *each->receiver;
+    const bool is_too_long = each->request.bytes > receiver.bytes;
+    if (each->bounce != nullptr && !is_too_long) {
+      std::memcpy(receiver.buffer, each->bounce->data(),
+                  static_cast<std::size_t>(each->request.bytes));
+    }
+    receiver.state =
+        is_too_long ? Handle::State::kTooLong : Handle::State::kDone;
+    each = fetches_.erase(each);
+    has_news = true;
+  }
+  return has_news;
+}
+
+// ---- Progress ---------------------------------------------------------------
+
+bool Mailbox::advance() {
+  const bool has_received = receive();
+  const bool has_fetched = fetch();
+  const bool has_sent = send();
+  return collect_answers() || has_received || has_fetched || has_sent;
+}
+
+int Mailbox::run_step(void* self) {
+  auto& mailbox = *static_cast<Mailbox*>(self);
+  const std::unique_lock lock(mailbox.mutex_, std::try_to_lock);
+  return lock.owns_lock() && mailbox.advance() ? 1 : 0;
+}
+
+bool Mailbox::is_over(const Handle* handle) {
+  const std::lock_guard lock(mutex_);
+  (void)advance();
+  return handle->state != Handle::State::kActive;
+}
+
+Handle::State Mailbox::collect(Handle* handle) {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(handle->state, Handle::State::kIdle);
+}
+
+}  // namespace lqcd

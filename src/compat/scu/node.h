@@ -1,0 +1,101 @@
+// This process as a node of the torus. Joins at the first use; one thread at a
+// time.
+#pragma once
+
+#include <array>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "compat/scu/definition.h"
+#include "qmp.h"
+#include "scu/scu_dir_arg.h"
+
+namespace scu {
+
+/// Block length, blocks, stride and size of an element.
+struct Shape {
+  int blklen = 0;
+  int numblk = 0;
+  int stride = 0;
+  int element_bytes = 0;
+};
+
+Shape shape_of(const SCUDirArg& arg);
+
+/// One start: what is sent or received, and where.
+struct Transfer {
+  void* address = nullptr;
+  Shape shape;
+  int axis = -1;
+  int sign = 0;
+  SCUXR kind = SCU_NoXR;
+};
+
+/// Whether it can be; if not, ends the job. `function` is named in the text.
+Transfer transfer_of(const char* function, const SCUDirArg* arg);
+
+class Node {
+ public:
+  Node() = default;
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+
+  void join();
+  void leave();
+
+  bool is_joined() const { return comm_ != nullptr; }
+
+  const Definition& definition() const { return definition_; }
+
+  int number() const { return number_; }
+
+  int size(int axis) const {
+    return definition_.grid.at(static_cast<std::size_t>(axis));
+  }
+
+  int place(int axis) const {
+    return place_.at(static_cast<std::size_t>(axis));
+  }
+
+  QMP_comm_t comm() const { return comm_; }
+
+  /// The number of the seed file that belongs to this node.
+  unsigned int own_seed();
+
+  /// Starts all of them by one call.
+  void start(const char* function, const std::vector<Transfer>& transfers);
+  /// Waits for all that was started.
+  void complete();
+
+  /// Keeps a shape for SCUTransAddr, and gives it back.
+  void keep_shape(const Transfer& transfer);
+  Shape kept_shape(const char* function, const Transfer& transfer) const;
+
+  /// A line in the log of this node, when there is one.
+  [[gnu::format(printf, 2, 3)]] void log(const char* format, ...);
+
+ private:
+  void open_log();
+  static std::size_t index_of(const Transfer& transfer);
+
+  Definition definition_;
+  QMP_comm_t comm_ = nullptr;
+  int number_ = 0;
+  std::array<int, kAxes> place_{};
+  bool has_joined_qmp_ = false;
+  bool has_left_ = false;
+  std::FILE* log_ = nullptr;
+  std::vector<QMP_msghandle_t> active_;
+  std::array<Shape, 4 * kAxes> kept_{};  ///< By direction; sends, receives.
+};
+
+/// The node, joined.
+Node& node();
+/// The same, joined or not.
+Node& node_as_it_is();
+
+/// Says what is wrong and ends the job. Any thread.
+[[noreturn]] void raise(const std::string& text);
+
+}  // namespace scu

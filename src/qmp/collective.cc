@@ -1,0 +1,257 @@
+#include "qmp/collective.h"
+
+#include <bit>
+#include <cstring>
+#include <deque>
+#include <utility>
+
+#include "acp.h"
+#include "qmp/failure.h"
+
+namespace qmp {
+
+namespace {
+
+QMP_comm_struct::Lanes* lanes_to(Job& job, QMP_comm_struct& comm, int node) {
+  QMP_comm_struct::Lanes& lanes = comm.lanes[node];
+  if (lanes.in == nullptr) {
+    const auto peer =
+        static_cast<std::uint32_t>(comm.ranks[static_cast<std::size_t>(node)]);
+    lanes.out = job.exchange.half({comm.number, kCollective, peer, false});
+    lanes.in = job.exchange.half({comm.number, kCollective, peer, true});
+    if (lanes.out == nullptr || lanes.in == nullptr) {
+      comm.lanes.erase(node);
+      (void)fail(QMP_NOMEM_ERR, "no memory for a channel to node %d", node);
+      return nullptr;
+    }
+  }
+  return &lanes;
+}
+
+/// A transfer for the time of one collective.
+class Moment {
+ public:
+  Moment(void* data, std::size_t bytes, Half* half) : memory_(data, bytes) {
+    transfer_.memory = &memory_;
+    transfer_.half = half;
+  }
+
+  Transfer& transfer() { return transfer_; }
+
+ private:
+  MessageMemory memory_;
+  Transfer transfer_;
+};
+
+QMP_status_t finish(Job& job, Transfer* first) {
+  if (job.exchange.wait(first, -1) != 0) {
+    job.exchange.abandon(first);
+    return fail(QMP_ERROR, "a global operation was cut off: the job is ending");
+  }
+  for (Transfer* each = first; each != nullptr; each = each->next) {
+    if (each->status != QMP_SUCCESS) {
+      return fail(each->status,
+                  "a global operation of %zu bytes met one of %llu bytes at "
+                  "%s: the calls of all nodes must agree",
+                  each->memory->size(),
+                  static_cast<unsigned long long>(each->length),
+                  describe(each->half->id()).c_str());
+    }
+  }
+  return QMP_SUCCESS;
+}
+
+QMP_status_t run(Job& job, Transfer* first) {
+  job.exchange.start(first);
+  return finish(job, first);
+}
+
+QMP_status_t send(
+    Job& job, QMP_comm_struct& comm, int node, void* data, std::size_t bytes) {
+  const QMP_comm_struct::Lanes* lanes = lanes_to(job, comm, node);
+  if (lanes == nullptr) {
+    return QMP_NOMEM_ERR;
+  }
+  Moment sending(data, bytes, lanes->out);
+  return run(job, &sending.transfer());
+}
+
+QMP_status_t receive(
+    Job& job, QMP_comm_struct& comm, int node, void* data, std::size_t bytes) {
+  const QMP_comm_struct::Lanes* lanes = lanes_to(job, comm, node);
+  if (lanes == nullptr) {
+    return QMP_NOMEM_ERR;
+  }
+  Moment receiving(data, bytes, lanes->in);
+  return run(job, &receiving.transfer());
+}
+
+QMP_status_t swap(Job& job,
+                  QMP_comm_struct& comm,
+                  int node,
+                  void* out,
+                  void* in,
+                  std::size_t bytes) {
+  const QMP_comm_struct::Lanes* lanes = lanes_to(job, comm, node);
+  if (lanes == nullptr) {
+    return QMP_NOMEM_ERR;
+  }
+  Moment sending(out, bytes, lanes->out);
+  Moment receiving(in, bytes, lanes->in);
+  sending.transfer().next = &receiving.transfer();
+  return run(job, &sending.transfer());
+}
+
+/// Who of a reduction does what: see docs/qmp.md.
+struct Plan {
+  explicit Plan(const QMP_comm_struct& comm)
+      : power(static_cast<int>(
+            std::bit_floor(static_cast<unsigned>(comm.nodes())))),
+        pairs(comm.nodes() - power),
+        me(comm.me),
+        block(me < 2 * pairs ? me / 2 : me - pairs) {}
+
+  bool is_paired() const { return me < 2 * pairs; }
+
+  int node_of(int of_block) const {
+    return of_block < pairs ? 2 * of_block : of_block + pairs;
+  }
+
+  int power;
+  int pairs;
+  int me;
+  int block;
+};
+
+QMP_status_t reduce_in(Job& job,
+                       QMP_comm_struct& comm,
+                       std::byte*& mine,
+                       std::byte*& theirs,
+                       std::size_t bytes,
+                       const Operator& combine) {
+  const Plan plan(comm);
+  QMP_status_t status = QMP_SUCCESS;
+  if (plan.is_paired() && plan.me % 2 == 1) {
+    status = send(job, comm, plan.me - 1, mine, bytes);
+    return status != QMP_SUCCESS ? status
+                                 : receive(job, comm, plan.me - 1, mine, bytes);
+  }
+  if (plan.is_paired()) {
+    status = receive(job, comm, plan.me + 1, theirs, bytes);
+    if (status != QMP_SUCCESS) {
+      return status;
+    }
+    combine.apply(mine, theirs, bytes);
+  }
+  for (int mask = 1; mask < plan.power; mask *= 2) {
+    const int partner = plan.block ^ mask;
+    status = swap(job, comm, plan.node_of(partner), mine, theirs, bytes);
+    if (status != QMP_SUCCESS) {
+      return status;
+    }
+    if (partner < plan.block) {
+      std::swap(mine, theirs);
+    }
+    combine.apply(mine, theirs, bytes);
+  }
+  return plan.is_paired() ? send(job, comm, plan.me + 1, mine, bytes)
+                          : QMP_SUCCESS;
+}
+
+class Nothing final : public Operator {
+ public:
+  void apply(void* /*lower*/,
+             void* /*higher*/,
+             std::size_t /*bytes*/) const override {}
+};
+
+}  // namespace
+
+QMP_status_t reduce(Job& job,
+                    QMP_comm_struct& comm,
+                    void* data,
+                    std::size_t bytes,
+                    const Operator& combine) {
+  if (comm.nodes() == 1) {
+    return QMP_SUCCESS;
+  }
+  LibraryMemory& library = job.exchange.library();
+  const bool is_short = bytes <= kEagerBytes;
+  const std::size_t room = is_short ? kEagerBytes : (bytes + 63) / 64 * 64;
+  Block block = is_short ? comm.scratch : Block{};
+  if (!block) {
+    block = library.allocate(2 * room);
+    if (!block) {
+      return fail(QMP_NOMEM_ERR, "no memory for a reduction of %zu bytes",
+                  bytes);
+    }
+  }
+  if (is_short) {
+    comm.scratch = block;
+  }
+  std::byte* mine = block.memory;
+  std::byte* theirs = block.memory + room;
+  if (bytes > 0) {
+    std::memcpy(mine, data, bytes);
+  }
+  const QMP_status_t status =
+      reduce_in(job, comm, mine, theirs, bytes, combine);
+  if (status == QMP_SUCCESS && bytes > 0) {
+    std::memcpy(data, mine, bytes);
+  }
+  if (!is_short) {
+    library.free(block.memory);
+  }
+  return status;
+}
+
+QMP_status_t broadcast(Job& job,
+                       QMP_comm_struct& comm,
+                       void* data,
+                       std::size_t bytes) {
+  const int nodes = comm.nodes();
+  int mask = 1;
+  for (; mask < nodes; mask *= 2) {
+    if ((comm.me & mask) != 0) {
+      const QMP_status_t status =
+          receive(job, comm, comm.me - mask, data, bytes);
+      if (status != QMP_SUCCESS) {
+        return status;
+      }
+      break;
+    }
+  }
+  std::deque<Moment> sends;
+  Transfer* first = nullptr;
+  Transfer** link = &first;
+  for (mask /= 2; mask > 0; mask /= 2) {
+    if (comm.me + mask >= nodes) {
+      continue;
+    }
+    QMP_comm_struct::Lanes* lanes = lanes_to(job, comm, comm.me + mask);
+    if (lanes == nullptr) {
+      return QMP_NOMEM_ERR;
+    }
+    Transfer& send = sends.emplace_back(data, bytes, lanes->out).transfer();
+    *link = &send;
+    link = &send.next;
+  }
+  return run(job, first);
+}
+
+QMP_status_t meet(Job& job, QMP_comm_struct& comm) {
+  return reduce(job, comm, nullptr, 0, Nothing());
+}
+
+QMP_status_t barrier(Job& job, QMP_comm_struct& comm) {
+  if (comm.nodes() != acp_procs()) {
+    return meet(job, comm);
+  }
+  if (acp_sync() != 0) {
+    return fail(QMP_ERROR, "QMP_barrier was cut off: %s",
+                acpx_strerror(acp_errno));
+  }
+  return QMP_SUCCESS;
+}
+
+}  // namespace qmp

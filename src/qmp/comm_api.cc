@@ -1,0 +1,245 @@
+// Communicators.
+#include <algorithm>
+#include <memory>
+#include <tuple>
+#include <vector>
+
+#include "acp.h"
+#include "qmp.h"
+#include "qmp/collective.h"
+#include "qmp/failure.h"
+#include "qmp/job.h"
+
+using qmp::fail;
+using qmp::Job;
+
+namespace {
+
+class LargestNumber final : public qmp::Operator {
+ public:
+  void apply(void* lower, void* higher, std::size_t /*bytes*/) const override {
+    auto& mine = *static_cast<std::uint32_t*>(lower);
+    mine = std::max(mine, *static_cast<std::uint32_t*>(higher));
+  }
+};
+
+class Union final : public qmp::Operator {
+ public:
+  void apply(void* lower, void* higher, std::size_t bytes) const override {
+    auto* mine = static_cast<int*>(lower);
+    const auto* theirs = static_cast<int*>(higher);
+    for (std::size_t i = 0; i < bytes / sizeof(int); ++i) {
+      mine[i] |= theirs[i];
+    }
+  }
+};
+
+struct Choice {
+  int color;
+  int key;
+};
+
+/// Everybody's, by node of `comm`.
+QMP_status_t gather(Job& mine,
+                    QMP_comm_struct& comm,
+                    std::vector<Choice>& choices) {
+  return qmp::reduce(mine, comm, choices.data(),
+                     choices.size() * sizeof(Choice), Union());
+}
+
+/// The nodes of `comm` that chose as this one, in their new order.
+std::vector<int> members(const QMP_comm_struct& comm,
+                         const std::vector<Choice>& choices) {
+  std::vector<int> nodes;
+  const auto choice = [&choices](int node) -> const Choice& {
+    return choices[static_cast<std::size_t>(node)];
+  };
+  for (int node = 0; node < comm.nodes(); ++node) {
+    if (choice(node).color == choice(comm.me).color) {
+      nodes.push_back(node);
+    }
+  }
+  std::stable_sort(nodes.begin(), nodes.end(),
+                   [&](int a, int b) { return choice(a).key < choice(b).key; });
+  return nodes;
+}
+
+int colors_in(const std::vector<Choice>& choices) {
+  std::vector<int> colors;
+  colors.reserve(choices.size());
+  for (const Choice& each : choices) {
+    colors.push_back(each.color);
+  }
+  std::sort(colors.begin(), colors.end());
+  return static_cast<int>(std::unique(colors.begin(), colors.end()) -
+                          colors.begin());
+}
+
+QMP_status_t split(Job& mine,
+                   QMP_comm_struct& comm,
+                   Choice own,
+                   QMP_comm_t* result) {
+  // Of all members the largest number that is free: nobody has used it.
+  std::uint32_t number = mine.next_comm;
+  QMP_status_t status =
+      qmp::reduce(mine, comm, &number, sizeof number, LargestNumber());
+  std::vector<Choice> choices(comm.ranks.size(), Choice{0, 0});
+  choices[static_cast<std::size_t>(comm.me)] = own;
+  if (status == QMP_SUCCESS) {
+    status = gather(mine, comm, choices);
+  }
+  if (status != QMP_SUCCESS) {
+    return status;
+  }
+  mine.next_comm = number + 1;
+  auto made = std::make_unique<QMP_comm_struct>();
+  made->number = number;
+  made->colors = colors_in(choices);
+  made->color = own.color;
+  made->key = own.key;
+  made->is_built_in = false;
+  for (const int node : members(comm, choices)) {
+    if (node == comm.me) {
+      made->me = made->nodes();
+    }
+    made->ranks.push_back(comm.ranks[static_cast<std::size_t>(node)]);
+  }
+  *result = made.release();
+  return QMP_SUCCESS;
+}
+
+QMP_status_t replace(QMP_comm_t Job::*which, QMP_comm_t comm) {
+  Job* mine = qmp::job_for("QMP_comm_set");
+  if (mine == nullptr) {
+    return QMP_NOT_INITED;
+  }
+  if (comm == nullptr) {
+    return fail(QMP_INVALID_ARG, "QMP_comm_set: NULL");
+  }
+  mine->*which = comm;
+  return QMP_SUCCESS;
+}
+
+QMP_comm_t look_up(QMP_comm_t Job::*which) {
+  Job* mine = qmp::job();
+  return mine != nullptr ? mine->*which : nullptr;
+}
+
+QMP_status_t free_comm(Job& mine, QMP_comm_t comm) {
+  if (mine.exchange.has_active(comm->number)) {
+    return fail(QMP_INVALID_OP,
+                "QMP_comm_free: a send or receive on it is active");
+  }
+  // docs/qmp.md, "Collectives": after the second meeting nobody writes here.
+  QMP_status_t status = qmp::meet(mine, *comm);
+  mine.exchange.close(comm->number);
+  acp_complete(ACP_HANDLE_ALL);
+  if (status == QMP_SUCCESS) {
+    status = qmp::meet(mine, *comm);
+  }
+  if (status != QMP_SUCCESS) {
+    return status;
+  }
+  acp_complete(ACP_HANDLE_ALL);
+  mine.exchange.forget(comm->number);
+  mine.exchange.library().free(comm->scratch.memory);
+  for (QMP_comm_t* each : {&mine.allocated, &mine.job, &mine.standard}) {
+    if (*each == comm) {
+      *each = mine.part ? mine.part.get() : mine.world.get();
+    }
+  }
+  delete comm;
+  return QMP_SUCCESS;
+}
+
+}  // namespace
+
+extern "C" {
+
+QMP_comm_t QMP_comm_get_allocated(void) {
+  return look_up(&Job::allocated);
+}
+
+QMP_comm_t QMP_comm_get_job(void) {
+  return look_up(&Job::job);
+}
+
+QMP_comm_t QMP_comm_get_default(void) {
+  return look_up(&Job::standard);
+}
+
+QMP_status_t QMP_comm_set_allocated(QMP_comm_t comm) {
+  return replace(&Job::allocated, comm);
+}
+
+QMP_status_t QMP_comm_set_job(QMP_comm_t comm) {
+  return replace(&Job::job, comm);
+}
+
+QMP_status_t QMP_comm_set_default(QMP_comm_t comm) {
+  return replace(&Job::standard, comm);
+}
+
+QMP_status_t QMP_comm_split(QMP_comm_t comm,
+                            int color,
+                            int key,
+                            QMP_comm_t* newcomm) {
+  Job* mine = qmp::job_for("QMP_comm_split");
+  if (mine == nullptr) {
+    return QMP_NOT_INITED;
+  }
+  if (comm == nullptr || newcomm == nullptr) {
+    return fail(QMP_INVALID_ARG, "QMP_comm_split: NULL");
+  }
+  return split(*mine, *comm, {color, key}, newcomm);
+}
+
+QMP_status_t QMP_comm_free(QMP_comm_t comm) {
+  Job* mine = qmp::job_for("QMP_comm_free");
+  if (mine == nullptr) {
+    return QMP_NOT_INITED;
+  }
+  if (comm == nullptr || comm->is_built_in) {
+    return fail(QMP_INVALID_ARG, "QMP_comm_free: %s",
+                comm == nullptr ? "NULL" : "this one is QMP's own");
+  }
+  return free_comm(*mine, comm);
+}
+
+int QMP_comm_get_number_of_colors(QMP_comm_t comm) {
+  return comm != nullptr ? comm->colors : 0;
+}
+
+int QMP_comm_get_color(QMP_comm_t comm) {
+  return comm != nullptr ? comm->color : 0;
+}
+
+int QMP_comm_get_key(QMP_comm_t comm) {
+  return comm != nullptr ? comm->key : 0;
+}
+
+int QMP_comm_get_number_of_nodes(QMP_comm_t comm) {
+  return comm != nullptr ? comm->nodes() : 0;
+}
+
+int QMP_get_number_of_nodes(void) {
+  return QMP_comm_get_number_of_nodes(QMP_comm_get_default());
+}
+
+int QMP_comm_get_node_number(QMP_comm_t comm) {
+  return comm != nullptr ? comm->me : -1;
+}
+
+int QMP_get_node_number(void) {
+  return QMP_comm_get_node_number(QMP_comm_get_default());
+}
+
+QMP_bool_t QMP_comm_is_primary_node(QMP_comm_t comm) {
+  return QMP_comm_get_node_number(comm) == 0 ? QMP_TRUE : QMP_FALSE;
+}
+
+QMP_bool_t QMP_is_primary_node(void) {
+  return QMP_comm_is_primary_node(QMP_comm_get_default());
+}
+
+}  // extern "C"

@@ -1,0 +1,278 @@
+#include "qmp/exchange.h"
+
+#include <sched.h>
+
+#include <chrono>
+#include <cstring>
+
+#include "acp/extension.h"
+#include "acp/infrastructure.h"
+#include "qmp/failure.h"
+
+namespace qmp {
+
+namespace {
+
+std::uint64_t now_ns() {
+  return static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(
+          std::chrono::steady_clock::now().time_since_epoch())
+          .count());
+}
+
+/// What a wait is about, for its callback.
+struct Waiting {
+  Exchange* exchange;
+  Transfer* first;
+};
+
+int is_over(void* waiting) {
+  auto& what = *static_cast<Waiting*>(waiting);
+  return what.exchange->is_done(what.first) ? 1 : 0;
+}
+
+}  // namespace
+
+void Lock::lock_slowly() noexcept {
+  // Yields soon: the holder may be asleep on this very processor.
+  for (int looks = 0; !try_lock(); ++looks) {
+    if (looks >= 16) {
+      ::sched_yield();
+    }
+  }
+}
+
+Exchange::~Exchange() {
+  end();
+  halves_.clear();
+}
+
+bool Exchange::begin(int module, std::size_t bytes) {
+  const acp_ga_t start = acpx_module_ga(module, acp_rank());
+  auto* memory = static_cast<std::byte*>(acp_query_address(start));
+  if (memory == nullptr || bytes <= sizeof(Inbox)) {
+    return false;
+  }
+  library_.begin(memory + sizeof(Inbox), bytes - sizeof(Inbox),
+                 start + sizeof(Inbox));
+  connector_.begin(module, reinterpret_cast<Inbox*>(memory), &library_,
+                   [this](const Announcement& text) { receive(text); });
+  is_running_ = acpx_add_progress(&run_step, this) == 0;
+  return is_running_;
+}
+
+void Exchange::end() {
+  if (is_running_) {
+    is_running_ = false;
+    (void)acpx_remove_progress(&run_step, this);
+  }
+}
+
+int Exchange::run_step(void* self) {
+  return static_cast<Exchange*>(self)->step() ? 1 : 0;
+}
+
+bool Exchange::step() {
+  if (!lock_.try_lock()) {
+    return false;  // whoever holds it is looking
+  }
+  const std::lock_guard lock(lock_, std::adopt_lock);
+  const bool has_news = connector_.advance();
+  const bool has_moved = advance_busy();
+  if (!has_news && !has_moved) {
+    post_late_credits();
+  }
+  return has_news || has_moved;
+}
+
+bool Exchange::advance_busy() {
+  bool has_news = false;
+  for (std::size_t i = 0; i < busy_.size();) {
+    Half& half = *busy_[i];
+    has_news |= half.advance();
+    if (half.is_busy()) {
+      ++i;
+      continue;
+    }
+    half.is_listed = false;
+    busy_[i] = busy_.back();
+    busy_.pop_back();
+  }
+  return has_news;
+}
+
+void Exchange::post_late_credits() {
+  std::uint64_t now = 0;
+  for (Half* half : busy_) {
+    if (half->id().is_receiver) {
+      now = now != 0 ? now : now_ns();
+      static_cast<ReceiveHalf*>(half)->post_late_credits(now);
+    }
+  }
+}
+
+void Exchange::list(Half& half) {
+  if (!half.is_listed && half.is_busy()) {
+    half.is_listed = true;
+    busy_.push_back(&half);
+  }
+}
+
+void Exchange::connect(Half& half, acp_ga_t peer) {
+  if (!half.connect(peer)) {
+    (void)fail(QMP_NOMEM_ERR, "no memory to connect to %s",
+               describe(half.id()).c_str());
+  }
+}
+
+void Exchange::receive(const Announcement& text) {
+  const ChannelId mine{text.comm, text.channel, text.from,
+                       text.is_receiver == 0};
+  if (const auto found = halves_.find(mine); found != halves_.end()) {
+    connect(*found->second, text.half);
+  } else {
+    early_[mine] = text.half;
+  }
+}
+
+Half* Exchange::half(const ChannelId& id) {
+  const std::lock_guard lock(lock_);
+  if (const auto found = halves_.find(id); found != halves_.end()) {
+    return found->second.get();
+  }
+  std::unique_ptr<Half> made;
+  if (id.is_receiver) {
+    made = std::make_unique<ReceiveHalf>(id, library_);
+  } else {
+    made = std::make_unique<SendHalf>(id, library_);
+  }
+  const Announcement text{made->address(), id.comm, id.channel,
+                          static_cast<std::uint32_t>(acp_rank()),
+                          id.is_receiver ? 1U : 0U};
+  if (made->address() == ACP_GA_NULL ||
+      !connector_.announce(static_cast<int>(id.peer), text)) {
+    return nullptr;
+  }
+  Half* result = made.get();
+  halves_[id] = std::move(made);
+  if (const auto early = early_.find(id); early != early_.end()) {
+    connect(*result, early->second);
+    early_.erase(early);
+  }
+  return result;
+}
+
+void Exchange::start_one(Transfer& transfer) {
+  transfer.status = QMP_SUCCESS;
+  transfer.memory->hold();
+  transfer.state.store(Transfer::State::kActive, std::memory_order_relaxed);
+  transfer.half->start(transfer);
+  list(*transfer.half);
+}
+
+void Exchange::start(Transfer* first) {
+  const std::lock_guard lock(lock_);
+  for (Transfer* each = first; each != nullptr; each = each->next) {
+    if (each->is_early) {
+      each->is_early = false;  // started by QMP_clear_to_send
+      continue;
+    }
+    start_one(*each);
+  }
+}
+
+void Exchange::start_receives(Transfer* first) {
+  const std::lock_guard lock(lock_);
+  for (Transfer* each = first; each != nullptr; each = each->next) {
+    if (each->half->id().is_receiver && !each->is_early) {
+      start_one(*each);
+      each->is_early = true;
+    }
+  }
+}
+
+bool Exchange::is_done(Transfer* first) {
+  bool is_active = false;
+  for (Transfer* each = first; each != nullptr && !is_active;
+       each = each->next) {
+    is_active = each->is_active();
+  }
+  if (!is_active) {
+    return true;
+  }
+  const std::lock_guard lock(lock_);
+  is_active = false;
+  for (Transfer* each = first; each != nullptr; each = each->next) {
+    if (each->is_active()) {
+      (void)each->half->advance();
+      is_active |= each->is_active();
+    }
+  }
+  return !is_active;
+}
+
+int Exchange::wait(Transfer* first, int timeout_ms) {
+#ifndef __SANITIZE_THREAD__
+  // Not under tsan: acpx_wait_until shows it the order between our own thread,
+  // which may have written the bytes, and the sender, which knew that when it
+  // wrote the word. That order goes through the sender's process.
+  if (is_done(first)) {
+    return 0;
+  }
+#endif
+  Waiting waiting{this, first};
+  return acpx_wait_until(&is_over, &waiting, timeout_ms);
+}
+
+void Exchange::abandon(Transfer* first) {
+  const std::lock_guard lock(lock_);
+  for (Transfer* each = first; each != nullptr; each = each->next) {
+    if (each->is_active()) {
+      each->half->abandon(*each);
+    }
+  }
+}
+
+void Exchange::discard(Transfer* transfer) {
+  {
+    const std::lock_guard lock(lock_);
+    if (transfer->is_active()) {
+      transfer->memory->release();  // what start took keeps it
+      transfer->is_orphan = true;
+      return;
+    }
+  }
+  transfer->memory->release();
+  delete transfer;
+}
+
+bool Exchange::has_active(std::uint32_t comm) {
+  const std::lock_guard lock(lock_);
+  for (const auto& [id, half] : halves_) {
+    if (id.comm == comm && id.channel != kCollective && half->has_active()) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void Exchange::close(std::uint32_t comm) {
+  const std::lock_guard lock(lock_);
+  for (const auto& [id, half] : halves_) {
+    if (id.comm == comm) {
+      half->close();
+    }
+  }
+}
+
+void Exchange::forget(std::uint32_t comm) {
+  const std::lock_guard lock(lock_);
+  std::erase_if(busy_,
+                [comm](const Half* half) { return half->id().comm == comm; });
+  std::erase_if(halves_,
+                [comm](const auto& each) { return each.first.comm == comm; });
+  std::erase_if(early_,
+                [comm](const auto& each) { return each.first.comm == comm; });
+}
+
+}  // namespace qmp

@@ -1,0 +1,55 @@
+#include "qmp/half.h"
+
+#include <cstring>
+
+namespace qmp {
+
+Half::~Half() {
+  peer_.disconnect(library_);
+  library_.free(block_.memory);
+}
+
+bool Half::allocate(std::size_t bytes) {
+  block_ = library_.allocate(bytes);
+  if (block_) {
+    std::memset(block_.memory, 0, bytes);
+  }
+  return static_cast<bool>(block_);
+}
+
+void Half::finish(Transfer& transfer, QMP_status_t status) {
+  if (transfer.packed) {
+    library_.free(transfer.packed.memory);
+    transfer.packed = {};
+  }
+  transfer.memory->release();
+  if (transfer.status == QMP_SUCCESS) {
+    transfer.status = status;
+  }
+  if (transfer.is_orphan) {
+    delete &transfer;
+    return;
+  }
+  transfer.state.store(Transfer::State::kDone, std::memory_order_release);
+}
+
+void Half::drop(Transfer& transfer) {
+  transfer.handle = ACP_HANDLE_NULL;
+  finish(transfer, QMP_ERROR);
+}
+
+std::string describe(const ChannelId& id) {
+  std::string text = "rank " + std::to_string(id.peer);
+  if (id.channel == kCollective) {
+    return text + ", collective";
+  }
+  if (id.channel == kAbsolute) {
+    return text + ", by node number";
+  }
+  const std::uint32_t direction = id.channel - 1;
+  return text + ", axis " + std::to_string(direction / 2) +
+         (direction % 2 == 0 ? ", travelling in direction +1"
+                             : ", travelling in direction -1");
+}
+
+}  // namespace qmp

@@ -1,0 +1,344 @@
+#include "qmp/handle.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <span>
+#include <string>
+
+#include "acp/extension.h"
+
+namespace qmp {
+
+namespace {
+
+/// Keeps a failure with the handle, too.
+QMP_status_t keep(QMP_msghandle_t handle, QMP_status_t status) {
+  handle->failure = last_failure();
+  return status;
+}
+
+QMP_msghandle_t declare(Job& job,
+                        QMP_comm_t comm,
+                        MessageMemory* memory,
+                        int node,
+                        std::uint32_t channel,
+                        Direction direction) {
+  if (memory->size() > kMaxMessage) {
+    return fail_null(QMP_MEMSIZE_TOOBIG, "a message of %zu bytes is too large",
+                     memory->size());
+  }
+  const auto peer =
+      static_cast<std::uint32_t>(comm->ranks[static_cast<std::size_t>(node)]);
+  Half* half = job.exchange.half(
+      {comm->number, channel, peer, direction == Direction::kReceive});
+  auto* handle = new (std::nothrow) QMP_msghandle_struct;
+  auto* transfer = new (std::nothrow) Transfer;
+  if (half == nullptr || handle == nullptr || transfer == nullptr) {
+    delete handle;
+    delete transfer;
+    return fail_null(QMP_NOMEM_ERR,
+                     "no memory to declare a message with node %d", node);
+  }
+  memory->hold();
+  transfer->half = half;
+  transfer->memory = memory;
+  handle->first = transfer;
+  handle->last = transfer;
+  return handle;
+}
+
+QMP_status_t describe_failure(const Transfer& transfer) {
+  const ChannelId& id = transfer.half->id();
+  const char* what = id.is_receiver ? "receive" : "send";
+  const std::string peer = describe(id);
+  if (transfer.status == QMP_BAD_MESSAGE) {
+    return fail(QMP_BAD_MESSAGE,
+                "QMP_wait: %s of %zu bytes with %s: the message has %llu "
+                "bytes, more than its receive takes; nothing was written",
+                what, transfer.memory->size(), peer.c_str(),
+                static_cast<unsigned long long>(transfer.length));
+  }
+  return fail(transfer.status, "QMP_wait: %s of %zu bytes with %s: %s", what,
+              transfer.memory->size(), peer.c_str(),
+              QMP_error_string(transfer.status));
+}
+
+/// A gated put may have failed at the peer; that is seen here.
+void collect_put(Transfer& transfer) {
+  if (transfer.handle != ACP_HANDLE_NULL && transfer.status == QMP_SUCCESS &&
+      acpx_complete_timeout(transfer.handle, 0) < 0) {
+    transfer.status = QMP_ERROR;
+  }
+  transfer.handle = ACP_HANDLE_NULL;
+}
+
+/// All are done: idle again, and the first failure.
+QMP_status_t retire(QMP_msghandle_t handle) {
+  QMP_status_t status = QMP_SUCCESS;
+  for (Transfer* each = handle->first; each != nullptr; each = each->next) {
+    if (each->state.load(std::memory_order_relaxed) != Transfer::State::kDone) {
+      continue;
+    }
+    collect_put(*each);
+    if (each->status != QMP_SUCCESS && status == QMP_SUCCESS) {
+      status = keep(handle, describe_failure(*each));
+    }
+    each->status = QMP_SUCCESS;
+    each->is_early = false;
+    each->state.store(Transfer::State::kIdle, std::memory_order_relaxed);
+  }
+  return status;
+}
+
+QMP_status_t give_up(const Job& job, QMP_msghandle_t handle) {
+  for (const Transfer* each = handle->first; each != nullptr;
+       each = each->next) {
+    if (each->is_active()) {
+      const ChannelId& id = each->half->id();
+      return fail(QMP_TIMEOUT,
+                  "QMP_wait: %s of %zu bytes with %s did not end within %g s: "
+                  "has the other side started its part? (QMP_WAIT_TIMEOUT)",
+                  id.is_receiver ? "receive" : "send", each->memory->size(),
+                  describe(id).c_str(), job.wait_timeout_ms / 1000.0);
+    }
+  }
+  return QMP_SUCCESS;
+}
+
+bool is_declared_twice(std::span<QMP_msghandle_t const> handles) {
+  std::vector<QMP_msghandle_t> sorted(handles.begin(), handles.end());
+  std::sort(sorted.begin(), sorted.end());
+  return std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end();
+}
+
+}  // namespace
+
+QMP_msghandle_t declare_with_node(QMP_comm_t comm,
+                                  MessageMemory* memory,
+                                  int node,
+                                  Direction direction) {
+  Job* mine = job_for("declaring a message");
+  if (mine == nullptr) {
+    return nullptr;
+  }
+  if (comm == nullptr || memory == nullptr) {
+    return fail_null(
+        QMP_INVALID_ARG, "declaring a message: %s is NULL",
+        comm == nullptr ? "the communicator" : "the message memory");
+  }
+  if (node < 0 || node >= comm->nodes()) {
+    return fail_null(QMP_NODE_OUTRANGE,
+                     "declaring a message with node %d: nodes are 0 to %d",
+                     node, comm->nodes() - 1);
+  }
+  return declare(*mine, comm, memory, node, kAbsolute, direction);
+}
+
+QMP_msghandle_t declare_with_neighbour(QMP_comm_t comm,
+                                       MessageMemory* memory,
+                                       int axis,
+                                       int sign,
+                                       Direction direction) {
+  Job* mine = job_for("declaring a message");
+  if (mine == nullptr) {
+    return nullptr;
+  }
+  if (comm == nullptr || memory == nullptr || (sign != 1 && sign != -1)) {
+    return fail_null(QMP_INVALID_ARG,
+                     "declaring a message: communicator %s, memory %s, "
+                     "direction %d; it has to be 1 or -1",
+                     comm == nullptr ? "NULL" : "given",
+                     memory == nullptr ? "NULL" : "given", sign);
+  }
+  const Grid* grid = mine->grid_of(*comm);
+  if (grid == nullptr) {
+    return fail_null(QMP_NONEIGHBOR_INFO,
+                     "declaring a message along axis %d: no logical topology "
+                     "is declared; call QMP_declare_logical_topology or "
+                     "QMP_layout_grid before",
+                     axis);
+  }
+  if (axis < 0 || axis >= grid->axes()) {
+    return fail_null(QMP_INVALID_ARG,
+                     "declaring a message along axis %d: axes are 0 to %d",
+                     axis, grid->axes() - 1);
+  }
+  const int node = grid->neighbour(comm->me, axis, sign);
+  const int travels = direction == Direction::kSend ? sign : -sign;
+  return declare(*mine, comm, memory, node, relative_class(axis, travels),
+                 direction);
+}
+
+QMP_msghandle_t declare_multiple(QMP_msghandle_t* handles, int count) {
+  if (job_for("QMP_declare_multiple") == nullptr) {
+    return nullptr;
+  }
+  if (count < 0 || (handles == nullptr && count > 0)) {
+    return fail_null(QMP_INVALID_ARG, "QMP_declare_multiple of %d handles",
+                     count);
+  }
+  const std::span<QMP_msghandle_t const> parts(handles,
+                                               static_cast<std::size_t>(count));
+  for (QMP_msghandle_t part : parts) {
+    if (part == nullptr) {
+      return fail_null(QMP_INVALID_ARG,
+                       "QMP_declare_multiple: one handle of %d is NULL", count);
+    }
+    if (part->is_active()) {
+      return fail_null(QMP_INVALID_OP,
+                       "QMP_declare_multiple: one handle of %d is active",
+                       count);
+    }
+  }
+  if (is_declared_twice(parts)) {
+    return fail_null(QMP_INVALID_ARG,
+                     "QMP_declare_multiple: one handle of %d is there twice",
+                     count);
+  }
+  auto* result = new (std::nothrow) QMP_msghandle_struct;
+  if (result == nullptr) {
+    return fail_null(QMP_NOMEM_ERR, "no memory for a multiple of %d handles",
+                     count);
+  }
+  result->is_multiple = true;
+  for (QMP_msghandle_t part : parts) {
+    if (part->first != nullptr) {
+      (result->last != nullptr ? result->last->next : result->first) =
+          part->first;
+      result->last = part->last;
+    }
+    delete part;
+  }
+  return result;
+}
+
+QMP_status_t start(QMP_msghandle_t handle) {
+  Job* mine = job_for("QMP_start");
+  if (mine == nullptr || handle == nullptr) {
+    return mine == nullptr ? QMP_NOT_INITED
+                           : fail(QMP_INVALID_ARG, "QMP_start: NULL");
+  }
+  for (Transfer* each = handle->first; each != nullptr; each = each->next) {
+    const auto state = each->state.load(std::memory_order_acquire);
+    if (state == Transfer::State::kActive && !each->is_early) {
+      return keep(handle,
+                  fail(QMP_INVALID_OP,
+                       "QMP_start: the %s with %s is active already; wait for "
+                       "it first",
+                       each->half->id().is_receiver ? "receive" : "send",
+                       describe(each->half->id()).c_str()));
+    }
+    if (state == Transfer::State::kDone && !each->is_early) {
+      collect_put(*each);
+    }
+  }
+  mine->exchange.start(handle->first);
+  return QMP_SUCCESS;
+}
+
+QMP_status_t wait(QMP_msghandle_t handle) {
+  Job* mine = job_for("QMP_wait");
+  if (mine == nullptr || handle == nullptr) {
+    return mine == nullptr ? QMP_NOT_INITED
+                           : fail(QMP_INVALID_ARG, "QMP_wait: NULL");
+  }
+  switch (mine->exchange.wait(handle->first, mine->wait_timeout_ms)) {
+    case 0: return retire(handle);
+    case 1: return keep(handle, give_up(*mine, handle));
+    default:
+      return keep(handle, fail(QMP_ERROR, "QMP_wait was cut off: %s",
+                               acpx_strerror(acp_errno)));
+  }
+}
+
+QMP_status_t wait_all(QMP_msghandle_t* handles, int count) {
+  if (job_for("QMP_wait_all") == nullptr) {
+    return QMP_NOT_INITED;
+  }
+  if (count < 0 || (handles == nullptr && count > 0)) {
+    return fail(QMP_INVALID_ARG, "QMP_wait_all of %d handles", count);
+  }
+  QMP_status_t result = QMP_SUCCESS;
+  for (int i = 0; i < count; ++i) {
+    const QMP_status_t status = wait(handles[i]);
+    result = result == QMP_SUCCESS ? status : result;
+  }
+  return result;
+}
+
+QMP_bool_t is_complete(QMP_msghandle_t handle) {
+  Job* mine = job_for("QMP_is_complete");
+  if (mine == nullptr || handle == nullptr) {
+    if (mine != nullptr) {
+      (void)fail(QMP_INVALID_ARG, "QMP_is_complete: NULL");
+    }
+    return QMP_FALSE;
+  }
+  return mine->exchange.wait(handle->first, 0) == 0 ? QMP_TRUE : QMP_FALSE;
+}
+
+QMP_status_t clear_to_send(QMP_msghandle_t handle, QMP_clear_to_send_t cts) {
+  Job* mine = job_for("QMP_clear_to_send");
+  if (mine == nullptr || handle == nullptr || cts < QMP_CTS_DISABLED ||
+      cts > QMP_CTS_READY) {
+    return mine == nullptr
+               ? QMP_NOT_INITED
+               : fail(QMP_INVALID_ARG, "QMP_clear_to_send: NULL, or %d",
+                      static_cast<int>(cts));
+  }
+  if (handle->is_active()) {
+    return keep(handle, fail(QMP_INVALID_OP,
+                             "QMP_clear_to_send: the handle is active"));
+  }
+  if (cts == QMP_CTS_READY) {
+    mine->exchange.start_receives(handle->first);
+  }
+  return QMP_SUCCESS;
+}
+
+QMP_status_t change_addresses(QMP_msghandle_t handle, void** bases, int count) {
+  if (job_for("QMP_change_address") == nullptr) {
+    return QMP_NOT_INITED;
+  }
+  int parts = 0;
+  for (Transfer* each = handle != nullptr ? handle->first : nullptr;
+       each != nullptr; each = each->next) {
+    ++parts;
+  }
+  if (handle == nullptr || bases == nullptr || parts != count ||
+      std::find(bases, bases + count, nullptr) != bases + count) {
+    return fail(QMP_INVALID_ARG,
+                "QMP_change_address: NULL, or %d addresses for a handle of %d "
+                "transfers",
+                count, parts);
+  }
+  if (handle->is_active()) {
+    return keep(handle, fail(QMP_INVALID_OP,
+                             "QMP_change_address: the handle is active"));
+  }
+  for (Transfer* each = handle->first; each != nullptr; each = each->next) {
+    MessageMemory* moved = each->memory->moved_to(*bases++);
+    each->memory->release();
+    each->memory = moved;
+  }
+  return QMP_SUCCESS;
+}
+
+void free_handle(QMP_msghandle_t handle) {
+  if (handle == nullptr) {
+    return;
+  }
+  Job* mine = job_for("QMP_free_msghandle");
+  if (mine == nullptr) {
+    return;  // all handles ended with finalize
+  }
+  for (Transfer* each = handle->first; each != nullptr;) {
+    Transfer* next = each->next;
+    mine->exchange.discard(each);
+    each = next;
+  }
+  delete handle;
+}
+
+}  // namespace qmp

@@ -1,0 +1,250 @@
+#include "qmp/job.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <numeric>
+#include <string>
+
+#include "acp.h"
+#include "acp/extension.h"
+#include "qmp/failure.h"
+
+namespace qmp {
+
+namespace {
+
+constexpr std::size_t kModuleBytes = std::size_t{16} << 20;
+constexpr double kMaxSeconds = 2'000'000;  // in milliseconds an int holds
+
+/// Written by the thread that calls init and finalize.
+std::atomic<Job*> g_job{nullptr};
+
+/// A number of the environment; `missing` when unset, nothing when wrong.
+std::optional<double> setting(const char* name,
+                              double missing,
+                              double least,
+                              double most) {
+  const char* text = std::getenv(name);
+  if (text == nullptr) {
+    return missing;
+  }
+  char* end = nullptr;
+  const double value = std::strtod(text, &end);
+  if (end == text || *end != '\0' || !(value >= least && value <= most)) {
+    (void)fail(QMP_INVALID_ARG, "%s=%s: expected a number from %g to %g", name,
+               text, least, most);
+    return std::nullopt;
+  }
+  return value;
+}
+
+QMP_status_t lay_out_machine(Job& made) {
+  const Words& words = made.words;
+  if (words.geometry.empty()) {
+    return QMP_SUCCESS;
+  }
+  const int nodes = made.world->nodes();
+  if (!Grid::is_valid(words.geometry, words.allocated_map, nodes)) {
+    return fail(QMP_INVALID_TOPOLOGY,
+                "-qmp-geom: the sizes must have the product %d, the number of "
+                "nodes, and -qmp-alloc-map must name different axes of them",
+                nodes);
+  }
+  made.machine.emplace(words.geometry, words.allocated_map);
+  return QMP_SUCCESS;
+}
+
+/// The job that a node of a grid belongs to; its grid replaces the machine's.
+QMP_status_t split_grid(Job& made, std::vector<int>& job_of) {
+  const std::vector<int>& jobs = made.words.jobs;
+  const std::vector<int> dims = made.machine->dims();
+  std::vector<int> left(dims.size());
+  for (std::size_t axis = 0; axis < dims.size(); ++axis) {
+    if (jobs.size() != dims.size() || jobs[axis] < 1 ||
+        dims[axis] % jobs[axis] != 0) {
+      return fail(QMP_INVALID_TOPOLOGY,
+                  "-qmp-job needs one number for each of the %zu dimensions of "
+                  "-qmp-geom, each a divisor",
+                  dims.size());
+    }
+    left[axis] = dims[axis] / jobs[axis];
+  }
+  const Grid grid_of_jobs(jobs, {});
+  std::vector<int> coordinates(dims.size());
+  for (int node = 0; node < made.world->nodes(); ++node) {
+    made.machine->coordinates_of(node, coordinates.data());
+    for (std::size_t axis = 0; axis < dims.size(); ++axis) {
+      coordinates[axis] /= left[axis];
+    }
+    job_of[static_cast<std::size_t>(node)] = grid_of_jobs.node_at(coordinates);
+  }
+  made.machine.emplace(left, made.words.allocated_map);
+  return QMP_SUCCESS;
+}
+
+QMP_status_t split_switch(const Job& made, std::vector<int>& job_of) {
+  const std::vector<int>& jobs = made.words.jobs;
+  const int nodes = made.world->nodes();
+  if (jobs.size() != 1 || jobs[0] < 1 || nodes % jobs[0] != 0) {
+    return fail(QMP_INVALID_TOPOLOGY,
+                "-qmp-job without -qmp-geom needs one number that divides %d, "
+                "the number of nodes",
+                nodes);
+  }
+  for (int node = 0; node < nodes; ++node) {
+    job_of[static_cast<std::size_t>(node)] = node / (nodes / jobs[0]);
+  }
+  return QMP_SUCCESS;
+}
+
+QMP_status_t split_jobs(Job& made) {
+  QMP_comm_struct& world = *made.world;
+  made.allocated = &world;
+  if (!made.words.jobs.empty()) {
+    std::vector<int> job_of(world.ranks.size());
+    const QMP_status_t status =
+        made.machine ? split_grid(made, job_of) : split_switch(made, job_of);
+    if (status != QMP_SUCCESS) {
+      return status;
+    }
+    made.jobs = std::accumulate(made.words.jobs.begin(), made.words.jobs.end(),
+                                1, std::multiplies<>());
+    made.job_number = job_of[static_cast<std::size_t>(world.me)];
+    made.part = std::make_unique<QMP_comm_struct>();
+    made.part->number = 1;
+    for (int node = 0; node < world.nodes(); ++node) {
+      if (job_of[static_cast<std::size_t>(node)] != made.job_number) {
+        continue;
+      }
+      if (node == world.me) {
+        made.part->me = made.part->nodes();
+      }
+      made.part->ranks.push_back(node);
+    }
+    made.allocated = made.part.get();
+  }
+  made.job = made.allocated;
+  made.standard = made.allocated;
+  if (made.machine) {
+    made.machine_coordinates.resize(made.machine->dims().size());
+    made.machine->coordinates_of(made.job->me, made.machine_coordinates.data());
+  }
+  return QMP_SUCCESS;
+}
+
+QMP_status_t join(Job& made, int* argc, char*** argv) {
+  const auto memory = setting("QMP_MEMORY", kModuleBytes, 1 << 20, 1LL << 40);
+  const auto timeout = setting("QMP_WAIT_TIMEOUT", 600, 0.001, kMaxSeconds);
+  auto words = take_words(argc, argv != nullptr ? *argv : nullptr);
+  if (!memory || !timeout || !words) {
+    return QMP_INVALID_ARG;
+  }
+  made.words = std::move(*words);
+  made.wait_timeout_ms = static_cast<int>(*timeout * 1000);
+  acpx_module_t module{};
+  module.name = "qmp";
+  module.bytes = static_cast<std::size_t>(*memory);
+  const int number = acpx_add_module(&module);
+  if (number < 0 || acp_init(argc, argv) != 0) {
+    return fail(QMP_INITSVC_ERR, "cannot join the job: %s",
+                acpx_strerror(acp_errno));
+  }
+  made.world = std::make_unique<QMP_comm_struct>();
+  made.world->ranks.resize(static_cast<std::size_t>(acp_procs()));
+  std::iota(made.world->ranks.begin(), made.world->ranks.end(), 0);
+  made.world->me = acp_rank();
+  if (!made.exchange.begin(number, module.bytes)) {
+    return fail(QMP_NOMEM_ERR, "no memory for the channels; QMP_MEMORY is %zu",
+                module.bytes);
+  }
+  const QMP_status_t status = lay_out_machine(made);
+  return status != QMP_SUCCESS ? status : split_jobs(made);
+}
+
+/// The process that joined: a child made by fork() inherits the handler below.
+pid_t g_pid = 0;
+
+/// exit(0) without finalize is common; another status ends the job anyway.
+void at_exit(int status, void* /*unused*/) {
+  if (status == 0 && ::getpid() == g_pid) {
+    end();
+  }
+}
+
+std::atomic<bool> g_is_profiling{false};
+std::atomic<double> g_seconds{0};
+
+}  // namespace
+
+Job* job() noexcept {
+  return g_job.load(std::memory_order_acquire);  // pairs with begin
+}
+
+Job* job_for(const char* function) {
+  Job* mine = job();
+  if (mine == nullptr) {
+    (void)fail(QMP_NOT_INITED, "%s: call QMP_init_msg_passing before",
+               function);
+  }
+  return mine;
+}
+
+QMP_status_t begin(int* argc, char*** argv) {
+  if (job() != nullptr) {
+    return fail(QMP_INVALID_OP, "QMP_init_msg_passing: called already");
+  }
+  auto made = std::make_unique<Job>();
+  const QMP_status_t status = join(*made, argc, argv);
+  if (status != QMP_SUCCESS) {
+    if (acp_procs() > 0) {
+      made.reset();
+      (void)acp_finalize();
+    }
+    return status;
+  }
+  g_pid = ::getpid();
+  g_job.store(made.release(), std::memory_order_release);
+  static const bool is_registered = on_exit(&at_exit, nullptr) == 0;
+  (void)is_registered;
+  return QMP_SUCCESS;
+}
+
+void end() {
+  std::unique_ptr<Job> mine(g_job.exchange(nullptr, std::memory_order_acq_rel));
+  if (mine == nullptr) {
+    return;
+  }
+  // Messages on their way still go out while others have not come here.
+  acp_complete(ACP_HANDLE_ALL);
+  (void)acp_sync();
+  mine->exchange.end();
+  acp_complete(ACP_HANDLE_ALL);
+  // Nobody writes into halves any more once everybody has come here.
+  (void)acp_sync();
+  mine.reset();
+  (void)acp_finalize();
+}
+
+Timed::Timed()
+    : start_(g_is_profiling.load(std::memory_order_relaxed) ? QMP_time() : 0) {}
+
+Timed::~Timed() {
+  if (start_ != 0) {
+    g_seconds.fetch_add(QMP_time() - start_, std::memory_order_relaxed);
+  }
+}
+
+void set_profiling(bool is_on) {
+  g_is_profiling.store(is_on, std::memory_order_relaxed);
+}
+
+double profiled_seconds() {
+  return g_seconds.load(std::memory_order_relaxed);
+}
+
+void reset_profiled_seconds() {
+  g_seconds.store(0, std::memory_order_relaxed);
+}
+
+}  // namespace qmp

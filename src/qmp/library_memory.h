@@ -1,0 +1,92 @@
+// Memory with a global address: the library memory of our module first, then
+// slabs that this process registers. A slow path: channels, packed buffers and
+// QMP_allocate_memory take it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "acp/global_memory.h"
+
+namespace qmp {
+
+/// First fit in one range of memory. Not thread-safe.
+class Arena {
+ public:
+  Arena(std::byte* base, std::size_t bytes, acp_ga_t address);
+
+  /// nullptr when nothing that large is free. `alignment` is a power of two.
+  std::byte* allocate(std::size_t bytes, std::size_t alignment);
+  /// Returns what allocate gave.
+  void free(std::byte* memory);
+
+  bool contains(const std::byte* memory, std::size_t bytes) const;
+
+  bool is_empty() const { return used_.empty(); }
+
+  std::byte* base() const { return base_; }
+
+  acp_ga_t address_of(const std::byte* memory) const {
+    return address_ + static_cast<std::uint64_t>(memory - base_);
+  }
+
+ private:
+  std::byte* base_;
+  std::size_t bytes_;
+  acp_ga_t address_;
+  std::map<std::size_t, std::size_t> free_;  ///< Offset to length.
+  std::map<std::size_t, std::size_t> used_;
+};
+
+/// Memory and its global address.
+struct Block {
+  std::byte* memory = nullptr;
+  acp_ga_t address = ACP_GA_NULL;
+
+  explicit operator bool() const { return memory != nullptr; }
+};
+
+/// Thread-safe.
+class LibraryMemory {
+ public:
+  LibraryMemory() = default;
+  LibraryMemory(const LibraryMemory&) = delete;
+  LibraryMemory& operator=(const LibraryMemory&) = delete;
+  ~LibraryMemory();
+
+  /// The module's part, before anything else.
+  void begin(std::byte* base, std::size_t bytes, acp_ga_t address);
+
+  /// Not zeroed. No block when memory or keys are exhausted.
+  Block allocate(std::size_t bytes, std::size_t alignment = 64);
+  void free(std::byte* memory);
+
+  /// The address of memory that all lies in one of ours, or ACP_GA_NULL.
+  acp_ga_t address_of(const void* memory, std::size_t bytes);
+
+  /// Registers memory of the program, within the quota of keys; ACP_ATKEY_NULL
+  /// beyond it.
+  acp_atkey_t register_memory(void* memory, std::size_t bytes);
+  void unregister_memory(acp_atkey_t key);
+
+ private:
+  struct Slab {
+    Arena arena;
+    acp_atkey_t key = ACP_ATKEY_NULL;  ///< None: the module's.
+    void* memory = nullptr;            ///< To be freed with it.
+  };
+
+  Block allocate_in(Arena& arena, std::size_t bytes, std::size_t alignment);
+  bool add_slab(std::size_t bytes);
+  void drop(Slab& slab);
+
+  std::mutex mutex_;  ///< Guards all of it.
+  std::vector<std::unique_ptr<Slab>> slabs_;
+  int keys_ = 0;
+};
+
+}  // namespace qmp

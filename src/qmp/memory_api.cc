@@ -1,0 +1,163 @@
+// Memory, and what makes a message.
+#include <bit>
+#include <new>
+#include <vector>
+
+#include "qmp.h"
+#include "qmp/failure.h"
+#include "qmp/job.h"
+#include "qmp/message_memory.h"
+
+using qmp::fail_null;
+using qmp::MessageMemory;
+using qmp::Run;
+
+struct QMP_mem_struct {
+  qmp::Block block;
+};
+
+namespace {
+
+QMP_msgmem_t as_handle(MessageMemory* memory) {
+  return reinterpret_cast<QMP_msgmem_t>(memory);
+}
+
+std::byte* bytes_at(void* base) {
+  return static_cast<std::byte*>(base);
+}
+
+QMP_msgmem_t declare(std::vector<Run> runs) {
+  return as_handle(new MessageMemory(std::move(runs)));
+}
+
+}  // namespace
+
+extern "C" {
+
+QMP_mem_t* QMP_allocate_aligned_memory(size_t nbytes,
+                                       size_t alignment,
+                                       int flags) {
+  qmp::Job* mine = qmp::job_for("QMP_allocate_memory");
+  if (mine == nullptr) {
+    return nullptr;
+  }
+  static_cast<void>(flags);  // one kind of memory is best at all of them
+  if (alignment != QMP_ALIGN_ANY && !std::has_single_bit(alignment)) {
+    return fail_null(QMP_INVALID_ARG,
+                     "QMP_allocate_aligned_memory: alignment %zu is no power "
+                     "of two",
+                     alignment);
+  }
+  const qmp::Block block = mine->exchange.library().allocate(nbytes, alignment);
+  if (!block) {
+    return fail_null(QMP_NOMEM_ERR, "QMP_allocate_memory: no %zu bytes left",
+                     nbytes);
+  }
+  return new QMP_mem_struct{block};
+}
+
+QMP_mem_t* QMP_allocate_memory(size_t nbytes) {
+  return QMP_allocate_aligned_memory(nbytes, QMP_ALIGN_DEFAULT,
+                                     QMP_MEM_DEFAULT);
+}
+
+void* QMP_get_memory_pointer(QMP_mem_t* mem) {
+  return mem != nullptr ? mem->block.memory : nullptr;
+}
+
+void QMP_free_memory(QMP_mem_t* mem) {
+  if (mem == nullptr) {
+    return;
+  }
+  if (qmp::Job* mine = qmp::job_for("QMP_free_memory")) {
+    mine->exchange.library().free(mem->block.memory);
+  }
+  delete mem;
+}
+
+QMP_msgmem_t QMP_declare_msgmem(const void* mem, size_t nbytes) {
+  if (qmp::job_for("QMP_declare_msgmem") == nullptr) {
+    return nullptr;
+  }
+  if (mem == nullptr && nbytes > 0) {
+    return fail_null(QMP_INVALID_ARG, "QMP_declare_msgmem: NULL, %zu bytes",
+                     nbytes);
+  }
+  return as_handle(new MessageMemory(const_cast<void*>(mem), nbytes));
+}
+
+QMP_msgmem_t QMP_declare_strided_msgmem(void* base,
+                                        size_t blksize,
+                                        int nblocks,
+                                        ptrdiff_t stride) {
+  return QMP_declare_strided_array_msgmem(&base, &blksize, &nblocks, &stride,
+                                          1);
+}
+
+QMP_msgmem_t QMP_declare_strided_array_msgmem(void* base[],
+                                              size_t blksize[],
+                                              int nblocks[],
+                                              ptrdiff_t stride[],
+                                              int num) {
+  if (qmp::job_for("QMP_declare_strided_msgmem") == nullptr) {
+    return nullptr;
+  }
+  const bool is_given = base != nullptr && blksize != nullptr &&
+                        nblocks != nullptr && stride != nullptr;
+  if (num < 0 || (!is_given && num > 0)) {
+    return fail_null(QMP_INVALID_ARG,
+                     "QMP_declare_strided_msgmem: NULL, or %d runs", num);
+  }
+  std::vector<Run> runs;
+  for (int i = 0; i < num; ++i) {
+    if (nblocks[i] < 0 ||
+        (base[i] == nullptr && blksize[i] > 0 && nblocks[i] > 0)) {
+      return fail_null(QMP_INVALID_ARG,
+                       "QMP_declare_strided_msgmem: run %d: %d blocks, base %p",
+                       i, nblocks[i], base[i]);
+    }
+    runs.push_back({bytes_at(base[i]), blksize[i],
+                    static_cast<std::size_t>(nblocks[i]), stride[i]});
+  }
+  return declare(std::move(runs));
+}
+
+// Clients know the types of what follows.
+// NOLINTBEGIN(readability-non-const-parameter)
+QMP_msgmem_t QMP_declare_indexed_msgmem(
+    void* base, int blocklen[], int index[], int elemsize, int count) {
+  if (qmp::job_for("QMP_declare_indexed_msgmem") == nullptr) {
+    return nullptr;
+  }
+  if (count < 0 || elemsize < 0 ||
+      (count > 0 &&
+       (base == nullptr || blocklen == nullptr || index == nullptr))) {
+    return fail_null(QMP_INVALID_ARG,
+                     "QMP_declare_indexed_msgmem: NULL, or %d blocks of "
+                     "elements of %d bytes",
+                     count, elemsize);
+  }
+  std::vector<Run> runs;
+  for (int i = 0; i < count; ++i) {
+    if (blocklen[i] < 0) {
+      return fail_null(QMP_INVALID_ARG,
+                       "QMP_declare_indexed_msgmem: block %d has %d elements",
+                       i, blocklen[i]);
+    }
+    runs.push_back({bytes_at(base) + std::ptrdiff_t{index[i]} * elemsize,
+                    static_cast<std::size_t>(blocklen[i]) *
+                        static_cast<std::size_t>(elemsize),
+                    1, 0});
+  }
+  return declare(std::move(runs));
+}
+
+// NOLINTEND(readability-non-const-parameter)
+
+void QMP_free_msgmem(QMP_msgmem_t m) {
+  if (m != nullptr && qmp::job() != nullptr) {
+    reinterpret_cast<MessageMemory*>(m)->release();
+  }
+}
+
+}  // extern "C"

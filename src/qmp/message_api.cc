@@ -1,0 +1,121 @@
+// Message handles.
+#include "qmp.h"
+#include "qmp/handle.h"
+#include "qmp/job.h"
+
+using qmp::Direction;
+using qmp::MessageMemory;
+
+namespace {
+
+MessageMemory* memory_of(QMP_msgmem_t m) {
+  return reinterpret_cast<MessageMemory*>(m);
+}
+
+}  // namespace
+
+extern "C" {
+
+QMP_msghandle_t QMP_comm_declare_receive_relative(
+    QMP_comm_t comm, QMP_msgmem_t m, int axis, int dir, int /*priority*/) {
+  return qmp::declare_with_neighbour(comm, memory_of(m), axis, dir,
+                                     Direction::kReceive);
+}
+
+QMP_msghandle_t QMP_declare_receive_relative(QMP_msgmem_t m,
+                                             int axis,
+                                             int dir,
+                                             int priority) {
+  return QMP_comm_declare_receive_relative(QMP_comm_get_default(), m, axis, dir,
+                                           priority);
+}
+
+QMP_msghandle_t QMP_comm_declare_send_relative(
+    QMP_comm_t comm, QMP_msgmem_t m, int axis, int dir, int /*priority*/) {
+  return qmp::declare_with_neighbour(comm, memory_of(m), axis, dir,
+                                     Direction::kSend);
+}
+
+QMP_msghandle_t QMP_declare_send_relative(QMP_msgmem_t m,
+                                          int axis,
+                                          int dir,
+                                          int priority) {
+  return QMP_comm_declare_send_relative(QMP_comm_get_default(), m, axis, dir,
+                                        priority);
+}
+
+QMP_msghandle_t QMP_comm_declare_receive_from(QMP_comm_t comm,
+                                              QMP_msgmem_t m,
+                                              int rem_node_rank,
+                                              int /*priority*/) {
+  return qmp::declare_with_node(comm, memory_of(m), rem_node_rank,
+                                Direction::kReceive);
+}
+
+QMP_msghandle_t QMP_declare_receive_from(QMP_msgmem_t m,
+                                         int rem_node_rank,
+                                         int priority) {
+  return QMP_comm_declare_receive_from(QMP_comm_get_default(), m, rem_node_rank,
+                                       priority);
+}
+
+QMP_msghandle_t QMP_comm_declare_send_to(QMP_comm_t comm,
+                                         QMP_msgmem_t m,
+                                         int rem_node_rank,
+                                         int /*priority*/) {
+  return qmp::declare_with_node(comm, memory_of(m), rem_node_rank,
+                                Direction::kSend);
+}
+
+QMP_msghandle_t QMP_declare_send_to(QMP_msgmem_t m,
+                                    int rem_node_rank,
+                                    int priority) {
+  return QMP_comm_declare_send_to(QMP_comm_get_default(), m, rem_node_rank,
+                                  priority);
+}
+
+QMP_msghandle_t QMP_declare_multiple(QMP_msghandle_t msgh[], int num) {
+  return qmp::declare_multiple(msgh, num);
+}
+
+QMP_msghandle_t QMP_declare_send_recv_pairs(QMP_msghandle_t msgh[], int num) {
+  return qmp::declare_multiple(msgh, num);
+}
+
+QMP_status_t QMP_change_address(QMP_msghandle_t msg, void* addr) {
+  return qmp::change_addresses(msg, &addr, 1);
+}
+
+QMP_status_t QMP_change_address_multiple(QMP_msghandle_t msg,
+                                         void* addr[],
+                                         int naddr) {
+  return qmp::change_addresses(msg, addr, naddr);
+}
+
+QMP_status_t QMP_clear_to_send(QMP_msghandle_t mh, QMP_clear_to_send_t cts) {
+  return qmp::clear_to_send(mh, cts);
+}
+
+void QMP_free_msghandle(QMP_msghandle_t h) {
+  qmp::free_handle(h);
+}
+
+QMP_status_t QMP_start(QMP_msghandle_t h) {
+  return qmp::start(h);
+}
+
+QMP_bool_t QMP_is_complete(QMP_msghandle_t h) {
+  return qmp::is_complete(h);
+}
+
+QMP_status_t QMP_wait(QMP_msghandle_t h) {
+  const qmp::Timed timed;
+  return qmp::wait(h);
+}
+
+QMP_status_t QMP_wait_all(QMP_msghandle_t h[], int num) {
+  const qmp::Timed timed;
+  return qmp::wait_all(h, num);
+}
+
+}  // extern "C"

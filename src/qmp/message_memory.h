@@ -1,0 +1,82 @@
+// Which bytes make a message, and how to get at them.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "acp/global_memory.h"
+#include "qmp/library_memory.h"
+
+namespace qmp {
+
+/// `count` blocks, block i at base + i * stride.
+struct Run {
+  std::byte* base = nullptr;
+  std::size_t block = 0;
+  std::size_t count = 0;
+  std::ptrdiff_t stride = 0;
+};
+
+/// Runs of this block size and more are sent and received in place.
+inline constexpr std::size_t kLargeBlock = 8192;
+
+/// A stream of bytes in memory of the program. Read-only but for its
+/// registration, which the lock of the process guards.
+class MessageMemory {
+ public:
+  explicit MessageMemory(std::vector<Run> runs);
+  /// One contiguous run, without allocation.
+  MessageMemory(void* base, std::size_t bytes);
+  MessageMemory(const MessageMemory&) = delete;
+  MessageMemory& operator=(const MessageMemory&) = delete;
+  ~MessageMemory();
+
+  /// The same shape elsewhere: all runs move as the first does.
+  MessageMemory* moved_to(void* base) const;
+
+  std::size_t size() const { return size_; }
+
+  bool is_contiguous() const { return more_.empty() && first_.count <= 1; }
+
+  const Run& first() const { return first_; }
+
+  /// Whether a peer can be told where it is by one credit.
+  bool is_direct() const {
+    return is_contiguous() || (more_.empty() && first_.block >= kLargeBlock);
+  }
+
+  /// Copies the first `bytes` of the stream out, or into it.
+  void gather(std::byte* to, std::size_t bytes) const;
+  void scatter(const std::byte* from, std::size_t bytes) const;
+
+  /// The global address of first().base, for a memory that is_direct; registers
+  /// it the first time. ACP_GA_NULL: keys are exhausted.
+  acp_ga_t address(LibraryMemory& library);
+
+  void hold() { holders_.fetch_add(1, std::memory_order_relaxed); }
+
+  /// The last holder frees it.
+  void release() {
+    // Release and acquire: its last use by others comes before the end.
+    if (holders_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+      delete this;
+    }
+  }
+
+ private:
+  template <typename Copy>
+  void walk(std::size_t bytes, const Copy& copy) const;
+
+  Run first_;
+  std::vector<Run> more_;
+  std::size_t size_ = 0;
+  std::atomic<int> holders_{1};
+  LibraryMemory* library_ = nullptr;
+  acp_atkey_t key_ = ACP_ATKEY_NULL;
+  acp_ga_t address_ = ACP_GA_NULL;
+  bool was_refused_ = false;
+};
+
+}  // namespace qmp

@@ -1,0 +1,185 @@
+// The receiver's half.
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include "qmp/half.h"
+
+namespace qmp {
+
+namespace {
+
+/// How long a short receive waits before it tells its capacity.
+constexpr std::uint64_t kLateNs = 1'000'000;
+
+std::size_t index_of(std::uint64_t number) {
+  return static_cast<std::size_t>(number % kSlots);
+}
+
+}  // namespace
+
+ReceiveHalf::ReceiveHalf(const ChannelId& id, LibraryMemory& library)
+    : Half(id, library) {
+  (void)allocate(sizeof(ReceiverHalf));
+}
+
+ReceiveHalf::~ReceiveHalf() {
+  for (Transfer* each : posted_) {
+    drop(*each);
+  }
+}
+
+void ReceiveHalf::abandon(Transfer& transfer) {
+  std::erase(posted_, &transfer);
+}
+
+bool ReceiveHalf::connect(acp_ga_t peer) {
+  return peer_.connect(peer, sizeof(SenderHalf), library_);
+}
+
+void ReceiveHalf::start(Transfer& transfer) {
+  transfer.number = started_++;
+  transfer.length = 0;
+  transfer.has_credit = false;
+  transfer.waits_since_ns = 0;
+  posted_.push_back(&transfer);
+  if (transfer.memory->size() > kEagerBytes) {
+    (void)post_credit(transfer);
+  }
+}
+
+/// Where the message may go; capacity 0 when there is no memory for it.
+Credit ReceiveHalf::credit_of(Transfer& transfer) {
+  const std::size_t capacity = transfer.memory->size();
+  if (capacity <= kEagerBytes) {
+    return {ACP_GA_NULL, capacity, 0, 0, 0};
+  }
+  if (!transfer.packed && transfer.memory->is_direct()) {
+    const acp_ga_t address = transfer.memory->address(library_);
+    if (address != ACP_GA_NULL) {
+      const Run& run = transfer.memory->first();
+      return {address, capacity, run.block, run.stride, run.count};
+    }
+  }
+  if (!transfer.packed) {
+    transfer.packed = library_.allocate(capacity);
+  }
+  if (!transfer.packed) {
+    transfer.status = QMP_NOMEM_ERR;
+    return {ACP_GA_NULL, 0, 0, 0, 0};
+  }
+  return {transfer.packed.address, capacity, capacity, 0, 1};
+}
+
+bool ReceiveHalf::post_credit(Transfer& transfer) {
+  const std::size_t index = index_of(transfer.number);
+  if (!peer_.is_connected() || !is_in_window(transfer.number)) {
+    return false;
+  }
+  const std::size_t word = index * sizeof(Line);
+  const std::size_t offset = word + offsetof(Line, bytes);
+  std::byte* room = peer_.room(index, offset);
+  if (room == nullptr) {
+    return false;
+  }
+  const Credit credit = credit_of(transfer);
+  std::memcpy(room, &credit, sizeof credit);
+  const std::uint64_t value = transfer.number + 1;
+  if (peer_.signal(index, offset, sizeof credit, word, value - words_[index]) ==
+      Posted::kLater) {
+    return false;
+  }
+  words_[index] = value;
+  transfer.has_credit = true;
+  return true;
+}
+
+void ReceiveHalf::post_late_credits(std::uint64_t now_ns) {
+  if (is_closing_) {
+    return;
+  }
+  for (Transfer* transfer : posted_) {
+    if (!is_in_window(transfer->number)) {
+      return;
+    }
+    if (transfer->has_credit) {
+      continue;
+    }
+    if (transfer->waits_since_ns == 0) {
+      transfer->waits_since_ns = now_ns;
+    } else if (now_ns - transfer->waits_since_ns >= kLateNs) {
+      (void)post_credit(*transfer);
+    }
+  }
+}
+
+void ReceiveHalf::deliver(Transfer& transfer, std::uint64_t word) {
+  const std::uint64_t size = size_of(word);
+  const auto bytes = static_cast<std::size_t>(size);
+  const std::size_t index = index_of(transfer.number);
+  transfer.length = size;
+  QMP_status_t status = QMP_SUCCESS;
+  if (kind_of(word) == Kind::kTooLong || size > transfer.memory->size()) {
+    status = QMP_BAD_MESSAGE;
+  } else if (kind_of(word) == Kind::kDirect) {
+    if (transfer.packed) {
+      transfer.memory->scatter(transfer.packed.memory, bytes);
+    }
+  } else {
+    transfer.memory->scatter(
+        size <= kInlineBytes ? mine().slot[index].bytes : mine().area[index],
+        bytes);
+  }
+  consume(transfer.number);
+  finish(transfer, status);
+}
+
+void ReceiveHalf::consume(std::uint64_t number) {
+  ahead_ |= 1U << (number - consumed_);
+  while ((ahead_ & 1U) != 0) {
+    ahead_ >>= 1;
+    ++consumed_;
+  }
+}
+
+bool ReceiveHalf::report() {
+  if (!has_report() || !peer_.is_connected()) {
+    return false;
+  }
+  if (posted(acpx_put_signal(ACP_GA_NULL, ACP_GA_NULL, 0,
+                             peer_.address(offsetof(SenderHalf, consumed)),
+                             consumed_ - reported_, ACP_HANDLE_NULL)) ==
+      Posted::kLater) {
+    return false;
+  }
+  reported_ = consumed_;
+  return true;
+}
+
+bool ReceiveHalf::advance() {
+  bool has_news = false;
+  for (std::size_t i = 0; i < posted_.size();) {
+    Transfer& transfer = *posted_[i];
+    if (!is_in_window(transfer.number)) {
+      break;
+    }
+    // Acquire: pairs with the sender's signal, which came after the bytes.
+    const std::uint64_t word =
+        std::atomic_ref(mine().slot[index_of(transfer.number)].word)
+            .load(std::memory_order_acquire);
+    if (is_for(word, transfer.number)) {
+      posted_.erase(posted_.begin() + static_cast<std::ptrdiff_t>(i));
+      deliver(transfer, word);
+      has_news = true;
+      continue;
+    }
+    if (!transfer.has_credit && transfer.memory->size() > kEagerBytes) {
+      has_news |= post_credit(transfer);
+    }
+    ++i;
+  }
+  has_news |= report();
+  return has_news;
+}
+
+}  // namespace qmp

@@ -1,0 +1,326 @@
+// The sender's half.
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include "qmp/half.h"
+
+namespace qmp {
+
+namespace {
+
+std::size_t index_of(std::uint64_t number) {
+  return static_cast<std::size_t>(number % kSlots);
+}
+
+std::size_t word_offset(std::size_t index) {
+  return index * sizeof(Line);
+}
+
+/// Where the bytes of an eager message go.
+std::size_t bytes_offset(std::size_t index, std::uint64_t size) {
+  return size <= kInlineBytes
+             ? word_offset(index) + offsetof(Line, bytes)
+             : offsetof(ReceiverHalf, area) + index * kEagerBytes;
+}
+
+/// Acquire: pairs with the peer's signal; what it stored before is visible.
+std::uint64_t load_word(const std::uint64_t& word) {
+  return std::atomic_ref(const_cast<std::uint64_t&>(word))
+      .load(std::memory_order_acquire);
+}
+
+/// The part of a run that holds byte `offset` of its stream.
+struct Piece {
+  std::int64_t at;       ///< Distance from the run's base.
+  std::uint64_t length;  ///< To the end of that block.
+};
+
+Piece piece_at(std::uint64_t offset, std::uint64_t block, std::int64_t stride) {
+  const std::uint64_t index = offset / block;
+  const std::uint64_t inside = offset % block;
+  return {static_cast<std::int64_t>(index) * stride +
+              static_cast<std::int64_t>(inside),
+          block - inside};
+}
+
+/// All chains before the signal are complete when it starts; this many steps
+/// make one.
+constexpr std::size_t kChain = ACPX_MAX_STEPS;
+
+}  // namespace
+
+SendHalf::SendHalf(const ChannelId& id, LibraryMemory& library)
+    : Half(id, library) {
+  (void)allocate(sizeof(SenderHalf));
+}
+
+SendHalf::~SendHalf() {
+  for (const Waiting& each : waiting_) {
+    if (each.gated != nullptr) {
+      drop(*each.gated);
+    }
+  }
+  for (Transfer* each : flying_) {
+    drop(*each);
+  }
+}
+
+void SendHalf::abandon(Transfer& transfer) {
+  std::erase_if(waiting_, [&transfer](const Waiting& each) {
+    return each.gated == &transfer;
+  });
+  std::erase(flying_, &transfer);
+}
+
+bool SendHalf::connect(acp_ga_t peer) {
+  return peer_.connect(peer, sizeof(ReceiverHalf), library_);
+}
+
+bool SendHalf::has_active() const {
+  return !flying_.empty() ||
+         std::any_of(waiting_.begin(), waiting_.end(),
+                     [](const Waiting& each) { return each.gated; });
+}
+
+bool SendHalf::has_room(std::uint64_t number) const {
+  return peer_.is_connected() && number < load_word(mine().consumed) + kSlots;
+}
+
+std::byte* SendHalf::eager_room(std::uint64_t number, std::uint64_t size) {
+  const std::size_t index = index_of(number);
+  return has_room(number) ? peer_.room(index, bytes_offset(index, size))
+                          : nullptr;
+}
+
+Posted SendHalf::post_eager(std::uint64_t number, std::uint64_t size) {
+  const std::size_t index = index_of(number);
+  const std::uint64_t word = slot_word(number, Kind::kEager, size);
+  const Posted result = peer_.signal(index, bytes_offset(index, size),
+                                     static_cast<std::size_t>(size),
+                                     word_offset(index), word - words_[index]);
+  if (result == Posted::kYes) {
+    words_[index] = word;
+  }
+  return result;
+}
+
+Posted SendHalf::post_word(std::uint64_t number,
+                           Kind kind,
+                           std::uint64_t size) {
+  const std::size_t index = index_of(number);
+  const std::uint64_t word = slot_word(number, kind, size);
+  const Posted result = posted(acpx_put_signal(
+      ACP_GA_NULL, ACP_GA_NULL, 0, peer_.address(word_offset(index)),
+      word - words_[index], ACP_HANDLE_NULL));
+  if (result == Posted::kYes) {
+    words_[index] = word;
+  }
+  return result;
+}
+
+void SendHalf::start(Transfer& transfer) {
+  const std::uint64_t number = started_++;
+  const std::uint64_t size = transfer.memory->size();
+  transfer.number = number;
+  transfer.length = size;
+  transfer.sent = 0;
+  transfer.handle = ACP_HANDLE_NULL;
+  if (size > kEagerBytes) {
+    const Posted result = try_gated(transfer);
+    if (result == Posted::kLater) {
+      waiting_.push_back({number, size, &transfer, nullptr});
+    }
+    return;
+  }
+  const auto bytes = static_cast<std::size_t>(size);
+  if (std::byte* room = eager_room(number, size)) {
+    transfer.memory->gather(room, bytes);
+    const Posted result = post_eager(number, size);
+    if (result != Posted::kLater) {
+      finish(transfer, result == Posted::kYes ? QMP_SUCCESS : QMP_ERROR);
+      return;
+    }
+  }
+  auto copy = std::make_unique<std::byte[]>(bytes);
+  transfer.memory->gather(copy.get(), bytes);
+  waiting_.push_back({number, size, nullptr, std::move(copy)});
+  finish(transfer, QMP_SUCCESS);
+}
+
+/// The message as one address: in place, or packed. ACP_GA_NULL: no memory.
+acp_ga_t SendHalf::source_of(Transfer& transfer) {
+  if (transfer.packed) {
+    return transfer.packed.address;
+  }
+  if (transfer.memory->is_direct()) {
+    const acp_ga_t address = transfer.memory->address(library_);
+    if (address != ACP_GA_NULL) {
+      return address;
+    }
+  }
+  const auto bytes = static_cast<std::size_t>(transfer.length);
+  transfer.packed = library_.allocate(bytes);
+  if (transfer.packed) {
+    transfer.memory->gather(transfer.packed.memory, bytes);
+  }
+  return transfer.packed.address;
+}
+
+/// Small blocks, and a receiver's memory that this process can store into: no
+/// packed buffer on this side.
+bool SendHalf::gather_into(Transfer& transfer, const Credit& credit) {
+  if (transfer.packed || transfer.memory->is_direct() || credit.count > 1) {
+    return false;
+  }
+  auto* first = static_cast<std::byte*>(acpx_pointer(credit.address));
+  const void* last = acpx_pointer(credit.address + transfer.length - 1);
+  if (first == nullptr || last != first + transfer.length - 1) {
+    return false;
+  }
+  transfer.memory->gather(first, static_cast<std::size_t>(transfer.length));
+  return true;
+}
+
+Posted SendHalf::try_gated(Transfer& transfer) {
+  if (!peer_.is_connected()) {
+    return Posted::kLater;
+  }
+  const Line& line = mine().credit[index_of(transfer.number)];
+  if (load_word(line.word) != transfer.number + 1) {
+    return Posted::kLater;
+  }
+  Credit credit{};
+  std::memcpy(&credit, line.bytes, sizeof credit);
+  if (transfer.length > credit.capacity) {
+    const Posted result =
+        post_word(transfer.number, Kind::kTooLong, transfer.length);
+    if (result != Posted::kLater) {
+      finish(transfer, QMP_BAD_MESSAGE);
+    }
+    return result;
+  }
+  if (gather_into(transfer, credit)) {
+    const Posted result =
+        post_word(transfer.number, Kind::kDirect, transfer.length);
+    if (result != Posted::kLater) {
+      finish(transfer, result == Posted::kYes ? QMP_SUCCESS : QMP_ERROR);
+    }
+    return result;
+  }
+  const acp_ga_t source = source_of(transfer);
+  const Posted result =
+      source == ACP_GA_NULL ? Posted::kFailed : put(transfer, credit, source);
+  if (result == Posted::kLater) {
+    return result;
+  }
+  if (result == Posted::kFailed) {
+    // The peer must not wait for what never comes.
+    (void)post_word(transfer.number, Kind::kTooLong, transfer.length);
+    finish(transfer, source == ACP_GA_NULL ? QMP_NOMEM_ERR : QMP_ERROR);
+  } else if (acp_inquire(transfer.handle) == 0) {
+    finish(transfer, QMP_SUCCESS);
+  } else {
+    flying_.push_back(&transfer);
+  }
+  return result;
+}
+
+Posted SendHalf::put(Transfer& transfer,
+                     const Credit& credit,
+                     acp_ga_t source) {
+  if (credit.count > 1 ||
+      (!transfer.packed && !transfer.memory->is_contiguous())) {
+    return put_pieces(transfer, credit, source);
+  }
+  const std::size_t index = index_of(transfer.number);
+  const std::uint64_t word =
+      slot_word(transfer.number, Kind::kDirect, transfer.length);
+  transfer.handle = acpx_put_signal(
+      credit.address, source, static_cast<std::size_t>(transfer.length),
+      peer_.address(word_offset(index)), word - words_[index], ACP_HANDLE_NULL);
+  const Posted result = posted(transfer.handle);
+  if (result == Posted::kYes) {
+    words_[index] = word;
+  }
+  return result;
+}
+
+/// Blocks on one side or both. Picks up at transfer.sent.
+Posted SendHalf::put_pieces(Transfer& transfer,
+                            const Credit& credit,
+                            acp_ga_t source) {
+  const Run& run = transfer.memory->first();
+  const bool is_whole = static_cast<bool>(transfer.packed) || run.count <= 1;
+  const std::uint64_t from_block = is_whole ? transfer.length : run.block;
+  const std::int64_t from_stride = is_whole ? 0 : run.stride;
+  while (transfer.sent < transfer.length) {
+    std::array<acpx_op_t, kChain> steps{};
+    std::size_t count = 0;
+    std::uint64_t sent = transfer.sent;
+    for (; count < kChain && sent < transfer.length; ++count) {
+      const Piece from = piece_at(sent, from_block, from_stride);
+      const Piece to = piece_at(sent, credit.block, credit.stride);
+      const std::uint64_t length =
+          std::min({from.length, to.length, transfer.length - sent});
+      acpx_op_t& step = steps[count];
+      step.opcode = ACPX_PUT;
+      step.local = source + static_cast<std::uint64_t>(from.at);
+      step.remote = credit.address + static_cast<std::uint64_t>(to.at);
+      step.size = static_cast<std::size_t>(length);
+      sent += length;
+    }
+    const acp_handle_t handle = acpx_post(steps.data(), count, ACP_HANDLE_NULL);
+    if (handle == ACP_HANDLE_NULL) {
+      return posted(handle);
+    }
+    transfer.handle = handle;
+    transfer.sent = sent;
+  }
+  const std::size_t index = index_of(transfer.number);
+  const std::uint64_t word =
+      slot_word(transfer.number, Kind::kDirect, transfer.length);
+  const acp_handle_t handle = acpx_put_signal(
+      ACP_GA_NULL, ACP_GA_NULL, 0, peer_.address(word_offset(index)),
+      word - words_[index], transfer.handle);
+  if (handle != ACP_HANDLE_NULL) {
+    transfer.handle = handle;
+    words_[index] = word;
+  }
+  return posted(handle);
+}
+
+Posted SendHalf::try_waiting(Waiting& waiting) {
+  if (waiting.gated != nullptr) {
+    return try_gated(*waiting.gated);
+  }
+  std::byte* room = eager_room(waiting.number, waiting.size);
+  if (room == nullptr) {
+    return Posted::kLater;
+  }
+  std::memcpy(room, waiting.copy.get(), static_cast<std::size_t>(waiting.size));
+  return post_eager(waiting.number, waiting.size);
+}
+
+bool SendHalf::advance() {
+  bool has_news = false;
+  const std::size_t before = waiting_.size() + flying_.size();
+  if (!waiting_.empty()) {
+    std::erase_if(waiting_, [this](Waiting& each) {
+      return try_waiting(each) != Posted::kLater;
+    });
+  }
+  if (!flying_.empty()) {
+    std::erase_if(flying_, [this](Transfer* each) {
+      if (acp_inquire(each->handle) != 0) {
+        return false;
+      }
+      finish(*each, QMP_SUCCESS);
+      return true;
+    });
+  }
+  has_news = waiting_.size() + flying_.size() != before;
+  return has_news;
+}
+
+}  // namespace qmp

@@ -1,0 +1,110 @@
+#include "qmp/words.h"
+
+#include <array>
+#include <cctype>
+#include <cstdlib>
+#include <sstream>
+#include <string>
+#include <string_view>
+
+#include "qmp/failure.h"
+
+namespace qmp {
+
+namespace {
+
+struct Option {
+  std::string_view word;
+  std::vector<int> Words::*values;
+};
+
+constexpr std::array<Option, 4> kOptions{{
+    {"-qmp-geom", &Words::geometry},
+    {"-qmp-alloc-map", &Words::allocated_map},
+    {"-qmp-logic-map", &Words::logical_map},
+    {"-qmp-job", &Words::jobs},
+}};
+
+bool is_digit(char c) {
+  return std::isdigit(static_cast<unsigned char>(c)) != 0;
+}
+
+std::optional<int> number_in(const std::string& text) {
+  char* end = nullptr;
+  const long value = std::strtol(text.c_str(), &end, 10);
+  if (text.empty() || *end != '\0' || value < 0 || value > 1'000'000'000) {
+    return std::nullopt;
+  }
+  return static_cast<int>(value);
+}
+
+const Option* option_named(std::string_view word) {
+  for (const Option& option : kOptions) {
+    if (option.word == word) {
+      return &option;
+    }
+  }
+  return nullptr;
+}
+
+bool take_environment(Words& words) {
+  const char* text = std::getenv("QMP_GEOM");
+  if (text == nullptr || !words.geometry.empty()) {
+    return true;
+  }
+  std::istringstream in(text);
+  for (std::string word; in >> word;) {
+    const auto number = number_in(word);
+    if (!number) {
+      (void)fail(QMP_INVALID_ARG, "QMP_GEOM=%s: '%s' is no number", text,
+                 word.c_str());
+      return false;
+    }
+    words.geometry.push_back(*number);
+  }
+  return true;
+}
+
+}  // namespace
+
+std::optional<Words> take_words(int* argc, char** argv) {
+  Words words;
+  std::vector<char*> kept;
+  const int count = argc != nullptr && argv != nullptr ? *argc : 0;
+  for (int i = 0; i < count;) {
+    const Option* option = option_named(argv[i]);
+    if (option == nullptr) {
+      kept.push_back(argv[i++]);
+      continue;
+    }
+    std::vector<int>& values = words.*option->values;
+    values.clear();
+    for (++i; i < count && is_digit(argv[i][0]); ++i) {
+      const auto number = number_in(argv[i]);
+      if (!number) {
+        (void)fail(QMP_INVALID_ARG, "%s: '%s' is no number",
+                   option->word.data(), argv[i]);
+        return std::nullopt;
+      }
+      values.push_back(*number);
+    }
+    if (values.empty()) {
+      (void)fail(QMP_INVALID_ARG, "%s needs numbers behind it",
+                 option->word.data());
+      return std::nullopt;
+    }
+  }
+  if (!take_environment(words)) {
+    return std::nullopt;
+  }
+  if (count > 0) {
+    for (std::size_t i = 0; i < kept.size(); ++i) {
+      argv[i] = kept[i];
+    }
+    argv[kept.size()] = nullptr;
+    *argc = static_cast<int>(kept.size());
+  }
+  return words;
+}
+
+}  // namespace qmp

@@ -1,0 +1,20 @@
+// What QMP takes out of a command line, and from the environment.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+namespace qmp {
+
+struct Words {
+  std::vector<int> geometry;       ///< -qmp-geom, or QMP_GEOM
+  std::vector<int> allocated_map;  ///< -qmp-alloc-map
+  std::vector<int> logical_map;    ///< -qmp-logic-map
+  std::vector<int> jobs;           ///< -qmp-job
+};
+
+/// Removes our words and their values. Nothing, and a failure, when a word has
+/// no value or one that is no number; then the command line is as it was.
+std::optional<Words> take_words(int* argc, char** argv);
+
+}  // namespace qmp

@@ -1,0 +1,179 @@
+// How jobs of QMP begin, end and speak: exit codes, words of the command line,
+// prefixes, time-outs. Places of the programs come from the build (ACPRUN,
+// PROBE).
+#include <unistd.h>
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "support/job.h"
+
+using namespace std::chrono_literals;
+
+namespace {
+
+job::Outcome run(int ranks,
+                 const std::vector<std::string>& words,
+                 const std::vector<std::string>& environment = {}) {
+  std::vector<std::string> command{ACPRUN, "-np", std::to_string(ranks), PROBE};
+  command.insert(command.end(), words.begin(), words.end());
+  job::Job running(command, environment);
+  job::Outcome outcome = running.wait(60s);
+  REQUIRE(outcome.is_over);
+  return outcome;
+}
+
+std::string host() {
+  std::array<char, 256> name{};
+  (void)::gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
+std::string line(int node, int nodes, const std::string& text) {
+  return "QMP m" + std::to_string(node) + ",n" + std::to_string(nodes) + "@" +
+         host() + text + "\n";
+}
+
+bool has(const job::Outcome& outcome, const std::string& text) {
+  return outcome.output.find(text) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("QMP_abort: its code is the job's exit status", "[qmp]") {
+  for (const int code : {1, 3, 77, 255}) {
+    const auto outcome = run(3, {"abort", std::to_string(code)});
+    INFO(outcome.output);
+    CHECK(outcome.status == code);
+    CHECK(has(outcome, line(1, 3, " error: abort: " + std::to_string(code))));
+  }
+  const auto zero = run(2, {"abort", "0"});
+  INFO(zero.output);
+  CHECK(zero.status == 1);
+}
+
+TEST_CASE("QMP_abort_string: says why", "[qmp]") {
+  const auto outcome = run(1, {"abort_string"});
+  INFO(outcome.output);
+  CHECK(outcome.status == 7);
+  CHECK(has(outcome, "abort: 7: lattice on fire\n"));
+}
+
+TEST_CASE("exit(0) without finalize: the job succeeds", "[qmp]") {
+  for (const int ranks : {1, 2, 4}) {
+    const auto outcome = run(ranks, {"nothing"});
+    INFO(outcome.output);
+    CHECK(outcome.status == 0);
+    CHECK(outcome.output.empty());
+  }
+}
+
+TEST_CASE("calls before init and after finalize fail, and do not crash",
+          "[qmp]") {
+  for (const int ranks : {1, 3}) {
+    const auto outcome = run(ranks, {"outside"});
+    INFO(outcome.output);
+    CHECK(outcome.status == 0);
+    CHECK(has(outcome, line(0, 1, ": before init")));
+  }
+}
+
+TEST_CASE("finalize: with messages on their way that nobody receives",
+          "[qmp]") {
+  for (const std::string net : {"auto", "udp"}) {
+    const auto outcome = run(3, {"leave"}, {"ACP_NET=" + net});
+    INFO(outcome.output);
+    CHECK(outcome.status == 0);
+    CHECK(outcome.output.empty());
+  }
+}
+
+TEST_CASE("QMP_printf and its relatives: prefix and newline", "[qmp]") {
+  const auto outcome = run(2, {"print"});
+  INFO(outcome.output);
+  CHECK(outcome.status == 0);
+  for (const int node : {0, 1}) {
+    CHECK(has(outcome, line(node, 2, ": number 5")));
+    CHECK(has(outcome, line(node, 2, ": to a stream")));
+    CHECK(has(outcome, line(node, 2, " info: known")));
+    CHECK(has(outcome, line(node, 2, " error: bad")));
+  }
+}
+
+TEST_CASE("the word -qmp-geom: the machine is a grid", "[qmp]") {
+  const auto outcome = run(6, {"machine", "-qmp-geom", "2", "3"});
+  INFO(outcome.output);
+  CHECK(outcome.status == 0);
+  CHECK(has(outcome, line(3, 6, ": type 1 nodes 6 node 3 jobs 1 job 0")));
+  CHECK(has(outcome, line(3, 6, ": dims 2 3")));
+  CHECK(has(outcome, line(3, 6, ": at 1 1")));
+  CHECK(has(outcome, line(3, 6, ": logical 1 1")));
+  CHECK(has(outcome, line(3, 6, ": from 2 sum 6")));
+}
+
+TEST_CASE("the word -qmp-alloc-map: the order of the axes in node numbers",
+          "[qmp]") {
+  const auto outcome =
+      run(6, {"machine", "-qmp-geom", "2", "3", "-qmp-alloc-map", "1", "0"});
+  INFO(outcome.output);
+  CHECK(outcome.status == 0);
+  CHECK(has(outcome, line(1, 6, ": at 0 1")));
+  CHECK(has(outcome, line(1, 6, ": from 4 sum 6")));
+}
+
+TEST_CASE("QMP_GEOM: as -qmp-geom", "[qmp]") {
+  const auto outcome = run(2, {"machine"}, {"QMP_GEOM=1 2"});
+  INFO(outcome.output);
+  CHECK(outcome.status == 0);
+  CHECK(has(outcome, line(1, 2, ": dims 1 2")));
+}
+
+TEST_CASE("the word -qmp-job: splits the machine into jobs that do not meet",
+          "[qmp]") {
+  const auto grid =
+      run(8, {"machine", "-qmp-geom", "4", "2", "-qmp-job", "2", "1"});
+  INFO(grid.output);
+  CHECK(grid.status == 0);
+  CHECK(has(grid, line(3, 4, ": type 1 nodes 4 node 3 jobs 2 job 1")));
+  CHECK(has(grid, line(3, 4, ": dims 2 2")));
+  CHECK(has(grid, line(3, 4, ": from 2 sum 4")));
+  const auto plain = run(6, {"machine", "-qmp-job", "3"});
+  INFO(plain.output);
+  CHECK(plain.status == 0);
+  CHECK(has(plain, line(1, 2, ": type 0 nodes 2 node 1 jobs 3 job 2")));
+  CHECK(has(plain, line(1, 2, ": from -1 sum 2")));
+}
+
+TEST_CASE("init: words without sense are refused on every node", "[qmp]") {
+  const std::vector<std::vector<std::string>> all{
+      {"-qmp-geom"},      {"-qmp-geom", "2x"},
+      {"-qmp-geom", "3"}, {"-qmp-geom", "2", "-qmp-alloc-map", "1"},
+      {"-qmp-job", "3"},  {"-qmp-geom", "2", "-qmp-job", "1", "1"}};
+  for (std::vector<std::string> words : all) {
+    words.insert(words.begin(), "machine");
+    const auto outcome = run(2, words);
+    INFO(outcome.output);
+    CHECK(outcome.status == 77);
+  }
+  CHECK(run(1, {"machine"}, {"QMP_WAIT_TIMEOUT=soon"}).status == 77);
+  CHECK(run(1, {"machine"}, {"QMP_MEMORY=1"}).status == 77);
+}
+
+TEST_CASE("QMP_wait: what cannot end is QMP_TIMEOUT, with peer and size",
+          "[qmp]") {
+  for (const std::string net : {"auto", "udp"}) {
+    for (const std::string bytes : {"100", "9000"}) {
+      const auto outcome = run(2, {"timeout", bytes},
+                               {"QMP_WAIT_TIMEOUT=0.2", "ACP_NET=" + net});
+      INFO(outcome.output);
+      CHECK(outcome.status == 0);
+      CHECK(has(outcome, "receive of " + bytes +
+                             " bytes with rank 1, by node "
+                             "number did not end within "
+                             "0.2 s"));
+    }
+  }
+}

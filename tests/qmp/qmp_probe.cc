@@ -1,0 +1,187 @@
+// A program of QMP that does what its first word says; qmp_job_test.cc looks at
+// how the job ends and what it prints.
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "qmp.h"
+
+namespace {
+
+[[noreturn]] void wrong(const char* what) {
+  std::fprintf(stderr, "probe: %s\n", what);
+  std::_Exit(99);
+}
+
+void expect(bool is_true, const char* what) {
+  if (!is_true) {
+    wrong(what);
+  }
+}
+
+void say_numbers(const char* name, const int* numbers, int count) {
+  std::string text = name;
+  for (int i = 0; i < count; ++i) {
+    text += ' ' + std::to_string(numbers[i]);
+  }
+  QMP_printf("%s", text.c_str());
+}
+
+/// Calls before init: failures, no crash.
+void outside() {
+  int one = 1;
+  int ten[10] = {};
+  expect(QMP_is_initialized() == QMP_FALSE, "initialized");
+  expect(QMP_sum_int(&one) == QMP_NOT_INITED, "QMP_sum_int");
+  expect(QMP_barrier() == QMP_NOT_INITED, "QMP_barrier");
+  expect(QMP_get_error_number(nullptr) == QMP_NOT_INITED, "error number");
+  expect(QMP_declare_msgmem(&one, 4) == nullptr, "QMP_declare_msgmem");
+  expect(QMP_declare_send_to(nullptr, 0, 0) == nullptr, "QMP_declare_send_to");
+  expect(QMP_declare_multiple(nullptr, 0) == nullptr, "QMP_declare_multiple");
+  expect(QMP_allocate_memory(8) == nullptr, "QMP_allocate_memory");
+  expect(QMP_layout_grid(&one, 1) == QMP_NOT_INITED, "QMP_layout_grid");
+  expect(QMP_declare_logical_topology(&one, 1) == QMP_NOT_INITED, "topology");
+  expect(QMP_comm_split(nullptr, 0, 0, nullptr) == QMP_NOT_INITED, "split");
+  expect(QMP_get_number_of_nodes() == 0, "nodes");
+  expect(QMP_get_node_number() == -1, "node");
+  expect(QMP_comm_get_default() == nullptr, "default");
+  expect(QMP_start(nullptr) == QMP_NOT_INITED, "QMP_start");
+  expect(QMP_wait(nullptr) == QMP_NOT_INITED, "QMP_wait");
+  expect(QMP_get_logical_coordinates_from(0) == nullptr, "coordinates");
+  QMP_get_logical_coordinates_from2(ten, 0);
+  QMP_free_msgmem(nullptr);
+  QMP_free_msghandle(nullptr);
+}
+
+void describe_machine() {
+  QMP_printf("type %d nodes %d node %d jobs %d job %d",
+             static_cast<int>(QMP_get_msg_passing_type()),
+             QMP_get_number_of_nodes(), QMP_get_node_number(),
+             QMP_get_number_of_jobs(), QMP_get_job_number());
+  const int axes = QMP_get_allocated_number_of_dimensions();
+  say_numbers("dims", QMP_get_allocated_dimensions(), axes);
+  say_numbers("at", QMP_get_allocated_coordinates(), axes);
+  say_numbers("logical", QMP_get_logical_coordinates(),
+              QMP_get_logical_number_of_dimensions());
+  // Messages along the allocated grid, and a sum: of this job alone.
+  int out = QMP_get_node_number();
+  int in = -1;
+  if (axes > 0) {
+    QMP_msgmem_t from = QMP_declare_msgmem(&out, sizeof out);
+    QMP_msgmem_t to = QMP_declare_msgmem(&in, sizeof in);
+    QMP_msghandle_t send = QMP_declare_send_relative(from, 0, 1, 0);
+    QMP_msghandle_t receive = QMP_declare_receive_relative(to, 0, -1, 0);
+    expect(QMP_start(send) == QMP_SUCCESS, "start");
+    expect(QMP_start(receive) == QMP_SUCCESS, "start");
+    expect(QMP_wait(receive) == QMP_SUCCESS, "wait");
+    expect(QMP_wait(send) == QMP_SUCCESS, "wait");
+    QMP_free_msghandle(send);
+    QMP_free_msghandle(receive);
+    QMP_free_msgmem(from);
+    QMP_free_msgmem(to);
+  }
+  int sum = 1;
+  expect(QMP_sum_int(&sum) == QMP_SUCCESS, "sum");
+  QMP_printf("from %d sum %d", in, sum);
+}
+
+void wait_for_nothing(std::size_t bytes) {
+  std::vector<char> buffer(bytes);
+  const int peer = (QMP_get_node_number() + 1) % QMP_get_number_of_nodes();
+  QMP_msgmem_t memory = QMP_declare_msgmem(buffer.data(), bytes);
+  QMP_msghandle_t handle = QMP_declare_receive_from(memory, peer, 0);
+  expect(QMP_start(handle) == QMP_SUCCESS, "start");
+  expect(QMP_wait(handle) == QMP_TIMEOUT, "no time-out");
+  expect(QMP_get_error_number(handle) == QMP_TIMEOUT, "error number");
+  expect(QMP_start(handle) == QMP_INVALID_OP, "not active any more");
+  // What comes late must not come before the other node's time is over.
+  expect(QMP_barrier() == QMP_SUCCESS, "barrier");
+  // It is still received.
+  QMP_msghandle_t send = QMP_declare_send_to(memory, peer, 0);
+  expect(QMP_start(send) == QMP_SUCCESS, "start");
+  expect(QMP_wait(handle) == QMP_SUCCESS, "wait");
+  expect(QMP_wait(send) == QMP_SUCCESS, "wait");
+  QMP_free_msghandle(send);
+  QMP_free_msghandle(handle);
+  QMP_free_msgmem(memory);
+}
+
+/// Ends with messages that nobody receives, and handles that are not freed.
+void leave_much() {
+  static std::vector<char> buffer(100'000);
+  const int peer = (QMP_get_node_number() + 1) % QMP_get_number_of_nodes();
+  // Static, so that what is not freed is no leak for sanitizers.
+  static QMP_msgmem_t small = QMP_declare_msgmem(buffer.data(), 100);
+  static QMP_msgmem_t large = QMP_declare_msgmem(buffer.data(), buffer.size());
+  for (int i = 0; i < 50; ++i) {
+    QMP_msghandle_t handle = QMP_declare_send_to(small, peer, 0);
+    expect(QMP_start(handle) == QMP_SUCCESS, "start");
+    QMP_free_msghandle(handle);
+  }
+  static QMP_msghandle_t kept = QMP_declare_send_to(large, peer, 0);
+  expect(QMP_start(kept) == QMP_SUCCESS, "start");
+  QMP_msghandle_t freed = QMP_declare_send_to(large, peer, 0);
+  expect(QMP_start(freed) == QMP_SUCCESS, "start");
+  QMP_free_msghandle(freed);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string mode = argc > 1 ? argv[1] : "";
+  if (mode == "outside") {
+    outside();
+    QMP_finalize_msg_passing();
+    QMP_printf("before %s", "init");
+  }
+  QMP_thread_level_t provided = QMP_THREAD_SINGLE;
+  const QMP_status_t status =
+      QMP_init_msg_passing(&argc, &argv, QMP_THREAD_FUNNELED, &provided);
+  if (status != QMP_SUCCESS) {
+    return 77;
+  }
+  expect(provided == QMP_THREAD_FUNNELED, "thread level");
+  if (mode == "abort") {
+    const bool is_mine = QMP_get_node_number() == 1;
+    const int code = std::atoi(argv[2]);
+    if (is_mine) {
+      QMP_abort(code);
+    }
+    (void)QMP_barrier();
+  } else if (mode == "abort_string") {
+    char text[] = "lattice on fire";
+    QMP_abort_string(7, text);
+  } else if (mode == "machine") {
+    describe_machine();
+  } else if (mode == "print") {
+    QMP_printf("number %d", 5);
+    QMP_fprintf(stdout, "to a stream");
+    QMP_info("known");
+    QMP_error("bad");
+    expect(QMP_verbose(2) == 0 && QMP_verbose(0) == 2, "verbose");
+    expect(QMP_profcontrol(1) == 0 && QMP_profcontrol(0) == 1, "profcontrol");
+    expect(QMP_time() > 0, "time");
+    expect(QMP_version_int() == 20504, "version");
+    for (int code = QMP_ERROR; code <= QMP_MAX_STATUS; ++code) {
+      expect(std::strlen(QMP_error_string(static_cast<QMP_status_t>(code))) > 5,
+             "error string");
+    }
+  } else if (mode == "timeout") {
+    wait_for_nothing(static_cast<std::size_t>(std::atoi(argv[2])));
+  } else if (mode == "leave") {
+    leave_much();
+  }
+  if (mode == "outside") {
+    QMP_finalize_msg_passing();
+    QMP_finalize_msg_passing();
+    outside();
+    expect(QMP_init_msg_passing(nullptr, nullptr, QMP_THREAD_SINGLE, nullptr) !=
+               QMP_SUCCESS,
+           "a second time");
+  } else if (mode == "finalize" || mode == "leave") {
+    QMP_finalize_msg_passing();
+  }
+  std::exit(0);
+}

@@ -1,0 +1,66 @@
+#include "qmp/words.h"
+
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+namespace {
+
+/// A command line that may be changed.
+struct Line {
+  explicit Line(std::vector<std::string> given) : words(std::move(given)) {
+    for (std::string& word : words) {
+      pointers.push_back(word.data());
+    }
+    count = static_cast<int>(pointers.size());
+    pointers.push_back(nullptr);
+  }
+
+  std::vector<std::string> left() const {
+    return {pointers.begin(), pointers.begin() + count};
+  }
+
+  std::vector<std::string> words;
+  std::vector<char*> pointers;
+  int count = 0;
+};
+
+using Numbers = std::vector<int>;
+using Strings = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("qmp words: ours are taken out with their numbers", "[qmp][words]") {
+  Line line({"prog", "a", "-qmp-geom", "2", "3", "b", "-qmp-job", "1", "-x",
+             "-qmp-alloc-map", "1", "0", "-qmp-logic-map", "0"});
+  const auto words = qmp::take_words(&line.count, line.pointers.data());
+  REQUIRE(words);
+  CHECK(words->geometry == Numbers{2, 3});
+  CHECK(words->jobs == Numbers{1});
+  CHECK(words->allocated_map == Numbers{1, 0});
+  CHECK(words->logical_map == Numbers{0});
+  CHECK(line.left() == Strings{"prog", "a", "b", "-x"});
+  CHECK(line.pointers[4] == nullptr);
+}
+
+TEST_CASE("qmp words: nonsense is refused, and nothing is taken",
+          "[qmp][words]") {
+  Line none({"prog", "-qmp-geom", "x"});
+  CHECK_FALSE(qmp::take_words(&none.count, none.pointers.data()));
+  CHECK(none.count == 3);
+  Line half({"prog", "-qmp-geom", "2x"});
+  CHECK_FALSE(qmp::take_words(&half.count, half.pointers.data()));
+}
+
+TEST_CASE("qmp words: QMP_GEOM stands for -qmp-geom", "[qmp][words]") {
+  ::setenv("QMP_GEOM", " 4 2", 1);
+  CHECK(qmp::take_words(nullptr, nullptr)->geometry == Numbers{4, 2});
+  Line line({"prog", "-qmp-geom", "8"});
+  CHECK(qmp::take_words(&line.count, line.pointers.data())->geometry ==
+        Numbers{8});
+  ::setenv("QMP_GEOM", "4 two", 1);
+  CHECK_FALSE(qmp::take_words(nullptr, nullptr));
+  ::unsetenv("QMP_GEOM");
+}
