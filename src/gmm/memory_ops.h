@@ -113,6 +113,30 @@ template <typename Word>
                                           static_cast<std::uint32_t>(compare));
 }
 
+/// The same as a network card does it that knows nothing of the CPU's atomics:
+/// it reads, and some time later it writes. For tests; one thread at a time.
+inline std::uint64_t apply_atomic_apart(protocol::Opcode opcode,
+                                        std::size_t width,
+                                        std::byte* address,
+                                        std::uint64_t operand,
+                                        std::uint64_t compare) noexcept {
+  constexpr int kReads = 200;
+  const auto apply = [&](auto word) {
+    std::atomic_ref shared(*reinterpret_cast<decltype(word)*>(address));
+    word = shared.load();
+    const std::uint64_t old = apply_atomic(
+        opcode, width, reinterpret_cast<std::byte*>(&word), operand, compare);
+    for (int i = 0; i < kReads; ++i) {
+      static_cast<void>(shared.load());  // takes its time
+    }
+    if (opcode != protocol::Opcode::kCas || old != word) {
+      shared.store(word);
+    }
+    return old;
+  };
+  return width == 8 ? apply(std::uint64_t{0}) : apply(std::uint32_t{0});
+}
+
 /// Stores an atomic's old value where the caller wanted it.
 inline void store_word(std::byte* to,
                        std::size_t width,
