@@ -4,26 +4,29 @@
 
 namespace acp::middle::list {
 
+void Writes::set_link(acp_ga_t at, Link link) {
+  const LinkWords words = LinkWords::of(link);
+  pieces_.push_back({at, 3, {words.ga, words.size, words.check}});
+}
+
 void Writes::set_next(acp_ga_t element, Link link) {
-  words_.push_back({element + offsetof(Header, next), link.ga});
-  words_.push_back({element + offsetof(Header, next) + 8, link.size});
+  set_link(element + offsetof(Header, next), link);
 }
 
 void Writes::set_prev(acp_ga_t element, Link link) {
-  words_.push_back({element + offsetof(Header, prev), link.ga});
-  words_.push_back({element + offsetof(Header, prev) + 8, link.size});
+  set_link(element + offsetof(Header, prev), link);
 }
 
 void Writes::set_owner(acp_ga_t element, acp_ga_t owner) {
-  words_.push_back({element + offsetof(Header, owner), owner});
+  pieces_.push_back({element + offsetof(Header, owner), 1, {owner, 0, 0}});
 }
 
 bool Writes::fits_chain_on(int rank) const {
-  if (words_.size() > kInline) {
+  if (pieces_.size() > kInline) {
     return false;
   }
-  for (const Word& word : words_) {
-    if (acp_query_rank(word.at) != rank) {
+  for (const Piece& piece : pieces_) {
+    if (acp_query_rank(piece.at) != rank) {
       return false;
     }
   }
@@ -31,38 +34,45 @@ bool Writes::fits_chain_on(int rank) const {
 }
 
 void Writes::add_to(structure::Chain& chain) {
-  for (const Word& word : words_) {
-    chain.put8(word.at, word.value);
+  for (const Piece& piece : pieces_) {
+    chain.put_words(piece.at, piece.values.data(), piece.words);
   }
-  words_.clear();
+  pieces_.clear();
 }
 
 bool Writes::run(structure::Slot& slot) {
+  slot.clear();
   structure::Chain chain(slot);
-  acp_handle_t last = ACP_HANDLE_NULL;
   int rank = -1;
   std::size_t steps = 0;
-  for (const Word& word : words_) {
-    const int to = acp_query_rank(word.at);
-    if (!chain.is_empty() && (to != rank || steps == ACPX_MAX_STEPS)) {
-      last = chain.post();
-      if (last == ACP_HANDLE_NULL) {
+  std::size_t under_way = 0;
+  for (const Piece& piece : pieces_) {
+    const int to = acp_query_rank(piece.at);
+    if (steps != 0 && (to != rank || steps == ACPX_MAX_STEPS)) {
+      if (chain.post() == ACP_HANDLE_NULL) {
         return false;
       }
       steps = 0;
     }
+    if (under_way == kPerSlot) {
+      if ((steps != 0 && chain.post() == ACP_HANDLE_NULL) ||
+          !structure::finish(ACP_HANDLE_ALL)) {
+        return false;
+      }
+      slot.clear();
+      steps = 0;
+      under_way = 0;
+    }
     rank = to;
     ++steps;
-    chain.put8(word.at, word.value);
+    ++under_way;
+    chain.put_words(piece.at, piece.values.data(), piece.words);
   }
-  words_.clear();
-  if (!chain.is_empty()) {
-    last = chain.post();
-    if (last == ACP_HANDLE_NULL) {
-      return false;
-    }
+  pieces_.clear();
+  if (steps != 0 && chain.post() == ACP_HANDLE_NULL) {
+    return false;
   }
-  return last == ACP_HANDLE_NULL || structure::finish(last);
+  return structure::finish(ACP_HANDLE_ALL);
 }
 
 }  // namespace acp::middle::list

@@ -92,9 +92,9 @@ bool Hold::walk(Link first, acp_ga_t end, Data data, Nodes& nodes) {
       return false;
     }
     const Header header = header_in(words);
-    node.next = header.next;
-    node.prev = header.prev;
-    at = header.next;
+    node.next = header.next.link();
+    node.prev = header.prev.link();
+    at = node.next;
   }
   return true;
 }

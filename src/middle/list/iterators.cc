@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "middle/list/list.h"
+#include "middle/structure/waiting.h"
 
 namespace acp::middle::list {
 
@@ -21,17 +22,26 @@ struct Known {
 
 thread_local Known t_known;
 
-/// Without a lock. False: no element of the list, or erased (reported).
+/// Without a lock, so links may be changing: then again. False: no element of
+/// the list, or erased (reported); end of the job.
 bool read_header(const Call& call, acp_ga_t element, Header& header) {
   Slot slot(*call.site);
-  Chain chain(slot);
-  const std::uint64_t* words = chain.get_cleared(element, kHeaderBytes);
-  header = Header{};
-  if (chain.run()) {
-    header = header_in(words);
-  }
-  if (header.owner == call.handle) {
-    return true;
+  structure::Backoff backoff(call.function, call.handle);
+  for (;;) {
+    slot.clear();
+    Chain chain(slot);
+    const std::uint64_t* words = chain.get_cleared(element, kHeaderBytes);
+    header = chain.run() ? header_in(words) : Header{};
+    if (header.owner == call.handle && header.is_whole()) {
+      return true;
+    }
+    if (header.owner != call.handle &&
+        header.owner != Header::coming_to(call.handle)) {
+      break;
+    }
+    if (!backoff.pause(0)) {
+      return false;
+    }
   }
   structure::fail_text(call, ACPX_INVALID_ARGUMENT,
                        "the iterator is of no element of this list, or of one "
@@ -63,7 +73,7 @@ acp_list_it_t next_of(const char* function, acp_list_it_t it) {
       it.elem == ACP_GA_NULL || !read_header(call, it.elem, header)) {
     return {it.list, ACP_GA_NULL};
   }
-  return arrive(it.list, header.next);
+  return arrive(it.list, header.next.link());
 }
 
 acp_list_it_t previous_of(const char* function, acp_list_it_t it) {
@@ -80,7 +90,8 @@ acp_list_it_t previous_of(const char* function, acp_list_it_t it) {
   if (!read_header(call, it.elem, header)) {
     return {it.list, ACP_GA_NULL};
   }
-  return header.prev.ga == ACP_GA_NULL ? it : arrive(it.list, header.prev);
+  return header.prev.ga == ACP_GA_NULL ? it
+                                       : arrive(it.list, header.prev.link());
 }
 
 acp_list_it_t advance(acp_list_it_t it, int n) {

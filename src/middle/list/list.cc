@@ -49,8 +49,9 @@ namespace {
 /// An element that is in no list yet; freed unless it is given away.
 class NewElement {
  public:
-  /// Takes the memory and sends header and data on their way. It has no owner
-  /// yet: old iterators of its memory must not find it. False: reported.
+  /// Takes the memory and sends header and data on their way. The list does
+  /// not have it yet: old iterators of its memory must not find it. False:
+  /// reported.
   [[nodiscard]] bool make(Slot& slot,
                           const Call& call,
                           acp_element_t data,
@@ -72,13 +73,25 @@ class NewElement {
     }
     slot.clear();
     Chain chain(slot);
-    const std::uint64_t header[kHeaderBytes / 8] = {0, 0, 0, 0, data.size, 0};
+    const std::uint64_t header[kHeaderBytes / 8] = {
+        0, 0, 0, 0, 0, 0, data.size, Header::coming_to(call.handle)};
     chain.put_words(block_.ga(), header, kHeaderBytes / 8);
     if (!source_.put_in(chain, data_of(block_.ga())) &&
         !source_.place(data_of(block_.ga()))) {
       return false;
     }
     return chain.post() != ACP_HANDLE_NULL;
+  }
+
+  /// It does not come: nothing may be on its way into a block that is freed,
+  /// and nobody may wait for it.
+  void abandon(Slot& slot) {
+    if (block_.is_good()) {
+      slot.clear();
+      Chain chain(slot);
+      chain.put8(block_.ga() + offsetof(Header, owner), ACP_GA_NULL);
+      [[maybe_unused]] const bool is_done = chain.run();
+    }
   }
 
   Link link() const { return {block_.ga(), source_.bytes()}; }
@@ -106,8 +119,7 @@ bool push(const char* function,
   Hold hold(call);
   // Two slots: the element is on its way while the lock is taken.
   if (!element.make(slot, call, data, rank) || !hold.begin()) {
-    // Nothing may be on its way into a block that is freed.
-    [[maybe_unused]] const bool is_done = structure::finish(ACP_HANDLE_ALL);
+    element.abandon(slot);
     return false;
   }
   const Link link = element.link();
@@ -136,7 +148,7 @@ bool pop(const char* function, acp_ga_t list, End end) {
     return false;
   }
   forget_sizes();
-  hold.unlink({header.prev, gone, gone, header.next, 1});
+  hold.unlink({header.prev.link(), gone, gone, header.next.link(), 1});
   hold.writes.set_owner(gone.ga, ACP_GA_NULL);
   if (!hold.commit()) {
     return false;
@@ -157,13 +169,14 @@ bool insert(acp_list_it_t& it, acp_element_t data, int rank) {
   Header header{};
   if (!element.make(slot, call, data, rank) || !hold.begin(it.elem) ||
       (it.elem != ACP_GA_NULL && !hold.read(it.elem, header))) {
-    [[maybe_unused]] const bool is_done = structure::finish(ACP_HANDLE_ALL);
+    element.abandon(slot);
     return false;
   }
   const Link link = element.link();
   const Link after =
       it.elem == ACP_GA_NULL ? Link{} : Link{it.elem, header.size};
-  const Link before = it.elem == ACP_GA_NULL ? hold.ends.tail : header.prev;
+  const Link before =
+      it.elem == ACP_GA_NULL ? hold.ends.tail : header.prev.link();
   hold.link({before, link, link, after, 1});
   hold.writes.set_owner(link.ga, call.handle);
   element.give();
@@ -188,7 +201,7 @@ bool erase(acp_list_it_t& it) {
   }
   forget_sizes();
   const Link link{element, header.size};
-  hold.unlink({header.prev, link, link, header.next, 1});
+  hold.unlink({header.prev.link(), link, link, header.next.link(), 1});
   hold.writes.set_owner(element, ACP_GA_NULL);
   if (!hold.commit()) {
     return false;

@@ -165,8 +165,11 @@ class NewElements {
       const Link next =
           i + 1 < nodes_.size() ? nodes_[i + 1].link() : around.after;
       const Link prev = i > 0 ? nodes_[i - 1].link() : around.before;
+      const LinkWords to = LinkWords::of(next);
+      const LinkWords from = LinkWords::of(prev);
       const std::uint64_t header[kHeaderBytes / 8] = {
-          next.ga, next.size, prev.ga, prev.size, nodes_[i].size, owner};
+          to.ga,     to.size,    to.check,       from.ga,
+          from.size, from.check, nodes_[i].size, owner};
       structure::Chain chain(slot);
       chain.put_words(nodes_[i].element, header, kHeaderBytes / 8);
       last = chain.post();
@@ -306,7 +309,7 @@ bool insert_range(acp_list_it_t& it, acp_list_it_t start, acp_list_it_t end) {
     return true;
   }
   const Nodes& nodes = copies.nodes();
-  Run run{it.elem == ACP_GA_NULL ? hold.ends.tail : header.prev,
+  Run run{it.elem == ACP_GA_NULL ? hold.ends.tail : header.prev.link(),
           nodes.front().link(), nodes.back().link(),
           it.elem == ACP_GA_NULL ? Link{} : Link{it.elem, header.size},
           nodes.size()};
@@ -533,7 +536,7 @@ bool move_within(Hold& hold, acp_ga_t to, const Nodes& nodes) {
   }
   hold.unlink(from);
   Run run = from;
-  run.before = to == ACP_GA_NULL ? hold.ends.tail : header.prev;
+  run.before = to == ACP_GA_NULL ? hold.ends.tail : header.prev.link();
   run.after = to == ACP_GA_NULL ? Link{} : Link{to, header.size};
   hold.link(run);
   return hold.commit();
@@ -550,7 +553,7 @@ bool move_between(Hold& to_list,
   const Run from = Hold::run_of(nodes);
   from_list.unlink(from);
   Run run = from;
-  run.before = to == ACP_GA_NULL ? to_list.ends.tail : header.prev;
+  run.before = to == ACP_GA_NULL ? to_list.ends.tail : header.prev.link();
   run.after = to == ACP_GA_NULL ? Link{} : Link{to, header.size};
   to_list.link(run);
   for (const Node& node : nodes) {
