@@ -59,9 +59,9 @@ bool is_readable(acp_ga_t ga, std::size_t bytes) {
          last - first == static_cast<std::ptrdiff_t>(bytes) - 1;
 }
 
-/// Copies what may be anywhere. A failure of the program's own operations may
-/// be collected by the first wait: then once more.
-bool fetch(acp_ga_t to, acp_ga_t from, std::size_t bytes) {
+}  // namespace
+
+bool copy_checked(acp_ga_t to, acp_ga_t from, std::size_t bytes) {
   for (int round = 0; round < 2; ++round) {
     const acp_handle_t handle = acp_copy(to, from, bytes, ACP_HANDLE_NULL);
     if (handle == ACP_HANDLE_NULL) {
@@ -73,8 +73,6 @@ bool fetch(acp_ga_t to, acp_ga_t from, std::size_t bytes) {
   }
   return false;
 }
-
-}  // namespace
 
 bool Source::open(Slot& slot,
                   const Call& call,
@@ -104,12 +102,12 @@ bool Source::open(Slot& slot,
   }
   if (bytes <= kSlotDataBytes) {
     ga_ = slot.data_ga();
-    return fetch(ga_, ga, bytes);
+    return copy_checked(ga_, ga, bytes);
   }
   block_.allocate(bytes, call.rank);
   ga_ = block_.ga();
   is_mine_ = call.rank == call.site->rank();
-  return block_.is_good() && fetch(ga_, ga, bytes);
+  return block_.is_good() && copy_checked(ga_, ga, bytes);
 }
 
 bool Source::leave(const Call& call, acp_ga_t body, std::size_t body_bytes) {

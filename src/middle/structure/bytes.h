@@ -26,6 +26,11 @@ struct Move {
 /// finish().
 [[nodiscard]] bool move_all(std::initializer_list<Move> moves);
 
+/// Copies and waits; false when that fails, as with an address that is the
+/// program's. The first wait may collect a failure of the program's own earlier
+/// operations, which is left in acp_errno: then it is done once more.
+[[nodiscard]] bool copy_checked(acp_ga_t to, acp_ga_t from, std::size_t bytes);
+
 /// A block of a heap, freed with its owner unless it is given away.
 class Block {
  public:

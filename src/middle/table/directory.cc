@@ -21,8 +21,9 @@ constexpr std::size_t kKnown = 64;
 thread_local std::array<std::unique_ptr<Directory>, kKnown> t_known;
 
 std::unique_ptr<Directory>& place_of(acp_ga_t handle) {
-  // Handles of a rank are 128 bytes apart, and count in their lowest bits.
-  return t_known[(handle / structure::kControlBytes + handle) % kKnown];
+  // Controls of a rank are an odd number of 64 bytes apart; the lowest bits
+  // count their generations.
+  return t_known[(handle / 64 + handle) % kKnown];
 }
 
 const Directory* ask(const Call& call) {

@@ -50,6 +50,7 @@ bool find_many(const Call& call,
     Slot key_slot(*call.site);
     std::array<Flying, kWindow> window;
     acp_handle_t last = ACP_HANDLE_NULL;
+    bool is_good = true;
     for (std::size_t i = 0; i < some; ++i) {
       const acp_element_t& element = keys[first + i];
       Flying& one = window[i];
@@ -57,15 +58,17 @@ bool find_many(const Call& call,
         continue;  // fetched by itself, below
       }
       if (!one.key.open(key_slot, call, element)) {
-        return false;
+        is_good = false;  // not before what is under way has its slot
+        break;
       }
       one.place = Place::of(one.key, *directory);
       Chain chain(slot);
       one.view = BucketView::in(chain, one.place.bucket);
-      last = chain.post();
-      one.is_flying = last != ACP_HANDLE_NULL;
+      const acp_handle_t handle = chain.post();
+      one.is_flying = handle != ACP_HANDLE_NULL;
+      last = one.is_flying ? handle : last;
     }
-    if (last != ACP_HANDLE_NULL && !structure::finish(last)) {
+    if ((last != ACP_HANDLE_NULL && !structure::finish(last)) || !is_good) {
       return false;
     }
     std::array<bool, kWindow> is_done{};
@@ -170,9 +173,10 @@ bool insert_many(const Call& call,
       added.write(chain, buckets, entry, one.key, one.place.uid);
       buckets.count(chain, 1);
       buckets.unlock_in(chain);
-      last = chain.post();
+      const acp_handle_t handle = chain.post();
       outcomes[first + i] = Outcome::kInserted;
-      is_done[i] = last != ACP_HANDLE_NULL;
+      is_done[i] = handle != ACP_HANDLE_NULL;
+      last = is_done[i] ? handle : last;
     }
     if (last != ACP_HANDLE_NULL && !structure::finish(last)) {
       return false;

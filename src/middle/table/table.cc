@@ -412,9 +412,7 @@ Match copy_from_block(Slot& slot,
                       const Found& found,
                       acp_ga_t to,
                       std::size_t bytes) {
-  const acp_handle_t handle =
-      acp_copy(to, found.pair.second.ga, bytes, ACP_HANDLE_NULL);
-  if (handle == ACP_HANDLE_NULL || acpx_complete_timeout(handle, -1) != 0) {
+  if (!structure::copy_checked(to, found.pair.second.ga, bytes)) {
     return Match::kFailed;
   }
   slot.clear();
@@ -434,11 +432,8 @@ Match copy_from_area(Slot& slot,
                      std::size_t bytes) {
   const std::size_t first = padded(found.pair.first.size) / 8;
   std::memcpy(slot.data(), found.area + first, bytes);
-  const acp_handle_t handle =
-      acp_copy(to, slot.data_ga(), bytes, ACP_HANDLE_NULL);
-  return handle != ACP_HANDLE_NULL && acpx_complete_timeout(handle, -1) == 0
-             ? Match::kYes
-             : Match::kFailed;
+  return structure::copy_checked(to, slot.data_ga(), bytes) ? Match::kYes
+                                                            : Match::kFailed;
 }
 
 }  // namespace

@@ -1,6 +1,9 @@
 #include "middle/table/walk.h"
 
 #include <algorithm>
+#include <cstring>
+
+#include "middle/structure/waiting.h"
 
 namespace acp::middle::table {
 
@@ -19,26 +22,49 @@ Position Position::of(Extent extent, const Found& found) {
   return position;
 }
 
-/// `count` buckets that follow each other; the first is current.
+namespace {
+
+/// Whether both reads saw one version, and no change under way: what a change
+/// writes lies between its two versions. Locks come and go.
+bool is_settled(const Bucket& first, const Bucket& again) {
+  const auto* from = reinterpret_cast<const std::byte*>(&first);
+  return first.begin == first.end &&
+         std::memcmp(from + sizeof first.lock, &again.end,
+                     sizeof first - sizeof first.lock) == 0;
+}
+
+}  // namespace
+
+/// `count` buckets that follow each other; the first is current. One that was
+/// changing is read again by itself.
 bool Walk::read(acp_ga_t bucket, std::size_t count) {
-  slot_.clear();
-  Chain chain(slot_);
-  const std::uint64_t* words = chain.get(bucket, count * kBucketBytes);
-  if (!chain.run()) {
-    return false;
+  structure::Backoff backoff(call_.function, call_.handle);
+  for (read_ = count;; read_ = 1) {
+    slot_.clear();
+    Chain chain(slot_);
+    const std::uint64_t* words = chain.get(bucket, read_ * kBucketBytes);
+    const std::uint64_t* again = chain.get(bucket, read_ * kBucketBytes);
+    if (!chain.run()) {
+      return false;
+    }
+    words_ = reinterpret_cast<const Bucket*>(words);
+    words_again_ = reinterpret_cast<const Bucket*>(again);
+    current_ = 0;
+    at_ = bucket;
+    entry_ = 0;
+    if (words_->lock >> 32 != directory_.uid) {
+      structure::fail_text(call_, ACPX_INVALID_ARGUMENT,
+                           "its buckets have changed: it was swapped, cleared "
+                           "or destroyed under the iterator");
+      return false;
+    }
+    if (is_settled(*words_, *words_again_)) {
+      return true;
+    }
+    if (!backoff.pause(0)) {
+      return false;
+    }
   }
-  words_ = reinterpret_cast<const Bucket*>(words);
-  read_ = count;
-  current_ = 0;
-  at_ = bucket;
-  entry_ = 0;
-  if (words_->lock >> 32 != directory_.uid) {
-    structure::fail_text(call_, ACPX_INVALID_ARGUMENT,
-                         "its buckets have changed: it was swapped, cleared or "
-                         "destroyed under the iterator");
-    return false;
-  }
-  return true;
 }
 
 /// Reads a share's buckets from `bucket_` on.
@@ -114,9 +140,10 @@ bool Walk::next_bucket() {
     if (current_ + 1 < read_) {
       ++current_;
       ++words_;
+      ++words_again_;
       at_ += kBucketBytes;
       entry_ = 0;
-      return true;
+      return is_settled(*words_, *words_again_) || read(at_, 1);
     }
     if (bucket_ == directory_.buckets) {
       bucket_ = 0;
@@ -165,35 +192,69 @@ bool Walk::next() {
   } while (true);
 }
 
-acp_pair_t Walk::readable() {
+bool Walk::copy(Copy& copy) {
   if (found_.tag != 0) {
-    return found_.pair;
+    return copy_block(copy);
   }
   const std::size_t key_bytes = found_.pair.first.size;
   std::copy_n(found_.area, kAreaBytes / 8,
               reinterpret_cast<std::uint64_t*>(slot_.data()));
-  return {{slot_.data_ga(), key_bytes},
-          {slot_.data_ga() + padded(key_bytes), found_.pair.second.size}};
+  copy.is_there = true;
+  copy.pair = {{slot_.data_ga(), key_bytes},
+               {slot_.data_ga() + padded(key_bytes), found_.pair.second.size}};
+  return true;
+}
+
+/// The block's tag is looked at behind the copy, which may have come too late.
+bool Walk::copy_block(Copy& copy) {
+  const acp_pair_t& there = found_.pair;
+  const std::uint64_t key_bytes = padded(there.first.size);
+  const std::uint64_t bytes = key_bytes + there.second.size;
+  copy.block.allocate(bytes, call_.site->rank());
+  const acp_ga_t here = copy.block.ga();
+  if (!copy.block.is_good() ||
+      !structure::move_all({{here, there.first.ga, bytes}})) {
+    return false;
+  }
+  Slot slot(*call_.site);
+  Chain chain(slot);
+  const std::uint64_t* tag = chain.get(there.first.ga - kBlockHeaderBytes, 8);
+  if (!chain.run()) {
+    return false;
+  }
+  copy.is_there = *tag == found_.tag;
+  copy.pair = {{here, there.first.size}, {here + key_bytes, there.second.size}};
+  return true;
 }
 
 bool dereference(const Call& call, const Position& position, acp_pair_t& pair) {
-  Slot slot(*call.site);
-  Chain chain(slot);
-  const std::uint64_t* read =
-      chain.get_cleared(position.bucket(), kBucketBytes);
   const Directory* directory = find_directory(call);
   if (directory == nullptr) {
     return false;
   }
-  const bool has_read = chain.run();
-  if (!has_read && structure::is_end_of_job(acp_errno)) {
-    return false;
-  }
-  Bucket words;
-  std::memcpy(&words, read, sizeof words);
+  Slot slot(*call.site);
+  structure::Backoff backoff(call.function, call.handle);
+  Bucket words{};
+  Bucket again{};
+  do {
+    slot.clear();
+    Chain chain(slot);
+    const std::uint64_t* read =
+        chain.get_cleared(position.bucket(), kBucketBytes);
+    const std::uint64_t* read_again =
+        chain.get_cleared(position.bucket(), kBucketBytes);
+    if (!chain.run() && structure::is_end_of_job(acp_errno)) {
+      return false;
+    }
+    std::memcpy(&words, read, sizeof words);
+    std::memcpy(&again, read_again, sizeof again);
+    if (words.lock >> 32 != directory->uid) {
+      break;
+    }
+  } while (!is_settled(words, again) && backoff.pause(0));
   const Entry word{words.entries[std::min(position.number(), kEntries - 1)]};
-  if (!has_read || position.number() >= kEntries ||
-      words.lock >> 32 != directory->uid || word.state() == State::kFree ||
+  if (position.number() >= kEntries || words.lock >> 32 != directory->uid ||
+      word.state() == State::kFree ||
       (word.generation() & 7) != position.generation()) {
     structure::fail_text(call, ACPX_INVALID_ARGUMENT,
                          "the iterator is of no element, or of one that was "

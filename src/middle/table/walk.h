@@ -31,7 +31,8 @@ struct Position {
   std::uint64_t generation() const { return entry >> 3 & 7; }
 };
 
-/// Walks; reads 16 buckets of a share at a time. One thread.
+/// Walks; reads 16 buckets of a share at a time, twice in one flight: what is
+/// alike in both is of one version. One thread.
 class Walk {
  public:
   Walk(const structure::Call& call, Extent extent)
@@ -48,13 +49,22 @@ class Walk {
 
   const Found& found() const { return found_; }
 
-  /// Where the element can be read: small ones here, in the walk's slot.
-  acp_pair_t readable();
+  /// An element's bytes on the caller's rank. Those of a small one are in the
+  /// walk's slot, until the next step.
+  struct Copy {
+    bool is_there = false;
+    acp_pair_t pair{};
+    structure::Block block;
+  };
+
+  /// Of the element found; is_there false when it was removed meanwhile.
+  /// False: no memory, or the end of the job.
+  [[nodiscard]] bool copy(Copy& copy);
 
  private:
   bool read(acp_ga_t bucket, std::size_t count);
   bool next_bucket();
-  bool is_of_table(const Bucket& words) const;
+  bool copy_block(Copy& copy);
 
   static constexpr std::size_t kAtOnce = 16;
 
@@ -71,6 +81,7 @@ class Walk {
   std::size_t read_ = 0;     ///< Buckets in the slot that follow each other,
   std::size_t current_ = 0;  ///< and which of them is current.
   const Bucket* words_ = nullptr;
+  const Bucket* words_again_ = nullptr;  ///< As words_, read later.
 };
 
 /// Reads the element of a position. False: none is there any more (reported),

@@ -382,9 +382,10 @@ bool end_share(const Call& call,
                                              })) {
           return false;
         }
-        slot.clear();
+        // Without a result: that could come when others use the slot.
         Chain chain(slot);
-        chain.swap8(directory.bucket(share, bucket), 0);
+        chain.add8(directory.bucket(share, bucket),
+                   0 - locked_by(directory.uid, 0));
         return chain.post() != ACP_HANDLE_NULL;
       });
   if (!is_good || !structure::finish(ACP_HANDLE_ALL)) {
@@ -479,7 +480,14 @@ bool transfer(const Call& to, const Call& from, Extent extent, Transfer how) {
     if (!walk.found().is_there) {
       return true;
     }
-    const acp_pair_t pair = walk.readable();
+    Walk::Copy copy;
+    if (!walk.copy(copy)) {
+      return false;
+    }
+    if (!copy.is_there) {
+      continue;  // removed meanwhile
+    }
+    const acp_pair_t pair = copy.pair;
     const Outcome outcome = insert(to, pair.first, pair.second);
     if (outcome == Outcome::kFailed) {
       return false;
