@@ -126,7 +126,7 @@ void acp_clear_deque(acp_deque_t deque);
  * @param size  bytes that it can have without growing; the size is 0
  * @param rank  where it is, 0 .. acp_procs() - 1
  * @return the deque, or one whose ga is ACP_GA_NULL: ACPX_BAD_RANK,
- *   ACPX_TOO_LARGE, ACPX_NO_MEMORY (or 16,384 structures are on that rank)
+ *   ACPX_TOO_LARGE, ACPX_NO_MEMORY (or 65,536 structures are on that rank)
  */
 acp_deque_t acp_create_deque(size_t size, int rank);
 

@@ -99,7 +99,7 @@ void acp_clear_list(acp_list_t list);
  *
  * @param rank  where its ends are, 0 .. acp_procs() - 1
  * @return the list, or one whose ga is ACP_GA_NULL: ACPX_BAD_RANK,
- *   ACPX_NO_MEMORY (16,384 structures are on that rank)
+ *   ACPX_NO_MEMORY (65,536 structures are on that rank)
  */
 acp_list_t acp_create_list(int rank);
 

@@ -29,14 +29,18 @@
  *
  * Which may run at the same time, from which ranks and threads:
  *
- *   find, insert, remove, retrieve         with everything but swap; each is
- * one acpx_upsert_add8_map      undivided operation. Of several inserts of one
- * key one inserts size, empty                 with everything but swap; each
- * rank's share is counted at one time begin, increment            with
- * everything but swap. A walk meets each element that is there all the time
- * once, none twice at one place assign, clear, merge, move  with everything but
- * swap, as a series of finds, inserts and removes swap with nothing else on the
- * two maps create, destroy             before and after all other use
+ *   find, insert, remove,       with everything but swap; each is one
+ *     retrieve,                 undivided operation. Of several inserts of
+ *     acpx_upsert_add8_map      one key one inserts
+ *   size, empty                 with everything but swap; each rank's share is
+ *                               counted at one time
+ *   begin, increment,           with everything but swap. A walk meets each
+ *     dereference               element that is there all the time once, none
+ *                               twice at one place
+ *   assign, clear, merge, move  with everything but swap, as a series of
+ *                               finds, inserts and removes
+ *   swap                        with nothing else on the two maps
+ *   create, destroy             before and after all other use
  */
 #ifndef ACP_MAP_H
 #define ACP_MAP_H
@@ -126,7 +130,7 @@ void acp_clear_map(acp_map_t map);
  * @param num_slots  elements for each rank, 1 or more; convention 3
  * @param rank       which rank has the directory, 0 .. acp_procs() - 1
  * @return the map, or one whose ga is ACP_GA_NULL: ACPX_INVALID_ARGUMENT,
- *   ACPX_BAD_RANK, ACPX_TOO_LARGE, ACPX_NO_MEMORY (or 16,384 structures are on
+ *   ACPX_BAD_RANK, ACPX_TOO_LARGE, ACPX_NO_MEMORY (or 65,536 structures are on
  *   that rank)
  */
 acp_map_t acp_create_map(int num_ranks,

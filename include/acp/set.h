@@ -26,13 +26,13 @@
  *
  * Which may run at the same time, from which ranks and threads:
  *
- *   find, insert, remove                 with everything but swap; each is one
+ *   find, insert, remove        with everything but swap; each is one
  *                               undivided operation. Of several inserts of
  *                               one key one inserts
  *   size, empty                 with everything but swap; each rank's share is
  *                               counted at one time
- *   begin, increment            with everything but swap. A walk meets each
- *                               key that is there all the time once, none
+ *   begin, increment,           with everything but swap. A walk meets each
+ *     dereference               key that is there all the time once, none
  *                               twice at one place
  *   assign, clear, merge, move  with everything but swap, as a series of
  *                               finds, inserts and removes
@@ -127,7 +127,7 @@ void acp_clear_set(acp_set_t set);
  * @param num_slots  keys for each rank, 1 or more; convention 3
  * @param rank       which rank has the directory, 0 .. acp_procs() - 1
  * @return the set, or one whose ga is ACP_GA_NULL: ACPX_INVALID_ARGUMENT,
- *   ACPX_BAD_RANK, ACPX_TOO_LARGE, ACPX_NO_MEMORY (or 16,384 structures are on
+ *   ACPX_BAD_RANK, ACPX_TOO_LARGE, ACPX_NO_MEMORY (or 65,536 structures are on
  *   that rank)
  */
 acp_set_t acp_create_set(int num_ranks,

@@ -115,7 +115,7 @@ void acp_clear_vector(acp_vector_t vector);
  * @param size  bytes at the start, each 0
  * @param rank  where it is, 0 .. acp_procs() - 1
  * @return the vector, or one whose ga is ACP_GA_NULL: ACPX_BAD_RANK,
- *   ACPX_TOO_LARGE, ACPX_NO_MEMORY (or 16,384 structures are on that rank)
+ *   ACPX_TOO_LARGE, ACPX_NO_MEMORY (or 65,536 structures are on that rank)
  */
 acp_vector_t acp_create_vector(size_t size, int rank);
 

@@ -25,7 +25,7 @@ inline constexpr std::size_t kBeginWord = 1;  ///< Version.
 inline constexpr std::size_t kFieldWord = 2;
 inline constexpr std::size_t kEndWord = 7;  ///< Version.
 inline constexpr std::size_t kSyncWord = 8;
-inline constexpr std::size_t kSyncWords = 8;
+inline constexpr std::size_t kSyncWords = 64;  ///< As generations in a handle.
 
 /// A call under way: who called what with which structure. Plain value.
 struct Call {

@@ -20,7 +20,7 @@ inline constexpr std::size_t kSlotBytes = 16384;
 /// Of a slot, behind the words of chains: for data that passes through.
 inline constexpr std::size_t kSlotDataBytes = 8192;
 
-inline constexpr std::size_t kControlBytes = 128;
+inline constexpr std::size_t kControlBytes = 576;
 
 /// First bytes of the module's memory of a rank.
 struct alignas(64) PoolHeader {
@@ -41,12 +41,13 @@ inline constexpr std::size_t kSlotsOffset =
     kCardsOffset + kWorkspaces * sizeof(WorkspaceCard);
 inline constexpr std::size_t kControlsOffset =
     kSlotsOffset + kSlots * kSlotBytes;
-inline constexpr std::size_t kControls = 16384;
+/// Memory of those that were never used is never touched.
+inline constexpr std::size_t kControls = 65536;
 inline constexpr std::size_t kModuleBytes =
     kControlsOffset + kControls * kControlBytes;
 
 static_assert(kSlotsOffset % 64 == 0 && kControlsOffset % 64 == 0);
-static_assert(kModuleBytes <= (std::size_t{4} << 20) - 4096);
+static_assert(kModuleBytes <= (std::size_t{40} << 20) - 4096);
 
 /// One per process, between init and fini of the module. Thread-safe.
 class Site {

@@ -163,15 +163,16 @@ bool wait_for_next(Slot& slot, const Call& call, Reservations old) {
     slot.clear();
     Chain chain(slot);
     const std::uint64_t* word = chain.get(call.sync(), 8);
+    const std::uint64_t* tag = chain.get(call.word(structure::kTagWord), 8);
     if (!chain.run()) {
       return false;
+    }
+    if (!call.fits(*tag)) {
+      return true;  // destroyed: the next try says so
     }
     const Reservations now{*word};
     if (!now.is_frozen() && (old.is_frozen() || !now.is_of(old.word >> 48))) {
       return true;
-    }
-    if (now.word == structure::kDeadSync) {
-      return true;  // destroyed: the next try says so
     }
     if (!backoff.pause(0)) {
       return false;
