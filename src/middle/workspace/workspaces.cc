@@ -238,7 +238,12 @@ bool Workspaces::copy(Site& site,
               offset, item->size);
     return false;
   }
-  return size == 0 || copy_parts(site, way, *item, ga, size, offset);
+  if (size == 0 || copy_parts(site, way, *item, ga, size, offset)) {
+    return true;
+  }
+  // The wait may have collected a failure of the program's own operations.
+  return !structure::is_end_of_job(acp_errno) &&
+         copy_parts(site, way, *item, ga, size, offset);
 }
 
 }  // namespace acp::middle::workspace
