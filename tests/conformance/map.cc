@@ -175,8 +175,9 @@ class Model {
     EXPECT(scratch_.get(pair.first) == key);
     EXPECT(scratch_.get(pair.second) == there->second);
     EXPECT_EQ(got, std::min(room, there->second.size()));
-    EXPECT_EQ(std::memcmp(scratch_.data() + 25'000, there->second.data(), got),
-              0);
+    EXPECT(std::equal(there->second.begin(),
+                      there->second.begin() + static_cast<std::ptrdiff_t>(got),
+                      scratch_.data() + 25'000));
   }
 
   void upsert(Pair& a) {

@@ -5,41 +5,9 @@
 #include <thread>
 
 #include "conformance/sequence_cases.h"
+#include "conformance/sequence_kinds.h"
 
-namespace {
-
-/// The functions under test.
-struct Vector {
-  using Handle = acp_vector_t;
-  using It = acp_vector_it_t;
-  static constexpr bool kHasFront = false;
-  static constexpr bool kHasSize = true;
-
-  static constexpr auto create = acp_create_vector;
-  static constexpr auto assign = acp_assign_vector;
-  static constexpr auto assign_range = acp_assign_range_vector;
-  static constexpr auto at = acp_at_vector;
-  static constexpr auto begin = acp_begin_vector;
-  static constexpr auto capacity = acp_capacity_vector;
-  static constexpr auto clear = acp_clear_vector;
-  static constexpr auto destroy = acp_destroy_vector;
-  static constexpr auto empty = acp_empty_vector;
-  static constexpr auto end = acp_end_vector;
-  static constexpr auto erase = acp_erase_vector;
-  static constexpr auto erase_range = acp_erase_range_vector;
-  static constexpr auto insert = acp_insert_vector;
-  static constexpr auto insert_range = acp_insert_range_vector;
-  static constexpr auto pop_back = acp_pop_back_vector;
-  static constexpr auto push_back = acp_push_back_vector;
-  static constexpr auto reserve = acp_reserve_vector;
-  static constexpr auto size = acp_size_vector;
-  static constexpr auto swap = acp_swap_vector;
-  static constexpr auto advance = acp_advance_vector_it;
-  static constexpr auto dereference = acp_dereference_vector_it;
-  static constexpr auto distance = acp_distance_vector_it;
-};
-
-}  // namespace
+using sequence::Vector;
 
 SPMD_CASE(acp_create_vector_zeros, "acp_create_vector: its bytes are 0") {
   const sequence::Scratch scratch;
