@@ -245,6 +245,104 @@ void add_map_rows(Rows& rows) {
       [](acp_map_t map, const Source&, std::uint64_t) { acp_size_map(map); });
 }
 
+// ---- Set ------------------------------------------------------------------
+
+/// On the target alone, half full.
+void add_set_row(
+    Rows& rows,
+    const char* name,
+    const char* what,
+    std::size_t count,
+    std::function<void(acp_set_t, const Source&, std::uint64_t)> operation) {
+  add_row(
+      rows, name, what, [count, operation](Context& context, Samples& samples) {
+        const acp_set_t set =
+            acp_create_set(1, &context.target, static_cast<int>(kElements), 0);
+        const Source source;
+        for (std::uint64_t i = 0; i < kElements / 2; ++i) {
+          acp_insert_set(set, source.word(0, i));
+        }
+        const Verdict verdict =
+            run(context, samples, count,
+                [&](const Source& words, std::uint64_t number) {
+                  operation(set, words, number);
+                });
+        acp_destroy_set(set);
+        return verdict;
+      });
+}
+
+void add_set_rows(Rows& rows) {
+  add_set_row(rows, "set.find", "acp_find_set of a key that is there", 1,
+              [](acp_set_t set, const Source& source, std::uint64_t number) {
+                acp_find_set(set, source.word(0, some_key(number)));
+              });
+  add_set_row(rows, "set.insert_remove",
+              "acp_insert_set or acp_remove_set, in turn", 2,
+              [](acp_set_t set, const Source& source, std::uint64_t number) {
+                const acp_element_t key = source.word(0, kElements + number);
+                acp_insert_set(set, key);
+                acp_remove_set(set, key);
+              });
+}
+
+// ---- Workspace ------------------------------------------------------------
+
+constexpr std::size_t kPart = kBytes / 2;
+constexpr std::size_t kParts = 16;
+
+/// In turn on the ranks, so that kBytes are on two when there are two.
+acp_wsd_t create_workspace() {
+  acp_setparams_ws(0, kPart);
+  return acp_create_ws(kParts * kPart);
+}
+
+void add_workspace_row(Rows& rows,
+                       const char* name,
+                       const char* what,
+                       int (*operation)(acp_wsd_t, acp_ga_t, size_t, size_t)) {
+  add_row(rows, name, what, [operation](Context& context, Samples& samples) {
+    const acp_wsd_t workspace = create_workspace();
+    Verdict verdict = run(context, samples, 1,
+                          [=](const Source& source, std::uint64_t number) {
+                            operation(workspace, source.ga(), kBytes,
+                                      number % (kParts - 1) * kPart);
+                          });
+    acp_destroy_ws(workspace);
+    return verdict;
+  });
+  Row& row = rows.back();
+  row.raw_direct = row.raw_wire = "get.4K.one";
+  row.partners = Partners::kAll;
+  row.respond = [](Context&) {
+    acp_destroy_ws(create_workspace());
+  };
+}
+
+void add_workspace_rows(Rows& rows) {
+  add_row(rows, "get.4K.one", "acp_copy of 4 KiB from the target",
+          [](Context& context, Samples& samples) {
+            const acp_ga_t there = acp_malloc(kBytes, context.target);
+            Verdict verdict = run(
+                context, samples, 1, [=](const Source& source, std::uint64_t) {
+                  acp_complete(
+                      acp_copy(source.ga(), there, kBytes, ACP_HANDLE_NULL));
+                });
+            acp_free(there);
+            return verdict;
+          });
+  add_workspace_row(rows, "workspace.read",
+                    "acp_read_ws of 4 KiB, half of it on the target",
+                    [](acp_wsd_t ws, acp_ga_t ga, size_t size, size_t offset) {
+                      return acp_read_ws(ws, ga, size, offset);
+                    });
+  add_workspace_row(rows, "workspace.write",
+                    "acp_write_ws of 4 KiB, half of it on the target",
+                    [](acp_wsd_t ws, acp_ga_t ga, size_t size, size_t offset) {
+                      return acp_write_ws(ws, ga, size, offset);
+                    });
+}
+
 }  // namespace
 
 void add_structure_rows(Rows& rows) {
@@ -252,6 +350,8 @@ void add_structure_rows(Rows& rows) {
   add_deque_rows(rows);
   add_list_rows(rows);
   add_map_rows(rows);
+  add_set_rows(rows);
+  add_workspace_rows(rows);
 }
 
 }  // namespace acp::perf
