@@ -377,6 +377,50 @@ SPMD_CASE(list_walks_among_erases,
   acp_sync();
 }
 
+SPMD_CASE(list_link_under_way,
+          "list: who reads a link that is half written reads it again") {
+  const Scratch scratch;
+  if (acp_rank() == 0) {
+    const acp_list_t list = acp_create_list(acp_procs() - 1);
+    std::array<acp_list_it_t, 3> elements{};
+    for (acp_list_it_t& one : elements) {
+      const auto at = static_cast<std::size_t>(&one - elements.data());
+      one = acp_insert_list(acp_end_list(list), {scratch.ga(), 8 * at + 8}, 0);
+    }
+    // docs/containers.md: a link is {address, size, check}, the next one first.
+    // That of the first element comes to lead to the third.
+    const auto copy = [&](acp_ga_t to, acp_ga_t from, std::size_t bytes) {
+      EXPECT_DONE(acp_copy(to, from, bytes, ACP_HANDLE_NULL));
+    };
+    const acp_ga_t link = elements[0].elem;
+    copy(scratch.ga(256), link, 24);
+    copy(link, elements[1].elem, 8);
+    std::atomic<bool> has_begun{false};
+    std::atomic<bool> has_ended{false};
+    acp_element_t found{};
+    std::thread walker([&] {
+      has_begun = true;
+      found = acp_dereference_list_it(acp_increment_list_it(elements[0]));
+      has_ended = true;
+    });
+    while (!has_begun) {
+      std::this_thread::yield();
+    }
+    for (int i = 0; i < 1000; ++i) {
+      EXPECT_EQ(acp_size_list(list), std::size_t{3});
+      std::this_thread::yield();
+    }
+    EXPECT(!has_ended);
+    copy(link, elements[1].elem, 24);
+    walker.join();
+    EXPECT(found.ga != ACP_GA_NULL);
+    EXPECT_EQ(found.size, std::size_t{24});
+    copy(link, scratch.ga(256), 24);
+    acp_destroy_list(list);
+  }
+  acp_sync();
+}
+
 namespace {
 
 int compare_words(const acp_element_t a, const acp_element_t b) {

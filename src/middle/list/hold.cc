@@ -18,6 +18,7 @@ void free_copies(Nodes& nodes) {
 
 bool Hold::begin(acp_ga_t element) {
   View view{};
+  static_assert(kHeaderBytes <= structure::Lock::Extra::kMostBytes);
   structure::Lock::Extra extra{element, kHeaderBytes, nullptr};
   const int before = acp_errno;
   const bool is_near =

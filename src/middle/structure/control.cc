@@ -267,7 +267,7 @@ bool Lock::acquire(Slot& slot, View& view, Extra* extra) {
       if (extra == nullptr || is_end_of_job(acp_errno)) {
         return false;
       }
-      static constexpr std::uint64_t kNothing[6] = {};
+      static constexpr std::uint64_t kNothing[Extra::kMostBytes / 8] = {};
       extra->words = kNothing;  // no memory there: nothing was done
       extra = nullptr;
       continue;

@@ -124,9 +124,11 @@ class Lock {
 
   ~Lock() { release(); }
 
-  /// Memory of the control's rank, up to 6 words, that is read behind the lock,
-  /// in the same flight. Words are 0 when they cannot be read.
+  /// Memory of the control's rank that is read behind the lock, in the same
+  /// flight. Words are 0 when they cannot be read.
   struct Extra {
+    static constexpr std::size_t kMostBytes = 64;
+
     acp_ga_t from;
     std::size_t bytes;
     const std::uint64_t* words;  ///< Result, in the slot.
