@@ -8,9 +8,17 @@
 #include <stdint.h>
 
 #include "acp/channel.h"
+#include "acp/deque.h"
+#include "acp/element.h"
+#include "acp/generic.h"
 #include "acp/global_memory.h"
 #include "acp/gma.h"
 #include "acp/infrastructure.h"
+#include "acp/list.h"
 #include "acp/malloc.h"
+#include "acp/map.h"
+#include "acp/set.h"
+#include "acp/vector.h"
+#include "acp/workspace.h"
 
 #endif /* ACP_H */

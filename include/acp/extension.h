@@ -20,8 +20,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "acp/deque.h"
 #include "acp/gma.h"
 #include "acp/infrastructure.h"
+#include "acp/map.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -210,6 +212,89 @@ void* acpx_pointer(acp_ga_t ga);
  *   ACPX_NOT_INITIALIZED, ACPX_FINALIZED
  */
 int acpx_trim_malloc(void);
+
+/* ---- Data structures ---------------------------------------------------- */
+
+/** Takes bytes off the front of a deque and copies them, in one undivided
+ * change: of several takers each gets bytes of its own. Two round trips when
+ * @p ga is on the caller's rank. See acp/deque.h.
+ *
+ * @param deque  a deque
+ * @param ga     where to; any rank. Not in the deque itself
+ * @param size   bytes, all or none
+ * @return 1 taken; 0 the deque has fewer; -1: ACPX_BAD_ADDRESS (@p ga), and
+ *   what functions of acp/deque.h meet
+ */
+int acpx_take_front_deque(acp_deque_t deque, acp_ga_t ga, size_t size);
+
+/** The same at the end: the last @p size bytes, in their order.
+ *
+ * @param deque  a deque
+ * @param ga     where to; any rank. Not in the deque itself
+ * @param size   bytes, all or none
+ * @return as acpx_take_front_deque
+ */
+int acpx_take_back_deque(acp_deque_t deque, acp_ga_t ga, size_t size);
+
+/** Where the bytes of a range are. In this implementation in one piece: the
+ * second element is always empty; programs that look at both work with others
+ * too. One round trip.
+ *
+ * @param start  first byte
+ * @param end    behind the last, of the same deque
+ * @return the pieces; two empty ones: ACPX_INVALID_ARGUMENT (two deques, or
+ *   backwards), ACPX_BAD_ADDRESS (not in the deque)
+ */
+acp_pair_t acpx_dereference_range_deque(acp_deque_it_t start,
+                                        acp_deque_it_t end);
+
+/** Inserts several pairs, up to 16 in flight at a time. As acp_insert_map of
+ * each in turn; pairs of one call with the same key are in no order. Large
+ * pairs and those of other ranks' memory go one by one.
+ *
+ * @param map      a map
+ * @param pairs    @p n pairs
+ * @param n        how many; 0 does nothing
+ * @param results  receives for each 1 inserted, 0 the key was there, -1
+ *                 failed; may be NULL
+ * @return how many were inserted, at most INT_MAX; or -1 when one failed, with
+ *   the reason of the last in acp_errno: ACPX_INVALID_ARGUMENT (NULL too), and
+ *   what acp_insert_map meets
+ */
+int acpx_insert_map_n(acp_map_t map,
+                      const acp_pair_t* pairs,
+                      size_t n,
+                      int* results);
+
+/** Looks several keys up, up to 16 in flight at a time.
+ *
+ * @param map    a map
+ * @param keys   @p n keys
+ * @param n      how many; 0 does nothing
+ * @param pairs  receives where key and value are; empty elements for a key that
+ *               is not there
+ * @return how many were found, at most INT_MAX; or -1: as acpx_insert_map_n,
+ *   and @p pairs is not written
+ */
+int acpx_find_map_n(acp_map_t map,
+                    const acp_element_t* keys,
+                    size_t n,
+                    acp_pair_t* pairs);
+
+/** Counts: adds to the 8-byte value under a key, which is inserted when it is
+ * not there. One undivided operation; two round trips.
+ *
+ * @param map  a map
+ * @param key  the key
+ * @param add  addend; the value of a new key
+ * @param old  receives the value before, 0 of a new key; may be NULL
+ * @return 1 inserted; 0 added; -1: ACPX_INVALID_ARGUMENT (the value has not 8
+ *   bytes), and what acp_insert_map meets
+ */
+int acpx_upsert_add8_map(acp_map_t map,
+                         acp_element_t key,
+                         uint64_t add,
+                         uint64_t* old);
 
 /* ---- For layers above -------------------------------------------------- */
 

@@ -87,8 +87,12 @@ Status Agent::run_step(const protocol::WireStep& step,
     std::atomic_ref(*reinterpret_cast<std::uint64_t*>(target))
         .store(step.operand);
   } else {
-    const std::uint64_t old = gmm::apply_atomic(step.opcode, step.width, target,
-                                                step.operand, step.compare);
+    const std::uint64_t old =
+        space_.has_cpu_atomics()
+            ? gmm::apply_atomic(step.opcode, step.width, target, step.operand,
+                                step.compare)
+            : gmm::apply_atomic_apart(step.opcode, step.width, target,
+                                      step.operand, step.compare);
     const auto old_bytes = std::as_bytes(std::span(&old, 1));
     results_.insert(results_.end(), old_bytes.begin(), old_bytes.end());
   }

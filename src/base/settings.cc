@@ -52,6 +52,10 @@ constexpr std::array<Setting, static_cast<std::size_t>(SettingId::kCount)>
         {"ACP_UDP_FAULTS", "", SettingKind::kText, "", "", 0, 0,
          "For tests: faults put into arriving udp packets, e.g. "
          "loss=0.05,duplicate=0.02,reorder=0.05,corrupt=0.01,seed=7."},
+        {"ACP_ATOMICS", "", SettingKind::kChoice, "cpu", "cpu|apart", 0, 0,
+         "For tests, with ACP_NET=udp: apart has atomics done by the owner of "
+         "the memory alone, asked by the wire even by itself, and as a "
+         "network card does them: not atomic with those of a CPU."},
         {"ACP_CMA", "", SettingKind::kChoice, "auto", "auto|off", 0, 0,
          "Copies between registered memories on one host by "
          "process_vm_readv and writev: auto probes it, off goes through the "

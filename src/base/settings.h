@@ -46,6 +46,7 @@ enum class SettingId : std::uint8_t {
   kUdpDatagram,
   kUdpSilence,
   kUdpFaults,
+  kAtomics,
   kCma,
   kWait,
   kLog,

@@ -121,10 +121,11 @@ Handle post_direct(Engine& engine,
                    gmm::ThreadWaker& waker,
                    std::span<const acpx_op_t> ops,
                    Handle order) {
-  if (!engine.is_clear(order) || ops.empty() || ops.size() > ACPX_MAX_STEPS) {
+  const gmm::AddressSpace& space = engine.space();
+  if (!engine.is_clear(order) || ops.empty() || ops.size() > ACPX_MAX_STEPS ||
+      !space.has_cpu_atomics()) {
     return kHandleNull;
   }
-  const gmm::AddressSpace& space = engine.space();
   const auto& codec = space.codec();
   // NOLINTNEXTLINE(*-member-init): clearing costs more than a short chain
   std::array<DirectStep, ACPX_MAX_STEPS> steps;

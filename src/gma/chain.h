@@ -36,7 +36,7 @@ Result<Handle> post_chain(Engine& engine,
       space.codec().rank(to) != rank) {
     return kHandleNull;
   }
-  std::byte* slice = space.slice_of(rank);
+  std::byte* slice = space.atomic_slice_of(rank);
   if (slice == nullptr) {
     return kHandleNull;
   }

@@ -158,7 +158,7 @@ class Engine final : private OperationOwner {
     if (!is_clear(order) || ((result | word) & (width - 1U)) != 0) {
       return kHandleNull;
     }
-    std::byte* target = space_.library_word(word);
+    std::byte* target = space_.library_atomic(word);
     std::byte* to = space_.own_library_word(result);
     if (target == nullptr || to == nullptr) {
       return kHandleNull;
@@ -176,7 +176,8 @@ class Engine final : private OperationOwner {
                        std::uint64_t compare,
                        Handle order) {
     if (!is_clear(order) || ((result | word) & (width - 1U)) != 0 ||
-        space_.codec().rank(result) != space_.my_rank()) {
+        space_.codec().rank(result) != space_.my_rank() ||
+        !space_.has_cpu_atomics()) {
       return kHandleNull;
     }
     std::byte* target = space_.direct(word, width);

@@ -232,7 +232,7 @@ Mover::Progress Mover::run_remote(Operation& operation, const Step& step) {
     copy.local = is_get ? step.remote : step.local;
     return run_copy(operation, copy);
   }
-  if (remote.value().direct != nullptr) {
+  if (is_direct_word(space_, step, remote.value())) {
     run_direct_word(space_, waker_, step, remote.value().direct);
     return Progress::kDone;
   }
@@ -242,6 +242,13 @@ Mover::Progress Mover::run_remote(Operation& operation, const Step& step) {
   operation.piece_bytes = step.width;
   return enqueue(operation, remote.value().rank,
                  space_.codec().color(step.remote));
+}
+
+bool is_direct_word(const gmm::AddressSpace& space,
+                    const Step& step,
+                    const gmm::Target& target) {
+  return target.direct != nullptr &&
+         (space.has_cpu_atomics() || step.opcode == protocol::Opcode::kPut8);
 }
 
 void run_direct_word(const gmm::AddressSpace& space,

@@ -136,7 +136,13 @@ class Mover {
   std::vector<std::byte> bounce_;
 };
 
-/// A word step (put8 or atomic) on memory that is mapped here.
+/// Whether a word step (put8 or atomic) is done here, and not by its owner's
+/// agent, which may be this process's own.
+bool is_direct_word(const gmm::AddressSpace& space,
+                    const Step& step,
+                    const gmm::Target& target);
+
+/// Does one that is.
 void run_direct_word(const gmm::AddressSpace& space,
                      gmm::ThreadWaker& waker,
                      const Step& step,

@@ -111,7 +111,9 @@ Mover::Progress Mover::try_whole(Operation& operation) {
     if (!remote.ok()) {
       return Progress::kDone;  // fails where it has to, step by step
     }
-    is_reachable = is_reachable && remote.value().direct != nullptr;
+    is_reachable = is_reachable &&
+                   (is_bulk ? remote.value().direct != nullptr
+                            : is_direct_word(space_, step, remote.value()));
   }
   if (is_reachable) {
     return Progress::kDone;

@@ -17,8 +17,9 @@ namespace acp::gmm {
 
 /// Whose library memory may be touched directly.
 enum class Reach : std::uint8_t {
-  kSelf,  ///< My own only: everything else goes by wire.
-  kHost,  ///< That of every rank on this host.
+  kSelfApart,  ///< As kSelf; atomics on my own go by wire as well.
+  kSelf,       ///< My own only: everything else goes by wire.
+  kHost,       ///< That of every rank on this host.
 };
 
 /// What is behind a global address, as far as this process can see.
@@ -69,7 +70,14 @@ class AddressSpace {
     return slice == nullptr ? nullptr : word_at(slice, codec_.place(ga));
   }
 
-  /// The same for my own memory only.
+  /// The same for an atomic.
+  [[gnu::always_inline]] std::byte* library_atomic(
+      GlobalAddress ga) const noexcept {
+    std::byte* slice = atomic_slice_of(codec_.rank(ga));
+    return slice == nullptr ? nullptr : word_at(slice, codec_.place(ga));
+  }
+
+  /// As library_word() for my own memory only.
   [[gnu::always_inline]] std::byte* own_library_word(
       GlobalAddress ga) const noexcept {
     // An address of another rank is far away from mine, on either side.
@@ -92,6 +100,14 @@ class AddressSpace {
   std::byte* slice_of(Rank rank) const noexcept {
     return rank == my_rank_ ? my_slice_ : slice_of_other(rank);
   }
+
+  /// The same, null also when atomics there are not for the CPU.
+  std::byte* atomic_slice_of(Rank rank) const noexcept {
+    return rank == my_rank_ ? my_atomic_slice_ : slice_of_other(rank);
+  }
+
+  /// Whether what can be touched here may be touched by atomics of the CPU.
+  bool has_cpu_atomics() const noexcept { return my_atomic_slice_ != nullptr; }
 
   /// Everything that can be said here about `size` bytes at `ga`. Failures:
   /// kBadAddress (null, or outside its region), kBadRank, kBadColor, kBadKey.
@@ -148,6 +164,7 @@ class AddressSpace {
   Rank my_rank_;
   Rank direct_procs_;  ///< Ranks below may have a window: procs or 0.
   std::byte* my_slice_;
+  std::byte* my_atomic_slice_;  ///< my_slice_, or null: has_cpu_atomics().
   std::byte* slices_;
   std::uint64_t slice_stride_;
   const std::atomic<std::uint32_t>* slot_of_rank_;

@@ -24,14 +24,27 @@ inline void copy_word(std::byte* to, const std::byte* from) noexcept {
 /// What a larger copy does to each aligned word, as tsan has to see it: others
 /// may change words among those copied by atomics, and a reader then gets the
 /// old or the new one. memmove moves aligned words whole, but that is not for
-/// a compiler to know.
+/// a compiler to know. One of the two may lie in a packet, at any alignment.
 inline void copy_words(std::byte* to,
                        const std::byte* from,
                        std::size_t size) noexcept {
+  const auto is_aligned = [](const std::byte* at) {
+    return (reinterpret_cast<std::uintptr_t>(at) & 7) == 0;
+  };
   const bool is_upwards = to <= from;
   for (std::size_t i = 0; i < size / 8; ++i) {
     const std::size_t at = 8 * (is_upwards ? i : size / 8 - 1 - i);
-    copy_word(to + at, from + at);
+    std::uint64_t word = 0;
+    if (is_aligned(from)) {
+      copy_word(reinterpret_cast<std::byte*>(&word), from + at);
+    } else {
+      std::memcpy(&word, from + at, sizeof word);
+    }
+    if (is_aligned(to)) {
+      copy_word(to + at, reinterpret_cast<const std::byte*>(&word));
+    } else {
+      std::memcpy(to + at, &word, sizeof word);
+    }
   }
 }
 
@@ -54,7 +67,7 @@ inline void copy_bytes(std::byte* to,
     return;
   }
 #ifdef __SANITIZE_THREAD__
-  if (((both | size) & 7) == 0) {
+  if (size % 8 == 0) {
     copy_words(to, from, size);
     return;
   }
@@ -98,6 +111,30 @@ template <typename Word>
   return apply_atomic_word<std::uint32_t>(opcode, address,
                                           static_cast<std::uint32_t>(operand),
                                           static_cast<std::uint32_t>(compare));
+}
+
+/// The same as a network card does it that knows nothing of the CPU's atomics:
+/// it reads, and some time later it writes. For tests; one thread at a time.
+inline std::uint64_t apply_atomic_apart(protocol::Opcode opcode,
+                                        std::size_t width,
+                                        std::byte* address,
+                                        std::uint64_t operand,
+                                        std::uint64_t compare) noexcept {
+  constexpr int kReads = 200;
+  const auto apply = [&](auto word) {
+    std::atomic_ref shared(*reinterpret_cast<decltype(word)*>(address));
+    word = shared.load();
+    const std::uint64_t old = apply_atomic(
+        opcode, width, reinterpret_cast<std::byte*>(&word), operand, compare);
+    for (int i = 0; i < kReads; ++i) {
+      static_cast<void>(shared.load());  // takes its time
+    }
+    if (opcode != protocol::Opcode::kCas || old != word) {
+      shared.store(word);
+    }
+    return old;
+  };
+  return width == 8 ? apply(std::uint64_t{0}) : apply(std::uint32_t{0});
 }
 
 /// Stores an atomic's old value where the caller wanted it.

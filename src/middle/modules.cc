@@ -4,13 +4,15 @@
 
 #include "middle/channel/channels.h"
 #include "middle/malloc/heaps.h"
+#include "middle/structure/site.h"
 
 namespace acp::middle {
 
 int add_modules(int (*add)(const acpx_module_t* module)) {
   // In the order of their start: later ones may use earlier ones.
   constexpr std::array kParts = {&Heaps::add_module,
-                                 &channel::Channels::add_module};
+                                 &channel::Channels::add_module,
+                                 &structure::Site::add_module};
   for (const auto add_part : kParts) {
     if (add_part(add) != 0) {
       return -1;

@@ -151,7 +151,7 @@ inline constexpr std::size_t kRuntimeAreaBytes = 4096;
 std::uint32_t key_slots_for(std::uint32_t procs);
 
 /// Bytes of module memory that the middle layer has besides the heap.
-inline constexpr std::uint64_t kMiddleBytes = std::uint64_t{4} << 20;
+inline constexpr std::uint64_t kMiddleBytes = std::uint64_t{40} << 20;
 
 /// Module memory of each rank: what the middle layer takes, its heap
 /// included, and ACP_MODULE_MEMORY for the program's modules.

@@ -43,6 +43,14 @@ gmm::Color colors_of(const Settings& settings) {
                             1 + std::count(list.begin(), list.end(), ','));
 }
 
+gmm::Reach reach_for(const Settings& settings) {
+  if (settings.text(SettingId::kNet) != "udp") {
+    return gmm::Reach::kHost;
+  }
+  return settings.text(SettingId::kAtomics) == "apart" ? gmm::Reach::kSelfApart
+                                                       : gmm::Reach::kSelf;
+}
+
 /// Zeroes shared memory from a page's start and gives its pages back.
 void clear_memory(std::byte* start, std::uint64_t size) {
   const std::uint64_t pages = (size + 4095) / 4096 * 4096;
@@ -166,9 +174,7 @@ Status Task::open_wires(const NetWireFactory& make_net_wire) {
 Status Task::open_engine() {
   const gmm::Color colors = colors_of(settings_);
   const gmm::AddressSpace space(segment_, slot_, bootstrap_->proc(), colors,
-                                settings_.text(SettingId::kNet) == "udp"
-                                    ? gmm::Reach::kSelf
-                                    : gmm::Reach::kHost);
+                                reach_for(settings_));
   if (colors > space.codec().max_colors()) {
     log_error("{} udp addresses: at most {} colors with {} ranks", colors,
               space.codec().max_colors(), procs());

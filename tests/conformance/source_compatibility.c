@@ -1,5 +1,6 @@
 /* A program as users write them: plain C over acp.h alone, with every
- * function, type and constant of chapters 4.1, 4.9, 4.10 and 4.11. Compiled as
+ * function, type and constant of chapters 4.1 and 4.9 to 4.11, and with
+ * the data structures of 4.3 to 4.8. Compiled as
  * C11 and as C++ with all warnings as errors; then it runs. */
 #include <stdio.h>
 #include <string.h>
@@ -72,6 +73,72 @@ static void registration(void) {
   expect(acp_unregister_memory(key) == 0, "acp_unregister_memory");
 }
 
+static int compare(const acp_element_t a, const acp_element_t b) {
+  const unsigned char* first = (const unsigned char*)acp_query_address(a.ga);
+  const unsigned char* second = (const unsigned char*)acp_query_address(b.ga);
+  return (int)first[0] - (int)second[0];
+}
+
+static void sequences(acp_ga_t mine, int rank) {
+  acp_vector_t v = acp_create(vector, 8, rank);
+  acp_deque_t d = acp_create(deque, 8, rank);
+  if (v.ga == ACP_GA_NULL || d.ga == ACP_GA_NULL) acp_abort("acp_create");
+  acp_push_back(vector, v, mine, 16);
+  acp_push_front(deque, d, mine, 16);
+  acp_vector_it_t vit = acp_insert_vector(acp_begin_vector(v), mine, 8);
+  acp_deque_it_t dit = acp_insert_deque(acp_begin_deque(d), mine, 8);
+  vit = acp_advance(vector, vit, 4);
+  dit = acp_advance_it(deque, dit, 4);
+  expect(acp_distance_vector_it(acp_begin_vector(v), vit) == 4, "distance");
+  expect(acp_dereference_deque_it(dit) != ACP_GA_NULL, "dereference");
+  expect(acp_size(vector, v) == 32 && acp_size(deque, d) == 24, "sizes");
+  acp_destroy(vector, v);
+  acp_destroy(deque, d);
+}
+
+static void lists(acp_ga_t mine, int rank) {
+  const acp_element_t elem = {mine, 8};
+  acp_list_t list = acp_create_list(rank);
+  acp_push_back_list(list, elem, rank);
+  acp_push_back(list, list, elem, 0);
+  acp_sort_list(list, compare);
+  acp_list_it_t it = acp_begin_list(list);
+  expect(acp_dereference_list_it(it).size == 8, "an element's size");
+  it = acp_increment_list_it(acp_increment_it(list, it));
+  expect(it.elem == acp_end_list(list).elem, "the end of a list");
+  acp_destroy_list(list);
+}
+
+static void tables(acp_ga_t mine, int rank) {
+  const acp_element_t key = {mine, 8};
+  acp_pair_t pair;
+  pair.first = key;
+  pair.second = key;
+  acp_set_t set = acp_create_set(1, &rank, 10, rank);
+  acp_map_t map = acp_create_map(1, &rank, 10, rank);
+  acp_map_ib_t ib;
+  expect(acp_insert_set(set, key) == 1, "acp_insert_set");
+  expect(acp_insert_map(map, pair) == 1, "acp_insert_map");
+  ib.it = acp_find_map(map, key);
+  ib.success = ib.it.elem != acp_end_map(map).elem;
+  expect(ib.success, "acp_find_map");
+  expect(acp_retrieve(map, map, pair) == 8, "acp_retrieve_map");
+  expect(acp_dereference_map_it(ib.it).second.size == 8, "a value's size");
+  expect(acp_find_set(set, key).set.ga == set.ga, "acp_find_set");
+  acp_destroy_set(set);
+  acp_destroy_map(map);
+}
+
+static void workspaces(acp_ga_t mine) {
+  acp_wsd_t ws;
+  expect(acp_setparams_ws(0, 0) == 0, "acp_setparams_ws");
+  ws = acp_create_ws(1000);
+  if (ws == ACP_WSD_NULL) acp_abort("acp_create_ws");
+  expect(acp_write_ws(ws, mine, 8, 992) == 0, "acp_write_ws");
+  expect(acp_read_ws(ws, mine, 8, 992) == 0, "acp_read_ws");
+  acp_destroy_ws(ws);
+}
+
 int main(int argc, char** argv) {
   uint64_t no_values[] = {ACP_GA_NULL, ACP_ATKEY_NULL, ACP_HANDLE_NULL};
   size_t i;
@@ -102,6 +169,10 @@ int main(int argc, char** argv) {
   expect(memory[128] == 6 && memory[136] == 6, "the neighbour's atomics");
   registration();
   heap((acp_rank() + 1) % acp_procs());
+  sequences(mine, (acp_rank() + 1) % acp_procs());
+  lists(mine, (acp_rank() + 1) % acp_procs());
+  tables(mine, (acp_rank() + 1) % acp_procs());
+  workspaces(mine);
   expect(acp_reset(acp_rank()) == 0, "acp_reset");
   ACP_ERRNO = 0;
   expect(acp_query_starter_ga(-1) == ACP_GA_NULL && ACP_ERRNO != 0,

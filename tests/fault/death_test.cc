@@ -123,6 +123,18 @@ TEST_CASE("death: a rank that is killed in acp_malloc leaves no lock",
   CHECK(outcome.status == 128 + SIGKILL);
 }
 
+TEST_CASE("death: a rank that is killed in a data structure ends the others",
+          "[death]") {
+  const std::string net = GENERATE("auto", "udp");
+  const std::string moment = GENERATE(
+      "in_vector", "in_deque", "in_list", "in_set", "in_map", "in_workspace",
+      "vector_reserved", "deque_locked", "list_compared", "map_locked");
+  const job::Outcome outcome = run_death(moment, "kill", net);
+  INFO("moment " << moment << ", net " << net);
+  INFO(outcome.output);
+  CHECK(outcome.status == 128 + SIGKILL);
+}
+
 TEST_CASE("death: exit 0 without acp_finalize is a failure", "[death]") {
   const std::string moment = GENERATE("computing", "in_sync", "in_wait");
   const job::Outcome outcome = run_death(moment, "exit0", "auto");

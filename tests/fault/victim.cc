@@ -21,6 +21,7 @@
 
 #include "acp.h"
 #include "acp/extension.h"
+#include "fault/victim_structures.h"
 
 namespace {
 
@@ -87,7 +88,8 @@ void die_from_another_thread(const Plan& plan) {
     const Clock::time_point limit = Clock::now() + std::chrono::seconds(20);
     int seen = 0;
     while (plan.moment == "in_copy" || plan.moment == "in_malloc" ||
-                   plan.moment == "in_channel"
+                   plan.moment == "in_channel" ||
+                   is_structure_moment(plan.moment)
                ? g_copies.load() < 50
                : seen < 20) {
       seen += is_asleep(thread) ? 1 : 0;
@@ -158,6 +160,9 @@ void die_inside(const Plan& plan) {
   if (plan.moment == "computing") {
     die(plan);
   }
+  if (is_structure_moment(plan.moment) && !plan.moment.starts_with("in_")) {
+    die_with_structure(plan.moment, [&] { die(plan); });
+  }
   die_from_another_thread(plan);
   if (plan.moment == "in_sync") {
     acp_sync();
@@ -173,6 +178,8 @@ void die_inside(const Plan& plan) {
     allocate_for_ever();
   } else if (plan.moment == "in_channel") {
     send_until_the_end();
+  } else if (is_structure_moment(plan.moment)) {
+    use_structures(plan.moment, [] { g_copies.fetch_add(1); });
   } else {
     std::fprintf(stderr, "victim: no moment '%s'\n", plan.moment.data());
     _exit(78);
@@ -233,6 +240,9 @@ int main(int argc, char** argv) {
   if (acp_init(&argc, &argv) != 0) {
     return 1;
   }
+  if (is_structure_moment(plan.moment)) {
+    make_structures();
+  }
   if (plan.how == "stay") {
     report_alive(plan.file);
   } else if (acp_rank() == 1) {
@@ -246,6 +256,9 @@ int main(int argc, char** argv) {
   }
   if (plan.moment == "in_channel") {
     send_until_the_end();  // nothing hangs: the waits fail
+  }
+  if (is_structure_moment(plan.moment)) {
+    use_structures(plan.moment, [] {});  // nothing hangs: a call fails
   }
   if (plan.moment == "in_malloc") {
     // Goes on while the job ends, and then fails at once: nothing hangs.

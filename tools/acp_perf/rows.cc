@@ -32,6 +32,7 @@ Rows all_rows() {
   add_sync_rows(rows);
   add_heap_rows(rows);
   add_channel_rows(rows);
+  add_structure_rows(rows);
   return rows;
 }
 

@@ -20,6 +20,7 @@ void add_thread_rows(Rows& rows);
 void add_sync_rows(Rows& rows);
 void add_heap_rows(Rows& rows);
 void add_channel_rows(Rows& rows);
+void add_structure_rows(Rows& rows);
 
 /// All of them.
 Rows all_rows();

@@ -1,0 +1,155 @@
+#include "middle/deque/deque.h"
+
+#include <algorithm>
+
+#include "acp/malloc.h"
+
+namespace acp::middle::deque {
+
+using structure::Call;
+using structure::Chain;
+using structure::Shape;
+using structure::Slot;
+using structure::Source;
+using structure::View;
+
+// ---- Hold -----------------------------------------------------------------
+
+Shape Hold::shape_in(const View& view) {
+  return {view.field(0), view.field(1), view.field(2), view.field(3),
+          view.field(4)};
+}
+
+void Hold::fields_of(const Shape& shape,
+                     std::uint64_t (&fields)[structure::kFields]) {
+  fields[0] = shape.body;
+  fields[1] = shape.capacity;
+  fields[2] = shape.head;
+  fields[3] = shape.size;
+  fields[4] = shape.old_body;
+}
+
+bool Hold::begin(Slot& slot) {
+  slot_ = &slot;
+  View view{};
+  if (!lock_.acquire(slot, view)) {
+    return false;
+  }
+  version_ = view.version();
+  shape = shape_in(view);
+  return true;
+}
+
+void Hold::commit_in(Chain& chain) {
+  std::uint64_t fields[structure::kFields];
+  fields_of(shape, fields);
+  structure::write_fields(chain, call_, version_ + 1, fields);
+  lock_.release_in(chain);
+}
+
+bool Hold::commit() {
+  slot_->clear();
+  Chain chain(*slot_);
+  commit_in(chain);
+  return chain.run();
+}
+
+void Hold::destroy() {
+  structure::destroy_control(*slot_, call_);
+  lock_.forget();
+  acp_free(shape.body);
+  acp_free(shape.old_body);
+}
+
+// ---- The ends -------------------------------------------------------------
+
+bool push(const char* function,
+          acp_ga_t deque,
+          End end,
+          acp_ga_t ga,
+          std::size_t size) {
+  Call call;
+  if (!structure::begin_call(call, function, Hold::kKind, deque)) {
+    return false;
+  }
+  Slot slot(*call.site);
+  Source source;
+  if (!source.open(slot, call, ga, size)) {
+    return false;
+  }
+  if (size == 0) {
+    View view{};
+    return structure::look(slot, call, view);
+  }
+  Hold hold(call);
+  if (!hold.begin(slot)) {
+    return false;
+  }
+  const std::uint64_t index = end == End::kFront ? 0 : hold.shape.size;
+  if (!structure::open_gap(call, hold.shape, index, size)) {
+    return false;
+  }
+  const acp_ga_t to = hold.shape.at(index);
+  slot.clear();
+  Chain chain(slot);
+  if (!source.put_in(chain, to) && !source.place(to)) {
+    return false;
+  }
+  hold.commit_in(chain);
+  return chain.run();
+}
+
+bool pop(const char* function, acp_ga_t deque, End end, std::size_t size) {
+  Call call;
+  if (!structure::begin_call(call, function, Hold::kKind, deque)) {
+    return false;
+  }
+  Slot slot(*call.site);
+  Hold hold(call);
+  if (!hold.begin(slot)) {
+    return false;
+  }
+  const std::uint64_t bytes = std::min<std::uint64_t>(size, hold.shape.size);
+  hold.shape.head += end == End::kFront ? bytes : 0;
+  hold.shape.size -= bytes;
+  return hold.commit();
+}
+
+int take(const char* function,
+         acp_ga_t deque,
+         End end,
+         acp_ga_t ga,
+         std::size_t size) {
+  Call call;
+  if (!structure::begin_call(call, function, Hold::kKind, deque)) {
+    return -1;
+  }
+  Slot slot(*call.site);
+  // What can be read can be written; another rank's memory is checked too.
+  Source target;
+  if (!target.open(slot, call, ga, size)) {
+    return -1;
+  }
+  Hold hold(call);
+  if (!hold.begin(slot)) {
+    return -1;
+  }
+  if (size > hold.shape.size) {
+    return 0;
+  }
+  const acp_ga_t from =
+      hold.shape.at(end == End::kFront ? 0 : hold.shape.size - size);
+  slot.clear();
+  Chain chain(slot);
+  if (target.ga() == ga && size != 0) {
+    chain.get_to(from, ga, size);
+  } else if (!structure::move_all({{ga, from, size}})) {
+    return -1;
+  }
+  hold.shape.head += end == End::kFront ? size : 0;
+  hold.shape.size -= size;
+  hold.commit_in(chain);
+  return chain.run() ? 1 : -1;
+}
+
+}  // namespace acp::middle::deque

@@ -1,0 +1,78 @@
+#include "middle/list/elements.h"
+
+#include "acp/global_memory.h"
+
+namespace acp::middle::list {
+
+void Writes::set_link(acp_ga_t at, Link link) {
+  const LinkWords words = LinkWords::of(link);
+  pieces_.push_back({at, 3, {words.ga, words.size, words.check}});
+}
+
+void Writes::set_next(acp_ga_t element, Link link) {
+  set_link(element + offsetof(Header, next), link);
+}
+
+void Writes::set_prev(acp_ga_t element, Link link) {
+  set_link(element + offsetof(Header, prev), link);
+}
+
+void Writes::set_owner(acp_ga_t element, acp_ga_t owner) {
+  pieces_.push_back({element + offsetof(Header, owner), 1, {owner, 0, 0}});
+}
+
+bool Writes::fits_chain_on(int rank) const {
+  if (pieces_.size() > kInline) {
+    return false;
+  }
+  for (const Piece& piece : pieces_) {
+    if (acp_query_rank(piece.at) != rank) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void Writes::add_to(structure::Chain& chain) {
+  for (const Piece& piece : pieces_) {
+    chain.put_words(piece.at, piece.values.data(), piece.words);
+  }
+  pieces_.clear();
+}
+
+bool Writes::run(structure::Slot& slot) {
+  slot.clear();
+  structure::Chain chain(slot);
+  int rank = -1;
+  std::size_t steps = 0;
+  std::size_t under_way = 0;
+  for (const Piece& piece : pieces_) {
+    const int to = acp_query_rank(piece.at);
+    if (steps != 0 && (to != rank || steps == ACPX_MAX_STEPS)) {
+      if (chain.post() == ACP_HANDLE_NULL) {
+        return false;
+      }
+      steps = 0;
+    }
+    if (under_way == kPerSlot) {
+      if ((steps != 0 && chain.post() == ACP_HANDLE_NULL) ||
+          !structure::finish(ACP_HANDLE_ALL)) {
+        return false;
+      }
+      slot.clear();
+      steps = 0;
+      under_way = 0;
+    }
+    rank = to;
+    ++steps;
+    ++under_way;
+    chain.put_words(piece.at, piece.values.data(), piece.words);
+  }
+  pieces_.clear();
+  if (steps != 0 && chain.post() == ACP_HANDLE_NULL) {
+    return false;
+  }
+  return structure::finish(ACP_HANDLE_ALL);
+}
+
+}  // namespace acp::middle::list

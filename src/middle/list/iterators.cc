@@ -1,0 +1,181 @@
+// Walking a list without its lock: one get for each step.
+#include <limits>
+
+#include "middle/list/list.h"
+#include "middle/structure/waiting.h"
+
+namespace acp::middle::list {
+
+using structure::Call;
+using structure::Chain;
+using structure::Kind;
+using structure::Slot;
+
+namespace {
+
+/// The element that this thread came to last. A link knows the size of what it
+/// leads to, so whoever followed one need not ask.
+struct Known {
+  acp_ga_t list = ACP_GA_NULL;
+  Link link;
+};
+
+thread_local Known t_known;
+
+/// Without a lock, so links may be changing: then again. False: no element of
+/// the list, or erased (reported); end of the job.
+bool read_header(const Call& call, acp_ga_t element, Header& header) {
+  Slot slot(*call.site);
+  structure::Backoff backoff(call.function, call.handle);
+  for (;;) {
+    slot.clear();
+    Chain chain(slot);
+    const std::uint64_t* words = chain.get_cleared(element, kHeaderBytes);
+    header = chain.run() ? header_in(words) : Header{};
+    if (header.owner == call.handle && header.is_whole()) {
+      return true;
+    }
+    if (header.owner != call.handle &&
+        header.owner != Header::coming_to(call.handle)) {
+      break;
+    }
+    if (!backoff.pause(0)) {
+      return false;
+    }
+  }
+  structure::fail_text(call, ACPX_INVALID_ARGUMENT,
+                       "the iterator is of no element of this list, or of one "
+                       "that was erased");
+  return false;
+}
+
+acp_list_it_t arrive(acp_list_t list, Link link) {
+  t_known = {list.ga, link};
+  return {list, link.ga};
+}
+
+}  // namespace
+
+void forget_sizes() {
+  t_known = {};
+}
+
+acp_list_it_t first_of(acp_list_t list) {
+  Ends ends;
+  read("acp_begin_list", list.ga, ends);
+  return arrive(list, ends.head);
+}
+
+acp_list_it_t next_of(const char* function, acp_list_it_t it) {
+  Call call;
+  Header header;
+  if (!structure::begin_call(call, function, Kind::kList, it.list.ga) ||
+      it.elem == ACP_GA_NULL || !read_header(call, it.elem, header)) {
+    return {it.list, ACP_GA_NULL};
+  }
+  return arrive(it.list, header.next.link());
+}
+
+acp_list_it_t previous_of(const char* function, acp_list_it_t it) {
+  Call call;
+  if (!structure::begin_call(call, function, Kind::kList, it.list.ga)) {
+    return {it.list, ACP_GA_NULL};
+  }
+  if (it.elem == ACP_GA_NULL) {
+    Ends ends;
+    read(function, it.list.ga, ends);
+    return arrive(it.list, ends.tail);
+  }
+  Header header;
+  if (!read_header(call, it.elem, header)) {
+    return {it.list, ACP_GA_NULL};
+  }
+  return header.prev.ga == ACP_GA_NULL ? it
+                                       : arrive(it.list, header.prev.link());
+}
+
+acp_list_it_t advance(acp_list_it_t it, int n) {
+  constexpr const char* kName = "acp_advance_list_it";
+  for (; n > 0; --n) {
+    const acp_list_it_t next = next_of(kName, it);
+    if (next.elem == ACP_GA_NULL) {
+      return next;
+    }
+    it = next;
+  }
+  for (; n < 0; ++n) {
+    const acp_list_it_t previous = previous_of(kName, it);
+    if (previous.elem == it.elem || previous.elem == ACP_GA_NULL) {
+      return previous;
+    }
+    it = previous;
+  }
+  return it;
+}
+
+acp_element_t element_at(acp_list_it_t it) {
+  Call call;
+  if (!structure::begin_call(call, "acp_dereference_list_it", Kind::kList,
+                             it.list.ga)) {
+    return {ACP_GA_NULL, 0};
+  }
+  if (it.elem == ACP_GA_NULL) {
+    structure::fail_text(call, ACPX_BAD_ADDRESS, "the end has no element");
+    return {ACP_GA_NULL, 0};
+  }
+  if (t_known.list == it.list.ga && t_known.link.ga == it.elem) {
+    return {data_of(it.elem), t_known.link.size};
+  }
+  Header header;
+  if (!read_header(call, it.elem, header)) {
+    return {ACP_GA_NULL, 0};
+  }
+  arrive(it.list, {it.elem, header.size});
+  return {data_of(it.elem), header.size};
+}
+
+namespace {
+
+/// Steps from one place to another; -1: it does not come.
+long long steps_to(acp_list_it_t from, acp_list_it_t to) {
+  long long steps = 0;
+  while (from.elem != to.elem) {
+    if (from.elem == ACP_GA_NULL) {
+      return -1;
+    }
+    const int before = acp_errno;
+    acp_errno = 0;
+    from = next_of("acp_distance_list_it", from);
+    if (acp_errno != 0) {
+      return -1;
+    }
+    acp_errno = before;
+    ++steps;
+  }
+  return steps;
+}
+
+}  // namespace
+
+int distance(acp_list_it_t first, acp_list_it_t last) {
+  Call call;
+  if (!structure::begin_call(call, "acp_distance_list_it", Kind::kList,
+                             first.list.ga)) {
+    return 0;
+  }
+  if (first.list.ga == last.list.ga) {
+    const long long forwards = steps_to(first, last);
+    if (forwards >= 0) {
+      return static_cast<int>(forwards);
+    }
+    const long long backwards = steps_to(last, first);
+    if (backwards >= 0) {
+      return static_cast<int>(-backwards);
+    }
+  }
+  structure::fail_text(call, ACPX_INVALID_ARGUMENT,
+                       "the iterators are not of one list");
+  return 0;
+}
+
+}  // namespace acp::middle::list

@@ -1,0 +1,214 @@
+#include "middle/list/list.h"
+
+#include <cstring>
+
+#include "acp/malloc.h"
+
+namespace acp::middle::list {
+
+using structure::Call;
+using structure::Chain;
+using structure::Kind;
+using structure::Slot;
+using structure::Source;
+using structure::View;
+
+acp_ga_t create(int rank) {
+  structure::Site* site = structure::Site::of_call("acp_create_list");
+  if (site == nullptr) {
+    return ACP_GA_NULL;
+  }
+  if (!site->has_rank(rank)) {
+    const Call call{site,        "acp_create_list", Kind::kList,
+                    ACP_GA_NULL, ACP_GA_NULL,       rank};
+    structure::fail_numbers(call, ACPX_BAD_RANK, "rank", rank, "ranks",
+                            static_cast<unsigned long long>(site->procs()));
+    return ACP_GA_NULL;
+  }
+  Slot slot(*site);
+  return structure::create_control(slot, "acp_create_list", Kind::kList, rank,
+                                   0, {0, 0, 0, 0, 0});
+}
+
+bool read(const char* function, acp_ga_t list, Ends& ends) {
+  Call call;
+  if (!structure::begin_call(call, function, Kind::kList, list)) {
+    return false;
+  }
+  Slot slot(*call.site);
+  View view{};
+  if (!structure::look(slot, call, view)) {
+    return false;
+  }
+  ends = Ends::in(view);
+  return true;
+}
+
+namespace {
+
+/// An element that is in no list yet; freed unless it is given away.
+class NewElement {
+ public:
+  /// Takes the memory and sends header and data on their way. The list does
+  /// not have it yet: old iterators of its memory must not find it. False:
+  /// reported.
+  [[nodiscard]] bool make(Slot& slot,
+                          const Call& call,
+                          acp_element_t data,
+                          int rank) {
+    Call there = call;
+    there.rank = rank;
+    if (!call.site->has_rank(rank)) {
+      structure::fail_numbers(
+          there, ACPX_BAD_RANK, "rank", rank, "ranks",
+          static_cast<unsigned long long>(call.site->procs()));
+      return false;
+    }
+    if (!source_.open(slot, there, data.ga, data.size)) {
+      return false;
+    }
+    block_.allocate(kHeaderBytes + data.size, rank);
+    if (!block_.is_good()) {
+      return false;
+    }
+    slot.clear();
+    Chain chain(slot);
+    const std::uint64_t header[kHeaderBytes / 8] = {
+        0, 0, 0, 0, 0, 0, data.size, Header::coming_to(call.handle)};
+    chain.put_words(block_.ga(), header, kHeaderBytes / 8);
+    if (!source_.put_in(chain, data_of(block_.ga())) &&
+        !source_.place(data_of(block_.ga()))) {
+      return false;
+    }
+    return chain.post() != ACP_HANDLE_NULL;
+  }
+
+  /// It does not come: nothing may be on its way into a block that is freed,
+  /// and nobody may wait for it.
+  void abandon(Slot& slot) {
+    if (block_.is_good()) {
+      slot.clear();
+      Chain chain(slot);
+      chain.put8(block_.ga() + offsetof(Header, owner), ACP_GA_NULL);
+      [[maybe_unused]] const bool is_done = chain.run();
+    }
+  }
+
+  Link link() const { return {block_.ga(), source_.bytes()}; }
+
+  void give() { block_.give(); }
+
+ private:
+  Source source_;
+  structure::Block block_;
+};
+
+}  // namespace
+
+bool push(const char* function,
+          acp_ga_t list,
+          End end,
+          acp_element_t data,
+          int rank) {
+  Call call;
+  if (!structure::begin_call(call, function, Kind::kList, list)) {
+    return false;
+  }
+  Slot slot(*call.site);
+  NewElement element;
+  Hold hold(call);
+  // Two slots: the element is on its way while the lock is taken.
+  if (!element.make(slot, call, data, rank) || !hold.begin()) {
+    element.abandon(slot);
+    return false;
+  }
+  const Link link = element.link();
+  hold.link(end == End::kBack ? Run{hold.ends.tail, link, link, {}, 1}
+                              : Run{{}, link, link, hold.ends.head, 1});
+  hold.writes.set_owner(link.ga, call.handle);
+  element.give();
+  return hold.commit();
+}
+
+bool pop(const char* function, acp_ga_t list, End end) {
+  Call call;
+  if (!structure::begin_call(call, function, Kind::kList, list)) {
+    return false;
+  }
+  Hold hold(call);
+  if (!hold.begin()) {
+    return false;
+  }
+  const Link gone = end == End::kBack ? hold.ends.tail : hold.ends.head;
+  if (gone.ga == ACP_GA_NULL) {
+    return true;
+  }
+  Header header;
+  if (!hold.read(gone.ga, header)) {
+    return false;
+  }
+  forget_sizes();
+  hold.unlink({header.prev.link(), gone, gone, header.next.link(), 1});
+  hold.writes.set_owner(gone.ga, ACP_GA_NULL);
+  if (!hold.commit()) {
+    return false;
+  }
+  acp_free(gone.ga);
+  return true;
+}
+
+bool insert(acp_list_it_t& it, acp_element_t data, int rank) {
+  Call call;
+  if (!structure::begin_call(call, "acp_insert_list", Kind::kList,
+                             it.list.ga)) {
+    return false;
+  }
+  Slot slot(*call.site);
+  NewElement element;
+  Hold hold(call);
+  Header header{};
+  if (!element.make(slot, call, data, rank) || !hold.begin(it.elem) ||
+      (it.elem != ACP_GA_NULL && !hold.read(it.elem, header))) {
+    element.abandon(slot);
+    return false;
+  }
+  const Link link = element.link();
+  const Link after =
+      it.elem == ACP_GA_NULL ? Link{} : Link{it.elem, header.size};
+  const Link before =
+      it.elem == ACP_GA_NULL ? hold.ends.tail : header.prev.link();
+  hold.link({before, link, link, after, 1});
+  hold.writes.set_owner(link.ga, call.handle);
+  element.give();
+  if (!hold.commit()) {
+    return false;
+  }
+  it.elem = link.ga;
+  return true;
+}
+
+bool erase(acp_list_it_t& it) {
+  Call call;
+  const acp_ga_t element = it.elem;
+  it.elem = ACP_GA_NULL;
+  if (!structure::begin_call(call, "acp_erase_list", Kind::kList, it.list.ga)) {
+    return false;
+  }
+  Hold hold(call);
+  Header header;
+  if (!hold.begin(element) || !hold.read(element, header)) {
+    return false;
+  }
+  forget_sizes();
+  const Link link{element, header.size};
+  hold.unlink({header.prev.link(), link, link, header.next.link(), 1});
+  hold.writes.set_owner(element, ACP_GA_NULL);
+  if (!hold.commit()) {
+    return false;
+  }
+  acp_free(element);
+  it.elem = header.next.ga;
+  return true;
+}
+
+}  // namespace acp::middle::list

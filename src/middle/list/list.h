@@ -1,0 +1,64 @@
+// The operations of a list, as acp/list.h promises them. Failures are reported
+// with the public function's name; false: failed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "acp/list.h"
+#include "middle/list/hold.h"
+
+namespace acp::middle::list {
+
+using Compare = int (*)(const acp_element_t, const acp_element_t);
+
+enum class End : std::uint8_t { kFront, kBack };
+
+// ---- One element (list.cc) ------------------------------------------------
+
+acp_ga_t create(int rank);
+bool destroy(acp_ga_t list);
+bool read(const char* function, acp_ga_t list, Ends& ends);
+bool push(
+    const char* function, acp_ga_t list, End end, acp_element_t data, int rank);
+bool pop(const char* function, acp_ga_t list, End end);
+/// `it` becomes the iterator of the new element.
+bool insert(acp_list_it_t& it, acp_element_t data, int rank);
+/// `it` becomes that of the next element; the end when it fails.
+bool erase(acp_list_it_t& it);
+
+// ---- Iterators (iterators.cc) ---------------------------------------------
+
+acp_list_it_t first_of(acp_list_t list);
+acp_list_it_t next_of(const char* function, acp_list_it_t it);
+acp_list_it_t previous_of(const char* function, acp_list_it_t it);
+acp_list_it_t advance(acp_list_it_t it, int n);
+acp_element_t element_at(acp_list_it_t it);
+int distance(acp_list_it_t first, acp_list_it_t last);
+/// The thread forgets sizes that it knows: it has changed a list.
+void forget_sizes();
+
+// ---- Whole lists (whole_lists.cc) -----------------------------------------
+
+bool clear(acp_ga_t list);
+/// A range up to the end of its list when `end` is ACP_GA_NULL; `start` ==
+/// ACP_GA_NULL is empty, unless kWhole.
+enum class Extent : std::uint8_t { kRange, kWhole };
+bool assign(const char* function,
+            acp_ga_t list,
+            Extent extent,
+            acp_list_it_t start,
+            acp_list_it_t end);
+bool insert_range(acp_list_it_t& it, acp_list_it_t start, acp_list_it_t end);
+bool erase_range(acp_list_it_t start, acp_list_it_t& end);
+bool merge(acp_ga_t list1, acp_ga_t list2, Compare compare);
+bool remove(acp_ga_t list, acp_element_t data);
+bool reverse(acp_ga_t list);
+bool sort(acp_ga_t list, Compare compare);
+bool unique(acp_ga_t list);
+/// Moves one element, or a range.
+bool splice(acp_list_it_t to, acp_list_it_t from);
+bool splice_range(acp_list_it_t to, acp_list_it_t start, acp_list_it_t end);
+bool swap(acp_ga_t list1, acp_ga_t list2);
+
+}  // namespace acp::middle::list

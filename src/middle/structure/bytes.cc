@@ -1,0 +1,285 @@
+#include "middle/structure/bytes.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "acp/gma.h"
+#include "acp/malloc.h"
+#include "middle/log.h"
+
+namespace acp::middle::structure {
+
+bool move_all(std::initializer_list<Move> moves) {
+  acp_handle_t last = ACP_HANDLE_NULL;
+  for (const Move& move : moves) {
+    if (move.bytes == 0) {
+      continue;
+    }
+    last = acp_copy(move.to, move.from, move.bytes, ACP_HANDLE_NULL);
+    if (last == ACP_HANDLE_NULL) {
+      return false;
+    }
+  }
+  return last == ACP_HANDLE_NULL || finish(last);
+}
+
+// ---- Block ----------------------------------------------------------------
+
+Block::Block(std::size_t bytes, int rank) {
+  allocate(bytes, rank);
+}
+
+void Block::allocate(std::size_t bytes, int rank) {
+  ga_ = acp_malloc(bytes, rank);
+}
+
+void Block::take(Block& other) {
+  acp_free(ga_);
+  ga_ = other.give();
+}
+
+Block::~Block() {
+  if (ga_ != ACP_GA_NULL) {
+    acp_free(ga_);
+  }
+}
+
+// ---- Source ---------------------------------------------------------------
+
+namespace {
+
+/// Whether all bytes are memory of this rank.
+bool is_readable(acp_ga_t ga, std::size_t bytes) {
+  const int before = acp_errno;
+  const auto* first = static_cast<const std::byte*>(acp_query_address(ga));
+  const auto* last =
+      static_cast<const std::byte*>(acp_query_address(ga + bytes - 1));
+  acp_errno = before;
+  return first != nullptr && last != nullptr &&
+         last - first == static_cast<std::ptrdiff_t>(bytes) - 1;
+}
+
+}  // namespace
+
+bool copy_checked(acp_ga_t to, acp_ga_t from, std::size_t bytes) {
+  for (int round = 0; round < 2; ++round) {
+    const acp_handle_t handle = acp_copy(to, from, bytes, ACP_HANDLE_NULL);
+    if (handle == ACP_HANDLE_NULL) {
+      return false;
+    }
+    if (acpx_complete_timeout(handle, -1) == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool Source::open(Slot& slot,
+                  const Call& call,
+                  acp_ga_t ga,
+                  std::size_t bytes) {
+  ga_ = ga;
+  bytes_ = bytes;
+  is_mine_ = true;
+  if (bytes == 0) {
+    return true;
+  }
+  if (bytes > kMostBytes) {
+    fail_numbers(call, ACPX_TOO_LARGE, "bytes", static_cast<long long>(bytes),
+                 "at most", kMostBytes);
+    return false;
+  }
+  const int before = acp_errno;
+  const int rank = acp_query_rank(ga);
+  acp_errno = before;
+  if (rank == call.site->rank() && is_readable(ga, bytes)) {
+    return true;
+  }
+  if (rank < 0 || rank == call.site->rank()) {
+    fail_numbers(call, ACPX_BAD_ADDRESS, "no memory to read at",
+                 static_cast<long long>(ga), "bytes", bytes);
+    return false;
+  }
+  if (bytes <= kSlotDataBytes) {
+    ga_ = slot.data_ga();
+    return copy_checked(ga_, ga, bytes);
+  }
+  block_.allocate(bytes, call.rank);
+  ga_ = block_.ga();
+  is_mine_ = call.rank == call.site->rank();
+  return block_.is_good() && copy_checked(ga_, ga, bytes);
+}
+
+bool Source::leave(const Call& call, acp_ga_t body, std::size_t body_bytes) {
+  if (bytes_ == 0 || ga_ + bytes_ <= body || body + body_bytes <= ga_) {
+    return true;
+  }
+  Block copy(bytes_, call.rank);
+  if (!copy.is_good() || !move_all({{copy.ga(), ga_, bytes_}})) {
+    return false;
+  }
+  block_.take(copy);
+  ga_ = block_.ga();
+  is_mine_ = call.rank == call.site->rank();
+  return true;
+}
+
+bool Source::put_in(Chain& chain, acp_ga_t to) const {
+  if (is_mine_ && bytes_ != 0) {
+    chain.put(to, ga_, bytes_);
+  }
+  return is_mine_;
+}
+
+// ---- Shapes ---------------------------------------------------------------
+
+namespace {
+
+/// Into a new body, with a gap at `index`; the old one stays for those who
+/// have an address of it.
+bool rebuild(const Call& call,
+             Shape& shape,
+             std::uint64_t index,
+             std::uint64_t gap,
+             std::uint64_t capacity) {
+  if (capacity > kMostBytes) {
+    fail_numbers(call, ACPX_TOO_LARGE, "bytes",
+                 static_cast<long long>(capacity), "at most", kMostBytes);
+    return false;
+  }
+  Block block(capacity, call.rank);
+  if (!block.is_good()) {
+    return false;
+  }
+  const std::uint64_t size = shape.size + gap;
+  // A deque gets half of the room in front; whole words, so that elements keep
+  // their alignment.
+  const std::uint64_t head =
+      call.kind == Kind::kDeque ? (capacity - size) / 2 / 64 * 64 : 0;
+  const acp_ga_t body = block.ga();
+  if (!move_all(
+          {{body + head, shape.at(0), index},
+           {body + head + index + gap, shape.at(index), shape.size - index}})) {
+    return false;
+  }
+  acp_free(shape.old_body);
+  shape = {block.give(), capacity, head, size, shape.body};
+  return true;
+}
+
+std::uint64_t grown(const Call& call, const Shape& shape, std::uint64_t size) {
+  // A deque that is half empty only moves to the middle.
+  const bool is_roomy = call.kind == Kind::kDeque && size <= shape.capacity / 2;
+  return is_roomy ? shape.capacity
+                  : std::max(2 * shape.capacity, rounded_capacity(size));
+}
+
+}  // namespace
+
+bool open_gap(const Call& call,
+              Shape& shape,
+              std::uint64_t index,
+              std::uint64_t bytes) {
+  const std::uint64_t tail = shape.size - index;
+  if (call.kind == Kind::kDeque && shape.size == 0 && bytes <= shape.capacity) {
+    shape.head = (shape.capacity - bytes) / 2 / 64 * 64;
+  }
+  const bool has_front = call.kind == Kind::kDeque && shape.head >= bytes;
+  const bool has_back =
+      shape.head + shape.size + bytes <= shape.capacity && shape.body != 0;
+  if (has_front && (index < tail || !has_back)) {
+    if (!move_all({{shape.at(0) - bytes, shape.at(0), index}})) {
+      return false;
+    }
+    shape.head -= bytes;
+    shape.size += bytes;
+    return true;
+  }
+  if (has_back) {
+    if (!move_all({{shape.at(index + bytes), shape.at(index), tail}})) {
+      return false;
+    }
+    shape.size += bytes;
+    return true;
+  }
+  return rebuild(call, shape, index, bytes,
+                 grown(call, shape, shape.size + bytes));
+}
+
+bool close_gap(const Call& call,
+               Shape& shape,
+               std::uint64_t index,
+               std::uint64_t bytes) {
+  const std::uint64_t behind = shape.size - index - bytes;
+  if (call.kind == Kind::kDeque && index < behind) {
+    if (!move_all({{shape.at(bytes), shape.at(0), index}})) {
+      return false;
+    }
+    shape.head += bytes;
+    shape.size -= bytes;
+    return true;
+  }
+  if (!move_all({{shape.at(index), shape.at(index + bytes), behind}})) {
+    return false;
+  }
+  shape.size -= bytes;
+  return true;
+}
+
+bool reserve(const Call& call, Shape& shape, std::uint64_t capacity) {
+  return capacity <= shape.capacity ||
+         rebuild(call, shape, shape.size, 0,
+                 rounded_capacity(std::min(capacity, kMostBytes + 1)));
+}
+
+void replace(Shape& shape, Block& block, std::uint64_t bytes) {
+  if (!block.is_good()) {
+    shape.size = 0;
+    return;
+  }
+  acp_free(shape.old_body);
+  shape = {block.give(), rounded_capacity(bytes), 0, bytes, shape.body};
+}
+
+bool fill_zero(Slot& slot, acp_ga_t to, std::size_t bytes) {
+  std::size_t done = std::min(bytes, kSlotDataBytes);
+  std::memset(slot.data(), 0, done);
+  if (!move_all({{to, slot.data_ga(), done}})) {
+    return false;
+  }
+  while (done < bytes) {
+    const std::size_t next = std::min(done, bytes - done);
+    if (!move_all({{to + done, to, next}})) {
+      return false;
+    }
+    done += next;
+  }
+  return true;
+}
+
+bool exchange(const Call& a, Shape& shape_a, const Call& b, Shape& shape_b) {
+  if (a.rank == b.rank) {
+    std::swap(shape_a, shape_b);
+    return true;
+  }
+  Block block_a;
+  Block block_b;
+  if (shape_b.size != 0) {
+    block_a.allocate(rounded_capacity(shape_b.size), a.rank);
+  }
+  if (shape_a.size != 0) {
+    block_b.allocate(rounded_capacity(shape_a.size), b.rank);
+  }
+  if ((shape_b.size != 0 && !block_a.is_good()) ||
+      (shape_a.size != 0 && !block_b.is_good()) ||
+      !move_all({{block_a.ga(), shape_b.at(0), shape_b.size},
+                 {block_b.ga(), shape_a.at(0), shape_a.size}})) {
+    return false;
+  }
+  const std::uint64_t size_a = shape_a.size;
+  replace(shape_a, block_a, shape_b.size);
+  replace(shape_b, block_b, size_a);
+  return true;
+}
+
+}  // namespace acp::middle::structure

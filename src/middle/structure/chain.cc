@@ -1,0 +1,52 @@
+#include "middle/structure/chain.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "acp/gma.h"
+
+namespace acp::middle::structure {
+
+bool is_end_of_job(int code) {
+  return code == ACPX_PEER_DEAD || code == ACPX_ABORTED ||
+         code == ACPX_NOT_INITIALIZED || code == ACPX_FINALIZED ||
+         code == ACPX_AGAIN;
+}
+
+bool finish(acp_handle_t handle) {
+  return acpx_complete_timeout(handle, -1) == 0 || !is_end_of_job(acp_errno);
+}
+
+std::uint64_t* Chain::get_cleared(acp_ga_t from, std::size_t bytes) {
+  std::uint64_t* words = get(from, bytes);
+  std::fill_n(words, bytes / 8, 0);
+  return words;
+}
+
+void Chain::put_words(acp_ga_t to,
+                      const std::uint64_t* words,
+                      std::size_t count) {
+  std::uint64_t* copy = slot_.take(count * 8);
+  std::copy_n(words, count, copy);
+  put(to, slot_.ga_of(copy), count * 8);
+}
+
+void Chain::step(acpx_opcode_t opcode,
+                 acp_ga_t remote,
+                 acp_ga_t local,
+                 std::size_t bytes,
+                 std::uint64_t operand,
+                 std::uint64_t compare) {
+  if (steps_ == ACPX_MAX_STEPS) {
+    std::abort();  // a chain of ours is longer than chains may be
+  }
+  ops_[steps_++] = acpx_op_t{opcode, 0, remote, local, bytes, operand, compare};
+}
+
+acp_handle_t Chain::post(acp_handle_t order) {
+  const std::size_t steps = steps_;
+  steps_ = 0;
+  return acpx_post(ops_.data(), steps, order);
+}
+
+}  // namespace acp::middle::structure

@@ -1,0 +1,112 @@
+// Steps on one rank, built one by one, applied in order, one flight.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "acp/extension.h"
+#include "middle/structure/site.h"
+
+namespace acp::middle::structure {
+
+/// Whether a code of acp_errno says that nothing can be waited for any more:
+/// the job is ending, or the caller is a progress step.
+bool is_end_of_job(int code);
+
+/// Waits until an operation, and all before it, is complete. False: the job is
+/// ending, acp_errno says. What failed of the program's own earlier operations
+/// is left in acp_errno, as acp_complete does, and is no failure here.
+[[nodiscard]] bool finish(acp_handle_t handle);
+
+/// Builds and runs a chain. Results lie in the slot, from run() on, until the
+/// slot is cleared. One thread.
+class Chain {
+ public:
+  // Its steps are not cleared: that would cost more than most chains here.
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init)
+  explicit Chain(Slot& slot) : slot_(slot) {}
+
+  std::uint64_t* get(acp_ga_t from, std::size_t bytes) {
+    std::uint64_t* to = slot_.take(bytes);
+    get_to(from, slot_.ga_of(to), bytes);
+    return to;
+  }
+
+  /// For addresses that the program gave: when they cannot be read the chain
+  /// ends there, run() tells nothing, and the words are 0.
+  std::uint64_t* get_cleared(acp_ga_t from, std::size_t bytes);
+
+  void get_to(acp_ga_t from, acp_ga_t to, std::size_t bytes) {
+    step(ACPX_GET, from, to, bytes, 0, 0);
+  }
+
+  void put(acp_ga_t to, acp_ga_t from, std::size_t bytes) {
+    step(ACPX_PUT, to, from, bytes, 0, 0);
+  }
+
+  /// The words are copied.
+  void put_words(acp_ga_t to, const std::uint64_t* words, std::size_t count);
+
+  void put8(acp_ga_t to, std::uint64_t value) {
+    step(ACPX_PUT8, to, ACP_GA_NULL, 8, value, 0);
+  }
+
+  void add8(acp_ga_t word, std::uint64_t addend) {
+    step(ACPX_ADD8, word, ACP_GA_NULL, 8, addend, 0);
+  }
+
+  /// With the old value as result.
+  std::uint64_t* fetch_add8(acp_ga_t word, std::uint64_t addend) {
+    return atomic(ACPX_ADD8, word, addend, 0);
+  }
+
+  std::uint64_t* fetch_or8(acp_ga_t word, std::uint64_t mask) {
+    return atomic(ACPX_OR8, word, mask, 0);
+  }
+
+  std::uint64_t* swap8(acp_ga_t word, std::uint64_t value) {
+    return atomic(ACPX_SWAP8, word, value, 0);
+  }
+
+  std::uint64_t* cas8(acp_ga_t word,
+                      std::uint64_t expected,
+                      std::uint64_t desired) {
+    return atomic(ACPX_CAS8, word, desired, expected);
+  }
+
+  bool is_empty() const { return steps_ == 0; }
+
+  /// Issues the steps; ACP_HANDLE_NULL with acp_errno when that fails. The
+  /// chain is empty again.
+  acp_handle_t post(acp_handle_t order = ACP_HANDLE_NULL);
+
+  /// Issues and waits; false as finish().
+  [[nodiscard]] bool run() {
+    const acp_handle_t handle = post();
+    return handle != ACP_HANDLE_NULL && finish(handle);
+  }
+
+ private:
+  void step(acpx_opcode_t opcode,
+            acp_ga_t remote,
+            acp_ga_t local,
+            std::size_t bytes,
+            std::uint64_t operand,
+            std::uint64_t compare);
+
+  std::uint64_t* atomic(acpx_opcode_t opcode,
+                        acp_ga_t word,
+                        std::uint64_t operand,
+                        std::uint64_t compare) {
+    std::uint64_t* old = slot_.take(8);
+    step(opcode, word, slot_.ga_of(old), 8, operand, compare);
+    return old;
+  }
+
+  Slot& slot_;
+  std::size_t steps_ = 0;
+  std::array<acpx_op_t, ACPX_MAX_STEPS> ops_;
+};
+
+}  // namespace acp::middle::structure

@@ -1,0 +1,315 @@
+#include "middle/structure/control.h"
+
+#include <algorithm>
+#include <array>
+
+#include "middle/log.h"
+#include "middle/structure/waiting.h"
+
+namespace acp::middle::structure {
+
+namespace {
+
+/// Locks that this thread holds: one that it waits for is none of them.
+thread_local std::array<acp_ga_t, 2> t_held{};
+
+constexpr std::uint64_t kNumberMask = 0xffff'ffff;
+
+std::uint64_t tag_of(Kind kind, std::uint64_t generation) {
+  return static_cast<std::uint64_t>(kind) << 56 | generation;
+}
+
+acp_ga_t pool_of(const Site& site, int rank) {
+  return site.memory_of(rank);
+}
+
+acp_ga_t control_at(const Site& site, int rank, std::uint64_t number) {
+  return pool_of(site, rank) + kControlsOffset + number * kControlBytes;
+}
+
+/// A number that was used before; false when there is none, or the job ends.
+bool take_used(Slot& slot, int rank, std::uint64_t& number) {
+  const acp_ga_t list = pool_of(slot.site(), rank) + offsetof(PoolHeader, free);
+  Backoff backoff("the pool of structures", list);
+  for (;;) {
+    slot.clear();
+    Chain chain(slot);
+    const std::uint64_t* head = chain.get(list, 8);
+    if (!chain.run()) {
+      return false;
+    }
+    const std::uint64_t first = *head;
+    if ((first & kNumberMask) == 0) {
+      acp_errno = ACPX_NO_MEMORY;
+      return false;
+    }
+    number = (first & kNumberMask) - 1;
+    const std::uint64_t* link =
+        chain.get(control_at(slot.site(), rank, number) + kFieldWord * 8, 8);
+    if (!chain.run()) {
+      return false;
+    }
+    const std::uint64_t tag = (first >> 32) + 1;
+    const std::uint64_t* old =
+        chain.cas8(list, first, tag << 32 | (*link & kNumberMask));
+    if (!chain.run()) {
+      return false;
+    }
+    if (*old == first) {
+      return true;
+    }
+    if (!backoff.pause(0)) {
+      return false;
+    }
+  }
+}
+
+/// Unused ones first: the longer a control rests, the longer old handles of it
+/// are known for what they are.
+bool take_number(Slot& slot, int rank, std::uint64_t& number) {
+  const acp_ga_t unused =
+      pool_of(slot.site(), rank) + offsetof(PoolHeader, unused);
+  Chain chain(slot);
+  const std::uint64_t* seen = chain.get(unused, 8);
+  if (!chain.run()) {
+    return false;
+  }
+  if (*seen < kControls) {
+    const std::uint64_t* mine = chain.fetch_add8(unused, 1);
+    if (!chain.run()) {
+      return false;
+    }
+    if (*mine < kControls) {
+      number = *mine;
+      return true;
+    }
+  }
+  return take_used(slot, rank, number);
+}
+
+}  // namespace
+
+const char* name_of(Kind kind) {
+  constexpr std::array kNames = {"", "vector", "deque", "list", "set", "map"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+void fail_text(const Call& call, int code, const char* text) {
+  acp_errno = code;
+  log_error("{}({:#x}): {}", call.function, call.handle, text);
+}
+
+void fail_numbers(const Call& call,
+                  int code,
+                  const char* what,
+                  long long a,
+                  const char* of,
+                  unsigned long long b) {
+  acp_errno = code;
+  log_error("{}({:#x} on rank {}): {} {}, {} {}", call.function, call.handle,
+            call.rank, what, a, of, b);
+}
+
+bool begin_call(Call& call, const char* function, Kind kind, acp_ga_t handle) {
+  Site* site = Site::of_call(function);
+  if (site == nullptr) {
+    return false;
+  }
+  call = {site, function, kind, handle, handle & ~acp_ga_t{63}, -1};
+  if (handle != ACP_GA_NULL) {
+    const int before = acp_errno;
+    call.rank = acp_query_rank(handle);
+    acp_errno = before;
+  }
+  if (call.rank >= 0) {
+    const acp_ga_t offset = call.control - control_at(*site, call.rank, 0);
+    if (offset < kControls * kControlBytes && offset % kControlBytes == 0) {
+      return true;
+    }
+  }
+  acp_errno = ACPX_INVALID_ARGUMENT;
+  log_error("{}({:#x}): that is no {}", function, handle, name_of(kind));
+  return false;
+}
+
+bool fail_destroyed(const Call& call) {
+  acp_errno = ACPX_INVALID_ARGUMENT;
+  log_error("{}({:#x}): rank {} has no such {}, or no longer: it was destroyed",
+            call.function, call.handle, call.rank, name_of(call.kind));
+  return false;
+}
+
+bool look(Slot& slot, const Call& call, View& view) {
+  Backoff backoff(call.function, call.handle);
+  for (;;) {
+    slot.clear();
+    Chain chain(slot);
+    view = View::in(chain, call);
+    if (!chain.run()) {
+      return false;
+    }
+    if (__builtin_expect(!call.fits(view.tag()), 0)) {
+      return fail_destroyed(call);
+    }
+    if (__builtin_expect(view.is_whole(), 1)) {
+      return true;
+    }
+    if (!backoff.pause(0)) {
+      return false;
+    }
+  }
+}
+
+void write_fields(Chain& chain,
+                  const Call& call,
+                  std::uint64_t version,
+                  const std::uint64_t (&fields)[kFields]) {
+  chain.put8(call.word(kBeginWord), version);
+  chain.put_words(call.word(kFieldWord), fields, kFields);
+  chain.put8(call.word(kEndWord), version);
+}
+
+acp_ga_t create_control(Slot& slot,
+                        const char* function,
+                        Kind kind,
+                        int rank,
+                        std::uint64_t live_sync,
+                        const std::uint64_t (&fields)[kFields]) {
+  Call call{&slot.site(), function, kind, ACP_GA_NULL, ACP_GA_NULL, rank};
+  std::uint64_t number = 0;
+  if (!take_number(slot, rank, number)) {
+    if (acp_errno == ACPX_NO_MEMORY) {
+      log_error("{}: rank {} has {} structures already: destroy some", function,
+                rank, kControls);
+    }
+    return ACP_GA_NULL;
+  }
+  call.control = control_at(slot.site(), rank, number);
+  slot.clear();
+  Chain chain(slot);
+  const std::uint64_t* old_tag = chain.get(call.control, 8);
+  if (!chain.run()) {
+    return ACP_GA_NULL;
+  }
+  const std::uint64_t generation = (*old_tag + 1) & kNumberMask;
+  call.handle = call.control + (generation & 63);
+  const bool is_first = *old_tag == 0;
+  if (is_first) {
+    std::uint64_t sync[kSyncWords];
+    std::fill_n(sync, kSyncWords, kDeadSync);
+    chain.put_words(call.word(kSyncWord), sync, kSyncWords);
+  }
+  write_fields(chain, call, 0, fields);
+  chain.swap8(call.sync(), live_sync);
+  chain.put8(call.control, tag_of(kind, generation));
+  return chain.run() ? call.handle : ACP_GA_NULL;
+}
+
+void destroy_control(Slot& slot, const Call& call) {
+  slot.clear();
+  Chain chain(slot);
+  const std::uint64_t* tag = chain.get(call.control, 8);
+  if (!chain.run()) {
+    return;
+  }
+  // The tag first: who finds the word locked then finds nothing to wait for.
+  chain.put8(call.control, *tag & kNumberMask);
+  chain.swap8(call.sync(), kDeadSync);
+  if (!chain.run()) {
+    return;
+  }
+  const acp_ga_t list =
+      pool_of(*call.site, call.rank) + offsetof(PoolHeader, free);
+  const std::uint64_t number =
+      (call.control - control_at(*call.site, call.rank, 0)) / kControlBytes;
+  Backoff backoff(call.function, call.handle);
+  do {
+    slot.clear();
+    const std::uint64_t* head = chain.get(list, 8);
+    if (!chain.run()) {
+      return;
+    }
+    const std::uint64_t first = *head;
+    chain.put8(call.word(kFieldWord), first & kNumberMask);
+    const std::uint64_t* old =
+        chain.cas8(list, first, ((first >> 32) + 1) << 32 | (number + 1));
+    if (!chain.run() || *old == first) {
+      return;
+    }
+  } while (backoff.pause(0));
+}
+
+// ---- Lock -----------------------------------------------------------------
+
+bool Lock::is_mine_already() const {
+  return t_held[0] == call_.handle || t_held[1] == call_.handle;
+}
+
+bool Lock::acquire(Slot& slot, View& view, Extra* extra) {
+  if (__builtin_expect(is_mine_already(), 0)) {
+    fail_text(call_, ACPX_INVALID_ARGUMENT,
+              "called from a comparator of an operation on the same list");
+    return false;
+  }
+  const auto me = static_cast<std::uint64_t>(call_.site->rank()) + 1;
+  Backoff backoff(call_.function, call_.handle);
+  for (;;) {
+    slot.clear();
+    Chain chain(slot);
+    const std::uint64_t* old = chain.cas8(call_.sync(), 0, me);
+    view.words = chain.get(call_.control, 64);
+    view.begin = view.words + kBeginWord;
+    view.end = view.words + kEndWord;
+    if (extra != nullptr) {
+      extra->words = chain.get_cleared(extra->from, extra->bytes);
+    }
+    if (!chain.run()) {
+      if (extra == nullptr || is_end_of_job(acp_errno)) {
+        return false;
+      }
+      static constexpr std::uint64_t kNothing[Extra::kMostBytes / 8] = {};
+      extra->words = kNothing;  // no memory there: nothing was done
+      extra = nullptr;
+      continue;
+    }
+    if (__builtin_expect(!call_.fits(view.tag()), 0)) {
+      if (*old == 0) {
+        chain.add8(call_.sync(), 0 - me);
+        [[maybe_unused]] const acp_handle_t undone = chain.post();
+      }
+      return fail_destroyed(call_);
+    }
+    if (__builtin_expect(*old == 0, 1)) {
+      is_held_ = true;
+      t_held[t_held[0] == 0 ? 0 : 1] = call_.handle;
+      return true;
+    }
+    if (!backoff.pause(*old)) {
+      return false;
+    }
+  }
+}
+
+void Lock::release_in(Chain& chain) {
+  const auto me = static_cast<std::uint64_t>(call_.site->rank()) + 1;
+  chain.add8(call_.sync(), 0 - me);
+  forget();
+}
+
+void Lock::release() {
+  if (is_held_) {
+    acpx_op_t op{};
+    op.opcode = ACPX_ADD8;
+    op.remote = call_.sync();
+    op.operand = 0 - (static_cast<std::uint64_t>(call_.site->rank()) + 1);
+    acpx_post(&op, 1, ACP_HANDLE_NULL);
+    forget();
+  }
+}
+
+void Lock::forget() {
+  is_held_ = false;
+  t_held[t_held[0] == call_.handle ? 0 : 1] = 0;
+}
+
+}  // namespace acp::middle::structure

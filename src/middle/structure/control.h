@@ -1,0 +1,159 @@
+// The control block that each vector, deque, list, set and map has on one
+// rank: its handle, its tag, its fields and the word that orders changes.
+// docs/containers.md has the layout.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "middle/structure/chain.h"
+#include "middle/structure/site.h"
+
+namespace acp::middle::structure {
+
+/// In tags. 0 is a control that nobody uses.
+enum class Kind : std::uint8_t { kVector = 1, kDeque, kList, kSet, kMap };
+
+const char* name_of(Kind kind);
+
+inline constexpr std::size_t kFields = 5;
+inline constexpr std::uint64_t kDeadSync = std::uint64_t{1} << 63;
+
+/// Words of a control.
+inline constexpr std::size_t kTagWord = 0;
+inline constexpr std::size_t kBeginWord = 1;  ///< Version.
+inline constexpr std::size_t kFieldWord = 2;
+inline constexpr std::size_t kEndWord = 7;  ///< Version.
+inline constexpr std::size_t kSyncWord = 8;
+inline constexpr std::size_t kSyncWords = 64;  ///< As generations in a handle.
+
+/// A call under way: who called what with which structure. Plain value.
+struct Call {
+  Site* site;
+  const char* function;
+  Kind kind;
+  acp_ga_t handle;   ///< The program's.
+  acp_ga_t control;  ///< Its first byte.
+  int rank;          ///< Where it is.
+
+  acp_ga_t word(std::size_t index) const { return control + index * 8; }
+
+  acp_ga_t sync() const {
+    return word(kSyncWord + (handle & (kSyncWords - 1)));
+  }
+
+  /// Whether the tag is of this handle.
+  bool fits(std::uint64_t tag) const {
+    return tag >> 56 == static_cast<std::uint64_t>(kind) &&
+           (tag & 63) == (handle & 63);
+  }
+};
+
+/// Sets acp_errno and writes a line "function(handle): text".
+void fail_text(const Call& call, int code, const char* text);
+/// "offset a: the vector has b bytes" and the like.
+void fail_numbers(const Call& call,
+                  int code,
+                  const char* what,
+                  long long a,
+                  const char* of,
+                  unsigned long long b);
+
+/// Takes a handle apart; false when it can be none, which is reported.
+bool begin_call(Call& call, const char* function, Kind kind, acp_ga_t handle);
+
+/// Reports the handle of a structure that was destroyed. False always.
+bool fail_destroyed(const Call& call);
+
+/// A control's words as one chain read them.
+struct View {
+  const std::uint64_t* end;
+  const std::uint64_t* words;
+  const std::uint64_t* begin;
+
+  /// Adds the steps.
+  static View in(Chain& chain, const Call& call) {
+    View view{};
+    view.end = chain.get(call.word(kEndWord), 8);
+    view.words = chain.get(call.control, 64);
+    view.begin = chain.get(call.word(kBeginWord), 8);
+    return view;
+  }
+
+  std::uint64_t tag() const { return words[kTagWord]; }
+
+  std::uint64_t field(std::size_t index) const {
+    return words[kFieldWord + index];
+  }
+
+  std::uint64_t version() const { return *begin; }
+
+  /// Whether the fields are those of version().
+  bool is_whole() const { return *begin == *end; }
+};
+
+/// Reads the fields of one version. False: destroyed (reported), or the job is
+/// ending. The view lies in the slot.
+[[nodiscard]] bool look(Slot& slot, const Call& call, View& view);
+
+/// Adds the writing of fields as the next version.
+void write_fields(Chain& chain,
+                  const Call& call,
+                  std::uint64_t version,
+                  const std::uint64_t (&fields)[kFields]);
+
+/// Takes a control of a rank into use. Returns the handle, or ACP_GA_NULL,
+/// which is reported as the failure of `function`.
+acp_ga_t create_control(Slot& slot,
+                        const char* function,
+                        Kind kind,
+                        int rank,
+                        std::uint64_t live_sync,
+                        const std::uint64_t (&fields)[kFields]);
+
+/// Ends a control whose sync word the caller holds.
+void destroy_control(Slot& slot, const Call& call);
+
+/// A lock, for kinds whose sync word is one. Not the vector.
+class Lock {
+ public:
+  explicit Lock(const Call& call) : call_(call) {}
+
+  Lock(const Lock&) = delete;
+  Lock& operator=(const Lock&) = delete;
+
+  ~Lock() { release(); }
+
+  /// Memory of the control's rank that is read behind the lock, in the same
+  /// flight. Words are 0 when they cannot be read.
+  struct Extra {
+    static constexpr std::size_t kMostBytes = 64;
+
+    acp_ga_t from;
+    std::size_t bytes;
+    const std::uint64_t* words;  ///< Result, in the slot.
+  };
+
+  /// Waits for the lock; then `view` is what the control has. False: destroyed
+  /// or locked by this thread (reported), or the job is ending.
+  [[nodiscard]] bool acquire(Slot& slot, View& view, Extra* extra = nullptr);
+
+  /// Adds the unlocking to a chain; the lock is held until that is applied.
+  void release_in(Chain& chain);
+
+  /// Unlocks when it is held; does not wait.
+  void release();
+
+  /// It is not to be unlocked any more.
+  void forget();
+
+  bool is_held() const { return is_held_; }
+
+ private:
+  bool is_mine_already() const;
+
+  const Call call_;
+  bool is_held_ = false;
+};
+
+}  // namespace acp::middle::structure

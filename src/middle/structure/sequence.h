@@ -1,0 +1,356 @@
+// What vectors and deques have in common: whole changes of bytes that are in
+// one piece. `Access` is how a caller gets the bytes for itself:
+// vector::Change or deque::Hold.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+#include "middle/structure/bytes.h"
+#include "middle/structure/control.h"
+
+namespace acp::middle::structure {
+
+/// A piece of a sequence; all that it has when `end` is kToTheEnd.
+struct Range {
+  acp_ga_t handle;
+  std::uint64_t start;
+  std::uint64_t end;
+};
+
+inline constexpr std::uint64_t kToTheEnd = ~std::uint64_t{0};
+
+/// What erase does with a range that goes beyond the end.
+enum class Beyond : std::uint8_t { kCut, kFail };
+
+/// Offsets fit an iterator's int; larger ones are cut, with acp_errno.
+inline int index_of(std::uint64_t offset) {
+  constexpr auto kMost =
+      static_cast<std::uint64_t>(std::numeric_limits<int>::max());
+  if (offset > kMost) {
+    acp_errno = ACPX_TOO_LARGE;
+  }
+  return static_cast<int>(std::min(offset, kMost));
+}
+
+/// The functions of chapters 4.3 and 4.4 by the names there; they report what
+/// they fail for. False: failed.
+template <typename Access>
+class Sequence {
+ public:
+  static acp_ga_t create(const char* function,
+                         std::uint64_t size,
+                         std::uint64_t capacity,
+                         int rank) {
+    Site* site = Site::of_call(function);
+    if (site == nullptr) {
+      return ACP_GA_NULL;
+    }
+    Call call{site, function, Access::kKind, ACP_GA_NULL, ACP_GA_NULL, rank};
+    if (!site->has_rank(rank) || capacity > kMostBytes) {
+      fail_numbers(call, site->has_rank(rank) ? ACPX_TOO_LARGE : ACPX_BAD_RANK,
+                   "rank", rank, "bytes", capacity);
+      return ACP_GA_NULL;
+    }
+    Slot slot(*site);
+    Shape shape;
+    Block block;
+    if (capacity != 0) {
+      shape.capacity = rounded_capacity(capacity);
+      shape.size = size;
+      block.allocate(shape.capacity, rank);
+      if (!block.is_good() ||
+          (size != 0 && !fill_zero(slot, block.ga(), size))) {
+        return ACP_GA_NULL;
+      }
+      shape.body = block.ga();
+    }
+    slot.clear();
+    std::uint64_t fields[kFields];
+    Access::fields_of(shape, fields);
+    const acp_ga_t handle = create_control(slot, function, Access::kKind, rank,
+                                           Access::live_sync(shape), fields);
+    if (handle != ACP_GA_NULL) {
+      block.give();
+    }
+    return handle;
+  }
+
+  static bool destroy(const char* function, acp_ga_t handle) {
+    return with(function, handle, [](Slot&, Access& access) {
+      access.destroy();
+      return true;
+    });
+  }
+
+  /// One round trip, no lock.
+  static bool read(const char* function,
+                   acp_ga_t handle,
+                   Shape& shape,
+                   Call& call) {
+    if (!begin_call(call, function, Access::kKind, handle)) {
+      return false;
+    }
+    Slot slot(*call.site);
+    View view{};
+    if (!look(slot, call, view)) {
+      return false;
+    }
+    shape = Access::shape_in(view);
+    return true;
+  }
+
+  static acp_ga_t at(const char* function, acp_ga_t handle, int offset) {
+    Call call;
+    Shape shape;
+    if (!read(function, handle, shape, call)) {
+      return ACP_GA_NULL;
+    }
+    if (offset < 0 || static_cast<std::uint64_t>(offset) >= shape.size) {
+      fail_numbers(call, ACPX_BAD_ADDRESS, "offset", offset, "size",
+                   shape.size);
+      return ACP_GA_NULL;
+    }
+    return shape.at(static_cast<std::uint64_t>(offset));
+  }
+
+  /// Where a range is.
+  static bool find_range(const char* function,
+                         const Range& range,
+                         acp_ga_t& ga,
+                         std::size_t& bytes) {
+    Call call;
+    Shape shape;
+    if (!read(function, range.handle, shape, call)) {
+      return false;
+    }
+    if (range.end > shape.size) {
+      return fail_range(call, range.end, shape.size);
+    }
+    bytes = range.end - range.start;
+    ga = bytes == 0 ? ACP_GA_NULL : shape.at(range.start);
+    return true;
+  }
+
+  static bool clear(const char* function, acp_ga_t handle) {
+    return with(function, handle, [](Slot&, Access& access) {
+      access.shape.size = 0;
+      access.shape.head = 0;
+      return access.commit();
+    });
+  }
+
+  static bool reserve(const char* function,
+                      acp_ga_t handle,
+                      std::uint64_t capacity) {
+    return with(function, handle, [=](Slot&, Access& access) {
+      return structure::reserve(access.call(), access.shape, capacity) &&
+             access.commit();
+    });
+  }
+
+  static bool pop_back(const char* function,
+                       acp_ga_t handle,
+                       std::uint64_t size) {
+    return with(function, handle, [=](Slot&, Access& access) {
+      access.shape.size -= std::min(size, access.shape.size);
+      return access.commit();
+    });
+  }
+
+  static bool erase(const char* function,
+                    acp_ga_t handle,
+                    int index,
+                    std::uint64_t size,
+                    Beyond beyond) {
+    return with(function, handle, [=](Slot&, Access& access) {
+      if (!has_place(access, index)) {
+        return false;
+      }
+      const auto first = static_cast<std::uint64_t>(index);
+      const std::uint64_t there = access.shape.size - first;
+      if (size > there && beyond == Beyond::kFail) {
+        return fail_range(access.call(), first + size, access.shape.size);
+      }
+      return close_gap(access.call(), access.shape, first,
+                       std::min(size, there)) &&
+             access.commit();
+    });
+  }
+
+  static bool insert(const char* function,
+                     acp_ga_t handle,
+                     int index,
+                     acp_ga_t ga,
+                     std::size_t size) {
+    Call call;
+    if (!begin_call(call, function, Access::kKind, handle)) {
+      return false;
+    }
+    Slot slot(*call.site);
+    Source source;
+    if (!source.open(slot, call, ga, size)) {
+      return false;
+    }
+    Access access(call);
+    return access.begin(slot) && has_place(access, index) &&
+           source.leave(call, access.shape.body, access.shape.capacity) &&
+           put_in(access, static_cast<std::uint64_t>(index), source.ga(), size);
+  }
+
+  static bool insert_range(const char* function,
+                           acp_ga_t handle,
+                           int index,
+                           const Range& range) {
+    Call call;
+    if (!begin_call(call, function, Access::kKind, handle)) {
+      return false;
+    }
+    Slot slot(*call.site);
+    Block copy;
+    std::uint64_t bytes = 0;
+    if (!take_copy(slot, function, range, call.rank, copy, bytes)) {
+      return false;
+    }
+    Access access(call);
+    return access.begin(slot) && has_place(access, index) &&
+           put_in(access, static_cast<std::uint64_t>(index), copy.ga(), bytes);
+  }
+
+  static bool assign(const char* function,
+                     acp_ga_t handle,
+                     const Range& range) {
+    Call call;
+    if (!begin_call(call, function, Access::kKind, handle)) {
+      return false;
+    }
+    Slot slot(*call.site);
+    Block copy;
+    std::uint64_t bytes = 0;
+    if (!take_copy(slot, function, range, call.rank, copy, bytes)) {
+      return false;
+    }
+    Access access(call);
+    if (!access.begin(slot)) {
+      return false;
+    }
+    replace(access.shape, copy, bytes);
+    return access.commit();
+  }
+
+  /// Has both for itself, that with the lower address first.
+  static bool swap(const char* function, acp_ga_t handle1, acp_ga_t handle2) {
+    Call call1;
+    Call call2;
+    if (!begin_call(call1, function, Access::kKind, handle1) ||
+        !begin_call(call2, function, Access::kKind, handle2)) {
+      return false;
+    }
+    Slot slot1(*call1.site);
+    if (handle1 == handle2) {
+      View view{};
+      return look(slot1, call1, view);
+    }
+    Slot slot2(*call1.site);
+    const bool is_first = call1.control < call2.control;
+    Access lower(is_first ? call1 : call2);
+    Access upper(is_first ? call2 : call1);
+    return lower.begin(slot1) && upper.begin(slot2) &&
+           exchange(lower.call(), lower.shape, upper.call(), upper.shape) &&
+           lower.commit() && upper.commit();
+  }
+
+  /// A range of iterators. False: of two sequences, or backwards (reported).
+  static bool make_range(const char* function,
+                         acp_ga_t start_handle,
+                         int start,
+                         acp_ga_t end_handle,
+                         int end,
+                         Range& range) {
+    if (start_handle == end_handle && 0 <= start && start <= end) {
+      range = {start_handle, static_cast<std::uint64_t>(start),
+               static_cast<std::uint64_t>(end)};
+      return true;
+    }
+    Call call;
+    if (begin_call(call, function, Access::kKind, start_handle)) {
+      fail_numbers(call, ACPX_INVALID_ARGUMENT,
+                   start_handle != end_handle
+                       ? "iterators of two: offset"
+                       : "iterators that are no range: offset",
+                   start, "to offset", static_cast<std::uint64_t>(end));
+    }
+    return false;
+  }
+
+ private:
+  template <typename Work>
+  static bool with(const char* function, acp_ga_t handle, const Work& work) {
+    Call call;
+    if (!begin_call(call, function, Access::kKind, handle)) {
+      return false;
+    }
+    Slot slot(*call.site);
+    Access access(call);
+    return access.begin(slot) && work(slot, access);
+  }
+
+  static bool fail_range(const Call& call,
+                         std::uint64_t end,
+                         std::uint64_t size) {
+    fail_numbers(call, ACPX_BAD_ADDRESS, "a range to",
+                 static_cast<long long>(end), "size", size);
+    return false;
+  }
+
+  /// Of a byte, or the end.
+  static bool has_place(const Access& access, int index) {
+    if (index >= 0 && static_cast<std::uint64_t>(index) <= access.shape.size) {
+      return true;
+    }
+    fail_numbers(access.call(), ACPX_BAD_ADDRESS, "offset", index, "size",
+                 access.shape.size);
+    return false;
+  }
+
+  static bool put_in(Access& access,
+                     std::uint64_t index,
+                     acp_ga_t from,
+                     std::uint64_t bytes) {
+    return open_gap(access.call(), access.shape, index, bytes) &&
+           move_all({{access.shape.at(index), from, bytes}}) && access.commit();
+  }
+
+  /// Of a range as it is at one time, to a block on `rank`.
+  static bool take_copy(Slot& slot,
+                        const char* function,
+                        const Range& range,
+                        int rank,
+                        Block& copy,
+                        std::uint64_t& bytes) {
+    Call call;
+    if (!begin_call(call, function, Access::kKind, range.handle)) {
+      return false;
+    }
+    Access access(call);
+    if (!access.begin(slot)) {
+      return false;
+    }
+    const std::uint64_t end =
+        range.end == kToTheEnd ? access.shape.size : range.end;
+    if (end > access.shape.size) {
+      return fail_range(call, end, access.shape.size);
+    }
+    bytes = end - range.start;
+    if (bytes == 0) {
+      return true;
+    }
+    copy.allocate(rounded_capacity(bytes), rank);
+    return copy.is_good() &&
+           move_all({{copy.ga(), access.shape.at(range.start), bytes}});
+  }
+};
+
+}  // namespace acp::middle::structure

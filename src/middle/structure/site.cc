@@ -1,0 +1,112 @@
+#include "middle/structure/site.h"
+
+#include <sched.h>
+
+#include <bit>
+#include <cstdlib>
+
+#include "middle/log.h"
+
+namespace acp::middle::structure {
+
+namespace {
+
+// Of acp_init, acp_reset and acp_finalize: one thread.
+int g_module = -1;
+bool g_has_ended = false;
+std::uint64_t g_lives = 0;
+
+std::atomic<Site*> g_site{nullptr};
+
+}  // namespace
+
+int Site::add_module(int (*add)(const acpx_module_t*)) {
+  acpx_module_t module{};
+  module.name = "data structures";
+  module.bytes = kModuleBytes;
+  module.init = init;
+  module.fini = fini;
+  g_module = add(&module);
+  return g_module < 0 ? -1 : 0;
+}
+
+int Site::init(void*) {
+  auto* site = new Site;
+  site->rank_ = acp_rank();
+  site->procs_ = acp_procs();
+  site->life_ = ++g_lives;
+  site->memory_ga_ = site->memory_of(site->rank_);
+  site->memory_ = static_cast<std::byte*>(acp_query_address(site->memory_ga_));
+  g_has_ended = false;
+  g_site.store(site, std::memory_order_release);  // pairs with of_call()
+  return 0;
+}
+
+int Site::fini(void*) {
+  delete g_site.exchange(nullptr, std::memory_order_acq_rel);
+  g_has_ended = true;
+  return 0;
+}
+
+Site* Site::of_call(const char* function) {
+  Site* site = g_site.load(std::memory_order_acquire);
+  if (__builtin_expect(site == nullptr, 0)) {
+    acp_errno = g_has_ended ? ACPX_FINALIZED : ACPX_NOT_INITIALIZED;
+    log_error("{}: {}", function, acpx_strerror(acp_errno));
+  }
+  return site;
+}
+
+acp_ga_t Site::memory_of(int rank) const {
+  return acpx_module_ga(g_module, rank);
+}
+
+namespace {
+
+/// Slots that this thread has.
+thread_local unsigned t_depth = 0;
+
+constexpr std::uint64_t kFirstMask = (std::uint64_t{1} << kFirstSlots) - 1;
+
+}  // namespace
+
+Slot::Slot(Site& site) : site_(site) {
+  // Not for the thread: slots of the other sort.
+  const std::uint64_t others = t_depth++ == 0 ? ~kFirstMask : kFirstMask;
+  std::uint64_t taken = site.slots_.load(std::memory_order_relaxed);
+  for (;;) {
+    if ((taken | others) == ~std::uint64_t{0}) {
+      ::sched_yield();  // so many threads of this rank are inside
+      taken = site.slots_.load(std::memory_order_relaxed);
+      continue;
+    }
+    index_ = static_cast<unsigned>(std::countr_one(taken | others));
+    // Pairs with the destructor: its holder's last accesses come before.
+    if (site.slots_.compare_exchange_weak(
+            taken, taken | std::uint64_t{1} << index_,
+            std::memory_order_acquire, std::memory_order_relaxed)) {
+      break;
+    }
+  }
+  const std::size_t offset = kSlotsOffset + index_ * kSlotBytes;
+  memory_ = site.memory_ + offset;
+  ga_ = site.memory_ga_ + offset;
+}
+
+Slot::~Slot() {
+  --t_depth;
+  site_.slots_.fetch_and(~(std::uint64_t{1} << index_),
+                         std::memory_order_release);
+}
+
+std::uint64_t* Slot::take(std::size_t bytes) {
+  const std::size_t rounded = (bytes + 7) / 8 * 8;
+  if (used_ + rounded > kSlotBytes - kSlotDataBytes) {
+    std::abort();  // a flight of ours is longer than flights may be
+  }
+  auto* words = reinterpret_cast<std::uint64_t*>(memory_ + used_);
+  used_ += rounded;
+  return words;
+}
+
+}  // namespace acp::middle::structure

@@ -1,0 +1,191 @@
+// The public functions that sets and maps have alike, from their types: checks
+// the handle, calls, translates iterators.
+#pragma once
+
+#include "middle/structure/control.h"
+#include "middle/table/table.h"
+#include "middle/table/walk.h"
+#include "middle/table/whole_tables.h"
+
+namespace acp::middle::table {
+
+/// Handle and It are those of acp/set.h or acp/map.h; kTable is the member of
+/// It that has the handle.
+template <typename Handle,
+          typename It,
+          Handle It::*kTable,
+          structure::Kind kKind>
+class Calls {
+ public:
+  using Call = structure::Call;
+
+  static Handle create(
+      const char* function, int count, const int* ranks, int slots, int rank) {
+    const acp_ga_t ga =
+        table::create(function, kKind, count, ranks, slots, rank);
+    if (ga == ACP_GA_NULL) {
+      return {};
+    }
+    return {ga, static_cast<std::uint64_t>(count),
+            static_cast<std::uint64_t>(slots)};
+  }
+
+  static void destroy(const char* function, Handle handle) {
+    Call call;
+    if (begin(call, function, handle)) {
+      table::destroy(call);
+    }
+  }
+
+  static void clear(const char* function, Handle handle, Extent extent) {
+    Call call;
+    if (begin(call, function, handle)) {
+      table::clear(call, extent);
+    }
+  }
+
+  static std::uint64_t size(const char* function,
+                            Handle handle,
+                            Extent extent) {
+    Call call;
+    std::uint64_t elements = 0;
+    return begin(call, function, handle) && table::size(call, extent, elements)
+               ? elements
+               : 0;
+  }
+
+  /// One into another, after it was cleared when `is_assignment`.
+  static void transfer(const char* function,
+                       Handle to,
+                       Handle from,
+                       Extent extent,
+                       Transfer how,
+                       bool is_assignment) {
+    Call call1;
+    Call call2;
+    std::uint64_t unused = 0;
+    if (!begin(call1, function, to) || !begin(call2, function, from)) {
+      return;
+    }
+    if (to.ga == from.ga) {
+      table::size(call1, Extent::kAll, unused);  // whether it is there
+      return;
+    }
+    if (!table::size(call2, Extent::kAll, unused) ||
+        (is_assignment && !table::clear(call1, extent))) {
+      return;
+    }
+    table::transfer(call1, call2, extent, how);
+  }
+
+  static void swap(const char* function, Handle one, Handle two) {
+    Call call1;
+    Call call2;
+    std::uint64_t unused = 0;
+    if (!begin(call1, function, one) || !begin(call2, function, two)) {
+      return;
+    }
+    if (one.ga == two.ga) {
+      table::size(call1, Extent::kAll, unused);
+    } else {
+      table::swap(call1, call2);
+    }
+  }
+
+  static It first(const char* function, Handle handle, Extent extent) {
+    Call call;
+    if (!begin(call, function, handle)) {
+      return end(handle, extent);
+    }
+    Walk walk(call, extent);
+    if (!walk.begin() || !walk.next()) {
+      return end(handle, extent);
+    }
+    return it_of(handle, Position::of(extent, walk.found()));
+  }
+
+  static It next(const char* function, It it) {
+    Call call;
+    const Position position = position_of(it);
+    if (!begin(call, function, it.*kTable) || position.entry == ACP_GA_NULL) {
+      return end(it.*kTable, position.extent);
+    }
+    Walk walk(call, position.extent);
+    if (!walk.begin_at(position) || !walk.next()) {
+      return end(it.*kTable, position.extent);
+    }
+    return it_of(it.*kTable, Position::of(position.extent, walk.found()));
+  }
+
+  static It end(Handle handle, Extent extent) {
+    Position position;
+    position.extent = extent;
+    return it_of(handle, position);
+  }
+
+  static acp_pair_t dereference(const char* function, It it) {
+    Call call;
+    acp_pair_t pair{};
+    const Position position = position_of(it);
+    if (!begin(call, function, it.*kTable)) {
+      return {};
+    }
+    if (position.entry == ACP_GA_NULL) {
+      structure::fail_text(call, ACPX_BAD_ADDRESS, "the end has no element");
+      return {};
+    }
+    return table::dereference(call, position, pair) ? pair : acp_pair_t{};
+  }
+
+  static It find(const char* function, Handle handle, acp_element_t key) {
+    Call call;
+    Found found;
+    if (!begin(call, function, handle) || !table::find(call, key, found)) {
+      return end(handle, Extent::kAll);
+    }
+    return it_of(handle, Position::of(Extent::kAll, found));
+  }
+
+  static Outcome insert(const char* function,
+                        Handle handle,
+                        acp_element_t key,
+                        acp_element_t value) {
+    Call call;
+    return begin(call, function, handle) ? table::insert(call, key, value)
+                                         : Outcome::kFailed;
+  }
+
+  static void remove(const char* function, Handle handle, acp_element_t key) {
+    Call call;
+    if (begin(call, function, handle)) {
+      table::remove(call, key);
+    }
+  }
+
+  static bool begin(Call& call, const char* function, Handle handle) {
+    return structure::begin_call(call, function, kKind, handle.ga);
+  }
+
+  /// Iterators over the caller's elements have the complement of the slot.
+  static It it_of(Handle handle, const Position& position) {
+    It it{};
+    it.*kTable = handle;
+    it.rank = position.rank;
+    const int slot = static_cast<int>(position.slot);
+    it.slot = position.extent == Extent::kAll ? slot : ~slot;
+    it.elem = position.entry;
+    return it;
+  }
+
+  static Position position_of(const It& it) {
+    Position position;
+    position.extent = it.slot < 0 ? Extent::kLocal : Extent::kAll;
+    position.rank = it.rank;
+    position.slot =
+        static_cast<std::uint64_t>(it.slot < 0 ? ~it.slot : it.slot);
+    position.entry = it.elem;
+    return position;
+  }
+};
+
+}  // namespace acp::middle::table

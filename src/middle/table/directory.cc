@@ -1,0 +1,96 @@
+#include "middle/table/directory.h"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+
+#include "middle/structure/waiting.h"
+
+namespace acp::middle::table {
+
+using structure::Call;
+using structure::Chain;
+using structure::Slot;
+using structure::View;
+
+namespace {
+
+constexpr std::size_t kKnown = 64;
+
+/// By handle; a table that is not used for long makes room for others.
+thread_local std::array<std::unique_ptr<Directory>, kKnown> t_known;
+
+std::unique_ptr<Directory>& place_of(acp_ga_t handle) {
+  // Controls of a rank are an odd number of 64 bytes apart; the lowest bits
+  // count their generations.
+  return t_known[(handle / 64 + handle) % kKnown];
+}
+
+const Directory* ask(const Call& call) {
+  Slot slot(*call.site);
+  View view{};
+  auto known = std::make_unique<Directory>();
+  if (!structure::look(slot, call, view) ||
+      !read_directory(call, slot, view, *known)) {
+    return nullptr;
+  }
+  std::unique_ptr<Directory>& place = place_of(call.handle);
+  place = std::move(known);
+  return place.get();
+}
+
+}  // namespace
+
+std::size_t Directory::share_of(int rank) const {
+  const auto found =
+      std::find_if(shares.begin(), shares.end(),
+                   [&](acp_ga_t ga) { return acp_query_rank(ga) == rank; });
+  return static_cast<std::size_t>(found - shares.begin());
+}
+
+bool read_directory(const Call& call,
+                    Slot& slot,
+                    const View& view,
+                    Directory& directory) {
+  directory.handle = call.handle;
+  directory.life = call.site->life();
+  directory.uid = static_cast<std::uint32_t>(view.field(kUidField));
+  directory.buckets = view.field(kBucketsField);
+  directory.shares.resize(view.field(kSharesField));
+  const acp_ga_t from = view.field(kDirectoryField);
+  constexpr std::size_t kPerFlight = structure::kSlotDataBytes / 8;
+  for (std::size_t i = 0; i < directory.shares.size(); i += kPerFlight) {
+    const std::size_t some = std::min(kPerFlight, directory.shares.size() - i);
+    slot.clear();
+    Chain chain(slot);
+    chain.get_to(from + i * 8, slot.data_ga(), some * 8);
+    if (!chain.run()) {
+      return false;
+    }
+    std::copy_n(reinterpret_cast<const acp_ga_t*>(slot.data()), some,
+                directory.shares.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+  return true;
+}
+
+const Directory* find_directory(const Call& call) {
+  const std::unique_ptr<Directory>& known = place_of(call.handle);
+  if (known != nullptr && known->handle == call.handle &&
+      known->life == call.site->life()) {
+    return known.get();
+  }
+  return ask(call);
+}
+
+const Directory* renew_directory(const Call& call, unsigned& attempts) {
+  structure::Backoff backoff(call.function, call.handle);
+  for (unsigned i = 0; i < std::min(attempts, 64U); ++i) {
+    if (!backoff.pause(0)) {
+      return nullptr;
+    }
+  }
+  ++attempts;
+  return ask(call);
+}
+
+}  // namespace acp::middle::table

@@ -1,0 +1,150 @@
+#include "middle/table/entries.h"
+
+#include "acp/gma.h"
+
+namespace acp::middle::table {
+
+using structure::Call;
+using structure::Chain;
+using structure::Slot;
+
+namespace {
+
+/// Compares a block's key, in pieces. The block's tag is read before and
+/// after: it may be removed, and its memory used again, meanwhile.
+Match compare_block(Slot& slot, const Key& key, const BlockArea& area) {
+  constexpr std::size_t kPiece = 4096;
+  for (std::size_t done = 0; done < key.size(); done += kPiece) {
+    const std::size_t some = std::min(kPiece, key.size() - done);
+    slot.clear();
+    Chain chain(slot);
+    const std::uint64_t* before = chain.get(area.block, 8);
+    const std::uint64_t* bytes =
+        chain.get(area.block + kBlockHeaderBytes + done, some);
+    const std::uint64_t* after = chain.get(area.block, 8);
+    if (!chain.run()) {
+      return Match::kFailed;
+    }
+    if (*before != area.tag || *after != area.tag) {
+      return Match::kChanged;
+    }
+    if (std::memcmp(bytes, key.bytes() + done, some) != 0) {
+      return Match::kNo;
+    }
+  }
+  return Match::kYes;
+}
+
+}  // namespace
+
+Match find_in(Slot& slot,
+              const Key& key,
+              const Bucket& words,
+              std::size_t& entry) {
+  for (entry = 0; entry < kEntries; ++entry) {
+    const Entry word{words.entries[entry]};
+    if (word.state() == State::kFree ||
+        word.fingerprint() != key.fingerprint()) {
+      continue;
+    }
+    if (word.state() == State::kInline) {
+      if (word.key_bytes() == key.size() &&
+          std::memcmp(words.areas[entry], key.bytes(), key.size()) == 0) {
+        return Match::kYes;
+      }
+      continue;
+    }
+    const BlockArea area = block_in(words, entry);
+    if (area.key_bytes == key.size()) {
+      const Match match = compare_block(slot, key, area);
+      if (match != Match::kNo) {
+        return match;
+      }
+    }
+  }
+  return Match::kNo;
+}
+
+acp_pair_t pair_in(acp_ga_t bucket, const Bucket& words, std::size_t entry) {
+  const Entry word{words.entries[entry]};
+  if (word.state() == State::kInline) {
+    const acp_ga_t area = area_of(bucket, entry);
+    return {{area, word.key_bytes()},
+            {area + padded(word.key_bytes()), word.value_bytes()}};
+  }
+  const BlockArea area = block_in(words, entry);
+  const acp_ga_t key = area.block + kBlockHeaderBytes;
+  return {{key, area.key_bytes},
+          {key + padded(area.key_bytes), area.value_bytes}};
+}
+
+void set_found(Found& found,
+               acp_ga_t bucket,
+               const Bucket& words,
+               std::size_t entry) {
+  found.is_there = true;
+  found.bucket = bucket;
+  found.entry = entry;
+  found.generation = Entry{words.entries[entry]}.generation();
+  found.pair = pair_in(bucket, words, entry);
+  std::copy_n(words.areas[entry], kAreaBytes / 8, found.area);
+  found.tag = Entry{words.entries[entry]}.state() == State::kBlock
+                  ? block_in(words, entry).tag
+                  : 0;
+}
+
+bool NewEntry::make(const Call& call,
+                    const Key& key,
+                    acp_ga_t value,
+                    std::uint64_t value_bytes) {
+  key_bytes_ = key.size();
+  value_bytes_ = value_bytes;
+  if (fits_area(key_bytes_, value_bytes)) {
+    std::memcpy(area_, key.bytes(), key_bytes_);
+    if (value_bytes != 0) {
+      std::memcpy(&area_[padded(key_bytes_) / 8], bytes_at(value), value_bytes);
+    }
+    return true;
+  }
+  key_ = key.ga();
+  value_ = value;
+  block_.allocate(kBlockHeaderBytes + padded(key_bytes_) + value_bytes,
+                  call.rank);
+  return block_.is_good();
+}
+
+void NewEntry::write(Chain& chain,
+                     LockedChain& buckets,
+                     std::size_t entry,
+                     const Key& key,
+                     std::uint32_t uid) {
+  const std::uint64_t generation =
+      Entry{buckets.words().entries[entry]}.generation() + 1;
+  if (!block_.is_good()) {
+    buckets.change(chain, entry,
+                   Entry::make(State::kInline, generation, key.fingerprint(),
+                               key_bytes_, value_bytes_),
+                   area_);
+    return;
+  }
+  // Different for each element that ever is at this place.
+  const std::uint64_t tag =
+      std::uint64_t{uid} << 32 |
+      ((buckets.words().begin + 1) * 8 + entry + 1) % 0xffff'ffff;
+  const acp_ga_t first = block_.ga() + kBlockHeaderBytes;
+  chain.put(first, key_, key_bytes_);
+  if (value_bytes_ != 0) {
+    chain.put(first + padded(key_bytes_), value_, value_bytes_);
+  }
+  chain.put8(block_.ga(), tag);
+  area_[0] = block_.ga();
+  area_[1] = key_bytes_;
+  area_[2] = value_bytes_;
+  area_[3] = tag;
+  buckets.change(
+      chain, entry,
+      Entry::make(State::kBlock, generation, key.fingerprint(), 0, 0), area_);
+  block_.give();
+}
+
+}  // namespace acp::middle::table

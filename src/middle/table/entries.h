@@ -1,0 +1,127 @@
+// Entries of buckets: reading them, comparing keys with them, making new ones.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+
+#include "middle/structure/bytes.h"
+#include "middle/table/table.h"
+
+namespace acp::middle::table {
+
+/// Of this rank's memory.
+inline const std::byte* bytes_at(acp_ga_t ga) {
+  return static_cast<const std::byte*>(acp_query_address(ga));
+}
+
+inline acp_ga_t area_of(acp_ga_t bucket, std::size_t entry) {
+  return bucket + offsetof(Bucket, areas) + entry * kAreaBytes;
+}
+
+inline BlockArea block_in(const Bucket& words, std::size_t entry) {
+  const std::uint64_t* area = words.areas[entry];
+  return {area[0], area[1], area[2], area[3]};
+}
+
+inline std::uint32_t uid_of(const Bucket& words) {
+  return static_cast<std::uint32_t>(words.lock >> 32);
+}
+
+/// kEntries: there is none.
+inline std::size_t free_entry(const Bucket& words) {
+  std::size_t entry = 0;
+  while (entry < kEntries &&
+         Entry{words.entries[entry]}.state() != State::kFree) {
+    ++entry;
+  }
+  return entry;
+}
+
+/// Whether an element of it is elsewhere, so that a key may have to be fetched.
+inline bool has_block(const Bucket& words) {
+  return std::any_of(
+      std::begin(words.entries), std::end(words.entries),
+      [](std::uint64_t word) { return Entry{word}.state() == State::kBlock; });
+}
+
+/// kChanged: a block is another's now; read the bucket again.
+enum class Match : std::uint8_t { kYes, kNo, kChanged, kFailed };
+
+/// Looks a key up in one bucket, whose words are given. `entry` is the place.
+Match find_in(structure::Slot& slot,
+              const Key& key,
+              const Bucket& words,
+              std::size_t& entry);
+
+void set_found(Found& found,
+               acp_ga_t bucket,
+               const Bucket& words,
+               std::size_t entry);
+
+/// A bucket as one version has it, in one flight.
+struct BucketView {
+  const std::uint64_t* end = nullptr;
+  const std::uint64_t* words = nullptr;
+  const std::uint64_t* begin = nullptr;
+
+  static BucketView in(structure::Chain& chain, acp_ga_t bucket) {
+    BucketView view{};
+    view.end = chain.get(bucket + offsetof(Bucket, end), 8);
+    view.words = chain.get(bucket, kBucketBytes);
+    view.begin = chain.get(bucket + offsetof(Bucket, begin), 8);
+    return view;
+  }
+
+  bool is_whole() const { return *begin == *end; }
+
+  Bucket bucket() const {
+    Bucket copy;
+    std::memcpy(&copy, words, sizeof copy);
+    return copy;
+  }
+};
+
+/// Where a key belongs in a table. Plain value.
+struct Place {
+  acp_ga_t share = ACP_GA_NULL;
+  acp_ga_t bucket = ACP_GA_NULL;
+  std::uint64_t slot = 0;
+  std::uint32_t uid = 0;
+  int rank = -1;
+
+  static Place of(const Key& key, const Directory& directory) {
+    const std::size_t share = key.share_in(directory);
+    const std::uint64_t slot = key.bucket_in(directory);
+    return {directory.shares[share], directory.bucket(share, slot), slot,
+            directory.uid, acp_query_rank(directory.shares[share])};
+  }
+};
+
+/// An element that goes in: its area and, when it is large, its block.
+class NewEntry {
+ public:
+  /// Key and value are on the caller's rank; `call.rank` is where they go.
+  /// False: no memory.
+  [[nodiscard]] bool make(const structure::Call& call,
+                          const Key& key,
+                          acp_ga_t value,
+                          std::uint64_t value_bytes);
+
+  /// Adds writing it to a free entry of the current bucket.
+  void write(structure::Chain& chain,
+             LockedChain& buckets,
+             std::size_t entry,
+             const Key& key,
+             std::uint32_t uid);
+
+ private:
+  std::uint64_t area_[kAreaBytes / 8] = {};
+  std::uint64_t key_bytes_ = 0;
+  std::uint64_t value_bytes_ = 0;
+  acp_ga_t key_ = ACP_GA_NULL;
+  acp_ga_t value_ = ACP_GA_NULL;
+  structure::Block block_;
+};
+
+}  // namespace acp::middle::table

@@ -1,0 +1,95 @@
+// Words of sets and maps in memory: shares, buckets, entries, blocks.
+// docs/containers.md, "Set and map", has the picture and changes with this
+// file.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "acp/global_memory.h"
+
+namespace acp::middle::table {
+
+inline constexpr std::size_t kEntries = 5;
+inline constexpr std::size_t kAreaBytes = 32;
+
+/// 256 bytes. The lock of a chain of buckets is that of the first.
+struct Bucket {
+  std::uint64_t lock;  ///< {uid:32 | rank + 1 of the holder, or 0:32}
+  std::uint64_t end;   ///< Version, written last.
+  std::uint64_t entries[kEntries];
+  acp_ga_t overflow;  ///< Next bucket of the chain, or ACP_GA_NULL.
+  std::uint64_t areas[kEntries][kAreaBytes / 8];
+  std::uint64_t begin;  ///< Version, written first.
+  std::uint64_t unused[3];
+};
+
+inline constexpr std::size_t kBucketBytes = sizeof(Bucket);
+static_assert(kBucketBytes == 256);
+static_assert(offsetof(Bucket, areas) == 64);
+
+/// A rank's part of a table: this line, then its buckets.
+struct alignas(64) ShareHeader {
+  std::uint64_t count;  ///< Elements of the share.
+};
+
+inline constexpr std::size_t kShareHeaderBytes = sizeof(ShareHeader);
+
+constexpr std::uint64_t locked_by(std::uint32_t uid, std::uint64_t holder) {
+  return std::uint64_t{uid} << 32 | holder;
+}
+
+constexpr std::uint64_t padded(std::uint64_t bytes) {
+  return (bytes + 7) / 8 * 8;
+}
+
+enum class State : std::uint8_t { kFree = 0, kInline = 1, kBlock = 2 };
+
+/// An entry's word: {state:2 | generation:14 | fingerprint:16 | key bytes:16 |
+/// value bytes:16}; the sizes are those of an element in the area. A free
+/// entry keeps its generation.
+struct Entry {
+  std::uint64_t word;
+
+  static Entry make(State state,
+                    std::uint64_t generation,
+                    std::uint16_t fingerprint,
+                    std::uint64_t key_bytes,
+                    std::uint64_t value_bytes) {
+    return {static_cast<std::uint64_t>(state) << 62 |
+            (generation & 0x3fff) << 48 | std::uint64_t{fingerprint} << 32 |
+            key_bytes << 16 | value_bytes};
+  }
+
+  State state() const { return static_cast<State>(word >> 62); }
+
+  std::uint64_t generation() const { return word >> 48 & 0x3fff; }
+
+  std::uint16_t fingerprint() const {
+    return static_cast<std::uint16_t>(word >> 32);
+  }
+
+  std::uint64_t key_bytes() const { return word >> 16 & 0xffff; }
+
+  std::uint64_t value_bytes() const { return word & 0xffff; }
+};
+
+/// In the area of an element that has a block of the heap.
+struct BlockArea {
+  acp_ga_t block;
+  std::uint64_t key_bytes;
+  std::uint64_t value_bytes;
+  std::uint64_t tag;  ///< First word of the block as long as it is this one.
+};
+
+static_assert(sizeof(BlockArea) == kAreaBytes);
+
+/// In front of a block's key; the value follows, aligned to 8.
+inline constexpr std::size_t kBlockHeaderBytes = 16;
+
+constexpr bool fits_area(std::uint64_t key_bytes, std::uint64_t value_bytes) {
+  return key_bytes <= kAreaBytes && value_bytes <= kAreaBytes &&
+         padded(key_bytes) + value_bytes <= kAreaBytes;
+}
+
+}  // namespace acp::middle::table

@@ -1,0 +1,266 @@
+// Windows of elements: their flights are under way at the same time.
+#include "middle/table/several.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <vector>
+
+#include "middle/table/entries.h"
+
+namespace acp::middle::table {
+
+using structure::Call;
+using structure::Chain;
+using structure::Slot;
+
+namespace {
+
+/// Flights of so many elements at a time; what they read fits a slot.
+constexpr std::size_t kWindow = 16;
+
+/// Whether the bytes need no fetching.
+bool is_here(const Call& call, acp_element_t element) {
+  return acp_query_rank(element.ga) == call.site->rank() &&
+         bytes_at(element.ga) != nullptr;
+}
+
+/// One of a window: what is known of it, and where its results will be.
+struct Flying {
+  bool is_flying = false;
+  Key key;
+  Place place;
+  const std::uint64_t* old = nullptr;
+  BucketView view;
+};
+
+}  // namespace
+
+bool find_many(const Call& call,
+               const acp_element_t* keys,
+               std::size_t count,
+               Found* found) {
+  for (std::size_t first = 0; first < count; first += kWindow) {
+    const std::size_t some = std::min(kWindow, count - first);
+    const Directory* directory = find_directory(call);
+    if (directory == nullptr) {
+      return false;
+    }
+    Slot slot(*call.site);
+    Slot key_slot(*call.site);
+    std::array<Flying, kWindow> window;
+    acp_handle_t last = ACP_HANDLE_NULL;
+    bool is_good = true;
+    for (std::size_t i = 0; i < some; ++i) {
+      const acp_element_t& element = keys[first + i];
+      Flying& one = window[i];
+      if (!is_here(call, element)) {
+        continue;  // fetched by itself, below
+      }
+      if (!one.key.open(key_slot, call, element)) {
+        is_good = false;  // not before what is under way has its slot
+        break;
+      }
+      one.place = Place::of(one.key, *directory);
+      Chain chain(slot);
+      one.view = BucketView::in(chain, one.place.bucket);
+      const acp_handle_t handle = chain.post();
+      one.is_flying = handle != ACP_HANDLE_NULL;
+      last = one.is_flying ? handle : last;
+    }
+    if ((last != ACP_HANDLE_NULL && !structure::finish(last)) || !is_good) {
+      return false;
+    }
+    std::array<bool, kWindow> is_done{};
+    for (std::size_t i = 0; i < some; ++i) {
+      const Flying& one = window[i];
+      if (!one.is_flying) {
+        continue;
+      }
+      const Bucket words = one.view.bucket();
+      std::size_t entry = 0;
+      if (uid_of(words) != one.place.uid || !one.view.is_whole() ||
+          has_block(words)) {
+        continue;
+      }
+      Found& result = found[first + i];
+      if (find_in(key_slot, one.key, words, entry) == Match::kYes) {
+        result.rank = one.place.rank;
+        result.slot = one.place.slot;
+        set_found(result, one.place.bucket, words, entry);
+        is_done[i] = true;
+      } else if (words.overflow == ACP_GA_NULL) {
+        result.is_there = false;
+        is_done[i] = true;
+      }
+    }
+    for (std::size_t i = 0; i < some; ++i) {
+      if (!is_done[i] && !find(call, keys[first + i], found[first + i])) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+bool insert_many(const Call& call,
+                 const acp_pair_t* pairs,
+                 std::size_t count,
+                 Outcome* outcomes) {
+  bool is_good = true;
+  for (std::size_t first = 0; first < count; first += kWindow) {
+    const std::size_t some = std::min(kWindow, count - first);
+    const Directory* directory = find_directory(call);
+    if (directory == nullptr) {
+      return false;
+    }
+    Slot slot(*call.site);
+    Slot key_slot(*call.site);
+    std::array<Flying, kWindow> window;
+    const auto me = static_cast<std::uint64_t>(call.site->rank()) + 1;
+    acp_handle_t last = ACP_HANDLE_NULL;
+    for (std::size_t i = 0; i < some; ++i) {
+      const acp_pair_t& pair = pairs[first + i];
+      Flying& one = window[i];
+      if (!fits_area(pair.first.size, pair.second.size) ||
+          pair.first.size == 0 || !is_here(call, pair.first) ||
+          (pair.second.size != 0 && !is_here(call, pair.second)) ||
+          !one.key.open(key_slot, call, pair.first)) {
+        continue;  // by itself, below
+      }
+      one.place = Place::of(one.key, *directory);
+      Chain chain(slot);
+      one.old = chain.cas8(one.place.bucket, locked_by(one.place.uid, 0),
+                           locked_by(one.place.uid, me));
+      one.view.words = chain.get(one.place.bucket, kBucketBytes);
+      const acp_handle_t handle = chain.post();
+      one.is_flying = handle != ACP_HANDLE_NULL;
+      last = one.is_flying ? handle : last;
+    }
+    if (last != ACP_HANDLE_NULL && !structure::finish(last)) {
+      return false;
+    }
+    // All that are locked are unlocked here, before any other lock is waited
+    // for.
+    std::array<bool, kWindow> is_done{};
+    for (std::size_t i = 0; i < some; ++i) {
+      const Flying& one = window[i];
+      if (!one.is_flying || *one.old != locked_by(one.place.uid, 0)) {
+        continue;
+      }
+      Call there = call;
+      there.rank = one.place.rank;
+      LockedChain buckets(there, slot);
+      buckets.take(one.place.share, one.place.bucket, one.place.uid,
+                   one.view.words);
+      std::size_t entry = 0;
+      if (has_block(buckets.words()) || buckets.has_next()) {
+        continue;
+      }
+      const acp_pair_t& pair = pairs[first + i];
+      if (find_in(key_slot, one.key, buckets.words(), entry) == Match::kYes) {
+        outcomes[first + i] = Outcome::kPresent;
+        is_done[i] = true;
+        continue;
+      }
+      entry = free_entry(buckets.words());
+      NewEntry added;
+      if (entry == kEntries ||
+          !added.make(there, one.key, pair.second.ga, pair.second.size)) {
+        continue;
+      }
+      Chain chain(slot);
+      added.write(chain, buckets, entry, one.key, one.place.uid);
+      buckets.count(chain, 1);
+      buckets.unlock_in(chain);
+      const acp_handle_t handle = chain.post();
+      outcomes[first + i] = Outcome::kInserted;
+      is_done[i] = handle != ACP_HANDLE_NULL;
+      last = is_done[i] ? handle : last;
+    }
+    if (last != ACP_HANDLE_NULL && !structure::finish(last)) {
+      return false;
+    }
+    for (std::size_t i = 0; i < some; ++i) {
+      if (!is_done[i]) {
+        const acp_pair_t& pair = pairs[first + i];
+        outcomes[first + i] = insert(call, pair.first, pair.second);
+        is_good = is_good && outcomes[first + i] != Outcome::kFailed;
+      }
+    }
+  }
+  return is_good;
+}
+
+// ---- As the public functions ----------------------------------------------
+
+namespace {
+
+bool has_arrays(const Call& call, const void* in, const void* out) {
+  if (in == nullptr || out == nullptr) {
+    structure::fail_text(call, ACPX_INVALID_ARGUMENT, "an array is NULL");
+  }
+  return in != nullptr && out != nullptr;
+}
+
+int as_count(std::size_t count) {
+  return static_cast<int>(
+      std::min<std::size_t>(count, std::numeric_limits<int>::max()));
+}
+
+}  // namespace
+
+int insert_all(const Call& call,
+               const acp_pair_t* pairs,
+               std::size_t count,
+               int* results) {
+  if (count != 0 && !has_arrays(call, pairs, pairs)) {
+    return -1;
+  }
+  std::vector<Outcome> outcomes(count, Outcome::kFailed);
+  const bool is_good = insert_many(call, pairs, count, outcomes.data());
+  for (std::size_t i = 0; results != nullptr && i < count; ++i) {
+    results[i] = outcomes[i] == Outcome::kInserted  ? 1
+                 : outcomes[i] == Outcome::kPresent ? 0
+                                                    : -1;
+  }
+  return is_good ? as_count(static_cast<std::size_t>(std::count(
+                       outcomes.begin(), outcomes.end(), Outcome::kInserted)))
+                 : -1;
+}
+
+int find_all(const Call& call,
+             const acp_element_t* keys,
+             std::size_t count,
+             acp_pair_t* pairs) {
+  if (count != 0 && !has_arrays(call, keys, pairs)) {
+    return -1;
+  }
+  std::vector<Found> found(count);
+  if (!find_many(call, keys, count, found.data())) {
+    return -1;
+  }
+  std::size_t there = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    pairs[i] = found[i].is_there ? found[i].pair : acp_pair_t{};
+    there += found[i].is_there ? 1 : 0;
+  }
+  return as_count(there);
+}
+
+int upsert(const Call& call,
+           acp_element_t key,
+           std::uint64_t add,
+           std::uint64_t* old) {
+  std::uint64_t before = 0;
+  const Outcome outcome = upsert_add8(call, key, add, before);
+  if (outcome == Outcome::kFailed) {
+    return -1;
+  }
+  if (old != nullptr) {
+    *old = before;
+  }
+  return outcome == Outcome::kInserted ? 1 : 0;
+}
+
+}  // namespace acp::middle::table

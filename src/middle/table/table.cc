@@ -1,0 +1,461 @@
+#include "middle/table/table.h"
+
+#include "middle/table/entries.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <algorithm>
+#include <array>
+
+#include "acp/gma.h"
+#include "acp/malloc.h"
+#include "middle/structure/waiting.h"
+
+namespace acp::middle::table {
+
+using structure::Backoff;
+using structure::Call;
+using structure::Chain;
+using structure::Slot;
+using structure::Source;
+
+// ---- Keys -----------------------------------------------------------------
+
+namespace {
+
+/// Of this rank's memory: where bytes are fetched to.
+Call here(const Call& call) {
+  Call mine = call;
+  mine.rank = call.site->rank();
+  return mine;
+}
+
+}  // namespace
+
+bool Key::open(Slot& slot, const Call& call, acp_element_t key) {
+  if (key.size == 0) {
+    structure::fail_text(call, ACPX_INVALID_ARGUMENT, "an empty key");
+    return false;
+  }
+  if (!source_.open(slot, here(call), key.ga, key.size)) {
+    return false;
+  }
+  bytes_ = bytes_at(source_.ga());
+  size_ = key.size;
+  hash_ = XXH3_64bits(bytes_, size_);
+  return true;
+}
+
+// ---- Locked chains --------------------------------------------------------
+
+void LockedChain::take(acp_ga_t share,
+                       acp_ga_t bucket,
+                       std::uint32_t uid,
+                       const std::uint64_t* words) {
+  share_ = share;
+  first_ = at_ = bucket;
+  uid_ = uid;
+  std::memcpy(&words_, words, sizeof words_);
+  is_locked_ = true;
+}
+
+LockedChain::Answer LockedChain::lock(acp_ga_t share,
+                                      acp_ga_t bucket,
+                                      std::uint32_t uid) {
+  const auto me = static_cast<std::uint64_t>(call_.site->rank()) + 1;
+  Backoff backoff(call_.function, call_.handle);
+  for (;;) {
+    slot_.clear();
+    Chain chain(slot_);
+    const std::uint64_t* old =
+        chain.cas8(bucket, locked_by(uid, 0), locked_by(uid, me));
+    const std::uint64_t* words = chain.get(bucket, kBucketBytes);
+    if (!chain.run()) {
+      return Answer::kFailed;
+    }
+    if (__builtin_expect(*old == locked_by(uid, 0), 1)) {
+      take(share, bucket, uid, words);
+      return Answer::kLocked;
+    }
+    if (*old >> 32 != uid) {
+      return Answer::kOtherTable;
+    }
+    if (!backoff.pause(*old & 0xffff'ffff)) {
+      return Answer::kFailed;
+    }
+  }
+}
+
+bool LockedChain::next() {
+  if (room_at_ == ACP_GA_NULL && free_entry(words_) != kEntries) {
+    room_at_ = at_;
+    room_words_ = words_;
+  }
+  at_ = words_.overflow;
+  slot_.clear();
+  Chain chain(slot_);
+  const std::uint64_t* words = chain.get(at_, kBucketBytes);
+  if (!chain.run()) {
+    return false;
+  }
+  std::memcpy(&words_, words, sizeof words_);
+  return true;
+}
+
+bool LockedChain::find_room(std::size_t& entry) {
+  if (room_at_ != ACP_GA_NULL) {
+    at_ = room_at_;
+    words_ = room_words_;
+  } else if (free_entry(words_) == kEntries && !append()) {
+    return false;
+  }
+  entry = free_entry(words_);
+  return true;
+}
+
+bool LockedChain::append() {
+  const acp_ga_t added = acp_malloc(kBucketBytes, call_.rank);
+  if (added == ACP_GA_NULL) {
+    return false;
+  }
+  Bucket empty{};
+  empty.lock = locked_by(uid_, 0);
+  slot_.clear();
+  Chain chain(slot_);
+  chain.put_words(added, reinterpret_cast<const std::uint64_t*>(&empty),
+                  kBucketBytes / 8);
+  chain.put8(at_ + offsetof(Bucket, overflow), added);
+  if (!chain.run()) {
+    return false;
+  }
+  at_ = added;
+  words_ = empty;
+  return true;
+}
+
+void LockedChain::change(Chain& chain,
+                         std::size_t entry,
+                         Entry word,
+                         const std::uint64_t* area) {
+  const std::uint64_t version = words_.begin + 1;
+  chain.put8(at_ + offsetof(Bucket, begin), version);
+  if (area != nullptr) {
+    chain.put_words(area_of(at_, entry), area, kAreaBytes / 8);
+  }
+  chain.put8(at_ + offsetof(Bucket, entries) + entry * 8, word.word);
+  chain.put8(at_ + offsetof(Bucket, end), version);
+  words_.begin = words_.end = version;
+  words_.entries[entry] = word.word;
+}
+
+void LockedChain::count(Chain& chain, std::uint64_t by) {
+  chain.add8(share_ + offsetof(ShareHeader, count), by);
+}
+
+void LockedChain::unlock_in(Chain& chain) {
+  chain.add8(first_, 0 - (static_cast<std::uint64_t>(call_.site->rank()) + 1));
+  is_locked_ = false;
+}
+
+void LockedChain::unlock() {
+  if (is_locked_) {
+    Chain chain(slot_);
+    unlock_in(chain);
+    chain.post();
+  }
+}
+
+// ---- Operations -----------------------------------------------------------
+
+namespace {
+
+/// Looks through a chain of buckets, without its lock.
+enum class Search : std::uint8_t { kDone, kOtherTable, kFailed };
+
+Search search(const Call& call,
+              Slot& slot,
+              const Key& key,
+              const Place& place,
+              Found& found) {
+  Backoff backoff(call.function, call.handle);
+  acp_ga_t bucket = place.bucket;
+  while (bucket != ACP_GA_NULL) {
+    slot.clear();
+    Chain chain(slot);
+    const BucketView view = BucketView::in(chain, bucket);
+    if (!chain.run()) {
+      return Search::kFailed;
+    }
+    const Bucket words = view.bucket();
+    if (uid_of(words) != place.uid) {
+      return Search::kOtherTable;
+    }
+    std::size_t entry = 0;
+    const Match match =
+        view.is_whole() ? find_in(slot, key, words, entry) : Match::kChanged;
+    if (match == Match::kFailed ||
+        (match == Match::kChanged && !backoff.pause(0))) {
+      return Search::kFailed;
+    }
+    if (match == Match::kChanged) {
+      bucket = place.bucket;  // from the start
+      continue;
+    }
+    if (match == Match::kYes) {
+      found.rank = place.rank;
+      found.slot = place.slot;
+      set_found(found, bucket, words, entry);
+      return Search::kDone;
+    }
+    bucket = words.overflow;
+  }
+  found.is_there = false;
+  return Search::kDone;
+}
+
+/// Goes to the bucket that has the key; to the last when none has.
+Match search_locked(Slot& slot,
+                    const Key& key,
+                    LockedChain& chain,
+                    std::size_t& entry) {
+  for (;;) {
+    const Match match = find_in(slot, key, chain.words(), entry);
+    if (match != Match::kNo || !chain.has_next()) {
+      return match;
+    }
+    if (!chain.next()) {
+      return Match::kFailed;
+    }
+  }
+}
+
+/// Puts a key in that is in no bucket of the chain, whose last is current, and
+/// unlocks.
+bool put_in(Slot& slot,
+            const Key& key,
+            NewEntry& element,
+            const Place& place,
+            LockedChain& buckets) {
+  std::size_t entry = 0;
+  if (!buckets.find_room(entry)) {
+    return false;
+  }
+  slot.clear();
+  Chain chain(slot);
+  element.write(chain, buckets, entry, key, place.uid);
+  buckets.count(chain, 1);
+  buckets.unlock_in(chain);
+  return chain.run();
+}
+
+/// Has the key's chain of buckets locked, in the table that it is in now.
+template <typename Work>
+auto with_chain(const Call& call, Slot& slot, const Key& key, const Work& work)
+    -> decltype(work(std::declval<Place&>(), std::declval<LockedChain&>())) {
+  unsigned attempts = 0;
+  const Directory* directory = find_directory(call);
+  while (directory != nullptr) {
+    Place place = Place::of(key, *directory);
+    Call there = call;
+    there.rank = place.rank;
+    LockedChain buckets(there, slot);
+    switch (buckets.lock(place.share, place.bucket, place.uid)) {
+      case LockedChain::Answer::kLocked: return work(place, buckets);
+      case LockedChain::Answer::kFailed: return {};
+      case LockedChain::Answer::kOtherTable:
+        directory = renew_directory(call, attempts);
+        break;
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+bool find(const Call& call, acp_element_t element, Found& found) {
+  Slot key_slot(*call.site);
+  Key key;
+  if (!key.open(key_slot, call, element)) {
+    return false;
+  }
+  Slot slot(*call.site);
+  unsigned attempts = 0;
+  const Directory* directory = find_directory(call);
+  while (directory != nullptr) {
+    const Search result =
+        search(call, slot, key, Place::of(key, *directory), found);
+    if (result != Search::kOtherTable) {
+      return result == Search::kDone;
+    }
+    directory = renew_directory(call, attempts);
+  }
+  return false;
+}
+
+Outcome insert(const Call& call, acp_element_t element, acp_element_t value) {
+  Slot key_slot(*call.site);
+  Slot value_slot(*call.site);
+  Key key;
+  Source source;
+  if (!key.open(key_slot, call, element) ||
+      !source.open(value_slot, here(call), value.ga, value.size)) {
+    return Outcome::kFailed;
+  }
+  Slot slot(*call.site);
+  return with_chain(
+      call, slot, key, [&](const Place& place, LockedChain& buckets) {
+        std::size_t entry = 0;
+        const Match match = search_locked(slot, key, buckets, entry);
+        if (match == Match::kYes) {
+          return Outcome::kPresent;
+        }
+        Call there = call;
+        there.rank = place.rank;
+        NewEntry added;
+        return match == Match::kNo &&
+                       added.make(there, key, source.ga(), value.size) &&
+                       put_in(slot, key, added, place, buckets)
+                   ? Outcome::kInserted
+                   : Outcome::kFailed;
+      });
+}
+
+Outcome upsert_add8(const Call& call,
+                    acp_element_t element,
+                    std::uint64_t add,
+                    std::uint64_t& old) {
+  Slot key_slot(*call.site);
+  Slot value_slot(*call.site);
+  Key key;
+  if (!key.open(key_slot, call, element)) {
+    return Outcome::kFailed;
+  }
+  std::memcpy(value_slot.data(), &add, 8);
+  Slot slot(*call.site);
+  return with_chain(
+      call, slot, key, [&](const Place& place, LockedChain& buckets) {
+        std::size_t entry = 0;
+        const Match match = search_locked(slot, key, buckets, entry);
+        if (match == Match::kYes) {
+          const acp_element_t value =
+              pair_in(buckets.at(), buckets.words(), entry).second;
+          if (value.size != 8) {
+            structure::fail_numbers(
+                call, ACPX_INVALID_ARGUMENT, "the key has a value of bytes",
+                static_cast<long long>(value.size), "counters have", 8);
+            return Outcome::kFailed;
+          }
+          slot.clear();
+          Chain chain(slot);
+          const std::uint64_t* before = chain.fetch_add8(value.ga, add);
+          buckets.unlock_in(chain);
+          if (!chain.run()) {
+            return Outcome::kFailed;
+          }
+          old = *before;
+          return Outcome::kPresent;
+        }
+        Call there = call;
+        there.rank = place.rank;
+        NewEntry added;
+        if (match != Match::kNo ||
+            !added.make(there, key, value_slot.data_ga(), 8) ||
+            !put_in(slot, key, added, place, buckets)) {
+          return Outcome::kFailed;
+        }
+        old = 0;
+        return Outcome::kInserted;
+      });
+}
+
+Removal remove(const Call& call, acp_element_t element) {
+  Slot key_slot(*call.site);
+  Key key;
+  if (!key.open(key_slot, call, element)) {
+    return Removal::kFailed;
+  }
+  Slot slot(*call.site);
+  return with_chain(call, slot, key, [&](const Place&, LockedChain& buckets) {
+    std::size_t entry = 0;
+    const Match match = search_locked(slot, key, buckets, entry);
+    if (match != Match::kYes) {
+      return match == Match::kNo ? Removal::kAbsent : Removal::kFailed;
+    }
+    const Entry old{buckets.words().entries[entry]};
+    const BlockArea area = block_in(buckets.words(), entry);
+    slot.clear();
+    Chain chain(slot);
+    buckets.change(chain, entry,
+                   Entry::make(State::kFree, old.generation(), 0, 0, 0),
+                   nullptr);
+    if (old.state() == State::kBlock) {
+      chain.put8(area.block, 0);
+    }
+    buckets.count(chain, ~std::uint64_t{0});
+    buckets.unlock_in(chain);
+    if (!chain.run()) {
+      return Removal::kFailed;
+    }
+    if (old.state() == State::kBlock) {
+      acp_free(area.block);
+    }
+    return Removal::kRemoved;
+  });
+}
+
+namespace {
+
+/// Of a block: its tag is looked at behind the copy, which may have come too
+/// late.
+Match copy_from_block(Slot& slot,
+                      const Found& found,
+                      acp_ga_t to,
+                      std::size_t bytes) {
+  if (!structure::copy_checked(to, found.pair.second.ga, bytes)) {
+    return Match::kFailed;
+  }
+  slot.clear();
+  Chain chain(slot);
+  const std::uint64_t* tag =
+      chain.get(found.pair.first.ga - kBlockHeaderBytes, 8);
+  if (!chain.run()) {
+    return Match::kFailed;
+  }
+  return *tag == found.tag ? Match::kYes : Match::kChanged;
+}
+
+/// Of an area: the value came with the bucket.
+Match copy_from_area(Slot& slot,
+                     const Found& found,
+                     acp_ga_t to,
+                     std::size_t bytes) {
+  const std::size_t first = padded(found.pair.first.size) / 8;
+  std::memcpy(slot.data(), found.area + first, bytes);
+  return structure::copy_checked(to, slot.data_ga(), bytes) ? Match::kYes
+                                                            : Match::kFailed;
+}
+
+}  // namespace
+
+bool retrieve(const Call& call, acp_pair_t pair, std::size_t& bytes) {
+  Slot slot(*call.site);
+  bytes = 0;
+  Match match = Match::kChanged;
+  while (match == Match::kChanged) {
+    Found found;
+    if (!find(call, pair.first, found)) {
+      return false;
+    }
+    const std::size_t some = std::min(pair.second.size, found.pair.second.size);
+    if (!found.is_there || some == 0) {
+      return true;
+    }
+    match = found.tag != 0 ? copy_from_block(slot, found, pair.second.ga, some)
+                           : copy_from_area(slot, found, pair.second.ga, some);
+    bytes = match == Match::kYes ? some : 0;
+  }
+  return match == Match::kYes;
+}
+
+}  // namespace acp::middle::table

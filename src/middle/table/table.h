@@ -1,0 +1,149 @@
+// The operations on one element of a set or map. Failures are reported with
+// the public function's name.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "acp/element.h"
+#include "middle/structure/bytes.h"
+#include "middle/structure/control.h"
+#include "middle/table/directory.h"
+#include "middle/table/layout.h"
+
+namespace acp::middle::table {
+
+/// A key that can be read here, and where it belongs.
+class Key {
+ public:
+  /// Fetches a key of another rank. False: empty, or cannot be read.
+  [[nodiscard]] bool open(structure::Slot& slot,
+                          const structure::Call& call,
+                          acp_element_t key);
+
+  const std::byte* bytes() const { return bytes_; }
+
+  std::size_t size() const { return size_; }
+
+  acp_ga_t ga() const { return source_.ga(); }
+
+  std::uint16_t fingerprint() const {
+    return static_cast<std::uint16_t>(hash_ * 0x9e37'79b9'7f4a'7c15 >> 48);
+  }
+
+  std::size_t share_in(const Directory& directory) const {
+    return (hash_ >> 32) * directory.shares.size() >> 32;
+  }
+
+  std::uint64_t bucket_in(const Directory& directory) const {
+    return (hash_ & 0xffff'ffff) * directory.buckets >> 32;
+  }
+
+ private:
+  structure::Source source_;
+  const std::byte* bytes_ = nullptr;
+  std::size_t size_ = 0;
+  std::uint64_t hash_ = 0;
+};
+
+/// An element that was found. Plain value.
+struct Found {
+  bool is_there = false;
+  int rank = -1;
+  std::uint64_t slot = 0;         ///< The chain's first bucket in its share.
+  acp_ga_t bucket = ACP_GA_NULL;  ///< That which has the entry.
+  std::size_t entry = 0;
+  std::uint64_t generation = 0;
+  acp_pair_t pair{};
+  std::uint64_t tag = 0;  ///< Of its block; 0: it has none.
+  std::uint64_t area[kAreaBytes / 8] = {};
+};
+
+/// What an entry of a bucket at `bucket` holds.
+acp_pair_t pair_in(acp_ga_t bucket, const Bucket& words, std::size_t entry);
+
+enum class Outcome : std::uint8_t { kFailed, kInserted, kPresent };
+
+/// False: failed. Otherwise found.is_there says.
+bool find(const structure::Call& call, acp_element_t key, Found& found);
+
+Outcome insert(const structure::Call& call,
+               acp_element_t key,
+               acp_element_t value);
+
+/// As insert of `add`; a value that is there, 8 bytes, gets it added.
+Outcome upsert_add8(const structure::Call& call,
+                    acp_element_t key,
+                    std::uint64_t add,
+                    std::uint64_t& old);
+
+enum class Removal : std::uint8_t { kFailed, kRemoved, kAbsent };
+Removal remove(const structure::Call& call, acp_element_t key);
+
+/// Copies the value; `bytes` is how many. False: failed.
+bool retrieve(const structure::Call& call, acp_pair_t pair, std::size_t& bytes);
+
+/// A chain of buckets that the caller has locked, and one of its buckets.
+class LockedChain {
+ public:
+  LockedChain(const structure::Call& call, structure::Slot& slot)
+      : call_(call), slot_(slot) {}
+
+  LockedChain(const LockedChain&) = delete;
+  LockedChain& operator=(const LockedChain&) = delete;
+
+  ~LockedChain() { unlock(); }
+
+  enum class Answer : std::uint8_t { kLocked, kOtherTable, kFailed };
+
+  /// Waits for the lock of the chain of `bucket`, which is then current.
+  Answer lock(acp_ga_t share, acp_ga_t bucket, std::uint32_t uid);
+  /// The same when a chain has been posted that has both: its results.
+  void take(acp_ga_t share,
+            acp_ga_t bucket,
+            std::uint32_t uid,
+            const std::uint64_t* words);
+
+  /// The current bucket.
+  acp_ga_t at() const { return at_; }
+
+  const Bucket& words() const { return words_; }
+
+  /// Goes to the next of the chain. False: the end of the job.
+  [[nodiscard]] bool next();
+
+  bool has_next() const { return words_.overflow != ACP_GA_NULL; }
+
+  /// From the last of the chain: goes to one that has a free entry, a new one
+  /// if need be. False: no memory, or the end of the job.
+  [[nodiscard]] bool find_room(std::size_t& entry);
+
+  /// Adds the change of an entry of the current bucket.
+  void change(structure::Chain& chain,
+              std::size_t entry,
+              Entry word,
+              const std::uint64_t* area);
+  /// Adds a change of the share's count.
+  void count(structure::Chain& chain, std::uint64_t by);
+  /// Adds the unlocking.
+  void unlock_in(structure::Chain& chain);
+  /// Unlocks when it is locked; does not wait.
+  void unlock();
+
+ private:
+  const structure::Call& call_;
+  structure::Slot& slot_;
+  acp_ga_t share_ = ACP_GA_NULL;
+  acp_ga_t first_ = ACP_GA_NULL;
+  acp_ga_t at_ = ACP_GA_NULL;
+  std::uint32_t uid_ = 0;
+  [[nodiscard]] bool append();
+
+  Bucket words_{};
+  acp_ga_t room_at_ = ACP_GA_NULL;  ///< The first passed that has room.
+  Bucket room_words_{};
+  bool is_locked_ = false;
+};
+
+}  // namespace acp::middle::table

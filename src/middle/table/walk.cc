@@ -1,0 +1,268 @@
+#include "middle/table/walk.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "middle/structure/waiting.h"
+
+namespace acp::middle::table {
+
+using structure::Call;
+using structure::Chain;
+using structure::Slot;
+
+Position Position::of(Extent extent, const Found& found) {
+  Position position;
+  position.extent = extent;
+  if (found.is_there) {
+    position.rank = found.rank;
+    position.slot = found.slot;
+    position.entry = found.bucket | (found.generation & 7) << 3 | found.entry;
+  }
+  return position;
+}
+
+namespace {
+
+/// Whether both reads saw one version, and no change under way: what a change
+/// writes lies between its two versions. Locks come and go.
+bool is_settled(const Bucket& first, const Bucket& again) {
+  const auto* from = reinterpret_cast<const std::byte*>(&first);
+  return first.begin == first.end &&
+         std::memcmp(from + sizeof first.lock, &again.end,
+                     sizeof first - sizeof first.lock) == 0;
+}
+
+}  // namespace
+
+/// `count` buckets that follow each other; the first is current. One that was
+/// changing is read again by itself.
+bool Walk::read(acp_ga_t bucket, std::size_t count) {
+  structure::Backoff backoff(call_.function, call_.handle);
+  for (read_ = count;; read_ = 1) {
+    slot_.clear();
+    Chain chain(slot_);
+    const std::uint64_t* words = chain.get(bucket, read_ * kBucketBytes);
+    const std::uint64_t* again = chain.get(bucket, read_ * kBucketBytes);
+    if (!chain.run()) {
+      return false;
+    }
+    words_ = reinterpret_cast<const Bucket*>(words);
+    words_again_ = reinterpret_cast<const Bucket*>(again);
+    current_ = 0;
+    at_ = bucket;
+    entry_ = 0;
+    if (words_->lock >> 32 != directory_.uid) {
+      structure::fail_text(call_, ACPX_INVALID_ARGUMENT,
+                           "its buckets have changed: it was swapped, cleared "
+                           "or destroyed under the iterator");
+      return false;
+    }
+    if (is_settled(*words_, *words_again_)) {
+      return true;
+    }
+    if (!backoff.pause(0)) {
+      return false;
+    }
+  }
+}
+
+/// Reads a share's buckets from `bucket_` on.
+bool Walk::begin() {
+  unsigned attempts = 0;
+  const Directory* known = find_directory(call_);
+  if (known == nullptr) {
+    return false;
+  }
+  // The thread may have known it for long: ask a bucket.
+  for (;;) {
+    directory_ = *known;
+    slot_.clear();
+    Chain chain(slot_);
+    const std::uint64_t* lock = chain.get(directory_.bucket(0, 0), 8);
+    if (!chain.run()) {
+      return false;
+    }
+    if (*lock >> 32 == directory_.uid) {
+      break;
+    }
+    known = renew_directory(call_, attempts);
+    if (known == nullptr) {
+      return false;
+    }
+  }
+  share_ = 0;
+  end_share_ = directory_.shares.size();
+  if (extent_ == Extent::kLocal) {
+    share_ = directory_.share_of(call_.site->rank());
+    end_share_ = std::min(share_ + 1, end_share_);
+  }
+  bucket_ = 0;
+  words_ = nullptr;
+  found_ = Found{};
+  return true;
+}
+
+bool Walk::begin_at(const Position& position) {
+  if (!begin()) {
+    return false;
+  }
+  const std::size_t share = directory_.share_of(position.rank);
+  if (share >= end_share_ || share < share_ ||
+      position.slot >= directory_.buckets || position.number() >= kEntries ||
+      acp_query_rank(position.entry) != position.rank) {
+    structure::fail_text(call_, ACPX_INVALID_ARGUMENT,
+                         "the iterator is of another one");
+    return false;
+  }
+  share_ = share;
+  bucket_ = position.slot;
+  const bool is_first = position.bucket() == directory_.bucket(share_, bucket_);
+  if (!read(position.bucket(),
+            is_first
+                ? std::min<std::uint64_t>(kAtOnce, directory_.buckets - bucket_)
+                : 1)) {
+    return false;
+  }
+  entry_ = position.number() + 1;
+  return true;
+}
+
+/// To the next bucket: overflow, neighbour, or the first of the next share. At
+/// the end words_ is null.
+bool Walk::next_bucket() {
+  if (words_ != nullptr && words_->overflow != ACP_GA_NULL) {
+    return read(words_->overflow, 1);
+  }
+  if (words_ != nullptr) {
+    ++bucket_;
+    // What was read ahead is of no use behind an overflow bucket.
+    if (current_ + 1 < read_) {
+      ++current_;
+      ++words_;
+      ++words_again_;
+      at_ += kBucketBytes;
+      entry_ = 0;
+      return is_settled(*words_, *words_again_) || read(at_, 1);
+    }
+    if (bucket_ == directory_.buckets) {
+      bucket_ = 0;
+      ++share_;
+    }
+  }
+  if (share_ >= end_share_) {
+    words_ = nullptr;
+    return true;
+  }
+  return read(directory_.bucket(share_, bucket_),
+              std::min<std::uint64_t>(kAtOnce, directory_.buckets - bucket_));
+}
+
+bool Walk::next() {
+  found_.is_there = false;
+  if (words_ == nullptr && share_ >= end_share_) {
+    return true;
+  }
+  do {
+    if (words_ == nullptr || entry_ == kEntries) {
+      if (!next_bucket()) {
+        return false;
+      }
+      if (words_ == nullptr) {
+        return true;
+      }
+    }
+    for (; entry_ < kEntries; ++entry_) {
+      const Entry word{words_->entries[entry_]};
+      if (word.state() != State::kFree) {
+        found_.is_there = true;
+        found_.rank = acp_query_rank(at_);
+        found_.slot = bucket_;
+        found_.bucket = at_;
+        found_.entry = entry_;
+        found_.generation = word.generation();
+        found_.pair = pair_in(at_, *words_, entry_);
+        found_.tag =
+            word.state() == State::kBlock ? words_->areas[entry_][3] : 0;
+        std::copy_n(words_->areas[entry_], kAreaBytes / 8, found_.area);
+        ++entry_;
+        return true;
+      }
+    }
+  } while (true);
+}
+
+bool Walk::copy(Copy& copy) {
+  if (found_.tag != 0) {
+    return copy_block(copy);
+  }
+  const std::size_t key_bytes = found_.pair.first.size;
+  std::copy_n(found_.area, kAreaBytes / 8,
+              reinterpret_cast<std::uint64_t*>(slot_.data()));
+  copy.is_there = true;
+  copy.pair = {{slot_.data_ga(), key_bytes},
+               {slot_.data_ga() + padded(key_bytes), found_.pair.second.size}};
+  return true;
+}
+
+/// The block's tag is looked at behind the copy, which may have come too late.
+bool Walk::copy_block(Copy& copy) {
+  const acp_pair_t& there = found_.pair;
+  const std::uint64_t key_bytes = padded(there.first.size);
+  const std::uint64_t bytes = key_bytes + there.second.size;
+  copy.block.allocate(bytes, call_.site->rank());
+  const acp_ga_t here = copy.block.ga();
+  if (!copy.block.is_good() ||
+      !structure::move_all({{here, there.first.ga, bytes}})) {
+    return false;
+  }
+  Slot slot(*call_.site);
+  Chain chain(slot);
+  const std::uint64_t* tag = chain.get(there.first.ga - kBlockHeaderBytes, 8);
+  if (!chain.run()) {
+    return false;
+  }
+  copy.is_there = *tag == found_.tag;
+  copy.pair = {{here, there.first.size}, {here + key_bytes, there.second.size}};
+  return true;
+}
+
+bool dereference(const Call& call, const Position& position, acp_pair_t& pair) {
+  const Directory* directory = find_directory(call);
+  if (directory == nullptr) {
+    return false;
+  }
+  Slot slot(*call.site);
+  structure::Backoff backoff(call.function, call.handle);
+  Bucket words{};
+  Bucket again{};
+  do {
+    slot.clear();
+    Chain chain(slot);
+    const std::uint64_t* read =
+        chain.get_cleared(position.bucket(), kBucketBytes);
+    const std::uint64_t* read_again =
+        chain.get_cleared(position.bucket(), kBucketBytes);
+    if (!chain.run() && structure::is_end_of_job(acp_errno)) {
+      return false;
+    }
+    std::memcpy(&words, read, sizeof words);
+    std::memcpy(&again, read_again, sizeof again);
+    if (words.lock >> 32 != directory->uid) {
+      break;
+    }
+  } while (!is_settled(words, again) && backoff.pause(0));
+  const Entry word{words.entries[std::min(position.number(), kEntries - 1)]};
+  if (position.number() >= kEntries || words.lock >> 32 != directory->uid ||
+      word.state() == State::kFree ||
+      (word.generation() & 7) != position.generation()) {
+    structure::fail_text(call, ACPX_INVALID_ARGUMENT,
+                         "the iterator is of no element, or of one that was "
+                         "removed");
+    return false;
+  }
+  pair = pair_in(position.bucket(), words, position.number());
+  return true;
+}
+
+}  // namespace acp::middle::table

@@ -1,0 +1,590 @@
+#include "middle/table/whole_tables.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <vector>
+
+#include "acp/gma.h"
+#include "acp/malloc.h"
+#include "middle/structure/waiting.h"
+
+namespace acp::middle::table {
+
+using structure::Call;
+using structure::Chain;
+using structure::Kind;
+using structure::Lock;
+using structure::Slot;
+using structure::View;
+
+namespace {
+
+/// Elements that a bucket has on average when a table has what it was made
+/// for: few then need a second bucket.
+constexpr std::uint64_t kElementsPerBucket = 2;
+
+/// Buckets that are formatted by one put; larger shares copy them on.
+constexpr std::size_t kFormatted = structure::kSlotDataBytes / kBucketBytes;
+
+/// Never 0, and other than those of tables that were here before.
+std::uint32_t new_uid(int rank) {
+  static std::atomic<std::uint64_t> count{static_cast<std::uint64_t>(
+      std::chrono::steady_clock::now().time_since_epoch().count())};
+  std::uint64_t mixed = (count.fetch_add(1, std::memory_order_relaxed) << 20) ^
+                        static_cast<std::uint64_t>(rank);
+  mixed = (mixed ^ mixed >> 30) * 0xbf58'476d'1ce4'e5b9;
+  mixed = (mixed ^ mixed >> 27) * 0x94d0'49bb'1331'11eb;
+  const auto uid = static_cast<std::uint32_t>(mixed >> 32);
+  return uid == 0 ? 1 : uid;
+}
+
+/// Writes empty buckets: one put, then copies of what is there already.
+bool format_share(Slot& slot,
+                  acp_ga_t share,
+                  std::uint64_t buckets,
+                  std::uint32_t uid) {
+  auto* empty = reinterpret_cast<Bucket*>(slot.data());
+  const std::size_t first = std::min<std::uint64_t>(buckets, kFormatted);
+  for (std::size_t i = 0; i < first; ++i) {
+    empty[i] = Bucket{};
+    empty[i].lock = locked_by(uid, 0);
+  }
+  slot.clear();
+  Chain chain(slot);
+  chain.put8(share, 0);
+  const acp_ga_t at = share + kShareHeaderBytes;
+  chain.put(at, slot.data_ga(), first * kBucketBytes);
+  if (!chain.run()) {
+    return false;
+  }
+  for (std::uint64_t done = first; done < buckets;) {
+    const std::uint64_t some = std::min(done, buckets - done);
+    if (!structure::move_all(
+            {{at + done * kBucketBytes, at, some * kBucketBytes}})) {
+      return false;
+    }
+    done += some;
+  }
+  return true;
+}
+
+/// Shares that are being made; freed unless they are given away.
+class Shares {
+ public:
+  ~Shares() {
+    for (const acp_ga_t share : all_) {
+      acp_free(share);
+    }
+  }
+
+  Shares() = default;
+  Shares(const Shares&) = delete;
+  Shares& operator=(const Shares&) = delete;
+
+  [[nodiscard]] bool add(Slot& slot,
+                         int rank,
+                         std::uint64_t buckets,
+                         std::uint32_t uid) {
+    const acp_ga_t share =
+        acp_malloc(kShareHeaderBytes + buckets * kBucketBytes, rank);
+    if (share == ACP_GA_NULL) {
+      return false;
+    }
+    all_.push_back(share);
+    return format_share(slot, share, buckets, uid);
+  }
+
+  /// Their addresses, to memory.
+  [[nodiscard]] bool write(Slot& slot, acp_ga_t to) const {
+    constexpr std::size_t kAtOnce = structure::kSlotDataBytes / 8;
+    for (std::size_t i = 0; i < all_.size(); i += kAtOnce) {
+      const std::size_t some = std::min(kAtOnce, all_.size() - i);
+      std::copy_n(&all_[i], some, reinterpret_cast<acp_ga_t*>(slot.data()));
+      if (!structure::move_all({{to + i * 8, slot.data_ga(), some * 8}})) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  void give() { all_.clear(); }
+
+ private:
+  std::vector<acp_ga_t> all_;
+};
+
+bool are_ranks(const Call& call, int count, const int* ranks) {
+  if (count < 1 || ranks == nullptr) {
+    structure::fail_numbers(call, ACPX_INVALID_ARGUMENT, "ranks", count,
+                            "needs", 1);
+    return false;
+  }
+  std::vector<int> sorted(ranks, ranks + count);
+  std::sort(sorted.begin(), sorted.end());
+  if (!call.site->has_rank(sorted.front()) ||
+      !call.site->has_rank(sorted.back())) {
+    structure::fail_numbers(
+        call, ACPX_BAD_RANK, "a rank of the list:",
+        call.site->has_rank(sorted.front()) ? sorted.back() : sorted.front(),
+        "ranks", static_cast<unsigned>(call.site->procs()));
+    return false;
+  }
+  if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end()) {
+    structure::fail_text(call, ACPX_INVALID_ARGUMENT,
+                         "a rank is in the list twice");
+    return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+acp_ga_t create(const char* function,
+                Kind kind,
+                int count,
+                const int* ranks,
+                int slots,
+                int rank) {
+  structure::Site* site = structure::Site::of_call(function);
+  if (site == nullptr) {
+    return ACP_GA_NULL;
+  }
+  const Call call{site, function, kind, ACP_GA_NULL, ACP_GA_NULL, rank};
+  if (!site->has_rank(rank) || slots < 1) {
+    structure::fail_numbers(
+        call, slots < 1 ? ACPX_INVALID_ARGUMENT : ACPX_BAD_RANK, "slots", slots,
+        "rank", static_cast<unsigned long long>(rank));
+    return ACP_GA_NULL;
+  }
+  if (!are_ranks(call, count, ranks)) {
+    return ACP_GA_NULL;
+  }
+  const std::uint64_t buckets =
+      static_cast<std::uint64_t>(slots - 1) / kElementsPerBucket + 1;
+  const std::uint32_t uid = new_uid(site->rank());
+  Slot slot(*site);
+  Shares shares;
+  for (int i = 0; i < count; ++i) {
+    if (!shares.add(slot, ranks[i], buckets, uid)) {
+      return ACP_GA_NULL;
+    }
+  }
+  structure::Block directory(static_cast<std::size_t>(count) * 8, rank);
+  if (!directory.is_good() || !shares.write(slot, directory.ga())) {
+    return ACP_GA_NULL;
+  }
+  slot.clear();
+  const acp_ga_t handle = structure::create_control(
+      slot, function, kind, rank, 0,
+      {directory.ga(), uid, static_cast<std::uint64_t>(count), buckets, 0});
+  if (handle != ACP_GA_NULL) {
+    shares.give();
+    directory.give();
+  }
+  return handle;
+}
+
+// ---- Buckets of a locked table --------------------------------------------
+
+namespace {
+
+/// Has the chain of a bucket locked, whatever table it is of now; `work` gets
+/// it. False: failed.
+template <typename Work>
+bool with_bucket(const Call& call,
+                 Slot& slot,
+                 const Directory& directory,
+                 std::size_t share,
+                 std::uint64_t bucket,
+                 const Work& work) {
+  Call there = call;
+  there.rank = acp_query_rank(directory.shares[share]);
+  LockedChain buckets(there, slot);
+  switch (buckets.lock(directory.shares[share], directory.bucket(share, bucket),
+                       directory.uid)) {
+    case LockedChain::Answer::kLocked: return work(buckets);
+    case LockedChain::Answer::kOtherTable:
+      structure::fail_text(call, ACPX_INVALID_ARGUMENT,
+                           "destroyed or swapped at the same time");
+      return false;
+    case LockedChain::Answer::kFailed: break;
+  }
+  return false;
+}
+
+/// Frees what is in the current bucket; the chain is unlocked at its end.
+bool clear_chain(Slot& slot, LockedChain& buckets) {
+  for (;;) {
+    std::vector<acp_ga_t> blocks;
+    const Bucket words = buckets.words();
+    const bool is_last = !buckets.has_next();
+    slot.clear();
+    Chain chain(slot);
+    for (std::size_t entry = 0; entry < kEntries; ++entry) {
+      const Entry word{words.entries[entry]};
+      if (word.state() == State::kFree) {
+        continue;
+      }
+      // One flight for each: a chain has room for few.
+      buckets.change(chain, entry,
+                     Entry::make(State::kFree, word.generation(), 0, 0, 0),
+                     nullptr);
+      if (word.state() == State::kBlock) {
+        chain.put8(words.areas[entry][0], 0);
+        blocks.push_back(words.areas[entry][0]);
+      }
+      buckets.count(chain, ~std::uint64_t{0});
+      if (!chain.run()) {
+        return false;
+      }
+    }
+    for (const acp_ga_t block : blocks) {
+      acp_free(block);
+    }
+    if (is_last) {
+      return true;  // unlocked by the destructor
+    }
+    if (!buckets.next()) {
+      return false;
+    }
+  }
+}
+
+/// Calls `work` for each bucket of a share that is the first of its chain, with
+/// its words as they were read; 16 to a flight. False: failed.
+template <typename Work>
+bool for_buckets(const Call& call,
+                 const Directory& directory,
+                 std::size_t share,
+                 const Work& work) {
+  constexpr std::uint64_t kAtOnce = 16;
+  Slot slot(*call.site);
+  for (std::uint64_t first = 0; first < directory.buckets; first += kAtOnce) {
+    const std::uint64_t some = std::min(kAtOnce, directory.buckets - first);
+    slot.clear();
+    Chain chain(slot);
+    const auto* words = reinterpret_cast<const Bucket*>(
+        chain.get(directory.bucket(share, first), some * kBucketBytes));
+    if (!chain.run()) {
+      return false;
+    }
+    for (std::uint64_t i = 0; i < some; ++i) {
+      if (!work(first + i, words[i])) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+bool is_empty(const Bucket& words) {
+  return words.overflow == ACP_GA_NULL &&
+         std::all_of(std::begin(words.entries), std::end(words.entries),
+                     [](std::uint64_t word) {
+                       return Entry{word}.state() == State::kFree;
+                     });
+}
+
+/// As it is now, not as the thread knows it.
+bool read_now(const Call& call, Directory& directory) {
+  Slot slot(*call.site);
+  View view{};
+  return structure::look(slot, call, view) &&
+         read_directory(call, slot, view, directory);
+}
+
+/// Share numbers of an extent.
+std::pair<std::size_t, std::size_t> shares_of(const Call& call,
+                                              const Directory& directory,
+                                              Extent extent) {
+  if (extent == Extent::kAll) {
+    return {0, directory.shares.size()};
+  }
+  const std::size_t mine = directory.share_of(call.site->rank());
+  return {mine, std::min(mine + 1, directory.shares.size())};
+}
+
+}  // namespace
+
+bool clear(const Call& call, Extent extent) {
+  Directory directory;
+  if (!read_now(call, directory)) {
+    return false;
+  }
+  const auto [begin, end] = shares_of(call, directory, extent);
+  Slot slot(*call.site);
+  for (std::size_t share = begin; share < end; ++share) {
+    const bool is_good = for_buckets(
+        call, directory, share, [&](std::uint64_t bucket, const Bucket& words) {
+          return is_empty(words) ||
+                 with_bucket(call, slot, directory, share, bucket,
+                             [&](LockedChain& buckets) {
+                               return clear_chain(slot, buckets);
+                             });
+        });
+    if (!is_good) {
+      return false;
+    }
+  }
+  return true;
+}
+
+namespace {
+
+/// Takes the uid from a chain of buckets and frees what hangs on it.
+bool end_chain(Slot& slot, LockedChain& buckets) {
+  std::vector<acp_ga_t> blocks;
+  std::vector<acp_ga_t> overflow;
+  for (;;) {
+    for (std::size_t entry = 0; entry < kEntries; ++entry) {
+      if (Entry{buckets.words().entries[entry]}.state() == State::kBlock) {
+        blocks.push_back(buckets.words().areas[entry][0]);
+      }
+    }
+    if (!buckets.has_next()) {
+      break;
+    }
+    if (!buckets.next()) {
+      return false;
+    }
+    overflow.push_back(buckets.at());
+  }
+  for (const std::vector<acp_ga_t>* words : {&blocks, &overflow}) {
+    for (const acp_ga_t word : *words) {
+      slot.clear();
+      Chain chain(slot);
+      chain.put8(word, 0);  // a block's tag, a bucket's uid
+      if (!chain.run()) {
+        return false;
+      }
+    }
+  }
+  for (const acp_ga_t block : blocks) {
+    acp_free(block);
+  }
+  for (const acp_ga_t bucket : overflow) {
+    acp_free(bucket);
+  }
+  return true;
+}
+
+/// Makes a share's buckets nobody's, then frees it.
+bool end_share(const Call& call,
+               Slot& slot,
+               const Directory& directory,
+               std::size_t share) {
+  const bool is_good = for_buckets(
+      call, directory, share, [&](std::uint64_t bucket, const Bucket& words) {
+        if (!is_empty(words) && !with_bucket(call, slot, directory, share,
+                                             bucket, [&](LockedChain& buckets) {
+                                               return end_chain(slot, buckets);
+                                             })) {
+          return false;
+        }
+        // Without a result: that could come when others use the slot.
+        Chain chain(slot);
+        chain.add8(directory.bucket(share, bucket),
+                   0 - locked_by(directory.uid, 0));
+        return chain.post() != ACP_HANDLE_NULL;
+      });
+  if (!is_good || !structure::finish(ACP_HANDLE_ALL)) {
+    return false;
+  }
+  acp_free(directory.shares[share]);
+  return true;
+}
+
+}  // namespace
+
+bool destroy(const Call& call) {
+  Slot slot(*call.site);
+  Slot work(*call.site);
+  Lock lock(call);
+  View view{};
+  Directory directory;
+  if (!lock.acquire(slot, view)) {
+    return false;
+  }
+  const acp_ga_t addresses = view.field(kDirectoryField);
+  if (!read_directory(call, work, view, directory)) {
+    return false;
+  }
+  for (std::size_t share = 0; share < directory.shares.size(); ++share) {
+    if (!end_share(call, work, directory, share)) {
+      return false;
+    }
+  }
+  structure::destroy_control(slot, call);
+  lock.forget();
+  acp_free(addresses);
+  return true;
+}
+
+bool size(const Call& call, Extent extent, std::uint64_t& elements) {
+  constexpr std::size_t kPerSlot = 512;
+  unsigned attempts = 0;
+  const Directory* directory = find_directory(call);
+  while (directory != nullptr) {
+    elements = 0;
+    const auto [begin, end] = shares_of(call, *directory, extent);
+    Slot slot(*call.site);
+    bool is_right = true;
+    for (std::size_t first = begin; first < end; first += kPerSlot) {
+      const std::size_t last = std::min(first + kPerSlot, end);
+      std::vector<const std::uint64_t*> counts;
+      acp_handle_t handle = ACP_HANDLE_NULL;
+      slot.clear();
+      // With the uid of the first bucket, which follows the count.
+      for (std::size_t share = first; share < last; ++share) {
+        Chain chain(slot);
+        counts.push_back(chain.get(directory->shares[share], 8));
+        chain.get_to(directory->bucket(share, 0),
+                     slot.data_ga() + (share - first) * 8, 8);
+        handle = chain.post();
+        if (handle == ACP_HANDLE_NULL) {
+          return false;
+        }
+      }
+      if (!structure::finish(handle)) {
+        return false;
+      }
+      const auto* locks = reinterpret_cast<const std::uint64_t*>(slot.data());
+      for (std::size_t i = 0; i < counts.size(); ++i) {
+        elements += *counts[i];
+        is_right = is_right && locks[i] >> 32 == directory->uid;
+      }
+    }
+    // A rank without a share has not asked anybody.
+    View view{};
+    if (is_right && (begin != end || structure::look(slot, call, view))) {
+      return true;
+    }
+    if (is_right) {
+      return false;
+    }
+    directory = renew_directory(call, attempts);
+  }
+  return false;
+}
+
+bool transfer(const Call& to, const Call& from, Extent extent, Transfer how) {
+  Walk walk(from, extent);
+  if (!walk.begin()) {
+    return false;
+  }
+  for (;;) {
+    if (!walk.next()) {
+      return false;
+    }
+    if (!walk.found().is_there) {
+      return true;
+    }
+    Walk::Copy copy;
+    if (!walk.copy(copy)) {
+      return false;
+    }
+    if (!copy.is_there) {
+      continue;  // removed meanwhile
+    }
+    const acp_pair_t pair = copy.pair;
+    const Outcome outcome = insert(to, pair.first, pair.second);
+    if (outcome == Outcome::kFailed) {
+      return false;
+    }
+    if (how == Transfer::kMove && outcome == Outcome::kInserted &&
+        remove(from, pair.first) == Removal::kFailed) {
+      return false;
+    }
+  }
+}
+
+// ---- Swap -----------------------------------------------------------------
+
+namespace {
+
+/// Gives all buckets another uid. Who has the old one asks the control.
+bool change_uid(const Call& call,
+                const Directory& directory,
+                std::uint32_t uid) {
+  Slot slot(*call.site);
+  for (std::size_t share = 0; share < directory.shares.size(); ++share) {
+    const bool is_good = for_buckets(
+        call, directory, share, [&](std::uint64_t bucket, const Bucket&) {
+          return with_bucket(call, slot, directory, share, bucket,
+                             [&](LockedChain& buckets) {
+                               const std::uint64_t change =
+                                   std::uint64_t{uid - directory.uid} << 32;
+                               const acp_ga_t first = buckets.at();
+                               while (buckets.has_next()) {
+                                 if (!buckets.next()) {
+                                   return false;
+                                 }
+                                 slot.clear();
+                                 Chain chain(slot);
+                                 chain.add8(buckets.at(), change);
+                                 if (!chain.run()) {
+                                   return false;
+                                 }
+                               }
+                               Chain chain(slot);
+                               chain.add8(first, change);
+                               buckets.unlock_in(chain);
+                               return chain.post() != ACP_HANDLE_NULL;
+                             });
+        });
+    if (!is_good) {
+      return false;
+    }
+  }
+  return structure::finish(ACP_HANDLE_ALL);
+}
+
+}  // namespace
+
+bool swap(const Call& call1, const Call& call2) {
+  const bool is_ordered = call1.control < call2.control;
+  const Call& lower = is_ordered ? call1 : call2;
+  const Call& upper = is_ordered ? call2 : call1;
+  Slot slot(*call1.site);
+  std::uint64_t fields[2][structure::kFields];
+  std::uint64_t versions[2];
+  Directory directories[2];
+  Lock lower_lock(lower);
+  Lock upper_lock(upper);
+  Lock* locks[2] = {&lower_lock, &upper_lock};
+  const Call* calls[2] = {&lower, &upper};
+  for (std::size_t i = 0; i < 2; ++i) {
+    View view{};
+    if (!locks[i]->acquire(slot, view)) {
+      return false;
+    }
+    versions[i] = view.version();
+    for (std::size_t field = 0; field < structure::kFields; ++field) {
+      fields[i][field] = view.field(field);
+    }
+    Slot work(*call1.site);
+    if (!read_directory(*calls[i], work, view, directories[i])) {
+      return false;
+    }
+  }
+  for (std::size_t i = 0; i < 2; ++i) {
+    const std::uint32_t uid = new_uid(call1.site->rank());
+    if (!change_uid(*calls[i], directories[i], uid)) {
+      return false;
+    }
+    fields[i][kUidField] = uid;
+  }
+  for (std::size_t i = 0; i < 2; ++i) {
+    slot.clear();
+    Chain chain(slot);
+    structure::write_fields(chain, *calls[i], versions[i] + 1, fields[1 - i]);
+    locks[i]->release_in(chain);
+    if (!chain.run()) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace acp::middle::table

@@ -1,0 +1,38 @@
+// Sets and maps as a whole. Failures are reported; false: failed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "middle/structure/control.h"
+#include "middle/table/walk.h"
+
+namespace acp::middle::table {
+
+/// A new table's handle, or ACP_GA_NULL.
+acp_ga_t create(const char* function,
+                structure::Kind kind,
+                int count,
+                const int* ranks,
+                int slots,
+                int rank);
+bool destroy(const structure::Call& call);
+
+/// Elements: of all shares in one flight, or of the caller's.
+bool size(const structure::Call& call, Extent extent, std::uint64_t& elements);
+
+bool clear(const structure::Call& call, Extent extent);
+
+/// What happens to elements of the source that the destination has not: they
+/// are copied, or moved.
+enum class Transfer : std::uint8_t { kCopy, kMove };
+
+/// Into `to`, where elements that it has already win.
+bool transfer(const structure::Call& to,
+              const structure::Call& from,
+              Extent extent,
+              Transfer how);
+
+bool swap(const structure::Call& call1, const structure::Call& call2);
+
+}  // namespace acp::middle::table

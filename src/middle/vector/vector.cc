@@ -1,0 +1,268 @@
+#include "middle/vector/vector.h"
+
+#include "acp/malloc.h"
+#include "middle/structure/waiting.h"
+
+namespace acp::middle::vector {
+
+using structure::Backoff;
+using structure::Call;
+using structure::Chain;
+using structure::Kind;
+using structure::Shape;
+using structure::Slot;
+using structure::Source;
+using structure::View;
+
+namespace {
+
+// Fields of the control.
+constexpr std::size_t kBody = 0;
+constexpr std::size_t kCapacity = 1;
+constexpr std::size_t kCut = 2;
+constexpr std::size_t kCommitted = 3;
+constexpr std::size_t kOldBody = 4;
+
+/// {version + 1:16 | start:48}: 0 is none.
+std::uint64_t cut_of(std::uint64_t version, std::uint64_t start) {
+  return ((version & Reservations::kVersionMask) + 1) << 48 | start;
+}
+
+bool is_cut_of(std::uint64_t cut, std::uint64_t version) {
+  return cut >> 48 == (version & Reservations::kVersionMask) + 1;
+}
+
+}  // namespace
+
+// ---- Change ---------------------------------------------------------------
+
+Shape Change::shape_in(const View& view) {
+  return {view.field(kBody), view.field(kCapacity), 0, view.field(kCommitted),
+          view.field(kOldBody)};
+}
+
+void Change::fields_of(const Shape& shape,
+                       std::uint64_t (&fields)[structure::kFields]) {
+  fields[kBody] = shape.body;
+  fields[kCapacity] = shape.capacity;
+  fields[kCut] = 0;
+  fields[kCommitted] = shape.size;
+  fields[kOldBody] = shape.old_body;
+}
+
+bool Change::begin(Slot& slot) {
+  return freeze(slot, 0);
+}
+
+bool Change::begin_growth(Slot& slot,
+                          std::uint64_t version,
+                          std::uint64_t start) {
+  return freeze(slot, cut_of(version, start));
+}
+
+/// A cut is written by the first chain alone: when that freezes, it is of the
+/// version that was frozen; when another froze before, that one needs it; and
+/// when the version has changed by then, nobody looks at it.
+bool Change::freeze(Slot& slot, std::uint64_t cut) {
+  slot_ = &slot;
+  Backoff backoff(call_.function, call_.handle);
+  for (;;) {
+    slot.clear();
+    Chain chain(slot);
+    if (cut != 0) {
+      chain.put8(call_.word(structure::kFieldWord + kCut), cut);
+      cut = 0;
+    }
+    const std::uint64_t* old =
+        chain.fetch_or8(call_.sync(), Reservations::kFrozen);
+    const View view = View::in(chain, call_);
+    if (!chain.run()) {
+      return false;
+    }
+    const Reservations reservations{*old};
+    if (!call_.fits(view.tag())) {
+      return structure::fail_destroyed(call_);
+    }
+    if (!reservations.is_frozen()) {
+      is_frozen_ = true;
+      version_ = view.version();
+      shape = shape_in(view);
+      return wait_for_pushes(reservations.bytes());
+    }
+    if (!backoff.pause(0)) {
+      return false;
+    }
+  }
+}
+
+/// Up to the cut, or all when no reservation goes beyond the capacity.
+bool Change::wait_for_pushes(std::uint64_t reserved) {
+  Backoff backoff(call_.function, call_.handle);
+  bool is_cut = reserved <= shape.capacity;
+  std::uint64_t valid = reserved;
+  if (is_cut && shape.size == valid) {
+    return true;
+  }
+  for (;;) {
+    slot_->clear();
+    Chain chain(*slot_);
+    const std::uint64_t* fields =
+        chain.get(call_.word(structure::kFieldWord), structure::kFields * 8);
+    if (!chain.run()) {
+      return false;
+    }
+    if (!is_cut && is_cut_of(fields[kCut], version_)) {
+      valid = fields[kCut] & Reservations::kBytesMask;
+      is_cut = true;
+    }
+    shape.size = fields[kCommitted];
+    if (is_cut && shape.size == valid) {
+      return true;
+    }
+    if (!backoff.pause(0)) {
+      return false;
+    }
+  }
+}
+
+bool Change::commit() {
+  is_frozen_ = false;
+  slot_->clear();
+  Chain chain(*slot_);
+  std::uint64_t fields[structure::kFields];
+  fields_of(shape, fields);
+  structure::write_fields(chain, call_, version_ + 1, fields);
+  // Not a plain write: reservations that will be tried again come meanwhile.
+  chain.swap8(call_.sync(), Reservations::live(version_ + 1, shape.size));
+  return chain.run();
+}
+
+void Change::destroy() {
+  is_frozen_ = false;
+  structure::destroy_control(*slot_, call_);
+  acp_free(shape.body);
+  acp_free(shape.old_body);
+}
+
+Change::~Change() {
+  if (is_frozen_) {
+    [[maybe_unused]] const bool is_thawed = commit();
+  }
+}
+
+// ---- push_back ------------------------------------------------------------
+
+namespace {
+
+enum class Outcome : std::uint8_t { kDone, kFailed, kAgain };
+
+/// Until the version of a reservation that was not valid has gone.
+bool wait_for_next(Slot& slot, const Call& call, Reservations old) {
+  Backoff backoff(call.function, call.handle);
+  for (;;) {
+    slot.clear();
+    Chain chain(slot);
+    const std::uint64_t* word = chain.get(call.sync(), 8);
+    const std::uint64_t* tag = chain.get(call.word(structure::kTagWord), 8);
+    if (!chain.run()) {
+      return false;
+    }
+    if (!call.fits(*tag)) {
+      return true;  // destroyed: the next try says so
+    }
+    const Reservations now{*word};
+    if (!now.is_frozen() && (old.is_frozen() || !now.is_of(old.word >> 48))) {
+      return true;
+    }
+    if (!backoff.pause(0)) {
+      return false;
+    }
+  }
+}
+
+bool append(Change& change, const Source& source) {
+  const std::uint64_t size = change.shape.size;
+  if (!structure::open_gap(change.call(), change.shape, size, source.bytes())) {
+    return false;  // the destructor thaws what is unchanged
+  }
+  return source.place(change.shape.at(size)) && change.commit();
+}
+
+bool grow(Slot& slot,
+          const Call& call,
+          const Source& source,
+          std::uint64_t version,
+          std::uint64_t start) {
+  Change change(call);
+  return change.begin_growth(slot, version, start) && append(change, source);
+}
+
+bool write(Slot& slot, const Call& call, const Source& source, acp_ga_t to) {
+  slot.clear();
+  Chain chain(slot);
+  if (!source.put_in(chain, to) && !source.place(to)) {
+    return false;
+  }
+  chain.add8(call.word(structure::kFieldWord + kCommitted), source.bytes());
+  return chain.run();
+}
+
+Outcome try_push(Slot& slot, const Call& call, const Source& source) {
+  slot.clear();
+  Chain chain(slot);
+  const std::uint64_t* word = chain.fetch_add8(call.sync(), source.bytes());
+  const View view = View::in(chain, call);
+  if (!chain.run()) {
+    return Outcome::kFailed;
+  }
+  if (__builtin_expect(!call.fits(view.tag()), 0)) {
+    structure::fail_destroyed(call);
+    return Outcome::kFailed;
+  }
+  const Reservations old{*word};
+  if (__builtin_expect(old.is_frozen(), 0)) {
+    return wait_for_next(slot, call, old) ? Outcome::kAgain : Outcome::kFailed;
+  }
+  // A valid reservation keeps its version from ending.
+  if (!view.is_whole() || !old.is_of(view.version())) {
+    return Outcome::kAgain;
+  }
+  const std::uint64_t start = old.bytes();
+  const std::uint64_t capacity = view.field(kCapacity);
+  if (__builtin_expect(start + source.bytes() <= capacity, 1)) {
+    return write(slot, call, source, view.field(kBody) + start)
+               ? Outcome::kDone
+               : Outcome::kFailed;
+  }
+  if (start <= capacity) {
+    return grow(slot, call, source, view.version(), start) ? Outcome::kDone
+                                                           : Outcome::kFailed;
+  }
+  return wait_for_next(slot, call, old) ? Outcome::kAgain : Outcome::kFailed;
+}
+
+}  // namespace
+
+bool push_back(acp_ga_t vector, acp_ga_t ga, std::size_t size) {
+  Call call;
+  if (!structure::begin_call(call, "acp_push_back_vector", Kind::kVector,
+                             vector)) {
+    return false;
+  }
+  Slot slot(*call.site);
+  Source source;
+  if (!source.open(slot, call, ga, size)) {
+    return false;
+  }
+  if (size == 0) {
+    View view{};
+    return structure::look(slot, call, view);
+  }
+  Outcome outcome = Outcome::kAgain;
+  while (outcome == Outcome::kAgain) {
+    outcome = try_push(slot, call, source);
+  }
+  return outcome == Outcome::kDone;
+}
+
+}  // namespace acp::middle::vector

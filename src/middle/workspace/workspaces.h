@@ -1,0 +1,70 @@
+// The workspaces of this process. docs/containers.md, "Workspace".
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+
+#include "acp/workspace.h"
+#include "middle/structure/site.h"
+
+namespace acp::middle::workspace {
+
+/// Sizes and places of parts. Plain value.
+struct Distribution {
+  std::size_t start = 0;
+  std::size_t part_bytes = 0;  ///< 0: equal parts for all ranks.
+};
+
+enum class Way : std::uint8_t { kRead, kWrite };
+
+/// create() and destroy() are collective, so one thread at a time; the others
+/// are for all threads. A life of the process (acp_reset) has its own numbers.
+class Workspaces {
+ public:
+  acp_wsd_t create(structure::Site& site, std::size_t size);
+  void destroy(structure::Site& site, acp_wsd_t wsd);
+  /// True when done.
+  bool copy(structure::Site& site,
+            Way way,
+            acp_wsd_t wsd,
+            acp_ga_t ga,
+            std::size_t size,
+            std::size_t offset);
+  bool set_parameters(structure::Site& site, Distribution distribution);
+
+ private:
+  /// One workspace. Readers see it whole: `life` is stored last.
+  struct Item {
+    std::atomic<std::uint64_t> life{0};  ///< 0: none.
+    std::uint32_t generation = 0;
+    std::size_t size = 0;
+    Distribution where{};
+    /// By rank; ACP_GA_NULL until it is needed.
+    std::unique_ptr<std::atomic<acp_ga_t>[]> bases;
+  };
+
+  std::size_t find_free(std::uint64_t life) const;
+  Item* find(structure::Site& site, const char* function, acp_wsd_t wsd);
+  static acp_ga_t card_of(structure::Site& site, int rank, std::size_t index);
+  acp_ga_t base_of(structure::Site& site, Item& item, std::size_t rank);
+  bool copy_parts(structure::Site& site,
+                  Way way,
+                  Item& item,
+                  acp_ga_t ga,
+                  std::size_t size,
+                  std::size_t offset);
+
+  std::array<Item, structure::kWorkspaces> items_;
+  std::mutex mutex_;  ///< Guards parameters_ and their life.
+  Distribution parameters_{};
+  std::uint64_t parameters_life_ = 0;
+};
+
+/// The process's.
+Workspaces& workspaces();
+
+}  // namespace acp::middle::workspace

@@ -1,0 +1,403 @@
+// Data structures when a heap is used up, and more of them at a time than fit
+// a few pages. Heaps are small: middle/CMakeLists.txt sets ACP_HEAP_SIZE.
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <string_view>
+#include <vector>
+
+#include "support/spmd.h"
+#include "support/spmd_memory.h"
+#include "support/stderr_capture.h"
+
+namespace {
+
+/// A void function failed for want of memory.
+#define EXPECT_NO_MEMORY(call)                 \
+  do {                                         \
+    acp_errno = 0;                             \
+    call;                                      \
+    EXPECT_EQ(int{acp_errno}, ACPX_NO_MEMORY); \
+    acp_errno = 0;                             \
+  } while (false)
+
+/// All that a heap has, down to the smallest blocks, and those of each size
+/// that this rank keeps at hand.
+class Filler {
+ public:
+  explicit Filler(int rank) {
+    const spmd::StderrCapture quiet;
+    for (std::size_t size = std::size_t{8} << 20; size >= 16;
+         size = size > 2048 ? size / 2 : size - 16) {
+      for (;;) {
+        const acp_ga_t ga = acp_malloc(size, rank);
+        if (ga == ACP_GA_NULL) break;
+        blocks_.push_back(ga);
+      }
+    }
+    EXPECT_EQ(int{acp_errno}, ACPX_NO_MEMORY);
+    acp_errno = 0;
+  }
+
+  Filler(const Filler&) = delete;
+  Filler& operator=(const Filler&) = delete;
+
+  ~Filler() {
+    for (const acp_ga_t ga : blocks_)
+      acp_free(ga);
+  }
+
+ private:
+  std::vector<acp_ga_t> blocks_;
+};
+
+class Scratch {
+ public:
+  Scratch() : block_(spmd::Memory::kLibrary, 1 << 16) {}
+
+  acp_element_t put(std::uint64_t word,
+                    std::size_t bytes,
+                    std::size_t at) const {
+    for (std::size_t i = 0; i < bytes; i += 8) {
+      std::memcpy(block_.data() + at + i, &word, 8);
+    }
+    return {block_.mine(at), bytes};
+  }
+
+  acp_element_t word(std::uint64_t word) const { return put(word, 8, 0); }
+
+  std::uint64_t get(acp_ga_t from) const {
+    EXPECT_DONE(acp_copy(block_.mine(60'000), from, 8, ACP_HANDLE_NULL));
+    std::uint64_t word = 0;
+    std::memcpy(&word, block_.data() + 60'000, 8);
+    return word;
+  }
+
+  acp_ga_t ga(std::size_t at) const { return block_.mine(at); }
+
+ private:
+  spmd::Block block_;
+};
+
+std::vector<std::uint64_t> words_of(const Scratch& scratch, acp_list_t list) {
+  std::vector<std::uint64_t> words;
+  for (acp_list_it_t it = acp_begin_list(list); it.elem != ACP_GA_NULL;
+       it = acp_increment_list_it(it)) {
+    words.push_back(scratch.get(acp_dereference_list_it(it).ga));
+  }
+  return words;
+}
+
+int compare_words(const acp_element_t a, const acp_element_t b) {
+  std::uint64_t one = 0;
+  std::uint64_t two = 0;
+  std::memcpy(&one, acp_query_address(a.ga), 8);
+  std::memcpy(&two, acp_query_address(b.ga), 8);
+  return one < two ? -1 : one > two ? 1 : 0;
+}
+
+std::map<std::uint64_t, std::uint64_t> pairs_of(const Scratch& scratch,
+                                                acp_map_t map) {
+  std::map<std::uint64_t, std::uint64_t> pairs;
+  for (acp_map_it_t it = acp_begin_map(map); it.elem != ACP_GA_NULL;
+       it = acp_increment_map_it(it)) {
+    const acp_pair_t pair = acp_dereference_map_it(it);
+    pairs[scratch.get(pair.first.ga)] = scratch.get(pair.second.ga);
+  }
+  return pairs;
+}
+
+using Words = std::vector<std::uint64_t>;
+using Pairs = std::map<std::uint64_t, std::uint64_t>;
+
+/// On the last rank, so that a job of several has it elsewhere.
+int full_rank() {
+  return acp_procs() - 1;
+}
+
+}  // namespace
+
+SPMD_CASE(list_no_memory,
+          "list: no memory for elements; nothing has changed, then it works") {
+  const Scratch scratch;
+  if (acp_rank() == 0) {
+    const int there = full_rank();
+    const acp_list_t list = acp_create_list(there);
+    const acp_list_t other = acp_create_list(there);
+    for (std::uint64_t i = 0; i < 4; ++i) {
+      acp_push_back_list(list, scratch.word(3 - i), there);
+    }
+    acp_push_back_list(other, scratch.word(9), there);
+    const Words words = {3, 2, 1, 0};
+    {
+      const Filler filler(there);
+      const spmd::StderrCapture quiet;
+      const acp_element_t value = scratch.word(7);
+      const acp_list_it_t begin = acp_begin_list(list);
+      const acp_list_it_t end = acp_end_list(list);
+      EXPECT_NO_MEMORY(acp_push_back_list(list, value, there));
+      EXPECT_NO_MEMORY(acp_push_front_list(list, value, there));
+      EXPECT_FAILS(acp_insert_list(begin, value, there).elem, begin.elem,
+                   ACPX_NO_MEMORY);
+      EXPECT_FAILS(acp_insert_range_list(acp_end_list(other), begin, end).elem,
+                   ACP_GA_NULL, ACPX_NO_MEMORY);
+      EXPECT_NO_MEMORY(acp_assign_list(other, list));
+      EXPECT_NO_MEMORY(acp_assign_range_list(other, begin, end));
+      EXPECT(words_of(scratch, list) == words);
+      EXPECT(words_of(scratch, other) == Words{9});
+      // What needs no memory works.
+      acp_reverse_list(list);
+      EXPECT(words_of(scratch, list) == (Words{0, 1, 2, 3}));
+      acp_splice_list(acp_end_list(other), acp_begin_list(list));
+      acp_swap_list(list, other);
+      EXPECT_EQ(int{acp_errno}, 0);
+      EXPECT(words_of(scratch, list) == (Words{9, 0}));
+      EXPECT(words_of(scratch, other) == (Words{1, 2, 3}));
+      // And it gives back what it had.
+      acp_pop_front_list(list);
+      acp_push_back_list(list, value, there);
+      EXPECT_EQ(int{acp_errno}, 0);
+      EXPECT(words_of(scratch, list) == (Words{0, 7}));
+    }
+    acp_assign_list(list, other);
+    acp_push_back_list(list, scratch.word(8), there);
+    EXPECT_EQ(int{acp_errno}, 0);
+    EXPECT(words_of(scratch, list) == (Words{1, 2, 3, 8}));
+    acp_destroy_list(list);
+    acp_destroy_list(other);
+  }
+  EXPECT_EQ(acp_sync(), 0);
+}
+
+SPMD_CASE(list_no_memory_here,
+          "list: no memory for what comparators read; nothing has changed") {
+  SPMD_NEEDS_RANKS(2);
+  const Scratch scratch;
+  if (acp_rank() == 0) {
+    const int there = full_rank();
+    const acp_list_t list = acp_create_list(there);
+    const acp_list_t other = acp_create_list(there);
+    for (std::uint64_t i = 0; i < 3; ++i) {
+      acp_push_back_list(list, scratch.word(2 - i), there);
+    }
+    acp_push_back_list(other, scratch.word(5), there);
+    {
+      const Filler filler(0);
+      const spmd::StderrCapture quiet;
+      EXPECT_NO_MEMORY(acp_sort_list(list, compare_words));
+      EXPECT_NO_MEMORY(acp_unique_list(list));
+      EXPECT_NO_MEMORY(acp_remove_list(list, scratch.word(1)));
+      EXPECT_NO_MEMORY(acp_merge_list(list, other, compare_words));
+      EXPECT(words_of(scratch, list) == (Words{2, 1, 0}));
+      EXPECT(words_of(scratch, other) == Words{5});
+    }
+    acp_sort_list(list, compare_words);
+    acp_merge_list(list, other, compare_words);
+    EXPECT_EQ(int{acp_errno}, 0);
+    EXPECT(words_of(scratch, list) == (Words{0, 1, 2, 5}));
+    acp_destroy_list(list);
+    acp_destroy_list(other);
+  }
+  EXPECT_EQ(acp_sync(), 0);
+}
+
+SPMD_CASE(map_no_memory,
+          "map: no memory for elements; nothing has changed, then it works") {
+  const Scratch scratch;
+  if (acp_rank() == 0) {
+    const int there = full_rank();
+    const int here = acp_rank();
+    const acp_map_t map = acp_create_map(1, &there, 1, here);
+    const acp_map_t other = acp_create_map(1, &there, 1, here);
+    const acp_map_t full = acp_create_map(1, &there, 1, here);
+    const auto pair = [&](std::uint64_t word, std::size_t bytes) {
+      return acp_pair_t{scratch.word(word), scratch.put(word, bytes, 4096)};
+    };
+    // One bucket of five.
+    Pairs pairs;
+    for (std::uint64_t i = 0; i < 5; ++i) {
+      EXPECT_EQ(acp_insert_map(map, pair(i, 8)), 1);
+      pairs[i] = i;
+    }
+    EXPECT_EQ(acp_insert_map(other, pair(3, 8)), 1);
+    {
+      const Filler filler(there);
+      const spmd::StderrCapture quiet;
+      EXPECT_FAILS(acp_create_map(1, &there, 10, here).ga, ACP_GA_NULL,
+                   ACPX_NO_MEMORY);
+      EXPECT_FAILS(acp_insert_map(map, pair(5, 8)), 0, ACPX_NO_MEMORY);
+      EXPECT_FAILS(acp_insert_map(other, pair(6, 1000)), 0, ACPX_NO_MEMORY);
+      std::uint64_t old = 0;
+      EXPECT_FAILS(acpx_upsert_add8_map(map, scratch.word(5), 1, &old), -1,
+                   ACPX_NO_MEMORY);
+      const acp_pair_t several[2] = {
+          {scratch.put(2, 8, 100), scratch.put(2, 8, 200)},
+          {scratch.put(7, 8, 300), scratch.put(7, 8, 400)}};
+      int results[2] = {5, 5};
+      EXPECT_FAILS(acpx_insert_map_n(map, several, 2, results), -1,
+                   ACPX_NO_MEMORY);
+      EXPECT_EQ(results[0], 0);
+      EXPECT_EQ(results[1], -1);
+      EXPECT(pairs_of(scratch, map) == pairs);
+      EXPECT_EQ(acp_size_map(map), std::size_t{5});
+      EXPECT_EQ(acp_size_map(other), std::size_t{1});
+      // One of the five is there, and four fit; so nothing is missing here.
+      acp_merge_map(other, map);
+      EXPECT_EQ(int{acp_errno}, 0);
+      EXPECT(pairs_of(scratch, other) == pairs);
+      EXPECT_EQ(acp_insert_map(full, pair(9, 8)), 1);
+      EXPECT_NO_MEMORY(acp_merge_map(full, map));
+      EXPECT_EQ(acp_size_map(full), std::size_t{5});
+      EXPECT_NO_MEMORY(acp_move_map(full, map));
+      EXPECT(pairs_of(scratch, map).size() + acp_size_map(full) >= 6);
+      // What needs no memory works; a place that is free again is taken.
+      EXPECT_EQ(acp_retrieve_map(other, pair(3, 8)), std::size_t{8});
+      acp_remove_map(other, scratch.word(3));
+      EXPECT_EQ(acp_insert_map(other, pair(6, 8)), 1);
+      EXPECT_EQ(int{acp_errno}, 0);
+    }
+    EXPECT_EQ(acp_insert_map(other, pair(3, 1000)), 1);
+    EXPECT_EQ(acp_insert_map(other, pair(7, 8)), 1);
+    acp_merge_map(full, other);
+    EXPECT_EQ(int{acp_errno}, 0);
+    EXPECT_EQ(acp_size_map(other), std::size_t{7});
+    for (const acp_map_t& one : {map, other, full})
+      acp_destroy_map(one);
+  }
+  EXPECT_EQ(acp_sync(), 0);
+}
+
+SPMD_CASE(set_no_memory,
+          "set: no memory for keys; nothing has changed, then it works") {
+  const Scratch scratch;
+  if (acp_rank() == 0) {
+    const int there = full_rank();
+    const acp_set_t set = acp_create_set(1, &there, 1, 0);
+    for (std::uint64_t i = 0; i < 5; ++i) {
+      EXPECT_EQ(acp_insert_set(set, scratch.word(i)), 1);
+    }
+    const acp_element_t large = scratch.put(99, 2000, 4096);
+    {
+      const Filler filler(there);
+      const spmd::StderrCapture quiet;
+      EXPECT_FAILS(acp_create_set(1, &there, 10, 0).ga, ACP_GA_NULL,
+                   ACPX_NO_MEMORY);
+      EXPECT_FAILS(acp_insert_set(set, scratch.word(5)), 0, ACPX_NO_MEMORY);
+      EXPECT_FAILS(acp_insert_set(set, large), 0, ACPX_NO_MEMORY);
+      EXPECT_EQ(acp_insert_set(set, scratch.word(4)), 1);  // it is there
+      EXPECT_EQ(acp_size_set(set), std::size_t{5});
+      for (std::uint64_t i = 0; i < 6; ++i) {
+        EXPECT_EQ(acp_find_set(set, scratch.word(i)).elem != ACP_GA_NULL,
+                  i < 5);
+      }
+      acp_remove_set(set, scratch.word(2));
+      EXPECT_EQ(acp_insert_set(set, scratch.word(5)), 1);
+      EXPECT_FAILS(acp_insert_set(set, scratch.word(2)), 0, ACPX_NO_MEMORY);
+    }
+    EXPECT_EQ(acp_insert_set(set, large), 1);
+    EXPECT_EQ(acp_insert_set(set, scratch.word(2)), 1);
+    EXPECT_EQ(acp_size_set(set), std::size_t{7});
+    acp_destroy_set(set);
+  }
+  EXPECT_EQ(acp_sync(), 0);
+}
+
+SPMD_CASE(many_structures,
+          "20,000 structures on one rank at a time, and none afterwards") {
+  const int there = full_rank();
+  const Scratch scratch;
+  // Over a network the rank itself makes most of them.
+  const char* net = std::getenv("ACP_NET");
+  const bool is_far = net != nullptr && std::string_view(net) == "udp";
+  const std::size_t all_ranks = static_cast<std::size_t>(acp_procs());
+  const std::size_t mine = !is_far               ? 20'000 / all_ranks + 1
+                           : acp_rank() == there ? 20'000
+                                                 : 200;
+  std::uint64_t heap = 0;
+  EXPECT_EQ(acpx_setting("ACP_HEAP_SIZE", &heap), 0);
+  // Twice: those of the second time are used again.
+  for (int round = 0; round < 2; ++round) {
+    std::vector<acp_vector_t> vectors;
+    std::vector<acp_list_t> lists;
+    for (std::size_t i = 0; i < mine; ++i) {
+      if (i % 2 == 0) {
+        vectors.push_back(acp_create_vector(8, there));
+        EXPECT(vectors.back().ga != ACP_GA_NULL);
+      } else {
+        lists.push_back(acp_create_list(there));
+        EXPECT(lists.back().ga != ACP_GA_NULL);
+      }
+      if (i % 500 == 0) {
+        acp_push_back_vector(vectors.back(), scratch.word(i).ga, 8);
+      }
+    }
+    EXPECT_EQ(int{acp_errno}, 0);
+    EXPECT_EQ(acp_sync(), 0);
+    // Each is its own.
+    for (std::size_t i = 0; i < mine; i += 500) {
+      const acp_vector_t vector = vectors[i / 2];
+      EXPECT_EQ(acp_size_vector(vector), std::size_t{16});
+      EXPECT_EQ(scratch.get(acp_at_vector(vector, 8)), std::uint64_t{i});
+    }
+    for (const acp_list_t& list : lists) {
+      EXPECT_EQ(acp_size_list(list), std::size_t{0});
+      acp_destroy_list(list);
+    }
+    for (const acp_vector_t& vector : vectors)
+      acp_destroy_vector(vector);
+    EXPECT_EQ(int{acp_errno}, 0);
+    EXPECT_EQ(acpx_trim_malloc(), 0);
+    EXPECT_EQ(acp_sync(), 0);
+    if (acp_rank() == 0) {
+      const acp_ga_t all = acp_malloc(heap - heap / 40, there);
+      EXPECT(all != ACP_GA_NULL);
+      acp_free(all);
+      EXPECT_EQ(acpx_trim_malloc(), 0);
+    }
+    EXPECT_EQ(acp_sync(), 0);
+  }
+}
+
+SPMD_CASE(stale_handles,
+          "handles of the destroyed: what has their place now is left alone") {
+  const Scratch scratch;
+  const int here = acp_rank();
+  if (here == full_rank()) {
+    // Places that were never used are taken first: here they come to an end.
+    constexpr int kPlaces = 65'536;
+    for (int i = 0; i < kPlaces; ++i) {
+      acp_destroy_list(acp_create_list(here));
+    }
+    const acp_vector_t vector = acp_create_vector(64, here);
+    const acp_deque_t deque = acp_create_deque(64, here);
+    acp_destroy_vector(vector);
+    acp_destroy_deque(deque);
+    EXPECT_EQ(int{acp_errno}, 0);
+    for (int i = 1; i < 64; ++i) {
+      // In the places of both, one generation further.
+      const acp_list_t list = acp_create_list(here);
+      const acp_vector_t other = acp_create_vector(0, here);
+      {
+        const spmd::StderrCapture quiet;
+        for (int j = 0; j < 3; ++j) {
+          EXPECT_FAILS((acp_push_back_vector(vector, scratch.ga(0), 8), 0), 0,
+                       ACPX_INVALID_ARGUMENT);
+          EXPECT_FAILS((acp_push_back_deque(deque, scratch.ga(0), 8), 0), 0,
+                       ACPX_INVALID_ARGUMENT);
+        }
+      }
+      acp_push_back_list(list, scratch.word(5), here);
+      acp_push_back_vector(other, scratch.word(6).ga, 8);
+      acp_pop_back_vector(other, 8);
+      EXPECT_EQ(int{acp_errno}, 0);
+      EXPECT_EQ(acp_size_list(list), std::size_t{1});
+      EXPECT_EQ(acp_size_vector(other), std::size_t{0});
+      // In the other order next time, so that places change hands.
+      acp_destroy_list(list);
+      acp_destroy_vector(other);
+    }
+  }
+  EXPECT_EQ(acp_sync(), 0);
+}

@@ -1,0 +1,357 @@
+// Data structures that lie on the target: one rank at work, 8-byte elements,
+// keys and values. The raw column is the row get8 of that path, so the ratio
+// counts round trips where a network is between.
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <functional>
+
+#include "rows.h"
+#include "timing.h"
+
+namespace acp::perf {
+
+namespace {
+
+constexpr std::size_t kBytes = 4096;
+constexpr std::uint64_t kElements = 20'000;  // of a structure, at most
+
+/// Memory of the calling rank to put from and read to.
+class Source {
+ public:
+  Source() : ga_(acp_malloc(kBytes, acp_rank())) {}
+
+  Source(const Source&) = delete;
+  Source& operator=(const Source&) = delete;
+
+  ~Source() { acp_free(ga_); }
+
+  acp_ga_t ga(std::size_t at = 0) const { return ga_ + at; }
+
+  /// Element `index`, with this word.
+  acp_element_t word(std::size_t index, std::uint64_t value) const {
+    std::memcpy(acp_query_address(ga_ + index * 8), &value, 8);
+    return {ga_ + index * 8, 8};
+  }
+
+ private:
+  acp_ga_t ga_;
+};
+
+using Operation = std::function<void(const Source&, std::uint64_t)>;
+
+/// Does an operation again and again, with a number that counts.
+Verdict run(Context& context,
+            Samples& samples,
+            std::size_t count,
+            const Operation& operation) {
+  const Source source;
+  std::uint64_t number = 0;
+  acp_errno = 0;
+  measure(context.time_ns, count, samples,
+          [&] { operation(source, number++); });
+  const bool is_good = acp_errno == 0;
+  return expect(is_good, "an operation failed");
+}
+
+void add_row(Rows& rows,
+             const char* name,
+             const char* what,
+             std::function<Verdict(Context&, Samples&)> function) {
+  Row row;
+  row.name = name;
+  row.what = what;
+  row.raw_direct = row.raw_wire = "get8";
+  row.run = std::move(function);
+  rows.push_back(std::move(row));
+}
+
+// ---- Vector and deque -----------------------------------------------------
+
+template <typename Work>
+Verdict with_vector(Context& context, const Work& work) {
+  const acp_vector_t vector = acp_create_vector(64, context.target);
+  acp_reserve_vector(vector, kElements * 8 + 64);
+  const Verdict verdict = work(vector);
+  acp_destroy_vector(vector);
+  return verdict;
+}
+
+void add_vector_rows(Rows& rows) {
+  add_row(rows, "vector.push_back", "acp_push_back_vector of 8 bytes",
+          [](Context& context, Samples& samples) {
+            return with_vector(context, [&](acp_vector_t vector) {
+              return run(context, samples, 1,
+                         [=](const Source& source, std::uint64_t number) {
+                           acp_push_back_vector(vector, source.ga(), 8);
+                           if (number % kElements == kElements - 1) {
+                             acp_clear_vector(vector);
+                           }
+                         });
+            });
+          });
+  add_row(rows, "vector.at", "acp_at_vector",
+          [](Context& context, Samples& samples) {
+            return with_vector(context, [&](acp_vector_t vector) {
+              return run(context, samples, 1,
+                         [=](const Source&, std::uint64_t) {
+                           acp_at_vector(vector, 8);
+                         });
+            });
+          });
+}
+
+template <typename Work>
+Verdict with_deque(Context& context, const Work& work) {
+  const acp_deque_t deque = acp_create_deque(kElements * 8, context.target);
+  const Verdict verdict = work(deque);
+  acp_destroy_deque(deque);
+  return verdict;
+}
+
+void add_deque_rows(Rows& rows) {
+  add_row(rows, "deque.push_take",
+          "acp_push_back_deque or acpx_take_front_deque of 8 bytes, in turn",
+          [](Context& context, Samples& samples) {
+            return with_deque(context, [&](acp_deque_t deque) {
+              return run(context, samples, 2,
+                         [=](const Source& source, std::uint64_t) {
+                           acp_push_back_deque(deque, source.ga(), 8);
+                           acpx_take_front_deque(deque, source.ga(8), 8);
+                         });
+            });
+          });
+}
+
+// ---- List -----------------------------------------------------------------
+
+template <typename Work>
+Verdict with_list(Context& context, const Work& work) {
+  const acp_list_t list = acp_create_list(context.target);
+  const Verdict verdict = work(list);
+  acp_destroy_list(list);
+  return verdict;
+}
+
+void add_list_rows(Rows& rows) {
+  add_row(rows, "list.push_pop",
+          "acp_push_back_list or acp_pop_front_list of 8 bytes, in turn",
+          [](Context& context, Samples& samples) {
+            const int rank = context.target;
+            return with_list(context, [&](acp_list_t list) {
+              return run(context, samples, 2,
+                         [=](const Source& source, std::uint64_t number) {
+                           acp_push_back_list(list, source.word(0, number),
+                                              rank);
+                           acp_pop_front_list(list);
+                         });
+            });
+          });
+  add_row(rows, "list.step", "acp_increment_list_it and dereference",
+          [](Context& context, Samples& samples) {
+            return with_list(context, [&](acp_list_t list) {
+              const Source source;
+              for (std::uint64_t i = 0; i < 100; ++i) {
+                acp_push_back_list(list, source.word(0, i), context.target);
+              }
+              acp_list_it_t it = acp_begin_list(list);
+              return run(context, samples, 1,
+                         [list, it](const Source&, std::uint64_t) mutable {
+                           acp_dereference_list_it(it);
+                           it = acp_increment_list_it(it);
+                           if (it.elem == ACP_GA_NULL) {
+                             it = acp_begin_list(list);
+                           }
+                         });
+            });
+          });
+}
+
+// ---- Map ------------------------------------------------------------------
+
+using MapOperation =
+    std::function<void(acp_map_t, const Source&, std::uint64_t)>;
+
+/// On the target alone, half full. Rows that only insert get `slots` more.
+void add_map_row(Rows& rows,
+                 const char* name,
+                 const char* what,
+                 std::size_t count,
+                 MapOperation operation,
+                 int slots = 0) {
+  add_row(rows, name, what,
+          [count, operation, slots](Context& context, Samples& samples) {
+            const acp_map_t map = acp_create_map(
+                1, &context.target, static_cast<int>(kElements) + slots, 0);
+            const Source source;
+            for (std::uint64_t i = 0; i < kElements / 2; ++i) {
+              acp_insert_map(map, {source.word(0, i), source.word(1, i)});
+            }
+            const Verdict verdict =
+                run(context, samples, count,
+                    [&](const Source& words, std::uint64_t number) {
+                      operation(map, words, number);
+                    });
+            acp_destroy_map(map);
+            return verdict;
+          });
+}
+
+/// Spreads over the keys that are there.
+std::uint64_t some_key(std::uint64_t number) {
+  return number * 7919 % (kElements / 2);
+}
+
+void insert_window(acp_map_t map, const Source& source, std::uint64_t number) {
+  constexpr std::size_t kWindow = 16;
+  std::array<acp_pair_t, kWindow> pairs;
+  for (std::size_t i = 0; i < kWindow; ++i) {
+    const std::uint64_t key = kElements + number * kWindow + i;
+    pairs[i] = {source.word(2 * i, key), source.word(2 * i + 1, key)};
+  }
+  acpx_insert_map_n(map, pairs.data(), kWindow, nullptr);
+}
+
+void add_map_rows(Rows& rows) {
+  add_map_row(rows, "map.find", "acp_find_map of a key that is there", 1,
+              [](acp_map_t map, const Source& source, std::uint64_t number) {
+                acp_find_map(map, source.word(0, some_key(number)));
+              });
+  add_map_row(rows, "map.find_miss", "acp_find_map of one that is not", 1,
+              [](acp_map_t map, const Source& source, std::uint64_t number) {
+                acp_find_map(map, source.word(0, kElements + number));
+              });
+  add_map_row(rows, "map.insert_remove",
+              "acp_insert_map or acp_remove_map, in turn", 2,
+              [](acp_map_t map, const Source& source, std::uint64_t number) {
+                const acp_element_t key = source.word(0, kElements + number);
+                acp_insert_map(map, {key, source.word(1, number)});
+                acp_remove_map(map, key);
+              });
+  add_map_row(rows, "map.insert_present", "acp_insert_map of a key there", 1,
+              [](acp_map_t map, const Source& source, std::uint64_t number) {
+                const acp_element_t key = source.word(0, some_key(number));
+                acp_insert_map(map, {key, key});
+              });
+  add_map_row(rows, "map.upsert", "acpx_upsert_add8_map of a key there", 1,
+              [](acp_map_t map, const Source& source, std::uint64_t number) {
+                acpx_upsert_add8_map(map, source.word(0, some_key(number)), 1,
+                                     nullptr);
+              });
+  add_map_row(rows, "map.insert_n", "one of acpx_insert_map_n of 16", 16,
+              insert_window, 1'000'000);
+  add_map_row(
+      rows, "map.size", "acp_size_map over one rank", 1,
+      [](acp_map_t map, const Source&, std::uint64_t) { acp_size_map(map); });
+}
+
+// ---- Set ------------------------------------------------------------------
+
+/// On the target alone, half full.
+void add_set_row(
+    Rows& rows,
+    const char* name,
+    const char* what,
+    std::size_t count,
+    std::function<void(acp_set_t, const Source&, std::uint64_t)> operation) {
+  add_row(
+      rows, name, what, [count, operation](Context& context, Samples& samples) {
+        const acp_set_t set =
+            acp_create_set(1, &context.target, static_cast<int>(kElements), 0);
+        const Source source;
+        for (std::uint64_t i = 0; i < kElements / 2; ++i) {
+          acp_insert_set(set, source.word(0, i));
+        }
+        const Verdict verdict =
+            run(context, samples, count,
+                [&](const Source& words, std::uint64_t number) {
+                  operation(set, words, number);
+                });
+        acp_destroy_set(set);
+        return verdict;
+      });
+}
+
+void add_set_rows(Rows& rows) {
+  add_set_row(rows, "set.find", "acp_find_set of a key that is there", 1,
+              [](acp_set_t set, const Source& source, std::uint64_t number) {
+                acp_find_set(set, source.word(0, some_key(number)));
+              });
+  add_set_row(rows, "set.insert_remove",
+              "acp_insert_set or acp_remove_set, in turn", 2,
+              [](acp_set_t set, const Source& source, std::uint64_t number) {
+                const acp_element_t key = source.word(0, kElements + number);
+                acp_insert_set(set, key);
+                acp_remove_set(set, key);
+              });
+}
+
+// ---- Workspace ------------------------------------------------------------
+
+constexpr std::size_t kPart = kBytes / 2;
+constexpr std::size_t kParts = 16;
+
+/// In turn on the ranks, so that kBytes are on two when there are two.
+acp_wsd_t create_workspace() {
+  acp_setparams_ws(0, kPart);
+  return acp_create_ws(kParts * kPart);
+}
+
+void add_workspace_row(Rows& rows,
+                       const char* name,
+                       const char* what,
+                       int (*operation)(acp_wsd_t, acp_ga_t, size_t, size_t)) {
+  add_row(rows, name, what, [operation](Context& context, Samples& samples) {
+    const acp_wsd_t workspace = create_workspace();
+    Verdict verdict = run(context, samples, 1,
+                          [=](const Source& source, std::uint64_t number) {
+                            operation(workspace, source.ga(), kBytes,
+                                      number % (kParts - 1) * kPart);
+                          });
+    acp_destroy_ws(workspace);
+    return verdict;
+  });
+  Row& row = rows.back();
+  row.raw_direct = row.raw_wire = "get.4K.one";
+  row.partners = Partners::kAll;
+  row.respond = [](Context&) {
+    acp_destroy_ws(create_workspace());
+  };
+}
+
+void add_workspace_rows(Rows& rows) {
+  add_row(rows, "get.4K.one", "acp_copy of 4 KiB from the target",
+          [](Context& context, Samples& samples) {
+            const acp_ga_t there = acp_malloc(kBytes, context.target);
+            Verdict verdict = run(
+                context, samples, 1, [=](const Source& source, std::uint64_t) {
+                  acp_complete(
+                      acp_copy(source.ga(), there, kBytes, ACP_HANDLE_NULL));
+                });
+            acp_free(there);
+            return verdict;
+          });
+  add_workspace_row(rows, "workspace.read",
+                    "acp_read_ws of 4 KiB, half of it on the target",
+                    [](acp_wsd_t ws, acp_ga_t ga, size_t size, size_t offset) {
+                      return acp_read_ws(ws, ga, size, offset);
+                    });
+  add_workspace_row(rows, "workspace.write",
+                    "acp_write_ws of 4 KiB, half of it on the target",
+                    [](acp_wsd_t ws, acp_ga_t ga, size_t size, size_t offset) {
+                      return acp_write_ws(ws, ga, size, offset);
+                    });
+}
+
+}  // namespace
+
+void add_structure_rows(Rows& rows) {
+  add_vector_rows(rows);
+  add_deque_rows(rows);
+  add_list_rows(rows);
+  add_map_rows(rows);
+  add_set_rows(rows);
+  add_workspace_rows(rows);
+}
+
+}  // namespace acp::perf
