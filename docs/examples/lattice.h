@@ -127,6 +127,11 @@ static double uniform(uint64_t* state) {
   return ((double)(next_random(state) >> 11) + 1) / 9007199254740992.0;
 }
 
+static double gaussian(uint64_t* state) {
+  double radius = sqrt(-2 * log(uniform(state)));
+  return radius * cos(2 * PI * uniform(state));
+}
+
 /* The first state of a site of the whole lattice. */
 static uint64_t seed_of(uint64_t seed, int global) {
   uint64_t state = seed * UINT64_C(0xd1342543de82ef95) + (uint64_t)global;
@@ -156,13 +161,6 @@ static struct complex conj_times(struct complex a, struct complex b) {
 
 static struct complex plus(struct complex a, struct complex b) {
   return (struct complex){a.re + b.re, a.im + b.im};
-}
-
-static struct matrix identity(void) {
-  struct matrix one = {0};
-  for (int i = 0; i < 3; ++i)
-    one.at[i][i].re = 1;
-  return one;
 }
 
 /* Makes the rows orthonormal and the determinant 1. */
@@ -199,10 +197,31 @@ static void make_special_unitary(struct matrix* m) {
   }
 }
 
+/* Random around `order` times 1; with order 0 all matrices are equally likely.
+ */
+static struct matrix random_matrix(double order,
+                                   double disorder,
+                                   uint64_t* state) {
+  struct matrix m = {0};
+  for (int i = 0; i < 3; ++i) {
+    m.at[i][i].re = order;
+    for (int j = 0; j < 3; ++j) {
+      m.at[i][j].re += disorder * gaussian(state);
+      m.at[i][j].im += disorder * gaussian(state);
+    }
+  }
+  make_special_unitary(&m);
+  return m;
+}
+
 /* ---- The command line ------------------------------------------------------
  */
 
-/* A number behind a word, or the end of the program. */
+struct words {
+  char** next; /* ends with NULL, as argv does */
+};
+
+/* The number behind a word, or the end of the program. */
 static double number_of(const char* word,
                         const char* text,
                         double least,
@@ -216,6 +235,51 @@ static double number_of(const char* word,
     QMP_abort(2);
   }
   return value;
+}
+
+static int is_next(const struct words* words, const char* word) {
+  return strcmp(*words->next, word) == 0;
+}
+
+/* Each of these takes a word and what belongs to it, if that word is next. */
+static int take_number(struct words* words,
+                       const char* word,
+                       double least,
+                       double most,
+                       double* value) {
+  if (!is_next(words, word)) return 0;
+  *value = number_of(word, words->next[1], least, most);
+  words->next += 2;
+  return 1;
+}
+
+static int take_count(
+    struct words* words, const char* word, int least, int most, int* value) {
+  double number;
+  if (!take_number(words, word, least, most, &number)) return 0;
+  *value = (int)number;
+  return 1;
+}
+
+static int take_seed(struct words* words, uint64_t* seed) {
+  double number;
+  if (!take_number(words, "--seed", 0, 1e15, &number)) return 0;
+  *seed = (uint64_t)number;
+  return 1;
+}
+
+static int take_lattice(struct words* words, int size[AXES]) {
+  if (!is_next(words, "--lattice")) return 0;
+  for (int axis = 0; axis < AXES; ++axis) {
+    size[axis] = (int)number_of("--lattice", *++words->next, 2, 1000);
+  }
+  ++words->next;
+  return 1;
+}
+
+static void refuse(const struct words* words, const char* file) {
+  QMP_error("'%s': what is that? %s begins with a list", *words->next, file);
+  QMP_abort(2);
 }
 
 #endif /* EXAMPLE_LATTICE_H */

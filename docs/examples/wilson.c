@@ -309,11 +309,6 @@ static void declare_faces(struct dirac* dirac) {
   if (faces->all == NULL) stop("declaring the faces");
 }
 
-static double gaussian(uint64_t* state) {
-  double radius = sqrt(-2 * log(uniform(state)));
-  return radius * cos(2 * PI * uniform(state));
-}
-
 /* Links near 1, and a source: random, from the generator of each site. */
 static void fill(struct dirac* dirac, struct spinor* source, uint64_t seed) {
   for (int site = 0; site < dirac->lattice.sites; ++site) {
@@ -321,15 +316,7 @@ static void fill(struct dirac* dirac, struct spinor* source, uint64_t seed) {
     place_in(dirac->lattice.local, site, at);
     uint64_t random = seed_of(seed, global_number(&dirac->lattice, at));
     for (int mu = 0; mu < AXES; ++mu) {
-      struct matrix link = identity();
-      for (int i = 0; i < 3; ++i) {
-        for (int j = 0; j < 3; ++j) {
-          link.at[i][j].re += 0.3 * gaussian(&random);
-          link.at[i][j].im += 0.3 * gaussian(&random);
-        }
-      }
-      make_special_unitary(&link);
-      dirac->links[mu][site] = link;
+      dirac->links[mu][site] = random_matrix(1, 0.3, &random);
     }
     for (int spin = 0; spin < SPINS; ++spin) {
       for (int colour = 0; colour < 3; ++colour) {
@@ -468,29 +455,16 @@ static double true_residual(struct dirac* dirac,
   return result;
 }
 
-static struct options read_options(int argc, char** argv) {
+static struct options read_options(char** argv) {
   struct options options = {{4, 4, 4, 8}, 0.12, 500, 1};
-  for (int i = 1; i < argc; ++i) {
-    const char* word = argv[i];
-    const char* value = i + 1 < argc ? argv[i + 1] : NULL;
-    if (strcmp(word, "--lattice") == 0) {
-      for (int axis = 0; axis < AXES; ++axis) {
-        const char* size = ++i < argc ? argv[i] : NULL;
-        options.size[axis] = (int)number_of(word, size, 2, 1000);
-      }
-      continue;
+  struct words words = {argv + 1};
+  while (*words.next != NULL) {
+    if (!take_lattice(&words, options.size) &&
+        !take_number(&words, "--kappa", 0, 0.25, &options.kappa) &&
+        !take_count(&words, "--most", 1, 100000, &options.most) &&
+        !take_seed(&words, &options.seed)) {
+      refuse(&words, "wilson.c");
     }
-    if (strcmp(word, "--kappa") == 0) {
-      options.kappa = number_of(word, value, 0, 0.25);
-    } else if (strcmp(word, "--most") == 0) {
-      options.most = (int)number_of(word, value, 1, 100000);
-    } else if (strcmp(word, "--seed") == 0) {
-      options.seed = (uint64_t)number_of(word, value, 0, 1e15);
-    } else {
-      QMP_error("'%s': what is that? wilson.c begins with a list", word);
-      QMP_abort(2);
-    }
-    ++i;
   }
   return options;
 }
@@ -500,7 +474,7 @@ int main(int argc, char** argv) {
       QMP_SUCCESS) {
     return 1;
   }
-  struct options options = read_options(argc, argv);
+  struct options options = read_options(argv);
   struct dirac dirac = {0};
   set_up(&dirac, &options);
   size_t sites = (size_t)dirac.lattice.sites;

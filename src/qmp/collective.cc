@@ -3,6 +3,8 @@
 #include <bit>
 #include <cstring>
 #include <deque>
+#include <memory>
+#include <string>
 #include <utility>
 
 #include "acp.h"
@@ -12,8 +14,10 @@ namespace qmp {
 
 namespace {
 
-QMP_comm_struct::Lanes* lanes_to(Job& job, QMP_comm_struct& comm, int node) {
-  QMP_comm_struct::Lanes& lanes = comm.lanes[node];
+using Lanes = QMP_comm_struct::Lanes;
+
+Lanes* lanes_to(Job& job, QMP_comm_struct& comm, int node) {
+  Lanes& lanes = comm.lanes[node];
   if (lanes.in == nullptr) {
     const auto peer =
         static_cast<std::uint32_t>(comm.ranks[static_cast<std::size_t>(node)]);
@@ -43,19 +47,33 @@ class Moment {
   Transfer transfer_;
 };
 
+QMP_status_t fail_cut_off() {
+  return fail(QMP_ERROR, "a global operation was cut off: the job is ending");
+}
+
+QMP_status_t fail_size(std::size_t mine,
+                       std::uint64_t theirs,
+                       const std::string& peer) {
+  return fail(QMP_BAD_MESSAGE,
+              "a global operation of %zu bytes met one of %llu bytes at %s: "
+              "the calls of all nodes must agree",
+              mine, static_cast<unsigned long long>(theirs), peer.c_str());
+}
+
 QMP_status_t finish(Job& job, Transfer* first) {
   if (job.exchange.wait(first, -1) != 0) {
     job.exchange.abandon(first);
-    return fail(QMP_ERROR, "a global operation was cut off: the job is ending");
+    return fail_cut_off();
   }
   for (Transfer* each = first; each != nullptr; each = each->next) {
+    if (each->length != each->memory->size()) {
+      return fail_size(each->memory->size(), each->length,
+                       describe(each->half->id()));
+    }
     if (each->status != QMP_SUCCESS) {
-      return fail(each->status,
-                  "a global operation of %zu bytes met one of %llu bytes at "
-                  "%s: the calls of all nodes must agree",
-                  each->memory->size(),
-                  static_cast<unsigned long long>(each->length),
-                  describe(each->half->id()).c_str());
+      return fail(each->status, "a global operation of %zu bytes with %s: %s",
+                  each->memory->size(), describe(each->half->id()).c_str(),
+                  QMP_error_string(each->status));
     }
   }
   return QMP_SUCCESS;
@@ -66,41 +84,94 @@ QMP_status_t run(Job& job, Transfer* first) {
   return finish(job, first);
 }
 
-QMP_status_t send(
-    Job& job, QMP_comm_struct& comm, int node, void* data, std::size_t bytes) {
-  const QMP_comm_struct::Lanes* lanes = lanes_to(job, comm, node);
-  if (lanes == nullptr) {
-    return QMP_NOMEM_ERR;
-  }
-  Moment sending(data, bytes, lanes->out);
-  return run(job, &sending.transfer());
-}
-
-QMP_status_t receive(
-    Job& job, QMP_comm_struct& comm, int node, void* data, std::size_t bytes) {
-  const QMP_comm_struct::Lanes* lanes = lanes_to(job, comm, node);
-  if (lanes == nullptr) {
-    return QMP_NOMEM_ERR;
-  }
-  Moment receiving(data, bytes, lanes->in);
-  return run(job, &receiving.transfer());
-}
-
-QMP_status_t swap(Job& job,
-                  QMP_comm_struct& comm,
-                  int node,
-                  void* out,
-                  void* in,
-                  std::size_t bytes) {
-  const QMP_comm_struct::Lanes* lanes = lanes_to(job, comm, node);
-  if (lanes == nullptr) {
-    return QMP_NOMEM_ERR;
-  }
-  Moment sending(out, bytes, lanes->out);
-  Moment receiving(in, bytes, lanes->in);
+QMP_status_t swap_by_channel(
+    Job& job, const Lanes& lanes, void* out, void* in, std::size_t bytes) {
+  Moment sending(out, bytes, lanes.out);
+  Moment receiving(in, bytes, lanes.in);
   sending.transfer().next = &receiving.transfer();
   return run(job, &sending.transfer());
 }
+
+/// Both partners do this in the same reduction, the first that they share.
+QMP_status_t meet_partner(Job& job, Lanes& lanes) {
+  auto pair = std::make_unique<Pair>(job.exchange.library());
+  acp_ga_t mine = pair->address();
+  acp_ga_t theirs = ACP_GA_NULL;
+  QMP_status_t status =
+      swap_by_channel(job, lanes, &mine, &theirs, sizeof mine);
+  if (status != QMP_SUCCESS) {
+    return status;
+  }
+  std::uint64_t can_i = pair->connect(theirs) ? 1 : 0;
+  std::uint64_t can_they = 0;
+  status = swap_by_channel(job, lanes, &can_i, &can_they, sizeof can_i);
+  if (status != QMP_SUCCESS) {
+    return status;
+  }
+  if (can_i != 0 && can_they != 0) {
+    lanes.pair = std::move(pair);
+  }
+  lanes.has_met = true;
+  return QMP_SUCCESS;
+}
+
+/// The other node of a step of a reduction, and the way to it. Sends to it and
+/// receives from it alternate.
+class Partner {
+ public:
+  Partner(Job& job, QMP_comm_struct& comm, int node)
+      : job_(job), lanes_(lanes_to(job, comm, node)), node_(node) {
+    status_ = lanes_ == nullptr ? QMP_NOMEM_ERR
+              : lanes_->has_met ? QMP_SUCCESS
+                                : meet_partner(job, *lanes_);
+  }
+
+  QMP_status_t send(void* data, std::size_t bytes) {
+    if (status_ != QMP_SUCCESS || is_paired(bytes)) {
+      return status_ != QMP_SUCCESS
+                 ? status_
+                 : outcome(lanes_->pair->send(data, bytes), bytes);
+    }
+    Moment sending(data, bytes, lanes_->out);
+    return run(job_, &sending.transfer());
+  }
+
+  QMP_status_t receive(void* data, std::size_t bytes) {
+    if (status_ != QMP_SUCCESS || is_paired(bytes)) {
+      return status_ != QMP_SUCCESS
+                 ? status_
+                 : outcome(lanes_->pair->receive(data, bytes), bytes);
+    }
+    Moment receiving(data, bytes, lanes_->in);
+    return run(job_, &receiving.transfer());
+  }
+
+  QMP_status_t swap(void* out, void* in, std::size_t bytes) {
+    if (status_ == QMP_SUCCESS && !is_paired(bytes)) {
+      return swap_by_channel(job_, *lanes_, out, in, bytes);
+    }
+    const QMP_status_t status = send(out, bytes);
+    return status != QMP_SUCCESS ? status : receive(in, bytes);
+  }
+
+ private:
+  bool is_paired(std::size_t bytes) const {
+    return lanes_->pair != nullptr && bytes <= kPairBytes;
+  }
+
+  QMP_status_t outcome(QMP_status_t status, std::size_t bytes) const {
+    if (status == QMP_BAD_MESSAGE) {
+      return fail_size(bytes, lanes_->pair->length(),
+                       "node " + std::to_string(node_));
+    }
+    return status == QMP_SUCCESS ? status : fail_cut_off();
+  }
+
+  Job& job_;
+  Lanes* lanes_;
+  int node_;
+  QMP_status_t status_;
+};
 
 /// Who of a reduction does what: see docs/qmp.md.
 struct Plan {
@@ -132,29 +203,30 @@ QMP_status_t reduce_in(Job& job,
   const Plan plan(comm);
   QMP_status_t status = QMP_SUCCESS;
   if (plan.is_paired() && plan.me % 2 == 1) {
-    status = send(job, comm, plan.me - 1, mine, bytes);
-    return status != QMP_SUCCESS ? status
-                                 : receive(job, comm, plan.me - 1, mine, bytes);
+    Partner lower(job, comm, plan.me - 1);
+    status = lower.send(mine, bytes);
+    return status != QMP_SUCCESS ? status : lower.receive(mine, bytes);
   }
   if (plan.is_paired()) {
-    status = receive(job, comm, plan.me + 1, theirs, bytes);
+    status = Partner(job, comm, plan.me + 1).receive(theirs, bytes);
     if (status != QMP_SUCCESS) {
       return status;
     }
     combine.apply(mine, theirs, bytes);
   }
   for (int mask = 1; mask < plan.power; mask *= 2) {
-    const int partner = plan.block ^ mask;
-    status = swap(job, comm, plan.node_of(partner), mine, theirs, bytes);
+    const int block = plan.block ^ mask;
+    Partner partner(job, comm, plan.node_of(block));
+    status = partner.swap(mine, theirs, bytes);
     if (status != QMP_SUCCESS) {
       return status;
     }
-    if (partner < plan.block) {
+    if (block < plan.block) {
       std::swap(mine, theirs);
     }
     combine.apply(mine, theirs, bytes);
   }
-  return plan.is_paired() ? send(job, comm, plan.me + 1, mine, bytes)
+  return plan.is_paired() ? Partner(job, comm, plan.me + 1).send(mine, bytes)
                           : QMP_SUCCESS;
 }
 
@@ -213,8 +285,12 @@ QMP_status_t broadcast(Job& job,
   int mask = 1;
   for (; mask < nodes; mask *= 2) {
     if ((comm.me & mask) != 0) {
-      const QMP_status_t status =
-          receive(job, comm, comm.me - mask, data, bytes);
+      const Lanes* lanes = lanes_to(job, comm, comm.me - mask);
+      if (lanes == nullptr) {
+        return QMP_NOMEM_ERR;
+      }
+      Moment receiving(data, bytes, lanes->in);
+      const QMP_status_t status = run(job, &receiving.transfer());
       if (status != QMP_SUCCESS) {
         return status;
       }
@@ -228,7 +304,7 @@ QMP_status_t broadcast(Job& job,
     if (comm.me + mask >= nodes) {
       continue;
     }
-    QMP_comm_struct::Lanes* lanes = lanes_to(job, comm, comm.me + mask);
+    const Lanes* lanes = lanes_to(job, comm, comm.me + mask);
     if (lanes == nullptr) {
       return QMP_NOMEM_ERR;
     }

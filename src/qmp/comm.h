@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <unordered_map>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "qmp.h"
 #include "qmp/grid.h"
 #include "qmp/library_memory.h"
+#include "qmp/pair.h"
 
 namespace qmp {
 class Half;
@@ -33,6 +35,8 @@ struct QMP_comm_struct {
   struct Lanes {
     qmp::Half* out = nullptr;
     qmp::Half* in = nullptr;
+    bool has_met = false;             ///< Knows whether there is a pair.
+    std::unique_ptr<qmp::Pair> pair;  ///< For reductions inside a host.
   };
 
   std::unordered_map<int, Lanes> lanes;

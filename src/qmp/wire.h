@@ -1,10 +1,16 @@
-// Bytes that two nodes agree on: the halves of a channel, the inbox. All words
-// are 8 bytes in the byte order of the host. docs/qmp.md has the protocol.
+// Bytes that two nodes agree on: the halves of a channel, the box of a pair,
+// the inbox. All words are 8 bytes in the byte order of the host. docs/qmp.md
+// has the protocol.
 //
 //   receiver's half   offset        sender's half    offset
 //     slot[16]        0               credit[16]     0
 //     area[16]        1024            consumed       1024
 //   size              66560                          1088
+//
+//   box of a pair     offset
+//     line[2]         0
+//     area[2]         128
+//   size              32896
 #pragma once
 
 #include <cstddef>
@@ -81,6 +87,19 @@ constexpr Kind kind_of(std::uint64_t word) {
 constexpr std::uint64_t size_of(std::uint64_t word) {
   return word & kMaxMessage;
 }
+
+/// Two nodes on one host that reduce together: message k of each has place
+/// k mod 2 of the other's box; up to kInlineBytes in the line.
+inline constexpr std::size_t kPlaces = 2;
+inline constexpr std::size_t kPairBytes = 16384;
+
+struct PairBox {
+  Line line[kPlaces];
+  std::byte area[kPlaces][kPairBytes];
+};
+
+static_assert(offsetof(PairBox, area) == 128);
+static_assert(sizeof(PairBox) == 32896);
 
 /// "Here is my half of a channel between us."
 struct Announcement {

@@ -116,8 +116,8 @@ SPMD_CASE(qmp_sum_double,
 }
 
 SPMD_CASE(qmp_sum_double_array,
-          "sums of arrays: short, around the eager limit, long, empty") {
-  for (const int length : {0, 1, 3, 512, 513, 20'000}) {
+          "sums of arrays: empty, around the limits of each way, long") {
+  for (const int length : {0, 1, 3, 7, 8, 512, 513, 2048, 2049, 20'000}) {
     const auto n = static_cast<std::size_t>(length);
     std::vector<double> d(n);
     std::vector<float> f(n);
@@ -145,6 +145,22 @@ SPMD_CASE(qmp_sum_double_array,
   double one = 1;
   EXPECT_EQ(QMP_sum_double_array(&one, -1), QMP_INVALID_ARG);
   EXPECT_EQ(QMP_sum_double(nullptr), QMP_INVALID_ARG);
+}
+
+SPMD_CASE(qmp_sum_double_array_disagree,
+          "sums of arrays: lengths that differ are an error on all nodes") {
+  if (count() != 2) {
+    spmd::note_skip("needs 2 nodes");
+    return;
+  }
+  for (int round = 0; round < 5; ++round) {
+    std::array<double, 2> values{1, 1};
+    EXPECT_EQ(QMP_sum_double_array(values.data(), 1 + (me() + round) % 2),
+              QMP_BAD_MESSAGE);
+    EXPECT_EQ(values[0], 1.0);
+    EXPECT_OK(QMP_sum_double_array(values.data(), 2));
+    EXPECT_EQ(values[1], 2.0);
+  }
 }
 
 SPMD_CASE(qmp_max_double, "maxima and minima, of ints too; a NaN wins") {

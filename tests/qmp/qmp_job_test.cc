@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <csignal>
 #include <string>
 #include <vector>
 
@@ -53,6 +54,15 @@ TEST_CASE("QMP_abort: its code is the job's exit status", "[qmp]") {
   const auto zero = run(2, {"abort", "0"});
   INFO(zero.output);
   CHECK(zero.status == 1);
+}
+
+TEST_CASE("death: a sum that waits for the dead ends with the job", "[qmp]") {
+  for (const std::string net : {"auto", "udp"}) {
+    const auto outcome = run(4, {"die"}, {"ACP_NET=" + net});
+    INFO(outcome.output);
+    CHECK(outcome.status == 128 + SIGKILL);
+    CHECK_FALSE(has(outcome, "probe:"));
+  }
 }
 
 TEST_CASE("QMP_abort_string: says why", "[qmp]") {

@@ -1,5 +1,6 @@
 // A program of QMP that does what its first word says; qmp_job_test.cc looks at
 // how the job ends and what it prints.
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -127,6 +128,20 @@ void leave_much() {
   QMP_free_msghandle(freed);
 }
 
+/// Node 1 dies while the others are in a sum that needs it.
+void die_in_a_sum() {
+  QMP_comm_t comm = nullptr;
+  expect(QMP_comm_split(QMP_comm_get_default(), 0, 0, &comm) == QMP_SUCCESS,
+         "split");
+  double value = 1;
+  expect(QMP_comm_sum_double(comm, &value) == QMP_SUCCESS, "sum");
+  if (QMP_get_node_number() == 1) {
+    (void)std::raise(SIGKILL);
+  }
+  const QMP_status_t status = QMP_comm_sum_double(comm, &value);
+  expect(status == QMP_ERROR, "a sum without node 1");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -170,6 +185,8 @@ int main(int argc, char** argv) {
     }
   } else if (mode == "timeout") {
     wait_for_nothing(static_cast<std::size_t>(std::atoi(argv[2])));
+  } else if (mode == "die") {
+    die_in_a_sum();
   } else if (mode == "leave") {
     leave_much();
   }

@@ -1,0 +1,84 @@
+#include "copy_counter.h"
+
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstddef>
+
+namespace {
+
+std::atomic<std::uint64_t> copied{0};
+
+void count(std::uint64_t bytes) noexcept {
+  if (bytes >= copy_counter::kLeast) {
+    copied.fetch_add(bytes, std::memory_order_relaxed);
+  }
+}
+
+ssize_t count_result(long bytes) noexcept {
+  if (bytes > 0) {
+    count(static_cast<std::uint64_t>(bytes));
+  }
+  return bytes;
+}
+
+}  // namespace
+
+namespace copy_counter {
+
+std::uint64_t take() noexcept {
+  return copied.exchange(0, std::memory_order_relaxed);
+}
+
+}  // namespace copy_counter
+
+extern "C" {
+
+// Byte by byte: compiled so that the loops do not become calls of themselves.
+[[gnu::visibility("default")]] void* memmove(void* to,
+                                             const void* from,
+                                             std::size_t size) {
+  count(size);
+  auto* target = static_cast<unsigned char*>(to);
+  const auto* source = static_cast<const unsigned char*>(from);
+  if (target <= source) {
+    for (std::size_t i = 0; i < size; ++i) {
+      target[i] = source[i];
+    }
+  } else {
+    for (std::size_t i = size; i-- > 0;) {
+      target[i] = source[i];
+    }
+  }
+  return to;
+}
+
+[[gnu::visibility("default")]] void* memcpy(void* to,
+                                            const void* from,
+                                            std::size_t size) {
+  return memmove(to, from, size);
+}
+
+[[gnu::visibility("default")]] ssize_t process_vm_readv(pid_t pid,
+                                                        const iovec* local,
+                                                        unsigned long locals,
+                                                        const iovec* remote,
+                                                        unsigned long remotes,
+                                                        unsigned long flags) {
+  return count_result(::syscall(SYS_process_vm_readv, pid, local, locals,
+                                remote, remotes, flags));
+}
+
+[[gnu::visibility("default")]] ssize_t process_vm_writev(pid_t pid,
+                                                         const iovec* local,
+                                                         unsigned long locals,
+                                                         const iovec* remote,
+                                                         unsigned long remotes,
+                                                         unsigned long flags) {
+  return count_result(::syscall(SYS_process_vm_writev, pid, local, locals,
+                                remote, remotes, flags));
+}
+
+}  // extern "C"
