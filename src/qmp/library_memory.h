@@ -65,6 +65,12 @@ class LibraryMemory {
   Block allocate(std::size_t bytes, std::size_t alignment = 64);
   void free(std::byte* memory);
 
+  /// Whether it all lies in the module's memory, which the peers of this host
+  /// can store into.
+  bool is_mapped_by_peers(const std::byte* memory, std::size_t bytes) const {
+    return slabs_.front()->arena.contains(memory, bytes);
+  }
+
   /// The address of memory that all lies in one of ours, or ACP_GA_NULL.
   acp_ga_t address_of(const void* memory, std::size_t bytes);
 
@@ -84,7 +90,7 @@ class LibraryMemory {
   bool add_slab(std::size_t bytes);
   void drop(Slab& slab);
 
-  std::mutex mutex_;  ///< Guards all of it.
+  std::mutex mutex_;  ///< Guards all of it but the first slab's place.
   std::vector<std::unique_ptr<Slab>> slabs_;
   int keys_ = 0;
 };

@@ -21,6 +21,12 @@ Run normal(Run run) {
 
 }  // namespace
 
+Span span_of(std::size_t block, std::size_t count, std::ptrdiff_t stride) {
+  const std::ptrdiff_t last = static_cast<std::ptrdiff_t>(count - 1) * stride;
+  return {std::min<std::ptrdiff_t>(last, 0),
+          static_cast<std::size_t>(last < 0 ? -last : last) + block};
+}
+
 MessageMemory::MessageMemory(std::vector<Run> runs) {
   std::vector<Run> kept;
   for (const Run& run : runs) {
@@ -87,19 +93,40 @@ void MessageMemory::scatter(const std::byte* from, std::size_t bytes) const {
   });
 }
 
+bool MessageMemory::is_scattered_by_peers(const LibraryMemory& library) const {
+  const Span span = span_of(first_.block, first_.count, first_.stride);
+  return more_.empty() &&
+         library.is_mapped_by_peers(first_.base + span.low, span.bytes);
+}
+
+void MessageMemory::copy_to(const Run& run, std::size_t bytes) const {
+  std::byte* block = run.base;
+  std::size_t filled = 0;
+  walk(bytes, [&](const std::byte* memory, std::size_t n) {
+    while (n > 0) {
+      const std::size_t now = std::min(n, run.block - filled);
+      std::memcpy(block + filled, memory, now);
+      memory += now;
+      n -= now;
+      filled += now;
+      if (filled == run.block) {
+        block += run.stride;
+        filled = 0;
+      }
+    }
+  });
+}
+
 acp_ga_t MessageMemory::address(LibraryMemory& library) {
   if (address_ != ACP_GA_NULL || was_refused_) {
     return address_;
   }
-  const std::ptrdiff_t last =
-      static_cast<std::ptrdiff_t>(first_.count - 1) * first_.stride;
-  std::byte* low = first_.base + std::min<std::ptrdiff_t>(last, 0);
-  const std::size_t span =
-      static_cast<std::size_t>(last < 0 ? -last : last) + first_.block;
-  const auto inside = static_cast<std::uint64_t>(first_.base - low);
-  acp_ga_t start = library.address_of(low, span);
+  const Span span = span_of(first_.block, first_.count, first_.stride);
+  std::byte* low = first_.base + span.low;
+  const auto inside = static_cast<std::uint64_t>(-span.low);
+  acp_ga_t start = library.address_of(low, span.bytes);
   if (start == ACP_GA_NULL) {
-    key_ = library.register_memory(low, span);
+    key_ = library.register_memory(low, span.bytes);
     start = key_ == ACP_ATKEY_NULL ? ACP_GA_NULL : acp_query_ga(key_, low);
   }
   was_refused_ = start == ACP_GA_NULL;

@@ -19,6 +19,14 @@ struct Run {
   std::ptrdiff_t stride = 0;
 };
 
+/// From its lowest byte on.
+struct Span {
+  std::ptrdiff_t low = 0;  ///< Distance from the base; 0 or less.
+  std::size_t bytes = 0;
+};
+
+Span span_of(std::size_t block, std::size_t count, std::ptrdiff_t stride);
+
 /// Runs of this block size and more are sent and received in place.
 inline constexpr std::size_t kLargeBlock = 8192;
 
@@ -47,12 +55,18 @@ class MessageMemory {
     return is_contiguous() || (more_.empty() && first_.block >= kLargeBlock);
   }
 
+  /// Whether a peer on this host can store into each block by itself.
+  bool is_scattered_by_peers(const LibraryMemory& library) const;
+
+  /// Copies the first `bytes` of the stream into the blocks of a run.
+  void copy_to(const Run& run, std::size_t bytes) const;
+
   /// Copies the first `bytes` of the stream out, or into it.
   void gather(std::byte* to, std::size_t bytes) const;
   void scatter(const std::byte* from, std::size_t bytes) const;
 
-  /// The global address of first().base, for a memory that is_direct; registers
-  /// it the first time. ACP_GA_NULL: keys are exhausted.
+  /// The global address of first().base, for a memory of one run; registers it
+  /// the first time. ACP_GA_NULL: keys are exhausted.
   acp_ga_t address(LibraryMemory& library);
 
   void hold() { holders_.fetch_add(1, std::memory_order_relaxed); }

@@ -37,6 +37,9 @@ class Mirror {
 
   bool is_connected() const { return address_ != ACP_GA_NULL; }
 
+  /// Whether peer and I map each other's library memory.
+  bool is_on_this_host() const { return direct_ != nullptr; }
+
   /// Where to put the bytes of slot `index` that belong at `offset` of the
   /// half; nullptr while an earlier write of that slot still reads there.
   std::byte* room(std::size_t index, std::size_t offset) {

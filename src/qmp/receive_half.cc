@@ -54,7 +54,10 @@ Credit ReceiveHalf::credit_of(Transfer& transfer) {
   if (capacity <= kEagerBytes) {
     return {ACP_GA_NULL, capacity, 0, 0, 0};
   }
-  if (!transfer.packed && transfer.memory->is_direct()) {
+  if (!transfer.packed &&
+      (transfer.memory->is_direct() ||
+       (peer_.is_on_this_host() &&
+        transfer.memory->is_scattered_by_peers(library_)))) {
     const acp_ga_t address = transfer.memory->address(library_);
     if (address != ACP_GA_NULL) {
       const Run& run = transfer.memory->first();

@@ -167,18 +167,28 @@ acp_ga_t SendHalf::source_of(Transfer& transfer) {
   return transfer.packed.address;
 }
 
-/// Small blocks, and a receiver's memory that this process can store into: no
-/// packed buffer on this side.
-bool SendHalf::gather_into(Transfer& transfer, const Credit& credit) {
-  if (transfer.packed || transfer.memory->is_direct() || credit.count > 1) {
+/// Small blocks on either side, and a receiver's memory that this process can
+/// store into: no packed buffer on this side.
+bool SendHalf::store_blocks(Transfer& transfer, const Credit& credit) {
+  const bool is_whole = credit.count <= 1;
+  const bool has_small_blocks = !transfer.memory->is_direct() ||
+                                (!is_whole && credit.block < kLargeBlock);
+  if (transfer.packed || !has_small_blocks) {
     return false;
   }
-  auto* first = static_cast<std::byte*>(acpx_pointer(credit.address));
-  const void* last = acpx_pointer(credit.address + transfer.length - 1);
-  if (first == nullptr || last != first + transfer.length - 1) {
+  const Span span = is_whole
+                        ? Span{0, credit.capacity}
+                        : span_of(credit.block, credit.count, credit.stride);
+  const acp_ga_t low = credit.address + static_cast<std::uint64_t>(span.low);
+  auto* first = static_cast<std::byte*>(acpx_pointer(low));
+  const void* last = acpx_pointer(low + span.bytes - 1);
+  if (first == nullptr || last != first + span.bytes - 1) {
     return false;
   }
-  transfer.memory->gather(first, static_cast<std::size_t>(transfer.length));
+  transfer.memory->copy_to(
+      {first - span.low, is_whole ? credit.capacity : credit.block,
+       credit.count, credit.stride},
+      static_cast<std::size_t>(transfer.length));
   return true;
 }
 
@@ -200,7 +210,7 @@ Posted SendHalf::try_gated(Transfer& transfer) {
     }
     return result;
   }
-  if (gather_into(transfer, credit)) {
+  if (store_blocks(transfer, credit)) {
     const Posted result =
         post_word(transfer.number, Kind::kDirect, transfer.length);
     if (result != Posted::kLater) {

@@ -8,7 +8,7 @@
 namespace copy_counter {
 
 /// Smaller copies are not counted: words, credits, names.
-inline constexpr std::uint64_t kLeast = 512;
+inline constexpr std::uint64_t kLeast = 128;
 
 /// Bytes copied since the last call. Thread-safe.
 std::uint64_t take() noexcept;

@@ -85,6 +85,16 @@ TEST_CASE("qmp message: gather and scatter follow the blocks",
   for (std::size_t i = 0; i < 17; ++i) {
     CHECK(std::to_integer<int>(stream[i]) == expected[i]);
   }
+  std::vector<std::byte> blocks(40);
+  // Downwards, in blocks that are not those of the source; a shorter message.
+  memory.copy_to({&blocks[30], 4, 4, -10}, 14);
+  for (std::size_t i = 0; i < 14; ++i) {
+    CHECK(blocks[30 - 10 * (i / 4) + i % 4] == stream[i]);
+  }
+  CHECK(blocks[2] == std::byte{});
+  const qmp::Span span = qmp::span_of(4, 4, -10);
+  CHECK(span.low == -30);
+  CHECK(span.bytes == 34);
   std::vector<std::byte> marks(17, std::byte{0xff});
   memory.scatter(marks.data(), 5);  // a shorter message
   CHECK(buffer[52] == std::byte{0xff});

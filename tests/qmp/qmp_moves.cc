@@ -121,12 +121,14 @@ SPMD_CASE(qmp_moves_large_blocks,
 }
 
 SPMD_CASE(qmp_moves_small_blocks,
-          "1 MiB in blocks of 1 KiB: packed once, by the sender straight into "
-          "the receiver's packed buffer") {
+          "1 MiB in blocks of 1 KiB: once into library memory, else packed "
+          "once, by the sender straight into the receiver's packed buffer") {
   for (const Origin out : {Origin::kLibrary, Origin::kProgram}) {
-    for (const Origin in : {Origin::kLibrary, Origin::kProgram}) {
-      EXPECT_EQ(copies(kSmallBlocks, out, kSmallBlocks, in), 2.0);
+    for (const Shape& from : {kSmallBlocks, kWhole, kLargeBlocks}) {
+      EXPECT_EQ(copies(from, out, kSmallBlocks, Origin::kLibrary), 1.0);
     }
+    EXPECT_EQ(copies(kSmallBlocks, out, kLargeBlocks, Origin::kLibrary), 1.0);
     EXPECT_EQ(copies(kSmallBlocks, out, kWhole, Origin::kLibrary), 1.0);
+    EXPECT_EQ(copies(kSmallBlocks, out, kSmallBlocks, Origin::kProgram), 2.0);
   }
 }
