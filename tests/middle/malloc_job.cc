@@ -145,6 +145,23 @@ SPMD_CASE(acp_free_wrong, "acp_free: ignores what is no block") {
   EXPECT_EQ(acpx_trim_malloc(), 0);
 }
 
+SPMD_CASE(acp_malloc_beside_failures,
+          "acp_malloc: what failed of the program is no failure of its own") {
+  const spmd::StderrCapture quiet;
+  const spmd::Block mine(spmd::Memory::kLibrary, 64);
+  const int right = spmd::right_of(acp_rank());
+  const acp_ga_t nowhere = acp_query_starter_ga(right) + (acp_ga_t{1} << 24);
+  for (int i = 0; i < 50; ++i) {
+    acp_copy(mine.mine(), nowhere, 8, ACP_HANDLE_NULL);  // over a net: later
+    const acp_ga_t ga = acp_malloc(100'000, right);
+    EXPECT(ga != ACP_GA_NULL);
+    acp_copy(mine.mine(), nowhere, 8, ACP_HANDLE_NULL);
+    acp_free(ga);
+  }
+  acp_complete(ACP_HANDLE_ALL);
+  acp_errno = 0;
+}
+
 SPMD_CASE(acp_malloc_exhaustion,
           "acp_malloc: a heap can be used up, and comes back whole") {
   if (acp_rank() == 0) {

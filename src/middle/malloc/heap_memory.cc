@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "middle/end_of_job.h"
 #include "middle/malloc/layout.h"
 
 namespace acp::middle {
@@ -103,7 +104,9 @@ bool Flight::run() noexcept {
       return false;
     }
   }
-  if (steps_ != 0 && acpx_complete_timeout(handle, -1) != 0) {
+  // A failure of the program's own operations stays in acp_errno.
+  if (steps_ != 0 && acpx_complete_timeout(handle, -1) != 0 &&
+      is_end_of_job(acp_errno)) {
     return false;
   }
   for (std::size_t i = 0; i < steps_; ++i) {
