@@ -132,6 +132,29 @@ SPMD_CASE(acp_deque_as_a_queue,
   acp_destroy_deque(deque);
 }
 
+SPMD_CASE(acp_deque_ends_stay,
+          "deque: pushes at one end seldom move what is there") {
+  const sequence::Scratch scratch;
+  const int right = spmd::right_of(acp_rank());
+  const std::size_t count = sequence::steps(40'000);
+  for (const auto push : {acp_push_back_deque, acp_push_front_deque}) {
+    const acp_deque_t deque = acp_create_deque(0, right);
+    const bool is_back = push == acp_push_back_deque;
+    acp_ga_t before = ACP_GA_NULL;
+    std::size_t moves = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      push(deque, scratch.ga(), 8);
+      // That which was pushed first.
+      const acp_ga_t first =
+          acp_at_deque(deque, is_back ? 0 : static_cast<int>(i * 8));
+      moves += first != before ? 1 : 0;
+      before = first;
+    }
+    EXPECT(moves <= 40);  // a few for each doubling
+    acp_destroy_deque(deque);
+  }
+}
+
 SPMD_CASE(acp_deque_model, "deque: random operations, as std::vector") {
   sequence::run_model<Deque>();
 }

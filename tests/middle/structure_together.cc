@@ -771,16 +771,21 @@ SPMD_CASE(workspace_overlapping_writes,
   const Scratch scratch;
   EXPECT_EQ(acp_setparams_ws(0, 0), 0);
   constexpr std::size_t kBytes = 3000;
+#ifdef __SANITIZE_THREAD__
+  constexpr std::size_t kUnit = 8;  // it is shown words, not bytes
+#else
+  constexpr std::size_t kUnit = 1;
+#endif
   const acp_wsd_t ws = acp_create_ws(kBytes);
   const std::size_t count = steps(500);
-  const auto me = static_cast<std::size_t>(acp_rank());
+  const std::size_t first = kUnit * static_cast<std::size_t>(acp_rank());
   for (std::size_t i = 0; i < count; ++i) {
     std::memset(scratch.data(), 1 + acp_rank(), kBytes);
-    EXPECT_EQ(acp_write_ws(ws, scratch.ga(), kBytes - 2 * me, me), 0);
+    EXPECT_EQ(acp_write_ws(ws, scratch.ga(), kBytes - 2 * first, first), 0);
     acp_sync();
     EXPECT_EQ(acp_read_ws(ws, scratch.ga(), kBytes, 0), 0);
     const auto procs = static_cast<std::size_t>(acp_procs());
-    for (std::size_t j = procs; j + procs < kBytes; ++j) {
+    for (std::size_t j = kUnit * procs; j + kUnit * procs < kBytes; ++j) {
       const auto byte = static_cast<std::size_t>(scratch.data()[j]);
       EXPECT(byte >= 1 && byte <= procs);
     }
@@ -815,4 +820,62 @@ SPMD_CASE(workspace_write_then_read,
   }
   acp_sync();
   acp_destroy_ws(ws);
+}
+
+// ---- The program's own failures -------------------------------------------
+
+SPMD_CASE(structures_beside_failures,
+          "all: what failed of the program before is no failure of theirs") {
+  const Scratch scratch;
+  const int right = spmd::right_of(acp_rank());
+  EXPECT_EQ(acp_setparams_ws(0, 0), 0);
+  const acp_wsd_t ws = acp_create_ws(4096);
+  const acp_vector_t vector = acp_create_vector(0, right);
+  const acp_deque_t deque = acp_create_deque(0, right);
+  const acp_list_t list = acp_create_list(right);
+  const acp_map_t map = acp_create_map(1, &right, 10, right);
+  // Over a net it fails while the next operation waits for its own.
+  const acp_ga_t nowhere = acp_query_starter_ga(right) + (acp_ga_t{1} << 24);
+  const auto fail_one = [&] {
+    const spmd::StderrCapture quiet;
+    acp_copy(scratch.ga(60'000), nowhere, 8, ACP_HANDLE_NULL);
+  };
+  // From the right's memory, so that they have to be fetched.
+  std::memset(scratch.data() + 8192, 'x', 1000);
+  const acp_element_t source = {scratch.of(right, 8192), 8};
+  const acp_element_t large = {scratch.of(right, 8192), 1000};
+  acp_sync();
+  const spmd::StderrCapture quiet;
+  for (std::uint64_t i = 1; i <= 20; ++i) {
+    fail_one();
+    acp_push_back_vector(vector, source.ga, source.size);
+    EXPECT_EQ(acp_size_vector(vector), 8 * i);
+    fail_one();
+    acp_push_front_deque(deque, source.ga, source.size);
+    fail_one();
+    EXPECT_EQ(acpx_take_back_deque(deque, scratch.ga(), 8), 1);
+    fail_one();
+    acp_push_back_list(list, source, right);
+    EXPECT_EQ(acp_size_list(list), std::size_t{i});
+    fail_one();
+    EXPECT_EQ(acp_insert_map(map, {put_word(scratch, i), large}), 1);
+    fail_one();
+    EXPECT_EQ(
+        acp_retrieve_map(map, {put_word(scratch, i), {scratch.ga(), 2000}}),
+        std::size_t{1000});
+    const acp_element_t value = put_word(scratch, i);
+    fail_one();
+    EXPECT_EQ(acp_write_ws(ws, value.ga, 8, 0), 0);
+    fail_one();
+    EXPECT_EQ(acp_read_ws(ws, scratch.ga(), 8, 2048), 0);
+  }
+  acp_complete(ACP_HANDLE_ALL);
+  acp_errno = 0;
+  acp_sync();
+  acp_destroy_ws(ws);
+  acp_destroy_vector(vector);
+  acp_destroy_deque(deque);
+  acp_destroy_list(list);
+  acp_destroy_map(map);
+  acp_sync();
 }

@@ -72,7 +72,7 @@ template <typename Work>
 Verdict with_vector(Context& context, const Work& work) {
   const acp_vector_t vector = acp_create_vector(64, context.target);
   acp_reserve_vector(vector, kElements * 8 + 64);
-  const Verdict verdict = work(vector);
+  Verdict verdict = work(vector);
   acp_destroy_vector(vector);
   return verdict;
 }
@@ -104,7 +104,7 @@ void add_vector_rows(Rows& rows) {
 template <typename Work>
 Verdict with_deque(Context& context, const Work& work) {
   const acp_deque_t deque = acp_create_deque(kElements * 8, context.target);
-  const Verdict verdict = work(deque);
+  Verdict verdict = work(deque);
   acp_destroy_deque(deque);
   return verdict;
 }
@@ -128,7 +128,7 @@ void add_deque_rows(Rows& rows) {
 template <typename Work>
 Verdict with_list(Context& context, const Work& work) {
   const acp_list_t list = acp_create_list(context.target);
-  const Verdict verdict = work(list);
+  Verdict verdict = work(list);
   acp_destroy_list(list);
   return verdict;
 }
@@ -187,7 +187,7 @@ void add_map_row(Rows& rows,
             for (std::uint64_t i = 0; i < kElements / 2; ++i) {
               acp_insert_map(map, {source.word(0, i), source.word(1, i)});
             }
-            const Verdict verdict =
+            Verdict verdict =
                 run(context, samples, count,
                     [&](const Source& words, std::uint64_t number) {
                       operation(map, words, number);
@@ -204,7 +204,7 @@ std::uint64_t some_key(std::uint64_t number) {
 
 void insert_window(acp_map_t map, const Source& source, std::uint64_t number) {
   constexpr std::size_t kWindow = 16;
-  std::array<acp_pair_t, kWindow> pairs;
+  std::array<acp_pair_t, kWindow> pairs{};
   for (std::size_t i = 0; i < kWindow; ++i) {
     const std::uint64_t key = kElements + number * kWindow + i;
     pairs[i] = {source.word(2 * i, key), source.word(2 * i + 1, key)};
@@ -262,11 +262,10 @@ void add_set_row(
         for (std::uint64_t i = 0; i < kElements / 2; ++i) {
           acp_insert_set(set, source.word(0, i));
         }
-        const Verdict verdict =
-            run(context, samples, count,
-                [&](const Source& words, std::uint64_t number) {
-                  operation(set, words, number);
-                });
+        Verdict verdict = run(context, samples, count,
+                              [&](const Source& words, std::uint64_t number) {
+                                operation(set, words, number);
+                              });
         acp_destroy_set(set);
         return verdict;
       });
@@ -302,9 +301,9 @@ void add_workspace_row(Rows& rows,
                        const char* what,
                        int (*operation)(acp_wsd_t, acp_ga_t, size_t, size_t)) {
   add_row(rows, name, what, [operation](Context& context, Samples& samples) {
-    const acp_wsd_t workspace = create_workspace();
+    acp_wsd_t workspace = create_workspace();
     Verdict verdict = run(context, samples, 1,
-                          [=](const Source& source, std::uint64_t number) {
+                          [&](const Source& source, std::uint64_t number) {
                             operation(workspace, source.ga(), kBytes,
                                       number % (kParts - 1) * kPart);
                           });

@@ -49,8 +49,8 @@ struct LinkWords {
 struct Header {
   LinkWords next;
   LinkWords prev;
-  std::uint64_t size;
-  acp_ga_t owner;  ///< The list's handle; 0: erased.
+  std::uint64_t size = 0;
+  acp_ga_t owner = ACP_GA_NULL;  ///< The list's handle; 0: erased.
 
   /// Of an element that is being put in, whose links come: who has come to it
   /// already waits for them.

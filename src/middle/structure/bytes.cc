@@ -184,9 +184,14 @@ bool open_gap(const Call& call,
   if (call.kind == Kind::kDeque && shape.size == 0 && bytes <= shape.capacity) {
     shape.head = (shape.capacity - bytes) / 2 / 64 * 64;
   }
-  const bool has_front = call.kind == Kind::kDeque && shape.head >= bytes;
-  const bool has_back =
-      shape.head + shape.size + bytes <= shape.capacity && shape.body != 0;
+  // At an end only the room of that end counts: who takes the other's moves
+  // everything, for each push again.
+  const bool is_at_front = shape.size != 0 && index == 0;
+  const bool is_at_back = shape.size != 0 && tail == 0;
+  const bool is_deque = call.kind == Kind::kDeque;
+  const bool has_front = is_deque && !is_at_back && shape.head >= bytes;
+  const bool has_back = (!is_deque || !is_at_front) && shape.body != 0 &&
+                        shape.head + shape.size + bytes <= shape.capacity;
   if (has_front && (index < tail || !has_back)) {
     if (!move_all({{shape.at(0) - bytes, shape.at(0), index}})) {
       return false;

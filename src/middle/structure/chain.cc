@@ -7,12 +7,6 @@
 
 namespace acp::middle::structure {
 
-bool is_end_of_job(int code) {
-  return code == ACPX_PEER_DEAD || code == ACPX_ABORTED ||
-         code == ACPX_NOT_INITIALIZED || code == ACPX_FINALIZED ||
-         code == ACPX_AGAIN;
-}
-
 bool finish(acp_handle_t handle) {
   return acpx_complete_timeout(handle, -1) == 0 || !is_end_of_job(acp_errno);
 }

@@ -6,13 +6,10 @@
 #include <cstdint>
 
 #include "acp/extension.h"
+#include "middle/end_of_job.h"
 #include "middle/structure/site.h"
 
 namespace acp::middle::structure {
-
-/// Whether a code of acp_errno says that nothing can be waited for any more:
-/// the job is ending, or the caller is a progress step.
-bool is_end_of_job(int code);
 
 /// Waits until an operation, and all before it, is complete. False: the job is
 /// ending, acp_errno says. What failed of the program's own earlier operations

@@ -29,12 +29,12 @@ inline constexpr std::size_t kSyncWords = 64;  ///< As generations in a handle.
 
 /// A call under way: who called what with which structure. Plain value.
 struct Call {
-  Site* site;
-  const char* function;
-  Kind kind;
-  acp_ga_t handle;   ///< The program's.
-  acp_ga_t control;  ///< Its first byte.
-  int rank;          ///< Where it is.
+  Site* site = nullptr;
+  const char* function = "";
+  Kind kind{};
+  acp_ga_t handle = ACP_GA_NULL;   ///< The program's.
+  acp_ga_t control = ACP_GA_NULL;  ///< Its first byte.
+  int rank = -1;                   ///< Where it is.
 
   acp_ga_t word(std::size_t index) const { return control + index * 8; }
 

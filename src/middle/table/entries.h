@@ -76,7 +76,7 @@ struct BucketView {
   bool is_whole() const { return *begin == *end; }
 
   Bucket bucket() const {
-    Bucket copy;
+    Bucket copy;  // NOLINT(*-member-init): all of it is copied over
     std::memcpy(&copy, words, sizeof copy);
     return copy;
   }

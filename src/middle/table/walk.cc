@@ -243,7 +243,7 @@ bool dereference(const Call& call, const Position& position, acp_pair_t& pair) {
         chain.get_cleared(position.bucket(), kBucketBytes);
     const std::uint64_t* read_again =
         chain.get_cleared(position.bucket(), kBucketBytes);
-    if (!chain.run() && structure::is_end_of_job(acp_errno)) {
+    if (!chain.run() && is_end_of_job(acp_errno)) {
       return false;
     }
     std::memcpy(&words, read, sizeof words);

@@ -4,6 +4,7 @@
 
 #include "acp/gma.h"
 #include "acp/malloc.h"
+#include "middle/end_of_job.h"
 #include "middle/log.h"
 #include "middle/structure/chain.h"
 
@@ -242,7 +243,7 @@ bool Workspaces::copy(Site& site,
     return true;
   }
   // The wait may have collected a failure of the program's own operations.
-  return !structure::is_end_of_job(acp_errno) &&
+  return !is_end_of_job(acp_errno) &&
          copy_parts(site, way, *item, ga, size, offset);
 }
 

@@ -1,0 +1,19 @@
+// What a failed wait means for a layer whose own operations cannot fail: that
+// nothing can be waited for any more, or nothing. acpx_complete_timeout and
+// acp_complete cover all that was issued before, so they also tell how the
+// program's own operations failed.
+#pragma once
+
+#include "acp/infrastructure.h"
+
+namespace acp::middle {
+
+/// Whether a code of acp_errno says that the job is ending, or that the caller
+/// is a progress step.
+inline bool is_end_of_job(int code) {
+  return code == ACPX_PEER_DEAD || code == ACPX_ABORTED ||
+         code == ACPX_NOT_INITIALIZED || code == ACPX_FINALIZED ||
+         code == ACPX_AGAIN;
+}
+
+}  // namespace acp::middle
