@@ -10,7 +10,6 @@
 
 namespace acp::middle::list {
 
-using structure::Block;
 using structure::Call;
 using structure::Kind;
 using structure::Slot;

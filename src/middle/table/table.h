@@ -66,20 +66,20 @@ acp_pair_t pair_in(acp_ga_t bucket, const Bucket& words, std::size_t entry);
 enum class Outcome : std::uint8_t { kFailed, kInserted, kPresent };
 
 /// False: failed. Otherwise found.is_there says.
-bool find(const structure::Call& call, acp_element_t key, Found& found);
+bool find(const structure::Call& call, acp_element_t element, Found& found);
 
 Outcome insert(const structure::Call& call,
-               acp_element_t key,
+               acp_element_t element,
                acp_element_t value);
 
 /// As insert of `add`; a value that is there, 8 bytes, gets it added.
 Outcome upsert_add8(const structure::Call& call,
-                    acp_element_t key,
+                    acp_element_t element,
                     std::uint64_t add,
                     std::uint64_t& old);
 
 enum class Removal : std::uint8_t { kFailed, kRemoved, kAbsent };
-Removal remove(const structure::Call& call, acp_element_t key);
+Removal remove(const structure::Call& call, acp_element_t element);
 
 /// Copies the value; `bytes` is how many. False: failed.
 bool retrieve(const structure::Call& call, acp_pair_t pair, std::size_t& bytes);
