@@ -284,7 +284,7 @@ RequestHandle Channels::post(Way way,
     endpoint->sender->post(*request);
   }
   if (request->state == RequestState::kPending) {
-    list(*endpoint);
+    leave(*endpoint);
   }
   return handle_of(*endpoint, *request);
 }
@@ -318,11 +318,8 @@ RequestHandle Channels::free(ChannelHandle channel) {
     endpoint->receiver->close();
   }
   const RequestHandle handle = handle_of(*endpoint, *request);
-  list(*endpoint);
   drive(*endpoint);
-  if (endpoint->ask_before_leaving()) {
-    drive(*endpoint);
-  }
+  leave(*endpoint);
   acp_errno = before;
   return handle;
 }
@@ -383,11 +380,24 @@ void Channels::recycle(Endpoint& endpoint) {
 }
 
 /// Has each step look at it until there is nothing to do. Its lock is held.
-void Channels::list(Endpoint& endpoint) {
-  if (!endpoint.is_listed && !endpoint.is_idle()) {
-    endpoint.is_listed = true;
-    const std::lock_guard lock(list_lock_);
-    listed_.push_back(&endpoint);
+/// True: no step did before.
+bool Channels::list(Endpoint& endpoint) {
+  if (endpoint.is_listed || endpoint.is_idle()) {
+    return false;
+  }
+  endpoint.is_listed = true;
+  const std::lock_guard lock(list_lock_);
+  listed_.push_back(&endpoint);
+  return true;
+}
+
+/// The program may compute from now on, and only a step look, when something
+/// wakes one. What came before the listing woke a step that did not look here;
+/// what the sender leaves of a large message wakes none. Its lock is held.
+void Channels::leave(Endpoint& endpoint) {
+  bool has_more = list(endpoint) || endpoint.awaits_piece();
+  while (has_more || endpoint.ask_before_leaving()) {
+    has_more = drive(endpoint) && endpoint.awaits_piece();
   }
 }
 

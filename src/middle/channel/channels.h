@@ -66,7 +66,8 @@ class Channels {
   void settle(Endpoint& endpoint);
   void release(Endpoint& endpoint);
   void recycle(Endpoint& endpoint);
-  void list(Endpoint& endpoint);
+  bool list(Endpoint& endpoint);
+  void leave(Endpoint& endpoint);
   std::size_t conclude(Endpoint& endpoint, Request& request);
   bool spin(Endpoint& endpoint, const Sought& sought);
   static int is_over(void* argument);

@@ -67,8 +67,11 @@ struct Endpoint {
   /// brings without a signal. True: look again.
   bool ask_before_leaving() {
     return sender != nullptr ? sender->ask_for_credit()
-                             : receiver != nullptr &&
-                                   receiver->awaits_piece() && receiver->arm();
+                             : awaits_piece() && receiver->arm();
+  }
+
+  bool awaits_piece() const {
+    return receiver != nullptr && receiver->awaits_piece();
   }
 
   bool is_idle() const {

@@ -64,16 +64,8 @@ void Receiver::post(Request& request) {
   if (phase_ == Phase::kOpen &&
       load(*reinterpret_cast<const std::uint64_t*>(ring_ + position())) != 0) {
     advance();
-    copy_pieces();
   } else if (phase_ == Phase::kClosing || phase_ == Phase::kClosed) {
     fail_posted();
-  }
-}
-
-/// The caller may compute from now on, and nobody else be awake: copies what
-/// the sender leaves, and is told of what it does not.
-void Receiver::copy_pieces() {
-  while (awaits_piece() && (advance() || arm())) {
   }
 }
 

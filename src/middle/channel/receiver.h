@@ -99,7 +99,6 @@ class Receiver {
   bool fetch_piece(Fetch& fetch);
   bool go_on(Fetch& fetch, bool& has_worked);
   void take_bounced(Fetch& fetch);
-  void copy_pieces();
   bool finish_fetches();
   void drop_key(Request& request);
   void consume(std::uint64_t length);

@@ -43,9 +43,6 @@ void Sender::post(Request& request) {
   }
   queue_.push(request);
   advance();
-  if (ask_for_credit()) {
-    advance();
-  }
 }
 
 bool Sender::is_idle() const {
