@@ -19,15 +19,6 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-/// A void function failed with `code`.
-#define EXPECT_ERRNO(call, code)     \
-  do {                               \
-    acp_errno = 0;                   \
-    call;                            \
-    EXPECT_EQ(int{acp_errno}, code); \
-    acp_errno = 0;                   \
-  } while (false)
-
 /// Fewer where flights are lost, and where many ranks share the processors
 /// that their network needs.
 std::size_t steps(std::size_t full) {

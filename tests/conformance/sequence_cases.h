@@ -36,15 +36,6 @@ inline std::size_t steps(std::size_t full) {
                                  : full);
 }
 
-/// A void function failed with `code`.
-#define EXPECT_ERRNO(call, code)     \
-  do {                               \
-    acp_errno = 0;                   \
-    call;                            \
-    EXPECT_EQ(int{acp_errno}, code); \
-    acp_errno = 0;                   \
-  } while (false)
-
 /// A rank's memory to put from and read to.
 class Scratch {
  public:

@@ -233,6 +233,7 @@ SPMD_CASE(acp_set_refuses, "set: bad handles, keys and iterators") {
   const std::vector<int> ranks = all_ranks();
   const acp_map_t map = acp_create_map(1, ranks.data(), 3, 0);
   const acp_element_t key = scratch.put_word(1, 0);
+  const acp_set_t empty = create(5);
   for (const acp_ga_t ga : {ACP_GA_NULL, scratch.ga(), map.ga, gone.ga}) {
     const acp_set_t set{ga, 1, 1};
     EXPECT_FAILS(acp_insert_set(set, key), 0, code);
@@ -245,6 +246,9 @@ SPMD_CASE(acp_set_refuses, "set: bad handles, keys and iterators") {
     EXPECT_ERRNO(acp_clear_local_set(set), code);
     EXPECT_ERRNO(acp_swap_set(set, set), code);
     EXPECT_ERRNO(acp_move_set(set, set), code);
+    EXPECT_ERRNO(acp_move_set(set, empty), code);
+    EXPECT_ERRNO(acp_merge_set(set, empty), code);
+    EXPECT_ERRNO(acp_merge_local_set(set, empty), code);
     EXPECT_ERRNO(acp_destroy_set(set), code);
   }
   const acp_set_t set = create(5);
@@ -254,5 +258,6 @@ SPMD_CASE(acp_set_refuses, "set: bad handles, keys and iterators") {
                ACPX_BAD_ADDRESS);
   EXPECT_EQ(acp_size_set(set), std::size_t{0});
   acp_destroy_set(set);
+  acp_destroy_set(empty);
   acp_destroy_map(map);
 }

@@ -14,15 +14,6 @@
 #include "support/spmd_memory.h"
 #include "support/stderr_capture.h"
 
-/// A void function failed with `code`.
-#define EXPECT_ERRNO(call, code)     \
-  do {                               \
-    acp_errno = 0;                   \
-    call;                            \
-    EXPECT_EQ(int{acp_errno}, code); \
-    acp_errno = 0;                   \
-  } while (false)
-
 namespace table {
 
 using Bytes = std::vector<std::byte>;

@@ -401,3 +401,85 @@ SPMD_CASE(stale_handles,
   }
   EXPECT_EQ(acp_sync(), 0);
 }
+
+SPMD_CASE(wrong_kinds,
+          "handles of another kind: refused, and what they name works on") {
+  const Scratch scratch;
+  const int owner = acp_procs() - 1;
+  const int ranks[] = {owner};
+  acp_ga_t handles[5] = {};
+  if (acp_rank() == 0) {
+    handles[0] = acp_create_vector(0, owner).ga;
+    handles[1] = acp_create_deque(0, owner).ga;
+    handles[2] = acp_create_list(owner).ga;
+    handles[3] = acp_create_set(1, ranks, 64, 0).ga;
+    handles[4] = acp_create_map(1, ranks, 64, 0).ga;
+  }
+  for (acp_ga_t& handle : handles) {
+    handle = spmd::broadcast(handle, 0);
+  }
+  const acp_vector_t vector{handles[0]};
+  const acp_deque_t deque{handles[1]};
+  const acp_list_t list{handles[2]};
+  const acp_set_t set{handles[3], 1, 64};
+  const acp_map_t map{handles[4], 1, 64};
+  const std::size_t rounds = spmd::scaled(1000, 20);
+  const int code = ACPX_INVALID_ARGUMENT;
+  for (std::size_t i = 0; i < rounds; ++i) {
+    {
+      const spmd::StderrCapture quiet;
+      for (const acp_ga_t ga : handles) {
+        if (ga != vector.ga) {
+          const acp_vector_t wrong{ga};
+          EXPECT_ERRNO(acp_push_back_vector(wrong, scratch.ga(0), 8), code);
+          EXPECT_ERRNO(acp_pop_back_vector(wrong, 8), code);
+          EXPECT_ERRNO(acp_reserve_vector(wrong, 100), code);
+          EXPECT_ERRNO(acp_clear_vector(wrong), code);
+          EXPECT_ERRNO(acp_destroy_vector(wrong), code);
+        }
+        if (ga != deque.ga) {
+          const acp_deque_t wrong{ga};
+          EXPECT_ERRNO(acp_push_back_deque(wrong, scratch.ga(0), 8), code);
+          EXPECT_ERRNO(acp_clear_deque(wrong), code);
+          EXPECT_ERRNO(acp_destroy_deque(wrong), code);
+        }
+        if (ga != list.ga) {
+          const acp_list_t wrong{ga};
+          EXPECT_ERRNO(acp_push_back_list(wrong, scratch.word(1), 0), code);
+          EXPECT_ERRNO(acp_destroy_list(wrong), code);
+        }
+        if (ga != set.ga) {
+          const acp_set_t wrong{ga, 1, 64};
+          EXPECT_FAILS(acp_insert_set(wrong, scratch.word(1)), 0, code);
+          EXPECT_ERRNO(acp_swap_set(wrong, wrong), code);
+        }
+      }
+    }
+    acp_errno = 0;
+    acp_push_back_vector(vector, scratch.ga(0), 8);
+    acp_push_back_deque(deque, scratch.ga(0), 8);
+    acp_push_back_list(list, scratch.word(i), owner);
+    const std::uint64_t key =
+        i * static_cast<std::size_t>(acp_procs()) + acp_rank();
+    EXPECT_EQ(acp_insert_set(set, scratch.word(key)), 1);
+    EXPECT_EQ(acp_insert_map(map, {scratch.word(key), scratch.word(key)}), 1);
+    EXPECT_EQ(int{acp_errno}, 0);
+  }
+  EXPECT_EQ(acp_sync(), 0);
+  if (acp_rank() == 0) {
+    const std::size_t all = rounds * static_cast<std::size_t>(acp_procs());
+    EXPECT_EQ(acp_size_vector(vector), all * 8);
+    EXPECT_EQ(acp_size_deque(deque), all * 8);
+    EXPECT_EQ(acp_size_list(list), all);
+    EXPECT_EQ(acp_size_set(set), all);
+    EXPECT_EQ(acp_size_map(map), all);
+    acp_swap_set(set, set);
+    acp_destroy_vector(vector);
+    acp_destroy_deque(deque);
+    acp_destroy_list(list);
+    acp_destroy_set(set);
+    acp_destroy_map(map);
+    EXPECT_EQ(int{acp_errno}, 0);
+  }
+  EXPECT_EQ(acp_sync(), 0);
+}

@@ -123,6 +123,15 @@ void expect_rejected(acp_handle_t handle,
     acp_errno = 0;                        \
   } while (false)
 
+/// A void function failed with `code`.
+#define EXPECT_ERRNO(call, code)  \
+  do {                            \
+    acp_errno = 0;                \
+    (call);                       \
+    EXPECT_EQ(acp_errno, (code)); \
+    acp_errno = 0;                \
+  } while (false)
+
 /// The operation fails with `code`, at once or in its turn.
 #define EXPECT_REJECTED(call, code)                                     \
   do {                                                                  \

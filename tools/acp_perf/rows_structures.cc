@@ -3,6 +3,7 @@
 // counts round trips where a network is between.
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <cstring>
 #include <functional>
 
@@ -15,6 +16,26 @@ namespace {
 
 constexpr std::size_t kBytes = 4096;
 constexpr std::uint64_t kElements = 20'000;  // of a structure, at most
+
+/// Keys of a set or map that is half full: 0 to there - 1 are in it. Over a
+/// network fewer: each costs round trips before a row can begin.
+struct Keys {
+  std::uint64_t there;
+
+  static Keys of(const Context& context) {
+    return {context.is_direct ? kElements / 2 : kElements / 40};
+  }
+
+  int slots() const { return static_cast<int>(2 * there); }
+
+  /// Spreads over the keys that are there.
+  std::uint64_t some(std::uint64_t number) const {
+    return number * 7919 % there;
+  }
+
+  /// One that is not there.
+  std::uint64_t other(std::uint64_t number) const { return 2 * there + number; }
+};
 
 /// Memory of the calling rank to put from and read to.
 class Source {
@@ -170,43 +191,46 @@ void add_list_rows(Rows& rows) {
 // ---- Map ------------------------------------------------------------------
 
 using MapOperation =
-    std::function<void(acp_map_t, const Source&, std::uint64_t)>;
+    std::function<void(acp_map_t, const Keys&, const Source&, std::uint64_t)>;
 
-/// On the target alone, half full. Rows that only insert get `slots` more.
+/// On the target alone, half full. A row that only inserts needs more slots:
+/// so many for each millisecond, and a tenth of that over a network.
 void add_map_row(Rows& rows,
                  const char* name,
                  const char* what,
                  std::size_t count,
                  MapOperation operation,
-                 int slots = 0) {
-  add_row(rows, name, what,
-          [count, operation, slots](Context& context, Samples& samples) {
-            const acp_map_t map = acp_create_map(
-                1, &context.target, static_cast<int>(kElements) + slots, 0);
-            const Source source;
-            for (std::uint64_t i = 0; i < kElements / 2; ++i) {
-              acp_insert_map(map, {source.word(0, i), source.word(1, i)});
-            }
-            Verdict verdict =
-                run(context, samples, count,
-                    [&](const Source& words, std::uint64_t number) {
-                      operation(map, words, number);
-                    });
-            acp_destroy_map(map);
-            return verdict;
-          });
+                 std::int64_t inserts_per_ms = 0) {
+  add_row(
+      rows, name, what,
+      [count, operation, inserts_per_ms](Context& context, Samples& samples) {
+        const Keys keys = Keys::of(context);
+        const auto more =
+            static_cast<int>(context.time_ns * inserts_per_ms /
+                             (context.is_direct ? 1'000'000 : 10'000'000));
+        const acp_map_t map =
+            acp_create_map(1, &context.target, keys.slots() + more, 0);
+        const Source source;
+        for (std::uint64_t i = 0; i < keys.there; ++i) {
+          acp_insert_map(map, {source.word(0, i), source.word(1, i)});
+        }
+        Verdict verdict = run(context, samples, count,
+                              [&](const Source& words, std::uint64_t number) {
+                                operation(map, keys, words, number);
+                              });
+        acp_destroy_map(map);
+        return verdict;
+      });
 }
 
-/// Spreads over the keys that are there.
-std::uint64_t some_key(std::uint64_t number) {
-  return number * 7919 % (kElements / 2);
-}
-
-void insert_window(acp_map_t map, const Source& source, std::uint64_t number) {
+void insert_window(acp_map_t map,
+                   const Keys& keys,
+                   const Source& source,
+                   std::uint64_t number) {
   constexpr std::size_t kWindow = 16;
   std::array<acp_pair_t, kWindow> pairs{};
   for (std::size_t i = 0; i < kWindow; ++i) {
-    const std::uint64_t key = kElements + number * kWindow + i;
+    const std::uint64_t key = keys.other(number * kWindow + i);
     pairs[i] = {source.word(2 * i, key), source.word(2 * i + 1, key)};
   }
   acpx_insert_map_n(map, pairs.data(), kWindow, nullptr);
@@ -214,35 +238,41 @@ void insert_window(acp_map_t map, const Source& source, std::uint64_t number) {
 
 void add_map_rows(Rows& rows) {
   add_map_row(rows, "map.find", "acp_find_map of a key that is there", 1,
-              [](acp_map_t map, const Source& source, std::uint64_t number) {
-                acp_find_map(map, source.word(0, some_key(number)));
+              [](acp_map_t map, const Keys& keys, const Source& source,
+                 std::uint64_t number) {
+                acp_find_map(map, source.word(0, keys.some(number)));
               });
   add_map_row(rows, "map.find_miss", "acp_find_map of one that is not", 1,
-              [](acp_map_t map, const Source& source, std::uint64_t number) {
-                acp_find_map(map, source.word(0, kElements + number));
+              [](acp_map_t map, const Keys& keys, const Source& source,
+                 std::uint64_t number) {
+                acp_find_map(map, source.word(0, keys.other(number)));
               });
   add_map_row(rows, "map.insert_remove",
               "acp_insert_map or acp_remove_map, in turn", 2,
-              [](acp_map_t map, const Source& source, std::uint64_t number) {
-                const acp_element_t key = source.word(0, kElements + number);
+              [](acp_map_t map, const Keys& keys, const Source& source,
+                 std::uint64_t number) {
+                const acp_element_t key = source.word(0, keys.other(number));
                 acp_insert_map(map, {key, source.word(1, number)});
                 acp_remove_map(map, key);
               });
   add_map_row(rows, "map.insert_present", "acp_insert_map of a key there", 1,
-              [](acp_map_t map, const Source& source, std::uint64_t number) {
-                const acp_element_t key = source.word(0, some_key(number));
+              [](acp_map_t map, const Keys& keys, const Source& source,
+                 std::uint64_t number) {
+                const acp_element_t key = source.word(0, keys.some(number));
                 acp_insert_map(map, {key, key});
               });
   add_map_row(rows, "map.upsert", "acpx_upsert_add8_map of a key there", 1,
-              [](acp_map_t map, const Source& source, std::uint64_t number) {
-                acpx_upsert_add8_map(map, source.word(0, some_key(number)), 1,
+              [](acp_map_t map, const Keys& keys, const Source& source,
+                 std::uint64_t number) {
+                acpx_upsert_add8_map(map, source.word(0, keys.some(number)), 1,
                                      nullptr);
               });
   add_map_row(rows, "map.insert_n", "one of acpx_insert_map_n of 16", 16,
-              insert_window, 1'000'000);
-  add_map_row(
-      rows, "map.size", "acp_size_map over one rank", 1,
-      [](acp_map_t map, const Source&, std::uint64_t) { acp_size_map(map); });
+              insert_window, 10'000);
+  add_map_row(rows, "map.size", "acp_size_map over one rank", 1,
+              [](acp_map_t map, const Keys&, const Source&, std::uint64_t) {
+                acp_size_map(map);
+              });
 }
 
 // ---- Set ------------------------------------------------------------------
@@ -253,18 +283,20 @@ void add_set_row(
     const char* name,
     const char* what,
     std::size_t count,
-    std::function<void(acp_set_t, const Source&, std::uint64_t)> operation) {
+    std::function<void(acp_set_t, const Keys&, const Source&, std::uint64_t)>
+        operation) {
   add_row(
       rows, name, what, [count, operation](Context& context, Samples& samples) {
+        const Keys keys = Keys::of(context);
         const acp_set_t set =
-            acp_create_set(1, &context.target, static_cast<int>(kElements), 0);
+            acp_create_set(1, &context.target, keys.slots(), 0);
         const Source source;
-        for (std::uint64_t i = 0; i < kElements / 2; ++i) {
+        for (std::uint64_t i = 0; i < keys.there; ++i) {
           acp_insert_set(set, source.word(0, i));
         }
         Verdict verdict = run(context, samples, count,
                               [&](const Source& words, std::uint64_t number) {
-                                operation(set, words, number);
+                                operation(set, keys, words, number);
                               });
         acp_destroy_set(set);
         return verdict;
@@ -273,13 +305,15 @@ void add_set_row(
 
 void add_set_rows(Rows& rows) {
   add_set_row(rows, "set.find", "acp_find_set of a key that is there", 1,
-              [](acp_set_t set, const Source& source, std::uint64_t number) {
-                acp_find_set(set, source.word(0, some_key(number)));
+              [](acp_set_t set, const Keys& keys, const Source& source,
+                 std::uint64_t number) {
+                acp_find_set(set, source.word(0, keys.some(number)));
               });
   add_set_row(rows, "set.insert_remove",
               "acp_insert_set or acp_remove_set, in turn", 2,
-              [](acp_set_t set, const Source& source, std::uint64_t number) {
-                const acp_element_t key = source.word(0, kElements + number);
+              [](acp_set_t set, const Keys& keys, const Source& source,
+                 std::uint64_t number) {
+                const acp_element_t key = source.word(0, keys.other(number));
                 acp_insert_set(set, key);
                 acp_remove_set(set, key);
               });

@@ -51,10 +51,8 @@ bool Hold::read(acp_ga_t element, Header& header) {
   if (header.owner == call_.handle) {
     return true;
   }
-  structure::fail_numbers(
-      call_, ACPX_INVALID_ARGUMENT,
-      "no element of this list, or erased:", static_cast<long long>(element),
-      "elements", ends.count);
+  structure::fail_address(call_, ACPX_INVALID_ARGUMENT, "the element at",
+                          element, "is of another list, or was erased");
   return false;
 }
 

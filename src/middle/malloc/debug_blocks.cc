@@ -277,7 +277,9 @@ void DebugBlocks::report_no_block(PeerHeap& heap,
 
 std::uint64_t DebugBlocks::list_leaks(const PeerHeap& heap) const {
   const HeapLayout& layout = heap.layout();
-  const HeapMemory& memory = heap.memory();
+  // Read where it lies, however it was changed: nobody does any more.
+  HeapMemory memory = heap.memory();
+  memory.direct = static_cast<std::byte*>(acp_query_address(memory.base));
   std::uint64_t leaks = 0;
   std::uint64_t bytes = 0;
   const auto look_at = [&](std::uint64_t at) {

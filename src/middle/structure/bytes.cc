@@ -96,8 +96,8 @@ bool Source::open(Slot& slot,
     return true;
   }
   if (rank < 0 || rank == call.site->rank()) {
-    fail_numbers(call, ACPX_BAD_ADDRESS, "no memory to read at",
-                 static_cast<long long>(ga), "bytes", bytes);
+    fail_address(call, ACPX_BAD_ADDRESS, "no memory of a rank at", ga,
+                 "a pointer's global address is acp_query_ga's");
     return false;
   }
   if (bytes <= kSlotDataBytes) {

@@ -110,6 +110,16 @@ void fail_numbers(const Call& call,
             call.rank, what, a, of, b);
 }
 
+void fail_address(const Call& call,
+                  int code,
+                  const char* what,
+                  acp_ga_t address,
+                  const char* hint) {
+  acp_errno = code;
+  log_error("{}({:#x} on rank {}): {} {:#x}: {}", call.function, call.handle,
+            call.rank, what, address, hint);
+}
+
 bool begin_call(Call& call, const char* function, Kind kind, acp_ga_t handle) {
   Site* site = Site::of_call(function);
   if (site == nullptr) {
@@ -128,14 +138,22 @@ bool begin_call(Call& call, const char* function, Kind kind, acp_ga_t handle) {
     }
   }
   acp_errno = ACPX_INVALID_ARGUMENT;
-  log_error("{}({:#x}): that is no {}", function, handle, name_of(kind));
+  log_error("{}({:#x}): that is no {}{}", function, handle, name_of(kind),
+            handle == ACP_GA_NULL ? ": not created, or not received yet" : "");
   return false;
 }
 
-bool fail_destroyed(const Call& call) {
+bool fail_unfit(const Call& call, std::uint64_t tag) {
   acp_errno = ACPX_INVALID_ARGUMENT;
-  log_error("{}({:#x}): rank {} has no such {}, or no longer: it was destroyed",
-            call.function, call.handle, call.rank, name_of(call.kind));
+  if (call.is_of_other(tag)) {
+    log_error("{}({:#x}): that is a {} on rank {}, no {}", call.function,
+              call.handle, name_of(static_cast<Kind>(tag >> 56)), call.rank,
+              name_of(call.kind));
+  } else {
+    log_error(
+        "{}({:#x}): rank {} has no such {}, or no longer: it was destroyed",
+        call.function, call.handle, call.rank, name_of(call.kind));
+  }
   return false;
 }
 
@@ -149,7 +167,7 @@ bool look(Slot& slot, const Call& call, View& view) {
       return false;
     }
     if (__builtin_expect(!call.fits(view.tag()), 0)) {
-      return fail_destroyed(call);
+      return fail_unfit(call, view.tag());
     }
     if (__builtin_expect(view.is_whole(), 1)) {
       return true;
@@ -199,7 +217,7 @@ acp_ga_t create_control(Slot& slot,
     std::fill_n(sync, kSyncWords, kDeadSync);
     chain.put_words(call.word(kSyncWord), sync, kSyncWords);
   }
-  write_fields(chain, call, 0, fields);
+  write_fields(chain, call, kFirstVersion, fields);
   chain.swap8(call.sync(), live_sync);
   chain.put8(call.control, tag_of(kind, generation));
   return chain.run() ? call.handle : ACP_GA_NULL;
@@ -277,7 +295,7 @@ bool Lock::acquire(Slot& slot, View& view, Extra* extra) {
         chain.add8(call_.sync(), 0 - me);
         [[maybe_unused]] const acp_handle_t undone = chain.post();
       }
-      return fail_destroyed(call_);
+      return fail_unfit(call_, view.tag());
     }
     if (__builtin_expect(*old == 0, 1)) {
       is_held_ = true;

@@ -18,6 +18,8 @@ const char* name_of(Kind kind);
 
 inline constexpr std::size_t kFields = 5;
 inline constexpr std::uint64_t kDeadSync = std::uint64_t{1} << 63;
+/// Not 0: a vector's sync word, which has it, shall not look like a free lock.
+inline constexpr std::uint64_t kFirstVersion = 1;
 
 /// Words of a control.
 inline constexpr std::size_t kTagWord = 0;
@@ -44,8 +46,18 @@ struct Call {
 
   /// Whether the tag is of this handle.
   bool fits(std::uint64_t tag) const {
-    return tag >> 56 == static_cast<std::uint64_t>(kind) &&
-           (tag & 63) == (handle & 63);
+    return tag >> 56 == static_cast<std::uint64_t>(kind) && is_current(tag);
+  }
+
+  /// Whether the handle is of something else that lives: a blind first step
+  /// changed its sync word, and has to be undone.
+  bool is_of_other(std::uint64_t tag) const {
+    return tag >> 56 != 0 && is_current(tag) && !fits(tag);
+  }
+
+ private:
+  bool is_current(std::uint64_t tag) const {
+    return (tag & 63) == (handle & 63);
   }
 };
 
@@ -58,12 +70,19 @@ void fail_numbers(const Call& call,
                   long long a,
                   const char* of,
                   unsigned long long b);
+/// "no memory at 0x1: hint".
+void fail_address(const Call& call,
+                  int code,
+                  const char* what,
+                  acp_ga_t address,
+                  const char* hint);
 
 /// Takes a handle apart; false when it can be none, which is reported.
 bool begin_call(Call& call, const char* function, Kind kind, acp_ga_t handle);
 
-/// Reports the handle of a structure that was destroyed. False always.
-bool fail_destroyed(const Call& call);
+/// Reports a handle that does not fit the tag: of a structure that was
+/// destroyed, or of another kind. False always.
+bool fail_unfit(const Call& call, std::uint64_t tag);
 
 /// A control's words as one chain read them.
 struct View {

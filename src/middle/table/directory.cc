@@ -53,6 +53,7 @@ bool read_directory(const Call& call,
                     const View& view,
                     Directory& directory) {
   directory.handle = call.handle;
+  directory.kind = call.kind;
   directory.life = call.site->life();
   directory.uid = static_cast<std::uint32_t>(view.field(kUidField));
   directory.buckets = view.field(kBucketsField);
@@ -76,7 +77,7 @@ bool read_directory(const Call& call,
 const Directory* find_directory(const Call& call) {
   const std::unique_ptr<Directory>& known = place_of(call.handle);
   if (known != nullptr && known->handle == call.handle &&
-      known->life == call.site->life()) {
+      known->kind == call.kind && known->life == call.site->life()) {
     return known.get();
   }
   return ask(call);

@@ -12,6 +12,7 @@ namespace acp::middle::table {
 /// Plain value. The uid says whether it is still right: each bucket has it.
 struct Directory {
   acp_ga_t handle = ACP_GA_NULL;
+  structure::Kind kind{};
   std::uint64_t life = 0;  ///< Of the process; see Site.
   std::uint32_t uid = 0;
   std::uint64_t buckets = 0;  ///< Of each share.

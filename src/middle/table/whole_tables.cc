@@ -468,7 +468,20 @@ bool size(const Call& call, Extent extent, std::uint64_t& elements) {
   return false;
 }
 
+namespace {
+
+bool is_there(const Call& call) {
+  Slot slot(*call.site);
+  View view{};
+  return structure::look(slot, call, view);
+}
+
+}  // namespace
+
 bool transfer(const Call& to, const Call& from, Extent extent, Transfer how) {
+  if (!is_there(to)) {
+    return false;  // also when there is nothing to insert
+  }
   Walk walk(from, extent);
   if (!walk.begin()) {
     return false;

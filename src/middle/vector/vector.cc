@@ -32,6 +32,13 @@ bool is_cut_of(std::uint64_t cut, std::uint64_t version) {
   return cut >> 48 == (version & Reservations::kVersionMask) + 1;
 }
 
+/// Takes back what was added to the sync word of something that is no vector:
+/// a lock, whose changes are additions too, so that they meet in any order.
+void undo(Chain& chain, const Call& call, std::uint64_t added) {
+  chain.add8(call.sync(), 0 - added);
+  [[maybe_unused]] const bool is_done = chain.run();
+}
+
 }  // namespace
 
 // ---- Change ---------------------------------------------------------------
@@ -81,7 +88,10 @@ bool Change::freeze(Slot& slot, std::uint64_t cut) {
     }
     const Reservations reservations{*old};
     if (!call_.fits(view.tag())) {
-      return structure::fail_destroyed(call_);
+      if (call_.is_of_other(view.tag()) && !reservations.is_frozen()) {
+        undo(chain, call_, Reservations::kFrozen);
+      }
+      return structure::fail_unfit(call_, view.tag());
     }
     if (!reservations.is_frozen()) {
       is_frozen_ = true;
@@ -216,7 +226,10 @@ Outcome try_push(Slot& slot, const Call& call, const Source& source) {
     return Outcome::kFailed;
   }
   if (__builtin_expect(!call.fits(view.tag()), 0)) {
-    structure::fail_destroyed(call);
+    if (call.is_of_other(view.tag())) {
+      undo(chain, call, source.bytes());
+    }
+    structure::fail_unfit(call, view.tag());
     return Outcome::kFailed;
   }
   const Reservations old{*word};

@@ -40,7 +40,7 @@ class Change {
 
   /// Of a new vector's sync word, and its fields.
   static std::uint64_t live_sync(const structure::Shape& shape) {
-    return Reservations::live(0, shape.size);
+    return Reservations::live(structure::kFirstVersion, shape.size);
   }
 
   static structure::Shape shape_in(const structure::View& view);
