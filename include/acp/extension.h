@@ -221,7 +221,7 @@ int acpx_trim_malloc(void);
  *
  * @param deque  a deque
  * @param ga     where to; any rank. Not in the deque itself
- * @param size   bytes, all or none
+ * @param size   bytes, all or none; 0 bytes can always be taken
  * @return 1 taken; 0 the deque has fewer; -1: ACPX_BAD_ADDRESS (@p ga), and
  *   what functions of acp/deque.h meet
  */

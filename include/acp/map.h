@@ -159,7 +159,7 @@ int acp_empty_local_map(acp_map_t map);
 int acp_empty_map(acp_map_t map);
 
 /** Where iterators over the caller's elements end. Specification 4.7.12.
- * Asks nobody. All members differ from no other end's but slot.
+ * Asks nobody. As acp_end_map, but for slot.
  *
  * @param map  a map; not looked at
  * @return the end; elem is ACP_GA_NULL
@@ -174,7 +174,8 @@ acp_map_it_t acp_end_local_map(acp_map_t map);
 acp_map_it_t acp_end_map(acp_map_t map);
 
 /** Looks a key up. Specification 4.7.14. One round trip; two when the
- * element is large (together more than about 24 bytes).
+ * element is large: the key, rounded up to 8 bytes, and the value take more
+ * than 32 bytes.
  *
  * @param map  a map
  * @param key  what to look for
@@ -235,8 +236,10 @@ void acp_move_map(acp_map_t map1, acp_map_t map2);
 void acp_remove_map(acp_map_t map, acp_element_t key);
 
 /** Copies the value under a key. Specification 4.7.21. One round trip; three
- * when the element is large. When it fails or finds nothing after another rank
- * removed the key meanwhile, the buffer may have been written to.
+ * when the element is large. A value longer than the buffer is cut: its size is
+ * what acp_dereference_map_it says of acp_find_map. When it fails or finds
+ * nothing after another rank removed the key meanwhile, the buffer may have
+ * been written to.
  *
  * @param map   a map
  * @param pair  first: the key. second: where to, and how many bytes at most

@@ -156,7 +156,7 @@ int acp_empty_local_set(acp_set_t set);
 int acp_empty_set(acp_set_t set);
 
 /** Where iterators over the caller's keys end. Specification 4.6.12.
- * Asks nobody. All members differ from no other end's but slot.
+ * Asks nobody. As acp_end_set, but for slot.
  *
  * @param set  a set; not looked at
  * @return the end; elem is ACP_GA_NULL
@@ -171,7 +171,7 @@ acp_set_it_t acp_end_local_set(acp_set_t set);
 acp_set_it_t acp_end_set(acp_set_t set);
 
 /** Looks a key up. Specification 4.6.14. One round trip; two when the
- * key is large (together more than about 24 bytes).
+ * key is large: more than 32 bytes.
  *
  * @param set  a set
  * @param key  what to look for
