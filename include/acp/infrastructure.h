@@ -155,8 +155,9 @@ int acp_sync(void);
  * The proposals of all processes together must be a permutation of
  * 0 .. acp_procs() - 1. Completes what is outstanding, runs the modules' fini
  * functions in reverse order, renumbers, makes all starter memory zero, and
- * runs the modules' init functions in order. Keys, handles and global
- * addresses of before are invalid: ask for them again.
+ * runs the modules' init functions in order. Keys, handles, global addresses,
+ * channels, data structures and workspaces of before are invalid: ask for them,
+ * or create them, again. A number of before may be that of something new.
  *
  * When the proposals are no permutation the call fails on every rank, and
  * nothing has changed: the old numbering, keys and memory go on working.
