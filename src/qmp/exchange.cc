@@ -83,7 +83,10 @@ int Exchange::run_step(void* self) {
 
 bool Exchange::step() {
   if (!lock_.try_lock()) {
-    return false;  // whoever holds it is looking
+    // Whoever holds it may have looked before the news came, and compute from
+    // now on. Not to be waited for: it may be this very thread.
+    ::sched_yield();
+    return true;
   }
   const std::lock_guard lock(lock_, std::adopt_lock);
   const bool has_news = connector_.advance();
