@@ -18,12 +18,15 @@ constexpr std::size_t kBytes = 4096;
 constexpr std::uint64_t kElements = 20'000;  // of a structure, at most
 
 /// Keys of a set or map that is half full: 0 to there - 1 are in it. Over a
-/// network fewer: each costs round trips before a row can begin.
+/// network fewer, since each costs round trips before a row can begin; and in
+/// a row that is given little time.
 struct Keys {
   std::uint64_t there;
 
   static Keys of(const Context& context) {
-    return {context.is_direct ? kElements / 2 : kElements / 40};
+    constexpr std::int64_t kNsPerKey = 1000;
+    const auto most = context.is_direct ? kElements / 2 : kElements / 40;
+    return {std::clamp<std::uint64_t>(context.time_ns / kNsPerKey, 100, most)};
   }
 
   int slots() const { return static_cast<int>(2 * there); }
