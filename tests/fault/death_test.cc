@@ -135,6 +135,25 @@ TEST_CASE("death: a rank that is killed in a data structure ends the others",
   CHECK(outcome.status == 128 + SIGKILL);
 }
 
+TEST_CASE("death: ranks that wait for a structure's lock sleep", "[death]") {
+  // The watchdog acts where all wait and hardly any processor time is used.
+  const std::string net = GENERATE("auto", "udp");
+  const std::string moment =
+      GENERATE("vector_reserved", "deque_locked", "map_locked");
+  INFO("moment " << moment << ", net " << net);
+  const Scratch scratch("lock");
+  const std::string marker = job::unique_marker();
+  std::vector<std::string> words =
+      command(moment, "wait", scratch.path, marker);
+  words.insert(words.begin() + 1, {"--watchdog", "1"});
+  job::Job run(words, {"ACP_NET=" + net});
+  const job::Outcome outcome = run.wait(kPatience);
+  INFO(outcome.output);
+  REQUIRE(outcome.is_over);
+  CHECK(outcome.status == 124);
+  CHECK(job::all_gone(marker, kEndsWithin));
+}
+
 TEST_CASE("death: exit 0 without acp_finalize is a failure", "[death]") {
   const std::string moment = GENERATE("computing", "in_sync", "in_wait");
   const job::Outcome outcome = run_death(moment, "exit0", "auto");

@@ -2,7 +2,8 @@
 // for it for ever: `victim MOMENT HOW FILE [marker]`. Driven by death_test.
 //
 // Before it dies the victim writes "rank pid monotonic-nanoseconds" to FILE;
-// with HOW = stay nobody dies, and every rank appends its pid to FILE.
+// with HOW = stay nobody dies, and every rank appends its pid to FILE; with
+// HOW = wait the victim waits, with what it has, until the job is ended.
 #include <fcntl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -32,6 +33,8 @@ struct Plan {
   std::string_view how;
   const char* file;
 };
+
+constexpr int kVictim = 1;
 
 std::atomic<std::uint64_t> g_copies{0};
 
@@ -66,6 +69,7 @@ void wait_for_ever() {
   }
   if (plan.how == "kill") raise(SIGKILL);
   if (plan.how == "stop") raise(SIGSTOP);
+  if (plan.how == "wait") wait_for_ever();
   std::fprintf(stderr, "victim: no way to die '%s'\n", plan.how.data());
   _exit(78);
 }
@@ -124,6 +128,16 @@ void copy_for_ever() {
   }
 }
 
+/// Until it does not answer. Silence tells nothing about a rank that owes no
+/// answer, so it always owes one.
+void ask_the_victim() {
+  acp_handle_t handle = ACP_HANDLE_NULL;
+  do {
+    handle = acp_add8(acp_query_starter_ga(acp_rank()),
+                      acp_query_starter_ga(kVictim), 0, ACP_HANDLE_NULL);
+  } while (acpx_complete_timeout(handle, -1) == 0);
+}
+
 /// In the heap of rank 0, as all ranks do; the victim's death comes between
 /// any two steps of a malloc or a free.
 void allocate_for_ever() {
@@ -156,12 +170,21 @@ void send_until_the_end() {
   }
 }
 
+/// Whether the victim dies with something of a structure, which it takes
+/// before a barrier; after that the others want it.
+bool is_after_taking(std::string_view moment) {
+  return is_structure_moment(moment) && !moment.starts_with("in_");
+}
+
 void die_inside(const Plan& plan) {
   if (plan.moment == "computing") {
     die(plan);
   }
-  if (is_structure_moment(plan.moment) && !plan.moment.starts_with("in_")) {
-    die_with_structure(plan.moment, [&] { die(plan); });
+  if (is_after_taking(plan.moment)) {
+    die_with_structure(plan.moment, [&] {
+      acp_sync();
+      die(plan);
+    });
   }
   die_from_another_thread(plan);
   if (plan.moment == "in_sync") {
@@ -245,10 +268,13 @@ int main(int argc, char** argv) {
   }
   if (plan.how == "stay") {
     report_alive(plan.file);
-  } else if (acp_rank() == 1) {
+  } else if (acp_rank() == kVictim) {
     die_inside(plan);
   }
-  if (plan.moment == "computing") {
+  if (plan.how == "stop") {
+    ask_the_victim();
+  }
+  if (plan.moment == "computing" || is_after_taking(plan.moment)) {
     acp_sync();
   }
   if (plan.moment == "after_end" && acp_rank() != 0) {

@@ -23,6 +23,7 @@ struct Handles {
   acp_list_t list;
   acp_set_t set;
   acp_map_t map;
+  acp_ga_t bucket;  ///< The map's only one, but for overflow; its lock.
 };
 
 Handles g_all;
@@ -148,13 +149,18 @@ void make_structures() {
       ranks.push_back(rank);
     }
     // Where nobody dies, so that others get as far as they can.
-    g_all = {acp_create_vector(0, 0), acp_create_deque(0, 0),
+    g_all = {acp_create_vector(0, 0),
+             acp_create_deque(0, 0),
              acp_create_list(0),
              acp_create_set(acp_procs(), ranks.data(), 10, 0),
-             acp_create_map(1, ranks.data(), 1, 0)};
+             acp_create_map(1, ranks.data(), 1, 0),
+             ACP_GA_NULL};
     for (std::uint64_t i = 0; i < 5; ++i) {
       acp_push_back_list(g_all.list, put(i), 0);
     }
+    // An iterator names the entry, in the first line of its bucket.
+    acp_insert_map(g_all.map, {put(7), put(7)});
+    g_all.bucket = acp_find_map(g_all.map, put(7)).elem & ~acp_ga_t{63};
     std::memcpy(starter(kHandles), &g_all, sizeof g_all);
   }
   acp_sync();
@@ -183,17 +189,10 @@ void die_with_structure(std::string_view moment,
     acp_complete(
         acp_add8(result, sync_word(g_all.vector.ga), 8, ACP_HANDLE_NULL));
   } else if (moment == "deque_locked") {
-    do {
-      acp_complete(
-          acp_cas8(result, sync_word(g_all.deque.ga), 0, me, ACP_HANDLE_NULL));
-    } while (*reinterpret_cast<std::uint64_t*>(starter(kResult)) != 0);
+    acp_complete(
+        acp_cas8(result, sync_word(g_all.deque.ga), 0, me, ACP_HANDLE_NULL));
   } else if (moment == "map_locked") {
-    // The map has one bucket on rank 0; its lock is {uid | holder}, and a
-    // value lies in the same 256 bytes, in one of the areas behind 64 bytes.
-    acp_insert_map(g_all.map, {put(7), put(7)});
-    const acp_ga_t bucket =
-        acp_find_map(g_all.map, put(7)).elem & ~acp_ga_t{63};
-    acp_complete(acp_add8(result, bucket, me, ACP_HANDLE_NULL));
+    acp_complete(acp_add8(result, g_all.bucket, me, ACP_HANDLE_NULL));
   } else {
     g_die = &die;
     acp_sort_list(g_all.list, compare);

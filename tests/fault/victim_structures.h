@@ -17,6 +17,7 @@ void make_structures();
 void use_structures(std::string_view moment,
                     const std::function<void()>& on_step);
 
-/// Takes what the others wait for, and calls `die`.
+/// Takes what the others wait for, and calls `die`. Nobody else may use the
+/// structures yet.
 void die_with_structure(std::string_view moment,
                         const std::function<void()>& die);

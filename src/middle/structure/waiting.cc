@@ -13,8 +13,10 @@ namespace acp::middle::structure {
 
 namespace {
 
-constexpr unsigned kShort = 4;         // pauses of the processor only
-constexpr unsigned kPerProgress = 16;  // yields between passes of progress
+constexpr unsigned kShort = 4;             // pauses of the processor only
+constexpr unsigned kPerProgress = 16;      // yields between passes of progress
+constexpr std::chrono::seconds kAwake{1};  // after that, naps
+constexpr int kNapMs = 100;
 constexpr std::chrono::seconds kPerReport{10};
 
 int never(void*) {
@@ -30,22 +32,29 @@ bool Backoff::pause(std::uint64_t holder) {
     }
     return true;
   }
-  ::sched_yield();
-  if (pauses_ % kPerProgress != 0) {
-    return true;
+  if (!is_long_) {
+    ::sched_yield();
+    if (pauses_ % kPerProgress != 0) {
+      return true;
+    }
   }
-  // One pass of progress, and whether the job ends.
-  if (acpx_wait_until(never, nullptr, 0) < 0) {
+  // A pass of progress at least, and whether the job ends. A nap leaves the
+  // processor to whoever is waited for, and acprun --watchdog sees it.
+  if (acpx_wait_until(never, nullptr, is_long_ ? kNapMs : 0) < 0) {
     return false;
   }
   const auto now = std::chrono::steady_clock::now();
-  if (next_report_ == std::chrono::steady_clock::time_point{}) {
-    next_report_ = now + kPerReport;
-  } else if (now > next_report_) {
-    next_report_ = now + kPerReport;
-    log_warning("{} at {:#x}: waiting for 10 s for {}", what_, where_,
-                holder == 0 ? std::string("an operation under way")
-                            : fmt::format("rank {}", holder - 1));
+  if (start_ == std::chrono::steady_clock::time_point{}) {
+    start_ = now;
+  }
+  is_long_ = now - start_ > kAwake;
+  if (now - start_ > reports_ * kPerReport) {
+    log_warning(
+        "{} at {:#x}: waiting for {} s for {}; acprun --watchdog ends a job "
+        "that stands still",
+        what_, where_, (reports_++ * kPerReport).count(),
+        holder == 0 ? std::string("an operation under way")
+                    : fmt::format("rank {}", holder - 1));
   }
   return true;
 }

@@ -23,7 +23,9 @@ class Backoff {
   const char* what_;
   acp_ga_t where_;
   unsigned pauses_ = 0;
-  std::chrono::steady_clock::time_point next_report_{};
+  bool is_long_ = false;
+  unsigned reports_ = 1;  ///< The next one.
+  std::chrono::steady_clock::time_point start_{};
 };
 
 }  // namespace acp::middle::structure
