@@ -501,7 +501,10 @@ QMP_status_t QMP_wait_all(QMP_msghandle_t h[], int num);
 
 /* Collective, in place, and the same bits on every node and in every run with
  * the same number of nodes. @return QMP_SUCCESS; QMP_INVALID_ARG (NULL, or a
- * negative length), QMP_NOMEM_ERR, QMP_NOT_INITED, QMP_ERROR. */
+ * negative length), QMP_NOMEM_ERR, QMP_NOT_INITED, QMP_BAD_MESSAGE (lengths
+ * that differ), QMP_TIMEOUT (after QMP_WAIT_TIMEOUT seconds; from then on they
+ * fail on this communicator, and a broadcast's data may still be written),
+ * QMP_ERROR. QMP_barrier of all nodes of the job waits without limit. */
 
 /** Waits for all nodes. */
 QMP_status_t QMP_barrier(void);

@@ -60,10 +60,38 @@ QMP_status_t fail_size(std::size_t mine,
               mine, static_cast<unsigned long long>(theirs), peer.c_str());
 }
 
+QMP_status_t fail_late(const Job& job,
+                       std::size_t bytes,
+                       const std::string& peer) {
+  return fail(QMP_TIMEOUT,
+              "a global operation of %zu bytes with %s did not end within "
+              "%g s: do all nodes call it? (QMP_WAIT_TIMEOUT) There are no "
+              "more on this communicator",
+              bytes, peer.c_str(), job.wait_timeout_ms / 1000.0);
+}
+
+QMP_status_t fail_out_of_step() {
+  return fail(QMP_ERROR,
+              "no global operations any more: an earlier one on this "
+              "communicator timed out, so that its nodes are out of step");
+}
+
+/// What did not end in time, or is cut off, is forgotten.
+QMP_status_t give_up(Job& job, Transfer* first, bool is_late) {
+  const Transfer* late = first;
+  while (late->next != nullptr && !late->is_active()) {
+    late = late->next;
+  }
+  const std::size_t bytes = late->memory->size();
+  const std::string peer = describe(late->half->id());
+  job.exchange.abandon(first);
+  return is_late ? fail_late(job, bytes, peer) : fail_cut_off();
+}
+
 QMP_status_t finish(Job& job, Transfer* first) {
-  if (job.exchange.wait(first, -1) != 0) {
-    job.exchange.abandon(first);
-    return fail_cut_off();
+  if (const int result = job.exchange.wait(first, job.wait_timeout_ms);
+      result != 0) {
+    return give_up(job, first, result > 0);
   }
   for (Transfer* each = first; each != nullptr; each = each->next) {
     if (each->length != each->memory->size()) {
@@ -104,12 +132,14 @@ QMP_status_t meet_partner(Job& job, Lanes& lanes) {
   }
   std::uint64_t can_i = pair->connect(theirs) ? 1 : 0;
   std::uint64_t can_they = 0;
+  // From here on the partner may store into the box: it lives on.
+  lanes.pair = std::move(pair);
   status = swap_by_channel(job, lanes, &can_i, &can_they, sizeof can_i);
   if (status != QMP_SUCCESS) {
     return status;
   }
-  if (can_i != 0 && can_they != 0) {
-    lanes.pair = std::move(pair);
+  if (can_i == 0 || can_they == 0) {
+    lanes.pair.reset();
   }
   lanes.has_met = true;
   return QMP_SUCCESS;
@@ -140,7 +170,9 @@ class Partner {
     if (status_ != QMP_SUCCESS || is_paired(bytes)) {
       return status_ != QMP_SUCCESS
                  ? status_
-                 : outcome(lanes_->pair->receive(data, bytes), bytes);
+                 : outcome(
+                       lanes_->pair->receive(data, bytes, job_.wait_timeout_ms),
+                       bytes);
     }
     Moment receiving(data, bytes, lanes_->in);
     return run(job_, &receiving.transfer());
@@ -160,11 +192,16 @@ class Partner {
   }
 
   QMP_status_t outcome(QMP_status_t status, std::size_t bytes) const {
-    if (status == QMP_BAD_MESSAGE) {
-      return fail_size(bytes, lanes_->pair->length(),
-                       "node " + std::to_string(node_));
+    const auto peer = [this] {
+      return "node " + std::to_string(node_);
+    };
+    switch (status) {
+      case QMP_SUCCESS: return status;
+      case QMP_BAD_MESSAGE:
+        return fail_size(bytes, lanes_->pair->length(), peer());
+      case QMP_TIMEOUT: return fail_late(job_, bytes, peer());
+      default: return fail_cut_off();
     }
-    return status == QMP_SUCCESS ? status : fail_cut_off();
   }
 
   Job& job_;
@@ -247,6 +284,9 @@ QMP_status_t reduce(Job& job,
   if (comm.nodes() == 1) {
     return QMP_SUCCESS;
   }
+  if (comm.is_out_of_step) {
+    return fail_out_of_step();
+  }
   LibraryMemory& library = job.exchange.library();
   const bool is_short = bytes <= kEagerBytes;
   const std::size_t room = is_short ? kEagerBytes : (bytes + 63) / 64 * 64;
@@ -271,16 +311,20 @@ QMP_status_t reduce(Job& job,
   if (status == QMP_SUCCESS && bytes > 0) {
     std::memcpy(data, mine, bytes);
   }
-  if (!is_short) {
+  comm.is_out_of_step = status == QMP_TIMEOUT;
+  // Into the block of one that timed out a partner may still write.
+  if (!is_short && !comm.is_out_of_step) {
     library.free(block.memory);
   }
   return status;
 }
 
-QMP_status_t broadcast(Job& job,
-                       QMP_comm_struct& comm,
-                       void* data,
-                       std::size_t bytes) {
+namespace {
+
+QMP_status_t broadcast_in(Job& job,
+                          QMP_comm_struct& comm,
+                          void* data,
+                          std::size_t bytes) {
   const int nodes = comm.nodes();
   int mask = 1;
   for (; mask < nodes; mask *= 2) {
@@ -313,6 +357,20 @@ QMP_status_t broadcast(Job& job,
     link = &send.next;
   }
   return run(job, first);
+}
+
+}  // namespace
+
+QMP_status_t broadcast(Job& job,
+                       QMP_comm_struct& comm,
+                       void* data,
+                       std::size_t bytes) {
+  if (comm.is_out_of_step) {
+    return fail_out_of_step();
+  }
+  const QMP_status_t status = broadcast_in(job, comm, data, bytes);
+  comm.is_out_of_step = status == QMP_TIMEOUT;
+  return status;
 }
 
 QMP_status_t meet(Job& job, QMP_comm_struct& comm) {

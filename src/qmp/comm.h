@@ -39,6 +39,7 @@ struct QMP_comm_struct {
     std::unique_ptr<qmp::Pair> pair;  ///< For reductions inside a host.
   };
 
+  bool is_out_of_step = false;  ///< A global operation timed out.
   std::unordered_map<int, Lanes> lanes;
   qmp::Block scratch;
 

@@ -65,7 +65,7 @@ class Exchange {
   /// Waits. As acpx_wait_until.
   int wait(Transfer* first, int timeout_ms);
 
-  /// Forgets those that are active; the job is ending.
+  /// Forgets those that are active; their channels are not used any more.
   void abandon(Transfer* first);
 
   /// Frees a transfer now, or when it is done.

@@ -57,7 +57,7 @@ class Half {
   /// Looks for news; true when there were any.
   virtual bool advance() = 0;
 
-  /// Never touches an active transfer again; the job is ending.
+  /// Never touches an active transfer again; the channel is not used any more.
   virtual void abandon(Transfer& transfer) = 0;
 
   /// Whether advance() may find something to do.

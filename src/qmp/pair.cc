@@ -74,13 +74,16 @@ int Pair::has_come(void* self) {
   return is_for(pair.look(), pair.received_) ? 1 : 0;
 }
 
-QMP_status_t Pair::receive(void* to, std::size_t bytes) {
+QMP_status_t Pair::receive(void* to, std::size_t bytes, int timeout_ms) {
   int looks = 0;
   while (looks < kShortLooks && has_come(this) == 0) {
     ++looks;
   }
-  if (looks == kShortLooks && acpx_wait_until(&has_come, this, -1) != 0) {
-    return QMP_ERROR;
+  if (looks == kShortLooks) {
+    const int result = acpx_wait_until(&has_come, this, timeout_ms);
+    if (result != 0) {
+      return result > 0 ? QMP_TIMEOUT : QMP_ERROR;
+    }
   }
   length_ = size_of(look());
   const std::size_t place = received_++ % kPlaces;

@@ -29,8 +29,8 @@ class Pair {
   QMP_status_t send(const void* data, std::size_t bytes);
 
   /// Waits for `bytes` bytes. QMP_BAD_MESSAGE: there were `length()`, and `to`
-  /// is as before; QMP_ERROR: the job is ending.
-  QMP_status_t receive(void* to, std::size_t bytes);
+  /// is as before; QMP_TIMEOUT: none came; QMP_ERROR: the job is ending.
+  QMP_status_t receive(void* to, std::size_t bytes, int timeout_ms);
 
   /// Of the last message received.
   std::uint64_t length() const { return length_; }

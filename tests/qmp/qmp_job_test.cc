@@ -172,6 +172,19 @@ TEST_CASE("init: words without sense are refused on every node", "[qmp]") {
   CHECK(run(1, {"machine"}, {"QMP_MEMORY=1"}).status == 77);
 }
 
+TEST_CASE("QMP: a global operation that not all call is QMP_TIMEOUT", "[qmp]") {
+  const std::string net = GENERATE("auto", "udp");
+  const std::string bytes = GENERATE("8", "9000", "100000");
+  const std::string what = GENERATE("first_sum", "later_sum", "broadcast");
+  const auto outcome = run(2, {"alone", bytes, what},
+                           {"QMP_WAIT_TIMEOUT=0.2", "ACP_NET=" + net});
+  INFO(net << ", " << bytes << " bytes, " << what);
+  INFO(outcome.output);
+  CHECK(outcome.status == 0);
+  CHECK(has(outcome, "a global operation of"));
+  CHECK(has(outcome, "did not end within 0.2 s: do all nodes call it?"));
+}
+
 TEST_CASE("QMP_wait: what cannot end is QMP_TIMEOUT, with peer and size",
           "[qmp]") {
   for (const std::string net : {"auto", "udp"}) {

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "qmp.h"
@@ -109,6 +110,31 @@ void wait_for_nothing(std::size_t bytes) {
   QMP_free_msgmem(memory);
 }
 
+/// A global operation that the other node leaves out: a sum, which is the first
+/// operation of the job or not, or a broadcast.
+void call_alone(std::size_t bytes, std::string_view what) {
+  std::vector<double> values(bytes / sizeof(double), 1.0);
+  const int length = static_cast<int>(values.size());
+  const auto sum = [&] {
+    return QMP_sum_double_array(values.data(), length);
+  };
+  const auto cast = [&] {
+    return QMP_broadcast(values.data(), bytes);
+  };
+  const bool is_cast = what == "broadcast";
+  if (what == "later_sum") {
+    expect(sum() == QMP_SUCCESS, "sum");
+  }
+  if (QMP_get_node_number() == (is_cast ? 1 : 0)) {
+    const std::vector<double> before = values;
+    expect((is_cast ? cast() : sum()) == QMP_TIMEOUT, "no time-out");
+    expect(values == before, "changed");
+    expect(sum() == QMP_ERROR && cast() == QMP_ERROR, "out of step");
+  }
+  // The memory of the one that is alone stays until nobody writes any more.
+  expect(QMP_barrier() == QMP_SUCCESS, "barrier");
+}
+
 /// Ends with messages that nobody receives, and handles that are not freed.
 void leave_much() {
   static std::vector<char> buffer(100'000);
@@ -185,6 +211,8 @@ int main(int argc, char** argv) {
     }
   } else if (mode == "timeout") {
     wait_for_nothing(static_cast<std::size_t>(std::atoi(argv[2])));
+  } else if (mode == "alone") {
+    call_alone(static_cast<std::size_t>(std::atoi(argv[2])), argv[3]);
   } else if (mode == "die") {
     die_in_a_sum();
   } else if (mode == "leave") {
