@@ -10,6 +10,13 @@
 
 namespace acp::udp {
 
+namespace {
+
+/// Some hundred small messages share the cost of a datagram well enough.
+constexpr std::size_t kEnoughBytes = 8192;
+
+}  // namespace
+
 Link::Link(LinkHub& hub,
            transport::ProcId peer,
            transport::Color color,
@@ -74,6 +81,11 @@ bool Link::transmit() {
   const bool is_sent = !receiver_.owes_ack_now(now) || send_pure_ack(now);
   watch_deadline();
   return is_sent;
+}
+
+bool Link::waits_for_company() const noexcept {
+  return sender_.has_unacknowledged() && !sender_.has_pending() &&
+         sender_.open_bytes() < kEnoughBytes;
 }
 
 PacketHeader Link::make_header(PacketType type,

@@ -78,6 +78,10 @@ class Link final : public transport::Endpoint {
   /// has no room, call again.
   bool transmit();
 
+  /// Whether what is to be sent should be joined by more: the peer will answer
+  /// soon, and little has come together.
+  bool waits_for_company() const noexcept;
+
   TimePoint deadline() const noexcept;
   void on_timer(TimePoint now);
 

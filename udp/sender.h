@@ -34,6 +34,11 @@ class Sender {
 
   bool has_open() const noexcept { return open_ != nullptr; }
 
+  /// Collected in the open fragment.
+  std::size_t open_bytes() const noexcept {
+    return open_ != nullptr ? open_->payload_bytes : 0;
+  }
+
   /// The open fragment takes no more; it is the next to be sent.
   void close();
 

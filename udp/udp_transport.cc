@@ -14,6 +14,8 @@ constexpr int kBurst = 16;
 constexpr std::size_t kPoolBytes = std::size_t{64} << 20;
 /// More under way than this only gets cold.
 constexpr std::uint64_t kMaxWindowBytes = std::uint64_t{1} << 20;
+/// With more peers than this kept waiting, looking at each costs too much.
+constexpr std::size_t kMaxWaiting = 16;
 
 std::size_t pool_fragments(const UdpOptions& options) {
   return options.max_fragments != 0
@@ -215,10 +217,19 @@ std::optional<Address> UdpTransport::address_of(transport::ProcId peer,
 }
 
 void UdpTransport::flush() {
+  flush_links(false);
+}
+
+void UdpTransport::flush_idle() {
+  flush_links(hub_.dirty.size() <= kMaxWaiting);
+}
+
+void UdpTransport::flush_links(bool may_wait) {
   std::size_t kept = 0;
   for (std::size_t i = 0; i < hub_.dirty.size(); ++i) {
     Link* link = hub_.dirty[i];
-    link->is_dirty = !link->transmit();
+    link->is_dirty =
+        (may_wait && link->waits_for_company()) || !link->transmit();
     if (link->is_dirty) {
       hub_.dirty[kept++] = link;
     }

@@ -79,6 +79,7 @@ class UdpTransport final : public transport::Transport {
                                         transport::Color color) override;
   std::size_t poll(transport::MessageSink& sink) override;
   void flush() override;
+  void flush_idle() override;
   TimePoint next_deadline() const noexcept override;
 
   std::span<const int> descriptors() const noexcept override {
@@ -100,6 +101,7 @@ class UdpTransport final : public transport::Transport {
                    const Wire::Arrival& arrival,
                    transport::MessageSink& sink);
   bool is_for_us(const PacketHeader& header) noexcept;
+  void flush_links(bool may_wait);
   void run_timers(transport::MessageSink& sink);
   void fail_peer(Link& silent, transport::MessageSink& sink);
 

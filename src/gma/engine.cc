@@ -1,5 +1,7 @@
 #include "gma/engine.h"
 
+#include <algorithm>
+
 #include "base/log.h"
 #include "gma/describe.h"
 #include "gma/step_scope.h"
@@ -19,6 +21,10 @@ Step copy_step(GlobalAddress to, GlobalAddress from, std::uint64_t size) {
   step.local = from;
   step.size = size;
   return step;
+}
+
+bool is_signal(const Step& step) {
+  return (step.flags & protocol::kSignalFlag) != 0;
 }
 
 }  // namespace
@@ -166,7 +172,12 @@ Result<Handle> Engine::issue(std::span<const Step> steps, Handle order) {
     }
   }
   (void)settle();
-  wires_.flush();
+  // What follows closely can go along, unless somebody waits for this one.
+  if (std::ranges::any_of(steps, is_signal)) {
+    wires_.flush();
+  } else {
+    wires_.flush_idle();
+  }
   wires_.on_issued();
   return sequence;
 }

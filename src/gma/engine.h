@@ -62,6 +62,8 @@ class Wires {
   virtual bool poll() = 0;
   /// Sends what the wires keep back.
   virtual void flush() = 0;
+  /// The same, except to peers that have something to answer.
+  virtual void flush_idle() = 0;
   /// Something was issued that the sleeping progress thread does not know of.
   virtual void on_issued() = 0;
 };

@@ -75,6 +75,14 @@ void WireSet::flush() {
   }
 }
 
+void WireSet::flush_idle() {
+  for (transport::Transport* wire : {host_.get(), net_.get()}) {
+    if (wire != nullptr) {
+      wire->flush_idle();
+    }
+  }
+}
+
 void WireSet::on_issued() {
   if (net_ != nullptr || engine_->has_unsent()) {
     on_issued_();

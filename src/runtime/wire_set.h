@@ -35,6 +35,7 @@ class WireSet final : public gma::Links,
   Result<gma::Link> link(gmm::Rank rank, gmm::Color color) override;
   bool poll() override;
   void flush() override;
+  void flush_idle() override;
   void on_issued() override;
   Result<transport::Endpoint*> endpoint(transport::ProcId proc,
                                         transport::Color color) override;

@@ -71,7 +71,7 @@ class Endpoint {
   /// kOk: it will be delivered exactly once, or the peer reported as failed.
   /// kAgain: no room now; poll, then offer the same message again.
   /// kPeerDead: never. kTooLarge: above max_message. Messages may wait for
-  /// company until flush().
+  /// company until flush() or flush_idle().
   [[nodiscard]] virtual Status send(
       std::span<const std::span<const std::byte>> parts, Ordering ordering) = 0;
 
@@ -105,6 +105,10 @@ class Transport {
 
   /// Sends what send() kept back for company.
   virtual void flush() = 0;
+
+  /// The same, except that messages to a peer that has something to answer may
+  /// wait on: until that has come or the next poll(), whichever is first.
+  virtual void flush_idle() { flush(); }
 
   /// When poll() has to be called although nothing arrives (a time-out);
   /// TimePoint::max() for never.

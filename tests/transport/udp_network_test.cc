@@ -143,6 +143,43 @@ TEST_CASE("udp transport: messages wait for company until flush",
   CHECK(job.transport(0).counters().sent == 1);
 }
 
+TEST_CASE("udp transport: flush_idle lets messages wait for an answer",
+          "[udp][transport]") {
+  FakeJobPlan plan;
+  plan.procs = 3;
+  FakeJob job(plan);
+  const udp::Counters& counters = job.transport(0).counters();
+  const auto send_one = [&](std::size_t bytes) {
+    REQUIRE(send_bytes(job.endpoint(0, 1), std::vector<std::byte>(bytes)) ==
+            Status::kOk);
+    job.transport(0).flush_idle();
+  };
+  send_one(8);
+  CHECK(counters.sent == 1);
+  for (int i = 0; i < 10; ++i) {
+    send_one(8);
+  }
+  CHECK(counters.sent == 1);
+  CHECK(job.transport(0).next_deadline() <= job.network().clock().now());
+  SECTION("until the next poll") {
+    job.transport(0).poll(job.sink(0));
+    CHECK(counters.sent == 2);
+  }
+  SECTION("until there is no room for more") {
+    for (int i = 0; i < 100 && counters.sent == 1; ++i) {
+      send_one(1000);
+    }
+    CHECK(counters.sent == 2);
+  }
+  SECTION("and no other peer's wait with them") {
+    REQUIRE(send_bytes(job.endpoint(0, 2), {}) == Status::kOk);
+    job.transport(0).flush_idle();
+    CHECK(counters.sent == 2);
+  }
+  REQUIRE(job.run_until_idle());
+  CHECK(job.transport(0).next_deadline() == TimePoint::max());
+}
+
 TEST_CASE("udp transport: a request and its reply cost one datagram each",
           "[udp][transport]") {
   FakeJob job(FakeJobPlan{});
