@@ -178,6 +178,8 @@ bool insert_many(const Call& call,
       is_done[i] = handle != ACP_HANDLE_NULL;
       last = is_done[i] ? handle : last;
     }
+    // Unlocks of keys that were there are not waited for, but leave now.
+    (void)acp_inquire(ACP_HANDLE_ALL);
     if (last != ACP_HANDLE_NULL && !structure::finish(last)) {
       return false;
     }
