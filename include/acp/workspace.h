@@ -38,7 +38,7 @@ typedef acp_wsditem* acp_wsd_t;
  *
  * @param size  bytes, 1 or more, the same on all ranks
  * @return the workspace, or ACP_WSD_NULL, on every rank: ACPX_INVALID_ARGUMENT
- *   (0), ACPX_NO_MEMORY (a heap has no room for its parts, or 256 workspaces
+ *   (0; or ranks differ in size or in acp_setparams_ws), ACPX_NO_MEMORY (a heap has no room for its parts, or 256 workspaces
  *   exist), ACPX_NOT_INITIALIZED, ACPX_FINALIZED, ACPX_PEER_DEAD, ACPX_ABORTED
  */
 acp_wsd_t acp_create_ws(size_t size);
@@ -65,7 +65,7 @@ int acp_read_ws(acp_wsd_t wsd, acp_ga_t ga, size_t size, size_t offset);
 
 /** How workspaces that are created from now on lie on the ranks.
  * Specification 4.8.5. Every rank gives the same values, or the next
- * acp_create_ws makes no sense. Does not block.
+ * acp_create_ws fails. Does not block.
  *
  * @param proc_start    rank of the first part, 0 .. acp_procs() - 1
  * @param size_default  bytes of a part, any number; 0: as convention 1

@@ -40,6 +40,27 @@ SPMD_CASE(acp_create_ws_refuses, "acp_create_ws: no bytes, no memory") {
   acp_destroy_ws(create(100));
 }
 
+SPMD_CASE(acp_create_ws_refuses_differing,
+          "acp_create_ws: ranks that want different ones") {
+  if (acp_procs() == 1) {
+    spmd::note_skip("needs 2 ranks");
+    return;
+  }
+  const spmd::StderrCapture quiet;
+  const auto me = static_cast<std::size_t>(acp_rank());
+  const auto procs = static_cast<std::size_t>(acp_procs());
+  for (std::size_t other = 0; other < procs; ++other) {
+    EXPECT_FAILS(acp_create_ws(me == other ? 200 : 100), ACP_WSD_NULL,
+                 ACPX_INVALID_ARGUMENT);
+  }
+  EXPECT_FAILS(acp_create_ws(100 * (1 + me)), ACP_WSD_NULL,
+               ACPX_INVALID_ARGUMENT);
+  set_parameters(me == 0 ? 0 : procs - 1, 0);
+  EXPECT_FAILS(acp_create_ws(100), ACP_WSD_NULL, ACPX_INVALID_ARGUMENT);
+  set_parameters(0, 0);
+  acp_destroy_ws(create(100));
+}
+
 SPMD_CASE(acp_setparams_ws_refuses, "acp_setparams_ws: a rank that is none") {
   const spmd::StderrCapture quiet;
   EXPECT_FAILS(acp_setparams_ws(static_cast<std::size_t>(acp_procs()), 0), 1,

@@ -34,6 +34,7 @@ inline constexpr std::size_t kWorkspaces = 256;
 struct WorkspaceCard {
   std::uint64_t base;    ///< Of this rank's pieces.
   std::uint64_t failed;  ///< On rank 0: ranks that had no memory.
+  std::uint64_t shapes;  ///< On rank 0: hashes of what each wants, added up.
 };
 
 inline constexpr std::size_t kCardsOffset = sizeof(PoolHeader);

@@ -2,6 +2,7 @@
 
 #include <sched.h>
 
+#include <algorithm>
 #include <string>
 
 #include "acp/extension.h"
@@ -16,7 +17,8 @@ namespace {
 constexpr unsigned kShort = 4;             // pauses of the processor only
 constexpr unsigned kPerProgress = 16;      // yields between passes of progress
 constexpr std::chrono::seconds kAwake{1};  // after that, naps
-constexpr int kNapMs = 100;
+constexpr std::chrono::milliseconds kLongestNap{1000};
+constexpr int kNapShare = 8;  // of the time waited so far
 constexpr std::chrono::seconds kPerReport{10};
 
 int never(void*) {
@@ -32,7 +34,7 @@ bool Backoff::pause(std::uint64_t holder) {
     }
     return true;
   }
-  if (!is_long_) {
+  if (nap_.count() == 0) {
     ::sched_yield();
     if (pauses_ % kPerProgress != 0) {
       return true;
@@ -40,15 +42,19 @@ bool Backoff::pause(std::uint64_t holder) {
   }
   // A pass of progress at least, and whether the job ends. A nap leaves the
   // processor to whoever is waited for, and acprun --watchdog sees it.
-  if (acpx_wait_until(never, nullptr, is_long_ ? kNapMs : 0) < 0) {
+  if (acpx_wait_until(never, nullptr, static_cast<int>(nap_.count())) < 0) {
     return false;
   }
   const auto now = std::chrono::steady_clock::now();
   if (start_ == std::chrono::steady_clock::time_point{}) {
     start_ = now;
   }
-  is_long_ = now - start_ > kAwake;
-  if (now - start_ > reports_ * kPerReport) {
+  const auto waited =
+      std::chrono::duration_cast<std::chrono::milliseconds>(now - start_);
+  if (waited > kAwake) {
+    nap_ = std::min(waited / kNapShare, kLongestNap);
+  }
+  if (waited > reports_ * kPerReport) {
     log_warning(
         "{} at {:#x}: waiting for {} s for {}; acprun --watchdog ends a job "
         "that stands still",

@@ -23,7 +23,7 @@ class Backoff {
   const char* what_;
   acp_ga_t where_;
   unsigned pauses_ = 0;
-  bool is_long_ = false;
+  std::chrono::milliseconds nap_{0};
   unsigned reports_ = 1;  ///< The next one.
   std::chrono::steady_clock::time_point start_{};
 };

@@ -1,6 +1,9 @@
 #include "middle/workspace/workspaces.h"
 
+#include <xxhash.h>
+
 #include <algorithm>
+#include <array>
 
 #include "acp/gma.h"
 #include "acp/malloc.h"
@@ -32,6 +35,14 @@ std::size_t parts_of(std::size_t parts,
                      std::size_t procs,
                      std::size_t distance) {
   return parts / procs + (distance < parts % procs ? 1 : 0);
+}
+
+/// What all ranks have to agree on. Not linear: no rank may want the mean of
+/// what others want and find its sum right.
+std::uint64_t hash_of(std::size_t size, const Distribution& where) {
+  const std::array<std::uint64_t, 3> words = {size, where.start,
+                                              where.part_bytes};
+  return XXH3_64bits(words.data(), sizeof words);
 }
 
 }  // namespace
@@ -103,7 +114,7 @@ acp_wsd_t Workspaces::create(Site& site, std::size_t size) {
       mine == 0 ? ACP_GA_NULL : acp_malloc(bytes, site.rank());
   const int reason = acp_errno;
 
-  // Everybody's card first, then everybody's verdict on rank 0.
+  // Everybody's card first, then everybody's verdict and wish on rank 0.
   Slot slot(site);
   Chain chain(slot);
   chain.put8(card_of(site, site.rank(), index) + offsetof(WorkspaceCard, base),
@@ -112,15 +123,28 @@ acp_wsd_t Workspaces::create(Site& site, std::size_t size) {
   const acp_ga_t failed =
       card_of(site, 0, index) + offsetof(WorkspaceCard, failed);
   const bool has_failed = mine != 0 && base == ACP_GA_NULL;
-  if (is_alive && has_failed) {
-    chain.add8(failed, 1);
+  const acp_ga_t shapes =
+      card_of(site, 0, index) + offsetof(WorkspaceCard, shapes);
+  const std::uint64_t shape = hash_of(size, item.where);
+  if (is_alive) {
+    chain.add8(failed, has_failed ? 1 : 0);
+    chain.add8(shapes, shape);
     is_alive = chain.run();
   }
   is_alive = acp_sync() == 0 && is_alive;
   const std::uint64_t* failures = chain.get(failed, 8);
+  const std::uint64_t* sum = chain.get(shapes, 8);
   is_alive = is_alive && chain.run();
-  const bool is_good = is_alive && *failures == 0;
+  const bool is_same = is_alive && *sum == shape * procs;
+  const bool is_good = is_same && *failures == 0;
   is_alive = acp_sync() == 0 && is_alive;
+  if (is_alive) {
+    // All have looked. Each takes back its own: who comes first to the next
+    // creation with this card meets nobody's rest.
+    chain.add8(failed, has_failed ? ~std::uint64_t{0} : 0);
+    chain.add8(shapes, -shape);
+    is_alive = chain.run();
+  }
   if (is_good && is_alive) {
     item.bases = std::make_unique<std::atomic<acp_ga_t>[]>(procs);
     ++item.generation;
@@ -129,15 +153,15 @@ acp_wsd_t Workspaces::create(Site& site, std::size_t size) {
   }
   acp_free(base);
   if (is_alive) {
-    if (site.rank() == 0) {
-      chain.put8(failed, 0);
-      is_alive = chain.run();
-    }
-    acp_errno = ACPX_NO_MEMORY;
+    acp_errno = is_same ? ACPX_NO_MEMORY : ACPX_INVALID_ARGUMENT;
     log_error(
-        "acp_create_ws({}): {}; set ACP_HEAP_SIZE higher", size,
-        has_failed ? acpx_strerror(reason) : "another rank's heap has no room");
-    acp_sync();
+        "acp_create_ws({}): {}", size,
+        !is_same ? "ranks gave different sizes, or other parameters to "
+                   "acp_setparams_ws"
+        : has_failed
+            ? fmt::format("{}; set ACP_HEAP_SIZE higher", acpx_strerror(reason))
+            : "another rank's heap has no room: set ACP_HEAP_SIZE "
+              "higher");
   }
   return ACP_WSD_NULL;
 }
