@@ -158,6 +158,21 @@ Verdict with_list(Context& context, const Work& work) {
 }
 
 void add_list_rows(Rows& rows) {
+  add_row(rows, "list.push",
+          "acp_push_back_list of 8 bytes; all are cleared at 100,000",
+          [](Context& context, Samples& samples) {
+            const int rank = context.target;
+            return with_list(context, [&](acp_list_t list) {
+              return run(context, samples, 1,
+                         [=](const Source& source, std::uint64_t number) {
+                           acp_push_back_list(list, source.word(0, number),
+                                              rank);
+                           if (number % 100'000 == 99'999) {
+                             acp_clear_list(list);
+                           }
+                         });
+            });
+          });
   add_row(rows, "list.push_pop",
           "acp_push_back_list or acp_pop_front_list of 8 bytes, in turn",
           [](Context& context, Samples& samples) {
