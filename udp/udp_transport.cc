@@ -131,7 +131,6 @@ std::size_t UdpTransport::poll(transport::MessageSink& sink) {
   if (hub_.now >= hub_.deadline) {
     run_timers(sink);
   }
-  flush();
   hub_.is_polling = false;
   return static_cast<std::size_t>(hub_.counters.delivered - before);
 }

@@ -98,6 +98,7 @@ Status Agent::run_step(const protocol::WireStep& step,
   }
   if ((step.flags & protocol::kSignalFlag) != 0) {
     gmm::ring_signal(*space_.slice_header(space_.my_rank()), waker_);
+    has_signal_ = true;
   }
   return Status::kOk;
 }

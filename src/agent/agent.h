@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "gmm/address_space.h"
@@ -61,6 +62,9 @@ class Agent {
 
   bool has_backlog() const noexcept { return !backlog_.empty(); }
 
+  /// Whether there was a signal since the last call.
+  bool take_signal() noexcept { return std::exchange(has_signal_, false); }
+
   /// Drops replies to a peer that is gone.
   void forget_peer(transport::ProcId peer);
 
@@ -85,6 +89,7 @@ class Agent {
   const gmm::AddressSpace& space_;
   gmm::ThreadWaker& waker_;
   Surroundings& surroundings_;
+  bool has_signal_ = false;
   std::vector<std::byte> results_;  ///< Of the request under way.
   std::deque<Waiting> backlog_;     ///< First come, first sent.
 };

@@ -320,10 +320,17 @@ bool Engine::progress() {
   if (!lock.owns_lock()) {
     return false;
   }
-  const bool has_received = wires_.poll();
+  const Arrivals arrivals = wires_.poll();
   const bool has_copied = settle();
-  wires_.flush();
-  return has_received || has_copied;
+  // Whoever waited for the signal may answer it at once: what goes back to its
+  // sender goes along with that, or with the next pass.
+  is_holding_ = arrivals == Arrivals::kSignal && !is_holding_;
+  if (is_holding_) {
+    holds_.fetch_add(1, std::memory_order_relaxed);
+  } else {
+    wires_.flush();
+  }
+  return arrivals != Arrivals::kNone || has_copied;
 }
 
 void Engine::run_locked(const std::function<void()>& work) {

@@ -50,6 +50,13 @@ inline void settle_by_atomic() noexcept {
 #endif
 }
 
+/// What a pass has taken from the wires.
+enum class Arrivals : std::uint8_t {
+  kNone,
+  kSome,
+  kSignal,  ///< Among them a signal to this rank.
+};
+
 /// Does the engine's part of a progress pass; given by the runtime.
 class Wires {
  public:
@@ -59,7 +66,7 @@ class Wires {
   virtual ~Wires() = default;
 
   /// Polls all wires; messages end in the agent and in Mover::on_reply.
-  virtual bool poll() = 0;
+  virtual Arrivals poll() = 0;
   /// Sends what the wires keep back.
   virtual void flush() = 0;
   /// The same, except to peers that have something to answer.
@@ -280,6 +287,11 @@ class Engine final : private OperationOwner {
     return has_unsent_.load(std::memory_order_relaxed);
   }
 
+  /// Passes so far that left replies to the next one. Any thread.
+  std::uint32_t holds() const noexcept {
+    return holds_.load(std::memory_order_relaxed);
+  }
+
   /// Internal and delegated operations under way. Any thread.
   bool has_internal() const noexcept {
     return internal_.load(std::memory_order_acquire) != 0;
@@ -317,6 +329,8 @@ class Engine final : private OperationOwner {
   std::vector<std::unique_ptr<Operation>> operations_;
   std::vector<Operation*> free_operations_;
   std::vector<Operation*> ready_;
+  bool is_holding_ = false;  ///< The last pass did not flush.
+  std::atomic<std::uint32_t> holds_{0};
   std::atomic<bool> has_unsent_{false};
   std::atomic<std::uint32_t> internal_{0};
 };

@@ -15,6 +15,8 @@ namespace acp::runtime {
 namespace {
 
 constexpr Duration kTick = std::chrono::milliseconds(1);
+/// While callers leave replies to the next pass: what an ack may wait too.
+constexpr Duration kShortTick = std::chrono::microseconds(250);
 constexpr Duration kLongNap = std::chrono::milliseconds(100);
 /// Passes of callers within a tick from which on they do the thread's work.
 constexpr std::uint64_t kBusyPasses = 64;
@@ -217,8 +219,10 @@ void Progress::run() {
     if (has_received || has_stepped) {
       continue;
     }
+    const bool has_held = engine_->holds() != holds_seen_;
+    holds_seen_ = engine_->holds();
     if (callers_are_active()) {
-      nap(kTick);
+      nap(has_held ? kShortTick : kTick);
       continue;
     }
     std::unique_lock poller(poller_, std::try_to_lock);

@@ -76,6 +76,7 @@ class Progress final : public gma::WaitHost {
   std::atomic<std::uint32_t> awake_waiters_{0};
   std::atomic<std::uint64_t> caller_passes_{0};
   std::uint64_t passes_seen_ = 0;  ///< The thread's own.
+  std::uint32_t holds_seen_ = 0;   ///< The same.
 };
 
 }  // namespace acp::runtime

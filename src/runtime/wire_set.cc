@@ -59,12 +59,15 @@ Result<transport::Endpoint*> WireSet::endpoint(transport::ProcId proc,
   return wire->endpoint(proc, color);
 }
 
-bool WireSet::poll() {
+gma::Arrivals WireSet::poll() {
   std::size_t received = 0;
   for (transport::Transport* wire : {host_.get(), net_.get()}) {
     received += wire != nullptr ? wire->poll(*this) : 0;
   }
-  return agent_->flush_backlog() || received != 0;
+  const bool has_sent = agent_->flush_backlog();
+  return agent_->take_signal()       ? gma::Arrivals::kSignal
+         : has_sent || received != 0 ? gma::Arrivals::kSome
+                                     : gma::Arrivals::kNone;
 }
 
 void WireSet::flush() {

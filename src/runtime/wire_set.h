@@ -33,7 +33,7 @@ class WireSet final : public gma::Links,
               std::function<void(std::string_view)> end_job);
 
   Result<gma::Link> link(gmm::Rank rank, gmm::Color color) override;
-  bool poll() override;
+  gma::Arrivals poll() override;
   void flush() override;
   void flush_idle() override;
   void on_issued() override;

@@ -99,15 +99,16 @@ class Transport {
   /// kBadColor, kBadRank, kNoMemory.
   virtual Result<Endpoint*> endpoint(ProcId peer, Color color) = 0;
 
-  /// Moves the wire forward: receives, resends, hands messages to `sink`.
-  /// Returns how many messages it handed over. Never blocks; bounded work.
+  /// Moves the wire forward: receives, hands messages to `sink`, finds what is
+  /// to be sent again. Returns how many messages it handed over. Never blocks;
+  /// bounded work. flush() follows, most often at once.
   virtual std::size_t poll(MessageSink& sink) = 0;
 
   /// Sends what send() kept back for company.
   virtual void flush() = 0;
 
   /// The same, except that messages to a peer that has something to answer may
-  /// wait on: until that has come or the next poll(), whichever is first.
+  /// wait on.
   virtual void flush_idle() { flush(); }
 
   /// When poll() has to be called although nothing arrives (a time-out);

@@ -190,6 +190,7 @@ std::size_t FakeJob::step() {
   std::size_t delivered = 0;
   for (std::size_t proc = 0; proc < transports_.size(); ++proc) {
     delivered += transports_[proc]->poll(sinks_[proc]);
+    transports_[proc]->flush();
   }
   return delivered;
 }

@@ -65,6 +65,7 @@ class SocketJob {
     while (!is_done()) {
       for (std::size_t i = 0; i < transports.size(); ++i) {
         transports[i]->poll(sinks[i]);
+        transports[i]->flush();
       }
       if (clock_.now() > end) {
         return false;

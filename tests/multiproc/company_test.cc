@@ -1,0 +1,56 @@
+// How many datagrams small operations over UDP share. docs/udp.md, "Company".
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <string>
+
+#include <catch2/catch.hpp>
+
+#include "support/job.h"
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using namespace std::chrono_literals;
+
+/// Sent by the rank that sent most; from the line that each logs at its end.
+long most_datagrams(const std::string& output) {
+  const std::string text = "udp: sent ";
+  long most = 0;
+  int lines = 0;
+  for (std::size_t at = output.find(text); at != std::string::npos;
+       at = output.find(text, at + 1)) {
+    most = std::max(most, std::atol(output.c_str() + at + text.size()));
+    ++lines;
+  }
+  REQUIRE(lines == 2);
+  return most;
+}
+
+long datagrams_of(const std::string& pattern, int count) {
+  job::Job run({ACPRUN, "-np", "2", TALK, pattern, std::to_string(count)},
+               {"ACP_NET=udp", "ACP_LOG=debug"});
+  const job::Outcome outcome = run.wait(60s);
+  INFO(outcome.output);
+  REQUIRE(outcome.is_over);
+  REQUIRE(outcome.status == 0);
+  return most_datagrams(outcome.output);
+}
+
+}  // namespace
+
+TEST_CASE("company: puts in flight share datagrams", "[company]") {
+  CHECK(datagrams_of("put", 10'000) < 2'000);
+}
+
+TEST_CASE("company: a reply goes along with the answer to a signal",
+          "[company]") {
+  // Not when a rank is kept from running between the two: so the best of some.
+  constexpr int kRounds = 2'000;
+  const Clock::time_point limit = Clock::now() + 120s;
+  long least = 0;
+  do {
+    least = datagrams_of("answer", kRounds);
+  } while (least >= kRounds * 7 / 4 && Clock::now() < limit);
+  CHECK(least < kRounds * 7 / 4);
+}
