@@ -45,7 +45,7 @@ Status BufferPool::grow(std::size_t count) {
     return Status::kNoMemory;
   }
   MemoryRegion region(
-      ibv_reg_mr(&domain_, memory, bytes, IBV_ACCESS_LOCAL_WRITE));
+      ibv_reg_mr(&domain_, memory, bytes, int{IBV_ACCESS_LOCAL_WRITE}));
   if (region == nullptr) {
     log_error("verbs: registering {} bytes for packets with {}: {}; {}", bytes,
               ibv_get_device_name(domain_.context->device), errno_text(errno),

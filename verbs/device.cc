@@ -47,7 +47,7 @@ Device::Device(Port port,
       receive_buffers_(*domain_) {}
 
 Device::~Device() {
-  disarm();  // events that were not read would hold the queue
+  take_notification();  // one that was not read would hold the queue
 }
 
 Result<std::unique_ptr<Device>> Device::open(Port port,
@@ -73,6 +73,7 @@ Result<std::unique_ptr<Device>> Device::open(Port port,
   status =
       status == Status::kOk ? device->send_buffers_.grow(kSendBuffers) : status;
   status = status == Status::kOk ? device->provide_receives() : status;
+  status = status == Status::kOk ? device->find_inline_bytes() : status;
   status = status == Status::kOk ? device->listen() : status;
   if (status != Status::kOk) {
     return status;
@@ -159,7 +160,11 @@ Status Device::add_connection(rdma_cm_id& id, Link& link) {
   ++connections_;
   Status status = provide_receives();
   status = status == Status::kOk ? provide_completions() : status;
-  status = status == Status::kOk ? make_queue_pair(id) : status;
+  ibv_qp_init_attr wanted = queue_pair();
+  if (status == Status::kOk &&
+      rdma_create_qp(&id, domain_.get(), &wanted) != 0) {
+    status = Status::kSystem;
+  }
   if (status != Status::kOk) {
     --connections_;
     return status;
@@ -176,23 +181,31 @@ void Device::drop_connection(rdma_cm_id& id) noexcept {
   }
 }
 
-Status Device::make_queue_pair(rdma_cm_id& id) {
+ibv_qp_init_attr Device::queue_pair() const noexcept {
+  ibv_qp_init_attr wanted{};
+  wanted.send_cq = completion_queue_.get();
+  wanted.recv_cq = completion_queue_.get();
+  wanted.srq = receive_queue_.get();
+  wanted.qp_type = IBV_QPT_RC;
+  wanted.cap.max_send_wr = kSendQueue;
+  wanted.cap.max_send_sge = 1;
+  wanted.cap.max_inline_data = inline_bytes_;
+  return wanted;
+}
+
+/// No query tells how many bytes a device takes inline: makes a queue pair,
+/// with less and less.
+Status Device::find_inline_bytes() {
   for (;;) {
-    ibv_qp_init_attr wanted{};
-    wanted.send_cq = completion_queue_.get();
-    wanted.recv_cq = completion_queue_.get();
-    wanted.srq = receive_queue_.get();
-    wanted.qp_type = IBV_QPT_RC;
-    wanted.cap.max_send_wr = kSendQueue;
-    wanted.cap.max_send_sge = 1;
-    wanted.cap.max_inline_data = inline_bytes_;
-    if (rdma_create_qp(&id, domain_.get(), &wanted) == 0) {
+    ibv_qp_init_attr wanted = queue_pair();
+    const QueuePair trial(ibv_create_qp(domain_.get(), &wanted));
+    if (trial != nullptr) {
       return Status::kOk;
     }
     if (inline_bytes_ == 0) {
       return refuse(port_, "a queue pair");
     }
-    inline_bytes_ /= 2;  // the limit is told by no query
+    inline_bytes_ /= 2;
   }
 }
 
@@ -213,15 +226,11 @@ bool Device::arm() noexcept {
   return stashed_ == 0;
 }
 
-void Device::disarm() noexcept {
-  unsigned events = 0;
+void Device::take_notification() noexcept {
   ibv_cq* queue = nullptr;
   void* context = nullptr;
-  while (ibv_get_cq_event(channel_.get(), &queue, &context) == 0) {
-    ++events;
-  }
-  if (events != 0) {
-    ibv_ack_cq_events(completion_queue_.get(), events);
+  if (ibv_get_cq_event(channel_.get(), &queue, &context) == 0) {
+    ibv_ack_cq_events(queue, 1);
   }
 }
 

@@ -51,7 +51,8 @@ class Device {
   std::uint8_t initiator_depth() const noexcept { return initiator_depth_; }
 
   /// Provides buffers and completions for one more connection, makes its queue
-  /// pair on `id`, and names `link` by it. kSystem, kNoMemory: logged.
+  /// pair on `id`, and names `link` by it. kNoMemory, logged; kSystem, with
+  /// errno.
   [[nodiscard]] Status add_connection(rdma_cm_id& id, Link& link);
   /// The opposite: destroys the queue pair. Nothing was ever sent on it.
   void drop_connection(rdma_cm_id& id) noexcept;
@@ -70,9 +71,10 @@ class Device {
     return completions_[static_cast<std::size_t>(index)];
   }
 
-  /// As Transport::arm and disarm.
+  /// As Transport::arm.
   bool arm() noexcept;
-  void disarm() noexcept;
+  /// Reads the notification that made the descriptor readable.
+  void take_notification() noexcept;
 
   /// Gives buffers of receives back to the device: all at once in the end.
   void recycle(Buffer* buffer) noexcept;
@@ -103,7 +105,8 @@ class Device {
   Status listen();
   Status provide_receives();
   Status provide_completions();
-  Status make_queue_pair(rdma_cm_id& id);
+  ibv_qp_init_attr queue_pair() const noexcept;
+  Status find_inline_bytes();
 
   Port port_;
   transport::Color color_;
@@ -116,7 +119,7 @@ class Device {
   std::unordered_map<std::uint32_t, Link*> links_;
   std::uint32_t connections_ = 0;
   std::uint32_t max_receives_ = 0;
-  std::uint32_t inline_bytes_ = 256;  ///< Halved until the device takes it.
+  std::uint32_t inline_bytes_ = 256;
   std::uint8_t responder_resources_ = 0;
   std::uint8_t initiator_depth_ = 0;
   std::array<ibv_wc, kBatch> completions_{};

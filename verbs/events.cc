@@ -51,7 +51,8 @@ bool is_listener(const rdma_cm_id& id,
 
 }  // namespace
 
-void VerbsTransport::look_at_events() {
+void VerbsTransport::take_events() {
+  has_events_ = false;
   while (take_connection_event()) {
   }
   for (const auto& device : devices_) {

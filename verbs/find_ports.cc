@@ -187,6 +187,7 @@ Result<std::vector<Port>> choose_named(std::vector<Candidate> candidates,
     wanted = is_last ? "" : wanted.substr(comma + 1);
   }
   std::vector<Port> ports;
+  ports.reserve(chosen.size());
   for (Candidate* candidate : chosen) {
     ports.push_back(std::move(candidate->port));
   }

@@ -130,6 +130,15 @@ void Link::post(Buffer* buffer, std::size_t bytes) {
 
 bool Link::flush() {
   is_dirty_ = false;
+  if (state_ == LinkState::kGone && open_ != nullptr) {
+    // Its messages will never arrive: this has to be said, in time.
+    if (has_had_time()) {
+      fail(gone_why_);
+    } else {
+      is_dirty_ = true;
+    }
+    return !is_dirty_;
+  }
   if (open_ != nullptr && state_ == LinkState::kReady) {
     close_packet();
   }
@@ -194,13 +203,19 @@ void Link::on_sent(std::uint32_t number) noexcept {
 }
 
 void Link::on_error(std::string_view what, const ibv_wc& completion) {
-  // What a closed connection flushes was on its way when the peer had all that
-  // it needed; see docs/verbs.md, "Failures".
-  if (state_ != LinkState::kClosed && state_ != LinkState::kFailed) {
-    fail(fmt::format("{}: {} (status {}, vendor error {:#x}, queue pair {})",
-                     what, ibv_wc_status_str(completion.status),
-                     static_cast<int>(completion.status), completion.vendor_err,
-                     completion.qp_num));
+  // What a connection flushes whose other end is gone was on its way when the
+  // peer had all that it needed; see docs/verbs.md, "Failures".
+  if (state_ == LinkState::kGone || state_ == LinkState::kFailed) {
+    return;
+  }
+  const std::string why = fmt::format(
+      "{}: {} (status {}, vendor error {:#x}, queue pair {})", what,
+      ibv_wc_status_str(completion.status), static_cast<int>(completion.status),
+      completion.vendor_err, completion.qp_num);
+  if (completion.status == IBV_WC_WR_FLUSH_ERR) {
+    lose(why);
+  } else {
+    fail(why);
   }
 }
 

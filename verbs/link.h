@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/clock.h"
 #include "transport/transport.h"
 #include "verbs/device.h"
 #include "verbs/hello.h"
@@ -53,7 +54,7 @@ enum class LinkState : std::uint8_t {
   kConnecting,  ///< Mine: the peer has been asked.
   kAccepting,   ///< The peer's; it may not know yet that I have accepted.
   kReady,
-  kClosed,  ///< The peer has ended it.
+  kGone,  ///< The peer's end of it is no more.
   kFailed,
 };
 
@@ -116,8 +117,9 @@ class Link final : public transport::Endpoint {
   void request();
   void accept(CmId id, std::uint8_t initiator_depth);
   void become_ready();
+  void lose(std::string_view why);
+  bool has_had_time() const noexcept;
   void on_rejected(int status, std::span<const std::byte> data);
-  void on_disconnected();
   void drop_attempt() noexcept;
   void set_state(LinkState state) noexcept;
   std::string describe() const;
@@ -146,6 +148,8 @@ class Link final : public transport::Endpoint {
   std::uint32_t consumed_ = 0;       ///< Of the peer's,
   std::uint32_t told_ = 0;           ///< as I said last.
 
+  TimePoint gone_at_{};   ///< kGone.
+  std::string gone_why_;  ///< For people.
   std::string failure_;
 };
 

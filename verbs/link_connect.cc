@@ -23,6 +23,9 @@ constexpr std::uint8_t kNotReadyRetries = 7;
 /// A code of the InfiniBand specification, for 0.64 ms.
 constexpr std::uint8_t kNotReadyTimer = 12;
 
+/// What the launcher may take to tell how a process has died.
+constexpr Duration kLaunchersTime = std::chrono::seconds(2);
+
 bool is_being_made(LinkState state) noexcept {
   return state == LinkState::kAwaited || state == LinkState::kResolving ||
          state == LinkState::kConnecting || state == LinkState::kAccepting;
@@ -37,14 +40,18 @@ void set_ack_timer(rdma_cm_id& id) noexcept {
   }
 }
 
-}  // namespace
-
-void refuse(CmId id, Refusal refusal) noexcept {
+void reject(rdma_cm_id& id, Refusal refusal) noexcept {
   const auto data = encode_refusal(refusal);
-  if (rdma_reject(id.get(), data.data(), data.size()) != 0) {
+  if (rdma_reject(&id, data.data(), data.size()) != 0) {
     // The asking side has given up meanwhile.
     log(LogLevel::kDebug, "verbs: rejecting a request: {}", errno_text(errno));
   }
+}
+
+}  // namespace
+
+void refuse(CmId id, Refusal refusal) noexcept {
+  reject(*id, refusal);
 }
 
 void Link::set_state(LinkState state) noexcept {
@@ -56,8 +63,8 @@ void Link::set_state(LinkState state) noexcept {
 Status Link::send_unready() {
   if (state_ == LinkState::kIdle) {
     connect();
-  } else if (state_ == LinkState::kClosed) {
-    fail("it has closed the connection");
+  } else if (state_ == LinkState::kGone && has_had_time()) {
+    fail(gone_why_);
   }
   return state_ == LinkState::kFailed ? Status::kPeerDead : Status::kAgain;
 }
@@ -93,7 +100,7 @@ void Link::request() {
     return;
   }
   if (device_.add_connection(*id_, *this) != Status::kOk) {
-    fail("there is no room for a connection");
+    fail(fmt::format("making a queue pair: {}", errno_text(errno)));
     return;
   }
   const auto hello = encode_hello({.source = hub_.me,
@@ -132,18 +139,12 @@ void Link::on_request(CmId id, std::uint8_t initiator_depth) {
       return;
     case LinkState::kAccepting:
     case LinkState::kReady: refuse(std::move(id), Refusal::kCrossed); return;
-    case LinkState::kClosed:
+    case LinkState::kGone:
     case LinkState::kFailed: refuse(std::move(id), Refusal::kGone); return;
   }
 }
 
 void Link::accept(CmId id, std::uint8_t initiator_depth) {
-  if (id->verbs != &device_.context() ||
-      device_.add_connection(*id, *this) != Status::kOk) {
-    refuse(std::move(id), Refusal::kGone);
-    fail("there is no room for the connection that it asks for");
-    return;
-  }
   id_ = std::move(id);
   id_->context = this;
   set_ack_timer(*id_);
@@ -152,8 +153,11 @@ void Link::accept(CmId id, std::uint8_t initiator_depth) {
       std::min(device_.responder_resources(), initiator_depth);
   parameters.initiator_depth = device_.initiator_depth();
   parameters.rnr_retry_count = kNotReadyRetries;
-  if (rdma_accept(id_.get(), &parameters) != 0) {
-    fail(fmt::format("accepting its connection: {}", errno_text(errno)));
+  if (device_.add_connection(*id_, *this) != Status::kOk ||
+      rdma_accept(id_.get(), &parameters) != 0) {
+    // Most likely there is nobody any more to accept.
+    lose(fmt::format("accepting its connection: {}", errno_text(errno)));
+    reject(*id_, Refusal::kGone);
     return;
   }
   set_state(LinkState::kAccepting);
@@ -202,10 +206,14 @@ void Link::on_event(rdma_cm_event_type event,
       }
       return;
     case RDMA_CM_EVENT_REJECTED: on_rejected(status, data); return;
-    case RDMA_CM_EVENT_DISCONNECTED: on_disconnected(); return;
+    case RDMA_CM_EVENT_DISCONNECTED:
+      lose("it has closed the connection");
+      return;
+    case RDMA_CM_EVENT_CONNECT_ERROR:
+      lose(fmt::format("connecting: {}", errno_text(status < 0 ? -status : 0)));
+      return;
     case RDMA_CM_EVENT_ADDR_ERROR:
     case RDMA_CM_EVENT_ROUTE_ERROR:
-    case RDMA_CM_EVENT_CONNECT_ERROR:
     case RDMA_CM_EVENT_UNREACHABLE:
     case RDMA_CM_EVENT_DEVICE_REMOVAL:
       fail(fmt::format(
@@ -227,29 +235,33 @@ void Link::on_rejected(int status, std::span<const std::byte> data) {
   } else if (refusal == Refusal::kGone) {
     fail("it has given up on this process");
   } else {
-    fail(fmt::format(
+    lose(fmt::format(
         "it rejects a connection (status {}); nobody listens there any more, "
         "or another job does",
         status));
   }
 }
 
-/// Not an error by itself: a peer that has finalized closes, and the launcher
-/// sees one that has died.
-void Link::on_disconnected() {
-  if (state_ == LinkState::kClosed) {
+/// The other end is no more. Not an error by itself: a peer that has finalized
+/// closes, and of one that has died the launcher tells, and how. Only if
+/// neither ends this process soon it is one, for who wants to send.
+void Link::lose(std::string_view why) {
+  if (state_ == LinkState::kGone || state_ == LinkState::kFailed) {
     return;
   }
-  if (state_ == LinkState::kAccepting) {
-    fail("it has closed the connection before it was ready");
-    return;
+  set_state(LinkState::kGone);
+  gone_at_ = SteadyClock().now();
+  gone_why_ = why;
+  if (id_->qp != nullptr) {
+    rdma_disconnect(id_.get());  // so what is still in the queue comes back
   }
-  const bool has_more = open_ != nullptr;
-  set_state(LinkState::kClosed);
-  rdma_disconnect(id_.get());  // so what is still in the queue comes back
-  if (has_more) {
-    fail("it has closed the connection");
+  if (open_ != nullptr) {
+    mark_dirty();
   }
+}
+
+bool Link::has_had_time() const noexcept {
+  return SteadyClock().now() - gone_at_ >= kLaunchersTime;
 }
 
 }  // namespace acp::verbs

@@ -24,6 +24,7 @@ using CompletionChannel =
     std::unique_ptr<ibv_comp_channel, Releaser<ibv_destroy_comp_channel>>;
 using CompletionQueue = std::unique_ptr<ibv_cq, Releaser<ibv_destroy_cq>>;
 using SharedReceiveQueue = std::unique_ptr<ibv_srq, Releaser<ibv_destroy_srq>>;
+using QueuePair = std::unique_ptr<ibv_qp, Releaser<ibv_destroy_qp>>;
 using MemoryRegion = std::unique_ptr<ibv_mr, Releaser<ibv_dereg_mr>>;
 
 /// An rdma_cm id together with its queue pair, if it has one.

@@ -14,7 +14,7 @@ namespace acp::verbs {
 namespace {
 
 /// Events cost a system call to look for, completions do not.
-constexpr int kPollsBetweenEvents = 32;
+constexpr int kPollsBetweenLooks = 32;
 
 std::uint64_t link_key(transport::ProcId peer, transport::Color color) {
   return std::uint64_t{peer} * kMaxColors + color;
@@ -80,17 +80,23 @@ VerbsTransport::VerbsTransport(VerbsOptions options,
   descriptors_.push_back(channel_->fd);
   for (const auto& device : devices_) {
     card.places[device->color()] = device->place();
-    descriptors_.push_back(device->completion_descriptor());
     const int events = device->event_descriptor();
     // Ports of one device share these.
     if (std::find(descriptors_.begin(), descriptors_.end(), events) ==
         descriptors_.end()) {
       descriptors_.push_back(events);
     }
+  }
+  event_descriptors_ = descriptors_.size();
+  for (const auto& device : devices_) {
+    descriptors_.push_back(device->completion_descriptor());
     log(LogLevel::kDebug, "verbs: color {} is {} at {}, gid {}",
         device->color(), device->name(),
         transport::format_address(device->place().address),
         format_gid(device->place().gid));
+  }
+  for (const int descriptor : descriptors_) {
+    watched_.push_back({descriptor, POLLIN, 0});
   }
   card_bytes_ = encode_card(card, card_);
 }
@@ -160,9 +166,11 @@ Result<Link*> VerbsTransport::link_to(transport::ProcId peer,
 
 std::size_t VerbsTransport::poll(transport::MessageSink& sink) {
   const std::uint64_t before = hub_.counters.delivered;
-  if (hub_.connecting != 0 || --polls_until_events_ < 0) {
-    polls_until_events_ = kPollsBetweenEvents;
-    look_at_events();
+  if (hub_.connecting != 0 || --polls_until_look_ < 0) {
+    look_at(std::span(watched_).first(event_descriptors_));
+  }
+  if (has_events_) {
+    take_events();
   }
   for (const auto& device : devices_) {
     drain(*device, sink);
@@ -271,11 +279,25 @@ bool VerbsTransport::arm() {
   return is_quiet;
 }
 
+/// Reads the notifications: one that stays would end every later sleep. Nobody
+/// else may, since who has armed and sleeps relies on finding it.
 void VerbsTransport::disarm() {
-  for (const auto& device : devices_) {
-    device->disarm();
+  look_at(watched_);
+  for (std::size_t i = 0; i < devices_.size(); ++i) {
+    if (watched_[event_descriptors_ + i].revents != 0) {
+      devices_[i]->take_notification();
+    }
   }
-  polls_until_events_ = 0;  // an event may be what ended the sleep
+}
+
+/// Finds out in one call what there is to read.
+void VerbsTransport::look_at(std::span<pollfd> descriptors) {
+  polls_until_look_ = kPollsBetweenLooks;
+  if (::poll(descriptors.data(), descriptors.size(), 0) > 0) {
+    for (const pollfd& each : descriptors.first(event_descriptors_)) {
+      has_events_ |= each.revents != 0;
+    }
+  }
 }
 
 }  // namespace acp::verbs

@@ -3,6 +3,8 @@
 // transport/transport.h is its contract.
 #pragma once
 
+#include <poll.h>
+
 #include <array>
 #include <functional>
 #include <memory>
@@ -80,7 +82,8 @@ class VerbsTransport final : public transport::Transport {
                   const ibv_wc& completion,
                   transport::MessageSink& sink);
   void on_send(Device& device, const ibv_wc& completion);
-  void look_at_events();
+  void look_at(std::span<pollfd> descriptors);
+  void take_events();
   bool take_connection_event();
   void on_request(const Device& device,
                   CmId id,
@@ -96,10 +99,14 @@ class VerbsTransport final : public transport::Transport {
   std::unordered_map<std::uint64_t, std::unique_ptr<Link>> links_;
   std::vector<bool> has_failed_;  ///< By process.
   transport::Capabilities capabilities_;
+  /// Of events of connections and devices, then of completions by color.
   std::vector<int> descriptors_;
+  std::size_t event_descriptors_ = 0;
+  std::vector<pollfd> watched_;  ///< The same for poll(2).
   std::array<std::byte, kMaxCardBytes> card_{};
   std::size_t card_bytes_ = 0;
-  int polls_until_events_ = 0;
+  int polls_until_look_ = 0;
+  bool has_events_ = false;  ///< Of connections or devices, to be taken.
 };
 
 }  // namespace acp::verbs

@@ -44,15 +44,20 @@ expect "a device named twice" "not 0" 'is named twice' \
 expect "locked memory" "not 0" 'may lock 262144 bytes .ulimit -l.' \
   setpriv --bounding-set=-ipc_lock --inh-caps=-ipc_lock \
   prlimit --memlock=262144 "${job[@]}"
+# The kernel forgets the addresses' routes with the link or the address.
+restore_eth1() {
+  ip link set eth1 up
+  ip addr replace 10.77.0.2/24 dev eth1
+  ip route replace 10.77.0.0/24 dev eth1 src 10.77.0.2 table 101
+}
 ip link set eth1 down
 expect "a port that is down" "not 0" 'rxe1 port 1 is down, without' \
   env ACP_VERBS_DEVICES=rxe1 "${job[@]}"
-ip link set eth1 up
+restore_eth1
 ip addr flush dev eth1
 expect "a port without address" "not 0" 'rxe1 port 1 is active, without an address' \
   env ACP_VERBS_DEVICES=rxe1 "${job[@]}"
-ip addr add 10.77.0.2/24 dev eth1
-ip route add 10.77.0.0/24 dev eth1 src 10.77.0.2 table 101
+restore_eth1
 mv /dev/infiniband /dev/infiniband-away
 expect "no /dev/infiniband" "not 0" 'there is no /dev/infiniband.*modprobe' \
   "${job[@]}"
@@ -83,5 +88,5 @@ export work here bin tests
 expect "a link that goes down" "not 0" \
   'is lost: process [01] at 10.77.0.[12]:.*(retry counter|QP operation) e' \
   bash -c pull
-ip link set eth1 up
+restore_eth1
 exit $((failures > 0))
