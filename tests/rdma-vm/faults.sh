@@ -63,6 +63,16 @@ expect "no /dev/infiniband" "not 0" 'there is no /dev/infiniband.*modprobe' \
   "${job[@]}"
 mv /dev/infiniband-away /dev/infiniband
 
+# ---- A wire that loses packets only makes it slower
+for device in eth0 eth1; do
+  tc qdisc add dev $device root netem loss 1% delay 1ms
+done
+expect "lost packets" 0 'ok failure_among_many' \
+  "$here/as-hosts" "$bin/acprun" -np 2 "$tests/conformance/gma_failure"
+for device in eth0 eth1; do
+  tc qdisc del dev $device root
+done
+
 # ---- A rank that dies ends the job with its status
 for moment in in_init in_sync in_copy in_wait in_reset in_finalize; do
   rm -f "$work"/death*
