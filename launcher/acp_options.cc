@@ -51,14 +51,12 @@ std::optional<EarlyExit> take_nodefile(const std::string& value,
 std::optional<EarlyExit> take_setting(SettingId id,
                                       std::string value,
                                       Options& options) {
-  if (id == SettingId::kNet && value == "verbs") {
-    value = "ib";
-  }
   if (options.settings.set(id, value, SettingSource::kOption) != Status::kOk) {
     return error("");
   }
-  options.setting_variables.push_back(fmt::format(
-      "{}={}", settings_table()[static_cast<std::size_t>(id)].name, value));
+  options.setting_variables.push_back(
+      fmt::format("{}={}", settings_table()[static_cast<std::size_t>(id)].name,
+                  options.settings.text(id)));
   return std::nullopt;
 }
 
@@ -98,11 +96,11 @@ std::optional<EarlyExit> take_acp_words(std::span<const AcpWord> words,
 
 std::optional<EarlyExit> check_net(const Settings& settings) {
   const std::string& net = settings.text(SettingId::kNet);
-  if (net == "auto" || net == "shm" || net == "udp") {
+  if (is_net_built_in(net)) {
     return std::nullopt;
   }
-  return error(fmt::format(
-      "network '{}' is not built in; there are auto, shm and udp", net));
+  return error(fmt::format("network '{}' is not built in; there are {}", net,
+                           nets_built_in()));
 }
 
 }  // namespace acp::launcher

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "base/assert.h"
-#include "udp/little_endian.h"
+#include "base/little_endian.h"
 
 namespace acp::udp {
 

@@ -16,10 +16,13 @@
 #include <span>
 
 #include "protocol/host_segment.h"
+#include "transport/address.h"
 #include "transport/transport.h"
-#include "udp/address.h"
 
 namespace acp::udp {
+
+using transport::Address;
+using transport::Family;
 
 inline constexpr transport::Color kMaxColors = 16;
 inline constexpr std::size_t kCardHeaderBytes = 8;

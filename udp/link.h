@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "transport/address.h"
 #include "transport/transport.h"
-#include "udp/address.h"
 #include "udp/fragment_pool.h"
 #include "udp/packet.h"
 #include "udp/receiver.h"

@@ -17,7 +17,7 @@ constexpr std::size_t kLoopbackDatagramBytes = 60'000;
 constexpr std::size_t kNetworkDatagramBytes = 1'400;
 
 std::size_t datagram_for(std::span<const Address> addresses) {
-  return std::all_of(addresses.begin(), addresses.end(), is_loopback)
+  return std::all_of(addresses.begin(), addresses.end(), transport::is_loopback)
              ? kLoopbackDatagramBytes
              : kNetworkDatagramBytes;
 }

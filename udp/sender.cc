@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/assert.h"
-#include "udp/little_endian.h"
+#include "base/little_endian.h"
 
 namespace acp::udp {
 

@@ -53,7 +53,7 @@ Address from_socket(const SocketAddress& in) noexcept {
 }
 
 Result<Address> checked_address(std::string_view text) {
-  const auto address = parse_address(text);
+  const auto address = transport::parse_address(text);
   if (!address) {
     log_error(
         "ACP_UDP_ADDRESSES: \"{}\" is no IPv4 or IPv6 address; give local "

@@ -259,8 +259,8 @@ void UdpTransport::run_timers(transport::MessageSink& sink) {
 
 void UdpTransport::fail_peer(Link& silent, transport::MessageSink& sink) {
   const std::string why = fmt::format(
-      "process {} does not answer: {}; it has died, is stopped, or its "
-      "packets are filtered",
+      "process {} does not answer: {}; it has died, is stopped (see "
+      "ACP_UDP_SILENCE), or its packets are filtered",
       silent.peer(), silent.describe_silence(hub_.now));
   for (transport::Color color = 0; color < capabilities_.colors; ++color) {
     Link* link = links_.find(silent.peer(), color);

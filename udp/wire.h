@@ -7,10 +7,13 @@
 #include <span>
 
 #include "base/status.h"
+#include "transport/address.h"
 #include "transport/transport.h"
-#include "udp/address.h"
 
 namespace acp::udp {
+
+using transport::Address;
+using transport::Family;
 
 /// One thread at a time. Nothing blocks, nothing allocates per datagram.
 class Wire {

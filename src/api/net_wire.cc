@@ -5,38 +5,84 @@
 #include "base/clock.h"
 #include "runtime/host_facts.h"
 #include "udp/udp_transport.h"
+#ifdef ACP_HAS_VERBS
+#include "verbs/verbs_transport.h"
+#endif
 
 namespace acp::api {
 
-Result<std::unique_ptr<transport::Transport>> make_net_wire(
-    const Settings& settings,
-    const protocol::HostSegment& segment,
-    std::uint32_t proc) {
-  static const SteadyClock clock;
-  const protocol::HostHeader& header = segment.header();
-  udp::UdpOptions options;
-  options.me = proc;
-  options.procs = header.procs;
-  options.epoch = udp::epoch_of(header.job_id);
-  options.card_of = [&segment](transport::ProcId peer) {
-    return std::span<const std::byte>(segment.card(peer));
-  };
-  options.datagram_bytes =
-      static_cast<std::size_t>(settings.number(SettingId::kUdpDatagram));
-  options.silence =
-      std::chrono::seconds(settings.number(SettingId::kUdpSilence));
-  options.is_oversubscribed = header.local_procs > runtime::allowed_cores();
-  auto opened =
-      udp::UdpTransport::open(options,
-                              {settings.text(SettingId::kUdpAddresses),
-                               settings.text(SettingId::kUdpFaults)},
-                              clock);
+namespace {
+
+using Wire = Result<std::unique_ptr<transport::Transport>>;
+
+/// Publishes the card of a wire that was opened.
+template <typename Opened>
+Wire published(Opened opened,
+               const protocol::HostSegment& segment,
+               std::uint32_t proc) {
   if (!opened.ok()) {
     return opened.status();
   }
   const std::span<const std::byte> card = (*opened)->card();
   std::copy(card.begin(), card.end(), segment.card(proc).begin());
   return std::unique_ptr<transport::Transport>(std::move(*opened));
+}
+
+auto cards_in(const protocol::HostSegment& segment) {
+  return [&segment](transport::ProcId peer) {
+    return std::span<const std::byte>(segment.card(peer));
+  };
+}
+
+Wire make_udp(const Settings& settings,
+              const protocol::HostSegment& segment,
+              std::uint32_t proc) {
+  static const SteadyClock clock;
+  const protocol::HostHeader& header = segment.header();
+  udp::UdpOptions options;
+  options.me = proc;
+  options.procs = header.procs;
+  options.epoch = udp::epoch_of(header.job_id);
+  options.card_of = cards_in(segment);
+  options.datagram_bytes =
+      static_cast<std::size_t>(settings.number(SettingId::kUdpDatagram));
+  options.silence =
+      std::chrono::seconds(settings.number(SettingId::kUdpSilence));
+  options.is_oversubscribed = header.local_procs > runtime::allowed_cores();
+  return published(
+      udp::UdpTransport::open(options,
+                              {settings.text(SettingId::kUdpAddresses),
+                               settings.text(SettingId::kUdpFaults)},
+                              clock),
+      segment, proc);
+}
+
+#ifdef ACP_HAS_VERBS
+Wire make_verbs(const Settings& settings,
+                const protocol::HostSegment& segment,
+                std::uint32_t proc) {
+  verbs::VerbsOptions options;
+  options.me = proc;
+  options.procs = segment.header().procs;
+  options.job = segment.header().job_id;
+  options.card_of = cards_in(segment);
+  options.devices = settings.text(SettingId::kVerbsDevices);
+  return published(verbs::VerbsTransport::open(std::move(options)), segment,
+                   proc);
+}
+#endif
+
+}  // namespace
+
+Wire make_net_wire(const Settings& settings,
+                   const protocol::HostSegment& segment,
+                   std::uint32_t proc) {
+#ifdef ACP_HAS_VERBS
+  if (settings.text(SettingId::kNet) == "ib") {
+    return make_verbs(settings, segment, proc);
+  }
+#endif
+  return make_udp(settings, segment, proc);
 }
 
 }  // namespace acp::api

@@ -1,4 +1,4 @@
-// Which network this build has.
+// Which networks this build has.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace acp::api {
 
-/// As runtime::NetWireFactory: the udp transport.
+/// As runtime::NetWireFactory: verbs when ACP_NET asks for it, else udp.
 Result<std::unique_ptr<transport::Transport>> make_net_wire(
     const Settings& settings,
     const protocol::HostSegment& segment,

@@ -16,7 +16,8 @@ constexpr std::array<Setting, static_cast<std::size_t>(SettingId::kCount)>
         {"ACP_NET", "--acp-envnet", SettingKind::kChoice, "auto",
          "auto|shm|udp|ib|ucx|tofu", 0, 0,
          "Network between ranks: auto takes shared memory inside a host and "
-         "udp between hosts; udp takes udp everywhere."},
+         "udp between hosts; udp and ib (or verbs: RDMA devices) take these "
+         "everywhere."},
         {"ACP_STARTER_MEMORY", "--acp-startermemsize", SettingKind::kBytes,
          "10240", "", 0, std::uint64_t{1} << 33,
          "Bytes of starter memory of each rank."},
@@ -52,6 +53,9 @@ constexpr std::array<Setting, static_cast<std::size_t>(SettingId::kCount)>
         {"ACP_UDP_FAULTS", "", SettingKind::kText, "", "", 0, 0,
          "For tests: faults put into arriving udp packets, e.g. "
          "loss=0.05,duplicate=0.02,reorder=0.05,corrupt=0.01,seed=7."},
+        {"ACP_VERBS_DEVICES", "", SettingKind::kText, "", "", 0, 0,
+         "RDMA devices for ib, separated by commas, with or without a port: "
+         "mlx5_0,mlx5_1:2; one color each. Empty: all that can be used."},
         {"ACP_ATOMICS", "", SettingKind::kChoice, "cpu", "cpu|apart", 0, 0,
          "For tests, with ACP_NET=udp: apart has atomics done by the owner of "
          "the memory alone, asked by the wire even by itself, and as a "
@@ -71,11 +75,17 @@ constexpr std::array<Setting, static_cast<std::size_t>(SettingId::kCount)>
 
 /// Names that the library, its launcher, its compiler wrappers and its tests
 /// use among themselves.
-constexpr std::array<std::string_view, 5> kInternalNames = {
-    "ACP_BOOTSTRAP_FD", "ACP_TEST_SCALE", "ACP_JOBS", "ACP_CC", "ACP_CXX"};
+constexpr std::array<std::string_view, 6> kInternalNames = {
+    "ACP_BOOTSTRAP_FD", "ACP_TEST_SCALE", "ACP_RDMA_VM",
+    "ACP_JOBS",         "ACP_CC",         "ACP_CXX"};
 
 constexpr std::array<std::pair<std::string_view, SettingId>, 1> kOptionAliases =
     {{{"--acp-envent", SettingId::kNet}}};
+
+/// Another word for a choice.
+std::string_view without_alias(SettingId id, std::string_view text) {
+  return id == SettingId::kNet && text == "verbs" ? "ib" : text;
+}
 
 const Setting& row(SettingId id) {
   return kTable[static_cast<std::size_t>(id)];
@@ -119,6 +129,25 @@ std::size_t distance(std::string_view a, std::string_view b) {
 
 std::span<const Setting> settings_table() noexcept {
   return kTable;
+}
+
+bool is_net_built_in(std::string_view net) noexcept {
+#ifdef ACP_HAS_VERBS
+  const bool has_verbs = true;
+#else
+  const bool has_verbs = false;
+#endif
+  return net == "auto" || net == "shm" || net == "udp" ||
+         (net == "ib" && has_verbs);
+}
+
+std::string_view nets_built_in() noexcept {
+  return is_net_built_in("ib") ? "auto, shm, udp and ib" : "auto, shm and udp";
+}
+
+bool is_net_everywhere(const Settings& settings) {
+  const std::string& net = settings.text(SettingId::kNet);
+  return net == "udp" || net == "ib";
 }
 
 std::optional<std::uint64_t> parse_bytes(std::string_view text) noexcept {
@@ -171,6 +200,7 @@ Status Settings::set(SettingId id,
                      std::string_view text,
                      SettingSource source) {
   const Setting& setting = row(id);
+  text = without_alias(id, text);
   Value value{std::string(text), 0, source};
   const std::string_view shown =
       source == SettingSource::kOption ? setting.option : setting.name;

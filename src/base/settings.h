@@ -46,6 +46,7 @@ enum class SettingId : std::uint8_t {
   kUdpDatagram,
   kUdpSilence,
   kUdpFaults,
+  kVerbsDevices,
   kAtomics,
   kCma,
   kWait,
@@ -92,6 +93,13 @@ class Settings {
 
   std::array<Value, static_cast<std::size_t>(SettingId::kCount)> values_;
 };
+
+/// Whether this build has the network that ACP_NET names, and which it has.
+bool is_net_built_in(std::string_view net) noexcept;
+std::string_view nets_built_in() noexcept;
+
+/// Ranks of one host, too, reach each other by the network.
+bool is_net_everywhere(const Settings& settings);
 
 /// "64K" -> 65536; nothing when the text is no size or overflows.
 std::optional<std::uint64_t> parse_bytes(std::string_view text) noexcept;

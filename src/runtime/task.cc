@@ -35,7 +35,8 @@ gma::WaitPolicy policy_for(const Settings& settings,
   return policy;
 }
 
-/// Colors of a job: one per udp address, the same on every rank.
+/// Colors of a job whose ranks need no network: one per udp address, so that
+/// it makes no difference where they run.
 gmm::Color colors_of(const Settings& settings) {
   const std::string& list = settings.text(SettingId::kUdpAddresses);
   return list.empty() ? 1
@@ -44,7 +45,7 @@ gmm::Color colors_of(const Settings& settings) {
 }
 
 gmm::Reach reach_for(const Settings& settings) {
-  if (settings.text(SettingId::kNet) != "udp") {
+  if (!is_net_everywhere(settings)) {
     return gmm::Reach::kHost;
   }
   return settings.text(SettingId::kAtomics) == "apart" ? gmm::Reach::kSelfApart
@@ -138,46 +139,50 @@ Status Task::check_module_memory() const {
 
 /// The network is used between hosts, and everywhere when it was asked for.
 bool Task::wants_net() const {
-  return settings_.text(SettingId::kNet) == "udp" ||
+  return is_net_everywhere(settings_) ||
          segment_.header().local_procs < segment_.header().procs;
 }
 
 Status Task::open_wires(const NetWireFactory& make_net_wire) {
   const std::string& net = settings_.text(SettingId::kNet);
-  if (net == "ib" || net == "ucx" || net == "tofu") {
-    log_error("network {} is not built in; this build has shm and udp", net);
+  if (!is_net_built_in(net)) {
+    log_error("network {} is not built in; this build has {}", net,
+              nets_built_in());
     return Status::kUnsupported;
   }
   const gma::WaitPolicy policy =
       policy_for(settings_, segment_.header().local_procs);
   progress_ = std::make_unique<Progress>(segment_, slot_, *doorbell_, policy);
   wires_ = std::make_unique<WireSet>(segment_);
-  if (net != "udp") {
-    shm::ShmTransport::Options options;
-    options.my_proc = bootstrap_->proc();
-    options.my_slot = slot_;
-    options.colors = colors_of(settings_);
-    options.allows_cross_memory = settings_.text(SettingId::kCma) != "off";
-    wires_->set_host_wire(
-        std::make_unique<shm::ShmTransport>(segment_, *doorbell_, options));
-  }
+  colors_ = colors_of(settings_);
   if (wants_net()) {
     auto wire = make_net_wire(settings_, segment_, bootstrap_->proc());
     if (!wire.ok()) {
       return wire.status();
     }
+    colors_ = (*wire)->capabilities().colors;
     wires_->set_net_wire(std::move(*wire));
+  }
+  if (!is_net_everywhere(settings_)) {
+    shm::ShmTransport::Options options;
+    options.my_proc = bootstrap_->proc();
+    options.my_slot = slot_;
+    options.colors = colors_;
+    options.allows_cross_memory = settings_.text(SettingId::kCma) != "off";
+    wires_->set_host_wire(
+        std::make_unique<shm::ShmTransport>(segment_, *doorbell_, options));
   }
   return Status::kOk;
 }
 
 Status Task::open_engine() {
-  const gmm::Color colors = colors_of(settings_);
-  const gmm::AddressSpace space(segment_, slot_, bootstrap_->proc(), colors,
+  const gmm::AddressSpace space(segment_, slot_, bootstrap_->proc(), colors_,
                                 reach_for(settings_));
-  if (colors > space.codec().max_colors()) {
-    log_error("{} udp addresses: at most {} colors with {} ranks", colors,
-              space.codec().max_colors(), procs());
+  if (colors_ > space.codec().max_colors()) {
+    log_error(
+        "{} colors: at most {} with {} ranks; ACP_UDP_ADDRESSES or "
+        "ACP_VERBS_DEVICES chooses fewer",
+        colors_, space.codec().max_colors(), procs());
     return Status::kBadOption;
   }
   engine_.emplace(space, *wires_, *doorbell_, *wires_, *progress_);

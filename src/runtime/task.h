@@ -103,6 +103,7 @@ class Task {
   std::unique_ptr<shm::DoorbellSocket> doorbell_;
   std::unique_ptr<gmm::KeyTable> keys_;
   std::unique_ptr<WireSet> wires_;
+  gmm::Color colors_ = 1;
   std::unique_ptr<Progress> progress_;
   std::optional<gma::Engine> engine_;  ///< At a fixed place in the task.
   std::unique_ptr<agent::Agent> agent_;

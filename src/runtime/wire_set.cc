@@ -131,10 +131,8 @@ gmm::Rank WireSet::rank_of(transport::ProcId proc) const {
 }
 
 void WireSet::on_peer_failed(transport::ProcId peer, std::string_view why) {
-  const std::string text = fmt::format(
-      "rank {} is lost: {}; a process that somebody stopped counts too (see "
-      "ACP_UDP_SILENCE)",
-      rank_of(peer), why);
+  const std::string text =
+      fmt::format("rank {} is lost: {}", rank_of(peer), why);
   log_error("{}", text);
   agent_->forget_peer(peer);
   dead_proc_.store(peer, std::memory_order_release);

@@ -15,6 +15,11 @@
 #include "protocol/operation.h"
 #include "udp/card.h"
 #include "udp/packet.h"
+#ifdef ACP_HAS_VERBS
+#include "verbs/card.h"
+#include "verbs/hello.h"
+#include "verbs/packet.h"
+#endif
 
 namespace {
 
@@ -163,6 +168,33 @@ void add_udp(SeedFolder& folder) {
   folder.add(std::span(bytes).first(acp::udp::encode_card(card, bytes)));
 }
 
+#ifdef ACP_HAS_VERBS
+void add_verbs(SeedFolder& folder) {
+  acp::verbs::Card card;
+  card.colors = 2;
+  card.packet_bytes = acp::verbs::kPacketBytes;
+  for (acp::verbs::Place& place : card.places) {
+    place.address.family = acp::transport::Family::kIpv4;
+    place.address.port = 4000;
+    place.address.bytes[0] = 10;
+  }
+  std::array<std::byte, acp::verbs::kMaxCardBytes> bytes{};
+  folder.add(std::span(bytes).first(acp::verbs::encode_card(card, bytes)));
+  acp::verbs::Hello hello;
+  hello.source = 1;
+  hello.packet_bytes = acp::verbs::kPacketBytes;
+  folder.add(acp::verbs::encode_hello(hello));
+  folder.add(acp::verbs::encode_refusal(acp::verbs::Refusal::kCrossed));
+  std::vector<std::byte> packet;
+  for (const int bytes_each : {3, 0, 200}) {
+    const auto size = static_cast<std::uint16_t>(bytes_each);
+    append(packet, size);
+    packet.resize(packet.size() + size, std::byte{0x33});
+  }
+  folder.add(packet);
+}
+#endif
+
 bool write_seeds(const std::filesystem::path& top) {
   bool is_good = true;
   const auto fill = [&](std::string_view target, auto... add) {
@@ -176,6 +208,9 @@ bool write_seeds(const std::filesystem::path& top) {
   fill("nodefile", add_nodefiles);
   fill("operation", add_requests, add_replies);
   fill("udp_packet", add_udp);
+#ifdef ACP_HAS_VERBS
+  fill("verbs_bytes", add_verbs);
+#endif
   return is_good;
 }
 

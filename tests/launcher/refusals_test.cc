@@ -48,8 +48,10 @@ TEST_CASE("launcher refusals: options", "[launcher]") {
       {{"-np", "2", "--acp-nodefile=/dev/null", "--acp-nodefile=ib", "true"},
        125,
        {"--acp-envnet=ib"}},
+#ifndef ACP_HAS_VERBS
       {{"-np", "2", "-net", "ib", "true"}, 125, {"not built in"}},
       {{"-np", "2", "-net", "verbs", "true"}, 125, {"not built in"}},
+#endif
       {{"-np", "2", "--acp-envnet=ucx", "true"}, 125, {"not built in"}},
       {{"-np", "2", "--acp-envnet=tofu", "true"}, 125, {"not built in"}},
       {{"-np", "2", "--acp-envnet=smoke", "true"}, 125, {"smoke"}},

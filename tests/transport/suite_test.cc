@@ -1,6 +1,7 @@
 // One suite over every way that leads from rank to rank. Ranks are threads,
 // so that the sanitizers see both sides.
 #include <atomic>
+#include <cstdlib>
 #include <cstring>
 #include <numeric>
 #include <vector>
@@ -29,6 +30,15 @@ struct Way {
 };
 
 const std::vector<Way>& ways() {
+#ifdef ACP_TEST_VERBS
+  const char* devices = std::getenv("ACP_VERBS_DEVICES");
+  static const std::vector<Way> ways = {
+      {"verbs",
+       3,
+       {{SettingId::kNet, "verbs"},
+        {SettingId::kVerbsDevices, devices == nullptr ? "" : devices}}},
+  };
+#else
   static const std::vector<Way> ways = {
       {"self", 1, {}},
       {"shm", 2, {}},
@@ -53,6 +63,7 @@ const std::vector<Way>& ways() {
         {SettingId::kUdpAddresses, "127.0.0.1,127.0.0.2"}}},
 #endif
   };
+#endif
   return ways;
 }
 

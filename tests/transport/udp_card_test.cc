@@ -8,6 +8,10 @@ namespace acp::udp {
 
 namespace {
 
+using transport::format_address;
+using transport::is_loopback;
+using transport::parse_address;
+
 Card sample_card() {
   Card card;
   card.colors = 2;

@@ -62,6 +62,26 @@ TEST_CASE("settings: acprun's options name the same rows", "[base][settings]") {
   CHECK(setting_of_option("--acp-nothing") == SettingId::kCount);
 }
 
+TEST_CASE("settings: verbs is another word for ib", "[settings]") {
+  Settings settings;
+  REQUIRE(settings.set(SettingId::kNet, "verbs", SettingSource::kOption) ==
+          Status::kOk);
+  CHECK(settings.text(SettingId::kNet) == "ib");
+  CHECK(is_net_everywhere(settings));
+  CHECK_FALSE(is_net_everywhere(Settings()));
+}
+
+TEST_CASE("settings: the nets of this build are among the choices",
+          "[settings]") {
+  for (const std::string_view net : {"auto", "shm", "udp"}) {
+    CHECK(is_net_built_in(net));
+  }
+  CHECK_FALSE(is_net_built_in("tofu"));
+  CHECK_FALSE(is_net_built_in("token-ring"));
+  CHECK((nets_built_in().find("ib") != std::string_view::npos) ==
+        is_net_built_in("ib"));
+}
+
 TEST_CASE("settings: are found by name, choices have numbers",
           "[base][settings]") {
   CHECK(setting_named("ACP_HEAP_SIZE") == SettingId::kHeapSize);

@@ -58,6 +58,18 @@ Check check_udp() {
           probe.detail, probe.works ? "" : "sudo ip link set lo up"};
 }
 
+/// Matters to who has an adapter.
+Check check_ib() {
+  const Probe probe = probe_ib();
+  if (probe.works) {
+    return {"ib", CheckState::kOk, probe.detail, ""};
+  }
+  return {"ib", CheckState::kOptional, probe.detail,
+          "modprobe ib_uverbs rdma_ucm; connect the cable; a container needs "
+          "--device=/dev/infiniband; without an adapter: rdma link add rxe0 "
+          "type rxe netdev eth0"};
+}
+
 /// Only adapters need locked memory.
 Check check_locked_memory() {
   rlimit limit{};
@@ -91,8 +103,9 @@ Check check_huge_pages() {
 }  // namespace
 
 std::vector<Check> run_checks() {
-  return {check_memfd(),          check_cross_memory(),  check_udp(),
-          check_receive_buffer(), check_locked_memory(), check_huge_pages()};
+  return {check_memfd(),          check_cross_memory(), check_udp(),
+          check_receive_buffer(), check_ib(),           check_locked_memory(),
+          check_huge_pages()};
 }
 
 const char* state_name(CheckState state) {

@@ -44,6 +44,12 @@ TransportFact udp_fact(const Settings& settings) {
   return fact;
 }
 
+TransportFact ib_fact() {
+  if (!is_net_built_in("ib")) return {"ib", false, false, ""};
+  const Probe probe = probe_ib();
+  return {"ib", true, probe.works, probe.detail};
+}
+
 const char* source_name(SettingSource source) {
   switch (source) {
     case SettingSource::kDefault: return "default";
@@ -67,7 +73,7 @@ std::vector<TransportFact> transport_facts(const Settings& settings) {
   return {{"self", true, true, "memory of the own process"},
           shm_fact(),
           udp_fact(settings),
-          {"ib", false, false, ""},
+          ib_fact(),
           {"ucx", false, false, ""}};
 }
 

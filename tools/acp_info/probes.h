@@ -22,6 +22,9 @@ Probe probe_cross_memory();
 /// A UDP socket bound to an address, and a datagram from it to itself.
 Probe probe_udp(const std::string& text);
 
+/// RDMA devices and their ports: whether one is active and can be opened.
+Probe probe_ib();
+
 /// The first number in a file such as /proc/sys/net/core/rmem_max; -1 when
 /// it cannot be read.
 std::int64_t number_in_file(const char* path);

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
-namespace acp::udp {
+namespace acp {
 
 template <typename T>
 constexpr T swap_unless_little(T value) noexcept {
@@ -34,4 +34,4 @@ void store_little(std::byte* to, T value) noexcept {
   std::memcpy(to, &value, sizeof value);
 }
 
-}  // namespace acp::udp
+}  // namespace acp

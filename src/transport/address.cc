@@ -1,11 +1,11 @@
-#include "udp/address.h"
+#include "transport/address.h"
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 
-namespace acp::udp {
+namespace acp::transport {
 
 std::optional<Address> parse_address(std::string_view text) {
   const std::string copy(text);  // inet_pton wants a terminated string
@@ -45,4 +45,4 @@ bool is_loopback(const Address& address) noexcept {
                      [](std::uint8_t byte) { return byte == 0; });
 }
 
-}  // namespace acp::udp
+}  // namespace acp::transport

@@ -1,4 +1,4 @@
-// Where one color of a process listens: an IPv4 or IPv6 address and a port.
+// Where a wire listens: an IPv4 or IPv6 address and a port.
 #pragma once
 
 #include <array>
@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace acp::udp {
+namespace acp::transport {
 
 enum class Family : std::uint8_t { kNone = 0, kIpv4 = 4, kIpv6 = 6 };
 
@@ -30,4 +30,4 @@ std::string format_address(const Address& address);
 /// 127.0.0.0/8 or ::1: never leaves this host.
 bool is_loopback(const Address& address) noexcept;
 
-}  // namespace acp::udp
+}  // namespace acp::transport

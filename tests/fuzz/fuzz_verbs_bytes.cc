@@ -1,0 +1,39 @@
+// Fuzz target: any bytes into the decoders of the verbs transport. What they
+// accept must hold what they promise.
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/assert.h"
+#include "verbs/card.h"
+#include "verbs/hello.h"
+#include "verbs/packet.h"
+
+// NOLINTNEXTLINE(readability-identifier-naming): the fuzzer's name for it
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
+                                      std::size_t size) {
+  const auto bytes = std::as_bytes(std::span(data, size));
+  if (const auto card = acp::verbs::decode_card(bytes)) {
+    ACP_ASSERT(card->colors >= 1 && card->colors <= acp::verbs::kMaxColors);
+  }
+  if (const auto hello = acp::verbs::decode_hello(bytes)) {
+    ACP_ASSERT(acp::verbs::decode_hello(acp::verbs::encode_hello(*hello)) ==
+               hello);
+  }
+  if (const auto refusal = acp::verbs::decode_refusal(bytes)) {
+    ACP_ASSERT(acp::verbs::decode_refusal(
+                   acp::verbs::encode_refusal(*refusal)) == refusal);
+  }
+  std::span<const std::byte> packet = bytes;
+  while (!packet.empty()) {
+    const std::size_t before = packet.size();
+    const auto message = acp::verbs::take_message(packet);
+    if (!message) {
+      break;
+    }
+    ACP_ASSERT(packet.size() + message->size() +
+                   acp::verbs::kMessagePrefixBytes ==
+               before);
+  }
+  return 0;
+}

@@ -1,0 +1,69 @@
+#include "verbs/buffer_pool.h"
+
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+#include <cerrno>
+#include <string>
+
+#include "base/log.h"
+
+namespace acp::verbs {
+
+namespace {
+
+std::string lock_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_MEMLOCK, &limit) != 0 ||
+      limit.rlim_cur == RLIM_INFINITY) {
+    return "locked memory is not limited";
+  }
+  return fmt::format(
+      "a process may lock {} bytes (ulimit -l): allow more, as 'memlock "
+      "unlimited' in /etc/security/limits.conf, and for a container "
+      "--ulimit memlock=-1",
+      limit.rlim_cur);
+}
+
+}  // namespace
+
+BufferPool::~BufferPool() {
+  for (Chunk& chunk : chunks_) {
+    chunk.region.reset();
+    ::munmap(chunk.memory, chunk.bytes);
+  }
+}
+
+Status BufferPool::grow(std::size_t count) {
+  const std::size_t bytes = count * kPacketBytes;
+  // Shared: a fork must not give this process a copy where the device goes on
+  // writing to the original.
+  void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) {
+    log_error("verbs: {} bytes for packets: {}", bytes, errno_text(errno));
+    return Status::kNoMemory;
+  }
+  MemoryRegion region(
+      ibv_reg_mr(&domain_, memory, bytes, int{IBV_ACCESS_LOCAL_WRITE}));
+  if (region == nullptr) {
+    log_error("verbs: registering {} bytes for packets with {}: {}; {}", bytes,
+              ibv_get_device_name(domain_.context->device), errno_text(errno),
+              lock_limit());
+    ::munmap(memory, bytes);
+    return Status::kNoMemory;
+  }
+  Chunk& chunk = chunks_.emplace_back(
+      Chunk{memory, bytes, std::vector<Buffer>(count), std::move(region)});
+  size_ += count;
+  free_.reserve(size_);
+  for (std::size_t i = 0; i < count; ++i) {
+    Buffer& buffer = chunk.buffers[i];
+    buffer.data = static_cast<std::byte*>(memory) + i * kPacketBytes;
+    buffer.lkey = chunk.region->lkey;
+    free_.push_back(&buffer);
+  }
+  return Status::kOk;
+}
+
+}  // namespace acp::verbs

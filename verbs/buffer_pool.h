@@ -1,0 +1,66 @@
+// Registered memory, cut into buffers of one packet each.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "verbs/packet.h"
+#include "verbs/resource.h"
+
+namespace acp::verbs {
+
+/// One packet. Owned by its pool; lent.
+struct Buffer {
+  std::byte* data = nullptr;
+  std::uint32_t lkey = 0;
+
+  std::span<std::byte> bytes() const noexcept { return {data, kPacketBytes}; }
+};
+
+/// Grows by whole chunks, never shrinks. Not thread-safe.
+class BufferPool {
+ public:
+  explicit BufferPool(ibv_pd& domain) : domain_(domain) {}
+
+  BufferPool(const BufferPool&) = delete;
+  BufferPool& operator=(const BufferPool&) = delete;
+  ~BufferPool();
+
+  /// Adds at least `count` buffers. kNoMemory, logged with what to do.
+  [[nodiscard]] Status grow(std::size_t count);
+
+  /// Null when all are lent.
+  Buffer* acquire() noexcept {
+    if (free_.empty()) {
+      return nullptr;
+    }
+    Buffer* buffer = free_.back();
+    free_.pop_back();
+    return buffer;
+  }
+
+  void release(Buffer* buffer) noexcept { free_.push_back(buffer); }
+
+  std::size_t size() const noexcept { return size_; }
+
+  /// Less than half of the buffers are there.
+  bool is_low() const noexcept { return free_.size() * 2 < size_; }
+
+ private:
+  struct Chunk {
+    void* memory;
+    std::size_t bytes;
+    std::vector<Buffer> buffers;
+    MemoryRegion region;
+  };
+
+  ibv_pd& domain_;
+  std::vector<Chunk> chunks_;
+  std::vector<Buffer*> free_;  ///< Has room for all: release() allocates not.
+  std::size_t size_ = 0;
+};
+
+}  // namespace acp::verbs

@@ -1,0 +1,64 @@
+// What a process tells all others before the first connection: where each of
+// its colors listens. Little-endian:
+//
+//   offset 0  u32 magic      'VRBC'
+//          4  u8  version    kCardVersion
+//          5  u8  colors     1 .. kMaxColors
+//          6  u16 packet     bytes of the largest packet
+//          8  36 B per color: u8 family (4 or 6), u8 zero, u16 port,
+//             16 B address in network byte order (IPv4: 4 B, then zeros),
+//             16 B GID
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "protocol/host_segment.h"
+#include "transport/address.h"
+#include "transport/transport.h"
+
+namespace acp::verbs {
+
+inline constexpr transport::Color kMaxColors = 12;
+inline constexpr std::size_t kCardHeaderBytes = 8;
+inline constexpr std::size_t kCardColorBytes = 36;
+inline constexpr std::size_t kMaxCardBytes =
+    kCardHeaderBytes + kMaxColors * kCardColorBytes;
+static_assert(kMaxCardBytes <= protocol::kCardBytes);
+
+/// An address of the RDMA fabric, in network byte order.
+using Gid = std::array<std::uint8_t, 16>;
+
+/// "fe80:0000:0000:0000:0202:c9ff:fe00:0001", as tools of RDMA print it.
+std::string format_gid(const Gid& gid);
+
+/// Where one color listens.
+struct Place {
+  transport::Address address;
+  Gid gid{};
+
+  friend bool operator==(const Place&, const Place&) = default;
+};
+
+/// A plain value; places[color] for color < colors.
+struct Card {
+  transport::Color colors = 0;
+  std::uint16_t packet_bytes = 0;
+  std::array<Place, kMaxColors> places{};
+
+  friend bool operator==(const Card&, const Card&) = default;
+};
+
+/// Writes the card; `card.colors` is 1 .. kMaxColors. Returns its bytes.
+std::size_t encode_card(const Card& card,
+                        std::span<std::byte, kMaxCardBytes> bytes);
+
+/// Pure: bytes to card; what follows the last color is ignored. Nothing when
+/// no peer of ours would have written them.
+std::optional<Card> decode_card(std::span<const std::byte> bytes);
+
+}  // namespace acp::verbs

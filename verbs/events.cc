@@ -1,0 +1,127 @@
+// Events: of connections, and of devices.
+#include <cerrno>
+#include <cstring>
+
+#include "base/log.h"
+#include "verbs/socket_address.h"
+#include "verbs/verbs_transport.h"
+
+namespace acp::verbs {
+
+namespace {
+
+/// What an event says: copied, because it has to be acknowledged before
+/// anything that it is about can be destroyed.
+struct ConnectionEvent {
+  rdma_cm_event_type type{};
+  int status = 0;
+  rdma_cm_id* id = nullptr;
+  const Device* listener = nullptr;  ///< A request's.
+  std::uint8_t initiator_depth = 0;
+  std::array<std::byte, 256> data{};
+  std::size_t data_bytes = 0;
+};
+
+ConnectionEvent copy_of(const rdma_cm_event& event) {
+  ConnectionEvent copy;
+  copy.type = event.event;
+  copy.status = event.status;
+  copy.id = event.id;
+  if (event.listen_id != nullptr) {
+    copy.listener = static_cast<const Device*>(event.listen_id->context);
+  }
+  const rdma_conn_param& connection = event.param.conn;
+  copy.initiator_depth = connection.initiator_depth;
+  if (connection.private_data != nullptr) {
+    copy.data_bytes = connection.private_data_len;
+    std::memcpy(copy.data.data(), connection.private_data, copy.data_bytes);
+  }
+  return copy;
+}
+
+bool is_listener(const rdma_cm_id& id,
+                 std::span<const std::unique_ptr<Device>> devices) {
+  for (const auto& device : devices) {
+    if (id.context == device.get()) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+void VerbsTransport::take_events() {
+  has_events_ = false;
+  while (take_connection_event()) {
+  }
+  for (const auto& device : devices_) {
+    take_device_events(*device);
+  }
+}
+
+/// False: there was none.
+bool VerbsTransport::take_connection_event() {
+  rdma_cm_event* event = nullptr;
+  if (rdma_get_cm_event(channel_.get(), &event) != 0) {
+    return false;
+  }
+  const ConnectionEvent copy = copy_of(*event);
+  rdma_ack_cm_event(event);
+  const auto data = std::span(copy.data).first(copy.data_bytes);
+  if (copy.type == RDMA_CM_EVENT_CONNECT_REQUEST) {
+    on_request(*copy.listener, CmId(copy.id), data, copy.initiator_depth);
+  } else if (is_listener(*copy.id, devices_)) {
+    log_warning("verbs: listening: {} (status {})", rdma_event_str(copy.type),
+                copy.status);
+  } else {
+    static_cast<Link*>(copy.id->context)
+        ->on_event(copy.type, copy.status, data);
+  }
+  return true;
+}
+
+void VerbsTransport::on_request(const Device& device,
+                                CmId id,
+                                std::span<const std::byte> data,
+                                std::uint8_t initiator_depth) {
+  const auto hello = decode_hello(data);
+  const bool is_ours =
+      hello && hello->job == options_.job &&
+      hello->destination == options_.me && hello->source != options_.me &&
+      hello->source < options_.procs && hello->color == device.color() &&
+      hello->packet_bytes == kPacketBytes && hello->window == kWindow;
+  if (!is_ours) {
+    ++hub_.counters.refused;
+    log(LogLevel::kDebug, "verbs: {}: a stranger's request", device.name());
+    rdma_reject(id.get(), nullptr, 0);
+    return;
+  }
+  const Result<Link*> link = link_to(hello->source, hello->color);
+  if (link.ok()) {
+    link.value()->on_request(std::move(id), initiator_depth);
+  } else {
+    refuse(std::move(id), Refusal::kGone);
+  }
+}
+
+/// Only told: what they do to a connection, its completions tell.
+void VerbsTransport::take_device_events(const Device& device) {
+  ibv_async_event event{};
+  while (ibv_get_async_event(&device.context(), &event) == 0) {
+    const bool is_port = event.event_type == IBV_EVENT_PORT_ERR ||
+                         event.event_type == IBV_EVENT_PORT_ACTIVE;
+    const bool is_fatal = event.event_type == IBV_EVENT_DEVICE_FATAL ||
+                          event.event_type == IBV_EVENT_CQ_ERR ||
+                          event.event_type == IBV_EVENT_QP_FATAL ||
+                          event.event_type == IBV_EVENT_SRQ_ERR ||
+                          event.event_type == IBV_EVENT_PORT_ERR;
+    log(is_fatal ? LogLevel::kWarning : LogLevel::kDebug, "verbs: {}{}: {}",
+        ibv_get_device_name(device.context().device),
+        is_port ? fmt::format(" port {}", event.element.port_num) : "",
+        ibv_event_type_str(event.event_type));
+    ibv_ack_async_event(&event);
+  }
+}
+
+}  // namespace acp::verbs

@@ -1,0 +1,245 @@
+#include "verbs/find_ports.h"
+
+#include <fcntl.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <span>
+
+#include "base/log.h"
+#include "verbs/socket_address.h"
+
+namespace acp::verbs {
+
+namespace {
+
+using Interfaces = std::unique_ptr<ifaddrs, Releaser<freeifaddrs>>;
+using DeviceList = std::unique_ptr<ibv_device*, Releaser<ibv_free_device_list>>;
+using Context = std::unique_ptr<ibv_context, Releaser<ibv_close_device>>;
+
+constexpr const char* kDirectory = "/dev/infiniband";
+
+/// A port and the state of its link.
+struct Candidate {
+  Port port;
+  std::string device;
+  int number = 0;
+  bool is_active = false;
+};
+
+std::string name_of(const std::string& device, int number) {
+  return fmt::format("{} port {}", device, number);
+}
+
+/// An address that connections can be made with: of an interface that is up,
+/// and none that is valid on one link only.
+bool is_usable(const ifaddrs& interface) {
+  if (interface.ifa_addr == nullptr || (interface.ifa_flags & IFF_UP) == 0) {
+    return false;
+  }
+  if (interface.ifa_addr->sa_family == AF_INET6) {
+    const auto& address =
+        reinterpret_cast<const sockaddr_in6&>(*interface.ifa_addr);
+    return !IN6_IS_ADDR_LINKLOCAL(&address.sin6_addr);
+  }
+  return interface.ifa_addr->sa_family == AF_INET;
+}
+
+/// The port that has this address, with an id bound to it; nothing when the
+/// address is no RDMA device's.
+std::optional<Candidate> bind_to(rdma_event_channel& channel,
+                                 const ifaddrs& interface) {
+  rdma_cm_id* raw = nullptr;
+  if (rdma_create_id(&channel, &raw, nullptr, RDMA_PS_TCP) != 0) {
+    return std::nullopt;
+  }
+  Candidate candidate;
+  candidate.port.id.reset(raw);
+  SocketAddress address = from_system(*interface.ifa_addr);
+  set_port(address, 0);
+  if (rdma_bind_addr(raw, &address.any) != 0 || raw->verbs == nullptr) {
+    return std::nullopt;
+  }
+  candidate.device = ibv_get_device_name(raw->verbs->device);
+  candidate.number = raw->port_num;
+  candidate.port.name = name_of(candidate.device, candidate.number);
+  candidate.port.place.address = to_address(address);
+  const ibv_gid& gid = raw->route.addr.addr.ibaddr.sgid;
+  std::memcpy(candidate.port.place.gid.data(), gid.raw, sizeof gid.raw);
+  ibv_port_attr attributes{};
+  candidate.is_active =
+      ibv_query_port(raw->verbs, raw->port_num, &attributes) == 0 &&
+      attributes.state == IBV_PORT_ACTIVE;
+  return candidate;
+}
+
+/// Every port that has an address, once, by name.
+std::vector<Candidate> ports_with_addresses(rdma_event_channel& channel) {
+  std::vector<Candidate> found;
+  ifaddrs* list = nullptr;
+  if (::getifaddrs(&list) != 0) {
+    log_error("verbs: the addresses of this host: {}", errno_text(errno));
+    return found;
+  }
+  const Interfaces interfaces(list);
+  for (const ifaddrs* at = list; at != nullptr; at = at->ifa_next) {
+    std::optional<Candidate> candidate =
+        is_usable(*at) ? bind_to(channel, *at) : std::nullopt;
+    const auto is_same = [&candidate](const Candidate& other) {
+      return other.port.name == candidate->port.name;
+    };
+    if (candidate && std::none_of(found.begin(), found.end(), is_same)) {
+      found.push_back(std::move(*candidate));
+    }
+  }
+  std::sort(
+      found.begin(), found.end(), [](const Candidate& a, const Candidate& b) {
+        const int order = ::strverscmp(a.device.c_str(), b.device.c_str());
+        return order != 0 ? order < 0 : a.number < b.number;
+      });
+  return found;
+}
+
+/// "; rxe0 port 1 is active at 10.77.0.1".
+std::string describe_port(const std::string& name,
+                          ibv_port_state state,
+                          std::span<const Candidate> candidates) {
+  const auto found = std::find_if(
+      candidates.begin(), candidates.end(),
+      [&name](const Candidate& each) { return each.port.name == name; });
+  return fmt::format(
+      "; {} is {}, {}", name, ibv_port_state_str(state),
+      found == candidates.end()
+          ? "without an address"
+          : "at " + transport::format_address(found->port.place.address));
+}
+
+/// What each port of this host has and lacks, for the error.
+std::string describe_ports(std::span<const Candidate> candidates) {
+  int count = 0;
+  const DeviceList list(ibv_get_device_list(&count));
+  std::string text;
+  for (int i = 0; i < count; ++i) {
+    ibv_device* device = list.get()[i];
+    const Context context(ibv_open_device(device));
+    ibv_device_attr limits{};
+    const char* name = ibv_get_device_name(device);
+    if (context == nullptr || ibv_query_device(context.get(), &limits) != 0) {
+      text +=
+          fmt::format("; {} cannot be opened ({})", name, errno_text(errno));
+      continue;
+    }
+    for (int number = 1; number <= limits.phys_port_cnt; ++number) {
+      ibv_port_attr port{};
+      static_cast<void>(ibv_query_port(
+          context.get(), static_cast<std::uint8_t>(number), &port));
+      text += describe_port(name_of(name, number), port.state, candidates);
+    }
+  }
+  return text;
+}
+
+Status refuse_ports(std::string_view what,
+                    std::span<const Candidate> candidates) {
+  log_error(
+      "verbs: {}{}. A port has to be active: cable and switch (ip link set "
+      "... up), for InfiniBand a subnet manager; and its interface needs an IP "
+      "address (ip addr add ...), by which connections are made and which "
+      "gives RoCE its GID",
+      what, describe_ports(candidates));
+  return Status::kUnsupported;
+}
+
+/// "rxe0" or "rxe0:1".
+bool is_named(const Candidate& candidate, std::string_view word) {
+  const std::size_t colon = word.find(':');
+  return candidate.device == word.substr(0, colon) &&
+         (colon == std::string_view::npos ||
+          std::to_string(candidate.number) == word.substr(colon + 1));
+}
+
+Result<std::vector<Port>> choose_named(std::vector<Candidate> candidates,
+                                       std::string_view wanted) {
+  std::vector<Candidate*> chosen;
+  for (bool is_last = false; !is_last;) {
+    const std::size_t comma = wanted.find(',');
+    is_last = comma == std::string_view::npos;
+    const std::string_view word = wanted.substr(0, comma);
+    const auto found = std::find_if(
+        candidates.begin(), candidates.end(), [&](const Candidate& each) {
+          return each.is_active && is_named(each, word) &&
+                 std::find(chosen.begin(), chosen.end(), &each) == chosen.end();
+        });
+    if (found == candidates.end()) {
+      return refuse_ports(
+          fmt::format("ACP_VERBS_DEVICES: \"{}\" is no device here that can be "
+                      "used, or is named twice",
+                      word),
+          candidates);
+    }
+    chosen.push_back(&*found);
+    wanted = is_last ? "" : wanted.substr(comma + 1);
+  }
+  std::vector<Port> ports;
+  ports.reserve(chosen.size());
+  for (Candidate* candidate : chosen) {
+    ports.push_back(std::move(candidate->port));
+  }
+  return ports;
+}
+
+}  // namespace
+
+Result<EventChannel> open_event_channel() {
+  if (::access(kDirectory, F_OK) != 0) {
+    log_error(
+        "verbs: there is no {}: no RDMA device, or its modules are not loaded "
+        "(modprobe ib_uverbs rdma_ucm); a container needs --device={}. Without "
+        "an adapter: rdma link add rxe0 type rxe netdev eth0, or ACP_NET=udp",
+        kDirectory, kDirectory);
+    return Status::kUnsupported;
+  }
+  int count = 0;
+  const DeviceList list(ibv_get_device_list(&count));
+  if (list == nullptr || count == 0) {
+    log_error(
+        "verbs: there is no RDMA device (ibv_devices shows them). Without an "
+        "adapter: rdma link add rxe0 type rxe netdev eth0, or ACP_NET=udp");
+    return Status::kUnsupported;
+  }
+  EventChannel channel(rdma_create_event_channel());
+  if (channel == nullptr ||
+      ::fcntl(channel->fd, F_SETFL,
+              ::fcntl(channel->fd, F_GETFL) | O_NONBLOCK) != 0) {
+    log_error("verbs: {}/rdma_cm: {}; modprobe rdma_ucm", kDirectory,
+              errno_text(errno));
+    return Status::kUnsupported;
+  }
+  return channel;
+}
+
+Result<std::vector<Port>> find_ports(rdma_event_channel& channel,
+                                     std::string_view wanted) {
+  std::vector<Candidate> candidates = ports_with_addresses(channel);
+  if (!wanted.empty()) {
+    return choose_named(std::move(candidates), wanted);
+  }
+  std::vector<Port> ports;
+  for (Candidate& candidate : candidates) {
+    if (candidate.is_active && ports.size() < kMaxColors) {
+      ports.push_back(std::move(candidate.port));
+    }
+  }
+  if (ports.empty()) {
+    return refuse_ports("no device can be used", candidates);
+  }
+  return ports;
+}
+
+}  // namespace acp::verbs

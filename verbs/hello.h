@@ -1,0 +1,58 @@
+// What goes with a connect request, and with its rejection: rdma_cm's private
+// data. Little-endian; rdma_cm may pad it with zeros.
+//
+//   hello:  offset 0  u32 magic        'ACPV'
+//                  4  u8  version      kHelloVersion
+//                  5  u8  color
+//                  6  u16 packet       bytes of the largest packet
+//                  8  u32 source       process that asks
+//                 12  u32 destination  process that is asked
+//                 16  u32 window       packets that may be under way
+//                 20  u32 zero
+//                 24  16 B job         the job's random id
+//   refusal:       0  u32 magic        'ACPN'
+//                  4  u8  reason       Refusal
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "transport/transport.h"
+
+namespace acp::verbs {
+
+/// What fits the private data of a request over InfiniBand: 56.
+inline constexpr std::size_t kHelloBytes = 40;
+inline constexpr std::size_t kRefusalBytes = 5;
+
+using JobId = std::array<std::uint8_t, 16>;
+
+/// A plain value.
+struct Hello {
+  transport::ProcId source = 0;
+  transport::ProcId destination = 0;
+  transport::Color color = 0;
+  std::uint16_t packet_bytes = 0;
+  std::uint32_t window = 0;
+  JobId job{};
+
+  friend bool operator==(const Hello&, const Hello&) = default;
+};
+
+/// Why a request of our own is refused.
+enum class Refusal : std::uint8_t {
+  kCrossed = 1,  ///< The other direction is, or will be, connected.
+  kGone = 2,     ///< The asked process has given up on the asking one.
+};
+
+std::array<std::byte, kHelloBytes> encode_hello(const Hello& hello);
+std::array<std::byte, kRefusalBytes> encode_refusal(Refusal refusal);
+
+/// Pure. Nothing when no process of ours would have written it.
+std::optional<Hello> decode_hello(std::span<const std::byte> bytes);
+std::optional<Refusal> decode_refusal(std::span<const std::byte> bytes);
+
+}  // namespace acp::verbs

@@ -1,0 +1,246 @@
+#include "verbs/link.h"
+
+#include <arpa/inet.h>
+
+#include "base/assert.h"
+#include "base/log.h"
+
+namespace acp::verbs {
+
+namespace {
+
+/// Empty packets always find room: they return the credit that makes room.
+constexpr std::uint32_t kSendRoom = kSendQueue - kEmptyPackets;
+
+// The window and all that may lie unsignalled behind it fit the queue.
+static_assert(kWindow + kEmptyPackets + kSignalEvery <= kSendQueue);
+
+}  // namespace
+
+Link::Link(LinkHub& hub,
+           Device& device,
+           transport::ProcId peer,
+           const Place& place)
+    : hub_(hub), device_(device), peer_(peer), place_(place) {}
+
+Link::~Link() {
+  if (state_ == LinkState::kReady) {
+    rdma_disconnect(id_.get());
+  }
+}
+
+void Link::mark_dirty() {
+  if (!is_dirty_) {
+    is_dirty_ = true;
+    hub_.dirty.push_back(this);
+  }
+}
+
+bool Link::has_room() const noexcept {
+  return sent_ - peer_consumed_ < kWindow && posted_ - freed_ < kSendRoom;
+}
+
+Status Link::send(std::span<const std::span<const std::byte>> parts,
+                  transport::Ordering) {
+  if (state_ != LinkState::kReady) {
+    return send_unready();
+  }
+  std::size_t bytes = 0;
+  for (const std::span<const std::byte> part : parts) {
+    bytes += part.size();
+  }
+  if (bytes > kMaxMessageBytes) {
+    return Status::kTooLarge;
+  }
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    if (open_ == nullptr) {
+      if (!has_room()) {
+        ++hub_.counters.no_credit;
+        return Status::kAgain;
+      }
+      open_ = device_.send_buffers().acquire();
+      if (open_ == nullptr) {
+        ++hub_.counters.no_buffer;
+        return Status::kAgain;
+      }
+    }
+    const std::size_t used =
+        append_message(open_->bytes(), open_bytes_, parts, bytes);
+    if (used != 0) {
+      open_bytes_ = static_cast<std::uint32_t>(used);
+      mark_dirty();
+      return Status::kOk;
+    }
+    close_packet();
+    if (state_ != LinkState::kReady) {
+      return Status::kPeerDead;
+    }
+  }
+  return Status::kTooLarge;  // not reached: an empty packet takes any message
+}
+
+void Link::close_packet() {
+  Buffer* buffer = open_;
+  const std::size_t bytes = open_bytes_;
+  open_ = nullptr;
+  open_bytes_ = 0;
+  ++sent_;
+  post(buffer, bytes);
+}
+
+/// One work request, one doorbell. Null and 0: an empty packet.
+void Link::post(Buffer* buffer, std::size_t bytes) {
+  const bool is_inline = bytes <= device_.inline_bytes();
+  ++unsignalled_;
+  const bool is_signalled =
+      unsignalled_ >= kSignalEvery || device_.send_buffers().is_low();
+  ibv_sge piece{};
+  ibv_send_wr send{};
+  send.wr_id = std::uint64_t{posted_} << 1;
+  send.opcode = IBV_WR_SEND_WITH_IMM;
+  send.imm_data = htonl(consumed_);
+  send.send_flags = (is_inline ? unsigned{IBV_SEND_INLINE} : 0U) |
+                    (is_signalled ? unsigned{IBV_SEND_SIGNALED} : 0U);
+  if (buffer != nullptr) {
+    piece.addr = reinterpret_cast<std::uintptr_t>(buffer->data);
+    piece.length = static_cast<std::uint32_t>(bytes);
+    piece.lkey = buffer->lkey;
+    send.sg_list = &piece;
+    send.num_sge = 1;
+  }
+  ibv_send_wr* bad = nullptr;
+  const int error = ibv_post_send(id_->qp, &send, &bad);
+  const bool is_free = buffer != nullptr && (is_inline || error != 0);
+  if (is_free) {
+    device_.send_buffers().release(buffer);
+  }
+  if (error != 0) {
+    fail(fmt::format("posting a send: {}", errno_text(error)));
+    return;
+  }
+  slots_[posted_ % kSendQueue] = is_free ? nullptr : buffer;
+  ++posted_;
+  told_ = consumed_;
+  unsignalled_ = is_signalled ? 0 : unsignalled_;
+  ++hub_.counters.sent;
+  hub_.counters.empty += buffer == nullptr ? 1 : 0;
+  hub_.counters.inlined += is_inline ? 1 : 0;
+  hub_.counters.signalled += is_signalled ? 1 : 0;
+}
+
+bool Link::flush() {
+  is_dirty_ = false;
+  if (state_ == LinkState::kGone && open_ != nullptr) {
+    // Its messages will never arrive: this has to be said, in time.
+    if (has_had_time()) {
+      fail(gone_why_);
+    } else {
+      is_dirty_ = true;
+    }
+    return !is_dirty_;
+  }
+  if (open_ != nullptr && state_ == LinkState::kReady) {
+    close_packet();
+  }
+  if (consumed_ - told_ >= kCreditStep && state_ == LinkState::kReady) {
+    if (posted_ - freed_ == kSendQueue) {
+      is_dirty_ = true;
+      return false;
+    }
+    post(nullptr, 0);
+  }
+  return true;
+}
+
+void Link::on_packet(std::uint32_t consumed,
+                     std::span<const std::byte> packet,
+                     transport::MessageSink& sink) {
+  if (state_ == LinkState::kAccepting) {
+    become_ready();  // as good as the event that says so
+  }
+  if (state_ == LinkState::kFailed) {
+    return;
+  }
+  ++hub_.counters.received;
+  if (!is_credit_possible(sent_, peer_consumed_, consumed)) {
+    fail(fmt::format(
+        "it says that it has consumed {} packets; {} were sent, {} consumed "
+        "before",
+        consumed, sent_, peer_consumed_));
+    return;
+  }
+  peer_consumed_ = consumed;
+  while (!packet.empty() && state_ != LinkState::kFailed) {
+    const auto message = take_message(packet);
+    if (!message) {
+      fail("a packet that is no row of messages");
+      return;
+    }
+    ++hub_.counters.delivered;
+    sink.on_message(peer_, device_.color(), *message);
+  }
+}
+
+void Link::on_consumed() {
+  ++consumed_;
+  if (consumed_ - told_ >= kCreditStep) {
+    mark_dirty();
+  }
+}
+
+void Link::on_sent(std::uint32_t number) noexcept {
+  // Modulo 2^32: a number that is not under way is nobody's.
+  if (number - freed_ >= posted_ - freed_) {
+    return;
+  }
+  for (; freed_ != number + 1; ++freed_) {
+    Buffer*& slot = slots_[freed_ % kSendQueue];
+    if (slot != nullptr) {
+      device_.send_buffers().release(slot);
+      slot = nullptr;
+    }
+  }
+}
+
+void Link::on_error(std::string_view what, const ibv_wc& completion) {
+  // What a connection flushes whose other end is gone was on its way when the
+  // peer had all that it needed; see docs/verbs.md, "Failures".
+  if (state_ == LinkState::kGone || state_ == LinkState::kFailed) {
+    return;
+  }
+  const std::string why = fmt::format(
+      "{}: {} (status {}, vendor error {:#x}, queue pair {})", what,
+      ibv_wc_status_str(completion.status), static_cast<int>(completion.status),
+      completion.vendor_err, completion.qp_num);
+  if (completion.status == IBV_WC_WR_FLUSH_ERR) {
+    lose(why);
+  } else {
+    fail(why);
+  }
+}
+
+std::string Link::describe() const {
+  return fmt::format("process {} at {} (gid {}) by {}", peer_,
+                     transport::format_address(place_.address),
+                     format_gid(place_.gid), device_.name());
+}
+
+void Link::fail(std::string_view why) {
+  if (state_ == LinkState::kFailed) {
+    return;
+  }
+  failure_ = fmt::format("{}: {}", describe(), why);
+  abandon();
+  hub_.failed.push_back(this);
+}
+
+void Link::abandon() {
+  set_state(LinkState::kFailed);
+  if (open_ != nullptr) {
+    device_.send_buffers().release(open_);
+    open_ = nullptr;
+    open_bytes_ = 0;
+  }
+}
+
+}  // namespace acp::verbs

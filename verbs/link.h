@@ -1,0 +1,159 @@
+// One peer in one color: the endpoint that the engine sends to, and its
+// connection. docs/verbs.md has states and rules. Messages are in link.cc, the
+// making of the connection is in link_connect.cc.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "transport/transport.h"
+#include "verbs/device.h"
+#include "verbs/hello.h"
+#include "verbs/packet.h"
+#include "verbs/resource.h"
+
+namespace acp::verbs {
+
+class Link;
+
+/// What happened, for tests, traces and acp_info.
+struct Counters {
+  std::uint64_t connected = 0;  ///< Connections made.
+  std::uint64_t crossed = 0;    ///< Attempts given up for the other side's.
+  std::uint64_t refused = 0;    ///< Requests of strangers.
+  std::uint64_t sent = 0;       ///< Packets, each one doorbell.
+  std::uint64_t empty = 0;      ///< Of these, with nothing but credit.
+  std::uint64_t inlined = 0;    ///< Of these, without a buffer.
+  std::uint64_t signalled = 0;  ///< Of these, with a completion.
+  std::uint64_t no_credit = 0;  ///< Messages put off: window or queue is full,
+  std::uint64_t no_buffer = 0;  ///< or all send buffers are in use.
+  std::uint64_t received = 0;   ///< Packets, empty ones included.
+  std::uint64_t delivered = 0;  ///< Messages.
+};
+
+/// What the links of a transport share. The transport owns it.
+struct LinkHub {
+  transport::ProcId me;
+  JobId job;
+  rdma_event_channel& channel;
+  Counters counters{};
+  std::uint32_t connecting = 0;  ///< Links whose connection is being made.
+  std::vector<Link*> dirty{};    ///< To be looked at by the next flush.
+  std::vector<Link*> failed{};   ///< To be reported.
+};
+
+/// How far a connection is.
+enum class LinkState : std::uint8_t {
+  kIdle,        ///< None, never used.
+  kAwaited,     ///< None; the peer's is on its way.
+  kResolving,   ///< Mine: address and route.
+  kConnecting,  ///< Mine: the peer has been asked.
+  kAccepting,   ///< The peer's; it may not know yet that I have accepted.
+  kReady,
+  kGone,  ///< The peer's end of it is no more.
+  kFailed,
+};
+
+/// One thread at a time.
+class Link final : public transport::Endpoint {
+ public:
+  Link(LinkHub& hub,
+       Device& device,
+       transport::ProcId peer,
+       const Place& place);
+  ~Link() override;
+
+  Status send(std::span<const std::span<const std::byte>> parts,
+              transport::Ordering ordering) override;
+
+  /// Sends the open packet and the credit that is due. False: no room, call
+  /// again.
+  bool flush();
+
+  /// A packet of the peer has arrived.
+  void on_packet(std::uint32_t consumed,
+                 std::span<const std::byte> packet,
+                 transport::MessageSink& sink);
+  /// The buffer of a packet with messages is with the device again.
+  void on_consumed();
+  /// Sends up to this one have completed, well or not.
+  void on_sent(std::uint32_t number) noexcept;
+  /// A work request has failed.
+  void on_error(std::string_view what, const ibv_wc& completion);
+
+  /// A request of this link's peer; `id` is the connection that it would be.
+  void on_request(CmId id, std::uint8_t initiator_depth);
+  /// Any other event of the connection. `data` is private data of a rejection,
+  /// `status` the event's.
+  void on_event(rdma_cm_event_type event,
+                int status,
+                std::span<const std::byte> data);
+
+  /// Nothing goes to or comes from the peer any more; reported once.
+  void fail(std::string_view why);
+  /// The same, without a report: another link of the peer has failed.
+  void abandon();
+
+  transport::ProcId peer() const noexcept { return peer_; }
+
+  LinkState state() const noexcept { return state_; }
+
+  /// Why it has failed, for people.
+  const std::string& failure() const noexcept { return failure_; }
+
+ private:
+  Status send_unready();
+  bool has_room() const noexcept;
+  void close_packet();
+  void post(Buffer* buffer, std::size_t bytes);
+  void mark_dirty();
+
+  void connect();
+  void resolve_route();
+  void request();
+  void accept(CmId id, std::uint8_t initiator_depth);
+  void become_ready();
+  void lose(std::string_view why);
+  bool has_had_time() const noexcept;
+  void on_rejected(int status, std::span<const std::byte> data);
+  void drop_attempt() noexcept;
+  void set_state(LinkState state) noexcept;
+  std::string describe() const;
+
+  LinkHub& hub_;
+  Device& device_;
+  transport::ProcId peer_;
+  LinkState state_ = LinkState::kIdle;
+  bool is_dirty_ = false;
+  Place place_;
+  CmId id_;
+
+  Buffer* open_ = nullptr;  ///< The packet that messages are appended to.
+  std::uint32_t open_bytes_ = 0;
+
+  /// Work requests, by number modulo 2^32: [freed_, posted_) are with the
+  /// device, their buffers in slots_ (null: none).
+  std::uint32_t posted_ = 0;
+  std::uint32_t freed_ = 0;
+  std::uint32_t unsignalled_ = 0;  ///< Since the last signalled one.
+  std::array<Buffer*, kSendQueue> slots_{};
+
+  /// Packets with messages, modulo 2^32.
+  std::uint32_t sent_ = 0;
+  std::uint32_t peer_consumed_ = 0;  ///< Of those, as the peer said last.
+  std::uint32_t consumed_ = 0;       ///< Of the peer's,
+  std::uint32_t told_ = 0;           ///< as I said last.
+
+  TimePoint gone_at_{};   ///< kGone.
+  std::string gone_why_;  ///< For people.
+  std::string failure_;
+};
+
+/// Refuses a connection request. Logged at debug level.
+void refuse(CmId id, Refusal refusal) noexcept;
+
+}  // namespace acp::verbs

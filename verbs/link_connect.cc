@@ -1,0 +1,267 @@
+// How a link gets its connection, and loses it.
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "base/log.h"
+#include "verbs/link.h"
+#include "verbs/socket_address.h"
+
+namespace acp::verbs {
+
+namespace {
+
+constexpr int kResolveTimeoutMs = 10'000;
+/// How often the device repeats what is not acknowledged. 7 would be the most,
+/// but some devices (rxe) take it for "for ever", as it is of "not ready".
+constexpr std::uint8_t kRetries = 6;
+/// And when, as a code of the InfiniBand specification: after 1.07 s, so a peer
+/// that is gone is noticed after 7.5 s. rdma_cm would take twice that or more.
+constexpr std::uint8_t kAckTimer = 18;
+/// Of "receiver not ready": 7 is for ever.
+constexpr std::uint8_t kNotReadyRetries = 7;
+/// A code of the InfiniBand specification, for 0.64 ms.
+constexpr std::uint8_t kNotReadyTimer = 12;
+
+/// What the launcher may take to tell how a process has died.
+constexpr Duration kLaunchersTime = std::chrono::seconds(2);
+
+bool is_being_made(LinkState state) noexcept {
+  return state == LinkState::kAwaited || state == LinkState::kResolving ||
+         state == LinkState::kConnecting || state == LinkState::kAccepting;
+}
+
+void set_ack_timer(rdma_cm_id& id) noexcept {
+  std::uint8_t code = kAckTimer;
+  if (rdma_set_option(&id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &code,
+                      sizeof code) != 0) {
+    log(LogLevel::kDebug, "verbs: the time-out of acknowledgements: {}",
+        errno_text(errno));
+  }
+}
+
+void reject(rdma_cm_id& id, Refusal refusal) noexcept {
+  const auto data = encode_refusal(refusal);
+  if (rdma_reject(&id, data.data(), data.size()) != 0) {
+    // The asking side has given up meanwhile.
+    log(LogLevel::kDebug, "verbs: rejecting a request: {}", errno_text(errno));
+  }
+}
+
+}  // namespace
+
+void refuse(CmId id, Refusal refusal) noexcept {
+  reject(*id, refusal);
+}
+
+void Link::set_state(LinkState state) noexcept {
+  hub_.connecting -= is_being_made(state_) ? 1 : 0;
+  hub_.connecting += is_being_made(state) ? 1 : 0;
+  state_ = state;
+}
+
+Status Link::send_unready() {
+  if (state_ == LinkState::kIdle) {
+    connect();
+  } else if (state_ == LinkState::kGone && has_had_time()) {
+    fail(gone_why_);
+  }
+  return state_ == LinkState::kFailed ? Status::kPeerDead : Status::kAgain;
+}
+
+void Link::connect() {
+  rdma_cm_id* raw = nullptr;
+  if (rdma_create_id(&hub_.channel, &raw, this, RDMA_PS_TCP) != 0) {
+    fail(fmt::format("making an rdma_cm id: {}", errno_text(errno)));
+    return;
+  }
+  id_.reset(raw);
+  set_ack_timer(*raw);
+  SocketAddress from = to_socket(device_.place().address);
+  SocketAddress to = to_socket(place_.address);
+  set_port(from, 0);
+  if (rdma_resolve_addr(raw, &from.any, &to.any, kResolveTimeoutMs) != 0) {
+    fail(fmt::format("resolving its address: {}", errno_text(errno)));
+    return;
+  }
+  set_state(LinkState::kResolving);
+}
+
+void Link::resolve_route() {
+  if (rdma_resolve_route(id_.get(), kResolveTimeoutMs) != 0) {
+    fail(fmt::format("resolving the route: {}", errno_text(errno)));
+  }
+}
+
+void Link::request() {
+  if (id_->verbs != &device_.context()) {
+    fail(fmt::format("the route goes by {}",
+                     ibv_get_device_name(id_->verbs->device)));
+    return;
+  }
+  if (device_.add_connection(*id_, *this) != Status::kOk) {
+    fail(fmt::format("making a queue pair: {}", errno_text(errno)));
+    return;
+  }
+  const auto hello = encode_hello({.source = hub_.me,
+                                   .destination = peer_,
+                                   .color = device_.color(),
+                                   .packet_bytes = kPacketBytes,
+                                   .window = kWindow,
+                                   .job = hub_.job});
+  rdma_conn_param parameters{};
+  parameters.private_data = hello.data();
+  parameters.private_data_len = hello.size();
+  parameters.responder_resources = device_.responder_resources();
+  parameters.initiator_depth = device_.initiator_depth();
+  parameters.retry_count = kRetries;
+  parameters.rnr_retry_count = kNotReadyRetries;
+  if (rdma_connect(id_.get(), &parameters) != 0) {
+    fail(fmt::format("connecting: {}", errno_text(errno)));
+    return;
+  }
+  set_state(LinkState::kConnecting);
+}
+
+void Link::on_request(CmId id, std::uint8_t initiator_depth) {
+  switch (state_) {
+    case LinkState::kIdle:
+    case LinkState::kAwaited: accept(std::move(id), initiator_depth); return;
+    case LinkState::kResolving:
+    case LinkState::kConnecting:
+      if (peer_ < hub_.me) {
+        ++hub_.counters.crossed;
+        drop_attempt();
+        accept(std::move(id), initiator_depth);
+        return;
+      }
+      refuse(std::move(id), Refusal::kCrossed);
+      return;
+    case LinkState::kAccepting:
+    case LinkState::kReady: refuse(std::move(id), Refusal::kCrossed); return;
+    case LinkState::kGone:
+    case LinkState::kFailed: refuse(std::move(id), Refusal::kGone); return;
+  }
+}
+
+void Link::accept(CmId id, std::uint8_t initiator_depth) {
+  id_ = std::move(id);
+  id_->context = this;
+  set_ack_timer(*id_);
+  rdma_conn_param parameters{};
+  parameters.responder_resources =
+      std::min(device_.responder_resources(), initiator_depth);
+  parameters.initiator_depth = device_.initiator_depth();
+  parameters.rnr_retry_count = kNotReadyRetries;
+  if (device_.add_connection(*id_, *this) != Status::kOk ||
+      rdma_accept(id_.get(), &parameters) != 0) {
+    // Most likely there is nobody any more to accept.
+    lose(fmt::format("accepting its connection: {}", errno_text(errno)));
+    reject(*id_, Refusal::kGone);
+    return;
+  }
+  set_state(LinkState::kAccepting);
+}
+
+void Link::become_ready() {
+  set_state(LinkState::kReady);
+  ++hub_.counters.connected;
+  // rdma_cm leaves the longest time there is, 655 ms.
+  ibv_qp_attr attributes{};
+  attributes.min_rnr_timer = kNotReadyTimer;
+  const int error = ibv_modify_qp(id_->qp, &attributes, IBV_QP_MIN_RNR_TIMER);
+  ibv_qp_init_attr made{};
+  static_cast<void>(ibv_query_qp(
+      id_->qp, &attributes,
+      IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_PATH_MTU,
+      &made));
+  log(LogLevel::kDebug,
+      "verbs: connected with {}, queue pair {}, time-out code {}, {} retries, "
+      "MTU code {}, {} bytes inline{}",
+      describe(), id_->qp->qp_num, attributes.timeout, attributes.retry_cnt,
+      static_cast<int>(attributes.path_mtu), made.cap.max_inline_data,
+      error == 0 ? "" : ", long not-ready timer");
+}
+
+void Link::drop_attempt() noexcept {
+  if (id_ != nullptr) {
+    device_.drop_connection(*id_);
+    id_.reset();
+  }
+}
+
+void Link::on_event(rdma_cm_event_type event,
+                    int status,
+                    std::span<const std::byte> data) {
+  if (state_ == LinkState::kFailed) {
+    return;
+  }
+  switch (event) {
+    case RDMA_CM_EVENT_ADDR_RESOLVED: resolve_route(); return;
+    case RDMA_CM_EVENT_ROUTE_RESOLVED: request(); return;
+    case RDMA_CM_EVENT_ESTABLISHED:
+      // Its first packet may have said so before.
+      if (is_being_made(state_)) {
+        become_ready();
+      }
+      return;
+    case RDMA_CM_EVENT_REJECTED: on_rejected(status, data); return;
+    case RDMA_CM_EVENT_DISCONNECTED:
+      lose("it has closed the connection");
+      return;
+    case RDMA_CM_EVENT_CONNECT_ERROR:
+      lose(fmt::format("connecting: {}", errno_text(status < 0 ? -status : 0)));
+      return;
+    case RDMA_CM_EVENT_ADDR_ERROR:
+    case RDMA_CM_EVENT_ROUTE_ERROR:
+    case RDMA_CM_EVENT_UNREACHABLE:
+    case RDMA_CM_EVENT_DEVICE_REMOVAL:
+      fail(fmt::format(
+          "{} ({})", rdma_event_str(event),
+          status < 0 ? errno_text(-status) : fmt::to_string(status).c_str()));
+      return;
+    default:
+      log(LogLevel::kDebug, "verbs: {}: {}", describe(), rdma_event_str(event));
+      return;
+  }
+}
+
+void Link::on_rejected(int status, std::span<const std::byte> data) {
+  const auto refusal = decode_refusal(data);
+  if (refusal == Refusal::kCrossed) {
+    ++hub_.counters.crossed;
+    drop_attempt();
+    set_state(LinkState::kAwaited);
+  } else if (refusal == Refusal::kGone) {
+    fail("it has given up on this process");
+  } else {
+    lose(fmt::format(
+        "it rejects a connection (status {}); nobody listens there any more, "
+        "or another job does",
+        status));
+  }
+}
+
+/// The other end is no more. Not an error by itself: a peer that has finalized
+/// closes, and of one that has died the launcher tells, and how. Only if
+/// neither ends this process soon it is one, for who wants to send.
+void Link::lose(std::string_view why) {
+  if (state_ == LinkState::kGone || state_ == LinkState::kFailed) {
+    return;
+  }
+  set_state(LinkState::kGone);
+  gone_at_ = SteadyClock().now();
+  gone_why_ = why;
+  if (id_->qp != nullptr) {
+    rdma_disconnect(id_.get());  // so what is still in the queue comes back
+  }
+  if (open_ != nullptr) {
+    mark_dirty();
+  }
+}
+
+bool Link::has_had_time() const noexcept {
+  return SteadyClock().now() - gone_at_ >= kLaunchersTime;
+}
+
+}  // namespace acp::verbs

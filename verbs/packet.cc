@@ -1,0 +1,47 @@
+#include "verbs/packet.h"
+
+#include <cstring>
+
+#include "base/little_endian.h"
+
+namespace acp::verbs {
+
+std::size_t append_message(std::span<std::byte> packet,
+                           std::size_t used,
+                           std::span<const std::span<const std::byte>> parts,
+                           std::size_t bytes) noexcept {
+  if (packet.size() - used < kMessagePrefixBytes + bytes) {
+    return 0;
+  }
+  store_little(packet.data() + used, static_cast<std::uint16_t>(bytes));
+  used += kMessagePrefixBytes;
+  for (const std::span<const std::byte> part : parts) {
+    if (!part.empty()) {
+      std::memcpy(packet.data() + used, part.data(), part.size());
+      used += part.size();
+    }
+  }
+  return used;
+}
+
+std::optional<std::span<const std::byte>> take_message(
+    std::span<const std::byte>& packet) noexcept {
+  if (packet.size() < kMessagePrefixBytes) {
+    return std::nullopt;
+  }
+  const std::size_t size = load_little<std::uint16_t>(packet.data());
+  if (size > packet.size() - kMessagePrefixBytes) {
+    return std::nullopt;
+  }
+  const auto message = packet.subspan(kMessagePrefixBytes, size);
+  packet = packet.subspan(kMessagePrefixBytes + size);
+  return message;
+}
+
+bool is_credit_possible(std::uint32_t sent,
+                        std::uint32_t before,
+                        std::uint32_t consumed) noexcept {
+  return consumed - before <= sent - before;
+}
+
+}  // namespace acp::verbs

@@ -1,0 +1,52 @@
+#include "verbs/socket_address.h"
+
+#include <cstring>
+
+namespace acp::verbs {
+
+using transport::Family;
+
+SocketAddress from_system(const sockaddr& address) noexcept {
+  SocketAddress copy{};
+  std::memcpy(&copy, &address,
+              address.sa_family == AF_INET6 ? sizeof copy.v6 : sizeof copy.v4);
+  return copy;
+}
+
+SocketAddress to_socket(const transport::Address& address) noexcept {
+  SocketAddress out{};
+  if (address.family == Family::kIpv4) {
+    out.v4.sin_family = AF_INET;
+    std::memcpy(&out.v4.sin_addr, address.bytes.data(), 4);
+  } else {
+    out.v6 = {};
+    out.v6.sin6_family = AF_INET6;
+    std::memcpy(&out.v6.sin6_addr, address.bytes.data(), 16);
+  }
+  set_port(out, address.port);
+  return out;
+}
+
+transport::Address to_address(const SocketAddress& address) noexcept {
+  transport::Address out;
+  if (address.any.sa_family == AF_INET) {
+    out.family = Family::kIpv4;
+    out.port = ntohs(address.v4.sin_port);
+    std::memcpy(out.bytes.data(), &address.v4.sin_addr, 4);
+  } else if (address.any.sa_family == AF_INET6) {
+    out.family = Family::kIpv6;
+    out.port = ntohs(address.v6.sin6_port);
+    std::memcpy(out.bytes.data(), &address.v6.sin6_addr, 16);
+  }
+  return out;
+}
+
+void set_port(SocketAddress& address, std::uint16_t port) noexcept {
+  if (address.any.sa_family == AF_INET) {
+    address.v4.sin_port = htons(port);
+  } else {
+    address.v6.sin6_port = htons(port);
+  }
+}
+
+}  // namespace acp::verbs

@@ -1,0 +1,303 @@
+#include "verbs/verbs_transport.h"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "base/log.h"
+#include "verbs/find_ports.h"
+
+namespace acp::verbs {
+
+namespace {
+
+/// Events cost a system call to look for, completions do not.
+constexpr int kPollsBetweenLooks = 32;
+
+std::uint64_t link_key(transport::ProcId peer, transport::Color color) {
+  return std::uint64_t{peer} * kMaxColors + color;
+}
+
+Buffer* buffer_of(const ibv_wc& completion) noexcept {
+  return reinterpret_cast<Buffer*>(  // NOLINT(performance-no-int-to-ptr)
+      completion.wr_id & ~std::uint64_t{1});
+}
+
+bool is_receive(const ibv_wc& completion) noexcept {
+  return (completion.wr_id & 1) != 0;
+}
+
+bool has_messages(const ibv_wc& completion) noexcept {
+  return is_receive(completion) && completion.status == IBV_WC_SUCCESS &&
+         completion.byte_len != 0;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<VerbsTransport>> VerbsTransport::open(
+    VerbsOptions options) {
+  auto channel = open_event_channel();
+  if (!channel.ok()) {
+    return channel.status();
+  }
+  auto ports = find_ports(**channel, options.devices);
+  if (!ports.ok()) {
+    return ports.status();
+  }
+  if (ports->size() > kMaxColors) {
+    log_error("ACP_VERBS_DEVICES: {} devices: at most {}", ports->size(),
+              kMaxColors);
+    return Status::kBadOption;
+  }
+  std::vector<std::unique_ptr<Device>> devices;
+  for (Port& port : *ports) {
+    auto device = Device::open(std::move(port),
+                               static_cast<transport::Color>(devices.size()));
+    if (!device.ok()) {
+      return device.status();
+    }
+    devices.push_back(std::move(*device));
+  }
+  return std::unique_ptr<VerbsTransport>(new VerbsTransport(
+      std::move(options), std::move(*channel), std::move(devices)));
+}
+
+VerbsTransport::VerbsTransport(VerbsOptions options,
+                               EventChannel channel,
+                               std::vector<std::unique_ptr<Device>> devices)
+    : options_(std::move(options)),
+      channel_(std::move(channel)),
+      devices_(std::move(devices)),
+      hub_{.me = options_.me, .job = options_.job, .channel = *channel_},
+      has_failed_(options_.procs) {
+  capabilities_.max_message = kMaxMessageBytes;
+  capabilities_.colors = static_cast<transport::Color>(devices_.size());
+  Card card;
+  card.colors = capabilities_.colors;
+  card.packet_bytes = kPacketBytes;
+  descriptors_.push_back(channel_->fd);
+  for (const auto& device : devices_) {
+    card.places[device->color()] = device->place();
+    const int events = device->event_descriptor();
+    // Ports of one device share these.
+    if (std::find(descriptors_.begin(), descriptors_.end(), events) ==
+        descriptors_.end()) {
+      descriptors_.push_back(events);
+    }
+  }
+  event_descriptors_ = descriptors_.size();
+  for (const auto& device : devices_) {
+    descriptors_.push_back(device->completion_descriptor());
+    log(LogLevel::kDebug, "verbs: color {} is {} at {}, gid {}",
+        device->color(), device->name(),
+        transport::format_address(device->place().address),
+        format_gid(device->place().gid));
+  }
+  for (const int descriptor : descriptors_) {
+    watched_.push_back({descriptor, POLLIN, 0});
+  }
+  card_bytes_ = encode_card(card, card_);
+}
+
+VerbsTransport::~VerbsTransport() {
+  const Counters& c = hub_.counters;
+  log(LogLevel::kDebug,
+      "verbs: {} connections ({} attempts crossed, {} strangers refused), sent "
+      "{} packets ({} empty, {} inline, {} signalled), put off {} without "
+      "credit and {} without buffer, received {} packets with {} messages",
+      c.connected, c.crossed, c.refused, c.sent, c.empty, c.inlined,
+      c.signalled, c.no_credit, c.no_buffer, c.received, c.delivered);
+  links_.clear();  // queue pairs before what they use
+}
+
+Result<transport::Endpoint*> VerbsTransport::endpoint(transport::ProcId peer,
+                                                      transport::Color color) {
+  const Result<Link*> link = link_to(peer, color);
+  return link.ok() ? Result<transport::Endpoint*>(link.value())
+                   : Result<transport::Endpoint*>(link.status());
+}
+
+Result<Link*> VerbsTransport::link_to(transport::ProcId peer,
+                                      transport::Color color) {
+  const auto known = links_.find(link_key(peer, color));
+  if (known != links_.end()) {
+    return known->second.get();
+  }
+  if (color >= capabilities_.colors) {
+    return Status::kBadColor;
+  }
+  if (peer == options_.me) {
+    return Status::kUnsupported;
+  }
+  if (peer >= options_.procs) {
+    return Status::kInvalidArgument;
+  }
+  const auto card = decode_card(options_.card_of(peer));
+  if (!card) {
+    log_error(
+        "verbs: process {} has no valid card: it has not opened verbs, or its "
+        "library is of a different build",
+        peer);
+    return Status::kProtocol;
+  }
+  if (card->colors != capabilities_.colors ||
+      card->packet_bytes != kPacketBytes) {
+    log_error(
+        "verbs: process {} has {} devices and packets of {} bytes, this one "
+        "has {} and {}: set ACP_VERBS_DEVICES so that all ranks have equally "
+        "many",
+        peer, card->colors, card->packet_bytes, capabilities_.colors,
+        kPacketBytes);
+    return Status::kBadOption;
+  }
+  auto link =
+      std::make_unique<Link>(hub_, *devices_[color], peer, card->places[color]);
+  if (has_failed_[peer]) {
+    link->abandon();
+  }
+  // So that nothing is allocated when they are needed.
+  hub_.dirty.reserve(links_.size() + 1);
+  hub_.failed.reserve(links_.size() + 1);
+  return links_.emplace(link_key(peer, color), std::move(link))
+      .first->second.get();
+}
+
+std::size_t VerbsTransport::poll(transport::MessageSink& sink) {
+  const std::uint64_t before = hub_.counters.delivered;
+  if (hub_.connecting != 0 || --polls_until_look_ < 0) {
+    look_at(std::span(watched_).first(event_descriptors_));
+  }
+  if (has_events_) {
+    take_events();
+  }
+  for (const auto& device : devices_) {
+    drain(*device, sink);
+  }
+  flush();
+  if (!hub_.failed.empty()) {
+    report_failures(sink);
+  }
+  return static_cast<std::size_t>(hub_.counters.delivered - before);
+}
+
+void VerbsTransport::drain(Device& device, transport::MessageSink& sink) {
+  const int count = device.poll();
+  for (int i = 0; i < count; ++i) {
+    const ibv_wc& completion = device.completion(i);
+    if (is_receive(completion)) {
+      on_receive(device, completion, sink);
+    } else {
+      on_send(device, completion);
+    }
+  }
+  const bool is_broken = count < 0 || !device.post_recycled();
+  // Credit goes back when the buffers are there again, not before.
+  for (int i = 0; i < count; ++i) {
+    Link* link = device.link_of(device.completion(i).qp_num);
+    if (has_messages(device.completion(i)) && link != nullptr) {
+      link->on_consumed();
+    }
+  }
+  if (is_broken) {
+    for (const auto& [key, link] : links_) {
+      if (key % kMaxColors == device.color()) {
+        link->fail(count < 0 ? "the completion queue is broken"
+                             : "the receive queue is broken");
+      }
+    }
+  }
+}
+
+void VerbsTransport::on_receive(Device& device,
+                                const ibv_wc& completion,
+                                transport::MessageSink& sink) {
+  Buffer* buffer = buffer_of(completion);
+  Link* link = device.link_of(completion.qp_num);
+  if (link != nullptr && completion.status != IBV_WC_SUCCESS) {
+    link->on_error("receiving", completion);
+  } else if (link != nullptr) {
+    link->on_packet(ntohl(completion.imm_data),
+                    buffer->bytes().first(completion.byte_len), sink);
+  }
+  device.recycle(buffer);
+}
+
+void VerbsTransport::on_send(Device& device, const ibv_wc& completion) {
+  Link* link = device.link_of(completion.qp_num);
+  if (link == nullptr) {
+    return;
+  }
+  link->on_sent(static_cast<std::uint32_t>(completion.wr_id >> 1));
+  if (completion.status != IBV_WC_SUCCESS) {
+    link->on_error("sending", completion);
+  }
+}
+
+void VerbsTransport::flush() {
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < hub_.dirty.size(); ++i) {
+    Link* link = hub_.dirty[i];
+    if (!link->flush()) {
+      hub_.dirty[kept++] = link;
+    }
+  }
+  hub_.dirty.resize(kept);
+}
+
+void VerbsTransport::report_failures(transport::MessageSink& sink) {
+  const std::vector<Link*> failed = std::exchange(hub_.failed, {});
+  hub_.failed.reserve(links_.size());
+  for (const Link* link : failed) {
+    const transport::ProcId peer = link->peer();
+    if (has_failed_[peer]) {
+      continue;
+    }
+    has_failed_[peer] = true;
+    for (transport::Color color = 0; color < capabilities_.colors; ++color) {
+      const auto other = links_.find(link_key(peer, color));
+      if (other != links_.end()) {
+        other->second->abandon();
+      }
+    }
+    sink.on_peer_failed(peer, link->failure());
+  }
+}
+
+TimePoint VerbsTransport::next_deadline() const noexcept {
+  return hub_.dirty.empty() && hub_.failed.empty() ? TimePoint::max()
+                                                   : TimePoint{};  // long ago
+}
+
+bool VerbsTransport::arm() {
+  flush();
+  bool is_quiet = hub_.dirty.empty() && hub_.failed.empty();
+  for (const auto& device : devices_) {
+    is_quiet = device->arm() && is_quiet;
+  }
+  return is_quiet;
+}
+
+/// Reads the notifications: one that stays would end every later sleep. Nobody
+/// else may, since who has armed and sleeps relies on finding it.
+void VerbsTransport::disarm() {
+  look_at(watched_);
+  for (std::size_t i = 0; i < devices_.size(); ++i) {
+    if (watched_[event_descriptors_ + i].revents != 0) {
+      devices_[i]->take_notification();
+    }
+  }
+}
+
+/// Finds out in one call what there is to read.
+void VerbsTransport::look_at(std::span<pollfd> descriptors) {
+  polls_until_look_ = kPollsBetweenLooks;
+  if (::poll(descriptors.data(), descriptors.size(), 0) > 0) {
+    for (const pollfd& each : descriptors.first(event_descriptors_)) {
+      has_events_ |= each.revents != 0;
+    }
+  }
+}
+
+}  // namespace acp::verbs

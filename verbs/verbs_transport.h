@@ -1,0 +1,112 @@
+// The transport over RDMA devices: messages by SEND over reliable connections
+// that are made on first use. docs/verbs.md tells how it works;
+// transport/transport.h is its contract.
+#pragma once
+
+#include <poll.h>
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "transport/transport.h"
+#include "verbs/card.h"
+#include "verbs/device.h"
+#include "verbs/hello.h"
+#include "verbs/link.h"
+#include "verbs/resource.h"
+
+namespace acp::verbs {
+
+/// What a VerbsTransport is made of.
+struct VerbsOptions {
+  transport::ProcId me = 0;
+  std::uint32_t procs = 1;
+  JobId job{};  ///< Tells jobs apart, and strangers from peers.
+  /// The card of a process; empty when it has none (yet). Called on the
+  /// first contact with it, by whoever calls into the transport.
+  std::function<std::span<const std::byte>(transport::ProcId)> card_of;
+  std::string devices;  ///< As in ACP_VERBS_DEVICES; may be empty.
+};
+
+/// One thread at a time.
+class VerbsTransport final : public transport::Transport {
+ public:
+  /// Opens the devices and listens. Then card() is known, and after all cards
+  /// have been exchanged the transport can be used. kUnsupported, kBadOption,
+  /// kNoMemory, kSystem: logged with what to do.
+  static Result<std::unique_ptr<VerbsTransport>> open(VerbsOptions options);
+  ~VerbsTransport() override;
+
+  /// What the others have to know, encoded.
+  std::span<const std::byte> card() const noexcept {
+    return std::span(card_).first(card_bytes_);
+  }
+
+  std::string_view name() const noexcept override { return "verbs"; }
+
+  const transport::Capabilities& capabilities() const noexcept override {
+    return capabilities_;
+  }
+
+  /// Besides the interface's reasons: kUnsupported for this process itself,
+  /// kInvalidArgument for one that does not exist, kProtocol and kBadOption
+  /// (logged) for a card that is damaged or does not fit ours.
+  Result<transport::Endpoint*> endpoint(transport::ProcId peer,
+                                        transport::Color color) override;
+  std::size_t poll(transport::MessageSink& sink) override;
+  void flush() override;
+  TimePoint next_deadline() const noexcept override;
+
+  std::span<const int> descriptors() const noexcept override {
+    return descriptors_;
+  }
+
+  bool arm() override;
+  void disarm() override;
+
+  const Counters& counters() const noexcept { return hub_.counters; }
+
+ private:
+  VerbsTransport(VerbsOptions options,
+                 EventChannel channel,
+                 std::vector<std::unique_ptr<Device>> devices);
+
+  Result<Link*> link_to(transport::ProcId peer, transport::Color color);
+  void drain(Device& device, transport::MessageSink& sink);
+  void on_receive(Device& device,
+                  const ibv_wc& completion,
+                  transport::MessageSink& sink);
+  void on_send(Device& device, const ibv_wc& completion);
+  void look_at(std::span<pollfd> descriptors);
+  void take_events();
+  bool take_connection_event();
+  void on_request(const Device& device,
+                  CmId id,
+                  std::span<const std::byte> data,
+                  std::uint8_t initiator_depth);
+  void take_device_events(const Device& device);
+  void report_failures(transport::MessageSink& sink);
+
+  VerbsOptions options_;
+  EventChannel channel_;
+  std::vector<std::unique_ptr<Device>> devices_;  ///< By color.
+  LinkHub hub_;
+  std::unordered_map<std::uint64_t, std::unique_ptr<Link>> links_;
+  std::vector<bool> has_failed_;  ///< By process.
+  transport::Capabilities capabilities_;
+  /// Of events of connections and devices, then of completions by color.
+  std::vector<int> descriptors_;
+  std::size_t event_descriptors_ = 0;
+  std::vector<pollfd> watched_;  ///< The same for poll(2).
+  std::array<std::byte, kMaxCardBytes> card_{};
+  std::size_t card_bytes_ = 0;
+  int polls_until_look_ = 0;
+  bool has_events_ = false;  ///< Of connections or devices, to be taken.
+};
+
+}  // namespace acp::verbs
