@@ -14,7 +14,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr int kBusyShare = 20;  // one part in 20 is 5 %
+constexpr int kBusyShare = 20;  // one part in 20 is 5 %, of each rank
 
 /// Processor time of a process so far, from /proc.
 milliseconds processor_time(std::uint32_t pid) {
@@ -44,8 +44,11 @@ bool Watchdog::is_stuck(const protocol::HostSegment& segment,
     return false;
   }
   milliseconds used(0);
+  int ranks = 0;
   for (std::uint32_t slot = 0; slot < segment.header().local_procs; ++slot) {
-    if (!rollcall.has_exited(slot)) used += processor_time(rollcall.pid(slot));
+    if (rollcall.has_exited(slot)) continue;
+    used += processor_time(rollcall.pid(slot));
+    ++ranks;
   }
   const auto now = Clock::now();
   if (!waiting_since_) {
@@ -53,7 +56,8 @@ bool Watchdog::is_stuck(const protocol::HostSegment& segment,
     return false;
   }
   const auto waited = now - waiting_since_->time;
-  if ((used - waiting_since_->used) * kBusyShare > waited + milliseconds(400)) {
+  if ((used - waiting_since_->used) * kBusyShare >
+      (waited + milliseconds(400)) * ranks) {
     waiting_since_ = Start{now, used};
     return false;
   }
