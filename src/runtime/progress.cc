@@ -115,22 +115,19 @@ void Progress::leave_wait() {
       static_cast<std::uint32_t>(protocol::WaitKind::kNothing),
       std::memory_order_relaxed);
   awake_waiters_.fetch_sub(1, std::memory_order_relaxed);
+  if (is_resting_.load(std::memory_order_seq_cst)) {
+    nap_word_.fetch_add(1, std::memory_order_seq_cst);
+    futex_wake_all(nap_word_);
+  }
 }
 
 void Progress::sleep(const std::function<bool()>& is_done, Duration limit) {
   awake_waiters_.fetch_sub(1, std::memory_order_relaxed);
   // With a network, the first sleeper watches it itself and needs no help
   // from the thread.
-  std::unique_lock poller(poller_, std::defer_lock);
-  if (wires_->has_net() && poller.try_lock()) {
-    caller_polls_.store(true, std::memory_order_seq_cst);
+  if (wires_->has_net() && poller_.take([this] { rouse_thread(); })) {
     sleep_in_epoll(is_done, SteadyClock().now() + limit, true);
-    caller_polls_.store(false, std::memory_order_seq_cst);
-    poller.unlock();
-    if (is_napping_.load(std::memory_order_seq_cst)) {
-      nap_word_.fetch_add(1, std::memory_order_seq_cst);
-      futex_wake_all(nap_word_);
-    }
+    poller_.leave();
   } else {
     sleep_on_futex(is_done, limit);
   }
@@ -148,7 +145,7 @@ void Progress::sleep_on_futex(const std::function<bool()>& is_done,
   mine_.asleep.fetch_sub(protocol::kWaiterOne, std::memory_order_seq_cst);
 }
 
-/// The caller holds poller_.
+/// Has the role of the poller.
 void Progress::sleep_in_epoll(const std::function<bool()>& is_done,
                               TimePoint limit,
                               bool wants_signals) {
@@ -195,13 +192,19 @@ bool Progress::callers_are_active() noexcept {
 
 void Progress::nap(Duration limit) noexcept {
   const std::uint32_t word = nap_word_.load(std::memory_order_seq_cst);
-  is_napping_.store(true, std::memory_order_seq_cst);
-  const bool is_long = limit > kTick;
-  if (!is_stopping_.load(std::memory_order_seq_cst) &&
-      (!is_long || caller_polls_.load(std::memory_order_seq_cst))) {
+  if (!is_stopping_.load(std::memory_order_seq_cst)) {
     futex_wait(nap_word_, word, limit);
   }
-  is_napping_.store(false, std::memory_order_seq_cst);
+}
+
+/// While a caller sleeps in epoll; ends with that caller's wait.
+void Progress::rest() noexcept {
+  const std::uint32_t word = nap_word_.load(std::memory_order_seq_cst);
+  is_resting_.store(true, std::memory_order_seq_cst);
+  if (!is_stopping_.load(std::memory_order_seq_cst) && poller_.is_callers()) {
+    futex_wait(nap_word_, word, kLongNap);
+  }
+  is_resting_.store(false, std::memory_order_seq_cst);
 }
 
 void Progress::rouse_thread() noexcept {
@@ -225,9 +228,8 @@ void Progress::run() {
       nap(has_held ? kShortTick : kTick);
       continue;
     }
-    std::unique_lock poller(poller_, std::try_to_lock);
-    if (!poller.owns_lock()) {
-      nap(kLongNap);
+    if (!poller_.take_for_thread()) {
+      rest();
       continue;
     }
     // A step that was added since the look at `added` finds this thread asleep
@@ -235,10 +237,11 @@ void Progress::run() {
     // that came since the steps ran woke nobody: they look once more, now that
     // it would.
     const auto has_news = [this, added] {
-      return is_stopping_.load() || steps_->added() != added ||
-             steps_->run_last();
+      return is_stopping_.load() || poller_.is_promised() ||
+             steps_->added() != added || steps_->run_last();
     };
     sleep_in_epoll(has_news, TimePoint::max(), !steps_->is_empty());
+    poller_.leave_for_thread();
   }
 }
 

@@ -4,7 +4,6 @@
 
 #include <atomic>
 #include <functional>
-#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -12,6 +11,7 @@
 #include "gma/engine.h"
 #include "gma/waiting.h"
 #include "protocol/host_segment.h"
+#include "runtime/poller_role.h"
 #include "runtime/steps.h"
 #include "runtime/wire_set.h"
 #include "transport/shm/doorbell_socket.h"
@@ -50,6 +50,7 @@ class Progress final : public gma::WaitHost {
   void run();
   bool callers_are_active() noexcept;
   void nap(Duration limit) noexcept;
+  void rest() noexcept;
   void sleep_on_futex(const std::function<bool()>& is_done, Duration limit);
   void sleep_in_epoll(const std::function<bool()>& is_done,
                       TimePoint limit,
@@ -63,15 +64,14 @@ class Progress final : public gma::WaitHost {
   gma::Engine* engine_ = nullptr;
   WireSet* wires_ = nullptr;
   Steps* steps_ = nullptr;
-  bool has_pwait2_ = true;  ///< Guarded by poller_.
+  bool has_pwait2_ = true;  ///< Whose role the poller is.
   UniqueFd epoll_;
   std::thread thread_;
   std::atomic<bool> is_stopping_{false};
 
-  std::mutex poller_;                      ///< Held by whoever sleeps in epoll.
-  std::atomic<bool> caller_polls_{false};  ///< A caller holds it, asleep.
-  std::atomic<std::uint32_t> nap_word_{0};  ///< Futex: ends the thread's nap.
-  std::atomic<bool> is_napping_{false};
+  PollerRole poller_;
+  std::atomic<std::uint32_t> nap_word_{0};  ///< Futex: ends nap() and rest().
+  std::atomic<bool> is_resting_{false};
 
   std::atomic<std::uint32_t> awake_waiters_{0};
   std::atomic<std::uint64_t> caller_passes_{0};

@@ -2,9 +2,13 @@
 // other ranks, waiting for a word. Shares of processor time, not durations: a
 // loaded machine makes them smaller.
 #include <poll.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <string>
 
 #include "support/spmd.h"
 
@@ -39,6 +43,26 @@ void stay_outside() {
   ::poll(nullptr, 0, kIdleMs);
 }
 
+/// How often the threads of this process other than the caller fell asleep.
+long sleeps_of_other_threads() {
+  long sleeps = 0;
+  for (const auto& task :
+       std::filesystem::directory_iterator("/proc/self/task")) {
+    if (task.path().filename() == std::to_string(::gettid())) {
+      continue;
+    }
+    std::ifstream status(task.path() / "status");
+    const std::string name = "voluntary_ctxt_switches:";
+    for (std::string word; status >> word;) {
+      long count = 0;
+      if (word == name && status >> count) {
+        sleeps += count;
+      }
+    }
+  }
+  return sleeps;
+}
+
 }  // namespace
 
 SPMD_CASE(idle_outside, "idle: outside of the library the process sleeps") {
@@ -66,4 +90,27 @@ SPMD_CASE(idle_for_a_word,
       [word] { EXPECT_EQ(acpx_wait_word(word, 0, kIdleMs, nullptr), 1); });
   EXPECT(share < 0.15);
   acp_sync();
+}
+
+SPMD_CASE(idle_thread, "idle: who waits answers without the progress thread") {
+  constexpr int kGets = 3000;
+  acp_sync();
+  // Long enough for the thread to sleep where packets arrive.
+  ::poll(nullptr, 0, acp_rank() == 0 ? 50 : 10);
+  const long sleeps = sleeps_of_other_threads();
+  const double begin = wall_seconds();
+  if (acp_rank() == 0) {
+    const acp_ga_t mine = acp_query_starter_ga(0);
+    const acp_ga_t theirs = acp_query_starter_ga(1);
+    for (int i = 0; i < kGets; ++i) {
+      acp_complete(acp_copy(mine, theirs, 8, ACP_HANDLE_NULL));
+    }
+  }
+  acp_sync();
+  if (acp_rank() == 1) {
+    const double ms = (wall_seconds() - begin) * 1e3;
+    // It looks once a millisecond.
+    EXPECT(static_cast<double>(sleeps_of_other_threads() - sleeps) <
+           100 + 1.5 * ms);
+  }
 }
