@@ -58,12 +58,18 @@ typedef enum {
  * done. For put8 and the atomics. */
 #define ACPX_SIGNAL UINT32_C(1)
 
+/* In acpx_op_t.flags of any step: more operations to the same rank follow
+ * soon. A network may keep the chain until they come, so that they travel
+ * together: until the next operation without this flag, the next wait or
+ * inquiry of any thread, or, when none of these comes, about 1 millisecond. */
+#define ACPX_MORE UINT32_C(2)
+
 /* Steps of one chain at most. */
 #define ACPX_MAX_STEPS 16
 
 typedef struct {
   acpx_opcode_t opcode;
-  uint32_t flags;   /* 0 or ACPX_SIGNAL (put8 and atomics)              */
+  uint32_t flags;   /* ACPX_SIGNAL (put8 and atomics), ACPX_MORE        */
   acp_ga_t remote;  /* on the peer: all steps on one rank and color     */
   acp_ga_t local;   /* mine: source of a put, destination of a get or   */
                     /* of the old value; 0 drops the old value          */

@@ -1,5 +1,7 @@
 #include "gma/chain.h"
 
+#include <algorithm>
+
 #include "base/log.h"
 #include "gma/describe.h"
 
@@ -13,6 +15,8 @@ constexpr std::array<Opcode, 10> kOpcodes = {
     Opcode::kCopy,  // 0 is no opcode
     Opcode::kPut,  Opcode::kPut8, Opcode::kGet, Opcode::kAdd, Opcode::kCas,
     Opcode::kAnd,  Opcode::kOr,   Opcode::kXor, Opcode::kSwap};
+
+constexpr std::uint32_t kFlags = ACPX_SIGNAL | ACPX_MORE;
 
 bool is_bulk(const Step& step) {
   return step.opcode == Opcode::kPut || step.opcode == Opcode::kGet;
@@ -36,7 +40,7 @@ bool convert(const acpx_op_t& op, Step& step) {
   step.operand = op.operand;
   step.compare = op.compare;
   const bool has_signal = step.flags != 0;
-  return (op.flags & ~ACPX_SIGNAL) == 0 && !(has_signal && is_bulk(step));
+  return (op.flags & ~kFlags) == 0 && !(has_signal && is_bulk(step));
 }
 
 /// What can be said before any effect.
@@ -75,7 +79,7 @@ bool locate_direct(const acpx_op_t& op,
   const std::uint64_t size = is_bulk_op ? op.size : sizeof(std::uint64_t);
   const GlobalAddress both = op.remote | (has_local ? op.local : 0);
   if (op.opcode < ACPX_PUT || op.opcode > ACPX_SWAP8 ||
-      (op.flags & ~(is_bulk_op ? 0 : ACPX_SIGNAL)) != 0 ||
+      (op.flags & ~(is_bulk_op ? ACPX_MORE : kFlags)) != 0 ||
       (!is_bulk_op && (both & 7) != 0) ||
       (has_local && space.codec().rank(op.local) != space.my_rank())) {
     return false;
@@ -184,7 +188,10 @@ Result<Handle> post_chain(Engine& engine,
       return status;
     }
   }
-  return engine.chain(std::span(steps).first(ops.size()), order);
+  const bool has_more = std::ranges::any_of(
+      ops, [](const acpx_op_t& op) { return (op.flags & ACPX_MORE) != 0; });
+  return engine.chain(std::span(steps).first(ops.size()), order,
+                      has_more ? Departure::kLater : Departure::kNow);
 }
 
 Result<Handle> put_signal(Engine& engine,

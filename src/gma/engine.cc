@@ -133,10 +133,6 @@ Result<Handle> Engine::atomic_slow(Opcode opcode,
   return issue({&step, 1}, order);
 }
 
-Result<Handle> Engine::chain(std::span<const Step> steps, Handle order) {
-  return issue(steps, order);
-}
-
 /// NULL, ALL, CONT or a handle as the number to wait for; 0 for none.
 /// CONT waits like ALL, which the specification allows (4.11.1): sent ahead
 /// on the same path, it could take effect although the operation before it
@@ -149,7 +145,9 @@ Sequence Engine::condition_of(Handle order) const noexcept {
 }
 
 /// Queues an operation and starts it when its condition holds.
-Result<Handle> Engine::issue(std::span<const Step> steps, Handle order) {
+Result<Handle> Engine::issue(std::span<const Step> steps,
+                             Handle order,
+                             Departure departure) {
   std::unique_lock lock(mutex_);
   while (queue_.is_full()) {
     lock.unlock();
@@ -173,10 +171,12 @@ Result<Handle> Engine::issue(std::span<const Step> steps, Handle order) {
   }
   (void)settle();
   // What follows closely can go along, unless somebody waits for this one.
-  if (std::ranges::any_of(steps, is_signal)) {
-    wires_.flush();
-  } else {
-    wires_.flush_idle();
+  if (departure == Departure::kNow) {
+    if (std::ranges::any_of(steps, is_signal)) {
+      wires_.flush();
+    } else {
+      wires_.flush_idle();
+    }
   }
   wires_.on_issued();
   return sequence;

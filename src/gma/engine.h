@@ -57,6 +57,12 @@ enum class Arrivals : std::uint8_t {
   kSignal,  ///< Among them a signal to this rank.
 };
 
+/// When what is issued leaves, as far as it rests with the engine.
+enum class Departure : std::uint8_t {
+  kNow,
+  kLater,  ///< With what is issued next, or with the next pass.
+};
+
 /// Does the engine's part of a progress pass; given by the runtime.
 class Wires {
  public:
@@ -208,7 +214,11 @@ class Engine final : private OperationOwner {
                              Handle order);
 
   /// A chain on one peer, checked by the caller of this (chain.h).
-  Result<Handle> chain(std::span<const Step> steps, Handle order);
+  Result<Handle> chain(std::span<const Step> steps,
+                       Handle order,
+                       Departure departure = Departure::kNow) {
+    return issue(steps, order, departure);
+  }
 
   /// True when an operation with this order would start at once.
   bool is_clear(Handle order) const noexcept {
@@ -309,7 +319,9 @@ class Engine final : private OperationOwner {
   }
 
   Status complete_slow(Handle handle, TimePoint deadline);
-  Result<Handle> issue(std::span<const Step> steps, Handle order);
+  Result<Handle> issue(std::span<const Step> steps,
+                       Handle order,
+                       Departure departure = Departure::kNow);
   bool transfer_now(const Step& step, Handle order, Status& status);
   Sequence condition_of(Handle order) const noexcept;
   Status make_room();

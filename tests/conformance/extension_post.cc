@@ -1,5 +1,8 @@
 // acpx_post, acpx_put_signal: chains on one peer.
+#include <sched.h>
+
 #include <array>
+#include <chrono>
 #include <cstring>
 #include <vector>
 
@@ -217,6 +220,33 @@ SPMD_CASE(acpx_post_large,
       EXPECT_EQ(acpx_complete_timeout(handle, spmd::kPatience), 0);
       EXPECT_EQ(acp_sync(), 0);
     }
+  }
+}
+
+SPMD_CASE(acpx_post_more,
+          "acpx_post: chains that may wait for more leave when none comes") {
+  SPMD_NEEDS_RANKS(2);
+  const Block block(Memory::kLibrary, 64);
+  const int right = spmd::right_of(acp_rank());
+  const std::size_t rounds = spmd::scaled(1000, 20);
+  for (std::uint64_t round = 1; round <= rounds; ++round) {
+    const std::uint64_t chains = 1 + round % 2;
+    for (std::uint64_t i = 0; i < chains; ++i) {
+      acpx_op_t op = update(ACPX_PUT8, block.at(right, i * 8), 0, round);
+      op.flags = round % 3 == 0 ? ACPX_MORE : ACPX_MORE | ACPX_SIGNAL;
+      EXPECT(acpx_post(&op, 1, ACP_HANDLE_NULL) != ACP_HANDLE_NULL);
+    }
+    // Plain loads, as of a program that computes: nothing asks the library.
+    const auto deadline = std::chrono::steady_clock::now() +
+                          std::chrono::milliseconds(spmd::kPatience);
+    for (std::uint64_t i = 0; i < chains; ++i) {
+      while (block.word(i).load() != round) {
+        EXPECT(std::chrono::steady_clock::now() < deadline);
+        ::sched_yield();
+      }
+    }
+    EXPECT_EQ(acpx_complete_timeout(ACP_HANDLE_ALL, spmd::kPatience), 0);
+    EXPECT_EQ(acp_sync(), 0);
   }
 }
 

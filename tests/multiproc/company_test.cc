@@ -43,6 +43,15 @@ TEST_CASE("company: puts in flight share datagrams", "[company]") {
   CHECK(datagrams_of("put", 10'000) < 2'000);
 }
 
+TEST_CASE("company: a new element goes along with the lock of its list",
+          "[company]") {
+  CHECK(datagrams_of("push", 10'000) < 24'000);
+}
+
+TEST_CASE("company: an unlock goes along with the next lock", "[company]") {
+  CHECK(datagrams_of("insert", 10'000) < 14'000);
+}
+
 TEST_CASE("company: a reply goes along with the answer to a signal",
           "[company]") {
   // Not when a rank is kept from running between the two: so the best of some.

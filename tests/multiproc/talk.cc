@@ -19,6 +19,29 @@ void put(std::uint64_t count) {
   acp_complete(ACP_HANDLE_ALL);
 }
 
+/// Rank 0 adds to a list of rank 1.
+void push(std::uint64_t count) {
+  if (acp_rank() == 0) {
+    const acp_list_t list = acp_create_list(1);
+    const acp_element_t element = {acp_query_starter_ga(0), 8};
+    for (std::uint64_t i = 0; i < count; ++i) {
+      acp_push_back_list(list, element, 1);
+    }
+  }
+}
+
+/// Rank 0 inserts what is there already, into a map of rank 1.
+void insert(std::uint64_t count) {
+  if (acp_rank() == 0) {
+    const int ranks[] = {1};
+    const acp_map_t map = acp_create_map(1, ranks, 64, 0);
+    const acp_element_t element = {acp_query_starter_ga(0), 8};
+    for (std::uint64_t i = 0; i < count; ++i) {
+      acp_insert_map(map, {element, element});
+    }
+  }
+}
+
 /// Each rank answers the signal of the other.
 void answer(std::uint64_t count) {
   const acp_ga_t mine = acp_query_starter_ga(acp_rank());
@@ -44,6 +67,10 @@ int main(int argc, char** argv) {
   const std::uint64_t count = std::strtoull(argv[2], nullptr, 10);
   if (pattern == "put") {
     put(count);
+  } else if (pattern == "push") {
+    push(count);
+  } else if (pattern == "insert") {
+    insert(count);
   } else {
     answer(count);
   }

@@ -80,7 +80,7 @@ class NewElement {
         !source_.place(data_of(block_.ga()))) {
       return false;
     }
-    return chain.post() != ACP_HANDLE_NULL;
+    return chain.post_with_next() != ACP_HANDLE_NULL;
   }
 
   /// It does not come: nothing may be on its way into a block that is freed,
@@ -117,7 +117,7 @@ bool push(const char* function,
   Slot slot(*call.site);
   NewElement element;
   Hold hold(call);
-  // Two slots: the element is on its way while the lock is taken.
+  // Two slots: the element goes along with the taking of the lock.
   if (!element.make(slot, call, data, rank) || !hold.begin()) {
     element.abandon(slot);
     return false;

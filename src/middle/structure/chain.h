@@ -78,6 +78,12 @@ class Chain {
   /// chain is empty again.
   acp_handle_t post(acp_handle_t order = ACP_HANDLE_NULL);
 
+  /// The same for a chain that may wait for what is issued next (ACPX_MORE).
+  acp_handle_t post_with_next() {
+    ops_[0].flags = ACPX_MORE;
+    return post();
+  }
+
   /// Issues and waits; false as finish().
   [[nodiscard]] bool run() {
     const acp_handle_t handle = post();

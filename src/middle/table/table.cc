@@ -81,6 +81,7 @@ LockedChain::Answer LockedChain::lock(acp_ga_t share,
     if (*old >> 32 != uid) {
       return Answer::kOtherTable;
     }
+    is_wanted_ = true;
     if (!backoff.pause(*old & 0xffff'ffff)) {
       return Answer::kFailed;
     }
@@ -162,7 +163,11 @@ void LockedChain::unlock() {
   if (is_locked_) {
     Chain chain(slot_);
     unlock_in(chain);
-    chain.post();
+    if (is_wanted_) {
+      chain.post();
+    } else {
+      chain.post_with_next();
+    }
   }
 }
 

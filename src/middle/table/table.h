@@ -128,7 +128,8 @@ class LockedChain {
   void count(structure::Chain& chain, std::uint64_t by);
   /// Adds the unlocking.
   void unlock_in(structure::Chain& chain);
-  /// Unlocks when it is locked; does not wait.
+  /// Unlocks when it is locked; does not wait. Goes along with the next
+  /// operation when nobody else is known to want the lock.
   void unlock();
 
  private:
@@ -144,6 +145,7 @@ class LockedChain {
   acp_ga_t room_at_ = ACP_GA_NULL;  ///< The first passed that has room.
   Bucket room_words_{};
   bool is_locked_ = false;
+  bool is_wanted_ = false;  ///< By others too, as far as is known.
 };
 
 }  // namespace acp::middle::table
