@@ -64,7 +64,7 @@ bool find_many(const Call& call,
       one.place = Place::of(one.key, *directory);
       Chain chain(slot);
       one.view = BucketView::in(chain, one.place.bucket);
-      const acp_handle_t handle = chain.post();
+      const acp_handle_t handle = chain.post_with_next();
       one.is_flying = handle != ACP_HANDLE_NULL;
       last = one.is_flying ? handle : last;
     }
@@ -133,7 +133,7 @@ bool insert_many(const Call& call,
       one.old = chain.cas8(one.place.bucket, locked_by(one.place.uid, 0),
                            locked_by(one.place.uid, me));
       one.view.words = chain.get(one.place.bucket, kBucketBytes);
-      const acp_handle_t handle = chain.post();
+      const acp_handle_t handle = chain.post_with_next();
       one.is_flying = handle != ACP_HANDLE_NULL;
       last = one.is_flying ? handle : last;
     }
@@ -173,7 +173,7 @@ bool insert_many(const Call& call,
       added.write(chain, buckets, entry, one.key, one.place.uid);
       buckets.count(chain, 1);
       buckets.unlock_in(chain);
-      const acp_handle_t handle = chain.post();
+      const acp_handle_t handle = chain.post_with_next();
       outcomes[first + i] = Outcome::kInserted;
       is_done[i] = handle != ACP_HANDLE_NULL;
       last = is_done[i] ? handle : last;
