@@ -36,7 +36,7 @@ struct QMP_comm_struct {
     qmp::Half* out = nullptr;
     qmp::Half* in = nullptr;
     bool has_met = false;             ///< Knows whether there is a pair.
-    std::unique_ptr<qmp::Pair> pair;  ///< For reductions inside a host.
+    std::unique_ptr<qmp::Pair> pair;  ///< For short reductions.
   };
 
   bool is_out_of_step = false;  ///< A global operation timed out.

@@ -28,6 +28,7 @@ Pair::Pair(LibraryMemory& library) : library_(library) {
 }
 
 Pair::~Pair() {
+  library_.free(outgoing_.memory);
   library_.free(block_.memory);
 }
 
@@ -35,26 +36,42 @@ bool Pair::connect(acp_ga_t partner) {
   if (mine_ == nullptr || partner == ACP_GA_NULL) {
     return false;
   }
+  theirs_address_ = partner;
   auto* first = static_cast<std::byte*>(acpx_pointer(partner));
   const void* last = acpx_pointer(partner + sizeof(PairBox) - 1);
-  if (first == nullptr || last != first + sizeof(PairBox) - 1) {
-    return false;
+  if (first != nullptr && last == first + sizeof(PairBox) - 1) {
+    theirs_ = reinterpret_cast<PairBox*>(first);
+    return true;
   }
-  theirs_ = reinterpret_cast<PairBox*>(first);
-  theirs_address_ = partner;
-  return true;
+  outgoing_ = library_.allocate(kPlaces * kPairBytes);
+  return static_cast<bool>(outgoing_);
+}
+
+/// The partner's box is laid out as mine is.
+acp_ga_t Pair::at_partner(const std::byte* in_mine) const {
+  return theirs_address_ +
+         static_cast<std::uint64_t>(in_mine -
+                                    reinterpret_cast<const std::byte*>(mine_));
 }
 
 QMP_status_t Pair::send(const void* data, std::size_t bytes) {
   const std::size_t place = sent_ % kPlaces;
-  if (bytes > 0) {
-    std::memcpy(room_in(*theirs_, place, bytes), data, bytes);
-  }
   const std::uint64_t word = slot_word(sent_, Kind::kEager, bytes);
+  acp_ga_t to = ACP_GA_NULL;
+  acp_ga_t from = ACP_GA_NULL;
+  std::size_t flying = 0;
+  if (bytes > 0 && theirs_ != nullptr) {
+    std::memcpy(room_in(*theirs_, place, bytes), data, bytes);
+  } else if (bytes > 0) {
+    std::memcpy(outgoing_.memory + place * kPairBytes, data, bytes);
+    to = at_partner(room_in(*mine_, place, bytes));
+    from = outgoing_.address + place * kPairBytes;
+    flying = bytes;
+  }
   // The signal releases the bytes, and wakes a partner that sleeps.
   if (acpx_put_signal(
-          ACP_GA_NULL, ACP_GA_NULL, 0,
-          theirs_address_ + offsetof(PairBox, line) + place * sizeof(Line),
+          to, from, flying,
+          at_partner(reinterpret_cast<const std::byte*>(&mine_->line[place])),
           word - words_[place], ACP_HANDLE_NULL) == ACP_HANDLE_NULL) {
     return QMP_ERROR;
   }

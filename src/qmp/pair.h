@@ -1,5 +1,5 @@
-// Two nodes of a communicator on one host that reduce together: each stores
-// into the other's box. docs/qmp.md, "Collectives". One thread at a time.
+// Two nodes of a communicator that reduce together: each writes into the
+// other's box. docs/qmp.md, "Collectives". One thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ class Pair {
 
   acp_ga_t address() const { return block_.address; }
 
-  /// Whether the partner's box can be stored into from here.
+  /// False: the partner has no box, or there is no memory here.
   bool connect(acp_ga_t partner);
 
   /// Sends up to kPairBytes. Never waits: the partner's last message says that
@@ -37,12 +37,14 @@ class Pair {
 
  private:
   static int has_come(void* self);
+  acp_ga_t at_partner(const std::byte* in_mine) const;
   std::uint64_t look();
 
   LibraryMemory& library_;
   Block block_;
   PairBox* mine_ = nullptr;
-  PairBox* theirs_ = nullptr;
+  PairBox* theirs_ = nullptr;  ///< Null: on another host.
+  Block outgoing_;             ///< For that: what is on its way, per place.
   acp_ga_t theirs_address_ = ACP_GA_NULL;
   std::uint64_t sent_ = 0;
   std::uint64_t received_ = 0;

@@ -88,7 +88,7 @@ constexpr std::uint64_t size_of(std::uint64_t word) {
   return word & kMaxMessage;
 }
 
-/// Two nodes on one host that reduce together: message k of each has place
+/// Two nodes that reduce together: message k of each has place
 /// k mod 2 of the other's box; up to kInlineBytes in the line.
 inline constexpr std::size_t kPlaces = 2;
 inline constexpr std::size_t kPairBytes = 16384;
