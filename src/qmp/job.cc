@@ -47,9 +47,9 @@ QMP_status_t lay_out_machine(Job& made) {
   const int nodes = made.world->nodes();
   if (!Grid::is_valid(words.geometry, words.allocated_map, nodes)) {
     return fail(QMP_INVALID_TOPOLOGY,
-                "-qmp-geom: the sizes must have the product %d, the number of "
-                "nodes, and -qmp-alloc-map must name different axes of them",
-                nodes);
+                "%s: the sizes must have the product %d, the number of nodes, "
+                "and -qmp-alloc-map must name different axes of them",
+                words.geometry_source, nodes);
   }
   made.machine.emplace(words.geometry, words.allocated_map);
   return QMP_SUCCESS;
@@ -65,8 +65,8 @@ QMP_status_t split_grid(Job& made, std::vector<int>& job_of) {
         dims[axis] % jobs[axis] != 0) {
       return fail(QMP_INVALID_TOPOLOGY,
                   "-qmp-job needs one number for each of the %zu dimensions of "
-                  "-qmp-geom, each a divisor",
-                  dims.size());
+                  "%s, each a divisor",
+                  dims.size(), made.words.geometry_source);
     }
     left[axis] = dims[axis] / jobs[axis];
   }

@@ -52,6 +52,7 @@ bool take_environment(Words& words) {
   if (text == nullptr || !words.geometry.empty()) {
     return true;
   }
+  words.geometry_source = "QMP_GEOM";
   std::istringstream in(text);
   for (std::string word; in >> word;) {
     const auto number = number_in(word);

@@ -7,10 +7,11 @@
 namespace qmp {
 
 struct Words {
-  std::vector<int> geometry;       ///< -qmp-geom, or QMP_GEOM
-  std::vector<int> allocated_map;  ///< -qmp-alloc-map
-  std::vector<int> logical_map;    ///< -qmp-logic-map
-  std::vector<int> jobs;           ///< -qmp-job
+  std::vector<int> geometry;                  ///< -qmp-geom, or QMP_GEOM
+  const char* geometry_source = "-qmp-geom";  ///< Which of the two.
+  std::vector<int> allocated_map;             ///< -qmp-alloc-map
+  std::vector<int> logical_map;               ///< -qmp-logic-map
+  std::vector<int> jobs;                      ///< -qmp-job
 };
 
 /// Removes our words and their values. Nothing, and a failure, when a word has

@@ -139,6 +139,10 @@ TEST_CASE("QMP_GEOM: as -qmp-geom", "[qmp]") {
   INFO(outcome.output);
   CHECK(outcome.status == 0);
   CHECK(has(outcome, line(1, 2, ": dims 1 2")));
+  const auto wrong = run(2, {"machine"}, {"QMP_GEOM=3 2"});
+  INFO(wrong.output);
+  CHECK(wrong.status != 0);
+  CHECK(has(wrong, "QMP_GEOM: the sizes must have the product 2"));
 }
 
 TEST_CASE("the word -qmp-job: splits the machine into jobs that do not meet",
