@@ -1,6 +1,10 @@
 #include "udp/packet.h"
 
+#ifdef ACP_HAS_XXHASH_DISPATCH
+#include <xxh_x86dispatch.h>
+#else
 #include <xxhash.h>
+#endif
 
 #include <cstring>
 
