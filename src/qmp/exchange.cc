@@ -42,6 +42,8 @@ void show_order_to_tsan() {
 
 }  // namespace
 
+thread_local constinit const Lock* held_lock = nullptr;
+
 void Lock::lock_slowly() noexcept {
   // Yields soon: the holder may be asleep on this very processor.
   for (int looks = 0; !try_lock(); ++looks) {
@@ -84,8 +86,11 @@ int Exchange::run_step(void* self) {
 bool Exchange::step() {
   if (!lock_.try_lock()) {
     // Whoever holds it may have looked before the news came, and compute from
-    // now on. Not to be waited for: it may be this very thread.
-    ::sched_yield();
+    // now on. This very thread, when it makes progress while it holds the lock,
+    // must not give its processor away for that: others take it for a tick.
+    if (!lock_.is_mine()) {
+      ::sched_yield();
+    }
     return true;
   }
   const std::lock_guard lock(lock_, std::adopt_lock);

@@ -14,13 +14,24 @@
 
 namespace qmp {
 
+class Lock;
+
+/// The one that this thread holds.
+extern thread_local constinit const Lock* held_lock
+    __attribute__((tls_model("initial-exec")));
+
 /// Held for short times, by threads that never wait with it; a mutex costs
-/// more than what it would guard here. For std::lock_guard.
+/// more than what it would guard here. For std::lock_guard. A thread holds one
+/// at most.
 class Lock {
  public:
   bool try_lock() noexcept {
-    return !is_held_.load(std::memory_order_relaxed) &&
-           !is_held_.exchange(true, std::memory_order_acquire);
+    const bool is_taken = !is_held_.load(std::memory_order_relaxed) &&
+                          !is_held_.exchange(true, std::memory_order_acquire);
+    if (is_taken) {
+      held_lock = this;
+    }
+    return is_taken;
   }
 
   void lock() noexcept {
@@ -29,7 +40,12 @@ class Lock {
     }
   }
 
-  void unlock() noexcept { is_held_.store(false, std::memory_order_release); }
+  void unlock() noexcept {
+    held_lock = nullptr;
+    is_held_.store(false, std::memory_order_release);
+  }
+
+  bool is_mine() const noexcept { return held_lock == this; }
 
  private:
   void lock_slowly() noexcept;
