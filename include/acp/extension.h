@@ -313,7 +313,8 @@ int acpx_upsert_add8_map(acp_map_t map,
  * functions); it may issue operations and ask acp_inquire. A full window is an
  * answer there: ACP_HANDLE_NULL with ACPX_AGAIN, try again in the next run. It
  * returns nonzero when it did something, so that whoever waits does not go to
- * sleep.
+ * sleep, and ACPX_STEP_BUSY when another thread is at what it works on: then it
+ * runs again within some 100 microseconds.
  *
  * @param step  the function; not NULL
  * @param arg   passed to it; the pair (step, arg) is added once
@@ -321,6 +322,9 @@ int acpx_upsert_add8_map(acp_map_t map,
  *   ACPX_NO_MEMORY, ACPX_NOT_INITIALIZED, ACPX_FINALIZED
  */
 int acpx_add_progress(int (*step)(void*), void* arg);
+
+/* What a step may return, see there. */
+#define ACPX_STEP_BUSY 2
 
 /** Removes a progress step. When it returns the step is not running and will
  * not run again, except when the step removes itself: then the run under way

@@ -42,8 +42,6 @@ void show_order_to_tsan() {
 
 }  // namespace
 
-thread_local constinit const Lock* held_lock = nullptr;
-
 void Lock::lock_slowly() noexcept {
   // Yields soon: the holder may be asleep on this very processor.
   for (int looks = 0; !try_lock(); ++looks) {
@@ -80,18 +78,14 @@ void Exchange::end() {
 }
 
 int Exchange::run_step(void* self) {
-  return static_cast<Exchange*>(self)->step() ? 1 : 0;
+  return static_cast<Exchange*>(self)->step();
 }
 
-bool Exchange::step() {
+int Exchange::step() {
   if (!lock_.try_lock()) {
     // Whoever holds it may have looked before the news came, and compute from
-    // now on. This very thread, when it makes progress while it holds the lock,
-    // must not give its processor away for that: others take it for a tick.
-    if (!lock_.is_mine()) {
-      ::sched_yield();
-    }
-    return true;
+    // now on. It may be this very thread.
+    return ACPX_STEP_BUSY;
   }
   const std::lock_guard lock(lock_, std::adopt_lock);
   const bool has_news = connector_.advance();
@@ -99,7 +93,7 @@ bool Exchange::step() {
   if (!has_news && !has_moved) {
     post_late_credits();
   }
-  return has_news || has_moved;
+  return has_news || has_moved ? 1 : 0;
 }
 
 bool Exchange::advance_busy() {

@@ -14,24 +14,13 @@
 
 namespace qmp {
 
-class Lock;
-
-/// The one that this thread holds.
-extern thread_local constinit const Lock* held_lock
-    __attribute__((tls_model("initial-exec")));
-
 /// Held for short times, by threads that never wait with it; a mutex costs
-/// more than what it would guard here. For std::lock_guard. A thread holds one
-/// at most.
+/// more than what it would guard here. For std::lock_guard.
 class Lock {
  public:
   bool try_lock() noexcept {
-    const bool is_taken = !is_held_.load(std::memory_order_relaxed) &&
-                          !is_held_.exchange(true, std::memory_order_acquire);
-    if (is_taken) {
-      held_lock = this;
-    }
-    return is_taken;
+    return !is_held_.load(std::memory_order_relaxed) &&
+           !is_held_.exchange(true, std::memory_order_acquire);
   }
 
   void lock() noexcept {
@@ -40,12 +29,7 @@ class Lock {
     }
   }
 
-  void unlock() noexcept {
-    held_lock = nullptr;
-    is_held_.store(false, std::memory_order_release);
-  }
-
-  bool is_mine() const noexcept { return held_lock == this; }
+  void unlock() noexcept { is_held_.store(false, std::memory_order_release); }
 
  private:
   void lock_slowly() noexcept;
@@ -104,7 +88,7 @@ class Exchange {
   };
 
   static int run_step(void* self);
-  bool step();
+  int step();
   void receive(const Announcement& text);
   void connect(Half& half, acp_ga_t peer);
   void list(Half& half);

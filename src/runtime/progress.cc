@@ -17,6 +17,8 @@ namespace {
 constexpr Duration kTick = std::chrono::milliseconds(1);
 /// While callers leave replies to the next pass: what an ack may wait too.
 constexpr Duration kShortTick = std::chrono::microseconds(250);
+/// Until steps are run again that found their data in use.
+constexpr Duration kBusyNap = std::chrono::microseconds(50);
 constexpr Duration kLongNap = std::chrono::milliseconds(100);
 /// Passes of callers within a tick from which on they do the thread's work.
 constexpr std::uint64_t kBusyPasses = 64;
@@ -218,8 +220,12 @@ void Progress::run() {
   while (!is_stopping_.load(std::memory_order_seq_cst)) {
     const std::uint64_t added = steps_->added();
     const bool has_received = engine_->progress();
-    const bool has_stepped = steps_->run();
-    if (has_received || has_stepped) {
+    const Steps::Outcome stepped = steps_->run();
+    if (has_received || stepped == Steps::Outcome::kMoved) {
+      continue;
+    }
+    if (stepped == Steps::Outcome::kBusy) {
+      nap(kBusyNap);
       continue;
     }
     const bool has_held = engine_->holds() != holds_seen_;
@@ -238,7 +244,8 @@ void Progress::run() {
     // it would.
     const auto has_news = [this, added] {
       return is_stopping_.load() || poller_.is_promised() ||
-             steps_->added() != added || steps_->run_last();
+             steps_->added() != added ||
+             steps_->run_last() != Steps::Outcome::kIdle;
     };
     sleep_in_epoll(has_news, TimePoint::max(), !steps_->is_empty());
     poller_.leave_for_thread();

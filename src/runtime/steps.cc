@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "acp/extension.h"
 #include "gma/step_scope.h"
 
 namespace acp::runtime {
@@ -56,34 +57,37 @@ Status Steps::remove_locked(Function function, void* argument) {
   return Status::kInvalidArgument;
 }
 
-bool Steps::run() {
+Steps::Outcome Steps::run() {
   if (is_empty() || gma::is_inside_step()) {
-    return false;
+    return Outcome::kIdle;
   }
   const std::unique_lock lock(mutex_, std::try_to_lock);
-  return !lock.owns_lock() || run_locked();
+  return lock.owns_lock() ? run_locked() : Outcome::kBusy;
 }
 
-bool Steps::run_last() {
+Steps::Outcome Steps::run_last() {
   if (is_empty() || gma::is_inside_step()) {
-    return false;
+    return Outcome::kIdle;
   }
   const std::lock_guard lock(mutex_);
   return run_locked();
 }
 
-bool Steps::run_locked() {
+Steps::Outcome Steps::run_locked() {
   const gma::StepScope scope;
-  bool has_worked = false;
+  Outcome outcome = Outcome::kIdle;
   // By index: a step may add and remove steps.
   for (std::size_t i = 0; i < steps_.size(); ++i) {
     const Step step = steps_[i];
-    if (step.function != nullptr && step.function(step.argument) != 0) {
-      has_worked = true;
+    const int result =
+        step.function != nullptr ? step.function(step.argument) : 0;
+    if (result != 0) {
+      outcome = std::max(
+          outcome, result == ACPX_STEP_BUSY ? Outcome::kBusy : Outcome::kMoved);
     }
   }
   forget_removed();
-  return has_worked;
+  return outcome;
 }
 
 }  // namespace acp::runtime

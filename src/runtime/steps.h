@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <mutex>
 #include <vector>
 
@@ -23,14 +24,19 @@ class Steps {
   /// called from the step itself. kInvalidArgument when it is not there.
   [[nodiscard]] Status remove(Function function, void* argument);
 
-  /// Runs each step once. True: look again before you sleep. A step says that
-  /// it did something, or another thread has the steps, and may be past the one
-  /// that a signal was for.
-  bool run();
+  enum class Outcome : std::uint8_t {
+    kIdle,
+    kBusy,   ///< A step could not look, or another thread runs them and may be
+             ///< past the one that a signal was for: run them again soon.
+    kMoved,  ///< A step did something: run them again.
+  };
+
+  /// Runs each step once.
+  Outcome run();
 
   /// The same, after a run in another thread is over: that one may have looked
   /// already at what has just changed.
-  bool run_last();
+  Outcome run_last();
 
   /// Counts add(): what has changed since is not to be slept over. Any thread.
   std::uint64_t added() const noexcept {
@@ -47,7 +53,7 @@ class Steps {
     void* argument;
   };
 
-  bool run_locked();
+  Outcome run_locked();
   Status add_locked(Function function, void* argument);
   Status remove_locked(Function function, void* argument);
   void forget_removed();

@@ -8,6 +8,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "acp/extension.h"
 #include "gma/step_scope.h"
 #include "support/verdict.h"
 
@@ -39,19 +40,35 @@ struct Probe {
 
 }  // namespace
 
+TEST_CASE("steps: one that could not look is not taken for work",
+          "[runtime][steps]") {
+  Steps steps;
+  Probe busy{&steps};
+  Probe other{&steps};
+  REQUIRE(busy.add() == Status::kOk);
+  REQUIRE(other.add() == Status::kOk);
+  busy.result = ACPX_STEP_BUSY;
+  CHECK(steps.run() == Steps::Outcome::kBusy);
+  CHECK(steps.run_last() == Steps::Outcome::kBusy);
+  other.result = 1;
+  CHECK(steps.run() == Steps::Outcome::kMoved);
+  other.result = -1;
+  CHECK(steps.run() == Steps::Outcome::kMoved);
+}
+
 TEST_CASE("steps: each runs once a pass and says whether it worked",
           "[runtime][steps]") {
   Steps steps;
   CHECK(steps.is_empty());
-  CHECK_FALSE(steps.run());
+  CHECK(steps.run() == Steps::Outcome::kIdle);
   Probe one{&steps};
   Probe two{&steps};
   REQUIRE(one.add() == Status::kOk);
   REQUIRE(two.add() == Status::kOk);
   CHECK_FALSE(steps.is_empty());
-  CHECK_FALSE(steps.run());
+  CHECK(steps.run() == Steps::Outcome::kIdle);
   two.result = 1;
-  CHECK(steps.run());
+  CHECK(steps.run() == Steps::Outcome::kMoved);
   CHECK(one.calls == 2);
   CHECK(two.calls == 2);
   REQUIRE(one.remove() == Status::kOk);
@@ -158,7 +175,7 @@ TEST_CASE("steps: never nested, and the thread knows that it is inside",
   Probe one{&steps};
   one.action = [](Probe& self) {
     CHECK(gma::is_inside_step());
-    CHECK_FALSE(self.steps->run());
+    CHECK(self.steps->run() == Steps::Outcome::kIdle);
   };
   REQUIRE(one.add() == Status::kOk);
   CHECK_FALSE(gma::is_inside_step());
