@@ -14,7 +14,7 @@ namespace acp::gma {
 /// Fixed at start from the number of ranks and cores of the host.
 struct WaitPolicy {
   Duration spin{std::chrono::microseconds(50)};  ///< 0: do not spin.
-  int yields = 4;                                ///< Before sleeping.
+  int yields = 0;  ///< Before sleeping; each may cost a tick of the scheduler.
   bool may_sleep = true;  ///< False: spins or yields to the end.
 };
 
