@@ -9,6 +9,7 @@
 
 #include "base/futex.h"
 #include "base/log.h"
+#include "gma/step_scope.h"
 
 namespace acp::runtime {
 
@@ -126,8 +127,10 @@ void Progress::leave_wait() {
 void Progress::sleep(const std::function<bool()>& is_done, Duration limit) {
   awake_waiters_.fetch_sub(1, std::memory_order_relaxed);
   // With a network, the first sleeper watches it itself and needs no help
-  // from the thread.
-  if (wires_->has_net() && poller_.take([this] { rouse_thread(); })) {
+  // from the thread. Not inside a step: the thread may have the role and be
+  // the one that runs it.
+  if (wires_->has_net() && !gma::is_inside_step() &&
+      poller_.take([this] { rouse_thread(); })) {
     sleep_in_epoll(is_done, SteadyClock().now() + limit, true);
     poller_.leave();
   } else {
