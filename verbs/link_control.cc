@@ -71,6 +71,9 @@ bool Link::on_control(std::span<const std::byte> bytes) {
 }
 
 void Link::on_want(const Control& want) {
+  if (state_ != LinkState::kReady) {
+    return;  // nobody would take its name off the region any more
+  }
   Control told{.kind = ControlKind::kRegion,
                .key = want.key,
                .epoch = want.epoch,

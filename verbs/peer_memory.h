@@ -48,9 +48,11 @@ class PeerMemory {
     }
   }
 
-  /// The peer revokes its region. True when it is not in use and gone; else it
-  /// will be when the last flight ends.
+  /// The peer revokes its region: windows that are not in use are gone. True
+  /// when none is left; else call again when the last flight of one has ended.
   bool revoke(std::uint32_t key, std::uint64_t state) {
+    bool is_gone = true;
+    last_ = nullptr;
     for (auto at = windows_.lower_bound({key, 0});
          at != windows_.end() && at->first.first == key;) {
       PeerWindow& window = at->second;
@@ -58,13 +60,13 @@ class PeerMemory {
         ++at;
       } else if (window.flights != 0) {
         window.is_revoked = true;
-        return false;
+        is_gone = false;
+        ++at;
       } else {
         at = windows_.erase(at);
-        last_ = nullptr;
       }
     }
-    return true;
+    return is_gone;
   }
 
   void clear() noexcept {

@@ -11,15 +11,11 @@ namespace acp::verbs {
 
 void Regions::add(const transport::Region& region) {
   MyRegion& mine = *all_.emplace_back(std::make_unique<MyRegion>(region));
-  mine.pieces_.resize(devices_.size());
+  mine.pieces_.resize(colors_);
   if (live_.size() <= region.key) {
     live_.resize(region.key + 1);
   }
   live_[region.key] = &mine;
-  if (!region.is_sparse && region.color < devices_.size()) {
-    // Now, and not when the first peer waits for it.
-    static_cast<void>(window(*devices_[region.color], mine, region.address));
-  }
 }
 
 bool Regions::remove(std::uint32_t key, std::uint64_t state) {
@@ -56,7 +52,7 @@ Window Regions::window(Device& device,
                        const std::byte* address) {
   const transport::Region& region = mine.region_;
   const std::uint64_t piece_bytes =
-      region.is_sparse ? kPieceBytes : region.size;
+      region.is_sparse ? kSparsePieceBytes : kPieceBytes;
   std::vector<MyRegion::Piece>& pieces = mine.pieces_[device.color()];
   if (pieces.empty()) {
     pieces.resize((region.size + piece_bytes - 1) / piece_bytes);

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <vector>
 
 #include "transport/transport.h"
@@ -15,8 +14,10 @@ namespace acp::verbs {
 
 class Link;
 
-/// What sparse memory is registered by.
-inline constexpr std::uint64_t kPieceBytes = 2 << 20;
+/// Memory is registered by so much, as it is used: registering pins it, takes
+/// time, and much of a large region may never be touched.
+inline constexpr std::uint64_t kPieceBytes = 16 << 20;
+inline constexpr std::uint64_t kSparsePieceBytes = 2 << 20;
 
 /// One entry of the key table. Owned by Regions; stays as long as it is used.
 class MyRegion {
@@ -56,9 +57,7 @@ struct Window {
 /// One thread at a time. Must end before the devices.
 class Regions {
  public:
-  /// `devices` by color; has to outlive this.
-  explicit Regions(std::span<const std::unique_ptr<Device>> devices)
-      : devices_(devices) {}
+  explicit Regions(transport::Color colors) : colors_(colors) {}
 
   void add(const transport::Region& region);
 
@@ -87,7 +86,7 @@ class Regions {
   void drop_holder(const Link& link);
 
  private:
-  std::span<const std::unique_ptr<Device>> devices_;
+  transport::Color colors_;
   std::vector<std::unique_ptr<MyRegion>> all_;
   std::vector<MyRegion*> live_;  ///< By key.
   std::uint32_t epoch_ = 0;

@@ -238,6 +238,10 @@ TEST_CASE("verbs peer memory: a window in use outlives its revocation",
   // The next region of that key has to wait until it can be told again.
   memory.add({.key = 3, .rkey = 2, .state = 2, .offset = 0, .size = 100});
   CHECK(memory.find(3, 0)->rkey == 1);
+  // Of several windows the last one counts.
+  memory.add({.key = 3, .rkey = 4, .state = 1, .offset = 200, .size = 100});
+  CHECK_FALSE(memory.revoke(3, 1));
+  CHECK(memory.find(3, 200) == nullptr);
   window->flights = 0;
   CHECK(memory.revoke(3, 1));
   CHECK(memory.find(3, 0) == nullptr);
