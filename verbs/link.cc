@@ -142,37 +142,42 @@ bool Link::flush_idle() {
 }
 
 bool Link::flush(bool is_idle) {
-  is_dirty_ = false;
+  const bool is_clean = flush_parts(is_idle);
+  is_dirty_ = !is_clean;  // not before: nobody may enter it a second time
+  return is_clean;
+}
+
+/// False: something is left that has to be looked at again.
+bool Link::flush_parts(bool is_idle) {
   if (state_ == LinkState::kGone && (open_ != nullptr || has_steps())) {
     // That will never arrive: this has to be said, in time.
-    if (has_had_time()) {
-      fail(gone_why_);
-    } else {
-      is_dirty_ = true;
+    if (!has_had_time()) {
+      return false;
     }
-    return !is_dirty_;
+    fail(gone_why_);
   }
-  const bool has_told = state_ != LinkState::kReady || send_owed();
-  if (open_ != nullptr && state_ == LinkState::kReady) {
+  if (state_ != LinkState::kReady) {
+    return true;
+  }
+  bool is_clean = send_owed();
+  if (open_ != nullptr) {
     close_packet();
   }
   const bool may_wait = is_idle && steps_posted_ != 0;
   if (state_ == LinkState::kReady && queue_->count != 0) {
     if (may_wait) {
-      is_dirty_ = true;
+      is_clean = false;
     } else {
       post_batch();
     }
   }
   if (consumed_ - told_ >= kCreditStep && state_ == LinkState::kReady) {
     if (posted_ - freed_ == kSendQueue) {
-      is_dirty_ = true;
       return false;
     }
     post(nullptr, 0);
   }
-  is_dirty_ = is_dirty_ || !has_told;
-  return !is_dirty_;
+  return is_clean || state_ != LinkState::kReady;
 }
 
 void Link::on_packet(std::uint32_t consumed,

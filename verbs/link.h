@@ -164,6 +164,7 @@ class Link final : public transport::Endpoint {
   Status send_unready();
   Status append(std::span<const std::span<const std::byte>> parts, Row row);
   bool flush(bool is_idle);
+  bool flush_parts(bool is_idle);
   bool has_room() const noexcept;
   bool has_steps() const noexcept;
   bool is_possible(std::span<const transport::RemoteStep> steps) const noexcept;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "gma/step_scope.h"
 #include "runtime/host_facts.h"
 #include "transport/shm/shm_transport.h"
 
@@ -448,7 +449,9 @@ Status Task::unregister_memory(gmm::GlobalAddress atkey) {
     log_error("acp_unregister_memory({:#x}): {}", atkey, status_text(status));
     return status;
   }
-  // Wires may be at it, here and at peers.
+  // Wires may be at it, here and at peers. No progress step meanwhile: one may
+  // want a lock that this caller holds, who could not know that this waits.
+  const gma::StepScope no_steps;
   gma::WaitPurpose purpose;
   purpose.kind = protocol::WaitKind::kComplete;
   return gma::wait_until(*progress_, purpose, TimePoint::max(), is_released);

@@ -387,6 +387,44 @@ TEST_CASE("transport: what only the target sees fails in order",
   });
 }
 
+namespace {
+
+/// This thread holds what a progress step might want.
+thread_local bool g_is_holding = false;
+
+int check_lock(void*) {
+  RANK_CHECK(!g_is_holding);
+  return 0;
+}
+
+}  // namespace
+
+TEST_CASE("transport: unregistering runs no progress step",
+          "[transport][keys]") {
+  over_every_way([](Task& task) {
+    RANK_CHECK(task.steps().add(&check_lock, nullptr) == Status::kOk);
+    Registered target(task, 20'000);
+    const auto targets = exchange(task, target.address());
+    const std::uint32_t next = (task.rank() + 1) % task.procs();
+    for (int round = 0; round < 30; ++round) {
+      {
+        Registered source(task, 20'000);
+        RANK_CHECK(
+            task.engine()
+                .copy(targets[next], source.address(), 20'000, kHandleNull)
+                .ok());
+        g_is_holding = true;
+      }
+      g_is_holding = false;
+      // It may have failed: its source was gone before all of it was sent.
+      static_cast<void>(task.engine().complete(
+          kHandleAll, SteadyClock().now() + std::chrono::seconds(60)));
+    }
+    require_sync(task);
+    RANK_CHECK(task.steps().remove(&check_lock, nullptr) == Status::kOk);
+  });
+}
+
 TEST_CASE("transport: many operations in flight", "[transport][order]") {
   over_every_way([](Task& task) {
     constexpr std::uint64_t kOperations = 10'000;
