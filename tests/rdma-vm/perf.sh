@@ -46,6 +46,7 @@ for ((turn = 0; turn < turns; ++turn)); do
   {
     # Messages a second of one that waits for each: million, so 1/x microseconds.
     echo "put $(raw ib_write_bw -1 -s 16 -t 1 -Q 1 -n 1000)"
+    echo "rate $(raw ib_write_bw -1 -s 16 -n 2000)"
     echo "get $(raw ib_read_lat 5 -s 16 -n 1000)"
     echo "atomic $(raw ib_atomic_lat 5 -n 1000)"
     echo "stream $(raw ib_write_bw 4 -s 65536 -n 300 --report_gbits)"
@@ -59,7 +60,7 @@ column=$(head -n 1 "$work/acp" | tr ',' '\n' | grep -n '^p50$' | cut -d: -f1)
 raw_of() { awk -v r="$1" '$1 == r { print $2 }' "$work/raw" | median; }
 line() { # NAME ACP RAW UNIT: both in the unit
   awk -v n="$1" -v a="$2" -v r="$3" -v u="$4" 'BEGIN {
-    printf "%-16s %10.2f %10.2f %6.2f  %s\n", n, a, r, r == 0 ? 0 : a / r, u }'
+    printf "%-16s %10.4g %10.4g %6.2f  %s\n", n, a, r, r == 0 ? 0 : a / r, u }'
 }
 us() { awk -v v="$1" 'BEGIN { print v / 1000 }'; }
 put=$(awk -v v="$(raw_of put)" 'BEGIN { print v == 0 ? 0 : 1 / v }')
@@ -74,4 +75,4 @@ line cas8 "$(us "$(acp cas8)")" "$(raw_of atomic)" us
 line chain.put_add "$(us "$(acp chain.put_add)")" "$(raw_of atomic)" us
 line put.64K "$(acp put.64K)" \
   "$(awk -v v="$(raw_of stream)" 'BEGIN { print v / 8 }')" GB/s
-line put16.rate "$(acp put16.rate)" "$(raw_of put)" Mop/s
+line put16.rate "$(acp put16.rate)" "$(raw_of rate)" Mop/s
