@@ -1,31 +1,13 @@
 #include "verbs/buffer_pool.h"
 
 #include <sys/mman.h>
-#include <sys/resource.h>
 
 #include <cerrno>
-#include <string>
 
 #include "base/log.h"
+#include "verbs/lock_limit.h"
 
 namespace acp::verbs {
-
-namespace {
-
-std::string lock_limit() {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_MEMLOCK, &limit) != 0 ||
-      limit.rlim_cur == RLIM_INFINITY) {
-    return "locked memory is not limited";
-  }
-  return fmt::format(
-      "a process may lock {} bytes (ulimit -l): allow more, as 'memlock "
-      "unlimited' in /etc/security/limits.conf, and for a container "
-      "--ulimit memlock=-1",
-      limit.rlim_cur);
-}
-
-}  // namespace
 
 BufferPool::~BufferPool() {
   for (Chunk& chunk : chunks_) {

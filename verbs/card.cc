@@ -13,7 +13,7 @@ namespace acp::verbs {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x43425256;
-constexpr std::uint8_t kCardVersion = 1;
+constexpr std::uint8_t kCardVersion = 2;
 
 using transport::Family;
 

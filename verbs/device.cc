@@ -20,6 +20,9 @@ constexpr int kFirstCompletions = 512;
 /// Of connections that wait to be looked at.
 constexpr int kBacklog = 1024;
 
+/// What rxe says; the name of a device is anybody's choice.
+constexpr std::uint32_t kRxeVendor = 0xffffff;
+
 /// Tells receives from sends when a failed completion does not.
 constexpr std::uint64_t kReceiveTag = 1;
 
@@ -82,6 +85,7 @@ Result<std::unique_ptr<Device>> Device::open(Port port,
 }
 
 Status Device::make_queues(const ibv_device_attr& attributes) {
+  is_rxe_ = attributes.vendor_id == kRxeVendor;
   responder_resources_ =
       static_cast<std::uint8_t>(std::clamp(attributes.max_qp_rd_atom, 0, 16));
   initiator_depth_ = static_cast<std::uint8_t>(
@@ -207,6 +211,13 @@ Status Device::find_inline_bytes() {
     }
     inline_bytes_ /= 2;
   }
+}
+
+MemoryRegion Device::register_memory(std::byte* address,
+                                     std::uint64_t size) noexcept {
+  constexpr int kAll = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+                       IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
+  return MemoryRegion(ibv_reg_mr(domain_.get(), address, size, kAll));
 }
 
 int Device::poll() noexcept {

@@ -21,7 +21,7 @@ namespace acp::verbs {
 class Link;
 
 /// Work requests of a send queue, signalled ones and others.
-inline constexpr std::uint32_t kSendQueue = 32;
+inline constexpr std::uint32_t kSendQueue = 128;
 /// A send is signalled when so many before it were not.
 inline constexpr std::uint32_t kSignalEvery = 8;
 
@@ -80,6 +80,12 @@ class Device {
   void recycle(Buffer* buffer) noexcept;
   [[nodiscard]] bool post_recycled() noexcept;
 
+  /// For peers and for this process, to read and to write. Null, with errno.
+  MemoryRegion register_memory(std::byte* address, std::uint64_t size) noexcept;
+
+  /// The software device rxe, which needs some care: docs/verbs.md.
+  bool is_rxe() const noexcept { return is_rxe_; }
+
   BufferPool& send_buffers() noexcept { return send_buffers_; }
 
   /// Bytes that can be sent without a buffer.
@@ -122,6 +128,7 @@ class Device {
   std::uint32_t inline_bytes_ = 256;
   std::uint8_t responder_resources_ = 0;
   std::uint8_t initiator_depth_ = 0;
+  bool is_rxe_ = false;
   std::array<ibv_wc, kBatch> completions_{};
   int stashed_ = 0;  ///< Completions that arm() found.
   /// Receives to be posted, chained.

@@ -13,7 +13,8 @@ namespace {
 constexpr std::uint32_t kSendRoom = kSendQueue - kEmptyPackets;
 
 // The window and all that may lie unsignalled behind it fit the queue.
-static_assert(kWindow + kEmptyPackets + kSignalEvery <= kSendQueue);
+static_assert(kWindow + kEmptyPackets + kSignalEvery + kStepWindow <=
+              kSendQueue);
 
 }  // namespace
 
@@ -42,9 +43,13 @@ bool Link::has_room() const noexcept {
 
 Status Link::send(std::span<const std::span<const std::byte>> parts,
                   transport::Ordering) {
-  if (state_ != LinkState::kReady) {
-    return send_unready();
-  }
+  return state_ == LinkState::kReady ? append(parts, Row::kMessage)
+                                     : send_unready();
+}
+
+/// Precondition: ready.
+Status Link::append(std::span<const std::span<const std::byte>> parts,
+                    Row row) {
   std::size_t bytes = 0;
   for (const std::span<const std::byte> part : parts) {
     bytes += part.size();
@@ -65,7 +70,7 @@ Status Link::send(std::span<const std::span<const std::byte>> parts,
       }
     }
     const std::size_t used =
-        append_message(open_->bytes(), open_bytes_, parts, bytes);
+        append_row(open_->bytes(), open_bytes_, parts, bytes, row);
     if (used != 0) {
       open_bytes_ = static_cast<std::uint32_t>(used);
       mark_dirty();
@@ -118,7 +123,7 @@ void Link::post(Buffer* buffer, std::size_t bytes) {
     fail(fmt::format("posting a send: {}", errno_text(error)));
     return;
   }
-  slots_[posted_ % kSendQueue] = is_free ? nullptr : buffer;
+  queue_->slots[posted_ % kSendQueue] = {.buffer = is_free ? nullptr : buffer};
   ++posted_;
   told_ = consumed_;
   unsignalled_ = is_signalled ? 0 : unsignalled_;
@@ -129,27 +134,50 @@ void Link::post(Buffer* buffer, std::size_t bytes) {
 }
 
 bool Link::flush() {
-  is_dirty_ = false;
-  if (state_ == LinkState::kGone && open_ != nullptr) {
-    // Its messages will never arrive: this has to be said, in time.
-    if (has_had_time()) {
-      fail(gone_why_);
-    } else {
-      is_dirty_ = true;
+  return flush(false);
+}
+
+bool Link::flush_idle() {
+  return flush(true);
+}
+
+bool Link::flush(bool is_idle) {
+  const bool is_clean = flush_parts(is_idle);
+  is_dirty_ = !is_clean;  // not before: nobody may enter it a second time
+  return is_clean;
+}
+
+/// False: something is left that has to be looked at again.
+bool Link::flush_parts(bool is_idle) {
+  if (state_ == LinkState::kGone && (open_ != nullptr || has_steps())) {
+    // That will never arrive: this has to be said, in time.
+    if (!has_had_time()) {
+      return false;
     }
-    return !is_dirty_;
+    fail(gone_why_);
   }
-  if (open_ != nullptr && state_ == LinkState::kReady) {
+  if (state_ != LinkState::kReady) {
+    return true;
+  }
+  bool is_clean = send_owed();
+  if (open_ != nullptr) {
     close_packet();
+  }
+  const bool may_wait = is_idle && steps_posted_ != 0;
+  if (state_ == LinkState::kReady && queue_->count != 0) {
+    if (may_wait) {
+      is_clean = false;
+    } else {
+      post_batch();
+    }
   }
   if (consumed_ - told_ >= kCreditStep && state_ == LinkState::kReady) {
     if (posted_ - freed_ == kSendQueue) {
-      is_dirty_ = true;
       return false;
     }
     post(nullptr, 0);
   }
-  return true;
+  return is_clean || state_ != LinkState::kReady;
 }
 
 void Link::on_packet(std::uint32_t consumed,
@@ -171,13 +199,15 @@ void Link::on_packet(std::uint32_t consumed,
   }
   peer_consumed_ = consumed;
   while (!packet.empty() && state_ != LinkState::kFailed) {
-    const auto message = take_message(packet);
-    if (!message) {
+    const auto row = take_row(packet);
+    if (!row || (row->row == Row::kControl && !on_control(row->bytes))) {
       fail("a packet that is no row of messages");
       return;
     }
-    ++hub_.counters.delivered;
-    sink.on_message(peer_, device_.color(), *message);
+    if (row->row == Row::kMessage) {
+      ++hub_.counters.delivered;
+      sink.on_message(peer_, device_.color(), row->bytes);
+    }
   }
 }
 
@@ -188,18 +218,31 @@ void Link::on_consumed() {
   }
 }
 
-void Link::on_sent(std::uint32_t number) noexcept {
+bool Link::on_sent(std::uint32_t number,
+                   bool is_good,
+                   transport::MessageSink& sink) {
   // Modulo 2^32: a number that is not under way is nobody's.
   if (number - freed_ >= posted_ - freed_) {
-    return;
+    return false;
   }
-  for (; freed_ != number + 1; ++freed_) {
-    Buffer*& slot = slots_[freed_ % kSendQueue];
-    if (slot != nullptr) {
-      device_.send_buffers().release(slot);
-      slot = nullptr;
+  const bool is_step = queue_->slots[number % kSendQueue].theirs != nullptr;
+  while (freed_ != number + 1) {
+    const bool is_done =
+        state_ != LinkState::kFailed && (is_good || freed_ != number);
+    Slot& slot = queue_->slots[freed_ % kSendQueue];
+    const Slot done = slot;
+    if (slot.buffer != nullptr) {
+      device_.send_buffers().release(slot.buffer);
+    }
+    end_flight(slot);
+    slot = {};
+    ++freed_;
+    if (done.ends_chain && is_done) {
+      ++hub_.counters.done;
+      sink.on_posted_done(done.token);
     }
   }
+  return is_step;
 }
 
 void Link::on_error(std::string_view what, const ibv_wc& completion) {
@@ -236,6 +279,7 @@ void Link::fail(std::string_view why) {
 
 void Link::abandon() {
   set_state(LinkState::kFailed);
+  drop_steps();
   if (open_ != nullptr) {
     device_.send_buffers().release(open_);
     open_ = nullptr;

@@ -1,24 +1,34 @@
 // One peer in one color: the endpoint that the engine sends to, and its
 // connection. docs/verbs.md has states and rules. Messages are in link.cc, the
-// making of the connection is in link_connect.cc.
+// making of the connection in link_connect.cc, steps without the peer in
+// link_post.cc, and what the two ends say of their memory in link_control.cc.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/clock.h"
 #include "transport/transport.h"
+#include "verbs/control.h"
 #include "verbs/device.h"
 #include "verbs/hello.h"
 #include "verbs/packet.h"
+#include "verbs/peer_memory.h"
+#include "verbs/regions.h"
 #include "verbs/resource.h"
 
 namespace acp::verbs {
 
 class Link;
+
+/// Bytes of a step at most, and work requests of steps under way or waiting on
+/// one connection.
+inline constexpr std::size_t kMaxStepBytes = 256 << 10;
+inline constexpr std::uint32_t kStepWindow = 64;
 
 /// What happened, for tests, traces and acp_info.
 struct Counters {
@@ -33,6 +43,13 @@ struct Counters {
   std::uint64_t no_buffer = 0;  ///< or all send buffers are in use.
   std::uint64_t received = 0;   ///< Packets, empty ones included.
   std::uint64_t delivered = 0;  ///< Messages.
+  std::uint64_t posted = 0;     ///< Chains without the peer,
+  std::uint64_t requests = 0;   ///< their work requests,
+  std::uint64_t doorbells = 0;  ///< each one completion,
+  std::uint64_t done = 0;       ///< and chains that are done.
+  std::uint64_t wanted = 0;     ///< Windows asked for,
+  std::uint64_t told = 0;       ///< and told of.
+  std::uint64_t revoked = 0;    ///< Regions that a peer was to drop.
 };
 
 /// What the links of a transport share. The transport owns it.
@@ -40,6 +57,7 @@ struct LinkHub {
   transport::ProcId me;
   JobId job;
   rdma_event_channel& channel;
+  Regions& regions;
   Counters counters{};
   std::uint32_t connecting = 0;  ///< Links whose connection is being made.
   std::vector<Link*> dirty{};    ///< To be looked at by the next flush.
@@ -70,9 +88,14 @@ class Link final : public transport::Endpoint {
   Status send(std::span<const std::span<const std::byte>> parts,
               transport::Ordering ordering) override;
 
-  /// Sends the open packet and the credit that is due. False: no room, call
-  /// again.
+  Status post(std::span<const transport::RemoteStep> steps,
+              std::uint64_t token) override;
+
+  /// Sends the open packet, the credit that is due, and what was posted.
+  /// False: no room, call again.
   bool flush();
+  /// The same, but steps wait for company while others are under way.
+  bool flush_idle();
 
   /// A packet of the peer has arrived.
   void on_packet(std::uint32_t consumed,
@@ -80,10 +103,18 @@ class Link final : public transport::Endpoint {
                  transport::MessageSink& sink);
   /// The buffer of a packet with messages is with the device again.
   void on_consumed();
-  /// Sends up to this one have completed, well or not.
-  void on_sent(std::uint32_t number) noexcept;
+  /// All work requests before this one have completed well, and this one too
+  /// or not. True when this one was a part of a step.
+  bool on_sent(std::uint32_t number,
+               bool is_good,
+               transport::MessageSink& sink);
   /// A work request has failed.
   void on_error(std::string_view what, const ibv_wc& completion);
+
+  /// Asks the peer to drop what it was told of the region, and to say so.
+  void revoke(const transport::Region& region);
+  /// acp_reset: what the two ends know of each other's memory is void.
+  void forget_regions() noexcept;
 
   /// A request of this link's peer; `id` is the connection that it would be.
   void on_request(CmId id, std::uint8_t initiator_depth);
@@ -106,8 +137,49 @@ class Link final : public transport::Endpoint {
   const std::string& failure() const noexcept { return failure_; }
 
  private:
+  /// A work request under way: a packet's buffer, or a part of a step.
+  struct Slot {
+    Buffer* buffer = nullptr;
+    MyRegion* mine = nullptr;      ///< In use by it; null: none.
+    PeerWindow* theirs = nullptr;  ///< In use by it; null: no step.
+    std::uint64_t token = 0;
+    bool ends_chain = false;
+    std::uint64_t operand = 0;  ///< Of a put8, until it is posted.
+  };
+
+  static constexpr std::size_t kBatch = 16;
+
+  /// What a connection needs besides; made with it.
+  struct Queue {
+    std::array<Slot, kSendQueue> slots{};
+    /// Work requests that are not posted yet.
+    std::array<ibv_send_wr, kBatch> requests{};
+    std::array<ibv_sge, kBatch> pieces{};
+    std::array<Slot, kBatch> waiting{};
+    std::size_t count = 0;
+  };
+
+  struct Plan;
+
   Status send_unready();
+  Status append(std::span<const std::span<const std::byte>> parts, Row row);
+  bool flush(bool is_idle);
+  bool flush_parts(bool is_idle);
   bool has_room() const noexcept;
+  bool has_steps() const noexcept;
+  bool is_possible(std::span<const transport::RemoteStep> steps) const noexcept;
+  bool plan_step(const transport::RemoteStep& step, Plan& plan);
+  void want(const transport::RemoteStep& step);
+  void collect(Plan& plan, std::uint64_t token);
+  void post_batch();
+  void end_flight(Slot& slot);
+  void drop_steps() noexcept;
+  void tell(const Control& control);
+  bool send_owed();
+  bool on_control(std::span<const std::byte> bytes);
+  void on_want(const Control& want);
+  void on_region(const Control& told);
+  void on_revoke(const Control& revoke);
   void close_packet();
   void post(Buffer* buffer, std::size_t bytes);
   void mark_dirty();
@@ -136,11 +208,16 @@ class Link final : public transport::Endpoint {
   std::uint32_t open_bytes_ = 0;
 
   /// Work requests, by number modulo 2^32: [freed_, posted_) are with the
-  /// device, their buffers in slots_ (null: none).
+  /// device, described in queue_.
   std::uint32_t posted_ = 0;
   std::uint32_t freed_ = 0;
-  std::uint32_t unsignalled_ = 0;  ///< Since the last signalled one.
-  std::array<Buffer*, kSendQueue> slots_{};
+  std::uint32_t unsignalled_ = 0;   ///< Since the last signalled one.
+  std::uint32_t steps_posted_ = 0;  ///< Of these, parts of steps.
+  std::unique_ptr<Queue> queue_;
+
+  PeerMemory peer_memory_;
+  bool is_asking_ = false;     ///< A kWant is not answered yet.
+  std::vector<Control> owed_;  ///< To be told to the peer, in order.
 
   /// Packets with messages, modulo 2^32.
   std::uint32_t sent_ = 0;

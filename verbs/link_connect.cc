@@ -166,6 +166,7 @@ void Link::accept(CmId id, std::uint8_t initiator_depth) {
 void Link::become_ready() {
   set_state(LinkState::kReady);
   ++hub_.counters.connected;
+  queue_ = std::make_unique<Queue>();
   // rdma_cm leaves the longest time there is, 655 ms.
   ibv_qp_attr attributes{};
   attributes.min_rnr_timer = kNotReadyTimer;
@@ -255,7 +256,8 @@ void Link::lose(std::string_view why) {
   if (id_->qp != nullptr) {
     rdma_disconnect(id_.get());  // so what is still in the queue comes back
   }
-  if (open_ != nullptr) {
+  hub_.regions.drop_holder(*this);  // it reaches nothing any more
+  if (open_ != nullptr || has_steps()) {
     mark_dirty();
   }
 }

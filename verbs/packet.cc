@@ -6,14 +6,17 @@
 
 namespace acp::verbs {
 
-std::size_t append_message(std::span<std::byte> packet,
-                           std::size_t used,
-                           std::span<const std::span<const std::byte>> parts,
-                           std::size_t bytes) noexcept {
+std::size_t append_row(std::span<std::byte> packet,
+                       std::size_t used,
+                       std::span<const std::span<const std::byte>> parts,
+                       std::size_t bytes,
+                       Row row) noexcept {
   if (packet.size() - used < kMessagePrefixBytes + bytes) {
     return 0;
   }
-  store_little(packet.data() + used, static_cast<std::uint16_t>(bytes));
+  store_little(
+      packet.data() + used,
+      static_cast<std::uint16_t>(bytes | static_cast<std::uint16_t>(row)));
   used += kMessagePrefixBytes;
   for (const std::span<const std::byte> part : parts) {
     if (!part.empty()) {
@@ -24,18 +27,20 @@ std::size_t append_message(std::span<std::byte> packet,
   return used;
 }
 
-std::optional<std::span<const std::byte>> take_message(
-    std::span<const std::byte>& packet) noexcept {
+std::optional<RowView> take_row(std::span<const std::byte>& packet) noexcept {
   if (packet.size() < kMessagePrefixBytes) {
     return std::nullopt;
   }
-  const std::size_t size = load_little<std::uint16_t>(packet.data());
+  const auto prefix = load_little<std::uint16_t>(packet.data());
+  const std::size_t size = prefix & (kControlBit - 1U);
   if (size > packet.size() - kMessagePrefixBytes) {
     return std::nullopt;
   }
-  const auto message = packet.subspan(kMessagePrefixBytes, size);
+  RowView row;
+  row.row = static_cast<Row>(prefix & kControlBit);
+  row.bytes = packet.subspan(kMessagePrefixBytes, size);
   packet = packet.subspan(kMessagePrefixBytes + size);
-  return message;
+  return row;
 }
 
 bool is_credit_possible(std::uint32_t sent,

@@ -2,6 +2,9 @@
 //
 //   { u16 size, bytes } ...     little-endian, not padded
 //
+// The highest bit of a size says that these bytes are no message, but for the
+// connection itself (control.h).
+//
 // The immediate data of the SEND is how many packets its sender has consumed
 // of those that came the other way, modulo 2^32. A packet without messages
 // carries only that.
@@ -16,6 +19,7 @@ namespace acp::verbs {
 
 inline constexpr std::size_t kPacketBytes = 8192;
 inline constexpr std::size_t kMessagePrefixBytes = 2;
+inline constexpr std::uint16_t kControlBit = 0x8000;
 inline constexpr std::size_t kMaxMessageBytes =
     kPacketBytes - kMessagePrefixBytes;
 
@@ -29,17 +33,26 @@ inline constexpr std::uint32_t kEmptyPackets = kWindow / kCreditStep;
 /// Receive buffers that one connection may need at a time.
 inline constexpr std::uint32_t kReceivesPerConnection = kWindow + kEmptyPackets;
 
-/// Appends a message to a packet of `used` bytes. Returns the bytes used then;
-/// 0 when it does not fit.
-std::size_t append_message(std::span<std::byte> packet,
-                           std::size_t used,
-                           std::span<const std::span<const std::byte>> parts,
-                           std::size_t bytes) noexcept;
+/// What a row of a packet is.
+enum class Row : std::uint16_t { kMessage = 0, kControl = kControlBit };
 
-/// Takes the first message off a packet that is not empty. Nothing when no
-/// sender of ours would have written it.
-std::optional<std::span<const std::byte>> take_message(
-    std::span<const std::byte>& packet) noexcept;
+/// Appends a row to a packet of `used` bytes. Returns the bytes used then;
+/// 0 when it does not fit.
+std::size_t append_row(std::span<std::byte> packet,
+                       std::size_t used,
+                       std::span<const std::span<const std::byte>> parts,
+                       std::size_t bytes,
+                       Row row) noexcept;
+
+/// A row of a packet, in place.
+struct RowView {
+  Row row = Row::kMessage;
+  std::span<const std::byte> bytes;
+};
+
+/// Takes the first row off a packet that is not empty. Nothing when no sender
+/// of ours would have written it.
+std::optional<RowView> take_row(std::span<const std::byte>& packet) noexcept;
 
 /// The other side says that it has consumed `consumed` packets: whether it can
 /// have, when `sent` were sent and `before` it had said last.

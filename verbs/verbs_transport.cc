@@ -70,9 +70,14 @@ VerbsTransport::VerbsTransport(VerbsOptions options,
     : options_(std::move(options)),
       channel_(std::move(channel)),
       devices_(std::move(devices)),
-      hub_{.me = options_.me, .job = options_.job, .channel = *channel_},
+      regions_(static_cast<transport::Color>(devices_.size())),
+      hub_{.me = options_.me,
+           .job = options_.job,
+           .channel = *channel_,
+           .regions = regions_},
       has_failed_(options_.procs) {
   capabilities_.max_message = kMaxMessageBytes;
+  capabilities_.max_posted = kMaxStepBytes;
   capabilities_.colors = static_cast<transport::Color>(devices_.size());
   Card card;
   card.colors = capabilities_.colors;
@@ -109,6 +114,11 @@ VerbsTransport::~VerbsTransport() {
       "credit and {} without buffer, received {} packets with {} messages",
       c.connected, c.crossed, c.refused, c.sent, c.empty, c.inlined,
       c.signalled, c.no_credit, c.no_buffer, c.received, c.delivered);
+  log(LogLevel::kDebug,
+      "verbs: posted {} chains as {} work requests with {} doorbells, asked "
+      "for "
+      "{} windows, told of {}, revoked {} regions",
+      c.posted, c.requests, c.doorbells, c.wanted, c.told, c.revoked);
   links_.clear();  // queue pairs before what they use
 }
 
@@ -165,7 +175,7 @@ Result<Link*> VerbsTransport::link_to(transport::ProcId peer,
 }
 
 std::size_t VerbsTransport::poll(transport::MessageSink& sink) {
-  const std::uint64_t before = hub_.counters.delivered;
+  const std::uint64_t before = hub_.counters.delivered + hub_.counters.done;
   if (hub_.connecting != 0 || --polls_until_look_ < 0) {
     look_at(std::span(watched_).first(event_descriptors_));
   }
@@ -179,7 +189,8 @@ std::size_t VerbsTransport::poll(transport::MessageSink& sink) {
   if (!hub_.failed.empty()) {
     report_failures(sink);
   }
-  return static_cast<std::size_t>(hub_.counters.delivered - before);
+  return static_cast<std::size_t>(hub_.counters.delivered + hub_.counters.done -
+                                  before);
 }
 
 void VerbsTransport::drain(Device& device, transport::MessageSink& sink) {
@@ -189,7 +200,7 @@ void VerbsTransport::drain(Device& device, transport::MessageSink& sink) {
     if (is_receive(completion)) {
       on_receive(device, completion, sink);
     } else {
-      on_send(device, completion);
+      on_send(device, completion, sink);
     }
   }
   const bool is_broken = count < 0 || !device.post_recycled();
@@ -224,26 +235,53 @@ void VerbsTransport::on_receive(Device& device,
   device.recycle(buffer);
 }
 
-void VerbsTransport::on_send(Device& device, const ibv_wc& completion) {
+void VerbsTransport::on_send(Device& device,
+                             const ibv_wc& completion,
+                             transport::MessageSink& sink) {
   Link* link = device.link_of(completion.qp_num);
   if (link == nullptr) {
     return;
   }
-  link->on_sent(static_cast<std::uint32_t>(completion.wr_id >> 1));
+  const bool is_step =
+      link->on_sent(static_cast<std::uint32_t>(completion.wr_id >> 1),
+                    completion.status == IBV_WC_SUCCESS, sink);
   if (completion.status != IBV_WC_SUCCESS) {
-    link->on_error("sending", completion);
+    link->on_error(is_step ? "reaching its memory" : "sending", completion);
   }
 }
 
 void VerbsTransport::flush() {
+  flush_links(&Link::flush);
+}
+
+void VerbsTransport::flush_idle() {
+  flush_links(&Link::flush_idle);
+}
+
+void VerbsTransport::flush_links(bool (Link::*flush_one)()) {
   std::size_t kept = 0;
   for (std::size_t i = 0; i < hub_.dirty.size(); ++i) {
     Link* link = hub_.dirty[i];
-    if (!link->flush()) {
+    if (!(link->*flush_one)()) {
       hub_.dirty[kept++] = link;
     }
   }
   hub_.dirty.resize(kept);
+}
+
+void VerbsTransport::on_registered(const transport::Region& region) {
+  regions_.add(region);
+}
+
+bool VerbsTransport::on_unregistered(std::uint32_t key, std::uint64_t state) {
+  return regions_.remove(key, state);
+}
+
+void VerbsTransport::forget_regions() {
+  regions_.forget();
+  for (const auto& [key, link] : links_) {
+    link->forget_regions();
+  }
 }
 
 void VerbsTransport::report_failures(transport::MessageSink& sink) {

@@ -60,6 +60,10 @@ class VerbsTransport final : public transport::Transport {
                                         transport::Color color) override;
   std::size_t poll(transport::MessageSink& sink) override;
   void flush() override;
+  void flush_idle() override;
+  void on_registered(const transport::Region& region) override;
+  bool on_unregistered(std::uint32_t key, std::uint64_t state) override;
+  void forget_regions() override;
   TimePoint next_deadline() const noexcept override;
 
   std::span<const int> descriptors() const noexcept override {
@@ -81,7 +85,10 @@ class VerbsTransport final : public transport::Transport {
   void on_receive(Device& device,
                   const ibv_wc& completion,
                   transport::MessageSink& sink);
-  void on_send(Device& device, const ibv_wc& completion);
+  void on_send(Device& device,
+               const ibv_wc& completion,
+               transport::MessageSink& sink);
+  void flush_links(bool (Link::*flush_one)());
   void look_at(std::span<pollfd> descriptors);
   void take_events();
   bool take_connection_event();
@@ -95,6 +102,7 @@ class VerbsTransport final : public transport::Transport {
   VerbsOptions options_;
   EventChannel channel_;
   std::vector<std::unique_ptr<Device>> devices_;  ///< By color.
+  Regions regions_;
   LinkHub hub_;
   std::unordered_map<std::uint64_t, std::unique_ptr<Link>> links_;
   std::vector<bool> has_failed_;  ///< By process.

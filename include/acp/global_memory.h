@@ -66,11 +66,13 @@ acp_atkey_t acp_register_memory(void* addr, size_t size, int color);
 
 /** Ends a region. Specification 4.10.3. Afterwards its key and every address
  * made with it are dead on all ranks (convention 4 says what to wait for
- * before the memory itself may go).
+ * before the memory itself may go). Waits, where network cards reach the
+ * memory by themselves, until none does any more.
  *
  * @param atkey  a key that acp_register_memory returned on this rank
  * @return 0, or -1: ACPX_BAD_KEY (never issued, of another rank, or
- *   unregistered already), ACPX_NOT_INITIALIZED, ACPX_FINALIZED
+ *   unregistered already), ACPX_PEER_DEAD, ACPX_ABORTED (the key is dead,
+ *   but the job is ending), ACPX_NOT_INITIALIZED, ACPX_FINALIZED
  */
 int acp_unregister_memory(acp_atkey_t atkey);
 

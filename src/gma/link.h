@@ -13,6 +13,7 @@ namespace acp::gma {
 struct Link {
   transport::Endpoint* endpoint = nullptr;
   std::size_t max_message = 0;  ///< Bytes.
+  std::size_t max_posted = 0;   ///< Bytes of one posted step; 0: none.
   transport::ProcId proc = 0;
 };
 

@@ -43,8 +43,11 @@ class Mover {
   /// Begins the operation at its first step.
   void start(Operation& operation);
 
-  /// A reply has arrived; unknown ids are counted and dropped.
+  /// A reply has arrived; unknown ids are dropped.
   void on_reply(std::span<const std::byte> bytes);
+
+  /// What was posted as `id` is done; unknown ids are dropped.
+  void on_posted_done(std::uint64_t id);
 
   /// Sends what found a path full, and takes one slice of each copy that this
   /// process does by itself. True when it copied: there may be more.
@@ -77,6 +80,7 @@ class Mover {
     std::uint64_t size = 0;   ///< Of a get; width of an atomic.
     std::uint64_t reply_bytes = 0;
     std::uint32_t generation = 0;
+    bool is_posted = false;  ///< The wire answers, not the peer.
   };
   enum class Progress : std::uint8_t { kDone, kPending, kFailed };
 
@@ -112,6 +116,13 @@ class Mover {
   void pump_path(Path& path);
   Status send_next(Path& path, Operation& operation);
   Status send_whole(Path& path, Operation& operation);
+  Status post_next(Path& path, Operation& operation);
+  Status post_whole(Path& path, Operation& operation);
+  Status post(Path& path,
+              Operation& operation,
+              std::span<const transport::RemoteStep> steps);
+  Status remote_step(const Step& step, transport::RemoteStep& remote) const;
+  Request* request_of(std::uint64_t id, bool is_posted);
   std::optional<std::uint64_t> open_request(Path& path,
                                             Operation& operation,
                                             GlobalAddress local,

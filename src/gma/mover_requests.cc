@@ -194,6 +194,7 @@ std::optional<std::uint64_t> Mover::open_request(Path& path,
   request.local = local;
   request.size = size;
   request.reply_bytes = reply_bytes;
+  request.is_posted = false;
   path.reply_bytes += reply_bytes;
   ++operation.outstanding;
   return std::uint64_t{request.generation} << 32 | index;
@@ -211,6 +212,12 @@ void Mover::close_request(std::uint64_t id) {
 
 /// The next piece of the step under way. kAgain: no room now.
 Status Mover::send_next(Path& path, Operation& operation) {
+  if (path.link.max_posted != 0) {
+    const Status status = post_next(path, operation);
+    if (status != Status::kUnsupported) {
+      return status;
+    }
+  }
   const Opcode opcode = operation.piece_opcode;
   const Step& step = operation.steps[operation.current];
   const std::uint64_t offset = operation.sent_bytes;
@@ -265,6 +272,12 @@ Status Mover::send_next(Path& path, Operation& operation) {
 
 /// All steps of a chain in one request.
 Status Mover::send_whole(Path& path, Operation& operation) {
+  if (path.link.max_posted != 0) {
+    const Status status = post_whole(path, operation);
+    if (status != Status::kUnsupported) {
+      return status;
+    }
+  }
   std::array<protocol::WireStep, protocol::kMaxSteps> steps;
   std::array<std::span<const std::byte>, protocol::kMaxSteps + 2> parts;
   std::size_t count = 2;
@@ -304,17 +317,27 @@ Status Mover::send_whole(Path& path, Operation& operation) {
   return Status::kOk;
 }
 
+/// Null when there is no such request under way.
+Mover::Request* Mover::request_of(std::uint64_t id, bool is_posted) {
+  const auto index = static_cast<std::uint32_t>(id);
+  if (index >= requests_.size()) {
+    return nullptr;
+  }
+  Request& request = requests_[index];
+  const bool is_it = request.operation != nullptr &&
+                     request.generation == id >> 32 &&
+                     request.is_posted == is_posted;
+  return is_it ? &request : nullptr;
+}
+
 void Mover::on_reply(std::span<const std::byte> bytes) {
   const auto reply = protocol::decode_reply(bytes);
-  const auto index =
-      reply ? static_cast<std::uint32_t>(reply->header.id) : UINT32_MAX;
-  if (!reply || index >= requests_.size() ||
-      requests_[index].operation == nullptr ||
-      requests_[index].generation != reply->header.id >> 32) {
+  const Request* found = reply ? request_of(reply->header.id, false) : nullptr;
+  if (found == nullptr) {
     log(LogLevel::kDebug, "reply of {} bytes to no request", bytes.size());
     return;
   }
-  const Request request = requests_[index];
+  const Request request = *found;
   Operation& operation = *request.operation;
   Path& path = *request.path;
   close_request(reply->header.id);

@@ -12,12 +12,12 @@ bool is_inside_step() noexcept {
   return g_is_inside_step;
 }
 
-StepScope::StepScope() noexcept {
+StepScope::StepScope() noexcept : was_inside_(g_is_inside_step) {
   g_is_inside_step = true;
 }
 
 StepScope::~StepScope() {
-  g_is_inside_step = false;
+  g_is_inside_step = was_inside_;
 }
 
 }  // namespace acp::gma

@@ -5,13 +5,16 @@ namespace acp::gma {
 
 bool is_inside_step() noexcept;
 
-/// Marks the thread for the scope's life.
+/// Marks the thread for the scope's life; may be nested.
 class StepScope {
  public:
   StepScope() noexcept;
   StepScope(const StepScope&) = delete;
   StepScope& operator=(const StepScope&) = delete;
   ~StepScope();
+
+ private:
+  bool was_inside_;
 };
 
 }  // namespace acp::gma

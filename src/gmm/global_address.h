@@ -101,6 +101,13 @@ class GlobalAddressCodec {
     return (((ga ^ state) & tag_mask_) | (~state & 1)) == 0;
   }
 
+  /// The bits that matches_state() looks at, and what they have to be.
+  std::uint64_t state_mask() const noexcept { return tag_mask_ | 1; }
+
+  std::uint64_t state_bits(GlobalAddress ga) const noexcept {
+    return (ga & tag_mask_) | 1;
+  }
+
   std::uint32_t procs() const noexcept { return procs_; }
 
   int rank_bits() const noexcept { return 64 - rank_shift_; }

@@ -1,5 +1,7 @@
 #include "gmm/key_table.h"
 
+#include "base/assert.h"
+
 namespace acp::gmm {
 
 namespace {
@@ -118,6 +120,31 @@ Result<GlobalAddress> KeyTable::address_of(Rank rank,
     return Status::kBadAddress;
   }
   return atkey + (base & (kBaseAlignment - 1)) + offset;
+}
+
+Result<std::uint64_t> KeyTable::state(Rank rank, GlobalAddress atkey) const {
+  const std::lock_guard lock(mutex_);
+  if (!is_live_locked(rank, atkey)) {
+    return Status::kBadKey;
+  }
+  return entries_[codec_.index(atkey)].state.load(std::memory_order_relaxed);
+}
+
+transport::Region KeyTable::region(std::uint32_t index) const {
+  const std::lock_guard lock(mutex_);
+  const protocol::KeyEntry& entry = entries_[index];
+  transport::Region region;
+  region.key = index;
+  region.state = entry.state.load(std::memory_order_relaxed);
+  ACP_ASSERT((region.state & protocol::kLiveBit) != 0);
+  // As a number, which may wrap: registered memory lies anywhere.
+  region.address = reinterpret_cast<  // NOLINT(performance-no-int-to-ptr)
+      std::byte*>(reinterpret_cast<std::uintptr_t>(slice_) +
+                  entry.base.load(std::memory_order_relaxed));
+  region.size = entry.size.load(std::memory_order_relaxed);
+  region.color = codec_.color(region.state);
+  region.is_sparse = index == kModuleKey;
+  return region;
 }
 
 void KeyTable::clear() {

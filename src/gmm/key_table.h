@@ -8,6 +8,7 @@
 #include "base/result.h"
 #include "gmm/global_address.h"
 #include "protocol/host_segment.h"
+#include "transport/transport.h"
 
 namespace acp::gmm {
 
@@ -38,6 +39,13 @@ class KeyTable {
   Result<GlobalAddress> address_of(Rank rank,
                                    GlobalAddress atkey,
                                    const void* address) const;
+
+  /// The state of the live region `atkey`; kBadKey when there is none.
+  Result<std::uint64_t> state(Rank rank, GlobalAddress atkey) const;
+
+  /// The region of an entry, as wires want it; entries of library memory are
+  /// always live. Precondition: so is this one.
+  transport::Region region(std::uint32_t index) const;
 
   /// Removes all user regions (acp_reset).
   void clear();

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "gma/step_scope.h"
 #include "runtime/host_facts.h"
 #include "transport/shm/shm_transport.h"
 
@@ -201,7 +202,16 @@ Status Task::open_engine() {
   host_barrier_ = std::make_unique<HostBarrier>(segment_, slot_, *progress_);
   net_barrier_ =
       std::make_unique<NetBarrier>(*engine_, *progress_, segment_.header());
+  register_library();
   return Status::kOk;
+}
+
+/// Tells the wires of starter and module memory.
+void Task::register_library() {
+  engine_->guarded([this] {
+    wires_->on_registered(keys_->region(gmm::kStarterKey));
+    wires_->on_registered(keys_->region(gmm::kModuleKey));
+  });
 }
 
 /// Different modules would make an address mean different memory.
@@ -361,11 +371,13 @@ void Task::take_new_rank(gmm::Rank rank) {
   const protocol::HostHeader& header = segment_.header();
   engine_->reset(rank);
   keys_->clear();
+  engine_->guarded([this] { wires_->forget_regions(); });
   net_barrier_->reset();
   clear_memory(space().my_slice() + header.starter_offset,
                header.starter_bytes);
   clear_memory(space().my_slice() + header.module_offset,
                protocol::kRuntimeAreaBytes + header.module_bytes);
+  register_library();
   segment_.proc_of_rank()[rank].store(bootstrap_->proc(),
                                       std::memory_order_relaxed);
   segment_.slot_of_rank()[rank].store(slot_, std::memory_order_relaxed);
@@ -412,19 +424,40 @@ Result<gmm::GlobalAddress> Task::register_memory(void* address,
         address, size, color, status_text(atkey.status()),
         space().codec().max_region_bytes(),
         segment_.header().key_slots - gmm::kFirstUserKey);
+    return atkey;
   }
+  engine_->guarded([&] {
+    wires_->on_registered(keys_->region(space().codec().index(atkey.value())));
+  });
   return atkey;
 }
 
 Status Task::unregister_memory(gmm::GlobalAddress atkey) {
-  Status status = Status::kOk;
-  // Under the engine's mutex: the agent and the mover look the key up and
-  // touch the memory in one go.
-  engine_->guarded([&] { status = keys_->remove(rank(), atkey); });
+  const Result<std::uint64_t> state = keys_->state(rank(), atkey);
+  Status status = state.status();
+  const auto is_released = [&] {
+    bool is_free = false;
+    engine_->guarded([&] {
+      is_free =
+          wires_->on_unregistered(space().codec().index(atkey), state.value());
+    });
+    return is_free;
+  };
+  if (status == Status::kOk) {
+    // Under the engine's mutex: the agent and the mover look the key up and
+    // touch the memory in one go.
+    engine_->guarded([&] { status = keys_->remove(rank(), atkey); });
+  }
   if (status != Status::kOk) {
     log_error("acp_unregister_memory({:#x}): {}", atkey, status_text(status));
+    return status;
   }
-  return status;
+  // Wires may be at it, here and at peers. No progress step meanwhile: one may
+  // want a lock that this caller holds, who could not know that this waits.
+  const gma::StepScope no_steps;
+  gma::WaitPurpose purpose;
+  purpose.kind = protocol::WaitKind::kComplete;
+  return gma::wait_until(*progress_, purpose, TimePoint::max(), is_released);
 }
 
 gmm::GlobalAddress Task::starter(gmm::Rank rank) const noexcept {

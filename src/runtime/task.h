@@ -93,6 +93,7 @@ class Task {
   Status collective();
   bool proposals_are_a_permutation() const;
   void take_new_rank(gmm::Rank rank);
+  void register_library();
   void set_identity();
 
   Settings settings_;

@@ -47,6 +47,7 @@ Result<gma::Link> WireSet::link(gmm::Rank rank, gmm::Color color) {
   }
   link.endpoint = endpoint.value();
   link.max_message = wire->capabilities().max_message;
+  link.max_posted = wire->capabilities().max_posted;
   return link;
 }
 
@@ -117,6 +118,35 @@ void WireSet::on_message(transport::ProcId from,
   } else {
     log_warning("dropped a message of {} bytes from process {}: unknown type",
                 bytes.size(), from);
+  }
+}
+
+void WireSet::on_posted_done(std::uint64_t token) {
+  engine_->mover().on_posted_done(token);
+}
+
+void WireSet::on_registered(const transport::Region& region) {
+  for (transport::Transport* wire : {host_.get(), net_.get()}) {
+    if (wire != nullptr) {
+      wire->on_registered(region);
+    }
+  }
+}
+
+bool WireSet::on_unregistered(std::uint32_t key, std::uint64_t state) {
+  bool is_released = true;
+  for (transport::Transport* wire : {host_.get(), net_.get()}) {
+    is_released =
+        (wire == nullptr || wire->on_unregistered(key, state)) && is_released;
+  }
+  return is_released;
+}
+
+void WireSet::forget_regions() {
+  for (transport::Transport* wire : {host_.get(), net_.get()}) {
+    if (wire != nullptr) {
+      wire->forget_regions();
+    }
   }
 }
 

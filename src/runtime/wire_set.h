@@ -46,6 +46,11 @@ class WireSet final : public gma::Links,
                   gmm::GlobalAddress source,
                   std::uint64_t size) override;
 
+  /// As Transport's, for all wires.
+  void on_registered(const transport::Region& region);
+  bool on_unregistered(std::uint32_t key, std::uint64_t state);
+  void forget_regions();
+
   /// What to sleep on; fixed after the wires are set.
   std::vector<int> descriptors() const;
   TimePoint next_deadline() const;
@@ -66,6 +71,7 @@ class WireSet final : public gma::Links,
   void on_message(transport::ProcId from,
                   transport::Color color,
                   std::span<const std::byte> bytes) override;
+  void on_posted_done(std::uint64_t token) override;
   void on_peer_failed(transport::ProcId peer, std::string_view why) override;
   transport::Transport* wire_to(transport::ProcId proc) const;
   gmm::Rank rank_of(transport::ProcId proc) const;

@@ -6,4 +6,8 @@ Status Endpoint::transfer(Direction, std::span<std::byte>, std::uint64_t) {
   return Status::kUnsupported;
 }
 
+Status Endpoint::post(std::span<const RemoteStep>, std::uint64_t) {
+  return Status::kUnsupported;
+}
+
 }  // namespace acp::transport

@@ -2,7 +2,8 @@
 //
 // A wire delivers byte strings ("messages") exactly once to the peer's agent,
 // which executes them and answers with messages. An endpoint may besides
-// transfer bytes to and from the peer's registered memory by itself.
+// reach the peer's registered memory by itself: transfer() does it in the
+// call, post() on the way.
 // Library memory of ranks on this host is mapped: the engine loads and stores
 // there without asking a transport (gmm/address_space.h).
 //
@@ -17,6 +18,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "protocol/operation.h"
 
 namespace acp::transport {
 
@@ -28,7 +30,41 @@ using Color = std::uint32_t;
 /// What this transport can do; fixed once it is open.
 struct Capabilities {
   std::size_t max_message = 0;  ///< Bytes of one message, all parts.
+  std::size_t max_posted = 0;   ///< Bytes of one posted step; 0: no post().
   Color colors = 1;             ///< Independent paths to one peer.
+};
+
+/// Memory of this process that peers may reach: a live entry of its key table.
+struct Region {
+  std::uint32_t key = 0;    ///< Which entry.
+  std::uint64_t state = 0;  ///< protocol::KeyEntry::state; no two regions of a
+                            ///< key have the same.
+  std::byte* address = nullptr;
+  std::uint64_t size = 0;
+  Color color = 0;         ///< By which peers reach it.
+  bool is_sparse = false;  ///< Most of it is never touched.
+};
+
+/// Offsets of global addresses count from a region's address rounded down to
+/// this.
+inline constexpr std::uint64_t kOffsetAlignment = 64;
+
+/// A step that a wire does in a peer's memory without the peer. The caller has
+/// checked only its own side.
+struct RemoteStep {
+  protocol::Opcode opcode = protocol::Opcode::kPut;  ///< Not kCopy.
+  std::uint8_t width = 8;                            ///< Of an atomic, bytes.
+  std::uint16_t flags = 0;                           ///< protocol::kSignalFlag.
+  std::uint32_t key = 0;         ///< Entry of the peer's key table, whose
+  std::uint64_t state = 0;       ///< state has to have these bits
+  std::uint64_t state_mask = 0;  ///< where this has ones.
+  std::uint64_t offset = 0;      ///< See kOffsetAlignment.
+  std::byte* local = nullptr;    ///< Source, or where the result goes; null:
+                                 ///< kPut8, or the old value is not wanted.
+  std::uint32_t local_key = 0;   ///< My region that holds it.
+  std::uint64_t size = 0;        ///< Of a put or get: not 0.
+  std::uint64_t operand = 0;
+  std::uint64_t compare = 0;
 };
 
 enum class Ordering : std::uint8_t {
@@ -51,7 +87,12 @@ class MessageSink {
                           Color color,
                           std::span<const std::byte> bytes) = 0;
 
-  /// Nothing will reach or come from this peer any more. `why` is for people.
+  /// The steps given to Endpoint::post with this token are done: their effects
+  /// are in the peer's memory, their results in mine.
+  virtual void on_posted_done(std::uint64_t /*token*/) {}
+
+  /// Nothing will reach or come from this peer any more; what was posted to it
+  /// touches no memory of mine any more. `why` is for people.
   virtual void on_peer_failed(ProcId peer, std::string_view why) = 0;
 
  protected:
@@ -82,6 +123,16 @@ class Endpoint {
   [[nodiscard]] virtual Status transfer(Direction direction,
                                         std::span<std::byte> local,
                                         std::uint64_t remote_address);
+
+  /// Takes steps for execution in order: all of them, or none. What `local`
+  /// points to stays the wire's until the end.
+  /// kOk: MessageSink::on_posted_done(token) follows, once, and not from
+  /// within this call; or the peer is reported as failed.
+  /// kAgain: no room now; poll, then offer them again.
+  /// kUnsupported: not these, or not now; use a message. The peer answers to
+  /// that also what is wrong with the steps, if something is.
+  [[nodiscard]] virtual Status post(std::span<const RemoteStep> steps,
+                                    std::uint64_t token);
 };
 
 /// A wire. See the top of this file for threads.
@@ -99,9 +150,10 @@ class Transport {
   /// kBadColor, kBadRank, kNoMemory.
   virtual Result<Endpoint*> endpoint(ProcId peer, Color color) = 0;
 
-  /// Moves the wire forward: receives, hands messages to `sink`, finds what is
-  /// to be sent again. Returns how many messages it handed over. Never blocks;
-  /// bounded work. flush() follows, most often at once.
+  /// Moves the wire forward: receives, hands messages and what was posted and
+  /// is done to `sink`, finds what is to be sent again. Returns how many of
+  /// both it handed over. Never blocks; bounded work. flush() follows, most
+  /// often at once.
   virtual std::size_t poll(MessageSink& sink) = 0;
 
   /// Sends what send() kept back for company.
@@ -110,6 +162,20 @@ class Transport {
   /// The same, except that messages to a peer that has something to answer may
   /// wait on.
   virtual void flush_idle() { flush(); }
+
+  /// Peers may ask for this region from now on, and post() use it here.
+  virtual void on_registered(const Region& /*region*/) {}
+
+  /// Nobody may any more: from the first call on no post() here and no peer
+  /// begins to use it. True when nobody does, which is final; else poll, and
+  /// call again.
+  virtual bool on_unregistered(std::uint32_t /*key*/, std::uint64_t /*state*/) {
+    return true;
+  }
+
+  /// acp_reset: no region of any process is there any more. Nothing is under
+  /// way, and nobody posts before all have called this.
+  virtual void forget_regions() {}
 
   /// When poll() has to be called although nothing arrives (a time-out);
   /// TimePoint::max() for never.

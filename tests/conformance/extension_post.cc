@@ -1,7 +1,9 @@
 // acpx_post, acpx_put_signal: chains on one peer.
 #include <sched.h>
 
+#include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <vector>
@@ -373,5 +375,51 @@ SPMD_CASE(acpx_put_signal_between_others,
                                    words.mine(16), 1, ACP_HANDLE_NULL),
                    ACP_HANDLE_NULL, ACPX_BAD_RANK);
     }
+  }
+}
+
+SPMD_CASE(acpx_post_data_before_header,
+          "acpx_post: who sees the header sees the data put before it") {
+  constexpr std::size_t kData = 3000;
+  constexpr std::size_t kHeader = 24;
+  constexpr std::size_t kAll = kData + kHeader;
+  for (const Memory memory : kMemories) {
+    const Block block(memory, 3 * kAll + 16);
+    const int right = spmd::right_of(acp_rank());
+    const auto target = block.bytes().first(kAll);
+    const auto source = block.bytes().subspan(kAll, kAll);
+    const auto seen = block.bytes().subspan(2 * kAll, kAll);
+    EXPECT_EQ(acp_sync(), 0);
+    const auto is_good = [](std::byte header, std::byte data) {
+      // The writer may be at its next round already.
+      return data == header ||
+             static_cast<int>(data) == static_cast<int>(header) + 1;
+    };
+    const std::size_t rounds =
+        std::min<std::size_t>(spmd::scaled(200, 40), 250);
+    for (std::size_t round = 1; round <= rounds; ++round) {
+      std::memset(source.data(), static_cast<int>(round), kAll);
+      // Read back by the same chain, the header first.
+      const std::array<acpx_op_t, 4> ops = {
+          transfer(ACPX_PUT, block.at(right), block.mine(kAll), kData),
+          transfer(ACPX_PUT, block.at(right, kData), block.mine(kAll + kData),
+                   kHeader),
+          transfer(ACPX_GET, block.at(right, kData),
+                   block.mine(2 * kAll + kData), kHeader),
+          transfer(ACPX_GET, block.at(right), block.mine(2 * kAll), kData)};
+      const acp_handle_t handle =
+          acpx_post(ops.data(), ops.size(), ACP_HANDLE_NULL);
+      EXPECT(handle != ACP_HANDLE_NULL);
+      const auto header =
+          std::atomic_ref(target[kData]).load(std::memory_order_acquire);
+      for (std::size_t i = 0; i < kData; i += 59) {
+        EXPECT(is_good(header, std::atomic_ref(target[i]).load()));
+      }
+      EXPECT_EQ(acpx_complete_timeout(handle, spmd::kPatience), 0);
+      for (const std::byte byte : seen) {
+        EXPECT_EQ(static_cast<std::size_t>(byte), round);
+      }
+    }
+    EXPECT_EQ(acp_sync(), 0);
   }
 }

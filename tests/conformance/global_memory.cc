@@ -1,6 +1,7 @@
 // Chapter 4.10: registration, keys, addresses, starter memory.
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <vector>
@@ -247,6 +248,43 @@ SPMD_CASE(
     EXPECT_EQ(acp_sync(), 0);
     EXPECT_EQ(static_cast<int>(bytes[0]), 0);
     EXPECT_EQ(acp_unregister_memory(new_key), 0);
+  }
+}
+
+SPMD_CASE(regions_come_and_go,
+          "acp_unregister_memory: 1,000 regions used by others, none after") {
+  constexpr std::size_t kBytes = 1000;
+  const int right = spmd::right_of(acp_rank());
+  const Block block(Memory::kLibrary, 2 * kBytes);
+  std::vector<std::byte> bytes(kBytes);
+  const std::size_t rounds = spmd::scaled(1'000, 20);
+  for (std::size_t round = 0; round < rounds; ++round) {
+    const acp_atkey_t key = acp_register_memory(bytes.data(), kBytes, 0);
+    EXPECT(key != ACP_ATKEY_NULL);
+    const auto all = spmd::gather(acp_query_ga(key, bytes.data()));
+    const acp_ga_t theirs = all[static_cast<std::size_t>(right)];
+    spmd::fill_pattern(block.bytes().first(kBytes), round);
+    // The first ones make the region known, the later ones know it.
+    for (int i = 0; i < 3; ++i) {
+      EXPECT_DONE(acp_copy(theirs, block.mine(), kBytes, ACP_HANDLE_NULL));
+      EXPECT_DONE(
+          acp_copy(block.mine(kBytes), theirs, kBytes, ACP_HANDLE_NULL));
+    }
+    EXPECT_EQ(spmd::pattern_mismatch(block.bytes().subspan(kBytes), round),
+              kBytes);
+    EXPECT_EQ(acp_sync(), 0);
+    EXPECT_EQ(spmd::pattern_mismatch(bytes, round), kBytes);
+    EXPECT_EQ(acp_unregister_memory(key), 0);
+    std::fill(bytes.begin(), bytes.end(), std::byte{0xee});
+    EXPECT_EQ(acp_sync(), 0);
+    EXPECT_REJECTED(acp_copy(theirs, block.mine(), kBytes, ACP_HANDLE_NULL),
+                    ACPX_BAD_KEY);
+    EXPECT_REJECTED(
+        acp_copy(block.mine(kBytes), theirs, kBytes, ACP_HANDLE_NULL),
+        ACPX_BAD_KEY);
+    EXPECT_EQ(acp_sync(), 0);
+    EXPECT(std::all_of(bytes.begin(), bytes.end(),
+                       [](std::byte byte) { return byte == std::byte{0xee}; }));
   }
 }
 

@@ -115,6 +115,13 @@ TEST_CASE("death: a rank that dies ends the job with its status", "[death]") {
   CHECK(outcome.status == expected_status(how));
 }
 
+TEST_CASE("death: a rank that is killed while regions come and go", "[death]") {
+  const std::string net = GENERATE("auto", "udp");
+  const job::Outcome outcome = run_death("in_unregister", "kill", net);
+  INFO(outcome.output);
+  CHECK(outcome.status == 128 + SIGKILL);
+}
+
 TEST_CASE("death: a rank that is killed in acp_malloc leaves no lock",
           "[death]") {
   const std::string net = GENERATE("auto", "udp");

@@ -93,6 +93,7 @@ void die_from_another_thread(const Plan& plan) {
     int seen = 0;
     while (plan.moment == "in_copy" || plan.moment == "in_malloc" ||
                    plan.moment == "in_channel" ||
+                   plan.moment == "in_unregister" ||
                    is_structure_moment(plan.moment)
                ? g_copies.load() < 50
                : seen < 20) {
@@ -170,6 +171,29 @@ void send_until_the_end() {
   }
 }
 
+/// Memory that comes and goes while the rank to the left copies to where it
+/// last was, until the job ends.
+void register_until_the_end() {
+  constexpr std::size_t kBytes = 3000;
+  static std::array<std::byte, kBytes> bytes;
+  const acp_ga_t mine = acp_query_starter_ga(acp_rank());
+  const acp_ga_t left =
+      acp_query_starter_ga((acp_rank() + acp_procs() - 1) % acp_procs());
+  auto* starter = static_cast<std::uint64_t*>(acp_query_address(mine));
+  for (bool is_over = false; !is_over; g_copies.fetch_add(1)) {
+    const acp_atkey_t key = acp_register_memory(bytes.data(), kBytes, 0);
+    starter[16] = acp_query_ga(key, bytes.data());
+    acp_complete(acp_copy(left + 256, mine + 128, 8, ACP_HANDLE_NULL));
+    const std::uint64_t right = std::atomic_ref(starter[32]).load();
+    if (right != ACP_GA_NULL) {
+      acp_errno = 0;
+      acp_complete(acp_copy(right, mine + 1024, kBytes, ACP_HANDLE_NULL));
+      is_over = acp_errno != 0 && acp_errno != ACPX_BAD_KEY;
+    }
+    is_over = acp_unregister_memory(key) != 0 || is_over;
+  }
+}
+
 /// Whether the victim dies with something of a structure, which it takes
 /// before a barrier; after that the others want it.
 bool is_after_taking(std::string_view moment) {
@@ -197,6 +221,8 @@ void die_inside(const Plan& plan) {
     wait_for_ever();
   } else if (plan.moment == "in_copy") {
     copy_for_ever();
+  } else if (plan.moment == "in_unregister") {
+    register_until_the_end();
   } else if (plan.moment == "in_malloc") {
     allocate_for_ever();
   } else if (plan.moment == "in_channel") {
@@ -282,6 +308,9 @@ int main(int argc, char** argv) {
   }
   if (plan.moment == "in_channel") {
     send_until_the_end();  // nothing hangs: the waits fail
+  }
+  if (plan.moment == "in_unregister") {
+    register_until_the_end();  // nothing hangs: waits for peers end as well
   }
   if (is_structure_moment(plan.moment)) {
     use_structures(plan.moment, [] {});  // nothing hangs: a call fails

@@ -6,6 +6,7 @@
 
 #include "base/assert.h"
 #include "verbs/card.h"
+#include "verbs/control.h"
 #include "verbs/hello.h"
 #include "verbs/packet.h"
 
@@ -24,14 +25,19 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
     ACP_ASSERT(acp::verbs::decode_refusal(
                    acp::verbs::encode_refusal(*refusal)) == refusal);
   }
+  if (const auto control = acp::verbs::decode_control(bytes)) {
+    ACP_ASSERT(acp::verbs::decode_control(
+                   acp::verbs::encode_control(*control)) == control);
+    ACP_ASSERT(control->offset + control->size >= control->offset);
+  }
   std::span<const std::byte> packet = bytes;
   while (!packet.empty()) {
     const std::size_t before = packet.size();
-    const auto message = acp::verbs::take_message(packet);
-    if (!message) {
+    const auto row = acp::verbs::take_row(packet);
+    if (!row) {
       break;
     }
-    ACP_ASSERT(packet.size() + message->size() +
+    ACP_ASSERT(packet.size() + row->bytes.size() +
                    acp::verbs::kMessagePrefixBytes ==
                before);
   }

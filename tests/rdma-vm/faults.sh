@@ -74,7 +74,8 @@ for device in eth0 eth1; do
 done
 
 # ---- A rank that dies ends the job with its status
-for moment in in_init in_sync in_copy in_wait in_reset in_finalize; do
+for moment in in_init in_sync in_copy in_unregister in_wait in_reset \
+  in_finalize; do
   rm -f "$work"/death*
   expect "a rank killed $moment" 137 'killed by signal 9' \
     env ACP_VERBS_DEVICES=rxe0 "$bin/acprun" -np 3 "$tests/fault/victim" \

@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <deque>
+#include <functional>
 #include <vector>
 
 #include "base/assert.h"
@@ -50,6 +51,20 @@ class FakeEndpoint final : public transport::Endpoint {
     return Status::kOk;
   }
 
+  struct Posted {
+    std::vector<transport::RemoteStep> steps;
+    std::uint64_t token;
+  };
+
+  Status post(std::span<const transport::RemoteStep> steps,
+              std::uint64_t token) override {
+    const Status status = post_status ? post_status() : Status::kUnsupported;
+    if (status == Status::kOk) {
+      posted.push_back({{steps.begin(), steps.end()}, token});
+    }
+    return status;
+  }
+
   /// The oldest message.
   Message take() {
     ACP_ASSERT(!sent.empty());
@@ -63,6 +78,8 @@ class FakeEndpoint final : public transport::Endpoint {
   std::size_t max_message = 4096;
   Status failure = Status::kOk;                   ///< What send() says.
   Status transfer_status = Status::kUnsupported;  ///< What transfer() says.
+  std::deque<Posted> posted;                      ///< Taken, not done yet.
+  std::function<Status()> post_status;            ///< What post() says.
   int offers = 0;                                 ///< Calls of send().
   int transfers = 0;
 };

@@ -52,7 +52,8 @@ class ThreadBootstrap final : public runtime::Bootstrap {
 void run_thread_job(
     std::uint32_t ranks,
     const std::vector<std::pair<SettingId, std::string>>& settings,
-    const std::function<void(runtime::Task& task)>& body) {
+    const std::function<void(runtime::Task& task)>& body,
+    const runtime::NetWireFactory& make_net_wire) {
   Settings values;
   for (const auto& [id, text] : settings) {
     REQUIRE(values.set(id, text, SettingSource::kEnvironment) == Status::kOk);
@@ -78,7 +79,8 @@ void run_thread_job(
           values,
           std::make_unique<ThreadBootstrap>(proc, segment.value(), barrier),
           modules);
-      RANK_CHECK(task.join(api::make_net_wire) == Status::kOk);
+      RANK_CHECK(task.join(make_net_wire ? make_net_wire
+                                         : api::make_net_wire) == Status::kOk);
       body(task);
       if (task.finalize() == Status::kOk) {
         finished.fetch_add(1);

@@ -9,6 +9,10 @@
 #include <catch2/catch.hpp>
 
 #include "support/thread_job.h"
+#ifdef ACP_TEST_UDP
+#include "api/net_wire.h"
+#include "support/posting_wire.h"
+#endif
 
 namespace acp::test {
 
@@ -27,7 +31,24 @@ struct Way {
   const char* name;
   std::uint32_t ranks;
   std::vector<std::pair<SettingId, std::string>> settings;
+  bool is_posting = false;  ///< Steps are also done without the peer.
 };
+
+#ifdef ACP_TEST_UDP
+/// The library's wire, with what a posting one does besides.
+runtime::NetWireFactory posting_factory() {
+  return
+      [hub = std::make_shared<PostingHub>()](
+          const Settings& settings, const protocol::HostSegment& segment,
+          std::uint32_t proc) -> Result<std::unique_ptr<transport::Transport>> {
+        auto wire = api::make_net_wire(settings, segment, proc);
+        if (!wire.ok()) {
+          return wire.status();
+        }
+        return make_posting_wire(std::move(*wire), hub, proc);
+      };
+}
+#endif
 
 const std::vector<Way>& ways() {
 #ifdef ACP_TEST_VERBS
@@ -46,6 +67,7 @@ const std::vector<Way>& ways() {
       {"shm by messages", 3, {{SettingId::kCma, "off"}}},
 #ifdef ACP_TEST_UDP
       {"udp", 3, {{SettingId::kNet, "udp"}}},
+      {"udp with posted steps", 3, {{SettingId::kNet, "udp"}}, true},
       {"udp in small datagrams",
        3,
        {{SettingId::kNet, "udp"}, {SettingId::kUdpDatagram, "1200"}}},
@@ -160,6 +182,12 @@ template <typename Body>
 void over_every_way(Body body) {
   for (const Way& way : ways()) {
     DYNAMIC_SECTION(way.name) {
+#ifdef ACP_TEST_UDP
+      if (way.is_posting) {
+        run_thread_job(way.ranks, way.settings, body, posting_factory());
+        continue;
+      }
+#endif
       run_thread_job(way.ranks, way.settings, body);
     }
   }
@@ -356,6 +384,44 @@ TEST_CASE("transport: what only the target sees fails in order",
                    .ok());
     require_complete(task);
     require_sync(task);
+  });
+}
+
+namespace {
+
+/// This thread holds what a progress step might want.
+thread_local bool g_is_holding = false;
+
+int check_lock(void*) {
+  RANK_CHECK(!g_is_holding);
+  return 0;
+}
+
+}  // namespace
+
+TEST_CASE("transport: unregistering runs no progress step",
+          "[transport][keys]") {
+  over_every_way([](Task& task) {
+    RANK_CHECK(task.steps().add(&check_lock, nullptr) == Status::kOk);
+    Registered target(task, 20'000);
+    const auto targets = exchange(task, target.address());
+    const std::uint32_t next = (task.rank() + 1) % task.procs();
+    for (int round = 0; round < 30; ++round) {
+      {
+        Registered source(task, 20'000);
+        RANK_CHECK(
+            task.engine()
+                .copy(targets[next], source.address(), 20'000, kHandleNull)
+                .ok());
+        g_is_holding = true;
+      }
+      g_is_holding = false;
+      // It may have failed: its source was gone before all of it was sent.
+      static_cast<void>(task.engine().complete(
+          kHandleAll, SteadyClock().now() + std::chrono::seconds(60)));
+    }
+    require_sync(task);
+    RANK_CHECK(task.steps().remove(&check_lock, nullptr) == Status::kOk);
   });
 }
 

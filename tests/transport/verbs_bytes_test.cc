@@ -6,8 +6,10 @@
 #include <catch2/catch.hpp>
 
 #include "verbs/card.h"
+#include "verbs/control.h"
 #include "verbs/hello.h"
 #include "verbs/packet.h"
+#include "verbs/peer_memory.h"
 
 namespace acp::verbs {
 
@@ -44,7 +46,7 @@ std::size_t append(Bytes& packet, std::size_t used, std::string_view text) {
   const auto bytes = std::as_bytes(std::span(text));
   const std::vector<std::span<const std::byte>> parts = {
       bytes.first(bytes.size() / 2), {}, bytes.subspan(bytes.size() / 2)};
-  return append_message(packet, used, parts, bytes.size());
+  return append_row(packet, used, parts, bytes.size(), Row::kMessage);
 }
 
 std::string text_of(std::span<const std::byte> bytes) {
@@ -134,9 +136,9 @@ TEST_CASE("verbs packet: messages come out as they went in",
   CHECK(used == 5 + 0 + 5000 + 3 * kMessagePrefixBytes);
   CHECK(append(packet, used, large) == 0);
   std::span<const std::byte> rest(packet.data(), used);
-  CHECK(text_of(take_message(rest).value()) == "first");
-  CHECK(take_message(rest).value().empty());
-  CHECK(text_of(take_message(rest).value()) == large);
+  CHECK(text_of(take_row(rest).value().bytes) == "first");
+  CHECK(take_row(rest).value().bytes.empty());
+  CHECK(text_of(take_row(rest).value().bytes) == large);
   CHECK(rest.empty());
 }
 
@@ -153,8 +155,98 @@ TEST_CASE("verbs packet: a size beyond the packet is refused",
   const std::size_t used = append(packet, 0, "message");
   for (std::size_t size = 1; size < used; ++size) {
     std::span<const std::byte> cut(packet.data(), size);
-    CHECK_FALSE(take_message(cut));
+    CHECK_FALSE(take_row(cut));
   }
+}
+
+TEST_CASE("verbs packet: rows for the connection are no messages",
+          "[verbs][packet]") {
+  Bytes packet(kPacketBytes);
+  const Bytes large(kMaxMessageBytes - 100, std::byte{7});
+  const std::span<const std::byte> part = large;
+  std::size_t used =
+      append_row(packet, 0, {&part, 1}, large.size(), Row::kControl);
+  used = append(packet, used, "message");
+  std::span<const std::byte> rest(packet.data(), used);
+  const auto control = take_row(rest);
+  REQUIRE(control);
+  CHECK(control->row == Row::kControl);
+  CHECK(control->bytes.size() == large.size());
+  const auto message = take_row(rest);
+  REQUIRE(message);
+  CHECK(message->row == Row::kMessage);
+  CHECK(text_of(message->bytes) == "message");
+}
+
+TEST_CASE("verbs control: survives encoding, and is refused otherwise",
+          "[verbs][control]") {
+  Control control{.kind = ControlKind::kRegion,
+                  .key = 4000,
+                  .epoch = 3,
+                  .rkey = 0x80000001,
+                  .offset = 63,
+                  .state = 0xabcdef0123456789,
+                  .size = UINT64_MAX - 63,
+                  .address = 5};
+  const auto good = encode_control(control);
+  CHECK(decode_control(good) == control);
+  CHECK_FALSE(decode_control(std::span(good).first(kControlBytes - 1)));
+  for (const auto& [at, value] : {std::pair{0U, 0U}, {0U, 5U}, {2U, 1U}}) {
+    auto bytes = good;
+    bytes[at] = static_cast<std::byte>(value);
+    CHECK_FALSE(decode_control(bytes));
+  }
+  control.offset = 64;  // it would wrap
+  CHECK_FALSE(decode_control(encode_control(control)));
+  control.offset = 0;
+  control.address = 64;
+  CHECK_FALSE(decode_control(encode_control(control)));
+}
+
+TEST_CASE("verbs peer memory: windows are found by key and offset",
+          "[verbs][keys]") {
+  PeerMemory memory;
+  CHECK(memory.find(3, 0) == nullptr);
+  memory.add({.key = 3, .state = 1, .offset = 8, .size = 100});
+  memory.add({.key = 1, .state = 1, .offset = 0, .size = 50});
+  memory.add({.key = 1, .state = 1, .offset = 100, .size = 50});
+  CHECK(memory.find(3, 7) == nullptr);
+  REQUIRE(memory.find(3, 8) != nullptr);
+  REQUIRE(memory.find(3, 107) != nullptr);
+  CHECK(memory.find(3, 107)->key == 3);
+  CHECK(memory.find(3, 108) == nullptr);
+  CHECK(memory.find(2, 8) == nullptr);
+  CHECK(memory.find(1, 49)->offset == 0);
+  CHECK(memory.find(1, 50) == nullptr);
+  CHECK(memory.find(1, 149)->offset == 100);
+  CHECK(memory.find(1, ~std::uint64_t{0}) == nullptr);
+  memory.clear();
+  CHECK(memory.find(1, 0) == nullptr);
+}
+
+TEST_CASE("verbs peer memory: a window in use outlives its revocation",
+          "[verbs][keys]") {
+  PeerMemory memory;
+  memory.add({.key = 3, .rkey = 1, .state = 1, .offset = 0, .size = 100});
+  CHECK(memory.revoke(4, 1));  // never heard of it
+  CHECK(memory.revoke(3, 2));  // of another state: stays
+  PeerWindow* window = memory.find(3, 0);
+  REQUIRE(window != nullptr);
+  window->flights = 1;
+  CHECK_FALSE(memory.revoke(3, 1));
+  CHECK(window->is_revoked);
+  // The next region of that key has to wait until it can be told again.
+  memory.add({.key = 3, .rkey = 2, .state = 2, .offset = 0, .size = 100});
+  CHECK(memory.find(3, 0)->rkey == 1);
+  // Of several windows the last one counts.
+  memory.add({.key = 3, .rkey = 4, .state = 1, .offset = 200, .size = 100});
+  CHECK_FALSE(memory.revoke(3, 1));
+  CHECK(memory.find(3, 200) == nullptr);
+  window->flights = 0;
+  CHECK(memory.revoke(3, 1));
+  CHECK(memory.find(3, 0) == nullptr);
+  memory.add({.key = 3, .rkey = 2, .state = 2, .offset = 0, .size = 100});
+  CHECK(memory.find(3, 0)->rkey == 2);
 }
 
 TEST_CASE("verbs packet: credit is for what was sent, once",

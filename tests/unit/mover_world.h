@@ -23,8 +23,12 @@ class MoverWorld final : private Links, private OperationOwner {
  public:
   static constexpr std::size_t kMemory = 9 << 20;
 
-  explicit MoverWorld(std::size_t max_message = 1024)
-      : max_message_(max_message), memory(kMemory), peer_memory(kMemory) {
+  explicit MoverWorld(std::size_t max_message = 1024,
+                      std::size_t max_posted = 0)
+      : max_message_(max_message),
+        max_posted_(max_posted),
+        memory(kMemory),
+        peer_memory(kMemory) {
     mine = keys.add(0, 0, memory.data(), kMemory).value() +
            (reinterpret_cast<std::uintptr_t>(memory.data()) & 63);
     theirs = peer_keys.add(1, 0, peer_memory.data(), kMemory).value() +
@@ -45,9 +49,13 @@ class MoverWorld final : private Links, private OperationOwner {
   Operation& start(std::vector<Step> steps) {
     Operation& operation = prepare(std::move(steps));
     mover.start(operation);
+    pump();
+    return operation;
+  }
+
+  void pump() {
     while (mover.pump()) {
     }
-    return operation;
   }
 
   Operation& prepare(std::vector<Step> steps) {
@@ -86,6 +94,7 @@ class MoverWorld final : private Links, private OperationOwner {
     Link found;
     found.endpoint = &wire(rank, color);
     found.max_message = max_message_;
+    found.max_posted = max_posted_;
     found.proc = rank + 10;
     return found;
   }
@@ -93,6 +102,7 @@ class MoverWorld final : private Links, private OperationOwner {
   void on_finished(Operation& operation) override { ++ends_[&operation]; }
 
   std::size_t max_message_;
+  std::size_t max_posted_;
   std::map<std::pair<Rank, Color>, test::FakeEndpoint> wires_;
   std::vector<std::unique_ptr<Operation>> operations_;
   std::map<const Operation*, int> ends_;

@@ -1,4 +1,4 @@
-// One word put and got, with its completion; and many puts under one.
+// One word, or two, put and got, with completion; and many puts under one.
 #include "rows.h"
 #include "timing.h"
 
@@ -25,17 +25,19 @@ Words words_of(const Context& context) {
           memory.own_word(Word::kSource), memory.own_word(Word::kResult)};
 }
 
+template <std::size_t bytes>
 Verdict run_put(Context& context, Samples& samples) {
   const Words words = words_of(context);
   std::uint64_t count = 0;
   measure(context.time_ns, 1, samples, [&] {
     *words.own_source = ++count;
-    acp_complete(acp_copy(words.target, words.source, 8, ACP_HANDLE_NULL));
+    acp_complete(acp_copy(words.target, words.source, bytes, ACP_HANDLE_NULL));
   });
   return expect(context.memory.get_word(context.target, Word::kTarget) == count,
                 "the target does not hold the last value put");
 }
 
+template <std::size_t bytes>
 Verdict run_get(Context& context, Samples& samples) {
   const Words words = words_of(context);
   const std::uint64_t value = context.row * 0x9e3779b97f4a7c15;
@@ -43,12 +45,13 @@ Verdict run_get(Context& context, Samples& samples) {
   *words.own_result = kPoison;
   bool ok = true;
   measure(context.time_ns, 1, samples, [&] {
-    acp_complete(acp_copy(words.result, words.target, 8, ACP_HANDLE_NULL));
+    acp_complete(acp_copy(words.result, words.target, bytes, ACP_HANDLE_NULL));
     ok &= *words.own_result == value;
   });
   return expect(ok, "a value got is not the target's");
 }
 
+template <std::size_t bytes>
 Verdict run_put_rate(Context& context, Samples& samples) {
   const Words words = words_of(context);
   std::uint64_t count = 0;
@@ -56,7 +59,7 @@ Verdict run_put_rate(Context& context, Samples& samples) {
     *words.own_source = ++count;
     acp_handle_t last = ACP_HANDLE_NULL;
     for (std::uint64_t i = 0; i < kWindow; ++i) {
-      last = acp_copy(words.target, words.source, 8, ACP_HANDLE_NULL);
+      last = acp_copy(words.target, words.source, bytes, ACP_HANDLE_NULL);
     }
     acp_complete(last);
   });
@@ -85,11 +88,18 @@ void add_row(Rows& rows,
 
 void add_access_rows(Rows& rows) {
   add_row(rows, "put8", "acp_copy of 8 bytes to the target, and acp_complete",
-          Unit::kTime, "raw.store8.fence", "raw.udp", run_put);
+          Unit::kTime, "raw.store8.fence", "raw.udp", run_put<8>);
   add_row(rows, "get8", "acp_copy of 8 bytes from the target, and acp_complete",
-          Unit::kTime, "raw.load8", "raw.udp", run_get);
+          Unit::kTime, "raw.load8", "raw.udp", run_get<8>);
   add_row(rows, "put8.rate", "64 puts of 8 bytes, then one acp_complete",
-          Unit::kRate, "raw.store8", "", run_put_rate);
+          Unit::kRate, "raw.store8", "", run_put_rate<8>);
+  // Two words: what a network card does by itself that does not keep one whole.
+  add_row(rows, "put16", "the same as put8 with 16 bytes", Unit::kTime, "put8",
+          "put8", run_put<16>);
+  add_row(rows, "get16", "the same as get8 with 16 bytes", Unit::kTime, "get8",
+          "get8", run_get<16>);
+  add_row(rows, "put16.rate", "the same as put8.rate with 16 bytes",
+          Unit::kRate, "put8.rate", "put8.rate", run_put_rate<16>);
 }
 
 }  // namespace acp::perf

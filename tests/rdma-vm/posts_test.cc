@@ -1,0 +1,408 @@
+// Steps without the peer, between two transports of this process: what arrives,
+// what it costs, and what becomes of memory that is unregistered.
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "protocol/host_segment.h"
+#include "support/thread_job.h"
+#include "verbs/verbs_transport.h"
+
+namespace acp::verbs {
+
+namespace {
+
+using protocol::Opcode;
+using transport::RemoteStep;
+
+constexpr std::uint64_t kState = protocol::kLiveBit;
+
+/// One end, with memory that it has registered as key 2.
+class End final : public transport::MessageSink {
+ public:
+  static constexpr std::size_t kBytes = (5 << 20) + 24;
+
+  explicit End(transport::ProcId me, End* other) : memory(kBytes), me_(me) {
+    VerbsOptions options;
+    options.me = me;
+    options.procs = 2;
+    options.job = {1, 2, 3};
+    options.card_of = [this, other](transport::ProcId) {
+      return (other != nullptr ? other : other_)->wire->card();
+    };
+    const char* devices = std::getenv("ACP_VERBS_DEVICES");
+    options.devices = devices == nullptr ? "" : devices;
+    auto opened = VerbsTransport::open(options);
+    REQUIRE(opened.ok());
+    wire = std::move(*opened);
+    other_ = other;
+  }
+
+  void meet(End& other) { other_ = &other; }
+
+  transport::Region region(std::uint64_t counter = 0) {
+    return {.key = 2,
+            .state = kState | counter << protocol::kKeyCounterShift,
+            .address = memory.data(),
+            .size = memory.size()};
+  }
+
+  transport::Endpoint& endpoint() {
+    return *wire->endpoint(1 - me_, 0).value();
+  }
+
+  void on_message(transport::ProcId,
+                  transport::Color,
+                  std::span<const std::byte>) override {
+    ++messages;
+  }
+
+  void on_posted_done(std::uint64_t token) override { done.push_back(token); }
+
+  void on_peer_failed(transport::ProcId, std::string_view) override {
+    ++failures;
+  }
+
+  std::vector<std::byte> memory;
+  std::unique_ptr<VerbsTransport> wire;
+  std::vector<std::uint64_t> done;
+  int messages = 0;
+  int failures = 0;
+
+ private:
+  transport::ProcId me_;
+  End* other_ = nullptr;
+};
+
+/// Two ends that are connected.
+class Pair {
+ public:
+  Pair() {
+    ends[0].meet(ends[1]);
+    for (End& end : ends) {
+      end.wire->on_registered(end.region());
+    }
+    const std::array<std::byte, 3> hello{};
+    const std::span<const std::byte> part = hello;
+    REQUIRE(until([&] {
+      return ends[0].endpoint().send({&part, 1}, transport::Ordering::kFree) ==
+             Status::kOk;
+    }));
+    REQUIRE(until([&] { return ends[1].messages == 1; }));
+  }
+
+  bool until(const std::function<bool()>& condition) {
+    return test::eventually([&] {
+      poll();
+      return condition();
+    });
+  }
+
+  void poll() {
+    for (End& end : ends) {
+      end.wire->poll(end);
+      end.wire->flush();
+    }
+  }
+
+  /// Posts until the wire knows the memory.
+  Status post(const RemoteStep& step, std::uint64_t token) {
+    Status status = Status::kUnsupported;
+    static_cast<void>(until([&] {
+      status = ends[0].endpoint().post({&step, 1}, token);
+      return status != Status::kUnsupported;
+    }));
+    return status;
+  }
+
+  bool is_done(std::size_t count) {
+    return until([&] { return ends[0].done.size() == count; });
+  }
+
+  RemoteStep step(Opcode opcode,
+                  std::uint64_t far,
+                  std::uint64_t near,
+                  std::uint64_t size,
+                  std::uint64_t counter = 0) {
+    const std::uint64_t skew =
+        reinterpret_cast<std::uintptr_t>(ends[1].memory.data()) & 63;
+    RemoteStep made;
+    made.opcode = opcode;
+    made.key = 2;
+    made.state = ends[1].region(counter).state;
+    made.state_mask = ~std::uint64_t{0};
+    made.offset = skew + far;
+    made.local = ends[0].memory.data() + near;
+    made.local_key = 2;
+    made.size = size;
+    return made;
+  }
+
+  std::array<End, 2> ends{End(0, nullptr), End(1, ends.data())};
+};
+
+void fill(std::span<std::byte> bytes, std::uint32_t seed) {
+  std::mt19937 random(seed);
+  for (std::byte& byte : bytes) {
+    byte = static_cast<std::byte>(random());
+  }
+}
+
+}  // namespace
+
+TEST_CASE("verbs post: writes and reads of all sizes", "[verbs][post]") {
+  Pair pair;
+  auto& [near, far] = pair.ends;
+  fill(near.memory, 1);
+  fill(far.memory, 2);
+  std::uint64_t token = 0;
+  for (const std::size_t size :
+       {std::size_t{1}, std::size_t{7}, std::size_t{16}, std::size_t{255},
+        std::size_t{257}, std::size_t{4096}, std::size_t{70'001},
+        kMaxStepBytes}) {
+    INFO(size);
+    const std::size_t at = 3 * size + 5;
+    REQUIRE(pair.post(pair.step(Opcode::kPut, at, 1, size), ++token) ==
+            Status::kOk);
+    REQUIRE(pair.is_done(token));
+    CHECK(std::memcmp(far.memory.data() + at, near.memory.data() + 1, size) ==
+          0);
+    fill(std::span(near.memory).first(size + 1), 7);
+    REQUIRE(pair.post(pair.step(Opcode::kGet, at, 1, size), ++token) ==
+            Status::kOk);
+    REQUIRE(pair.is_done(token));
+    CHECK(std::memcmp(far.memory.data() + at, near.memory.data() + 1, size) ==
+          0);
+  }
+  CHECK(near.done.back() == token);
+  CHECK(far.wire->counters().told == 1);
+  CHECK(near.messages + far.messages == 1);
+}
+
+TEST_CASE("verbs post: what a put costs", "[verbs][post]") {
+  Pair pair;
+  auto& [near, far] = pair.ends;
+  REQUIRE(pair.post(pair.step(Opcode::kPut, 0, 0, 16), 1) == Status::kOk);
+  REQUIRE(pair.is_done(1));
+  const Counters before = near.wire->counters();
+  near.done.clear();
+  const RemoteStep put = pair.step(Opcode::kPut, 64, 0, 16);
+
+  SECTION("alone: a work request and a doorbell") {
+    REQUIRE(near.endpoint().post({&put, 1}, 2) == Status::kOk);
+    near.wire->flush_idle();
+    CHECK(near.wire->counters().requests - before.requests == 1);
+    CHECK(near.wire->counters().doorbells - before.doorbells == 1);
+    REQUIRE(pair.is_done(1));
+  }
+  SECTION(
+      "a window of 16 while one is under way: one doorbell, one "
+      "completion") {
+    for (int i = 0; i < 17; ++i) {
+      REQUIRE(near.endpoint().post({&put, 1}, 2) == Status::kOk);
+      near.wire->flush_idle();
+    }
+    CHECK(near.wire->counters().requests - before.requests == 1);
+    near.wire->flush();
+    CHECK(near.wire->counters().requests - before.requests == 17);
+    CHECK(near.wire->counters().doorbells - before.doorbells == 2);
+    REQUIRE(pair.is_done(17));
+  }
+  SECTION("without room: later") {
+    Status status = Status::kOk;
+    std::size_t taken = 0;
+    while (status == Status::kOk) {
+      const RemoteStep step = pair.step(Opcode::kPut, 64, 0, 16);
+      status = near.endpoint().post({&step, 1}, 2);
+      taken += status == Status::kOk ? 1 : 0;
+    }
+    CHECK(status == Status::kAgain);
+    CHECK(taken == kStepWindow);
+    REQUIRE(pair.is_done(taken));
+  }
+  CHECK(near.wire->counters().sent == before.sent);
+  CHECK(far.wire->counters().received == 2);
+}
+
+TEST_CASE("verbs post: what is refused", "[verbs][post]") {
+  Pair pair;
+  auto& near = pair.ends[0];
+  REQUIRE(pair.post(pair.step(Opcode::kPut, 0, 0, 16), 1) == Status::kOk);
+  REQUIRE(pair.is_done(1));
+  const auto says = [&](const RemoteStep& step) {
+    return near.endpoint().post({&step, 1}, 9);
+  };
+  const std::size_t end = End::kBytes;
+  CHECK(says(pair.step(Opcode::kPut, end - 15, 0, 16)) == Status::kUnsupported);
+  CHECK(says(pair.step(Opcode::kGet, end, 0, 1)) == Status::kUnsupported);
+  CHECK(says(pair.step(Opcode::kPut, 0, 0, 16, 1)) == Status::kUnsupported);
+  RemoteStep step = pair.step(Opcode::kPut, 0, 0, 16);
+  step.flags = protocol::kSignalFlag;
+  CHECK(says(step) == Status::kUnsupported);
+  step = pair.step(Opcode::kPut, 0, 0, 16);
+  step.local_key = 3;
+  CHECK(says(step) == Status::kUnsupported);
+  CHECK(says(pair.step(Opcode::kAdd, 0, 0, 8)) == Status::kUnsupported);
+  // The last byte can be reached, and nothing was posted by the others.
+  REQUIRE(pair.post(pair.step(Opcode::kPut, end - 16, 0, 16), 2) ==
+          Status::kOk);
+  REQUIRE(pair.is_done(2));
+  CHECK(near.wire->counters().requests == 2);
+}
+
+TEST_CASE("verbs post: a chain is done as a whole, in order", "[verbs][post]") {
+  Pair pair;
+  auto& [near, far] = pair.ends;
+  fill(near.memory, 3);
+  REQUIRE(pair.post(pair.step(Opcode::kPut, 0, 0, 16), 1) == Status::kOk);
+  for (int round = 0; round < 20; ++round) {
+    fill(std::span(near.memory).first(4096), 100 + round);
+    const std::array<RemoteStep, 3> steps = {
+        pair.step(Opcode::kPut, 1000, 0, 3000),
+        pair.step(Opcode::kPut, 1500, 50, 100),
+        pair.step(Opcode::kGet, 1000, 10'000, 3000)};
+    REQUIRE(near.endpoint().post(steps, 2) == Status::kOk);
+    REQUIRE(pair.is_done(static_cast<std::size_t>(round) + 2));
+    CHECK(std::memcmp(near.memory.data() + 10'000, near.memory.data(), 500) ==
+          0);
+    CHECK(std::memcmp(near.memory.data() + 10'500, near.memory.data() + 50,
+                      100) == 0);
+    CHECK(std::memcmp(far.memory.data() + 1000, near.memory.data() + 10'000,
+                      3000) == 0);
+  }
+}
+
+TEST_CASE("verbs post: sparse memory is registered where it is used",
+          "[verbs][keys]") {
+  Pair pair;
+  auto& [near, far] = pair.ends;
+  transport::Region sparse = far.region();
+  sparse.key = 1;
+  sparse.is_sparse = true;
+  far.wire->on_registered(sparse);
+  fill(near.memory, 5);
+  const auto at = [&](std::uint64_t far_at, std::uint64_t size) {
+    RemoteStep step = pair.step(Opcode::kPut, far_at, far_at, size);
+    step.key = 1;
+    return step;
+  };
+  REQUIRE(pair.post(at(100, 1000), 1) == Status::kOk);
+  REQUIRE(pair.is_done(1));
+  CHECK(far.wire->counters().told == 1);
+  // Over the end of a piece: two windows, two work requests.
+  const std::uint64_t before = near.wire->counters().requests;
+  REQUIRE(pair.post(at(kSparsePieceBytes - 500, 1000), 2) == Status::kOk);
+  REQUIRE(pair.is_done(2));
+  CHECK(near.wire->counters().requests - before == 2);
+  CHECK(far.wire->counters().told == 2);
+  REQUIRE(pair.post(at(End::kBytes - 100, 100), 3) == Status::kOk);
+  REQUIRE(pair.is_done(3));
+  CHECK(far.wire->counters().told == 3);
+  for (const std::size_t begin :
+       {std::size_t{100}, kSparsePieceBytes - 500, End::kBytes - 100}) {
+    const std::size_t size = std::min<std::size_t>(1000, End::kBytes - begin);
+    CHECK(std::memcmp(far.memory.data() + begin, near.memory.data() + begin,
+                      size) == 0);
+  }
+}
+
+TEST_CASE("verbs post: unregistering waits for flights of both sides",
+          "[verbs][keys]") {
+  Pair pair;
+  auto& [near, far] = pair.ends;
+  REQUIRE(pair.post(pair.step(Opcode::kPut, 0, 0, 16), 1) == Status::kOk);
+  REQUIRE(pair.is_done(1));
+  const RemoteStep large = pair.step(Opcode::kPut, 0, 0, kMaxStepBytes);
+  REQUIRE(near.endpoint().post({&large, 1}, 2) == Status::kOk);
+  SECTION("the source") {
+    CHECK_FALSE(near.wire->on_unregistered(2, near.region().state));
+    CHECK(near.endpoint().post({&large, 1}, 3) == Status::kUnsupported);
+    REQUIRE(pair.until(
+        [&] { return near.wire->on_unregistered(2, near.region().state); }));
+    CHECK(near.done.size() == 2);
+  }
+  SECTION("the destination") {
+    CHECK_FALSE(far.wire->on_unregistered(2, far.region().state));
+    REQUIRE(pair.until(
+        [&] { return far.wire->on_unregistered(2, far.region().state); }));
+    CHECK(near.done.size() == 2);
+    CHECK(near.endpoint().post({&large, 1}, 3) == Status::kUnsupported);
+    CHECK(far.wire->counters().revoked == 1);
+  }
+  CHECK(near.failures + far.failures == 0);
+}
+
+TEST_CASE("verbs post: a thousand regions come and go", "[verbs][keys]") {
+  Pair pair;
+  auto& [near, far] = pair.ends;
+  REQUIRE(far.wire->on_unregistered(2, far.region().state));
+  for (std::uint64_t i = 1; i <= 1000; ++i) {
+    far.wire->on_registered(far.region(i));
+    std::memset(near.memory.data(), static_cast<int>(i), 16);
+    // The address of the one before is refused, whatever is known.
+    const RemoteStep stale = pair.step(Opcode::kPut, 0, 0, 16, i - 1);
+    REQUIRE(near.endpoint().post({&stale, 1}, i) == Status::kUnsupported);
+    REQUIRE(pair.post(pair.step(Opcode::kPut, 0, 0, 16, i), i) == Status::kOk);
+    // It may be under way when its memory goes.
+    REQUIRE(pair.until(
+        [&] { return far.wire->on_unregistered(2, far.region(i).state); }));
+    REQUIRE(pair.is_done(i));
+    REQUIRE(far.memory[15] == static_cast<std::byte>(i));
+    std::memset(far.memory.data(), 0, 16);
+  }
+  CHECK(far.wire->counters().told == 1000);
+  CHECK(near.failures + far.failures == 0);
+}
+
+TEST_CASE("verbs post: after a reset nothing is known of before",
+          "[verbs][keys]") {
+  Pair pair;
+  auto& [near, far] = pair.ends;
+  REQUIRE(pair.post(pair.step(Opcode::kPut, 0, 0, 16), 1) == Status::kOk);
+  REQUIRE(pair.is_done(1));
+  // A question from before, which arrives after it.
+  RemoteStep other = pair.step(Opcode::kPut, 0, 0, 16);
+  other.key = 7;
+  CHECK(near.endpoint().post({&other, 1}, 2) == Status::kUnsupported);
+  near.wire->flush();
+  for (End* end : {&near, &far}) {
+    end->wire->forget_regions();
+    end->wire->on_registered(end->region());
+  }
+  const RemoteStep step = pair.step(Opcode::kPut, 0, 0, 16);
+  CHECK(near.endpoint().post({&step, 1}, 2) == Status::kUnsupported);
+  REQUIRE(pair.post(step, 2) == Status::kOk);
+  REQUIRE(pair.is_done(2));
+}
+
+TEST_CASE("verbs post: a peer that is gone is told of once",
+          "[verbs][failure]") {
+  Pair pair;
+  auto& [near, far] = pair.ends;
+  REQUIRE(pair.post(pair.step(Opcode::kPut, 0, 0, 16), 1) == Status::kOk);
+  REQUIRE(pair.is_done(1));
+  far.wire.reset();
+  const RemoteStep step = pair.step(Opcode::kPut, 0, 0, 16);
+  REQUIRE(test::eventually([&] {
+    static_cast<void>(near.endpoint().post({&step, 1}, 2));
+    near.wire->poll(near);
+    near.wire->flush();
+    return near.failures != 0 ||
+           near.endpoint().post({&step, 1}, 2) == Status::kUnsupported;
+  }));
+  // What was posted and will never be done does not hold the memory for ever.
+  REQUIRE(test::eventually([&] {
+    near.wire->poll(near);
+    near.wire->flush();
+    return near.wire->on_unregistered(2, near.region().state);
+  }));
+  CHECK(near.failures <= 1);
+}
+
+}  // namespace acp::verbs

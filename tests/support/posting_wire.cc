@@ -1,0 +1,298 @@
+#include "support/posting_wire.h"
+
+#include <deque>
+#include <random>
+#include <vector>
+
+#include "base/assert.h"
+#include "gmm/memory_ops.h"
+
+namespace acp::test {
+
+namespace {
+
+using protocol::Opcode;
+using transport::ProcId;
+using transport::RemoteStep;
+
+constexpr std::size_t kMaxPosted = 5000;
+
+std::uint64_t bytes_of(const RemoteStep& step) {
+  return step.opcode == Opcode::kPut || step.opcode == Opcode::kGet
+             ? step.size
+             : step.width;
+}
+
+std::byte* address_of(const transport::Region& region, std::uint64_t offset) {
+  return region.address -
+         (reinterpret_cast<std::uintptr_t>(region.address) &
+          (transport::kOffsetAlignment - 1)) +
+         offset;
+}
+
+class PostingWire;
+
+class PostingEndpoint final : public transport::Endpoint {
+ public:
+  PostingEndpoint(PostingWire& wire, transport::Endpoint& inner, ProcId peer)
+      : wire_(wire), inner_(inner), peer_(peer) {}
+
+  Status send(std::span<const std::span<const std::byte>> parts,
+              transport::Ordering ordering) override {
+    return inner_.send(parts, ordering);
+  }
+
+  Status post(std::span<const RemoteStep> steps, std::uint64_t token) override;
+
+ private:
+  PostingWire& wire_;
+  transport::Endpoint& inner_;
+  ProcId peer_;
+};
+
+class PostingWire final : public transport::Transport {
+ public:
+  PostingWire(std::unique_ptr<transport::Transport> inner,
+              std::shared_ptr<PostingHub> hub,
+              ProcId me)
+      : inner_(std::move(inner)),
+        hub_(std::move(hub)),
+        me_(me),
+        random_(me + 1),
+        capabilities_(inner_->capabilities()) {
+    capabilities_.max_posted = kMaxPosted;
+  }
+
+  std::string_view name() const noexcept override { return "posting"; }
+
+  const transport::Capabilities& capabilities() const noexcept override {
+    return capabilities_;
+  }
+
+  Result<transport::Endpoint*> endpoint(ProcId peer,
+                                        transport::Color color) override {
+    const auto inner = inner_->endpoint(peer, color);
+    if (!inner.ok()) {
+      return inner.status();
+    }
+    auto& mine = endpoints_[{peer, color}];
+    if (mine == nullptr) {
+      mine = std::make_unique<PostingEndpoint>(*this, *inner.value(), peer);
+    }
+    return mine.get();
+  }
+
+  Status post(ProcId peer,
+              std::span<const RemoteStep> steps,
+              std::uint64_t token) {
+    const std::uint32_t dice = random_() % 8;
+    if (dice < 2) {
+      return dice == 0 ? Status::kUnsupported : Status::kAgain;
+    }
+    for (const RemoteStep& step : steps) {
+      const bool is_atomic = protocol::is_atomic(step.opcode);
+      if (step.flags != 0 || (is_atomic && step.width != 8)) {
+        return Status::kUnsupported;
+      }
+    }
+    if (!hub_->begin(me_, peer, steps)) {
+      return Status::kUnsupported;
+    }
+    chains_.push_back({peer, token, {steps.begin(), steps.end()}});
+    return Status::kOk;
+  }
+
+  std::size_t poll(transport::MessageSink& sink) override {
+    hub_->look();
+    std::size_t count = inner_->poll(sink);
+    while (!chains_.empty() && random_() % 3 != 0) {
+      const Chain chain = std::move(chains_.front());
+      chains_.pop_front();
+      hub_->run(me_, chain.peer, chain.steps);
+      sink.on_posted_done(chain.token);
+      ++count;
+    }
+    return count;
+  }
+
+  void flush() override { inner_->flush(); }
+
+  void flush_idle() override { inner_->flush_idle(); }
+
+  void on_registered(const transport::Region& region) override {
+    hub_->add(me_, region);
+  }
+
+  bool on_unregistered(std::uint32_t key, std::uint64_t state) override {
+    return hub_->remove(me_, key, state);
+  }
+
+  void forget_regions() override { hub_->forget(me_); }
+
+  TimePoint next_deadline() const noexcept override {
+    return chains_.empty() ? inner_->next_deadline() : TimePoint{};
+  }
+
+  std::span<const int> descriptors() const noexcept override {
+    return inner_->descriptors();
+  }
+
+  bool arm() override { return inner_->arm() && chains_.empty(); }
+
+  void disarm() override { inner_->disarm(); }
+
+ private:
+  struct Chain {
+    ProcId peer;
+    std::uint64_t token;
+    std::vector<RemoteStep> steps;
+  };
+
+  std::unique_ptr<transport::Transport> inner_;
+  std::shared_ptr<PostingHub> hub_;
+  ProcId me_;
+  std::mt19937 random_;
+  transport::Capabilities capabilities_;
+  std::map<std::pair<ProcId, transport::Color>,
+           std::unique_ptr<PostingEndpoint>>
+      endpoints_;
+  std::deque<Chain> chains_;
+};
+
+Status PostingEndpoint::post(std::span<const RemoteStep> steps,
+                             std::uint64_t token) {
+  return wire_.post(peer_, steps, token);
+}
+
+}  // namespace
+
+void PostingHub::add(ProcId proc, const transport::Region& region) {
+  const std::lock_guard lock(mutex_);
+  entries_.insert({{proc, region.key}, {region}});
+}
+
+bool PostingHub::remove(ProcId proc, std::uint32_t key, std::uint64_t state) {
+  const std::lock_guard lock(mutex_);
+  const auto [begin, end] = entries_.equal_range({proc, key});
+  for (auto at = begin; at != end; ++at) {
+    Entry& entry = at->second;
+    if (entry.region.state == state) {
+      entry.is_live = false;
+      if (entry.flights != 0) {
+        return false;
+      }
+      entries_.erase(at);
+      return true;
+    }
+  }
+  return true;
+}
+
+void PostingHub::forget(ProcId proc) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(entries_,
+                [proc](const auto& each) { return each.first.first == proc; });
+}
+
+PostingHub::Entry* PostingHub::find(ProcId proc,
+                                    std::uint32_t key,
+                                    std::uint64_t state,
+                                    std::uint64_t mask) {
+  const auto [begin, end] = entries_.equal_range({proc, key});
+  for (auto at = begin; at != end; ++at) {
+    if (((at->second.region.state ^ state) & mask) == 0) {
+      return &at->second;
+    }
+  }
+  return nullptr;
+}
+
+std::vector<PostingHub::Ends> PostingHub::ends_of(
+    ProcId from, ProcId to, std::span<const RemoteStep> steps) {
+  std::vector<Ends> found;
+  for (const RemoteStep& step : steps) {
+    Ends ends;
+    ends.far = find(to, step.key, step.state, step.state_mask);
+    const auto [begin, end] = entries_.equal_range({from, step.local_key});
+    for (auto at = begin; at != end && step.local != nullptr; ++at) {
+      const transport::Region& region = at->second.region;
+      const bool is_inside = step.local >= region.address &&
+                             step.local < region.address + region.size;
+      if (is_inside && (at->second.is_live || at->second.flights != 0)) {
+        ends.near = &at->second;
+      }
+    }
+    found.push_back(ends);
+  }
+  return found;
+}
+
+bool PostingHub::begin(ProcId from,
+                       ProcId to,
+                       std::span<const RemoteStep> steps) {
+  const std::lock_guard lock(mutex_);
+  const std::vector<Ends> all = ends_of(from, to, steps);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const Ends& ends = all[i];
+    if (ends.far == nullptr || !ends.far->is_live ||
+        (ends.near == nullptr) != (steps[i].local == nullptr)) {
+      return false;
+    }
+    const transport::Region& region = ends.far->region;
+    const std::byte* at = address_of(region, steps[i].offset);
+    const std::uint64_t bytes = bytes_of(steps[i]);
+    const bool is_aligned = !protocol::is_atomic(steps[i].opcode) ||
+                            (reinterpret_cast<std::uintptr_t>(at) & 7) == 0;
+    if (at < region.address || bytes > region.size || !is_aligned ||
+        at - region.address >
+            static_cast<std::ptrdiff_t>(region.size - bytes)) {
+      return false;
+    }
+  }
+  for (const Ends& ends : all) {
+    ++ends.far->flights;
+    if (ends.near != nullptr) {
+      ++ends.near->flights;
+    }
+  }
+  return true;
+}
+
+void PostingHub::run(ProcId from,
+                     ProcId to,
+                     std::span<const RemoteStep> steps) {
+  const std::lock_guard lock(mutex_);
+  const std::vector<Ends> all = ends_of(from, to, steps);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const RemoteStep& step = steps[i];
+    ACP_ASSERT(all[i].far != nullptr &&
+               (all[i].near != nullptr || step.local == nullptr));
+    std::byte* at = address_of(all[i].far->region, step.offset);
+    if (step.opcode == Opcode::kPut) {
+      gmm::copy_bytes(at, step.local, step.size);
+    } else if (step.opcode == Opcode::kGet) {
+      gmm::copy_bytes(step.local, at, step.size);
+    } else if (step.opcode == Opcode::kPut8) {
+      gmm::store_word(at, 8, step.operand);
+    } else {
+      const std::uint64_t old =
+          gmm::apply_atomic(step.opcode, 8, at, step.operand, step.compare);
+      if (step.local != nullptr) {
+        gmm::store_word(step.local, 8, old);
+      }
+    }
+    --all[i].far->flights;
+    if (all[i].near != nullptr) {
+      --all[i].near->flights;
+    }
+  }
+}
+
+std::unique_ptr<transport::Transport> make_posting_wire(
+    std::unique_ptr<transport::Transport> wire,
+    std::shared_ptr<PostingHub> hub,
+    ProcId me) {
+  return std::make_unique<PostingWire>(std::move(wire), std::move(hub), me);
+}
+
+}  // namespace acp::test

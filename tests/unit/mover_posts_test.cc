@@ -1,0 +1,426 @@
+// What the mover gives to a wire that reaches the peer's memory by itself.
+#include <algorithm>
+#include <cstring>
+#include <random>
+
+#include "gmm/memory_ops.h"
+#include "unit/mover_world.h"
+
+namespace acp::gma {
+
+namespace {
+
+using protocol::Opcode;
+
+constexpr std::size_t kMaxMessage = 1024;
+constexpr std::size_t kMaxPosted = 700;
+
+/// The memory of rank 2, and what happens to it.
+class Peer {
+ public:
+  explicit Peer(std::size_t size) : memory(size) {}
+
+  /// A step of a posted chain, as a device would do it.
+  void run(const transport::RemoteStep& step) {
+    std::byte* at = memory.data() + step.offset;
+    switch (step.opcode) {
+      case Opcode::kPut: std::memcpy(at, step.local, step.size); return;
+      case Opcode::kGet: std::memcpy(step.local, at, step.size); return;
+      case Opcode::kPut8: std::memcpy(at, &step.operand, 8); return;
+      default: {
+        const std::uint64_t old = gmm::apply_atomic(step.opcode, step.width, at,
+                                                    step.operand, step.compare);
+        if (step.local != nullptr) {
+          gmm::store_word(step.local, step.width, old);
+        }
+      }
+    }
+  }
+
+  /// A request, as the agent would; returns the reply.
+  std::vector<std::byte> answer(std::span<const std::byte> message,
+                                const gmm::GlobalAddressCodec& codec) {
+    const auto request = protocol::decode_request(message);
+    REQUIRE(request.has_value());
+    std::span<const std::byte> data = request->data;
+    std::vector<std::byte> results;
+    for (std::size_t i = 0; i < request->header.steps; ++i) {
+      const protocol::WireStep step = request->step(i);
+      std::byte* at = memory.data() + codec.offset(step.remote);
+      if (step.opcode == Opcode::kPut) {
+        std::memcpy(at, data.data(), step.size);
+        data = data.subspan(step.size);
+      } else if (step.opcode == Opcode::kGet) {
+        results.insert(results.end(), at, at + step.size);
+      } else if (step.opcode == Opcode::kPut8) {
+        std::memcpy(at, &step.operand, 8);
+      } else {
+        const auto old = test::word_bytes(gmm::apply_atomic(
+            step.opcode, step.width, at, step.operand, step.compare));
+        results.insert(results.end(), old.begin(), old.end());
+      }
+    }
+    return test::reply_message(request->header.id, Status::kOk, 0, results);
+  }
+
+  std::vector<std::byte> memory;
+};
+
+/// Does the oldest posted chain and says so; its token.
+std::uint64_t complete_oldest(MoverWorld& world, Peer& peer) {
+  auto& posted = world.wire(2).posted;
+  const test::FakeEndpoint::Posted chain = posted.front();
+  posted.pop_front();
+  for (const transport::RemoteStep& step : chain.steps) {
+    peer.run(step);
+  }
+  world.mover.on_posted_done(chain.token);
+  return chain.token;
+}
+
+std::function<Status()> always(Status status) {
+  return [status] {
+    return status;
+  };
+}
+
+}  // namespace
+
+TEST_CASE("mover post: a put is one posted step and no message",
+          "[gma][mover]") {
+  MoverWorld world(kMaxMessage, kMaxPosted);
+  auto& wire = world.wire(2);
+  wire.post_status = always(Status::kOk);
+  const Operation& put =
+      world.start({copy_step(world.far(2, 100), world.mine + 8, 64)});
+  REQUIRE(wire.posted.size() == 1);
+  REQUIRE(wire.posted.front().steps.size() == 1);
+  const transport::RemoteStep step = wire.posted.front().steps[0];
+  CHECK(step.opcode == Opcode::kPut);
+  CHECK(step.key == 5);
+  CHECK(step.offset == 100);
+  CHECK(step.size == 64);
+  CHECK(step.local == world.memory.data() + 8);
+  CHECK(step.local_key == world.space.codec().index(world.mine));
+  // A live entry without color and generation, with whatever counter.
+  CHECK(((step.state ^ 0x80000001) & step.state_mask) == 0);
+  CHECK(((step.state ^ 0x80000000) & step.state_mask) != 0);
+  CHECK(wire.offers == 0);
+  CHECK(world.ends_of(put) == 0);
+  const std::uint64_t token = wire.posted.front().token;
+  world.mover.on_posted_done(token);
+  CHECK(world.has_ended(put, Status::kOk));
+  // Once is enough.
+  world.mover.on_posted_done(token);
+  CHECK(world.ends_of(put) == 1);
+}
+
+TEST_CASE("mover post: a chain is posted whole, steps of no bytes left out",
+          "[gma][mover]") {
+  MoverWorld world(kMaxMessage, kMaxPosted);
+  Peer peer(4096);
+  auto& wire = world.wire(2);
+  wire.post_status = always(Status::kOk);
+  std::memcpy(world.memory.data(), "abcdefgh", 8);
+  const Operation& chain = world.start(
+      {bulk_step(Opcode::kPut, world.far(2, 0), world.mine, 8),
+       bulk_step(Opcode::kGet, world.far(2, 64), world.mine + 32, 0),
+       word_step(Opcode::kAdd, world.far(2, 0), world.mine + 16),
+       word_step(Opcode::kPut8, world.far(2, 8), 0, 99),
+       bulk_step(Opcode::kGet, world.far(2, 0), world.mine + 64, 16)});
+  REQUIRE(wire.posted.size() == 1);
+  CHECK(wire.posted.front().steps.size() == 4);
+  complete_oldest(world, peer);
+  CHECK(world.has_ended(chain, Status::kOk));
+  CHECK(std::memcmp(world.memory.data() + 16, "abcdefgh", 8) == 0);
+  CHECK(std::memcmp(world.memory.data() + 64, "bbcdefgh\x63\0", 10) == 0);
+
+  // Nothing but steps of no bytes: nothing to post.
+  const Operation& empty =
+      world.start({bulk_step(Opcode::kGet, world.far(2, 64), world.mine, 0),
+                   bulk_step(Opcode::kPut, world.far(2, 64), world.mine, 0)});
+  CHECK(wire.posted.empty());
+  world.answer(2);
+  CHECK(world.has_ended(empty, Status::kOk));
+}
+
+TEST_CASE("mover post: what the wire does not do goes by message",
+          "[gma][mover]") {
+  MoverWorld world(kMaxMessage, kMaxPosted);
+  auto& wire = world.wire(2);
+  int offers = 0;
+  wire.post_status = [&offers] {
+    ++offers;
+    return Status::kUnsupported;
+  };
+  const Operation& add =
+      world.start({word_step(Opcode::kAdd, world.far(2, 8), world.mine)});
+  const Operation& chain =
+      world.start({word_step(Opcode::kPut8, world.far(2, 8), 0),
+                   word_step(Opcode::kPut8, world.far(2, 16), 0)});
+  CHECK(offers == 2);
+  REQUIRE(wire.sent.size() == 2);
+  world.answer(2, Status::kOk, test::word_bytes(7));
+  world.answer(2, Status::kBadKey);
+  CHECK(world.has_ended(add, Status::kOk));
+  CHECK(world.has_ended(chain, Status::kBadKey));
+  CHECK(test::word_of(world.memory) == 7);
+  // A copy between others is nothing that a wire is asked for.
+  world.start({copy_step(world.far(3, 0), world.far(2, 0), 8)});
+  CHECK(offers == 2);
+}
+
+TEST_CASE("mover post: a full wire is offered the rest later", "[gma][mover]") {
+  MoverWorld world(kMaxMessage, kMaxPosted);
+  Peer peer(4096);
+  auto& wire = world.wire(2);
+  wire.post_status = [&wire] {
+    return wire.posted.size() < 2 ? Status::kOk : Status::kAgain;
+  };
+  for (std::size_t i = 0; i < 2000; ++i) {
+    world.memory[i] = static_cast<std::byte>(i * 7);
+  }
+  const Operation& put =
+      world.start({copy_step(world.far(2, 1), world.mine, 2000)});
+  CHECK(world.mover.has_unsent());
+  CHECK(wire.posted.size() == 2);
+  complete_oldest(world, peer);
+  CHECK(world.ends_of(put) == 0);
+  world.pump();
+  complete_oldest(world, peer);
+  complete_oldest(world, peer);
+  CHECK(world.has_ended(put, Status::kOk));
+  CHECK(std::equal(peer.memory.begin() + 1, peer.memory.begin() + 2001,
+                   world.memory.begin()));
+  CHECK(wire.offers == 0);
+}
+
+TEST_CASE("mover post: a token is nobody's reply, and a reply's id no token",
+          "[gma][mover]") {
+  MoverWorld world(kMaxMessage, kMaxPosted);
+  auto& wire = world.wire(2);
+  wire.post_status = always(Status::kOk);
+  const Operation& put =
+      world.start({copy_step(world.far(2, 0), world.mine, 8)});
+  world.mover.on_reply(
+      test::reply_message(wire.posted.front().token, Status::kOk, 0, {}));
+  CHECK(world.ends_of(put) == 0);
+  wire.post_status = always(Status::kUnsupported);
+  const Operation& by_message =
+      world.start({copy_step(world.far(2, 0), world.mine, 8)});
+  const auto request = protocol::decode_request(wire.sent.front());
+  world.mover.on_posted_done(request->header.id);
+  CHECK(world.ends_of(by_message) == 0);
+  world.mover.on_posted_done(~std::uint64_t{0});
+  world.answer(2);
+  world.mover.on_posted_done(wire.posted.front().token);
+  CHECK(world.has_ended(put, Status::kOk));
+  CHECK(world.has_ended(by_message, Status::kOk));
+}
+
+TEST_CASE("mover post: memory unregistered before its piece was posted",
+          "[gma][mover]") {
+  MoverWorld world(kMaxMessage, kMaxPosted);
+  auto& wire = world.wire(2);
+  wire.post_status = [&wire] {
+    return wire.posted.empty() ? Status::kOk : Status::kAgain;
+  };
+  const Operation& put =
+      world.start({copy_step(world.far(2, 0), world.mine, 2000)});
+  REQUIRE(world.keys.remove(0, world.mine & ~std::uint64_t{63}) == Status::kOk);
+  const std::uint64_t token = wire.posted.front().token;
+  wire.posted.clear();
+  world.pump();
+  CHECK(wire.posted.empty());
+  CHECK(world.ends_of(put) == 0);  // its first piece is still under way
+  world.mover.on_posted_done(token);
+  CHECK(world.has_ended(put, Status::kBadKey));
+}
+
+namespace {
+
+/// Random operations, each on memory of its own at both ends, over a wire that
+/// takes some steps itself, puts off others and refuses the rest.
+class RandomRun {
+ public:
+  static constexpr std::size_t kOperations = 60;
+  static constexpr std::size_t kOwn = 8192;  ///< Bytes of each at each end.
+  static constexpr std::size_t kLocal = kOwn / 5 / 8 * 8;  ///< Of a step.
+
+  explicit RandomRun(std::uint32_t seed)
+      : random_(seed), peer_(kOperations * kOwn), far_(peer_.memory) {
+    world_.wire(2).post_status = [this] {
+      const std::uint32_t dice = random_() % 8;
+      return dice < 4   ? Status::kOk
+             : dice < 6 ? Status::kAgain
+                        : Status::kUnsupported;
+    };
+    world_.wire(2).room = 5;
+    for (std::size_t i = 0; i < kOperations * kOwn; ++i) {
+      world_.memory[i] = static_cast<std::byte>(random_());
+      peer_.memory[i] = static_cast<std::byte>(random_());
+    }
+    far_ = peer_.memory;
+    near_.assign(world_.memory.begin(),
+                 world_.memory.begin() + kOperations * kOwn);
+  }
+
+  /// `fails_after` events the peer is lost.
+  void run(std::size_t fails_after) {
+    std::size_t started = 0;
+    std::size_t events = 0;
+    for (; events < fails_after; ++events) {
+      if (random_() % 4 == 0 && started < kOperations) {
+        start(started++);
+      } else if (!deliver() && started == kOperations && is_quiet()) {
+        return;
+      }
+      world_.pump();
+      REQUIRE(events < 1'000'000);
+    }
+    auto& wire = world_.wire(2);
+    const auto late = wire.posted;
+    world_.mover.fail_peer(12, Status::kPeerDead);
+    for (const auto& chain : late) {
+      world_.mover.on_posted_done(chain.token);
+    }
+    world_.pump();
+    has_failed_ = true;
+  }
+
+  void check() {
+    for (const Operation* operation : operations_) {
+      REQUIRE(world_.ends_of(*operation) == 1);
+      REQUIRE((operation->status == Status::kOk ||
+               (has_failed_ && operation->status == Status::kPeerDead)));
+    }
+    if (!has_failed_) {
+      REQUIRE(std::equal(far_.begin(), far_.end(), peer_.memory.begin()));
+      REQUIRE(std::equal(near_.begin(), near_.end(), world_.memory.begin()));
+    }
+    REQUIRE_FALSE(world_.mover.has_unsent());
+    world_.mover.forget_paths();
+  }
+
+ private:
+  bool is_quiet() {
+    return world_.wire(2).posted.empty() && world_.wire(2).sent.empty() &&
+           !world_.mover.has_unsent();
+  }
+
+  /// One thing happens on the wire: requests in any order, chains in theirs.
+  bool deliver() {
+    auto& wire = world_.wire(2);
+    if (!wire.posted.empty() && (wire.sent.empty() || random_() % 2 == 0)) {
+      complete_oldest(world_, peer_);
+      return true;
+    }
+    if (wire.sent.empty()) {
+      return false;
+    }
+    std::swap(wire.sent.front(), wire.sent[random_() % wire.sent.size()]);
+    world_.mover.on_reply(peer_.answer(wire.take(), world_.space.codec()));
+    return true;
+  }
+
+  void start(std::size_t number) {
+    const std::size_t base = number * kOwn;
+    std::vector<Step> steps;
+    const std::size_t count = 1 + random_() % 5;
+    for (std::size_t i = 0; i < count; ++i) {
+      steps.push_back(count == 1 && random_() % 2 == 0 ? any_copy(base)
+                                                       : any_step(base, i));
+      foresee(steps.back());
+    }
+    operations_.push_back(&world_.start(std::move(steps)));
+  }
+
+  Step any_copy(std::size_t base) {
+    const std::size_t size = 1 + random_() % (kOwn / 2);
+    const GlobalAddress far = world_.far(2, base + random_() % (kOwn / 2));
+    const GlobalAddress near = world_.mine + base + random_() % (kOwn / 2);
+    return random_() % 2 == 0 ? copy_step(far, near, size)
+                              : copy_step(near, far, size);
+  }
+
+  /// Each step with local memory of its own: in one flight none can use the
+  /// result of another.
+  Step any_step(std::size_t base, std::size_t index) {
+    const std::size_t far = base + random_() % (kOwn / 2 / 8) * 8;
+    const std::size_t near = base + index * kLocal;
+    if (random_() % 2 == 0) {
+      return bulk_step(
+          random_() % 2 == 0 ? Opcode::kPut : Opcode::kGet, world_.far(2, far),
+          world_.mine + near,
+          random_() % 4 == 0 ? random_() % kLocal : random_() % 100);
+    }
+    constexpr Opcode kWords[] = {Opcode::kPut8, Opcode::kAdd, Opcode::kCas,
+                                 Opcode::kSwap, Opcode::kXor};
+    Step step = word_step(kWords[random_() % std::size(kWords)],
+                          world_.far(2, far), 0, random_());
+    if (step.opcode != Opcode::kPut8) {
+      step.width = random_() % 2 == 0 ? 4 : 8;
+      step.local = random_() % 3 == 0 ? 0 : world_.mine + near;
+    }
+    return step;
+  }
+
+  /// What the step should do.
+  void foresee(const Step& step) {
+    const auto& codec = world_.space.codec();
+    const bool is_get =
+        step.opcode == Opcode::kGet ||
+        (step.opcode == Opcode::kCopy && codec.rank(step.remote) == 0);
+    const bool is_copy = step.opcode == Opcode::kCopy;
+    const GlobalAddress far = is_copy && is_get ? step.local : step.remote;
+    const GlobalAddress near = is_copy && is_get ? step.remote : step.local;
+    std::byte* at = far_.data() + codec.offset(far);
+    std::byte* local =
+        near == 0 ? nullptr : near_.data() + (near - world_.mine);
+    if (is_get) {
+      std::memcpy(local, at, step.size);
+    } else if (is_copy || step.opcode == Opcode::kPut) {
+      std::memcpy(at, local, step.size);
+    } else if (step.opcode == Opcode::kPut8) {
+      std::memcpy(at, &step.operand, 8);
+    } else {
+      const std::uint64_t old = gmm::apply_atomic(step.opcode, step.width, at,
+                                                  step.operand, step.compare);
+      if (local != nullptr) {
+        gmm::store_word(local, step.width, old);
+      }
+    }
+  }
+
+  std::mt19937 random_;
+  MoverWorld world_{kMaxMessage, kMaxPosted};
+  Peer peer_;
+  std::vector<std::byte> far_;   ///< What is expected there,
+  std::vector<std::byte> near_;  ///< and here.
+  std::vector<const Operation*> operations_;
+  bool has_failed_ = false;
+};
+
+}  // namespace
+
+TEST_CASE("mover post: whatever the wire takes, the results are the same",
+          "[gma][mover]") {
+  for (std::uint32_t seed = 1; seed <= 100; ++seed) {
+    INFO("seed " << seed);
+    RandomRun run(seed);
+    run.run(SIZE_MAX);
+    run.check();
+  }
+}
+
+TEST_CASE("mover post: when the peer is lost each operation ends once",
+          "[gma][mover]") {
+  for (std::uint32_t seed = 1; seed <= 100; ++seed) {
+    INFO("seed " << seed);
+    RandomRun run(seed);
+    run.run(1 + seed * 3 % 211);
+    run.check();
+  }
+}
+
+}  // namespace acp::gma

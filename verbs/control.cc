@@ -1,0 +1,42 @@
+#include "verbs/control.h"
+
+#include "base/little_endian.h"
+
+namespace acp::verbs {
+
+std::array<std::byte, kControlBytes> encode_control(const Control& control) {
+  std::array<std::byte, kControlBytes> bytes{};
+  bytes[0] = static_cast<std::byte>(control.kind);
+  store_little(bytes.data() + 4, control.key);
+  store_little(bytes.data() + 8, control.epoch);
+  store_little(bytes.data() + 12, control.rkey);
+  store_little(bytes.data() + 16, control.offset);
+  store_little(bytes.data() + 24, control.state);
+  store_little(bytes.data() + 32, control.size);
+  store_little(bytes.data() + 40, control.address);
+  return bytes;
+}
+
+std::optional<Control> decode_control(std::span<const std::byte> bytes) {
+  if (bytes.size() != kControlBytes || bytes[1] != std::byte{0} ||
+      bytes[2] != std::byte{0} || bytes[3] != std::byte{0}) {
+    return std::nullopt;
+  }
+  Control control;
+  control.kind = static_cast<ControlKind>(bytes[0]);
+  control.key = load_little<std::uint32_t>(bytes.data() + 4);
+  control.epoch = load_little<std::uint32_t>(bytes.data() + 8);
+  control.rkey = load_little<std::uint32_t>(bytes.data() + 12);
+  control.offset = load_little<std::uint64_t>(bytes.data() + 16);
+  control.state = load_little<std::uint64_t>(bytes.data() + 24);
+  control.size = load_little<std::uint64_t>(bytes.data() + 32);
+  control.address = load_little<std::uint64_t>(bytes.data() + 40);
+  const bool is_known = control.kind >= ControlKind::kWant &&
+                        control.kind <= ControlKind::kRevoked;
+  // A window wraps neither where it lies nor where it counts from.
+  const bool wraps = control.size > UINT64_MAX - control.offset ||
+                     control.size > UINT64_MAX - control.address;
+  return is_known && !wraps ? std::optional(control) : std::nullopt;
+}
+
+}  // namespace acp::verbs

@@ -1,0 +1,125 @@
+// What the two ends of a connection say to each other about their memory.
+#include "verbs/link.h"
+
+namespace acp::verbs {
+
+/// What is owed goes when there is room for it, in order.
+void Link::tell(const Control& control) {
+  owed_.push_back(control);
+  mark_dirty();
+}
+
+/// False: no room for all. Precondition: ready.
+bool Link::send_owed() {
+  std::size_t sent = 0;
+  for (; sent < owed_.size() && state_ == LinkState::kReady; ++sent) {
+    const auto bytes = encode_control(owed_[sent]);
+    const std::span<const std::byte> part = bytes;
+    if (append({&part, 1}, Row::kControl) != Status::kOk) {
+      break;
+    }
+  }
+  owed_.erase(owed_.begin(), owed_.begin() + static_cast<std::ptrdiff_t>(sent));
+  return owed_.empty();
+}
+
+void Link::revoke(const transport::Region& region) {
+  ++hub_.counters.revoked;
+  tell({.kind = ControlKind::kRevoke,
+        .key = region.key,
+        .epoch = hub_.regions.epoch(),
+        .state = region.state});
+}
+
+void Link::forget_regions() noexcept {
+  peer_memory_.clear();
+  is_asking_ = false;
+  owed_.clear();
+}
+
+/// Asks for the window that a step needs, one at a time.
+void Link::want(const transport::RemoteStep& step) {
+  if (is_asking_) {
+    return;
+  }
+  is_asking_ = true;
+  ++hub_.counters.wanted;
+  tell({.kind = ControlKind::kWant,
+        .key = step.key,
+        .epoch = hub_.regions.epoch(),
+        .offset = step.offset});
+}
+
+/// False: no process of ours says that.
+bool Link::on_control(std::span<const std::byte> bytes) {
+  const auto control = decode_control(bytes);
+  if (!control) {
+    return false;
+  }
+  if (control->epoch != hub_.regions.epoch()) {
+    return true;  // of before a reset: it speaks of nothing any more
+  }
+  switch (control->kind) {
+    case ControlKind::kWant: on_want(*control); break;
+    case ControlKind::kRegion: on_region(*control); break;
+    case ControlKind::kRevoke: on_revoke(*control); break;
+    case ControlKind::kRevoked:
+      hub_.regions.drop_holder(control->key, control->state, *this);
+      break;
+  }
+  return true;
+}
+
+void Link::on_want(const Control& want) {
+  if (state_ != LinkState::kReady) {
+    return;  // nobody would take its name off the region any more
+  }
+  Control told{.kind = ControlKind::kRegion,
+               .key = want.key,
+               .epoch = want.epoch,
+               .offset = want.offset};
+  MyRegion* mine = hub_.regions.live(want.key);
+  if (mine != nullptr && mine->region().color == device_.color()) {
+    const transport::Region& region = mine->region();
+    const std::uint64_t skew =
+        reinterpret_cast<std::uintptr_t>(region.address) &
+        (transport::kOffsetAlignment - 1);
+    if (want.offset - skew < region.size) {
+      const Window window = hub_.regions.window(
+          device_, *mine, region.address + (want.offset - skew));
+      told.state = region.state;
+      told.offset = window.offset;
+      if (window.registered != nullptr) {
+        told.rkey = window.registered->rkey;
+        told.size = window.size;
+        told.address = reinterpret_cast<std::uintptr_t>(window.address);
+        hub_.regions.add_holder(*mine, *this);
+        ++hub_.counters.told;
+      }
+    }
+  }
+  tell(told);
+}
+
+void Link::on_region(const Control& told) {
+  is_asking_ = false;
+  if (told.size != 0) {
+    peer_memory_.add({.key = told.key,
+                      .rkey = told.rkey,
+                      .state = told.state,
+                      .offset = told.offset,
+                      .size = told.size,
+                      .address = told.address});
+  }
+}
+
+void Link::on_revoke(const Control& revoke) {
+  if (peer_memory_.revoke(revoke.key, revoke.state)) {
+    tell({.kind = ControlKind::kRevoked,
+          .key = revoke.key,
+          .epoch = revoke.epoch,
+          .state = revoke.state});
+  }
+}
+
+}  // namespace acp::verbs

@@ -1,0 +1,89 @@
+// What a link knows of its peer's memory: windows that the peer told of.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <utility>
+
+namespace acp::verbs {
+
+/// Memory of a peer that is one registration there.
+struct PeerWindow {
+  std::uint32_t key = 0;
+  std::uint32_t rkey = 0;
+  std::uint64_t state = 0;
+  std::uint64_t offset = 0;   ///< As in a global address.
+  std::uint64_t size = 0;     ///< Bytes from there; 0: not to be reached.
+  std::uint64_t address = 0;  ///< In the peer.
+  std::uint32_t flights = 0;  ///< Posted work requests that use it.
+  bool is_revoked = false;    ///< To be dropped without flights.
+};
+
+/// One thread at a time. Windows stay where they are until they are dropped.
+class PeerMemory {
+ public:
+  /// The window that holds the byte; null when there is none.
+  PeerWindow* find(std::uint32_t key, std::uint64_t offset) noexcept {
+    if (last_ != nullptr && holds(*last_, key, offset)) {
+      return last_;
+    }
+    auto found = windows_.upper_bound({key, offset});
+    if (found == windows_.begin()) {
+      return nullptr;
+    }
+    --found;
+    if (!holds(found->second, key, offset)) {
+      return nullptr;
+    }
+    last_ = &found->second;
+    return last_;
+  }
+
+  /// The peer tells. A window that is still in use at its place stays.
+  void add(const PeerWindow& window) {
+    const auto [at, is_new] =
+        windows_.try_emplace({window.key, window.offset}, window);
+    if (!is_new && at->second.flights == 0 && !at->second.is_revoked) {
+      at->second = window;
+    }
+  }
+
+  /// The peer revokes its region: windows that are not in use are gone. True
+  /// when none is left; else call again when the last flight of one has ended.
+  bool revoke(std::uint32_t key, std::uint64_t state) {
+    bool is_gone = true;
+    last_ = nullptr;
+    for (auto at = windows_.lower_bound({key, 0});
+         at != windows_.end() && at->first.first == key;) {
+      PeerWindow& window = at->second;
+      if (window.state != state) {
+        ++at;
+      } else if (window.flights != 0) {
+        window.is_revoked = true;
+        is_gone = false;
+        ++at;
+      } else {
+        at = windows_.erase(at);
+      }
+    }
+    return is_gone;
+  }
+
+  void clear() noexcept {
+    windows_.clear();
+    last_ = nullptr;
+  }
+
+ private:
+  static bool holds(const PeerWindow& window,
+                    std::uint32_t key,
+                    std::uint64_t offset) noexcept {
+    return window.key == key && offset - window.offset < window.size;
+  }
+
+  /// By key, then by offset.
+  std::map<std::pair<std::uint32_t, std::uint64_t>, PeerWindow> windows_;
+  PeerWindow* last_ = nullptr;
+};
+
+}  // namespace acp::verbs

@@ -1,0 +1,109 @@
+#include "verbs/regions.h"
+
+#include <algorithm>
+#include <cerrno>
+
+#include "base/log.h"
+#include "verbs/link.h"
+#include "verbs/lock_limit.h"
+
+namespace acp::verbs {
+
+void Regions::add(const transport::Region& region) {
+  MyRegion& mine = *all_.emplace_back(std::make_unique<MyRegion>(region));
+  mine.pieces_.resize(colors_);
+  if (live_.size() <= region.key) {
+    live_.resize(region.key + 1);
+  }
+  live_[region.key] = &mine;
+}
+
+bool Regions::remove(std::uint32_t key, std::uint64_t state) {
+  const auto found =
+      std::find_if(all_.begin(), all_.end(), [&](const auto& each) {
+        return each->region_.key == key && each->region_.state == state;
+      });
+  if (found == all_.end()) {
+    return true;
+  }
+  MyRegion& mine = **found;
+  if (mine.is_live_) {
+    mine.is_live_ = false;
+    live_[key] = nullptr;
+    for (Link* holder : mine.holders_) {
+      holder->revoke(mine.region_);
+    }
+  }
+  if (mine.flights_ != 0 || !mine.holders_.empty()) {
+    return false;
+  }
+  all_.erase(found);
+  return true;
+}
+
+void Regions::forget() {
+  ++epoch_;
+  live_.clear();
+  all_.clear();
+}
+
+Window Regions::window(Device& device,
+                       MyRegion& mine,
+                       const std::byte* address) {
+  const transport::Region& region = mine.region_;
+  const std::uint64_t piece_bytes =
+      region.is_sparse ? kSparsePieceBytes : kPieceBytes;
+  std::vector<MyRegion::Piece>& pieces = mine.pieces_[device.color()];
+  if (pieces.empty()) {
+    pieces.resize((region.size + piece_bytes - 1) / piece_bytes);
+  }
+  const auto at = static_cast<std::uint64_t>(address - region.address);
+  const std::uint64_t begin = at / piece_bytes * piece_bytes;
+  MyRegion::Piece& piece = pieces[at / piece_bytes];
+  Window window;
+  window.address = region.address + begin;
+  window.size = std::min(piece_bytes, region.size - begin);
+  window.offset = begin + (reinterpret_cast<std::uintptr_t>(region.address) &
+                           (transport::kOffsetAlignment - 1));
+  if (piece.registered == nullptr && !piece.has_failed) {
+    piece.registered = device.register_memory(window.address, window.size);
+    piece.has_failed = piece.registered == nullptr;
+    if (piece.has_failed) {
+      log(has_warned_ ? LogLevel::kDebug : LogLevel::kWarning,
+          "verbs: registering {} bytes at {} with {}: {}; copies to and from "
+          "there go as messages, which is slower; {}",
+          window.size, static_cast<void*>(window.address), device.name(),
+          errno_text(errno), lock_limit());
+      has_warned_ = true;
+    }
+  }
+  window.registered = piece.registered.get();
+  return window;
+}
+
+void Regions::add_holder(MyRegion& mine, Link& link) {
+  if (std::find(mine.holders_.begin(), mine.holders_.end(), &link) ==
+      mine.holders_.end()) {
+    mine.holders_.push_back(&link);
+  }
+}
+
+void Regions::drop_holder(std::uint32_t key,
+                          std::uint64_t state,
+                          const Link& link) {
+  for (const auto& each : all_) {
+    // A live one was told again: not what this is about.
+    if (each->region_.key == key && each->region_.state == state &&
+        !each->is_live_) {
+      std::erase(each->holders_, &link);
+    }
+  }
+}
+
+void Regions::drop_holder(const Link& link) {
+  for (const auto& each : all_) {
+    std::erase(each->holders_, &link);
+  }
+}
+
+}  // namespace acp::verbs
