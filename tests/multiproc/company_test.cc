@@ -37,8 +37,9 @@ long datagrams_of(const std::string& pattern, int count) {
   return most_datagrams(outcome.output);
 }
 
-/// Ranks that are kept from running send more: the thread of one does not know
-/// that more would follow. So the best of some.
+/// Ranks that are slow, or kept from running, send more: their thread sends
+/// what has waited for a millisecond. So the best of some, against what each
+/// operation would send for certain if it went alone.
 long least_datagrams_of(const std::string& pattern, int count, long aim) {
   const Clock::time_point limit = Clock::now() + 120s;
   long least = 0;
@@ -56,14 +57,14 @@ TEST_CASE("company: puts in flight share datagrams", "[company]") {
 
 TEST_CASE("company: a new element goes along with the lock of its list",
           "[company]") {
-  CHECK(least_datagrams_of("push", 2'000, 5'000) < 5'000);
+  CHECK(least_datagrams_of("push", 2'000, 5'800) < 5'800);
 }
 
 TEST_CASE("company: an unlock goes along with the next lock", "[company]") {
-  CHECK(least_datagrams_of("insert", 2'000, 3'000) < 3'000);
+  CHECK(least_datagrams_of("insert", 2'000, 3'800) < 3'800);
 }
 
 TEST_CASE("company: a reply goes along with the answer to a signal",
           "[company]") {
-  CHECK(least_datagrams_of("answer", 2'000, 3'500) < 3'500);
+  CHECK(least_datagrams_of("answer", 2'000, 3'800) < 3'800);
 }
