@@ -389,11 +389,11 @@ SPMD_CASE(acpx_post_data_before_header,
     const auto target = block.bytes().first(kAll);
     const auto source = block.bytes().subspan(kAll, kAll);
     const auto seen = block.bytes().subspan(2 * kAll, kAll);
+    std::memset(target.data(), 0, kAll);
     EXPECT_EQ(acp_sync(), 0);
+    // Rounds fit a byte, and the writer may be any number of them ahead.
     const auto is_good = [](std::byte header, std::byte data) {
-      // The writer may be at its next round already.
-      return data == header ||
-             static_cast<int>(data) == static_cast<int>(header) + 1;
+      return data >= header;
     };
     const std::size_t rounds =
         std::min<std::size_t>(spmd::scaled(200, 40), 250);
