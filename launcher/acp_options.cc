@@ -49,7 +49,7 @@ std::optional<EarlyExit> take_nodefile(const std::string& value,
 }
 
 std::optional<EarlyExit> take_setting(SettingId id,
-                                      std::string value,
+                                      const std::string& value,
                                       Options& options) {
   if (options.settings.set(id, value, SettingSource::kOption) != Status::kOk) {
     return error("");
