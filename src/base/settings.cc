@@ -16,8 +16,11 @@ constexpr std::array<Setting, static_cast<std::size_t>(SettingId::kCount)>
         {"ACP_NET", "--acp-envnet", SettingKind::kChoice, "auto",
          "auto|shm|udp|ib|ucx|tofu", 0, 0,
          "Network between ranks: auto takes shared memory inside a host and "
-         "udp between hosts; udp and ib (or verbs: RDMA devices) take these "
-         "everywhere."},
+         "udp between hosts, ib (or verbs) shared memory and RDMA devices; udp "
+         "takes udp everywhere."},
+        {"ACP_SHM", "", SettingKind::kChoice, "auto", "auto|off", 0, 0,
+         "Shared memory between ranks of one host: off takes the network also "
+         "there, as ACP_NET=udp does anyway."},
         {"ACP_STARTER_MEMORY", "--acp-startermemsize", SettingKind::kBytes,
          "10240", "", 0, std::uint64_t{1} << 33,
          "Bytes of starter memory of each rank."},
@@ -145,9 +148,14 @@ std::string_view nets_built_in() noexcept {
   return is_net_built_in("ib") ? "auto, shm, udp and ib" : "auto, shm and udp";
 }
 
-bool is_net_everywhere(const Settings& settings) {
+bool is_net_named(const Settings& settings) {
   const std::string& net = settings.text(SettingId::kNet);
   return net == "udp" || net == "ib";
+}
+
+bool is_net_everywhere(const Settings& settings) {
+  return settings.text(SettingId::kNet) == "udp" ||
+         settings.text(SettingId::kShm) == "off";
 }
 
 std::optional<std::uint64_t> parse_bytes(std::string_view text) noexcept {

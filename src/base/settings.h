@@ -36,6 +36,7 @@ struct Setting {
 
 enum class SettingId : std::uint8_t {
   kNet,
+  kShm,
   kStarterMemory,
   kHeapSize,
   kMallocCache,
@@ -97,6 +98,9 @@ class Settings {
 /// Whether this build has the network that ACP_NET names, and which it has.
 bool is_net_built_in(std::string_view net) noexcept;
 std::string_view nets_built_in() noexcept;
+
+/// ACP_NET asks for a network that is opened even when all ranks share a host.
+bool is_net_named(const Settings& settings);
 
 /// Ranks of one host, too, reach each other by the network.
 bool is_net_everywhere(const Settings& settings);

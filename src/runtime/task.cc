@@ -143,7 +143,7 @@ Status Task::check_module_memory() const {
 
 /// The network is used between hosts, and everywhere when it was asked for.
 bool Task::wants_net() const {
-  return is_net_everywhere(settings_) ||
+  return is_net_named(settings_) || is_net_everywhere(settings_) ||
          segment_.header().local_procs < segment_.header().procs;
 }
 
@@ -153,6 +153,12 @@ Status Task::open_wires(const NetWireFactory& make_net_wire) {
     log_error("network {} is not built in; this build has {}", net,
               nets_built_in());
     return Status::kUnsupported;
+  }
+  if (net == "shm" && is_net_everywhere(settings_)) {
+    log_error(
+        "ACP_NET=shm and ACP_SHM=off leave no way from rank to rank: set only "
+        "one of them");
+    return Status::kBadOption;
   }
   const gma::WaitPolicy policy =
       policy_for(settings_, segment_.header().local_procs);
@@ -255,7 +261,10 @@ Status Task::start() {
 }
 
 Status Task::barrier() {
-  return wants_net() ? net_barrier_->wait() : host_barrier_->wait();
+  const bool is_one_host =
+      segment_.header().local_procs == segment_.header().procs;
+  return is_one_host && !is_net_everywhere(settings_) ? host_barrier_->wait()
+                                                      : net_barrier_->wait();
 }
 
 Status Task::sync() {

@@ -153,9 +153,10 @@ SPMD_CASE(acp_copy_all_pairs,
   }
 }
 
-SPMD_CASE(acp_copy_large, "acp_copy: 16 MiB put, got and between others") {
-  const std::size_t bytes = spmd::scaled(16 << 20, 2 << 20);
+SPMD_CASE(acp_copy_large, "acp_copy: 100 MiB put, got and between others") {
   for (const Memory memory : kMemories) {
+    const std::size_t full = memory == Memory::kLibrary ? 16 << 20 : 100 << 20;
+    const std::size_t bytes = spmd::scaled(full, 2 << 20);
     const Block block(memory, 2 * bytes);
     const int rank = acp_rank();
     const int right = spmd::right_of(rank);

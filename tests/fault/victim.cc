@@ -95,7 +95,7 @@ void die_from_another_thread(const Plan& plan) {
                    plan.moment == "in_channel" ||
                    plan.moment == "in_unregister" ||
                    is_structure_moment(plan.moment)
-               ? g_copies.load() < 50
+               ? g_copies.load() < 20
                : seen < 20) {
       seen += is_asleep(thread) ? 1 : 0;
       if (Clock::now() > limit) {

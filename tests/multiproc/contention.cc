@@ -33,6 +33,9 @@ class Arena {
 
   acp_ga_t word() const { return block_.at(0); }
 
+  /// The word in my own memory, whichever rank I am.
+  std::byte* memory() const { return block_.data(); }
+
   acp_ga_t result(std::size_t slot) const {
     return block_.mine((kWindow + slot) * 8);
   }
@@ -252,6 +255,35 @@ void check_cas_windows(Memory memory, bool is_wide) {
   EXPECT_EQ(arena.final_value(), sum_over_ranks(successes));
 }
 
+/// One word under an address of each color: the network device that an atomic
+/// comes by makes no difference.
+void check_colors(Pace pace) {
+  const Arena arena(Memory::kRegistered);
+  std::vector<acp_ga_t> words{arena.word()};
+  std::vector<acp_atkey_t> keys;
+  for (int color = 1; color < acp_colors(); ++color) {
+    keys.push_back(acp_register_memory(arena.memory(), 8, color));
+    words.push_back(
+        spmd::broadcast(acp_query_ga(keys.back(), arena.memory()), 0));
+    EXPECT_EQ(acp_query_color(words.back()), color);
+  }
+  const std::size_t count = rounds_of(pace);
+  std::uint64_t old_sum = 0;
+  arena.run(
+      pace, count,
+      [&](std::size_t i, std::size_t slot) {
+        return acp_add8(arena.result(slot), words[i % words.size()], 1,
+                        ACP_HANDLE_NULL);
+      },
+      [&](std::size_t, std::size_t slot) { old_sum += arena.old8(slot); });
+  const std::uint64_t total = count * all_ranks();
+  EXPECT_EQ(arena.final_value(), total);
+  EXPECT_EQ(sum_over_ranks(old_sum), total * (total - 1) / 2);
+  for (const acp_atkey_t key : keys) {
+    EXPECT_EQ(acp_unregister_memory(key), 0);
+  }
+}
+
 template <typename Check>
 void everywhere(Check check) {
   for (const Memory memory : kMemories) {
@@ -269,6 +301,11 @@ SPMD_CASE(add8, "acp_add8: 100,000 of each rank on one word, exact") {
 
 SPMD_CASE(add4, "acp_add4: 100,000 of each rank on one word, exact") {
   everywhere(check_add4);
+}
+
+SPMD_CASE(colors, "acp_add8: on one word by every color, exact") {
+  check_colors(Pace::kWindows);
+  check_colors(Pace::kBlocking);
 }
 
 SPMD_CASE(swap8, "acp_swap8: every value comes out once") {

@@ -34,7 +34,7 @@ expect() {
   failures=$((failures + 1))
 }
 job=("$bin/acprun" -np 2 "$tests/conformance/global_memory")
-export ACP_NET=verbs
+export ACP_NET=verbs ACP_SHM=off
 
 # ---- What is missing at the start
 expect "no such device" "not 0" '"mlx9_0" is no device.*rxe0 port 1 is active, at 10.77.0.1;' \
@@ -74,8 +74,8 @@ for device in eth0 eth1; do
 done
 
 # ---- A rank that dies ends the job with its status
-for moment in in_init in_sync in_copy in_unregister in_wait in_reset \
-  in_finalize; do
+for moment in in_init in_sync in_copy in_unregister in_wait in_channel \
+  in_reset in_finalize; do
   rm -f "$work"/death*
   expect "a rank killed $moment" 137 'killed by signal 9' \
     env ACP_VERBS_DEVICES=rxe0 "$bin/acprun" -np 3 "$tests/fault/victim" \

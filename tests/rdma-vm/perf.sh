@@ -21,7 +21,7 @@ then
   echo "no RDMA device with an address, or no perftest"
   exit 77
 fi
-export ACP_NET=verbs ACP_VERBS_DEVICES=$device
+export ACP_NET=verbs ACP_SHM=off ACP_VERBS_DEVICES=$device
 
 # raw PROGRAM FIELD ARGUMENT...: a field of the last line of its report.
 raw() {

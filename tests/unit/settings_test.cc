@@ -67,8 +67,29 @@ TEST_CASE("settings: verbs is another word for ib", "[settings]") {
   REQUIRE(settings.set(SettingId::kNet, "verbs", SettingSource::kOption) ==
           Status::kOk);
   CHECK(settings.text(SettingId::kNet) == "ib");
-  CHECK(is_net_everywhere(settings));
-  CHECK_FALSE(is_net_everywhere(Settings()));
+}
+
+TEST_CASE("settings: shared memory is beside a network", "[settings]") {
+  struct Row {
+    const char* net;
+    const char* shm;
+    bool is_named;
+    bool is_everywhere;
+  };
+
+  for (const Row& row :
+       {Row{"auto", "auto", false, false}, Row{"auto", "off", false, true},
+        Row{"shm", "auto", false, false}, Row{"ib", "auto", true, false},
+        Row{"ib", "off", true, true}, Row{"udp", "auto", true, true}}) {
+    INFO(row.net << ", ACP_SHM=" << row.shm);
+    Settings settings;
+    REQUIRE(settings.set(SettingId::kNet, row.net, SettingSource::kOption) ==
+            Status::kOk);
+    REQUIRE(settings.set(SettingId::kShm, row.shm,
+                         SettingSource::kEnvironment) == Status::kOk);
+    CHECK(is_net_named(settings) == row.is_named);
+    CHECK(is_net_everywhere(settings) == row.is_everywhere);
+  }
 }
 
 TEST_CASE("settings: the nets of this build are among the choices",
