@@ -1,8 +1,5 @@
 #include "udp/card.h"
 
-#include <algorithm>
-#include <cstring>
-
 #include "base/assert.h"
 #include "base/little_endian.h"
 
@@ -12,22 +9,6 @@ namespace {
 
 constexpr std::uint32_t kMagic = 0x43504455;
 constexpr std::uint8_t kCardVersion = 1;
-
-std::optional<Address> decode_color(const std::byte* at) {
-  Address address;
-  address.family = static_cast<Family>(at[0]);
-  address.port = load_little<std::uint16_t>(at + 2);
-  std::memcpy(address.bytes.data(), at + 4, address.bytes.size());
-  const bool is_v4 = address.family == Family::kIpv4;
-  const bool has_tail =
-      std::any_of(address.bytes.begin() + 4, address.bytes.end(),
-                  [](std::uint8_t byte) { return byte != 0; });
-  if ((!is_v4 && address.family != Family::kIpv6) || (is_v4 && has_tail) ||
-      at[1] != std::byte{0} || address.port == 0) {
-    return std::nullopt;
-  }
-  return address;
-}
 
 }  // namespace
 
@@ -40,11 +21,7 @@ std::size_t encode_card(const Card& card,
   store_little(bytes.data() + 6, card.datagram_bytes);
   std::byte* at = bytes.data() + kCardHeaderBytes;
   for (transport::Color color = 0; color < card.colors; ++color) {
-    const Address& address = card.addresses[color];
-    at[0] = static_cast<std::byte>(address.family);
-    at[1] = std::byte{0};
-    store_little(at + 2, address.port);
-    std::memcpy(at + 4, address.bytes.data(), address.bytes.size());
+    transport::encode_address(card.addresses[color], at);
     at += kCardColorBytes;
   }
   return static_cast<std::size_t>(at - bytes.data());
@@ -64,8 +41,8 @@ std::optional<Card> decode_card(std::span<const std::byte> bytes) {
     return std::nullopt;
   }
   for (transport::Color color = 0; color < card.colors; ++color) {
-    const auto address =
-        decode_color(bytes.data() + kCardHeaderBytes + color * kCardColorBytes);
+    const auto address = transport::decode_address(
+        bytes.data() + kCardHeaderBytes + color * kCardColorBytes);
     if (!address) {
       return std::nullopt;
     }

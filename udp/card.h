@@ -5,8 +5,7 @@
 //          4  u8  version    kCardVersion
 //          5  u8  colors     1 .. kMaxColors
 //          6  u16 datagram   largest datagram that is sent and taken, bytes
-//          8  20 B per color: u8 family (4 or 6), u8 zero, u16 port,
-//             16 B address in network byte order (IPv4: 4 B, then zeros)
+//          8  per color: its address, kAddressBytes
 #pragma once
 
 #include <array>
@@ -26,7 +25,7 @@ using transport::Family;
 
 inline constexpr transport::Color kMaxColors = 16;
 inline constexpr std::size_t kCardHeaderBytes = 8;
-inline constexpr std::size_t kCardColorBytes = 20;
+inline constexpr std::size_t kCardColorBytes = transport::kAddressBytes;
 inline constexpr std::size_t kMaxCardBytes =
     kCardHeaderBytes + kMaxColors * kCardColorBytes;
 static_assert(kMaxCardBytes <= protocol::kCardBytes);

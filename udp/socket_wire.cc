@@ -1,6 +1,5 @@
 #include "udp/socket_wire.h"
 
-#include <netinet/in.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -8,49 +7,17 @@
 #include <cstring>
 
 #include "base/log.h"
+#include "transport/socket_address.h"
 #include "udp/card.h"
 
 namespace acp::udp {
 
 namespace {
 
+using transport::SocketAddress;
+
 /// Takes some 10,000 small datagrams or a few windows of large ones.
 constexpr int kWantedBufferBytes = 4 << 20;
-
-union SocketAddress {
-  sockaddr any;
-  sockaddr_in v4;
-  sockaddr_in6 v6;
-};
-
-socklen_t to_socket(const Address& address, SocketAddress& out) noexcept {
-  if (address.family == Family::kIpv4) {
-    out.v4 = {};
-    out.v4.sin_family = AF_INET;
-    out.v4.sin_port = htons(address.port);
-    std::memcpy(&out.v4.sin_addr, address.bytes.data(), 4);
-    return sizeof out.v4;
-  }
-  out.v6 = {};
-  out.v6.sin6_family = AF_INET6;
-  out.v6.sin6_port = htons(address.port);
-  std::memcpy(&out.v6.sin6_addr, address.bytes.data(), 16);
-  return sizeof out.v6;
-}
-
-Address from_socket(const SocketAddress& in) noexcept {
-  Address address;
-  if (in.any.sa_family == AF_INET) {
-    address.family = Family::kIpv4;
-    address.port = ntohs(in.v4.sin_port);
-    std::memcpy(address.bytes.data(), &in.v4.sin_addr, 4);
-  } else if (in.any.sa_family == AF_INET6) {
-    address.family = Family::kIpv6;
-    address.port = ntohs(in.v6.sin6_port);
-    std::memcpy(address.bytes.data(), &in.v6.sin6_addr, 16);
-  }
-  return address;
-}
 
 Result<Address> checked_address(std::string_view text) {
   const auto address = transport::parse_address(text);
@@ -117,8 +84,8 @@ Status SocketWire::add_color(std::string_view text) {
   if (!address.ok()) {
     return address.status();
   }
-  SocketAddress bound{};
-  socklen_t size = to_socket(address.value(), bound);
+  SocketAddress bound = transport::to_socket(address.value());
+  socklen_t size = transport::socket_bytes(bound);
   UniqueFd fd(::socket(bound.any.sa_family,
                        SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd || ::bind(fd.get(), &bound.any, size) != 0 ||
@@ -130,7 +97,7 @@ Status SocketWire::add_color(std::string_view text) {
   if (const Status status = size_buffers(fd.get()); status != Status::kOk) {
     return status;
   }
-  addresses_.push_back(from_socket(bound));
+  addresses_.push_back(transport::to_address(bound));
   descriptors_.push_back(fd.get());
   sockets_.push_back(std::move(fd));
   return Status::kOk;
@@ -153,11 +120,10 @@ Status SocketWire::size_buffers(int fd) {
 Status SocketWire::send(transport::Color color,
                         const Address& to,
                         std::span<const std::byte> datagram) {
-  SocketAddress address{};
-  const socklen_t size = to_socket(to, address);
-  const ssize_t sent =
-      ::sendto(descriptors_[color], datagram.data(), datagram.size(),
-               MSG_DONTWAIT | MSG_NOSIGNAL, &address.any, size);
+  const SocketAddress address = transport::to_socket(to);
+  const ssize_t sent = ::sendto(descriptors_[color], datagram.data(),
+                                datagram.size(), MSG_DONTWAIT | MSG_NOSIGNAL,
+                                &address.any, transport::socket_bytes(address));
   if (sent >= 0) {
     return Status::kOk;
   }
@@ -191,7 +157,8 @@ std::optional<Wire::Arrival> SocketWire::receive(transport::Color color,
   if (received < 0) {
     return std::nullopt;  // nothing there, or an error of an earlier send
   }
-  return Arrival{static_cast<std::size_t>(received), from_socket(address)};
+  return Arrival{static_cast<std::size_t>(received),
+                 transport::to_address(address)};
 }
 
 }  // namespace acp::udp

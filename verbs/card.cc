@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstring>
 
 #include "base/assert.h"
@@ -14,26 +13,6 @@ namespace {
 
 constexpr std::uint32_t kMagic = 0x43425256;
 constexpr std::uint8_t kCardVersion = 2;
-
-using transport::Family;
-
-std::optional<Place> decode_place(const std::byte* at) {
-  Place place;
-  transport::Address& address = place.address;
-  address.family = static_cast<Family>(at[0]);
-  address.port = load_little<std::uint16_t>(at + 2);
-  std::memcpy(address.bytes.data(), at + 4, address.bytes.size());
-  std::memcpy(place.gid.data(), at + 20, place.gid.size());
-  const bool is_v4 = address.family == Family::kIpv4;
-  const bool has_tail =
-      std::any_of(address.bytes.begin() + 4, address.bytes.end(),
-                  [](std::uint8_t byte) { return byte != 0; });
-  if ((!is_v4 && address.family != Family::kIpv6) || (is_v4 && has_tail) ||
-      at[1] != std::byte{0} || address.port == 0) {
-    return std::nullopt;
-  }
-  return place;
-}
 
 }  // namespace
 
@@ -56,11 +35,9 @@ std::size_t encode_card(const Card& card,
   std::byte* at = bytes.data() + kCardHeaderBytes;
   for (transport::Color color = 0; color < card.colors; ++color) {
     const Place& place = card.places[color];
-    at[0] = static_cast<std::byte>(place.address.family);
-    at[1] = std::byte{0};
-    store_little(at + 2, place.address.port);
-    std::memcpy(at + 4, place.address.bytes.data(), place.address.bytes.size());
-    std::memcpy(at + 20, place.gid.data(), place.gid.size());
+    transport::encode_address(place.address, at);
+    std::memcpy(at + transport::kAddressBytes, place.gid.data(),
+                place.gid.size());
     at += kCardColorBytes;
   }
   return static_cast<std::size_t>(at - bytes.data());
@@ -80,12 +57,16 @@ std::optional<Card> decode_card(std::span<const std::byte> bytes) {
     return std::nullopt;
   }
   for (transport::Color color = 0; color < card.colors; ++color) {
-    const auto place =
-        decode_place(bytes.data() + kCardHeaderBytes + color * kCardColorBytes);
-    if (!place) {
+    const std::byte* at =
+        bytes.data() + kCardHeaderBytes + color * kCardColorBytes;
+    const auto address = transport::decode_address(at);
+    if (!address) {
       return std::nullopt;
     }
-    card.places[color] = *place;
+    Place& place = card.places[color];
+    place.address = *address;
+    std::memcpy(place.gid.data(), at + transport::kAddressBytes,
+                place.gid.size());
   }
   return card;
 }

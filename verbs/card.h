@@ -5,9 +5,7 @@
 //          4  u8  version    kCardVersion
 //          5  u8  colors     1 .. kMaxColors
 //          6  u16 packet     bytes of the largest packet
-//          8  36 B per color: u8 family (4 or 6), u8 zero, u16 port,
-//             16 B address in network byte order (IPv4: 4 B, then zeros),
-//             16 B GID
+//          8  per color: its address, kAddressBytes, and 16 B GID
 #pragma once
 
 #include <array>
@@ -25,7 +23,7 @@ namespace acp::verbs {
 
 inline constexpr transport::Color kMaxColors = 12;
 inline constexpr std::size_t kCardHeaderBytes = 8;
-inline constexpr std::size_t kCardColorBytes = 36;
+inline constexpr std::size_t kCardColorBytes = transport::kAddressBytes + 16;
 inline constexpr std::size_t kMaxCardBytes =
     kCardHeaderBytes + kMaxColors * kCardColorBytes;
 static_assert(kMaxCardBytes <= protocol::kCardBytes);

@@ -3,7 +3,6 @@
 #include <cstring>
 
 #include "base/log.h"
-#include "verbs/socket_address.h"
 #include "verbs/verbs_transport.h"
 
 namespace acp::verbs {

@@ -13,7 +13,7 @@
 #include <span>
 
 #include "base/log.h"
-#include "verbs/socket_address.h"
+#include "transport/socket_address.h"
 
 namespace acp::verbs {
 
@@ -61,15 +61,16 @@ std::optional<Candidate> bind_to(rdma_event_channel& channel,
   }
   Candidate candidate;
   candidate.port.id.reset(raw);
-  SocketAddress address = from_system(*interface.ifa_addr);
-  set_port(address, 0);
+  transport::SocketAddress address =
+      transport::from_system(*interface.ifa_addr);
+  transport::set_port(address, 0);
   if (rdma_bind_addr(raw, &address.any) != 0 || raw->verbs == nullptr) {
     return std::nullopt;
   }
   candidate.device = ibv_get_device_name(raw->verbs->device);
   candidate.number = raw->port_num;
   candidate.port.name = name_of(candidate.device, candidate.number);
-  candidate.port.place.address = to_address(address);
+  candidate.port.place.address = transport::to_address(address);
   const ibv_gid& gid = raw->route.addr.addr.ibaddr.sgid;
   std::memcpy(candidate.port.place.gid.data(), gid.raw, sizeof gid.raw);
   ibv_port_attr attributes{};

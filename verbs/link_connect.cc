@@ -4,8 +4,8 @@
 #include <cstring>
 
 #include "base/log.h"
+#include "transport/socket_address.h"
 #include "verbs/link.h"
-#include "verbs/socket_address.h"
 
 namespace acp::verbs {
 
@@ -77,9 +77,9 @@ void Link::connect() {
   }
   id_.reset(raw);
   set_ack_timer(*raw);
-  SocketAddress from = to_socket(device_.place().address);
-  SocketAddress to = to_socket(place_.address);
-  set_port(from, 0);
+  transport::SocketAddress from = transport::to_socket(device_.place().address);
+  transport::SocketAddress to = transport::to_socket(place_.address);
+  transport::set_port(from, 0);
   if (rdma_resolve_addr(raw, &from.any, &to.any, kResolveTimeoutMs) != 0) {
     fail(fmt::format("resolving its address: {}", errno_text(errno)));
     return;

@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
+
+#include "base/little_endian.h"
 
 namespace acp::transport {
 
@@ -34,6 +37,29 @@ std::string format_address(const Address& address) {
   }
   return is_v4 ? fmt::format("{}:{}", text.data(), address.port)
                : fmt::format("[{}]:{}", text.data(), address.port);
+}
+
+void encode_address(const Address& address, std::byte* to) noexcept {
+  to[0] = static_cast<std::byte>(address.family);
+  to[1] = std::byte{0};
+  store_little(to + 2, address.port);
+  std::memcpy(to + 4, address.bytes.data(), address.bytes.size());
+}
+
+std::optional<Address> decode_address(const std::byte* from) noexcept {
+  Address address;
+  address.family = static_cast<Family>(from[0]);
+  address.port = load_little<std::uint16_t>(from + 2);
+  std::memcpy(address.bytes.data(), from + 4, address.bytes.size());
+  const bool is_v4 = address.family == Family::kIpv4;
+  const bool has_tail =
+      std::any_of(address.bytes.begin() + 4, address.bytes.end(),
+                  [](std::uint8_t byte) { return byte != 0; });
+  if ((!is_v4 && address.family != Family::kIpv6) || (is_v4 && has_tail) ||
+      from[1] != std::byte{0} || address.port == 0) {
+    return std::nullopt;
+  }
+  return address;
 }
 
 bool is_loopback(const Address& address) noexcept {

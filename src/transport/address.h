@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -26,6 +27,14 @@ std::optional<Address> parse_address(std::string_view text);
 
 /// "127.0.0.1:4711", "[::1]:4711"; without the port when it is 0.
 std::string format_address(const Address& address);
+
+/// An address with its port in messages: u8 family (4 or 6), u8 zero, u16 port
+/// in little-endian, 16 B address in network byte order (IPv4: 4 B, then
+/// zeros).
+inline constexpr std::size_t kAddressBytes = 20;
+void encode_address(const Address& address, std::byte* to) noexcept;
+/// Nothing when no process of ours would have written the bytes.
+std::optional<Address> decode_address(const std::byte* from) noexcept;
 
 /// 127.0.0.0/8 or ::1: never leaves this host.
 bool is_loopback(const Address& address) noexcept;

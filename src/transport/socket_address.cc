@@ -1,10 +1,8 @@
-#include "verbs/socket_address.h"
+#include "transport/socket_address.h"
 
 #include <cstring>
 
-namespace acp::verbs {
-
-using transport::Family;
+namespace acp::transport {
 
 SocketAddress from_system(const sockaddr& address) noexcept {
   SocketAddress copy{};
@@ -13,7 +11,7 @@ SocketAddress from_system(const sockaddr& address) noexcept {
   return copy;
 }
 
-SocketAddress to_socket(const transport::Address& address) noexcept {
+SocketAddress to_socket(const Address& address) noexcept {
   SocketAddress out{};
   if (address.family == Family::kIpv4) {
     out.v4.sin_family = AF_INET;
@@ -27,8 +25,8 @@ SocketAddress to_socket(const transport::Address& address) noexcept {
   return out;
 }
 
-transport::Address to_address(const SocketAddress& address) noexcept {
-  transport::Address out;
+Address to_address(const SocketAddress& address) noexcept {
+  Address out;
   if (address.any.sa_family == AF_INET) {
     out.family = Family::kIpv4;
     out.port = ntohs(address.v4.sin_port);
@@ -41,6 +39,11 @@ transport::Address to_address(const SocketAddress& address) noexcept {
   return out;
 }
 
+socklen_t socket_bytes(const SocketAddress& address) noexcept {
+  return address.any.sa_family == AF_INET6 ? sizeof address.v6
+                                           : sizeof address.v4;
+}
+
 void set_port(SocketAddress& address, std::uint16_t port) noexcept {
   if (address.any.sa_family == AF_INET) {
     address.v4.sin_port = htons(port);
@@ -49,4 +52,4 @@ void set_port(SocketAddress& address, std::uint16_t port) noexcept {
   }
 }
 
-}  // namespace acp::verbs
+}  // namespace acp::transport
