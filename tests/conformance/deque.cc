@@ -67,7 +67,7 @@ SPMD_CASE(acpx_take_front_deque_once,
   std::memset(scratch.data(), 0, 1024);
   acp_sync();
   // Each pushes at both ends and takes from both; what is left is drained.
-  const std::size_t count = sequence::steps(50'000);
+  const std::size_t count = spmd::scaled_flights(50'000);
   std::uint64_t taken = 0;
   std::uint64_t takes = 0;
   const auto take = [&](bool is_front) {
@@ -114,7 +114,7 @@ SPMD_CASE(acp_deque_as_a_queue,
           "deque: a queue that moves through its memory keeps its size") {
   const sequence::Scratch scratch;
   const acp_deque_t deque = acp_create_deque(1024, spmd::right_of(acp_rank()));
-  const std::size_t count = sequence::steps(20'000);
+  const std::size_t count = spmd::scaled_flights(20'000);
   std::uint64_t next = 0;
   for (std::uint64_t i = 0; i < count; ++i) {
     std::memcpy(scratch.data(), &i, 8);
@@ -136,7 +136,7 @@ SPMD_CASE(acp_deque_ends_stay,
           "deque: pushes at one end seldom move what is there") {
   const sequence::Scratch scratch;
   const int right = spmd::right_of(acp_rank());
-  const std::size_t count = sequence::steps(40'000);
+  const std::size_t count = spmd::scaled_flights(40'000);
   for (const auto push : {acp_push_back_deque, acp_push_front_deque}) {
     const acp_deque_t deque = acp_create_deque(0, right);
     const bool is_back = push == acp_push_back_deque;

@@ -19,18 +19,6 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-/// Fewer where flights are lost, and where many ranks share the processors
-/// that their network needs.
-std::size_t steps(std::size_t full) {
-  const char* net = std::getenv("ACP_NET");
-  if (net != nullptr && std::string_view(net) == "udp") {
-    full = full / static_cast<std::size_t>(acp_procs());
-  }
-  const bool is_lossy = std::getenv("ACP_UDP_FAULTS") != nullptr;
-  return spmd::scaled(is_lossy ? std::min<std::size_t>(full / 10, 1'000)
-                               : full);
-}
-
 class Scratch {
  public:
   Scratch() : block_(spmd::Memory::kLibrary, 1 << 16) {}
@@ -447,7 +435,7 @@ int compare_badly(const acp_element_t a, const acp_element_t b) {
 SPMD_CASE(acp_list_model, "list: random operations, as std::list") {
   auto random = spmd::random_of_rank();
   Model model(random);
-  const std::size_t count = steps(20'000);
+  const std::size_t count = spmd::scaled_flights(20'000);
   for (std::size_t i = 0; i < count; ++i)
     model.step();
   acp_sync();
@@ -459,7 +447,7 @@ SPMD_CASE(acp_push_back_list_contention,
   acp_list_t list{};
   if (acp_rank() == 0) list = acp_create_list(acp_procs() - 1);
   list = share(list, 0);
-  const std::size_t count = steps(100'000);
+  const std::size_t count = spmd::scaled_flights(100'000);
   auto random = spmd::random_of_rank();
   for (std::size_t i = 0; i < count; ++i) {
     acp_push_back_list(list, scratch.put_word(element(i)),
@@ -489,7 +477,7 @@ SPMD_CASE(acp_erase_list_contention,
   if (acp_rank() == 0) list = acp_create_list(0);
   list = share(list, 0);
   auto random = spmd::random_of_rank();
-  const std::size_t count = steps(20'000);
+  const std::size_t count = spmd::scaled_flights(20'000);
   std::vector<acp_list_it_t> mine;
   for (std::size_t i = 0; i < count; ++i) {
     const acp_element_t value = scratch.put_word(element(i));
@@ -539,7 +527,7 @@ SPMD_CASE(acp_merge_list_contention,
   }
   for (acp_list_t& list : lists)
     list = share(list, 0);
-  const std::size_t count = steps(2'000);
+  const std::size_t count = spmd::scaled_flights(2'000);
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t first = (static_cast<std::size_t>(acp_rank()) + i) % 2;
     if (i % 4 < 2) {
@@ -666,7 +654,7 @@ SPMD_CASE(acp_destroy_list_leaks_nothing, "acp_destroy_list: no leak") {
   EXPECT_EQ(acpx_setting("ACP_HEAP_SIZE", &heap), 0);
   const Scratch scratch;
   const int right = spmd::right_of(acp_rank());
-  const std::size_t count = steps(10'000);
+  const std::size_t count = spmd::scaled_flights(10'000);
   for (std::size_t i = 0; i < count; ++i) {
     const acp_list_t list = acp_create_list(right);
     EXPECT(list.ga != ACP_GA_NULL);

@@ -16,7 +16,6 @@ namespace {
 using table::all_ranks;
 using table::Bytes;
 using table::Scratch;
-using table::steps;
 
 acp_map_t create(int slots, int rank = 0) {
   const std::vector<int> ranks = all_ranks();
@@ -331,7 +330,7 @@ void expect_dead(const Scratch& scratch, acp_map_t map, acp_map_t alive) {
 SPMD_CASE(acp_map_model, "map: random operations, as std::map") {
   auto random = spmd::random_of_rank();
   Model model(random);
-  const std::size_t count = steps(20'000);
+  const std::size_t count = spmd::scaled_flights(20'000);
   for (std::size_t i = 0; i < count; ++i)
     model.step();
   acp_sync();
@@ -341,7 +340,7 @@ SPMD_CASE(acp_insert_map_one_key,
           "acp_insert_map: of all ranks' inserts of one key one inserts") {
   const Scratch scratch;
   const acp_map_t map = create_shared(10);
-  const std::size_t count = steps(5'000);
+  const std::size_t count = spmd::scaled_flights(5'000);
   std::uint64_t wins = 0;
   for (std::uint64_t i = 0; i < count; ++i) {
     wins += static_cast<std::uint64_t>(acp_insert_map(
@@ -357,7 +356,7 @@ SPMD_CASE(acpx_upsert_add8_map_contention,
           "acpx_upsert_add8_map: exact counts when all ranks count") {
   const Scratch scratch;
   const acp_map_t map = create_shared(100);
-  const std::size_t count = steps(100'000);
+  const std::size_t count = spmd::scaled_flights(100'000);
   auto random = spmd::random_of_rank();
   constexpr std::uint64_t kKeys = 50;
   std::vector<std::uint64_t> mine(kKeys, 0);
@@ -387,7 +386,7 @@ SPMD_CASE(acp_map_contention,
           "map: inserts, removes and finds of all ranks, values never torn") {
   const Scratch scratch;
   const acp_map_t map = create_shared(200);
-  const std::size_t count = steps(100'000);
+  const std::size_t count = spmd::scaled_flights(100'000);
   auto random = spmd::random_of_rank();
   // A value's bytes are all alike; 20 fit a bucket, 200 do not.
   std::int64_t net = 0;
@@ -428,7 +427,7 @@ SPMD_CASE(acp_map_contention,
 SPMD_CASE(acp_map_overflow, "map: many more elements than slots") {
   const Scratch scratch;
   const acp_map_t map = create_shared(4);
-  const std::size_t count = steps(3'000);
+  const std::size_t count = spmd::scaled_flights(3'000);
   const auto me = static_cast<std::uint64_t>(acp_rank());
   for (std::uint64_t i = 0; i < count; ++i) {
     EXPECT_EQ(acp_insert_map(map, pair_of(scratch, me << 32 | i, i)), 1);
@@ -460,7 +459,7 @@ SPMD_CASE(acp_map_values_do_not_move,
   const acp_ga_t value =
       acp_dereference_map_it(acp_find_map(map, scratch.put_word(12345, 0)))
           .second.ga;
-  const std::size_t count = steps(5'000);
+  const std::size_t count = spmd::scaled_flights(5'000);
   const auto me = static_cast<std::uint64_t>(acp_rank()) + 1;
   for (std::uint64_t i = 0; i < count; ++i) {
     EXPECT_DONE(acp_add8(scratch.ga(800), value, 1, ACP_HANDLE_NULL));
@@ -572,7 +571,7 @@ SPMD_CASE(acp_destroy_map_leaks_nothing, "acp_destroy_map: no leak") {
   EXPECT_EQ(acpx_setting("ACP_HEAP_SIZE", &heap), 0);
   const Scratch scratch;
   const int right = spmd::right_of(acp_rank());
-  const std::size_t count = steps(2'000);
+  const std::size_t count = spmd::scaled_flights(2'000);
   for (std::size_t i = 0; i < count; ++i) {
     const acp_map_t map = create(1 + int(i % 10), right);
     for (std::uint64_t j = 0; j < i % 20; ++j) {

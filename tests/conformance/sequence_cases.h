@@ -21,21 +21,6 @@ namespace sequence {
 
 using Bytes = std::vector<std::byte>;
 
-inline bool is_lossy() {
-  return std::getenv("ACP_UDP_FAULTS") != nullptr;
-}
-
-/// Operations that each wait for a flight: fewer where flights are lost, and
-/// where many ranks share the processors that their network needs.
-inline std::size_t steps(std::size_t full) {
-  const char* net = std::getenv("ACP_NET");
-  if (net != nullptr && std::string_view(net) == "udp" && acp_procs() > 4) {
-    full = full * 2 / static_cast<std::size_t>(acp_procs());
-  }
-  return spmd::scaled(is_lossy() ? std::min<std::size_t>(full / 10, 2'000)
-                                 : full);
-}
-
 /// A rank's memory to put from and read to.
 class Scratch {
  public:
@@ -333,7 +318,7 @@ template <typename S>
 void run_model() {
   auto random = spmd::random_of_rank();
   Model<S> model(random);
-  const std::size_t count = steps(20'000);
+  const std::size_t count = spmd::scaled_flights(20'000);
   for (std::size_t i = 0; i < count; ++i)
     model.step();
   model.check_all();
@@ -383,7 +368,7 @@ void run_push_contention() {
   typename S::Handle h{};
   if (acp_rank() == 0) h = S::create(0, last);
   h = share<S>(h, 0);
-  const std::size_t count = steps(100'000);
+  const std::size_t count = spmd::scaled_flights(100'000);
   for (std::size_t i = 0; i < count; ++i) {
     const std::uint64_t word = element(i);
     std::memcpy(scratch.data(), &word, 8);
@@ -411,7 +396,7 @@ void run_changes_among_pushes() {
   }
   h = share<S>(h, 0);
   other = share<S>(other, 0);
-  const std::size_t count = steps(20'000);
+  const std::size_t count = spmd::scaled_flights(20'000);
   for (std::size_t i = 0; i < count; ++i) {
     const std::uint64_t word = element(i);
     std::memcpy(scratch.data(), &word, 8);
@@ -458,7 +443,7 @@ void run_swap_contention() {
   }
   h[0] = share<S>(h[0], 0);
   h[1] = share<S>(h[1], 0);
-  const std::size_t count = steps(5'000);
+  const std::size_t count = spmd::scaled_flights(5'000);
   for (std::size_t i = 0; i < count; ++i) {
     const int first = (acp_rank() + static_cast<int>(i)) % 2;
     S::swap(h[first], h[1 - first]);
@@ -599,7 +584,7 @@ void run_no_memory() {
     EXPECT(large != ACP_GA_NULL);
   }
   acp_sync();
-  const std::size_t count = steps(2'000);
+  const std::size_t count = spmd::scaled_flights(2'000);
   std::size_t failures = 0;
   {
     const spmd::StderrCapture quiet;
@@ -633,7 +618,7 @@ void run_leak() {
   EXPECT_EQ(acpx_setting("ACP_HEAP_SIZE", &heap), 0);
   const Scratch scratch;
   const int right = spmd::right_of(acp_rank());
-  const std::size_t count = steps(10'000);
+  const std::size_t count = spmd::scaled_flights(10'000);
   for (std::size_t i = 0; i < count; ++i) {
     const auto h = S::create(i % 300, right);
     EXPECT(h.ga != ACP_GA_NULL);

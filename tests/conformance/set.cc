@@ -14,7 +14,6 @@ namespace {
 using table::all_ranks;
 using table::Bytes;
 using table::Scratch;
-using table::steps;
 
 acp_set_t create(int slots, int rank = 0) {
   const std::vector<int> ranks = all_ranks();
@@ -168,7 +167,7 @@ class Model {
 SPMD_CASE(acp_set_model, "set: random operations, as std::set") {
   auto random = spmd::random_of_rank();
   Model model(random);
-  const std::size_t count = steps(20'000);
+  const std::size_t count = spmd::scaled_flights(20'000);
   for (std::size_t i = 0; i < count; ++i)
     model.step();
   acp_sync();
@@ -178,7 +177,7 @@ SPMD_CASE(acp_insert_set_contention,
           "acp_insert_set: all ranks insert, remove and walk") {
   const Scratch scratch;
   const acp_set_t set = create_shared(500);
-  const std::size_t count = steps(50'000);
+  const std::size_t count = spmd::scaled_flights(50'000);
   auto random = spmd::random_of_rank();
   const auto me = static_cast<std::uint64_t>(acp_rank()) + 1;
   std::set<std::uint64_t> mine;

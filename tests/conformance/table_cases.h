@@ -18,18 +18,6 @@ namespace table {
 
 using Bytes = std::vector<std::byte>;
 
-/// Fewer where flights are lost, and where many ranks share the processors
-/// that their network needs.
-inline std::size_t steps(std::size_t full) {
-  const char* net = std::getenv("ACP_NET");
-  if (net != nullptr && std::string_view(net) == "udp") {
-    full = full / static_cast<std::size_t>(acp_procs());
-  }
-  const bool is_lossy = std::getenv("ACP_UDP_FAULTS") != nullptr;
-  return spmd::scaled(is_lossy ? std::min<std::size_t>(full / 10, 1'000)
-                               : full);
-}
-
 inline std::vector<int> all_ranks() {
   std::vector<int> ranks(static_cast<std::size_t>(acp_procs()));
   std::iota(ranks.begin(), ranks.end(), 0);

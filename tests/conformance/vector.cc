@@ -32,7 +32,7 @@ SPMD_CASE(acp_push_back_vector_sizes,
   vector = sequence::share<Vector>(vector, 0);
   auto random = spmd::random_of_rank();
   std::uint64_t sum = 0;
-  const std::size_t count = sequence::steps(2'000);
+  const std::size_t count = spmd::scaled_flights(2'000);
   for (std::size_t i = 0; i < count; ++i) {
     // {size, rank, size - 2 times the rank}
     const std::size_t size = 3 + random() % 60;
@@ -69,7 +69,7 @@ SPMD_CASE(acp_vector_threads, "vector: several threads of each rank push") {
   acp_vector_t vector{};
   if (acp_rank() == 0) vector = acp_create_vector(0, 0);
   vector = sequence::share<Vector>(vector, 0);
-  const std::size_t count = sequence::steps(5'000);
+  const std::size_t count = spmd::scaled_flights(5'000);
   std::vector<std::thread> threads;
   for (std::size_t t = 0; t < 3; ++t) {
     threads.emplace_back([&, t] {

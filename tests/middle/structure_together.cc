@@ -25,7 +25,6 @@ using sequence::Deque;
 using sequence::element;
 using sequence::Scratch;
 using sequence::share;
-using sequence::steps;
 using sequence::Vector;
 
 std::uint64_t word_at(const Scratch& scratch, std::size_t at = 0) {
@@ -59,7 +58,7 @@ void run_whole_changes() {
   typename S::Handle mine = S::create(0, acp_rank());
   if (acp_rank() == 0) h = S::create(0, acp_procs() - 1);
   h = share<S>(h, 0);
-  const std::size_t count = steps(3'000);
+  const std::size_t count = spmd::scaled_flights(3'000);
   for (std::size_t i = 0; i < count; ++i) {
     put_word(scratch, element(i), 0);
     switch (i % 4) {
@@ -133,7 +132,7 @@ void run_reads_among_pushes() {
     S::push_back(h, scratch.ga(), 8);
   }
   h = share<S>(h, 0);
-  const std::size_t count = steps(10'000);
+  const std::size_t count = spmd::scaled_flights(10'000);
   std::size_t last = 8;
   for (std::size_t i = 0; i < count; ++i) {
     put_word(scratch, element(i), 0);
@@ -264,7 +263,7 @@ SPMD_CASE(deque_read_between_changes,
   acp_deque_t deque{};
   if (acp_rank() == 0) deque = acp_create_deque(64, 0);
   deque = share<Deque>(deque, 0);
-  const std::size_t count = steps(20'000);
+  const std::size_t count = spmd::scaled_flights(20'000);
   for (std::size_t i = 0; i < count; ++i) {
     if (acp_rank() == 0) {
       put_word(scratch, i, 0);
@@ -295,7 +294,7 @@ SPMD_CASE(list_walks_among_pushes,
   }
   const std::vector<std::uint64_t> backwards(expected.rbegin(),
                                              expected.rend());
-  const std::size_t count = steps(1'500);
+  const std::size_t count = spmd::scaled_flights(1'500);
   auto random = spmd::random_of_rank();
   std::size_t mine = 0;
   for (std::size_t i = 0; i < count; ++i) {
@@ -337,7 +336,7 @@ SPMD_CASE(list_walks_among_erases,
   const Scratch scratch;
   constexpr std::uint64_t kCount = 4;
   const acp_list_t list = staying_list(scratch, kCount);
-  const std::size_t count = steps(10'000);
+  const std::size_t count = spmd::scaled_flights(10'000);
   std::array<acp_list_it_t, kCount> stays{};
   acp_list_it_t it = acp_begin_list(list);
   for (acp_list_it_t& one : stays) {
@@ -441,7 +440,7 @@ SPMD_CASE(list_whole_changes,
   const acp_list_t list = staying_list(scratch, kCount);
   const acp_list_t other = staying_list(scratch, 0);
   const acp_list_t mine = acp_create_list(acp_rank());
-  const std::size_t count = steps(1'500);
+  const std::size_t count = spmd::scaled_flights(1'500);
   for (std::size_t i = 0; i < count; ++i) {
     const acp_element_t value = sized(scratch, 0, element(i));
     switch (i % 8) {
@@ -563,7 +562,7 @@ SPMD_CASE(
     }
   }
   acp_sync();
-  const std::size_t count = steps(6'000);
+  const std::size_t count = spmd::scaled_flights(6'000);
   auto random = spmd::random_of_rank();
   for (std::size_t i = 0; i < count; ++i) {
     const acp_pair_t pair = filled_pair(scratch, 1 + random() % 100);
@@ -605,7 +604,7 @@ SPMD_CASE(map_copies_among_changes,
     }
   }
   acp_sync();
-  const std::size_t count = steps(3'000);
+  const std::size_t count = spmd::scaled_flights(3'000);
   auto random = spmd::random_of_rank();
   for (std::size_t i = 0; i < count; ++i) {
     const acp_pair_t pair = filled_pair(scratch, 1 + random() % 100);
@@ -653,7 +652,7 @@ SPMD_CASE(map_sizes_among_inserts,
           "map: sizes beside inserts only grow, and count one's own") {
   const Scratch scratch;
   const acp_map_t map = create_map(50);
-  const std::size_t count = steps(4'000);
+  const std::size_t count = spmd::scaled_flights(4'000);
   std::size_t last = 0;
   for (std::size_t i = 0; i < count; ++i) {
     EXPECT_EQ(
@@ -679,7 +678,7 @@ SPMD_CASE(map_sizes_among_inserts,
 SPMD_CASE(set_one_key, "set: of all ranks' inserts of one key one counts") {
   const Scratch scratch;
   const acp_set_t set = create_set(10);
-  const std::size_t count = steps(4'000);
+  const std::size_t count = spmd::scaled_flights(4'000);
   for (std::size_t i = 0; i < count; ++i) {
     EXPECT_EQ(acp_insert_set(set, put_word(scratch, i)), 1);
     EXPECT(acp_find_set(set, put_word(scratch, i)).elem != ACP_GA_NULL);
@@ -711,7 +710,7 @@ SPMD_CASE(set_copies_among_changes,
     }
   }
   acp_sync();
-  const std::size_t count = steps(3'000);
+  const std::size_t count = spmd::scaled_flights(3'000);
   auto random = spmd::random_of_rank();
   for (std::size_t i = 0; i < count; ++i) {
     const acp_element_t key = filled(scratch, 1 + random() % 100, 4096);
@@ -751,7 +750,7 @@ SPMD_CASE(workspace_words_are_whole,
     EXPECT_EQ(acp_write_ws(ws, scratch.ga(), 4096, 0), 0);
   }
   acp_sync();
-  const std::size_t count = steps(10'000);
+  const std::size_t count = spmd::scaled_flights(10'000);
   const auto me = static_cast<std::uint64_t>(acp_rank()) + 1;
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t at = i % 8 * 8 * 61;
@@ -777,7 +776,7 @@ SPMD_CASE(workspace_overlapping_writes,
   constexpr std::size_t kUnit = 1;
 #endif
   const acp_wsd_t ws = acp_create_ws(kBytes);
-  const std::size_t count = steps(500);
+  const std::size_t count = spmd::scaled_flights(500);
   const std::size_t first = kUnit * static_cast<std::size_t>(acp_rank());
   for (std::size_t i = 0; i < count; ++i) {
     std::memset(scratch.data(), 1 + acp_rank(), kBytes);
@@ -799,7 +798,7 @@ SPMD_CASE(workspace_write_then_read,
   const Scratch scratch;
   EXPECT_EQ(acp_setparams_ws(0, 0), 0);
   const acp_wsd_t ws = acp_create_ws(8000);
-  const std::size_t count = steps(3'000);
+  const std::size_t count = spmd::scaled_flights(3'000);
   const int right = spmd::right_of(acp_rank());
   const std::size_t mine = 8 * static_cast<std::size_t>(acp_rank());
   const std::size_t left =

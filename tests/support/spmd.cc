@@ -129,6 +129,17 @@ std::size_t scaled(std::size_t full, std::size_t least) {
   return std::clamp(size, std::min(least, full), full);
 }
 
+std::size_t scaled_flights(std::size_t full) {
+  const char* net = std::getenv("ACP_NET");
+  const auto ranks = static_cast<std::size_t>(acp_procs());
+  const bool is_udp = net != nullptr && std::string_view(net) == "udp";
+  if (is_udp && ranks > (scale() < 1 ? 2 : 4)) {
+    full = full * 2 / ranks;
+  }
+  const bool is_lossy = std::getenv("ACP_UDP_FAULTS") != nullptr;
+  return scaled(is_lossy ? std::min<std::size_t>(full / 10, 2'000) : full);
+}
+
 std::mt19937_64 random_of_rank(std::uint64_t salt) {
   return std::mt19937_64(case_seed(salt) +
                          104729U * static_cast<std::uint64_t>(acp_rank() + 1));

@@ -53,6 +53,11 @@ double scale();
 /// `full` repetitions scaled down, `least` at the fewest.
 std::size_t scaled(std::size_t full, std::size_t least = 16);
 
+/// The same for operations that each wait for a flight: fewer where many ranks
+/// share the processors that their network needs (full scale: more than four),
+/// and at most 2,000 where flights are lost.
+std::size_t scaled_flights(std::size_t full);
+
 /// A generator seeded by the case's name, this rank and `salt`.
 std::mt19937_64 random_of_rank(std::uint64_t salt = 0);
 /// The same numbers on every rank.
