@@ -1,5 +1,6 @@
 #include "agent/agent.h"
 
+#include <algorithm>
 #include <array>
 
 #include "base/log.h"
@@ -30,6 +31,15 @@ void Agent::on_request(transport::ProcId from,
                 bytes.size(), from);
     return;
   }
+  if ((request->header.flags & protocol::kMoreFlag) != 0) {
+    on_part(from, color, *request);
+    return;
+  }
+  if (const Status failure = take_failure(from, color, request->header.id);
+      failure != Status::kOk) {
+    reply(from, color, request->header.id, failure);
+    return;
+  }
   const protocol::WireStep first = request->step(0);
   if (first.opcode == Opcode::kCopy) {
     const Result<std::byte*> source = space_.own(first.operand, first.compare);
@@ -54,6 +64,37 @@ void Agent::on_request(transport::ProcId from,
   }
   header.data_bytes = static_cast<std::uint32_t>(results_.size());
   send_reply(from, color, header);
+}
+
+/// Its last part tells the failure of any: nobody waits for an answer earlier.
+void Agent::on_part(transport::ProcId from,
+                    transport::Color color,
+                    const protocol::RequestView& part) {
+  const auto is_same = [&](const Failed& failed) {
+    return failed.from == from && failed.color == color &&
+           failed.id == part.header.id;
+  };
+  if (std::any_of(failed_.begin(), failed_.end(), is_same)) {
+    return;
+  }
+  std::span<const std::byte> data = part.data;
+  const Status status = run_step(part.step(0), data);
+  if (status != Status::kOk) {
+    failed_.push_back({from, color, part.header.id, status});
+  }
+}
+
+Status Agent::take_failure(transport::ProcId from,
+                           transport::Color color,
+                           std::uint64_t id) {
+  for (auto failed = failed_.begin(); failed != failed_.end(); ++failed) {
+    if (failed->from == from && failed->color == color && failed->id == id) {
+      const Status status = failed->status;
+      failed_.erase(failed);
+      return status;
+    }
+  }
+  return Status::kOk;
 }
 
 Status Agent::run_step(const protocol::WireStep& step,
@@ -167,6 +208,8 @@ bool Agent::flush_backlog() {
 void Agent::forget_peer(transport::ProcId peer) {
   std::erase_if(backlog_,
                 [peer](const Waiting& waiting) { return waiting.to == peer; });
+  std::erase_if(failed_,
+                [peer](const Failed& failed) { return failed.from == peer; });
 }
 
 }  // namespace acp::agent
