@@ -92,9 +92,14 @@ class Agent {
                       std::uint64_t id);
   Status run_step(const protocol::WireStep& step,
                   std::span<const std::byte>& data);
+  void reply_get(transport::ProcId to,
+                 transport::Color color,
+                 std::uint64_t id,
+                 const protocol::WireStep& get);
   void send_reply(transport::ProcId to,
                   transport::Color color,
-                  protocol::ReplyHeader header);
+                  protocol::ReplyHeader header,
+                  std::span<const std::byte> results);
   Status try_send(transport::ProcId to,
                   transport::Color color,
                   protocol::ReplyHeader header,

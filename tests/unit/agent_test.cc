@@ -342,6 +342,42 @@ TEST_CASE("agent: replies to a full wire wait, those to others go", "[agent]") {
   }
 }
 
+TEST_CASE("agent: a large get brings the bytes of when it was executed",
+          "[agent]") {
+  AgentUnderTest rank;
+  constexpr std::uint32_t kBytes = 20'000;
+  WireStep get;
+  get.opcode = Opcode::kGet;
+  get.remote = rank.space.codec().encode(0, 0, gmm::kModuleKey, 0, 0) + 3;
+  get.size = kBytes;
+  const std::span memory(rank.space.own(get.remote, kBytes).value(), kBytes);
+  std::iota(reinterpret_cast<std::uint8_t*>(memory.data()),
+            reinterpret_cast<std::uint8_t*>(memory.data()) + kBytes,
+            std::uint8_t{1});
+  const std::vector<std::byte> then(memory.begin(), memory.end());
+  auto& wire = rank.endpoints[AgentUnderTest::kPeer];
+  wire.max_message = 2 * kBytes;
+  SECTION("at once") {
+    rank.request({&get, 1}, {}, 8);
+  }
+  SECTION("a full wire takes it later") {
+    wire.room = 0;
+    rank.request({&get, 1}, {}, 8);
+    CHECK(wire.sent.empty());
+    std::fill(memory.begin(), memory.end(), std::byte{0});
+    wire.room = 1;
+    CHECK(rank.agent.flush_backlog());
+  }
+  const auto reply = rank.reply();
+  CHECK(reply.header.id == 8);
+  CHECK(reply.header.status == Status::kOk);
+  CHECK(std::equal(reply.data.begin(), reply.data.end(), then.begin(),
+                   then.end()));
+  get.remote += std::uint64_t{1} << 40;
+  rank.request({&get, 1});
+  CHECK(rank.reply().header.status != Status::kOk);
+}
+
 TEST_CASE("agent: replies to the dead are dropped", "[agent]") {
   AgentUnderTest rank;
   const WireStep add = rank.step(Opcode::kAdd, 8);
