@@ -9,8 +9,11 @@ namespace acp::udp {
 
 namespace {
 
-/// Datagrams of one color that one poll takes at most.
+/// Datagrams of one color that one poll takes at most, and bytes after which
+/// it takes no more: a sender with a full window waits for the acks that go out
+/// at the end.
 constexpr int kBurst = 16;
+constexpr std::size_t kBurstBytes = std::size_t{128} << 10;
 constexpr std::size_t kPoolBytes = std::size_t{64} << 20;
 /// More under way than this only gets cold.
 constexpr std::uint64_t kMaxWindowBytes = std::uint64_t{1} << 20;
@@ -137,11 +140,14 @@ std::size_t UdpTransport::poll(transport::MessageSink& sink) {
 
 /// Takes what has arrived in one color. In an exchange of single packets the
 /// answer must not wait for a look whether there is a second one; so only a
-/// color whose packets come in bursts is looked at again.
+/// color whose packets come in bursts is looked at again, or after a packet so
+/// large that it is most likely a piece of something: the look is cheap beside
+/// it, and the answers to two pieces go in one packet.
 bool UdpTransport::drain(transport::Color color, transport::MessageSink& sink) {
   int count = 0;
   int limit = is_bursty_[color] ? kBurst : 1;
-  for (; count < limit; ++count) {
+  std::size_t bytes = 0;
+  for (; count < limit && bytes < kBurstBytes; ++count) {
     const auto arrival = wire_->receive(color, pool_.receive_area(*carrier_));
     if (!arrival) {
       break;
@@ -149,6 +155,10 @@ bool UdpTransport::drain(transport::Color color, transport::MessageSink& sink) {
     ++hub_.counters.received;
     hub_.now = hub_.clock.now();
     on_datagram(color, *arrival, sink);
+    bytes += arrival->bytes;
+    if (arrival->bytes > pool_.datagram_bytes() / 2) {
+      limit = kBurst;
+    }
   }
   if (count > 1 || (count == 1 && limit == 1)) {
     is_bursty_[color] = count > 1 || had_arrivals_;

@@ -1,6 +1,8 @@
 #include "agent/agent.h"
 
+#include <algorithm>
 #include <array>
+#include <atomic>
 
 #include "base/log.h"
 #include "gmm/memory_ops.h"
@@ -13,6 +15,16 @@ using protocol::Opcode;
 
 /// Replies to one request; larger gets are cut by the initiator.
 constexpr std::size_t kMaxResultBytes = 1 << 20;
+
+/// From this size on a get alone is read by the wire and not collected first:
+/// the collecting is two more passes over the bytes.
+constexpr std::size_t kLargeGetBytes = 4096;
+
+bool is_large_get(const protocol::RequestView& request) {
+  const protocol::WireStep step = request.step(0);
+  return request.header.steps == 1 && step.opcode == Opcode::kGet &&
+         step.flags == 0 && step.size >= kLargeGetBytes;
+}
 
 }  // namespace
 
@@ -30,6 +42,15 @@ void Agent::on_request(transport::ProcId from,
                 bytes.size(), from);
     return;
   }
+  if ((request->header.flags & protocol::kMoreFlag) != 0) {
+    on_part(from, color, *request);
+    return;
+  }
+  if (const Status failure = take_failure(from, color, request->header.id);
+      failure != Status::kOk) {
+    reply(from, color, request->header.id, failure);
+    return;
+  }
   const protocol::WireStep first = request->step(0);
   if (first.opcode == Opcode::kCopy) {
     const Result<std::byte*> source = space_.own(first.operand, first.compare);
@@ -39,6 +60,10 @@ void Agent::on_request(transport::ProcId from,
     } else {
       reply(from, color, request->header.id, source.status());
     }
+    return;
+  }
+  if (is_large_get(*request)) {
+    reply_get(from, color, request->header.id, first);
     return;
   }
   protocol::ReplyHeader header;
@@ -53,7 +78,55 @@ void Agent::on_request(transport::ProcId from,
     }
   }
   header.data_bytes = static_cast<std::uint32_t>(results_.size());
-  send_reply(from, color, header);
+  send_reply(from, color, header, results_);
+}
+
+void Agent::reply_get(transport::ProcId to,
+                      transport::Color color,
+                      std::uint64_t id,
+                      const protocol::WireStep& get) {
+  const Result<std::byte*> source = space_.own(get.remote, get.size);
+  if (!source.ok() || get.size > kMaxResultBytes) {
+    reply(to, color, id, source.ok() ? Status::kTooLarge : source.status());
+    return;
+  }
+  // As in gmm::copy_bytes: flags that were read earlier come before the data.
+  std::atomic_thread_fence(std::memory_order_acquire);
+  protocol::ReplyHeader header;
+  header.id = id;
+  header.data_bytes = get.size;
+  send_reply(to, color, header, {source.value(), get.size});
+}
+
+/// Its last part tells the failure of any: nobody waits for an answer earlier.
+void Agent::on_part(transport::ProcId from,
+                    transport::Color color,
+                    const protocol::RequestView& part) {
+  const auto is_same = [&](const Failed& failed) {
+    return failed.from == from && failed.color == color &&
+           failed.id == part.header.id;
+  };
+  if (std::any_of(failed_.begin(), failed_.end(), is_same)) {
+    return;
+  }
+  std::span<const std::byte> data = part.data;
+  const Status status = run_step(part.step(0), data);
+  if (status != Status::kOk) {
+    failed_.push_back({from, color, part.header.id, status});
+  }
+}
+
+Status Agent::take_failure(transport::ProcId from,
+                           transport::Color color,
+                           std::uint64_t id) {
+  for (auto failed = failed_.begin(); failed != failed_.end(); ++failed) {
+    if (failed->from == from && failed->color == color && failed->id == id) {
+      const Status status = failed->status;
+      failed_.erase(failed);
+      return status;
+    }
+  }
+  return Status::kOk;
 }
 
 Status Agent::run_step(const protocol::WireStep& step,
@@ -110,18 +183,18 @@ void Agent::reply(transport::ProcId to,
   protocol::ReplyHeader header;
   header.id = id;
   header.status = status;
-  results_.clear();
-  send_reply(to, color, header);
+  send_reply(to, color, header, {});
 }
 
 void Agent::send_reply(transport::ProcId to,
                        transport::Color color,
-                       protocol::ReplyHeader header) {
+                       protocol::ReplyHeader header,
+                       std::span<const std::byte> results) {
   if (backlog_.empty() &&
-      try_send(to, color, header, results_) != Status::kAgain) {
+      try_send(to, color, header, results) != Status::kAgain) {
     return;
   }
-  backlog_.push_back({to, color, header, results_});
+  backlog_.push_back({to, color, header, {results.begin(), results.end()}});
 }
 
 /// kAgain: the wire is full. A reply to a dead peer needs no care; one that
@@ -167,6 +240,8 @@ bool Agent::flush_backlog() {
 void Agent::forget_peer(transport::ProcId peer) {
   std::erase_if(backlog_,
                 [peer](const Waiting& waiting) { return waiting.to == peer; });
+  std::erase_if(failed_,
+                [peer](const Failed& failed) { return failed.from == peer; });
 }
 
 }  // namespace acp::agent

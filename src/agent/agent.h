@@ -45,8 +45,8 @@ class Agent {
         gmm::ThreadWaker& waker,
         Surroundings& surroundings);
 
-  /// Executes a request and sends its reply. A malformed one is logged and
-  /// dropped: no peer of ours sends it.
+  /// Executes a request, or a part of one, and sends the reply when it is
+  /// complete. A malformed one is logged and dropped: no peer of ours sends it.
   void on_request(transport::ProcId from,
                   transport::Color color,
                   std::span<const std::byte> bytes);
@@ -65,7 +65,7 @@ class Agent {
   /// Whether there was a signal since the last call.
   bool take_signal() noexcept { return std::exchange(has_signal_, false); }
 
-  /// Drops replies to a peer that is gone.
+  /// Drops replies to a peer that is gone, and what it left incomplete.
   void forget_peer(transport::ProcId peer);
 
  private:
@@ -76,11 +76,30 @@ class Agent {
     std::vector<std::byte> results;
   };
 
+  /// A part of this request has failed, and its last has not come yet.
+  struct Failed {
+    transport::ProcId from;
+    transport::Color color;
+    std::uint64_t id;
+    Status status;
+  };
+
+  void on_part(transport::ProcId from,
+               transport::Color color,
+               const protocol::RequestView& part);
+  Status take_failure(transport::ProcId from,
+                      transport::Color color,
+                      std::uint64_t id);
   Status run_step(const protocol::WireStep& step,
                   std::span<const std::byte>& data);
+  void reply_get(transport::ProcId to,
+                 transport::Color color,
+                 std::uint64_t id,
+                 const protocol::WireStep& get);
   void send_reply(transport::ProcId to,
                   transport::Color color,
-                  protocol::ReplyHeader header);
+                  protocol::ReplyHeader header,
+                  std::span<const std::byte> results);
   Status try_send(transport::ProcId to,
                   transport::Color color,
                   protocol::ReplyHeader header,
@@ -92,6 +111,7 @@ class Agent {
   bool has_signal_ = false;
   std::vector<std::byte> results_;  ///< Of the request under way.
   std::deque<Waiting> backlog_;     ///< First come, first sent.
+  std::vector<Failed> failed_;      ///< Nearly always empty.
 };
 
 }  // namespace acp::agent

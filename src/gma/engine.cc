@@ -174,6 +174,7 @@ Result<Handle> Engine::issue(std::span<const Step> steps,
   if (departure == Departure::kNow) {
     if (std::ranges::any_of(steps, is_signal)) {
       wires_.flush();
+      is_holding_ = false;  // it has gone along: the next signal's may be held
     } else {
       wires_.flush_idle();
     }

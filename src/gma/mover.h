@@ -81,6 +81,7 @@ class Mover {
     std::uint64_t reply_bytes = 0;
     std::uint32_t generation = 0;
     bool is_posted = false;  ///< The wire answers, not the peer.
+    bool is_in_parts = false;
   };
   enum class Progress : std::uint8_t { kDone, kPending, kFailed };
 
@@ -116,6 +117,17 @@ class Mover {
   void pump_path(Path& path);
   Status send_next(Path& path, Operation& operation);
   Status send_whole(Path& path, Operation& operation);
+  Status send_part(Path& path, Operation& operation);
+  Status send_part_of(Path& path,
+                      Operation& operation,
+                      std::span<const protocol::WireStep> steps,
+                      std::span<const std::byte> data,
+                      transport::Ordering ordering);
+  Status end_parts(Path& path, Operation& operation);
+  bool needs_parts(const Path& path, const Operation& operation) const;
+  std::uint64_t part_bytes(const Path& path, const Operation& operation) const;
+  std::size_t joinable_steps(const Path& path,
+                             const Operation& operation) const;
   Status post_next(Path& path, Operation& operation);
   Status post_whole(Path& path, Operation& operation);
   Status post(Path& path,

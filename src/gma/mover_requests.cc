@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "gma/mover.h"
+#include "gma/request_bytes.h"
 #include "gmm/memory_ops.h"
 
 namespace acp::gma {
@@ -15,30 +16,8 @@ using protocol::Opcode;
 /// What replies to one path may bring at a time; see docs/engine.md.
 constexpr std::uint64_t kMaxReplyBytes = 1 << 20;
 
-constexpr std::size_t kHead =
-    sizeof(protocol::RequestHeader) + sizeof(protocol::WireStep);
-
 std::uint64_t path_key(Rank rank, Color color) {
   return std::uint64_t{rank} << 8 | color;
-}
-
-template <typename T>
-std::span<const std::byte> bytes_of(const T& value) {
-  return std::as_bytes(std::span(&value, 1));
-}
-
-protocol::WireStep wire_step(const Step& step) {
-  protocol::WireStep wire;
-  wire.opcode = step.opcode;
-  wire.width = step.width;
-  wire.flags = step.flags;
-  wire.remote = step.remote;
-  wire.operand = step.operand;
-  wire.compare = step.compare;
-  if (step.opcode == Opcode::kPut || step.opcode == Opcode::kGet) {
-    wire.size = static_cast<std::uint32_t>(step.size);
-  }
-  return wire;
 }
 
 }  // namespace
@@ -70,6 +49,8 @@ Mover::Progress Mover::enqueue(Operation& operation, Rank rank, Color color) {
     return fail(operation, status);
   }
   operation.sent_bytes = 0;
+  operation.parts_id.reset();
+  operation.joined_steps = 0;
   operation.has_unsent = true;
   path->unsent.push_back(&operation);
   if (path->is_crowded) {
@@ -195,6 +176,7 @@ std::optional<std::uint64_t> Mover::open_request(Path& path,
   request.size = size;
   request.reply_bytes = reply_bytes;
   request.is_posted = false;
+  request.is_in_parts = false;
   path.reply_bytes += reply_bytes;
   ++operation.outstanding;
   return std::uint64_t{request.generation} << 32 | index;
@@ -219,6 +201,9 @@ Status Mover::send_next(Path& path, Operation& operation) {
     }
   }
   const Opcode opcode = operation.piece_opcode;
+  if (needs_parts(path, operation)) {
+    return send_part(path, operation);
+  }
   const Step& step = operation.steps[operation.current];
   const std::uint64_t offset = operation.sent_bytes;
   std::uint64_t size = operation.piece_bytes;
@@ -229,8 +214,9 @@ Status Mover::send_next(Path& path, Operation& operation) {
   std::uint64_t in_reply = protocol::reply_bytes(wire);
   std::span<const std::byte> data;
   if (opcode == Opcode::kPut || opcode == Opcode::kGet) {
-    size = std::min<std::uint64_t>(operation.piece_bytes - offset,
-                                   path.link.max_message - kHead);
+    size = std::min(operation.piece_bytes - offset,
+                    piece_size(operation.piece_bytes,
+                               path.link.max_message - kRequestHead));
     wire.size = static_cast<std::uint32_t>(size);
     in_reply = protocol::reply_bytes(wire);
   }
@@ -372,19 +358,24 @@ void Mover::place(const Request& request,
     return true;
   };
   bool is_good = true;
-  if (operation.is_whole) {
+  if (operation.is_whole || request.is_in_parts) {
+    const std::size_t first = operation.current;
+    const std::size_t count = operation.is_whole ? operation.steps.size()
+                                                 : 1 + operation.joined_steps;
+    const bool is_done = reply.header.status == Status::kOk;
     const std::size_t done =
-        reply.header.status == Status::kOk
-            ? operation.steps.size()
-            : std::min<std::size_t>(reply.header.failed_step,
-                                    operation.steps.size() - 1);
-    for (operation.current = 0; is_good && operation.current < done;
-         ++operation.current) {
-      const Step& step = operation.steps[operation.current];
+        is_done ? count
+                : std::min<std::size_t>(reply.header.failed_step, count - 1);
+    std::size_t i = 0;
+    for (; is_good && i < done; ++i) {
+      const Step& step = operation.steps[first + i];
       const bool is_get = step.opcode == Opcode::kGet;
       if (is_get || protocol::is_atomic(step.opcode)) {
         is_good = put(step.local, is_get ? step.size : step.width, is_get);
       }
+    }
+    if (!is_done || !is_good) {
+      operation.current += is_good ? done : i - 1;  // which one failed
     }
   } else if (reply.header.status == Status::kOk &&
              (operation.piece_opcode == Opcode::kGet ||
@@ -410,8 +401,9 @@ void Mover::settle(Operation& operation, Path& path) {
     return;
   }
   if (operation.status == Status::kOk) {
-    operation.current =
-        operation.is_whole ? operation.steps.size() : operation.current + 1;
+    operation.current = operation.is_whole
+                            ? operation.steps.size()
+                            : operation.current + 1 + operation.joined_steps;
   }
   advance(operation);
 }

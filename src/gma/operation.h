@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "gmm/global_address.h"
@@ -64,6 +65,10 @@ struct Operation {
   std::uint64_t sent_bytes = 0;
   bool has_unsent = false;
   std::uint32_t outstanding = 0;  ///< Requests without a reply.
+  /// Of a put that goes in parts: their request, once the first has gone, and
+  /// how many of the next steps the last part carries.
+  std::optional<std::uint64_t> parts_id;
+  std::size_t joined_steps = 0;
 };
 
 }  // namespace acp::gma

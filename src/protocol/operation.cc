@@ -38,8 +38,9 @@ std::optional<RequestView> decode_request(
   std::memcpy(&view.header, bytes.data(), sizeof view.header);
   const std::size_t count = view.header.steps;
   const std::size_t head = sizeof view.header + count * sizeof(WireStep);
-  if (view.header.type != MessageType::kRequest || view.header.zero != 0 ||
-      count == 0 || count > kMaxSteps || bytes.size() < head ||
+  if (view.header.type != MessageType::kRequest ||
+      (view.header.flags & ~kMoreFlag) != 0 || count == 0 ||
+      count > kMaxSteps || bytes.size() < head ||
       bytes.size() - head != view.header.data_bytes) {
     return std::nullopt;
   }
@@ -55,6 +56,11 @@ std::optional<RequestView> decode_request(
     needed += request_bytes(step);
   }
   if (needed != view.data.size()) {
+    return std::nullopt;
+  }
+  const bool is_part = (view.header.flags & kMoreFlag) != 0;
+  if (is_part && (count != 1 || view.step(0).opcode != Opcode::kPut ||
+                  view.step(0).flags != 0)) {
     return std::nullopt;
   }
   return view;

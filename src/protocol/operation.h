@@ -1,7 +1,7 @@
 // Requests to a rank's agent and its replies: the bytes inside of messages.
 //
-//   request   0 u8 type = 1   1 u8 steps   2 u16 zero   4 u32 data bytes
-//             8 u64 id
+//   request   0 u8 type = 1   1 u8 steps   2 u16 flags   4 u32 data bytes
+//             8 u64 id, the same in all parts of a request
 //            16 steps of 32 bytes, then the data of the put steps in order
 //   step      0 u8 opcode   1 u8 width   2 u16 flags   4 u32 size
 //             8 u64 remote   16 u64 operand   24 u64 compare
@@ -47,10 +47,15 @@ enum class MessageType : std::uint8_t { kRequest = 1, kReply = 2 };
 inline constexpr std::uint16_t kSignalFlag = 1;
 inline constexpr std::size_t kMaxSteps = 16;
 
+/// Request flag: a part, a put alone. More of the same id comes, and the last
+/// of it after all others; it is answered for all of them, and not executed
+/// when one of them has failed.
+inline constexpr std::uint16_t kMoreFlag = 1;
+
 struct RequestHeader {
   MessageType type = MessageType::kRequest;
   std::uint8_t steps = 0;
-  std::uint16_t zero = 0;
+  std::uint16_t flags = 0;
   std::uint32_t data_bytes = 0;
   std::uint64_t id = 0;
 };

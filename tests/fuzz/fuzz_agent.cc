@@ -74,6 +74,7 @@ class Process {
   void serve(std::span<const std::byte> request) {
     agent_.on_request(0, 0, request);
     ACP_ASSERT(!agent_.has_backlog());
+    agent_.forget_peer(0);  // parts that failed, whose last never comes
   }
 
  private:

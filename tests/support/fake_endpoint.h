@@ -17,7 +17,7 @@ class FakeEndpoint final : public transport::Endpoint {
   using Message = std::vector<std::byte>;
 
   Status send(std::span<const std::span<const std::byte>> parts,
-              transport::Ordering) override {
+              transport::Ordering ordering) override {
     ++offers;
     if (failure != Status::kOk) {
       return failure;
@@ -33,6 +33,7 @@ class FakeEndpoint final : public transport::Endpoint {
       return Status::kAgain;
     }
     sent.push_back(std::move(message));
+    orderings.push_back(ordering);
     return Status::kOk;
   }
 
@@ -74,7 +75,8 @@ class FakeEndpoint final : public transport::Endpoint {
   }
 
   std::deque<Message> sent;
-  std::size_t room = SIZE_MAX;  ///< Messages that it holds.
+  std::vector<transport::Ordering> orderings;  ///< Of all that were taken.
+  std::size_t room = SIZE_MAX;                 ///< Messages that it holds.
   std::size_t max_message = 4096;
   Status failure = Status::kOk;                   ///< What send() says.
   Status transfer_status = Status::kUnsupported;  ///< What transfer() says.

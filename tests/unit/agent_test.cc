@@ -55,6 +55,19 @@ class AgentUnderTest final : private Surroundings {
     return bulk_step;
   }
 
+  /// A put of one byte as a part of request `id`.
+  void part(std::size_t offset,
+            std::byte value,
+            std::uint64_t id,
+            transport::ProcId from = kPeer,
+            transport::Color color = 0) {
+    const WireStep put = bulk(Opcode::kPut, offset, 1);
+    auto bytes = test::request_message(id, {&put, 1}, {&value, 1});
+    bytes[offsetof(protocol::RequestHeader, flags)] =
+        std::byte{protocol::kMoreFlag};
+    agent.on_request(from, color, bytes);
+  }
+
   void request(std::span<const WireStep> steps,
                std::span<const std::byte> data = {},
                std::uint64_t id = 1) {
@@ -329,6 +342,42 @@ TEST_CASE("agent: replies to a full wire wait, those to others go", "[agent]") {
   }
 }
 
+TEST_CASE("agent: a large get brings the bytes of when it was executed",
+          "[agent]") {
+  AgentUnderTest rank;
+  constexpr std::uint32_t kBytes = 20'000;
+  WireStep get;
+  get.opcode = Opcode::kGet;
+  get.remote = rank.space.codec().encode(0, 0, gmm::kModuleKey, 0, 0) + 3;
+  get.size = kBytes;
+  const std::span memory(rank.space.own(get.remote, kBytes).value(), kBytes);
+  std::iota(reinterpret_cast<std::uint8_t*>(memory.data()),
+            reinterpret_cast<std::uint8_t*>(memory.data()) + kBytes,
+            std::uint8_t{1});
+  const std::vector<std::byte> then(memory.begin(), memory.end());
+  auto& wire = rank.endpoints[AgentUnderTest::kPeer];
+  wire.max_message = 2 * kBytes;
+  SECTION("at once") {
+    rank.request({&get, 1}, {}, 8);
+  }
+  SECTION("a full wire takes it later") {
+    wire.room = 0;
+    rank.request({&get, 1}, {}, 8);
+    CHECK(wire.sent.empty());
+    std::fill(memory.begin(), memory.end(), std::byte{0});
+    wire.room = 1;
+    CHECK(rank.agent.flush_backlog());
+  }
+  const auto reply = rank.reply();
+  CHECK(reply.header.id == 8);
+  CHECK(reply.header.status == Status::kOk);
+  CHECK(std::equal(reply.data.begin(), reply.data.end(), then.begin(),
+                   then.end()));
+  get.remote += std::uint64_t{1} << 40;
+  rank.request({&get, 1});
+  CHECK(rank.reply().header.status != Status::kOk);
+}
+
 TEST_CASE("agent: replies to the dead are dropped", "[agent]") {
   AgentUnderTest rank;
   const WireStep add = rank.step(Opcode::kAdd, 8);
@@ -405,6 +454,66 @@ TEST_CASE("agent: a delegated copy is started from my memory only", "[agent]") {
   rank.request({&copy, 1});
   CHECK(rank.reply().header.status == Status::kBadRank);
   CHECK(rank.copies.size() == 1);
+}
+
+TEST_CASE("agent: a request in parts is answered once, by its last",
+          "[agent]") {
+  AgentUnderTest rank;
+  auto& wire = rank.endpoints[AgentUnderTest::kPeer];
+  rank.part(3, std::byte{77}, 5);
+  rank.part(4, std::byte{78}, 5);
+  CHECK(wire.sent.empty());
+  CHECK(rank.memory[3] == std::byte{77});
+  CHECK(rank.memory[4] == std::byte{78});
+  const std::array steps = {rank.bulk(Opcode::kPut, 5, 1),
+                            rank.step(Opcode::kAdd, 64)};
+  const std::array data = {std::byte{79}};
+  rank.request(steps, data, 5);
+  const auto reply = rank.reply();
+  CHECK(reply.header.id == 5);
+  CHECK(reply.header.status == Status::kOk);
+  CHECK(reply.data.size() == 8);
+  CHECK(rank.memory[5] == std::byte{79});
+  CHECK(wire.sent.empty());
+}
+
+TEST_CASE("agent: a part that fails is told by the last, which does nothing",
+          "[agent]") {
+  AgentUnderTest rank;
+  const auto put8 = rank.step(Opcode::kPut8, 8);
+  const std::uint64_t before = word_at(rank.memory.data() + 8);
+  rank.part(256, std::byte{1}, 5);
+  rank.part(7, std::byte{99}, 5);  // nothing behind the failure either
+  CHECK(rank.memory[7] == std::byte{7});
+  CHECK(rank.endpoints[AgentUnderTest::kPeer].sent.empty());
+
+  // Other requests are none of its business: of another number, peer or color.
+  rank.request({&put8, 1}, {}, 6);
+  CHECK(rank.reply().header.status == Status::kOk);
+  rank.part(6, std::byte{60}, 5, 2);
+  rank.part(5, std::byte{50}, 5, AgentUnderTest::kPeer, 1);
+  CHECK(rank.memory[6] == std::byte{60});
+  CHECK(rank.memory[5] == std::byte{50});
+
+  std::memcpy(rank.memory.data() + 8, &before, sizeof before);
+  rank.request({&put8, 1}, {}, 5);
+  const auto failure = rank.reply();
+  CHECK(failure.header.id == 5);
+  CHECK(failure.header.status == Status::kBadAddress);
+  CHECK(failure.header.failed_step == 0);
+  CHECK(word_at(rank.memory.data() + 8) == before);
+
+  // Told once: the number may serve another request.
+  rank.request({&put8, 1}, {}, 5);
+  CHECK(rank.reply().header.status == Status::kOk);
+}
+
+TEST_CASE("agent: what a dead peer left incomplete is forgotten", "[agent]") {
+  AgentUnderTest rank;
+  rank.part(256, std::byte{1}, 5);
+  rank.agent.forget_peer(AgentUnderTest::kPeer);
+  rank.part(7, std::byte{99}, 5);
+  CHECK(rank.memory[7] == std::byte{99});
 }
 
 }  // namespace acp::agent

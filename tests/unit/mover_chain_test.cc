@@ -52,8 +52,8 @@ TEST_CASE("mover chain: runs step by step when it does not fit",
           "[gma][mover]") {
   MoverWorld world;
   std::vector<Step> steps;
-  SECTION("a put larger than a message") {
-    steps = {bulk_step(Opcode::kPut, world.far(2, 0), world.mine, 2000)};
+  SECTION("a get larger than a message") {
+    steps = {bulk_step(Opcode::kGet, world.far(2, 0), world.mine, 2000)};
   }
   SECTION("puts that are too large together") {
     steps = {bulk_step(Opcode::kPut, world.far(2, 0), world.mine, 600),

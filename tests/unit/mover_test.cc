@@ -223,17 +223,18 @@ TEST_CASE("mover: a reply that is too short is a failure", "[gma][mover]") {
 TEST_CASE("mover: a piece that fails stops the rest", "[gma][mover]") {
   MoverWorld world;
   world.wire(2).room = 3;
-  const Operation& put =
-      world.start({copy_step(world.far(2, 0), world.mine, 100 * 976),
+  const Operation& get =
+      world.start({copy_step(world.mine, world.far(2, 0), 100 * 976),
                    copy_step(world.far(2, 0), world.mine, 8)});
   const Operation& behind =
       world.start({word_step(Opcode::kPut8, world.far(2, 8), 0)});
-  world.answer(2);
+  const std::vector<std::byte> data(976);
+  world.answer(2, Status::kOk, data);
   world.answer(2, Status::kBadAddress);
   world.mover.pump();
-  CHECK(world.ends_of(put) == 0);  // one piece is still under way
-  world.answer(2);
-  CHECK(world.has_ended(put, Status::kBadAddress));
+  CHECK(world.ends_of(get) == 0);  // one piece is still under way
+  world.answer(2, Status::kOk, data);
+  CHECK(world.has_ended(get, Status::kBadAddress));
   // The next operation of the path goes on, and nothing else was sent.
   world.mover.pump();
   REQUIRE(world.wire(2).sent.size() == 1);
@@ -245,12 +246,12 @@ TEST_CASE("mover: a piece that fails stops the rest", "[gma][mover]") {
 TEST_CASE("mover: the first failure of several pieces is told",
           "[gma][mover]") {
   MoverWorld world;
-  const Operation& put =
-      world.start({copy_step(world.far(2, 0), world.mine, 3 * 976)});
+  const Operation& get =
+      world.start({copy_step(world.mine, world.far(2, 0), 3 * 976)});
   world.answer(2, Status::kBadKey);
   world.answer(2, Status::kBadAddress);
-  world.answer(2);
-  CHECK(world.has_ended(put, Status::kBadKey));
+  world.answer(2, Status::kOk, std::vector<std::byte>(976));
+  CHECK(world.has_ended(get, Status::kBadKey));
 }
 
 TEST_CASE("mover: a wire that refuses ends the operation", "[gma][mover]") {
@@ -261,15 +262,25 @@ TEST_CASE("mover: a wire that refuses ends the operation", "[gma][mover]") {
         world.start({copy_step(world.far(2, 0), world.mine, 3000)});
     CHECK(world.has_ended(put, Status::kPeerDead));
   }
-  SECTION("in the middle") {
+  SECTION("in the middle of a get") {
+    world.wire(2).room = 1;
+    const Operation& get =
+        world.start({copy_step(world.mine, world.far(2, 0), 3000)});
+    world.wire(2).failure = Status::kPeerDead;
+    world.mover.pump();
+    CHECK(world.ends_of(get) == 0);
+    world.answer(2);
+    CHECK(world.has_ended(get, Status::kPeerDead));
+  }
+  SECTION("in the middle of a put") {
     world.wire(2).room = 1;
     const Operation& put =
         world.start({copy_step(world.far(2, 0), world.mine, 3000)});
     world.wire(2).failure = Status::kPeerDead;
     world.mover.pump();
-    CHECK(world.ends_of(put) == 0);
-    world.answer(2);
     CHECK(world.has_ended(put, Status::kPeerDead));
+    world.answer(2);
+    CHECK(world.ends_of(put) == 1);
   }
   SECTION("there is no wire") {
     world.link_failure = Status::kUnsupported;
@@ -324,8 +335,11 @@ TEST_CASE("mover: memory unregistered under way is not touched",
     const Operation& put =
         world.start({copy_step(world.far(2, 0), world.mine, 3000)});
     REQUIRE(world.keys.remove(0, key) == Status::kOk);
+    world.mover.pump();
     world.answer(2);
     world.mover.pump();
+    CHECK(world.ends_of(put) == 0);  // what is under way ends first
+    CHECK(world.answer(2).size == 0);
     CHECK(world.has_ended(put, Status::kBadKey));
   }
   SECTION("the destination of a get") {

@@ -64,7 +64,8 @@ class MoverWorld final : private Links, private OperationOwner {
     return *operations_.back();
   }
 
-  /// Answers the oldest request to `rank`; its one step.
+  /// Takes the oldest request to `rank` and answers it, unless more of it
+  /// comes; its first step.
   protocol::WireStep answer(Rank rank,
                             Status status = Status::kOk,
                             std::span<const std::byte> data = {}) {
@@ -72,7 +73,9 @@ class MoverWorld final : private Links, private OperationOwner {
     const auto request = protocol::decode_request(message);
     REQUIRE(request.has_value());
     const protocol::WireStep step = request->step(0);
-    mover.on_reply(test::reply_message(request->header.id, status, 0, data));
+    if ((request->header.flags & protocol::kMoreFlag) == 0) {
+      mover.on_reply(test::reply_message(request->header.id, status, 0, data));
+    }
     return step;
   }
 

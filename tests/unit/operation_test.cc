@@ -159,8 +159,8 @@ TEST_CASE("operation: a damaged request is refused", "[protocol][operation]") {
     INFO("value " << value);
     CHECK(is_taken_with(0, value) == (value == 1));           // type
     CHECK(is_taken_with(1, value) == (value == 2));           // steps
-    CHECK(is_taken_with(2, value) == (value == 0));           // zero
-    CHECK(is_taken_with(3, value) == (value == 0));           // zero
+    CHECK(is_taken_with(2, value) == (value == 0));           // flags
+    CHECK(is_taken_with(3, value) == (value == 0));           // flags
     CHECK(is_taken_with(4, value) == (value == 5));           // data bytes
     CHECK(is_taken_with(5, value) == (value == 0));           // data bytes
     CHECK(is_taken_with(7, value) == (value == 0));           // data bytes
@@ -173,6 +173,30 @@ TEST_CASE("operation: a damaged request is refused", "[protocol][operation]") {
     const bool is_opcode = value >= 1 && value <= 9;
     CHECK(is_taken_with(kSecond, value) == is_opcode);
   }
+}
+
+TEST_CASE("operation: a part of a request is one put",
+          "[protocol][operation]") {
+  const auto is_taken = [](std::vector<WireStep> steps, int flags) {
+    std::size_t data_bytes = 0;
+    for (const WireStep& step : steps) {
+      data_bytes += request_bytes(step);
+    }
+    auto bytes = request_message(1, steps, std::vector<std::byte>(data_bytes));
+    bytes[offsetof(RequestHeader, flags)] = static_cast<std::byte>(flags);
+    return decode_request(bytes).has_value();
+  };
+  for (int flags = 0; flags < 256; ++flags) {
+    CHECK(is_taken({put_step(5)}, flags) == (flags <= kMoreFlag));
+    CHECK(is_taken({put_step(5), put_step(5)}, flags) == (flags == 0));
+    CHECK(is_taken({word_step(Opcode::kPut8)}, flags) == (flags == 0));
+    CHECK(is_taken({word_step(Opcode::kGet)}, flags) == (flags == 0));
+    CHECK(is_taken({word_step(Opcode::kCopy)}, flags) == (flags == 0));
+  }
+  WireStep signal = put_step(5);
+  signal.flags = kSignalFlag;
+  CHECK(is_taken({signal}, 0));
+  CHECK_FALSE(is_taken({signal}, kMoreFlag));
 }
 
 TEST_CASE("operation: each opcode alone", "[protocol][operation]") {

@@ -1,0 +1,48 @@
+// What the files of the mover share about the bytes of requests.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "gma/operation.h"
+#include "protocol/operation.h"
+
+namespace acp::gma {
+
+/// In front of the data of a request of one step.
+inline constexpr std::size_t kRequestHead =
+    sizeof(protocol::RequestHeader) + sizeof(protocol::WireStep);
+
+template <typename T>
+std::span<const std::byte> bytes_of(const T& value) {
+  return std::as_bytes(std::span(&value, 1));
+}
+
+inline protocol::WireStep wire_step(const Step& step) {
+  protocol::WireStep wire;
+  wire.opcode = step.opcode;
+  wire.width = step.width;
+  wire.flags = step.flags;
+  wire.remote = step.remote;
+  wire.operand = step.operand;
+  wire.compare = step.compare;
+  if (step.opcode == protocol::Opcode::kPut ||
+      step.opcode == protocol::Opcode::kGet) {
+    wire.size = static_cast<std::uint32_t>(step.size);
+  }
+  return wire;
+}
+
+/// Pieces as equal as they can be, and no more of them than needed: the target
+/// places the first while the next is on its way, which a full piece and a
+/// small rest would make of little use.
+inline std::uint64_t piece_size(std::uint64_t bytes, std::uint64_t most) {
+  constexpr std::uint64_t kLine = 64;  // pieces begin where copies are fast
+  const std::uint64_t pieces = (bytes + most - 1) / most;
+  const std::uint64_t share = (bytes + pieces - 1) / pieces;
+  return std::min((share + kLine - 1) / kLine * kLine, most);
+}
+
+}  // namespace acp::gma

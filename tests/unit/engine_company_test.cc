@@ -1,0 +1,104 @@
+// When a pass of progress leaves what is to go back to the sender of a signal
+// to what comes next. docs/udp.md, "Company".
+#include <deque>
+
+#include <catch2/catch.hpp>
+
+#include "gma/engine.h"
+#include "support/fake_endpoint.h"
+#include "support/host_memory.h"
+
+namespace acp::gma {
+
+namespace {
+
+/// Rank 0 of two, on hosts of their own; the test says what each pass takes
+/// from the wire.
+class EngineUnderTest final : private Links, private Wires, private WaitHost {
+ public:
+  void pass(Arrivals arrivals) {
+    arrivals_ = arrivals;
+    engine.progress();
+  }
+
+  void issue_signal() {
+    Step signal;
+    signal.opcode = protocol::Opcode::kAdd;
+    signal.flags = protocol::kSignalFlag;
+    signal.remote =
+        space.codec().encode(1, 0, gmm::kStarterKey, 0, std::uint64_t{64});
+    REQUIRE(engine.chain({&signal, 1}, kHandleNull).ok());
+  }
+
+  int flushes() const noexcept { return flushes_; }
+
+ private:
+  Result<Link> link(Rank, Color) override {
+    Link found;
+    found.endpoint = &wire_;
+    found.max_message = 1024;
+    return found;
+  }
+
+  Arrivals poll() override { return arrivals_; }
+
+  void flush() override { ++flushes_; }
+
+  void flush_idle() override {}
+
+  void on_issued() override {}
+
+  bool make_progress() override { return engine.progress(); }
+
+  Status health() override { return Status::kOk; }
+
+  void sleep(const std::function<bool()>&, Duration) override {}
+
+  void enter_wait(protocol::WaitKind, std::uint32_t) override {}
+
+  void leave_wait() override {}
+
+  const WaitPolicy& policy() const noexcept override { return policy_; }
+
+  test::HostMemory host_{2, 1};
+  test::CountingWaker waker_;
+  test::FakeEndpoint wire_;
+  WaitPolicy policy_;
+  Arrivals arrivals_ = Arrivals::kNone;
+  int flushes_ = 0;
+
+ public:
+  gmm::AddressSpace space{host_.segment(), 0, 0, 1, gmm::Reach::kHost};
+  Engine engine{space, *this, waker_, *this, *this};
+};
+
+}  // namespace
+
+TEST_CASE("engine: the pass after a signal sends what that one left",
+          "[gma][engine]") {
+  EngineUnderTest rank;
+  rank.pass(Arrivals::kSignal);
+  CHECK(rank.flushes() == 0);
+  SECTION("when nothing comes") {
+    rank.pass(Arrivals::kNone);
+  }
+  SECTION("when another signal comes") {
+    rank.pass(Arrivals::kSignal);
+  }
+  CHECK(rank.flushes() == 1);
+}
+
+TEST_CASE("engine: a signal issued takes along what a pass left",
+          "[gma][engine]") {
+  // The peer is ahead: its next signal is there with the first pass after
+  // each of ours, and its reply has to wait for ours again.
+  EngineUnderTest rank;
+  for (int exchange = 1; exchange < 5; ++exchange) {
+    rank.pass(Arrivals::kSignal);
+    CHECK(rank.flushes() == exchange - 1);
+    rank.issue_signal();
+    CHECK(rank.flushes() == exchange);
+  }
+}
+
+}  // namespace acp::gma

@@ -1,0 +1,223 @@
+// Puts that do not fit one message, and the words that go with them.
+#include <algorithm>
+
+#include "unit/mover_world.h"
+
+namespace acp::gma {
+
+namespace {
+
+using protocol::Opcode;
+using transport::Ordering;
+
+constexpr std::size_t kPart = 1024 - 48;
+
+struct Sent {
+  std::vector<std::byte> bytes;
+  protocol::RequestView view;
+};
+
+/// The oldest request to rank 2.
+Sent take(MoverWorld& world) {
+  Sent sent;
+  sent.bytes = world.wire(2).take();
+  const auto view = protocol::decode_request(sent.bytes);
+  REQUIRE(view.has_value());
+  sent.view = *view;
+  return sent;
+}
+
+bool is_part(const Sent& sent) {
+  return (sent.view.header.flags & protocol::kMoreFlag) != 0;
+}
+
+/// A put of `size` bytes to rank 2, and words behind it.
+std::vector<Step> put_and(const MoverWorld& world,
+                          std::size_t size,
+                          std::vector<Step> words) {
+  words.insert(words.begin(),
+               bulk_step(Opcode::kPut, world.far(2, 4096), world.mine, size));
+  return words;
+}
+
+}  // namespace
+
+TEST_CASE("mover parts: a large put is one request, whose last part is ordered",
+          "[gma][mover]") {
+  MoverWorld world;
+  const Operation& put =
+      world.start({copy_step(world.far(2, 0), world.mine, 3 * kPart - 70)});
+  auto& wire = world.wire(2);
+  REQUIRE(wire.sent.size() == 3);
+  CHECK(wire.orderings ==
+        std::vector{Ordering::kFree, Ordering::kFree, Ordering::kOrdered});
+  std::vector<Sent> sent;
+  for (int i = 0; i < 3; ++i) {
+    sent.push_back(take(world));
+    CHECK(sent[i].view.header.id == sent[0].view.header.id);
+    CHECK(is_part(sent[i]) == (i < 2));
+  }
+  // As equal as they can be.
+  CHECK(sent[0].view.data.size() == sent[1].view.data.size());
+  CHECK(sent[2].view.data.size() + 2 * 64 > sent[0].view.data.size());
+  CHECK(world.ends_of(put) == 0);
+  world.mover.on_reply(
+      test::reply_message(sent[2].view.header.id, Status::kOk, 0, {}));
+  CHECK(world.has_ended(put, Status::kOk));
+}
+
+TEST_CASE("mover parts: words behind a put go with its last part",
+          "[gma][mover]") {
+  MoverWorld world;
+  std::fill_n(world.memory.begin(), 64, std::byte{0xee});
+  const Operation& chain = world.start(
+      put_and(world, 2 * kPart,
+              {word_step(Opcode::kPut8, world.far(2, 0), 0, 5),
+               word_step(Opcode::kAdd, world.far(2, 8), world.mine + 16, 7)}));
+  std::size_t bytes = 0;
+  while (world.wire(2).sent.size() > 1) {
+    const Sent part = take(world);
+    CHECK(part.view.header.steps == 1);
+    bytes += part.view.data.size();
+  }
+  const Sent last = take(world);
+  CHECK(bytes + last.view.data.size() == 2 * kPart);
+  REQUIRE(last.view.header.steps == 3);
+  CHECK(last.view.step(1).operand == 5);
+  CHECK(last.view.step(2).operand == 7);
+  SECTION("all are done") {
+    world.mover.on_reply(test::reply_message(last.view.header.id, Status::kOk,
+                                             0, test::word_bytes(99)));
+    CHECK(world.has_ended(chain, Status::kOk));
+    CHECK(test::word_of(std::span(world.memory).subspan(16)) == 99);
+    CHECK(world.wire(2).sent.empty());
+  }
+  SECTION("the put has failed") {
+    world.mover.on_reply(
+        test::reply_message(last.view.header.id, Status::kBadAddress, 0, {}));
+    CHECK(world.has_ended(chain, Status::kBadAddress));
+    CHECK(chain.current == 0);
+    CHECK(world.memory[16] == std::byte{0xee});
+  }
+  SECTION("a word has failed") {
+    world.mover.on_reply(
+        test::reply_message(last.view.header.id, Status::kMisaligned, 2, {}));
+    CHECK(world.has_ended(chain, Status::kMisaligned));
+    CHECK(chain.current == 2);
+  }
+  SECTION("a result is missing") {
+    world.mover.on_reply(
+        test::reply_message(last.view.header.id, Status::kOk, 0, {}));
+    CHECK(world.ends_of(chain) == 1);
+    CHECK(chain.status != Status::kOk);
+    CHECK(chain.current == 2);
+  }
+}
+
+TEST_CASE("mover parts: what cannot go along follows the answer",
+          "[gma][mover]") {
+  MoverWorld world;
+  Step behind;
+  SECTION("a get") {
+    behind = bulk_step(Opcode::kGet, world.far(2, 0), world.mine, 8);
+  }
+  SECTION("a word of another rank") {
+    behind = word_step(Opcode::kAdd, world.far(3, 0), world.mine);
+  }
+  SECTION("a word by another path") {
+    behind = word_step(Opcode::kAdd, world.far(2, 0, 1), world.mine);
+  }
+  SECTION("a word whose result has no place") {
+    behind = word_step(Opcode::kAdd, world.far(2, 0),
+                       world.mine + MoverWorld::kMemory);
+  }
+  const Operation& chain = world.start(
+      put_and(world, 2 * kPart,
+              {word_step(Opcode::kPut8, world.far(2, 0), 0), behind}));
+  while (world.wire(2).sent.size() > 1) {
+    world.answer(2);
+  }
+  CHECK(world.wire(3).sent.empty());
+  CHECK(world.wire(2, 1).sent.empty());
+  CHECK(protocol::decode_request(world.wire(2).sent[0])->header.steps == 2);
+  world.answer(2);
+  world.mover.pump();
+  const bool has_place = world.space.own(behind.local, 8).ok();
+  CHECK(world.ends_of(chain) == (has_place ? 0 : 1));
+  CHECK(world.wire(2).sent.size() + world.wire(3).sent.size() +
+            world.wire(2, 1).sent.size() ==
+        (has_place ? 1 : 0));
+}
+
+TEST_CASE("mover parts: the smallest messages take some words along",
+          "[gma][mover]") {
+  MoverWorld world(486);  // of datagrams of 576 bytes
+  const Operation& chain = world.start(put_and(
+      world, 2000,
+      std::vector<Step>(15, word_step(Opcode::kPut8, world.far(2, 0), 0))));
+  std::size_t steps = 0;
+  while (!world.wire(2).sent.empty()) {
+    const auto request = protocol::decode_request(world.wire(2).sent[0]);
+    REQUIRE(request.has_value());
+    steps += is_part({{}, *request}) ? 0 : request->header.steps;
+    world.answer(2);
+    world.mover.pump();
+  }
+  CHECK(steps == 16);
+  CHECK(world.has_ended(chain, Status::kOk));
+}
+
+TEST_CASE("mover parts: a full wire takes one part after the other",
+          "[gma][mover]") {
+  MoverWorld world;
+  world.wire(2).room = 1;
+  const Operation& chain = world.start(
+      put_and(world, 4 * kPart, {word_step(Opcode::kAdd, world.far(2, 0), 0)}));
+  std::uint64_t next = world.far(2, 4096);
+  for (bool is_last = false; !is_last; world.mover.pump()) {
+    REQUIRE(world.wire(2).sent.size() == 1);
+    const auto request = protocol::decode_request(world.wire(2).sent[0]);
+    is_last = request->header.steps == 2;
+    const auto step = world.answer(2, Status::kOk, test::word_bytes(0));
+    CHECK(step.remote == next);
+    next += step.size;
+  }
+  CHECK(next == world.far(2, 4096) + 4 * kPart);
+  CHECK(world.has_ended(chain, Status::kOk));
+  CHECK_FALSE(world.mover.has_unsent());
+}
+
+TEST_CASE("mover parts: a source unregistered under way ends what was begun",
+          "[gma][mover]") {
+  MoverWorld world;
+  world.wire(2).room = 1;
+  const Operation& chain = world.start(
+      put_and(world, 3 * kPart, {word_step(Opcode::kAdd, world.far(2, 0), 0)}));
+  const GlobalAddress key = world.mine & ~std::uint64_t{63};
+  REQUIRE(world.keys.remove(0, key) == Status::kOk);
+  world.mover.pump();  // the wire is full: it has to be tried again
+  CHECK(world.mover.has_unsent());
+  CHECK(is_part(take(world)));
+  world.mover.pump();
+  const Sent end = take(world);
+  CHECK_FALSE(is_part(end));
+  CHECK(end.view.header.steps == 1);
+  CHECK(end.view.step(0).size == 0);
+  CHECK(world.ends_of(chain) == 0);
+  world.mover.on_reply(
+      test::reply_message(end.view.header.id, Status::kOk, 0, {}));
+  CHECK(world.has_ended(chain, Status::kBadKey));
+  CHECK_FALSE(world.mover.has_unsent());
+}
+
+TEST_CASE("mover parts: a wire that reaches memory is asked for pieces",
+          "[gma][mover]") {
+  MoverWorld world(1024, 512);
+  world.start({copy_step(world.far(2, 0), world.mine, 3 * kPart)});
+  for (const auto& message : world.wire(2).sent) {
+    CHECK(protocol::decode_request(message)->header.flags == 0);
+  }
+  CHECK(world.wire(2).sent.size() == 3);
+}
+
+}  // namespace acp::gma
