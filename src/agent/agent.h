@@ -78,6 +78,7 @@ class Agent {
 
   Status run_step(const protocol::WireStep& step,
                   std::span<const std::byte>& data);
+  void ring_if_asked(const protocol::WireStep& step);
   void send_reply(transport::ProcId to,
                   transport::Color color,
                   protocol::ReplyHeader header);
