@@ -5,7 +5,9 @@
 //          4  u8  version    kCardVersion
 //          5  u8  colors     1 .. kMaxColors
 //          6  u16 packet     bytes of the largest packet
-//          8  36 B per color: u8 family (4 or 6), u8 zero, u16 port,
+//          8  u8  atomics    Executor
+//          9  3 B zero
+//         12  36 B per color: u8 family (4 or 6), u8 zero, u16 port,
 //             16 B address in network byte order (IPv4: 4 B, then zeros),
 //             16 B GID
 #pragma once
@@ -24,7 +26,7 @@
 namespace acp::verbs {
 
 inline constexpr transport::Color kMaxColors = 12;
-inline constexpr std::size_t kCardHeaderBytes = 8;
+inline constexpr std::size_t kCardHeaderBytes = 12;
 inline constexpr std::size_t kCardColorBytes = 36;
 inline constexpr std::size_t kMaxCardBytes =
     kCardHeaderBytes + kMaxColors * kCardColorBytes;
@@ -35,6 +37,12 @@ using Gid = std::array<std::uint8_t, 16>;
 
 /// "fe80:0000:0000:0000:0202:c9ff:fe00:0001", as tools of RDMA print it.
 std::string format_gid(const Gid& gid);
+
+/// Who executes atomics of 8 bytes on a process's memory.
+enum class Executor : std::uint8_t { kAgent = 0, kDevice = 1 };
+
+/// As in ACP_VERBS_ATOMICS.
+const char* executor_name(Executor executor) noexcept;
 
 /// Where one color listens.
 struct Place {
@@ -48,6 +56,7 @@ struct Place {
 struct Card {
   transport::Color colors = 0;
   std::uint16_t packet_bytes = 0;
+  Executor atomics = Executor::kAgent;
   std::array<Place, kMaxColors> places{};
 
   friend bool operator==(const Card&, const Card&) = default;
