@@ -55,11 +55,14 @@ runtime::NetWireFactory posting_factory(const Way& way) {
 const std::vector<Way>& ways() {
 #ifdef ACP_TEST_VERBS
   const char* devices = std::getenv("ACP_VERBS_DEVICES");
+  const char* atomics = std::getenv("ACP_VERBS_ATOMICS");
   static const std::vector<Way> ways = {
       {"verbs",
        3,
        {{SettingId::kNet, "verbs"},
-        {SettingId::kVerbsDevices, devices == nullptr ? "" : devices}}},
+        {SettingId::kShm, "off"},
+        {SettingId::kVerbsDevices, devices == nullptr ? "" : devices},
+        {SettingId::kVerbsAtomics, atomics == nullptr ? "agent" : atomics}}},
   };
 #else
   static const std::vector<Way> ways = {
