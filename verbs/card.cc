@@ -12,7 +12,7 @@ namespace acp::verbs {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x43425256;
-constexpr std::uint8_t kCardVersion = 2;
+constexpr std::uint8_t kCardVersion = 3;
 
 }  // namespace
 
@@ -25,6 +25,10 @@ std::string format_gid(const Gid& gid) {
   return text;
 }
 
+const char* executor_name(Executor executor) noexcept {
+  return executor == Executor::kDevice ? "device" : "agent";
+}
+
 std::size_t encode_card(const Card& card,
                         std::span<std::byte, kMaxCardBytes> bytes) {
   ACP_ASSERT(card.colors >= 1 && card.colors <= kMaxColors);
@@ -32,6 +36,7 @@ std::size_t encode_card(const Card& card,
   bytes[4] = std::byte{kCardVersion};
   bytes[5] = static_cast<std::byte>(card.colors);
   store_little(bytes.data() + 6, card.packet_bytes);
+  store_little(bytes.data() + 8, static_cast<std::uint32_t>(card.atomics));
   std::byte* at = bytes.data() + kCardHeaderBytes;
   for (transport::Color color = 0; color < card.colors; ++color) {
     const Place& place = card.places[color];
@@ -52,7 +57,10 @@ std::optional<Card> decode_card(std::span<const std::byte> bytes) {
   Card card;
   card.colors = static_cast<transport::Color>(bytes[5]);
   card.packet_bytes = load_little<std::uint16_t>(bytes.data() + 6);
-  if (card.colors < 1 || card.colors > kMaxColors ||
+  const auto atomics = load_little<std::uint32_t>(bytes.data() + 8);
+  card.atomics = static_cast<Executor>(atomics);
+  if (atomics > static_cast<std::uint32_t>(Executor::kDevice) ||
+      card.colors < 1 || card.colors > kMaxColors ||
       bytes.size() < kCardHeaderBytes + card.colors * kCardColorBytes) {
     return std::nullopt;
   }

@@ -5,7 +5,9 @@
 //          4  u8  version    kCardVersion
 //          5  u8  colors     1 .. kMaxColors
 //          6  u16 packet     bytes of the largest packet
-//          8  per color: its address, kAddressBytes, and 16 B GID
+//          8  u8  atomics    Executor
+//          9  3 B zero
+//         12  per color: its address, kAddressBytes, and 16 B GID
 #pragma once
 
 #include <array>
@@ -22,7 +24,7 @@
 namespace acp::verbs {
 
 inline constexpr transport::Color kMaxColors = 12;
-inline constexpr std::size_t kCardHeaderBytes = 8;
+inline constexpr std::size_t kCardHeaderBytes = 12;
 inline constexpr std::size_t kCardColorBytes = transport::kAddressBytes + 16;
 inline constexpr std::size_t kMaxCardBytes =
     kCardHeaderBytes + kMaxColors * kCardColorBytes;
@@ -33,6 +35,12 @@ using Gid = std::array<std::uint8_t, 16>;
 
 /// "fe80:0000:0000:0000:0202:c9ff:fe00:0001", as tools of RDMA print it.
 std::string format_gid(const Gid& gid);
+
+/// Who executes atomics of 8 bytes on a process's memory.
+enum class Executor : std::uint8_t { kAgent = 0, kDevice = 1 };
+
+/// As in ACP_VERBS_ATOMICS.
+const char* executor_name(Executor executor) noexcept;
 
 /// Where one color listens.
 struct Place {
@@ -46,6 +54,7 @@ struct Place {
 struct Card {
   transport::Color colors = 0;
   std::uint16_t packet_bytes = 0;
+  Executor atomics = Executor::kAgent;
   std::array<Place, kMaxColors> places{};
 
   friend bool operator==(const Card&, const Card&) = default;

@@ -47,7 +47,8 @@ Device::Device(Port port,
       domain_(std::move(domain)),
       channel_(std::move(channel)),
       send_buffers_(*domain_),
-      receive_buffers_(*domain_) {}
+      receive_buffers_(*domain_),
+      result_words_(*domain_) {}
 
 Device::~Device() {
   take_notification();  // one that was not read would hold the queue
@@ -90,6 +91,8 @@ Status Device::make_queues(const ibv_device_attr& attributes) {
       static_cast<std::uint8_t>(std::clamp(attributes.max_qp_rd_atom, 0, 16));
   initiator_depth_ = static_cast<std::uint8_t>(
       std::clamp(attributes.max_qp_init_rd_atom, 0, 16));
+  has_atomics_ = attributes.atomic_cap != IBV_ATOMIC_NONE &&
+                 responder_resources_ != 0 && initiator_depth_ != 0;
   completion_queue_.reset(ibv_create_cq(
       domain_->context, std::clamp(kFirstCompletions, 1, attributes.max_cqe),
       nullptr, channel_.get(), 0));

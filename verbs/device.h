@@ -15,6 +15,7 @@
 #include "verbs/card.h"
 #include "verbs/find_ports.h"
 #include "verbs/resource.h"
+#include "verbs/result_words.h"
 
 namespace acp::verbs {
 
@@ -49,6 +50,14 @@ class Device {
   }
 
   std::uint8_t initiator_depth() const noexcept { return initiator_depth_; }
+
+  /// Whether it executes atomics of 8 bytes, and lets others do so here.
+  bool has_atomics() const noexcept { return has_atomics_; }
+
+  /// Makes its words for results of atomics. kNoMemory: logged.
+  [[nodiscard]] Status make_result_words() { return result_words_.make(); }
+
+  ResultWords& result_words() noexcept { return result_words_; }
 
   /// Provides buffers and completions for one more connection, makes its queue
   /// pair on `id`, and names `link` by it. kNoMemory, logged; kSystem, with
@@ -122,6 +131,7 @@ class Device {
   SharedReceiveQueue receive_queue_;
   BufferPool send_buffers_;
   BufferPool receive_buffers_;
+  ResultWords result_words_;
   std::unordered_map<std::uint32_t, Link*> links_;
   std::uint32_t connections_ = 0;
   std::uint32_t max_receives_ = 0;
@@ -129,6 +139,7 @@ class Device {
   std::uint8_t responder_resources_ = 0;
   std::uint8_t initiator_depth_ = 0;
   bool is_rxe_ = false;
+  bool has_atomics_ = false;
   std::array<ibv_wc, kBatch> completions_{};
   int stashed_ = 0;  ///< Completions that arm() found.
   /// Receives to be posted, chained.

@@ -16,7 +16,7 @@ struct ConnectionEvent {
   int status = 0;
   rdma_cm_id* id = nullptr;
   const Device* listener = nullptr;  ///< A request's.
-  std::uint8_t initiator_depth = 0;
+  ReadDepths depths;                 ///< A request's.
   std::array<std::byte, 256> data{};
   std::size_t data_bytes = 0;
 };
@@ -30,7 +30,8 @@ ConnectionEvent copy_of(const rdma_cm_event& event) {
     copy.listener = static_cast<const Device*>(event.listen_id->context);
   }
   const rdma_conn_param& connection = event.param.conn;
-  copy.initiator_depth = connection.initiator_depth;
+  copy.depths = {.responder_resources = connection.responder_resources,
+                 .initiator_depth = connection.initiator_depth};
   if (connection.private_data != nullptr) {
     copy.data_bytes = connection.private_data_len;
     std::memcpy(copy.data.data(), connection.private_data, copy.data_bytes);
@@ -69,7 +70,7 @@ bool VerbsTransport::take_connection_event() {
   rdma_ack_cm_event(event);
   const auto data = std::span(copy.data).first(copy.data_bytes);
   if (copy.type == RDMA_CM_EVENT_CONNECT_REQUEST) {
-    on_request(*copy.listener, CmId(copy.id), data, copy.initiator_depth);
+    on_request(*copy.listener, CmId(copy.id), data, copy.depths);
   } else if (is_listener(*copy.id, devices_)) {
     log_warning("verbs: listening: {} (status {})", rdma_event_str(copy.type),
                 copy.status);
@@ -83,11 +84,13 @@ bool VerbsTransport::take_connection_event() {
 void VerbsTransport::on_request(const Device& device,
                                 CmId id,
                                 std::span<const std::byte> data,
-                                std::uint8_t initiator_depth) {
+                                ReadDepths depths) {
   const auto hello = decode_hello(data);
+  const bool is_mine = hello && hello->source == options_.me;
   const bool is_ours =
       hello && hello->job == options_.job &&
-      hello->destination == options_.me && hello->source != options_.me &&
+      hello->destination == options_.me &&
+      (!is_mine || (hub_.executes_atomics && hello->color == 0)) &&
       hello->source < options_.procs && hello->color == device.color() &&
       hello->packet_bytes == kPacketBytes && hello->window == kWindow;
   if (!is_ours) {
@@ -96,9 +99,10 @@ void VerbsTransport::on_request(const Device& device,
     rdma_reject(id.get(), nullptr, 0);
     return;
   }
-  const Result<Link*> link = link_to(hello->source, hello->color);
+  const Result<Link*> link =
+      is_mine ? link_from_myself() : link_to(hello->source, hello->color);
   if (link.ok()) {
-    link.value()->on_request(std::move(id), initiator_depth);
+    link.value()->on_request(std::move(id), depths);
   } else {
     refuse(std::move(id), Refusal::kGone);
   }

@@ -227,13 +227,16 @@ bool Link::on_sent(std::uint32_t number,
   }
   const bool is_step = queue_->slots[number % kSendQueue].theirs != nullptr;
   while (freed_ != number + 1) {
-    const bool is_done =
+    bool is_done =
         state_ != LinkState::kFailed && (is_good || freed_ != number);
     Slot& slot = queue_->slots[freed_ % kSendQueue];
     const Slot done = slot;
     if (slot.buffer != nullptr) {
       device_.send_buffers().release(slot.buffer);
     }
+    // A loop may go on, before its memory is free for others.
+    is_done = is_done && (slot.atomic == nullptr || end_atomic(slot));
+    free_atomic(slot);
     end_flight(slot);
     slot = {};
     ++freed_;

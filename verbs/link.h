@@ -1,7 +1,8 @@
 // One peer in one color: the endpoint that the engine sends to, and its
 // connection. docs/verbs.md has states and rules. Messages are in link.cc, the
 // making of the connection in link_connect.cc, steps without the peer in
-// link_post.cc, and what the two ends say of their memory in link_control.cc.
+// link_post.cc, atomics among them in link_atomic.cc, and what the two ends say
+// of their memory in link_control.cc.
 #pragma once
 
 #include <array>
@@ -20,15 +21,25 @@
 #include "verbs/peer_memory.h"
 #include "verbs/regions.h"
 #include "verbs/resource.h"
+#include "verbs/word_atomic.h"
 
 namespace acp::verbs {
 
 class Link;
 
+/// Reads and atomics at a time, as rdma_cm has them: those that the other side
+/// asks this one to take, and those that it takes from this one.
+struct ReadDepths {
+  std::uint8_t responder_resources = 0;
+  std::uint8_t initiator_depth = 0;
+};
+
 /// Bytes of a step at most, and work requests of steps under way or waiting on
 /// one connection.
 inline constexpr std::size_t kMaxStepBytes = 256 << 10;
 inline constexpr std::uint32_t kStepWindow = 64;
+/// Atomics of these.
+inline constexpr std::size_t kAtomicWindow = 16;
 
 /// What happened, for tests, traces and acp_info.
 struct Counters {
@@ -47,6 +58,8 @@ struct Counters {
   std::uint64_t requests = 0;   ///< their work requests,
   std::uint64_t doorbells = 0;  ///< each one completion,
   std::uint64_t done = 0;       ///< and chains that are done.
+  std::uint64_t atomics = 0;    ///< Work requests that were atomics,
+  std::uint64_t repeated = 0;   ///< of them those of a loop after its first.
   std::uint64_t wanted = 0;     ///< Windows asked for,
   std::uint64_t told = 0;       ///< and told of.
   std::uint64_t revoked = 0;    ///< Regions that a peer was to drop.
@@ -58,6 +71,7 @@ struct LinkHub {
   JobId job;
   rdma_event_channel& channel;
   Regions& regions;
+  bool executes_atomics = false;  ///< Atomics of 8 bytes are the devices'.
   Counters counters{};
   std::uint32_t connecting = 0;  ///< Links whose connection is being made.
   std::vector<Link*> dirty{};    ///< To be looked at by the next flush.
@@ -117,7 +131,7 @@ class Link final : public transport::Endpoint {
   void forget_regions() noexcept;
 
   /// A request of this link's peer; `id` is the connection that it would be.
-  void on_request(CmId id, std::uint8_t initiator_depth);
+  void on_request(CmId id, ReadDepths asked);
   /// Any other event of the connection. `data` is private data of a rejection,
   /// `status` the event's.
   void on_event(rdma_cm_event_type event,
@@ -144,7 +158,8 @@ class Link final : public transport::Endpoint {
     PeerWindow* theirs = nullptr;  ///< In use by it; null: no step.
     std::uint64_t token = 0;
     bool ends_chain = false;
-    std::uint64_t operand = 0;  ///< Of a put8, until it is posted.
+    std::uint64_t operand = 0;     ///< Of a put8, until it is posted.
+    WordAtomic* atomic = nullptr;  ///< Null: no atomic.
   };
 
   static constexpr std::size_t kBatch = 16;
@@ -157,9 +172,21 @@ class Link final : public transport::Endpoint {
     std::array<ibv_sge, kBatch> pieces{};
     std::array<Slot, kBatch> waiting{};
     std::size_t count = 0;
+    std::array<WordAtomic, kAtomicWindow> atomics{};
+    std::size_t atomics_used = 0;
+    /// The last word that an atomic was done on, as it left it.
+    std::uint64_t last_address = 0;
+    std::uint64_t last_value = 0;
   };
 
   struct Plan;
+
+  /// What can be done with a step.
+  enum class Feasible : std::uint8_t {
+    kNow,
+    kLater,  ///< When the peer has told, or has nothing under way there.
+    kNever,  ///< Not by the devices, or not in this flight.
+  };
 
   Status send_unready();
   Status append(std::span<const std::span<const std::byte>> parts, Row row);
@@ -168,7 +195,20 @@ class Link final : public transport::Endpoint {
   bool has_room() const noexcept;
   bool has_steps() const noexcept;
   bool is_possible(std::span<const transport::RemoteStep> steps) const noexcept;
-  bool plan_step(const transport::RemoteStep& step, Plan& plan);
+  Feasible plan_step(const transport::RemoteStep& step, Plan& plan);
+  Feasible find_window(const transport::RemoteStep& step,
+                       std::uint64_t offset,
+                       PeerWindow*& theirs);
+  bool has_room_for(std::size_t atomics) const noexcept;
+  WordAtomic& begin_atomic(const transport::RemoteStep& step,
+                           std::uint64_t address,
+                           std::uint32_t rkey);
+  void fill_atomic(const WordAtomic& atomic,
+                   ibv_send_wr& request,
+                   ibv_sge& piece) noexcept;
+  bool end_atomic(Slot& slot);
+  void repeat_atomic(Slot& slot);
+  void free_atomic(Slot& slot) noexcept;
   void want(const transport::RemoteStep& step);
   void collect(Plan& plan, std::uint64_t token);
   void post_batch();
@@ -187,7 +227,7 @@ class Link final : public transport::Endpoint {
   void connect();
   void resolve_route();
   void request();
-  void accept(CmId id, std::uint8_t initiator_depth);
+  void accept(CmId id, ReadDepths asked);
   void become_ready();
   void lose(std::string_view why);
   bool has_had_time() const noexcept;
@@ -216,8 +256,10 @@ class Link final : public transport::Endpoint {
   std::unique_ptr<Queue> queue_;
 
   PeerMemory peer_memory_;
-  bool is_asking_ = false;     ///< A kWant is not answered yet.
-  std::vector<Control> owed_;  ///< To be told to the peer, in order.
+  bool is_asking_ = false;       ///< A kWant is not answered yet.
+  bool is_denied_ = false;       ///< The last one was, and nobody knows yet.
+  transport::RemoteStep asked_;  ///< What the last one was for.
+  std::vector<Control> owed_;    ///< To be told to the peer, in order.
 
   /// Packets with messages, modulo 2^32.
   std::uint32_t sent_ = 0;

@@ -123,16 +123,16 @@ void Link::request() {
   set_state(LinkState::kConnecting);
 }
 
-void Link::on_request(CmId id, std::uint8_t initiator_depth) {
+void Link::on_request(CmId id, ReadDepths asked) {
   switch (state_) {
     case LinkState::kIdle:
-    case LinkState::kAwaited: accept(std::move(id), initiator_depth); return;
+    case LinkState::kAwaited: accept(std::move(id), asked); return;
     case LinkState::kResolving:
     case LinkState::kConnecting:
       if (peer_ < hub_.me) {
         ++hub_.counters.crossed;
         drop_attempt();
-        accept(std::move(id), initiator_depth);
+        accept(std::move(id), asked);
         return;
       }
       refuse(std::move(id), Refusal::kCrossed);
@@ -144,14 +144,15 @@ void Link::on_request(CmId id, std::uint8_t initiator_depth) {
   }
 }
 
-void Link::accept(CmId id, std::uint8_t initiator_depth) {
+void Link::accept(CmId id, ReadDepths asked) {
   id_ = std::move(id);
   id_->context = this;
   set_ack_timer(*id_);
   rdma_conn_param parameters{};
   parameters.responder_resources =
-      std::min(device_.responder_resources(), initiator_depth);
-  parameters.initiator_depth = device_.initiator_depth();
+      std::min(device_.responder_resources(), asked.responder_resources);
+  parameters.initiator_depth =
+      std::min(device_.initiator_depth(), asked.initiator_depth);
   parameters.rnr_retry_count = kNotReadyRetries;
   if (device_.add_connection(*id_, *this) != Status::kOk ||
       rdma_accept(id_.get(), &parameters) != 0) {

@@ -34,6 +34,7 @@ void Link::revoke(const transport::Region& region) {
 void Link::forget_regions() noexcept {
   peer_memory_.clear();
   is_asking_ = false;
+  is_denied_ = false;
   owed_.clear();
 }
 
@@ -43,6 +44,8 @@ void Link::want(const transport::RemoteStep& step) {
     return;
   }
   is_asking_ = true;
+  is_denied_ = false;
+  asked_ = step;
   ++hub_.counters.wanted;
   tell({.kind = ControlKind::kWant,
         .key = step.key,
@@ -79,7 +82,9 @@ void Link::on_want(const Control& want) {
                .epoch = want.epoch,
                .offset = want.offset};
   MyRegion* mine = hub_.regions.live(want.key);
-  if (mine != nullptr && mine->region().color == device_.color()) {
+  const bool is_for_atomics = hub_.executes_atomics && device_.color() == 0;
+  if (mine != nullptr &&
+      (mine->region().color == device_.color() || is_for_atomics)) {
     const transport::Region& region = mine->region();
     const std::uint64_t skew =
         reinterpret_cast<std::uintptr_t>(region.address) &
@@ -102,6 +107,8 @@ void Link::on_want(const Control& want) {
 }
 
 void Link::on_region(const Control& told) {
+  is_denied_ = is_asking_ && (told.size == 0 || ((told.state ^ asked_.state) &
+                                                 asked_.state_mask) != 0);
   is_asking_ = false;
   if (told.size != 0) {
     peer_memory_.add({.key = told.key,

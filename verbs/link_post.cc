@@ -24,6 +24,7 @@ struct Link::Plan {
 
   std::array<Part, kBatch> parts{};
   std::size_t count = 0;
+  std::size_t atomics = 0;
   bool has_read = false;
 };
 
@@ -33,6 +34,10 @@ bool is_aligned_word(const RemoteStep& step) noexcept {
   return step.size == 8 && (step.offset & 7) == 0;
 }
 
+bool is_atomic(const RemoteStep& step) noexcept {
+  return protocol::is_atomic(step.opcode);
+}
+
 }  // namespace
 
 /// Something was posted, or waits to be, and is not done.
@@ -40,12 +45,16 @@ bool Link::has_steps() const noexcept {
   return queue_ != nullptr && (steps_posted_ != 0 || queue_->count != 0);
 }
 
-/// Whether the device does such steps. Atomics and signals are the agent's.
+/// Whether the device does such steps. Signals are the agent's, and atomics may
+/// be. What is a loop is no flight that others could share.
 bool Link::is_possible(std::span<const RemoteStep> steps) const noexcept {
   for (const RemoteStep& step : steps) {
-    const bool is_known = step.opcode == Opcode::kPut ||
-                          step.opcode == Opcode::kGet ||
-                          step.opcode == Opcode::kPut8;
+    const bool is_known = is_atomic(step)
+                              ? hub_.executes_atomics && step.width == 8 &&
+                                    (steps.size() == 1 || !is_loop(step.opcode))
+                              : step.opcode == Opcode::kPut ||
+                                    step.opcode == Opcode::kGet ||
+                                    step.opcode == Opcode::kPut8;
     // rxe copies bytes in any order: nobody would see a word whole.
     const bool is_word = step.opcode == Opcode::kPut8 || is_aligned_word(step);
     if (!is_known || step.flags != 0 || (device_.is_rxe() && is_word)) {
@@ -56,16 +65,24 @@ bool Link::is_possible(std::span<const RemoteStep> steps) const noexcept {
 }
 
 Status Link::post(std::span<const RemoteStep> steps, std::uint64_t token) {
-  if (state_ != LinkState::kReady || !is_possible(steps)) {
-    return Status::kUnsupported;  // a message also makes the connection
+  if (!is_possible(steps)) {
+    return Status::kUnsupported;
+  }
+  const bool has_atomic = std::ranges::any_of(steps, is_atomic);
+  if (state_ != LinkState::kReady) {
+    // A message also makes the connection, but no agent does these atomics.
+    return has_atomic ? send_unready() : Status::kUnsupported;
   }
   Plan plan;
   for (const RemoteStep& step : steps) {
-    if (!plan_step(step, plan)) {
-      return Status::kUnsupported;
+    const Feasible feasible = plan_step(step, plan);
+    if (feasible != Feasible::kNow) {
+      return feasible == Feasible::kLater && has_atomic ? Status::kAgain
+                                                        : Status::kUnsupported;
     }
   }
-  if (steps_posted_ + queue_->count + plan.count > kStepWindow) {
+  if (steps_posted_ + queue_->count + plan.count > kStepWindow ||
+      !has_room_for(plan.atomics)) {
     return Status::kAgain;
   }
   if (queue_->count + plan.count > kBatch) {
@@ -79,45 +96,76 @@ Status Link::post(std::span<const RemoteStep> steps, std::uint64_t token) {
   return Status::kOk;
 }
 
-/// Cuts a step where windows end, here and there. False: by message.
-bool Link::plan_step(const RemoteStep& step, Plan& plan) {
-  const std::uint64_t size = step.opcode == Opcode::kPut8 ? 8 : step.size;
-  const bool is_read = step.opcode == Opcode::kGet;
-  const bool is_inline = !is_read && size <= device_.inline_bytes();
-  // A write may overtake a read before it; rxe's fences are not to be had.
-  const bool is_fenced = !is_read && plan.has_read;
-  if (is_fenced && device_.is_rxe()) {
-    return false;
+/// The window of the peer that holds a byte of the step's memory; asks for it
+/// when it is not known.
+Link::Feasible Link::find_window(const RemoteStep& step,
+                                 std::uint64_t offset,
+                                 PeerWindow*& theirs) {
+  theirs = peer_memory_.find(step.key, offset);
+  if (theirs != nullptr && theirs->is_revoked) {
+    return Feasible::kLater;
   }
+  if (theirs != nullptr &&
+      ((theirs->state ^ step.state) & step.state_mask) == 0) {
+    return Feasible::kNow;
+  }
+  const bool is_answered =
+      is_denied_ && asked_.key == step.key && asked_.offset == offset &&
+      asked_.state == step.state && asked_.state_mask == step.state_mask;
+  if (is_answered) {
+    is_denied_ = false;  // told now; who comes back asks again
+    return Feasible::kNever;
+  }
+  RemoteStep missing = step;
+  missing.offset = offset;
+  want(missing);
+  return Feasible::kLater;
+}
+
+/// Cuts a step where windows end, here and there.
+Link::Feasible Link::plan_step(const RemoteStep& step, Plan& plan) {
+  const bool is_read = step.opcode == Opcode::kGet;
+  const bool is_word = step.opcode == Opcode::kPut8 || is_atomic(step);
+  const std::uint64_t size = is_word ? 8 : step.size;
+  const bool is_inline =
+      !is_read && !is_atomic(step) && size <= device_.inline_bytes();
+  // A write or an atomic may overtake a read before it, and an atomic. rxe
+  // keeps the order of the latter; its fences are not to be had.
+  const bool may_overtake_read = !is_read && plan.has_read;
+  const bool may_overtake_atomic = !is_read && plan.atomics != 0;
+  if (may_overtake_read && device_.is_rxe()) {
+    return Feasible::kNever;
+  }
+  const bool is_fenced =
+      (may_overtake_read || may_overtake_atomic) && !device_.is_rxe();
   plan.has_read = plan.has_read || is_read;
+  plan.atomics += is_atomic(step) ? 1 : 0;
   MyRegion* mine =
       step.local == nullptr ? nullptr : hub_.regions.live(step.local_key);
-  if ((mine == nullptr) != (step.opcode == Opcode::kPut8)) {
-    return false;
+  if ((mine == nullptr) != (step.local == nullptr) ||
+      (mine == nullptr && !is_word)) {
+    return Feasible::kNever;
   }
   for (std::uint64_t done = 0; done < size;) {
-    PeerWindow* theirs = peer_memory_.find(step.key, step.offset + done);
-    if (theirs != nullptr && theirs->is_revoked) {
-      return false;
+    PeerWindow* theirs = nullptr;
+    const Feasible feasible = find_window(step, step.offset + done, theirs);
+    if (feasible != Feasible::kNow) {
+      return feasible;
     }
-    if (theirs == nullptr ||
-        ((theirs->state ^ step.state) & step.state_mask) != 0) {
-      RemoteStep rest = step;
-      rest.offset += done;
-      want(rest);
-      return false;
+    const std::uint64_t at = step.offset + done - theirs->offset;
+    // Devices do not refuse what is misaligned: some never complete it.
+    if (plan.count == plan.parts.size() ||
+        (is_atomic(step) &&
+         (theirs->size - at < 8 || ((theirs->address + at) & 7) != 0))) {
+      return Feasible::kNever;
     }
-    if (plan.count == plan.parts.size()) {
-      return false;
-    }
-    std::uint64_t bytes = std::min(
-        size - done, theirs->size - (step.offset + done - theirs->offset));
+    std::uint64_t bytes = std::min(size - done, theirs->size - at);
     std::uint32_t lkey = 0;
-    if (mine != nullptr && !is_inline) {
+    if (!is_word && !is_inline) {
       const std::byte* from = step.local + done;
       const Window window = hub_.regions.window(device_, *mine, from);
       if (window.registered == nullptr) {
-        return false;
+        return Feasible::kNever;
       }
       lkey = window.registered->lkey;
       bytes = std::min(bytes, window.size - static_cast<std::uint64_t>(
@@ -133,7 +181,7 @@ bool Link::plan_step(const RemoteStep& step, Plan& plan) {
                                 .is_fenced = is_fenced};
     done += bytes;
   }
-  return true;
+  return Feasible::kNow;
 }
 
 /// Takes the chain over: there is room.
@@ -152,25 +200,32 @@ void Link::collect(Plan& plan, std::uint64_t token) {
     if (part.mine != nullptr) {
       part.mine->begin_flight();
     }
+    const std::uint64_t address =
+        part.theirs->address + (step.offset + part.done - part.theirs->offset);
     ibv_sge& piece = queue_->pieces[queue_->count];
+    ibv_send_wr& request = queue_->requests[queue_->count];
+    request = {};
+    request.sg_list = &piece;
+    request.num_sge = 1;
+    ++queue_->count;
+    if (is_atomic(step)) {
+      slot.atomic = &begin_atomic(step, address, part.theirs->rkey);
+      slot.atomic->is_fenced = part.is_fenced;
+      fill_atomic(*slot.atomic, request, piece);
+      continue;
+    }
     const void* local = step.opcode == Opcode::kPut8
                             ? static_cast<const void*>(&slot.operand)
                             : step.local + part.done;
     piece.addr = reinterpret_cast<std::uintptr_t>(local);
     piece.length = part.size;
     piece.lkey = part.lkey;
-    ibv_send_wr& request = queue_->requests[queue_->count];
-    request = {};
-    request.sg_list = &piece;
-    request.num_sge = 1;
     request.opcode =
         step.opcode == Opcode::kGet ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE;
     request.send_flags = (part.is_inline ? unsigned{IBV_SEND_INLINE} : 0U) |
                          (part.is_fenced ? unsigned{IBV_SEND_FENCE} : 0U);
-    request.wr.rdma.remote_addr =
-        part.theirs->address + (step.offset + part.done - part.theirs->offset);
+    request.wr.rdma.remote_addr = address;
     request.wr.rdma.rkey = part.theirs->rkey;
-    ++queue_->count;
   }
 }
 
@@ -230,10 +285,11 @@ void Link::drop_steps() noexcept {
   if (queue_ == nullptr) {
     return;
   }
-  const auto drop = [](Slot& slot) {
+  const auto drop = [this](Slot& slot) {
     if (slot.mine != nullptr) {
       slot.mine->end_flight();
     }
+    free_atomic(slot);
     slot = {.buffer = slot.buffer};
   };
   std::ranges::for_each(queue_->slots, drop);

@@ -53,18 +53,21 @@ Window Regions::window(Device& device,
   const transport::Region& region = mine.region_;
   const std::uint64_t piece_bytes =
       region.is_sparse ? kSparsePieceBytes : kPieceBytes;
+  // Counted as in a global address: no aligned word lies in two pieces.
+  const std::uint64_t skew = reinterpret_cast<std::uintptr_t>(region.address) &
+                             (transport::kOffsetAlignment - 1);
+  const std::uint64_t end = skew + region.size;
   std::vector<MyRegion::Piece>& pieces = mine.pieces_[device.color()];
   if (pieces.empty()) {
-    pieces.resize((region.size + piece_bytes - 1) / piece_bytes);
+    pieces.resize((end + piece_bytes - 1) / piece_bytes);
   }
-  const auto at = static_cast<std::uint64_t>(address - region.address);
-  const std::uint64_t begin = at / piece_bytes * piece_bytes;
+  const auto at = skew + static_cast<std::uint64_t>(address - region.address);
   MyRegion::Piece& piece = pieces[at / piece_bytes];
   Window window;
-  window.address = region.address + begin;
-  window.size = std::min(piece_bytes, region.size - begin);
-  window.offset = begin + (reinterpret_cast<std::uintptr_t>(region.address) &
-                           (transport::kOffsetAlignment - 1));
+  window.offset = std::max(at / piece_bytes * piece_bytes, skew);
+  window.size =
+      std::min((at / piece_bytes + 1) * piece_bytes, end) - window.offset;
+  window.address = region.address + (window.offset - skew);
   if (piece.registered == nullptr && !piece.has_failed) {
     piece.registered = device.register_memory(window.address, window.size);
     piece.has_failed = piece.registered == nullptr;

@@ -34,6 +34,22 @@ bool has_messages(const ibv_wc& completion) noexcept {
          completion.byte_len != 0;
 }
 
+/// The other end of the link to myself is a link of a process beyond the last.
+std::uint64_t from_myself_key(std::uint32_t procs) {
+  return link_key(procs, 0);
+}
+
+Status prepare_atomics(Device& device) {
+  if (!device.has_atomics()) {
+    log_error(
+        "ACP_VERBS_ATOMICS=device: {} has no atomics of 8 bytes; choose other "
+        "devices with ACP_VERBS_DEVICES, or set ACP_VERBS_ATOMICS=agent",
+        device.name());
+    return Status::kUnsupported;
+  }
+  return device.make_result_words();
+}
+
 }  // namespace
 
 Result<std::unique_ptr<VerbsTransport>> VerbsTransport::open(
@@ -60,6 +76,14 @@ Result<std::unique_ptr<VerbsTransport>> VerbsTransport::open(
     }
     devices.push_back(std::move(*device));
   }
+  if (options.atomics == Executor::kDevice) {
+    for (const auto& device : devices) {
+      if (const Status status = prepare_atomics(*device);
+          status != Status::kOk) {
+        return status;
+      }
+    }
+  }
   return std::unique_ptr<VerbsTransport>(new VerbsTransport(
       std::move(options), std::move(*channel), std::move(devices)));
 }
@@ -74,7 +98,8 @@ VerbsTransport::VerbsTransport(VerbsOptions options,
       hub_{.me = options_.me,
            .job = options_.job,
            .channel = *channel_,
-           .regions = regions_},
+           .regions = regions_,
+           .executes_atomics = options_.atomics == Executor::kDevice},
       has_failed_(options_.procs) {
   capabilities_.max_message = kMaxMessageBytes;
   capabilities_.max_posted = kMaxStepBytes;
@@ -82,6 +107,8 @@ VerbsTransport::VerbsTransport(VerbsOptions options,
   Card card;
   card.colors = capabilities_.colors;
   card.packet_bytes = kPacketBytes;
+  card.atomics = options_.atomics;
+  capabilities_.executes_atomics = hub_.executes_atomics;
   descriptors_.push_back(channel_->fd);
   for (const auto& device : devices_) {
     card.places[device->color()] = device->place();
@@ -131,15 +158,22 @@ Result<transport::Endpoint*> VerbsTransport::endpoint(transport::ProcId peer,
 
 Result<Link*> VerbsTransport::link_to(transport::ProcId peer,
                                       transport::Color color) {
+  if (color >= capabilities_.colors) {
+    return Status::kBadColor;
+  }
+  const bool is_mine = peer == options_.me;
+  if (is_mine) {
+    color = 0;  // one connection to myself is enough
+  }
   const auto known = links_.find(link_key(peer, color));
   if (known != links_.end()) {
     return known->second.get();
   }
-  if (color >= capabilities_.colors) {
-    return Status::kBadColor;
-  }
-  if (peer == options_.me) {
-    return Status::kUnsupported;
+  if (is_mine) {
+    return hub_.executes_atomics
+               ? Result<Link*>(add_link(link_key(peer, color), peer, color,
+                                        devices_[color]->place()))
+               : Status::kUnsupported;
   }
   if (peer >= options_.procs) {
     return Status::kInvalidArgument;
@@ -162,16 +196,38 @@ Result<Link*> VerbsTransport::link_to(transport::ProcId peer,
         kPacketBytes);
     return Status::kBadOption;
   }
-  auto link =
-      std::make_unique<Link>(hub_, *devices_[color], peer, card->places[color]);
+  if (card->atomics != options_.atomics) {
+    log_error(
+        "verbs: process {} has ACP_VERBS_ATOMICS={}, this one {}: give all "
+        "ranks the same",
+        peer, executor_name(card->atomics), executor_name(options_.atomics));
+    return Status::kBadOption;
+  }
+  return add_link(link_key(peer, color), peer, color, card->places[color]);
+}
+
+/// Where the connection to myself ends. Nobody sends on it: it receives, and
+/// returns credit.
+Result<Link*> VerbsTransport::link_from_myself() {
+  const std::uint64_t key = from_myself_key(options_.procs);
+  const auto known = links_.find(key);
+  return known != links_.end()
+             ? known->second.get()
+             : add_link(key, options_.me, 0, devices_[0]->place());
+}
+
+Link* VerbsTransport::add_link(std::uint64_t key,
+                               transport::ProcId peer,
+                               transport::Color color,
+                               const Place& place) {
+  auto link = std::make_unique<Link>(hub_, *devices_[color], peer, place);
   if (has_failed_[peer]) {
     link->abandon();
   }
   // So that nothing is allocated when they are needed.
   hub_.dirty.reserve(links_.size() + 1);
   hub_.failed.reserve(links_.size() + 1);
-  return links_.emplace(link_key(peer, color), std::move(link))
-      .first->second.get();
+  return links_.emplace(key, std::move(link)).first->second.get();
 }
 
 std::size_t VerbsTransport::poll(transport::MessageSink& sink) {
@@ -293,10 +349,9 @@ void VerbsTransport::report_failures(transport::MessageSink& sink) {
       continue;
     }
     has_failed_[peer] = true;
-    for (transport::Color color = 0; color < capabilities_.colors; ++color) {
-      const auto other = links_.find(link_key(peer, color));
-      if (other != links_.end()) {
-        other->second->abandon();
+    for (const auto& [key, other] : links_) {
+      if (other->peer() == peer) {
+        other->abandon();
       }
     }
     sink.on_peer_failed(peer, link->failure());

@@ -31,6 +31,7 @@ struct VerbsOptions {
   /// first contact with it, by whoever calls into the transport.
   std::function<std::span<const std::byte>(transport::ProcId)> card_of;
   std::string devices;  ///< As in ACP_VERBS_DEVICES; may be empty.
+  Executor atomics = Executor::kAgent;  ///< As in ACP_VERBS_ATOMICS.
 };
 
 /// One thread at a time.
@@ -54,8 +55,9 @@ class VerbsTransport final : public transport::Transport {
   }
 
   /// Besides the interface's reasons: kUnsupported for this process itself,
-  /// kInvalidArgument for one that does not exist, kProtocol and kBadOption
-  /// (logged) for a card that is damaged or does not fit ours.
+  /// unless devices execute atomics, in whatever color; kInvalidArgument for
+  /// one that does not exist, kProtocol and kBadOption (logged) for a card that
+  /// is damaged or does not fit ours.
   Result<transport::Endpoint*> endpoint(transport::ProcId peer,
                                         transport::Color color) override;
   std::size_t poll(transport::MessageSink& sink) override;
@@ -81,6 +83,11 @@ class VerbsTransport final : public transport::Transport {
                  std::vector<std::unique_ptr<Device>> devices);
 
   Result<Link*> link_to(transport::ProcId peer, transport::Color color);
+  Result<Link*> link_from_myself();
+  Link* add_link(std::uint64_t key,
+                 transport::ProcId peer,
+                 transport::Color color,
+                 const Place& place);
   void drain(Device& device, transport::MessageSink& sink);
   void on_receive(Device& device,
                   const ibv_wc& completion,
@@ -95,7 +102,7 @@ class VerbsTransport final : public transport::Transport {
   void on_request(const Device& device,
                   CmId id,
                   std::span<const std::byte> data,
-                  std::uint8_t initiator_depth);
+                  ReadDepths depths);
   void take_device_events(const Device& device);
   void report_failures(transport::MessageSink& sink);
 

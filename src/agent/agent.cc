@@ -135,6 +135,7 @@ Status Agent::run_step(const protocol::WireStep& step,
       step.opcode == Opcode::kPut || step.opcode == Opcode::kGet;
   const std::size_t size = is_bulk ? step.size : step.width;
   if (is_bulk && size == 0) {
+    ring_if_asked(step);
     return Status::kOk;
   }
   const Result<std::byte*> address = space_.own(step.remote, size);
@@ -159,9 +160,18 @@ Status Agent::run_step(const protocol::WireStep& step,
   } else if (step.opcode == Opcode::kPut8) {
     std::atomic_ref(*reinterpret_cast<std::uint64_t*>(target))
         .store(step.operand);
+  } else if (step.width == 8 && space_.has_device_atomics()) {
+    // A CPU's would not be atomic with the device's.
+    log_error(
+        "an atomic of 8 bytes at {:#018x} came by message: a device executes "
+        "them (ACP_VERBS_ATOMICS=device), but could not register this memory; "
+        "raise the limit of locked memory (ulimit -l), or set "
+        "ACP_VERBS_ATOMICS=agent",
+        step.remote);
+    return Status::kUnsupported;
   } else {
     const std::uint64_t old =
-        space_.has_cpu_atomics()
+        space_.has_cpu_atomics(step.width)
             ? gmm::apply_atomic(step.opcode, step.width, target, step.operand,
                                 step.compare)
             : gmm::apply_atomic_apart(step.opcode, step.width, target,
@@ -169,11 +179,15 @@ Status Agent::run_step(const protocol::WireStep& step,
     const auto old_bytes = std::as_bytes(std::span(&old, 1));
     results_.insert(results_.end(), old_bytes.begin(), old_bytes.end());
   }
+  ring_if_asked(step);
+  return Status::kOk;
+}
+
+void Agent::ring_if_asked(const protocol::WireStep& step) {
   if ((step.flags & protocol::kSignalFlag) != 0) {
     gmm::ring_signal(*space_.slice_header(space_.my_rank()), waker_);
     has_signal_ = true;
   }
-  return Status::kOk;
 }
 
 void Agent::reply(transport::ProcId to,

@@ -92,6 +92,7 @@ class Agent {
                       std::uint64_t id);
   Status run_step(const protocol::WireStep& step,
                   std::span<const std::byte>& data);
+  void ring_if_asked(const protocol::WireStep& step);
   void reply_get(transport::ProcId to,
                  transport::Color color,
                  std::uint64_t id,

@@ -181,7 +181,7 @@ int acpx_atomics_agree(int rank) {
     return -1;
   }
   // Every atomic ends as a CPU atomic of some process on the owner's host,
-  // unless a test wants it otherwise.
+  // unless a device executes those of 8 bytes, or a test wants it otherwise.
   return mine->engine().space().has_cpu_atomics() ? 1 : 0;
 }
 

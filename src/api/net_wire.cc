@@ -67,6 +67,9 @@ Wire make_verbs(const Settings& settings,
   options.job = segment.header().job_id;
   options.card_of = cards_in(segment);
   options.devices = settings.text(SettingId::kVerbsDevices);
+  options.atomics = settings.text(SettingId::kVerbsAtomics) == "device"
+                        ? verbs::Executor::kDevice
+                        : verbs::Executor::kAgent;
   return published(verbs::VerbsTransport::open(std::move(options)), segment,
                    proc);
 }

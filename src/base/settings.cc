@@ -59,6 +59,11 @@ constexpr std::array<Setting, static_cast<std::size_t>(SettingId::kCount)>
         {"ACP_VERBS_DEVICES", "", SettingKind::kText, "", "", 0, 0,
          "RDMA devices for ib, separated by commas, with or without a port: "
          "mlx5_0,mlx5_1:2; one color each. Empty: all that can be used."},
+        {"ACP_VERBS_ATOMICS", "", SettingKind::kChoice, "agent", "agent|device",
+         0, 0,
+         "Who executes atomics of 8 bytes over ib: the CPU of the memory's "
+         "owner, or its first RDMA device, which asks nobody there but is then "
+         "between ranks of one host, too; the same for all ranks."},
         {"ACP_ATOMICS", "", SettingKind::kChoice, "cpu", "cpu|apart", 0, 0,
          "For tests, with ACP_NET=udp: apart has atomics done by the owner of "
          "the memory alone, asked by the wire even by itself, and as a "
@@ -154,7 +159,11 @@ bool is_net_named(const Settings& settings) {
 }
 
 bool is_net_everywhere(const Settings& settings) {
-  return settings.text(SettingId::kNet) == "udp" ||
+  const std::string& net = settings.text(SettingId::kNet);
+  // What a device executes is atomic with nothing else on the host.
+  const bool is_by_device =
+      net == "ib" && settings.text(SettingId::kVerbsAtomics) == "device";
+  return net == "udp" || is_by_device ||
          settings.text(SettingId::kShm) == "off";
 }
 

@@ -48,6 +48,7 @@ enum class SettingId : std::uint8_t {
   kUdpSilence,
   kUdpFaults,
   kVerbsDevices,
+  kVerbsAtomics,
   kAtomics,
   kCma,
   kWait,

@@ -192,7 +192,7 @@ class Engine final : private OperationOwner {
                        Handle order) {
     if (!is_clear(order) || ((result | word) & (width - 1U)) != 0 ||
         space_.codec().rank(result) != space_.my_rank() ||
-        !space_.has_cpu_atomics()) {
+        !space_.has_cpu_atomics(width)) {
       return kHandleNull;
     }
     std::byte* target = space_.direct(word, width);

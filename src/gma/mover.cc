@@ -65,6 +65,7 @@ void Mover::advance(Operation& operation) {
       case Progress::kDone:
         ++operation.current;
         operation.copied_bytes = 0;
+        operation.owes_signal = false;
         break;
       case Progress::kFailed: break;
       case Progress::kPending: return;
@@ -211,6 +212,9 @@ Mover::Progress Mover::run_remote(Operation& operation, const Step& step) {
   const bool is_bulk = step.opcode == protocol::Opcode::kPut ||
                        step.opcode == protocol::Opcode::kGet;
   const std::uint64_t size = is_bulk ? step.size : step.width;
+  if (operation.owes_signal) {
+    return ring(operation, space_.codec().rank(step.remote));
+  }
   if (size == 0) {
     return Progress::kDone;
   }
@@ -240,15 +244,24 @@ Mover::Progress Mover::run_remote(Operation& operation, const Step& step) {
   operation.piece_remote = step.remote;
   operation.piece_local = step.local;
   operation.piece_bytes = step.width;
-  return enqueue(operation, remote.value().rank,
-                 space_.codec().color(step.remote));
+  return enqueue(operation, remote.value().rank, color_of(step));
+}
+
+/// The signal of what a device has done.
+Mover::Progress Mover::ring(Operation& operation, Rank rank) {
+  if (protocol::SliceHeader* slice = space_.slice_header(rank)) {
+    gmm::ring_signal(*slice, waker_);
+    return Progress::kDone;
+  }
+  operation.piece_opcode = protocol::Opcode::kPut;
+  return enqueue(operation, rank, 0);
 }
 
 bool is_direct_word(const gmm::AddressSpace& space,
                     const Step& step,
                     const gmm::Target& target) {
-  return target.direct != nullptr &&
-         (space.has_cpu_atomics() || step.opcode == protocol::Opcode::kPut8);
+  return target.direct != nullptr && (space.has_cpu_atomics(step.width) ||
+                                      step.opcode == protocol::Opcode::kPut8);
 }
 
 void run_direct_word(const gmm::AddressSpace& space,

@@ -97,6 +97,7 @@ class Mover {
                      const gmm::Target& to,
                      const gmm::Target& from);
   Progress run_remote(Operation& operation, const Step& step);
+  Progress ring(Operation& operation, Rank rank);
   Progress copy_over_bounce(Operation& operation,
                             const Step& slice,
                             const gmm::Target& to,
@@ -110,6 +111,7 @@ class Mover {
   Progress enqueue(Operation& operation, Rank rank, Color color);
   bool fits_one_message(const Operation& operation, const Link& link) const;
   Progress try_whole(Operation& operation);
+  Progress try_whole_by_device(Operation& operation);
   Progress fail(Operation& operation, Status status);
   void finish(Operation& operation);
 
@@ -128,6 +130,11 @@ class Mover {
   std::uint64_t part_bytes(const Path& path, const Operation& operation) const;
   std::size_t joinable_steps(const Path& path,
                              const Operation& operation) const;
+  Status send_signal(Path& path, Operation& operation);
+  bool is_for_device(const Step& step) const;
+  bool has_step_for_device(const Operation& operation) const;
+  bool has_signal_to_send(const Operation& operation) const;
+  Color color_of(const Step& step) const;
   Status post_next(Path& path, Operation& operation);
   Status post_whole(Path& path, Operation& operation);
   Status post(Path& path,

@@ -19,13 +19,68 @@ bool is_bulk(Opcode opcode) noexcept {
 
 }  // namespace
 
+/// Whether the owner's device has to do the step, which no agent may then do.
+bool Mover::is_for_device(const Step& step) const {
+  return space_.has_device_atomics() && protocol::is_atomic(step.opcode) &&
+         step.width == 8;
+}
+
+bool Mover::has_step_for_device(const Operation& operation) const {
+  return space_.has_device_atomics() &&
+         std::ranges::any_of(operation.steps, [this](const Step& step) {
+           return is_for_device(step);
+         });
+}
+
+/// The way to who does the step: devices of one rank are not atomic with each
+/// other, so it is always the first.
+Color Mover::color_of(const Step& step) const {
+  return is_for_device(step) ? 0 : space_.codec().color(step.remote);
+}
+
+/// Devices ring nobody: whether a message has to, after what is just done.
+bool Mover::has_signal_to_send(const Operation& operation) const {
+  const auto is_signal = [this](const Step& step) {
+    return (step.flags & protocol::kSignalFlag) != 0 && is_for_device(step);
+  };
+  if (operation.owes_signal) {
+    return false;  // that was it
+  }
+  return operation.is_whole ? std::ranges::any_of(operation.steps, is_signal)
+                            : is_signal(operation.steps[operation.current]);
+}
+
+/// Wakes who waits at the target, and nothing else.
+Status Mover::send_signal(Path& path, Operation& operation) {
+  const auto id = open_request(path, operation, 0, 0, 0);
+  if (!id) {
+    return Status::kAgain;
+  }
+  protocol::RequestHeader header;
+  header.steps = 1;
+  header.id = *id;
+  protocol::WireStep wire;
+  wire.opcode = Opcode::kPut;
+  wire.flags = protocol::kSignalFlag;
+  wire.remote = operation.steps[operation.current].remote;
+  const std::array<std::span<const std::byte>, 2> parts = {
+      std::as_bytes(std::span(&header, 1)), std::as_bytes(std::span(&wire, 1))};
+  const Status status =
+      path.link.endpoint->send(parts, transport::Ordering::kFree);
+  if (status != Status::kOk) {
+    close_request(*id);
+  }
+  operation.has_unsent = status != Status::kOk;
+  return status;
+}
+
 /// kBadKey: my own end was unregistered while the operation was under way.
 Status Mover::remote_step(const Step& step,
                           transport::RemoteStep& remote) const {
   const auto& codec = space_.codec();
   remote.opcode = step.opcode;
   remote.width = step.width;
-  remote.flags = step.flags;
+  remote.flags = is_for_device(step) ? 0 : step.flags;  // rung when it is done
   remote.key = codec.index(step.remote);
   remote.state = codec.state_bits(step.remote);
   remote.state_mask = codec.state_mask();

@@ -77,9 +77,12 @@ bool Mover::fits_one_message(const Operation& operation,
   return std::max(request, reply) <= link.max_message;
 }
 
-/// A chain in one flight, when it has to go by message and fits.
+/// A chain in one flight, when it has to go by message and fits, or by device.
 /// kDone: run it step by step.
 Mover::Progress Mover::try_whole(Operation& operation) {
+  if (has_step_for_device(operation)) {
+    return try_whole_by_device(operation);
+  }
   bool is_reachable = true;
   for (const Step& step : operation.steps) {
     if (step.opcode == Opcode::kCopy) {
@@ -111,6 +114,19 @@ Mover::Progress Mover::try_whole(Operation& operation) {
                  space_.codec().color(first));
 }
 
+/// On my own memory the copies are mine, and only the atomics need a flight.
+Mover::Progress Mover::try_whole_by_device(Operation& operation) {
+  const Rank rank = space_.codec().rank(operation.steps.front().remote);
+  const bool has_copy = std::ranges::any_of(
+      operation.steps,
+      [](const Step& step) { return step.opcode == Opcode::kCopy; });
+  if (has_copy || rank == space_.my_rank()) {
+    return Progress::kDone;
+  }
+  operation.is_whole = true;
+  return enqueue(operation, rank, 0);
+}
+
 bool Mover::pump() {
   for (std::size_t i = 0; i < crowded_.size();) {
     Path& path = *crowded_[i];
@@ -138,17 +154,23 @@ void Mover::pump_path(Path& path) {
     Status status = Status::kOk;
     while (operation.has_unsent && operation.status == Status::kOk &&
            status == Status::kOk) {
-      status = operation.is_whole ? send_whole(path, operation)
-                                  : send_next(path, operation);
+      status = operation.owes_signal ? send_signal(path, operation)
+               : operation.is_whole  ? send_whole(path, operation)
+                                     : send_next(path, operation);
     }
     if (status == Status::kAgain) {
       return;
     }
+    path.unsent.pop_front();
+    operation.has_unsent = false;
+    if (status == Status::kUnsupported && operation.is_whole) {
+      operation.is_whole = false;  // nothing was sent: step by step
+      advance(operation);
+      continue;
+    }
     if (status != Status::kOk) {
       operation.status = status;
     }
-    path.unsent.pop_front();
-    operation.has_unsent = false;
     settle(operation, path);
   }
 }
@@ -256,11 +278,12 @@ Status Mover::send_next(Path& path, Operation& operation) {
   return Status::kOk;
 }
 
-/// All steps of a chain in one request.
+/// All steps of a chain in one request. kUnsupported: not in one, since a
+/// device has to do some.
 Status Mover::send_whole(Path& path, Operation& operation) {
   if (path.link.max_posted != 0) {
     const Status status = post_whole(path, operation);
-    if (status != Status::kUnsupported) {
+    if (status != Status::kUnsupported || has_step_for_device(operation)) {
       return status;
     }
   }
@@ -401,9 +424,12 @@ void Mover::settle(Operation& operation, Path& path) {
     return;
   }
   if (operation.status == Status::kOk) {
+    operation.owes_signal = has_signal_to_send(operation);
     operation.current = operation.is_whole
-                            ? operation.steps.size()
-                            : operation.current + 1 + operation.joined_steps;
+                            ? operation.steps.size() - 1
+                            : operation.current + operation.joined_steps;
+    operation.is_whole = false;
+    operation.current += operation.owes_signal ? 0 : 1;
   }
   advance(operation);
 }

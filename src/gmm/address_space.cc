@@ -29,7 +29,10 @@ AddressSpace::AddressSpace(const protocol::HostSegment& segment,
       my_rank_(rank),
       direct_procs_(reach == Reach::kHost ? segment.header().procs : 0),
       my_slice_(segment.slice(my_slot)),
-      my_atomic_slice_(reach == Reach::kSelfApart ? nullptr : my_slice_),
+      my_atomic_slice_(reach == Reach::kSelfApart || reach == Reach::kSelfDevice
+                           ? nullptr
+                           : my_slice_),
+      has_device_atomics_(reach == Reach::kSelfDevice),
       slices_(segment.slice(0)),
       slice_stride_(segment.header().slice_stride),
       slot_of_rank_(segment.slot_of_rank()),

@@ -17,9 +17,10 @@ namespace acp::gmm {
 
 /// Whose library memory may be touched directly.
 enum class Reach : std::uint8_t {
-  kSelfApart,  ///< As kSelf; atomics on my own go by wire as well.
-  kSelf,       ///< My own only: everything else goes by wire.
-  kHost,       ///< That of every rank on this host.
+  kSelfApart,   ///< As kSelf; atomics on my own go by wire as well.
+  kSelfDevice,  ///< As kSelf; those of 8 bytes do, and no CPU executes them.
+  kSelf,        ///< My own only: everything else goes by wire.
+  kHost,        ///< That of every rank on this host.
 };
 
 /// What is behind a global address, as far as this process can see.
@@ -109,6 +110,15 @@ class AddressSpace {
   /// Whether what can be touched here may be touched by atomics of the CPU.
   bool has_cpu_atomics() const noexcept { return my_atomic_slice_ != nullptr; }
 
+  /// The same for atomics of so many bytes: devices execute those of 8 only.
+  bool has_cpu_atomics(std::size_t width) const noexcept {
+    return has_cpu_atomics() || (has_device_atomics_ && width != 8);
+  }
+
+  /// Whether atomics of 8 bytes, by whomever and on whichever memory, are for a
+  /// device of the owner and never for a CPU.
+  bool has_device_atomics() const noexcept { return has_device_atomics_; }
+
   /// Everything that can be said here about `size` bytes at `ga`. Failures:
   /// kBadAddress (null, or outside its region), kBadRank, kBadColor, kBadKey.
   /// For ranks on other hosts only rank and color are checked.
@@ -165,6 +175,7 @@ class AddressSpace {
   Rank direct_procs_;  ///< Ranks below may have a window: procs or 0.
   std::byte* my_slice_;
   std::byte* my_atomic_slice_;  ///< my_slice_, or null: has_cpu_atomics().
+  bool has_device_atomics_;
   std::byte* slices_;
   std::uint64_t slice_stride_;
   const std::atomic<std::uint32_t>* slot_of_rank_;

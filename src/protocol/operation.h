@@ -43,7 +43,8 @@ constexpr bool is_atomic(Opcode opcode) noexcept {
 
 enum class MessageType : std::uint8_t { kRequest = 1, kReply = 2 };
 
-/// Step flag: wake the target's sleepers when the step is done.
+/// Step flag: wake the target's sleepers when the step is done. With a put of
+/// no bytes nothing but that.
 inline constexpr std::uint16_t kSignalFlag = 1;
 inline constexpr std::size_t kMaxSteps = 16;
 

@@ -48,7 +48,12 @@ gmm::Color colors_of(const Settings& settings) {
                             1 + std::count(list.begin(), list.end(), ','));
 }
 
-gmm::Reach reach_for(const Settings& settings) {
+/// `net` is null where there is none.
+gmm::Reach reach_for(const Settings& settings,
+                     const transport::Transport* net) {
+  if (net != nullptr && net->capabilities().executes_atomics) {
+    return gmm::Reach::kSelfDevice;
+  }
   if (!is_net_everywhere(settings)) {
     return gmm::Reach::kHost;
   }
@@ -187,7 +192,7 @@ Status Task::open_wires(const NetWireFactory& make_net_wire) {
 
 Status Task::open_engine() {
   const gmm::AddressSpace space(segment_, slot_, bootstrap_->proc(), colors_,
-                                reach_for(settings_));
+                                reach_for(settings_, wires_->net()));
   if (colors_ > space.codec().max_colors()) {
     log_error(
         "{} colors: at most {} with {} ranks; ACP_UDP_ADDRESSES or "

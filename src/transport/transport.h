@@ -32,6 +32,9 @@ struct Capabilities {
   std::size_t max_message = 0;  ///< Bytes of one message, all parts.
   std::size_t max_posted = 0;   ///< Bytes of one posted step; 0: no post().
   Color colors = 1;             ///< Independent paths to one peer.
+  /// post() does atomics of 8 bytes, in color 0, also on memory of my own, and
+  /// they are atomic with no others: no agent may execute one.
+  bool executes_atomics = false;
 };
 
 /// Memory of this process that peers may reach: a live entry of its key table.
@@ -130,7 +133,10 @@ class Endpoint {
   /// within this call; or the peer is reported as failed.
   /// kAgain: no room now; poll, then offer them again.
   /// kUnsupported: not these, or not now; use a message. The peer answers to
-  /// that also what is wrong with the steps, if something is.
+  /// that also what is wrong with the steps, if something is. With an atomic
+  /// among them that is the wire's (Capabilities::executes_atomics) it means
+  /// never: one by one, where there are several, and of one the peer's agent
+  /// says what is wrong.
   [[nodiscard]] virtual Status post(std::span<const RemoteStep> steps,
                                     std::uint64_t token);
 };

@@ -7,8 +7,9 @@
 # BIN has acprun and acp_perf, of a release build. Like beside like: a put of 16
 # bytes and its completion beside ib_write_bw with one request under way, a get
 # beside ib_read_lat, a stream of 64 KiB beside ib_write_bw. On the software
-# device rxe words of 8 bytes and atomics go by message; there the rows are
-# beside what the device would take by itself.
+# device rxe words of 8 bytes go by message, and atomics do where agents execute
+# them; there the rows are beside what the device would take by itself. Rows that
+# end in .device are with ACP_VERBS_ATOMICS=device.
 set -u
 bin=$1 turns=${2:-3}
 work=$(mktemp -d)
@@ -43,6 +44,10 @@ rows='^(put8|get8|put16|get16|put16.rate|put.64K|add8|cas8|chain.put_add)$'
 for ((turn = 0; turn < turns; ++turn)); do
   "$bin/acprun" -np 2 "$bin/acp_perf" --csv --time-ms 400 --rounds 1 \
     --rows "$rows" >>"$work/acp" 2>"$work/errors" || cat "$work/errors"
+  ACP_VERBS_ATOMICS=device "$bin/acprun" -np 2 "$bin/acp_perf" --csv \
+    --time-ms 400 --rounds 1 --rows '^(add8|cas8|chain.put_add)$' \
+    2>"$work/errors" | sed 's/^\([^,]*\),/\1.device,/' >>"$work/acp"
+  test "${PIPESTATUS[0]}" = 0 || cat "$work/errors"
   {
     # Messages a second of one that waits for each: million, so 1/x microseconds.
     echo "put $(raw ib_write_bw -1 -s 16 -t 1 -Q 1 -n 1000)"
@@ -72,7 +77,11 @@ line put8 "$(us "$(acp put8)")" "$put" us
 line get8 "$(us "$(acp get8)")" "$(raw_of get)" us
 line add8 "$(us "$(acp add8)")" "$(raw_of atomic)" us
 line cas8 "$(us "$(acp cas8)")" "$(raw_of atomic)" us
+line add8.device "$(us "$(acp add8.device)")" "$(raw_of atomic)" us
+line cas8.device "$(us "$(acp cas8.device)")" "$(raw_of atomic)" us
 line chain.put_add "$(us "$(acp chain.put_add)")" "$(raw_of atomic)" us
+line put_add.device "$(us "$(acp chain.put_add.device)")" \
+  "$(raw_of atomic)" us
 line put.64K "$(acp put.64K)" \
   "$(awk -v v="$(raw_of stream)" 'BEGIN { print v / 8 }')" GB/s
 line put16.rate "$(acp put16.rate)" "$(raw_of rate)" Mop/s

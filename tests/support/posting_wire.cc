@@ -61,6 +61,7 @@ class PostingWire final : public transport::Transport {
         random_(me + 1),
         capabilities_(inner_->capabilities()) {
     capabilities_.max_posted = kMaxPosted;
+    capabilities_.executes_atomics = hub_->atomics() == PostedAtomics::kApart;
   }
 
   std::string_view name() const noexcept override { return "posting"; }
@@ -85,15 +86,24 @@ class PostingWire final : public transport::Transport {
   Status post(ProcId peer,
               std::span<const RemoteStep> steps,
               std::uint64_t token) {
-    const std::uint32_t dice = random_() % 8;
-    if (dice < 2) {
-      return dice == 0 ? Status::kUnsupported : Status::kAgain;
-    }
+    bool is_possible = true;
+    bool is_mine_alone = false;
     for (const RemoteStep& step : steps) {
       const bool is_atomic = protocol::is_atomic(step.opcode);
-      if (step.flags != 0 || (is_atomic && step.width != 8)) {
-        return Status::kUnsupported;
-      }
+      const bool has_width = !is_atomic || step.width == 8;
+      is_possible = is_possible && step.flags == 0 && has_width;
+      is_mine_alone = is_mine_alone || (is_atomic && has_width &&
+                                        capabilities_.executes_atomics);
+    }
+    if (!is_possible) {
+      return Status::kUnsupported;
+    }
+    const std::uint32_t dice = random_() % 8;
+    if (dice < 2) {
+      // By message an atomic that is mine alone would fail.
+      return dice == 0 && !(is_mine_alone && steps.size() == 1)
+                 ? Status::kUnsupported
+                 : Status::kAgain;
     }
     if (!hub_->begin(me_, peer, steps)) {
       return Status::kUnsupported;
@@ -276,7 +286,11 @@ void PostingHub::run(ProcId from,
       gmm::store_word(at, 8, step.operand);
     } else {
       const std::uint64_t old =
-          gmm::apply_atomic(step.opcode, 8, at, step.operand, step.compare);
+          atomics_ == PostedAtomics::kAgree
+              ? gmm::apply_atomic(step.opcode, 8, at, step.operand,
+                                  step.compare)
+              : gmm::apply_atomic_apart(step.opcode, 8, at, step.operand,
+                                        step.compare);
       if (step.local != nullptr) {
         gmm::store_word(step.local, 8, old);
       }

@@ -14,9 +14,15 @@
 
 namespace acp::test {
 
+/// Who executes atomics of 8 bytes besides the wire: the agents, or nobody,
+/// since they are not atomic with those of a CPU.
+enum class PostedAtomics : std::uint8_t { kAgree, kApart };
+
 /// What all ranks of a job have registered, and who is at it. Thread-safe.
 class PostingHub {
  public:
+  explicit PostingHub(PostedAtomics atomics) : atomics_(atomics) {}
+
   void add(transport::ProcId proc, const transport::Region& region);
   /// As Transport::on_unregistered.
   bool remove(transport::ProcId proc, std::uint32_t key, std::uint64_t state);
@@ -30,6 +36,8 @@ class PostingHub {
   void run(transport::ProcId from,
            transport::ProcId to,
            std::span<const transport::RemoteStep> steps);
+
+  PostedAtomics atomics() const noexcept { return atomics_; }
 
   /// What others have done here is seen by whoever has called this.
   void look() { const std::lock_guard lock(mutex_); }
@@ -57,7 +65,8 @@ class PostingHub {
                             transport::ProcId to,
                             std::span<const transport::RemoteStep> steps);
 
-  std::mutex mutex_;  ///< Guards all.
+  const PostedAtomics atomics_;
+  std::mutex mutex_;  ///< Guards all that follows.
   std::multimap<Id, Entry> entries_;
 };
 

@@ -31,14 +31,16 @@ struct Way {
   const char* name;
   std::uint32_t ranks;
   std::vector<std::pair<SettingId, std::string>> settings;
-  bool is_posting = false;  ///< Steps are also done without the peer.
+  bool is_posting = false;  ///< Steps are also done without the peer,
+  bool is_apart = false;    ///< atomics of 8 bytes never with it.
 };
 
 #ifdef ACP_TEST_UDP
 /// The library's wire, with what a posting one does besides.
-runtime::NetWireFactory posting_factory() {
+runtime::NetWireFactory posting_factory(const Way& way) {
   return
-      [hub = std::make_shared<PostingHub>()](
+      [hub = std::make_shared<PostingHub>(
+           way.is_apart ? PostedAtomics::kApart : PostedAtomics::kAgree)](
           const Settings& settings, const protocol::HostSegment& segment,
           std::uint32_t proc) -> Result<std::unique_ptr<transport::Transport>> {
         auto wire = api::make_net_wire(settings, segment, proc);
@@ -53,11 +55,14 @@ runtime::NetWireFactory posting_factory() {
 const std::vector<Way>& ways() {
 #ifdef ACP_TEST_VERBS
   const char* devices = std::getenv("ACP_VERBS_DEVICES");
+  const char* atomics = std::getenv("ACP_VERBS_ATOMICS");
   static const std::vector<Way> ways = {
       {"verbs",
        3,
        {{SettingId::kNet, "verbs"},
-        {SettingId::kVerbsDevices, devices == nullptr ? "" : devices}}},
+        {SettingId::kShm, "off"},
+        {SettingId::kVerbsDevices, devices == nullptr ? "" : devices},
+        {SettingId::kVerbsAtomics, atomics == nullptr ? "agent" : atomics}}},
   };
 #else
   static const std::vector<Way> ways = {
@@ -68,6 +73,12 @@ const std::vector<Way>& ways() {
 #ifdef ACP_TEST_UDP
       {"udp", 3, {{SettingId::kNet, "udp"}}},
       {"udp with posted steps", 3, {{SettingId::kNet, "udp"}}, true},
+      {"udp with posted atomics",
+       3,
+       {{SettingId::kNet, "udp"},
+        {SettingId::kUdpAddresses, "127.0.0.1,127.0.0.2"}},
+       true,
+       true},
       {"udp in small datagrams",
        3,
        {{SettingId::kNet, "udp"}, {SettingId::kUdpDatagram, "1200"}}},
@@ -184,7 +195,7 @@ void over_every_way(Body body) {
     DYNAMIC_SECTION(way.name) {
 #ifdef ACP_TEST_UDP
       if (way.is_posting) {
-        run_thread_job(way.ranks, way.settings, body, posting_factory());
+        run_thread_job(way.ranks, way.settings, body, posting_factory(way));
         continue;
       }
 #endif

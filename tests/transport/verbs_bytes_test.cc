@@ -21,6 +21,7 @@ Card sample_card() {
   Card card;
   card.colors = 2;
   card.packet_bytes = kPacketBytes;
+  card.atomics = Executor::kDevice;
   card.places[0].address = *transport::parse_address("10.77.0.1");
   card.places[0].address.port = 0x1234;
   card.places[0].gid = {0xfe, 0x80, 0, 0, 0, 0, 0, 0, 2, 2, 0xc9, 0xff};
@@ -58,8 +59,8 @@ std::string text_of(std::span<const std::byte> bytes) {
 TEST_CASE("verbs card: survives encoding, whatever follows it",
           "[verbs][card]") {
   std::array<std::byte, kMaxCardBytes> bytes{};
-  CHECK(encode_card(sample_card(), bytes) == 8 + 2 * 36);
-  bytes[8 + 2 * 36] = std::byte{0xff};
+  CHECK(encode_card(sample_card(), bytes) == 12 + 2 * 36);
+  bytes[12 + 2 * 36] = std::byte{0xff};
   CHECK(decode_card(bytes) == sample_card());
 }
 
@@ -80,9 +81,11 @@ TEST_CASE("verbs card: what no peer would have written is refused",
   CHECK_FALSE(decode_card(with(4, 9)));                // version
   CHECK_FALSE(decode_card(with(5, 0)));                // no color
   CHECK_FALSE(decode_card(with(5, kMaxColors + 1U)));  // too many
-  CHECK_FALSE(decode_card(with(8, 5)));                // family
-  CHECK_FALSE(decode_card(with(9, 1)));                // the zero
-  CHECK_FALSE(decode_card(with(8 + 4 + 4, 1)));        // behind an IPv4 address
+  CHECK_FALSE(decode_card(with(8, 2)));                // executor
+  CHECK_FALSE(decode_card(with(11, 1)));               // the zeros
+  CHECK_FALSE(decode_card(with(12, 5)));               // family
+  CHECK_FALSE(decode_card(with(13, 1)));               // the zero
+  CHECK_FALSE(decode_card(with(12 + 4 + 4, 1)));       // behind an IPv4 address
 }
 
 TEST_CASE("verbs card: a GID is printed as tools print it", "[verbs][card]") {

@@ -207,6 +207,29 @@ TEST_CASE("address space: without a reach only my own memory is direct",
   CHECK_FALSE(target.value().is_same_host);
 }
 
+TEST_CASE("address space: whose atomics are for the CPU",
+          "[gmm][address_space]") {
+  const Job job;
+  const auto made = [&](Reach reach) {
+    return AddressSpace(job.host.segment(), 0, 0, 2, reach);
+  };
+  const AddressSpace own = made(Reach::kSelf);
+  CHECK(own.has_cpu_atomics());
+  CHECK(own.has_cpu_atomics(8));
+  CHECK_FALSE(own.has_device_atomics());
+  const AddressSpace apart = made(Reach::kSelfApart);
+  CHECK_FALSE(apart.has_cpu_atomics(4));
+  CHECK_FALSE(apart.has_device_atomics());
+  const AddressSpace device = made(Reach::kSelfDevice);
+  CHECK(device.has_device_atomics());
+  CHECK_FALSE(device.has_cpu_atomics());
+  CHECK_FALSE(device.has_cpu_atomics(8));
+  CHECK(device.has_cpu_atomics(4));
+  CHECK(device.library_atomic(job.starter(0)) == nullptr);
+  CHECK(device.direct(job.starter(0), 8) == own.direct(job.starter(0), 8));
+  CHECK(device.direct(job.starter(1), 8) == nullptr);
+}
+
 TEST_CASE("address space: a new rank keeps its memory",
           "[gmm][address_space]") {
   const Job job;

@@ -13,6 +13,7 @@
 #include "support/fake_endpoint.h"
 #include "support/host_memory.h"
 #include "support/messages.h"
+#include "support/stderr_capture.h"
 
 namespace acp::agent {
 
@@ -24,6 +25,14 @@ using protocol::WireStep;
 /// Rank 0 with 256 registered bytes; peers are numbers with an endpoint.
 class AgentUnderTest final : private Surroundings {
  public:
+  explicit AgentUnderTest(gmm::Reach reach = gmm::Reach::kHost)
+      : space(host.segment(), 0, 0, 1, reach) {
+    key = keys.add(0, 0, memory.data(), memory.size()).value();
+    for (std::size_t i = 0; i < memory.size(); ++i) {
+      memory[i] = static_cast<std::byte>(i);
+    }
+  }
+
   struct Copy {
     transport::ProcId proc;
     transport::Color color;
@@ -32,13 +41,6 @@ class AgentUnderTest final : private Surroundings {
     gmm::GlobalAddress source;
     std::uint64_t size;
   };
-
-  AgentUnderTest() {
-    key = keys.add(0, 0, memory.data(), memory.size()).value();
-    for (std::size_t i = 0; i < memory.size(); ++i) {
-      memory[i] = static_cast<std::byte>(i);
-    }
-  }
 
   gmm::GlobalAddress at(std::size_t offset) const { return key + offset; }
 
@@ -105,7 +107,7 @@ class AgentUnderTest final : private Surroundings {
   test::HostMemory host{2};
   gmm::KeyTable keys{host.segment(), 0};
   gmm::KeyTable peer_keys{host.segment(), 1};
-  gmm::AddressSpace space{host.segment(), 0, 0, 1, gmm::Reach::kHost};
+  gmm::AddressSpace space;
   test::CountingWaker waker;
   Agent agent{space, waker, *this};
   alignas(64) std::array<std::byte, 256> memory{};
@@ -288,6 +290,47 @@ TEST_CASE("agent: a signal rings when its step is done, not when it fails",
   add.remote = rank.at(8);
   rank.request({&add, 1});
   CHECK(rank.waker.calls == 1);
+}
+
+TEST_CASE("agent: a put of no bytes with a signal only rings", "[agent]") {
+  AgentUnderTest rank;
+  auto step = rank.bulk(Opcode::kPut, 0, 0);
+  step.flags = protocol::kSignalFlag;
+  rank.request({&step, 1});
+  CHECK(rank.reply().header.status == Status::kOk);
+  CHECK(rank.agent.take_signal());
+  step.flags = 0;
+  rank.request({&step, 1});
+  CHECK(rank.reply().header.status == Status::kOk);
+  CHECK_FALSE(rank.agent.take_signal());
+}
+
+TEST_CASE("agent: no atomic of 8 bytes where a device executes them",
+          "[agent]") {
+  AgentUnderTest rank(gmm::Reach::kSelfDevice);
+  const std::uint64_t before = word_at(rank.memory.data() + 8);
+  auto add = rank.step(Opcode::kAdd, 8);
+  add.operand = 1;
+  spmd::StderrCapture capture;
+  rank.request({&add, 1});
+  CHECK(capture.stop().find("ACP_VERBS_ATOMICS=agent") != std::string::npos);
+  CHECK(rank.reply().header.status == Status::kUnsupported);
+  CHECK(word_at(rank.memory.data() + 8) == before);
+
+  SECTION("what is wrong with the address is told first") {
+    auto wrong = rank.step(Opcode::kAdd, 4);
+    rank.request({&wrong, 1});
+    CHECK(rank.reply().header.status == Status::kMisaligned);
+    wrong = rank.step(Opcode::kAdd, 256);
+    rank.request({&wrong, 1});
+    CHECK(rank.reply().header.status == Status::kBadAddress);
+  }
+  SECTION("those of 4 bytes are its own") {
+    add.width = 4;
+    rank.request({&add, 1});
+    CHECK(rank.reply().header.status == Status::kOk);
+    CHECK(word_at(rank.memory.data() + 8) == before + 1);
+  }
 }
 
 TEST_CASE("agent: malformed requests are dropped without a reply", "[agent]") {

@@ -24,11 +24,13 @@ class MoverWorld final : private Links, private OperationOwner {
   static constexpr std::size_t kMemory = 9 << 20;
 
   explicit MoverWorld(std::size_t max_message = 1024,
-                      std::size_t max_posted = 0)
+                      std::size_t max_posted = 0,
+                      gmm::Reach reach = gmm::Reach::kHost)
       : max_message_(max_message),
         max_posted_(max_posted),
         memory(kMemory),
-        peer_memory(kMemory) {
+        peer_memory(kMemory),
+        space(host.segment(), 0, 0, 2, reach) {
     mine = keys.add(0, 0, memory.data(), kMemory).value() +
            (reinterpret_cast<std::uintptr_t>(memory.data()) & 63);
     theirs = peer_keys.add(1, 0, peer_memory.data(), kMemory).value() +
@@ -116,7 +118,7 @@ class MoverWorld final : private Links, private OperationOwner {
   test::HostMemory host{4, 2};
   gmm::KeyTable keys{host.segment(), 0};
   gmm::KeyTable peer_keys{host.segment(), 1};
-  gmm::AddressSpace space{host.segment(), 0, 0, 2, gmm::Reach::kHost};
+  gmm::AddressSpace space;
   gmm::AddressSpace peer_space{host.segment(), 1, 1, 2, gmm::Reach::kHost};
   test::CountingWaker waker;
   Mover mover{space, *this, waker, *this};

@@ -92,6 +92,17 @@ TEST_CASE("settings: shared memory is beside a network", "[settings]") {
   }
 }
 
+TEST_CASE("settings: atomics by devices take the network inside a host, too",
+          "[settings]") {
+  Settings settings;
+  REQUIRE(settings.set(SettingId::kVerbsAtomics, "device",
+                       SettingSource::kEnvironment) == Status::kOk);
+  CHECK_FALSE(is_net_everywhere(settings));
+  REQUIRE(settings.set(SettingId::kNet, "ib", SettingSource::kEnvironment) ==
+          Status::kOk);
+  CHECK(is_net_everywhere(settings));
+}
+
 TEST_CASE("settings: the nets of this build are among the choices",
           "[settings]") {
   for (const std::string_view net : {"auto", "shm", "udp"}) {

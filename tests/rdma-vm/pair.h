@@ -1,0 +1,162 @@
+// Two transports of this process, and their memory, for tests of what they do
+// without each other's help.
+#pragma once
+
+#include <array>
+#include <cstdlib>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "protocol/host_segment.h"
+#include "support/thread_job.h"
+#include "verbs/verbs_transport.h"
+
+namespace acp::verbs {
+
+using protocol::Opcode;
+using transport::RemoteStep;
+
+inline constexpr std::uint64_t kState = protocol::kLiveBit;
+
+/// One end, with memory that it has registered as key 2.
+class End final : public transport::MessageSink {
+ public:
+  static constexpr std::size_t kBytes = (5 << 20) + 24;
+
+  End(transport::ProcId me, End* other, Executor atomics)
+      : memory(kBytes), me_(me) {
+    VerbsOptions options;
+    options.me = me;
+    options.procs = 2;
+    options.job = {1, 2, 3};
+    options.card_of = [this, other](transport::ProcId) {
+      return (other != nullptr ? other : other_)->wire->card();
+    };
+    const char* devices = std::getenv("ACP_VERBS_DEVICES");
+    options.devices = devices == nullptr ? "" : devices;
+    options.atomics = atomics;
+    auto opened = VerbsTransport::open(options);
+    REQUIRE(opened.ok());
+    wire = std::move(*opened);
+    other_ = other;
+  }
+
+  void meet(End& other) { other_ = &other; }
+
+  transport::Region region(std::uint64_t counter = 0) {
+    return {.key = 2,
+            .state = kState | counter << protocol::kKeyCounterShift,
+            .address = memory.data(),
+            .size = memory.size()};
+  }
+
+  transport::Endpoint& endpoint() {
+    return *wire->endpoint(1 - me_, 0).value();
+  }
+
+  transport::Endpoint& endpoint_to_myself() {
+    return *wire->endpoint(me_, 0).value();
+  }
+
+  void on_message(transport::ProcId,
+                  transport::Color,
+                  std::span<const std::byte>) override {
+    ++messages;
+  }
+
+  void on_posted_done(std::uint64_t token) override { done.push_back(token); }
+
+  void on_peer_failed(transport::ProcId, std::string_view) override {
+    ++failures;
+  }
+
+  std::vector<std::byte> memory;
+  std::unique_ptr<VerbsTransport> wire;
+  std::vector<std::uint64_t> done;
+  int messages = 0;
+  int failures = 0;
+
+ private:
+  transport::ProcId me_;
+  End* other_ = nullptr;
+};
+
+/// Two ends that are connected.
+class Pair {
+ public:
+  explicit Pair(Executor atomics = Executor::kAgent)
+      : ends{End(0, nullptr, atomics), End(1, ends.data(), atomics)} {
+    ends[0].meet(ends[1]);
+    for (End& end : ends) {
+      end.wire->on_registered(end.region());
+    }
+    const std::array<std::byte, 3> hello{};
+    const std::span<const std::byte> part = hello;
+    REQUIRE(until([&] {
+      return ends[0].endpoint().send({&part, 1}, transport::Ordering::kFree) ==
+             Status::kOk;
+    }));
+    REQUIRE(until([&] { return ends[1].messages == 1; }));
+  }
+
+  bool until(const std::function<bool()>& condition) {
+    return test::eventually([&] {
+      poll();
+      return condition();
+    });
+  }
+
+  void poll() {
+    for (End& end : ends) {
+      end.wire->poll(end);
+      end.wire->flush();
+    }
+  }
+
+  /// Posts until the wire knows the memory.
+  Status post(const RemoteStep& step, std::uint64_t token) {
+    Status status = Status::kUnsupported;
+    static_cast<void>(until([&] {
+      status = ends[0].endpoint().post({&step, 1}, token);
+      return status != Status::kUnsupported;
+    }));
+    return status;
+  }
+
+  bool is_done(std::size_t count) {
+    return until([&] { return ends[0].done.size() == count; });
+  }
+
+  RemoteStep step(Opcode opcode,
+                  std::uint64_t far,
+                  std::uint64_t near,
+                  std::uint64_t size,
+                  std::uint64_t counter = 0) {
+    const std::uint64_t skew =
+        reinterpret_cast<std::uintptr_t>(ends[1].memory.data()) & 63;
+    RemoteStep made;
+    made.opcode = opcode;
+    made.key = 2;
+    made.state = ends[1].region(counter).state;
+    made.state_mask = ~std::uint64_t{0};
+    made.offset = skew + far;
+    made.local = ends[0].memory.data() + near;
+    made.local_key = 2;
+    made.size = size;
+    return made;
+  }
+
+  std::array<End, 2> ends;
+};
+
+inline void fill(std::span<std::byte> bytes, std::uint32_t seed) {
+  std::mt19937 random(seed);
+  for (std::byte& byte : bytes) {
+    byte = static_cast<std::byte>(random());
+  }
+}
+
+}  // namespace acp::verbs

@@ -1,0 +1,19 @@
+#include "verbs/result_words.h"
+
+namespace acp::verbs {
+
+Status ResultWords::make() {
+  if (const Status status = memory_.grow(1); status != Status::kOk) {
+    return status;
+  }
+  const Buffer& buffer = *memory_.acquire();
+  auto* words = reinterpret_cast<std::uint64_t*>(buffer.data);
+  constexpr std::size_t kCount = kPacketBytes / sizeof(std::uint64_t);
+  free_.reserve(kCount);
+  for (std::size_t i = 0; i < kCount; ++i) {
+    release({words + i, buffer.lkey});
+  }
+  return Status::kOk;
+}
+
+}  // namespace acp::verbs

@@ -1,0 +1,46 @@
+// One atomic of 8 bytes by a device. Devices know compare-and-swap and
+// fetch-and-add; the others are loops of compare-and-swap.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "protocol/operation.h"
+#include "verbs/result_words.h"
+
+namespace acp::verbs {
+
+/// As asked for, and as far as it is.
+struct WordAtomic {
+  protocol::Opcode opcode = protocol::Opcode::kAdd;
+  std::uint64_t operand = 0;
+  std::uint64_t compare = 0;   ///< kCas.
+  std::byte* local = nullptr;  ///< Where the old value goes; may be null.
+  std::uint64_t address = 0;   ///< In the peer.
+  std::uint32_t rkey = 0;
+  bool is_fenced = false;
+  std::uint64_t expected = 0;  ///< By the compare-and-swap of a loop.
+  ResultWord result;           ///< None: this is free.
+  std::uint64_t poison = 0;    ///< What the result was before.
+};
+
+constexpr bool is_loop(protocol::Opcode opcode) noexcept {
+  return protocol::is_atomic(opcode) && opcode != protocol::Opcode::kAdd &&
+         opcode != protocol::Opcode::kCas;
+}
+
+/// The word's value after the atomic, when it was `old` before.
+constexpr std::uint64_t value_after(const WordAtomic& atomic,
+                                    std::uint64_t old) noexcept {
+  switch (atomic.opcode) {
+    case protocol::Opcode::kAdd: return old + atomic.operand;
+    case protocol::Opcode::kCas:
+      return old == atomic.compare ? atomic.operand : old;
+    case protocol::Opcode::kAnd: return old & atomic.operand;
+    case protocol::Opcode::kOr: return old | atomic.operand;
+    case protocol::Opcode::kXor: return old ^ atomic.operand;
+    default: return atomic.operand;  // kSwap
+  }
+}
+
+}  // namespace acp::verbs
