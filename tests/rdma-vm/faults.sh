@@ -69,6 +69,9 @@ for device in eth0 eth1; do
 done
 expect "lost packets" 0 'ok failure_among_many' \
   "$here/as-hosts" "$bin/acprun" -np 2 "$tests/conformance/gma_failure"
+expect "lost packets, atomics by devices" 0 'ok atomics_on_library_memory' \
+  env ACP_VERBS_ATOMICS=device "$here/as-hosts" "$bin/acprun" -np 2 \
+  "$tests/conformance/gma_atomic" atomics_on_library_memory
 for device in eth0 eth1; do
   tc qdisc del dev $device root
 done
@@ -80,6 +83,12 @@ for moment in in_init in_sync in_copy in_unregister in_wait in_channel \
   expect "a rank killed $moment" 137 'killed by signal 9' \
     env ACP_VERBS_DEVICES=rxe0 "$bin/acprun" -np 3 "$tests/fault/victim" \
     "$moment" kill "$work/death"
+done
+for moment in in_sync in_channel; do
+  rm -f "$work"/death*
+  expect "a rank killed $moment, atomics by devices" 137 'killed by signal 9' \
+    env ACP_VERBS_DEVICES=rxe0 ACP_VERBS_ATOMICS=device "$bin/acprun" -np 3 \
+    "$tests/fault/victim" "$moment" kill "$work/death"
 done
 
 # ---- A cable that is pulled while ranks on two devices copy: one side cannot

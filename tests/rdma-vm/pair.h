@@ -88,8 +88,9 @@ class End final : public transport::MessageSink {
 class Pair {
  public:
   explicit Pair(Executor atomics = Executor::kAgent)
-      : ends{End(0, nullptr, atomics), End(1, ends.data(), atomics)} {
+      : ends{End(0, nullptr, atomics), End(1, nullptr, atomics)} {
     ends[0].meet(ends[1]);
+    ends[1].meet(ends[0]);
     for (End& end : ends) {
       end.wire->on_registered(end.region());
     }
