@@ -173,8 +173,7 @@ Result<Handle> Engine::issue(std::span<const Step> steps,
   // What follows closely can go along, unless somebody waits for this one.
   if (departure == Departure::kNow) {
     if (std::ranges::any_of(steps, is_signal)) {
-      wires_.flush();
-      is_holding_ = false;  // it has gone along: the next signal's may be held
+      flush();
     } else {
       wires_.flush_idle();
     }
@@ -316,6 +315,13 @@ bool Engine::is_complete(Handle handle) {
   return is_done();
 }
 
+/// Sends everything. A reply that was held has gone along, and the next
+/// signal's may be held.
+void Engine::flush() {
+  wires_.flush();
+  is_holding_ = false;
+}
+
 bool Engine::progress() {
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) {
@@ -329,7 +335,7 @@ bool Engine::progress() {
   if (is_holding_) {
     holds_.fetch_add(1, std::memory_order_relaxed);
   } else {
-    wires_.flush();
+    flush();
   }
   return arrivals != Arrivals::kNone || has_copied;
 }
@@ -338,7 +344,7 @@ void Engine::run_locked(const std::function<void()>& work) {
   const std::lock_guard lock(mutex_);
   work();
   (void)settle();
-  wires_.flush();
+  flush();
   wires_.on_issued();
 }
 

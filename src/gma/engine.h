@@ -328,6 +328,7 @@ class Engine final : private OperationOwner {
   Status refuse(const Step& step, Status status) const;
   Operation& new_operation(Owner owner, std::span<const Step> steps);
   bool settle();
+  void flush();
   void on_finished(Operation& operation) override;
 
   gmm::AddressSpace space_;  ///< A copy: one load less on every path.
