@@ -56,6 +56,13 @@ TEST_CASE("acp_perf: a ratio is ours to raw in our unit", "[perf]") {
   CHECK(ratio_of(report.results[0], report.results) == 0);
 }
 
+TEST_CASE("acp_perf: a bandwidth may stand beside one of another size",
+          "[perf]") {
+  Report report;
+  report.copy.bytes = 4000;
+  CHECK(ratio_of(report.results[3], report.results) == Approx(2));
+}
+
 TEST_CASE("acp_perf: the table shows a row that failed, not its figures",
           "[perf]") {
   Report report;

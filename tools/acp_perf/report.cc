@@ -160,8 +160,11 @@ double ratio_of(const Result& result, const std::vector<Result>& all) {
   if (raw == all.end() || raw->samples.empty() || result.samples.empty()) {
     return 0;
   }
+  // Bandwidths compare also when the operations differ in size.
+  const Row& scale =
+      raw->row->unit == result.row->unit ? *raw->row : *result.row;
   const double ours = figure(result, 0.5);
-  const double theirs = in_unit(*result.row, raw->samples.percentile(0.5));
+  const double theirs = in_unit(scale, raw->samples.percentile(0.5));
   return theirs > 0 ? ours / theirs : 0;
 }
 

@@ -62,7 +62,7 @@ void add_copy_row(Rows& rows, Way way, std::uint64_t bytes, Unit unit) {
   row.bytes = bytes;
   row.raw_direct =
       (is_put ? "raw.cma.write." : "raw.cma.read.") + size_name(bytes);
-  row.raw_wire = unit == Unit::kTime ? "raw.udp" : "";
+  row.raw_wire = unit == Unit::kTime ? "raw.udp" : "raw.udp.stream";
   row.run = [way, bytes](Context& context, Samples& samples) {
     return run_copy(context, samples, way, bytes);
   };
