@@ -504,7 +504,8 @@ QMP_status_t QMP_wait_all(QMP_msghandle_t h[], int num);
  * negative length), QMP_NOMEM_ERR, QMP_NOT_INITED, QMP_BAD_MESSAGE (lengths
  * that differ), QMP_TIMEOUT (after QMP_WAIT_TIMEOUT seconds; from then on they
  * fail on this communicator, and a broadcast's data may still be written),
- * QMP_ERROR. QMP_barrier of all nodes of the job waits without limit. */
+ * QMP_ERROR. After a QMP_barrier of all nodes of the job that timed out the
+ * next one of this node goes on with it. */
 
 /** Waits for all nodes. */
 QMP_status_t QMP_barrier(void);

@@ -143,6 +143,17 @@ acp_handle_t acpx_put_signal(acp_ga_t dst,
  */
 int acpx_complete_timeout(acp_handle_t handle, int timeout_ms);
 
+/** acp_sync with a time limit. After 1 the barrier has begun and is not over:
+ * the caller's next acp_sync or acpx_sync_timeout goes on with it, and is not a
+ * second one. Until one of them succeeds, call nothing else that is
+ * collective. Not in a progress step. Thread-safety as acp_sync.
+ *
+ * @param timeout_ms  convention 1
+ * @return 0 all ranks have called it; 1 not all until the time limit; -1:
+ *   ACPX_PEER_DEAD, ACPX_ABORTED, ACPX_NOT_INITIALIZED, ACPX_FINALIZED
+ */
+int acpx_sync_timeout(int timeout_ms);
+
 /** Waits until a word of the calling rank differs from @p unlike.
  *
  * Reads the word whole, with acquire: what the writer of the new value had

@@ -123,6 +123,15 @@ int acpx_complete_timeout(acp_handle_t handle, int timeout_ms) {
       mine->engine().complete(handle, acp::gma::deadline_after_ms(timeout_ms)));
 }
 
+int acpx_sync_timeout(int timeout_ms) {
+  acp::runtime::Task* mine = task();
+  if (mine == nullptr) {
+    fail_without_task();
+    return -1;
+  }
+  return as_wait_result(mine->sync(acp::gma::deadline_after_ms(timeout_ms)));
+}
+
 int acpx_wait_word(acp_ga_t word,
                    uint64_t unlike,
                    int timeout_ms,

@@ -381,11 +381,17 @@ QMP_status_t barrier(Job& job, QMP_comm_struct& comm) {
   if (comm.nodes() != acp_procs()) {
     return meet(job, comm);
   }
-  if (acp_sync() != 0) {
-    return fail(QMP_ERROR, "QMP_barrier was cut off: %s",
-                acpx_strerror(acp_errno));
+  switch (acpx_sync_timeout(job.wait_timeout_ms)) {
+    case 0: return QMP_SUCCESS;
+    case 1:
+      return fail(QMP_TIMEOUT,
+                  "QMP_barrier did not end within %g s: do all nodes call it? "
+                  "(QMP_WAIT_TIMEOUT) The next call goes on with it",
+                  job.wait_timeout_ms / 1000.0);
+    default:
+      return fail(QMP_ERROR, "QMP_barrier was cut off: %s",
+                  acpx_strerror(acp_errno));
   }
-  return QMP_SUCCESS;
 }
 
 }  // namespace qmp

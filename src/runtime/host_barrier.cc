@@ -2,6 +2,9 @@
 
 #include <sched.h>
 
+#include <algorithm>
+
+#include "base/clock.h"
 #include "base/futex.h"
 #include "gma/engine.h"
 #include "gmm/doorbell.h"
@@ -20,23 +23,28 @@ HostBarrier::HostBarrier(const protocol::HostSegment& segment,
                          gma::WaitHost& wait_host)
     : segment_(segment), wait_host_(wait_host), my_slot_(my_slot) {}
 
-Status HostBarrier::wait() {
+Status HostBarrier::wait(TimePoint deadline) {
   gma::settle_stores();
+  Status status = Status::kOk;
   switch (segment_.header().local_procs) {
-    case 1: return Status::kOk;
-    case 2: return wait_for_partner();
-    default: return wait_for_all();
+    case 1: break;
+    case 2: status = wait_for_partner(deadline); break;
+    default: status = wait_for_all(deadline); break;
   }
+  is_open_ = status != Status::kOk;
+  return status;
 }
 
-Status HostBarrier::wait_for_partner() {
+Status HostBarrier::wait_for_partner(TimePoint deadline) {
   protocol::SliceHeader& mine = segment_.slice_header(my_slot_);
   protocol::SliceHeader& partner = segment_.slice_header(1 - my_slot_);
-  const std::uint64_t epoch = ++pair_epoch_;
-  // seq_cst: the store comes before the look at who sleeps.
-  mine.pair_epoch.store(epoch, std::memory_order_seq_cst);
-  gmm::wake_waiters(partner);
-  const auto has_come = [&partner, epoch] {
+  if (!is_open_) {
+    ++pair_epoch_;
+    // seq_cst: the store comes before the look at who sleeps.
+    mine.pair_epoch.store(pair_epoch_, std::memory_order_seq_cst);
+    gmm::wake_waiters(partner);
+  }
+  const auto has_come = [&partner, epoch = pair_epoch_] {
     return partner.pair_epoch.load(std::memory_order_acquire) >= epoch;
   };
   if (wait_host_.policy().spin.count() > 0) {
@@ -49,11 +57,11 @@ Status HostBarrier::wait_for_partner() {
   gma::WaitPurpose purpose;
   purpose.kind = protocol::WaitKind::kSync;
   purpose.look_again = kLookForDeath;
-  return gma::wait_until(wait_host_, purpose, TimePoint::max(), has_come);
+  return gma::wait_until(wait_host_, purpose, deadline, has_come);
 }
 
-Status HostBarrier::wait_for_all() {
-  protocol::HostBarrier& barrier = segment_.header().barrier;
+/// Counts me; the last one ends it for all. The epoch that is over then.
+std::uint32_t HostBarrier::arrive(protocol::HostBarrier& barrier) {
   // Nobody can move the epoch before I have arrived.
   const std::uint32_t epoch = barrier.epoch.load(std::memory_order_relaxed);
   const std::uint32_t arrived =
@@ -65,11 +73,21 @@ Status HostBarrier::wait_for_all() {
     if (barrier.sleepers.load(std::memory_order_seq_cst) != 0) {
       futex_wake_all(barrier.epoch);
     }
-    return Status::kOk;
   }
-  const auto is_over = [&barrier, epoch] {
+  return epoch;
+}
+
+Status HostBarrier::wait_for_all(TimePoint deadline) {
+  protocol::HostBarrier& barrier = segment_.header().barrier;
+  if (!is_open_) {
+    epoch_ = arrive(barrier);
+  }
+  const auto is_over = [&barrier, epoch = epoch_] {
     return barrier.epoch.load(std::memory_order_acquire) != epoch;
   };
+  if (is_over()) {
+    return Status::kOk;
+  }
   const int looks = wait_host_.policy().spin.count() > 0 ? 16 * kShortSpin : 0;
   for (int i = 0; i < looks; ++i) {
     if (is_over()) {
@@ -83,22 +101,27 @@ Status HostBarrier::wait_for_all() {
     }
   }
   wait_host_.enter_wait(protocol::WaitKind::kSync, protocol::kNoSlot);
-  Status health = Status::kOk;
-  while (!is_over() && health == Status::kOk) {
+  Status status = Status::kOk;
+  while (!is_over() && status == Status::kOk) {
     wait_host_.make_progress();
+    const Duration left = deadline - SteadyClock().now();
     if (wait_host_.policy().may_sleep) {
       barrier.sleepers.fetch_add(1, std::memory_order_seq_cst);
       if (!is_over()) {
-        futex_wait(barrier.epoch, epoch, kLookForDeath);
+        futex_wait(barrier.epoch, epoch_,
+                   std::clamp(left, Duration::zero(), kLookForDeath));
       }
       barrier.sleepers.fetch_sub(1, std::memory_order_seq_cst);
     } else {
       ::sched_yield();
     }
-    health = wait_host_.health();
+    status = wait_host_.health();
+    if (status == Status::kOk && left <= Duration::zero()) {
+      status = Status::kTimedOut;
+    }
   }
   wait_host_.leave_wait();
-  return is_over() ? Status::kOk : health;
+  return is_over() ? Status::kOk : status;
 }
 
 }  // namespace acp::runtime

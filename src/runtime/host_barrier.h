@@ -16,18 +16,21 @@ class HostBarrier {
               std::uint32_t my_slot,
               gma::WaitHost& wait_host);
 
-  /// Returns when all local ranks have called it as often as I did. kOk or
-  /// the host's health.
-  Status wait();
+  /// Returns when all local ranks have called it as often as I did. kOk, the
+  /// host's health, or kTimedOut: then the next call goes on with this barrier.
+  Status wait(TimePoint deadline);
 
  private:
-  Status wait_for_partner();
-  Status wait_for_all();
+  Status wait_for_partner(TimePoint deadline);
+  Status wait_for_all(TimePoint deadline);
+  std::uint32_t arrive(protocol::HostBarrier& barrier);
 
   const protocol::HostSegment& segment_;
   gma::WaitHost& wait_host_;
   std::uint32_t my_slot_;
-  std::uint64_t pair_epoch_ = 0;
+  bool is_open_ = false;     ///< I have arrived, and have not seen its end.
+  std::uint32_t epoch_ = 0;  ///< While it is open.
+  std::uint64_t pair_epoch_ = 0;  ///< Barriers of two that I have come to.
 };
 
 }  // namespace acp::runtime

@@ -17,39 +17,46 @@ NetBarrier::NetBarrier(gma::Engine& engine,
       wait_host_(wait_host),
       words_offset_(header.module_offset) {}
 
-Status NetBarrier::wait() {
+Status NetBarrier::wait(TimePoint deadline) {
   gma::settle_stores();
   const gmm::AddressSpace& space = engine_.space();
-  const std::uint32_t ranks = space.codec().procs();
-  ++epoch_;
-  std::size_t round = 0;
-  for (std::uint32_t distance = 1; distance < ranks; distance *= 2) {
-    const gmm::Rank to = static_cast<gmm::Rank>(
-        (std::uint64_t{space.my_rank()} + distance) % ranks);
-    const gmm::Rank from = (space.my_rank() + ranks - distance % ranks) % ranks;
-    gma::Step step;
-    step.opcode = protocol::Opcode::kAdd;
-    step.flags = protocol::kSignalFlag;
-    step.operand = 1;
-    step.remote = space.codec().encode(to, 0, gmm::kModuleKey, 0,
-                                       round * sizeof(std::uint64_t));
-    engine_.run_locked([&] { engine_.start_internal({&step, 1}); });
-
+  const std::uint64_t ranks = space.codec().procs();
+  if (round_ == 0 && !has_told_) {
+    ++epoch_;
+  }
+  for (; (std::uint64_t{1} << round_) < ranks; ++round_, has_told_ = false) {
+    const std::uint64_t distance = std::uint64_t{1} << round_;
+    if (!has_told_) {
+      tell(static_cast<gmm::Rank>((space.my_rank() + distance) % ranks),
+           round_);
+      has_told_ = true;
+    }
     auto& word = *reinterpret_cast<std::uint64_t*>(
-        space.my_slice() + words_offset_ + round * sizeof(std::uint64_t));
+        space.my_slice() + words_offset_ + round_ * sizeof(std::uint64_t));
     gma::WaitPurpose purpose;
     purpose.kind = protocol::WaitKind::kSync;
-    purpose.peer = from;
+    purpose.peer =
+        static_cast<gmm::Rank>((space.my_rank() + ranks - distance) % ranks);
     purpose.look_again = kLookForDeath;
     const Status status = gma::wait_until(
-        wait_host_, purpose, TimePoint::max(),
+        wait_host_, purpose, deadline,
         [&word, this] { return std::atomic_ref(word).load() >= epoch_; });
     if (status != Status::kOk) {
       return status;
     }
-    ++round;
   }
+  round_ = 0;
   return Status::kOk;
+}
+
+void NetBarrier::tell(gmm::Rank rank, std::size_t round) {
+  gma::Step step;
+  step.opcode = protocol::Opcode::kAdd;
+  step.flags = protocol::kSignalFlag;
+  step.operand = 1;
+  step.remote = engine_.space().codec().encode(rank, 0, gmm::kModuleKey, 0,
+                                               round * sizeof(std::uint64_t));
+  engine_.run_locked([&] { engine_.start_internal({&step, 1}); });
 }
 
 }  // namespace acp::runtime

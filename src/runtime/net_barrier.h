@@ -19,18 +19,22 @@ class NetBarrier {
              gma::WaitHost& wait_host,
              const protocol::HostHeader& header);
 
-  Status wait();
+  /// kOk, the host's health, or kTimedOut: then the next call goes on with this
+  /// barrier.
+  Status wait(TimePoint deadline);
 
   /// acp_reset: the words start again from zero.
   void reset() noexcept { epoch_ = 0; }
 
  private:
-  static constexpr std::size_t kRounds = 20;
+  void tell(gmm::Rank rank, std::size_t round);
 
   gma::Engine& engine_;
   gma::WaitHost& wait_host_;
   std::uint64_t words_offset_;  ///< From the slice.
   std::uint64_t epoch_ = 0;
+  std::size_t round_ = 0;  ///< Not 0 between calls: one of them timed out,
+  bool has_told_ = false;  ///< or this is true.
 };
 
 }  // namespace acp::runtime

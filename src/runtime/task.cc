@@ -265,20 +265,21 @@ Status Task::start() {
   return Status::kOk;
 }
 
-Status Task::barrier() {
+Status Task::barrier(TimePoint deadline) {
   const bool is_one_host =
       segment_.header().local_procs == segment_.header().procs;
-  return is_one_host && !is_net_everywhere(settings_) ? host_barrier_->wait()
-                                                      : net_barrier_->wait();
+  return is_one_host && !is_net_everywhere(settings_)
+             ? host_barrier_->wait(deadline)
+             : net_barrier_->wait(deadline);
 }
 
-Status Task::sync() {
+Status Task::sync(TimePoint deadline) {
   // A barrier that failed has counted this rank: it must not be counted again.
   if (const Status health = progress_->health(); health != Status::kOk) {
     return health;
   }
   engine_->show_order_to_tsan();
-  const Status status = barrier();
+  const Status status = barrier(deadline);
   engine_->show_order_to_tsan();
   return status;
 }

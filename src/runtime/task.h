@@ -52,7 +52,8 @@ class Task {
   /// Joins the job; returns when all ranks have. Once.
   [[nodiscard]] Status join(const NetWireFactory& make_net_wire);
   [[nodiscard]] Status finalize();
-  [[nodiscard]] Status sync();
+  /// kTimedOut: the next call goes on with this barrier.
+  [[nodiscard]] Status sync(TimePoint deadline = TimePoint::max());
   [[nodiscard]] Status reset(int new_rank);
   /// Prints and ends the job and this process.
   [[noreturn]] void abort(std::string_view text, int error);
@@ -89,7 +90,7 @@ class Task {
   bool wants_net() const;
   bool modules_agree() const;
   Status drain(protocol::WaitKind kind);
-  Status barrier();
+  Status barrier(TimePoint deadline);
   Status collective();
   bool proposals_are_a_permutation() const;
   void take_new_rank(gmm::Rank rank);

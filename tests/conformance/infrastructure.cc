@@ -4,6 +4,7 @@
 #include <atomic>
 #include <numeric>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "support/spmd.h"
@@ -134,6 +135,41 @@ SPMD_CASE(acp_sync_many,
       EXPECT(block.word(1).load() >= round);
       EXPECT(block.word(1).load() <= round + 1);
     }
+  }
+}
+
+SPMD_CASE(acpx_sync_timeout_goes_on,
+          "acpx_sync_timeout: what timed out is gone on with, by either call") {
+  SPMD_NEEDS_RANKS(2);
+  const Block block(Memory::kLibrary, 64);
+  const int others = acp_procs() - 1;
+  std::uint64_t expected = 0;
+  for (int round = 0; round < 4 * acp_procs(); ++round) {
+    const int late = round % acp_procs();
+    if (acp_rank() == late) {
+      expected += static_cast<std::uint64_t>(others);
+      const auto have_left = [](void* arg) {
+        const auto& [memory, count] =
+            *static_cast<std::pair<const Block*, std::uint64_t>*>(arg);
+        return memory->word(0).load() == count ? 1 : 0;
+      };
+      std::pair<const Block*, std::uint64_t> arg(&block, expected);
+      EXPECT_EQ(acpx_wait_until(have_left, &arg, spmd::kPatience), 0);
+      EXPECT_EQ(acpx_sync_timeout(spmd::kPatience), 0);
+      continue;
+    }
+    EXPECT_EQ(acpx_sync_timeout(round % 3), 1);
+    EXPECT_EQ(acpx_sync_timeout(0), 1);
+    EXPECT_DONE(acp_add8(block.mine(8), block.at(late), 1, ACP_HANDLE_NULL));
+    if (round % 2 == 0) {
+      EXPECT_EQ(acp_sync(), 0);
+      continue;
+    }
+    int result = 1;
+    while (result == 1) {
+      result = acpx_sync_timeout(1);
+    }
+    EXPECT_EQ(result, 0);
   }
 }
 

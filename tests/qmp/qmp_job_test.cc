@@ -189,6 +189,22 @@ TEST_CASE("QMP: a global operation that not all call is QMP_TIMEOUT", "[qmp]") {
   CHECK(has(outcome, "did not end within 0.2 s: do all nodes call it?"));
 }
 
+TEST_CASE("QMP_barrier: one that not all call is QMP_TIMEOUT, and goes on",
+          "[qmp]") {
+  for (const std::string net : {"auto", "udp"}) {
+    for (const int nodes : {2, 3}) {
+      const auto outcome =
+          run(nodes, {"late"}, {"QMP_WAIT_TIMEOUT=0.2", "ACP_NET=" + net});
+      INFO(net << ", " << nodes << " nodes");
+      INFO(outcome.output);
+      CHECK(outcome.status == 0);
+      CHECK(has(outcome,
+                "QMP_barrier did not end within 0.2 s: do all nodes "
+                "call it? (QMP_WAIT_TIMEOUT)"));
+    }
+  }
+}
+
 TEST_CASE("QMP_wait: what cannot end is QMP_TIMEOUT, with peer and size",
           "[qmp]") {
   for (const std::string net : {"auto", "udp"}) {

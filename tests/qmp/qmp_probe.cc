@@ -89,6 +89,40 @@ void describe_machine() {
   QMP_printf("from %d sum %d", in, sum);
 }
 
+/// With a time limit that others need longer than.
+void meet_all() {
+  QMP_status_t status = QMP_TIMEOUT;
+  while (status == QMP_TIMEOUT) {
+    status = QMP_barrier();
+  }
+  expect(status == QMP_SUCCESS, "barrier");
+}
+
+/// A barrier that node 0 comes to only after all others have left it once.
+void come_late() {
+  int number = 1;
+  QMP_msgmem_t memory = QMP_declare_msgmem(&number, sizeof number);
+  if (QMP_get_node_number() == 0) {
+    for (int node = 1; node < QMP_get_number_of_nodes(); ++node) {
+      QMP_msghandle_t receive = QMP_declare_receive_from(memory, node, 0);
+      expect(QMP_start(receive) == QMP_SUCCESS, "start");
+      while (!QMP_is_complete(receive)) {
+      }
+      expect(QMP_wait(receive) == QMP_SUCCESS, "wait");
+      QMP_free_msghandle(receive);
+    }
+  } else {
+    expect(QMP_barrier() == QMP_TIMEOUT, "no time-out");
+    QMP_msghandle_t send = QMP_declare_send_to(memory, 0, 0);
+    expect(QMP_start(send) == QMP_SUCCESS, "start");
+    expect(QMP_wait(send) == QMP_SUCCESS, "wait");
+    QMP_free_msghandle(send);
+  }
+  QMP_free_msgmem(memory);
+  meet_all();
+  meet_all();
+}
+
 void wait_for_nothing(std::size_t bytes) {
   std::vector<char> buffer(bytes);
   const int peer = (QMP_get_node_number() + 1) % QMP_get_number_of_nodes();
@@ -99,7 +133,7 @@ void wait_for_nothing(std::size_t bytes) {
   expect(QMP_get_error_number(handle) == QMP_TIMEOUT, "error number");
   expect(QMP_start(handle) == QMP_INVALID_OP, "not active any more");
   // What comes late must not come before the other node's time is over.
-  expect(QMP_barrier() == QMP_SUCCESS, "barrier");
+  meet_all();
   // It is still received.
   QMP_msghandle_t send = QMP_declare_send_to(memory, peer, 0);
   expect(QMP_start(send) == QMP_SUCCESS, "start");
@@ -132,7 +166,7 @@ void call_alone(std::size_t bytes, std::string_view what) {
     expect(sum() == QMP_ERROR && cast() == QMP_ERROR, "out of step");
   }
   // The memory of the one that is alone stays until nobody writes any more.
-  expect(QMP_barrier() == QMP_SUCCESS, "barrier");
+  meet_all();
 }
 
 /// Ends with messages that nobody receives, and handles that are not freed.
@@ -211,6 +245,8 @@ int main(int argc, char** argv) {
     }
   } else if (mode == "timeout") {
     wait_for_nothing(static_cast<std::size_t>(std::atoi(argv[2])));
+  } else if (mode == "late") {
+    come_late();
   } else if (mode == "alone") {
     call_alone(static_cast<std::size_t>(std::atoi(argv[2])), argv[3]);
   } else if (mode == "die") {

@@ -78,7 +78,8 @@ TEST_CASE("host barrier: nobody leaves before all have come",
           for (std::uint64_t round = 1; round <= kRounds; ++round) {
             // Relaxed: the barrier itself has to order it.
             rounds[rank].store(round, std::memory_order_relaxed);
-            verdict.expect(barrier.wait() == Status::kOk, "status");
+            verdict.expect(barrier.wait(TimePoint::max()) == Status::kOk,
+                           "status");
             for (const auto& other : rounds) {
               const auto seen = other.load(std::memory_order_relaxed);
               verdict.expect(seen == round || seen == round + 1, "round");
@@ -103,7 +104,7 @@ TEST_CASE("host barrier: the end of the job ends it", "[runtime][barrier]") {
       SleepingHost wait_host(host.segment(), 0, policy);
       HostBarrier barrier(host.segment(), 0, wait_host);
       std::thread ender([&] { host.segment().header().job_state.store(1); });
-      const Status status = barrier.wait();
+      const Status status = barrier.wait(TimePoint::max());
       ender.join();
       CHECK(status == Status::kAborted);
     }
