@@ -22,8 +22,7 @@ then
   echo "no RDMA device with an address, or no perftest"
   exit 77
 fi
-# perftest looks without end, and so do we: who sleeps pays for the waking.
-export ACP_NET=verbs ACP_SHM=off ACP_WAIT=spin ACP_VERBS_DEVICES=$device
+export ACP_NET=verbs ACP_SHM=off ACP_VERBS_DEVICES=$device
 
 # raw PROGRAM FIELD ARGUMENT...: a field of the last line of its report.
 raw() {
