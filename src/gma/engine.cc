@@ -239,6 +239,7 @@ void Engine::on_finished(Operation& operation) {
     case Owner::kInternal:
       internal_.fetch_sub(1, std::memory_order_release);
       break;
+    case Owner::kRelay: ACP_ASSERT(false);  // the mover's own
   }
   free_operations_.push_back(&operation);
 }

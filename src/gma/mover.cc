@@ -44,7 +44,11 @@ Mover::Mover(const gmm::AddressSpace& space,
              Links& links,
              gmm::ThreadWaker& waker,
              OperationOwner& owner)
-    : space_(space), links_(links), waker_(waker), owner_(owner) {}
+    : space_(space),
+      links_(links),
+      waker_(waker),
+      owner_(owner),
+      relay_(space) {}
 
 void Mover::start(Operation& operation) {
   operation.current = 0;
@@ -75,11 +79,25 @@ void Mover::advance(Operation& operation) {
 }
 
 void Mover::finish(Operation& operation) {
+  if (operation.owner == Owner::kRelay) {
+    end_relay_part(operation);
+    return;
+  }
   if (operation.status != Status::kOk) {
     log_error("{}: {}", describe(operation, space_),
               status_text(operation.status));
   }
   owner_.on_finished(operation);
+}
+
+/// The copy that it is a part of says what failed.
+void Mover::end_relay_part(Operation& part) {
+  Operation* copy = relay_.on_ended(part);
+  if (copy == nullptr) {
+    return;
+  }
+  copy->current += copy->status == Status::kOk ? 1 : 0;
+  advance(*copy);
 }
 
 Mover::Progress Mover::fail(Operation& operation, Status status) {
@@ -146,7 +164,8 @@ Mover::Progress Mover::copy_slice(Operation& operation,
   return copy_over_bounce(operation, slice, to, from);
 }
 
-/// By messages to the owner of the end that is not mine, or of the source.
+/// By requests to the owner of the end that is not mine; when neither is, by
+/// way of memory here, or by the owner of the source.
 Mover::Progress Mover::send_copy(Operation& operation,
                                  const Step& rest,
                                  const gmm::Target& to,
@@ -159,12 +178,32 @@ Mover::Progress Mover::send_copy(Operation& operation,
     operation.piece_opcode = protocol::Opcode::kPut;
     return enqueue(operation, to.rank, space_.codec().color(rest.remote));
   }
+  if (!is_get && is_relayed(rest, to, from)) {
+    relay_.add(operation);
+    return Progress::kPending;
+  }
   if (is_get) {
     std::swap(operation.piece_remote, operation.piece_local);
   }
   operation.piece_opcode =
       is_get ? protocol::Opcode::kGet : protocol::Opcode::kCopy;
   return enqueue(operation, from.rank, space_.codec().color(rest.local));
+}
+
+/// Whether wires do both halves without the two ranks. Memory of one rank,
+/// which may overlap, is moved by its owner.
+bool Mover::is_relayed(const Step& copy,
+                       const gmm::Target& to,
+                       const gmm::Target& from) const {
+  const auto& codec = space_.codec();
+  return to.rank != from.rank && !(to.is_same_host && from.is_same_host) &&
+         reaches(to, codec.color(copy.remote)) &&
+         reaches(from, codec.color(copy.local));
+}
+
+bool Mover::reaches(const gmm::Target& target, Color color) const {
+  const Result<Link> link = links_.link(target.rank, color);
+  return link.ok() && (target.is_same_host || link.value().max_posted != 0);
 }
 
 Mover::Progress Mover::transfer(Operation& operation,

@@ -13,6 +13,7 @@
 
 #include "gma/link.h"
 #include "gma/operation.h"
+#include "gma/relay.h"
 #include "gmm/address_space.h"
 #include "gmm/doorbell.h"
 #include "protocol/operation.h"
@@ -61,7 +62,7 @@ class Mover {
   void forget_paths();
 
   bool has_unsent() const noexcept {
-    return !crowded_.empty() || !long_copies_.empty();
+    return !crowded_.empty() || !long_copies_.empty() || relay_.has_next();
   }
 
  private:
@@ -112,8 +113,13 @@ class Mover {
   bool fits_one_message(const Operation& operation, const Link& link) const;
   Progress try_whole(Operation& operation);
   Progress try_whole_by_device(Operation& operation);
+  bool is_relayed(const Step& copy,
+                  const gmm::Target& to,
+                  const gmm::Target& from) const;
+  bool reaches(const gmm::Target& target, Color color) const;
   Progress fail(Operation& operation, Status status);
   void finish(Operation& operation);
+  void end_relay_part(Operation& part);
 
   Path* path_to(Rank rank, Color color, Status& status);
   void pump_path(Path& path);
@@ -164,6 +170,7 @@ class Mover {
   std::vector<Request> requests_;
   std::vector<std::uint32_t> free_requests_;
   std::vector<std::byte> bounce_;
+  Relay relay_;
 };
 
 /// Whether a word step (put8 or atomic) is done here, and not by its owner's

@@ -128,6 +128,9 @@ Mover::Progress Mover::try_whole_by_device(Operation& operation) {
 }
 
 bool Mover::pump() {
+  while (relay_.has_next()) {
+    start(relay_.next_part());
+  }
   for (std::size_t i = 0; i < crowded_.size();) {
     Path& path = *crowded_[i];
     pump_path(path);

@@ -36,6 +36,7 @@ enum class Owner : std::uint8_t {
   kQueue,      ///< It has a number in the order queue.
   kDelegated,  ///< Another rank's agent asked for it.
   kInternal,   ///< The runtime; nobody waits for it.
+  kRelay,      ///< The mover itself: a part of a copy between two others.
 };
 
 /// Where the reply to a delegated copy goes.

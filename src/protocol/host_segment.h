@@ -141,9 +141,13 @@ inline constexpr std::size_t kRingSlots = 64;
 inline constexpr std::size_t kRingSlotBytes = 4096 + 256;
 inline constexpr std::size_t kRingMessageBytes = kRingSlotBytes - 64;
 
-/// Bytes before the modules' own memory that the runtime keeps for itself,
-/// in the same registered region.
-inline constexpr std::size_t kRuntimeAreaBytes = 4096;
+/// Bytes before the modules' own memory that the runtime keeps for itself, in
+/// the same registered region: words for barriers, then what copies between two
+/// others pass through. Pages that nobody touches take no memory.
+inline constexpr std::size_t kRuntimeWordBytes = 4096;
+inline constexpr std::size_t kRelayBytes = 1 << 20;
+inline constexpr std::size_t kRuntimeAreaBytes =
+    kRuntimeWordBytes + kRelayBytes;
 
 /// Entries of each key table in a job of this many ranks. Small jobs may
 /// register thousands of regions, a million ranks 256 each: the number of key

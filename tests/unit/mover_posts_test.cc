@@ -4,7 +4,7 @@
 #include <random>
 
 #include "gmm/memory_ops.h"
-#include "unit/mover_world.h"
+#include "unit/mover_peer.h"
 
 namespace acp::gma {
 
@@ -14,75 +14,6 @@ using protocol::Opcode;
 
 constexpr std::size_t kMaxMessage = 1024;
 constexpr std::size_t kMaxPosted = 700;
-
-/// The memory of rank 2, and what happens to it.
-class Peer {
- public:
-  explicit Peer(std::size_t size) : memory(size) {}
-
-  /// A step of a posted chain, as a device would do it.
-  void run(const transport::RemoteStep& step) {
-    std::byte* at = memory.data() + step.offset;
-    switch (step.opcode) {
-      case Opcode::kPut: std::memcpy(at, step.local, step.size); return;
-      case Opcode::kGet: std::memcpy(step.local, at, step.size); return;
-      case Opcode::kPut8: std::memcpy(at, &step.operand, 8); return;
-      default: {
-        const std::uint64_t old = gmm::apply_atomic(step.opcode, step.width, at,
-                                                    step.operand, step.compare);
-        if (step.local != nullptr) {
-          gmm::store_word(step.local, step.width, old);
-        }
-      }
-    }
-  }
-
-  /// A request, as the agent would; returns the reply.
-  std::vector<std::byte> answer(std::span<const std::byte> message,
-                                const gmm::GlobalAddressCodec& codec) {
-    const auto request = protocol::decode_request(message);
-    REQUIRE(request.has_value());
-    std::span<const std::byte> data = request->data;
-    std::vector<std::byte> results;
-    for (std::size_t i = 0; i < request->header.steps; ++i) {
-      const protocol::WireStep step = request->step(i);
-      std::byte* at = memory.data() + codec.offset(step.remote);
-      if (step.opcode == Opcode::kPut) {
-        std::memcpy(at, data.data(), step.size);
-        data = data.subspan(step.size);
-      } else if (step.opcode == Opcode::kGet) {
-        results.insert(results.end(), at, at + step.size);
-      } else if (step.opcode == Opcode::kPut8) {
-        std::memcpy(at, &step.operand, 8);
-      } else {
-        const auto old = test::word_bytes(gmm::apply_atomic(
-            step.opcode, step.width, at, step.operand, step.compare));
-        results.insert(results.end(), old.begin(), old.end());
-      }
-    }
-    return test::reply_message(request->header.id, Status::kOk, 0, results);
-  }
-
-  std::vector<std::byte> memory;
-};
-
-/// Does the oldest posted chain and says so; its token.
-std::uint64_t complete_oldest(MoverWorld& world, Peer& peer) {
-  auto& posted = world.wire(2).posted;
-  const test::FakeEndpoint::Posted chain = posted.front();
-  posted.pop_front();
-  for (const transport::RemoteStep& step : chain.steps) {
-    peer.run(step);
-  }
-  world.mover.on_posted_done(chain.token);
-  return chain.token;
-}
-
-std::function<Status()> always(Status status) {
-  return [status] {
-    return status;
-  };
-}
 
 }  // namespace
 
@@ -165,8 +96,8 @@ TEST_CASE("mover post: what the wire does not do goes by message",
   CHECK(world.has_ended(add, Status::kOk));
   CHECK(world.has_ended(chain, Status::kBadKey));
   CHECK(test::word_of(world.memory) == 7);
-  // A copy between others is nothing that a wire is asked for.
-  world.start({copy_step(world.far(3, 0), world.far(2, 0), 8)});
+  // A copy inside of another rank is nothing that a wire is asked for.
+  world.start({copy_step(world.far(2, 8), world.far(2, 0), 8)});
   CHECK(offers == 2);
 }
 

@@ -1,0 +1,90 @@
+// A far rank of a MoverWorld whose memory is there, for its device and its
+// agent.
+#pragma once
+
+#include <cstring>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "gmm/memory_ops.h"
+#include "unit/mover_world.h"
+
+namespace acp::gma {
+
+/// The memory of a far rank, and what happens to it.
+class Peer {
+ public:
+  explicit Peer(std::size_t size) : memory(size) {}
+
+  /// A step of a posted chain, as a device would do it.
+  void run(const transport::RemoteStep& step) {
+    std::byte* at = memory.data() + step.offset;
+    switch (step.opcode) {
+      case protocol::Opcode::kPut:
+        std::memcpy(at, step.local, step.size);
+        return;
+      case protocol::Opcode::kGet:
+        std::memcpy(step.local, at, step.size);
+        return;
+      case protocol::Opcode::kPut8: std::memcpy(at, &step.operand, 8); return;
+      default: {
+        const std::uint64_t old = gmm::apply_atomic(step.opcode, step.width, at,
+                                                    step.operand, step.compare);
+        if (step.local != nullptr) {
+          gmm::store_word(step.local, step.width, old);
+        }
+      }
+    }
+  }
+
+  /// A request, as the agent would; returns the reply.
+  std::vector<std::byte> answer(std::span<const std::byte> message,
+                                const gmm::GlobalAddressCodec& codec) {
+    const auto request = protocol::decode_request(message);
+    REQUIRE(request.has_value());
+    std::span<const std::byte> data = request->data;
+    std::vector<std::byte> results;
+    for (std::size_t i = 0; i < request->header.steps; ++i) {
+      const protocol::WireStep step = request->step(i);
+      std::byte* at = memory.data() + codec.offset(step.remote);
+      if (step.opcode == protocol::Opcode::kPut) {
+        std::memcpy(at, data.data(), step.size);
+        data = data.subspan(step.size);
+      } else if (step.opcode == protocol::Opcode::kGet) {
+        results.insert(results.end(), at, at + step.size);
+      } else if (step.opcode == protocol::Opcode::kPut8) {
+        std::memcpy(at, &step.operand, 8);
+      } else {
+        const auto old = test::word_bytes(gmm::apply_atomic(
+            step.opcode, step.width, at, step.operand, step.compare));
+        results.insert(results.end(), old.begin(), old.end());
+      }
+    }
+    return test::reply_message(request->header.id, Status::kOk, 0, results);
+  }
+
+  std::vector<std::byte> memory;
+};
+
+/// Does the oldest chain that was posted to `rank` and says so; its token.
+inline std::uint64_t complete_oldest(MoverWorld& world,
+                                     Peer& peer,
+                                     Rank rank = 2) {
+  auto& posted = world.wire(rank).posted;
+  const test::FakeEndpoint::Posted chain = posted.front();
+  posted.pop_front();
+  for (const transport::RemoteStep& step : chain.steps) {
+    peer.run(step);
+  }
+  world.mover.on_posted_done(chain.token);
+  return chain.token;
+}
+
+inline std::function<Status()> always(Status status) {
+  return [status] {
+    return status;
+  };
+}
+
+}  // namespace acp::gma

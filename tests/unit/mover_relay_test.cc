@@ -1,0 +1,261 @@
+// Copies between two other ranks by way of this one.
+#include <algorithm>
+#include <cstring>
+#include <random>
+
+#include "gma/relay.h"
+#include "unit/mover_peer.h"
+
+namespace acp::gma {
+
+namespace {
+
+using protocol::Opcode;
+
+constexpr std::size_t kMaxMessage = 4096;
+constexpr std::size_t kMaxPosted = Relay::kSlotBytes;
+
+void fill(std::span<std::byte> memory, std::uint32_t seed) {
+  std::mt19937 random(seed);
+  std::ranges::generate(memory,
+                        [&] { return static_cast<std::byte>(random()); });
+}
+
+/// Ranks 2 and 3, whose wires do everything unless a test says otherwise.
+struct TwoPeers {
+  explicit TwoPeers(std::size_t bytes) : two(bytes), three(bytes) {
+    fill(two.memory, 2);
+    fill(three.memory, 3);
+    world.wire(2).post_status = always(Status::kOk);
+    world.wire(3).post_status = always(Status::kOk);
+  }
+
+  /// The oldest thing that is under way to `rank`; false: nothing is.
+  bool deliver(Rank rank) {
+    Peer& peer = rank == 2 ? two : three;
+    auto& wire = world.wire(rank);
+    if (!wire.posted.empty()) {
+      complete_oldest(world, peer, rank);
+    } else if (!wire.sent.empty()) {
+      world.mover.on_reply(peer.answer(wire.take(), world.space.codec()));
+    } else {
+      return false;
+    }
+    world.pump();
+    return true;
+  }
+
+  void deliver_all() {
+    while (deliver(2) || deliver(3)) {
+    }
+  }
+
+  MoverWorld world{kMaxMessage, kMaxPosted};
+  Peer two;
+  Peer three;
+};
+
+}  // namespace
+
+TEST_CASE("mover relay: a read, then a write, and no message",
+          "[gma][mover][relay]") {
+  TwoPeers peers(4096);
+  MoverWorld& world = peers.world;
+  const Operation& copy =
+      world.start({copy_step(world.far(3, 64), world.far(2, 8), 100)});
+  REQUIRE(world.wire(2).posted.size() == 1);
+  CHECK(world.wire(2).posted.front().steps[0].opcode == Opcode::kGet);
+  CHECK(world.wire(3).posted.empty());
+  CHECK(peers.deliver(2));
+  REQUIRE(world.wire(3).posted.size() == 1);
+  CHECK(world.wire(3).posted.front().steps[0].opcode == Opcode::kPut);
+  CHECK(world.ends_of(copy) == 0);
+  CHECK(peers.deliver(3));
+  CHECK(world.has_ended(copy, Status::kOk));
+  CHECK(std::memcmp(peers.three.memory.data() + 64, peers.two.memory.data() + 8,
+                    100) == 0);
+  CHECK(world.wire(2).offers + world.wire(3).offers == 0);
+}
+
+TEST_CASE("mover relay: colors are those of the two addresses",
+          "[gma][mover][relay]") {
+  TwoPeers peers(4096);
+  MoverWorld& world = peers.world;
+  world.wire(2, 1).post_status = always(Status::kOk);
+  world.start({copy_step(world.far(3, 0), world.far(2, 0, 1), 100)});
+  CHECK(world.wire(2).posted.empty());
+  REQUIRE(world.wire(2, 1).posted.size() == 1);
+}
+
+TEST_CASE("mover relay: a large copy takes all slots, and no more",
+          "[gma][mover][relay]") {
+  constexpr std::uint64_t kBytes = 20 * Relay::kSlotBytes + 77;
+  TwoPeers peers(kBytes);
+  MoverWorld& world = peers.world;
+  const Operation& copy =
+      world.start({copy_step(world.far(3, 0), world.far(2, 0), kBytes)});
+  CHECK(world.wire(2).posted.size() == Relay::kSlots);
+  // The writes of the first parts go with the reads of the next ones.
+  CHECK(peers.deliver(2));
+  CHECK(peers.deliver(3));
+  CHECK(world.wire(2).posted.size() == Relay::kSlots);
+  // A small one comes after those that are cut already.
+  const Operation& late =
+      world.start({copy_step(world.far(2, 9), world.far(3, 9), 8)});
+  CHECK(world.wire(3).posted.empty());
+  peers.deliver_all();
+  CHECK(world.has_ended(copy, Status::kOk));
+  CHECK(world.has_ended(late, Status::kOk));
+  CHECK(peers.two.memory == peers.three.memory);
+}
+
+TEST_CASE("mover relay: what the wire does not take goes by message",
+          "[gma][mover][relay]") {
+  TwoPeers peers(4096);
+  MoverWorld& world = peers.world;
+  SECTION("neither") {
+    world.wire(2).post_status = always(Status::kUnsupported);
+    world.wire(3).post_status = always(Status::kUnsupported);
+  }
+  SECTION("the read") {
+    world.wire(2).post_status = always(Status::kUnsupported);
+  }
+  SECTION("the write") {
+    world.wire(3).post_status = always(Status::kUnsupported);
+  }
+  const Operation& copy =
+      world.start({copy_step(world.far(3, 0), world.far(2, 0), 4096)});
+  peers.deliver_all();
+  CHECK(world.has_ended(copy, Status::kOk));
+  CHECK(peers.two.memory == peers.three.memory);
+}
+
+TEST_CASE("mover relay: a chain goes on behind it", "[gma][mover][relay]") {
+  TwoPeers peers(4096);
+  MoverWorld& world = peers.world;
+  std::memset(peers.three.memory.data() + 512, 0, 8);
+  const Operation& chain =
+      world.start({copy_step(world.far(3, 0), world.far(2, 0), 500),
+                   word_step(Opcode::kAdd, world.far(3, 512), 0, 7)});
+  CHECK(peers.deliver(2));
+  CHECK(world.wire(3).posted.size() == 1);  // the word has to wait
+  peers.deliver_all();
+  CHECK(world.has_ended(chain, Status::kOk));
+  CHECK(peers.three.memory[512] == std::byte{7});
+  CHECK(std::memcmp(peers.three.memory.data(), peers.two.memory.data(), 500) ==
+        0);
+}
+
+TEST_CASE("mover relay: one end is registered by a rank of this host",
+          "[gma][mover][relay]") {
+  TwoPeers peers(4096);
+  MoverWorld& world = peers.world;
+  world.wire(1).transfer_status = Status::kOk;
+  fill(std::span(world.peer_memory).first(4096), 1);
+  // The "other process" is this one, so its address is what peer_space says.
+  const Operation& copy =
+      world.start({copy_step(world.far(3, 0), world.theirs, 4096)});
+  CHECK(world.wire(1).transfers == 1);
+  CHECK(world.wire(1).offers == 0);
+  peers.deliver_all();
+  CHECK(world.has_ended(copy, Status::kOk));
+  CHECK(std::equal(peers.three.memory.begin(), peers.three.memory.end(),
+                   world.peer_memory.begin()));
+}
+
+TEST_CASE("mover relay: memory of one rank is moved by its owner",
+          "[gma][mover][relay]") {
+  TwoPeers peers(4096);
+  MoverWorld& world = peers.world;
+  world.start({copy_step(world.far(2, 8), world.far(2, 0), 100)});
+  CHECK(world.wire(2).posted.empty());
+  CHECK(world.answer(2).opcode == Opcode::kCopy);
+}
+
+TEST_CASE("mover relay: without such wires the source's owner is asked",
+          "[gma][mover][relay]") {
+  MoverWorld world(kMaxMessage, 0);
+  world.start({copy_step(world.far(3, 8), world.far(2, 0), 100)});
+  CHECK(world.answer(2).opcode == Opcode::kCopy);
+}
+
+TEST_CASE("mover relay: a part that fails ends its copy once, and no other",
+          "[gma][mover][relay]") {
+  constexpr std::uint64_t kBytes = 20 * Relay::kSlotBytes;
+  TwoPeers peers(kBytes);
+  MoverWorld& world = peers.world;
+  // Asked instead of the wire: the owner says what is wrong.
+  world.wire(2).post_status = always(Status::kUnsupported);
+  const Operation& bad =
+      world.start({copy_step(world.far(3, 0), world.far(2, 0), kBytes)});
+  const Operation& good =
+      world.start({copy_step(world.far(3, 0), world.far(2, 0), 4096 - 64)});
+  CHECK(world.answer(2, Status::kBadKey).opcode == Opcode::kGet);
+  world.pump();
+  CHECK(world.ends_of(bad) == 0);  // others of its parts are under way
+  peers.deliver_all();
+  CHECK(world.has_ended(bad, Status::kBadKey));
+  CHECK(world.has_ended(good, Status::kOk));
+  CHECK_FALSE(world.mover.has_unsent());
+}
+
+TEST_CASE("mover relay: peers may be lost at any moment",
+          "[gma][mover][relay]") {
+  constexpr std::uint64_t kOwn = 3 * Relay::kSlotBytes;
+  constexpr std::size_t kCopies = 12;
+  for (std::uint32_t seed = 1; seed <= 200; ++seed) {
+    INFO("seed " << seed);
+    std::mt19937 random(seed);
+    TwoPeers peers(kCopies * kOwn);
+    MoverWorld& world = peers.world;
+    for (const Rank rank : {2U, 3U}) {
+      world.wire(rank).post_status = [&random] {
+        const auto dice = random() % 10;
+        return dice < 6   ? Status::kOk
+               : dice < 8 ? Status::kAgain
+                          : Status::kUnsupported;
+      };
+    }
+    std::vector<std::byte> expected = peers.three.memory;
+    std::vector<const Operation*> copies;
+    const std::size_t lost_at = seed % 4 == 0 ? SIZE_MAX : random() % 150;
+    const Rank lost = 2 + random() % 2;
+    for (std::size_t event = 0; event < lost_at; ++event) {
+      if (copies.size() < kCopies && random() % 4 == 0) {
+        const std::uint64_t at = copies.size() * kOwn;
+        const std::uint64_t size = 1 + random() % kOwn;
+        copies.push_back(&world.start(
+            {copy_step(world.far(3, at), world.far(2, at), size)}));
+        std::memcpy(expected.data() + at, peers.two.memory.data() + at, size);
+      } else if (!peers.deliver(2 + random() % 2) && copies.size() == kCopies &&
+                 !world.mover.has_unsent() && !peers.deliver(2) &&
+                 !peers.deliver(3)) {
+        break;
+      }
+      world.pump();
+    }
+    const bool is_lost = lost_at != SIZE_MAX;
+    if (is_lost) {
+      world.mover.fail_peer(lost + 10, Status::kPeerDead);
+      world.wire(lost).post_status = always(Status::kPeerDead);
+      world.wire(lost).failure = Status::kPeerDead;
+      world.wire(lost).posted.clear();
+      world.wire(lost).sent.clear();
+      for (int i = 0; i < 10'000; ++i) {
+        world.pump();
+        peers.deliver(5 - lost);
+      }
+    }
+    for (const Operation* copy : copies) {
+      REQUIRE(world.ends_of(*copy) == 1);
+      REQUIRE((copy->status == Status::kOk ||
+               (is_lost && copy->status == Status::kPeerDead)));
+    }
+    REQUIRE_FALSE(world.mover.has_unsent());
+    if (!is_lost) {
+      REQUIRE(expected == peers.three.memory);
+    }
+  }
+}
+
+}  // namespace acp::gma
