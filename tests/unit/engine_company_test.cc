@@ -22,17 +22,28 @@ class EngineUnderTest final : private Links, private Wires, private WaitHost {
   }
 
   void issue_signal() {
-    Step signal;
-    signal.opcode = protocol::Opcode::kAdd;
-    signal.flags = protocol::kSignalFlag;
-    signal.remote =
-        space.codec().encode(1, 0, gmm::kStarterKey, 0, std::uint64_t{64});
+    const Step signal = signal_to_peer();
     REQUIRE(engine.chain({&signal, 1}, kHandleNull).ok());
+  }
+
+  /// As barriers do.
+  void start_internal_signal() {
+    const Step signal = signal_to_peer();
+    engine.run_locked([&] { engine.start_internal({&signal, 1}); });
   }
 
   int flushes() const noexcept { return flushes_; }
 
  private:
+  Step signal_to_peer() const {
+    Step signal;
+    signal.opcode = protocol::Opcode::kAdd;
+    signal.flags = protocol::kSignalFlag;
+    signal.remote =
+        space.codec().encode(1, 0, gmm::kStarterKey, 0, std::uint64_t{64});
+    return signal;
+  }
+
   Result<Link> link(Rank, Color) override {
     Link found;
     found.endpoint = &wire_;
@@ -98,6 +109,18 @@ TEST_CASE("engine: a signal issued takes along what a pass left",
     CHECK(rank.flushes() == exchange - 1);
     rank.issue_signal();
     CHECK(rank.flushes() == exchange);
+  }
+}
+
+TEST_CASE("engine: a signal of the runtime takes along what a pass left",
+          "[gma][engine]") {
+  // Each reply is held for the barrier's next signal, not every second one.
+  EngineUnderTest rank;
+  for (unsigned exchange = 1; exchange < 5; ++exchange) {
+    rank.pass(Arrivals::kSignal);
+    CHECK(rank.engine.holds() == exchange);
+    rank.start_internal_signal();
+    CHECK(rank.flushes() == static_cast<int>(exchange));
   }
 }
 
