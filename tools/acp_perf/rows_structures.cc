@@ -1,6 +1,6 @@
 // Data structures that lie on the target: one rank at work, 8-byte elements,
-// keys and values. The raw column is the row get8 of that path, so the ratio
-// counts round trips where a network is between.
+// keys and values unless the row says otherwise. The raw column is the row get8
+// of that path, so the ratio counts round trips where a network is between.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -211,34 +211,59 @@ void add_list_rows(Rows& rows) {
 using MapOperation =
     std::function<void(acp_map_t, const Keys&, const Source&, std::uint64_t)>;
 
-/// On the target alone, half full. A row that only inserts needs more slots:
-/// so many for each millisecond, and a tenth of that over a network.
+/// What the map of a row begins with.
+struct MapPlan {
+  /// With keys of 8 bytes the table has room for 24; more lies apart from it.
+  std::size_t value_bytes = 8;
+  /// Slots for a row that only inserts, a tenth of that over a network.
+  std::int64_t inserts_per_ms = 0;
+};
+
+bool fill(acp_map_t map, const Keys& keys, std::size_t value_bytes) {
+  const Source source;
+  for (std::uint64_t i = 0; i < keys.there; ++i) {
+    const acp_element_t key = source.word(0, i);
+    const acp_element_t value = {source.word(1, i).ga, value_bytes};
+    if (acp_insert_map(map, {key, value}) != 1) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// On the target alone, half full.
 void add_map_row(Rows& rows,
                  const char* name,
                  const char* what,
                  std::size_t count,
                  MapOperation operation,
-                 std::int64_t inserts_per_ms = 0) {
-  add_row(
-      rows, name, what,
-      [count, operation, inserts_per_ms](Context& context, Samples& samples) {
-        const Keys keys = Keys::of(context);
-        const auto more =
-            static_cast<int>(context.time_ns * inserts_per_ms /
-                             (context.is_direct ? 1'000'000 : 10'000'000));
-        const acp_map_t map =
-            acp_create_map(1, &context.target, keys.slots() + more, 0);
-        const Source source;
-        for (std::uint64_t i = 0; i < keys.there; ++i) {
-          acp_insert_map(map, {source.word(0, i), source.word(1, i)});
-        }
-        Verdict verdict = run(context, samples, count,
-                              [&](const Source& words, std::uint64_t number) {
-                                operation(map, keys, words, number);
-                              });
-        acp_destroy_map(map);
-        return verdict;
-      });
+                 const MapPlan& plan = {}) {
+  add_row(rows, name, what,
+          [count, operation, plan](Context& context, Samples& samples) {
+            const Keys keys = Keys::of(context);
+            const auto more =
+                static_cast<int>(context.time_ns * plan.inserts_per_ms /
+                                 (context.is_direct ? 1'000'000 : 10'000'000));
+            const acp_map_t map =
+                acp_create_map(1, &context.target, keys.slots() + more, 0);
+            Verdict verdict = expect(fill(map, keys, plan.value_bytes),
+                                     "the map could not be filled");
+            if (verdict.failure.empty()) {
+              verdict = run(context, samples, count,
+                            [&](const Source& words, std::uint64_t number) {
+                              operation(map, keys, words, number);
+                            });
+            }
+            acp_destroy_map(map);
+            return verdict;
+          });
+}
+
+void find_present(acp_map_t map,
+                  const Keys& keys,
+                  const Source& source,
+                  std::uint64_t number) {
+  acp_find_map(map, source.word(0, keys.some(number)));
 }
 
 void insert_window(acp_map_t map,
@@ -256,10 +281,10 @@ void insert_window(acp_map_t map,
 
 void add_map_rows(Rows& rows) {
   add_map_row(rows, "map.find", "acp_find_map of a key that is there", 1,
-              [](acp_map_t map, const Keys& keys, const Source& source,
-                 std::uint64_t number) {
-                acp_find_map(map, source.word(0, keys.some(number)));
-              });
+              find_present);
+  add_map_row(rows, "map.find_large",
+              "acp_find_map of a key that is there, values of 128 bytes", 1,
+              find_present, {.value_bytes = 128});
   add_map_row(rows, "map.find_miss", "acp_find_map of one that is not", 1,
               [](acp_map_t map, const Keys& keys, const Source& source,
                  std::uint64_t number) {
@@ -286,7 +311,7 @@ void add_map_rows(Rows& rows) {
                                      nullptr);
               });
   add_map_row(rows, "map.insert_n", "one of acpx_insert_map_n of 16", 16,
-              insert_window, 10'000);
+              insert_window, {.inserts_per_ms = 10'000});
   add_map_row(rows, "map.size", "acp_size_map over one rank", 1,
               [](acp_map_t map, const Keys&, const Source&, std::uint64_t) {
                 acp_size_map(map);
