@@ -39,14 +39,15 @@ ConnectionEvent copy_of(const rdma_cm_event& event) {
   return copy;
 }
 
-bool is_listener(const rdma_cm_id& id,
-                 std::span<const std::unique_ptr<Device>> devices) {
+/// The device that listens by this id; null: it is a connection's.
+const Device* listener_of(const rdma_cm_id& id,
+                          std::span<const std::unique_ptr<Device>> devices) {
   for (const auto& device : devices) {
     if (id.context == device.get()) {
-      return true;
+      return device.get();
     }
   }
-  return false;
+  return nullptr;
 }
 
 }  // namespace
@@ -71,14 +72,27 @@ bool VerbsTransport::take_connection_event() {
   const auto data = std::span(copy.data).first(copy.data_bytes);
   if (copy.type == RDMA_CM_EVENT_CONNECT_REQUEST) {
     on_request(*copy.listener, CmId(copy.id), data, copy.depths);
-  } else if (is_listener(*copy.id, devices_)) {
-    log_warning("verbs: listening: {} (status {})", rdma_event_str(copy.type),
-                copy.status);
+  } else if (const Device* listener = listener_of(*copy.id, devices_)) {
+    on_listener_event(*listener, copy.type, copy.status);
   } else {
     static_cast<Link*>(copy.id->context)
         ->on_event(copy.type, copy.status, data);
   }
   return true;
+}
+
+/// A device that is removed is lost to this process whether or not it has
+/// connections yet: nobody else can tell, and some devices (rxe) wait in their
+/// removal until it lets go of them.
+void VerbsTransport::on_listener_event(const Device& device,
+                                       rdma_cm_event_type event,
+                                       int status) {
+  if (event == RDMA_CM_EVENT_DEVICE_REMOVAL) {
+    link_from_myself(device.color()).fail(kDeviceRemoved);
+  } else {
+    log_warning("verbs: {}: listening: {} (status {})", device.name(),
+                rdma_event_str(event), status);
+  }
 }
 
 void VerbsTransport::on_request(const Device& device,
@@ -99,8 +113,8 @@ void VerbsTransport::on_request(const Device& device,
     rdma_reject(id.get(), nullptr, 0);
     return;
   }
-  const Result<Link*> link =
-      is_mine ? link_from_myself() : link_to(hello->source, hello->color);
+  const Result<Link*> link = is_mine ? Result<Link*>(&link_from_myself(0))
+                                     : link_to(hello->source, hello->color);
   if (link.ok()) {
     link.value()->on_request(std::move(id), depths);
   } else {

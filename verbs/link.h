@@ -272,6 +272,10 @@ class Link final : public transport::Endpoint {
   std::string failure_;
 };
 
+/// Why what used a device has failed, for people.
+inline constexpr std::string_view kDeviceRemoved =
+    "the device was removed from this host";
+
 /// Refuses a connection request. Logged at debug level.
 void refuse(CmId id, Refusal refusal) noexcept;
 

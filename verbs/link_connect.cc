@@ -214,9 +214,7 @@ void Link::on_event(rdma_cm_event_type event,
     case RDMA_CM_EVENT_CONNECT_ERROR:
       lose(fmt::format("connecting: {}", errno_text(status < 0 ? -status : 0)));
       return;
-    case RDMA_CM_EVENT_DEVICE_REMOVAL:
-      fail("the device was removed from this host");
-      return;
+    case RDMA_CM_EVENT_DEVICE_REMOVAL: fail(kDeviceRemoved); return;
     case RDMA_CM_EVENT_ADDR_ERROR:
     case RDMA_CM_EVENT_ROUTE_ERROR:
     case RDMA_CM_EVENT_UNREACHABLE:

@@ -35,8 +35,8 @@ bool has_messages(const ibv_wc& completion) noexcept {
 }
 
 /// The other end of the link to myself is a link of a process beyond the last.
-std::uint64_t from_myself_key(std::uint32_t procs) {
-  return link_key(procs, 0);
+std::uint64_t from_myself_key(std::uint32_t procs, transport::Color color) {
+  return link_key(procs, color);
 }
 
 Status prepare_atomics(Device& device) {
@@ -206,14 +206,14 @@ Result<Link*> VerbsTransport::link_to(transport::ProcId peer,
   return add_link(link_key(peer, color), peer, color, card->places[color]);
 }
 
-/// Where the connection to myself ends. Nobody sends on it: it receives, and
-/// returns credit.
-Result<Link*> VerbsTransport::link_from_myself() {
-  const std::uint64_t key = from_myself_key(options_.procs);
+/// Where the connection to myself ends, and what fails when this process does.
+/// Nobody sends on it: it receives, and returns credit.
+Link& VerbsTransport::link_from_myself(transport::Color color) {
+  const std::uint64_t key = from_myself_key(options_.procs, color);
   const auto known = links_.find(key);
   return known != links_.end()
-             ? known->second.get()
-             : add_link(key, options_.me, 0, devices_[0]->place());
+             ? *known->second
+             : *add_link(key, options_.me, color, devices_[color]->place());
 }
 
 Link* VerbsTransport::add_link(std::uint64_t key,

@@ -83,7 +83,7 @@ class VerbsTransport final : public transport::Transport {
                  std::vector<std::unique_ptr<Device>> devices);
 
   Result<Link*> link_to(transport::ProcId peer, transport::Color color);
-  Result<Link*> link_from_myself();
+  Link& link_from_myself(transport::Color color);
   Link* add_link(std::uint64_t key,
                  transport::ProcId peer,
                  transport::Color color,
@@ -99,6 +99,9 @@ class VerbsTransport final : public transport::Transport {
   void look_at(std::span<pollfd> descriptors);
   void take_events();
   bool take_connection_event();
+  void on_listener_event(const Device& device,
+                         rdma_cm_event_type event,
+                         int status);
   void on_request(const Device& device,
                   CmId id,
                   std::span<const std::byte> data,

@@ -95,7 +95,8 @@ class MessageSink {
   virtual void on_posted_done(std::uint64_t /*token*/) {}
 
   /// Nothing will reach or come from this peer any more; what was posted to it
-  /// touches no memory of mine any more. `why` is for people.
+  /// touches no memory of mine any more. This process itself, when what it
+  /// needs to reach others is gone. `why` is for people.
   virtual void on_peer_failed(ProcId peer, std::string_view why) = 0;
 
  protected:

@@ -14,12 +14,22 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 failures=0
 
-# expect NAME STATUS TEXT COMMAND...: within a minute. STATUS may be "not 0".
+# expect NAME STATUS TEXT COMMAND...: within a minute, and leaves nothing behind.
+# STATUS may be "not 0".
 expect() {
-  local name=$1 wanted=$2 text=$3 begin=$SECONDS status
+  local name=$1 wanted=$2 text=$3 begin=$SECONDS status left i
   shift 3
   timeout 60 "$@" >"$work/output" 2>&1
   status=$?
+  for ((i = 0; i < 50; ++i)); do  # what was killed may be on its way
+    left=$(pgrep -l 'acprun|victim'; ls /dev/shm)
+    test -z "$left" && break
+    sleep 0.1
+  done
+  if test -n "$left"; then
+    echo "left behind: $left" >>"$work/output"
+    status=124
+  fi
   if test "$wanted" = "not 0"; then
     test $status != 0 && test $status != 124
   else
@@ -91,22 +101,56 @@ for moment in in_sync in_channel; do
     "$tests/fault/victim" "$moment" kill "$work/death"
 done
 
-# ---- A cable that is pulled while ranks on two devices copy: one side cannot
-# send any more, the other gets no answer. Who notices first tells.
-pull() {
+# amid MOMENT COMMAND...: a job whose ranks have a device each, the command once
+# they are that far, and the job's status.
+amid() {
+  local moment=$1 job i
+  shift
+  rm -f "$work/there"
   "$here/as-hosts" "$bin/acprun" -np 2 \
-    "$tests/fault/victim" in_copy wait "$work/pulled" &
-  for ((i = 0; i < 200; ++i)); do
-    test -s "$work/pulled" && break
+    "$tests/fault/victim" "$moment" wait "$work/there" &
+  job=$!
+  for ((i = 0; i < 300; ++i)); do
+    test -s "$work/there" && break
+    kill -0 $job 2>/dev/null || break
     sleep 0.1
   done
-  ip link set eth1 down
-  wait $!
+  test -s "$work/there" && "$@"
+  wait $job
 }
-export -f pull
+# The device as new, when the kernel has everything of it.
+renew_rxe1() {
+  rdma link show rxe1/1 >/dev/null 2>&1 && rdma link delete rxe1
+  rdma link add rxe1 type rxe netdev eth1
+  for ((i = 0; i < 300; ++i)); do
+    ibv_devinfo -d rxe1 -v 2>/dev/null | grep -q PORT_ACTIVE &&
+      grep -qi 'ffff:0a4d:0002' /sys/class/infiniband/rxe1/ports/1/gids/* &&
+      return
+    sleep 0.1
+  done
+  echo "rxe1 does not come back"
+}
+export -f amid
 export work here bin tests
+
+# ---- A cable that is pulled while ranks on two devices copy: one side cannot
+# send any more, the other gets no answer. Who notices first tells.
 expect "a link that goes down" "not 0" \
   'is lost: process [01] at 10.77.0.[12]:.*(retry counter|QP operation) e' \
-  bash -c pull
+  bash -c 'amid in_copy ip link set eth1 down'
 restore_eth1
+# Since then rxe1 takes no requests for connections: docs/verbs.md, "rxe".
+renew_rxe1
+
+# ---- A device that is taken away. rxe goes only when nobody has it open, and
+# the command waits for that: both end.
+for moment in in_copy in_channel in_wait; do
+  expect "a device that is removed, $moment" "not 0" \
+    'is lost: process [01] at 10.77.0.2:.* by rxe1 port 1: the device was removed' \
+    bash -c "amid $moment rdma link delete rxe1"
+  renew_rxe1
+done
+expect "a device that has come back" 0 'ok failure_among_many' \
+  "$here/as-hosts" "$bin/acprun" -np 2 "$tests/conformance/gma_failure" \
+  failure_among_many
 exit $((failures > 0))
