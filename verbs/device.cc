@@ -14,8 +14,6 @@ namespace {
 constexpr std::size_t kSendBuffers = 256;
 /// Receive buffers are added by so many.
 constexpr std::size_t kReceiveChunk = 64;
-/// Beyond this many, connections share.
-constexpr std::uint32_t kMaxReceives = 4096;
 constexpr int kFirstCompletions = 512;
 /// Of connections that wait to be looked at.
 constexpr int kBacklog = 1024;
@@ -40,6 +38,7 @@ bool set_nonblocking(int fd) noexcept {
 
 Device::Device(Port port,
                transport::Color color,
+               std::uint32_t max_receives,
                ProtectionDomain domain,
                CompletionChannel channel)
     : port_(std::move(port)),
@@ -48,14 +47,16 @@ Device::Device(Port port,
       channel_(std::move(channel)),
       send_buffers_(*domain_),
       receive_buffers_(*domain_),
-      result_words_(*domain_) {}
+      result_words_(*domain_),
+      max_receives_(max_receives) {}
 
 Device::~Device() {
   take_notification();  // one that was not read would hold the queue
 }
 
 Result<std::unique_ptr<Device>> Device::open(Port port,
-                                             transport::Color color) {
+                                             transport::Color color,
+                                             std::uint32_t max_receives) {
   ibv_context* context = port.id->verbs;
   ibv_device_attr attributes{};
   if (const int error = ibv_query_device(context, &attributes); error != 0) {
@@ -71,8 +72,9 @@ Result<std::unique_ptr<Device>> Device::open(Port port,
       !set_nonblocking(context->async_fd)) {
     return refuse(port, "a completion channel");
   }
-  std::unique_ptr<Device> device(new Device(
-      std::move(port), color, std::move(domain), std::move(channel)));
+  std::unique_ptr<Device> device(new Device(std::move(port), color,
+                                            max_receives, std::move(domain),
+                                            std::move(channel)));
   Status status = device->make_queues(attributes);
   status =
       status == Status::kOk ? device->send_buffers_.grow(kSendBuffers) : status;
@@ -99,8 +101,8 @@ Status Device::make_queues(const ibv_device_attr& attributes) {
   if (completion_queue_ == nullptr) {
     return refuse(port_, "a completion queue");
   }
-  max_receives_ =
-      std::min(kMaxReceives, static_cast<std::uint32_t>(attributes.max_srq_wr));
+  max_receives_ = std::min(max_receives_,
+                           static_cast<std::uint32_t>(attributes.max_srq_wr));
   ibv_srq_init_attr wanted{};
   wanted.attr.max_wr = max_receives_;
   wanted.attr.max_sge = 1;

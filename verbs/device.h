@@ -23,6 +23,8 @@ class Link;
 
 /// Work requests of a send queue, signalled ones and others.
 inline constexpr std::uint32_t kSendQueue = 128;
+/// Receive buffers of a device: beyond this many its connections share.
+inline constexpr std::uint32_t kMaxReceives = 4096;
 /// A send is signalled when so many before it were not.
 inline constexpr std::uint32_t kSignalEvery = 8;
 
@@ -31,7 +33,8 @@ class Device {
  public:
   /// Makes all of it and listens. kSystem, kNoMemory: logged.
   static Result<std::unique_ptr<Device>> open(Port port,
-                                              transport::Color color);
+                                              transport::Color color,
+                                              std::uint32_t max_receives);
 
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
@@ -113,6 +116,7 @@ class Device {
 
   Device(Port port,
          transport::Color color,
+         std::uint32_t max_receives,
          ProtectionDomain domain,
          CompletionChannel channel);
 
@@ -134,7 +138,7 @@ class Device {
   ResultWords result_words_;
   std::unordered_map<std::uint32_t, Link*> links_;
   std::uint32_t connections_ = 0;
-  std::uint32_t max_receives_ = 0;
+  std::uint32_t max_receives_;
   std::uint32_t inline_bytes_ = 256;
   std::uint8_t responder_resources_ = 0;
   std::uint8_t initiator_depth_ = 0;

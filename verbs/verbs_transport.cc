@@ -70,7 +70,8 @@ Result<std::unique_ptr<VerbsTransport>> VerbsTransport::open(
   std::vector<std::unique_ptr<Device>> devices;
   for (Port& port : *ports) {
     auto device = Device::open(std::move(port),
-                               static_cast<transport::Color>(devices.size()));
+                               static_cast<transport::Color>(devices.size()),
+                               options.max_receives);
     if (!device.ok()) {
       return device.status();
     }

@@ -31,7 +31,8 @@ struct VerbsOptions {
   /// first contact with it, by whoever calls into the transport.
   std::function<std::span<const std::byte>(transport::ProcId)> card_of;
   std::string devices;  ///< As in ACP_VERBS_DEVICES; may be empty.
-  Executor atomics = Executor::kAgent;  ///< As in ACP_VERBS_ATOMICS.
+  Executor atomics = Executor::kAgent;        ///< As in ACP_VERBS_ATOMICS.
+  std::uint32_t max_receives = kMaxReceives;  ///< Of each device; at least 1.
 };
 
 /// One thread at a time.

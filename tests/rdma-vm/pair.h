@@ -26,7 +26,10 @@ class End final : public transport::MessageSink {
  public:
   static constexpr std::size_t kBytes = (5 << 20) + 24;
 
-  End(transport::ProcId me, End* other, Executor atomics)
+  End(transport::ProcId me,
+      End* other,
+      Executor atomics,
+      std::uint32_t max_receives = kMaxReceives)
       : memory(kBytes), me_(me) {
     VerbsOptions options;
     options.me = me;
@@ -38,6 +41,7 @@ class End final : public transport::MessageSink {
     const char* devices = std::getenv("ACP_VERBS_DEVICES");
     options.devices = devices == nullptr ? "" : devices;
     options.atomics = atomics;
+    options.max_receives = max_receives;
     auto opened = VerbsTransport::open(options);
     REQUIRE(opened.ok());
     wire = std::move(*opened);
@@ -63,8 +67,9 @@ class End final : public transport::MessageSink {
 
   void on_message(transport::ProcId,
                   transport::Color,
-                  std::span<const std::byte>) override {
+                  std::span<const std::byte> bytes) override {
     ++messages;
+    heard.insert(heard.end(), bytes.begin(), bytes.end());
   }
 
   void on_posted_done(std::uint64_t token) override { done.push_back(token); }
@@ -76,6 +81,7 @@ class End final : public transport::MessageSink {
   std::vector<std::byte> memory;
   std::unique_ptr<VerbsTransport> wire;
   std::vector<std::uint64_t> done;
+  std::vector<std::byte> heard;  ///< All messages, one behind the other.
   int messages = 0;
   int failures = 0;
 
@@ -87,8 +93,10 @@ class End final : public transport::MessageSink {
 /// Two ends that are connected.
 class Pair {
  public:
-  explicit Pair(Executor atomics = Executor::kAgent)
-      : ends{End(0, nullptr, atomics), End(1, nullptr, atomics)} {
+  explicit Pair(Executor atomics = Executor::kAgent,
+                std::uint32_t max_receives = kMaxReceives)
+      : ends{End(0, nullptr, atomics, max_receives),
+             End(1, nullptr, atomics, max_receives)} {
     ends[0].meet(ends[1]);
     ends[1].meet(ends[0]);
     for (End& end : ends) {

@@ -1,0 +1,137 @@
+// Connections that have fewer receive buffers than their credit, as happens
+// beyond kMaxReceives: the receiver is not ready, and the sender's device
+// repeats until it is.
+#include "rdma-vm/not_ready.h"
+
+#include <algorithm>
+#include <array>
+#include <random>
+#include <vector>
+
+#include "rdma-vm/pair.h"
+
+namespace acp::verbs {
+
+namespace {
+
+/// Of kWindow that may arrive at a time.
+constexpr std::uint32_t kFewReceives = 4;
+
+/// Messages of one end to the other, of all sizes, a packet each.
+class Stream {
+ public:
+  Stream(End& from, std::uint32_t seed) : from_(from), random_(seed) {
+    make_next();
+  }
+
+  /// False: no credit.
+  bool send() {
+    const std::span<const std::byte> part = next_;
+    const Status status =
+        from_.endpoint().send({&part, 1}, transport::Ordering::kFree);
+    if (status != Status::kOk) {
+      REQUIRE(status == Status::kAgain);
+      return false;
+    }
+    from_.wire->flush();
+    sent.insert(sent.end(), next_.begin(), next_.end());
+    ++count;
+    make_next();
+    return true;
+  }
+
+  std::vector<std::byte> sent;  ///< One message behind the other.
+  int count = 0;
+
+ private:
+  void make_next() {
+    next_.resize(random_() % 4 == 0 ? random_() % kMaxMessageBytes + 1
+                                    : random_() % 300 + 1);
+    fill(next_, static_cast<std::uint32_t>(random_()));
+  }
+
+  End& from_;
+  std::mt19937 random_;
+  std::vector<std::byte> next_;
+};
+
+/// Whether a receiver was not ready since then; true where nobody counts it.
+bool was_not_ready(std::optional<std::uint64_t> before) {
+  return !before || count_not_ready().value_or(0) > *before;
+}
+
+}  // namespace
+
+TEST_CASE("verbs: a receiver that is not ready only delays", "[verbs][rnr]") {
+  const auto before = count_not_ready();
+  Pair pair(Executor::kAgent, kFewReceives);
+  auto& [near, far] = pair.ends;
+  fill(near.memory, 1);
+  REQUIRE(pair.post(pair.step(Opcode::kPut, 0, 0, 16), 1) == Status::kOk);
+  REQUIRE(pair.is_done(1));
+  const int messages = far.messages;
+  far.heard.clear();
+
+  // The far end stands still while the near one sends all that it may, and
+  // puts something behind that.
+  Stream stream(near, 2);
+  while (stream.send()) {
+  }
+  CHECK(stream.count > static_cast<int>(kFewReceives));
+  const RemoteStep put = pair.step(Opcode::kPut, 5000, 0, 70'000);
+  REQUIRE(near.endpoint().post({&put, 1}, 2) == Status::kOk);
+  REQUIRE(test::eventually([&] {
+    near.wire->poll(near);
+    return was_not_ready(before);
+  }));
+  CHECK(near.done.size() == 1);
+  CHECK(far.messages == messages);
+
+  REQUIRE(pair.is_done(2));
+  REQUIRE(pair.until([&] { return far.messages == messages + stream.count; }));
+  CHECK(far.heard == stream.sent);
+  CHECK(std::equal(near.memory.begin(), near.memory.begin() + 70'000,
+                   far.memory.begin() + 5000));
+  CHECK(near.failures + far.failures == 0);
+}
+
+TEST_CASE("verbs: ends that flood each other without enough buffers",
+          "[verbs][rnr]") {
+  constexpr int kMessages = 400;
+  const auto before = count_not_ready();
+  Pair pair(Executor::kAgent, kFewReceives);
+  std::array<Stream, 2> streams = {Stream(pair.ends[0], 3),
+                                   Stream(pair.ends[1], 4)};
+  const std::array<int, 2> messages = {pair.ends[0].messages,
+                                       pair.ends[1].messages};
+  for (End& end : pair.ends) {
+    end.heard.clear();
+  }
+  std::mt19937 random(5);
+  int seen = -1;
+  const auto is_done = [&] {
+    for (Stream& stream : streams) {
+      while (stream.count < kMessages && stream.send()) {
+      }
+    }
+    // Now one of them is late to look, now the other.
+    End& end = pair.ends[random() % 2];
+    end.wire->poll(end);
+    end.wire->flush();
+    return pair.ends[0].messages + pair.ends[1].messages != seen;
+  };
+  // Something arrives within ten seconds, until all has.
+  const int all = messages[0] + messages[1] + 2 * kMessages;
+  for (seen = messages[0] + messages[1]; seen < all;
+       seen = pair.ends[0].messages + pair.ends[1].messages) {
+    REQUIRE(test::eventually(is_done));
+  }
+  for (std::size_t i = 0; i < 2; ++i) {
+    CHECK(pair.ends[i].messages == messages[i] + kMessages);
+    CHECK(pair.ends[i].heard == streams[1 - i].sent);
+    CHECK(pair.ends[i].failures == 0);
+  }
+  CHECK(test::eventually([&] { return was_not_ready(before); }));
+}
+
+}  // namespace acp::verbs

@@ -1,0 +1,171 @@
+// A rank that is stopped, as in a debugger, while others send to it, write to
+// it and read from it. Nothing fails: what needs its processor waits, and what
+// does not is done meanwhile.
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <string>
+#include <thread>
+
+#include "rdma-vm/not_ready.h"
+#include "support/spmd.h"
+#include "support/spmd_memory.h"
+
+namespace {
+
+constexpr int kStopped = 1;
+/// More than the 7.5 s for which a device repeats what nobody acknowledges.
+constexpr auto kStandstill = std::chrono::seconds(9);
+
+/// Words of a block, by their index, and then pieces, one for each rank.
+constexpr std::size_t kCount = 0;  ///< Adds of others.
+constexpr std::size_t kGo = 1;     ///< How far the other one is.
+constexpr std::size_t kOver = 2;   ///< Ranks that are done with it.
+constexpr std::size_t kOld = 3;    ///< What my last add found.
+constexpr std::size_t kPieces = 4096;
+constexpr std::size_t kPieceBytes = 64 << 10;
+
+std::size_t piece_of(int rank) {
+  return kPieces + static_cast<std::size_t>(rank) * kPieceBytes;
+}
+
+void wait_until(const std::function<bool()>& condition) {
+  const auto deadline =
+      std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (!condition()) {
+    EXPECT(std::chrono::steady_clock::now() < deadline);
+    std::this_thread::yield();
+  }
+}
+
+bool stands_still(pid_t process) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
+  std::string text;
+  std::getline(file, text);
+  const std::size_t name_end = text.rfind(')');
+  return name_end != std::string::npos && text.size() > name_end + 2 &&
+         text[name_end + 2] == 'T';
+}
+
+/// Writes my piece of the block there and reads it back.
+void write_and_read(const spmd::Block& block, std::uint64_t salt) {
+  const int me = acp_rank();
+  const acp_ga_t there = block.at(kStopped, piece_of(me));
+  const auto piece = block.bytes().subspan(piece_of(me), kPieceBytes);
+  spmd::fill_pattern(piece, salt);
+  EXPECT_DONE(
+      acp_copy(there, block.mine(piece_of(me)), kPieceBytes, ACP_HANDLE_NULL));
+  spmd::fill_pattern(piece, salt + 1);
+  EXPECT_DONE(
+      acp_copy(block.mine(piece_of(me)), there, kPieceBytes, ACP_HANDLE_NULL));
+  EXPECT_EQ(spmd::pattern_mismatch(piece, salt), kPieceBytes);
+}
+
+acp_handle_t add(const spmd::Block& block, int rank, std::size_t word) {
+  return acp_add8(block.mine(kOld * 8), block.at(rank, word * 8), 1,
+                  ACP_HANDLE_NULL);
+}
+
+/// Adds to the others until they want nothing of this rank any more. How often.
+std::uint64_t be_stopped(const spmd::Block& block) {
+  std::uint64_t added = 0;
+  for (; block.word(kOver).load() != 2; ++added) {
+    EXPECT_DONE(add(block, added % 2 == 0 ? 0 : 2, kCount));
+  }
+  return added;
+}
+
+/// More than there is credit for: waits until the rank goes on.
+void flood(const spmd::Block& block, std::size_t adds) {
+  const std::size_t mine = piece_of(acp_rank());
+  for (std::size_t i = 0; i < adds; ++i) {
+    EXPECT(add(block, kStopped, kCount) != ACP_HANDLE_NULL);
+    if (i % 16 == 0) {
+      EXPECT(acp_copy(block.at(kStopped, mine), block.mine(mine), kPieceBytes,
+                      ACP_HANDLE_NULL) != ACP_HANDLE_NULL);
+    }
+  }
+  EXPECT_EQ(acpx_complete_timeout(ACP_HANDLE_ALL, spmd::kPatience), 0);
+}
+
+void wait_for_go(const spmd::Block& block, std::uint64_t count) {
+  wait_until([&] { return block.word(kGo).load() == count; });
+}
+
+/// What the two others do; rank 0 stops it and lets it go on.
+void use_stopped(const spmd::Block& block, pid_t process, std::size_t adds) {
+  const bool is_keeper = acp_rank() == 0;
+  // The first ones go by message, and ask for the memory.
+  for (std::uint64_t i = 0; i < 4; ++i) {
+    write_and_read(block, i);
+  }
+  if (is_keeper) {
+    wait_for_go(block, 1);
+    EXPECT_EQ(kill(process, SIGSTOP), 0);
+    wait_until([&] { return stands_still(process); });
+    EXPECT_DONE(add(block, 2, kGo));
+  } else {
+    EXPECT_DONE(add(block, 0, kGo));
+    wait_for_go(block, 1);
+  }
+  // These its device does alone.
+  for (std::uint64_t i = 10; i < 14; ++i) {
+    write_and_read(block, i);
+  }
+  EXPECT(stands_still(process));
+  std::thread alarm;
+  if (is_keeper) {
+    wait_for_go(block, 2);
+    alarm = std::thread([process] {
+      std::this_thread::sleep_for(kStandstill);
+      kill(process, SIGCONT);
+    });
+  } else {
+    EXPECT_DONE(add(block, 0, kGo));
+  }
+  spmd::fill_pattern(block.bytes().subspan(piece_of(acp_rank()), kPieceBytes),
+                     static_cast<std::uint64_t>(acp_rank()));
+  flood(block, adds);
+  EXPECT_DONE(add(block, kStopped, kOver));
+  if (is_keeper) {
+    alarm.join();
+  }
+}
+
+}  // namespace
+
+SPMD_CASE(stopped_peer, "a rank that is stopped only delays") {
+  SPMD_NEEDS_RANKS(3);
+  const int me = acp_rank();
+  const std::size_t adds = spmd::scaled(40'000, 3'000);
+  const spmd::Block block(spmd::Memory::kRegistered, piece_of(acp_procs()));
+  const auto pids = spmd::gather(static_cast<std::uint64_t>(getpid()));
+  const auto not_ready = acp::verbs::count_not_ready();
+  std::uint64_t added = 0;
+  if (me == kStopped) {
+    added = be_stopped(block);
+  } else if (me == 0 || me == 2) {
+    use_stopped(block, static_cast<pid_t>(pids[kStopped]), adds);
+  }
+  acp_sync();  // the last add has been done
+  const auto counts = spmd::gather(block.word(kCount).load());
+  EXPECT_EQ(counts[kStopped], 2 * adds);
+  EXPECT_EQ(counts[0] + counts[2], spmd::broadcast(added, kStopped));
+  if (me == kStopped) {
+    for (const int rank : {0, 2}) {
+      EXPECT_EQ(spmd::pattern_mismatch(
+                    block.bytes().subspan(piece_of(rank), kPieceBytes),
+                    static_cast<std::uint64_t>(rank)),
+                kPieceBytes);
+    }
+  }
+  // Credit has kept them from sending what there was no buffer for. Elsewhere
+  // the devices may be other programs', too.
+  if (std::getenv("ACP_RDMA_VM") != nullptr) {
+    EXPECT(acp::verbs::count_not_ready() == not_ready);
+  }
+}
