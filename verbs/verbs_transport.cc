@@ -242,7 +242,6 @@ std::size_t VerbsTransport::poll(transport::MessageSink& sink) {
   for (const auto& device : devices_) {
     drain(*device, sink);
   }
-  flush();
   if (!hub_.failed.empty()) {
     report_failures(sink);
   }
