@@ -74,7 +74,8 @@ class End final : public transport::MessageSink {
 
   void on_posted_done(std::uint64_t token) override { done.push_back(token); }
 
-  void on_peer_failed(transport::ProcId, std::string_view) override {
+  void on_peer_failed(transport::ProcId, std::string_view why) override {
+    failure = why;
     ++failures;
   }
 
@@ -84,6 +85,7 @@ class End final : public transport::MessageSink {
   std::vector<std::byte> heard;  ///< All messages, one behind the other.
   int messages = 0;
   int failures = 0;
+  std::string failure;  ///< The last of them.
 
  private:
   transport::ProcId me_;

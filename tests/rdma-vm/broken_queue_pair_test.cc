@@ -1,0 +1,99 @@
+// A queue pair that fails for a reason of its own. The test sees each that the
+// transport makes (linked with --wrap=rdma_create_qp), and breaks it.
+#include <span>
+#include <vector>
+
+#include <rdma/rdma_cma.h>
+
+#include "rdma-vm/pair.h"
+
+namespace {
+
+std::vector<ibv_qp*> created;  // NOLINT(*-avoid-non-const-global-variables)
+
+}  // namespace
+
+extern "C" {
+
+// NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp)
+int __real_rdma_create_qp(rdma_cm_id* id,
+                          ibv_pd* domain,
+                          ibv_qp_init_attr* attributes);
+
+int __wrap_rdma_create_qp(rdma_cm_id* id,
+                          ibv_pd* domain,
+                          ibv_qp_init_attr* attributes) {
+  const int result = __real_rdma_create_qp(id, domain, attributes);
+  if (result == 0) {
+    created.push_back(id->qp);
+  }
+  return result;
+}
+
+// NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp)
+
+}  // extern "C"
+
+namespace acp::verbs {
+
+namespace {
+
+Status send_one(End& end) {
+  const std::array<std::byte, 3> message{};
+  const std::span<const std::byte> part = message;
+  return end.endpoint().send({&part, 1}, transport::Ordering::kFree);
+}
+
+/// The device takes it, and fails the queue pair when it gets there.
+void post_nonsense(ibv_qp& pair) {
+  ibv_send_wr request{};
+  request.wr_id = 2 * std::uint64_t{UINT32_MAX};  // nobody's
+  request.opcode = IBV_WR_TSO;
+  ibv_send_wr* bad = nullptr;
+  REQUIRE(ibv_post_send(&pair, &request, &bad) == 0);
+}
+
+}  // namespace
+
+TEST_CASE("verbs queue pair: one that fails is told once, with its reason",
+          "[verbs][failure]") {
+  created.clear();
+  Pair pair;
+  REQUIRE(created.size() == 2);
+  const std::size_t broken = GENERATE(0U, 1U);
+  post_nonsense(*created[broken]);
+  REQUIRE(pair.until(
+      [&] { return pair.ends[0].failures + pair.ends[1].failures == 1; }));
+  const bool is_first = pair.ends[0].failures == 1;
+  End& told = pair.ends[is_first ? 0 : 1];
+  End& other = pair.ends[is_first ? 1 : 0];
+  INFO(told.failure);
+  CHECK(told.failure.find(is_first ? "process 1 at " : "process 0 at ") !=
+        std::string::npos);
+  CHECK(told.failure.find("queue pair " +
+                          std::to_string(created[broken]->qp_num)) !=
+        std::string::npos);
+  CHECK(send_one(told) == Status::kPeerDead);
+  // Whom nobody tells finds out when it wants something.
+  CHECK(pair.until([&] { return send_one(other) == Status::kPeerDead; }));
+  CHECK(pair.until([&] { return other.failures == 1; }));
+  CHECK(told.failures == 1);
+}
+
+TEST_CASE("verbs queue pair: one that is flushed without a reason is lost",
+          "[verbs][failure]") {
+  created.clear();
+  Pair pair;
+  ibv_qp_attr attributes{};
+  attributes.qp_state = IBV_QPS_ERR;
+  REQUIRE(ibv_modify_qp(created[0], &attributes, IBV_QP_STATE) == 0);
+  int flushed = 0;  // the other end hears that the connection is closed
+  for (End& end : pair.ends) {
+    CHECK(pair.until([&] { return send_one(end) == Status::kPeerDead; }));
+    CHECK(pair.until([&] { return end.failures == 1; }));
+    flushed += end.failure.find("queue pair") != std::string::npos ? 1 : 0;
+  }
+  CHECK(flushed == 1);
+}
+
+}  // namespace acp::verbs
