@@ -169,3 +169,40 @@ SPMD_CASE(stopped_peer, "a rank that is stopped only delays") {
     EXPECT(acp::verbs::count_not_ready() == not_ready);
   }
 }
+
+SPMD_CASE(copy_between_stopped_peers,
+          "acp_copy: between two others that are stopped") {
+  SPMD_NEEDS_RANKS(3);
+  constexpr int kSource = 1;
+  constexpr int kTarget = 2;
+  const int me = acp_rank();
+  const spmd::Block block(spmd::Memory::kRegistered, piece_of(acp_procs()));
+  const auto mine = block.bytes().subspan(kPieces, kPieceBytes);
+  const acp_ga_t source = block.at(kSource, kPieces);
+  const acp_ga_t target = block.at(kTarget, kPieces);
+  const auto pids = spmd::gather(static_cast<std::uint64_t>(getpid()));
+  spmd::fill_pattern(mine, static_cast<std::uint64_t>(me));
+  acp_sync();
+  if (me != 0) {
+    wait_until([&] { return block.word(kOver).load() == 1; });
+    return;
+  }
+  for (int i = 0; i < 4; ++i) {  // the first ones ask for the memory
+    EXPECT_DONE(acp_copy(target, source, 16, ACP_HANDLE_NULL));
+    EXPECT_DONE(acp_copy(block.mine(kPieces), target, 16, ACP_HANDLE_NULL));
+  }
+  for (const int rank : {kSource, kTarget}) {
+    const auto process = static_cast<pid_t>(pids[rank]);
+    EXPECT_EQ(kill(process, SIGSTOP), 0);
+    wait_until([&] { return stands_still(process); });
+  }
+  EXPECT_DONE(acp_copy(target, source, kPieceBytes, ACP_HANDLE_NULL));
+  EXPECT_DONE(
+      acp_copy(block.mine(kPieces), target, kPieceBytes, ACP_HANDLE_NULL));
+  EXPECT_EQ(spmd::pattern_mismatch(mine, kSource), kPieceBytes);
+  for (const int rank : {kSource, kTarget}) {
+    EXPECT(stands_still(static_cast<pid_t>(pids[rank])));
+    EXPECT_EQ(kill(static_cast<pid_t>(pids[rank]), SIGCONT), 0);
+    EXPECT_DONE(add(block, rank, kOver));
+  }
+}
