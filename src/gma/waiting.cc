@@ -8,9 +8,6 @@ namespace acp::gma {
 
 namespace {
 
-/// Looks between two passes of progress, and passes between two clock reads.
-constexpr int kLooksPerPass = 16;
-
 void relax() noexcept {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();
@@ -43,7 +40,7 @@ bool spin(WaitHost& host,
   TimePoint now = SteadyClock().now();
   TimePoint until = now + host.policy().spin;
   do {
-    for (int look = 0; look < kLooksPerPass; ++look) {
+    for (int look = 0; look < host.policy().looks; ++look) {
       if (is_done()) {
         return true;
       }

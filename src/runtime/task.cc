@@ -165,8 +165,8 @@ Status Task::open_wires(const NetWireFactory& make_net_wire) {
         "one of them");
     return Status::kBadOption;
   }
-  const gma::WaitPolicy policy =
-      policy_for(settings_, segment_.header().local_procs);
+  gma::WaitPolicy policy = policy_for(settings_, segment_.header().local_procs);
+  policy.looks = wants_net() ? 1 : policy.looks;
   progress_ = std::make_unique<Progress>(segment_, slot_, *doorbell_, policy);
   wires_ = std::make_unique<WireSet>(segment_);
   colors_ = colors_of(settings_);
