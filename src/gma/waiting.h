@@ -14,11 +14,11 @@ namespace acp::gma {
 /// Fixed at start from the number of ranks and cores of the host.
 struct WaitPolicy {
   Duration spin{std::chrono::microseconds(50)};  ///< 0: do not spin.
+  int yields = 0;  ///< Before sleeping; each may cost a tick of the scheduler.
+  bool may_sleep = true;  ///< False: spins or yields to the end.
   /// At memory, between two passes of progress. They see what a rank of this
   /// host stores; what a network brings is only seen by the pass.
   int looks = 16;
-  int yields = 0;  ///< Before sleeping; each may cost a tick of the scheduler.
-  bool may_sleep = true;  ///< False: spins or yields to the end.
 };
 
 /// What a waiting thread needs from the runtime. Thread-safe.

@@ -16,8 +16,6 @@ namespace acp::runtime {
 namespace {
 
 constexpr Duration kTick = std::chrono::milliseconds(1);
-/// While callers leave replies to the next pass: what an ack may wait too.
-constexpr Duration kShortTick = std::chrono::microseconds(250);
 /// Until steps are run again that found their data in use.
 constexpr Duration kBusyNap = std::chrono::microseconds(50);
 constexpr Duration kLongNap = std::chrono::milliseconds(100);
@@ -187,6 +185,18 @@ void Progress::sleep_in_epoll(const std::function<bool()>& is_done,
   engine_->guarded([&] { wires_->disarm(); });
 }
 
+/// One that waits, is awake and goes on looking does all that this thread does,
+/// and has its core and the wires to itself.
+bool Progress::a_caller_polls() noexcept {
+  const std::uint64_t passes = caller_passes_.load(std::memory_order_relaxed);
+  if (awake_waiters_.load(std::memory_order_relaxed) == 0 ||
+      passes == passes_seen_) {
+    return false;
+  }
+  passes_seen_ = passes;
+  return true;
+}
+
 bool Progress::callers_are_active() noexcept {
   const std::uint64_t passes = caller_passes_.load(std::memory_order_relaxed);
   const std::uint64_t since = passes - passes_seen_;
@@ -221,6 +231,10 @@ void Progress::rouse_thread() noexcept {
 
 void Progress::run() {
   while (!is_stopping_.load(std::memory_order_seq_cst)) {
+    if (a_caller_polls()) {
+      nap(kTick);
+      continue;
+    }
     const std::uint64_t added = steps_->added();
     const bool has_received = engine_->progress();
     const Steps::Outcome stepped = steps_->run();
@@ -231,10 +245,8 @@ void Progress::run() {
       nap(kBusyNap);
       continue;
     }
-    const bool has_held = engine_->holds() != holds_seen_;
-    holds_seen_ = engine_->holds();
     if (callers_are_active()) {
-      nap(has_held ? kShortTick : kTick);
+      nap(kTick);
       continue;
     }
     if (!poller_.take_for_thread()) {

@@ -48,6 +48,7 @@ class Progress final : public gma::WaitHost {
 
  private:
   void run();
+  bool a_caller_polls() noexcept;
   bool callers_are_active() noexcept;
   void nap(Duration limit) noexcept;
   void rest() noexcept;
@@ -76,7 +77,6 @@ class Progress final : public gma::WaitHost {
   std::atomic<std::uint32_t> awake_waiters_{0};
   std::atomic<std::uint64_t> caller_passes_{0};
   std::uint64_t passes_seen_ = 0;  ///< The thread's own.
-  std::uint32_t holds_seen_ = 0;   ///< The same.
 };
 
 }  // namespace acp::runtime
