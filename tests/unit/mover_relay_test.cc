@@ -15,10 +15,12 @@ using protocol::Opcode;
 constexpr std::size_t kMaxMessage = 4096;
 constexpr std::size_t kMaxPosted = Relay::kSlotBytes;
 
-void fill(std::span<std::byte> memory, std::uint32_t seed) {
-  std::mt19937 random(seed);
-  std::ranges::generate(memory,
-                        [&] { return static_cast<std::byte>(random()); });
+/// No two places of a seed alike, nor one place of two seeds.
+void fill(std::span<std::byte> memory, std::uint64_t seed) {
+  for (std::size_t i = 0; i + 8 <= memory.size(); i += 8) {
+    const std::uint64_t word = seed << 48 | i;
+    std::memcpy(memory.data() + i, &word, 8);
+  }
 }
 
 /// Ranks 2 and 3, whose wires do everything unless a test says otherwise.
@@ -201,9 +203,9 @@ TEST_CASE("mover relay: a part that fails ends its copy once, and no other",
 
 TEST_CASE("mover relay: peers may be lost at any moment",
           "[gma][mover][relay]") {
-  constexpr std::uint64_t kOwn = 3 * Relay::kSlotBytes;
-  constexpr std::size_t kCopies = 12;
-  for (std::uint32_t seed = 1; seed <= 200; ++seed) {
+  constexpr std::uint64_t kOwn = 2 * Relay::kSlotBytes;
+  constexpr std::size_t kCopies = 8;
+  for (std::uint32_t seed = 1; seed <= 60; ++seed) {
     INFO("seed " << seed);
     std::mt19937 random(seed);
     TwoPeers peers(kCopies * kOwn);
@@ -218,7 +220,7 @@ TEST_CASE("mover relay: peers may be lost at any moment",
     }
     std::vector<std::byte> expected = peers.three.memory;
     std::vector<const Operation*> copies;
-    const std::size_t lost_at = seed % 4 == 0 ? SIZE_MAX : random() % 150;
+    const std::size_t lost_at = seed % 4 == 0 ? SIZE_MAX : random() % 100;
     const Rank lost = 2 + random() % 2;
     for (std::size_t event = 0; event < lost_at; ++event) {
       if (copies.size() < kCopies && random() % 4 == 0) {
@@ -241,7 +243,7 @@ TEST_CASE("mover relay: peers may be lost at any moment",
       world.wire(lost).failure = Status::kPeerDead;
       world.wire(lost).posted.clear();
       world.wire(lost).sent.clear();
-      for (int i = 0; i < 10'000; ++i) {
+      for (int i = 0; i < 1'000; ++i) {
         world.pump();
         peers.deliver(5 - lost);
       }
