@@ -74,9 +74,9 @@ constexpr std::array<Setting, static_cast<std::size_t>(SettingId::kCount)>
          "owner's progress thread."},
         {"ACP_WAIT", "", SettingKind::kChoice, "auto", "auto|spin|yield|sleep",
          0, 0,
-         "How a rank waits: auto spins for 50 us when the host has a core for "
-         "each of its ranks, else yields a few times, and then sleeps; spin "
-         "and yield never sleep, sleep does at once."},
+         "How a rank waits: auto spins for 50 us, or up to 1 ms after short "
+         "sleeps, and then sleeps; where ranks share cores it yields its own "
+         "at each look. spin and yield never sleep, sleep does at once."},
         {"ACP_LOG", "", SettingKind::kChoice, "warning",
          "error|warning|info|debug|trace", 0, 0, "What is written to stderr."},
     }};

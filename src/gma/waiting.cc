@@ -8,7 +8,11 @@ namespace acp::gma {
 
 namespace {
 
-void relax() noexcept {
+void relax(bool yields) noexcept {
+  if (yields) {
+    ::sched_yield();
+    return;
+  }
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();
 #else
@@ -31,27 +35,28 @@ class WaitScope {
   WaitHost& host_;
 };
 
-/// Spins for the policy's time after the start and after each arrival, but not
-/// past the deadline; true when the wait is over. A rank that others are busy
-/// with thus answers without being woken each time.
+/// Spins for a time after the start and after each arrival, but not past the
+/// deadline; true when the wait is over. A rank that others are busy with thus
+/// answers without being woken each time.
 bool spin(WaitHost& host,
           TimePoint deadline,
           const std::function<bool()>& is_done) {
   TimePoint now = SteadyClock().now();
-  TimePoint until = now + host.policy().spin;
-  do {
+  const Duration time = host.spin_time().at_least(host.policy().spin);
+  TimePoint until = now + time;
+  while (now < until && now < deadline && host.health() == Status::kOk) {
     for (int look = 0; look < host.policy().looks; ++look) {
       if (is_done()) {
         return true;
       }
-      relax();
+      relax(host.policy().yields);
     }
     const bool has_arrived = host.make_progress();
     now = SteadyClock().now();
     if (has_arrived) {
-      until = now + host.policy().spin;
+      until = now + time;
     }
-  } while (now < until && now < deadline && host.health() == Status::kOk);
+  }
   return is_done();
 }
 
@@ -66,9 +71,11 @@ Status wait_until(WaitHost& host,
   }
   const WaitScope scope(host, purpose);
   const bool may_spin = host.policy().spin.count() > 0;
-  int yields = host.policy().yields;
+  const bool may_sleep = host.policy().may_sleep;
+  TimePoint asleep_since{};
   bool has_arrived = host.make_progress() || may_spin;
-  while (!is_done()) {
+  bool is_over = is_done();
+  while (!is_over) {
     if (may_spin && has_arrived && spin(host, deadline, is_done)) {
       return Status::kOk;
     }
@@ -79,16 +86,18 @@ Status wait_until(WaitHost& host,
     if (now >= deadline) {
       return is_done() ? Status::kOk : Status::kTimedOut;
     }
-    if (yields > 0) {
-      --yields;
-      ::sched_yield();
-    } else if (host.policy().may_sleep) {
+    if (has_arrived) {
+      asleep_since = now;
+    }
+    if (may_sleep) {
       host.sleep(is_done,
                  std::min<Duration>(purpose.look_again, deadline - now));
-    } else if (!may_spin) {
-      ::sched_yield();
     }
-    has_arrived = host.make_progress() || !host.policy().may_sleep;
+    has_arrived = host.make_progress() || !may_sleep;
+    is_over = is_done();
+    if (may_spin && may_sleep && (has_arrived || is_over)) {
+      host.spin_time().slept(SteadyClock().now() - asleep_since);
+    }
   }
   return Status::kOk;
 }

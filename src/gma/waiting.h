@@ -1,5 +1,5 @@
-// How a thread of the program waits: look, make progress, spin or yield, and
-// sleep soon.
+// How a thread of the program waits: look, make progress, look again for a
+// while, and sleep soon.
 #pragma once
 
 #include <cstdint>
@@ -7,18 +7,25 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "gma/spin_time.h"
 #include "protocol/host_segment.h"
 
 namespace acp::gma {
 
 /// Fixed at start from the number of ranks and cores of the host.
 struct WaitPolicy {
-  Duration spin{std::chrono::microseconds(50)};  ///< 0: do not spin.
-  int yields = 0;  ///< Before sleeping; each may cost a tick of the scheduler.
-  bool may_sleep = true;  ///< False: spins or yields to the end.
+  /// 0: do not spin. Longer after short sleeps: SpinTime.
+  Duration spin{std::chrono::microseconds(50)};
+  /// The processor at each look: where ranks share cores, the one that is
+  /// waited for may need this one.
+  bool yields = false;
+  bool may_sleep = true;  ///< False: spins to the end.
   /// At memory, between two passes of progress. They see what a rank of this
   /// host stores; what a network brings is only seen by the pass.
   int looks = 16;
+
+  /// Looking again takes the processor from nobody.
+  bool has_core() const noexcept { return spin.count() > 0 && !yields; }
 };
 
 /// What a waiting thread needs from the runtime. Thread-safe.
@@ -45,6 +52,11 @@ class WaitHost {
   virtual void leave_wait() = 0;
 
   virtual const WaitPolicy& policy() const noexcept = 0;
+
+  SpinTime& spin_time() noexcept { return spin_time_; }
+
+ private:
+  SpinTime spin_time_;
 };
 
 /// What a wait is for.

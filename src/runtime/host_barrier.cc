@@ -14,6 +14,8 @@ namespace acp::runtime {
 namespace {
 
 constexpr int kShortSpin = 256;
+/// Where ranks share cores; each may cost a tick of the scheduler.
+constexpr int kYields = 4;
 constexpr Duration kLookForDeath = std::chrono::milliseconds(100);
 
 }  // namespace
@@ -47,7 +49,7 @@ Status HostBarrier::wait_for_partner(TimePoint deadline) {
   const auto has_come = [&partner, epoch = pair_epoch_] {
     return partner.pair_epoch.load(std::memory_order_acquire) >= epoch;
   };
-  if (wait_host_.policy().spin.count() > 0) {
+  if (wait_host_.policy().has_core()) {
     for (int i = 0; i < kShortSpin; ++i) {
       if (has_come()) {
         return Status::kOk;
@@ -88,13 +90,15 @@ Status HostBarrier::wait_for_all(TimePoint deadline) {
   if (is_over()) {
     return Status::kOk;
   }
-  const int looks = wait_host_.policy().spin.count() > 0 ? 16 * kShortSpin : 0;
+  const gma::WaitPolicy& policy = wait_host_.policy();
+  const int looks = policy.has_core() ? 16 * kShortSpin : 0;
   for (int i = 0; i < looks; ++i) {
     if (is_over()) {
       return Status::kOk;
     }
   }
-  for (int i = 0; i < wait_host_.policy().yields; ++i) {
+  const int yields = policy.yields ? kYields : 0;
+  for (int i = 0; i < yields; ++i) {
     ::sched_yield();
     if (is_over()) {
       return Status::kOk;
@@ -105,7 +109,7 @@ Status HostBarrier::wait_for_all(TimePoint deadline) {
   while (!is_over() && status == Status::kOk) {
     wait_host_.make_progress();
     const Duration left = deadline - SteadyClock().now();
-    if (wait_host_.policy().may_sleep) {
+    if (policy.may_sleep) {
       barrier.sleepers.fetch_add(1, std::memory_order_seq_cst);
       if (!is_over()) {
         futex_wait(barrier.epoch, epoch_,

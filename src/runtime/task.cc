@@ -18,9 +18,6 @@ namespace acp::runtime {
 
 namespace {
 
-/// Where ranks share cores: the one that is waited for may need this one.
-constexpr int kYields = 4;
-
 constexpr std::uint32_t kNoProposal = UINT32_MAX;
 constexpr std::uint32_t kVerdictGood = 1;
 constexpr std::uint32_t kVerdictBad = 2;
@@ -30,10 +27,12 @@ gma::WaitPolicy policy_for(const Settings& settings,
   gma::WaitPolicy policy;
   const std::string& wait = settings.text(SettingId::kWait);
   policy.may_sleep = wait == "auto" || wait == "sleep";
-  if (wait == "yield" || (wait == "auto" && local_procs > allowed_cores())) {
-    policy.spin = Duration(0);
-    policy.yields = kYields;
-  } else if (wait == "sleep") {
+  policy.yields =
+      wait == "yield" || (wait == "auto" && local_procs > allowed_cores());
+  if (policy.yields) {
+    policy.looks = 1;
+  }
+  if (wait == "sleep") {
     policy.spin = Duration(0);
   }
   return policy;

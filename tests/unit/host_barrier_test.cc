@@ -55,9 +55,9 @@ class SleepingHost final : public gma::WaitHost {
 };
 
 const gma::WaitPolicy kPolicies[] = {
-    {std::chrono::microseconds(50), 4},
-    {Duration(0), 4},
-    {Duration(0), 0},
+    {std::chrono::microseconds(50), true},
+    {std::chrono::microseconds(50), false},
+    {Duration(0), false},
 };
 
 }  // namespace

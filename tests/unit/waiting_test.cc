@@ -39,7 +39,7 @@ class FakeHost final : public WaitHost {
 
   const WaitPolicy& policy() const noexcept override { return wait_policy; }
 
-  WaitPolicy wait_policy{Duration(0), 2};
+  WaitPolicy wait_policy{Duration(0)};
   int healthy_looks = INT32_MAX;
   int passes = 0;
   int health_looks = 0;
@@ -52,9 +52,9 @@ class FakeHost final : public WaitHost {
 };
 
 const WaitPolicy kPolicies[] = {
-    {Duration(0), 0},
-    {Duration(0), 4},
-    {std::chrono::microseconds(50), 4},
+    {Duration(0), false},
+    {std::chrono::microseconds(50), false},
+    {std::chrono::microseconds(50), true},
 };
 
 WaitPurpose purpose_of(Duration look_again) {
@@ -163,16 +163,58 @@ TEST_CASE("waiting: what is done wins over bad health", "[gma][waiting]") {
                    [&] { return host.passes > 0; }) == Status::kOk);
 }
 
-TEST_CASE("waiting: yields before it sleeps", "[gma][waiting]") {
+TEST_CASE("waiting: looks again for a while before it sleeps",
+          "[gma][waiting]") {
+  for (const WaitPolicy& policy : kPolicies) {
+    FakeHost host;
+    host.wait_policy = policy;
+    const TimePoint start = SteadyClock().now();
+    TimePoint asleep = start;
+    CHECK(wait_until(host, purpose_of(std::chrono::microseconds(10)),
+                     TimePoint::max(), [&] {
+                       asleep = SteadyClock().now();
+                       return host.sleeps > 0;
+                     }) == Status::kOk);
+    CHECK(asleep - start >= policy.spin);
+    CHECK((host.passes > 2 || policy.spin.count() == 0));
+  }
+}
+
+TEST_CASE("waiting: short sleeps lengthen the spin, a long one ends that",
+          "[gma][waiting]") {
+  constexpr Duration kLeast = std::chrono::microseconds(50);
+  SpinTime spin;
+  CHECK(spin.at_least(kLeast) == kLeast);
+  spin.slept(std::chrono::microseconds(10));
+  CHECK(spin.at_least(kLeast) > kLeast);
+  for (int i = 0; i < 10; ++i) {
+    const Duration before = spin.at_least(kLeast);
+    spin.slept(SpinTime::kShortSleep - Duration(1));
+    CHECK(spin.at_least(kLeast) >= before);
+  }
+  CHECK(spin.at_least(kLeast) == SpinTime::kLongest);
+  CHECK(spin.at_least(2 * SpinTime::kLongest) == 2 * SpinTime::kLongest);
+  spin.slept(SpinTime::kShortSleep);
+  CHECK(spin.at_least(kLeast) == kLeast);
+}
+
+TEST_CASE("waiting: what often takes longer than the spin is not slept for",
+          "[gma][waiting]") {
   FakeHost host;
-  host.wait_policy = {Duration(0), 5};
-  int looks = 0;
-  CHECK(wait_until(host, purpose_of(std::chrono::microseconds(10)),
-                   TimePoint::max(), [&] {
-                     ++looks;
-                     return host.sleeps > 0;
-                   }) == Status::kOk);
-  CHECK(host.passes == 1 + 5 + 1);
+  host.wait_policy.spin = std::chrono::microseconds(50);
+  const auto wait_300_us = [&host] {
+    const int sleeps = host.sleeps;
+    const TimePoint end = SteadyClock().now() + std::chrono::microseconds(300);
+    CHECK(wait_until(
+              host, purpose_of(std::chrono::milliseconds(1)), TimePoint::max(),
+              [end] { return SteadyClock().now() >= end; }) == Status::kOk);
+    return host.sleeps > sleeps;
+  };
+  int waits = 1;
+  while (wait_300_us()) {
+    // More than a few: this thread lost its processor for milliseconds.
+    REQUIRE(++waits < 1000);
+  }
 }
 
 TEST_CASE("waiting: public time-outs", "[gma][waiting]") {

@@ -80,8 +80,9 @@ void measure(std::int64_t time_ns,
   } while (after < end || samples.batches() < 3);
 }
 
-/// Long enough for the other rank to fall asleep, where a row wakes it.
-inline constexpr std::int64_t kFallAsleepNs = 1'000'000;
+/// Long enough for the other rank to fall asleep, where a row wakes it, and for
+/// its wait to find that it slept long and should not spin longer.
+inline constexpr std::int64_t kFallAsleepNs = 5'000'000;
 
 /// Keeps the compiler from dropping the load that made `value`.
 template <typename T>

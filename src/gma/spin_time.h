@@ -1,0 +1,40 @@
+// How long a wait spins before it sleeps.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+
+#include "base/clock.h"
+
+namespace acp::gma {
+
+/// Waking a sleeper can take half a millisecond, on virtual machines above all:
+/// ranks that wait for each other would then sleep at each message, since the
+/// one's waking outlasts the other's spinning. So sleeps that were short make
+/// the waits after them spin longer, and one long sleep ends that. Thread-safe;
+/// what is lost between threads is one step.
+class SpinTime {
+ public:
+  static constexpr Duration kLongest = std::chrono::milliseconds(1);
+  /// Twice a spin at its longest: one rank's waking and the other's.
+  static constexpr Duration kShortSleep = 2 * kLongest;
+
+  Duration at_least(Duration least) const noexcept {
+    return std::max(least, Duration(grown_.load(std::memory_order_relaxed)));
+  }
+
+  /// After a spin that was in vain: `asleep` passed until something arrived.
+  void slept(Duration asleep) noexcept {
+    constexpr Duration kFirst = std::chrono::microseconds(100);
+    const Duration grown(grown_.load(std::memory_order_relaxed));
+    const Duration next = asleep < kShortSleep
+                              ? std::clamp(4 * grown, kFirst, kLongest)
+                              : Duration(0);
+    grown_.store(next.count(), std::memory_order_relaxed);
+  }
+
+ private:
+  std::atomic<Duration::rep> grown_{0};
+};
+
+}  // namespace acp::gma
