@@ -6,10 +6,12 @@
 #
 # BIN has acprun and acp_perf, of a release build. Like beside like: a put of 16
 # bytes and its completion beside ib_write_bw with one request under way, a get
-# beside ib_read_lat, a stream of 64 KiB beside ib_write_bw. On the software
-# device rxe words of 8 bytes go by message, and atomics do where agents execute
-# them; there the rows are beside what the device would take by itself. Rows that
-# end in .device are with ACP_VERBS_ATOMICS=device.
+# beside ib_read_lat, a stream of 64 KiB beside ib_write_bw. The column raw is a
+# row of acp_perf itself, raw.rdma.*: requests of one queue pair in the same run,
+# which can also post a chain. On the software device rxe words of 8 bytes go by
+# message, and atomics do where agents execute them; there the rows are beside
+# what the device would take by itself. Rows that end in .device are with
+# ACP_VERBS_ATOMICS=device.
 set -u
 bin=$1 turns=${2:-3}
 work=$(mktemp -d)
@@ -46,7 +48,7 @@ for ((turn = 0; turn < turns; ++turn)); do
     --rows "$rows" >>"$work/acp" 2>"$work/errors" || cat "$work/errors"
   ACP_VERBS_ATOMICS=device "$bin/acprun" -np 2 "$bin/acp_perf" --csv \
     --time-ms 400 --rounds 1 --rows '^(add8|cas8|chain.put_add)$' \
-    2>"$work/errors" | sed 's/^\([^,]*\),/\1.device,/' >>"$work/acp"
+    2>"$work/errors" | sed '/^raw/! s/^\([^,]*\),/\1.device,/' >>"$work/acp"
   test "${PIPESTATUS[0]}" = 0 || cat "$work/errors"
   {
     # Messages a second of one that waits for each: million, so 1/x microseconds.
@@ -63,25 +65,33 @@ acp() { awk -F, -v r="$1" -v c="$column" '$1 == r { print $c }' "$work/acp" | me
 # The column of the medians.
 column=$(head -n 1 "$work/acp" | tr ',' '\n' | grep -n '^p50$' | cut -d: -f1)
 raw_of() { awk -v r="$1" '$1 == r { print $2 }' "$work/raw" | median; }
-line() { # NAME ACP RAW UNIT: both in the unit
-  awk -v n="$1" -v a="$2" -v r="$3" -v u="$4" 'BEGIN {
-    printf "%-16s %10.4g %10.4g %6.2f  %s\n", n, a, r, r == 0 ? 0 : a / r, u }'
-}
 us() { awk -v v="$1" 'BEGIN { print v / 1000 }'; }
+# line NAME UNIT ACP PERFTEST RAW: figures in the unit; an empty one is not there.
+line() {
+  awk -v n="$1" -v u="$2" -v a="$3" -v p="$4" -v r="$5" '
+    function beside(v) {
+      return v > 0 ? sprintf("%10.4g %6.2f", v, a / v) : sprintf("%17s", "") }
+    BEGIN { printf "%-16s %10.4g %s %s  %s\n", n, a, beside(p), beside(r), u }'
+}
+# latency ROW PERFTEST RAW
+latency() { line "$1" us "$(us "$(acp "$1")")" "$2" "$(us "$(acp "$3")")"; }
+
 put=$(awk -v v="$(raw_of put)" 'BEGIN { print v == 0 ? 0 : 1 / v }')
-printf "%-16s %10s %10s %6s  unit, medians of %d turns on %s\n" \
-  row acp perftest ratio "$turns" "$device"
-line put16 "$(us "$(acp put16)")" "$put" us
-line get16 "$(us "$(acp get16)")" "$(raw_of get)" us
-line put8 "$(us "$(acp put8)")" "$put" us
-line get8 "$(us "$(acp get8)")" "$(raw_of get)" us
-line add8 "$(us "$(acp add8)")" "$(raw_of atomic)" us
-line cas8 "$(us "$(acp cas8)")" "$(raw_of atomic)" us
-line add8.device "$(us "$(acp add8.device)")" "$(raw_of atomic)" us
-line cas8.device "$(us "$(acp cas8.device)")" "$(raw_of atomic)" us
-line chain.put_add "$(us "$(acp chain.put_add)")" "$(raw_of atomic)" us
-line put_add.device "$(us "$(acp chain.put_add.device)")" \
-  "$(raw_of atomic)" us
-line put.64K "$(acp put.64K)" \
-  "$(awk -v v="$(raw_of stream)" 'BEGIN { print v / 8 }')" GB/s
-line put16.rate "$(acp put16.rate)" "$(raw_of rate)" Mop/s
+get=$(raw_of get)
+atomic=$(raw_of atomic)
+printf "%-16s %10s %10s %6s %10s %6s  unit, medians of %d turns on %s\n" \
+  row acp perftest ratio raw ratio "$turns" "$device"
+latency put16 "$put" raw.rdma.put
+latency get16 "$get" raw.rdma.get
+latency put8 "$put" raw.rdma.put
+latency get8 "$get" raw.rdma.get
+latency add8 "$atomic" raw.rdma.add
+latency cas8 "$atomic" raw.rdma.cas
+latency add8.device "$atomic" raw.rdma.add
+latency cas8.device "$atomic" raw.rdma.cas
+latency chain.put_add "" raw.rdma.put_add
+latency chain.put_add.device "" raw.rdma.put_add
+line put.64K GB/s "$(acp put.64K)" \
+  "$(awk -v v="$(raw_of stream)" 'BEGIN { print v / 8 }')" \
+  "$(acp raw.rdma.stream)"
+line put16.rate Mop/s "$(acp put16.rate)" "$(raw_of rate)" ""

@@ -16,9 +16,12 @@ Parsed parse(std::vector<const char*> words) {
   return parse_options(static_cast<int>(words.size()), words.data());
 }
 
-std::vector<std::string> names_selected(bool is_direct, const char* rows) {
+std::vector<std::string> names_selected(bool is_direct,
+                                        const char* rows,
+                                        bool is_rdma = false) {
   Context context;
   context.is_direct = is_direct;
+  context.is_rdma = is_rdma;
   Options options;
   options.rows = rows;
   const Rows all = all_rows();
@@ -64,6 +67,12 @@ TEST_CASE("acp_perf: a row brings the raw row of its path along", "[perf]") {
   CHECK(names_selected(false, "^put8$") == Names{"raw.udp", "put8"});
   CHECK(names_selected(true, "threads") ==
         Names{"raw.store8.fence", "put8", "put8.threads"});
+  CHECK(names_selected(false, "^list.step$", true) ==
+        Names{"get8", "list.step"});
+#ifdef ACP_HAS_VERBS
+  CHECK(names_selected(false, "^(put8|chain.put_add)$", true) ==
+        Names{"raw.rdma.put", "raw.rdma.put_add", "put8", "chain.put_add"});
+#endif
   CHECK(names_selected(true, "nothing has this name").empty());
 }
 
@@ -78,6 +87,9 @@ TEST_CASE("acp_perf: every row that is compared with exists", "[perf]") {
     INFO(row.name);
     CHECK(exists(row.raw_direct));
     CHECK(exists(row.raw_wire));
+#ifdef ACP_HAS_VERBS
+    CHECK(exists(row.raw_rdma));
+#endif
     CHECK(row.run != nullptr);
     CHECK((row.partners == Partners::kNone) == (row.respond == nullptr));
   }

@@ -39,6 +39,7 @@ struct Context {
   int target = 0;  ///< Of one-sided operations: rank 1, or 0 alone.
   int third = 0;   ///< Destination of remote-to-remote: rank 2, or target.
   bool is_direct = false;        ///< Target's library memory is mapped here.
+  bool is_rdma = false;          ///< The wire is an RDMA device.
   bool is_same_host = false;     ///< Ranks 0 and 1 share a host.
   bool are_all_on_host = false;  ///< All ranks do.
   std::string pinned = "no";     ///< For the head line.
@@ -67,6 +68,7 @@ struct Row {
   Partners partners = Partners::kNone;
   std::string raw_direct;  ///< Row to compare with when memory is mapped,
   std::string raw_wire;    ///< and when a wire is between. May be empty.
+  std::string raw_rdma;    ///< Instead of that on an RDMA device, if not empty.
   /// On rank 0: measures into `samples`, checks the data.
   std::function<Verdict(Context&, Samples&)> run;
   /// On the partners; returns when the row is over.

@@ -20,6 +20,9 @@ Rows all_rows() {
   add_raw_cpu_rows(rows);
   add_raw_pair_rows(rows);
   add_raw_udp_rows(rows);
+#ifdef ACP_HAS_VERBS
+  add_raw_rdma_rows(rows);
+#endif
   add_raw_cma_rows(rows);
   add_access_rows(rows);
   add_atomic_rows(rows);

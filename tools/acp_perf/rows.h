@@ -8,6 +8,9 @@ namespace acp::perf {
 void add_raw_cpu_rows(Rows& rows);
 void add_raw_pair_rows(Rows& rows);
 void add_raw_udp_rows(Rows& rows);
+#ifdef ACP_HAS_VERBS
+void add_raw_rdma_rows(Rows& rows);
+#endif
 void add_raw_cma_rows(Rows& rows);
 void add_access_rows(Rows& rows);
 void add_atomic_rows(Rows& rows);

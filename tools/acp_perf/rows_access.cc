@@ -73,6 +73,7 @@ void add_row(Rows& rows,
              Unit unit,
              const char* raw_direct,
              const char* raw_wire,
+             const char* raw_rdma,
              Verdict (*run)(Context&, Samples&)) {
   Row row;
   row.name = name;
@@ -80,6 +81,7 @@ void add_row(Rows& rows,
   row.unit = unit;
   row.raw_direct = raw_direct;
   row.raw_wire = raw_wire;
+  row.raw_rdma = raw_rdma;
   row.run = run;
   rows.push_back(std::move(row));
 }
@@ -88,18 +90,19 @@ void add_row(Rows& rows,
 
 void add_access_rows(Rows& rows) {
   add_row(rows, "put8", "acp_copy of 8 bytes to the target, and acp_complete",
-          Unit::kTime, "raw.store8.fence", "raw.udp", run_put<8>);
+          Unit::kTime, "raw.store8.fence", "raw.udp", "raw.rdma.put",
+          run_put<8>);
   add_row(rows, "get8", "acp_copy of 8 bytes from the target, and acp_complete",
-          Unit::kTime, "raw.load8", "raw.udp", run_get<8>);
+          Unit::kTime, "raw.load8", "raw.udp", "raw.rdma.get", run_get<8>);
   add_row(rows, "put8.rate", "64 puts of 8 bytes, then one acp_complete",
-          Unit::kRate, "raw.store8", "", run_put_rate<8>);
+          Unit::kRate, "raw.store8", "", "", run_put_rate<8>);
   // Two words: what a network card does by itself that does not keep one whole.
   add_row(rows, "put16", "the same as put8 with 16 bytes", Unit::kTime, "put8",
-          "put8", run_put<16>);
+          "put8", "raw.rdma.put", run_put<16>);
   add_row(rows, "get16", "the same as get8 with 16 bytes", Unit::kTime, "get8",
-          "get8", run_get<16>);
+          "get8", "raw.rdma.get", run_get<16>);
   add_row(rows, "put16.rate", "the same as put8.rate with 16 bytes",
-          Unit::kRate, "put8.rate", "put8.rate", run_put_rate<16>);
+          Unit::kRate, "put8.rate", "put8.rate", "", run_put_rate<16>);
 }
 
 }  // namespace acp::perf

@@ -35,23 +35,27 @@ Verdict run_atomic(Context& context,
                 "an old value or the word is not what it has to be");
 }
 
+constexpr std::string_view kAdd = "raw.fetch_add";
+constexpr std::string_view kCas = "raw.cas";
+constexpr acp_handle_t kNow = ACP_HANDLE_NULL;
+
 template <typename T, typename Issue, typename Next>
-void add_row(
-    Rows& rows, const char* name, const char* raw, Issue issue, Next next) {
+void add_row(Rows& rows,
+             const char* name,
+             std::string_view raw,
+             Issue issue,
+             Next next) {
   Row row;
   row.name = name + std::to_string(sizeof(T));
   row.what = "acp_" + row.name + " and acp_complete";
   row.raw_direct = raw;
   row.raw_wire = "raw.udp";
+  row.raw_rdma = raw == kAdd ? "raw.rdma.add" : "raw.rdma.cas";
   row.run = [issue, next](Context& context, Samples& samples) {
     return run_atomic<T>(context, samples, issue, next);
   };
   rows.push_back(std::move(row));
 }
-
-constexpr const char* kAdd = "raw.fetch_add";
-constexpr const char* kCas = "raw.cas";
-constexpr acp_handle_t kNow = ACP_HANDLE_NULL;
 
 /// Every compare-and-swap succeeds: it expects what the model says.
 void add_rows_of_4(Rows& rows) {

@@ -89,12 +89,14 @@ void add_row(Rows& rows,
              const char* name,
              const char* what,
              const char* raw,
+             const char* raw_rdma,
              Verdict (*run)(Context&, Samples&)) {
   Row row;
   row.name = name;
   row.what = what;
   row.raw_direct = raw;
   row.raw_wire = "raw.udp";
+  row.raw_rdma = raw_rdma;
   row.run = run;
   rows.push_back(std::move(row));
 }
@@ -104,10 +106,10 @@ void add_row(Rows& rows,
 void add_chain_rows(Rows& rows) {
   add_row(rows, "chain.put_add",
           "acpx_post of a 64-byte put and an 8-byte add, and acp_complete",
-          "raw.fetch_add", run_put_add);
+          "raw.fetch_add", "raw.rdma.put_add", run_put_add);
   add_row(rows, "chain.cas_get",
           "acpx_post of an 8-byte cas and a 64-byte get, and acp_complete",
-          "raw.cas", run_cas_get);
+          "raw.cas", "", run_cas_get);
 }
 
 }  // namespace acp::perf

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <functional>
 #include <regex>
@@ -28,8 +29,16 @@ std::uint64_t boot_id() {
   return std::hash<std::string>{}(text);
 }
 
+/// Which wire there is, as the job was told: every rank finds the same.
+bool is_rdma_job() {
+  const char* net = std::getenv("ACP_NET");
+  const std::string_view name = net != nullptr ? net : "";
+  return name == "ib" || name == "verbs";
+}
+
 const std::string& raw_of(const Context& context, const Row& row) {
-  return context.is_direct ? row.raw_direct : row.raw_wire;
+  if (context.is_direct) return row.raw_direct;
+  return context.is_rdma && !row.raw_rdma.empty() ? row.raw_rdma : row.raw_wire;
 }
 
 /// Why this row cannot run in this job; "" when it can.
@@ -128,6 +137,7 @@ bool prepare(Context& context) {
   acp_sync();
   facts = *memory.own_word(Word::kFacts);
   context.is_direct = (facts & kDirect) != 0;
+  context.is_rdma = is_rdma_job();
   context.is_same_host = (facts & kSameHost) != 0;
   context.are_all_on_host = (facts & kAllOnHost) != 0;
   return true;

@@ -48,7 +48,7 @@ set(LAYERS public base protocol transport self shm ucx verbs udp gmm gma agent
 # headers, the files.
 set(FOREIGN rdma ucx sockets)
 set(FOREIGN_rdma_HEADERS "^(infiniband|rdma)/")
-set(FOREIGN_rdma_FILES "^verbs/")
+set(FOREIGN_rdma_FILES "^(verbs/|tools/acp_perf/rdma_loop\\.)")
 set(FOREIGN_ucx_HEADERS "^(ucp|ucs|uct)/")
 set(FOREIGN_ucx_FILES "^src/transport/ucx/")
 set(FOREIGN_sockets_HEADERS "^(sys/socket\\.h|sys/un\\.h|netinet/|arpa/|netdb\\.h)")

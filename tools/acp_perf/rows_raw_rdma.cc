@@ -1,0 +1,158 @@
+// Raw rows of an RDMA device: requests of one queue pair, each waited for.
+#include <array>
+#include <cstring>
+
+#include "rdma_loop.h"
+#include "rows.h"
+#include "timing.h"
+
+namespace acp::perf {
+
+namespace {
+
+constexpr std::size_t kBlockBytes = 64;
+constexpr std::size_t kStreamed = RdmaLoop::kMostPosted;
+
+std::uint64_t word(std::span<const std::byte> bytes) {
+  std::uint64_t value = 0;
+  std::memcpy(&value, bytes.data(), sizeof(value));
+  return value;
+}
+
+/// Skips what is not there, and fails when a request did. `check(loop, runs)`
+/// says whether the bytes are as they have to be.
+template <typename Run, typename Check>
+Verdict run_loop(Context& context,
+                 Samples& samples,
+                 std::uint64_t requests,
+                 Run run,
+                 Check check) {
+  RdmaLoop loop;
+  if (!loop.obstacle().empty()) {
+    return {.failure = {}, .skipped = loop.obstacle()};
+  }
+  fill_pattern(loop.near().data(), RdmaLoop::kBytes, context.row);
+  std::uint64_t runs = 0;
+  bool ok = true;
+  measure(context.time_ns, requests, samples, [&] { ok &= run(loop, runs++); });
+  return expect(ok && check(loop, runs),
+                "a request failed, or its bytes differ");
+}
+
+Verdict run_put(Context& context, Samples& samples) {
+  return run_loop(
+      context, samples, 1,
+      [](RdmaLoop& loop, std::uint64_t) {
+        const std::array request = {
+            RdmaRequest{.opcode = IBV_WR_RDMA_WRITE, .bytes = 16}};
+        return loop.run(request);
+      },
+      [&](RdmaLoop& loop, std::uint64_t) {
+        return has_pattern(loop.far().data(), 16, context.row);
+      });
+}
+
+Verdict run_get(Context& context, Samples& samples) {
+  return run_loop(
+      context, samples, 1,
+      [](RdmaLoop& loop, std::uint64_t runs) {
+        std::memcpy(loop.far().data(), &runs, sizeof(runs));
+        const std::array request = {
+            RdmaRequest{.opcode = IBV_WR_RDMA_READ, .bytes = 16}};
+        return loop.run(request) && word(loop.near()) == runs;
+      },
+      [](RdmaLoop&, std::uint64_t) { return true; });
+}
+
+Verdict run_add(Context& context, Samples& samples) {
+  return run_loop(
+      context, samples, 1,
+      [](RdmaLoop& loop, std::uint64_t runs) {
+        const std::array request = {
+            RdmaRequest{.opcode = IBV_WR_ATOMIC_FETCH_AND_ADD, .operand = 1}};
+        return loop.run(request) && word(loop.near()) == runs;
+      },
+      [](RdmaLoop& loop, std::uint64_t runs) {
+        return word(loop.far()) == runs;
+      });
+}
+
+Verdict run_cas(Context& context, Samples& samples) {
+  return run_loop(
+      context, samples, 1,
+      [](RdmaLoop& loop, std::uint64_t runs) {
+        const std::array request = {
+            RdmaRequest{.opcode = IBV_WR_ATOMIC_CMP_AND_SWP,
+                        .operand = runs + 1,
+                        .expected = runs}};
+        return loop.run(request) && word(loop.near()) == runs;
+      },
+      [](RdmaLoop& loop, std::uint64_t runs) {
+        return word(loop.far()) == runs;
+      });
+}
+
+/// A block and a count behind it, by one doorbell.
+Verdict run_put_add(Context& context, Samples& samples) {
+  return run_loop(
+      context, samples, 1,
+      [](RdmaLoop& loop, std::uint64_t runs) {
+        const std::array requests = {
+            RdmaRequest{.opcode = IBV_WR_RDMA_WRITE, .bytes = kBlockBytes},
+            RdmaRequest{.opcode = IBV_WR_ATOMIC_FETCH_AND_ADD,
+                        .offset = kBlockBytes,
+                        .operand = 1}};
+        return loop.run(requests) &&
+               word(loop.near().subspan(kBlockBytes)) == runs;
+      },
+      [&](RdmaLoop& loop, std::uint64_t) {
+        return has_pattern(loop.far().data(), kBlockBytes, context.row);
+      });
+}
+
+Verdict run_stream(Context& context, Samples& samples) {
+  return run_loop(
+      context, samples, kStreamed,
+      [](RdmaLoop& loop, std::uint64_t) {
+        std::array<RdmaRequest, kStreamed> requests{};
+        requests.fill({.opcode = IBV_WR_RDMA_WRITE, .bytes = RdmaLoop::kBytes});
+        return loop.run(requests);
+      },
+      [&](RdmaLoop& loop, std::uint64_t) {
+        return has_pattern(loop.far().data(), RdmaLoop::kBytes, context.row);
+      });
+}
+
+void add_row(Rows& rows,
+             const char* name,
+             const char* what,
+             Verdict (*run)(Context&, Samples&),
+             Unit unit = Unit::kTime) {
+  Row row;
+  row.name = name;
+  row.what = what;
+  row.unit = unit;
+  row.bytes = RdmaLoop::kBytes;
+  row.needs = Needs::kSameHost;
+  row.run = run;
+  rows.push_back(std::move(row));
+}
+
+}  // namespace
+
+void add_raw_rdma_rows(Rows& rows) {
+  add_row(rows, "raw.rdma.put", "an RDMA write of 16 bytes, completed",
+          run_put);
+  add_row(rows, "raw.rdma.get", "an RDMA read of 16 bytes, completed", run_get);
+  add_row(rows, "raw.rdma.add", "a fetch-and-add of the device, completed",
+          run_add);
+  add_row(rows, "raw.rdma.cas", "a compare-and-swap of the device, completed",
+          run_cas);
+  add_row(rows, "raw.rdma.put_add",
+          "a write of 64 bytes and a fetch-and-add behind it, completed",
+          run_put_add);
+  add_row(rows, "raw.rdma.stream", "16 RDMA writes of 64 KiB under way",
+          run_stream, Unit::kBandwidth);
+}
+
+}  // namespace acp::perf
