@@ -5,6 +5,8 @@
 // mutex. Thread-safe unless noted.
 #pragma once
 
+#include <sched.h>
+
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -260,6 +262,22 @@ class Engine final : private OperationOwner {
   void guarded(Work work) {
     const std::lock_guard lock(mutex_);
     work();
+  }
+
+  /// The same for whoever has time: one that waited in the mutex would have to
+  /// be woken at each unlocking, and would mostly find it locked again.
+  template <typename Work>
+  void guarded_later(Work work) {
+    constexpr int kTries = 100;
+    for (int tries = 0; tries < kTries; ++tries) {
+      if (const std::unique_lock lock(mutex_, std::try_to_lock);
+          lock.owns_lock()) {
+        work();
+        return;
+      }
+      ::sched_yield();
+    }
+    guarded(work);
   }
 
   /// For tsan alone. A peer that the caller told or heard of through shared

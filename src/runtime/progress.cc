@@ -148,8 +148,9 @@ void Progress::sleep_on_futex(const std::function<bool()>& is_done,
   mine_.asleep.fetch_sub(protocol::kWaiterOne, std::memory_order_seq_cst);
 }
 
-/// Has the role of the poller.
-void Progress::sleep_in_epoll(const std::function<bool()>& is_done,
+/// Has the role of the poller. True when something arrived or the doorbell
+/// rang.
+bool Progress::sleep_in_epoll(const std::function<bool()>& is_done,
                               TimePoint limit,
                               bool wants_signals) {
   doorbell_.drain();
@@ -159,10 +160,12 @@ void Progress::sleep_in_epoll(const std::function<bool()>& is_done,
   mine_.asleep.fetch_or(bits, std::memory_order_seq_cst);
   std::atomic_thread_fence(std::memory_order_seq_cst);
   bool is_quiet = false;
-  engine_->guarded([&] {
+  engine_->guarded_later([&] {
     is_quiet = wires_->arm();
     limit = std::min(limit, wires_->next_deadline());
+    asleep_until_ = limit;
   });
+  int found = 0;
   const Duration left = limit - SteadyClock().now();
   if (is_quiet && left.count() > 0 && !is_done() && health() == Status::kOk) {
     timespec timeout{};
@@ -170,19 +173,20 @@ void Progress::sleep_in_epoll(const std::function<bool()>& is_done,
     timeout.tv_nsec = left.count() % 1'000'000'000;
     const bool is_forever = limit == TimePoint::max();
     std::array<epoll_event, 4> events{};
-    const int found =
-        has_pwait2_ ? ::epoll_pwait2(epoll_.get(), events.data(),
-                                     static_cast<int>(events.size()),
-                                     is_forever ? nullptr : &timeout, nullptr)
-                    : ::epoll_wait(epoll_.get(), events.data(),
-                                   static_cast<int>(events.size()),
-                                   milliseconds_of(left, is_forever));
+    found = has_pwait2_
+                ? ::epoll_pwait2(epoll_.get(), events.data(),
+                                 static_cast<int>(events.size()),
+                                 is_forever ? nullptr : &timeout, nullptr)
+                : ::epoll_wait(epoll_.get(), events.data(),
+                               static_cast<int>(events.size()),
+                               milliseconds_of(left, is_forever));
     if (found < 0 && errno == ENOSYS) {
       has_pwait2_ = false;  // an old kernel, or a tool that emulates one
     }
   }
   mine_.asleep.fetch_and(~bits, std::memory_order_seq_cst);
-  engine_->guarded([&] { wires_->disarm(); });
+  engine_->guarded_later([&] { wires_->disarm(); });
+  return found > 0;
 }
 
 /// One that waits, is awake and goes on looking does all that this thread does,
@@ -229,7 +233,14 @@ void Progress::rouse_thread() noexcept {
   }
 }
 
+void Progress::rouse_before(TimePoint deadline) noexcept {
+  if (deadline < asleep_until_) {
+    rouse_thread();
+  }
+}
+
 void Progress::run() {
+  bool was_woken = false;
   while (!is_stopping_.load(std::memory_order_seq_cst)) {
     if (a_caller_polls()) {
       nap(kTick);
@@ -239,13 +250,16 @@ void Progress::run() {
     const bool has_received = engine_->progress();
     const Steps::Outcome stepped = steps_->run();
     if (has_received || stepped == Steps::Outcome::kMoved) {
+      was_woken = false;
       continue;
     }
     if (stepped == Steps::Outcome::kBusy) {
       nap(kBusyNap);
       continue;
     }
-    if (callers_are_active()) {
+    // Woken for nothing: a caller took what had arrived, and would the next.
+    if (callers_are_active() || was_woken) {
+      was_woken = false;
       nap(kTick);
       continue;
     }
@@ -262,7 +276,7 @@ void Progress::run() {
              steps_->added() != added ||
              steps_->run_last() != Steps::Outcome::kIdle;
     };
-    sleep_in_epoll(has_news, TimePoint::max(), !steps_->is_empty());
+    was_woken = sleep_in_epoll(has_news, TimePoint::max(), !steps_->is_empty());
     poller_.leave_for_thread();
   }
 }

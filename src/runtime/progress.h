@@ -43,8 +43,10 @@ class Progress final : public gma::WaitHost {
 
   const gma::WaitPolicy& policy() const noexcept override { return policy_; }
 
-  /// Something was issued or changed that a sleeping thread has to know.
+  /// Something has changed that a sleeping thread has to know.
   void rouse_thread() noexcept;
+  /// The same when it would sleep past this. The engine's mutex held.
+  void rouse_before(TimePoint deadline) noexcept;
 
  private:
   void run();
@@ -53,7 +55,7 @@ class Progress final : public gma::WaitHost {
   void nap(Duration limit) noexcept;
   void rest() noexcept;
   void sleep_on_futex(const std::function<bool()>& is_done, Duration limit);
-  void sleep_in_epoll(const std::function<bool()>& is_done,
+  bool sleep_in_epoll(const std::function<bool()>& is_done,
                       TimePoint limit,
                       bool wants_signals);
 
@@ -71,6 +73,8 @@ class Progress final : public gma::WaitHost {
   std::atomic<bool> is_stopping_{false};
 
   PollerRole poller_;
+  /// Of the last sleep in epoll. Guarded by the engine's mutex.
+  TimePoint asleep_until_{};
   std::atomic<std::uint32_t> nap_word_{0};  ///< Futex: ends nap() and rest().
   std::atomic<bool> is_resting_{false};
 

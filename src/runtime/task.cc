@@ -206,7 +206,8 @@ Status Task::open_engine() {
     agent_->reply(to.proc, to.color, to.id, status);
   });
   wires_->attach(
-      *engine_, *agent_, [this] { progress_->rouse_thread(); },
+      *engine_, *agent_,
+      [this](TimePoint deadline) { progress_->rouse_before(deadline); },
       [this](std::string_view text) { bootstrap_->abort(1, text); });
   progress_->attach(*engine_, *wires_, steps_);
   host_barrier_ = std::make_unique<HostBarrier>(segment_, slot_, *progress_);

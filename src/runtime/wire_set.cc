@@ -20,11 +20,11 @@ void WireSet::set_net_wire(std::unique_ptr<transport::Transport> wire) {
 
 void WireSet::attach(gma::Engine& engine,
                      agent::Agent& agent,
-                     std::function<void()> on_issued,
+                     std::function<void(TimePoint)> on_deadline,
                      std::function<void(std::string_view)> end_job) {
   engine_ = &engine;
   agent_ = &agent;
-  on_issued_ = std::move(on_issued);
+  on_deadline_ = std::move(on_deadline);
   end_job_ = std::move(end_job);
 }
 
@@ -89,7 +89,7 @@ void WireSet::flush_idle() {
 
 void WireSet::on_issued() {
   if (net_ != nullptr || engine_->has_unsent()) {
-    on_issued_();
+    on_deadline_(next_deadline());
   }
 }
 

@@ -14,7 +14,7 @@
 
 namespace acp::runtime {
 
-/// Guarded by the engine's mutex, but for descriptors() and on_issued().
+/// Guarded by the engine's mutex, but for descriptors().
 class WireSet final : public gma::Links,
                       public gma::Wires,
                       private transport::MessageSink,
@@ -26,10 +26,11 @@ class WireSet final : public gma::Links,
   /// null. Before attach().
   void set_host_wire(std::unique_ptr<transport::Transport> wire);
   void set_net_wire(std::unique_ptr<transport::Transport> wire);
-  /// Says who executes and who is told. Before the first poll().
+  /// Says who executes and who is told: `on_deadline` when something was
+  /// issued, with next_deadline(). Before the first poll().
   void attach(gma::Engine& engine,
               agent::Agent& agent,
-              std::function<void()> on_issued,
+              std::function<void(TimePoint)> on_deadline,
               std::function<void(std::string_view)> end_job);
 
   Result<gma::Link> link(gmm::Rank rank, gmm::Color color) override;
@@ -81,7 +82,7 @@ class WireSet final : public gma::Links,
   std::unique_ptr<transport::Transport> net_;
   gma::Engine* engine_ = nullptr;
   agent::Agent* agent_ = nullptr;
-  std::function<void()> on_issued_;
+  std::function<void(TimePoint)> on_deadline_;
   std::function<void(std::string_view)> end_job_;
   std::atomic<std::uint32_t> dead_proc_{protocol::kNoSlot};
 };
