@@ -60,16 +60,21 @@ typedef enum {
 
 /* In acpx_op_t.flags of any step: more operations to the same rank follow
  * soon. A network may keep the chain until they come, so that they travel
- * together: until the next operation without this flag, the next wait or
- * inquiry of any thread, or, when none of these comes, about 1 millisecond. */
+ * together: until the next operation without such a flag, acpx_flush, the next
+ * wait or inquiry of any thread, or, when none of these comes, about 1
+ * millisecond. */
 #define ACPX_MORE UINT32_C(2)
+
+/* The same, and the caller is going to call acpx_flush: nobody wakes the
+ * library's own thread to see to it. */
+#define ACPX_HOLD UINT32_C(4)
 
 /* Steps of one chain at most. */
 #define ACPX_MAX_STEPS 16
 
 typedef struct {
   acpx_opcode_t opcode;
-  uint32_t flags;   /* ACPX_SIGNAL (put8 and atomics), ACPX_MORE        */
+  uint32_t flags;   /* ACPX_SIGNAL (put8, atomics), ACPX_MORE or _HOLD  */
   acp_ga_t remote;  /* on the peer: all steps on one rank and color     */
   acp_ga_t local;   /* mine: source of a put, destination of a get or   */
                     /* of the old value; 0 drops the old value          */
@@ -105,6 +110,13 @@ typedef struct {
  *   what acp_copy and the atomics can meet
  */
 acp_handle_t acpx_post(const acpx_op_t* ops, size_t n, acp_handle_t order);
+
+/** Sends what a network keeps back because of ACPX_MORE and ACPX_HOLD.
+ *
+ * For who cannot know which operation is the last. Waits for nothing, and does
+ * nothing before acp_init and after acp_finalize. Thread-safe; also in a
+ * progress step. */
+void acpx_flush(void);
 
 /** Copies @p size bytes to @p dst, then adds @p add to the 8 bytes at @p word
  * on the same rank, and wakes who waits there. One handle.

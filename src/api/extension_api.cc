@@ -80,6 +80,12 @@ acp_handle_t acpx_post(const acpx_op_t* ops, size_t n, acp_handle_t order) {
                                         {ops, ops == nullptr ? 0 : n}, order));
 }
 
+void acpx_flush(void) {
+  if (acp::runtime::Task* mine = task(); mine != nullptr) {
+    mine->engine().send_kept();
+  }
+}
+
 // What the shortest way does not take: out of line, see gma_api.cc.
 [[gnu::noinline]] static acp_handle_t put_signal_any(acp_ga_t dst,
                                                      acp_ga_t src,

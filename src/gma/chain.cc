@@ -16,7 +16,9 @@ constexpr std::array<Opcode, 10> kOpcodes = {
     Opcode::kPut,  Opcode::kPut8, Opcode::kGet, Opcode::kAdd, Opcode::kCas,
     Opcode::kAnd,  Opcode::kOr,   Opcode::kXor, Opcode::kSwap};
 
-constexpr std::uint32_t kFlags = ACPX_SIGNAL | ACPX_MORE;
+/// Those of any step, and those that a bulk step has not.
+constexpr std::uint32_t kAnyFlags = ACPX_MORE | ACPX_HOLD;
+constexpr std::uint32_t kFlags = ACPX_SIGNAL | kAnyFlags;
 
 bool is_bulk(const Step& step) {
   return step.opcode == Opcode::kPut || step.opcode == Opcode::kGet;
@@ -79,7 +81,7 @@ bool locate_direct(const acpx_op_t& op,
   const std::uint64_t size = is_bulk_op ? op.size : sizeof(std::uint64_t);
   const GlobalAddress both = op.remote | (has_local ? op.local : 0);
   if (op.opcode < ACPX_PUT || op.opcode > ACPX_SWAP8 ||
-      (op.flags & ~(is_bulk_op ? ACPX_MORE : kFlags)) != 0 ||
+      (op.flags & ~(is_bulk_op ? kAnyFlags : kFlags)) != 0 ||
       (!is_bulk_op && (both & 7) != 0) ||
       (has_local && space.codec().rank(op.local) != space.my_rank())) {
     return false;
@@ -148,6 +150,16 @@ Handle post_direct(Engine& engine,
   return engine.borrowed();
 }
 
+Departure departure_of(std::span<const acpx_op_t> ops) {
+  std::uint32_t flags = 0;
+  for (const acpx_op_t& op : ops) {
+    flags |= op.flags;
+  }
+  return (flags & ACPX_HOLD) != 0   ? Departure::kHeld
+         : (flags & ACPX_MORE) != 0 ? Departure::kLater
+                                    : Departure::kNow;
+}
+
 }  // namespace
 
 Result<Handle> post_chain(Engine& engine,
@@ -188,10 +200,8 @@ Result<Handle> post_chain(Engine& engine,
       return status;
     }
   }
-  const bool has_more = std::ranges::any_of(
-      ops, [](const acpx_op_t& op) { return (op.flags & ACPX_MORE) != 0; });
   return engine.chain(std::span(steps).first(ops.size()), order,
-                      has_more ? Departure::kLater : Departure::kNow);
+                      departure_of(ops));
 }
 
 Result<Handle> put_signal(Engine& engine,

@@ -178,7 +178,9 @@ Result<Handle> Engine::issue(std::span<const Step> steps,
       wires_.flush_idle();
     }
   }
-  wires_.on_issued();
+  if (departure != Departure::kHeld) {
+    wires_.on_issued();
+  }
   return sequence;
 }
 
@@ -339,6 +341,12 @@ bool Engine::progress() {
     flush();
   }
   return arrivals != Arrivals::kNone || has_copied;
+}
+
+void Engine::send_kept() {
+  const std::lock_guard lock(mutex_);
+  flush();
+  wires_.on_issued();
 }
 
 void Engine::run_locked(const std::function<void()>& work) {

@@ -63,6 +63,7 @@ enum class Arrivals : std::uint8_t {
 enum class Departure : std::uint8_t {
   kNow,
   kLater,  ///< With what is issued next, or with the next pass.
+  kHeld,   ///< The same, and the caller sees to it.
 };
 
 /// Does the engine's part of a progress pass; given by the runtime.
@@ -253,6 +254,9 @@ class Engine final : private OperationOwner {
   /// One pass; returns at once when another thread is at it. True when
   /// something was done.
   bool progress();
+
+  /// Sends what waited for more to come.
+  void send_kept();
 
   /// Runs `work` under the mutex, then sends what it started.
   void run_locked(const std::function<void()>& work);

@@ -92,7 +92,7 @@ class Exchange {
   void receive(const Announcement& text);
   void connect(Half& half, acp_ga_t peer);
   void list(Half& half);
-  void start_one(Transfer& transfer);
+  void start_one(Transfer& transfer, Follows follows);
   bool advance_busy();
   void post_late_credits();
 

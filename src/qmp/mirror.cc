@@ -25,16 +25,26 @@ Posted Mirror::signal(std::size_t index,
                       std::size_t offset,
                       std::size_t size,
                       std::size_t word_offset,
-                      std::uint64_t add) {
+                      std::uint64_t add,
+                      Follows follows) {
   if (direct_ != nullptr) [[likely]] {
     // The bytes are there already: the signal releases them.
     return posted(acpx_put_signal(ACP_GA_NULL, ACP_GA_NULL, 0,
                                   address_ + word_offset, add,
                                   ACP_HANDLE_NULL));
   }
+  std::array<acpx_op_t, 2> steps{};
+  steps[0].opcode = ACPX_PUT;
+  steps[0].flags = follows == Follows::kMore ? ACPX_HOLD : 0;
+  steps[0].remote = address_ + offset;
+  steps[0].local = staging_.address + offset;
+  steps[0].size = size;
+  steps[1].opcode = ACPX_ADD8;
+  steps[1].flags = ACPX_SIGNAL;
+  steps[1].remote = address_ + word_offset;
+  steps[1].operand = add;
   const acp_handle_t handle =
-      acpx_put_signal(address_ + offset, staging_.address + offset, size,
-                      address_ + word_offset, add, ACP_HANDLE_NULL);
+      acpx_post(steps.data(), steps.size(), ACP_HANDLE_NULL);
   if (handle != ACP_HANDLE_NULL) {
     reading_[index] = handle;
   }

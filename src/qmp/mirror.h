@@ -20,6 +20,9 @@ enum class Posted {
   kFailed,  ///< It never happens; acp_errno says why.
 };
 
+/// Whether more is posted to peers at once.
+enum class Follows { kNothing, kMore };
+
 /// What a handle that is ACP_HANDLE_NULL means.
 inline Posted posted(acp_handle_t handle) {
   if (handle != ACP_HANDLE_NULL) {
@@ -50,12 +53,14 @@ class Mirror {
                                              : nullptr;
   }
 
-  /// Sends `size` bytes from room(index, offset), then adds to the word.
+  /// Sends `size` bytes from room(index, offset), then adds to the word. With
+  /// kMore a network keeps it until acpx_flush, or what is posted next.
   Posted signal(std::size_t index,
                 std::size_t offset,
                 std::size_t size,
                 std::size_t word_offset,
-                std::uint64_t add);
+                std::uint64_t add,
+                Follows follows);
 
   acp_ga_t address(std::size_t offset) const { return address_ + offset; }
 

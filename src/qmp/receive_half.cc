@@ -37,14 +37,14 @@ bool ReceiveHalf::connect(acp_ga_t peer) {
   return peer_.connect(peer, sizeof(SenderHalf), library_);
 }
 
-void ReceiveHalf::start(Transfer& transfer) {
+void ReceiveHalf::start(Transfer& transfer, Follows follows) {
   transfer.number = started_++;
   transfer.length = 0;
   transfer.has_credit = false;
   transfer.waits_since_ns = 0;
   posted_.push_back(&transfer);
   if (transfer.memory->size() > kEagerBytes) {
-    (void)post_credit(transfer);
+    (void)post_credit(transfer, follows);
   }
 }
 
@@ -74,7 +74,7 @@ Credit ReceiveHalf::credit_of(Transfer& transfer) {
   return {transfer.packed.address, capacity, capacity, 0, 1};
 }
 
-bool ReceiveHalf::post_credit(Transfer& transfer) {
+bool ReceiveHalf::post_credit(Transfer& transfer, Follows follows) {
   const std::size_t index = index_of(transfer.number);
   if (!peer_.is_connected() || !is_in_window(transfer.number)) {
     return false;
@@ -88,8 +88,8 @@ bool ReceiveHalf::post_credit(Transfer& transfer) {
   const Credit credit = credit_of(transfer);
   std::memcpy(room, &credit, sizeof credit);
   const std::uint64_t value = transfer.number + 1;
-  if (peer_.signal(index, offset, sizeof credit, word, value - words_[index]) ==
-      Posted::kLater) {
+  if (peer_.signal(index, offset, sizeof credit, word, value - words_[index],
+                   follows) == Posted::kLater) {
     return false;
   }
   words_[index] = value;

@@ -93,12 +93,14 @@ std::byte* SendHalf::eager_room(std::uint64_t number, std::uint64_t size) {
                           : nullptr;
 }
 
-Posted SendHalf::post_eager(std::uint64_t number, std::uint64_t size) {
+Posted SendHalf::post_eager(std::uint64_t number,
+                            std::uint64_t size,
+                            Follows follows) {
   const std::size_t index = index_of(number);
   const std::uint64_t word = slot_word(number, Kind::kEager, size);
-  const Posted result = peer_.signal(index, bytes_offset(index, size),
-                                     static_cast<std::size_t>(size),
-                                     word_offset(index), word - words_[index]);
+  const Posted result = peer_.signal(
+      index, bytes_offset(index, size), static_cast<std::size_t>(size),
+      word_offset(index), word - words_[index], follows);
   if (result == Posted::kYes) {
     words_[index] = word;
   }
@@ -119,7 +121,7 @@ Posted SendHalf::post_word(std::uint64_t number,
   return result;
 }
 
-void SendHalf::start(Transfer& transfer) {
+void SendHalf::start(Transfer& transfer, Follows follows) {
   const std::uint64_t number = started_++;
   const std::uint64_t size = transfer.memory->size();
   transfer.number = number;
@@ -136,7 +138,7 @@ void SendHalf::start(Transfer& transfer) {
   const auto bytes = static_cast<std::size_t>(size);
   if (std::byte* room = eager_room(number, size)) {
     transfer.memory->gather(room, bytes);
-    const Posted result = post_eager(number, size);
+    const Posted result = post_eager(number, size, follows);
     if (result != Posted::kLater) {
       finish(transfer, result == Posted::kYes ? QMP_SUCCESS : QMP_ERROR);
       return;

@@ -252,6 +252,32 @@ SPMD_CASE(acpx_post_more,
   }
 }
 
+SPMD_CASE(acpx_flush_sends,
+          "acpx_flush: what was kept leaves, waiting or not") {
+  SPMD_NEEDS_RANKS(2);
+  const Block block(Memory::kLibrary, 64);
+  const int right = spmd::right_of(acp_rank());
+  const std::size_t rounds = spmd::scaled(10'000, 100);
+  for (std::uint64_t round = 1; round <= rounds; ++round) {
+    for (std::uint64_t i = 0; i < 2; ++i) {
+      acpx_op_t op = update(ACPX_PUT8, block.at(right, i * 8), 0, round);
+      op.flags = ACPX_SIGNAL | (round % 2 == 0 ? ACPX_MORE : ACPX_HOLD);
+      EXPECT(acpx_post(&op, 1, ACP_HANDLE_NULL) != ACP_HANDLE_NULL);
+    }
+    acpx_flush();
+    for (std::uint64_t i = 0; i < 2; ++i) {
+      std::uint64_t seen = 0;
+      while (seen != round) {
+        EXPECT_EQ(acpx_wait_word(block.at(acp_rank(), i * 8), seen,
+                                 spmd::kPatience, &seen),
+                  0);
+      }
+    }
+    acpx_flush();  // nothing is kept
+    EXPECT_EQ(acp_sync(), 0);
+  }
+}
+
 SPMD_CASE(acpx_post_bad_chains,
           "acpx_post: a chain that is wrong in itself fails in the call") {
   const Block block(Memory::kLibrary, 256);

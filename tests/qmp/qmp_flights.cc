@@ -1,0 +1,104 @@
+// How many datagrams the start of a multiple takes: QMP_declare_multiple,
+// QMP_start, QMP_clear_to_send. docs/qmp.md, "States".
+#include <vector>
+
+#include "datagram_counter.h"
+#include "qmp_case.h"
+
+using nodes::left;
+using nodes::me;
+using nodes::right;
+
+namespace {
+
+constexpr std::size_t kParts = 8;
+constexpr std::size_t kRounds = 100;
+
+/// kParts messages to the right, and as many from the left.
+class Parts {
+ public:
+  explicit Parts(std::size_t size)
+      : out_(kParts, std::vector<std::byte>(size)), in_(out_) {
+    for (std::size_t i = 0; i < kParts; ++i) {
+      memories_.push_back(QMP_declare_msgmem(out_[i].data(), size));
+      sends_.push_back(QMP_declare_send_to(memories_.back(), right(), 0));
+      memories_.push_back(QMP_declare_msgmem(in_[i].data(), size));
+      receives_.push_back(
+          QMP_declare_receive_from(memories_.back(), left(), 0));
+    }
+    receive = QMP_declare_multiple(receives_.data(), kParts);
+    send = QMP_declare_multiple(sends_.data(), kParts);
+  }
+
+  Parts(const Parts&) = delete;
+  Parts& operator=(const Parts&) = delete;
+
+  ~Parts() {
+    QMP_free_msghandle(receive);
+    QMP_free_msghandle(send);
+    for (QMP_msgmem_t memory : memories_) {
+      QMP_free_msgmem(memory);
+    }
+  }
+
+  void fill(std::size_t round) {
+    for (std::size_t i = 0; i < kParts; ++i) {
+      nodes::fill(out_[i], me(), round + i);
+    }
+  }
+
+  void check(std::size_t round) const {
+    for (std::size_t i = 0; i < kParts; ++i) {
+      nodes::check(in_[i], in_[i].size(), left(), round + i);
+    }
+  }
+
+  QMP_msghandle_t receive = nullptr;
+  QMP_msghandle_t send = nullptr;
+
+ private:
+  std::vector<std::vector<std::byte>> out_;
+  std::vector<std::vector<std::byte>> in_;
+  std::vector<QMP_msgmem_t> memories_;
+  std::vector<QMP_msghandle_t> sends_;
+  std::vector<QMP_msghandle_t> receives_;
+};
+
+/// Datagrams of a start, at most: one to that neighbour, and one with what was
+/// owed to the other. None when the progress thread has sent it first.
+constexpr int kMost = 2;
+
+/// Exchanges all, and looks at the start of `counted`. The first round meets
+/// the peers.
+void exchange(Parts& parts, QMP_msghandle_t counted) {
+  int total = 0;
+  for (std::size_t round = 0; round < kRounds; ++round) {
+    parts.fill(round);
+    EXPECT_OK(QMP_barrier());
+    for (QMP_msghandle_t each : {parts.receive, parts.send}) {
+      (void)datagram_counter::take();
+      EXPECT_OK(QMP_start(each));
+      const int sent = datagram_counter::take();
+      if (each == counted && round > 0) {
+        EXPECT(sent <= kMost);
+        total += sent;
+      }
+    }
+    EXPECT_OK(QMP_wait(parts.receive));
+    EXPECT_OK(QMP_wait(parts.send));
+    parts.check(round);
+  }
+  EXPECT(total > 0);
+}
+
+}  // namespace
+
+SPMD_CASE(qmp_flights_eager, "short messages of a multiple leave together") {
+  Parts parts(64);
+  exchange(parts, parts.send);
+}
+
+SPMD_CASE(qmp_flights_credits, "credits of a multiple leave together") {
+  Parts parts(8192);
+  exchange(parts, parts.receive);
+}
