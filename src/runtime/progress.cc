@@ -6,6 +6,7 @@
 #include <array>
 #include <cerrno>
 #include <system_error>
+#include <utility>
 
 #include "base/futex.h"
 #include "base/log.h"
@@ -201,11 +202,13 @@ bool Progress::a_caller_polls() noexcept {
   return true;
 }
 
-bool Progress::callers_are_active() noexcept {
+/// After a wake for nothing one pass is enough: it took what had arrived, and
+/// the next will be taken by the same.
+bool Progress::callers_are_active(bool was_woken) noexcept {
   const std::uint64_t passes = caller_passes_.load(std::memory_order_relaxed);
   const std::uint64_t since = passes - passes_seen_;
   passes_seen_ = passes;
-  return since >= kBusyPasses ||
+  return since >= (was_woken ? 1 : kBusyPasses) ||
          awake_waiters_.load(std::memory_order_relaxed) != 0;
 }
 
@@ -257,9 +260,7 @@ void Progress::run() {
       nap(kBusyNap);
       continue;
     }
-    // Woken for nothing: a caller took what had arrived, and would the next.
-    if (callers_are_active() || was_woken) {
-      was_woken = false;
+    if (callers_are_active(std::exchange(was_woken, false))) {
       nap(kTick);
       continue;
     }

@@ -51,7 +51,7 @@ class Progress final : public gma::WaitHost {
  private:
   void run();
   bool a_caller_polls() noexcept;
-  bool callers_are_active() noexcept;
+  bool callers_are_active(bool was_woken) noexcept;
   void nap(Duration limit) noexcept;
   void rest() noexcept;
   void sleep_on_futex(const std::function<bool()>& is_done, Duration limit);
