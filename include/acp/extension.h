@@ -65,8 +65,8 @@ typedef enum {
  * millisecond. */
 #define ACPX_MORE UINT32_C(2)
 
-/* The same, and the caller is going to call acpx_flush: nobody wakes the
- * library's own thread to see to it. */
+/* The same without the time limit: the caller promises a call of acpx_flush,
+ * and the library's own thread is not woken to see to it. */
 #define ACPX_HOLD UINT32_C(4)
 
 /* Steps of one chain at most. */

@@ -16,7 +16,7 @@ constexpr std::array<Opcode, 10> kOpcodes = {
     Opcode::kPut,  Opcode::kPut8, Opcode::kGet, Opcode::kAdd, Opcode::kCas,
     Opcode::kAnd,  Opcode::kOr,   Opcode::kXor, Opcode::kSwap};
 
-/// Those of any step, and those that a bulk step has not.
+/// Those of any step, and all.
 constexpr std::uint32_t kAnyFlags = ACPX_MORE | ACPX_HOLD;
 constexpr std::uint32_t kFlags = ACPX_SIGNAL | kAnyFlags;
 

@@ -179,7 +179,7 @@ Result<Handle> Engine::issue(std::span<const Step> steps,
     }
   }
   if (departure != Departure::kHeld) {
-    wires_.on_issued();
+    wires_.announce_deadline();
   }
   return sequence;
 }
@@ -340,13 +340,14 @@ bool Engine::progress() {
   } else {
     flush();
   }
+  wires_.announce_deadline();  // what has arrived may have to be answered
   return arrivals != Arrivals::kNone || has_copied;
 }
 
 void Engine::send_kept() {
   const std::lock_guard lock(mutex_);
   flush();
-  wires_.on_issued();
+  wires_.announce_deadline();
 }
 
 void Engine::run_locked(const std::function<void()>& work) {
@@ -354,7 +355,7 @@ void Engine::run_locked(const std::function<void()>& work) {
   work();
   (void)settle();
   flush();
-  wires_.on_issued();
+  wires_.announce_deadline();
 }
 
 void Engine::reset(Rank new_rank) {

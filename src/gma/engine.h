@@ -80,8 +80,8 @@ class Wires {
   virtual void flush() = 0;
   /// The same, except to peers that have something to answer.
   virtual void flush_idle() = 0;
-  /// Something was issued that the sleeping progress thread does not know of.
-  virtual void on_issued() = 0;
+  /// Wakes who sleeps past what the wires have to do next.
+  virtual void announce_deadline() = 0;
 };
 
 class Engine final : private OperationOwner {
@@ -272,7 +272,7 @@ class Engine final : private OperationOwner {
   /// be woken at each unlocking, and would mostly find it locked again.
   template <typename Work>
   void guarded_later(Work work) {
-    constexpr int kTries = 100;
+    constexpr int kTries = 100;  // then it is held for long: worth a wait
     for (int tries = 0; tries < kTries; ++tries) {
       if (const std::unique_lock lock(mutex_, std::try_to_lock);
           lock.owns_lock()) {

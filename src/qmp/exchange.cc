@@ -20,28 +20,10 @@ std::uint64_t now_ns() {
           .count());
 }
 
-/// Of the transfers of one handle: several leave together, at the end.
-class Departure {
- public:
-  explicit Departure(const Transfer* first)
-      : follows_(first != nullptr && first->next != nullptr
-                     ? Follows::kMore
-                     : Follows::kNothing) {}
-
-  Departure(const Departure&) = delete;
-  Departure& operator=(const Departure&) = delete;
-
-  ~Departure() {
-    if (follows_ == Follows::kMore) {
-      acpx_flush();
-    }
-  }
-
-  Follows follows() const { return follows_; }
-
- private:
-  Follows follows_;
-};
+/// For the transfers of one handle: of several, what is posted waits.
+Outbox* outbox_for(const Transfer* first, Outbox& outbox) {
+  return first != nullptr && first->next != nullptr ? &outbox : nullptr;
+}
 
 /// What a wait is about, for its callback.
 struct Waiting {
@@ -196,35 +178,37 @@ Half* Exchange::half(const ChannelId& id) {
   return result;
 }
 
-void Exchange::start_one(Transfer& transfer, Follows follows) {
+void Exchange::start_one(Transfer& transfer, Outbox* outbox) {
   transfer.status = QMP_SUCCESS;
   transfer.memory->hold();
   transfer.state.store(Transfer::State::kActive, std::memory_order_relaxed);
-  transfer.half->start(transfer, follows);
+  transfer.half->start(transfer, outbox);
   list(*transfer.half);
 }
 
 void Exchange::start(Transfer* first) {
-  const Departure departure(first);
+  Outbox outbox;
   const std::lock_guard lock(lock_);
   for (Transfer* each = first; each != nullptr; each = each->next) {
     if (each->is_early) {
       each->is_early = false;  // started by QMP_clear_to_send
       continue;
     }
-    start_one(*each, departure.follows());
+    start_one(*each, outbox_for(first, outbox));
   }
+  outbox.send();
 }
 
 void Exchange::start_receives(Transfer* first) {
-  const Departure departure(first);
+  Outbox outbox;
   const std::lock_guard lock(lock_);
   for (Transfer* each = first; each != nullptr; each = each->next) {
     if (each->half->id().is_receiver && !each->is_early) {
-      start_one(*each, departure.follows());
+      start_one(*each, outbox_for(first, outbox));
       each->is_early = true;
     }
   }
+  outbox.send();
 }
 
 bool Exchange::is_done(Transfer* first) {

@@ -92,7 +92,7 @@ class Exchange {
   void receive(const Announcement& text);
   void connect(Half& half, acp_ga_t peer);
   void list(Half& half);
-  void start_one(Transfer& transfer, Follows follows);
+  void start_one(Transfer& transfer, Outbox* outbox);
   bool advance_busy();
   void post_late_credits();
 

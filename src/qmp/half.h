@@ -52,8 +52,8 @@ class Half {
   virtual bool connect(acp_ga_t peer) = 0;
 
   /// Gives the transfer its number. `status` of the transfer tells a failure.
-  /// With kMore, what it posts may wait for acpx_flush.
-  virtual void start(Transfer& transfer, Follows follows) = 0;
+  /// What it posts may wait in `outbox`; null: it leaves at once.
+  virtual void start(Transfer& transfer, Outbox* outbox) = 0;
 
   /// Looks for news; true when there were any.
   virtual bool advance() = 0;
@@ -92,7 +92,7 @@ class SendHalf final : public Half {
   ~SendHalf() override;
 
   bool connect(acp_ga_t peer) override;
-  void start(Transfer& transfer, Follows follows) override;
+  void start(Transfer& transfer, Outbox* outbox) override;
   bool advance() override;
   void abandon(Transfer& transfer) override;
 
@@ -119,9 +119,9 @@ class SendHalf final : public Half {
   std::byte* eager_room(std::uint64_t number, std::uint64_t size);
   Posted post_eager(std::uint64_t number,
                     std::uint64_t size,
-                    Follows follows = Follows::kNothing);
+                    Outbox* outbox = nullptr);
   Posted post_word(std::uint64_t number, Kind kind, std::uint64_t size);
-  Posted try_gated(Transfer& transfer);
+  Posted try_gated(Transfer& transfer, Outbox* outbox = nullptr);
   Posted put(Transfer& transfer, const Credit& credit, acp_ga_t source);
   Posted put_pieces(Transfer& transfer, const Credit& credit, acp_ga_t source);
   Posted try_waiting(Waiting& waiting);
@@ -140,7 +140,7 @@ class ReceiveHalf final : public Half {
   ~ReceiveHalf() override;
 
   bool connect(acp_ga_t peer) override;
-  void start(Transfer& transfer, Follows follows) override;
+  void start(Transfer& transfer, Outbox* outbox) override;
   bool advance() override;
   void abandon(Transfer& transfer) override;
 
@@ -165,7 +165,7 @@ class ReceiveHalf final : public Half {
   }
 
   Credit credit_of(Transfer& transfer);
-  bool post_credit(Transfer& transfer, Follows follows = Follows::kNothing);
+  bool post_credit(Transfer& transfer, Outbox* outbox = nullptr);
   void deliver(Transfer& transfer, std::uint64_t word);
   void consume(std::uint64_t number);
   bool report();

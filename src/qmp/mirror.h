@@ -9,6 +9,7 @@
 
 #include "acp/extension.h"
 #include "qmp/library_memory.h"
+#include "qmp/outbox.h"
 #include "qmp/wire.h"
 
 namespace qmp {
@@ -19,9 +20,6 @@ enum class Posted {
   kLater,   ///< The window is full, in a progress step: try again.
   kFailed,  ///< It never happens; acp_errno says why.
 };
-
-/// Whether more is posted to peers at once.
-enum class Follows { kNothing, kMore };
 
 /// What a handle that is ACP_HANDLE_NULL means.
 inline Posted posted(acp_handle_t handle) {
@@ -53,14 +51,14 @@ class Mirror {
                                              : nullptr;
   }
 
-  /// Sends `size` bytes from room(index, offset), then adds to the word. With
-  /// kMore a network keeps it until acpx_flush, or what is posted next.
+  /// Sends `size` bytes from room(index, offset), then adds to the word: now,
+  /// or with what else is in `outbox`.
   Posted signal(std::size_t index,
                 std::size_t offset,
                 std::size_t size,
                 std::size_t word_offset,
                 std::uint64_t add,
-                Follows follows);
+                Outbox* outbox);
 
   acp_ga_t address(std::size_t offset) const { return address_ + offset; }
 

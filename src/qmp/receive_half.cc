@@ -37,14 +37,14 @@ bool ReceiveHalf::connect(acp_ga_t peer) {
   return peer_.connect(peer, sizeof(SenderHalf), library_);
 }
 
-void ReceiveHalf::start(Transfer& transfer, Follows follows) {
+void ReceiveHalf::start(Transfer& transfer, Outbox* outbox) {
   transfer.number = started_++;
   transfer.length = 0;
   transfer.has_credit = false;
   transfer.waits_since_ns = 0;
   posted_.push_back(&transfer);
   if (transfer.memory->size() > kEagerBytes) {
-    (void)post_credit(transfer, follows);
+    (void)post_credit(transfer, outbox);
   }
 }
 
@@ -74,7 +74,7 @@ Credit ReceiveHalf::credit_of(Transfer& transfer) {
   return {transfer.packed.address, capacity, capacity, 0, 1};
 }
 
-bool ReceiveHalf::post_credit(Transfer& transfer, Follows follows) {
+bool ReceiveHalf::post_credit(Transfer& transfer, Outbox* outbox) {
   const std::size_t index = index_of(transfer.number);
   if (!peer_.is_connected() || !is_in_window(transfer.number)) {
     return false;
@@ -89,7 +89,7 @@ bool ReceiveHalf::post_credit(Transfer& transfer, Follows follows) {
   std::memcpy(room, &credit, sizeof credit);
   const std::uint64_t value = transfer.number + 1;
   if (peer_.signal(index, offset, sizeof credit, word, value - words_[index],
-                   follows) == Posted::kLater) {
+                   outbox) == Posted::kLater) {
     return false;
   }
   words_[index] = value;

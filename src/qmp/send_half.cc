@@ -95,12 +95,12 @@ std::byte* SendHalf::eager_room(std::uint64_t number, std::uint64_t size) {
 
 Posted SendHalf::post_eager(std::uint64_t number,
                             std::uint64_t size,
-                            Follows follows) {
+                            Outbox* outbox) {
   const std::size_t index = index_of(number);
   const std::uint64_t word = slot_word(number, Kind::kEager, size);
   const Posted result = peer_.signal(
       index, bytes_offset(index, size), static_cast<std::size_t>(size),
-      word_offset(index), word - words_[index], follows);
+      word_offset(index), word - words_[index], outbox);
   if (result == Posted::kYes) {
     words_[index] = word;
   }
@@ -121,7 +121,7 @@ Posted SendHalf::post_word(std::uint64_t number,
   return result;
 }
 
-void SendHalf::start(Transfer& transfer, Follows follows) {
+void SendHalf::start(Transfer& transfer, Outbox* outbox) {
   const std::uint64_t number = started_++;
   const std::uint64_t size = transfer.memory->size();
   transfer.number = number;
@@ -129,7 +129,7 @@ void SendHalf::start(Transfer& transfer, Follows follows) {
   transfer.sent = 0;
   transfer.handle = ACP_HANDLE_NULL;
   if (size > kEagerBytes) {
-    const Posted result = try_gated(transfer);
+    const Posted result = try_gated(transfer, outbox);
     if (result == Posted::kLater) {
       waiting_.push_back({number, size, &transfer, nullptr});
     }
@@ -138,7 +138,7 @@ void SendHalf::start(Transfer& transfer, Follows follows) {
   const auto bytes = static_cast<std::size_t>(size);
   if (std::byte* room = eager_room(number, size)) {
     transfer.memory->gather(room, bytes);
-    const Posted result = post_eager(number, size, follows);
+    const Posted result = post_eager(number, size, outbox);
     if (result != Posted::kLater) {
       finish(transfer, result == Posted::kYes ? QMP_SUCCESS : QMP_ERROR);
       return;
@@ -194,13 +194,16 @@ bool SendHalf::store_blocks(Transfer& transfer, const Credit& credit) {
   return true;
 }
 
-Posted SendHalf::try_gated(Transfer& transfer) {
+Posted SendHalf::try_gated(Transfer& transfer, Outbox* outbox) {
   if (!peer_.is_connected()) {
     return Posted::kLater;
   }
   const Line& line = mine().credit[index_of(transfer.number)];
   if (load_word(line.word) != transfer.number + 1) {
     return Posted::kLater;
+  }
+  if (outbox != nullptr) {
+    outbox->send();  // what follows may copy for long
   }
   Credit credit{};
   std::memcpy(&credit, line.bytes, sizeof credit);

@@ -130,7 +130,8 @@ void Progress::sleep(const std::function<bool()>& is_done, Duration limit) {
   // the one that runs it.
   if (wires_->has_net() && !gma::is_inside_step() &&
       poller_.take([this] { rouse_thread(); })) {
-    sleep_in_epoll(is_done, SteadyClock().now() + limit, true);
+    sleep_in_epoll(Sleeper::kCaller, is_done, SteadyClock().now() + limit,
+                   true);
     poller_.leave();
   } else {
     sleep_on_futex(is_done, limit);
@@ -151,9 +152,18 @@ void Progress::sleep_on_futex(const std::function<bool()>& is_done,
 
 /// Has the role of the poller. True when something arrived or the doorbell
 /// rang.
-bool Progress::sleep_in_epoll(const std::function<bool()>& is_done,
+bool Progress::sleep_in_epoll(Sleeper sleeper,
+                              const std::function<bool()>& is_done,
                               TimePoint limit,
                               bool wants_signals) {
+  // A caller has no time for yields.
+  const auto guarded = [this, sleeper](auto work) {
+    if (sleeper == Sleeper::kThread) {
+      engine_->guarded_later(work);
+    } else {
+      engine_->guarded(work);
+    }
+  };
   doorbell_.drain();
   const std::uint64_t bits =
       protocol::kThreadAsleep |
@@ -161,7 +171,7 @@ bool Progress::sleep_in_epoll(const std::function<bool()>& is_done,
   mine_.asleep.fetch_or(bits, std::memory_order_seq_cst);
   std::atomic_thread_fence(std::memory_order_seq_cst);
   bool is_quiet = false;
-  engine_->guarded_later([&] {
+  guarded([&] {
     is_quiet = wires_->arm();
     limit = std::min(limit, wires_->next_deadline());
     asleep_until_ = limit;
@@ -186,7 +196,7 @@ bool Progress::sleep_in_epoll(const std::function<bool()>& is_done,
     }
   }
   mine_.asleep.fetch_and(~bits, std::memory_order_seq_cst);
-  engine_->guarded_later([&] { wires_->disarm(); });
+  guarded([&] { wires_->disarm(); });
   return found > 0;
 }
 
@@ -202,8 +212,8 @@ bool Progress::a_caller_polls() noexcept {
   return true;
 }
 
-/// After a wake for nothing one pass is enough: it took what had arrived, and
-/// the next will be taken by the same.
+/// After a short sleep that ended for nothing one pass is enough: it took what
+/// had arrived, and the next will be taken by the same.
 bool Progress::callers_are_active(bool was_woken) noexcept {
   const std::uint64_t passes = caller_passes_.load(std::memory_order_relaxed);
   const std::uint64_t since = passes - passes_seen_;
@@ -238,6 +248,7 @@ void Progress::rouse_thread() noexcept {
 
 void Progress::rouse_before(TimePoint deadline) noexcept {
   if (deadline < asleep_until_) {
+    asleep_until_ = deadline;  // once is enough
     rouse_thread();
   }
 }
@@ -277,7 +288,10 @@ void Progress::run() {
              steps_->added() != added ||
              steps_->run_last() != Steps::Outcome::kIdle;
     };
-    was_woken = sleep_in_epoll(has_news, TimePoint::max(), !steps_->is_empty());
+    const TimePoint before = SteadyClock().now();
+    was_woken = sleep_in_epoll(Sleeper::kThread, has_news, TimePoint::max(),
+                               !steps_->is_empty()) &&
+                SteadyClock().now() - before < kTick;
     poller_.leave_for_thread();
   }
 }

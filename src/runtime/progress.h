@@ -50,12 +50,15 @@ class Progress final : public gma::WaitHost {
 
  private:
   void run();
+  enum class Sleeper : std::uint8_t { kCaller, kThread };
+
   bool a_caller_polls() noexcept;
   bool callers_are_active(bool was_woken) noexcept;
   void nap(Duration limit) noexcept;
   void rest() noexcept;
   void sleep_on_futex(const std::function<bool()>& is_done, Duration limit);
-  bool sleep_in_epoll(const std::function<bool()>& is_done,
+  bool sleep_in_epoll(Sleeper sleeper,
+                      const std::function<bool()>& is_done,
                       TimePoint limit,
                       bool wants_signals);
 

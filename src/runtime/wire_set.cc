@@ -87,7 +87,7 @@ void WireSet::flush_idle() {
   }
 }
 
-void WireSet::on_issued() {
+void WireSet::announce_deadline() {
   if (net_ != nullptr || engine_->has_unsent()) {
     on_deadline_(next_deadline());
   }

@@ -14,7 +14,7 @@
 
 namespace acp::runtime {
 
-/// Guarded by the engine's mutex, but for descriptors().
+/// Guarded by the engine's mutex, but for what says otherwise or is fixed.
 class WireSet final : public gma::Links,
                       public gma::Wires,
                       private transport::MessageSink,
@@ -26,8 +26,8 @@ class WireSet final : public gma::Links,
   /// null. Before attach().
   void set_host_wire(std::unique_ptr<transport::Transport> wire);
   void set_net_wire(std::unique_ptr<transport::Transport> wire);
-  /// Says who executes and who is told: `on_deadline` when something was
-  /// issued, with next_deadline(). Before the first poll().
+  /// Says who executes and who is told: `on_deadline` of next_deadline(), when
+  /// that may have changed. Before the first poll().
   void attach(gma::Engine& engine,
               agent::Agent& agent,
               std::function<void(TimePoint)> on_deadline,
@@ -37,7 +37,7 @@ class WireSet final : public gma::Links,
   gma::Arrivals poll() override;
   void flush() override;
   void flush_idle() override;
-  void on_issued() override;
+  void announce_deadline() override;
   Result<transport::Endpoint*> endpoint(transport::ProcId proc,
                                         transport::Color color) override;
   void start_copy(transport::ProcId proc,

@@ -57,7 +57,7 @@ class EngineUnderTest final : private Links, private Wires, private WaitHost {
 
   void flush_idle() override {}
 
-  void on_issued() override {}
+  void announce_deadline() override {}
 
   bool make_progress() override { return engine.progress(); }
 
