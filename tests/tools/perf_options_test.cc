@@ -67,8 +67,8 @@ TEST_CASE("acp_perf: a row brings the raw row of its path along", "[perf]") {
   CHECK(names_selected(false, "^put8$") == Names{"raw.udp", "put8"});
   CHECK(names_selected(true, "threads") ==
         Names{"raw.store8.fence", "put8", "put8.threads"});
-  CHECK(names_selected(false, "^list.step$", true) ==
-        Names{"get8", "list.step"});
+  CHECK(names_selected(false, "^sync$", true) ==
+        names_selected(false, "^sync$"));
 #ifdef ACP_HAS_VERBS
   CHECK(names_selected(false, "^(put8|chain.put_add)$", true) ==
         Names{"raw.rdma.put", "raw.rdma.put_add", "put8", "chain.put_add"});
