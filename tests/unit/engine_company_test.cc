@@ -21,9 +21,9 @@ class EngineUnderTest final : private Links, private Wires, private WaitHost {
     engine.progress();
   }
 
-  void issue_signal() {
+  void issue_signal(Departure departure = Departure::kNow) {
     const Step signal = signal_to_peer();
-    REQUIRE(engine.chain({&signal, 1}, kHandleNull).ok());
+    REQUIRE(engine.chain({&signal, 1}, kHandleNull, departure).ok());
   }
 
   /// As barriers do.
@@ -33,6 +33,8 @@ class EngineUnderTest final : private Links, private Wires, private WaitHost {
   }
 
   int flushes() const noexcept { return flushes_; }
+
+  int announcements() const noexcept { return announcements_; }
 
  private:
   Step signal_to_peer() const {
@@ -57,7 +59,7 @@ class EngineUnderTest final : private Links, private Wires, private WaitHost {
 
   void flush_idle() override {}
 
-  void announce_deadline() override {}
+  void announce_deadline() override { ++announcements_; }
 
   bool make_progress() override { return engine.progress(); }
 
@@ -77,6 +79,7 @@ class EngineUnderTest final : private Links, private Wires, private WaitHost {
   WaitPolicy policy_;
   Arrivals arrivals_ = Arrivals::kNone;
   int flushes_ = 0;
+  int announcements_ = 0;
 
  public:
   gmm::AddressSpace space{host_.segment(), 0, 0, 1, gmm::Reach::kHost};
@@ -110,6 +113,41 @@ TEST_CASE("engine: a signal issued takes along what a pass left",
     rank.issue_signal();
     CHECK(rank.flushes() == exchange);
   }
+}
+
+TEST_CASE("engine: what is held wakes nobody until it is sent",
+          "[gma][engine]") {
+  EngineUnderTest rank;
+  rank.issue_signal(Departure::kHeld);
+  rank.issue_signal(Departure::kHeld);
+  CHECK(rank.flushes() == 0);
+  CHECK(rank.announcements() == 0);
+  SECTION("by the caller") {
+    rank.engine.send_kept();
+  }
+  SECTION("with what is issued next") {
+    rank.issue_signal();
+  }
+  SECTION("by a pass") {
+    rank.pass(Arrivals::kNone);
+  }
+  CHECK(rank.flushes() == 1);
+  CHECK(rank.announcements() == 1);
+}
+
+TEST_CASE("engine: what may wait a while is announced", "[gma][engine]") {
+  EngineUnderTest rank;
+  rank.issue_signal(Departure::kLater);
+  CHECK(rank.flushes() == 0);
+  CHECK(rank.announcements() == 1);
+}
+
+TEST_CASE("engine: a pass that leaves something announces it",
+          "[gma][engine]") {
+  EngineUnderTest rank;
+  rank.pass(Arrivals::kSignal);
+  CHECK(rank.flushes() == 0);
+  CHECK(rank.announcements() == 1);
 }
 
 TEST_CASE("engine: a signal of the runtime takes along what a pass left",

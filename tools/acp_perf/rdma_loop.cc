@@ -7,6 +7,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "timing.h"
+
 namespace acp::perf {
 
 namespace {
@@ -16,6 +18,8 @@ using DeviceList =
 
 constexpr int kAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
                         IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
+/// The queue pair gives up by itself within two seconds, if its device works.
+constexpr std::int64_t kLostNs = 10'000'000'000;
 /// Reads and atomics under way: each row has one.
 constexpr std::uint8_t kReads = 1;
 
@@ -202,13 +206,21 @@ bool RdmaLoop::run(std::span<const RdmaRequest> requests) {
   }
   posted[requests.size() - 1].send_flags = IBV_SEND_SIGNALED;
   ibv_send_wr* refused = nullptr;
-  if (ibv_post_send(posting_.get(), posted.data(), &refused) != 0) {
+  if (posting_ == nullptr ||
+      ibv_post_send(posting_.get(), posted.data(), &refused) != 0) {
     return false;
   }
   ibv_wc completion{};
-  int count = 0;
-  while (count == 0) {
-    count = ibv_poll_cq(completions_.get(), 1, &completion);
+  int count = ibv_poll_cq(completions_.get(), 1, &completion);
+  if (count == 0) {
+    const std::int64_t deadline = now_ns() + kLostNs;
+    std::uint64_t looks = 0;
+    do {
+      count = ibv_poll_cq(completions_.get(), 1, &completion);
+    } while (count == 0 && (++looks % 1024 != 0 || now_ns() < deadline));
+  }
+  if (count == 0) {
+    posting_.reset();  // nothing can be said of later requests either
   }
   return count == 1 && completion.status == IBV_WC_SUCCESS;
 }

@@ -45,8 +45,9 @@ class RdmaLoop {
   /// "" when it can be used, else why not.
   const std::string& obstacle() const noexcept { return obstacle_; }
 
-  /// Posts at most kMostPosted by one call, the last one signalled, and polls
-  /// until it is complete. False when one of them failed.
+  /// Posts 1 to kMostPosted by one call, the last one signalled, and polls
+  /// until it is complete, 10 seconds at most. False when one of them failed,
+  /// and ever after a time-out.
   bool run(std::span<const RdmaRequest> requests);
 
   std::span<std::byte> near() noexcept { return near_; }
