@@ -29,7 +29,7 @@ class FaultyWire final : public Wire {
 
   Status send(transport::Color color,
               const Address& to,
-              std::span<const std::byte> datagram) override {
+              const Datagram& datagram) override {
     return inner_->send(color, to, datagram);
   }
 

@@ -15,8 +15,8 @@
 
 namespace acp::udp {
 
-/// A datagram's buffer and what its stream knows of it. Owned by the pool;
-/// used by whoever acquired it until released.
+/// A datagram's buffer, with room for all of it, and what its stream knows.
+/// Owned by the pool; used by whoever acquired it until released.
 struct Fragment {
   enum class State : std::uint8_t {
     kOpen,      ///< Takes more messages.
@@ -28,6 +28,7 @@ struct Fragment {
   std::byte* storage = nullptr;  ///< Start of the buffer.
   std::byte* payload = nullptr;
   std::size_t payload_bytes = 0;
+  std::span<const std::byte> tail{};  ///< The rest, in its sender's memory.
   std::uint64_t seq = 0;
   std::uint64_t txno = 0;   ///< Of the last transmission.
   std::uint64_t order = 0;  ///< The same, counted within the stream.
@@ -39,6 +40,8 @@ struct Fragment {
   std::span<std::byte> bytes() const noexcept {
     return {payload, payload_bytes};
   }
+
+  std::size_t size() const noexcept { return payload_bytes + tail.size(); }
 };
 
 /// Fragments under way by seq modulo the window; nullptr: acknowledged.

@@ -12,7 +12,8 @@ namespace acp::udp {
 
 namespace {
 
-/// Some hundred small messages share the cost of a datagram well enough.
+/// Some hundred small messages share the cost of a datagram well enough, and
+/// this much is rather read in place than copied.
 constexpr std::size_t kEnoughBytes = 8192;
 
 }  // namespace
@@ -49,6 +50,17 @@ void Link::watch_deadline() {
 
 Status Link::send(std::span<const std::span<const std::byte>> parts,
                   transport::Ordering ordering) {
+  return take(parts, ordering, false);
+}
+
+Status Link::send_in_place(std::span<const std::span<const std::byte>> parts,
+                           transport::Ordering ordering) {
+  return take(parts, ordering, parts.back().size() >= kEnoughBytes);
+}
+
+Status Link::take(std::span<const std::span<const std::byte>> parts,
+                  transport::Ordering ordering,
+                  bool is_in_place) {
   if (has_failed_) {
     return Status::kPeerDead;
   }
@@ -59,10 +71,14 @@ Status Link::send(std::span<const std::span<const std::byte>> parts,
   if (bytes > hub_.max_message) {
     return Status::kTooLarge;
   }
-  Status status = sender_.append(parts, bytes, ordering);
+  const auto append = [&] {
+    return is_in_place ? sender_.append_in_place(parts, bytes, ordering)
+                       : sender_.append(parts, bytes, ordering);
+  };
+  Status status = append();
   if (status == Status::kAgain && sender_.has_open()) {
     transmit();
-    status = sender_.append(parts, bytes, ordering);
+    status = append();
   }
   if (status == Status::kOk) {
     mark_dirty();
@@ -77,8 +93,7 @@ bool Link::transmit() {
       return false;
     }
   }
-  const TimePoint now = hub_.time();
-  const bool is_sent = !receiver_.owes_ack_now(now) || send_pure_ack(now);
+  const bool is_sent = !receiver_.owes_ack() || send_due_ack(hub_.time());
   watch_deadline();
   return is_sent;
 }
@@ -108,8 +123,13 @@ bool Link::put_on_wire(Fragment& fragment) {
   PacketHeader header = make_header(PacketType::kData, sack, now);
   header.flags |= sender_.flags_for(fragment);
   header.seq = static_cast<std::uint32_t>(fragment.seq);
-  const auto datagram = encode_packet(header, sack, fragment.bytes());
-  if (hub_.wire.send(color_, address_, datagram) == Status::kAgain) {
+  if (fragment.transmissions > 0) {
+    sender_.keep(fragment);
+  }
+  const auto head =
+      encode_packet(header, sack, fragment.bytes(), fragment.tail);
+  if (hub_.wire.send(color_, address_, {head, fragment.tail}) ==
+      Status::kAgain) {
     ++hub_.counters.refused;
     return false;
   }
@@ -120,13 +140,16 @@ bool Link::put_on_wire(Fragment& fragment) {
   return true;
 }
 
-bool Link::send_pure_ack(TimePoint now) {
+bool Link::send_due_ack(TimePoint now) {
+  if (!receiver_.owes_ack_now(now)) {
+    return true;
+  }
   std::array<std::byte, kHeadroomBytes> storage{};
   SackBitmap sack;
   const PacketHeader header = make_header(PacketType::kAck, sack, now);
   const auto datagram =
       encode_packet(header, sack, std::span(storage).subspan(storage.size()));
-  if (hub_.wire.send(color_, address_, datagram) == Status::kAgain) {
+  if (hub_.wire.send(color_, address_, {datagram, {}}) == Status::kAgain) {
     ++hub_.counters.refused;
     return false;
   }

@@ -67,6 +67,10 @@ class Link final : public transport::Endpoint {
 
   Status send(std::span<const std::span<const std::byte>> parts,
               transport::Ordering ordering) override;
+  Status send_in_place(std::span<const std::span<const std::byte>> parts,
+                       transport::Ordering ordering) override;
+
+  void reclaim() noexcept override { sender_.reclaim(); }
 
   /// A packet that passed every check, in `carrier`'s buffer. Takes the
   /// carrier when it has to be kept: then it is replaced by another one.
@@ -107,11 +111,14 @@ class Link final : public transport::Endpoint {
   bool is_active = false;  ///< In hub.active.
 
  private:
+  Status take(std::span<const std::span<const std::byte>> parts,
+              transport::Ordering ordering,
+              bool is_in_place);
   void mark_dirty();
   void watch_deadline();
   PacketHeader make_header(PacketType type, SackBitmap& sack, TimePoint now);
   bool put_on_wire(Fragment& fragment);
-  bool send_pure_ack(TimePoint now);
+  bool send_due_ack(TimePoint now);
   void deliver(std::span<const std::byte> payload,
                transport::MessageSink& sink);
   void on_fragment(const PacketView& packet,

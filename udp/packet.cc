@@ -7,6 +7,7 @@
 #endif
 
 #include <cstring>
+#include <memory>
 
 #include "base/assert.h"
 #include "base/little_endian.h"
@@ -74,14 +75,36 @@ PacketHeader from_wire(const WireHeader& wire) {
   return header;
 }
 
+struct StateDeleter {
+  void operator()(XXH3_state_t* state) const noexcept {
+    (void)XXH3_freeState(state);
+  }
+};
+
+/// Of bytes that lie in two places, as if they were in one.
+std::uint64_t hash(std::span<const std::byte> bytes,
+                   std::span<const std::byte> tail) noexcept {
+  if (tail.empty()) {
+    return XXH3_64bits(bytes.data(), bytes.size());
+  }
+  // The library keeps its size to itself.
+  thread_local const std::unique_ptr<XXH3_state_t, StateDeleter> state(
+      XXH3_createState());
+  ACP_ASSERT(state != nullptr);
+  (void)XXH3_64bits_reset(state.get());
+  (void)XXH3_64bits_update(state.get(), bytes.data(), bytes.size());
+  (void)XXH3_64bits_update(state.get(), tail.data(), tail.size());
+  return XXH3_64bits_digest(state.get());
+}
+
 /// The tag of a packet: hash over the header and the hash of the rest, so
 /// that the hash needs no copy of the packet without its tag.
 std::uint64_t digest(const std::byte* header,
-                     std::span<const std::byte> body) noexcept {
+                     std::span<const std::byte> body,
+                     std::span<const std::byte> tail = {}) noexcept {
   std::array<std::byte, kHeaderBytes + sizeof(std::uint64_t)> input{};
   std::memcpy(input.data(), header, kHeaderBytes);
-  store_little(input.data() + kHeaderBytes,
-               std::uint64_t{XXH3_64bits(body.data(), body.size())});
+  store_little(input.data() + kHeaderBytes, hash(body, tail));
   return XXH3_64bits(input.data(), input.size());
 }
 
@@ -157,9 +180,10 @@ bool has_valid_tag(const PacketView& packet) noexcept {
 std::span<const std::byte> encode_packet(
     const PacketHeader& header,
     const SackBitmap& sack,
-    std::span<std::byte> payload) noexcept {
+    std::span<std::byte> payload,
+    std::span<const std::byte> tail) noexcept {
   ACP_ASSERT(header.txno >= 1 && header.txno <= kMaxTxno &&
-             payload.size() <= UINT16_MAX);
+             payload.size() + tail.size() <= UINT16_MAX);
   std::byte* body = payload.data();
   if ((header.flags & kFlagSack) != 0) {
     body -= kSackBytes;
@@ -168,12 +192,12 @@ std::span<const std::byte> encode_packet(
     }
   }
   std::byte* start = body - kMinPacketBytes;
-  const WireHeader wire = to_wire(header, payload.size());
+  const WireHeader wire = to_wire(header, payload.size() + tail.size());
   std::memcpy(start, &wire, sizeof wire);
   const auto body_bytes =
       static_cast<std::size_t>(payload.data() + payload.size() - body);
   std::byte* tag = start + kHeaderBytes;
-  store_little(tag, digest(start, {body, body_bytes}));
+  store_little(tag, digest(start, {body, body_bytes}, tail));
   store_little(tag + 8, std::uint64_t{0});
   return {start, kMinPacketBytes + body_bytes};
 }

@@ -85,10 +85,13 @@ std::optional<PacketView> decode_packet(std::span<const std::byte> bytes);
 bool has_valid_tag(const PacketView& packet) noexcept;
 
 /// Writes header, tag and, with kFlagSack, `sack` into the bytes in front of
-/// `payload`, of which there are kHeadroomBytes. Returns the whole datagram.
-std::span<const std::byte> encode_packet(const PacketHeader& header,
-                                         const SackBitmap& sack,
-                                         std::span<std::byte> payload) noexcept;
+/// `payload`, of which there are kHeadroomBytes. Returns the whole datagram,
+/// except for `tail`, with which its payload ends.
+std::span<const std::byte> encode_packet(
+    const PacketHeader& header,
+    const SackBitmap& sack,
+    std::span<std::byte> payload,
+    std::span<const std::byte> tail = {}) noexcept;
 
 /// Takes the first message off a payload that decode_packet accepted.
 std::span<const std::byte> take_message(

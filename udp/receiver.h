@@ -48,6 +48,11 @@ class Receiver {
             TimePoint now) const noexcept;
   void on_ack_sent() noexcept;
 
+  /// After data have been sent it does not, and there is no need for the time.
+  bool owes_ack() const noexcept {
+    return ack_now_ || ack_deadline_ != TimePoint::max();
+  }
+
   /// The peer should hear now, not when something goes there anyway.
   bool owes_ack_now(TimePoint now) const noexcept {
     return ack_now_ || now >= ack_deadline_;

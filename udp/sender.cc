@@ -45,17 +45,59 @@ Status Sender::open_fragment() {
   return Status::kOk;
 }
 
+/// For a message of `bytes` in the open fragment.
+Status Sender::make_room(std::size_t bytes) {
+  if (open_ == nullptr) {
+    return open_fragment();
+  }
+  const bool fits = open_->tail.empty() &&
+                    open_->payload_bytes + kMessagePrefixBytes + bytes <=
+                        limits_.fragment_bytes;
+  return fits ? Status::kOk : Status::kAgain;
+}
+
 Status Sender::append(Parts parts,
                       std::size_t bytes,
                       transport::Ordering ordering) {
-  if (open_ == nullptr) {
-    if (const Status status = open_fragment(); status != Status::kOk) {
-      return status;
-    }
-  } else if (open_->payload_bytes + kMessagePrefixBytes + bytes >
-             limits_.fragment_bytes) {
-    return Status::kAgain;
+  const Status status = make_room(bytes);
+  if (status == Status::kOk) {
+    add(parts, bytes, ordering);
   }
+  return status;
+}
+
+Status Sender::append_in_place(Parts parts,
+                               std::size_t bytes,
+                               transport::Ordering ordering) {
+  const Status status = make_room(bytes);
+  if (status == Status::kOk) {
+    add(parts.first(parts.size() - 1), bytes, ordering);
+    open_->tail = parts.back();
+    ++in_place_;
+  }
+  return status;
+}
+
+void Sender::keep(Fragment& fragment) noexcept {
+  if (!fragment.tail.empty()) {
+    std::memcpy(fragment.payload + fragment.payload_bytes, fragment.tail.data(),
+                fragment.tail.size());
+    fragment.payload_bytes = fragment.size();
+    fragment.tail = {};
+    --in_place_;
+  }
+}
+
+void Sender::reclaim() noexcept {
+  for (std::uint64_t seq = base_; in_place_ != 0; ++seq) {
+    if (Fragment* fragment = (*ring_)[seq]; fragment != nullptr) {
+      keep(*fragment);
+    }
+  }
+}
+
+/// A message of `bytes` bytes that begins with `parts`.
+void Sender::add(Parts parts, std::size_t bytes, transport::Ordering ordering) {
   std::byte* at = open_->payload + open_->payload_bytes;
   store_little(at, static_cast<std::uint16_t>(bytes));
   at += kMessagePrefixBytes;
@@ -65,14 +107,13 @@ Status Sender::append(Parts parts,
       at += part.size();
     }
   }
-  open_->payload_bytes += kMessagePrefixBytes + bytes;
+  open_->payload_bytes = static_cast<std::size_t>(at - open_->payload);
   open_->is_ordered |= ordering == transport::Ordering::kOrdered;
-  return Status::kOk;
 }
 
 void Sender::close() {
   if (open_ != nullptr) {
-    bytes_ += charge(open_->payload_bytes);
+    bytes_ += charge(open_->size());
     make_pending(*std::exchange(open_, nullptr));
   }
 }
@@ -105,7 +146,7 @@ std::uint8_t Sender::flags_for(const Fragment& fragment) noexcept {
   // window needs none; who sends again wants to know at once.
   const bool is_alone = fragment.seq == base_;
   unasked_bytes_ = is_alone ? 0 : unasked_bytes_;
-  unasked_bytes_ += charge(fragment.payload_bytes);
+  unasked_bytes_ += charge(fragment.size());
   const bool is_quarter = unasked_bytes_ >= limits_.window_bytes / 4;
   if ((is_quarter && !is_alone) || fragment.transmissions > 0) {
     unasked_bytes_ = 0;
@@ -197,7 +238,8 @@ bool Sender::acknowledge(std::uint64_t seq,
   if (fragment->state == Fragment::State::kPending) {
     --pending_;
   }
-  bytes_ -= charge(fragment->payload_bytes);
+  bytes_ -= charge(fragment->size());
+  in_place_ -= fragment->tail.empty() ? 0 : 1;
   pool_.release(fragment);
   return true;
 }
@@ -292,6 +334,7 @@ void Sender::abandon() noexcept {
   open_ = nullptr;
   base_ = next_;
   pending_ = 0;
+  in_place_ = 0;
   bytes_ = 0;
 }
 

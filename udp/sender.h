@@ -32,11 +32,24 @@ class Sender {
                               std::size_t bytes,
                               transport::Ordering ordering);
 
+  /// The same for all but the last part, which stays where it is until it is
+  /// acknowledged or reclaim(). Its fragment takes no more messages.
+  [[nodiscard]] Status append_in_place(Parts parts,
+                                       std::size_t bytes,
+                                       transport::Ordering ordering);
+
+  /// Copies what is still where it was.
+  void reclaim() noexcept;
+
+  /// Before a fragment is sent again: as its bytes are now, for good. While
+  /// they were read in place, somebody may have changed them.
+  void keep(Fragment& fragment) noexcept;
+
   bool has_open() const noexcept { return open_ != nullptr; }
 
   /// Collected in the open fragment.
   std::size_t open_bytes() const noexcept {
-    return open_ != nullptr ? open_->payload_bytes : 0;
+    return open_ != nullptr ? open_->size() : 0;
   }
 
   /// The open fragment takes no more; it is the next to be sent.
@@ -84,6 +97,8 @@ class Sender {
   }
 
   [[nodiscard]] Status open_fragment();
+  [[nodiscard]] Status make_room(std::size_t bytes);
+  void add(Parts parts, std::size_t bytes, transport::Ordering ordering);
   bool acknowledge(std::uint64_t seq, const PacketView& packet, TimePoint now);
   bool acknowledge_bitmap(std::uint64_t ack,
                           const PacketView& packet,
@@ -109,6 +124,7 @@ class Sender {
   TimePoint timer_start_{};  ///< Last progress or time-out.
   TimePoint loss_deadline_ = TimePoint::max();
   std::uint32_t pending_ = 0;
+  std::uint32_t in_place_ = 0;  ///< Fragments with a tail.
   std::uint32_t timeouts_ = 0;  ///< Since the last progress.
 };
 

@@ -1,8 +1,10 @@
 #include "udp/socket_wire.h"
 
 #include <sys/socket.h>
+#include <sys/uio.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -46,6 +48,28 @@ std::size_t granted_bytes(int fd) {
     return 0;
   }
   return static_cast<std::size_t>(granted);
+}
+
+constexpr int kSendFlags = MSG_DONTWAIT | MSG_NOSIGNAL;
+
+ssize_t send_one(int fd,
+                 const SocketAddress& to,
+                 std::span<const std::byte> datagram) {
+  return ::sendto(fd, datagram.data(), datagram.size(), kSendFlags, &to.any,
+                  transport::socket_bytes(to));
+}
+
+ssize_t send_two(int fd, SocketAddress& to, const Datagram& datagram) {
+  const auto piece = [](std::span<const std::byte> bytes) {
+    return iovec{const_cast<std::byte*>(bytes.data()), bytes.size()};
+  };
+  std::array<iovec, 2> pieces = {piece(datagram.head), piece(datagram.tail)};
+  msghdr message{};
+  message.msg_name = &to.any;
+  message.msg_namelen = transport::socket_bytes(to);
+  message.msg_iov = pieces.data();
+  message.msg_iovlen = pieces.size();
+  return ::sendmsg(fd, &message, kSendFlags);
 }
 
 }  // namespace
@@ -119,11 +143,12 @@ Status SocketWire::size_buffers(int fd) {
 
 Status SocketWire::send(transport::Color color,
                         const Address& to,
-                        std::span<const std::byte> datagram) {
-  const SocketAddress address = transport::to_socket(to);
-  const ssize_t sent = ::sendto(descriptors_[color], datagram.data(),
-                                datagram.size(), MSG_DONTWAIT | MSG_NOSIGNAL,
-                                &address.any, transport::socket_bytes(address));
+                        const Datagram& datagram) {
+  SocketAddress address = transport::to_socket(to);
+  const ssize_t sent =
+      datagram.tail.empty()
+          ? send_one(descriptors_[color], address, datagram.head)
+          : send_two(descriptors_[color], address, datagram);
   if (sent >= 0) {
     return Status::kOk;
   }

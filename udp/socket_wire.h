@@ -32,7 +32,7 @@ class SocketWire final : public Wire {
 
   Status send(transport::Color color,
               const Address& to,
-              std::span<const std::byte> datagram) override;
+              const Datagram& datagram) override;
   std::optional<Arrival> receive(transport::Color color,
                                  std::span<std::byte> buffer) override;
 

@@ -130,7 +130,9 @@ std::size_t UdpTransport::poll(transport::MessageSink& sink) {
     has_arrivals |= drain(color, sink);
   }
   had_arrivals_ = has_arrivals;
-  hub_.now = hub_.clock.now();
+  if (!has_arrivals) {
+    hub_.now = hub_.clock.now();
+  }
   if (hub_.now >= hub_.deadline) {
     run_timers(sink);
   }
@@ -244,6 +246,17 @@ void UdpTransport::flush_links(bool may_wait) {
     }
   }
   hub_.dirty.resize(kept);
+}
+
+/// What is under way from any region is not read any more.
+bool UdpTransport::on_unregistered(std::uint32_t /*key*/,
+                                   std::uint64_t /*state*/) {
+  for (const auto* links : {&hub_.dirty, &hub_.active}) {
+    for (Link* link : *links) {
+      link->reclaim();
+    }
+  }
+  return true;
 }
 
 void UdpTransport::run_timers(transport::MessageSink& sink) {

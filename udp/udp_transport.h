@@ -80,6 +80,7 @@ class UdpTransport final : public transport::Transport {
   std::size_t poll(transport::MessageSink& sink) override;
   void flush() override;
   void flush_idle() override;
+  bool on_unregistered(std::uint32_t key, std::uint64_t state) override;
   TimePoint next_deadline() const noexcept override;
 
   std::span<const int> descriptors() const noexcept override {

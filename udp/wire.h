@@ -15,6 +15,14 @@ namespace acp::udp {
 using transport::Address;
 using transport::Family;
 
+/// A datagram to be sent: one byte string in two pieces.
+struct Datagram {
+  std::span<const std::byte> head;
+  std::span<const std::byte> tail;
+
+  std::size_t size() const noexcept { return head.size() + tail.size(); }
+};
+
 /// One thread at a time. Nothing blocks, nothing allocates per datagram.
 class Wire {
  public:
@@ -40,7 +48,7 @@ class Wire {
   /// kAgain: no room now.
   [[nodiscard]] virtual Status send(transport::Color color,
                                     const Address& to,
-                                    std::span<const std::byte> datagram) = 0;
+                                    const Datagram& datagram) = 0;
 
   /// The next datagram that came to the address of `color`; nothing when
   /// there is none now.

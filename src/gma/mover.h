@@ -123,6 +123,10 @@ class Mover {
 
   Path* path_to(Rank rank, Color color, Status& status);
   void pump_path(Path& path);
+  Status send_data(Path& path,
+                   Operation& operation,
+                   std::span<const std::span<const std::byte>> parts,
+                   transport::Ordering ordering);
   Status send_next(Path& path, Operation& operation);
   Status send_whole(Path& path, Operation& operation);
   Status send_part(Path& path, Operation& operation);

@@ -114,7 +114,7 @@ Status Mover::send_part_of(Path& path,
   header.id = *operation.parts_id;
   const std::array<std::span<const std::byte>, 3> parts = {
       bytes_of(header), std::as_bytes(steps), data};
-  const Status status = path.link.endpoint->send(parts, ordering);
+  const Status status = send_data(path, operation, parts, ordering);
   if (status != Status::kOk && status != Status::kAgain) {
     close_request(*operation.parts_id);
   }

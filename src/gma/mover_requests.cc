@@ -217,6 +217,16 @@ void Mover::close_request(std::uint64_t id) {
   free_requests_.push_back(index);
 }
 
+/// A message whose last part is data of the operation's source, if any, which
+/// nobody may read after the operation's end.
+Status Mover::send_data(Path& path,
+                        Operation& operation,
+                        std::span<const std::span<const std::byte>> parts,
+                        transport::Ordering ordering) {
+  operation.is_read_in_place |= !parts.back().empty();
+  return path.link.endpoint->send_in_place(parts, ordering);
+}
+
 /// The next piece of the step under way. kAgain: no room now.
 Status Mover::send_next(Path& path, Operation& operation) {
   if (path.link.max_posted != 0) {
@@ -270,7 +280,7 @@ Status Mover::send_next(Path& path, Operation& operation) {
   const std::array<std::span<const std::byte>, 3> parts = {
       bytes_of(header), bytes_of(wire), data};
   const Status status =
-      path.link.endpoint->send(parts, transport::Ordering::kFree);
+      send_data(path, operation, parts, transport::Ordering::kFree);
   if (status != Status::kOk) {
     close_request(*id);
     return status;
@@ -319,8 +329,11 @@ Status Mover::send_whole(Path& path, Operation& operation) {
   header.id = *id;
   parts[0] = bytes_of(header);
   parts[1] = std::as_bytes(std::span(steps).first(operation.steps.size()));
-  const Status status = path.link.endpoint->send(std::span(parts).first(count),
-                                                 transport::Ordering::kFree);
+  const auto message = std::span(parts).first(count);
+  const Status status =
+      data_bytes > 0
+          ? send_data(path, operation, message, transport::Ordering::kFree)
+          : path.link.endpoint->send(message, transport::Ordering::kFree);
   if (status != Status::kOk) {
     close_request(*id);
     return status;
@@ -425,6 +438,10 @@ void Mover::settle(Operation& operation, Path& path) {
   }
   if (operation.outstanding != 0 || operation.has_unsent) {
     return;
+  }
+  if (operation.is_read_in_place) {
+    operation.is_read_in_place = false;
+    path.link.endpoint->reclaim();
   }
   if (operation.status == Status::kOk) {
     operation.owes_signal = has_signal_to_send(operation);

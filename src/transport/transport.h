@@ -120,6 +120,17 @@ class Endpoint {
   [[nodiscard]] virtual Status send(
       std::span<const std::span<const std::byte>> parts, Ordering ordering) = 0;
 
+  /// The same, except that the last part may be read until reclaim() instead of
+  /// being copied. What it holds may change meanwhile: the peer gets all of it
+  /// as it was at some moment.
+  [[nodiscard]] virtual Status send_in_place(
+      std::span<const std::span<const std::byte>> parts, Ordering ordering) {
+    return send(parts, ordering);
+  }
+
+  /// Memory given to send_in_place() is not read any more.
+  virtual void reclaim() noexcept {}
+
   /// Copies between `local` and the peer's own address `remote_address`; done
   /// when it returns. The caller has checked bounds and rights.
   /// kUnsupported: never possible on this path, use messages.
@@ -170,10 +181,11 @@ class Transport {
   /// wait on.
   virtual void flush_idle() { flush(); }
 
-  /// Peers may ask for this region from now on, and post() use it here.
+  /// Peers may ask for this region from now on, post() use it here, and
+  /// send_in_place() read it.
   virtual void on_registered(const Region& /*region*/) {}
 
-  /// Nobody may any more: from the first call on no post() here and no peer
+  /// Nobody may any more: from the first call on no send here and no peer
   /// begins to use it. True when nobody does, which is final; else poll, and
   /// call again.
   virtual bool on_unregistered(std::uint32_t /*key*/, std::uint64_t /*state*/) {

@@ -37,6 +37,15 @@ class FakeEndpoint final : public transport::Endpoint {
     return Status::kOk;
   }
 
+  Status send_in_place(std::span<const std::span<const std::byte>> parts,
+                       transport::Ordering ordering) override {
+    const Status status = send(parts, ordering);
+    in_place += status == Status::kOk && !parts.back().empty() ? 1 : 0;
+    return status;
+  }
+
+  void reclaim() noexcept override { in_place = 0; }
+
   /// The "peer" is this process.
   Status transfer(transport::Direction direction,
                   std::span<std::byte> local,
@@ -82,7 +91,8 @@ class FakeEndpoint final : public transport::Endpoint {
   Status transfer_status = Status::kUnsupported;  ///< What transfer() says.
   std::deque<Posted> posted;                      ///< Taken, not done yet.
   std::function<Status()> post_status;            ///< What post() says.
-  int offers = 0;                                 ///< Calls of send().
+  int in_place = 0;  ///< Messages whose data are read in place.
+  int offers = 0;    ///< Calls of send().
   int transfers = 0;
 };
 

@@ -47,8 +47,10 @@ class FakeWire final : public udp::Wire {
 
   Status send(transport::Color color,
               const udp::Address& to,
-              std::span<const std::byte> datagram) override {
-    network_.send(addresses_[color], to, datagram);
+              const udp::Datagram& datagram) override {
+    std::vector<std::byte> bytes(datagram.head.begin(), datagram.head.end());
+    bytes.insert(bytes.end(), datagram.tail.begin(), datagram.tail.end());
+    network_.send(addresses_[color], to, bytes);
     return Status::kOk;
   }
 

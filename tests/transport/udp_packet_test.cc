@@ -101,6 +101,31 @@ TEST_CASE("udp packet: a bitmap lies between tag and payload",
                    packet.begin() + 88));
 }
 
+TEST_CASE("udp packet: a tail counts as if it lay behind the payload",
+          "[udp][packet]") {
+  Bytes payload(50'000);
+  for (std::size_t i = 0; i < payload.size(); ++i) {
+    payload[i] = static_cast<std::byte>(i * 7);
+  }
+  for (const std::uint8_t flags : {std::uint8_t{0}, kFlagSack}) {
+    PacketHeader header = sample_header();
+    header.flags = flags;
+    const Bytes whole = encode(header, payload);
+    for (const std::size_t cut : {1, 100, 256, 257, 4096, 49'999}) {
+      Bytes storage(kHeadroomBytes);
+      storage.insert(storage.end(), payload.begin(),
+                     payload.begin() + static_cast<std::ptrdiff_t>(cut));
+      const auto tail = std::span<const std::byte>(payload).subspan(cut);
+      const auto head =
+          encode_packet(header, kSampleSack,
+                        std::span(storage).subspan(kHeadroomBytes), tail);
+      Bytes joined(head.begin(), head.end());
+      joined.insert(joined.end(), tail.begin(), tail.end());
+      CHECK(joined == whole);
+    }
+  }
+}
+
 TEST_CASE("udp packet: what was encoded is decoded", "[udp][packet]") {
   for (const unsigned flags : {0U, 1U, 2U, 4U, 7U}) {
     PacketHeader header = sample_header();

@@ -172,7 +172,7 @@ TEST_CASE("udp socket: a color's packets really use its addresses",
     const udp::Address from = (*one)->addresses()[color];
     const udp::Address to = (*two)->addresses()[color];
     CHECK(from.bytes[3] == color + 1);
-    REQUIRE((*one)->send(color, to, datagram) == Status::kOk);
+    REQUIRE((*one)->send(color, to, {datagram, {}}) == Status::kOk);
 
     std::array<pollfd, 1> ready = {
         pollfd{(*two)->descriptors()[color], POLLIN, 0}};
@@ -192,12 +192,31 @@ TEST_CASE("udp socket: a datagram that was cut off shows its real size",
   REQUIRE(wire.ok());
   const std::array<std::byte, 100> datagram = {};
   std::array<std::byte, 10> buffer{};
-  REQUIRE((*wire)->send(0, (*wire)->addresses()[0], datagram) == Status::kOk);
+  REQUIRE((*wire)->send(0, (*wire)->addresses()[0], {datagram, {}}) ==
+          Status::kOk);
   std::array<pollfd, 1> ready = {pollfd{(*wire)->descriptors()[0], POLLIN, 0}};
   REQUIRE(::poll(ready.data(), ready.size(), 10'000) == 1);
   const auto arrival = (*wire)->receive(0, buffer);
   REQUIRE(arrival.has_value());
   CHECK(arrival->bytes == 100);
+}
+
+TEST_CASE("udp socket: a datagram in two pieces arrives in one",
+          "[udp][socket]") {
+  auto wire = SocketWire::open("127.0.0.1", false);
+  REQUIRE(wire.ok());
+  const std::array head = {std::byte{1}, std::byte{2}, std::byte{3}};
+  const std::vector<std::byte> tail(59'000, std::byte{4});
+  REQUIRE((*wire)->send(0, (*wire)->addresses()[0], {head, tail}) ==
+          Status::kOk);
+  std::array<pollfd, 1> ready = {pollfd{(*wire)->descriptors()[0], POLLIN, 0}};
+  REQUIRE(::poll(ready.data(), ready.size(), 10'000) == 1);
+  std::vector<std::byte> buffer(60'000);
+  const auto arrival = (*wire)->receive(0, buffer);
+  REQUIRE(arrival.has_value());
+  REQUIRE(arrival->bytes == head.size() + tail.size());
+  CHECK(std::equal(head.begin(), head.end(), buffer.begin()));
+  CHECK(std::equal(tail.begin(), tail.end(), buffer.begin() + 3));
 }
 
 TEST_CASE("udp socket: descriptors wake a sleeper", "[udp][socket]") {

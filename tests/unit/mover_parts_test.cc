@@ -187,6 +187,53 @@ TEST_CASE("mover parts: a full wire takes one part after the other",
   CHECK_FALSE(world.mover.has_unsent());
 }
 
+TEST_CASE("mover parts: the source is read in place, and not after the end",
+          "[gma][mover]") {
+  MoverWorld world;
+  auto& wire = world.wire(2);
+  SECTION("in parts") {
+    const Operation& put =
+        world.start({copy_step(world.far(2, 0), world.mine, 3 * kPart)});
+    CHECK(wire.in_place == 3);
+    world.answer(2);
+    world.answer(2);
+    CHECK(wire.in_place == 3);
+    world.answer(2);
+    CHECK(world.has_ended(put, Status::kOk));
+  }
+  SECTION("in one message, which is refused") {
+    const Operation& put =
+        world.start({copy_step(world.far(2, 0), world.mine, kPart / 2)});
+    CHECK(wire.in_place == 1);
+    world.answer(2, Status::kBadKey);
+    CHECK(world.has_ended(put, Status::kBadKey));
+  }
+  SECTION("in a chain") {
+    const Operation& chain = world.start(
+        put_and(world, 100, {word_step(Opcode::kAdd, world.far(2, 0), 0)}));
+    CHECK(wire.in_place == 1);
+    world.answer(2, Status::kOk, test::word_bytes(0));
+    CHECK(world.has_ended(chain, Status::kOk));
+  }
+  SECTION("by a peer that dies") {
+    const Operation& put =
+        world.start({copy_step(world.far(2, 0), world.mine, 3 * kPart)});
+    world.mover.fail_peer(12, Status::kPeerDead);
+    CHECK(world.has_ended(put, Status::kPeerDead));
+  }
+  CHECK(wire.in_place == 0);
+}
+
+TEST_CASE("mover parts: requests without data have nothing to read in place",
+          "[gma][mover]") {
+  MoverWorld world;
+  world.start({word_step(Opcode::kAdd, world.far(2, 0), 0),
+               word_step(Opcode::kAdd, world.far(2, 8), 0)});
+  world.start({copy_step(world.mine, world.far(2, 0), 100)});
+  CHECK(world.wire(2).sent.size() == 2);
+  CHECK(world.wire(2).in_place == 0);
+}
+
 TEST_CASE("mover parts: a source unregistered under way ends what was begun",
           "[gma][mover]") {
   MoverWorld world;

@@ -1,0 +1,242 @@
+// Messages whose data are read where they lie: what arrives, what is sent
+// again, and when their memory is not read any more.
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "support/fake_network.h"
+
+namespace acp::test {
+
+namespace {
+
+using std::chrono::milliseconds;
+using transport::Ordering;
+
+constexpr std::size_t kData = 20'000;
+
+FakeJobPlan large_plan() {
+  FakeJobPlan plan;
+  plan.datagram_bytes = 60'000;
+  return plan;
+}
+
+Status send_in_place(transport::Endpoint& endpoint,
+                     std::uint64_t head,
+                     std::span<const std::byte> data) {
+  const std::array parts = {std::as_bytes(std::span(&head, 1)), data};
+  return endpoint.send_in_place(parts, Ordering::kFree);
+}
+
+/// Messages of process 1, as they came.
+struct Inbox {
+  explicit Inbox(FakeJob& job) {
+    job.sink(1).message = [this](auto, auto, auto bytes) {
+      messages.emplace_back(bytes.begin(), bytes.end());
+    };
+  }
+
+  /// Whether the newest one is `head` and data of this byte.
+  bool ends_with(std::uint64_t head, std::byte fill) const {
+    const std::vector<std::byte>& bytes = messages.back();
+    return bytes.size() == sizeof head + kData &&
+           std::memcmp(bytes.data(), &head, sizeof head) == 0 &&
+           std::all_of(bytes.begin() + sizeof head, bytes.end(),
+                       [fill](std::byte byte) { return byte == fill; });
+  }
+
+  std::vector<std::vector<std::byte>> messages;
+};
+
+/// What a program may do once nobody reads its memory: it is gone.
+class Source {
+ public:
+  explicit Source(std::byte fill)
+      : bytes_(std::make_unique<std::byte[]>(kData)) {
+    std::fill_n(bytes_.get(), kData, fill);
+  }
+
+  std::span<std::byte> bytes() { return {bytes_.get(), kData}; }
+
+  void release() {
+    std::fill_n(bytes_.get(), kData, std::byte{0xdd});
+    bytes_.reset();
+  }
+
+ private:
+  std::unique_ptr<std::byte[]> bytes_;
+};
+
+}  // namespace
+
+TEST_CASE("udp in place: the message arrives", "[udp][in_place]") {
+  FakeJob job(large_plan());
+  Inbox inbox(job);
+  Source source(std::byte{7});
+  REQUIRE(send_in_place(job.endpoint(0, 1), 42, source.bytes()) == Status::kOk);
+  REQUIRE(job.run_until_idle());
+  REQUIRE(inbox.messages.size() == 1);
+  CHECK(inbox.ends_with(42, std::byte{7}));
+}
+
+TEST_CASE("udp in place: it shares a datagram with those before, not after",
+          "[udp][in_place]") {
+  FakeJob job(large_plan());
+  Inbox inbox(job);
+  Source source(std::byte{7});
+  const std::array<std::span<const std::byte>, 1> small = {
+      std::as_bytes(std::span("small"))};
+  transport::Endpoint& endpoint = job.endpoint(0, 1);
+  REQUIRE(endpoint.send(small, Ordering::kFree) == Status::kOk);
+  REQUIRE(send_in_place(endpoint, 1, source.bytes()) == Status::kOk);
+  REQUIRE(endpoint.send(small, Ordering::kFree) == Status::kOk);
+  REQUIRE(send_in_place(endpoint, 2, source.bytes()) == Status::kOk);
+  REQUIRE(job.run_until_idle());
+  CHECK(inbox.messages.size() == 4);
+  CHECK(inbox.ends_with(2, std::byte{7}));
+  CHECK(job.transport(0).counters().sent == 2);
+}
+
+TEST_CASE("udp in place: after reclaim the memory may go, though all is lost",
+          "[udp][in_place]") {
+  FakeJob job(large_plan());
+  Inbox inbox(job);
+  job.network().cut(1);
+  Source source(std::byte{7});
+  transport::Endpoint& endpoint = job.endpoint(0, 1);
+  REQUIRE(send_in_place(endpoint, 42, source.bytes()) == Status::kOk);
+  SECTION("before it is sent") {}
+  SECTION("after it was sent") {
+    job.run_for(milliseconds(1));
+  }
+  SECTION("after it was sent again") {
+    job.run_for(milliseconds(200));
+  }
+  SECTION("and sent again from there") {
+    job.run_for(milliseconds(1));
+    endpoint.reclaim();
+    job.run_for(milliseconds(200));
+  }
+  endpoint.reclaim();
+  source.release();
+  job.network().mend(1);
+  REQUIRE(job.run_until_idle());
+  REQUIRE(inbox.messages.size() == 1);
+  CHECK(inbox.ends_with(42, std::byte{7}));
+}
+
+TEST_CASE("udp in place: a region that is unregistered is not read any more",
+          "[udp][in_place]") {
+  FakeJob job(large_plan());
+  Inbox inbox(job);
+  job.network().cut(1);
+  Source source(std::byte{7});
+  REQUIRE(send_in_place(job.endpoint(0, 1), 42, source.bytes()) == Status::kOk);
+  SECTION("before it is sent") {}
+  SECTION("after it was sent") {
+    job.run_for(milliseconds(1));
+  }
+  CHECK(job.transport(0).on_unregistered(5, 1));
+  source.release();
+  job.network().mend(1);
+  REQUIRE(job.run_until_idle());
+  REQUIRE(inbox.messages.size() == 1);
+  CHECK(inbox.ends_with(42, std::byte{7}));
+}
+
+TEST_CASE("udp in place: memory that changes is sent whole in the end",
+          "[udp][in_place]") {
+  FakeJob job(large_plan());
+  Inbox inbox(job);
+  // Somebody writes into it with each datagram, and the first one is damaged:
+  // its tag was that of other bytes.
+  Source source(std::byte{0});
+  int datagrams = 0;
+  job.network().plan().faults.corrupt = 1;
+  job.network().observe([&](const FakeNetwork::Event& event) {
+    if (event.bytes.size() > kData) {
+      ++datagrams;
+      job.network().plan().faults.corrupt = datagrams == 1 ? 1 : 0;
+      std::ranges::fill(source.bytes(), static_cast<std::byte>(datagrams));
+      job.network().plan().faults.loss = datagrams == 2 ? 1 : 0;
+    }
+  });
+  REQUIRE(send_in_place(job.endpoint(0, 1), 42, source.bytes()) == Status::kOk);
+  REQUIRE(job.run_until_idle());
+  CHECK(datagrams >= 3);
+  CHECK(job.transport(1).counters().corrupt >= 1);
+  REQUIRE(inbox.messages.size() == 1);
+  CHECK(inbox.ends_with(42, std::byte{1}));  // as it was at the second
+}
+
+TEST_CASE("udp in place: a dead peer's messages are not read any more",
+          "[udp][in_place]") {
+  FakeJob job(large_plan());
+  bool has_failed = false;
+  job.sink(0).failed = [&](auto, auto) {
+    has_failed = true;
+  };
+  job.network().cut(1);
+  Source source(std::byte{7});
+  REQUIRE(send_in_place(job.endpoint(0, 1), 42, source.bytes()) == Status::kOk);
+  REQUIRE(job.run_until([&] { return has_failed; }));
+  source.release();
+  job.endpoint(0, 1).reclaim();
+  CHECK(send_in_place(job.endpoint(0, 1), 42, {}) == Status::kPeerDead);
+  CHECK(job.transport(0).on_unregistered(5, 1));
+}
+
+TEST_CASE("udp in place: 5,000 messages from memory that is used again",
+          "[udp][in_place][lossy]") {
+  constexpr std::uint64_t kMessages = 5'000;
+  FakeJobPlan plan = large_plan();
+  plan.network.faults.loss = GENERATE(0.0, 0.2);
+  plan.network.faults.duplicate = 0.1;
+  plan.network.faults.reorder = 0.2;
+  plan.network.faults.corrupt = 0.02;
+  plan.network.faults.seed = 3;
+  plan.max_fragments = 16;  // runs out of them
+  FakeJob job(plan);
+  udp::FaultDice dice(9);
+  std::vector<bool> seen(kMessages);
+  std::uint64_t count = 0;
+  job.sink(1).message = [&](auto, auto, auto bytes) {
+    std::uint64_t head = 0;
+    REQUIRE(bytes.size() >= sizeof head);
+    std::memcpy(&head, bytes.data(), sizeof head);
+    REQUIRE(head < kMessages);
+    REQUIRE_FALSE(seen[head]);
+    seen[head] = true;
+    ++count;
+    const auto data = bytes.subspan(sizeof head);
+    REQUIRE(std::string_view(reinterpret_cast<const char*>(data.data()),
+                             data.size()) ==
+            std::string(data.size(), static_cast<char>(head)));
+  };
+  std::vector<std::byte> memory(59'000);
+  std::uint64_t next = 0;
+  transport::Endpoint& endpoint = job.endpoint(0, 1);
+  REQUIRE(job.run_until([&] {
+    for (; next < kMessages; ++next) {
+      const auto data = std::span(memory).first(dice.roll() % memory.size());
+      std::memset(data.data(), static_cast<int>(next), data.size());
+      if (send_in_place(endpoint, next, data) != Status::kOk) {
+        break;
+      }
+      if (dice.hits(0.5)) {
+        job.transport(0).flush();
+      }
+      endpoint.reclaim();
+    }
+    return count == kMessages;
+  }));
+  REQUIRE(job.run_until_idle());
+}
+
+}  // namespace acp::test
