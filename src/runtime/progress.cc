@@ -1,10 +1,6 @@
 #include "runtime/progress.h"
 
-#include <sys/epoll.h>
-
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <system_error>
 #include <utility>
 
@@ -17,21 +13,9 @@ namespace acp::runtime {
 namespace {
 
 constexpr Duration kTick = std::chrono::milliseconds(1);
-/// Until steps are run again that found their data in use.
-constexpr Duration kBusyNap = std::chrono::microseconds(50);
 constexpr Duration kLongNap = std::chrono::milliseconds(100);
 /// Passes of callers within a tick from which on they do the thread's work.
 constexpr std::uint64_t kBusyPasses = 64;
-
-/// For epoll_wait; rounded up, a day at most.
-int milliseconds_of(Duration time, bool is_forever) {
-  constexpr Duration kDay = std::chrono::hours(24);
-  return is_forever
-             ? -1
-             : static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(
-                                    std::min(time, kDay))
-                                    .count());
-}
 
 }  // namespace
 
@@ -56,17 +40,10 @@ void Progress::attach(gma::Engine& engine, WireSet& wires, Steps& steps) {
 }
 
 Status Progress::start() {
-  epoll_.reset(::epoll_create1(EPOLL_CLOEXEC));
-  std::vector<int> descriptors = wires_->descriptors();
-  descriptors.push_back(doorbell_.descriptor());
-  for (const int fd : descriptors) {
-    epoll_event event{};
-    event.events = EPOLLIN;
-    event.data.fd = fd;
-    if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) != 0) {
-      log_error("epoll: {}", errno_text(errno));
-      return Status::kSystem;
-    }
+  const Status status =
+      watch_.open(doorbell_.descriptor(), wires_->descriptors());
+  if (status != Status::kOk) {
+    return status;
   }
   try {
     thread_ = std::thread([this] { run(); });
@@ -165,6 +142,9 @@ bool Progress::sleep_in_epoll(Sleeper sleeper,
     }
   };
   doorbell_.drain();
+  if (!watch_.attach()) {
+    limit = std::min(limit, SteadyClock().now() + kTick);
+  }
   const std::uint64_t bits =
       protocol::kThreadAsleep |
       (wants_signals ? protocol::kThreadWantsSignals : 0);
@@ -176,28 +156,11 @@ bool Progress::sleep_in_epoll(Sleeper sleeper,
     limit = std::min(limit, wires_->next_deadline());
     asleep_until_ = limit;
   });
-  int found = 0;
-  const Duration left = limit - SteadyClock().now();
-  if (is_quiet && left.count() > 0 && !is_done() && health() == Status::kOk) {
-    timespec timeout{};
-    timeout.tv_sec = left.count() / 1'000'000'000;
-    timeout.tv_nsec = left.count() % 1'000'000'000;
-    const bool is_forever = limit == TimePoint::max();
-    std::array<epoll_event, 4> events{};
-    found = has_pwait2_
-                ? ::epoll_pwait2(epoll_.get(), events.data(),
-                                 static_cast<int>(events.size()),
-                                 is_forever ? nullptr : &timeout, nullptr)
-                : ::epoll_wait(epoll_.get(), events.data(),
-                               static_cast<int>(events.size()),
-                               milliseconds_of(left, is_forever));
-    if (found < 0 && errno == ENOSYS) {
-      has_pwait2_ = false;  // an old kernel, or a tool that emulates one
-    }
-  }
+  const bool has_news =
+      is_quiet && !is_done() && health() == Status::kOk && watch_.wait(limit);
   mine_.asleep.fetch_and(~bits, std::memory_order_seq_cst);
   guarded([&] { wires_->disarm(); });
-  return found > 0;
+  return has_news;
 }
 
 /// One that waits, is awake and goes on looking does all that this thread does,
@@ -253,10 +216,19 @@ void Progress::rouse_before(TimePoint deadline) noexcept {
   }
 }
 
+/// Nobody will sleep in epoll soon.
+void Progress::stop_watching() noexcept {
+  if (poller_.take_for_thread()) {
+    watch_.detach();
+    poller_.leave_for_thread();
+  }
+}
+
 void Progress::run() {
   bool was_woken = false;
   while (!is_stopping_.load(std::memory_order_seq_cst)) {
     if (a_caller_polls()) {
+      stop_watching();
       nap(kTick);
       continue;
     }
@@ -267,11 +239,9 @@ void Progress::run() {
       was_woken = false;
       continue;
     }
-    if (stepped == Steps::Outcome::kBusy) {
-      nap(kBusyNap);
-      continue;
-    }
-    if (callers_are_active(std::exchange(was_woken, false))) {
+    // Whoever uses the data of a busy step is a caller at work.
+    if (callers_are_active(std::exchange(was_woken, false)) ||
+        stepped == Steps::Outcome::kBusy) {
       nap(kTick);
       continue;
     }

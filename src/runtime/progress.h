@@ -7,10 +7,10 @@
 #include <thread>
 #include <vector>
 
-#include "base/unique_fd.h"
 #include "gma/engine.h"
 #include "gma/waiting.h"
 #include "protocol/host_segment.h"
+#include "runtime/epoll_watch.h"
 #include "runtime/poller_role.h"
 #include "runtime/steps.h"
 #include "runtime/wire_set.h"
@@ -56,6 +56,7 @@ class Progress final : public gma::WaitHost {
   bool callers_are_active(bool was_woken) noexcept;
   void nap(Duration limit) noexcept;
   void rest() noexcept;
+  void stop_watching() noexcept;
   void sleep_on_futex(const std::function<bool()>& is_done, Duration limit);
   bool sleep_in_epoll(Sleeper sleeper,
                       const std::function<bool()>& is_done,
@@ -70,12 +71,11 @@ class Progress final : public gma::WaitHost {
   gma::Engine* engine_ = nullptr;
   WireSet* wires_ = nullptr;
   Steps* steps_ = nullptr;
-  bool has_pwait2_ = true;  ///< Whose role the poller is.
-  UniqueFd epoll_;
   std::thread thread_;
   std::atomic<bool> is_stopping_{false};
 
   PollerRole poller_;
+  EpollWatch watch_;  ///< The poller's.
   /// Of the last sleep in epoll. Guarded by the engine's mutex.
   TimePoint asleep_until_{};
   std::atomic<std::uint32_t> nap_word_{0};  ///< Futex: ends nap() and rest().

@@ -1,0 +1,92 @@
+#include "runtime/epoll_watch.h"
+
+#include <sys/epoll.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include "base/log.h"
+
+namespace acp::runtime {
+
+namespace {
+
+/// For epoll_wait; rounded up, a day at most.
+int milliseconds_of(Duration time, bool is_forever) {
+  constexpr Duration kDay = std::chrono::hours(24);
+  return is_forever
+             ? -1
+             : static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(
+                                    std::min(time, kDay))
+                                    .count());
+}
+
+}  // namespace
+
+Status EpollWatch::open(int doorbell, std::vector<int> wires) {
+  epoll_.reset(::epoll_create1(EPOLL_CLOEXEC));
+  wires_ = std::move(wires);
+  if (!epoll_ || !add(doorbell)) {
+    log_error("epoll: {}", errno_text(errno));
+    return Status::kSystem;
+  }
+  return attach() ? Status::kOk : Status::kSystem;
+}
+
+bool EpollWatch::add(int fd) noexcept {
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.fd = fd;
+  return ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+bool EpollWatch::attach() {
+  if (is_attached_) {
+    return true;
+  }
+  is_attached_ = true;
+  for (const int fd : wires_) {
+    if (!add(fd)) {
+      if (!std::exchange(has_complained_, true)) {
+        log_error("epoll: watching a socket: {}", errno_text(errno));
+      }
+      detach();
+      return false;
+    }
+  }
+  return true;
+}
+
+void EpollWatch::detach() noexcept {
+  if (std::exchange(is_attached_, false)) {
+    for (const int fd : wires_) {
+      (void)::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
+    }
+  }
+}
+
+bool EpollWatch::wait(TimePoint limit) {
+  const bool is_forever = limit == TimePoint::max();
+  const Duration left = limit - SteadyClock().now();
+  if (left.count() <= 0) {
+    return false;
+  }
+  timespec timeout{};
+  timeout.tv_sec = left.count() / 1'000'000'000;
+  timeout.tv_nsec = left.count() % 1'000'000'000;
+  std::array<epoll_event, 4> events{};
+  const int room = static_cast<int>(events.size());
+  const int found =
+      has_pwait2_ ? ::epoll_pwait2(epoll_.get(), events.data(), room,
+                                   is_forever ? nullptr : &timeout, nullptr)
+                  : ::epoll_wait(epoll_.get(), events.data(), room,
+                                 milliseconds_of(left, is_forever));
+  if (found < 0 && errno == ENOSYS) {
+    has_pwait2_ = false;  // an old kernel, or a tool that emulates one
+  }
+  return found > 0;
+}
+
+}  // namespace acp::runtime
