@@ -8,11 +8,8 @@ namespace acp::gma {
 
 namespace {
 
-void relax(bool yields) noexcept {
-  if (yields) {
-    ::sched_yield();
-    return;
-  }
+/// Between two looks at memory; a pass of progress is pause enough.
+void pause() noexcept {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();
 #else
@@ -44,14 +41,21 @@ bool spin(WaitHost& host,
   TimePoint now = SteadyClock().now();
   const Duration time = host.spin_time().at_least(host.policy().spin);
   TimePoint until = now + time;
+  const WaitPolicy& policy = host.policy();
   while (now < until && now < deadline && host.health() == Status::kOk) {
-    for (int look = 0; look < host.policy().looks; ++look) {
+    if (policy.yields) {
+      ::sched_yield();
+    }
+    for (int look = 1; look < policy.looks; ++look) {
+      pause();
       if (is_done()) {
         return true;
       }
-      relax(host.policy().yields);
     }
     const bool has_arrived = host.make_progress();
+    if (is_done()) {
+      return true;
+    }
     now = SteadyClock().now();
     if (has_arrived) {
       until = now + time;

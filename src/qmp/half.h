@@ -5,7 +5,6 @@
 
 #include <array>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
@@ -175,7 +174,7 @@ class ReceiveHalf final : public Half {
   std::uint32_t ahead_ = 0;     ///< ... and those of this mask above.
   std::uint64_t reported_ = 0;
   std::array<std::uint64_t, kSlots> words_{};  ///< Credits as last written.
-  std::deque<Transfer*> posted_;               ///< In order of numbers.
+  std::vector<Transfer*> posted_;              ///< In order of numbers.
 };
 
 /// "node 3, absolute" or "node 3, axis 2, + direction", for messages.
