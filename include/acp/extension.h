@@ -337,7 +337,7 @@ int acpx_upsert_add8_map(acp_map_t map,
  * answer there: ACP_HANDLE_NULL with ACPX_AGAIN, try again in the next run. It
  * returns nonzero when it did something, so that whoever waits does not go to
  * sleep, and ACPX_STEP_BUSY when another thread is at what it works on: then it
- * runs again within some 100 microseconds.
+ * runs again within about a millisecond.
  *
  * @param step  the function; not NULL
  * @param arg   passed to it; the pair (step, arg) is added once
