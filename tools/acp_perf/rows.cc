@@ -20,6 +20,7 @@ Rows all_rows() {
   add_raw_cpu_rows(rows);
   add_raw_pair_rows(rows);
   add_raw_udp_rows(rows);
+  add_raw_udp_pattern_rows(rows);
 #ifdef ACP_HAS_VERBS
   add_raw_rdma_rows(rows);
 #endif

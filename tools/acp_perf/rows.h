@@ -8,6 +8,7 @@ namespace acp::perf {
 void add_raw_cpu_rows(Rows& rows);
 void add_raw_pair_rows(Rows& rows);
 void add_raw_udp_rows(Rows& rows);
+void add_raw_udp_pattern_rows(Rows& rows);
 #ifdef ACP_HAS_VERBS
 void add_raw_rdma_rows(Rows& rows);
 #endif
