@@ -9,8 +9,9 @@ namespace qmp {
 
 namespace {
 
-/// How long a short receive waits before it tells its capacity.
-constexpr std::uint64_t kLateNs = 1'000'000;
+/// How long a short receive waits before it tells its capacity, by a clock that
+/// goes in steps of up to 10 ms: never less than 10.
+constexpr std::uint64_t kLateNs = 20'000'000;
 
 std::size_t index_of(std::uint64_t number) {
   return static_cast<std::size_t>(number % kSlots);
