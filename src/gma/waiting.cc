@@ -8,7 +8,7 @@ namespace acp::gma {
 
 namespace {
 
-/// Between two looks at memory; a pass of progress is pause enough.
+/// Between two looks.
 void pause() noexcept {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();
@@ -59,6 +59,8 @@ bool spin(WaitHost& host,
     now = SteadyClock().now();
     if (has_arrived) {
       until = now + time;
+    } else {
+      pause();  // the pass may have found another thread at work
     }
   }
   return is_done();

@@ -13,6 +13,8 @@ namespace acp::runtime {
 namespace {
 
 constexpr Duration kTick = std::chrono::milliseconds(1);
+/// Until steps are run again that found their data in use.
+constexpr Duration kBusyNap = std::chrono::microseconds(50);
 constexpr Duration kLongNap = std::chrono::milliseconds(100);
 /// Passes of callers within a tick from which on they do the thread's work.
 constexpr std::uint64_t kBusyPasses = 64;
@@ -176,12 +178,13 @@ bool Progress::a_caller_polls() noexcept {
 }
 
 /// After a short sleep that ended for nothing one pass is enough: it took what
-/// had arrived, and the next will be taken by the same.
-bool Progress::callers_are_active(bool was_woken) noexcept {
+/// had arrived, and the next will be taken by the same. And after a busy step:
+/// who uses its data is at work.
+bool Progress::callers_are_active(bool one_is_enough) noexcept {
   const std::uint64_t passes = caller_passes_.load(std::memory_order_relaxed);
   const std::uint64_t since = passes - passes_seen_;
   passes_seen_ = passes;
-  return since >= (was_woken ? 1 : kBusyPasses) ||
+  return since >= (one_is_enough ? 1 : kBusyPasses) ||
          awake_waiters_.load(std::memory_order_relaxed) != 0;
 }
 
@@ -239,10 +242,14 @@ void Progress::run() {
       was_woken = false;
       continue;
     }
-    // Whoever uses the data of a busy step is a caller at work.
-    if (callers_are_active(std::exchange(was_woken, false)) ||
-        stepped == Steps::Outcome::kBusy) {
+    const bool is_busy = stepped == Steps::Outcome::kBusy;
+    if (callers_are_active(std::exchange(was_woken, false) || is_busy)) {
+      stop_watching();
       nap(kTick);
+      continue;
+    }
+    if (is_busy) {
+      nap(kBusyNap);
       continue;
     }
     if (!poller_.take_for_thread()) {

@@ -53,7 +53,7 @@ class Progress final : public gma::WaitHost {
   enum class Sleeper : std::uint8_t { kCaller, kThread };
 
   bool a_caller_polls() noexcept;
-  bool callers_are_active(bool was_woken) noexcept;
+  bool callers_are_active(bool one_is_enough) noexcept;
   void nap(Duration limit) noexcept;
   void rest() noexcept;
   void stop_watching() noexcept;
