@@ -12,8 +12,7 @@ namespace acp::udp {
 
 namespace {
 
-/// Some hundred small messages share the cost of a datagram well enough, and
-/// this much is rather read in place than copied.
+/// Some hundred small messages share the cost of a datagram well enough.
 constexpr std::size_t kEnoughBytes = 8192;
 
 }  // namespace
@@ -55,7 +54,10 @@ Status Link::send(std::span<const std::span<const std::byte>> parts,
 
 Status Link::send_in_place(std::span<const std::span<const std::byte>> parts,
                            transport::Ordering ordering) {
-  return take(parts, ordering, parts.back().size() >= kEnoughBytes);
+  // Nothing can follow in the same datagram: only what leaves little room.
+  const std::size_t last = parts.back().size();
+  return take(parts, ordering,
+              last >= kEnoughBytes && last > hub_.max_message / 2);
 }
 
 Status Link::take(std::span<const std::span<const std::byte>> parts,
@@ -126,8 +128,8 @@ bool Link::put_on_wire(Fragment& fragment) {
   if (fragment.transmissions > 0) {
     sender_.keep(fragment);
   }
-  const auto head =
-      encode_packet(header, sack, fragment.bytes(), fragment.tail);
+  const auto head = encode_packet(header, sack, fragment.bytes(), fragment.tail,
+                                  &hub_.tail_hash);
   if (hub_.wire.send(color_, address_, {head, fragment.tail}) ==
       Status::kAgain) {
     ++hub_.counters.refused;

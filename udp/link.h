@@ -41,6 +41,7 @@ struct LinkHub {
   Wire& wire;
   const Clock& clock;
   FragmentPool& pool;
+  TailHash tail_hash{};
   transport::ProcId me = 0;
   std::uint32_t epoch = 0;
   StreamLimits limits{};
@@ -70,7 +71,11 @@ class Link final : public transport::Endpoint {
   Status send_in_place(std::span<const std::span<const std::byte>> parts,
                        transport::Ordering ordering) override;
 
-  void reclaim() noexcept override { sender_.reclaim(); }
+  void reclaim(std::span<const std::byte> memory) noexcept override {
+    sender_.reclaim(memory);
+  }
+
+  void reclaim_all() noexcept { sender_.reclaim_all(); }
 
   /// A packet that passed every check, in `carrier`'s buffer. Takes the
   /// carrier when it has to be kept: then it is replaced by another one.

@@ -7,7 +7,7 @@
 #endif
 
 #include <cstring>
-#include <memory>
+#include <new>
 
 #include "base/assert.h"
 #include "base/little_endian.h"
@@ -75,36 +75,16 @@ PacketHeader from_wire(const WireHeader& wire) {
   return header;
 }
 
-struct StateDeleter {
-  void operator()(XXH3_state_t* state) const noexcept {
-    (void)XXH3_freeState(state);
-  }
-};
-
-/// Of bytes that lie in two places, as if they were in one.
-std::uint64_t hash(std::span<const std::byte> bytes,
-                   std::span<const std::byte> tail) noexcept {
-  if (tail.empty()) {
-    return XXH3_64bits(bytes.data(), bytes.size());
-  }
-  // The library keeps its size to itself.
-  thread_local const std::unique_ptr<XXH3_state_t, StateDeleter> state(
-      XXH3_createState());
-  ACP_ASSERT(state != nullptr);
-  (void)XXH3_64bits_reset(state.get());
-  (void)XXH3_64bits_update(state.get(), bytes.data(), bytes.size());
-  (void)XXH3_64bits_update(state.get(), tail.data(), tail.size());
-  return XXH3_64bits_digest(state.get());
+std::uint64_t hash(std::span<const std::byte> bytes) noexcept {
+  return XXH3_64bits(bytes.data(), bytes.size());
 }
 
 /// The tag of a packet: hash over the header and the hash of the rest, so
 /// that the hash needs no copy of the packet without its tag.
-std::uint64_t digest(const std::byte* header,
-                     std::span<const std::byte> body,
-                     std::span<const std::byte> tail = {}) noexcept {
+std::uint64_t digest(const std::byte* header, std::uint64_t rest) noexcept {
   std::array<std::byte, kHeaderBytes + sizeof(std::uint64_t)> input{};
   std::memcpy(input.data(), header, kHeaderBytes);
-  store_little(input.data() + kHeaderBytes, hash(body, tail));
+  store_little(input.data() + kHeaderBytes, rest);
   return XXH3_64bits(input.data(), input.size());
 }
 
@@ -141,6 +121,24 @@ bool is_consistent(const PacketView& packet) noexcept {
 
 }  // namespace
 
+TailHash::TailHash() : state_(XXH3_createState()) {
+  if (state_ == nullptr) {
+    throw std::bad_alloc();
+  }
+}
+
+TailHash::~TailHash() {
+  (void)XXH3_freeState(state_);
+}
+
+std::uint64_t TailHash::operator()(std::span<const std::byte> bytes,
+                                   std::span<const std::byte> tail) noexcept {
+  (void)XXH3_64bits_reset(state_);
+  (void)XXH3_64bits_update(state_, bytes.data(), bytes.size());
+  (void)XXH3_64bits_update(state_, tail.data(), tail.size());
+  return XXH3_64bits_digest(state_);
+}
+
 std::optional<PacketView> decode_packet(std::span<const std::byte> bytes) {
   if (bytes.size() < kMinPacketBytes) {
     return std::nullopt;
@@ -174,14 +172,15 @@ bool has_valid_tag(const PacketView& packet) noexcept {
   const std::byte* tag = packet.bytes.data() + kHeaderBytes;
   return load_little<std::uint64_t>(tag + 8) == 0 &&
          load_little<std::uint64_t>(tag) ==
-             digest(packet.bytes.data(), packet.bytes.subspan(kMinPacketBytes));
+             digest(packet.bytes.data(),
+                    hash(packet.bytes.subspan(kMinPacketBytes)));
 }
 
-std::span<const std::byte> encode_packet(
-    const PacketHeader& header,
-    const SackBitmap& sack,
-    std::span<std::byte> payload,
-    std::span<const std::byte> tail) noexcept {
+std::span<const std::byte> encode_packet(const PacketHeader& header,
+                                         const SackBitmap& sack,
+                                         std::span<std::byte> payload,
+                                         std::span<const std::byte> tail,
+                                         TailHash* tail_hash) noexcept {
   ACP_ASSERT(header.txno >= 1 && header.txno <= kMaxTxno &&
              payload.size() + tail.size() <= UINT16_MAX);
   std::byte* body = payload.data();
@@ -194,12 +193,12 @@ std::span<const std::byte> encode_packet(
   std::byte* start = body - kMinPacketBytes;
   const WireHeader wire = to_wire(header, payload.size() + tail.size());
   std::memcpy(start, &wire, sizeof wire);
-  const auto body_bytes =
-      static_cast<std::size_t>(payload.data() + payload.size() - body);
+  const std::span<const std::byte> rest(body, payload.data() + payload.size());
   std::byte* tag = start + kHeaderBytes;
-  store_little(tag, digest(start, {body, body_bytes}, tail));
+  store_little(
+      tag, digest(start, tail.empty() ? hash(rest) : (*tail_hash)(rest, tail)));
   store_little(tag + 8, std::uint64_t{0});
-  return {start, kMinPacketBytes + body_bytes};
+  return {start, kMinPacketBytes + rest.size()};
 }
 
 std::span<const std::byte> take_message(

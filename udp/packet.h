@@ -25,6 +25,8 @@
 #include <optional>
 #include <span>
 
+struct XXH3_state_s;
+
 namespace acp::udp {
 
 inline constexpr std::uint8_t kPacketVersion = 1;
@@ -75,6 +77,22 @@ struct PacketView {
   std::span<const std::byte> bytes;
 };
 
+/// Hashes bytes that lie in two places as if they lay in one. One thread at a
+/// time.
+class TailHash {
+ public:
+  TailHash();
+  TailHash(const TailHash&) = delete;
+  TailHash& operator=(const TailHash&) = delete;
+  ~TailHash();
+
+  std::uint64_t operator()(std::span<const std::byte> bytes,
+                           std::span<const std::byte> tail) noexcept;
+
+ private:
+  XXH3_state_s* state_;  ///< The library keeps its size to itself.
+};
+
 /// Pure: bytes to packet. Checks everything that the bytes tell by
 /// themselves except the tag: sizes, version, type, flags, and that a data
 /// payload is a whole number of messages, at least one.
@@ -86,12 +104,12 @@ bool has_valid_tag(const PacketView& packet) noexcept;
 
 /// Writes header, tag and, with kFlagSack, `sack` into the bytes in front of
 /// `payload`, of which there are kHeadroomBytes. Returns the whole datagram,
-/// except for `tail`, with which its payload ends.
-std::span<const std::byte> encode_packet(
-    const PacketHeader& header,
-    const SackBitmap& sack,
-    std::span<std::byte> payload,
-    std::span<const std::byte> tail = {}) noexcept;
+/// except for `tail`, with which its payload ends; `hash` is for that.
+std::span<const std::byte> encode_packet(const PacketHeader& header,
+                                         const SackBitmap& sack,
+                                         std::span<std::byte> payload,
+                                         std::span<const std::byte> tail = {},
+                                         TailHash* hash = nullptr) noexcept;
 
 /// Takes the first message off a payload that decode_packet accepted.
 std::span<const std::byte> take_message(

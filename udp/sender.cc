@@ -69,6 +69,7 @@ Status Sender::append(Parts parts,
 Status Sender::append_in_place(Parts parts,
                                std::size_t bytes,
                                transport::Ordering ordering) {
+  ACP_ASSERT(!parts.back().empty());
   const Status status = make_room(bytes);
   if (status == Status::kOk) {
     add(parts.first(parts.size() - 1), bytes, ordering);
@@ -88,12 +89,25 @@ void Sender::keep(Fragment& fragment) noexcept {
   }
 }
 
-void Sender::reclaim() noexcept {
-  for (std::uint64_t seq = base_; in_place_ != 0; ++seq) {
-    if (Fragment* fragment = (*ring_)[seq]; fragment != nullptr) {
+template <typename Predicate>
+void Sender::keep_if(Predicate is_meant) noexcept {
+  for (std::uint64_t seq = base_; in_place_ != 0 && seq != next_; ++seq) {
+    Fragment* fragment = (*ring_)[seq];
+    if (fragment != nullptr && is_meant(fragment->tail)) {
       keep(*fragment);
     }
   }
+}
+
+void Sender::reclaim(std::span<const std::byte> memory) noexcept {
+  const auto begin = reinterpret_cast<std::uintptr_t>(memory.data());
+  keep_if([begin, size = memory.size()](std::span<const std::byte> tail) {
+    return reinterpret_cast<std::uintptr_t>(tail.data()) - begin < size;
+  });
+}
+
+void Sender::reclaim_all() noexcept {
+  keep_if([](std::span<const std::byte>) { return true; });
 }
 
 /// A message of `bytes` bytes that begins with `parts`.

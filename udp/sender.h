@@ -38,8 +38,9 @@ class Sender {
                                        std::size_t bytes,
                                        transport::Ordering ordering);
 
-  /// Copies what is still where it was.
-  void reclaim() noexcept;
+  /// Copies what is still in `memory`; the second: wherever it is.
+  void reclaim(std::span<const std::byte> memory) noexcept;
+  void reclaim_all() noexcept;
 
   /// Before a fragment is sent again: as its bytes are now, for good. While
   /// they were read in place, somebody may have changed them.
@@ -98,6 +99,8 @@ class Sender {
 
   [[nodiscard]] Status open_fragment();
   [[nodiscard]] Status make_room(std::size_t bytes);
+  template <typename Predicate>
+  void keep_if(Predicate is_meant) noexcept;
   void add(Parts parts, std::size_t bytes, transport::Ordering ordering);
   bool acknowledge(std::uint64_t seq, const PacketView& packet, TimePoint now);
   bool acknowledge_bitmap(std::uint64_t ack,

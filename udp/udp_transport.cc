@@ -253,7 +253,7 @@ bool UdpTransport::on_unregistered(std::uint32_t /*key*/,
                                    std::uint64_t /*state*/) {
   for (const auto* links : {&hub_.dirty, &hub_.active}) {
     for (Link* link : *links) {
-      link->reclaim();
+      link->reclaim_all();
     }
   }
   return true;

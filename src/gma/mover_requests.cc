@@ -1,6 +1,7 @@
 // Requests to agents: paths, pieces, replies.
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "base/log.h"
 #include "gma/mover.h"
@@ -223,7 +224,12 @@ Status Mover::send_data(Path& path,
                         Operation& operation,
                         std::span<const std::span<const std::byte>> parts,
                         transport::Ordering ordering) {
-  operation.is_read_in_place |= !parts.back().empty();
+  const std::span<const std::byte> data = parts.back();
+  if (operation.in_place.empty()) {
+    operation.in_place = data;
+  } else if (!data.empty()) {  // the next piece of the same source
+    operation.in_place = {operation.in_place.data(), data.data() + data.size()};
+  }
   return path.link.endpoint->send_in_place(parts, ordering);
 }
 
@@ -439,9 +445,8 @@ void Mover::settle(Operation& operation, Path& path) {
   if (operation.outstanding != 0 || operation.has_unsent) {
     return;
   }
-  if (operation.is_read_in_place) {
-    operation.is_read_in_place = false;
-    path.link.endpoint->reclaim();
+  if (!operation.in_place.empty()) {
+    path.link.endpoint->reclaim(std::exchange(operation.in_place, {}));
   }
   if (operation.status == Status::kOk) {
     operation.owes_signal = has_signal_to_send(operation);

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "gmm/global_address.h"
@@ -65,7 +66,8 @@ struct Operation {
   std::uint64_t piece_bytes = 0;  ///< Of the whole step.
   std::uint64_t sent_bytes = 0;
   bool has_unsent = false;
-  bool is_read_in_place = false;  ///< By the wire, until it is told to stop.
+  /// Memory that the wire may read until it is told to stop.
+  std::span<const std::byte> in_place;
   bool owes_signal = false;  ///< A device did it; nobody has been rung yet.
   std::uint32_t outstanding = 0;  ///< Requests without a reply.
   /// Of a put that goes in parts: their request, once the first has gone, and

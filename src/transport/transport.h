@@ -84,8 +84,8 @@ class MessageSink {
   MessageSink(const MessageSink&) = delete;
   MessageSink& operator=(const MessageSink&) = delete;
 
-  /// One message, once. `bytes` is valid during the call only. May call
-  /// Endpoint::send of any endpoint, never Transport::poll.
+  /// One message, once. `bytes` is valid during the call only. May call send()
+  /// and reclaim() of any endpoint, never Transport::poll.
   virtual void on_message(ProcId from,
                           Color color,
                           std::span<const std::byte> bytes) = 0;
@@ -128,8 +128,9 @@ class Endpoint {
     return send(parts, ordering);
   }
 
-  /// Memory given to send_in_place() is not read any more.
-  virtual void reclaim() noexcept {}
+  /// What was given to send_in_place() from within `memory` is not read any
+  /// more. The same after Transport::on_unregistered and the peer's failure.
+  virtual void reclaim(std::span<const std::byte> /*memory*/) noexcept {}
 
   /// Copies between `local` and the peer's own address `remote_address`; done
   /// when it returns. The caller has checked bounds and rights.

@@ -31,3 +31,13 @@ extern "C" [[gnu::visibility("default")]] ssize_t sendto(int socket,
   }
   return ::syscall(SYS_sendto, socket, bytes, size, flags, to, to_size);
 }
+
+extern "C" [[gnu::visibility("default")]] ssize_t sendmsg(int socket,
+                                                          const msghdr* message,
+                                                          int flags) {
+  const auto* to = static_cast<const sockaddr*>(message->msg_name);
+  if (to != nullptr && to->sa_family != AF_UNIX) {
+    ++g_datagrams;
+  }
+  return ::syscall(SYS_sendmsg, socket, message, flags);
+}

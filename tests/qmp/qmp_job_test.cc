@@ -81,6 +81,15 @@ TEST_CASE("exit(0) without finalize: the job succeeds", "[qmp]") {
   }
 }
 
+TEST_CASE("exit(0) without finalize: a large message still goes out", "[qmp]") {
+  for (const std::string net : {"auto", "udp"}) {
+    const auto outcome = run(2, {"send_at_exit"}, {"ACP_NET=" + net});
+    INFO(outcome.output);
+    CHECK(outcome.status == 0);
+    CHECK(outcome.output.empty());
+  }
+}
+
 TEST_CASE("calls before init and after finalize fail, and do not crash",
           "[qmp]") {
   for (const int ranks : {1, 3}) {

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -169,10 +170,29 @@ void call_alone(std::size_t bytes, std::string_view what) {
   meet_all();
 }
 
+/// A large message to the next node, and one from the one before.
+void pass_on(std::span<char> buffer) {
+  const int nodes = QMP_get_number_of_nodes();
+  const int node = QMP_get_node_number();
+  std::vector<char> other(buffer.size());
+  QMP_msgmem_t out = QMP_declare_msgmem(buffer.data(), buffer.size());
+  QMP_msgmem_t in = QMP_declare_msgmem(other.data(), other.size());
+  QMP_msghandle_t both[2] = {
+      QMP_declare_send_to(out, (node + 1) % nodes, 0),
+      QMP_declare_receive_from(in, (node + nodes - 1) % nodes, 0)};
+  QMP_msghandle_t all = QMP_declare_multiple(both, 2);
+  expect(QMP_start(all) == QMP_SUCCESS, "start");
+  expect(QMP_wait(all) == QMP_SUCCESS, "wait");
+  QMP_free_msghandle(all);
+  QMP_free_msgmem(out);
+  QMP_free_msgmem(in);
+}
+
 /// Ends with messages that nobody receives, and handles that are not freed.
 void leave_much() {
   static std::vector<char> buffer(100'000);
   const int peer = (QMP_get_node_number() + 1) % QMP_get_number_of_nodes();
+  pass_on(buffer);
   // Static, so that what is not freed is no leak for sanitizers.
   static QMP_msgmem_t small = QMP_declare_msgmem(buffer.data(), 100);
   static QMP_msgmem_t large = QMP_declare_msgmem(buffer.data(), buffer.size());
@@ -186,6 +206,21 @@ void leave_much() {
   QMP_msghandle_t freed = QMP_declare_send_to(large, peer, 0);
   expect(QMP_start(freed) == QMP_SUCCESS, "start");
   QMP_free_msghandle(freed);
+}
+
+/// Ends by exit() while node 1 takes what node 0 has only started.
+void send_at_exit() {
+  // What the library may read until the end of exit() is never destroyed.
+  static char buffer[4 << 20];
+  pass_on(buffer);
+  static QMP_msgmem_t memory = QMP_declare_msgmem(buffer, sizeof buffer);
+  static QMP_msghandle_t handle = QMP_get_node_number() == 0
+                                      ? QMP_declare_send_to(memory, 1, 0)
+                                      : QMP_declare_receive_from(memory, 0, 0);
+  expect(QMP_start(handle) == QMP_SUCCESS, "start");
+  if (QMP_get_node_number() == 1) {
+    expect(QMP_wait(handle) == QMP_SUCCESS, "wait");
+  }
 }
 
 /// Node 1 dies while the others are in a sum that needs it.
@@ -254,6 +289,8 @@ int main(int argc, char** argv) {
     call_alone(static_cast<std::size_t>(std::atoi(argv[2])), argv[3]);
   } else if (mode == "die") {
     die_in_a_sum();
+  } else if (mode == "send_at_exit") {
+    send_at_exit();
   } else if (mode == "leave") {
     leave_much();
   }

@@ -40,11 +40,18 @@ class FakeEndpoint final : public transport::Endpoint {
   Status send_in_place(std::span<const std::span<const std::byte>> parts,
                        transport::Ordering ordering) override {
     const Status status = send(parts, ordering);
-    in_place += status == Status::kOk && !parts.back().empty() ? 1 : 0;
+    if (status == Status::kOk && !parts.back().empty()) {
+      in_place.push_back(parts.back());
+    }
     return status;
   }
 
-  void reclaim() noexcept override { in_place = 0; }
+  void reclaim(std::span<const std::byte> memory) noexcept override {
+    std::erase_if(in_place, [memory](std::span<const std::byte> data) {
+      return data.data() >= memory.data() &&
+             data.data() + data.size() <= memory.data() + memory.size();
+    });
+  }
 
   /// The "peer" is this process.
   Status transfer(transport::Direction direction,
@@ -87,12 +94,12 @@ class FakeEndpoint final : public transport::Endpoint {
   std::vector<transport::Ordering> orderings;  ///< Of all that were taken.
   std::size_t room = SIZE_MAX;                 ///< Messages that it holds.
   std::size_t max_message = 4096;
-  Status failure = Status::kOk;                   ///< What send() says.
-  Status transfer_status = Status::kUnsupported;  ///< What transfer() says.
-  std::deque<Posted> posted;                      ///< Taken, not done yet.
-  std::function<Status()> post_status;            ///< What post() says.
-  int in_place = 0;  ///< Messages whose data are read in place.
-  int offers = 0;    ///< Calls of send().
+  Status failure = Status::kOk;                      ///< What send() says.
+  Status transfer_status = Status::kUnsupported;     ///< What transfer() says.
+  std::deque<Posted> posted;                         ///< Taken, not done yet.
+  std::function<Status()> post_status;               ///< What post() says.
+  std::vector<std::span<const std::byte>> in_place;  ///< Until reclaim().
+  int offers = 0;                                    ///< Calls of send().
   int transfers = 0;
 };
 

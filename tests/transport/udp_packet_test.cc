@@ -107,6 +107,7 @@ TEST_CASE("udp packet: a tail counts as if it lay behind the payload",
   for (std::size_t i = 0; i < payload.size(); ++i) {
     payload[i] = static_cast<std::byte>(i * 7);
   }
+  TailHash hash;
   for (const std::uint8_t flags : {std::uint8_t{0}, kFlagSack}) {
     PacketHeader header = sample_header();
     header.flags = flags;
@@ -116,9 +117,9 @@ TEST_CASE("udp packet: a tail counts as if it lay behind the payload",
       storage.insert(storage.end(), payload.begin(),
                      payload.begin() + static_cast<std::ptrdiff_t>(cut));
       const auto tail = std::span<const std::byte>(payload).subspan(cut);
-      const auto head =
-          encode_packet(header, kSampleSack,
-                        std::span(storage).subspan(kHeadroomBytes), tail);
+      const auto head = encode_packet(
+          header, kSampleSack, std::span(storage).subspan(kHeadroomBytes), tail,
+          &hash);
       Bytes joined(head.begin(), head.end());
       joined.insert(joined.end(), tail.begin(), tail.end());
       CHECK(joined == whole);

@@ -194,24 +194,24 @@ TEST_CASE("mover parts: the source is read in place, and not after the end",
   SECTION("in parts") {
     const Operation& put =
         world.start({copy_step(world.far(2, 0), world.mine, 3 * kPart)});
-    CHECK(wire.in_place == 3);
+    CHECK(wire.in_place.size() == 3);
     world.answer(2);
     world.answer(2);
-    CHECK(wire.in_place == 3);
+    CHECK(wire.in_place.size() == 3);
     world.answer(2);
     CHECK(world.has_ended(put, Status::kOk));
   }
   SECTION("in one message, which is refused") {
     const Operation& put =
         world.start({copy_step(world.far(2, 0), world.mine, kPart / 2)});
-    CHECK(wire.in_place == 1);
+    CHECK(wire.in_place.size() == 1);
     world.answer(2, Status::kBadKey);
     CHECK(world.has_ended(put, Status::kBadKey));
   }
   SECTION("in a chain") {
     const Operation& chain = world.start(
         put_and(world, 100, {word_step(Opcode::kAdd, world.far(2, 0), 0)}));
-    CHECK(wire.in_place == 1);
+    CHECK(wire.in_place.size() == 1);
     world.answer(2, Status::kOk, test::word_bytes(0));
     CHECK(world.has_ended(chain, Status::kOk));
   }
@@ -221,7 +221,26 @@ TEST_CASE("mover parts: the source is read in place, and not after the end",
     world.mover.fail_peer(12, Status::kPeerDead);
     CHECK(world.has_ended(put, Status::kPeerDead));
   }
-  CHECK(wire.in_place == 0);
+  CHECK(wire.in_place.empty());
+}
+
+TEST_CASE("mover parts: the end of one leaves the sources of others",
+          "[gma][mover]") {
+  MoverWorld world;
+  auto& wire = world.wire(2);
+  const Operation& first =
+      world.start({copy_step(world.far(2, 0), world.mine, 100)});
+  const Operation& second =
+      world.start({copy_step(world.far(2, 0), world.mine + 100, 3 * kPart)});
+  CHECK(wire.in_place.size() == 4);
+  world.answer(2);
+  CHECK(world.has_ended(first, Status::kOk));
+  CHECK(wire.in_place.size() == 3);
+  for (int i = 0; i < 3; ++i) {
+    world.answer(2);
+  }
+  CHECK(world.has_ended(second, Status::kOk));
+  CHECK(wire.in_place.empty());
 }
 
 TEST_CASE("mover parts: requests without data have nothing to read in place",
@@ -231,7 +250,7 @@ TEST_CASE("mover parts: requests without data have nothing to read in place",
                word_step(Opcode::kAdd, world.far(2, 8), 0)});
   world.start({copy_step(world.mine, world.far(2, 0), 100)});
   CHECK(world.wire(2).sent.size() == 2);
-  CHECK(world.wire(2).in_place == 0);
+  CHECK(world.wire(2).in_place.empty());
 }
 
 TEST_CASE("mover parts: a source unregistered under way ends what was begun",
