@@ -249,7 +249,7 @@ void Progress::run() {
       continue;
     }
     if (is_busy) {
-      nap(kBusyNap);
+      nap(poller_.is_callers() ? kTick : kBusyNap);  // its user may be asleep
       continue;
     }
     if (!poller_.take_for_thread()) {

@@ -2,6 +2,7 @@
 // into place, no acknowledgement. Nothing that sends by such sockets is faster.
 #include <cstdint>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "loopback_socket.h"
@@ -12,8 +13,7 @@ namespace acp::perf {
 
 namespace {
 
-/// Datagrams that one rank sends in a round: 32 at most, since a word has a bit
-/// for each.
+/// Datagrams that one rank sends in a round: 31 at most.
 struct Pattern {
   std::uint64_t datagrams = 1;
   std::size_t bytes = 0;      ///< Of each.
@@ -27,11 +27,15 @@ constexpr Pattern kExchange{1, 132, false};
 constexpr Pattern kHalo{4, 32'900, false};
 constexpr Pattern kLarge{18, 58'255, true};
 
-/// After this long without a datagram a round is sent again.
+/// After this long it is asked for.
 constexpr std::int64_t kLostNs = 200'000'000;
 constexpr int kBuffer = 4 << 20;
 
-/// One rank's part.
+/// Index of the datagram that asks for a round again.
+constexpr std::uint64_t kQuestion = 31;
+
+/// One rank's part. A round is sent again only to who asks for it, and nobody
+/// is more than one round ahead.
 class Player {
  public:
   Player(const LoopbackSocket& socket, const Pattern& pattern)
@@ -41,42 +45,28 @@ class Player {
         in_(out_.size()) {}
 
   void start(std::uint64_t round) {
-    sent_ = round;
+    started_ = round;
     send(round);
-  }
-
-  void send(std::uint64_t round) {
-    for (std::uint64_t i = 0; i < pattern_.datagrams; ++i) {
-      const auto datagram =
-          std::span(out_).subspan(i * pattern_.bytes, pattern_.bytes);
-      const std::uint64_t number = round * 32 + i;
-      std::memcpy(datagram.data(), &number, sizeof number);
-      socket_.send(datagram);
-    }
   }
 
   /// False when the row ended first.
   template <typename IsOver>
   bool receive(std::uint64_t round, IsOver is_over) {
     const std::uint64_t all = (std::uint64_t{1} << pattern_.datagrams) - 1;
-    std::uint64_t seen = 0;
+    std::uint64_t seen = std::exchange(ahead_, 0);
     std::uint64_t tries = 0;
     std::int64_t deadline = now_ns() + kLostNs;
     for (std::size_t at = 0; seen != all;) {
       const auto room = std::span(in_).subspan(at, pattern_.bytes);
       if (socket_.receive(room)) {
+        at = (at + pattern_.bytes) % in_.size();
         std::uint64_t number = 0;
         std::memcpy(&number, room.data(), sizeof number);
-        if (number / 32 == round) {
-          seen |= std::uint64_t{1} << number % 32;
-          at = (at + pattern_.bytes) % in_.size();
-        } else if (number / 32 < round && number % 32 == 0) {
-          send(number / 32);  // the other one still waits for it
-        }
+        take(number, round, seen);
       } else if (is_over()) {
         return false;
       } else if (++tries % 256 == 0 && now_ns() > deadline) {
-        send(sent_);
+        send_one(round, kQuestion);
         deadline = now_ns() + kLostNs;
       }
     }
@@ -84,16 +74,48 @@ class Player {
   }
 
  private:
+  void send(std::uint64_t round) {
+    for (std::uint64_t i = 0; i < pattern_.datagrams; ++i) {
+      send_one(round, i);
+    }
+  }
+
+  void send_one(std::uint64_t round, std::uint64_t index) {
+    const std::uint64_t place = index % pattern_.datagrams;
+    const auto datagram =
+        std::span(out_).subspan(place * pattern_.bytes, pattern_.bytes);
+    const std::uint64_t number = round * 32 + index;
+    std::memcpy(datagram.data(), &number, sizeof number);
+    socket_.send(datagram);
+  }
+
+  void take(std::uint64_t number, std::uint64_t round, std::uint64_t& seen) {
+    const std::uint64_t its_round = number / 32;
+    const std::uint64_t index = number % 32;
+    if (index == kQuestion) {
+      if (its_round <= started_) {
+        send(its_round);
+      }
+    } else if (its_round == round) {
+      seen |= std::uint64_t{1} << index;
+    } else if (its_round == round + 1) {
+      ahead_ |= std::uint64_t{1} << index;
+    }
+  }
+
   const LoopbackSocket& socket_;
   const Pattern& pattern_;
   std::vector<std::byte> out_;
   std::vector<std::byte> in_;
-  std::uint64_t sent_ = 0;
+  std::uint64_t started_ = 0;
+  std::uint64_t ahead_ = 0;  ///< Seen of the round after the present one.
 };
 
-/// Whether a round fits the receive buffer, as the kernel counts.
+/// Whether what may be under way fits the receive buffer, as the kernel counts.
 bool has_room(const LoopbackSocket& socket, const Pattern& pattern) {
-  return socket.grow_buffer(kBuffer) >= 2 * pattern.datagrams * pattern.bytes;
+  const std::uint64_t rounds = pattern.is_ping_pong ? 1 : 2;
+  return socket.grow_buffer(kBuffer) >=
+         2 * rounds * pattern.datagrams * pattern.bytes;
 }
 
 Verdict run_pattern(Context& context,
