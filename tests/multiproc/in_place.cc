@@ -1,10 +1,13 @@
-// Puts whose data a network may send from where they lie: the memory is gone
-// as soon as their end, or that of its registration, allows it.
+// Puts whose data a network may send from where they lie: nobody can read the
+// memory once their end, or that of its registration, allows it.
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cstring>
+#include <deque>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "support/spmd.h"
 #include "support/spmd_memory.h"
@@ -16,20 +19,19 @@ using spmd::Memory;
 
 constexpr std::size_t kLargest = 400'000;
 
-/// Registered pages of their own, which are unmapped at the end: whoever reads
-/// them later dies.
+/// Registered pages of their own. Whoever reads them after hide() dies.
 class Pages {
  public:
   explicit Pages(std::size_t bytes)
-      : bytes_(bytes),
+      : bytes_(whole_pages(bytes)),
         start_(::mmap(nullptr,
-                      bytes,
+                      bytes_,
                       PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS,
                       -1,
                       0)) {
     EXPECT(start_ != MAP_FAILED);
-    key_ = acp_register_memory(start_, bytes, 0);
+    key_ = acp_register_memory(start_, bytes_, 0);
     EXPECT(key_ != ACP_ATKEY_NULL);
   }
 
@@ -43,58 +45,68 @@ class Pages {
 
   void fill(int byte) { std::memset(start_, byte, bytes_); }
 
+  void hide() { EXPECT_EQ(::mprotect(start_, bytes_, PROT_NONE), 0); }
+
   acp_ga_t address() const { return acp_query_ga(key_, start_); }
 
  private:
+  static std::size_t whole_pages(std::size_t bytes) {
+    const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    return (bytes + page - 1) / page * page;
+  }
+
   std::size_t bytes_;
   void* start_;
   acp_atkey_t key_ = ACP_ATKEY_NULL;
 };
 
+/// Whether the first bytes of the block are all `byte`.
+bool holds(const Block& block, std::size_t bytes, std::size_t byte) {
+  return std::string_view(reinterpret_cast<const char*>(block.data()), bytes) ==
+         std::string(bytes, static_cast<char>(byte));
+}
+
 }  // namespace
 
-SPMD_CASE(gone_after_the_end, "sources that are unmapped after their put") {
+SPMD_CASE(hidden_after_the_end,
+          "sources that nobody may read after their put") {
   std::mt19937_64 random = spmd::random_of_job();
   const Block block(Memory::kLibrary, kLargest);
   const std::size_t rounds = spmd::scaled_flights(2000);
   for (std::size_t round = 0; round < rounds; ++round) {
     const std::size_t bytes = 1 + random() % kLargest;
-    {
-      Pages source(bytes);
-      source.fill(static_cast<int>(round));
-      EXPECT_DONE(acp_copy(block.at(spmd::right_of(acp_rank())),
-                           source.address(), bytes, ACP_HANDLE_NULL));
-    }
+    Pages source(bytes);
+    source.fill(static_cast<int>(round));
+    EXPECT_DONE(acp_copy(block.at(spmd::right_of(acp_rank())), source.address(),
+                         bytes, ACP_HANDLE_NULL));
+    source.hide();
     EXPECT_EQ(acp_sync(), 0);
-    EXPECT(
-        std::string_view(reinterpret_cast<const char*>(block.data()), bytes) ==
-        std::string(bytes, static_cast<char>(round)));
+    EXPECT(holds(block, bytes, round));
     EXPECT_EQ(acp_sync(), 0);
   }
 }
 
-SPMD_CASE(others_go_on, "the end of one put leaves the sources of others") {
+SPMD_CASE(hidden_one_by_one, "sources of several puts under way") {
   constexpr std::size_t kPuts = 4;
   std::mt19937_64 random = spmd::random_of_job();
   const Block block(Memory::kLibrary, kPuts * kLargest);
   const std::size_t rounds = spmd::scaled_flights(1000);
   for (std::size_t round = 0; round < rounds; ++round) {
     const std::size_t bytes = 1 + random() % kLargest;
-    Pages source(kPuts * bytes);
-    source.fill(static_cast<int>(round));
-    acp_handle_t first = ACP_HANDLE_NULL;
+    std::deque<Pages> sources;
+    std::vector<acp_handle_t> handles;
     for (std::size_t put = 0; put < kPuts; ++put) {
-      const acp_handle_t handle =
+      sources.emplace_back(bytes).fill(static_cast<int>(round));
+      handles.push_back(
           acp_copy(block.at(spmd::right_of(acp_rank()), put * bytes),
-                   source.address() + put * bytes, bytes, ACP_HANDLE_NULL);
-      first = put == 0 ? handle : first;
+                   sources.back().address(), bytes, ACP_HANDLE_NULL));
     }
-    acp_complete(first);
-    acp_complete(ACP_HANDLE_ALL);
+    for (std::size_t put = 0; put < kPuts; ++put) {
+      EXPECT_DONE(handles[put]);
+      sources[put].hide();
+    }
     EXPECT_EQ(acp_sync(), 0);
-    EXPECT(std::string_view(reinterpret_cast<const char*>(block.data()),
-                            kPuts * bytes) ==
-           std::string(kPuts * bytes, static_cast<char>(round)));
+    EXPECT(holds(block, kPuts * bytes, round));
     EXPECT_EQ(acp_sync(), 0);
   }
 }
