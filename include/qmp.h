@@ -507,7 +507,10 @@ QMP_status_t QMP_wait_all(QMP_msghandle_t h[], int num);
  * QMP_ERROR. After a QMP_barrier of all nodes of the job that timed out the
  * next one of this node goes on with it. */
 
-/** Waits for all nodes. */
+/** Waits for all nodes. A node that leaves the job (exit(0),
+ * QMP_finalize_msg_passing) instead of calling a barrier of the whole job meets
+ * the others in it: then it returns QMP_ERROR on the node whose rank is the
+ * next, which says so. */
 QMP_status_t QMP_barrier(void);
 QMP_status_t QMP_comm_barrier(QMP_comm_t comm);
 

@@ -162,7 +162,8 @@ int acpx_complete_timeout(acp_handle_t handle, int timeout_ms);
  *
  * @param timeout_ms  convention 1
  * @return 0 all ranks have called it; 1 not all until the time limit; -1:
- *   ACPX_PEER_DEAD, ACPX_ABORTED, ACPX_NOT_INITIALIZED, ACPX_FINALIZED
+ *   ACPX_PEER_DEAD, ACPX_ABORTED, ACPX_CLOSED (as acp_sync),
+ *   ACPX_NOT_INITIALIZED, ACPX_FINALIZED
  */
 int acpx_sync_timeout(int timeout_ms);
 
@@ -379,7 +380,8 @@ typedef struct {
  * operations and acp_sync work and the modules' memory is zero on all ranks;
  * acp_reset and acp_finalize call fini in reverse order, while all of that
  * still works. A nonzero return of init makes the outer call fail; one of fini
- * is warned of. Not thread-safe: one thread, before acp_init. Does not block.
+ * is warned of, unless the job is ending badly already. Not thread-safe: one
+ * thread, before acp_init. Does not block.
  *
  * @param module  not NULL; all modules together take at most ACP_MODULE_MEMORY
  *                bytes of a rank

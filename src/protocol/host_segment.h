@@ -23,7 +23,7 @@
 namespace acp::protocol {
 
 inline constexpr std::uint64_t kHostMagic = 0x31'74'73'6f'68'70'63'61;
-inline constexpr std::uint32_t kHostVersion = 1;
+inline constexpr std::uint32_t kHostVersion = 2;
 inline constexpr std::uint32_t kNoSlot = UINT32_MAX;
 inline constexpr std::size_t kCacheLine = 64;
 inline constexpr std::size_t kCardBytes = 512;
@@ -57,6 +57,31 @@ struct HostBarrier {
   alignas(kCacheLine) std::atomic<std::uint32_t> sleepers;
 };
 
+/// Who is in acp_finalize, and how often it has called acp_sync.
+struct Leaving {
+  std::uint32_t rank = 0;
+  std::uint32_t syncs = 0;  ///< Modulo 2^32: no two ranks differ by much.
+
+  /// `word` is not 0, which means nobody.
+  static constexpr Leaving of(std::uint64_t word) noexcept {
+    return {static_cast<std::uint32_t>(word) & ~kSomebody,
+            static_cast<std::uint32_t>(word >> 32)};
+  }
+
+  constexpr std::uint64_t word() const noexcept {
+    return std::uint64_t{syncs} << 32 | kSomebody | rank;
+  }
+
+  /// Whether it never comes to call `number` of acp_sync, counted from 1.
+  constexpr bool misses(std::uint64_t number) const noexcept {
+    return static_cast<std::int32_t>(static_cast<std::uint32_t>(number) -
+                                     syncs) > 0;
+  }
+
+ private:
+  static constexpr std::uint32_t kSomebody = std::uint32_t{1} << 31;
+};
+
 struct alignas(kCacheLine) HostHeader {
   std::uint64_t magic;
   std::uint32_t version;
@@ -80,6 +105,8 @@ struct alignas(kCacheLine) HostHeader {
   std::array<std::uint8_t, 16> job_id;  ///< Random; names nothing else twice.
   alignas(kCacheLine) std::atomic<std::uint32_t> job_state;  ///< JobState.
   std::atomic<std::uint32_t> reset_verdict;  ///< Of the acp_reset under way.
+  /// A Leaving: of the ranks in acp_finalize the one with the fewest acp_sync.
+  std::atomic<std::uint64_t> leaving;
   HostBarrier barrier;
 };
 

@@ -381,8 +381,18 @@ QMP_status_t barrier(Job& job, QMP_comm_struct& comm) {
   if (comm.nodes() != acp_procs()) {
     return meet(job, comm);
   }
-  switch (acpx_sync_timeout(job.wait_timeout_ms)) {
-    case 0: return QMP_SUCCESS;
+  job.barriers += job.is_barrier_open ? 0 : 1;
+  const int result = acpx_sync_timeout(job.wait_timeout_ms);
+  job.is_barrier_open = result == 1;
+  switch (result) {
+    case 0:
+      // A node that leaves meets the others by the same barrier.
+      return job.exchange.has_left_before(job.barriers)
+                 ? fail(QMP_ERROR,
+                        "QMP_barrier: rank %d has left by exit(0) or "
+                        "QMP_finalize_msg_passing: all nodes have to call it",
+                        (acp_rank() + acp_procs() - 1) % acp_procs())
+                 : QMP_SUCCESS;
     case 1:
       return fail(QMP_TIMEOUT,
                   "QMP_barrier did not end within %g s: do all nodes call it? "

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "acp/extension.h"
+#include "acp/infrastructure.h"
 #include "qmp/mirror.h"
 
 namespace qmp {
@@ -135,6 +136,19 @@ bool Connector::receive() {
 bool Connector::advance() {
   const bool has_received = receive();
   return (!sending_.empty() && send()) || has_received;
+}
+
+void Connector::leave(std::uint64_t barriers) const {
+  const acp_ga_t next = acpx_module_ga(module_, (acp_rank() + 1) % acp_procs());
+  (void)acpx_put_signal(ACP_GA_NULL, ACP_GA_NULL, 0,
+                        next + offsetof(Inbox, leaving), barriers + 1,
+                        ACP_HANDLE_NULL);
+}
+
+bool Connector::has_left_before(std::uint64_t number) const {
+  const std::uint64_t leaving =
+      std::atomic_ref(mine_->leaving).load(std::memory_order_relaxed);
+  return leaving != 0 && leaving - 1 < number;
 }
 
 }  // namespace qmp

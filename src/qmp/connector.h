@@ -25,6 +25,14 @@ class Connector {
   /// Moves on what is on its way, and receives. True when there was news.
   bool advance();
 
+  /// Tells the next rank that this one leaves after `barriers` barriers of the
+  /// whole job.
+  void leave(std::uint64_t barriers) const;
+
+  /// Whether the rank before has left, and does not come to barrier `number`,
+  /// counted from 1.
+  bool has_left_before(std::uint64_t number) const;
+
   bool is_idle() const { return sending_.empty(); }
 
  private:

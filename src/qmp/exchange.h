@@ -51,6 +51,13 @@ class Exchange {
   /// No progress by us any more. Before the destructor.
   void end();
 
+  /// See Connector.
+  void leave(std::uint64_t barriers) { connector_.leave(barriers); }
+
+  bool has_left_before(std::uint64_t barrier) const {
+    return connector_.has_left_before(barrier);
+  }
+
   LibraryMemory& library() { return library_; }
 
   /// The half for `id`, made and announced the first time; nullptr: no memory.

@@ -215,6 +215,7 @@ void end() {
   if (mine == nullptr) {
     return;
   }
+  mine->exchange.leave(mine->barriers);
   // Messages on their way still go out while others have not come here.
   acp_complete(ACP_HANDLE_ALL);
   (void)acp_sync();

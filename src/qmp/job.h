@@ -28,6 +28,8 @@ struct Job {
   std::vector<int> subgrid;
   std::uint32_t next_comm = 2;
   int wait_timeout_ms = 600'000;
+  std::uint64_t barriers = 0;    ///< Of the whole job, begun here.
+  bool is_barrier_open = false;  ///< The last one timed out.
 
   /// The declared grid, or the machine's for those who share it; nullptr: none.
   const Grid* grid_of(const QMP_comm_struct& comm) const {

@@ -118,6 +118,8 @@ inline constexpr std::uint64_t kCells = 256;
 
 struct Inbox {
   alignas(64) std::uint64_t tail;  ///< Tickets given out.
+  /// From the rank before, when it leaves: its barriers of the whole job, + 1.
+  std::uint64_t leaving;
   Line cell[kCells];
 };
 

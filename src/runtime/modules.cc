@@ -91,24 +91,25 @@ Status Modules::init() const {
     const acpx_module_t& module = all[i]->module;
     if (module.init != nullptr && module.init(module.arg) != 0) {
       log_error("module {}: its init function failed", all[i]->name);
-      fini_first(all, i);
+      fini_first(all, i, LogLevel::kWarning);
       return Status::kSystem;
     }
   }
   return Status::kOk;
 }
 
-void Modules::fini() const {
+void Modules::fini(LogLevel level) const {
   const std::vector<const Entry*> all = in_order();
-  fini_first(all, all.size());
+  fini_first(all, all.size(), level);
 }
 
 void Modules::fini_first(const std::vector<const Entry*>& entries,
-                         std::size_t count) {
+                         std::size_t count,
+                         LogLevel level) {
   for (std::size_t i = count; i > 0; --i) {
     const acpx_module_t& module = entries[i - 1]->module;
     if (module.fini != nullptr && module.fini(module.arg) != 0) {
-      log_warning("module {}: its fini function failed", entries[i - 1]->name);
+      log(level, "module {}: its fini function failed", entries[i - 1]->name);
     }
   }
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "acp/extension.h"
+#include "base/log.h"
 #include "base/result.h"
 
 namespace acp::runtime {
@@ -43,8 +44,8 @@ class Modules {
 
   /// Calls init in order; on failure fini of those before, and kSystem.
   [[nodiscard]] Status init() const;
-  /// Calls fini in reverse order.
-  void fini() const;
+  /// Calls fini in reverse order. A failure is logged at this level.
+  void fini(LogLevel level = LogLevel::kWarning) const;
 
  private:
   struct Entry {
@@ -57,7 +58,8 @@ class Modules {
                             const acpx_module_t& module);
   std::vector<const Entry*> in_order() const;
   static void fini_first(const std::vector<const Entry*>& entries,
-                         std::size_t count);
+                         std::size_t count,
+                         LogLevel level);
 
   std::vector<Entry> own_;
   std::vector<Entry> entries_;

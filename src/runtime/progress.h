@@ -41,6 +41,14 @@ class Progress final : public gma::WaitHost {
   void enter_wait(protocol::WaitKind kind, std::uint32_t peer) override;
   void leave_wait() override;
 
+  /// While this rank is in its acp_sync `number`, counted from 1, health() is
+  /// kClosed when a rank of this host is in acp_finalize and never came to it.
+  void enter_sync(std::uint64_t number) noexcept {
+    sync_.store(number, std::memory_order_relaxed);
+  }
+
+  void leave_sync() noexcept { enter_sync(0); }
+
   const gma::WaitPolicy& policy() const noexcept override { return policy_; }
 
   /// Something has changed that a sleeping thread has to know.
@@ -81,6 +89,7 @@ class Progress final : public gma::WaitHost {
   std::atomic<std::uint32_t> nap_word_{0};  ///< Futex: ends nap() and rest().
   std::atomic<bool> is_resting_{false};
 
+  std::atomic<std::uint64_t> sync_{0};  ///< Under way; 0: none.
   std::atomic<std::uint32_t> awake_waiters_{0};
   std::atomic<std::uint64_t> caller_passes_{0};
   std::uint64_t passes_seen_ = 0;  ///< The thread's own.

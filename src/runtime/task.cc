@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "base/log.h"
@@ -279,9 +280,32 @@ Status Task::sync(TimePoint deadline) {
     return health;
   }
   engine_->show_order_to_tsan();
+  syncs_ += last_sync_ == Status::kOk ? 1 : 0;
+  progress_->enter_sync(syncs_);
   const Status status = barrier(deadline);
+  progress_->leave_sync();
   engine_->show_order_to_tsan();
+  const Status before = std::exchange(last_sync_, status);
+  if (status == Status::kClosed && before != Status::kClosed) {
+    const auto leaving = protocol::Leaving::of(
+        segment_.header().leaving.load(std::memory_order_relaxed));
+    log_error(
+        "acp_sync, call {} of this rank: rank {} is in acp_finalize after {}; "
+        "all ranks have to call it equally often",
+        syncs_, leaving.rank, leaving.syncs);
+  }
   return status;
+}
+
+/// Tells those who wait in an acp_sync to which this rank will not come.
+void Task::announce_leaving() {
+  std::atomic<std::uint64_t>& leaving = segment_.header().leaving;
+  const protocol::Leaving mine{rank(), static_cast<std::uint32_t>(syncs_)};
+  std::uint64_t word = leaving.load(std::memory_order_relaxed);
+  while ((word == 0 || mine.misses(protocol::Leaving::of(word).syncs)) &&
+         !leaving.compare_exchange_weak(word, mine.word(),
+                                        std::memory_order_relaxed)) {
+  }
 }
 
 /// A barrier that needs nothing of this library to work.
@@ -303,7 +327,10 @@ Status Task::drain(protocol::WaitKind kind) {
 }
 
 Status Task::finalize() {
-  modules_.fini();
+  // Whatever made waiting senseless has been told already.
+  const bool is_well =
+      progress_->health() == Status::kOk && last_sync_ == Status::kOk;
+  modules_.fini(is_well ? LogLevel::kWarning : LogLevel::kDebug);
   const Status drained = drain(protocol::WaitKind::kFinalize);
   if (drained != Status::kOk) {
     return drained;
@@ -311,6 +338,7 @@ Status Task::finalize() {
   segment_.record(slot_).wait_kind.store(
       static_cast<std::uint32_t>(protocol::WaitKind::kFinalize),
       std::memory_order_relaxed);
+  announce_leaving();
   // The progress thread goes on answering until every rank is done.
   const Status met = bootstrap_->arrive(protocol::Phase::kFinalize);
   if (met != Status::kOk) {

@@ -52,7 +52,8 @@ class Task {
   /// Joins the job; returns when all ranks have. Once.
   [[nodiscard]] Status join(const NetWireFactory& make_net_wire);
   [[nodiscard]] Status finalize();
-  /// kTimedOut: the next call goes on with this barrier.
+  /// kTimedOut: the next call goes on with this barrier. kClosed, logged: a
+  /// rank has left without coming to it.
   [[nodiscard]] Status sync(TimePoint deadline = TimePoint::max());
   [[nodiscard]] Status reset(int new_rank);
   /// Prints and ends the job and this process.
@@ -92,6 +93,7 @@ class Task {
   Status drain(protocol::WaitKind kind);
   Status barrier(TimePoint deadline);
   Status collective();
+  void announce_leaving();
   bool proposals_are_a_permutation() const;
   void take_new_rank(gmm::Rank rank);
   void register_library();
@@ -112,6 +114,8 @@ class Task {
   Steps steps_;
   std::unique_ptr<HostBarrier> host_barrier_;
   std::unique_ptr<NetBarrier> net_barrier_;
+  std::uint64_t syncs_ = 0;         ///< Calls of sync() that began a barrier.
+  Status last_sync_ = Status::kOk;  ///< Else that barrier is still open.
 };
 
 }  // namespace acp::runtime

@@ -161,6 +161,20 @@ TEST_CASE("death: ranks that wait for a structure's lock sleep", "[death]") {
   CHECK(job::all_gone(marker, kEndsWithin));
 }
 
+TEST_CASE("death: an acp_sync that a finalized rank left out fails",
+          "[death]") {
+  const std::string net = GENERATE("auto", "udp");
+  const std::string ranks = GENERATE("2", "3", "8");
+  job::Job run({ACPRUN, "-np", ranks, VICTIM, "out_of_step", "stay", "-"},
+               {"ACP_NET=" + net});
+  const job::Outcome outcome = run.wait(kPatience);
+  INFO(outcome.output);
+  CHECK(outcome.is_over);
+  CHECK(outcome.status == 0);
+  CHECK(outcome.output.find("rank 1 is in acp_finalize after") !=
+        std::string::npos);
+}
+
 TEST_CASE("death: exit 0 without acp_finalize is a failure", "[death]") {
   const std::string moment = GENERATE("computing", "in_sync", "in_wait");
   const job::Outcome outcome = run_death(moment, "exit0", "auto");

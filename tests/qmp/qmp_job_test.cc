@@ -90,6 +90,24 @@ TEST_CASE("exit(0) without finalize: a large message still goes out", "[qmp]") {
   }
 }
 
+TEST_CASE("exit(0) of one node: a barrier of the others is none", "[qmp]") {
+  for (const int nodes : {2, 3, 8}) {
+    for (const std::string net : {"auto", "udp"}) {
+      const auto outcome = run(nodes, {"be_left"}, {"ACP_NET=" + net});
+      INFO(outcome.output);
+      CHECK(outcome.status == 0);
+      CHECK_FALSE(has(outcome, "unnoticed"));
+      CHECK(has(outcome,
+                line(0, nodes,
+                     " error: QMP_barrier: rank " + std::to_string(nodes - 1) +
+                         " has left by exit(0) or "
+                         "QMP_finalize_msg_passing: all nodes have to "
+                         "call it")));
+      CHECK(has(outcome, "is in acp_finalize after"));
+    }
+  }
+}
+
 TEST_CASE("calls before init and after finalize fail, and do not crash",
           "[qmp]") {
   for (const int ranks : {1, 3}) {

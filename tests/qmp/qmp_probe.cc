@@ -124,6 +124,17 @@ void come_late() {
   meet_all();
 }
 
+/// The last node leaves at once; the one behind it, node 0, is told.
+void be_left() {
+  if (QMP_get_node_number() == QMP_get_number_of_nodes() - 1) {
+    return;
+  }
+  for (int round = 0; round < 2; ++round) {
+    const QMP_status_t status = QMP_barrier();
+    expect(status == QMP_ERROR || QMP_get_node_number() != 0, "unnoticed");
+  }
+}
+
 void wait_for_nothing(std::size_t bytes) {
   std::vector<char> buffer(bytes);
   const int peer = (QMP_get_node_number() + 1) % QMP_get_number_of_nodes();
@@ -293,6 +304,8 @@ int main(int argc, char** argv) {
     send_at_exit();
   } else if (mode == "leave") {
     leave_much();
+  } else if (mode == "be_left") {
+    be_left();
   }
   if (mode == "outside") {
     QMP_finalize_msg_passing();
