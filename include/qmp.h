@@ -137,9 +137,10 @@ extern "C" {
  * @param argv      may be NULL
  * @param required  thread level that the program needs
  * @param provided  receives the level, equal to @p required; may be NULL
- * @return QMP_SUCCESS; QMP_INVALID_OP (a second time), QMP_INVALID_ARG (a word
- *   of ours without sense), QMP_INVALID_TOPOLOGY (the geometry does not have as
- *   many nodes as the job), QMP_INITSVC_ERR (acp_init failed), QMP_NOMEM_ERR
+ * @return QMP_SUCCESS; QMP_INVALID_OP (a second time, also after finalize),
+ * QMP_INVALID_ARG (a word of ours without sense), QMP_INVALID_TOPOLOGY (the
+ * geometry does not have as many nodes as the job), QMP_INITSVC_ERR (acp_init
+ * failed), QMP_NOMEM_ERR
  */
 QMP_status_t QMP_init_msg_passing(int* argc,
                                   char*** argv,
@@ -592,10 +593,13 @@ const char* QMP_error_string(QMP_status_t code);
 QMP_status_t QMP_get_error_number(QMP_msghandle_t mh);
 const char* QMP_get_error_string(QMP_msghandle_t mh);
 
-/** Sets how much QMP says to stderr: 0 errors, 1 also what it does. Returns the
- * level before. Works at any time. */
+/** Sets how much QMP says to stderr: 0 errors; 1 also what job and machine it
+ * has joined, topologies, splits, and its end. Returns the level before. Works
+ * at any time. */
 int QMP_verbose(int level);
-/** Keeps a profiling level and returns the one before. Works at any time. */
+/** Sets a profiling level: from 1 on the time in QMP is added up
+ * (QMP_get_total_qmp_time), at 0, as at first, not. Returns the level before.
+ * Works at any time. */
 int QMP_profcontrol(int level);
 
 /* Printing, with `QMP m<node>,n<nodes>@<host>: ` in front and a newline at
@@ -611,7 +615,7 @@ int QMP_error(const char* format, ...);
 /** Seconds since some time in the past, the same for the whole process. */
 double QMP_time(void);
 /** Seconds that this process has spent in QMP_wait, QMP_wait_all and the
- * collective functions since the reset. */
+ * collective functions since the reset, while QMP_profcontrol was 1 or more. */
 double QMP_get_total_qmp_time(void);
 void QMP_reset_total_qmp_time(void);
 

@@ -121,11 +121,13 @@ inline std::uint64_t apply_atomic_apart(protocol::Opcode opcode,
                                         std::uint64_t operand,
                                         std::uint64_t compare) noexcept {
   constexpr int kReads = 200;
-  const auto apply = [&](auto word) {
-    std::atomic_ref shared(*reinterpret_cast<decltype(word)*>(address));
+  const auto apply = [&](auto word) -> std::uint64_t {
+    using Word = decltype(word);
+    std::atomic_ref shared(*reinterpret_cast<Word*>(address));
     word = shared.load();
-    const std::uint64_t old = apply_atomic(
-        opcode, width, reinterpret_cast<std::byte*>(&word), operand, compare);
+    const Word old = apply_atomic_word(
+        opcode, reinterpret_cast<std::byte*>(&word), static_cast<Word>(operand),
+        static_cast<Word>(compare));
     for (int i = 0; i < kReads; ++i) {
       static_cast<void>(shared.load());  // takes its time
     }

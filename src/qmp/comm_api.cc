@@ -104,6 +104,8 @@ QMP_status_t split(Job& mine,
     }
     made->ranks.push_back(comm.ranks[static_cast<std::size_t>(node)]);
   }
+  qmp::tell("QMP_comm_split: color %d, node %d of %d", made->color, made->me,
+            made->nodes());
   *result = made.release();
   return QMP_SUCCESS;
 }

@@ -2,6 +2,7 @@
 // by whoever finds the cause.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "qmp.h"
@@ -20,6 +21,15 @@ Failure& last_failure();
 [[gnu::format(printf, 2, 3)]] QMP_status_t fail(QMP_status_t status,
                                                 const char* format,
                                                 ...);
+
+/// A line to stderr, when QMP_verbose asked for it.
+[[gnu::format(printf, 1, 2)]] void tell(const char* format, ...);
+
+/// What QMP_verbose has set. Returns the level before.
+int set_verbosity(int level);
+
+/// "4 4 8": numbers as in a command line.
+std::string text_of(std::span<const int> numbers);
 
 /// The same for a function that returns a pointer: nullptr.
 template <typename... Words>

@@ -88,8 +88,12 @@ Job* job_of(QMP_comm_t comm, const void* data, long long length) {
   Job* mine = qmp::job_for("a global operation");
   if (mine != nullptr &&
       (comm == nullptr || length < 0 || (data == nullptr && length > 0))) {
-    (void)fail(QMP_INVALID_ARG, "a global operation: NULL, or length %lld",
-               length);
+    if (length < 0) {
+      (void)fail(QMP_INVALID_ARG, "a global operation of length %lld", length);
+    } else {
+      (void)fail(QMP_INVALID_ARG, "a global operation: %s is NULL",
+                 comm == nullptr ? "the communicator" : "data or function");
+    }
     return nullptr;
   }
   return mine;

@@ -91,19 +91,37 @@ QMP_status_t retire(QMP_msghandle_t handle) {
   return status;
 }
 
+/// The first part of a handle that is active, for a message.
+std::string describe_active(QMP_msghandle_t handle) {
+  const Transfer* each = handle->first;
+  while (each->next != nullptr && !each->is_active()) {
+    each = each->next;
+  }
+  return (each->half->id().is_receiver ? "receive of " : "send of ") +
+         std::to_string(each->memory->size()) + " bytes with " +
+         describe(each->half->id());
+}
+
 QMP_status_t give_up(const Job& job, QMP_msghandle_t handle) {
+  int parts = 0;
+  int open = 0;
   for (const Transfer* each = handle->first; each != nullptr;
        each = each->next) {
-    if (each->is_active()) {
-      const ChannelId& id = each->half->id();
-      return fail(QMP_TIMEOUT,
-                  "QMP_wait: %s of %zu bytes with %s did not end within %g s: "
-                  "has the other side started its part? (QMP_WAIT_TIMEOUT)",
-                  id.is_receiver ? "receive" : "send", each->memory->size(),
-                  describe(id).c_str(), job.wait_timeout_ms / 1000.0);
-    }
+    ++parts;
+    open += each->is_active() ? 1 : 0;
   }
-  return QMP_SUCCESS;
+  if (open == 0) {
+    return QMP_SUCCESS;
+  }
+  const std::string others = parts > 1 ? " and " + std::to_string(open - 1) +
+                                             " more of " +
+                                             std::to_string(parts) + " parts"
+                                       : "";
+  return fail(QMP_TIMEOUT,
+              "QMP_wait: %s%s did not end within %g s: has the other side "
+              "started its part? (QMP_WAIT_TIMEOUT)",
+              describe_active(handle).c_str(), others.c_str(),
+              job.wait_timeout_ms / 1000.0);
 }
 
 bool is_declared_twice(std::span<QMP_msghandle_t const> handles) {
@@ -144,12 +162,16 @@ QMP_msghandle_t declare_with_neighbour(QMP_comm_t comm,
   if (mine == nullptr) {
     return nullptr;
   }
-  if (comm == nullptr || memory == nullptr || (sign != 1 && sign != -1)) {
+  if (comm == nullptr || memory == nullptr) {
+    return fail_null(
+        QMP_INVALID_ARG, "declaring a message: %s is NULL",
+        comm == nullptr ? "the communicator" : "the message memory");
+  }
+  if (sign != 1 && sign != -1) {
     return fail_null(QMP_INVALID_ARG,
-                     "declaring a message: communicator %s, memory %s, "
-                     "direction %d; it has to be 1 or -1",
-                     comm == nullptr ? "NULL" : "given",
-                     memory == nullptr ? "NULL" : "given", sign);
+                     "declaring a message along axis %d: direction %d; it has "
+                     "to be 1 or -1",
+                     axis, sign);
   }
   const Grid* grid = mine->grid_of(*comm);
   if (grid == nullptr) {
@@ -180,15 +202,17 @@ QMP_msghandle_t declare_multiple(QMP_msghandle_t* handles, int count) {
   }
   const std::span<QMP_msghandle_t const> parts(handles,
                                                static_cast<std::size_t>(count));
-  for (QMP_msghandle_t part : parts) {
-    if (part == nullptr) {
+  for (int i = 0; i < count; ++i) {
+    if (handles[i] == nullptr) {
       return fail_null(QMP_INVALID_ARG,
-                       "QMP_declare_multiple: one handle of %d is NULL", count);
+                       "QMP_declare_multiple: handle %d of 0 to %d is NULL", i,
+                       count - 1);
     }
-    if (part->is_active()) {
+    if (handles[i]->is_active()) {
       return fail_null(QMP_INVALID_OP,
-                       "QMP_declare_multiple: one handle of %d is active",
-                       count);
+                       "QMP_declare_multiple: handle %d of 0 to %d is active: "
+                       "%s; wait for it first",
+                       i, count - 1, describe_active(handles[i]).c_str());
     }
   }
   if (is_declared_twice(parts)) {
@@ -289,7 +313,8 @@ QMP_status_t clear_to_send(QMP_msghandle_t handle, QMP_clear_to_send_t cts) {
   }
   if (handle->is_active()) {
     return keep(handle, fail(QMP_INVALID_OP,
-                             "QMP_clear_to_send: the handle is active"));
+                             "QMP_clear_to_send: the handle is active: %s",
+                             describe_active(handle).c_str()));
   }
   if (cts == QMP_CTS_READY) {
     mine->exchange.start_receives(handle->first);
@@ -315,7 +340,9 @@ QMP_status_t change_addresses(QMP_msghandle_t handle, void** bases, int count) {
   }
   if (handle->is_active()) {
     return keep(handle, fail(QMP_INVALID_OP,
-                             "QMP_change_address: the handle is active"));
+                             "QMP_change_address: the handle is active: %s; "
+                             "wait for it first",
+                             describe_active(handle).c_str()));
   }
   for (Transfer* each = handle->first; each != nullptr; each = each->next) {
     MessageMemory* moved = each->memory->moved_to(*bases++);

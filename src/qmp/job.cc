@@ -19,6 +19,8 @@ constexpr double kMaxSeconds = 2'000'000;  // in milliseconds an int holds
 
 /// Written by the thread that calls init and finalize.
 std::atomic<Job*> g_job{nullptr};
+std::atomic<Place> g_place{};
+std::atomic<bool> g_has_ended{false};
 
 /// A number of the environment; `missing` when unset, nothing when wrong.
 std::optional<double> setting(const char* name,
@@ -32,8 +34,8 @@ std::optional<double> setting(const char* name,
   char* end = nullptr;
   const double value = std::strtod(text, &end);
   if (end == text || *end != '\0' || !(value >= least && value <= most)) {
-    (void)fail(QMP_INVALID_ARG, "%s=%s: expected a number from %g to %g", name,
-               text, least, most);
+    (void)fail(QMP_INVALID_ARG, "%s=%s: expected a number from %.15g to %.15g",
+               name, text, least, most);
     return std::nullopt;
   }
   return value;
@@ -46,10 +48,15 @@ QMP_status_t lay_out_machine(Job& made) {
   }
   const int nodes = made.world->nodes();
   if (!Grid::is_valid(words.geometry, words.allocated_map, nodes)) {
+    const bool has_map = !words.allocated_map.empty();
     return fail(QMP_INVALID_TOPOLOGY,
-                "%s: the sizes must have the product %d, the number of nodes, "
-                "and -qmp-alloc-map must name different axes of them",
-                words.geometry_source, nodes);
+                "%s %s: the sizes must have the product %d, the number of "
+                "nodes%s%s",
+                words.geometry_source, text_of(words.geometry).c_str(), nodes,
+                has_map ? "; and each of -qmp-alloc-map has to name another "
+                          "axis of them: "
+                        : "",
+                text_of(words.allocated_map).c_str());
   }
   made.machine.emplace(words.geometry, words.allocated_map);
   return QMP_SUCCESS;
@@ -154,12 +161,22 @@ QMP_status_t join(Job& made, int* argc, char*** argv) {
   made.world->ranks.resize(static_cast<std::size_t>(acp_procs()));
   std::iota(made.world->ranks.begin(), made.world->ranks.end(), 0);
   made.world->me = acp_rank();
+  g_place.store({made.world->me, made.world->nodes()});
   if (!made.exchange.begin(number, module.bytes)) {
     return fail(QMP_NOMEM_ERR, "no memory for the channels; QMP_MEMORY is %zu",
                 module.bytes);
   }
   const QMP_status_t status = lay_out_machine(made);
   return status != QMP_SUCCESS ? status : split_jobs(made);
+}
+
+void tell_what_is_joined(const Job& made) {
+  const QMP_comm_struct& mine = *made.allocated;
+  g_place.store({mine.me, mine.nodes()});
+  tell("joined job %d of %d, machine %s; QMP_WAIT_TIMEOUT %g s",
+       made.job_number, made.jobs,
+       made.machine ? text_of(made.machine->dims()).c_str() : "a switch",
+       made.wait_timeout_ms / 1000.0);
 }
 
 /// The process that joined: a child made by fork() inherits the handler below.
@@ -181,10 +198,16 @@ Job* job() noexcept {
   return g_job.load(std::memory_order_acquire);  // pairs with begin
 }
 
+Place place() noexcept {
+  return g_place.load();
+}
+
 Job* job_for(const char* function) {
   Job* mine = job();
   if (mine == nullptr) {
-    (void)fail(QMP_NOT_INITED, "%s: call QMP_init_msg_passing before",
+    (void)fail(QMP_NOT_INITED,
+               g_has_ended ? "%s: called after QMP_finalize_msg_passing"
+                           : "%s: call QMP_init_msg_passing before",
                function);
   }
   return mine;
@@ -194,15 +217,21 @@ QMP_status_t begin(int* argc, char*** argv) {
   if (job() != nullptr) {
     return fail(QMP_INVALID_OP, "QMP_init_msg_passing: called already");
   }
+  if (g_has_ended) {
+    return fail(QMP_INVALID_OP,
+                "QMP_init_msg_passing: called after QMP_finalize_msg_passing; "
+                "a process joins a job once");
+  }
   auto made = std::make_unique<Job>();
   const QMP_status_t status = join(*made, argc, argv);
   if (status != QMP_SUCCESS) {
-    if (acp_procs() > 0) {
+    if (made->world != nullptr) {  // acp_init was called
       made.reset();
       (void)acp_finalize();
     }
     return status;
   }
+  tell_what_is_joined(*made);
   g_pid = ::getpid();
   g_job.store(made.release(), std::memory_order_release);
   static const bool is_registered = on_exit(&at_exit, nullptr) == 0;
@@ -215,6 +244,8 @@ void end() {
   if (mine == nullptr) {
     return;
   }
+  g_has_ended = true;
+  tell("leaves");
   mine->exchange.leave(mine->barriers);
   // Messages on their way still go out while others have not come here.
   acp_complete(ACP_HANDLE_ALL);

@@ -45,6 +45,14 @@ struct Job {
 /// nullptr before init and after finalize.
 Job* job() noexcept;
 
+/// This node in the job that it has joined last: 0 of 1 before.
+struct Place {
+  int node = 0;
+  int nodes = 1;
+};
+
+Place place() noexcept;
+
 /// The same, and a failure that names the function.
 Job* job_for(const char* function);
 

@@ -56,14 +56,16 @@ QMP_status_t declare_topology(QMP_comm_t comm,
   }
   if (!Grid::is_valid(dims, map, comm->nodes())) {
     return fail(QMP_INVALID_ARG,
-                "QMP_declare_logical_topology: %zu sizes have to be 1 or more "
-                "and have the product %d, the number of nodes; a map names "
-                "different axes of them",
-                dims.size(), comm->nodes());
+                "QMP_declare_logical_topology: sizes %s; they have to be 1 or "
+                "more and have the product %d, the number of nodes; a map "
+                "names different axes of them",
+                qmp::text_of(dims).c_str(), comm->nodes());
   }
   comm->grid.emplace(dims, map);
   comm->coordinates.resize(dims.size());
   comm->grid->coordinates_of(comm->me, comm->coordinates.data());
+  qmp::tell("logical topology %s, this node at %s", qmp::text_of(dims).c_str(),
+            qmp::text_of(comm->coordinates).c_str());
   return QMP_SUCCESS;
 }
 
@@ -96,6 +98,7 @@ QMP_status_t lay_out(Job& mine, std::span<const int> lattice) {
     }
   }
   QMP_comm_struct& comm = *mine.standard;
+  const Grid* grid = mine.grid_of(comm);
   const std::vector<int> nodes = nodes_for(mine, comm, lattice);
   std::vector<int> sizes;
   for (std::size_t axis = 0; axis < nodes.size(); ++axis) {
@@ -104,10 +107,11 @@ QMP_status_t lay_out(Job& mine, std::span<const int> lattice) {
   }
   if (nodes.empty() || sites > INT_MAX) {
     return fail(QMP_INVALID_TOPOLOGY,
-                "QMP_layout_grid: this lattice of %zu dimensions cannot be "
-                "divided equally among %d nodes%s",
-                lattice.size(), comm.nodes(),
-                mine.grid_of(comm) != nullptr ? " of the given grid" : "");
+                "QMP_layout_grid: a lattice of %s cannot be divided equally "
+                "among %d nodes%s%s: take another number of nodes",
+                qmp::text_of(lattice).c_str(), comm.nodes(),
+                grid != nullptr ? " in a grid of " : "",
+                grid != nullptr ? qmp::text_of(grid->dims()).c_str() : "");
   }
   if (!comm.grid) {
     const std::vector<int>& map = mine.machine && mine.machine->dims() == nodes

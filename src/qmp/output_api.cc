@@ -18,17 +18,14 @@ using qmp::fail;
 
 namespace {
 
-std::atomic<int> g_verbosity{0};
 std::atomic<int> g_profiling{0};
 
 std::string prefix(const char* kind) {
   std::array<char, 256> host{};
   (void)::gethostname(host.data(), host.size() - 1);
-  const qmp::Job* mine = qmp::job();
-  const int node = mine != nullptr ? mine->allocated->me : 0;
-  const int nodes = mine != nullptr ? mine->allocated->nodes() : 1;
-  return "QMP m" + std::to_string(node) + ",n" + std::to_string(nodes) + "@" +
-         host.data() + kind + ": ";
+  const qmp::Place place = qmp::place();
+  return "QMP m" + std::to_string(place.node) + ",n" +
+         std::to_string(place.nodes) + "@" + host.data() + kind + ": ";
 }
 
 /// One write, so that lines of several threads and nodes stay whole.
@@ -101,7 +98,7 @@ int QMP_error(const char* format, ...) {
 }
 
 int QMP_verbose(int level) {
-  return g_verbosity.exchange(level);
+  return qmp::set_verbosity(level);
 }
 
 int QMP_profcontrol(int level) {

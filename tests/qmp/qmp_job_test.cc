@@ -115,6 +115,9 @@ TEST_CASE("calls before init and after finalize fail, and do not crash",
     INFO(outcome.output);
     CHECK(outcome.status == 0);
     CHECK(has(outcome, line(0, 1, ": before init")));
+    CHECK(has(outcome, line(ranks - 1, ranks,
+                            " error: QMP_layout_grid: called after "
+                            "QMP_finalize_msg_passing")));
   }
 }
 
@@ -169,7 +172,14 @@ TEST_CASE("QMP_GEOM: as -qmp-geom", "[qmp]") {
   const auto wrong = run(2, {"machine"}, {"QMP_GEOM=3 2"});
   INFO(wrong.output);
   CHECK(wrong.status != 0);
-  CHECK(has(wrong, "QMP_GEOM: the sizes must have the product 2"));
+  CHECK(has(wrong, line(1, 2,
+                        " error: QMP_GEOM 3 2: the sizes must have the product "
+                        "2, the number of nodes")));
+  CHECK_FALSE(has(wrong, "acp_procs"));
+  CHECK(has(outcome, line(1, 2,
+                          ": joined job 0 of 1, machine 1 2; QMP_WAIT_TIMEOUT "
+                          "600 s")));
+  CHECK(has(outcome, line(0, 2, ": leaves")));
 }
 
 TEST_CASE("the word -qmp-job: splits the machine into jobs that do not meet",

@@ -260,6 +260,7 @@ int main(int argc, char** argv) {
     QMP_finalize_msg_passing();
     QMP_printf("before %s", "init");
   }
+  expect(QMP_verbose(mode == "machine" ? 1 : 0) == 0, "QMP_verbose");
   QMP_thread_level_t provided = QMP_THREAD_SINGLE;
   const QMP_status_t status =
       QMP_init_msg_passing(&argc, &argv, QMP_THREAD_FUNNELED, &provided);
@@ -311,8 +312,8 @@ int main(int argc, char** argv) {
     QMP_finalize_msg_passing();
     QMP_finalize_msg_passing();
     outside();
-    expect(QMP_init_msg_passing(nullptr, nullptr, QMP_THREAD_SINGLE, nullptr) !=
-               QMP_SUCCESS,
+    expect(QMP_init_msg_passing(nullptr, nullptr, QMP_THREAD_SINGLE, nullptr) ==
+               QMP_INVALID_OP,
            "a second time");
   } else if (mode == "finalize" || mode == "leave") {
     QMP_finalize_msg_passing();

@@ -2,6 +2,7 @@
 
 #include <sys/random.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include <cerrno>
 
@@ -31,6 +32,15 @@ ssize_t move_some(pid_t pid,
   return direction == transport::Direction::kGet
              ? ::process_vm_readv(pid, &mine, 1, &theirs, 1, 0)
              : ::process_vm_writev(pid, &mine, 1, &theirs, 1, 0);
+}
+
+/// Whether this process has memory where a copy could not go on: one that
+/// fails does not say on which side.
+bool is_mapped_here(std::span<const std::byte> local) noexcept {
+  std::byte byte{};
+  const iovec to{&byte, 1};
+  const iovec from{const_cast<std::byte*>(local.data()), 1};
+  return ::process_vm_readv(::getpid(), &to, 1, &from, 1, 0) == 1;
 }
 
 }  // namespace
@@ -81,10 +91,17 @@ Status CrossMemory::transfer(const protocol::ProcRecord& peer,
         log_error("process_vm_readv or writev with pid {}: {}", pid,
                   errno_text(error));
       } else if (status == Status::kBadAddress) {
-        log_error(
-            "pid {} has nothing at {:#x}, which it registered: was it freed "
-            "before acp_unregister_memory?",
-            pid, remote_address);
+        if (is_mapped_here(local)) {
+          log_error(
+              "pid {} has nothing at {:#x}, which it registered: was it freed "
+              "before acp_unregister_memory?",
+              pid, remote_address);
+        } else {
+          log_error(
+              "this process has no memory at {}, {} bytes: was it freed "
+              "before acp_unregister_memory?",
+              static_cast<const void*>(local.data()), local.size());
+        }
       }
       if (status == Status::kUnsupported) {
         is_allowed_.store(false, std::memory_order_relaxed);
