@@ -42,7 +42,7 @@ export PKG_CONFIG_PATH
 libdir=$(pkg-config --variable=libdir acp)
 # shellcheck disable=SC2046 # the flags are words
 "$cc" "$consumer/consumer.c" -o "$work/by_pkg_config" \
-  $(pkg-config --cflags --libs acp) -Wl,-rpath,"$libdir"
+  $(pkg-config --cflags --libs acp)
 run pkg-config "$work/by_pkg_config"
 
 # shellcheck disable=SC2046 # the flags are words
@@ -64,8 +64,10 @@ config=$prefix/bin/qmp-config
 run qmp-config "$work/qmp_by_config"
 # shellcheck disable=SC2046
 "$cc" "$consumer/qmp_consumer.c" -o "$work/qmp_by_pkg_config" \
-  $(pkg-config --cflags --libs qmp) -Wl,-rpath,"$libdir"
+  $(pkg-config --cflags --libs qmp)
 run qmp.pc "$work/qmp_by_pkg_config"
+"$prefix/bin/acpcc" "$consumer/qmp_consumer.c" -lqmp -o "$work/qmp_by_wrapper"
+run "acpcc -lqmp" "$work/qmp_by_wrapper"
 # shellcheck disable=SC2046
 "$cc" $("$config" --cflags) "$consumer/qmp_consumer.c" \
   -o "$work/qmp_by_archive" "$libdir/libqmp.a" "$libdir/libacp.a" \
