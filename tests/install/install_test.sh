@@ -1,8 +1,9 @@
 #!/bin/sh
 # Installs into a scratch folder, moves it, and builds a user's program there
 # in four ways: acpcc, pkg-config, with libacp.a, CMake's find_package. And one
-# of QMP: qmp-config, pkg-config, with libqmp.a, find_package. And one of each
-# older interface, with the shared library and with the archive.
+# of QMP: qmp-config, pkg-config, acpcc, with libqmp.a, find_package. And one of
+# each older interface, with the shared library and with the archive, by command
+# and by find_package.
 #
 #   install_test.sh <source tree> <build tree> <scratch folder> <cmake> <cc> <cxx>
 set -eu
@@ -51,11 +52,13 @@ run pkg-config "$work/by_pkg_config"
 run archive "$work/by_archive"
 
 "$cmake" -G Ninja -S "$consumer" -B "$work/build" -DCMAKE_PREFIX_PATH="$prefix" \
-  -DCMAKE_C_COMPILER="$cc" >"$work/configure.log"
+  -DCMAKE_C_COMPILER="$cc" -DCMAKE_CXX_COMPILER="$cxx" >"$work/configure.log"
 "$cmake" --build "$work/build" >"$work/build.log"
 run find_package "$work/build/consumer"
 
 run find_package "$work/build/qmp_consumer"
+run find_package "$work/build/lqcd_consumer"
+run find_package "$work/build/lqcd_consumer_static"
 
 config=$prefix/bin/qmp-config
 # shellcheck disable=SC2046 # the flags are words
@@ -75,7 +78,7 @@ run "acpcc -lqmp" "$work/qmp_by_wrapper"
 run libqmp.a "$work/qmp_by_archive"
 # shellcheck disable=SC2046
 "$cc" $("$config" --cflags) "$consumer/lqcd_consumer.c" \
-  -o "$work/lqcd_shared" $("$config" --ldflags) -llqcd $("$config" --libs)
+  -o "$work/lqcd_shared" $("$config" --ldflags) -llqcd -lqmp
 run liblqcd.so "$work/lqcd_shared"
 # shellcheck disable=SC2046
 "$cc" $("$config" --cflags) "$consumer/lqcd_consumer.c" \
