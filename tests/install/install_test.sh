@@ -86,6 +86,8 @@ run liblqcd.so "$work/lqcd_shared"
   "$libdir/libacp.a" $("$config" --libs | sed 's/-lqmp -lacp //')
 run liblqcd.a "$work/lqcd_archive"
 export COMMS_DEF='{GRID=2,1,1,1}'
+run find_package "$work/build/scu_consumer"
+run find_package "$work/build/scu_consumer_static"
 # shellcheck disable=SC2046
 "$cxx" $("$config" --cflags) -I"$prefix/include/scu" \
   "$consumer/scu_consumer.C" -o "$work/scu_shared" \
