@@ -277,9 +277,19 @@ static int take_lattice(struct words* words, int size[AXES]) {
   return 1;
 }
 
-static void refuse(const struct words* words, const char* file) {
-  QMP_error("'%s': what is that? %s begins with a list", *words->next, file);
-  QMP_abort(2);
+/* The end of the program when no one has taken the next word: with the usage
+ * text and status 0 when it is --help, else with an error and status 2. */
+static void end_with_usage(const struct words* words, const char* usage) {
+  int is_help = is_next(words, "--help") || is_next(words, "-h");
+  if (QMP_is_primary_node()) {
+    FILE* to = is_help ? stdout : stderr;
+    if (!is_help) {
+      fprintf(to, "'%s' is no option, or lacks its value\n", *words->next);
+    }
+    fputs(usage, to);
+  }
+  QMP_finalize_msg_passing();
+  exit(is_help ? 0 : 2);
 }
 
 #endif /* EXAMPLE_LATTICE_H */

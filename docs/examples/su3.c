@@ -14,6 +14,8 @@
  * has a random generator of its own, and sums go over a tree of sites: so the
  * result is equal to the last bit on any number of nodes. Where the mean is
  * known (beta 5.7 and 6.0, 8 x 8 x 8 x 8 sites and more) it is compared. */
+#include <errno.h>
+
 #include "lattice.h"
 
 #define MOST_SWEEPS 100000
@@ -438,16 +440,33 @@ static uint64_t bits_of(const double* history, int count) {
 /* ---- The picture -----------------------------------------------------------
  */
 
-/* The history as a curve, and the mean of the measured part. */
+/* The picture's file: NULL without --plot, and where nobody speaks. All nodes
+ * end when it cannot be written. */
+static FILE* open_picture(const struct options* options, int is_speaker) {
+  FILE* file = NULL;
+  int failures = 0;
+  if (options->plot != NULL && is_speaker) {
+    file = fopen(options->plot, "w");
+    if (file == NULL) {
+      QMP_error("cannot write %s: %s", options->plot, strerror(errno));
+      failures = 1;
+    }
+  }
+  check(QMP_sum_int(&failures), "QMP_sum_int");
+  if (failures > 0) {
+    QMP_finalize_msg_passing();
+    exit(1);
+  }
+  return file;
+}
+
+/* The history as a curve, and the mean of the measured part. Closes the file.
+ */
 static void plot(const struct options* options,
+                 FILE* file,
                  const double* history,
                  int count,
                  double mean) {
-  FILE* file = fopen(options->plot, "w");
-  if (file == NULL) {
-    QMP_error("cannot write %s", options->plot);
-    QMP_abort(1);
-  }
   double low = history[0], high = history[0];
   for (int i = 0; i < count; ++i) {
     if (history[i] < low) low = history[i];
@@ -476,7 +495,11 @@ static void plot(const struct options* options,
             450 - (history[i] - low) * scale);
   }
   fprintf(file, "'/>\n</svg>\n");
-  if (fclose(file) != 0) stop("writing the picture");
+  int is_written = ferror(file) == 0;
+  if (fclose(file) != 0 || !is_written) {
+    QMP_error("cannot write %s: %s", options->plot, strerror(errno));
+    QMP_abort(1);
+  }
 }
 
 /* ---- The program -----------------------------------------------------------
@@ -496,6 +519,17 @@ static int take_plot(struct words* words, const char** file) {
   return 1;
 }
 
+static const char usage[] =
+    "usage: su3 [--lattice X Y Z T] [--beta B] [--sweeps N] [--warm N]\n"
+    "           [--seed N] [--hot] [--plot FILE.svg]\n"
+    "  --lattice X Y Z T  sites along each axis (4 4 4 4)\n"
+    "  --beta B           from 0.1 to 100; more is more order (5.7)\n"
+    "  --sweeps N         sweeps that are measured (20)\n"
+    "  --warm N           sweeps before them (10)\n"
+    "  --seed N           of the random generators (1)\n"
+    "  --hot              begin at random, not ordered\n"
+    "  --plot FILE.svg    draw the history\n";
+
 static struct options read_options(char** argv) {
   struct options options = {{4, 4, 4, 4}, 5.7, 20, 10, 1, 0, NULL};
   struct words words = {argv + 1};
@@ -507,7 +541,7 @@ static struct options read_options(char** argv) {
         !take_seed(&words, &options.seed) &&
         !take_hot(&words, &options.is_hot) &&
         !take_plot(&words, &options.plot)) {
-      refuse(&words, "su3.c");
+      end_with_usage(&words, usage);
     }
   }
   return options;
@@ -519,13 +553,15 @@ int main(int argc, char** argv) {
     return 1;
   }
   struct options options = read_options(argv);
+  int is_speaker = QMP_is_primary_node();
+  /* Before the run: who cannot write should not compute. */
+  FILE* picture = open_picture(&options, is_speaker);
   struct field field = make_field(&options);
   if (options.is_hot) disorder(&field);
   int count = options.warm + options.sweeps;
   double* history = malloc((size_t)count * sizeof *history);
   double* value = malloc((size_t)field.lattice.sites * sizeof *value);
   if (history == NULL || value == NULL) stop("malloc");
-  int is_speaker = QMP_is_primary_node();
   if (is_speaker) printf("sweep  plaquette\n");
   for (int i = 0; i < count; ++i) {
     sweep(&field, options.beta, i % REPAIR_SWEEPS == REPAIR_SWEEPS - 1);
@@ -545,7 +581,7 @@ int main(int argc, char** argv) {
   if (is_speaker) {
     printf("checksum of the history %016llx\n",
            (unsigned long long)bits_of(history, count));
-    if (options.plot != NULL) plot(&options, history, count, found.mean);
+    if (picture != NULL) plot(&options, picture, history, count, found.mean);
     if (!is_right) fprintf(stderr, "su3: that is not what it should be\n");
   }
   free(history);

@@ -455,6 +455,13 @@ static double true_residual(struct dirac* dirac,
   return result;
 }
 
+static const char usage[] =
+    "usage: wilson [--lattice X Y Z T] [--kappa K] [--seed N] [--most N]\n"
+    "  --lattice X Y Z T  sites along each axis (4 4 4 8)\n"
+    "  --kappa K          from 0 to 0.25; more is a lighter quark (0.12)\n"
+    "  --seed N           of the gluon field and the source (1)\n"
+    "  --most N           steps of the solver at most (500)\n";
+
 static struct options read_options(char** argv) {
   struct options options = {{4, 4, 4, 8}, 0.12, 500, 1};
   struct words words = {argv + 1};
@@ -463,7 +470,7 @@ static struct options read_options(char** argv) {
         !take_number(&words, "--kappa", 0, 0.25, &options.kappa) &&
         !take_count(&words, "--most", 1, 100000, &options.most) &&
         !take_seed(&words, &options.seed)) {
-      refuse(&words, "wilson.c");
+      end_with_usage(&words, usage);
     }
   }
   return options;
