@@ -40,7 +40,8 @@ typedef acp_wsditem* acp_wsd_t;
  * @return the workspace, or ACP_WSD_NULL, on every rank: ACPX_INVALID_ARGUMENT
  *   (0; or ranks differ in size or in acp_setparams_ws), ACPX_NO_MEMORY (a heap
  *   has no room for its parts, or 256 workspaces exist), ACPX_NOT_INITIALIZED,
- *   ACPX_FINALIZED, ACPX_PEER_DEAD, ACPX_ABORTED
+ *   ACPX_FINALIZED, ACPX_PEER_DEAD, ACPX_ABORTED; ACPX_CLOSED (as acp_sync,
+ *   and not on every rank)
  */
 acp_wsd_t acp_create_ws(size_t size);
 

@@ -32,17 +32,24 @@ class WaitScope {
   WaitHost& host_;
 };
 
+Status health(WaitHost& host, const WaitPurpose& purpose) {
+  return purpose.kind == protocol::WaitKind::kSync ? host.sync_health()
+                                                   : host.health();
+}
+
 /// Spins for a time after the start and after each arrival, but not past the
 /// deadline; true when the wait is over. A rank that others are busy with thus
 /// answers without being woken each time.
 bool spin(WaitHost& host,
+          const WaitPurpose& purpose,
           TimePoint deadline,
           const std::function<bool()>& is_done) {
   TimePoint now = SteadyClock().now();
   const Duration time = host.spin_time().at_least(host.policy().spin);
   TimePoint until = now + time;
   const WaitPolicy& policy = host.policy();
-  while (now < until && now < deadline && host.health() == Status::kOk) {
+  while (now < until && now < deadline &&
+         health(host, purpose) == Status::kOk) {
     if (policy.yields) {
       ::sched_yield();
     }
@@ -82,11 +89,11 @@ Status wait_until(WaitHost& host,
   bool has_arrived = host.make_progress() || may_spin;
   bool is_over = is_done();
   while (!is_over) {
-    if (may_spin && has_arrived && spin(host, deadline, is_done)) {
+    if (may_spin && has_arrived && spin(host, purpose, deadline, is_done)) {
       return Status::kOk;
     }
-    if (const Status health = host.health(); health != Status::kOk) {
-      return health;
+    if (const Status status = health(host, purpose); status != Status::kOk) {
+      return status;
     }
     const TimePoint now = SteadyClock().now();
     if (now >= deadline) {

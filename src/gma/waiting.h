@@ -43,6 +43,10 @@ class WaitHost {
   /// kOk, or why waiting makes no sense any more (kAborted, kPeerDead).
   virtual Status health() = 0;
 
+  /// The same for the thread in acp_sync: kClosed, too, when a rank has left
+  /// that never comes to it.
+  virtual Status sync_health() { return health(); }
+
   /// Sleeps until woken, `limit` passes, or is_done() holds after the sleeper
   /// has announced itself.
   virtual void sleep(const std::function<bool()>& is_done, Duration limit) = 0;

@@ -105,8 +105,10 @@ struct alignas(kCacheLine) HostHeader {
   std::array<std::uint8_t, 16> job_id;  ///< Random; names nothing else twice.
   alignas(kCacheLine) std::atomic<std::uint32_t> job_state;  ///< JobState.
   std::atomic<std::uint32_t> reset_verdict;  ///< Of the acp_reset under way.
-  /// A Leaving: of the ranks in acp_finalize the one with the fewest acp_sync.
+  /// A Leaving each: of the ranks in acp_finalize, and of those behind the
+  /// modules' fini functions there, the one with the fewest acp_sync.
   std::atomic<std::uint64_t> leaving;
+  std::atomic<std::uint64_t> left;
   HostBarrier barrier;
 };
 

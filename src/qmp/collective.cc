@@ -378,7 +378,7 @@ QMP_status_t meet(Job& job, QMP_comm_struct& comm) {
 }
 
 QMP_status_t barrier(Job& job, QMP_comm_struct& comm) {
-  if (comm.nodes() != acp_procs()) {
+  if (&comm != job.world.get()) {
     return meet(job, comm);
   }
   job.barriers += job.is_barrier_open ? 0 : 1;

@@ -225,7 +225,7 @@ QMP_status_t begin(int* argc, char*** argv) {
   auto made = std::make_unique<Job>();
   const QMP_status_t status = join(*made, argc, argv);
   if (status != QMP_SUCCESS) {
-    if (made->world != nullptr) {  // acp_init was called
+    if (made->world != nullptr) {  // acp_init has joined it
       made.reset();
       (void)acp_finalize();
     }
@@ -249,6 +249,9 @@ void end() {
   mine->exchange.leave(mine->barriers);
   // Messages on their way still go out while others have not come here.
   acp_complete(ACP_HANDLE_ALL);
+  if (mine->is_barrier_open) {
+    (void)acp_sync();  // the end of that barrier, and not yet of the job
+  }
   (void)acp_sync();
   mine->exchange.end();
   acp_complete(ACP_HANDLE_ALL);

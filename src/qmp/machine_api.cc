@@ -106,12 +106,14 @@ QMP_status_t lay_out(Job& mine, std::span<const int> lattice) {
     sites = sites > INT_MAX ? sites : sites * sizes.back();
   }
   if (nodes.empty() || sites > INT_MAX) {
+    const bool is_given =
+        grid != nullptr && (comm.grid || grid->dims().size() == lattice.size());
     return fail(QMP_INVALID_TOPOLOGY,
                 "QMP_layout_grid: a lattice of %s cannot be divided equally "
                 "among %d nodes%s%s: take another number of nodes",
                 qmp::text_of(lattice).c_str(), comm.nodes(),
-                grid != nullptr ? " in a grid of " : "",
-                grid != nullptr ? qmp::text_of(grid->dims()).c_str() : "");
+                is_given ? " in a grid of " : "",
+                is_given ? qmp::text_of(grid->dims()).c_str() : "");
   }
   if (!comm.grid) {
     const std::vector<int>& map = mine.machine && mine.machine->dims() == nodes

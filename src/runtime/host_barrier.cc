@@ -119,7 +119,7 @@ Status HostBarrier::wait_for_all(TimePoint deadline) {
     } else {
       ::sched_yield();
     }
-    status = wait_host_.health();
+    status = wait_host_.sync_health();
     if (status == Status::kOk && left <= Duration::zero()) {
       status = Status::kTimedOut;
     }

@@ -80,16 +80,15 @@ Status Progress::health() {
   if (state == protocol::JobState::kEnding) {
     return Status::kAborted;
   }
-  if (wires_->dead_proc() != protocol::kNoSlot) {
-    return Status::kPeerDead;
-  }
-  const std::uint64_t sync = sync_.load(std::memory_order_relaxed);
-  const std::uint64_t leaving =
-      segment_.header().leaving.load(std::memory_order_relaxed);
-  return sync != 0 && leaving != 0 &&
-                 protocol::Leaving::of(leaving).misses(sync)
+  return wires_->dead_proc() == protocol::kNoSlot ? Status::kOk
+                                                  : Status::kPeerDead;
+}
+
+Status Progress::sync_health() {
+  const std::uint64_t word = leaving_->load(std::memory_order_relaxed);
+  return word != 0 && protocol::Leaving::of(word).misses(sync_)
              ? Status::kClosed
-             : Status::kOk;
+             : health();
 }
 
 void Progress::enter_wait(protocol::WaitKind kind, std::uint32_t peer) {

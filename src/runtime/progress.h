@@ -37,17 +37,18 @@ class Progress final : public gma::WaitHost {
 
   bool make_progress() override;
   Status health() override;
+  Status sync_health() override;
   void sleep(const std::function<bool()>& is_done, Duration limit) override;
   void enter_wait(protocol::WaitKind kind, std::uint32_t peer) override;
   void leave_wait() override;
 
-  /// While this rank is in its acp_sync `number`, counted from 1, health() is
-  /// kClosed when a rank of this host is in acp_finalize and never came to it.
-  void enter_sync(std::uint64_t number) noexcept {
-    sync_.store(number, std::memory_order_relaxed);
+  /// This rank is coming to its acp_sync `number`, counted from 1:
+  /// sync_health() looks whether the rank in `leaving`, a Leaving, misses it.
+  void enter_sync(std::uint64_t number,
+                  const std::atomic<std::uint64_t>& leaving) noexcept {
+    sync_ = number;
+    leaving_ = &leaving;
   }
-
-  void leave_sync() noexcept { enter_sync(0); }
 
   const gma::WaitPolicy& policy() const noexcept override { return policy_; }
 
@@ -89,7 +90,9 @@ class Progress final : public gma::WaitHost {
   std::atomic<std::uint32_t> nap_word_{0};  ///< Futex: ends nap() and rest().
   std::atomic<bool> is_resting_{false};
 
-  std::atomic<std::uint64_t> sync_{0};  ///< Under way; 0: none.
+  /// Of the thread in acp_sync, one at a time.
+  std::uint64_t sync_ = 0;
+  const std::atomic<std::uint64_t>* leaving_ = nullptr;
   std::atomic<std::uint32_t> awake_waiters_{0};
   std::atomic<std::uint64_t> caller_passes_{0};
   std::uint64_t passes_seen_ = 0;  ///< The thread's own.

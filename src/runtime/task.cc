@@ -275,31 +275,38 @@ Status Task::barrier(TimePoint deadline) {
 }
 
 Status Task::sync(TimePoint deadline) {
+  // Inside acp_finalize the others come to the acp_sync of their modules, too.
+  const std::atomic<std::uint64_t>& leaving =
+      is_finalizing_ ? segment_.header().left : segment_.header().leaving;
+  const std::uint64_t number = syncs_ + (is_sync_open_ ? 0 : 1);
+  progress_->enter_sync(number, leaving);
+  Status status = progress_->sync_health();
   // A barrier that failed has counted this rank: it must not be counted again.
-  if (const Status health = progress_->health(); health != Status::kOk) {
-    return health;
+  if (status == Status::kOk) {
+    engine_->show_order_to_tsan();
+    syncs_ = number;
+    status = barrier(deadline);
+    engine_->show_order_to_tsan();
+    is_sync_open_ = status != Status::kOk;
+    // A module's acp_sync in the acp_finalize of another rank may have ended
+    // it.
+    if (status == Status::kOk && progress_->sync_health() == Status::kClosed) {
+      status = Status::kClosed;
+    }
   }
-  engine_->show_order_to_tsan();
-  syncs_ += last_sync_ == Status::kOk ? 1 : 0;
-  progress_->enter_sync(syncs_);
-  const Status status = barrier(deadline);
-  progress_->leave_sync();
-  engine_->show_order_to_tsan();
-  const Status before = std::exchange(last_sync_, status);
-  if (status == Status::kClosed && before != Status::kClosed) {
-    const auto leaving = protocol::Leaving::of(
-        segment_.header().leaving.load(std::memory_order_relaxed));
+  if (status == Status::kClosed && !std::exchange(is_out_of_step_, true)) {
+    const auto who =
+        protocol::Leaving::of(leaving.load(std::memory_order_relaxed));
     log_error(
         "acp_sync, call {} of this rank: rank {} is in acp_finalize after {}; "
-        "all ranks have to call it equally often",
-        syncs_, leaving.rank, leaving.syncs);
+        "all ranks have to call it, and what calls it, equally often",
+        number, who.rank, who.syncs);
   }
   return status;
 }
 
-/// Tells those who wait in an acp_sync to which this rank will not come.
-void Task::announce_leaving() {
-  std::atomic<std::uint64_t>& leaving = segment_.header().leaving;
+/// In a word that looks for those with the fewest calls of acp_sync.
+void Task::announce_leaving(std::atomic<std::uint64_t>& leaving) const {
   const protocol::Leaving mine{rank(), static_cast<std::uint32_t>(syncs_)};
   std::uint64_t word = leaving.load(std::memory_order_relaxed);
   while ((word == 0 || mine.misses(protocol::Leaving::of(word).syncs)) &&
@@ -327,9 +334,10 @@ Status Task::drain(protocol::WaitKind kind) {
 }
 
 Status Task::finalize() {
+  is_finalizing_ = true;
+  announce_leaving(segment_.header().leaving);
   // Whatever made waiting senseless has been told already.
-  const bool is_well =
-      progress_->health() == Status::kOk && last_sync_ == Status::kOk;
+  const bool is_well = progress_->health() == Status::kOk && !is_out_of_step_;
   modules_.fini(is_well ? LogLevel::kWarning : LogLevel::kDebug);
   const Status drained = drain(protocol::WaitKind::kFinalize);
   if (drained != Status::kOk) {
@@ -338,7 +346,7 @@ Status Task::finalize() {
   segment_.record(slot_).wait_kind.store(
       static_cast<std::uint32_t>(protocol::WaitKind::kFinalize),
       std::memory_order_relaxed);
-  announce_leaving();
+  announce_leaving(segment_.header().left);
   // The progress thread goes on answering until every rank is done.
   const Status met = bootstrap_->arrive(protocol::Phase::kFinalize);
   if (met != Status::kOk) {

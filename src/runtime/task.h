@@ -93,7 +93,7 @@ class Task {
   Status drain(protocol::WaitKind kind);
   Status barrier(TimePoint deadline);
   Status collective();
-  void announce_leaving();
+  void announce_leaving(std::atomic<std::uint64_t>& leaving) const;
   bool proposals_are_a_permutation() const;
   void take_new_rank(gmm::Rank rank);
   void register_library();
@@ -114,8 +114,10 @@ class Task {
   Steps steps_;
   std::unique_ptr<HostBarrier> host_barrier_;
   std::unique_ptr<NetBarrier> net_barrier_;
-  std::uint64_t syncs_ = 0;         ///< Calls of sync() that began a barrier.
-  Status last_sync_ = Status::kOk;  ///< Else that barrier is still open.
+  std::uint64_t syncs_ = 0;      ///< Calls of sync() that began a barrier.
+  bool is_sync_open_ = false;    ///< The last one has not seen its end.
+  bool is_out_of_step_ = false;  ///< One was kClosed.
+  bool is_finalizing_ = false;
 };
 
 }  // namespace acp::runtime

@@ -252,13 +252,9 @@ void sync_after_the_end() {
   std::fflush(stdout);
 }
 
-/// Calls acp_sync until it says that a rank has left the others behind.
-int sync_until_closed() {
-  int result = 0;
-  for (int i = 0; i < 100 && result == 0; ++i) {
-    result = acp_sync();
-  }
-  const bool is_closed = result == -1 && acp_errno == ACPX_CLOSED;
+/// Calls an acp_sync that the victim leaves out.
+int sync_once_more() {
+  const bool is_closed = acp_sync() == -1 && acp_errno == ACPX_CLOSED;
   const bool is_again = acpx_sync_timeout(0) == -1 && acp_errno == ACPX_CLOSED;
   return acp_finalize() == 0 && is_closed && is_again ? 0 : 1;
 }
@@ -301,7 +297,7 @@ int main(int argc, char** argv) {
     return 1;
   }
   if (plan.moment == "out_of_step") {
-    return acp_rank() == kVictim ? acp_finalize() : sync_until_closed();
+    return acp_rank() == kVictim ? acp_finalize() : sync_once_more();
   }
   if (is_structure_moment(plan.moment)) {
     make_structures();

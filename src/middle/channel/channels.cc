@@ -97,9 +97,11 @@ int Channels::fini() {
     ++ends_;  // keeps the step until the barrier is over
   }
   begin_progress();
-  if (acpx_wait_until(has_ended, this, -1) != 0 || acp_sync() != 0) {
+  if (acpx_wait_until(has_ended, this, -1) != 0) {
     return -1;  // the job ends
   }
+  // Where it fails nobody comes any more who could use what is freed here.
+  const int result = acp_sync();
   acpx_remove_progress(run_step, this);
   has_step_ = false;
   is_running_.store(false, std::memory_order_release);
@@ -117,7 +119,7 @@ int Channels::fini() {
   for (std::uint32_t i = places_; i-- > 0;) {
     unused_places_.push_back(i);
   }
-  return 0;
+  return result;
 }
 
 /// Everybody has answered; ends that were never called do not wait for it.

@@ -93,9 +93,10 @@ Status CrossMemory::transfer(const protocol::ProcRecord& peer,
       } else if (status == Status::kBadAddress) {
         if (is_mapped_here(local)) {
           log_error(
-              "pid {} has nothing at {:#x}, which it registered: was it freed "
-              "before acp_unregister_memory?",
-              pid, remote_address);
+              "pid {} has nothing at {:#x}, which it registered, or this "
+              "process may not write at {}: was it freed before "
+              "acp_unregister_memory?",
+              pid, remote_address, static_cast<const void*>(local.data()));
         } else {
           log_error(
               "this process has no memory at {}, {} bytes: was it freed "
