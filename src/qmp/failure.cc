@@ -11,6 +11,13 @@ namespace {
 
 std::atomic<int> g_verbosity{0};
 
+/// At most 511 characters of it.
+std::string formatted(const char* format, std::va_list words) {
+  std::array<char, 512> text{};
+  (void)std::vsnprintf(text.data(), text.size(), format, words);
+  return text.data();
+}
+
 }  // namespace
 
 Failure& last_failure() {
@@ -20,13 +27,11 @@ Failure& last_failure() {
 
 // NOLINTNEXTLINE(cert-dcl50-cpp): as printf, which it ends in
 QMP_status_t fail(QMP_status_t status, const char* format, ...) {
-  std::array<char, 512> text{};
   std::va_list words;
   va_start(words, format);
-  (void)std::vsnprintf(text.data(), text.size(), format, words);
+  last_failure() = {status, formatted(format, words)};
   va_end(words);
-  last_failure() = {status, text.data()};
-  (void)QMP_error("%s", text.data());
+  (void)QMP_error("%s", last_failure().text.c_str());
   return status;
 }
 
@@ -35,12 +40,11 @@ void tell(const char* format, ...) {
   if (g_verbosity.load(std::memory_order_relaxed) < 1) {
     return;
   }
-  std::array<char, 512> text{};
   std::va_list words;
   va_start(words, format);
-  (void)std::vsnprintf(text.data(), text.size(), format, words);
+  const std::string text = formatted(format, words);
   va_end(words);
-  (void)QMP_fprintf(stderr, "%s", text.data());
+  (void)QMP_fprintf(stderr, "%s", text.c_str());
 }
 
 int set_verbosity(int level) {
