@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "base/host_facts.h"
 #include "base/log.h"
 #include "launcher/nodefile.h"
 #include "launcher/program.h"

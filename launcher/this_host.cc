@@ -4,11 +4,12 @@
 #include <ifaddrs.h>
 #include <netdb.h>
 #include <strings.h>
-#include <unistd.h>
 
-#include <array>
 #include <cstring>
 #include <memory>
+#include <string>
+
+#include "base/host_facts.h"
 
 namespace acp::launcher {
 
@@ -80,14 +81,6 @@ bool is_own_address(const std::string& text) {
 }
 
 }  // namespace
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  if (::gethostname(name.data(), name.size() - 1) != 0 || name[0] == '\0') {
-    return "localhost";
-  }
-  return name.data();
-}
 
 bool is_this_host(std::string_view name) {
   const std::string own = host_name();

@@ -1,13 +1,9 @@
 // Which names mean the host that acprun runs on.
 #pragma once
 
-#include <string>
 #include <string_view>
 
 namespace acp::launcher {
-
-/// The host's own name, for messages.
-std::string host_name();
 
 /// True for localhost, loopback addresses, the host's name with or without
 /// domain, and the addresses of its interfaces. May ask the resolver, only

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/clock.h"
-#include "runtime/host_facts.h"
 #include "udp/udp_transport.h"
 #ifdef ACP_HAS_VERBS
 #include "verbs/verbs_transport.h"
@@ -48,7 +47,7 @@ Wire make_udp(const Settings& settings,
       static_cast<std::size_t>(settings.number(SettingId::kUdpDatagram));
   options.silence =
       std::chrono::seconds(settings.number(SettingId::kUdpSilence));
-  options.is_oversubscribed = header.local_procs > runtime::allowed_cores();
+  options.is_oversubscribed = header.shares_cores();
   return published(
       udp::UdpTransport::open(options,
                               {settings.text(SettingId::kUdpAddresses),

@@ -39,18 +39,21 @@ Status health(WaitHost& host, const WaitPurpose& purpose) {
 
 /// Spins for a time after the start and after each arrival, but not past the
 /// deadline; true when the wait is over. A rank that others are busy with thus
-/// answers without being woken each time.
+/// answers without being woken each time. What is longer than the policy's time
+/// spares a sleep, and as a sleep would it leaves the processor to others: a
+/// rank on the same one, put there for a moment, may be the one waited for.
 bool spin(WaitHost& host,
           const WaitPurpose& purpose,
           TimePoint deadline,
           const std::function<bool()>& is_done) {
   TimePoint now = SteadyClock().now();
   const Duration time = host.spin_time().at_least(host.policy().spin);
-  TimePoint until = now + time;
   const WaitPolicy& policy = host.policy();
+  TimePoint until = now + time;
+  TimePoint yields_from = policy.yields ? now : now + policy.spin;
   while (now < until && now < deadline &&
          health(host, purpose) == Status::kOk) {
-    if (policy.yields) {
+    if (now >= yields_from) {
       ::sched_yield();
     }
     for (int look = 1; look < policy.looks; ++look) {
@@ -66,6 +69,7 @@ bool spin(WaitHost& host,
     now = SteadyClock().now();
     if (has_arrived) {
       until = now + time;
+      yields_from = std::max(yields_from, now + policy.spin);
     } else {
       pause();  // the pass may have found another thread at work
     }

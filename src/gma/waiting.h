@@ -16,8 +16,8 @@ namespace acp::gma {
 struct WaitPolicy {
   /// 0: do not spin. Longer after short sleeps: SpinTime.
   Duration spin{std::chrono::microseconds(50)};
-  /// The processor between two passes of progress: where ranks share cores, the
-  /// one that is waited for may need this one.
+  /// The processor between two passes of progress, from the first on: where
+  /// ranks share cores, the one that is waited for may need this one.
   bool yields = false;
   bool may_sleep = true;  ///< False: spins to the end.
   /// At memory, between two passes of progress. They see what a rank of this

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <new>
 
+#include "base/host_facts.h"
 #include "base/log.h"
 
 namespace acp::protocol {
@@ -27,6 +28,7 @@ void lay_out(HostHeader& header, const HostPlan& plan) {
   header.version = kHostVersion;
   header.procs = plan.procs;
   header.local_procs = plan.local_procs;
+  header.cores = allowed_cores();
   header.key_slots = key_slots_for(plan.procs);
   header.starter_bytes = round_up(
       std::max<std::uint64_t>(plan.starter_bytes, kCacheLine), kCacheLine);

@@ -23,7 +23,7 @@
 namespace acp::protocol {
 
 inline constexpr std::uint64_t kHostMagic = 0x31'74'73'6f'68'70'63'61;
-inline constexpr std::uint32_t kHostVersion = 2;
+inline constexpr std::uint32_t kHostVersion = 3;
 inline constexpr std::uint32_t kNoSlot = UINT32_MAX;
 inline constexpr std::size_t kCacheLine = 64;
 inline constexpr std::size_t kCardBytes = 512;
@@ -87,6 +87,7 @@ struct alignas(kCacheLine) HostHeader {
   std::uint32_t version;
   std::uint32_t procs;        ///< Processes of the job.
   std::uint32_t local_procs;  ///< Of this host; slots 0 .. local_procs - 1.
+  std::uint32_t cores;        ///< That these may use, all together.
   std::uint32_t key_slots;    ///< Entries of each key table.
   std::uint64_t starter_bytes;
   std::uint64_t module_bytes;
@@ -110,6 +111,9 @@ struct alignas(kCacheLine) HostHeader {
   std::atomic<std::uint64_t> leaving;
   std::atomic<std::uint64_t> left;
   HostBarrier barrier;
+
+  /// Some processes of this host have to take turns.
+  bool shares_cores() const noexcept { return local_procs > cores; }
 };
 
 /// One local process, by slot.
@@ -200,7 +204,9 @@ struct HostPlan {
 };
 
 /// Makes the sealed memfd (size fixed, close-on-exec) and initialises it;
-/// ranks start equal to process numbers. kSystem or kNoMemory, logged.
+/// ranks start equal to process numbers, and what the caller may use counts as
+/// their cores: one that is bound sees its own only. kSystem or kNoMemory,
+/// logged.
 Result<UniqueFd> create_host_segment(const HostPlan& plan);
 
 /// A mapping of a host segment. Unmaps itself. Pointers into it are valid as

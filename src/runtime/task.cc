@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/host_facts.h"
 #include "base/log.h"
 #include "gma/step_scope.h"
-#include "runtime/host_facts.h"
 #include "transport/shm/shm_transport.h"
 
 namespace acp::runtime {
@@ -23,13 +23,11 @@ constexpr std::uint32_t kNoProposal = UINT32_MAX;
 constexpr std::uint32_t kVerdictGood = 1;
 constexpr std::uint32_t kVerdictBad = 2;
 
-gma::WaitPolicy policy_for(const Settings& settings,
-                           std::uint32_t local_procs) {
+gma::WaitPolicy policy_for(const Settings& settings, bool shares_cores) {
   gma::WaitPolicy policy;
   const std::string& wait = settings.text(SettingId::kWait);
   policy.may_sleep = wait == "auto" || wait == "sleep";
-  policy.yields =
-      wait == "yield" || (wait == "auto" && local_procs > allowed_cores());
+  policy.yields = wait == "yield" || (wait == "auto" && shares_cores);
   if (policy.yields) {
     policy.looks = 1;
   }
@@ -165,7 +163,8 @@ Status Task::open_wires(const NetWireFactory& make_net_wire) {
         "one of them");
     return Status::kBadOption;
   }
-  gma::WaitPolicy policy = policy_for(settings_, segment_.header().local_procs);
+  gma::WaitPolicy policy =
+      policy_for(settings_, segment_.header().shares_cores());
   policy.looks = wants_net() ? 1 : policy.looks;
   progress_ = std::make_unique<Progress>(segment_, slot_, *doorbell_, policy);
   wires_ = std::make_unique<WireSet>(segment_);

@@ -4,6 +4,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "base/host_facts.h"
 #include "launcher/this_host.h"
 
 namespace acp::launcher {

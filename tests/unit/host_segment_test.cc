@@ -1,9 +1,14 @@
 #include "protocol/host_segment.h"
 
+#include <sched.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <utility>
+
 #include <catch2/catch.hpp>
+
+#include "base/host_facts.h"
 
 namespace acp::protocol {
 
@@ -35,6 +40,30 @@ TEST_CASE("host segment: tables and slices of every process",
   CHECK(segment->header().starter_offset % kCacheLine == 0);
   CHECK(segment->header().starter_bytes >= 10240);
   CHECK(segment->header().key_slots >= 256);
+}
+
+TEST_CASE("host segment: the cores are those of who makes it",
+          "[protocol][host_segment]") {
+  const auto header_of = [](std::uint32_t procs) {
+    Result<UniqueFd> fd = create_host_segment(plan_of(procs));
+    REQUIRE(fd.ok());
+    Result<HostSegment> segment = HostSegment::map(fd->get());
+    REQUIRE(segment.ok());
+    return std::pair(segment->header().cores, segment->header().shares_cores());
+  };
+  const std::uint32_t cores = allowed_cores();
+  CHECK(header_of(cores) == std::pair(cores, false));
+  CHECK(header_of(cores + 1) == std::pair(cores, true));
+
+  cpu_set_t before;
+  REQUIRE(::sched_getaffinity(0, sizeof before, &before) == 0);
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(static_cast<std::size_t>(::sched_getcpu()), &one);
+  REQUIRE(::sched_setaffinity(0, sizeof one, &one) == 0);
+  CHECK(header_of(1) == std::pair(1U, false));
+  CHECK(header_of(2) == std::pair(1U, true));
+  REQUIRE(::sched_setaffinity(0, sizeof before, &before) == 0);
 }
 
 TEST_CASE("host segment: two mappings show the same memory",

@@ -1,5 +1,10 @@
 #include "gma/waiting.h"
 
+#include <sched.h>
+
+#include <atomic>
+#include <thread>
+
 #include <catch2/catch.hpp>
 
 namespace acp::gma {
@@ -49,6 +54,32 @@ class FakeHost final : public WaitHost {
   Duration shortest{Duration::max()};
   protocol::WaitKind last_kind = protocol::WaitKind::kNothing;
   std::uint32_t last_peer = 0;
+};
+
+/// Sleeping leaves the processor to others.
+class SharedHost final : public WaitHost {
+ public:
+  bool make_progress() override { return false; }
+
+  Status health() override { return Status::kOk; }
+
+  void sleep(const std::function<bool()>& is_done, Duration limit) override {
+    ++sleeps;
+    const TimePoint until = SteadyClock().now() + limit;
+    while (!is_done() && SteadyClock().now() < until) {
+      ::sched_yield();
+    }
+  }
+
+  void enter_wait(protocol::WaitKind /*kind*/,
+                  std::uint32_t /*peer*/) override {}
+
+  void leave_wait() override {}
+
+  const WaitPolicy& policy() const noexcept override { return wait_policy; }
+
+  WaitPolicy wait_policy{};
+  int sleeps = 0;
 };
 
 const WaitPolicy kPolicies[] = {
@@ -215,6 +246,41 @@ TEST_CASE("waiting: what often takes longer than the spin is not slept for",
     // More than a few: this thread lost its processor for milliseconds.
     REQUIRE(++waits < 1000);
   }
+}
+
+TEST_CASE("waiting: a long spin leaves the processor to who is waited for",
+          "[gma][waiting]") {
+  cpu_set_t before;
+  REQUIRE(::sched_getaffinity(0, sizeof before, &before) == 0);
+  cpu_set_t here;
+  CPU_ZERO(&here);
+  CPU_SET(static_cast<std::size_t>(::sched_getcpu()), &here);
+  REQUIRE(::sched_setaffinity(0, sizeof here, &here) == 0);
+
+  SharedHost host;
+  for (int i = 0; i < 4; ++i) {
+    host.spin_time().slept(std::chrono::microseconds(10));
+  }
+  constexpr int kRounds = 1000;
+  std::atomic<int> turn{0};
+  std::thread partner([&turn] {  // on the same processor
+    for (int round = 0; round < kRounds; ++round) {
+      while (turn.load() != 2 * round + 1) {
+        ::sched_yield();
+      }
+      turn.store(2 * round + 2);
+    }
+  });
+  for (int round = 0; round < kRounds; ++round) {
+    turn.store(2 * round + 1);
+    CHECK(wait_until(host, {}, TimePoint::max(), [&] {
+            return turn.load() == 2 * round + 2;
+          }) == Status::kOk);
+  }
+  partner.join();
+  // Without it nearly each round would need one.
+  CHECK(host.sleeps < kRounds / 4);
+  REQUIRE(::sched_setaffinity(0, sizeof before, &before) == 0);
 }
 
 TEST_CASE("waiting: public time-outs", "[gma][waiting]") {

@@ -1,4 +1,4 @@
-#include "runtime/host_facts.h"
+#include "base/host_facts.h"
 
 #include <sched.h>
 #include <unistd.h>
@@ -7,7 +7,7 @@
 #include <array>
 #include <fstream>
 
-namespace acp::runtime {
+namespace acp {
 
 namespace {
 
@@ -36,10 +36,10 @@ std::uint32_t allowed_cores() {
 
 std::string host_name() {
   std::array<char, 256> name{};
-  if (::gethostname(name.data(), name.size() - 1) != 0) {
-    return "unknown";
+  if (::gethostname(name.data(), name.size() - 1) != 0 || name[0] == '\0') {
+    return "localhost";
   }
   return name.data();
 }
 
-}  // namespace acp::runtime
+}  // namespace acp
