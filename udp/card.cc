@@ -8,7 +8,7 @@ namespace acp::udp {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x43504455;
-constexpr std::uint8_t kCardVersion = 1;
+constexpr std::uint8_t kCardVersion = 2;
 
 }  // namespace
 
@@ -22,6 +22,7 @@ std::size_t encode_card(const Card& card,
   std::byte* at = bytes.data() + kCardHeaderBytes;
   for (transport::Color color = 0; color < card.colors; ++color) {
     transport::encode_address(card.addresses[color], at);
+    store_little(at + transport::kAddressBytes, card.send_ports[color]);
     at += kCardColorBytes;
   }
   return static_cast<std::size_t>(at - bytes.data());
@@ -41,12 +42,16 @@ std::optional<Card> decode_card(std::span<const std::byte> bytes) {
     return std::nullopt;
   }
   for (transport::Color color = 0; color < card.colors; ++color) {
-    const auto address = transport::decode_address(
-        bytes.data() + kCardHeaderBytes + color * kCardColorBytes);
-    if (!address) {
+    const std::byte* at =
+        bytes.data() + kCardHeaderBytes + color * kCardColorBytes;
+    const auto address = transport::decode_address(at);
+    const auto send_port =
+        load_little<std::uint16_t>(at + transport::kAddressBytes);
+    if (!address || send_port == 0) {
       return std::nullopt;
     }
     card.addresses[color] = *address;
+    card.send_ports[color] = send_port;
   }
   return card;
 }

@@ -5,7 +5,8 @@
 //          4  u8  version    kCardVersion
 //          5  u8  colors     1 .. kMaxColors
 //          6  u16 datagram   largest datagram that is sent and taken, bytes
-//          8  per color: its address, kAddressBytes
+//          8  per color: its address, kAddressBytes, and u16 the second port
+//             that its datagrams come from
 #pragma once
 
 #include <array>
@@ -25,19 +26,28 @@ using transport::Family;
 
 inline constexpr transport::Color kMaxColors = 16;
 inline constexpr std::size_t kCardHeaderBytes = 8;
-inline constexpr std::size_t kCardColorBytes = transport::kAddressBytes;
+inline constexpr std::size_t kCardColorBytes = transport::kAddressBytes + 2;
 inline constexpr std::size_t kMaxCardBytes =
     kCardHeaderBytes + kMaxColors * kCardColorBytes;
 static_assert(kMaxCardBytes <= protocol::kCardBytes);
 
-/// A plain value; addresses[color] for color < colors.
+/// A plain value; [color] for color < colors.
 struct Card {
   transport::Color colors = 0;
   std::uint16_t datagram_bytes = 0;
   std::array<Address, kMaxColors> addresses{};
+  std::array<std::uint16_t, kMaxColors> send_ports{};
 
   friend bool operator==(const Card&, const Card&) = default;
 };
+
+/// Whether who listens at `own` sends from there.
+inline bool sends_from(const Address& own,
+                       std::uint16_t send_port,
+                       const Address& from) noexcept {
+  return (from.port == own.port || from.port == send_port) &&
+         from.bytes == own.bytes && from.family == own.family;
+}
 
 /// Writes the card; `card.colors` is 1 .. kMaxColors. Returns its bytes.
 std::size_t encode_card(const Card& card,

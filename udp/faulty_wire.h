@@ -33,6 +33,22 @@ class FaultyWire final : public Wire {
     return inner_->send(color, to, datagram);
   }
 
+  std::span<const std::uint16_t> send_ports() const noexcept override {
+    return inner_->send_ports();
+  }
+
+  bool connect(std::size_t slot,
+               transport::Color color,
+               const Address& to) override {
+    return inner_->connect(slot, color, to);
+  }
+
+  Status send_connected(std::size_t slot, const Datagram& datagram) override {
+    return inner_->send_connected(slot, datagram);
+  }
+
+  void disconnect(std::size_t slot) override { inner_->disconnect(slot); }
+
   std::optional<Arrival> receive(transport::Color color,
                                  std::span<std::byte> buffer) override;
   bool has_backlog() const noexcept override;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <optional>
 
 #include "base/assert.h"
 
@@ -20,11 +21,14 @@ constexpr std::size_t kEnoughBytes = 8192;
 Link::Link(LinkHub& hub,
            transport::ProcId peer,
            transport::Color color,
-           const Address& address)
+           const Address& address,
+           std::uint16_t send_port)
     : hub_(hub),
       peer_(peer),
       color_(color),
       address_(address),
+      send_port_(send_port),
+      connection_(hub.wire, hub.connections),
       sender_(hub.pool, hub.limits),
       receiver_(hub.pool, hub.limits) {}
 
@@ -119,24 +123,39 @@ PacketHeader Link::make_header(PacketType type,
   return header;
 }
 
+Status Link::send_first(const Datagram& datagram, std::uint64_t txno) {
+  const std::optional<Status> status =
+      connection_.send(color_, address_, datagram, txno);
+  hub_.counters.connected += status == Status::kOk ? 1 : 0;
+  return status ? *status : hub_.wire.send(color_, address_, datagram);
+}
+
+/// False: the wire had no room.
+bool Link::count_sent(Status status) noexcept {
+  const bool is_sent = status != Status::kAgain;
+  ++(is_sent ? hub_.counters.sent : hub_.counters.refused);
+  return is_sent;
+}
+
 bool Link::put_on_wire(Fragment& fragment) {
   const TimePoint now = hub_.time();
+  const bool is_first = fragment.transmissions == 0;
   SackBitmap sack;
   PacketHeader header = make_header(PacketType::kData, sack, now);
   header.flags |= sender_.flags_for(fragment);
   header.seq = static_cast<std::uint32_t>(fragment.seq);
-  if (fragment.transmissions > 0) {
+  if (!is_first) {
+    connection_.on_loss();
     sender_.keep(fragment);
   }
   const auto head = encode_packet(header, sack, fragment.bytes(), fragment.tail,
                                   &hub_.tail_hash);
-  if (hub_.wire.send(color_, address_, {head, fragment.tail}) ==
-      Status::kAgain) {
-    ++hub_.counters.refused;
+  const Datagram datagram = {head, fragment.tail};
+  if (!count_sent(is_first ? send_first(datagram, header.txno)
+                           : hub_.wire.send(color_, address_, datagram))) {
     return false;
   }
-  ++hub_.counters.sent;
-  hub_.counters.retransmitted += fragment.transmissions > 0 ? 1 : 0;
+  hub_.counters.retransmitted += is_first ? 0 : 1;
   sender_.on_transmitted(fragment, header.txno, now);
   receiver_.on_ack_sent();
   return true;
@@ -151,11 +170,9 @@ bool Link::send_due_ack(TimePoint now) {
   const PacketHeader header = make_header(PacketType::kAck, sack, now);
   const auto datagram =
       encode_packet(header, sack, std::span(storage).subspan(storage.size()));
-  if (hub_.wire.send(color_, address_, {datagram, {}}) == Status::kAgain) {
-    ++hub_.counters.refused;
+  if (!count_sent(hub_.wire.send(color_, address_, {datagram, {}}))) {
     return false;
   }
-  ++hub_.counters.sent;
   ++hub_.counters.pure_acks;
   receiver_.on_ack_sent();
   return true;
@@ -164,6 +181,7 @@ bool Link::send_due_ack(TimePoint now) {
 void Link::on_packet(const PacketView& packet,
                      Fragment*& carrier,
                      transport::MessageSink& sink) {
+  connection_.on_echo(packet.header.echo);
   sender_.on_heard(hub_.now);
   sender_.on_ack(packet, hub_.now);
   if (packet.header.type == PacketType::kData) {
@@ -240,6 +258,7 @@ std::string Link::describe_silence(TimePoint now) const {
 
 void Link::fail() noexcept {
   has_failed_ = true;
+  connection_.close();
   sender_.abandon();
   receiver_.abandon();
 }

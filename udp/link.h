@@ -8,6 +8,8 @@
 
 #include "transport/address.h"
 #include "transport/transport.h"
+#include "udp/card.h"
+#include "udp/connection.h"
 #include "udp/fragment_pool.h"
 #include "udp/packet.h"
 #include "udp/receiver.h"
@@ -22,6 +24,7 @@ class Link;
 /// What happened, for tests, traces and acp_info.
 struct Counters {
   std::uint64_t sent = 0;           ///< Datagrams, retransmissions included.
+  std::uint64_t connected = 0;      ///< Of these, by connected sockets.
   std::uint64_t pure_acks = 0;      ///< Of these, acks without a fragment.
   std::uint64_t retransmitted = 0;  ///< Of these, fragments sent again.
   std::uint64_t refused = 0;        ///< Sends that the wire had no room for.
@@ -47,6 +50,7 @@ struct LinkHub {
   StreamLimits limits{};
   std::size_t max_message = 0;
   std::uint64_t txno = 0;  ///< Last one used, over all peers.
+  Connection::Table connections{};
   Counters counters{};
   TimePoint now{};              ///< Of the poll under way.
   bool is_polling = false;      ///< Then `now` is good enough.
@@ -64,7 +68,8 @@ class Link final : public transport::Endpoint {
   Link(LinkHub& hub,
        transport::ProcId peer,
        transport::Color color,
-       const Address& address);
+       const Address& address,
+       std::uint16_t send_port);
 
   Status send(std::span<const std::span<const std::byte>> parts,
               transport::Ordering ordering) override;
@@ -108,7 +113,10 @@ class Link final : public transport::Endpoint {
 
   transport::ProcId peer() const noexcept { return peer_; }
 
-  const Address& address() const noexcept { return address_; }
+  /// Whether the peer's datagrams come from there.
+  bool comes_from(const Address& from) const noexcept {
+    return sends_from(address_, send_port_, from);
+  }
 
   const Sender& sender() const noexcept { return sender_; }
 
@@ -124,6 +132,8 @@ class Link final : public transport::Endpoint {
   PacketHeader make_header(PacketType type, SackBitmap& sack, TimePoint now);
   bool put_on_wire(Fragment& fragment);
   bool send_due_ack(TimePoint now);
+  Status send_first(const Datagram& datagram, std::uint64_t txno);
+  bool count_sent(Status status) noexcept;
   void deliver(std::span<const std::byte> payload,
                transport::MessageSink& sink);
   void on_fragment(const PacketView& packet,
@@ -135,7 +145,9 @@ class Link final : public transport::Endpoint {
   transport::ProcId peer_;
   transport::Color color_;
   Address address_;
+  std::uint16_t send_port_;
   bool has_failed_ = false;
+  Connection connection_;
   Sender sender_;
   Receiver receiver_;
 };

@@ -52,24 +52,55 @@ std::size_t granted_bytes(int fd) {
 
 constexpr int kSendFlags = MSG_DONTWAIT | MSG_NOSIGNAL;
 
+/// `to` is null for a connected socket.
 ssize_t send_one(int fd,
-                 const SocketAddress& to,
+                 const SocketAddress* to,
                  std::span<const std::byte> datagram) {
-  return ::sendto(fd, datagram.data(), datagram.size(), kSendFlags, &to.any,
-                  transport::socket_bytes(to));
+  return ::sendto(fd, datagram.data(), datagram.size(), kSendFlags,
+                  to != nullptr ? &to->any : nullptr,
+                  to != nullptr ? transport::socket_bytes(*to) : 0);
 }
 
-ssize_t send_two(int fd, SocketAddress& to, const Datagram& datagram) {
+ssize_t send_two(int fd, SocketAddress* to, const Datagram& datagram) {
   const auto piece = [](std::span<const std::byte> bytes) {
     return iovec{const_cast<std::byte*>(bytes.data()), bytes.size()};
   };
   std::array<iovec, 2> pieces = {piece(datagram.head), piece(datagram.tail)};
   msghdr message{};
-  message.msg_name = &to.any;
-  message.msg_namelen = transport::socket_bytes(to);
+  message.msg_name = to != nullptr ? &to->any : nullptr;
+  message.msg_namelen = to != nullptr ? transport::socket_bytes(*to) : 0;
   message.msg_iov = pieces.data();
   message.msg_iovlen = pieces.size();
   return ::sendmsg(fd, &message, kSendFlags);
+}
+
+/// A socket that shares its port with others of this user, and does not
+/// receive. Port 0: a free one. Empty when that failed.
+UniqueFd open_sender(const Address& address) {
+  const SocketAddress bound = transport::to_socket(address);
+  const int yes = 1;
+  const int least = 0;
+  UniqueFd fd(::socket(bound.any.sa_family,
+                       SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!fd ||
+      ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEPORT, &yes, sizeof yes) != 0 ||
+      ::setsockopt(fd.get(), SOL_SOCKET, SO_RCVBUF, &least, sizeof least) !=
+          0 ||
+      ::bind(fd.get(), &bound.any, transport::socket_bytes(bound)) != 0) {
+    return {};
+  }
+  return fd;
+}
+
+/// 0, or the error.
+int send_by(int fd, SocketAddress* to, const Datagram& datagram) {
+  const ssize_t sent = datagram.tail.empty() ? send_one(fd, to, datagram.head)
+                                             : send_two(fd, to, datagram);
+  return sent >= 0 ? 0 : errno;
+}
+
+bool has_no_room_now(int error) {
+  return error == EAGAIN || error == ENOBUFS || error == EINTR;
 }
 
 }  // namespace
@@ -121,7 +152,17 @@ Status SocketWire::add_color(std::string_view text) {
   if (const Status status = size_buffers(fd.get()); status != Status::kOk) {
     return status;
   }
+  UniqueFd holder = open_sender(address.value());
+  SocketAddress sender{};
+  size = sizeof sender;
+  if (!holder || ::getsockname(holder.get(), &sender.any, &size) != 0) {
+    log_error("udp: binding a socket to send by to {}: {}", text,
+              errno_text(errno));
+    return Status::kSystem;
+  }
   addresses_.push_back(transport::to_address(bound));
+  send_ports_.push_back(transport::to_address(sender).port);
+  port_holders_.push_back(std::move(holder));
   descriptors_.push_back(fd.get());
   sockets_.push_back(std::move(fd));
   return Status::kOk;
@@ -145,19 +186,39 @@ Status SocketWire::send(transport::Color color,
                         const Address& to,
                         const Datagram& datagram) {
   SocketAddress address = transport::to_socket(to);
-  const ssize_t sent =
-      datagram.tail.empty()
-          ? send_one(descriptors_[color], address, datagram.head)
-          : send_two(descriptors_[color], address, datagram);
-  if (sent >= 0) {
-    return Status::kOk;
-  }
-  if (errno == EAGAIN || errno == ENOBUFS || errno == EINTR) {
+  const int error = send_by(descriptors_[color], &address, datagram);
+  if (has_no_room_now(error)) {
     return Status::kAgain;
   }
-  // As good as lost: it is sent again, and in the end the peer is given up.
-  log_send_error(errno, to, datagram.size());
+  if (error != 0) {
+    // As good as lost: it is sent again, and in the end the peer is given up.
+    log_send_error(error, to, datagram.size());
+  }
   return Status::kOk;
+}
+
+bool SocketWire::connect(std::size_t slot,
+                         transport::Color color,
+                         const Address& to) {
+  Address from = addresses_[color];
+  from.port = send_ports_[color];
+  const SocketAddress peer = transport::to_socket(to);
+  const int room = kWantedBufferBytes;
+  UniqueFd fd = open_sender(from);
+  if (!fd ||
+      ::setsockopt(fd.get(), SOL_SOCKET, SO_SNDBUF, &room, sizeof room) != 0 ||
+      ::connect(fd.get(), &peer.any, transport::socket_bytes(peer)) != 0) {
+    return false;  // without descriptors it goes on as before
+  }
+  connections_[slot] = std::move(fd);
+  return true;
+}
+
+Status SocketWire::send_connected(std::size_t slot, const Datagram& datagram) {
+  const int error = send_by(connections_[slot].get(), nullptr, datagram);
+  return error == 0               ? Status::kOk
+         : has_no_room_now(error) ? Status::kAgain
+                                  : Status::kSystem;
 }
 
 void SocketWire::log_send_error(int error,

@@ -1,6 +1,7 @@
-// The real wire: one UDP socket per color.
+// The real wire: one UDP socket per color, and connected ones to send by.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -33,6 +34,18 @@ class SocketWire final : public Wire {
   Status send(transport::Color color,
               const Address& to,
               const Datagram& datagram) override;
+
+  std::span<const std::uint16_t> send_ports() const noexcept override {
+    return send_ports_;
+  }
+
+  bool connect(std::size_t slot,
+               transport::Color color,
+               const Address& to) override;
+  Status send_connected(std::size_t slot, const Datagram& datagram) override;
+
+  void disconnect(std::size_t slot) override { connections_[slot].reset(); }
+
   std::optional<Arrival> receive(transport::Color color,
                                  std::span<std::byte> buffer) override;
 
@@ -48,6 +61,9 @@ class SocketWire final : public Wire {
 
   std::vector<UniqueFd> sockets_;
   std::vector<int> descriptors_;
+  std::vector<UniqueFd> port_holders_;  ///< Never read, never sent by.
+  std::vector<std::uint16_t> send_ports_;
+  std::array<UniqueFd, kConnections> connections_;
   std::vector<Address> addresses_;
   std::size_t receive_buffer_bytes_ = 0;
   int last_send_error_ = 0;

@@ -67,6 +67,7 @@ UdpTransport::UdpTransport(UdpOptions options,
   card.colors = static_cast<transport::Color>(addresses.size());
   card.datagram_bytes = static_cast<std::uint16_t>(options_.datagram_bytes);
   std::copy(addresses.begin(), addresses.end(), card.addresses.begin());
+  std::ranges::copy(wire_->send_ports(), card.send_ports.begin());
   card_bytes_ = encode_card(card, card_);
   capabilities_.colors = card.colors;
 }
@@ -74,11 +75,13 @@ UdpTransport::UdpTransport(UdpOptions options,
 UdpTransport::~UdpTransport() {
   const Counters& c = hub_.counters;
   log(LogLevel::kDebug,
-      "udp: sent {} ({} pure acks, {} again, {} refused), received {} "
+      "udp: sent {} ({} connected, {} pure acks, {} again, {} refused), "
+      "received {} "
       "({} twice, {} held, {} not held), dropped {} malformed, {} stray, {} "
       "from wrong addresses, {} corrupt",
-      c.sent, c.pure_acks, c.retransmitted, c.refused, c.received, c.duplicates,
-      c.held, c.not_held, c.malformed, c.strays, c.unknown, c.corrupt);
+      c.sent, c.connected, c.pure_acks, c.retransmitted, c.refused, c.received,
+      c.duplicates, c.held, c.not_held, c.malformed, c.strays, c.unknown,
+      c.corrupt);
 }
 
 Result<transport::Endpoint*> UdpTransport::endpoint(transport::ProcId peer,
@@ -118,8 +121,9 @@ Result<Link*> UdpTransport::make_link(transport::ProcId peer,
     return Status::kBadOption;
   }
   return links_.insert(
-      std::make_unique<Link>(hub_, peer, color, card->addresses[color]), peer,
-      color);
+      std::make_unique<Link>(hub_, peer, color, card->addresses[color],
+                             card->send_ports[color]),
+      peer, color);
 }
 
 std::size_t UdpTransport::poll(transport::MessageSink& sink) {
@@ -196,9 +200,8 @@ void UdpTransport::on_datagram(transport::Color color,
   }
   const transport::ProcId source = packet->header.source;
   Link* link = links_.find(source, color);
-  const auto address = link != nullptr ? std::optional(link->address())
-                                       : address_of(source, color);
-  if (!address || *address != arrival.from) {
+  if (link != nullptr ? !link->comes_from(arrival.from)
+                      : !comes_from(source, color, arrival.from)) {
     ++counters.unknown;
     return;
   }
@@ -218,13 +221,12 @@ void UdpTransport::on_datagram(transport::Color color,
   }
 }
 
-std::optional<Address> UdpTransport::address_of(transport::ProcId peer,
-                                                transport::Color color) const {
+bool UdpTransport::comes_from(transport::ProcId peer,
+                              transport::Color color,
+                              const Address& from) const {
   const auto card = decode_card(options_.card_of(peer));
-  if (!card || color >= card->colors) {
-    return std::nullopt;
-  }
-  return card->addresses[color];
+  return card && color < card->colors &&
+         sends_from(card->addresses[color], card->send_ports[color], from);
 }
 
 void UdpTransport::flush() {

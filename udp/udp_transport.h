@@ -94,8 +94,9 @@ class UdpTransport final : public transport::Transport {
   const Counters& counters() const noexcept { return hub_.counters; }
 
  private:
-  std::optional<Address> address_of(transport::ProcId peer,
-                                    transport::Color color) const;
+  bool comes_from(transport::ProcId peer,
+                  transport::Color color,
+                  const Address& from) const;
   Result<Link*> make_link(transport::ProcId peer, transport::Color color);
   bool drain(transport::Color color, transport::MessageSink& sink);
   void on_datagram(transport::Color color,

@@ -15,6 +15,9 @@ namespace acp::udp {
 using transport::Address;
 using transport::Family;
 
+/// Connected sockets of a wire, each with a number below this.
+inline constexpr std::size_t kConnections = 16;
+
 /// A datagram to be sent: one byte string in two pieces.
 struct Datagram {
   std::span<const std::byte> head;
@@ -49,6 +52,23 @@ class Wire {
   [[nodiscard]] virtual Status send(transport::Color color,
                                     const Address& to,
                                     const Datagram& datagram) = 0;
+
+  /// Per color, the second port that its datagrams come from: what goes
+  /// through a connection. It is held as long as the wire lives, so that
+  /// nobody else can have it.
+  virtual std::span<const std::uint16_t> send_ports() const noexcept = 0;
+
+  /// Opens connection `slot`, which is not open, from `color` to `to`.
+  /// Nothing comes through it. False: there is none to be had.
+  virtual bool connect(std::size_t slot,
+                       transport::Color color,
+                       const Address& to) = 0;
+
+  /// kSystem: it did not go, and should go by send().
+  [[nodiscard]] virtual Status send_connected(std::size_t slot,
+                                              const Datagram& datagram) = 0;
+
+  virtual void disconnect(std::size_t slot) = 0;
 
   /// The next datagram that came to the address of `color`; nothing when
   /// there is none now.

@@ -69,7 +69,7 @@ bool spin(WaitHost& host,
     now = SteadyClock().now();
     if (has_arrived) {
       until = now + time;
-      yields_from = std::max(yields_from, now + policy.spin);
+      yields_from = policy.yields ? now : now + policy.spin;
     } else {
       pause();  // the pass may have found another thread at work
     }

@@ -10,6 +10,19 @@ namespace {
 
 thread_local int g_datagrams = 0;
 
+/// Doorbells and the launcher have sockets of their own kind. `to` is null on
+/// a connected one.
+void count(int socket, const void* to) {
+  int domain = AF_UNSPEC;
+  socklen_t size = sizeof domain;
+  if (to != nullptr) {
+    domain = static_cast<const sockaddr*>(to)->sa_family;
+  } else if (::getsockopt(socket, SOL_SOCKET, SO_DOMAIN, &domain, &size) != 0) {
+    return;
+  }
+  g_datagrams += domain != AF_UNIX ? 1 : 0;
+}
+
 }  // namespace
 
 namespace datagram_counter {
@@ -26,18 +39,13 @@ extern "C" [[gnu::visibility("default")]] ssize_t sendto(int socket,
                                                          int flags,
                                                          const sockaddr* to,
                                                          socklen_t to_size) {
-  if (to != nullptr && to->sa_family != AF_UNIX) {
-    ++g_datagrams;
-  }
+  count(socket, to);
   return ::syscall(SYS_sendto, socket, bytes, size, flags, to, to_size);
 }
 
 extern "C" [[gnu::visibility("default")]] ssize_t sendmsg(int socket,
                                                           const msghdr* message,
                                                           int flags) {
-  const auto* to = static_cast<const sockaddr*>(message->msg_name);
-  if (to != nullptr && to->sa_family != AF_UNIX) {
-    ++g_datagrams;
-  }
+  count(socket, message->msg_name);
   return ::syscall(SYS_sendmsg, socket, message, flags);
 }

@@ -1,6 +1,7 @@
 #include "support/fake_network.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 
 #include "base/assert.h"
@@ -15,7 +16,7 @@ udp::Address address_for(transport::ProcId proc, transport::Color color) {
   address.bytes[0] = 127;
   address.bytes[2] = static_cast<std::uint8_t>(proc >> 8);
   address.bytes[3] = static_cast<std::uint8_t>(proc);
-  address.port = static_cast<std::uint16_t>(1000 + color);
+  address.port = static_cast<std::uint16_t>(kFirstPort + color);
   return address;
 }
 
@@ -34,6 +35,7 @@ class FakeWire final : public udp::Wire {
       : network_(network) {
     for (transport::Color color = 0; color < colors; ++color) {
       addresses_.push_back(address_for(proc, color));
+      send_ports_.push_back(static_cast<std::uint16_t>(kFirstSendPort + color));
     }
   }
 
@@ -48,11 +50,38 @@ class FakeWire final : public udp::Wire {
   Status send(transport::Color color,
               const udp::Address& to,
               const udp::Datagram& datagram) override {
-    std::vector<std::byte> bytes(datagram.head.begin(), datagram.head.end());
-    bytes.insert(bytes.end(), datagram.tail.begin(), datagram.tail.end());
-    network_.send(addresses_[color], to, bytes);
-    return Status::kOk;
+    return post(addresses_[color], to, datagram);
   }
+
+  std::span<const std::uint16_t> send_ports() const noexcept override {
+    return send_ports_;
+  }
+
+  bool connect(std::size_t slot,
+               transport::Color color,
+               const udp::Address& to) override {
+    Connected& connected = connected_[slot];
+    ACP_ASSERT(connected.from.port == 0);
+    if (!network_.plan().has_connected) {
+      return false;
+    }
+    connected.from = addresses_[color];
+    connected.from.port = send_ports_[color];
+    connected.to = to;
+    return true;
+  }
+
+  Status send_connected(std::size_t slot,
+                        const udp::Datagram& datagram) override {
+    const Connected& connected = connected_[slot];
+    ACP_ASSERT(connected.from.port != 0);
+    if (network_.plan().refuses_connected) {
+      return Status::kSystem;
+    }
+    return post(connected.from, connected.to, datagram);
+  }
+
+  void disconnect(std::size_t slot) override { connected_[slot] = {}; }
 
   std::optional<Arrival> receive(transport::Color color,
                                  std::span<std::byte> buffer) override {
@@ -68,8 +97,24 @@ class FakeWire final : public udp::Wire {
   std::span<const int> descriptors() const noexcept override { return {}; }
 
  private:
+  struct Connected {
+    udp::Address from;
+    udp::Address to;
+  };
+
+  Status post(const udp::Address& from,
+              const udp::Address& to,
+              const udp::Datagram& datagram) {
+    std::vector<std::byte> bytes(datagram.head.begin(), datagram.head.end());
+    bytes.insert(bytes.end(), datagram.tail.begin(), datagram.tail.end());
+    network_.send(from, to, bytes);
+    return Status::kOk;
+  }
+
   FakeNetwork& network_;
   std::vector<udp::Address> addresses_;
+  std::vector<std::uint16_t> send_ports_;
+  std::array<Connected, udp::kConnections> connected_;
 };
 
 FakeNetwork::FakeNetwork(const NetworkPlan& plan)
@@ -93,6 +138,7 @@ void FakeNetwork::send(const udp::Address& from,
   }
   const udp::FaultPlan& faults = plan_.faults;
   if (cut_.contains(proc_of(from)) || cut_.contains(proc_of(to)) ||
+      (plan_.blocks_connected && is_connected(from)) ||
       dice_.hits(faults.loss)) {
     return;
   }

@@ -31,12 +31,24 @@ class VirtualClock final : public Clock {
   TimePoint now_{std::chrono::seconds(1000)};
 };
 
+/// Color c listens at 1000 + c, and its connected sockets send from 2000 + c.
+inline constexpr std::uint16_t kFirstPort = 1000;
+inline constexpr std::uint16_t kFirstSendPort = 2000;
+
+inline bool is_connected(const udp::Address& from) {
+  return from.port >= kFirstSendPort;
+}
+
 /// How the network treats datagrams, besides the faults.
 struct NetworkPlan {
   udp::FaultPlan faults;
   Duration delay = std::chrono::microseconds(10);
   /// Added to a datagram that is reordered: up to this.
   Duration reorder_delay = std::chrono::microseconds(100);
+  /// A firewall that knows only the addresses that processes listen at.
+  bool blocks_connected = false;
+  bool has_connected = true;       ///< Connected sockets can be opened.
+  bool refuses_connected = false;  ///< They can, and cannot be sent by.
   /// Receive buffer of each color; what does not fit is lost.
   std::size_t buffer_bytes = std::size_t{8} << 20;
 };

@@ -20,6 +20,8 @@ Card sample_card() {
   card.addresses[0].port = 0x1234;
   card.addresses[1] = *parse_address("::1");
   card.addresses[1].port = 7;
+  card.send_ports[0] = 0x5678;
+  card.send_ports[1] = 9;
   return card;
 }
 
@@ -27,22 +29,25 @@ Card sample_card() {
 
 TEST_CASE("udp card: survives encoding, whatever follows it", "[udp][card]") {
   std::array<std::byte, kMaxCardBytes> bytes{};
-  CHECK(encode_card(sample_card(), bytes) == 8 + 2 * 20);
+  CHECK(encode_card(sample_card(), bytes) == 8 + 2 * 22);
   CHECK(decode_card(bytes) == sample_card());
 }
 
 TEST_CASE("udp card: the layout is what the table says", "[udp][card]") {
   std::array<std::byte, kMaxCardBytes> bytes{};
   encode_card(sample_card(), bytes);
-  const std::array<int, 16> expected = {'U', 'D', 'P',  'C',  1,   2, 0x78, 5,
+  const std::array<int, 16> expected = {'U', 'D', 'P',  'C',  2,   2, 0x78, 5,
                                         4,   0,   0x34, 0x12, 127, 0, 0,    2};
   for (std::size_t i = 0; i < expected.size(); ++i) {
     INFO("byte " << i);
     CHECK(bytes[i] == static_cast<std::byte>(expected[i]));
   }
-  CHECK(bytes[28] == std::byte{6});
-  CHECK(bytes[30] == std::byte{7});
-  CHECK(bytes[47] == std::byte{1});
+  CHECK(bytes[28] == std::byte{0x78});
+  CHECK(bytes[29] == std::byte{0x56});
+  CHECK(bytes[30] == std::byte{6});
+  CHECK(bytes[32] == std::byte{7});
+  CHECK(bytes[49] == std::byte{1});
+  CHECK(bytes[50] == std::byte{9});
 }
 
 TEST_CASE("udp card: all colors fit", "[udp][card]") {
@@ -52,6 +57,7 @@ TEST_CASE("udp card: all colors fit", "[udp][card]") {
     address = *parse_address("::1");
     address.port = 9;
   }
+  card.send_ports.fill(10);
   std::array<std::byte, kMaxCardBytes> bytes{};
   CHECK(encode_card(card, bytes) == kMaxCardBytes);
   CHECK(decode_card(bytes) == card);
@@ -70,7 +76,24 @@ TEST_CASE("udp card: damaged cards are refused", "[udp][card]") {
     INFO("byte " << at);
     CHECK_FALSE(decode_card(bad).has_value());
   }
+  auto without_port = good;
+  without_port[28] = without_port[29] = std::byte{0};
+  CHECK_FALSE(decode_card(without_port).has_value());
   CHECK_FALSE(decode_card(std::array<std::byte, 512>{}).has_value());
+}
+
+TEST_CASE("udp card: a datagram comes from one of two ports", "[udp][card]") {
+  const Address own = sample_card().addresses[0];
+  Address from = own;
+  CHECK(sends_from(own, 5, from));
+  from.port = 5;
+  CHECK(sends_from(own, 5, from));
+  from.port = 6;
+  CHECK_FALSE(sends_from(own, 5, from));
+  from.port = 5;
+  from.bytes[3] ^= 1;
+  CHECK_FALSE(sends_from(own, 5, from));
+  CHECK_FALSE(sends_from(own, 5, Address{}));
 }
 
 TEST_CASE("udp address: text and value", "[udp][card]") {

@@ -247,6 +247,13 @@ TEST_CASE("udp transport: packets of another job or place are dropped",
     job.run_for(milliseconds(1));
     CHECK(counters.unknown == 1);
   }
+  SECTION("a port that is not the source's") {
+    udp::Address other = from;
+    other.port = 4711;
+    job.network().inject(other, to, forged_packet(header));
+    job.run_for(milliseconds(1));
+    CHECK(counters.unknown == 1);
+  }
   SECTION("damaged") {
     auto packet = forged_packet(header);
     packet.back() ^= std::byte{1};

@@ -1,5 +1,6 @@
 // The udp transport over real sockets on the loopback interface.
 #include <poll.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <array>
@@ -217,6 +218,65 @@ TEST_CASE("udp socket: a datagram in two pieces arrives in one",
   REQUIRE(arrival->bytes == head.size() + tail.size());
   CHECK(std::equal(head.begin(), head.end(), buffer.begin()));
   CHECK(std::equal(tail.begin(), tail.end(), buffer.begin() + 3));
+}
+
+TEST_CASE("udp socket: a connected socket has another port, and only sends",
+          "[udp][socket]") {
+  const std::array head = {std::byte{1}, std::byte{2}};
+  const std::vector<std::byte> tail(50'000, std::byte{3});
+  std::vector<std::byte> buffer(60'000);
+  for (const char* const text : {"127.0.0.1", "::1"}) {
+    auto one = SocketWire::open(text, false);
+    auto two = SocketWire::open(text, false);
+    REQUIRE(one.ok());
+    REQUIRE(two.ok());
+    const udp::Address own = (*one)->addresses()[0];
+    const udp::Address peer = (*two)->addresses()[0];
+    constexpr std::size_t kLast = udp::kConnections - 1;
+    REQUIRE((*one)->connect(kLast, 0, peer));
+    REQUIRE((*one)->connect(0, 0, own));  // another one from the same port
+    const std::uint16_t port = (*one)->send_ports()[0];
+    CHECK(port != own.port);
+
+    // Large pieces fill its buffers sooner or later, and leave them again.
+    for (int i = 0; i < 1000; ++i) {
+      REQUIRE((*one)->send_connected(kLast, {head, tail}) == Status::kOk);
+      std::array<pollfd, 1> ready = {
+          pollfd{(*two)->descriptors()[0], POLLIN, 0}};
+      REQUIRE(::poll(ready.data(), ready.size(), 10'000) == 1);
+      const auto arrival = (*two)->receive(0, buffer);
+      REQUIRE(arrival.has_value());
+      CHECK(arrival->bytes == head.size() + tail.size());
+      CHECK(arrival->from.bytes == own.bytes);
+      CHECK(arrival->from.port == port);
+    }
+    REQUIRE((*one)->send_connected(kLast, {head, {}}) == Status::kOk);
+
+    // Nobody there: the kernel says so with one of the next.
+    two->reset();
+    Status status = Status::kOk;
+    for (int i = 0; i < 1000 && status == Status::kOk; ++i) {
+      status = (*one)->send_connected(kLast, {head, {}});
+    }
+    CHECK(status == Status::kSystem);
+    CHECK((*one)->send(0, peer, {head, {}}) == Status::kOk);
+    (*one)->disconnect(kLast);
+    CHECK((*one)->connect(kLast, 0, own));
+  }
+}
+
+TEST_CASE("udp socket: without descriptors there is no connected one",
+          "[udp][socket]") {
+  auto wire = SocketWire::open("127.0.0.1", false);
+  REQUIRE(wire.ok());
+  const udp::Address to = (*wire)->addresses()[0];
+  rlimit before{};
+  REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
+  const rlimit none{0, before.rlim_max};
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &none) == 0);
+  CHECK_FALSE((*wire)->connect(0, 0, to));
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);
+  CHECK((*wire)->connect(0, 0, to));
 }
 
 TEST_CASE("udp socket: descriptors wake a sleeper", "[udp][socket]") {

@@ -1,6 +1,5 @@
 #include "protocol/host_segment.h"
 
-#include <sched.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -9,6 +8,7 @@
 #include <catch2/catch.hpp>
 
 #include "base/host_facts.h"
+#include "support/on_one_core.h"
 
 namespace acp::protocol {
 
@@ -55,15 +55,9 @@ TEST_CASE("host segment: the cores are those of who makes it",
   CHECK(header_of(cores) == std::pair(cores, false));
   CHECK(header_of(cores + 1) == std::pair(cores, true));
 
-  cpu_set_t before;
-  REQUIRE(::sched_getaffinity(0, sizeof before, &before) == 0);
-  cpu_set_t one;
-  CPU_ZERO(&one);
-  CPU_SET(static_cast<std::size_t>(::sched_getcpu()), &one);
-  REQUIRE(::sched_setaffinity(0, sizeof one, &one) == 0);
+  const test::OnOneCore one_core;
   CHECK(header_of(1) == std::pair(1U, false));
   CHECK(header_of(2) == std::pair(1U, true));
-  REQUIRE(::sched_setaffinity(0, sizeof before, &before) == 0);
 }
 
 TEST_CASE("host segment: two mappings show the same memory",

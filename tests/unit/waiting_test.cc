@@ -7,6 +7,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "support/on_one_core.h"
+
 namespace acp::gma {
 
 namespace {
@@ -59,7 +61,10 @@ class FakeHost final : public WaitHost {
 /// Sleeping leaves the processor to others.
 class SharedHost final : public WaitHost {
  public:
-  bool make_progress() override { return false; }
+  bool make_progress() override {
+    ++passes;
+    return has_arrivals;
+  }
 
   Status health() override { return Status::kOk; }
 
@@ -79,8 +84,33 @@ class SharedHost final : public WaitHost {
   const WaitPolicy& policy() const noexcept override { return wait_policy; }
 
   WaitPolicy wait_policy{};
+  bool has_arrivals = false;
+  int passes = 0;
   int sleeps = 0;
 };
+
+constexpr int kRounds = 1000;
+
+/// With a partner on the same core, who yields it at once.
+void take_turns(WaitHost& host) {
+  const test::OnOneCore one_core;
+  std::atomic<int> turn{0};
+  std::thread partner([&turn] {
+    for (int round = 0; round < kRounds; ++round) {
+      while (turn.load() != 2 * round + 1) {
+        ::sched_yield();
+      }
+      turn.store(2 * round + 2);
+    }
+  });
+  for (int round = 0; round < kRounds; ++round) {
+    turn.store(2 * round + 1);
+    CHECK(wait_until(host, {}, TimePoint::max(), [&] {
+            return turn.load() == 2 * round + 2;
+          }) == Status::kOk);
+  }
+  partner.join();
+}
 
 const WaitPolicy kPolicies[] = {
     {Duration(0), false},
@@ -250,37 +280,23 @@ TEST_CASE("waiting: what often takes longer than the spin is not slept for",
 
 TEST_CASE("waiting: a long spin leaves the processor to who is waited for",
           "[gma][waiting]") {
-  cpu_set_t before;
-  REQUIRE(::sched_getaffinity(0, sizeof before, &before) == 0);
-  cpu_set_t here;
-  CPU_ZERO(&here);
-  CPU_SET(static_cast<std::size_t>(::sched_getcpu()), &here);
-  REQUIRE(::sched_setaffinity(0, sizeof here, &here) == 0);
-
   SharedHost host;
   for (int i = 0; i < 4; ++i) {
     host.spin_time().slept(std::chrono::microseconds(10));
   }
-  constexpr int kRounds = 1000;
-  std::atomic<int> turn{0};
-  std::thread partner([&turn] {  // on the same processor
-    for (int round = 0; round < kRounds; ++round) {
-      while (turn.load() != 2 * round + 1) {
-        ::sched_yield();
-      }
-      turn.store(2 * round + 2);
-    }
-  });
-  for (int round = 0; round < kRounds; ++round) {
-    turn.store(2 * round + 1);
-    CHECK(wait_until(host, {}, TimePoint::max(), [&] {
-            return turn.load() == 2 * round + 2;
-          }) == Status::kOk);
-  }
-  partner.join();
+  take_turns(host);
   // Without it nearly each round would need one.
-  CHECK(host.sleeps < kRounds / 4);
-  REQUIRE(::sched_setaffinity(0, sizeof before, &before) == 0);
+  CHECK(host.sleeps < kRounds / 2);
+}
+
+TEST_CASE("waiting: who shares a core yields it also after arrivals",
+          "[gma][waiting]") {
+  SharedHost host;
+  host.wait_policy.yields = true;
+  host.has_arrivals = true;  // at each pass, and never the awaited one
+  take_turns(host);
+  // Some 10 us otherwise, which are hundreds.
+  CHECK(host.passes < 20 * kRounds);
 }
 
 TEST_CASE("waiting: public time-outs", "[gma][waiting]") {
