@@ -66,8 +66,8 @@ std::optional<std::size_t> Connection::find_slot(
   return static_cast<std::size_t>(oldest - table_.begin());
 }
 
-/// While it is tried, nothing goes to the peer another way: on_loss() would
-/// have ended that.
+/// While it is tried, no fragment goes another way: on_loss() would have ended
+/// that.
 void Connection::on_echo(std::uint64_t txno) noexcept {
   if (!is_proven_ && tried_ != 0 && txno >= tried_) {
     is_proven_ = true;
@@ -79,7 +79,7 @@ void Connection::on_loss() {
   if (is_proven_) {
     is_proven_ = false;
     tried_ = 0;
-  } else if (slot_) {
+  } else if (tried_ != 0) {
     give_up();
   }
 }

@@ -74,22 +74,34 @@ ssize_t send_two(int fd, SocketAddress* to, const Datagram& datagram) {
   return ::sendmsg(fd, &message, kSendFlags);
 }
 
-/// A socket that shares its port with others of this user, and does not
-/// receive. Port 0: a free one. Empty when that failed.
-UniqueFd open_sender(const Address& address) {
-  const SocketAddress bound = transport::to_socket(address);
+bool share_port(int fd) {
   const int yes = 1;
+  return ::setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &yes, sizeof yes) == 0;
+}
+
+/// A socket to send by, which takes nothing in. Empty when there is none.
+UniqueFd make_sender(const SocketAddress& address) {
   const int least = 0;
-  UniqueFd fd(::socket(bound.any.sa_family,
+  UniqueFd fd(::socket(address.any.sa_family,
                        SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!fd ||
-      ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEPORT, &yes, sizeof yes) != 0 ||
-      ::setsockopt(fd.get(), SOL_SOCKET, SO_RCVBUF, &least, sizeof least) !=
-          0 ||
-      ::bind(fd.get(), &bound.any, transport::socket_bytes(bound)) != 0) {
-    return {};
+  if (fd) {
+    (void)::setsockopt(fd.get(), SOL_SOCKET, SO_RCVBUF, &least, sizeof least);
   }
   return fd;
+}
+
+bool bind_to(const UniqueFd& fd, const SocketAddress& address) {
+  return ::bind(fd.get(), &address.any, transport::socket_bytes(address)) == 0;
+}
+
+/// Takes a free port of that address and lets connected sockets share it. Not
+/// the other way round: to one that shares, the kernel also gives a port that
+/// is shared already.
+UniqueFd hold_port(const Address& address) {
+  const SocketAddress own = transport::to_socket(address);
+  UniqueFd fd = make_sender(own);
+  return fd && bind_to(fd, own) && share_port(fd.get()) ? std::move(fd)
+                                                        : UniqueFd();
 }
 
 /// 0, or the error.
@@ -152,20 +164,25 @@ Status SocketWire::add_color(std::string_view text) {
   if (const Status status = size_buffers(fd.get()); status != Status::kOk) {
     return status;
   }
-  UniqueFd holder = open_sender(address.value());
-  SocketAddress sender{};
-  size = sizeof sender;
-  if (!holder || ::getsockname(holder.get(), &sender.any, &size) != 0) {
-    log_error("udp: binding a socket to send by to {}: {}", text,
-              errno_text(errno));
-    return Status::kSystem;
-  }
   addresses_.push_back(transport::to_address(bound));
-  send_ports_.push_back(transport::to_address(sender).port);
-  port_holders_.push_back(std::move(holder));
+  add_send_port(address.value());
   descriptors_.push_back(fd.get());
   sockets_.push_back(std::move(fd));
   return Status::kOk;
+}
+
+/// Without one, nothing is connected.
+void SocketWire::add_send_port(const Address& address) {
+  UniqueFd holder = hold_port(address);
+  SocketAddress bound{};
+  socklen_t size = sizeof bound;
+  if (holder && ::getsockname(holder.get(), &bound.any, &size) == 0) {
+    send_ports_.push_back(transport::to_address(bound).port);
+  } else {
+    holder.reset();
+    send_ports_.push_back(addresses_.back().port);
+  }
+  port_holders_.push_back(std::move(holder));
 }
 
 Status SocketWire::size_buffers(int fd) {
@@ -200,15 +217,19 @@ Status SocketWire::send(transport::Color color,
 bool SocketWire::connect(std::size_t slot,
                          transport::Color color,
                          const Address& to) {
+  if (!port_holders_[color]) {
+    return false;
+  }
   Address from = addresses_[color];
   from.port = send_ports_[color];
+  const SocketAddress own = transport::to_socket(from);
   const SocketAddress peer = transport::to_socket(to);
   const int room = kWantedBufferBytes;
-  UniqueFd fd = open_sender(from);
-  if (!fd ||
+  UniqueFd fd = make_sender(own);
+  if (!fd || !share_port(fd.get()) || !bind_to(fd, own) ||
       ::setsockopt(fd.get(), SOL_SOCKET, SO_SNDBUF, &room, sizeof room) != 0 ||
       ::connect(fd.get(), &peer.any, transport::socket_bytes(peer)) != 0) {
-    return false;  // without descriptors it goes on as before
+    return false;
   }
   connections_[slot] = std::move(fd);
   return true;

@@ -56,12 +56,13 @@ class SocketWire final : public Wire {
  private:
   SocketWire() = default;
   [[nodiscard]] Status add_color(std::string_view text);
+  void add_send_port(const Address& address);
   [[nodiscard]] Status size_buffers(int fd);
   void log_send_error(int error, const Address& to, std::size_t bytes);
 
   std::vector<UniqueFd> sockets_;
   std::vector<int> descriptors_;
-  std::vector<UniqueFd> port_holders_;  ///< Never read, never sent by.
+  std::vector<UniqueFd> port_holders_;  ///< Not sent by. Empty: none to be had.
   std::vector<std::uint16_t> send_ports_;
   std::array<UniqueFd, kConnections> connections_;
   std::vector<Address> addresses_;

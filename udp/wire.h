@@ -53,9 +53,8 @@ class Wire {
                                     const Address& to,
                                     const Datagram& datagram) = 0;
 
-  /// Per color, the second port that its datagrams come from: what goes
-  /// through a connection. It is held as long as the wire lives, so that
-  /// nobody else can have it.
+  /// Per color, the second port that its datagrams may come from: what goes
+  /// through a connection does. No other user has it while the wire lives.
   virtual std::span<const std::uint16_t> send_ports() const noexcept = 0;
 
   /// Opens connection `slot`, which is not open, from `color` to `to`.
