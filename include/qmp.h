@@ -353,7 +353,8 @@ QMP_mem_t* QMP_allocate_aligned_memory(size_t nbytes,
                                        int flags);
 /** Where the memory is; NULL for NULL. */
 void* QMP_get_memory_pointer(QMP_mem_t* mem);
-/** Frees it. NULL is fine. */
+/** Frees it. NULL is fine. Not while a started message uses it: peers write
+ * where it was. */
 void QMP_free_memory(QMP_mem_t* mem);
 
 /* The message memories share the following. A message is the bytes of all
@@ -505,8 +506,9 @@ QMP_status_t QMP_wait_all(QMP_msghandle_t h[], int num);
  * negative length), QMP_NOMEM_ERR, QMP_NOT_INITED, QMP_BAD_MESSAGE (lengths
  * that differ), QMP_TIMEOUT (after QMP_WAIT_TIMEOUT seconds; from then on they
  * fail on this communicator, and a broadcast's data may still be written),
- * QMP_ERROR. After a QMP_barrier of all nodes of the job that timed out the
- * next one of this node goes on with it. */
+ * QMP_ERROR. QMP_barrier of all nodes of the job stands apart: it works on
+ * after others have timed out, and after it has, this node's next one goes on
+ * with it. */
 
 /** Waits for all nodes. A node that leaves the job (exit(0),
  * QMP_finalize_msg_passing) instead of calling a barrier of the whole job meets

@@ -39,12 +39,13 @@ void Half::drop(Transfer& transfer) {
 }
 
 std::string describe(const ChannelId& id) {
-  std::string text = "rank " + std::to_string(id.peer);
-  if (id.channel == kCollective) {
-    return text + ", collective";
-  }
-  if (id.channel == kAbsolute) {
-    return text + ", by node number";
+  // The nodes of communicator 0 are the ranks; those of others have numbers of
+  // their own.
+  const std::string peer = std::to_string(id.peer);
+  std::string text =
+      id.comm == 0 ? "node " + peer : "rank " + peer + " of the job";
+  if (id.channel == kCollective || id.channel == kAbsolute) {
+    return text;
   }
   const std::uint32_t direction = id.channel - 1;
   return text + ", axis " + std::to_string(direction / 2) +

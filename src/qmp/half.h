@@ -177,7 +177,8 @@ class ReceiveHalf final : public Half {
   std::vector<Transfer*> posted_;              ///< In order of numbers.
 };
 
-/// "node 3, absolute" or "node 3, axis 2, + direction", for messages.
+/// "node 3" or "rank 3 of the job, axis 2, travelling in direction +1", for
+/// messages.
 std::string describe(const ChannelId& id);
 
 }  // namespace qmp

@@ -113,10 +113,10 @@ QMP_status_t give_up(const Job& job, QMP_msghandle_t handle) {
   if (open == 0) {
     return QMP_SUCCESS;
   }
-  const std::string others = parts > 1 ? " and " + std::to_string(open - 1) +
-                                             " more of " +
-                                             std::to_string(parts) + " parts"
-                                       : "";
+  const std::string others = open > 1 ? " and " + std::to_string(open - 1) +
+                                            " more of " +
+                                            std::to_string(parts) + " parts"
+                                      : "";
   return fail(QMP_TIMEOUT,
               "QMP_wait: %s%s did not end within %g s: has the other side "
               "started its part? (QMP_WAIT_TIMEOUT)",
@@ -271,7 +271,8 @@ QMP_status_t wait(QMP_msghandle_t handle) {
     case 0: return retire(handle);
     case 1: return keep(handle, give_up(*mine, handle));
     default:
-      return keep(handle, fail(QMP_ERROR, "QMP_wait was cut off: %s",
+      return keep(handle, fail(QMP_ERROR, "QMP_wait: %s was cut off: %s",
+                               describe_active(handle).c_str(),
                                acpx_strerror(acp_errno)));
   }
 }

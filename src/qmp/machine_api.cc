@@ -54,12 +54,18 @@ QMP_status_t declare_topology(QMP_comm_t comm,
     return fail(QMP_TOPOLOGY_EXISTS,
                 "QMP_declare_logical_topology: this communicator has one");
   }
-  if (!Grid::is_valid(dims, map, comm->nodes())) {
+  if (!Grid::is_valid(dims, {}, comm->nodes())) {
     return fail(QMP_INVALID_ARG,
                 "QMP_declare_logical_topology: sizes %s; they have to be 1 or "
-                "more and have the product %d, the number of nodes; a map "
-                "names different axes of them",
+                "more and have the product %d, the number of nodes",
                 qmp::text_of(dims).c_str(), comm->nodes());
+  }
+  if (!Grid::is_valid(dims, map, comm->nodes())) {
+    return fail(QMP_INVALID_ARG,
+                "QMP_declare_logical_topology: the map %s (an argument, or "
+                "-qmp-logic-map); each number in it has to name another one "
+                "of the %zu axes, from 0",
+                qmp::text_of(map).c_str(), dims.size());
   }
   comm->grid.emplace(dims, map);
   comm->coordinates.resize(dims.size());

@@ -42,6 +42,25 @@ bool has(const job::Outcome& outcome, const std::string& text) {
   return outcome.output.find(text) != std::string::npos;
 }
 
+TEST_CASE("QMP_wait: in a communicator the peer is named by its rank",
+          "[qmp]") {
+  const auto outcome =
+      run(3, {"timeout_in_part"}, {"QMP_WAIT_TIMEOUT=0.2", "ACP_LOG=error"});
+  INFO(outcome.output);
+  CHECK(outcome.status == 0);
+  CHECK(has(outcome,
+            "receive of 4 bytes with rank 2 of the job did not end within"));
+}
+
+TEST_CASE("QMP_declare_logical_topology_map: a wrong map is named", "[qmp]") {
+  const auto outcome = run(2, {"bad_map"});
+  INFO(outcome.output);
+  CHECK(outcome.status == 0);
+  CHECK(has(outcome,
+            "the map 2 (an argument, or -qmp-logic-map); each number "
+            "in it has to name another one of the 1 axes, from 0"));
+}
+
 }  // namespace
 
 TEST_CASE("QMP_abort: its code is the job's exit status", "[qmp]") {
@@ -251,9 +270,7 @@ TEST_CASE("QMP_wait: what cannot end is QMP_TIMEOUT, with peer and size",
       INFO(outcome.output);
       CHECK(outcome.status == 0);
       CHECK(has(outcome, "receive of " + bytes +
-                             " bytes with rank 1, by node "
-                             "number did not end within "
-                             "0.2 s"));
+                             " bytes with node 1 did not end within 0.2 s"));
     }
   }
 }

@@ -124,6 +124,30 @@ void come_late() {
   meet_all();
 }
 
+/// Nobody sends in a communicator whose nodes run the other way round.
+void wait_in_part() {
+  QMP_comm_t part = nullptr;
+  expect(QMP_comm_split(QMP_comm_get_default(), 0, -QMP_get_node_number(),
+                        &part) == QMP_SUCCESS,
+         "split");
+  int number = 0;
+  QMP_msgmem_t memory = QMP_declare_msgmem(&number, sizeof number);
+  QMP_msghandle_t receive = QMP_comm_declare_receive_from(part, memory, 0, 0);
+  if (QMP_get_node_number() == 0) {
+    expect(QMP_start(receive) == QMP_SUCCESS, "start");
+    expect(QMP_wait(receive) == QMP_TIMEOUT, "wait");
+  }
+}
+
+void declare_with_bad_map() {
+  const int nodes = QMP_get_number_of_nodes();
+  const int map = nodes;
+  expect(
+      QMP_declare_logical_topology_map(&nodes, 1, &map, 1) == QMP_INVALID_ARG,
+      "a map");
+  expect(QMP_declare_logical_topology(&nodes, 1) == QMP_SUCCESS, "no map");
+}
+
 /// The last node leaves at once; the one behind it, node 0, is told.
 void be_left() {
   if (QMP_get_node_number() == QMP_get_number_of_nodes() - 1) {
@@ -295,6 +319,10 @@ int main(int argc, char** argv) {
     }
   } else if (mode == "timeout") {
     wait_for_nothing(static_cast<std::size_t>(std::atoi(argv[2])));
+  } else if (mode == "timeout_in_part") {
+    wait_in_part();
+  } else if (mode == "bad_map") {
+    declare_with_bad_map();
   } else if (mode == "late") {
     come_late();
   } else if (mode == "alone") {
