@@ -59,6 +59,14 @@ std::size_t lines_of(const std::string& path) {
   return count;
 }
 
+/// Until all ranks have joined and said so.
+void wait_for_lines(const std::string& path, std::size_t count) {
+  const auto limit = job::Clock::now() + kPatience;
+  while (lines_of(path) < count && job::Clock::now() < limit) {
+  }
+  REQUIRE(lines_of(path) == count);
+}
+
 std::vector<std::string> command(const std::string& moment,
                                  const std::string& how,
                                  const std::string& file,
@@ -217,11 +225,13 @@ TEST_CASE("death: ranks with different modules do not start", "[death]") {
 TEST_CASE("death: no barrier succeeds while the job is being ended",
           "[death]") {
   const std::string net = GENERATE("auto", "udp");
-  const std::string ranks = GENERATE("2", "3", "4");
+  const std::size_t ranks = GENERATE(2U, 3U, 4U);
   const Scratch scratch("after_end");
-  job::Job run({ACPRUN, "-np", ranks, "--timeout", "0.2", "--grace", "1",
-                VICTIM, "after_end", "stay", scratch.path},
+  job::Job run({ACPRUN, "-np", std::to_string(ranks), "--grace", "1", VICTIM,
+                "after_end", "stay", scratch.path},
                {"ACP_NET=" + net});
+  wait_for_lines(scratch.path, ranks);
+  run.send(SIGTERM);
   const job::Outcome outcome = run.wait(kPatience);
   INFO(outcome.output);
   CHECK(outcome.is_over);
@@ -237,10 +247,7 @@ TEST_CASE("death: SIGKILL to acprun leaves nothing behind", "[death]") {
   {
     job::Job run(command("in_wait", "stay", scratch.path, marker),
                  {"ACP_NET=" + net});
-    const auto limit = job::Clock::now() + kPatience;
-    while (lines_of(scratch.path) < 3 && job::Clock::now() < limit) {
-    }
-    REQUIRE(lines_of(scratch.path) == 3);
+    wait_for_lines(scratch.path, 3);
     run.send(SIGKILL);
     const job::Outcome outcome = run.wait(kEndsWithin);
     CHECK(outcome.is_over);
@@ -255,10 +262,7 @@ TEST_CASE("death: SIGTERM and SIGINT to acprun end the job", "[death]") {
   const Scratch scratch("signal");
   const std::string marker = job::unique_marker();
   job::Job run(command("in_wait", "stay", scratch.path, marker));
-  const auto limit = job::Clock::now() + kPatience;
-  while (lines_of(scratch.path) < 3 && job::Clock::now() < limit) {
-  }
-  REQUIRE(lines_of(scratch.path) == 3);
+  wait_for_lines(scratch.path, 3);
   run.send(signal);
   const job::Outcome outcome = run.wait(kPatience);
   INFO(outcome.output);

@@ -241,7 +241,6 @@ void die_inside(const Plan& plan) {
 /// All ranks but 0: a barrier that rank 0 never comes to, again and again while
 /// the job is being ended.
 void sync_after_the_end() {
-  std::signal(SIGTERM, SIG_IGN);
   for (int i = 0; i < 1000; ++i) {
     if (acp_sync() == 0) {
       std::printf("a barrier without rank 0\n");
@@ -301,6 +300,9 @@ int main(int argc, char** argv) {
   }
   if (is_structure_moment(plan.moment)) {
     make_structures();
+  }
+  if (plan.moment == "after_end") {
+    std::signal(SIGTERM, SIG_IGN);
   }
   if (plan.how == "stay") {
     report_alive(plan.file);
