@@ -129,14 +129,12 @@ Result<Link*> UdpTransport::make_link(transport::ProcId peer,
 std::size_t UdpTransport::poll(transport::MessageSink& sink) {
   const std::uint64_t before = hub_.counters.delivered;
   hub_.is_polling = true;
+  hub_.now = hub_.clock.now();  // not between an arrival and its answer
   bool has_arrivals = false;
   for (transport::Color color = 0; color < capabilities_.colors; ++color) {
     has_arrivals |= drain(color, sink);
   }
   had_arrivals_ = has_arrivals;
-  if (!has_arrivals) {
-    hub_.now = hub_.clock.now();
-  }
   if (hub_.now >= hub_.deadline) {
     run_timers(sink);
   }
@@ -159,7 +157,9 @@ bool UdpTransport::drain(transport::Color color, transport::MessageSink& sink) {
       break;
     }
     ++hub_.counters.received;
-    hub_.now = hub_.clock.now();
+    if (count > 0 || color > 0) {
+      hub_.now = hub_.clock.now();  // what came before took its time
+    }
     on_datagram(color, *arrival, sink);
     bytes += arrival->bytes;
     if (arrival->bytes > pool_.datagram_bytes() / 2) {

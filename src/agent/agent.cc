@@ -238,6 +238,9 @@ Status Agent::try_send(transport::ProcId to,
 }
 
 bool Agent::flush_backlog() {
+  if (backlog_.empty()) {
+    return false;
+  }
   const std::size_t before = backlog_.size();
   // One full wire must not hold back the others' replies.
   for (std::size_t i = 0; i < before; ++i) {

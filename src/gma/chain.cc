@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/inline_vector.h"
 #include "base/log.h"
 #include "gma/describe.h"
 
@@ -128,11 +129,12 @@ Handle post_direct(Engine& engine,
                    std::span<const acpx_op_t> ops,
                    Handle order) {
   const gmm::AddressSpace& space = engine.space();
+  const auto& codec = space.codec();
   if (!engine.is_clear(order) || ops.empty() || ops.size() > ACPX_MAX_STEPS ||
-      !space.has_cpu_atomics()) {
+      !space.has_cpu_atomics() ||
+      space.slice_of(codec.rank(ops[0].remote)) == nullptr) {
     return kHandleNull;
   }
-  const auto& codec = space.codec();
   // NOLINTNEXTLINE(*-member-init): clearing costs more than a short chain
   std::array<DirectStep, ACPX_MAX_STEPS> steps;
   for (std::size_t i = 0; i < ops.size(); ++i) {
@@ -177,31 +179,31 @@ Result<Handle> post_chain(Engine& engine,
               ops.size(), ACPX_MAX_STEPS);
     return Status::kInvalidArgument;
   }
-  std::array<Step, ACPX_MAX_STEPS> steps;
+  InlineVector<Step, ACPX_MAX_STEPS> steps;
   for (std::size_t i = 0; i < ops.size(); ++i) {
-    if (!convert(ops[i], steps[i])) {
+    Step& step = steps.push_back({});
+    if (!convert(ops[i], step)) {
       log_error("acpx_post: step {}: opcode {} with flags {:#x}", i + 1,
                 static_cast<int>(ops[i].opcode), ops[i].flags);
       return Status::kInvalidArgument;
     }
     const GlobalAddress first = steps[0].remote;
-    if (codec.rank(steps[i].remote) != codec.rank(first) ||
-        codec.color(steps[i].remote) != codec.color(first)) {
+    if (codec.rank(step.remote) != codec.rank(first) ||
+        codec.color(step.remote) != codec.color(first)) {
       log_error(
           "acpx_post: step {} is at {}, step 1 at {}: a chain has one "
           "rank and one color",
-          i + 1, describe_address(steps[i].remote, space),
+          i + 1, describe_address(step.remote, space),
           describe_address(first, space));
       return Status::kInvalidArgument;
     }
-    if (const Status status = check(steps[i], space); status != Status::kOk) {
-      log_error("acpx_post: step {}: {}: {}", i + 1, describe(steps[i], space),
+    if (const Status status = check(step, space); status != Status::kOk) {
+      log_error("acpx_post: step {}: {}: {}", i + 1, describe(step, space),
                 status_text(status));
       return status;
     }
   }
-  return engine.chain(std::span(steps).first(ops.size()), order,
-                      departure_of(ops));
+  return engine.chain(steps, order, departure_of(ops));
 }
 
 Result<Handle> put_signal(Engine& engine,

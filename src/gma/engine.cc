@@ -203,9 +203,9 @@ bool Engine::settle() {
   bool has_completed = false;
   bool has_copied = false;
   while (has_moved) {
-    has_copied |= mover_.pump();
+    has_copied |= mover_.has_unsent() && mover_.pump();
     ready_.clear();
-    has_moved = queue_.retire(ready_);
+    has_moved = queue_.has_done() && queue_.retire(ready_);
     has_completed = has_completed || has_moved;
     for (std::size_t i = 0; i < ready_.size(); ++i) {
       Operation& operation = *ready_[i];

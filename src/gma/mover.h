@@ -110,7 +110,9 @@ class Mover {
                     const gmm::Target& peer,
                     Color color);
   Progress enqueue(Operation& operation, Rank rank, Color color);
+  Progress enqueue(Operation& operation, Path& path);
   bool fits_one_message(const Operation& operation, const Link& link) const;
+  bool runs_here(const Operation& operation) const;
   Progress try_whole(Operation& operation);
   Progress try_whole_by_device(Operation& operation);
   bool is_relayed(const Step& copy,

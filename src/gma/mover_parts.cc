@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/inline_vector.h"
 #include "gma/mover.h"
 #include "gma/request_bytes.h"
 
@@ -84,15 +85,15 @@ Status Mover::send_part(Path& path, Operation& operation) {
     request_of(*operation.parts_id, false)->is_in_parts = true;
   }
   const bool is_last = offset + size == operation.piece_bytes;
-  std::array<protocol::WireStep, protocol::kMaxSteps> steps;
-  steps[0].remote = operation.piece_remote + offset;
-  steps[0].size = static_cast<std::uint32_t>(size);
-  std::size_t count = 1;
+  InlineVector<protocol::WireStep, protocol::kMaxSteps> steps;
+  protocol::WireStep& put = steps.push_back({});
+  put.remote = operation.piece_remote + offset;
+  put.size = static_cast<std::uint32_t>(size);
   for (std::size_t i = 1; is_last && i <= operation.joined_steps; ++i) {
-    steps[count++] = wire_step(operation.steps[operation.current + i]);
+    steps.push_back(wire_step(operation.steps[operation.current + i]));
   }
   const Status status =
-      send_part_of(path, operation, std::span(steps).first(count), {from, size},
+      send_part_of(path, operation, steps, {from, size},
                    is_last ? Ordering::kOrdered : Ordering::kFree);
   if (status == Status::kOk) {
     operation.sent_bytes += size;

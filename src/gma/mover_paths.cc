@@ -42,16 +42,20 @@ Mover::Progress Mover::enqueue(Operation& operation, Rank rank, Color color) {
   if (path == nullptr) {
     return fail(operation, status);
   }
+  return enqueue(operation, *path);
+}
+
+Mover::Progress Mover::enqueue(Operation& operation, Path& path) {
   operation.sent_bytes = 0;
   operation.parts_id.reset();
   operation.joined_steps = 0;
   operation.has_unsent = true;
-  path->unsent.push_back(&operation);
-  if (path->is_crowded) {
+  path.unsent.push_back(&operation);
+  if (path.is_crowded) {
     return Progress::kPending;  // somebody is ahead
   }
-  path->is_crowded = true;
-  crowded_.push_back(path);
+  path.is_crowded = true;
+  crowded_.push_back(&path);
   return Progress::kPending;
 }
 
@@ -71,30 +75,41 @@ bool Mover::fits_one_message(const Operation& operation,
   return std::max(request, reply) <= link.max_message;
 }
 
+/// Whether no step of a chain has to leave this process. Of one that fails,
+/// too: it does so where it has to, step by step.
+bool Mover::runs_here(const Operation& operation) const {
+  // An address that nothing is done at may be any.
+  const Rank rank = space_.codec().rank(operation.steps.front().remote);
+  if (rank < space_.codec().procs() && space_.slice_of(rank) == nullptr) {
+    return false;
+  }
+  bool is_reachable = true;
+  for (const Step& step : operation.steps) {
+    const bool is_bulk =
+        step.opcode == Opcode::kPut || step.opcode == Opcode::kGet;
+    const Result<gmm::Target> remote = space_.locate(
+        step.remote, is_bulk ? step.size : std::uint64_t{step.width});
+    if (!remote.ok()) {
+      return true;
+    }
+    is_reachable = is_reachable &&
+                   (is_bulk ? remote.value().direct != nullptr
+                            : is_direct_word(space_, step, remote.value()));
+  }
+  return is_reachable;
+}
+
 /// A chain in one flight, when it has to go by message and fits, or by device.
 /// kDone: run it step by step.
 Mover::Progress Mover::try_whole(Operation& operation) {
   if (has_step_for_device(operation)) {
     return try_whole_by_device(operation);
   }
-  bool is_reachable = true;
-  for (const Step& step : operation.steps) {
-    if (step.opcode == Opcode::kCopy) {
-      return Progress::kDone;  // from a third rank: no request of this path
-    }
-    const bool is_bulk =
-        step.opcode == Opcode::kPut || step.opcode == Opcode::kGet;
-    const Result<gmm::Target> remote = space_.locate(
-        step.remote, is_bulk ? step.size : std::uint64_t{step.width});
-    if (!remote.ok()) {
-      return Progress::kDone;  // fails where it has to, step by step
-    }
-    is_reachable = is_reachable &&
-                   (is_bulk ? remote.value().direct != nullptr
-                            : is_direct_word(space_, step, remote.value()));
-  }
-  if (is_reachable) {
-    return Progress::kDone;
+  const bool has_copy = std::ranges::any_of(
+      operation.steps,
+      [](const Step& step) { return step.opcode == Opcode::kCopy; });
+  if (has_copy || runs_here(operation)) {
+    return Progress::kDone;  // a copy may be from a third rank
   }
   const GlobalAddress first = operation.steps.front().remote;
   Status status = Status::kOk;
@@ -103,9 +118,13 @@ Mover::Progress Mover::try_whole(Operation& operation) {
   if (path == nullptr || !fits_one_message(operation, path->link)) {
     return Progress::kDone;
   }
+  const Status sent =
+      path->is_crowded ? Status::kAgain : send_whole(*path, operation);
   operation.is_whole = true;
-  return enqueue(operation, space_.codec().rank(first),
-                 space_.codec().color(first));
+  if (sent == Status::kAgain) {
+    return enqueue(operation, *path);
+  }
+  return sent == Status::kOk ? Progress::kPending : fail(operation, sent);
 }
 
 /// On my own memory the copies are mine, and only the atomics need a flight.
@@ -136,13 +155,15 @@ bool Mover::pump() {
       ++i;
     }
   }
+  if (long_copies_.empty()) {
+    return false;
+  }
   turn_.swap(long_copies_);
   for (Operation* operation : turn_) {
     advance(*operation);
   }
-  const bool has_copied = !turn_.empty();
   turn_.clear();
-  return has_copied;
+  return true;
 }
 
 void Mover::pump_path(Path& path) {

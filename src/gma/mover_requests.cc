@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/inline_vector.h"
 #include "gma/mover.h"
 #include "gma/request_bytes.h"
 
@@ -143,40 +144,36 @@ Status Mover::send_whole(Path& path, Operation& operation) {
       return status;
     }
   }
-  std::array<protocol::WireStep, protocol::kMaxSteps> steps;
-  std::array<std::span<const std::byte>, protocol::kMaxSteps + 2> parts;
-  std::size_t count = 2;
-  std::size_t data_bytes = 0;
+  protocol::RequestHeader header;
+  InlineVector<protocol::WireStep, protocol::kMaxSteps> steps;
+  InlineVector<std::span<const std::byte>, protocol::kMaxSteps + 2> parts;
+  parts.push_back(bytes_of(header));
+  parts.push_back({});
   std::uint64_t in_reply = 0;
   for (std::size_t i = 0; i < operation.steps.size(); ++i) {
     const Step& step = operation.steps[i];
-    steps[i] = wire_step(step);
-    in_reply += protocol::reply_bytes(steps[i]);
+    in_reply += protocol::reply_bytes(steps.push_back(wire_step(step)));
     if (step.opcode == Opcode::kPut && step.size > 0) {
       const std::byte* from = space_.direct(step.local, step.size);
       if (from == nullptr) {
         operation.current = i;
         return Status::kBadKey;
       }
-      parts[count++] = {from, step.size};
-      data_bytes += step.size;
+      parts.push_back({from, step.size});
+      header.data_bytes += static_cast<std::uint32_t>(step.size);
     }
   }
+  parts[1] = std::as_bytes(std::span(steps));
   const auto id = open_request(path, operation, 0, 0, in_reply);
   if (!id) {
     return Status::kAgain;
   }
-  protocol::RequestHeader header;
-  header.steps = static_cast<std::uint8_t>(operation.steps.size());
-  header.data_bytes = static_cast<std::uint32_t>(data_bytes);
+  header.steps = static_cast<std::uint8_t>(steps.size());
   header.id = *id;
-  parts[0] = bytes_of(header);
-  parts[1] = std::as_bytes(std::span(steps).first(operation.steps.size()));
-  const auto message = std::span(parts).first(count);
   const Status status =
-      data_bytes > 0
-          ? send_data(path, operation, message, transport::Ordering::kFree)
-          : path.link.endpoint->send(message, transport::Ordering::kFree);
+      header.data_bytes > 0
+          ? send_data(path, operation, parts, transport::Ordering::kFree)
+          : path.link.endpoint->send(parts, transport::Ordering::kFree);
   if (status != Status::kOk) {
     close_request(*id);
     return status;

@@ -47,6 +47,12 @@ class OrderQueue {
   /// The operation with this number has ended.
   void finish(Sequence sequence, Status status);
 
+  /// Whether retire() would move completed() on.
+  bool has_done() noexcept {
+    const Sequence next = completed() + 1;
+    return next <= issued() && slot(next).is_done;
+  }
+
   /// Moves completed() on and collects the operations whose condition holds
   /// now, in order of issue per condition. True when completed() moved.
   bool retire(std::vector<Operation*>& ready);

@@ -151,8 +151,8 @@ Result<Target> AddressSpace::locate(GlobalAddress ga,
   return target;
 }
 
-Result<std::byte*> AddressSpace::own(GlobalAddress ga,
-                                     std::uint64_t size) const noexcept {
+Result<std::byte*> AddressSpace::own_any(GlobalAddress ga,
+                                         std::uint64_t size) const noexcept {
   const Result<Target> target = locate(ga, size);
   if (!target.ok()) {
     return target.status();

@@ -125,7 +125,14 @@ class AddressSpace {
   Result<Target> locate(GlobalAddress ga, std::uint64_t size) const noexcept;
 
   /// My own memory at `ga`; same failures, and kBadRank when it is not mine.
-  Result<std::byte*> own(GlobalAddress ga, std::uint64_t size) const noexcept;
+  Result<std::byte*> own(GlobalAddress ga, std::uint64_t size) const noexcept {
+    if (codec_.rank(ga) == my_rank_) [[likely]] {
+      if (std::byte* mine = direct(ga, size)) {
+        return mine;
+      }
+    }
+    return own_any(ga, size);
+  }
 
   /// The slice of a rank on this host that may be touched; null otherwise.
   protocol::SliceHeader* slice_header(Rank rank) const noexcept;
@@ -166,6 +173,8 @@ class AddressSpace {
   }
 
   std::byte* direct_any(GlobalAddress ga, std::uint64_t size) const noexcept;
+  Result<std::byte*> own_any(GlobalAddress ga,
+                             std::uint64_t size) const noexcept;
   Result<Region> read_region(const std::byte* slice,
                              GlobalAddress ga,
                              std::uint64_t size) const noexcept;

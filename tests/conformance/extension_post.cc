@@ -323,6 +323,20 @@ SPMD_CASE(acpx_post_bad_chains,
   EXPECT_EQ(block.word(0).load(), 0U);
 }
 
+SPMD_CASE(acpx_post_nothing,
+          "acpx_post: puts and gets of no bytes may be anywhere") {
+  const Block block(Memory::kLibrary, 64);
+  const acp_ga_t beyond = ~acp_ga_t{0} - 4095;  // more ranks than any job has
+  for (const acp_ga_t remote :
+       {acp_ga_t{ACP_GA_NULL}, beyond, block.at(spmd::right_of(acp_rank()))}) {
+    const acpx_op_t ops[] = {transfer(ACPX_PUT, remote, ACP_GA_NULL, 0),
+                             transfer(ACPX_GET, remote, ACP_GA_NULL, 0)};
+    const acp_handle_t handle = acpx_post(ops, 2, ACP_HANDLE_NULL);
+    EXPECT(handle != ACP_HANDLE_NULL);
+    EXPECT_EQ(acpx_complete_timeout(handle, -1), 0);
+  }
+}
+
 SPMD_CASE(acpx_post_stops_at_a_failure,
           "acpx_post: a step that fails at the peer stops the rest") {
   const Block block(Memory::kRegistered, 256);

@@ -1,0 +1,54 @@
+// A short list without an allocation.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <type_traits>
+
+#include "base/assert.h"
+
+namespace acp {
+
+/// Up to N elements in place, each made when it is added. An array would make
+/// all N of them first.
+template <typename T, std::size_t N>
+requires std::is_trivially_copyable_v<T>
+
+class InlineVector {
+ public:
+  // NOLINTNEXTLINE(*-member-init): storage is cleared by nobody
+  InlineVector() = default;
+  InlineVector(const InlineVector&) = delete;
+  InlineVector& operator=(const InlineVector&) = delete;
+
+  /// Precondition: there are fewer than N.
+  T& push_back(const T& value) noexcept {
+    ACP_ASSERT(size_ < N);
+    return *std::construct_at(data() + size_++, value);
+  }
+
+  T* data() noexcept { return reinterpret_cast<T*>(storage_.data()); }
+
+  const T* data() const noexcept {
+    return reinterpret_cast<const T*>(storage_.data());
+  }
+
+  std::size_t size() const noexcept { return size_; }
+
+  T* begin() noexcept { return data(); }
+
+  T* end() noexcept { return data() + size_; }
+
+  const T* begin() const noexcept { return data(); }
+
+  const T* end() const noexcept { return data() + size_; }
+
+  T& operator[](std::size_t index) noexcept { return data()[index]; }
+
+ private:
+  alignas(T) std::array<std::byte, N * sizeof(T)> storage_;
+  std::size_t size_ = 0;
+};
+
+}  // namespace acp
