@@ -75,8 +75,10 @@ constexpr std::array<Setting, static_cast<std::size_t>(SettingId::kCount)>
         {"ACP_WAIT", "", SettingKind::kChoice, "auto", "auto|spin|yield|sleep",
          0, 0,
          "How a rank waits: auto spins for 50 us, or up to 1 ms after short "
-         "sleeps, and then sleeps; where ranks share cores it yields its own "
-         "at each look. spin and yield never sleep, sleep does at once."},
+         "sleeps, and then sleeps; it yields its core between looks after 50 "
+         "us, or at once where ranks share cores. spin and yield never "
+         "sleep, and spin yields only in acp_sync and for locks; sleep sleeps "
+         "at once."},
         {"ACP_LOG", "", SettingKind::kChoice, "warning",
          "error|warning|info|debug|trace", 0, 0, "What is written to stderr."},
     }};
