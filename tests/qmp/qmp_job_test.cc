@@ -33,9 +33,14 @@ std::string host() {
   return name.data();
 }
 
-std::string line(int node, int nodes, const std::string& text) {
+/// What each line of a node begins with.
+std::string prefix(int node, int nodes) {
   return "QMP m" + std::to_string(node) + ",n" + std::to_string(nodes) + "@" +
-         host() + text + "\n";
+         host();
+}
+
+std::string line(int node, int nodes, const std::string& text) {
+  return prefix(node, nodes) + text + "\n";
 }
 
 bool has(const job::Outcome& outcome, const std::string& text) {
@@ -80,6 +85,20 @@ TEST_CASE("death: a sum that waits for the dead ends with the job", "[qmp]") {
     INFO(outcome.output);
     CHECK(outcome.status == 128 + SIGKILL);
     CHECK_FALSE(has(outcome, "probe:"));
+  }
+}
+
+TEST_CASE("death: a wait for the dead names what was cut off", "[qmp]") {
+  for (const std::string net : {"auto", "udp"}) {
+    const std::string marker = job::unique_marker();
+    const auto outcome = run(2, {"cut_off", marker}, {"ACP_NET=" + net});
+    INFO(outcome.output);
+    CHECK(outcome.status == 128 + SIGKILL);
+    CHECK(has(outcome, prefix(0, 2) +
+                           " error: QMP_wait: receive of 1000 bytes with node "
+                           "1 was cut off: "));
+    CHECK_FALSE(has(outcome, "probe:"));
+    CHECK(job::all_gone(marker, 6s));
   }
 }
 

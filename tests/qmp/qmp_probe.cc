@@ -290,6 +290,26 @@ void die_in_a_sum() {
   expect(status == QMP_ERROR, "a sum without node 1");
 }
 
+/// Node 1 dies while node 0, which the end of the job does not stop at once,
+/// waits for its message.
+void be_cut_off() {
+  if (QMP_get_node_number() == 1) {
+    (void)QMP_barrier();
+    (void)std::raise(SIGKILL);
+  }
+  (void)std::signal(SIGTERM, SIG_IGN);
+  std::vector<char> buffer(1000);
+  QMP_msgmem_t memory = QMP_declare_msgmem(buffer.data(), buffer.size());
+  QMP_msghandle_t handle = QMP_declare_receive_from(memory, 1, 0);
+  expect(QMP_start(handle) == QMP_SUCCESS, "start");
+  // It fails where the end of node 1 is noticed before that of the barrier.
+  (void)QMP_barrier();
+  expect(QMP_wait(handle) == QMP_ERROR, "a message of the dead");
+  expect(QMP_get_error_number(handle) == QMP_ERROR, "error number");
+  QMP_free_msghandle(handle);
+  QMP_free_msgmem(memory);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -344,6 +364,8 @@ int main(int argc, char** argv) {
     call_alone(static_cast<std::size_t>(std::atoi(argv[2])), argv[3]);
   } else if (mode == "die") {
     die_in_a_sum();
+  } else if (mode == "cut_off") {
+    be_cut_off();
   } else if (mode == "send_at_exit") {
     send_at_exit();
   } else if (mode == "leave") {
