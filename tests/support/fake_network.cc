@@ -32,7 +32,7 @@ class FakeWire final : public udp::Wire {
   FakeWire(FakeNetwork& network,
            transport::ProcId proc,
            transport::Color colors)
-      : network_(network) {
+      : network_(network), open_connections_(network.open_connections_[proc]) {
     for (transport::Color color = 0; color < colors; ++color) {
       addresses_.push_back(address_for(proc, color));
       send_ports_.push_back(static_cast<std::uint16_t>(kFirstSendPort + color));
@@ -68,6 +68,7 @@ class FakeWire final : public udp::Wire {
     connected.from = addresses_[color];
     connected.from.port = send_ports_[color];
     connected.to = to;
+    ++open_connections_;
     return true;
   }
 
@@ -81,7 +82,11 @@ class FakeWire final : public udp::Wire {
     return post(connected.from, connected.to, datagram);
   }
 
-  void disconnect(std::size_t slot) override { connected_[slot] = {}; }
+  void disconnect(std::size_t slot) override {
+    ACP_ASSERT(connected_[slot].from.port != 0);
+    connected_[slot] = {};
+    --open_connections_;
+  }
 
   std::optional<Arrival> receive(transport::Color color,
                                  std::span<std::byte> buffer) override {
@@ -112,6 +117,7 @@ class FakeWire final : public udp::Wire {
   }
 
   FakeNetwork& network_;
+  std::size_t& open_connections_;  ///< The network's count for this process.
   std::vector<udp::Address> addresses_;
   std::vector<std::uint16_t> send_ports_;
   std::array<Connected, udp::kConnections> connected_;
@@ -156,6 +162,11 @@ void FakeNetwork::send(const udp::Address& from,
     }
     post(from, to, std::move(bytes), delay);
   }
+}
+
+std::size_t FakeNetwork::open_connections(transport::ProcId proc) const {
+  const auto found = open_connections_.find(proc);
+  return found == open_connections_.end() ? 0 : found->second;
 }
 
 void FakeNetwork::inject(const udp::Address& from,

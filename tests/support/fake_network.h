@@ -79,6 +79,9 @@ class FakeNetwork {
 
   void mend(transport::ProcId proc) { cut_.erase(proc); }
 
+  /// Connected sockets that this process has now.
+  std::size_t open_connections(transport::ProcId proc) const;
+
   /// Puts a datagram on the network as if `from` had sent it; no faults.
   void inject(const udp::Address& from,
               const udp::Address& to,
@@ -123,6 +126,7 @@ class FakeNetwork {
   udp::FaultDice dice_;
   std::map<AddressKey, Mailbox> mailboxes_;
   std::set<transport::ProcId> cut_;
+  std::map<transport::ProcId, std::size_t> open_connections_;
   std::function<void(const Event&)> observer_;
 };
 

@@ -14,6 +14,7 @@ namespace acp::test {
 
 namespace {
 
+using transport::Color;
 using transport::Ordering;
 using transport::ProcId;
 
@@ -47,8 +48,8 @@ class Exchanges {
  public:
   explicit Exchanges(FakeJob& job, std::uint32_t procs = 2) : job_(job) {
     for (ProcId proc = 1; proc < procs; ++proc) {
-      job.sink(proc).message = [this, proc](auto, auto, auto) {
-        send(proc, 0);
+      job.sink(proc).message = [this, proc](auto, Color color, auto) {
+        send(proc, 0, color);
       };
     }
     job.sink(0).message = [this](auto, auto, auto) {
@@ -65,19 +66,19 @@ class Exchanges {
     });
   }
 
-  void run(int rounds, ProcId with = 1) {
+  void run(int rounds, ProcId with = 1, Color color = 0) {
     for (int i = 0; i < rounds; ++i) {
       const std::uint64_t before = answers_;
-      send(0, with);
+      send(0, with, color);
       REQUIRE(job_.run_until([&] { return answers_ > before; }));
     }
     CHECK(answers_ == (asked_ += static_cast<std::uint64_t>(rounds)));
   }
 
   /// A message of its own.
-  Status offer(ProcId from, ProcId to) {
+  Status offer(ProcId from, ProcId to, Color color = 0) {
     const std::array<std::span<const std::byte>, 1> parts = {message_};
-    return job_.endpoint(from, to).send(parts, Ordering::kOrdered);
+    return job_.endpoint(from, to, color).send(parts, Ordering::kOrdered);
   }
 
   /// One more answer will come than run() asks for.
@@ -93,7 +94,9 @@ class Exchanges {
   std::uint64_t to(ProcId peer) { return by_peer_[peer]; }
 
  private:
-  void send(ProcId from, ProcId to) { REQUIRE(offer(from, to) == Status::kOk); }
+  void send(ProcId from, ProcId to, Color color) {
+    REQUIRE(offer(from, to, color) == Status::kOk);
+  }
 
   FakeJob& job_;
   Witness witness_;
@@ -285,10 +288,15 @@ TEST_CASE("udp connection: where there is none, or it does not work",
   CHECK(exchanges.plain() == 2 * kMany);
 }
 
-TEST_CASE("udp connection: the dead get nothing more", "[udp][connection]") {
-  FakeJob job(FakeJobPlan{});
+TEST_CASE("udp connection: the dead get nothing more, and keep no socket",
+          "[udp][connection]") {
+  FakeJobPlan plan;
+  plan.colors = 2;
+  FakeJob job(plan);
   Exchanges exchanges(job);
+  exchanges.run(kMany, 1, 1);  // what it opens is idle from now on
   exchanges.run(kMany);
+  REQUIRE(job.network().open_connections(0) == 2);
   bool has_failed = false;
   job.sink(0).failed = [&](auto, auto) {
     has_failed = true;
@@ -296,6 +304,7 @@ TEST_CASE("udp connection: the dead get nothing more", "[udp][connection]") {
   job.network().cut(1);
   REQUIRE(exchanges.offer(0, 1) == Status::kOk);
   REQUIRE(job.run_until([&] { return has_failed; }, std::chrono::minutes(1)));
+  CHECK(job.network().open_connections(0) == 0);
   const std::uint64_t before = exchanges.connected();
   job.run_for(std::chrono::seconds(20));
   CHECK(exchanges.connected() == before);
