@@ -13,9 +13,9 @@ namespace acp {
 /// Up to N elements in place, each made when it is added. An array would make
 /// all N of them first.
 template <typename T, std::size_t N>
-requires std::is_trivially_copyable_v<T>
-
 class InlineVector {
+  static_assert(std::is_trivially_copyable_v<T>);
+
  public:
   // NOLINTNEXTLINE(*-member-init): storage is cleared by nobody
   InlineVector() = default;
