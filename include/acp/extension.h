@@ -60,9 +60,10 @@ typedef enum {
 
 /* In acpx_op_t.flags of any step: more operations to the same rank follow
  * soon. A network may keep the chain until they come, so that they travel
- * together: until the next operation without such a flag, acpx_flush, the next
- * wait or inquiry of any thread, or, when none of these comes, about 1
- * millisecond. */
+ * together: until the next operation without such a flag that is not done in
+ * its call (as those on memory of the same host are), acpx_flush, the next wait
+ * or inquiry of any thread, or, when none of these comes, about 1 millisecond.
+ */
 #define ACPX_MORE UINT32_C(2)
 
 /* The same without the time limit: the caller promises a call of acpx_flush,

@@ -109,9 +109,13 @@ acp_handle_t acpx_put_signal(acp_ga_t dst,
                              uint64_t add,
                              acp_handle_t order) {
   acp::runtime::Task* mine = task();
-  if (mine != nullptr && size == sizeof(uint64_t)) {
-    const acp_handle_t handle = acp::gma::put_word_signal_direct(
-        mine->engine(), mine->waker(), dst, src, word, add, order);
+  if (mine != nullptr && (size == 0 || size == sizeof(uint64_t))) {
+    const acp_handle_t handle =
+        size == 0
+            ? acp::gma::signal_direct(mine->engine(), mine->waker(), word, add,
+                                      order)
+            : acp::gma::put_word_signal_direct(mine->engine(), mine->waker(),
+                                               dst, src, word, add, order);
     if (__builtin_expect(handle != ACP_HANDLE_NULL, 1)) {
       return handle;
     }

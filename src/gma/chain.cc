@@ -29,6 +29,10 @@ std::uint64_t bytes_of(const Step& step) {
   return is_bulk(step) ? step.size : 8;
 }
 
+bool has_signal(const acpx_op_t& op) {
+  return (op.flags & ACPX_SIGNAL) != 0;
+}
+
 /// False: not an opcode, or flags that do not belong to it.
 bool convert(const acpx_op_t& op, Step& step) {
   const auto index = static_cast<std::size_t>(op.opcode);
@@ -36,14 +40,13 @@ bool convert(const acpx_op_t& op, Step& step) {
     return false;
   }
   step.opcode = kOpcodes[index];
-  step.flags = (op.flags & ACPX_SIGNAL) != 0 ? protocol::kSignalFlag : 0;
+  step.flags = has_signal(op) ? protocol::kSignalFlag : 0;
   step.remote = op.remote;
   step.local = step.opcode == Opcode::kPut8 ? 0 : op.local;
   step.size = op.size;
   step.operand = op.operand;
   step.compare = op.compare;
-  const bool has_signal = step.flags != 0;
-  return (op.flags & ~kFlags) == 0 && !(has_signal && is_bulk(step));
+  return (op.flags & ~kFlags) == 0 && !(has_signal(op) && is_bulk(step));
 }
 
 /// What can be said before any effect.
@@ -117,7 +120,7 @@ void run_direct(const acpx_op_t& op,
       gmm::store_word(step.local, 8, old);
     }
   }
-  if ((op.flags & ACPX_SIGNAL) != 0) {
+  if (has_signal(op)) {
     gmm::ring_signal(*space.slice_header(space.codec().rank(op.remote)), waker);
   }
 }
@@ -144,6 +147,9 @@ Handle post_direct(Engine& engine,
     if (!is_same_peer || !locate_direct(ops[i], space, steps[i])) {
       return kHandleNull;
     }
+  }
+  if (std::ranges::any_of(ops, has_signal)) {
+    engine.show_order_to_tsan();
   }
   Engine::before_direct(order);
   for (std::size_t i = 0; i < ops.size(); ++i) {
@@ -217,7 +223,10 @@ Result<Handle> put_signal(Engine& engine,
   const std::array<acpx_op_t, 2> ops = {
       acpx_op_t{ACPX_PUT, 0, to, from, size, 0, 0},
       acpx_op_t{ACPX_ADD8, ACPX_SIGNAL, word, 0, 0, add, 0}};
-  if (const Handle handle = post_direct(engine, waker, ops, order);
+  const bool is_empty = size == 0;
+  // An empty put has no effect, and its addresses may be any.
+  const auto effective = std::span(ops).subspan(is_empty ? 1 : 0);
+  if (const Handle handle = post_direct(engine, waker, effective, order);
       handle != kHandleNull) {
     return handle;
   }
@@ -234,7 +243,6 @@ Result<Handle> put_signal(Engine& engine,
   signal.flags = protocol::kSignalFlag;
   signal.remote = word;
   signal.operand = add;
-  const bool is_empty = size == 0;
   if (!is_empty && codec.rank(to) != codec.rank(word)) {
     log_error(
         "acpx_put_signal: destination {} and word {} are not on one "

@@ -19,9 +19,40 @@ Result<Handle> post_chain(Engine& engine,
                           std::span<const acpx_op_t> ops,
                           Handle order);
 
-/// put_signal() when it can be done here and now: a word of data from and to
-/// library memory, and a word there to signal. Else kHandleNull, and nothing
-/// has happened.
+/// Adds to a word of a slice that is mapped here: whoever sees it sees what was
+/// stored before, and whoever sleeps there is woken.
+[[gnu::always_inline]] inline void signal_word(std::byte* slice,
+                                               std::byte* word,
+                                               std::uint64_t add,
+                                               gmm::ThreadWaker& waker) {
+  std::atomic_ref(*reinterpret_cast<std::uint64_t*>(word)).fetch_add(add);
+  settle_by_atomic();
+  gmm::ring_signal(*reinterpret_cast<protocol::SliceHeader*>(slice), waker);
+}
+
+/// put_signal() of no bytes when it can be done here and now: on a word of
+/// library memory. Else kHandleNull, and nothing has happened.
+[[gnu::always_inline]] inline Handle signal_direct(Engine& engine,
+                                                   gmm::ThreadWaker& waker,
+                                                   GlobalAddress word,
+                                                   std::uint64_t add,
+                                                   Handle order) {
+  const gmm::AddressSpace& space = engine.space();
+  std::byte* slice = space.atomic_slice_of(space.codec().rank(word));
+  if (!engine.is_clear(order) || (word & 7) != 0 || slice == nullptr) {
+    return kHandleNull;
+  }
+  std::byte* signal = space.word_at(slice, space.codec().place(word));
+  if (signal == nullptr) {
+    return kHandleNull;
+  }
+  engine.show_order_to_tsan();
+  Engine::before_direct(order);
+  signal_word(slice, signal, add, waker);
+  return engine.borrowed();
+}
+
+/// The same with a word of data before it, from and to library memory.
 [[gnu::always_inline]] inline Handle put_word_signal_direct(
     Engine& engine,
     gmm::ThreadWaker& waker,
@@ -46,11 +77,10 @@ Result<Handle> post_chain(Engine& engine,
   if (target == nullptr || signal == nullptr || source == nullptr) {
     return kHandleNull;
   }
+  engine.show_order_to_tsan();
   Engine::before_direct(order);
   gmm::copy_word(target, source);
-  std::atomic_ref(*reinterpret_cast<std::uint64_t*>(signal)).fetch_add(add);
-  settle_by_atomic();
-  gmm::ring_signal(*reinterpret_cast<protocol::SliceHeader*>(slice), waker);
+  signal_word(slice, signal, add, waker);
   return engine.borrowed();
 }
 

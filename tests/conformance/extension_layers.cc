@@ -239,7 +239,8 @@ SPMD_CASE(progress_comes_and_goes,
 
 namespace {
 
-/// Answers each signal of the partner with one; counts.
+/// Answers each signal of the partner with one, a chain or a put of no bytes;
+/// counts.
 struct Ball {
   std::atomic<std::uint64_t>* mine = nullptr;
   acp_ga_t theirs = ACP_GA_NULL;
@@ -247,7 +248,11 @@ struct Ball {
 
   void hit() const {
     const acpx_op_t op = {ACPX_ADD8, ACPX_SIGNAL, theirs, 0, 0, 1, 0};
-    EXPECT(acpx_post(&op, 1, ACP_HANDLE_NULL) != ACP_HANDLE_NULL);
+    const acp_handle_t handle =
+        rounds.load() % 2 == 0 ? acpx_post(&op, 1, ACP_HANDLE_NULL)
+                               : acpx_put_signal(ACP_GA_NULL, ACP_GA_NULL, 0,
+                                                 theirs, 1, ACP_HANDLE_NULL);
+    EXPECT(handle != ACP_HANDLE_NULL);
   }
 
   static int step(void* arg) {

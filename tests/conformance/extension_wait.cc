@@ -179,6 +179,79 @@ SPMD_CASE(ping_pong_by_signals,
   EXPECT_EQ(acp_sync(), 0);
 }
 
+SPMD_CASE(
+    signals_of_nothing,
+    "acpx_put_signal: no bytes, from and to anywhere; after its order, and "
+    "no wake-up is lost in 20,000 rounds") {
+  SPMD_NEEDS_RANKS(2);
+  const acp_ga_t anywhere = ~acp_ga_t{0} - 4095;  // nobody's memory
+  const int partner = acp_rank() ^ 1;
+  for (const Memory memory : kMemories) {
+    const Block block(memory, 192);
+    const std::size_t rounds =
+        partner < acp_procs() ? spmd::scaled(20'000, 500) : 0;
+    for (std::uint64_t round = 1; round <= rounds; ++round) {
+      const auto signal = [&] {
+        block.word(8).store(round * 3);
+        const acp_handle_t copied = acp_copy(
+            block.at(partner, 128), block.mine(64), 8, ACP_HANDLE_NULL);
+        EXPECT(acpx_put_signal(anywhere, anywhere, 0, block.at(partner), 1,
+                               copied) != ACP_HANDLE_NULL);
+      };
+      if (acp_rank() < partner) {
+        signal();
+      }
+      std::uint64_t seen = 0;
+      EXPECT_EQ(acpx_wait_word(block.mine(), round - 1, spmd::kPatience, &seen),
+                0);
+      EXPECT_EQ(seen, round);
+      EXPECT_EQ(block.word(16).load(), round * 3);
+      if (acp_rank() > partner) {
+        signal();
+      }
+      acp_complete(ACP_HANDLE_ALL);
+    }
+    EXPECT_FAILS(acpx_put_signal(anywhere, anywhere, 0, block.mine(4), 1,
+                                 ACP_HANDLE_NULL),
+                 ACP_HANDLE_NULL, ACPX_MISALIGNED);
+    EXPECT_FAILS(
+        acpx_put_signal(anywhere, anywhere, 0, ACP_GA_NULL, 1, ACP_HANDLE_NULL),
+        ACP_HANDLE_NULL, ACPX_BAD_ADDRESS);
+    EXPECT_EQ(acp_sync(), 0);
+    EXPECT_EQ(block.word(0).load(), std::uint64_t{rounds});
+  }
+}
+
+SPMD_CASE(signals_to_myself,
+          "acpx_put_signal: no bytes, on an own word that another thread waits "
+          "for, after a put to a neighbour") {
+  constexpr std::size_t kBytes = 50'000;
+  const int right = spmd::right_of(acp_rank());
+  const std::size_t rounds = spmd::scaled(1'000, 60);
+  for (const Memory memory : kMemories) {
+    const Block block(memory, 64 + 2 * kBytes);
+    for (std::uint64_t round = 1; round <= rounds; ++round) {
+      std::atomic<acp_handle_t> copied{ACP_HANDLE_NULL};
+      std::thread sleeper([&] {
+        std::uint64_t seen = 0;
+        EXPECT_EQ(
+            acpx_wait_word(block.mine(), round - 1, spmd::kPatience, &seen), 0);
+        EXPECT_EQ(seen, round);
+        EXPECT_EQ(acp_inquire(copied.load()), 0);
+      });
+      copied.store(acp_copy(block.at(right, 64 + kBytes), block.mine(64),
+                            kBytes, ACP_HANDLE_NULL));
+      const acp_handle_t orders[] = {copied.load(), ACP_HANDLE_ALL,
+                                     ACP_HANDLE_CONT};
+      EXPECT(acpx_put_signal(ACP_GA_NULL, ACP_GA_NULL, 0, block.mine(), 1,
+                             orders[round % 3]) != ACP_HANDLE_NULL);
+      sleeper.join();
+    }
+    acp_complete(ACP_HANDLE_ALL);
+    EXPECT_EQ(acp_sync(), 0);
+  }
+}
+
 SPMD_CASE(signals_from_all,
           "acpx_put_signal: all ranks signal one sleeper, none is lost") {
   const Block block(Memory::kLibrary, 192);

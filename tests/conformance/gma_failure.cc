@@ -56,6 +56,9 @@ SPMD_CASE(followers_do_not_start,
     }
     const acp_handle_t follower = acp_copy(block.at(right), block.mine(64), 8,
                                            is_all ? ACP_HANDLE_ALL : failed);
+    // By itself it would be done in the call.
+    (void)acpx_put_signal(ACP_GA_NULL, ACP_GA_NULL, 0, block.mine(40), 1,
+                          is_all ? ACP_HANDLE_ALL : failed);
     const acp_handle_t chain[2] = {
         acp_add8(block.mine(128), block.at(right), 1,
                  follower != ACP_HANDLE_NULL ? follower : failed),
@@ -68,6 +71,7 @@ SPMD_CASE(followers_do_not_start,
     EXPECT_EQ(acp_sync(), 0);
     EXPECT_EQ(block.word(0).load(), 0U);
     EXPECT_EQ(block.word(4).load(), 99U);
+    EXPECT_EQ(block.word(5).load(), 0U);
     EXPECT_EQ(acp_sync(), 0);
   }
 }

@@ -7,8 +7,9 @@
 
 namespace copy_counter {
 
-/// Smaller copies are not counted: words, credits, names.
-inline constexpr std::uint64_t kLeast = 128;
+/// Smaller copies are not counted: words, credits, names, and the 16 steps of
+/// 48 bytes that make the longest chain.
+inline constexpr std::uint64_t kLeast = 16 * 48 + 1;
 
 /// Bytes copied since the last call. Thread-safe.
 std::uint64_t take() noexcept;
