@@ -2,9 +2,11 @@
 
 #include <unistd.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <numeric>
 #include <string>
+#include <string_view>
 
 #include "acp.h"
 #include "acp/extension.h"
@@ -22,20 +24,31 @@ std::atomic<Job*> g_job{nullptr};
 std::atomic<Place> g_place{};
 std::atomic<bool> g_has_ended{false};
 
-/// A number of the environment; `missing` when unset, nothing when wrong.
-std::optional<double> setting(const char* name,
-                              double missing,
-                              double least,
-                              double most) {
+enum class Unit { kSeconds, kBytes };
+
+/// A number of the environment; `missing` when unset, nothing when wrong. K, M,
+/// G or T may follow one of bytes.
+std::optional<double> setting(
+    const char* name, Unit unit, double missing, double least, double most) {
+  static constexpr std::string_view kSuffixes = "KMGT";
   const char* text = std::getenv(name);
   if (text == nullptr) {
     return missing;
   }
   char* end = nullptr;
-  const double value = std::strtod(text, &end);
+  double value = std::strtod(text, &end);
+  const auto suffix = static_cast<char>(*end & ~0x20);
+  const std::size_t index = kSuffixes.find(suffix);
+  if (end != text && unit == Unit::kBytes && index != kSuffixes.npos) {
+    value = std::ldexp(value, 10 * (static_cast<int>(index) + 1));
+    ++end;
+  }
   if (end == text || *end != '\0' || !(value >= least && value <= most)) {
-    (void)fail(QMP_INVALID_ARG, "%s=%s: expected a number from %.15g to %.15g",
-               name, text, least, most);
+    (void)fail(
+        QMP_INVALID_ARG, "%s=%s: expected a number%s from %.15g to %.15g", name,
+        text,
+        unit == Unit::kBytes ? ", or one with K, M, G or T behind it," : "",
+        least, most);
     return std::nullopt;
   }
   return value;
@@ -141,8 +154,10 @@ QMP_status_t split_jobs(Job& made) {
 }
 
 QMP_status_t join(Job& made, int* argc, char*** argv) {
-  const auto memory = setting("QMP_MEMORY", kModuleBytes, 1 << 20, 1LL << 40);
-  const auto timeout = setting("QMP_WAIT_TIMEOUT", 600, 0.001, kMaxSeconds);
+  const auto memory =
+      setting("QMP_MEMORY", Unit::kBytes, kModuleBytes, 1 << 20, 1LL << 40);
+  const auto timeout =
+      setting("QMP_WAIT_TIMEOUT", Unit::kSeconds, 600, 0.001, kMaxSeconds);
   auto words = take_words(argc, argv != nullptr ? *argv : nullptr);
   if (!memory || !timeout || !words) {
     return QMP_INVALID_ARG;

@@ -247,7 +247,23 @@ TEST_CASE("init: words without sense are refused on every node", "[qmp]") {
     CHECK(outcome.status == 77);
   }
   CHECK(run(1, {"machine"}, {"QMP_WAIT_TIMEOUT=soon"}).status == 77);
-  CHECK(run(1, {"machine"}, {"QMP_MEMORY=1"}).status == 77);
+  CHECK(run(1, {"machine"}, {"QMP_WAIT_TIMEOUT=5M"}).status == 77);
+}
+
+TEST_CASE("QMP_MEMORY: a number of bytes, or of K, M, G or T", "[qmp]") {
+  for (const char* memory : {"1048576", "1024K", "20m", "0.03125G"}) {
+    INFO(memory);
+    CHECK(run(1, {"machine"}, {"QMP_MEMORY=" + std::string(memory)}).status ==
+          0);
+  }
+  // Too little, too much, and no numbers.
+  for (const char* memory : {"1", "1023K", "1G", "2048T", "M", "20X", "20MM"}) {
+    INFO(memory);
+    CHECK(run(1, {"machine"}, {"QMP_MEMORY=" + std::string(memory)}).status ==
+          77);
+  }
+  CHECK(run(1, {"machine"}, {"QMP_MEMORY=1G", "ACP_MODULE_MEMORY=2G"}).status ==
+        0);
 }
 
 TEST_CASE("QMP: a global operation that not all call is QMP_TIMEOUT", "[qmp]") {
