@@ -93,6 +93,21 @@ Verdict run_signal(Context& context, Samples& samples) {
   return expect(ok, "data or the count of signals is wrong");
 }
 
+Verdict run_signal_alone(Context& context, Samples& samples) {
+  const Memory& memory = context.memory;
+  const acp_ga_t signal = memory.word(context.target, Word::kSignal);
+  const std::uint64_t before = memory.get_word(context.target, Word::kSignal);
+  std::uint64_t count = 0;
+  measure(context.time_ns, 1, samples, [&] {
+    ++count;
+    acp_complete(acpx_put_signal(ACP_GA_NULL, ACP_GA_NULL, 0, signal, 1,
+                                 ACP_HANDLE_NULL));
+  });
+  const bool ok =
+      memory.get_word(context.target, Word::kSignal) == before + count;
+  return expect(ok, "the count of signals is wrong");
+}
+
 /// Awake and outside of the library, so that no signal has to wake it.
 void respond_awake(Context& context) {
   spin_until([&] { return context.is_row_over(); });
@@ -166,6 +181,16 @@ void add_signal_rows(Rows& rows) {
   signal.run = run_signal;
   signal.respond = respond_awake;
   rows.push_back(std::move(signal));
+
+  Row alone;
+  alone.name = "signal.alone";
+  alone.what = "the same of no bytes";
+  alone.partners = Partners::kRankOne;
+  alone.raw_direct = "raw.fetch_add";
+  alone.raw_wire = "raw.udp";
+  alone.run = run_signal_alone;
+  alone.respond = respond_awake;
+  rows.push_back(std::move(alone));
 
   Row wake;
   wake.name = "signal.wake";
