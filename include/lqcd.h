@@ -37,8 +37,8 @@ int initMachine(void);
 
 /** What the machine is.
  *
- * @return 0 a switch; above 0 a grid of so many dimensions (-qmp-geom,
- *   QMP_GEOM); the text's -1, a butterfly, is never returned
+ * @return 0 a switch; above 0 a grid of so many dimensions (QMP_GEOM); the
+ *   text's -1, a butterfly, is never returned
  */
 int getMachineType(void);
 
@@ -104,7 +104,8 @@ int testCompletion(void* opaque);
 /** Waits until it is.
  *
  * @param milliseconds  how long; below 0 as long as QMP waits
- *                      (QMP_WAIT_TIMEOUT, 600 s), after which it failed
+ *                      (QMP_WAIT_TIMEOUT, 600 s; 0: without end), after which
+ *                      it failed
  * @return as above; 0 when the time is over
  */
 int waitFor(void* opaque, int milliseconds);
@@ -119,7 +120,9 @@ void sendBroadcast(void* buffer, int nbytes, int remote_buffer);
 /* ---- Of all hosts -------------------------------------------------------- */
 
 /* All hosts call them, in the same order. A sum has the same bits on every
- * host. A failure leaves or returns the own value. */
+ * host. They have no time limit; after QMP_WAIT_TIMEOUT seconds they say once
+ * for whom they wait. A failure leaves or returns the own value, and later ones
+ * fail on all hosts. */
 
 /** Whether any host says true. */
 bool globalOr(bool b);

@@ -108,12 +108,9 @@ typedef struct QMP_msghandle_struct* QMP_msghandle_t;
 /** For QMP_binary_reduction: inout = inout op in, on whole buffers. */
 typedef void (*QMP_binary_func)(void* inout, void* in);
 
-/* Says that a parameter is meant to be unused. */
-#if defined(__GNUC__)
-#define _QMP_UNUSED_ARGUMENT __attribute__((unused))
-#else
-#define _QMP_UNUSED_ARGUMENT
-#endif
+/* A statement that uses an argument which a function has no use for, so that
+ * compilers do not warn of it. */
+#define _QMP_UNUSED_ARGUMENT(x) ((void)(x))
 
 #ifdef __cplusplus
 extern "C" {
@@ -211,7 +208,8 @@ QMP_status_t QMP_comm_split(QMP_comm_t comm,
  * the job's when it was the default.
  *
  * @return QMP_SUCCESS; QMP_INVALID_ARG (NULL, or one that QMP made itself),
- *   QMP_INVALID_OP (a transfer on it is active here), QMP_ERROR
+ *   QMP_INVALID_OP (a transfer on it is active here), QMP_ERROR (global
+ *   operations on it fail, or the job ends: it stays until the end of the job)
  */
 QMP_status_t QMP_comm_free(QMP_comm_t comm);
 
@@ -323,14 +321,15 @@ int QMP_comm_get_node_number_from(QMP_comm_t comm, const int coordinates[]);
 /** Divides a lattice among the nodes of the default communicator, equally.
  *
  * Uses the logical topology if one is declared, else the allocated grid if it
- * has as many dimensions, else declares one: the prime factors of the number of
- * nodes, largest first, each divide the largest extent left that they divide;
- * of equal extents the later axis, until it is split.
+ * has as many dimensions, else declares one: the division in which a node has
+ * the fewest sites on faces to other nodes. QMP_LAYOUT in the environment
+ * chooses; docs/qmp.md says how, and which of equally good divisions is taken.
  *
  * @param dimensions  of the lattice, 1 or more
  * @param ndims       how many, 1 or more
  * @return QMP_SUCCESS; QMP_INVALID_ARG, QMP_INVALID_TOPOLOGY (it cannot be
- *   divided: nothing is declared), QMP_NOT_INITED
+ *   divided, or a node would get more than INT_MAX sites: nothing is declared),
+ *   QMP_NOT_INITED
  */
 QMP_status_t QMP_layout_grid(const int dimensions[], int ndims);
 /** A node's part of the lattice; NULL and 0 before QMP_layout_grid. */
@@ -464,11 +463,12 @@ QMP_status_t QMP_change_address_multiple(QMP_msghandle_t msg,
                                          void* addr[],
                                          int naddr);
 
-/** QMP_CTS_READY says early that a receive's memory may be written: the next
- * QMP_start then has nothing more to do. The other values, and sends, do
- * nothing.
+/** A hint that the peer may send soon. No value changes anything here: memory
+ * of a receive is written after QMP_start only, so the handle may be freed,
+ * changed or become a part of a multiple afterwards.
  *
- * @return QMP_SUCCESS; QMP_INVALID_ARG, QMP_INVALID_OP (active)
+ * @return QMP_SUCCESS; QMP_INVALID_ARG (NULL, or no such value),
+ *   QMP_INVALID_OP (active)
  */
 QMP_status_t QMP_clear_to_send(QMP_msghandle_t mh, QMP_clear_to_send_t cts);
 
@@ -492,7 +492,8 @@ QMP_bool_t QMP_is_complete(QMP_msghandle_t h);
  *
  * @return QMP_SUCCESS, at once when not active; QMP_INVALID_ARG (NULL),
  *   QMP_BAD_MESSAGE (longer than the receive), QMP_TIMEOUT (after
- *   QMP_WAIT_TIMEOUT seconds, 600 by default; still active), QMP_ERROR
+ *   QMP_WAIT_TIMEOUT seconds, 600 by default, 0 for never; still active),
+ *   QMP_ERROR
  */
 QMP_status_t QMP_wait(QMP_msghandle_t h);
 /** Waits for several handles, in any order. Returns the first failure. */
@@ -502,13 +503,17 @@ QMP_status_t QMP_wait_all(QMP_msghandle_t h[], int num);
  */
 
 /* Collective, in place, and the same bits on every node and in every run with
- * the same number of nodes. @return QMP_SUCCESS; QMP_INVALID_ARG (NULL, or a
- * negative length), QMP_NOMEM_ERR, QMP_NOT_INITED, QMP_BAD_MESSAGE (lengths
- * that differ), QMP_TIMEOUT (after QMP_WAIT_TIMEOUT seconds; from then on they
- * fail on this communicator, and a broadcast's data may still be written),
- * QMP_ERROR. QMP_barrier of all nodes of the job stands apart: it works on
- * after others have timed out, and after it has, this node's next one goes on
- * with it. */
+ * the same number of nodes. They have no time limit: after QMP_WAIT_TIMEOUT
+ * seconds (600; 0: never) a node that waits says once for whom, and waits on.
+ *
+ * @return QMP_SUCCESS; QMP_INVALID_ARG (NULL, or a negative length) and
+ *   QMP_NOT_INITED, which count as not called; QMP_BAD_MESSAGE (lengths, types
+ *   or functions that differ), QMP_NOMEM_ERR (on one node at least), QMP_ERROR
+ *   (a node has left, or the job ends). After these three all global operations
+ *   fail on this communicator, on all its nodes, with QMP_ERROR; other
+ *   communicators, and QMP_barrier of all nodes of the job, work on. What a
+ *   reduction is given stays as it was; a broadcast's data may have changed.
+ *   When a call has returned nobody writes there any more. */
 
 /** Waits for all nodes. A node that leaves the job (exit(0),
  * QMP_finalize_msg_passing) instead of calling a barrier of the whole job meets

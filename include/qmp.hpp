@@ -4,7 +4,10 @@
 // Objects own what they declare and free it; they can be moved, not copied.
 // Nothing throws: a declaration that fails leaves an empty object, and
 // getErrorNumber() and getErrorString() say why. Operations may be destroyed
-// before or after the memories that they use.
+// before or after the memories that they use. Objects may outlive finalize(),
+// which ends what they hold: their destructors then do nothing.
+//
+// docs/qmp.md lists each difference from the text.
 #ifndef QMP_HPP
 #define QMP_HPP
 
@@ -13,6 +16,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -24,6 +28,58 @@ namespace QMP {
 enum SIGN { PLUS = 1, MINUS = -1 };
 
 inline constexpr int DEFAULT_PRIORITY = 0;
+
+/// A node by its number, for declarations that also name a priority.
+struct Node {
+  explicit constexpr Node(int value) : number(value) {}
+
+  int number;
+};
+
+/// How a function ended that the text declares as QMP_bool_t, and that in C
+/// returns a QMP_status_t. In a condition it is true on success. Elsewhere it
+/// is the status code. Each of these is right:
+///
+///     if (!QMP::layoutGrid(lattice, 4)) ...
+///     if (QMP::layoutGrid(lattice, 4) != QMP_SUCCESS) ...
+///     QMP_status_t status = QMP::layoutGrid(lattice, 4);
+///     bool is_divided{QMP::layoutGrid(lattice, 4)};
+///
+/// It does not become a bool or a number by itself, because true and
+/// QMP_SUCCESS are opposite numbers.
+class Result {
+ public:
+  constexpr Result(QMP_status_t status) : status_(status) {}
+
+  explicit constexpr operator bool() const { return status_ == QMP_SUCCESS; }
+
+  constexpr operator QMP_status_t() const { return status_; }
+
+  /// Without it the status code would become a number, and a bool that is
+  /// false on success.
+  template <typename Number,
+            typename = std::enable_if_t<std::is_arithmetic_v<Number>>>
+  operator Number() const = delete;
+
+  friend constexpr bool operator==(Result result, QMP_status_t status) {
+    return result.status_ == status;
+  }
+
+  friend constexpr bool operator!=(Result result, QMP_status_t status) {
+    return result.status_ != status;
+  }
+
+  friend constexpr bool operator==(QMP_status_t status, Result result) {
+    return result.status_ == status;
+  }
+
+  friend constexpr bool operator!=(QMP_status_t status, Result result) {
+    return result.status_ != status;
+  }
+
+ private:
+  QMP_status_t status_;
+};
 
 // ---- Machine, topology, lattice ---------------------------------------------
 
@@ -70,7 +126,7 @@ inline const int* getAllocatedCoordinates() {
   return QMP_get_allocated_coordinates();
 }
 
-inline QMP_status_t declareLogicalTopology(const int* dims, int ndim) {
+inline Result declareLogicalTopology(const int* dims, int ndim) {
   return QMP_declare_logical_topology(dims, ndim);
 }
 
@@ -107,7 +163,7 @@ inline std::vector<int> getLogicalCoordinatesFrom(int node) {
   return coordinates;
 }
 
-inline QMP_status_t layoutGrid(const int* lattice, int ndims) {
+inline Result layoutGrid(const int* lattice, int ndims) {
   return QMP_layout_grid(lattice, ndims);
 }
 
@@ -186,8 +242,20 @@ inline const char* errorString(QMP_status_t code) {
   return QMP_error_string(code);
 }
 
-// ---- Memory
-// -------------------------------------------------------------------
+// ---- Memory -----------------------------------------------------------------
+
+namespace detail {
+
+/// Frees an object of qmp.h. After finalize() there is nothing to free, and the
+/// C function would report a call out of place.
+template <typename Object>
+void free_object(void (*free_function)(Object), Object object) {
+  if (object != nullptr && isInitialized()) {
+    free_function(object);
+  }
+}
+
+}  // namespace detail
 
 /// Memory of QMP_allocate_aligned_memory.
 class AlignedMemory {
@@ -210,7 +278,7 @@ class AlignedMemory {
     return *this;
   }
 
-  ~AlignedMemory() { QMP_free_memory(memory_); }
+  ~AlignedMemory() { detail::free_object(&QMP_free_memory, memory_); }
 
   /// Null when empty.
   void* getBuffer() const { return QMP_get_memory_pointer(memory_); }
@@ -240,13 +308,14 @@ class MessageMemory {
     init(buffer, blksize, nblocks, stride);
   }
 
-  MessageMemory(void** buffer,
+  /// `n` strided memories, one after the other.
+  MessageMemory(const void* const* buffer,
                 std::size_t* blksize,
                 int* nblocks,
                 std::ptrdiff_t* stride,
                 int n)
       : memory_(QMP_declare_strided_array_msgmem(
-            buffer, blksize, nblocks, stride, n)) {}
+            const_cast<void**>(buffer), blksize, nblocks, stride, n)) {}
 
   MessageMemory(MessageMemory&& other) noexcept
       : memory_(std::exchange(other.memory_, nullptr)) {}
@@ -256,14 +325,14 @@ class MessageMemory {
     return *this;
   }
 
-  ~MessageMemory() { QMP_free_msgmem(memory_); }
+  ~MessageMemory() { detail::free_object(&QMP_free_msgmem, memory_); }
 
   /// Replaces what it was.
   void init(const void* buffer,
             std::size_t blksize,
             int nblocks = 1,
             std::ptrdiff_t stride = 0) {
-    QMP_free_msgmem(memory_);
+    detail::free_object(&QMP_free_msgmem, memory_);
     memory_ = QMP_declare_strided_msgmem(const_cast<void*>(buffer), blksize,
                                          nblocks, stride);
   }
@@ -276,8 +345,26 @@ class MessageMemory {
   QMP_msgmem_t memory_ = nullptr;
 };
 
-// ---- Operations
-// ---------------------------------------------------------------
+namespace detail {
+
+/// A parameter that takes a message memory or, as in the text, a pointer to it.
+/// Null stands for an empty one.
+class MemoryArgument {
+ public:
+  MemoryArgument(const MessageMemory& memory) : memory_(memory.get()) {}
+
+  MemoryArgument(const MessageMemory* memory)
+      : memory_(memory != nullptr ? memory->get() : nullptr) {}
+
+  QMP_msgmem_t get() const { return memory_; }
+
+ private:
+  QMP_msgmem_t memory_;
+};
+
+}  // namespace detail
+
+// ---- Operations -------------------------------------------------------------
 
 /// What is started and waited for. Empty: start and wait fail.
 class MessageOperation {
@@ -285,7 +372,9 @@ class MessageOperation {
   MessageOperation(const MessageOperation&) = delete;
   MessageOperation& operator=(const MessageOperation&) = delete;
 
-  virtual ~MessageOperation() { QMP_free_msghandle(handle_); }
+  virtual ~MessageOperation() {
+    detail::free_object(&QMP_free_msghandle, handle_);
+  }
 
   virtual QMP_status_t start() { return QMP_start(handle_); }
 
@@ -331,7 +420,7 @@ class MessageOperation {
   }
 
   QMP_status_t take(QMP_msghandle_t handle) {
-    QMP_free_msghandle(handle_);
+    detail::free_object(&QMP_free_msghandle, handle_);
     handle_ = handle;
     return handle != nullptr ? QMP_SUCCESS : QMP_get_error_number(nullptr);
   }
@@ -341,38 +430,63 @@ class MessageOperation {
 };
 
 /// One message with a neighbour or a node. Declaring again replaces it.
+///
+/// Two numbers behind the memory are always an axis and a sign. The text also
+/// lets them be a node and a priority, which no compiler can tell from the
+/// former: such a call names the node as QMP::Node.
 class SingleOperation : public MessageOperation {
  public:
   SingleOperation() = default;
   SingleOperation(SingleOperation&&) noexcept = default;
   SingleOperation& operator=(SingleOperation&&) noexcept = default;
 
-  QMP_status_t declareSend(const MessageMemory& memory,
+  /// To the neighbour along an axis of the topology.
+  ///
+  /// @param sign  PLUS or MINUS, 1 or -1
+  QMP_status_t declareSend(const detail::MemoryArgument& memory,
                            int dimension,
-                           SIGN sign,
+                           int sign,
                            int priority = DEFAULT_PRIORITY) {
     return take(
         QMP_declare_send_relative(memory.get(), dimension, sign, priority));
   }
 
-  QMP_status_t declareSend(const MessageMemory& memory,
-                           int remoteHost,
+  /// To a node.
+  QMP_status_t declareSend(const detail::MemoryArgument& memory,
+                           Node remoteHost,
                            int priority = DEFAULT_PRIORITY) {
-    return take(QMP_declare_send_to(memory.get(), remoteHost, priority));
+    return take(QMP_declare_send_to(memory.get(), remoteHost.number, priority));
   }
 
-  QMP_status_t declareReceive(const MessageMemory& memory,
+  /// To a node, without a priority.
+  QMP_status_t declareSend(const detail::MemoryArgument& memory,
+                           int remoteHost) {
+    return declareSend(memory, Node(remoteHost));
+  }
+
+  /// From the neighbour along an axis of the topology.
+  ///
+  /// @param sign  PLUS or MINUS, 1 or -1
+  QMP_status_t declareReceive(const detail::MemoryArgument& memory,
                               int dimension,
-                              SIGN sign,
+                              int sign,
                               int priority = DEFAULT_PRIORITY) {
     return take(
         QMP_declare_receive_relative(memory.get(), dimension, sign, priority));
   }
 
-  QMP_status_t declareReceive(const MessageMemory& memory,
-                              int remoteHost,
+  /// From a node.
+  QMP_status_t declareReceive(const detail::MemoryArgument& memory,
+                              Node remoteHost,
                               int priority = DEFAULT_PRIORITY) {
-    return take(QMP_declare_receive_from(memory.get(), remoteHost, priority));
+    return take(
+        QMP_declare_receive_from(memory.get(), remoteHost.number, priority));
+  }
+
+  /// From a node, without a priority.
+  QMP_status_t declareReceive(const detail::MemoryArgument& memory,
+                              int remoteHost) {
+    return declareReceive(memory, Node(remoteHost));
   }
 };
 
@@ -413,8 +527,7 @@ class MultiOperation : public MessageOperation {
   }
 };
 
-// ---- Global operations
-// ----------------------------------------------------------
+// ---- Global operations ------------------------------------------------------
 
 inline QMP_status_t sumInt(int* value) {
   return QMP_sum_int(value);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "launcher/allocation.h"
 #include "launcher/job.h"
 #include "launcher/options.h"
 #include "launcher/plan.h"
@@ -69,7 +70,30 @@ std::string describe_bindings(const JobPlan& plan) {
     text += fmt::format("acprun: rank {} on {}: {}\n", rank, plan.host,
                         plan.ranks[rank].cpus.name);
   }
+  if (!plan.why_unbound.empty()) {
+    text += fmt::format("acprun: unbound: {}\n", plan.why_unbound);
+  }
   return text;
+}
+
+/// The user has asked for a binding that is not possible. By default a job runs
+/// unbound without a word.
+bool is_binding_refused(const JobPlan& plan) {
+  return !plan.why_unbound.empty() && plan.options.binding != Binding::kAuto;
+}
+
+/// A user with several hosts expects ranks on each of them. Naming this host
+/// says that all ranks are meant to be here.
+void warn_of_other_hosts(const Options& options) {
+  if (options.procs == 1 || !options.hosts.empty() || options.nodefile) return;
+  const std::string allocation = allocation_of_several_hosts(
+      [](const char* name) { return std::getenv(name); });
+  if (allocation.empty()) return;
+  print(STDERR_FILENO,
+        fmt::format("acprun: {}, but all {} ranks run on this host: jobs on "
+                    "several hosts are not supported yet; allocate one host, "
+                    "or give --host localhost if this is what you want\n",
+                    allocation, options.procs));
 }
 
 }  // namespace
@@ -84,12 +108,17 @@ int main(int argc, char** argv) {
   auto planned = make_plan(std::move(std::get<Options>(options)), environ);
   if (const auto* exit = std::get_if<EarlyExit>(&planned)) return leave(*exit);
   const JobPlan& plan = std::get<JobPlan>(planned);
+  warn_of_other_hosts(plan.options);
   if (plan.options.dry_run) {
     print(STDOUT_FILENO, describe_plan(plan));
     return 0;
   }
   if (plan.options.report_bindings) {
     print(STDERR_FILENO, describe_bindings(plan));
+  } else if (is_binding_refused(plan)) {
+    print(STDERR_FILENO,
+          fmt::format("acprun: --bind: the ranks run unbound: {}\n",
+                      plan.why_unbound));
   }
   auto signals = Signals::take_over();
   if (!signals.ok()) return kStatusLauncher;

@@ -1,9 +1,13 @@
 #include "launcher/binding.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <hwloc.h>
 
+#include <algorithm>
+#include <charconv>
 #include <memory>
+#include <string_view>
 
 namespace acp::launcher {
 
@@ -12,7 +16,15 @@ namespace {
 using Topology =
     std::unique_ptr<hwloc_topology, decltype(&hwloc_topology_destroy)>;
 
-/// Only what binding needs; null when there is nothing to be had.
+CpuSet set_of(const char* what, const Processors& processors) {
+  CpuSet set;
+  for (const unsigned cpu : processors)
+    set.mask.set(cpu);
+  set.name = fmt::format("{} (cpus {})", what, fmt::join(processors, ","));
+  return set;
+}
+
+/// Takes some 20 ms; null when there is nothing to be had.
 Topology load_topology() {
   hwloc_topology_t raw = nullptr;
   if (hwloc_topology_init(&raw) != 0) {
@@ -20,91 +32,139 @@ Topology load_topology() {
   }
   Topology topology(raw, hwloc_topology_destroy);
   hwloc_topology_set_all_types_filter(raw, HWLOC_TYPE_FILTER_KEEP_NONE);
-  hwloc_topology_set_type_filter(raw, HWLOC_OBJ_CORE,
-                                 HWLOC_TYPE_FILTER_KEEP_ALL);
-  // By default the topology holds only what this process may use ...
   if (hwloc_topology_load(raw) != 0) {
     topology.reset();
   }
   return topology;
 }
 
-/// ... by its cgroup; the affinity mask has to be looked at besides.
-hwloc_bitmap_t allowed_cpus(hwloc_topology_t topology) {
-  hwloc_bitmap_t allowed = hwloc_bitmap_alloc();
-  if (hwloc_get_cpubind(topology, allowed, HWLOC_CPUBIND_PROCESS) != 0) {
-    hwloc_bitmap_copy(allowed, hwloc_topology_get_allowed_cpuset(topology));
-  }
-  return allowed;
-}
-
-CpuSet describe(const char* what, unsigned index, hwloc_const_bitmap_t cpus) {
-  CpuSet set;
-  const int words = hwloc_bitmap_nr_ulongs(cpus);
-  set.mask.resize(static_cast<std::size_t>(words > 0 ? words : 0));
-  hwloc_bitmap_to_ulongs(cpus, static_cast<unsigned>(set.mask.size()),
-                         set.mask.data());
-  char* list = nullptr;
-  if (hwloc_bitmap_list_asprintf(&list, cpus) >= 0) {
-    set.name = fmt::format("{} {} (cpus {})", what, index, list);
-    std::free(list);  // NOLINT: hwloc allocates with malloc
-  }
-  return set;
-}
-
-/// Every object of this type that has processors we may use.
-std::vector<CpuSet> usable_sets(hwloc_topology_t topology,
-                                hwloc_obj_type_t type,
-                                const char* what) {
+/// Every NUMA node that has processors we may use.
+std::vector<CpuSet> numa_nodes(const CpuMask& allowed) {
   std::vector<CpuSet> sets;
-  hwloc_bitmap_t allowed = allowed_cpus(topology);
-  hwloc_bitmap_t cpus = hwloc_bitmap_alloc();
-  const int count = hwloc_get_nbobjs_by_type(topology, type);
+  const Topology topology = load_topology();
+  if (!topology) return sets;
+  const int count =
+      hwloc_get_nbobjs_by_type(topology.get(), HWLOC_OBJ_NUMANODE);
   for (int i = 0; i < count; ++i) {
-    const hwloc_obj* object =
-        hwloc_get_obj_by_type(topology, type, static_cast<unsigned>(i));
-    hwloc_bitmap_and(cpus, object->cpuset, allowed);
-    if (!hwloc_bitmap_iszero(cpus)) {
-      sets.push_back(describe(what, object->logical_index, cpus));
+    const hwloc_obj* node = hwloc_get_obj_by_type(
+        topology.get(), HWLOC_OBJ_NUMANODE, static_cast<unsigned>(i));
+    Processors processors;
+    for (unsigned cpu = 0; cpu < CpuMask::kMaxCpus; ++cpu) {
+      if (allowed.has(cpu) && hwloc_bitmap_isset(node->cpuset, cpu) != 0) {
+        processors.push_back(cpu);
+      }
+    }
+    if (!processors.empty()) {
+      const auto name = fmt::format("numa node {}", node->logical_index);
+      sets.push_back(set_of(name.c_str(), processors));
     }
   }
-  hwloc_bitmap_free(cpus);
-  hwloc_bitmap_free(allowed);
   return sets;
+}
+
+/// Neighbours in rank share a node.
+void bind_to_nodes(const CpuMask& allowed,
+                   std::uint32_t ranks,
+                   Bindings& bindings) {
+  const std::vector<CpuSet> nodes = numa_nodes(allowed);
+  const std::size_t cores = cores_of(allowed).size();
+  if (nodes.empty() || cores < ranks) {
+    bindings.why_unbound = fmt::format("{} ranks, {} cores", ranks, cores);
+    return;
+  }
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    bindings.ranks[rank] = nodes[std::size_t{rank} * nodes.size() / ranks];
+  }
+}
+
+/// False: there are not enough free ones.
+bool bind_to_own(const char* what,
+                 const std::vector<Processors>& sets,
+                 Bindings& bindings) {
+  const std::size_t ranks = bindings.ranks.size();
+  if (sets.size() < ranks) {
+    bindings.why_unbound =
+        fmt::format("{} ranks, {} {}s", ranks, sets.size(), what);
+    return false;
+  }
+  const auto taken = bindings.claims.take(sets, ranks);
+  if (taken.size() < ranks) {
+    bindings.why_unbound =
+        fmt::format("{} ranks; other jobs leave {} of {} {}s", ranks,
+                    taken.size(), sets.size(), what);
+    return false;
+  }
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    bindings.ranks[rank] = set_of(what, taken[rank]);
+  }
+  bindings.why_unbound.clear();
+  return true;
+}
+
+void bind_unless_harmful(const CpuMask& allowed,
+                         std::span<const std::string> environment,
+                         Bindings& bindings) {
+  const std::size_t ranks = bindings.ranks.size();
+  if (ranks == 1) {
+    bindings.why_unbound = "a rank alone shares its core with no other";
+  } else if (const std::string threads = asks_for_threads(environment);
+             !threads.empty()) {
+    bindings.why_unbound = fmt::format("{}: several threads a rank", threads);
+  } else if (ranks > allowed_cores()) {
+    bindings.why_unbound =
+        fmt::format("{} ranks, {} cores", ranks, allowed_cores());
+  } else if (!bind_to_own("core", cores_of(allowed), bindings)) {
+    bind_to_own("hwthread", hardware_threads_of(allowed), bindings);
+  }
+}
+
+/// Whether one of the numbers of "4", "1,4" is more than 1.
+bool has_several(std::string_view list) {
+  while (!list.empty()) {
+    unsigned number = 0;
+    const auto [rest, failure] =
+        std::from_chars(list.data(), list.data() + list.size(), number);
+    if (failure == std::errc{} && number > 1) return true;
+    list.remove_prefix(std::min(list.find(','), list.size() - 1) + 1);
+  }
+  return false;
 }
 
 }  // namespace
 
-std::vector<CpuSet> bind_ranks(Binding binding, std::uint32_t ranks) {
-  std::vector<CpuSet> unbound(ranks);
-  if (binding == Binding::kNone) {
-    return unbound;
+std::string asks_for_threads(std::span<const std::string> environment) {
+  for (const std::string& entry : environment) {
+    const std::string_view text = entry;
+    const std::size_t equals = text.find('=');
+    if (equals != std::string_view::npos &&
+        text.substr(0, equals).ends_with("_NUM_THREADS") &&
+        has_several(text.substr(equals + 1))) {
+      return entry;
+    }
   }
-  const Topology topology = load_topology();
-  if (!topology) {
-    return unbound;
+  return "";
+}
+
+Bindings bind_ranks(Binding binding,
+                    std::uint32_t ranks,
+                    std::span<const std::string> environment) {
+  Bindings bindings;
+  bindings.ranks.resize(ranks);
+  const CpuMask allowed = allowed_cpus();
+  switch (binding) {
+    case Binding::kNone: break;
+    case Binding::kAuto:
+      bind_unless_harmful(allowed, environment, bindings);
+      break;
+    case Binding::kCore:
+      bind_to_own("core", cores_of(allowed), bindings);
+      break;
+    case Binding::kHwThread:
+      bind_to_own("hwthread", hardware_threads_of(allowed), bindings);
+      break;
+    case Binding::kNuma: bind_to_nodes(allowed, ranks, bindings); break;
   }
-  const auto cores = usable_sets(topology.get(), HWLOC_OBJ_CORE, "core");
-  if (cores.size() < ranks) {
-    return unbound;
-  }
-  const std::vector<CpuSet> sets =
-      binding == Binding::kCore ? cores
-      : binding == Binding::kNuma
-          ? usable_sets(topology.get(), HWLOC_OBJ_NUMANODE, "numa node")
-          : usable_sets(topology.get(), HWLOC_OBJ_PU, "hwthread");
-  if (sets.empty()) {
-    return unbound;
-  }
-  std::vector<CpuSet> bound;
-  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-    // Neighbours in rank share a NUMA node; else one set for each.
-    const std::size_t index = binding == Binding::kNuma
-                                  ? std::size_t{rank} * sets.size() / ranks
-                                  : rank;
-    bound.push_back(sets[index]);
-  }
-  return bound;
+  return bindings;
 }
 
 }  // namespace acp::launcher

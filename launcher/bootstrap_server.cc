@@ -169,6 +169,7 @@ void BootstrapServer::wake_sleepers() {
     // Changed first: who is just going to sleep on the old value does not.
     bell.fetch_add(1, std::memory_order_release);
     futex_wake_all(bell);
+    futex_wake_all(segment_.slice_header(slot).pair.epoch);
   }
   futex_wake_all(header.barrier.epoch);
 }

@@ -73,6 +73,10 @@ class Job {
     Status status = loop_.open();
     if (status == Status::kOk) status = bootstrap_.open(host);
     if (status != Status::kOk) return status;
+    for (std::uint32_t slot = 0; slot < options.procs; ++slot) {
+      bootstrap_.segment().record(slot).bound_cpus =
+          plan_.ranks[slot].cpus.mask;
+    }
     auto streams = open_streams(plan_);
     if (!streams.ok()) return streams.status();
     streams_ = std::move(*streams);
@@ -150,12 +154,7 @@ class Job {
         }
         break;
       case KeeperMessageType::kStartFailed:
-        fail({Cause::kNotStarted,
-              message.rank,
-              0,
-              kStatusLauncher,
-              fmt::format("fork: {}", errno_text(static_cast<int>(value))),
-              {}});
+        fail(judge_failed_fork(message.rank, static_cast<int>(value)));
         break;
       case KeeperMessageType::kExited: take_exit(message); break;
       default: break;

@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "launcher/keeper.h"
+#include "launcher/launch.h"
 
 namespace acp::launcher {
 
@@ -26,7 +27,7 @@ Status KeeperLink::start(std::span<const SpawnRequest> requests) {
     run_keeper(std::move(keeper_end), requests);
   }
   if (pid_ < 0) {
-    log_error("fork: {}", errno_text(errno));
+    log_error("fork: {}; {}", errno_text(errno), advise_on_fork(errno));
     return Status::kSystem;
   }
   return Status::kOk;

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "launcher/early_exit.h"
+#include "protocol/bootstrap.h"
 
 namespace acp::launcher {
 
@@ -23,6 +24,21 @@ std::vector<char*> pointers_to(const std::vector<std::string>& words) {
   pointers.push_back(nullptr);
   return pointers;
 }
+
+/// The variables that only this rank has. All ranks are on this host.
+std::vector<std::string> place_of(std::size_t rank, std::size_t ranks) {
+  return {fmt::format("{}={}", protocol::kRankVariable, rank),
+          fmt::format("{}={}", protocol::kProcsVariable, ranks),
+          fmt::format("{}={}", protocol::kLocalRankVariable, rank),
+          fmt::format("{}={}", protocol::kLocalProcsVariable, ranks)};
+}
+
+/// One rank's argv and environment, and the words that only it has.
+struct RankWords {
+  std::vector<std::string> place;
+  std::vector<char*> words;
+  std::vector<char*> environment;
+};
 
 /// Memory that a shim shares with its parents, also when it has been forked.
 class SharedFailures {
@@ -68,28 +84,58 @@ Status start_ranks(const JobPlan& plan,
     return Status::kSystem;
   }
   const std::vector<char*> environment = pointers_to(plan.environment);
-  std::vector<std::vector<char*>> words(ranks);
+  std::vector<RankWords> words(ranks);
   std::vector<SpawnRequest> requests(ranks);
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     const RankPlan& one = plan.ranks[rank];
-    words[rank] = pointers_to(one.words);
+    RankWords& own = words[rank];
+    own.words = pointers_to(one.words);
+    own.place = place_of(rank, ranks);
+    own.environment = pointers_to(own.place);
+    own.environment.insert(own.environment.end() - 1, environment.begin(),
+                           environment.end() - 1);
     SpawnRequest& request = requests[rank];
     request.path = one.path.c_str();
-    request.words = words[rank].data();
-    request.environment = environment.data();
+    request.words = own.words.data();
+    request.environment = own.environment.data();
     const std::string& directory = plan.options.directory;
     request.directory = directory.empty() ? nullptr : directory.c_str();
     for (std::size_t i = 0; i < 3; ++i) {
       request.standard[i] = streams[rank].rank_ends[i].get();
     }
     request.bootstrap = bootstrap_ends[rank].get();
-    request.cpus = one.cpus.mask.data();
-    request.cpu_bytes = one.cpus.mask.size() * sizeof(unsigned long);
+    request.cpus = one.cpus.mask.is_empty() ? nullptr : &one.cpus.mask;
     request.inherited = &inherited;
     request.failure = failures.make(rank);
   }
   return keeper.start(requests);
 }
+
+namespace {
+
+/// Advice for a step of the shim that failed; "" where there is none to give.
+std::string advise_on_start(SpawnStep step, int error) {
+  if (step == SpawnStep::kDirectory) return "check --wdir";
+  if (step != SpawnStep::kExec) return "";
+  switch (error) {
+    case EACCES:
+      return "the file has to be executable (chmod +x), and its file system "
+             "must not be mounted noexec";
+    case EPERM:
+      return "the system forbids to run it: a security module, seccomp, or "
+             "capabilities of the file";
+    case ENOEXEC:
+      return "it is no program of this machine; a script begins with #!";
+    case ENOENT:
+      return "the interpreter that it names in its first line is missing, or "
+             "it "
+             "has gone since acprun looked";
+    case ENOMEM: return "free memory, or start fewer ranks";
+    default: return "";
+  }
+}
+
+}  // namespace
 
 Verdict judge_failed_start(const JobPlan& plan,
                            std::uint32_t rank,
@@ -108,7 +154,25 @@ Verdict judge_failed_start(const JobPlan& plan,
           pid,
           status,
           fmt::format("{}: {}", what, errno_text(error)),
-          {}};
+          {},
+          advise_on_start(step, error)};
+}
+
+Verdict judge_failed_fork(std::uint32_t rank, int error) {
+  return {Cause::kNotStarted,
+          rank,
+          0,
+          kStatusLauncher,
+          fmt::format("fork: {}", errno_text(error)),
+          {},
+          advise_on_fork(error)};
+}
+
+std::string advise_on_fork(int error) {
+  return error == EAGAIN
+             ? "there may be no more processes: raise ulimit -u or the "
+               "container's limit (pids.max), or start fewer ranks"
+             : "free memory, or start fewer ranks";
 }
 
 }  // namespace acp::launcher

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/status.h"
@@ -26,5 +27,11 @@ Verdict judge_failed_start(const JobPlan& plan,
                            std::uint32_t pid,
                            SpawnStep step,
                            int error);
+
+/// There was no process for the rank.
+Verdict judge_failed_fork(std::uint32_t rank, int error);
+
+/// Advice for this error of fork.
+std::string advise_on_fork(int error);
 
 }  // namespace acp::launcher

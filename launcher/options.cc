@@ -7,6 +7,7 @@
 #include <map>
 
 #include "launcher/acp_options.h"
+#include "launcher/foreign_options.h"
 
 #include <CLI/CLI.hpp>
 
@@ -20,7 +21,7 @@ EarlyExit error(std::string text) {
 
 /// Texts that CLI11 fills; checked and converted afterwards.
 struct RawOptions {
-  std::string binding = "none";
+  std::string binding = "auto";
   std::string standard_input = "0";
   std::string timeout = "0";
   std::string grace = "5";
@@ -38,8 +39,10 @@ void describe(CLI::App& app, Options& options, RawOptions& raw) {
   app.add_option("--wdir", options.directory, "Working directory of the ranks");
   app.add_option("--env", options.environment,
                  "NAME=VALUE for the ranks; may be given several times");
-  app.add_option("--bind", raw.binding,
-                 "Bind ranks: none, core, numa, hwthread (default none)");
+  app.add_option(
+      "--bind", raw.binding,
+      "Bind ranks: auto, none, core, numa, hwthread (default auto: to "
+      "cores that no other job has taken)");
   app.add_flag("--report-bindings", options.report_bindings,
                "Print where each rank is bound");
   app.add_flag("--oversubscribe", options.oversubscribe,
@@ -71,7 +74,9 @@ std::string usage(const CLI::App& app) {
          "--name value):\n"
          "  -np N, --acp-nprocs=N       Number of ranks (default 1)\n"
          "  --acp-nodefile=FILE         Line i names the host of rank i\n"
-         "  --acp-envnet=NET            auto, shm, udp (also --acp-envent)\n"
+         "  --acp-envnet=NET            " +
+         std::string(nets_built_in()) +
+         "; also --acp-envent\n"
          "  --acp-startermemsize=BYTES  Starter memory of each rank; K, M, G\n"
          "  --acp-heapsize=BYTES        Heap of each rank, for acp_malloc\n"
          "\n" +
@@ -116,14 +121,15 @@ std::optional<EarlyExit> convert_durations(const RawOptions& raw,
 std::optional<EarlyExit> convert_binding(const RawOptions& raw,
                                          Options& options) {
   static const std::map<std::string, Binding> bindings = {
+      {"auto", Binding::kAuto},
       {"none", Binding::kNone},
       {"core", Binding::kCore},
       {"numa", Binding::kNuma},
       {"hwthread", Binding::kHwThread}};
   const auto binding = bindings.find(raw.binding);
   if (binding == bindings.end()) {
-    return error(fmt::format("--bind={}: must be none, core, numa or hwthread",
-                             raw.binding));
+    return error(fmt::format(
+        "--bind={}: must be auto, none, core, numa or hwthread", raw.binding));
   }
   options.binding = binding->second;
   return std::nullopt;
@@ -179,26 +185,39 @@ std::optional<EarlyExit> convert(const RawOptions& raw, Options& options) {
   return std::nullopt;
 }
 
+/// The error for a word that is no option of acprun.
+EarlyExit unknown_option(const CLI::App& app, std::string_view name) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    names.push_back(option->get_name());
+  }
+  const std::vector<std::string_view> known(names.begin(), names.end());
+  const std::string_view foreign = advice_for_foreign(name);
+  const std::string_view nearest = nearest_word(name, known);
+  const std::string advice = !foreign.empty() ? std::string(foreign)
+                             : !nearest.empty()
+                                 ? fmt::format("did you mean {}?", nearest)
+                                 : "acprun --help lists them";
+  return error(fmt::format("{} is no option; {}", name, advice));
+}
+
+/// `words` are "--name", "--name=value" or "-v". CLI11 would take a word like
+/// "-hostfile" for the options -h, -o, -s and so on: only names that it knows
+/// whole get to it.
 std::optional<EarlyExit> parse_own(CLI::App& app,
                                    const std::vector<std::string>& words) {
+  for (const std::string& word : words) {
+    const std::string name = word.substr(0, word.find('='));
+    if (app.get_option_no_throw(name) == nullptr) {
+      return unknown_option(app, name);
+    }
+  }
   // CLI11 takes a vector from its back.
   std::vector<std::string> reversed(words.rbegin(), words.rend());
   try {
     app.parse(reversed);
   } catch (const CLI::CallForHelp&) {
     return EarlyExit{0, usage(app)};
-  } catch (const CLI::ExtrasError&) {
-    std::vector<std::string> names;
-    for (const CLI::Option* option : app.get_options()) {
-      names.push_back(option->get_name());
-    }
-    const std::string word = app.remaining().front();
-    const std::vector<std::string_view> known(names.begin(), names.end());
-    const auto nearest = nearest_word(word.substr(0, word.find('=')), known);
-    return error(fmt::format("{} is no option; {}", word,
-                             nearest.empty()
-                                 ? "acprun --help lists them"
-                                 : fmt::format("did you mean {}?", nearest)));
   } catch (const CLI::Error& failure) {
     return error(failure.what());
   }

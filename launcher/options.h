@@ -14,7 +14,7 @@
 
 namespace acp::launcher {
 
-enum class Binding : std::uint8_t { kNone, kCore, kNuma, kHwThread };
+enum class Binding : std::uint8_t { kAuto, kNone, kCore, kNuma, kHwThread };
 
 /// Plain value. Zero durations mean "no limit".
 struct Options {
@@ -28,7 +28,7 @@ struct Options {
   std::string rsh;
   std::string directory;                 ///< "": acprun's own.
   std::vector<std::string> environment;  ///< "NAME=value".
-  Binding binding = Binding::kNone;
+  Binding binding = Binding::kAuto;
   bool report_bindings = false;
   bool oversubscribe = false;
   bool tag = false;

@@ -119,6 +119,14 @@ std::vector<std::string> make_environment(const Options& options,
   for (const std::string& entry : options.environment)
     put(entry);
   put(fmt::format("{}={}", protocol::kBootstrapFdVariable, 3));
+  // acprun may itself be a rank of another job, whose place is not its ranks'.
+  std::erase_if(variables, [](const std::string& entry) {
+    const std::string name = entry.substr(0, entry.find('='));
+    return name == protocol::kRankVariable ||
+           name == protocol::kProcsVariable ||
+           name == protocol::kLocalRankVariable ||
+           name == protocol::kLocalProcsVariable;
+  });
   return variables;
 }
 
@@ -163,13 +171,16 @@ OrExit<JobPlan> make_plan(Options options, char* const* environment) {
     wrapped.words.insert(wrapped.words.end(), options.command.begin() + 1,
                          options.command.end());
   }
-  const auto cpus = bind_ranks(options.binding, options.procs);
+  Bindings bindings =
+      bind_ranks(options.binding, options.procs, plan.environment);
   for (std::uint32_t rank = 0; rank < options.procs; ++rank) {
     const bool is_wrapped =
         !options.wrap_ranks || options.wrap_ranks->contains(rank);
     plan.ranks.push_back(is_wrapped ? wrapped : plain);
-    plan.ranks.back().cpus = cpus[rank];
+    plan.ranks.back().cpus = std::move(bindings.ranks[rank]);
   }
+  plan.claims = std::move(bindings.claims);
+  plan.why_unbound = std::move(bindings.why_unbound);
   plan.options = std::move(options);
   return plan;
 }

@@ -20,10 +20,13 @@ struct JobPlan {
   Options options;
   std::string host;
   std::vector<RankPlan> ranks;
-  std::vector<std::string> environment;  ///< Of every rank, complete.
+  std::vector<std::string>
+      environment;          ///< Variables of every rank, but for its place.
+  CoreClaims claims;        ///< On the cores of the ranks.
+  std::string why_unbound;  ///< The reason, see Bindings.
 };
 
-/// Reads the node file, finds the programs, works out the bindings.
+/// Reads the node file, finds the programs, claims cores and binds to them.
 /// `environment` is acprun's own.
 OrExit<JobPlan> make_plan(Options options, char* const* environment);
 

@@ -1,9 +1,7 @@
 #include "launcher/spawn.h"
 
 #include <fcntl.h>
-#include <sched.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -46,9 +44,8 @@ void restore_inherited(const InheritedState& inherited) {
     ::_exit(127);  // It died before the line above took effect.
   }
   ::setpgid(0, 0);
-  if (request.cpu_bytes > 0) {
-    // Unbound is slower, not wrong.
-    ::syscall(SYS_sched_setaffinity, 0, request.cpu_bytes, request.cpus);
+  if (request.cpus != nullptr) {
+    bind_this_thread(*request.cpus);  // Unbound is slower, not wrong.
   }
   if (!place_descriptors(request)) {
     fail(request, SpawnStep::kDescriptors);

@@ -5,6 +5,7 @@
 
 #include <atomic>
 
+#include "base/host_facts.h"
 #include "launcher/signals.h"
 
 namespace acp::launcher {
@@ -29,8 +30,7 @@ struct SpawnRequest {
   const char* directory = nullptr;     ///< nullptr: stay.
   int standard[3] = {-1, -1, -1};      ///< Become descriptors 0, 1, 2.
   int bootstrap = -1;                  ///< Becomes kBootstrapFd.
-  const unsigned long* cpus = nullptr;
-  std::size_t cpu_bytes = 0;  ///< 0: unbound.
+  const CpuMask* cpus = nullptr;       ///< nullptr: unbound.
   const InheritedState* inherited = nullptr;
   SpawnFailure* failure = nullptr;
 };

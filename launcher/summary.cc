@@ -31,20 +31,58 @@ std::string on_one_line(std::string text) {
   return text;
 }
 
-/// Ranks that do the same, together: "ranks 0,2-3 were waiting in acp_sync".
+/// Ranks that did the same.
+struct Group {
+  std::string what;
+  std::vector<std::uint32_t> ranks;
+};
+
+/// The largest group first.
+std::vector<Group> group_others(std::uint32_t culprit,
+                                std::span<const RankWait> waits) {
+  std::map<std::string, std::vector<std::uint32_t>> by_call;
+  for (const RankWait& wait : waits) {
+    if (wait.launch_rank != culprit) by_call[wait.what].push_back(wait.rank);
+  }
+  std::vector<Group> groups;
+  for (auto& [what, ranks] : by_call) {
+    std::sort(ranks.begin(), ranks.end());
+    groups.push_back({what, std::move(ranks)});
+  }
+  std::stable_sort(groups.begin(), groups.end(),
+                   [](const Group& a, const Group& b) {
+                     return a.ranks.size() > b.ranks.size();
+                   });
+  return groups;
+}
+
+/// Joins several groups into one.
+Group join_groups(std::span<const Group> groups) {
+  Group all{"doing something else: ", {}};
+  for (const Group& group : groups) {
+    if (!all.ranks.empty()) all.what += ", ";
+    all.what += group.what;
+    all.ranks.insert(all.ranks.end(), group.ranks.begin(), group.ranks.end());
+  }
+  std::sort(all.ranks.begin(), all.ranks.end());
+  return all;
+}
+
+/// The roll-call: a line for each group of ranks, three lines at most.
 std::string describe_others(std::uint32_t culprit,
                             std::span<const RankWait> waits) {
-  std::map<std::string, std::vector<std::uint32_t>> groups;
-  for (const RankWait& wait : waits) {
-    if (wait.launch_rank != culprit) groups[wait.what].push_back(wait.rank);
+  constexpr std::size_t kLines = 3;
+  std::vector<Group> groups = group_others(culprit, waits);
+  if (groups.empty()) return "acprun: there was no other rank\n";
+  if (groups.size() > kLines) {
+    const Group rest = join_groups(std::span(groups).subspan(kLines - 1));
+    groups.resize(kLines - 1);
+    groups.push_back(rest);
   }
-  if (groups.empty()) return "there was no other rank";
   std::string text;
-  for (auto& [what, ranks] : groups) {
-    std::sort(ranks.begin(), ranks.end());
-    if (!text.empty()) text += "; ";
-    text += fmt::format("{} {} {}", describe_ranks(ranks),
-                        ranks.size() == 1 ? "was" : "were", what);
+  for (const Group& group : groups) {
+    text += fmt::format("acprun: {} {} {}\n", describe_ranks(group.ranks),
+                        group.ranks.size() == 1 ? "was" : "were", group.what);
   }
   return text;
 }
@@ -68,12 +106,13 @@ std::string advise_on_signal(const Verdict& verdict) {
 }
 
 std::string advise(const Verdict& verdict) {
+  if (!verdict.advice.empty()) return verdict.advice;
   switch (verdict.cause) {
     case Cause::kExited:
     case Cause::kAborted:
       return fmt::format("see what rank {} wrote above", verdict.rank);
     case Cause::kSignaled: return advise_on_signal(verdict);
-    case Cause::kNotStarted: return "check the program and --wdir";
+    case Cause::kNotStarted: return "check the program";
     case Cause::kLeftEarly:
       return "every rank of a job calls acp_init, or none does";
     case Cause::kNotFinalized:
@@ -84,7 +123,13 @@ std::string advise(const Verdict& verdict) {
     case Cause::kInitTimeout:
       return "if they need longer before acp_init, give --init-timeout";
     case Cause::kTimeout: return "give a longer --timeout if it needs one";
-    case Cause::kWatchdog: return "look for a call that one rank left out";
+    case Cause::kWatchdog:
+      return verdict.ranks.empty()
+                 ? "look for a call that one rank left out"
+                 : fmt::format(
+                       "look for who stopped it; kill -CONT {} would have let "
+                       "it go on",
+                       verdict.pid);
     case Cause::kInterrupted: return "nothing is left running";
     case Cause::kKeeperLost: return "nothing is left running; start it again";
     case Cause::kOutputClosed:
@@ -111,10 +156,10 @@ std::string describe_end(const Verdict& verdict,
 std::string summarize(const Verdict& verdict,
                       std::string_view host,
                       std::span<const RankWait> waits) {
-  return fmt::format(
-      "acprun: {}\nacprun: {}\nacprun: ended the job with status {}; {}\n",
-      describe_end(verdict, host, waits), describe_others(verdict.rank, waits),
-      exit_status(verdict), advise(verdict));
+  return fmt::format("acprun: {}\n{}acprun: ended the job with status {}; {}\n",
+                     describe_end(verdict, host, waits),
+                     describe_others(verdict.rank, waits), exit_status(verdict),
+                     advise(verdict));
 }
 
 }  // namespace acp::launcher

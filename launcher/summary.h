@@ -1,4 +1,4 @@
-// The three lines that acprun prints when a job ends badly.
+// The lines that acprun prints when a job ends badly.
 #pragma once
 
 #include <span>
@@ -10,8 +10,9 @@
 
 namespace acp::launcher {
 
-/// Pure. Three lines: who and why, what the others waited for, what was done
-/// and what to do. Each ends with a newline.
+/// Pure. One line says who failed and why, up to three what the other ranks did
+/// (the roll-call), and one what acprun did and what to do now. Each ends with
+/// a newline.
 std::string summarize(const Verdict& verdict,
                       std::string_view host,
                       std::span<const RankWait> waits);

@@ -22,7 +22,8 @@ TimeLimits::TimeLimits(const Options& options)
       init_timeout_(options.init_timeout),
       watchdog_limit_(options.watchdog),
       started_(Clock::now()),
-      watchdog_(options.watchdog) {}
+      watchdog_(options.watchdog),
+      next_sight_(started_) {}
 
 std::optional<Verdict> TimeLimits::check(const protocol::HostSegment& segment,
                                          const Rollcall& rollcall) {
@@ -30,10 +31,26 @@ std::optional<Verdict> TimeLimits::check(const protocol::HostSegment& segment,
   if (timeout_.count() > 0 && now - started_ >= timeout_) {
     return expired(Cause::kTimeout, timeout_);
   }
-  if (watchdog_.is_stuck(segment, rollcall)) {
-    return expired(Cause::kWatchdog, watchdog_limit_);
-  }
+  if (auto verdict = check_watchdog(segment, rollcall, now)) return verdict;
   return check_meeting(rollcall, now);
+}
+
+std::optional<Verdict> TimeLimits::check_watchdog(
+    const protocol::HostSegment& segment,
+    const Rollcall& rollcall,
+    Clock::time_point now) {
+  // Events may come much more often than this, and each sight reads /proc.
+  if (watchdog_limit_.count() == 0 || now < next_sight_) return std::nullopt;
+  next_sight_ = now + kWatchdogTick;
+  if (!watchdog_.is_stuck(see_ranks(segment, rollcall), now)) {
+    return std::nullopt;
+  }
+  Verdict verdict = expired(Cause::kWatchdog, watchdog_limit_);
+  verdict.ranks = stopped_ranks(rollcall, segment.header().local_procs);
+  if (!verdict.ranks.empty()) {
+    verdict.pid = rollcall.pid(verdict.ranks.front());
+  }
+  return verdict;
 }
 
 std::optional<Verdict> TimeLimits::check_meeting(const Rollcall& rollcall,
@@ -58,7 +75,7 @@ TimeLimits::Clock::time_point TimeLimits::next() const {
     next = std::min(next, *meeting_since_ + init_timeout_);
   }
   if (watchdog_limit_.count() > 0) {
-    next = std::min(next, Clock::now() + kWatchdogTick);
+    next = std::min(next, next_sight_);
   }
   return next;
 }

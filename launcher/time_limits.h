@@ -7,7 +7,7 @@
 #include "launcher/options.h"
 #include "launcher/rollcall.h"
 #include "launcher/verdict.h"
-#include "launcher/watchdog.h"
+#include "launcher/waits.h"
 
 namespace acp::launcher {
 
@@ -27,6 +27,9 @@ class TimeLimits {
   Clock::time_point next() const;
 
  private:
+  std::optional<Verdict> check_watchdog(const protocol::HostSegment& segment,
+                                        const Rollcall& rollcall,
+                                        Clock::time_point now);
   std::optional<Verdict> check_meeting(const Rollcall& rollcall,
                                        Clock::time_point now);
 
@@ -36,6 +39,7 @@ class TimeLimits {
   Clock::time_point started_;
   std::optional<Clock::time_point> meeting_since_;
   Watchdog watchdog_;
+  Clock::time_point next_sight_;  ///< When the watchdog looks again.
 };
 
 }  // namespace acp::launcher

@@ -74,8 +74,14 @@ std::string describe_cause(const Verdict& verdict) {
       return fmt::format("the job ran longer than --timeout={:g}",
                          static_cast<double>(verdict.value) / 1000.0);
     case Cause::kWatchdog:
-      return fmt::format("all ranks waited for {} and none got any further",
-                         seconds(verdict.value));
+      return verdict.ranks.empty()
+                 ? fmt::format(
+                       "all ranks waited for {} and none got any further",
+                       seconds(verdict.value))
+                 : fmt::format(
+                       "for {} no rank got any further, with {} stopped by a "
+                       "signal (state T)",
+                       seconds(verdict.value), describe_ranks(verdict.ranks));
     case Cause::kInterrupted:
       return fmt::format("acprun got {}", describe_signal(number));
     case Cause::kKeeperLost:

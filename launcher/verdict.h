@@ -19,7 +19,7 @@ enum class Cause : std::uint8_t {
   kProtocol,      ///< text: what it did.
   kInitTimeout,   ///< value: milliseconds; ranks: the missing.
   kTimeout,       ///< value: milliseconds.
-  kWatchdog,      ///< value: milliseconds.
+  kWatchdog,      ///< value: milliseconds; ranks: stopped, pid: the first's.
   kInterrupted,   ///< value: signal that acprun got.
   kKeeperLost,    ///< pid: the keeper's; value: its wait status.
   kOutputClosed,  ///< The reader of standard output is gone.
@@ -34,6 +34,7 @@ struct Verdict {
   std::int64_t value = 0;
   std::string text;
   std::vector<std::uint32_t> ranks;
+  std::string advice = {};  ///< For the user; empty: by the cause.
 };
 
 /// What acprun returns for this end of the job; never 0.

@@ -1,67 +1,115 @@
 #include "launcher/watchdog.h"
 
-#include <fmt/format.h>
-#include <unistd.h>
-
-#include <cstdio>
-#include <fstream>
-#include <sstream>
-#include <string>
+#include <algorithm>
 
 namespace acp::launcher {
 
 namespace {
 
 using std::chrono::milliseconds;
+using Ranks = std::span<const RankSight>;
 
-constexpr int kBusyShare = 20;  // one part in 20 is 5 %, of each rank
+/// An acprun that slept for so long between two sights was stopped with the
+/// job, or got no processor: its next sight says nothing of the time between.
+constexpr milliseconds kLongestGap{1000};
+/// A rank that polls a lock naps for 125 ms or longer between two looks at it.
+/// The nap and the look are waits that begin and end: 32 times a second.
+constexpr std::uint64_t kPollWaitsPerSecond = 50;
+/// One look is two messages of a network. More messages than looks explain mean
+/// that data are moving.
+constexpr std::uint64_t kArrivalsPerWait = 2;
+/// Passes after which a rank has had its turn since the first sight. One may
+/// have been under way then; the second has seen all that had come.
+constexpr std::uint64_t kPasses = 2;
 
-/// Processor time of a process so far, from /proc.
-milliseconds processor_time(std::uint32_t pid) {
-  std::ifstream file(fmt::format("/proc/{}/stat", pid));
-  std::string line;
-  std::getline(file, line);
-  const std::size_t close = line.rfind(')');
-  if (close == std::string::npos) return milliseconds(0);
-  // Behind the name: state is field 3, utime and stime are 14 and 15.
-  std::istringstream fields(line.substr(close + 1));
-  std::string skipped;
-  for (int field = 3; field < 14; ++field)
-    fields >> skipped;
-  long user = 0;
-  long system = 0;
-  fields >> user >> system;
-  return milliseconds((user + system) * 1000 / ::sysconf(_SC_CLK_TCK));
+bool can_be_stuck(const RankSight& rank) {
+  return (rank.is_waiting || rank.process.is_stopped) &&
+         !rank.process.is_traced;
+}
+
+bool does_other_work(const RankSight& rank) {
+  return rank.process.are_others_running;
+}
+
+bool wants_processor(const RankSight& rank) {
+  return rank.process.are_others_running || rank.process.is_thread_running;
+}
+
+bool has_moved(const RankSight& before, const RankSight& after) {
+  return before.waits != after.waits || before.arrivals != after.arrivals;
+}
+
+bool has_looked(const RankSight& before, const RankSight& after) {
+  return after.process.is_stopped || !after.looks ||
+         after.passes - before.passes >= kPasses;
 }
 
 }  // namespace
 
-bool Watchdog::is_stuck(const protocol::HostSegment& segment,
-                        const Rollcall& rollcall) {
-  if (limit_.count() == 0) return false;
-  if (!all_wait(segment, rollcall)) {
-    waiting_since_.reset();
-    return false;
+void Watchdog::see_no_moves(Ranks ranks, Clock::time_point now) {
+  if (!no_moves_ ||
+      !std::equal(ranks.begin(), ranks.end(), no_moves_->first.begin(),
+                  no_moves_->first.end(),
+                  [](const RankSight& after, const RankSight& before) {
+                    return !has_moved(before, after);
+                  })) {
+    no_moves_ = Stretch{now, {ranks.begin(), ranks.end()}};
   }
-  milliseconds used(0);
-  int ranks = 0;
-  for (std::uint32_t slot = 0; slot < segment.header().local_procs; ++slot) {
-    if (rollcall.has_exited(slot)) continue;
-    used += processor_time(rollcall.pid(slot));
-    ++ranks;
+  ++no_moves_->sights;
+  no_moves_->calm_sights +=
+      std::none_of(ranks.begin(), ranks.end(), does_other_work) ? 1 : 0;
+}
+
+/// Whether all that has happened since the last sight can be polling.
+bool Watchdog::can_be_polls(Ranks ranks, Clock::time_point now) const {
+  if (last_.size() != ranks.size()) return false;
+  const auto gap = static_cast<std::uint64_t>(
+      std::chrono::ceil<milliseconds>(now - last_time_).count());
+  std::uint64_t all_waits = 0;
+  std::uint64_t all_arrivals = 0;
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    const std::uint64_t waits = ranks[i].waits - last_[i].waits;
+    if (waits * 1000 > kPollWaitsPerSecond * (gap + 1)) return false;
+    all_waits += waits;
+    all_arrivals += ranks[i].arrivals - last_[i].arrivals;
   }
-  const auto now = Clock::now();
-  if (!waiting_since_) {
-    waiting_since_ = Start{now, used};
-    return false;
+  return all_arrivals <= kArrivalsPerWait * all_waits;
+}
+
+void Watchdog::see_polls(Ranks ranks, Clock::time_point now) {
+  if (!polls_ || !can_be_polls(ranks, now)) polls_ = Stretch{now, {}};
+  ++polls_->sights;
+  polls_->calm_sights +=
+      std::none_of(ranks.begin(), ranks.end(), wants_processor) ? 1 : 0;
+}
+
+bool Watchdog::is_stuck(Ranks ranks, Clock::time_point now) {
+  const bool do_all_wait =
+      !ranks.empty() && std::all_of(ranks.begin(), ranks.end(), can_be_stuck);
+  if (!do_all_wait || now - last_time_ > kLongestGap) {
+    no_moves_.reset();
+    polls_.reset();
   }
-  const auto waited = now - waiting_since_->time;
-  if ((used - waiting_since_->used) * kBusyShare >
-      (waited + milliseconds(400)) * ranks) {
-    waiting_since_ = Start{now, used};
-    return false;
+  if (do_all_wait) {
+    see_no_moves(ranks, now);
+    see_polls(ranks, now);
   }
-  return waited >= limit_;
+  last_.assign(ranks.begin(), ranks.end());
+  last_time_ = now;
+  return do_all_wait && (is_silent(ranks, now) || is_polling(now));
+}
+
+bool Watchdog::is_silent(Ranks ranks, Clock::time_point now) const {
+  const bool have_all_looked =
+      std::equal(no_moves_->first.begin(), no_moves_->first.end(),
+                 ranks.begin(), ranks.end(), has_looked);
+  return now - no_moves_->since >= limit_ && have_all_looked &&
+         no_moves_->calm_sights * 2 >= no_moves_->sights;
+}
+
+bool Watchdog::is_polling(Clock::time_point now) const {
+  return now - polls_->since >= limit_ &&
+         polls_->calm_sights * 2 >= polls_->sights;
 }
 
 }  // namespace acp::launcher

@@ -1,34 +1,69 @@
-// Notices a deadlock: every rank waits in the library, and nobody computes.
+// Notices a job that stands still: every rank waits in the library, and none
+// gets any further. It tells that from a job that waits for a processor.
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
+#include <span>
+#include <vector>
 
-#include "launcher/waits.h"
+#include "launcher/process_state.h"
 
 namespace acp::launcher {
 
-/// Used by one thread.
+/// One look at a rank. Plain value.
+struct RankSight {
+  bool is_waiting = false;  ///< In a call that waits.
+  bool looks = false;       ///< That call makes passes of progress.
+  std::uint64_t passes = 0;
+  std::uint64_t waits = 0;
+  std::uint64_t arrivals = 0;
+  ProcessState process;
+};
+
+/// Pure: time and sights come from the caller. Used by one thread.
+///
+/// While all ranks are waiting, or stopped by a signal, there are two ways to
+/// stand still for the whole limit:
+///  1. In no rank did a wait begin or end, and nothing arrived, although each
+///     has looked. The threads that wait may spin.
+///  2. Some ranks poll a lock, with naps: few waits begin or end, and in half
+///  of
+///     the sights no thread of any rank wants a processor.
+/// On an overloaded machine, whoever could go on has not looked, or wants a
+/// processor. A rank that a debugger holds is never taken for stuck.
 class Watchdog {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// Zero limit: never bites.
   explicit Watchdog(std::chrono::milliseconds limit) : limit_(limit) {}
 
-  /// To be called a few times a second. True when for `limit` every rank was
-  /// waiting at every call and all of them together used less than 5 % of a
-  /// processor: sleepers do, a busy program that is waiting by chance not.
-  bool is_stuck(const protocol::HostSegment& segment, const Rollcall& rollcall);
+  /// To be called a few times a second, with a sight of every rank that has not
+  /// exited. True: the job has been standing still for the limit.
+  bool is_stuck(std::span<const RankSight> ranks, Clock::time_point now);
 
  private:
-  struct Start {
-    Clock::time_point time;
-    std::chrono::milliseconds used;
+  /// A time in which the job seemed to stand still.
+  struct Stretch {
+    Clock::time_point since;
+    std::vector<RankSight> first;
+    int sights = 0;
+    int calm_sights = 0;  ///< Sights in which no thread wanted a processor.
   };
 
+  void see_no_moves(std::span<const RankSight> ranks, Clock::time_point now);
+  void see_polls(std::span<const RankSight> ranks, Clock::time_point now);
+  bool can_be_polls(std::span<const RankSight> ranks,
+                    Clock::time_point now) const;
+  bool is_silent(std::span<const RankSight> ranks, Clock::time_point now) const;
+  bool is_polling(Clock::time_point now) const;
+
   std::chrono::milliseconds limit_;
-  std::optional<Start> waiting_since_;
+  std::optional<Stretch> no_moves_;
+  std::optional<Stretch> polls_;
+  std::vector<RankSight> last_;
+  Clock::time_point last_time_;
 };
 
 }  // namespace acp::launcher

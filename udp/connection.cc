@@ -84,6 +84,10 @@ void Connection::on_loss() {
   }
 }
 
+void Connection::on_spurious_loss() noexcept {
+  worth_ = std::max(worth_ / 2, kFirstWorth);
+}
+
 /// The next one is tried later.
 void Connection::give_up() {
   close();

@@ -46,6 +46,9 @@ class Connection {
   /// A fragment is about to be sent again, another way.
   void on_loss();
 
+  /// What on_loss() was told was no loss.
+  void on_spurious_loss() noexcept;
+
   void close();
 
  private:

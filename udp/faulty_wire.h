@@ -33,6 +33,8 @@ class FaultyWire final : public Wire {
     return inner_->send(color, to, datagram);
   }
 
+  int send_error() const noexcept override { return inner_->send_error(); }
+
   std::span<const std::uint16_t> send_ports() const noexcept override {
     return inner_->send_ports();
   }

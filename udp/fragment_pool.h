@@ -3,6 +3,7 @@
 // and a busy one no allocation.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -15,9 +16,18 @@
 
 namespace acp::udp {
 
+/// One datagram on its way.
+struct Transmission {
+  std::uint64_t txno = 0;
+  std::uint64_t order = 0;  ///< The same, counted within the stream.
+  TimePoint sent{};
+};
+
 /// A datagram's buffer, with room for all of it, and what its stream knows.
 /// Owned by the pool; used by whoever acquired it until released.
 struct Fragment {
+  static constexpr std::size_t kEarlier = 8;
+
   enum class State : std::uint8_t {
     kOpen,      ///< Takes more messages.
     kPending,   ///< To be sent, or sent again.
@@ -30,18 +40,44 @@ struct Fragment {
   std::size_t payload_bytes = 0;
   std::span<const std::byte> tail{};  ///< The rest, in its sender's memory.
   std::uint64_t seq = 0;
-  std::uint64_t txno = 0;   ///< Of the last transmission.
-  std::uint64_t order = 0;  ///< The same, counted within the stream.
-  TimePoint sent{};         ///< When that was.
+  Transmission last;  ///< Valid when there was one.
   std::uint32_t transmissions = 0;
   State state = State::kOpen;
   bool is_ordered = false;
+  bool was_overtaken = false;  ///< So it is sent again; else after a time-out.
+  /// The first, and the latest of those between it and the last: an ack may
+  /// name any of them.
+  std::array<Transmission, kEarlier> earlier{};
 
   std::span<std::byte> bytes() const noexcept {
     return {payload, payload_bytes};
   }
 
   std::size_t size() const noexcept { return payload_bytes + tail.size(); }
+
+  void add_transmission(const Transmission& transmission) noexcept {
+    if (transmissions > 0) {
+      const std::size_t before = transmissions - 1;
+      earlier[before == 0 ? 0 : 1 + (before - 1) % (kEarlier - 1)] = last;
+    }
+    last = transmission;
+    ++transmissions;
+  }
+
+  /// Nothing when it was never sent as `txno`, or too many times since.
+  const Transmission* find_transmission(std::uint64_t txno) const noexcept {
+    if (last.txno == txno) {
+      return transmissions > 0 ? &last : nullptr;
+    }
+    const std::size_t count = std::min<std::size_t>(
+        transmissions > 0 ? transmissions - 1 : 0, kEarlier);
+    for (std::size_t i = 0; i < count; ++i) {
+      if (earlier[i].txno == txno) {
+        return &earlier[i];
+      }
+    }
+    return nullptr;
+  }
 };
 
 /// Fragments under way by seq modulo the window; nullptr: acknowledged.

@@ -4,17 +4,46 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <optional>
+#include <utility>
 
 #include "base/assert.h"
+#include "base/log.h"
 
 namespace acp::udp {
 
 namespace {
 
-/// Some hundred small messages share the cost of a datagram well enough.
-constexpr std::size_t kEnoughBytes = 8192;
+/// Half of a datagram's cost on loopback is bytes when it carries so many; more
+/// of them in one would only wait for each other.
+constexpr std::size_t kEnoughBytes = 32'768;
+/// Less is cheaper to copy than to send as a second piece.
+constexpr std::size_t kWorthInPlace = 8192;
+constexpr Duration kTellInterval = std::chrono::seconds(1);
+
+/// What to do about an error of sending.
+const char* advice_for(int error) {
+  switch (error) {
+    case ENETUNREACH:
+    case EHOSTUNREACH:
+    case ENETDOWN:
+      return "look whether the interface is up (ip address) and a route leads "
+             "there (ip route get)";
+    case EPERM:
+    case EACCES:
+      return "a firewall rule forbids it: allow UDP between the hosts of the "
+             "job (nft list ruleset, iptables -L OUTPUT)";
+    case EADDRNOTAVAIL:
+      return "the address that this rank sends from is gone: set it up again "
+             "(ip address)";
+    case EMSGSIZE:
+      return "the datagram is larger than the MTU: set ACP_UDP_DATAGRAM lower, "
+             "to 1400 or less";
+    default: return "look at the interfaces, routes and firewall of this host";
+  }
+}
 
 }  // namespace
 
@@ -61,7 +90,7 @@ Status Link::send_in_place(std::span<const std::span<const std::byte>> parts,
   // Nothing can follow in the same datagram: only what leaves little room.
   const std::size_t last = parts.back().size();
   return take(parts, ordering,
-              last >= kEnoughBytes && last > hub_.max_message / 2);
+              last >= kWorthInPlace && last > hub_.max_message / 2);
 }
 
 Status Link::take(std::span<const std::span<const std::byte>> parts,
@@ -130,11 +159,37 @@ Status Link::send_first(const Datagram& datagram, std::uint64_t txno) {
   return status ? *status : hub_.wire.send(color_, address_, datagram);
 }
 
-/// False: the wire had no room.
-bool Link::count_sent(Status status) noexcept {
-  const bool is_sent = status != Status::kAgain;
-  ++(is_sent ? hub_.counters.sent : hub_.counters.refused);
-  return is_sent;
+/// False: the wire had no room. What the system refuses is as good as lost: it
+/// is sent again, because a route or an interface may come back.
+bool Link::count_sent(Status status) {
+  if (status == Status::kAgain) {
+    ++hub_.counters.refused;
+    return false;
+  }
+  ++hub_.counters.sent;
+  const int error = status == Status::kOk ? 0 : hub_.wire.send_error();
+  if (error != 0 || send_error_ != 0) {
+    on_send_error(error);
+  }
+  return true;
+}
+
+/// Tells at once, once for each change; and once a second when the same error
+/// concerns many peers.
+void Link::on_send_error(int error) {
+  hub_.counters.unsent += error != 0 ? 1 : 0;
+  const int before = std::exchange(send_error_, error);
+  const TimePoint now = hub_.time();
+  if (error == 0 || error == before ||
+      (error == hub_.told_error && now < hub_.told_until)) {
+    return;
+  }
+  hub_.told_error = error;
+  hub_.told_until = now + kTellInterval;
+  log_warning(
+      "udp: sending to process {} at {}: {}; {}. It is tried again, and the "
+      "peer is given up when it has been silent for ACP_UDP_SILENCE seconds",
+      peer_, format_address(address_), errno_text(error), advice_for(error));
 }
 
 bool Link::put_on_wire(Fragment& fragment) {
@@ -183,7 +238,10 @@ void Link::on_packet(const PacketView& packet,
                      transport::MessageSink& sink) {
   connection_.on_echo(packet.header.echo);
   sender_.on_heard(hub_.now);
-  sender_.on_ack(packet, hub_.now);
+  if (const std::size_t spurious = sender_.on_ack(packet, hub_.now)) {
+    hub_.counters.spurious += spurious;
+    connection_.on_spurious_loss();
+  }
   if (packet.header.type == PacketType::kData) {
     on_fragment(packet, carrier, sink);
   }
@@ -244,16 +302,36 @@ TimePoint Link::deadline() const noexcept {
 
 void Link::on_timer(TimePoint now) {
   sender_.on_timer(now);
-  if (sender_.has_pending() || receiver_.owes_ack_now(now)) {
+  if (sender_.has_pending()) {
+    mark_dirty();
+  }
+  on_ack_timer(now);
+}
+
+void Link::on_ack_timer(TimePoint now) {
+  if (receiver_.owes_ack_now(now)) {
     mark_dirty();
   }
 }
 
+bool Link::probe(TimePoint now) {
+  if (has_failed_ || now - sender_.heard() < kQuiet ||
+      !sender_.append_probe()) {
+    return false;
+  }
+  mark_dirty();
+  return true;
+}
+
 std::string Link::describe_silence(TimePoint now) const {
   const std::chrono::duration<double> silence = sender_.silence(now);
-  return fmt::format("{:.1f} s of silence at {}, {} transmissions unanswered",
+  const std::string refusal = send_error_ == 0
+                                  ? std::string()
+                                  : fmt::format(", the last was not sent ({})",
+                                                errno_text(send_error_));
+  return fmt::format("{:.1f} s of silence at {}, {} transmissions unanswered{}",
                      silence.count(), format_address(address_),
-                     sender_.unanswered());
+                     sender_.unanswered(), refusal);
 }
 
 void Link::fail() noexcept {

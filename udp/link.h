@@ -27,6 +27,8 @@ struct Counters {
   std::uint64_t connected = 0;      ///< Of these, by connected sockets.
   std::uint64_t pure_acks = 0;      ///< Of these, acks without a fragment.
   std::uint64_t retransmitted = 0;  ///< Of these, fragments sent again.
+  std::uint64_t spurious = 0;       ///< Of these, for nothing, as acks told.
+  std::uint64_t unsent = 0;         ///< Of these, refused by the system.
   std::uint64_t refused = 0;        ///< Sends that the wire had no room for.
   std::uint64_t received = 0;       ///< Datagrams, the dropped ones included.
   std::uint64_t delivered = 0;      ///< Messages.
@@ -57,6 +59,9 @@ struct LinkHub {
   std::vector<Link*> dirty{};   ///< To be looked at by the next flush.
   std::vector<Link*> active{};  ///< May have a deadline.
   TimePoint deadline = TimePoint::max();  ///< No link's is earlier.
+
+  int told_error = 0;      ///< The errno value of the last warning about
+  TimePoint told_until{};  ///< sending; until then it is not repeated.
 
   TimePoint time() const noexcept { return is_polling ? now : clock.now(); }
 };
@@ -98,6 +103,13 @@ class Link final : public transport::Endpoint {
 
   TimePoint deadline() const noexcept;
   void on_timer(TimePoint now);
+  /// Only what this process owes: a due ack.
+  void on_ack_timer(TimePoint now);
+
+  /// Asks for a sign of life when there was none for kQuiet and nothing is
+  /// under way that asks for one already. The ack, or its absence, is treated
+  /// as that of any fragment. False: there is no need.
+  bool probe(TimePoint now);
 
   bool is_peer_dead(TimePoint now) const noexcept {
     return sender_.is_peer_dead(now);
@@ -133,7 +145,8 @@ class Link final : public transport::Endpoint {
   bool put_on_wire(Fragment& fragment);
   bool send_due_ack(TimePoint now);
   Status send_first(const Datagram& datagram, std::uint64_t txno);
-  bool count_sent(Status status) noexcept;
+  bool count_sent(Status status);
+  void on_send_error(int error);
   void deliver(std::span<const std::byte> payload,
                transport::MessageSink& sink);
   void on_fragment(const PacketView& packet,
@@ -147,6 +160,7 @@ class Link final : public transport::Endpoint {
   Address address_;
   std::uint16_t send_port_;
   bool has_failed_ = false;
+  int send_error_ = 0;  ///< Of the last datagram: an errno value, 0 for none.
   Connection connection_;
   Sender sender_;
   Receiver receiver_;

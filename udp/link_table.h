@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "base/assert.h"
@@ -38,8 +39,12 @@ class LinkTable {
     auto& slot = (*page)[index % kPageLinks];
     ACP_ASSERT(slot == nullptr);
     slot = std::move(link);
+    all_.push_back(slot.get());
     return slot.get();
   }
+
+  /// In the order in which they were made.
+  std::span<Link* const> all() const noexcept { return all_; }
 
  private:
   static constexpr std::size_t kPageLinks = 512;
@@ -52,6 +57,7 @@ class LinkTable {
 
   transport::Color colors_;
   std::vector<std::unique_ptr<Page>> pages_;
+  std::vector<Link*> all_;
 };
 
 }  // namespace acp::udp

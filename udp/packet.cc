@@ -89,9 +89,6 @@ std::uint64_t digest(const std::byte* header, std::uint64_t rest) noexcept {
 }
 
 bool is_whole_messages(std::span<const std::byte> payload) noexcept {
-  if (payload.empty()) {
-    return false;
-  }
   while (!payload.empty()) {
     if (payload.size() < kMessagePrefixBytes) {
       return false;
@@ -105,7 +102,7 @@ bool is_whole_messages(std::span<const std::byte> payload) noexcept {
   return true;
 }
 
-/// A pure ack carries nothing, a fragment carries messages.
+/// A pure ack carries nothing, a fragment carries messages, or none: a probe.
 bool is_consistent(const PacketView& packet) noexcept {
   const PacketHeader& header = packet.header;
   if (header.txno == 0 || header.txno > kMaxTxno ||

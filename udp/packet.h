@@ -95,7 +95,7 @@ class TailHash {
 
 /// Pure: bytes to packet. Checks everything that the bytes tell by
 /// themselves except the tag: sizes, version, type, flags, and that a data
-/// payload is a whole number of messages, at least one.
+/// payload is a whole number of messages; none in a probe.
 std::optional<PacketView> decode_packet(std::span<const std::byte> bytes);
 
 /// Whether the packet is as it was sent. The second step after decode_packet,

@@ -34,8 +34,13 @@ void Receiver::on_arrival(const PacketHeader& header,
   if (verdict == Verdict::kDrop) {
     return;  // not received: it must not be echoed either
   }
-  echo_ = header.txno;
-  echo_time_ = now;
+  // Several transmissions of a fragment may lie in the socket together when
+  // this process had no core. The ack names the one that brought the news: from
+  // the copies the sender would measure too short a round trip.
+  if (verdict != Verdict::kDuplicate || !owes_ack()) {
+    echo_ = header.txno;
+    echo_time_ = now;
+  }
   ++unacked_;
   const bool is_in_order = verdict == Verdict::kDeliver &&
                            header.seq == static_cast<std::uint32_t>(base_) &&

@@ -16,10 +16,13 @@ namespace {
 constexpr std::uint64_t kReorderTransmissions = 3;
 /// Or when a later one arrived and it has not for this long.
 constexpr Duration kMinReorderWindow = std::chrono::microseconds(200);
+/// Both are doubled up to so many times on a path that reorders more.
+constexpr std::uint8_t kMaxReordering = 4;
+constexpr std::uint8_t kMaxDoublings = 20;
 
 }  // namespace
 
-Sender::Sender(FragmentPool& pool, const StreamLimits& limits)
+Sender::Sender(FragmentPool& pool, StreamLimits& limits)
     : pool_(pool),
       limits_(limits),
       base_(limits.first_seq),
@@ -77,6 +80,14 @@ Status Sender::append_in_place(Parts parts,
     ++in_place_;
   }
   return status;
+}
+
+bool Sender::append_probe() {
+  if (next_ != base_ || open_fragment() != Status::kOk) {
+    return false;
+  }
+  close();
+  return true;
 }
 
 void Sender::keep(Fragment& fragment) noexcept {
@@ -157,12 +168,14 @@ std::uint8_t Sender::flags_for(const Fragment& fragment) noexcept {
   std::uint8_t flags = fragment.is_ordered ? kFlagOrdered : 0;
   // Four requests a window keep it moving with the fewest acks (many small
   // fragments are acknowledged by their number, see kAckEvery); an empty
-  // window needs none; who sends again wants to know at once.
+  // window needs none; who sends again wants to know at once, and so does who
+  // asks only whether the peer lives.
   const bool is_alone = fragment.seq == base_;
   unasked_bytes_ = is_alone ? 0 : unasked_bytes_;
   unasked_bytes_ += charge(fragment.size());
   const bool is_quarter = unasked_bytes_ >= limits_.window_bytes / 4;
-  if ((is_quarter && !is_alone) || fragment.transmissions > 0) {
+  const bool is_probe = fragment.size() == 0;
+  if ((is_quarter && !is_alone) || fragment.transmissions > 0 || is_probe) {
     unasked_bytes_ = 0;
     flags |= kFlagAckRequest;
   }
@@ -181,19 +194,18 @@ void Sender::on_transmitted(Fragment& fragment,
   }
   --pending_;
   fragment.state = Fragment::State::kInFlight;
-  fragment.txno = txno;
-  fragment.order = ++order_;
-  fragment.sent = now;
-  if (++fragment.transmissions > 1) {
+  fragment.add_transmission({txno, ++order_, now});
+  if (fragment.transmissions > 1) {
     recovery_end_ = next_;
   }
 }
 
-void Sender::on_ack(const PacketView& packet, TimePoint now) {
+std::size_t Sender::on_ack(const PacketView& packet, TimePoint now) {
   const auto ack = extend(base_, packet.header.ack);
   if (!ack || *ack < base_ || *ack > closed_end()) {
-    return;  // reordered, or of another stream's life
+    return 0;  // reordered, or of another stream's life
   }
+  spurious_ = 0;
   bool has_progress = false;
   for (; base_ != *ack; ++base_) {
     has_progress |= acknowledge(base_, packet, now);
@@ -214,6 +226,7 @@ void Sender::on_ack(const PacketView& packet, TimePoint now) {
   if (base_ == next_ && ring_ != nullptr) {
     pool_.release_ring(std::exchange(ring_, nullptr));
   }
+  return spurious_;
 }
 
 bool Sender::acknowledge_bitmap(std::uint64_t ack,
@@ -240,14 +253,15 @@ bool Sender::acknowledge(std::uint64_t seq,
   if (fragment == nullptr) {
     return false;
   }
-  if (fragment->txno == packet.header.echo) {
-    newest_ = std::max(newest_, fragment->order);
-    if (packet.header.held_us != UINT16_MAX) {
-      rtt_.add_sample(now - fragment->sent -
-                      std::chrono::microseconds(packet.header.held_us));
-    }
+  if (const Transmission* arrived =
+          fragment->find_transmission(packet.header.echo)) {
+    // What the peer held it beyond the delay of acks is time that it had no
+    // core for: the next answer may take as long (RFC 9002, section 5.3).
+    const Duration held = std::min<Duration>(
+        std::chrono::microseconds(packet.header.held_us), kAckDelay);
+    learn(*fragment, *arrived, now - arrived->sent - held);
   } else if (fragment->transmissions == 1) {
-    newest_ = std::max(newest_, fragment->order);
+    newest_ = std::max(newest_, fragment->last.order);
   }
   if (fragment->state == Fragment::State::kPending) {
     --pending_;
@@ -258,37 +272,80 @@ bool Sender::acknowledge(std::uint64_t seq,
   return true;
 }
 
+/// The ack of `fragment` names the transmission that it answers. If that is
+/// not the last one, the fragment was sent again for nothing (Eifel, RFC 3522,
+/// exact here because no two transmissions have one number): whatever was
+/// concluded from the supposed loss is taken back.
+void Sender::learn(const Fragment& fragment,
+                   const Transmission& arrived,
+                   Duration sample) {
+  newest_ = std::max(newest_, arrived.order);
+  rtt_.add_sample(sample);
+  limits_.longest_rtt.add_sample(sample);
+  backoff_ = 0;
+  const bool is_spurious = arrived.txno != fragment.last.txno;
+  if (is_spurious) {
+    ++spurious_;
+  }
+  if (is_spurious && fragment.was_overtaken) {
+    reordering_ = std::min<std::uint8_t>(reordering_ + 1, kMaxReordering);
+  } else if (is_spurious) {
+    rtt_.widen(sample);
+  } else if (fragment.was_overtaken && reordering_ > 0) {
+    --reordering_;  // that one was lost indeed
+  }
+}
+
 void Sender::detect_losses(TimePoint now) {
   loss_deadline_ = TimePoint::max();
   const Duration window = reorder_window();
   for (std::uint64_t seq = base_; seq != closed_end(); ++seq) {
     Fragment* fragment = (*ring_)[seq];
-    if (fragment == nullptr || fragment->order >= newest_ ||
+    if (fragment == nullptr || fragment->last.order >= newest_ ||
         fragment->state != Fragment::State::kInFlight) {
       continue;
     }
-    if (fragment->order + kReorderTransmissions <= newest_ ||
-        fragment->sent + window <= now) {
+    const Transmission& last = fragment->last;
+    if (last.order + (kReorderTransmissions << reordering_) <= newest_ ||
+        last.sent + window <= now) {
+      fragment->was_overtaken = true;
       make_pending(*fragment);
     } else {
-      loss_deadline_ = std::min(loss_deadline_, fragment->sent + window);
+      loss_deadline_ = std::min(loss_deadline_, last.sent + window);
     }
   }
 }
 
 Duration Sender::reorder_window() const noexcept {
-  return std::max(rtt_.smoothed() + rtt_.smoothed() / 8, kMinReorderWindow);
+  const Duration window =
+      std::max(rtt_.smoothed() + rtt_.smoothed() / 8, kMinReorderWindow);
+  return window * (std::int64_t{1} << reordering_);
 }
 
-/// The first time-out is a tail probe: sooner, and it does not double.
-Duration Sender::timeout() const noexcept {
-  if (timeouts_ > 0) {
-    return rtt_.rto(limits_.rto_floor, timeouts_ - 1);
+/// The first time-out of a path that is known is a tail probe: sooner, and it
+/// does not double.
+bool Sender::is_probe_next() const noexcept {
+  return timeouts_ == 0 && backoff_ == 0 && rtt_.has_sample();
+}
+
+Duration Sender::rto() const noexcept {
+  const Duration first = first_rto(limits_);
+  if (!rtt_.has_sample()) {
+    return first;
   }
-  const Duration rto = rtt_.rto(limits_.rto_floor, 0);
-  return rtt_.has_sample() ? std::clamp(2 * rtt_.smoothed() + kAckDelay,
-                                        limits_.rto_floor / 4, rto)
-                           : rto;
+  const Duration own = rtt_.rto(limits_.rto_floor);
+  return limits_.shares_cores ? std::max(own, first) : own;
+}
+
+Duration Sender::timeout() const noexcept {
+  const Duration rto = this->rto();
+  if (!is_probe_next()) {
+    return backed_off(rto, backoff_);
+  }
+  const Duration least = limits_.shares_cores
+                             ? limits_.longest_rtt.rto(limits_.rto_floor / 4)
+                             : limits_.rto_floor / 4;
+  return std::clamp(2 * rtt_.smoothed() + kAckDelay, least, rto);
 }
 
 TimePoint Sender::deadline() const noexcept {
@@ -312,14 +369,18 @@ void Sender::on_timer(TimePoint now) {
   if (now < timer_start_ + timeout()) {
     return;
   }
-  // A probe asks about the newest, whose ack tells about all before it; a
-  // time-out sends the oldest, which may be what holds up the peer.
-  const bool is_probe = timeouts_ == 0;
+  // The first asks about the newest, whose ack tells about all before it; the
+  // others send the oldest, which may be what holds up the peer.
+  const bool is_first = timeouts_ == 0;
+  if (!is_probe_next() && backoff_ < kMaxDoublings) {
+    ++backoff_;
+  }
   timer_start_ = now;
   ++timeouts_;
   for (std::uint64_t i = 0; i < closed_end() - base_; ++i) {
-    Fragment* fragment = (*ring_)[is_probe ? closed_end() - 1 - i : base_ + i];
+    Fragment* fragment = (*ring_)[is_first ? closed_end() - 1 - i : base_ + i];
     if (fragment != nullptr && fragment->state == Fragment::State::kInFlight) {
+      fragment->was_overtaken = false;
       make_pending(*fragment);
       return;
     }

@@ -23,7 +23,7 @@ class Sender {
  public:
   using Parts = std::span<const std::span<const std::byte>>;
 
-  Sender(FragmentPool& pool, const StreamLimits& limits);
+  Sender(FragmentPool& pool, StreamLimits& limits);
 
   /// Copies one message of `bytes` bytes into the open fragment.
   /// kAgain: it has no room, or there is none and the window or the pool is
@@ -45,6 +45,13 @@ class Sender {
   /// Before a fragment is sent again: as its bytes are now, for good. While
   /// they were read in place, somebody may have changed them.
   void keep(Fragment& fragment) noexcept;
+
+  /// Makes a fragment without messages, whose ack shows that the peer lives.
+  /// False: something else waits for an ack, or there is no room.
+  bool append_probe();
+
+  /// Since when nothing has been heard of the peer.
+  TimePoint heard() const noexcept { return heard_; }
 
   bool has_open() const noexcept { return open_ != nullptr; }
 
@@ -68,8 +75,9 @@ class Sender {
   /// A valid packet of the peer came.
   void on_heard(TimePoint now) noexcept { heard_ = now; }
 
-  /// What a packet says about our fragments. Old news is ignored.
-  void on_ack(const PacketView& packet, TimePoint now);
+  /// What a packet says about our fragments. Old news is ignored. Returns how
+  /// many were sent again for nothing: an earlier transmission has arrived.
+  std::size_t on_ack(const PacketView& packet, TimePoint now);
 
   /// When on_timer has to be called; max() when nothing is unacknowledged.
   TimePoint deadline() const noexcept;
@@ -103,16 +111,21 @@ class Sender {
   void keep_if(Predicate is_meant) noexcept;
   void add(Parts parts, std::size_t bytes, transport::Ordering ordering);
   bool acknowledge(std::uint64_t seq, const PacketView& packet, TimePoint now);
+  void learn(const Fragment& fragment,
+             const Transmission& arrived,
+             Duration sample);
   bool acknowledge_bitmap(std::uint64_t ack,
                           const PacketView& packet,
                           TimePoint now);
   void make_pending(Fragment& fragment) noexcept;
   void detect_losses(TimePoint now);
+  bool is_probe_next() const noexcept;
+  Duration rto() const noexcept;
   Duration timeout() const noexcept;
   Duration reorder_window() const noexcept;
 
   FragmentPool& pool_;
-  const StreamLimits& limits_;
+  StreamLimits& limits_;
   SendRing* ring_ = nullptr;  ///< While the window is not empty.
   Fragment* open_ = nullptr;
   std::uint64_t base_;
@@ -129,6 +142,12 @@ class Sender {
   std::uint32_t pending_ = 0;
   std::uint32_t in_place_ = 0;  ///< Fragments with a tail.
   std::uint32_t timeouts_ = 0;  ///< Since the last progress.
+  /// Doublings of the RTO. Karn's rule: only a sample ends them, because only
+  /// it shows that the RTO is long enough for the path.
+  std::uint8_t backoff_ = 0;
+  std::uint8_t reordering_ =
+      0;  ///< How much has been seen: 0 .. kMaxReordering.
+  std::uint16_t spurious_ = 0;  ///< Found by the on_ack() under way.
 };
 
 }  // namespace acp::udp

@@ -208,8 +208,8 @@ Status SocketWire::send(transport::Color color,
     return Status::kAgain;
   }
   if (error != 0) {
-    // As good as lost: it is sent again, and in the end the peer is given up.
-    log_send_error(error, to, datagram.size());
+    send_error_ = error;
+    return Status::kSystem;
   }
   return Status::kOk;
 }
@@ -240,18 +240,6 @@ Status SocketWire::send_connected(std::size_t slot, const Datagram& datagram) {
   return error == 0               ? Status::kOk
          : has_no_room_now(error) ? Status::kAgain
                                   : Status::kSystem;
-}
-
-void SocketWire::log_send_error(int error,
-                                const Address& to,
-                                std::size_t bytes) {
-  if (error != last_send_error_) {
-    last_send_error_ = error;
-    log_warning(
-        "udp: sending {} bytes to {}: {}; it is tried again, look for a "
-        "firewall rule or an MTU that forbids it",
-        bytes, format_address(to), errno_text(error));
-  }
 }
 
 std::optional<Wire::Arrival> SocketWire::receive(transport::Color color,

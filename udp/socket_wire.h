@@ -35,6 +35,8 @@ class SocketWire final : public Wire {
               const Address& to,
               const Datagram& datagram) override;
 
+  int send_error() const noexcept override { return send_error_; }
+
   std::span<const std::uint16_t> send_ports() const noexcept override {
     return send_ports_;
   }
@@ -58,7 +60,6 @@ class SocketWire final : public Wire {
   [[nodiscard]] Status add_color(std::string_view text);
   void add_send_port(const Address& address);
   [[nodiscard]] Status size_buffers(int fd);
-  void log_send_error(int error, const Address& to, std::size_t bytes);
 
   std::vector<UniqueFd> sockets_;
   std::vector<int> descriptors_;
@@ -67,7 +68,7 @@ class SocketWire final : public Wire {
   std::array<UniqueFd, kConnections> connections_;
   std::vector<Address> addresses_;
   std::size_t receive_buffer_bytes_ = 0;
-  int last_send_error_ = 0;
+  int send_error_ = 0;
 };
 
 }  // namespace acp::udp

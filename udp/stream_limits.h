@@ -2,6 +2,7 @@
 // all streams of a transport.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -16,6 +17,11 @@ struct StreamLimits {
   std::uint32_t hold_fragments = 64;  ///< Early ordered fragments kept.
   std::uint64_t first_seq = 0;        ///< The same on both sides.
   Duration rto_floor = kMinRto;
+  /// Many ranks share a core (kCrowd). Then a round trip is mostly the time
+  /// until the peer gets a core, and one stream's tells what another's will be.
+  bool shares_cores = false;
+  /// Over all streams; they add what they measure.
+  LongestRtt longest_rtt{};
   /// Silence of a peer that owes an ack before it is taken for dead; 0: never.
   Duration silence = std::chrono::seconds(10);
 };
@@ -23,6 +29,16 @@ struct StreamLimits {
 /// How many transmissions it must have left unanswered by then: a process that
 /// was itself stopped for a while asks again first.
 inline constexpr std::uint32_t kDeathTimeouts = 8;
+
+/// Streams begin with what others have measured. On a host whose ranks share
+/// cores all streams keep to it: a rank to which little is sent would else find
+/// out by itself, with retransmissions, that the host has become busy.
+inline Duration first_rto(const StreamLimits& limits) noexcept {
+  return std::max(limits.longest_rtt.rto(limits.rto_floor), kInitialRto);
+}
+
+/// A peer that is waited for is asked for a sign of life after this.
+inline constexpr Duration kQuiet = std::chrono::seconds(1);
 
 /// How long an ack waits for a packet that it can ride on.
 inline constexpr Duration kAckDelay = std::chrono::microseconds(250);

@@ -12,13 +12,19 @@ namespace {
 /// Datagrams of one color that one poll takes at most, and bytes after which
 /// it takes no more: a sender with a full window waits for the acks that go out
 /// at the end.
-constexpr int kBurst = 16;
+constexpr std::size_t kBurst = 16;
 constexpr std::size_t kBurstBytes = std::size_t{128} << 10;
 constexpr std::size_t kPoolBytes = std::size_t{64} << 20;
 /// More under way than this only gets cold.
 constexpr std::uint64_t kMaxWindowBytes = std::uint64_t{1} << 20;
 /// With more peers than this kept waiting, looking at each costs too much.
 constexpr std::size_t kMaxWaiting = 16;
+
+/// How often a process that waits looks for a silent peer. It probes one at
+/// most, so with many peers all of this stays four datagrams a second.
+constexpr Duration kLookInterval = std::chrono::milliseconds(250);
+/// Peers that one look passes over because they were heard of lately.
+constexpr std::size_t kMaxSuspects = 256;
 
 std::size_t pool_fragments(const UdpOptions& options) {
   return options.max_fragments != 0
@@ -36,8 +42,8 @@ StreamLimits limits_for(const UdpOptions& options, const Wire& wire) {
   limits.window_bytes =
       std::min<std::uint64_t>(kMaxWindowBytes, wire.receive_buffer_bytes() / 2);
   limits.first_seq = options.first_seq;
-  limits.rto_floor =
-      options.is_oversubscribed ? kMinRtoOversubscribed : kMinRto;
+  limits.shares_cores = options.ranks_per_core >= kCrowd;
+  limits.rto_floor = rto_floor(options.ranks_per_core);
   return limits;
 }
 
@@ -52,7 +58,8 @@ UdpTransport::UdpTransport(UdpOptions options,
       hub_{.wire = *wire_, .clock = clock, .pool = pool_},
       links_(options_.procs,
              static_cast<transport::Color>(wire_->addresses().size())),
-      carrier_(pool_.acquire()) {
+      carrier_(pool_.acquire()),
+      next_suspect_(options_.me) {
   ACP_ASSERT(options_.datagram_bytes >= kMinDatagramBytes &&
              options_.datagram_bytes <= kMaxDatagramBytes);
   ACP_ASSERT(carrier_ != nullptr);
@@ -75,13 +82,14 @@ UdpTransport::UdpTransport(UdpOptions options,
 UdpTransport::~UdpTransport() {
   const Counters& c = hub_.counters;
   log(LogLevel::kDebug,
-      "udp: sent {} ({} connected, {} pure acks, {} again, {} refused), "
+      "udp: sent {} ({} connected, {} pure acks, {} again, {} of these for "
+      "nothing, {} refused), "
       "received {} "
       "({} twice, {} held, {} not held), dropped {} malformed, {} stray, {} "
       "from wrong addresses, {} corrupt",
-      c.sent, c.connected, c.pure_acks, c.retransmitted, c.refused, c.received,
-      c.duplicates, c.held, c.not_held, c.malformed, c.strays, c.unknown,
-      c.corrupt);
+      c.sent, c.connected, c.pure_acks, c.retransmitted, c.spurious, c.refused,
+      c.received, c.duplicates, c.held, c.not_held, c.malformed, c.strays,
+      c.unknown, c.corrupt);
 }
 
 Result<transport::Endpoint*> UdpTransport::endpoint(transport::ProcId peer,
@@ -130,16 +138,36 @@ std::size_t UdpTransport::poll(transport::MessageSink& sink) {
   const std::uint64_t before = hub_.counters.delivered;
   hub_.is_polling = true;
   hub_.now = hub_.clock.now();  // not between an arrival and its answer
-  bool has_arrivals = false;
+  Drained all{0, true};
   for (transport::Color color = 0; color < capabilities_.colors; ++color) {
-    has_arrivals |= drain(color, sink);
+    const Drained drained = drain(color, sink);
+    all.datagrams += drained.datagrams;
+    all.is_empty &= drained.is_empty;
   }
-  had_arrivals_ = has_arrivals;
-  if (hub_.now >= hub_.deadline) {
-    run_timers(sink);
+  had_arrivals_ = all.datagrams != 0;
+  if (hub_.now >= next_look_) {
+    look_for_silence();
+  }
+  if (hub_.now < hub_.deadline) {
+    taken_when_due_ = 0;
+  } else {
+    run_timers(what_is_due(all), sink);
   }
   hub_.is_polling = false;
   return static_cast<std::size_t>(hub_.counters.delivered - before);
+}
+
+/// A process that had no core finds the acks in its sockets. So a peer is late
+/// only when all that had arrived by then has been taken, which may need more
+/// than one poll; but no more than what the receive buffers hold.
+UdpTransport::Due UdpTransport::what_is_due(const Drained& drained) noexcept {
+  taken_when_due_ += drained.datagrams;
+  if (!drained.is_empty &&
+      taken_when_due_ < wire_->receive_buffer_bytes() / charge(0)) {
+    return Due::kAcks;
+  }
+  taken_when_due_ = 0;
+  return Due::kAll;
 }
 
 /// Takes what has arrived in one color. In an exchange of single packets the
@@ -147,13 +175,16 @@ std::size_t UdpTransport::poll(transport::MessageSink& sink) {
 /// color whose packets come in bursts is looked at again, or after a packet so
 /// large that it is most likely a piece of something: the look is cheap beside
 /// it, and the answers to two pieces go in one packet.
-bool UdpTransport::drain(transport::Color color, transport::MessageSink& sink) {
-  int count = 0;
-  int limit = is_bursty_[color] ? kBurst : 1;
+UdpTransport::Drained UdpTransport::drain(transport::Color color,
+                                          transport::MessageSink& sink) {
+  std::size_t count = 0;
+  std::size_t limit = is_bursty_[color] ? kBurst : 1;
+  bool is_empty = false;
   std::size_t bytes = 0;
   for (; count < limit && bytes < kBurstBytes; ++count) {
     const auto arrival = wire_->receive(color, pool_.receive_area(*carrier_));
     if (!arrival) {
+      is_empty = true;
       break;
     }
     ++hub_.counters.received;
@@ -171,7 +202,7 @@ bool UdpTransport::drain(transport::Color color, transport::MessageSink& sink) {
   } else if (count == 1) {
     is_bursty_[color] = false;
   }
-  return count > 0;
+  return {count, is_empty};
 }
 
 bool UdpTransport::is_for_us(const PacketHeader& header) noexcept {
@@ -261,12 +292,18 @@ bool UdpTransport::on_unregistered(std::uint32_t /*key*/,
   return true;
 }
 
-void UdpTransport::run_timers(transport::MessageSink& sink) {
+void UdpTransport::run_timers(Due due, transport::MessageSink& sink) {
+  if (due == Due::kAll && hub_.limits.shares_cores) {
+    // As long as this process waited for a core its peers may wait.
+    hub_.limits.longest_rtt.add_stall(hub_.now - hub_.deadline);
+  }
   hub_.deadline = TimePoint::max();
   std::size_t kept = 0;
   for (std::size_t i = 0; i < hub_.active.size(); ++i) {
     Link* link = hub_.active[i];
-    if (link->deadline() <= hub_.now) {
+    if (due == Due::kAcks) {
+      link->on_ack_timer(hub_.now);
+    } else if (link->deadline() <= hub_.now) {
       link->on_timer(hub_.now);
       if (link->is_peer_dead(hub_.now)) {
         fail_peer(*link, sink);
@@ -299,6 +336,32 @@ void UdpTransport::fail_peer(Link& silent, transport::MessageSink& sink) {
     }
   }
   sink.on_peer_failed(silent.peer(), why);
+}
+
+/// A peer that owes nothing may be waited for: it is stopped or cut off, and
+/// nothing of ours asks it for an ack. So a process that waits asks. There is
+/// no deadline for that: who waits polls often enough. The first suspect
+/// differs from process to process, so that many that wait for one together
+/// find it soon.
+void UdpTransport::look_for_silence() {
+  next_look_ = hub_.now + kLookInterval;
+  if (!options_.waited_for || hub_.limits.silence.count() == 0) {
+    return;
+  }
+  const WaitedFor waited = options_.waited_for();
+  if (waited.whom == WaitedFor::Whom::kPeer && waited.peer != options_.me) {
+    if (const auto link = endpoint(waited.peer, 0); link.ok()) {
+      static_cast<Link*>(link.value())->probe(hub_.now);
+    }
+  } else if (waited.whom == WaitedFor::Whom::kAnybody) {
+    const auto links = links_.all();
+    for (std::size_t i = 0; i < std::min(links.size(), kMaxSuspects); ++i) {
+      Link* link = links[next_suspect_++ % links.size()];
+      if (link->peer() != options_.me && link->probe(hub_.now)) {
+        return;
+      }
+    }
+  }
 }
 
 TimePoint UdpTransport::next_deadline() const noexcept {

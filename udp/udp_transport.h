@@ -23,6 +23,18 @@ namespace acp::udp {
 inline constexpr std::size_t kMinDatagramBytes = 576;
 inline constexpr std::size_t kMaxDatagramBytes = 65'000;
 
+/// Whom this process waits for.
+struct WaitedFor {
+  enum class Whom : std::uint8_t {
+    kNobody,
+    kPeer,    ///< `peer`.
+    kAnybody  ///< Whoever may end the wait: each peer that was spoken to.
+  };
+
+  Whom whom = Whom::kNobody;
+  transport::ProcId peer = 0;
+};
+
 /// What a UdpTransport is made of besides its wire.
 struct UdpOptions {
   transport::ProcId me = 0;
@@ -31,11 +43,13 @@ struct UdpOptions {
   /// The card of a process; empty when it has none (yet). Called on the
   /// first contact with it, by whoever calls into the transport.
   std::function<std::span<const std::byte>(transport::ProcId)> card_of;
+  /// Asked a few times a second by whoever polls; empty: always nobody.
+  std::function<WaitedFor()> waited_for;
   std::size_t datagram_bytes = 0;             ///< 0: what suits the addresses.
   Duration silence = StreamLimits().silence;  ///< See there.
-  bool is_oversubscribed = false;  ///< The host has fewer cores than ranks.
-  std::uint64_t first_seq = 0;     ///< For tests; the same everywhere.
-  std::size_t max_fragments = 0;   ///< Buffers in all; 0: about 64 MiB.
+  std::uint32_t ranks_per_core = 1;           ///< Of this host, rounded up.
+  std::uint64_t first_seq = 0;    ///< For tests; the same everywhere.
+  std::size_t max_fragments = 0;  ///< Buffers in all; 0: about 64 MiB.
 };
 
 /// What open() needs to make sockets.
@@ -98,14 +112,24 @@ class UdpTransport final : public transport::Transport {
                   transport::Color color,
                   const Address& from) const;
   Result<Link*> make_link(transport::ProcId peer, transport::Color color);
-  bool drain(transport::Color color, transport::MessageSink& sink);
+
+  /// How much of what had arrived was taken.
+  struct Drained {
+    std::size_t datagrams = 0;
+    bool is_empty = false;  ///< Nothing more was there.
+  };
+
+  Drained drain(transport::Color color, transport::MessageSink& sink);
   void on_datagram(transport::Color color,
                    const Wire::Arrival& arrival,
                    transport::MessageSink& sink);
   bool is_for_us(const PacketHeader& header) noexcept;
   void flush_links(bool may_wait);
-  void run_timers(transport::MessageSink& sink);
+  enum class Due : std::uint8_t { kAcks, kAll };
+  Due what_is_due(const Drained& drained) noexcept;
+  void run_timers(Due due, transport::MessageSink& sink);
   void fail_peer(Link& silent, transport::MessageSink& sink);
+  void look_for_silence();
 
   UdpOptions options_;
   std::unique_ptr<Wire> wire_;
@@ -119,6 +143,10 @@ class UdpTransport final : public transport::Transport {
   /// By color: datagrams have been coming in bursts.
   std::array<bool, kMaxColors> is_bursty_{};
   bool had_arrivals_ = false;  ///< In the last poll.
+  /// Datagrams taken since a time-out is due, while more may wait in a socket.
+  std::size_t taken_when_due_ = 0;
+  TimePoint next_look_{};         ///< For peers that are silent.
+  std::size_t next_suspect_ = 0;  ///< In links_.all(), modulo its size.
 };
 
 }  // namespace acp::udp

@@ -47,11 +47,14 @@ class Wire {
   /// Charged bytes (see charge()) that the receive buffer of one color takes.
   virtual std::size_t receive_buffer_bytes() const noexcept = 0;
 
-  /// Sends from the address of `color`. kOk: handed over, or as good as lost.
-  /// kAgain: no room now.
+  /// Sends from the address of `color`. kOk: handed over. kAgain: no room now.
+  /// kSystem: the system refuses it, and send_error() says why.
   [[nodiscard]] virtual Status send(transport::Color color,
                                     const Address& to,
                                     const Datagram& datagram) = 0;
+
+  /// The errno value of the last send() that was kSystem.
+  virtual int send_error() const noexcept = 0;
 
   /// Per color, the second port that its datagrams may come from: what goes
   /// through a connection does. No other user has it while the wire lives.

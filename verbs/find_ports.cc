@@ -30,16 +30,27 @@ struct Candidate {
   Port port;
   std::string device;
   int number = 0;
-  bool is_active = false;
+  bool is_usable = false;  ///< Active, and of a kind that can be used.
 };
 
 std::string name_of(const std::string& device, int number) {
   return fmt::format("{} port {}", device, number);
 }
 
+/// What keeps ports of a device from being used, whatever their state; null
+/// when nothing does. InfiniBand and RoCE are of the first kind.
+const char* lack_of(const ibv_device& device) {
+  switch (device.transport_type) {
+    case IBV_TRANSPORT_IB: return nullptr;
+    case IBV_TRANSPORT_IWARP:
+      return "iWARP, which has no sends with immediate data";
+    default: return "of a kind that has no reliable connections";
+  }
+}
+
 /// An address that connections can be made with: of an interface that is up,
 /// and none that is valid on one link only.
-bool is_usable(const ifaddrs& interface) {
+bool has_usable_address(const ifaddrs& interface) {
   if (interface.ifa_addr == nullptr || (interface.ifa_flags & IFF_UP) == 0) {
     return false;
   }
@@ -74,7 +85,8 @@ std::optional<Candidate> bind_to(rdma_event_channel& channel,
   const ibv_gid& gid = raw->route.addr.addr.ibaddr.sgid;
   std::memcpy(candidate.port.place.gid.data(), gid.raw, sizeof gid.raw);
   ibv_port_attr attributes{};
-  candidate.is_active =
+  candidate.is_usable =
+      lack_of(*raw->verbs->device) == nullptr &&
       ibv_query_port(raw->verbs, raw->port_num, &attributes) == 0 &&
       attributes.state == IBV_PORT_ACTIVE;
   return candidate;
@@ -91,7 +103,7 @@ std::vector<Candidate> ports_with_addresses(rdma_event_channel& channel) {
   const Interfaces interfaces(list);
   for (const ifaddrs* at = list; at != nullptr; at = at->ifa_next) {
     std::optional<Candidate> candidate =
-        is_usable(*at) ? bind_to(channel, *at) : std::nullopt;
+        has_usable_address(*at) ? bind_to(channel, *at) : std::nullopt;
     const auto is_same = [&candidate](const Candidate& other) {
       return other.port.name == candidate->port.name;
     };
@@ -131,6 +143,10 @@ std::string describe_ports(std::span<const Candidate> candidates) {
     const Context context(ibv_open_device(device));
     ibv_device_attr limits{};
     const char* name = ibv_get_device_name(device);
+    if (const char* lack = lack_of(*device); lack != nullptr) {
+      text += fmt::format("; {} is left out: it is {}", name, lack);
+      continue;
+    }
     if (context == nullptr || ibv_query_device(context.get(), &limits) != 0) {
       text +=
           fmt::format("; {} cannot be opened ({})", name, errno_text(errno));
@@ -174,7 +190,7 @@ Result<std::vector<Port>> choose_named(std::vector<Candidate> candidates,
     const std::string_view word = wanted.substr(0, comma);
     const auto found = std::find_if(
         candidates.begin(), candidates.end(), [&](const Candidate& each) {
-          return each.is_active && is_named(each, word) &&
+          return each.is_usable && is_named(each, word) &&
                  std::find(chosen.begin(), chosen.end(), &each) == chosen.end();
         });
     if (found == candidates.end()) {
@@ -233,7 +249,7 @@ Result<std::vector<Port>> find_ports(rdma_event_channel& channel,
   }
   std::vector<Port> ports;
   for (Candidate& candidate : candidates) {
-    if (candidate.is_active && ports.size() < kMaxColors) {
+    if (candidate.is_usable && ports.size() < kMaxColors) {
       ports.push_back(std::move(candidate.port));
     }
   }

@@ -12,9 +12,8 @@ namespace {
 /// Empty packets always find room: they return the credit that makes room.
 constexpr std::uint32_t kSendRoom = kSendQueue - kEmptyPackets;
 
-// The window and all that may lie unsignalled behind it fit the queue.
-static_assert(kWindow + kEmptyPackets + kSignalEvery + kStepWindow <=
-              kSendQueue);
+// A full queue holds a signalled request, whose completion makes room.
+static_assert(kSignalEvery < kSendRoom);
 
 }  // namespace
 
@@ -37,8 +36,29 @@ void Link::mark_dirty() {
   }
 }
 
+/// Places of the send queue that are taken: by what the device has not
+/// completed, by steps that wait for a doorbell, and by the open packet.
+/// Completions may come long after the peer's credit, so nothing else limits
+/// what is posted.
+std::uint32_t Link::places_taken() const noexcept {
+  return posted_ - freed_ + static_cast<std::uint32_t>(queue_->count) +
+         (open_ == nullptr ? 0 : 1);
+}
+
+/// The slot of the next work request that is posted.
+Link::Slot& Link::take_slot() noexcept {
+  ACP_ASSERT(posted_ - freed_ < kSendQueue);
+  return queue_->slots[posted_++ % kSendQueue];
+}
+
+/// Whether so many steps find a place. Precondition: ready.
+bool Link::has_places(std::size_t steps) const noexcept {
+  return places_taken() + steps <= kSendRoom;
+}
+
+/// Whether a packet may be opened. Precondition: ready.
 bool Link::has_room() const noexcept {
-  return sent_ - peer_consumed_ < kWindow && posted_ - freed_ < kSendRoom;
+  return sent_ - peer_consumed_ < kWindow && has_places(1);
 }
 
 Status Link::send(std::span<const std::span<const std::byte>> parts,
@@ -95,7 +115,7 @@ void Link::close_packet() {
 
 /// One work request, one doorbell. Null and 0: an empty packet.
 void Link::post(Buffer* buffer, std::size_t bytes) {
-  const bool is_inline = bytes <= device_.inline_bytes();
+  const bool is_inline = buffer != nullptr && bytes <= device_.inline_bytes();
   ++unsignalled_;
   const bool is_signalled =
       unsignalled_ >= kSignalEvery || device_.send_buffers().is_low();
@@ -113,23 +133,23 @@ void Link::post(Buffer* buffer, std::size_t bytes) {
     send.sg_list = &piece;
     send.num_sge = 1;
   }
+  Slot& slot = take_slot();
   ibv_send_wr* bad = nullptr;
   const int error = ibv_post_send(id_->qp, &send, &bad);
   const bool is_free = buffer != nullptr && (is_inline || error != 0);
   if (is_free) {
     device_.send_buffers().release(buffer);
   }
+  slot = {.buffer = is_free ? nullptr : buffer};
   if (error != 0) {
     fail(fmt::format("posting a send: {}", errno_text(error)));
     return;
   }
-  queue_->slots[posted_ % kSendQueue] = {.buffer = is_free ? nullptr : buffer};
-  ++posted_;
   told_ = consumed_;
   unsignalled_ = is_signalled ? 0 : unsignalled_;
   ++hub_.counters.sent;
   hub_.counters.empty += buffer == nullptr ? 1 : 0;
-  hub_.counters.inlined += is_inline ? 1 : 0;
+  hub_.counters.inlined += is_inline || buffer == nullptr ? 1 : 0;
   hub_.counters.signalled += is_signalled ? 1 : 0;
 }
 
@@ -172,7 +192,7 @@ bool Link::flush_parts(bool is_idle) {
     }
   }
   if (consumed_ - told_ >= kCreditStep && state_ == LinkState::kReady) {
-    if (posted_ - freed_ == kSendQueue) {
+    if (places_taken() == kSendQueue) {
       return false;
     }
     post(nullptr, 0);

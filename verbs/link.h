@@ -1,13 +1,14 @@
 // One peer in one color: the endpoint that the engine sends to, and its
 // connection. docs/verbs.md has states and rules. Messages are in link.cc, the
-// making of the connection in link_connect.cc, steps without the peer in
-// link_post.cc, atomics among them in link_atomic.cc, and what the two ends say
-// of their memory in link_control.cc.
+// making of the connection in link_connect.cc, attempts that fail in
+// link_retry.cc, steps without the peer in link_post.cc, atomics among them in
+// link_atomic.cc, and what the two ends say of their memory in link_control.cc.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <random>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,7 @@
 #include "verbs/peer_memory.h"
 #include "verbs/regions.h"
 #include "verbs/resource.h"
+#include "verbs/timers.h"
 #include "verbs/word_atomic.h"
 
 namespace acp::verbs {
@@ -45,6 +47,7 @@ inline constexpr std::size_t kAtomicWindow = 16;
 struct Counters {
   std::uint64_t connected = 0;  ///< Connections made.
   std::uint64_t crossed = 0;    ///< Attempts given up for the other side's.
+  std::uint64_t retried = 0;    ///< Attempts made after one that failed.
   std::uint64_t refused = 0;    ///< Requests of strangers.
   std::uint64_t sent = 0;       ///< Packets, each one doorbell.
   std::uint64_t empty = 0;      ///< Of these, with nothing but credit.
@@ -72,16 +75,21 @@ struct LinkHub {
   rdma_event_channel& channel;
   Regions& regions;
   bool executes_atomics = false;  ///< Atomics of 8 bytes are the devices'.
+  Timers timers{};
   Counters counters{};
   std::uint32_t connecting = 0;  ///< Links whose connection is being made.
-  std::vector<Link*> dirty{};    ///< To be looked at by the next flush.
-  std::vector<Link*> failed{};   ///< To be reported.
+  /// Links that will try again, at the times that they say. Has room for all.
+  std::vector<Link*> backing_off{};
+  std::minstd_rand random{};    ///< Seeded by job and process.
+  std::vector<Link*> dirty{};   ///< To be looked at by the next flush.
+  std::vector<Link*> failed{};  ///< To be reported.
 };
 
 /// How far a connection is.
 enum class LinkState : std::uint8_t {
   kIdle,        ///< None, never used.
   kAwaited,     ///< None; the peer's is on its way.
+  kBackingOff,  ///< None; my last attempt has failed, and another will follow.
   kResolving,   ///< Mine: address and route.
   kConnecting,  ///< Mine: the peer has been asked.
   kAccepting,   ///< The peer's; it may not know yet that I have accepted.
@@ -138,6 +146,12 @@ class Link final : public transport::Endpoint {
                 int status,
                 std::span<const std::byte> data);
 
+  /// When the next attempt to connect is due. Only while backing off.
+  TimePoint retry_at() const noexcept { return retry_at_; }
+
+  /// Makes that attempt.
+  void retry();
+
   /// Nothing goes to or comes from the peer any more; reported once.
   void fail(std::string_view why);
   /// The same, without a report: another link of the peer has failed.
@@ -160,6 +174,7 @@ class Link final : public transport::Endpoint {
     bool ends_chain = false;
     std::uint64_t operand = 0;     ///< Of a put8, until it is posted.
     WordAtomic* atomic = nullptr;  ///< Null: no atomic.
+    RegisteredWord word{};         ///< A put8's value, unless it went inline.
   };
 
   static constexpr std::size_t kBatch = 16;
@@ -167,10 +182,11 @@ class Link final : public transport::Endpoint {
   /// What a connection needs besides; made with it.
   struct Queue {
     std::array<Slot, kSendQueue> slots{};
-    /// Work requests that are not posted yet.
-    std::array<ibv_send_wr, kBatch> requests{};
-    std::array<ibv_sge, kBatch> pieces{};
-    std::array<Slot, kBatch> waiting{};
+    /// Work requests that are not posted yet: a batch, and the next rounds of
+    /// loops, which have to find room while completions are looked at.
+    std::array<ibv_send_wr, kBatch + kAtomicWindow> requests{};
+    std::array<ibv_sge, kBatch + kAtomicWindow> pieces{};
+    std::array<Slot, kBatch + kAtomicWindow> waiting{};
     std::size_t count = 0;
     std::array<WordAtomic, kAtomicWindow> atomics{};
     std::size_t atomics_used = 0;
@@ -192,6 +208,9 @@ class Link final : public transport::Endpoint {
   Status append(std::span<const std::span<const std::byte>> parts, Row row);
   bool flush(bool is_idle);
   bool flush_parts(bool is_idle);
+  std::uint32_t places_taken() const noexcept;
+  Slot& take_slot() noexcept;
+  bool has_places(std::size_t steps) const noexcept;
   bool has_room() const noexcept;
   bool has_steps() const noexcept;
   bool is_possible(std::span<const transport::RemoteStep> steps) const noexcept;
@@ -199,7 +218,7 @@ class Link final : public transport::Endpoint {
   Feasible find_window(const transport::RemoteStep& step,
                        std::uint64_t offset,
                        PeerWindow*& theirs);
-  bool has_room_for(std::size_t atomics) const noexcept;
+  bool has_room_for(std::size_t atomics, std::size_t words) const noexcept;
   WordAtomic& begin_atomic(const transport::RemoteStep& step,
                            std::uint64_t address,
                            std::uint32_t rkey);
@@ -212,7 +231,9 @@ class Link final : public transport::Endpoint {
   void want(const transport::RemoteStep& step);
   void collect(Plan& plan, std::uint64_t token);
   void post_batch();
+  void put_into_word(Slot& slot, ibv_sge& piece) noexcept;
   void end_flight(Slot& slot);
+  void free_word(Slot& slot) noexcept;
   void drop_steps() noexcept;
   void tell(const Control& control);
   bool send_owed();
@@ -225,6 +246,9 @@ class Link final : public transport::Endpoint {
   void mark_dirty();
 
   void connect();
+  void start_attempt();
+  void back_off(std::string_view why);
+  void on_attempt_failed(std::string_view why);
   void resolve_route();
   void request();
   void accept(CmId id, ReadDepths asked);
@@ -248,7 +272,8 @@ class Link final : public transport::Endpoint {
   std::uint32_t open_bytes_ = 0;
 
   /// Work requests, by number modulo 2^32: [freed_, posted_) are with the
-  /// device, described in queue_.
+  /// device, described in queue_. take_slot() counts the first, on_sent() the
+  /// second; the difference is never more than kSendQueue.
   std::uint32_t posted_ = 0;
   std::uint32_t freed_ = 0;
   std::uint32_t unsignalled_ = 0;   ///< Since the last signalled one.
@@ -266,6 +291,10 @@ class Link final : public transport::Endpoint {
   std::uint32_t peer_consumed_ = 0;  ///< Of those, as the peer said last.
   std::uint32_t consumed_ = 0;       ///< Of the peer's,
   std::uint32_t told_ = 0;           ///< as I said last.
+
+  std::uint32_t attempts_ = 0;  ///< To connect, so far.
+  TimePoint first_attempt_{};
+  TimePoint retry_at_{};  ///< kBackingOff.
 
   TimePoint gone_at_{};   ///< kGone.
   std::string gone_why_;  ///< For people.

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <atomic>
 
-#include "base/log.h"
+#include "base/assert.h"
 #include "verbs/link.h"
 
 namespace acp::verbs {
@@ -25,14 +25,14 @@ std::uint64_t poison_of(const JobId& job, std::uint32_t number) noexcept {
 
 }  // namespace
 
-/// rxe loses results in deep pipelines when packets are lost.
-bool Link::has_room_for(std::size_t atomics) const noexcept {
-  if (atomics == 0) {
-    return true;
+/// Whether there are places for so many atomics, and registered words.
+bool Link::has_room_for(std::size_t atomics, std::size_t words) const noexcept {
+  if (words > device_.words().free()) {
+    return false;
   }
+  // rxe loses results in deep pipelines when packets are lost.
   const std::size_t limit = device_.is_rxe() ? 0 : kAtomicWindow - atomics;
-  return queue_->atomics_used <= limit &&
-         device_.result_words().free() >= atomics;
+  return atomics == 0 || queue_->atomics_used <= limit;
 }
 
 /// Precondition: has_room_for() it.
@@ -49,7 +49,7 @@ WordAtomic& Link::begin_atomic(const RemoteStep& step,
             .local = step.local,
             .address = address,
             .rkey = rkey,
-            .result = device_.result_words().acquire(),
+            .result = device_.words().acquire(),
             .poison = poison_of(hub_.job, posted_)};
   // A guess that is right saves the flight that asks.
   atomic.expected = queue_->last_address == address ? queue_->last_value : 0;
@@ -108,16 +108,13 @@ bool Link::end_atomic(Slot& slot) {
 }
 
 /// The word has changed meanwhile: the same with the value that it had. Each
-/// round that fails is one in which another rank's atomic was done.
+/// round that fails is one in which another rank's atomic was done. The round
+/// takes the place in the send queue that the caller is about to free, so it
+/// only waits for a doorbell: posted now, it would need a place more.
 void Link::repeat_atomic(Slot& slot) {
-  if (queue_->count == kBatch) {
-    post_batch();
-    if (state_ != LinkState::kReady) {
-      return;
-    }
-  }
   ++hub_.counters.repeated;
   const std::size_t at = queue_->count++;
+  ACP_ASSERT(at < queue_->waiting.size());
   Slot& next = queue_->waiting[at];
   next = slot;
   slot.atomic = nullptr;
@@ -138,7 +135,7 @@ void Link::free_atomic(Slot& slot) noexcept {
   if (slot.atomic == nullptr) {
     return;
   }
-  device_.result_words().release(slot.atomic->result);
+  device_.words().release(slot.atomic->result);
   slot.atomic->result = {};
   slot.atomic = nullptr;
   --queue_->atomics_used;

@@ -12,16 +12,11 @@ namespace acp::verbs {
 namespace {
 
 constexpr int kResolveTimeoutMs = 10'000;
-/// How often the device repeats what is not acknowledged. 7 would be the most,
-/// but some devices (rxe) take it for "for ever", as it is of "not ready".
-constexpr std::uint8_t kRetries = 6;
-/// And when, as a code of the InfiniBand specification: after 1.07 s, so a peer
-/// that is gone is noticed after 7.5 s. rdma_cm would take twice that or more.
-constexpr std::uint8_t kAckTimer = 18;
+/// What a rejection of InfiniBand's connection manager says when the number of
+/// the queue pair is, to the asked side, one of a connection that was lost.
+constexpr int kStaleConnection = 10;
 /// Of "receiver not ready": 7 is for ever.
 constexpr std::uint8_t kNotReadyRetries = 7;
-/// A code of the InfiniBand specification, for 0.64 ms.
-constexpr std::uint8_t kNotReadyTimer = 12;
 
 /// What the launcher may take to tell how a process has died.
 constexpr Duration kLaunchersTime = std::chrono::seconds(2);
@@ -31,8 +26,8 @@ bool is_being_made(LinkState state) noexcept {
          state == LinkState::kConnecting || state == LinkState::kAccepting;
 }
 
-void set_ack_timer(rdma_cm_id& id) noexcept {
-  std::uint8_t code = kAckTimer;
+void set_ack_timer(rdma_cm_id& id, std::chrono::milliseconds timeout) noexcept {
+  std::uint8_t code = ack_timeout_code(timeout);
   if (rdma_set_option(&id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &code,
                       sizeof code) != 0) {
     log(LogLevel::kDebug, "verbs: the time-out of acknowledgements: {}",
@@ -69,27 +64,30 @@ Status Link::send_unready() {
   return state_ == LinkState::kFailed ? Status::kPeerDead : Status::kAgain;
 }
 
-void Link::connect() {
+/// One attempt: this, and the events that follow.
+void Link::start_attempt() {
+  ++attempts_;
   rdma_cm_id* raw = nullptr;
   if (rdma_create_id(&hub_.channel, &raw, this, RDMA_PS_TCP) != 0) {
     fail(fmt::format("making an rdma_cm id: {}", errno_text(errno)));
     return;
   }
   id_.reset(raw);
-  set_ack_timer(*raw);
+  set_ack_timer(*raw, hub_.timers.ack_timeout);
   transport::SocketAddress from = transport::to_socket(device_.place().address);
   transport::SocketAddress to = transport::to_socket(place_.address);
   transport::set_port(from, 0);
-  if (rdma_resolve_addr(raw, &from.any, &to.any, kResolveTimeoutMs) != 0) {
-    fail(fmt::format("resolving its address: {}", errno_text(errno)));
-    return;
-  }
   set_state(LinkState::kResolving);
+  if (rdma_resolve_addr(raw, &from.any, &to.any, kResolveTimeoutMs) != 0) {
+    on_attempt_failed(
+        fmt::format("resolving its address: {}", errno_text(errno)));
+  }
 }
 
 void Link::resolve_route() {
   if (rdma_resolve_route(id_.get(), kResolveTimeoutMs) != 0) {
-    fail(fmt::format("resolving the route: {}", errno_text(errno)));
+    on_attempt_failed(
+        fmt::format("resolving the route: {}", errno_text(errno)));
   }
 }
 
@@ -114,7 +112,7 @@ void Link::request() {
   parameters.private_data_len = hello.size();
   parameters.responder_resources = device_.responder_resources();
   parameters.initiator_depth = device_.initiator_depth();
-  parameters.retry_count = kRetries;
+  parameters.retry_count = hub_.timers.retries;
   parameters.rnr_retry_count = kNotReadyRetries;
   if (rdma_connect(id_.get(), &parameters) != 0) {
     fail(fmt::format("connecting: {}", errno_text(errno)));
@@ -126,7 +124,8 @@ void Link::request() {
 void Link::on_request(CmId id, ReadDepths asked) {
   switch (state_) {
     case LinkState::kIdle:
-    case LinkState::kAwaited: accept(std::move(id), asked); return;
+    case LinkState::kAwaited:
+    case LinkState::kBackingOff: accept(std::move(id), asked); return;
     case LinkState::kResolving:
     case LinkState::kConnecting:
       if (peer_ < hub_.me) {
@@ -138,6 +137,10 @@ void Link::on_request(CmId id, ReadDepths asked) {
       refuse(std::move(id), Refusal::kCrossed);
       return;
     case LinkState::kAccepting:
+      // A peer makes one attempt at a time: it has given the first one up.
+      drop_attempt();
+      accept(std::move(id), asked);
+      return;
     case LinkState::kReady: refuse(std::move(id), Refusal::kCrossed); return;
     case LinkState::kGone:
     case LinkState::kFailed: refuse(std::move(id), Refusal::kGone); return;
@@ -147,21 +150,27 @@ void Link::on_request(CmId id, ReadDepths asked) {
 void Link::accept(CmId id, ReadDepths asked) {
   id_ = std::move(id);
   id_->context = this;
-  set_ack_timer(*id_);
+  set_ack_timer(*id_, hub_.timers.ack_timeout);
   rdma_conn_param parameters{};
   parameters.responder_resources =
       std::min(device_.responder_resources(), asked.responder_resources);
   parameters.initiator_depth =
       std::min(device_.initiator_depth(), asked.initiator_depth);
   parameters.rnr_retry_count = kNotReadyRetries;
-  if (device_.add_connection(*id_, *this) != Status::kOk ||
-      rdma_accept(id_.get(), &parameters) != 0) {
-    // Most likely there is nobody any more to accept.
-    lose(fmt::format("accepting its connection: {}", errno_text(errno)));
+  if (device_.add_connection(*id_, *this) != Status::kOk) {
+    lose(fmt::format("a queue pair for its connection: {}", errno_text(errno)));
     reject(*id_, Refusal::kGone);
     return;
   }
   set_state(LinkState::kAccepting);
+  if (rdma_accept(id_.get(), &parameters) != 0) {
+    // Most likely there is nobody any more to accept: who has given this
+    // attempt up asks again.
+    log(LogLevel::kDebug, "verbs: {}: accepting its connection: {}", describe(),
+        errno_text(errno));
+    rdma_reject(id_.get(), nullptr, 0);
+    on_attempt_failed("accepting");
+  }
 }
 
 void Link::become_ready() {
@@ -170,7 +179,7 @@ void Link::become_ready() {
   queue_ = std::make_unique<Queue>();
   // rdma_cm leaves the longest time there is, 655 ms.
   ibv_qp_attr attributes{};
-  attributes.min_rnr_timer = kNotReadyTimer;
+  attributes.min_rnr_timer = not_ready_code(hub_.timers.not_ready_delay);
   const int error = ibv_modify_qp(id_->qp, &attributes, IBV_QP_MIN_RNR_TIMER);
   ibv_qp_init_attr made{};
   static_cast<void>(ibv_query_qp(
@@ -218,7 +227,7 @@ void Link::on_event(rdma_cm_event_type event,
     case RDMA_CM_EVENT_ADDR_ERROR:
     case RDMA_CM_EVENT_ROUTE_ERROR:
     case RDMA_CM_EVENT_UNREACHABLE:
-      fail(fmt::format(
+      on_attempt_failed(fmt::format(
           "{} ({})", rdma_event_str(event),
           status < 0 ? errno_text(-status) : fmt::to_string(status).c_str()));
       return;
@@ -236,6 +245,10 @@ void Link::on_rejected(int status, std::span<const std::byte> data) {
     set_state(LinkState::kAwaited);
   } else if (refusal == Refusal::kGone) {
     fail("it has given up on this process");
+  } else if (state_ == LinkState::kAccepting || status == kStaleConnection) {
+    on_attempt_failed(fmt::format(
+        "{} (status {}{})", rdma_event_str(RDMA_CM_EVENT_REJECTED), status,
+        status == kStaleConnection ? ", stale connection" : ""));
   } else {
     lose(fmt::format(
         "it rejects a connection (status {}); nobody listens there any more, "

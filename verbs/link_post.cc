@@ -25,6 +25,7 @@ struct Link::Plan {
   std::array<Part, kBatch> parts{};
   std::size_t count = 0;
   std::size_t atomics = 0;
+  std::size_t words = 0;  ///< Registered words that it needs.
   bool has_read = false;
 };
 
@@ -82,7 +83,7 @@ Status Link::post(std::span<const RemoteStep> steps, std::uint64_t token) {
     }
   }
   if (steps_posted_ + queue_->count + plan.count > kStepWindow ||
-      !has_room_for(plan.atomics)) {
+      !has_places(plan.count) || !has_room_for(plan.atomics, plan.words)) {
     return Status::kAgain;
   }
   if (queue_->count + plan.count > kBatch) {
@@ -140,6 +141,9 @@ Link::Feasible Link::plan_step(const RemoteStep& step, Plan& plan) {
       (may_overtake_read || may_overtake_atomic) && !device_.is_rxe();
   plan.has_read = plan.has_read || is_read;
   plan.atomics += is_atomic(step) ? 1 : 0;
+  // An atomic's result, or a put8's value that does not go inline.
+  const bool needs_word = is_word && !is_inline;
+  plan.words += needs_word ? 1 : 0;
   MyRegion* mine =
       step.local == nullptr ? nullptr : hub_.regions.live(step.local_key);
   if ((mine == nullptr) != (step.local == nullptr) ||
@@ -184,6 +188,15 @@ Link::Feasible Link::plan_step(const RemoteStep& step, Plan& plan) {
   return Feasible::kNow;
 }
 
+/// A put8 on a device that takes nothing inline: the device reads the value
+/// some time later, so it has to be in registered memory until then.
+void Link::put_into_word(Slot& slot, ibv_sge& piece) noexcept {
+  slot.word = device_.words().acquire();
+  *slot.word.value = slot.operand;
+  piece.addr = reinterpret_cast<std::uintptr_t>(slot.word.value);
+  piece.lkey = slot.word.lkey;
+}
+
 /// Takes the chain over: there is room.
 void Link::collect(Plan& plan, std::uint64_t token) {
   ++hub_.counters.posted;
@@ -214,12 +227,15 @@ void Link::collect(Plan& plan, std::uint64_t token) {
       fill_atomic(*slot.atomic, request, piece);
       continue;
     }
-    const void* local = step.opcode == Opcode::kPut8
-                            ? static_cast<const void*>(&slot.operand)
-                            : step.local + part.done;
+    const bool is_put8 = step.opcode == Opcode::kPut8;
+    const void* local = is_put8 ? static_cast<const void*>(&slot.operand)
+                                : step.local + part.done;
     piece.addr = reinterpret_cast<std::uintptr_t>(local);
     piece.length = part.size;
     piece.lkey = part.lkey;
+    if (is_put8 && !part.is_inline) {
+      put_into_word(slot, piece);
+    }
     request.opcode =
         step.opcode == Opcode::kGet ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE;
     request.send_flags = (part.is_inline ? unsigned{IBV_SEND_INLINE} : 0U) |
@@ -237,8 +253,7 @@ void Link::post_batch() {
     ibv_send_wr& request = queue_->requests[i];
     request.wr_id = std::uint64_t{posted_} << 1;
     request.next = i + 1 < count ? &queue_->requests[i + 1] : nullptr;
-    queue_->slots[posted_ % kSendQueue] = queue_->waiting[i];
-    ++posted_;
+    take_slot() = queue_->waiting[i];
   }
   queue_->requests[count - 1].send_flags |= IBV_SEND_SIGNALED;
   unsignalled_ = 0;
@@ -253,8 +268,16 @@ void Link::post_batch() {
   }
 }
 
+void Link::free_word(Slot& slot) noexcept {
+  if (slot.word.value != nullptr) {
+    device_.words().release(slot.word);
+    slot.word = {};
+  }
+}
+
 /// What a step used is free for others; its slot may be used again.
 void Link::end_flight(Slot& slot) {
+  free_word(slot);
   if (slot.mine != nullptr) {
     slot.mine->end_flight();
   }
@@ -290,6 +313,7 @@ void Link::drop_steps() noexcept {
       slot.mine->end_flight();
     }
     free_atomic(slot);
+    free_word(slot);
     slot = {.buffer = slot.buffer};
   };
   std::ranges::for_each(queue_->slots, drop);

@@ -39,6 +39,15 @@ std::uint64_t from_myself_key(std::uint32_t procs, transport::Color color) {
   return link_key(procs, color);
 }
 
+/// So that ranks which fail together do not try again together.
+std::uint32_t seed_of(const VerbsOptions& options) {
+  std::uint32_t seed = options.me + 1;
+  for (const std::uint8_t byte : options.job) {
+    seed = seed * 31 + byte;
+  }
+  return seed;
+}
+
 Status prepare_atomics(Device& device) {
   if (!device.has_atomics()) {
     log_error(
@@ -47,7 +56,7 @@ Status prepare_atomics(Device& device) {
         device.name());
     return Status::kUnsupported;
   }
-  return device.make_result_words();
+  return device.make_words();
 }
 
 }  // namespace
@@ -69,9 +78,11 @@ Result<std::unique_ptr<VerbsTransport>> VerbsTransport::open(
   }
   std::vector<std::unique_ptr<Device>> devices;
   for (Port& port : *ports) {
+    // Each other process, and the two ends of a connection to myself.
     auto device = Device::open(std::move(port),
                                static_cast<transport::Color>(devices.size()),
-                               options.max_receives);
+                               {.connections = options.procs + 1,
+                                .max_receives = options.max_receives});
     if (!device.ok()) {
       return device.status();
     }
@@ -100,7 +111,9 @@ VerbsTransport::VerbsTransport(VerbsOptions options,
            .job = options_.job,
            .channel = *channel_,
            .regions = regions_,
-           .executes_atomics = options_.atomics == Executor::kDevice},
+           .executes_atomics = options_.atomics == Executor::kDevice,
+           .timers = options_.timers,
+           .random = std::minstd_rand(seed_of(options_))},
       has_failed_(options_.procs) {
   capabilities_.max_message = kMaxMessageBytes;
   capabilities_.max_posted = kMaxStepBytes;
@@ -122,7 +135,7 @@ VerbsTransport::VerbsTransport(VerbsOptions options,
   }
   event_descriptors_ = descriptors_.size();
   for (const auto& device : devices_) {
-    descriptors_.push_back(device->completion_descriptor());
+    descriptors_.push_back(device->completions().descriptor());
     log(LogLevel::kDebug, "verbs: color {} is {} at {}, gid {}",
         device->color(), device->name(),
         transport::format_address(device->place().address),
@@ -137,10 +150,11 @@ VerbsTransport::VerbsTransport(VerbsOptions options,
 VerbsTransport::~VerbsTransport() {
   const Counters& c = hub_.counters;
   log(LogLevel::kDebug,
-      "verbs: {} connections ({} attempts crossed, {} strangers refused), sent "
+      "verbs: {} connections ({} attempts crossed, {} made again, {} strangers "
+      "refused), sent "
       "{} packets ({} empty, {} inline, {} signalled), put off {} without "
       "credit and {} without buffer, received {} packets with {} messages",
-      c.connected, c.crossed, c.refused, c.sent, c.empty, c.inlined,
+      c.connected, c.crossed, c.retried, c.refused, c.sent, c.empty, c.inlined,
       c.signalled, c.no_credit, c.no_buffer, c.received, c.delivered);
   log(LogLevel::kDebug,
       "verbs: posted {} chains as {} work requests with {} doorbells, asked "
@@ -228,6 +242,7 @@ Link* VerbsTransport::add_link(std::uint64_t key,
   // So that nothing is allocated when they are needed.
   hub_.dirty.reserve(links_.size() + 1);
   hub_.failed.reserve(links_.size() + 1);
+  hub_.backing_off.reserve(links_.size() + 1);
   return links_.emplace(key, std::move(link)).first->second.get();
 }
 
@@ -239,6 +254,9 @@ std::size_t VerbsTransport::poll(transport::MessageSink& sink) {
   if (has_events_) {
     take_events();
   }
+  if (!hub_.backing_off.empty()) {
+    start_retries();
+  }
   for (const auto& device : devices_) {
     drain(*device, sink);
   }
@@ -249,21 +267,42 @@ std::size_t VerbsTransport::poll(transport::MessageSink& sink) {
                                   before);
 }
 
+/// Links that are due, and no longer in the list those that meanwhile accept
+/// their peer's attempt or have failed.
+void VerbsTransport::start_retries() {
+  const TimePoint now = SteadyClock().now();
+  for (std::size_t i = 0; i < hub_.backing_off.size();) {
+    Link* link = hub_.backing_off[i];
+    const bool is_waiting = link->state() == LinkState::kBackingOff;
+    if (is_waiting && link->retry_at() > now) {
+      ++i;
+      continue;
+    }
+    hub_.backing_off[i] = hub_.backing_off.back();
+    hub_.backing_off.pop_back();
+    if (is_waiting) {
+      link->retry();  // may put it at the list's end, to be tried later
+    }
+  }
+}
+
 void VerbsTransport::drain(Device& device, transport::MessageSink& sink) {
-  const int count = device.poll();
+  CompletionQueues& completions = device.completions();
+  const int count = completions.poll();
   for (int i = 0; i < count; ++i) {
-    const ibv_wc& completion = device.completion(i);
+    const ibv_wc& completion = completions.completion(i);
     if (is_receive(completion)) {
       on_receive(device, completion, sink);
     } else {
       on_send(device, completion, sink);
     }
   }
-  const bool is_broken = count < 0 || !device.post_recycled();
+  const bool is_broken = count < 0 || !device.receives().post_recycled();
   // Credit goes back when the buffers are there again, not before.
   for (int i = 0; i < count; ++i) {
-    Link* link = device.link_of(device.completion(i).qp_num);
-    if (has_messages(device.completion(i)) && link != nullptr) {
+    const ibv_wc& completion = completions.completion(i);
+    Link* link = device.link_of(completion.qp_num);
+    if (has_messages(completion) && link != nullptr) {
       link->on_consumed();
     }
   }
@@ -288,7 +327,7 @@ void VerbsTransport::on_receive(Device& device,
     link->on_packet(ntohl(completion.imm_data),
                     buffer->bytes().first(completion.byte_len), sink);
   }
-  device.recycle(buffer);
+  device.receives().recycle(buffer, completion);
 }
 
 void VerbsTransport::on_send(Device& device,
@@ -359,15 +398,21 @@ void VerbsTransport::report_failures(transport::MessageSink& sink) {
 }
 
 TimePoint VerbsTransport::next_deadline() const noexcept {
-  return hub_.dirty.empty() && hub_.failed.empty() ? TimePoint::max()
-                                                   : TimePoint{};  // long ago
+  if (!hub_.dirty.empty() || !hub_.failed.empty()) {
+    return TimePoint{};  // long ago
+  }
+  TimePoint next = TimePoint::max();
+  for (const Link* link : hub_.backing_off) {
+    next = std::min(next, link->retry_at());
+  }
+  return next;
 }
 
 bool VerbsTransport::arm() {
   flush();
   bool is_quiet = hub_.dirty.empty() && hub_.failed.empty();
   for (const auto& device : devices_) {
-    is_quiet = device->arm() && is_quiet;
+    is_quiet = device->completions().arm() && is_quiet;
   }
   return is_quiet;
 }
@@ -378,7 +423,7 @@ void VerbsTransport::disarm() {
   look_at(watched_);
   for (std::size_t i = 0; i < devices_.size(); ++i) {
     if (watched_[event_descriptors_ + i].revents != 0) {
-      devices_[i]->take_notification();
+      devices_[i]->completions().take_notifications();
     }
   }
 }

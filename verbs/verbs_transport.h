@@ -19,6 +19,7 @@
 #include "verbs/hello.h"
 #include "verbs/link.h"
 #include "verbs/resource.h"
+#include "verbs/timers.h"
 
 namespace acp::verbs {
 
@@ -33,6 +34,7 @@ struct VerbsOptions {
   std::string devices;  ///< As in ACP_VERBS_DEVICES; may be empty.
   Executor atomics = Executor::kAgent;        ///< As in ACP_VERBS_ATOMICS.
   std::uint32_t max_receives = kMaxReceives;  ///< Of each device; at least 1.
+  Timers timers{};
 };
 
 /// One thread at a time.
@@ -89,6 +91,7 @@ class VerbsTransport final : public transport::Transport {
                  transport::ProcId peer,
                  transport::Color color,
                  const Place& place);
+  void start_retries();
   void drain(Device& device, transport::MessageSink& sink);
   void on_receive(Device& device,
                   const ibv_wc& completion,

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "protocol/operation.h"
-#include "verbs/result_words.h"
+#include "verbs/registered_words.h"
 
 namespace acp::verbs {
 
@@ -20,7 +20,7 @@ struct WordAtomic {
   std::uint32_t rkey = 0;
   bool is_fenced = false;
   std::uint64_t expected = 0;  ///< By the compare-and-swap of a loop.
-  ResultWord result;           ///< None: this is free.
+  RegisteredWord result;       ///< None: this is free.
   std::uint64_t poison = 0;    ///< What the result was before.
 };
 

@@ -25,6 +25,7 @@
 #define SEED 19
 #define DEFAULT_DEPTH 7
 #define T1_DEPTH 10
+#define MOST_DEPTH 16
 #define T1_NODES 4130071
 #define CHUNK 16   /* nodes that change hands together */
 #define STACK 2048 /* nodes of a rank's own stack; depth 10 needs few */
@@ -234,6 +235,16 @@ static int check(uint64_t nodes, uint32_t depth) {
   return nodes == expected;
 }
 
+static uint32_t depth_of(const char* text) {
+  char* end = NULL;
+  const unsigned long depth = strtoul(text, &end, 10);
+  if (*text < '0' || *text > '9' || *end != '\0' || depth > MOST_DEPTH) {
+    fprintf(stderr, "uts: '%s' is no depth from 0 to %d\n", text, MOST_DEPTH);
+    acp_abort("wrong argument");
+  }
+  return (uint32_t)depth;
+}
+
 int main(int argc, char** argv) {
   if (acp_init(&argc, &argv) != 0) {
     fprintf(stderr, "uts: acp_init failed\n");
@@ -243,7 +254,7 @@ int main(int argc, char** argv) {
   memset(&s, 0, sizeof s);
   s.rank = acp_rank();
   s.procs = acp_procs();
-  s.depth = argc > 1 ? (uint32_t)atoi(argv[1]) : DEFAULT_DEPTH;
+  s.depth = argc > 1 ? depth_of(argv[1]) : DEFAULT_DEPTH;
   s.mine = acp_query_starter_ga(s.rank);
   s.desk = acp_query_address(s.mine);
   s.stack = malloc(STACK * sizeof *s.stack);

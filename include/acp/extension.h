@@ -10,7 +10,8 @@
  *  2. A signal is a store or an atomic that wakes the rank it goes to, if that
  *     rank sleeps in acpx_wait_word or acpx_wait_until, or has progress steps.
  *     Plain copies and atomics wake nobody: a waiter notices them within about
- *     a millisecond.
+ *     a millisecond, or within a sixteenth of the time that it has waited for
+ *     nothing, at most 50 milliseconds.
  *  3. Waiting functions make progress, run progress steps, and sleep when
  *     nothing happens. When the job ends while they wait they return -1.
  */
@@ -193,8 +194,8 @@ int acpx_wait_word(acp_ga_t word,
 /** Waits until @p done returns nonzero.
  *
  * @p done is called in this thread, at least once, and again whenever
- * something may have changed: after progress, after a signal, and at least
- * every millisecond or so. It must not wait. Blocks up to the limit; not in a
+ * something may have changed: after progress, after a signal, and again and
+ * again as in convention 2. It must not wait. Blocks up to the limit; not in a
  * progress step.
  *
  * @param done        the condition; not NULL
@@ -289,8 +290,8 @@ acp_pair_t acpx_dereference_range_deque(acp_deque_it_t start,
  * @param results  receives for each 1 inserted, 0 the key was there, -1
  *                 failed; may be NULL
  * @return how many were inserted, at most INT_MAX; or -1 when one failed, with
- *   the reason of the last in acp_errno: ACPX_INVALID_ARGUMENT (NULL too), and
- *   what acp_insert_map meets
+ *   the reason of the last in acp_errno: ACPX_INVALID_ARGUMENT (NULL too),
+ *   ACPX_NO_MEMORY (also when @p n is too large), and what acp_insert_map meets
  */
 int acpx_insert_map_n(acp_map_t map,
                       const acp_pair_t* pairs,
@@ -332,8 +333,9 @@ int acpx_upsert_add8_map(acp_map_t map,
 /** Adds a progress step: a function that runs again and again in whoever makes
  * progress, a waiting caller or the library's own thread.
  *
- * Steps run one at a time, never nested. A call that issues an operation runs
- * them only while it waits for room in a full window. A step must not wait, and
+ * Steps run one at a time, never nested. A call that issues an operation never
+ * runs them in the calling thread, not even while it waits for room in a full
+ * window: a caller may hold a lock that a step takes. A step must not wait, and
  * must not call what blocks (acp_complete, the waits, acp_sync, collective
  * functions); it may issue operations and ask acp_inquire. A full window is an
  * answer there: ACP_HANDLE_NULL with ACPX_AGAIN, try again in the next run. It
@@ -414,6 +416,36 @@ acp_ga_t acpx_module_ga(int module, int rank);
  *   ACPX_FINALIZED
  */
 int acpx_setting(const char* name, uint64_t* value);
+
+/** Registers memory as acp_register_memory does, for a layer above ACP that has
+ * another way when it is refused: a refusal writes no line, and ends no job
+ * when the setting ACP_ERRORS is abort.
+ *
+ * @param addr   start of the region; see acp_register_memory for all three
+ * @param size   bytes, at least 1
+ * @param color  0 to acp_colors() - 1
+ * @return the key, or ACP_ATKEY_NULL with acp_errno as acp_register_memory
+ *   sets it
+ */
+acp_atkey_t acpx_try_register_memory(void* addr, size_t size, int color);
+
+/** Names the function of a layer above ACP that the calling thread is in. When
+ * a job ends badly, acprun's roll-call then shows what the program called, say
+ * "waiting in QMP_wait", and not the function of ACP that waits inside of it.
+ * The outermost function counts: while a name is set, further ones change
+ * nothing. Works at any time; does not block, and touches nothing shared.
+ *
+ * @param function  a name that outlives the call of acpx_leave_call; the first
+ *                  47 characters are shown. NULL names nothing
+ * @return the name that was set before, or NULL, for acpx_leave_call
+ */
+const char* acpx_enter_call(const char* function);
+
+/** Ends what acpx_enter_call began in this thread.
+ *
+ * @param before  what that acpx_enter_call returned
+ */
+void acpx_leave_call(const char* before);
 
 /* How much a line matters; the setting ACP_LOG says which are shown. */
 typedef enum {

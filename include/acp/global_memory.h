@@ -15,8 +15,10 @@
  *     so when the call returns and ends when acp_unregister_memory returns;
  *     use of a dead key or of an address made with it fails with ACPX_BAD_KEY.
  *  4. The memory under a region stays the program's. It must stay allocated
- *     until the region is unregistered and no rank accesses it any more: the
- *     library stops new accesses, it does not wait for those under way.
+ *     until acp_unregister_memory has returned. From then on no operation of
+ *     any rank reads or changes it; one that was under way has either taken
+ *     effect or fails with ACPX_BAD_KEY. The exception are calls that other
+ *     threads of the owner are in meanwhile.
  *  5. A color chooses the network path that operations on the region take, 0
  *     .. acp_colors() - 1. It never changes results.
  *  6. Regions may overlap, and one range may be registered more than once.
@@ -24,7 +26,8 @@
  *     64 bytes, 10,240 bytes or as set (ACP_STARTER_MEMORY,
  *     --acp-startermemsize); it is registered in color 0 by the library.
  *  8. acp_reset and acp_finalize end all regions.
- *  9. Nothing here blocks, and any thread may call it.
+ *  9. Nothing here blocks, except as acp_unregister_memory says, and any thread
+ *     may call it.
  */
 #ifndef ACP_GLOBAL_MEMORY_H
 #define ACP_GLOBAL_MEMORY_H
@@ -48,26 +51,30 @@ typedef uint64_t acp_atkey_t;
 
 /** Makes @p size bytes at @p addr reachable for all ranks. Specification
  * 4.10.2. Any memory that the process may read and write will do: heap, stack,
- * static, mapped files. Pages are not touched. It has to stay mapped until
- * acp_unregister_memory: a peer that touches what was freed before gets
- * ACPX_BAD_ADDRESS at best, and on some paths ends the owner with SIGSEGV.
- * The largest jobs have 254 keys
- * a rank and 16 GiB - 64 bytes a region, small ones thousands and terabytes.
+ * static, mapped files. Pages are not touched. Memory that is not mapped, or
+ * not for reading and writing, is refused where /proc/self/maps shows it. It
+ * has to stay mapped and writable until acp_unregister_memory: an access of a
+ * peer to what was unmapped or made read-only before fails with
+ * ACPX_BAD_ADDRESS, and what was mapped there since belongs to the region. The
+ * largest jobs have 254 keys a rank and 16 GiB - 64 bytes a region, small ones
+ * thousands and terabytes.
  *
  * @param addr   first byte, not NULL, any alignment
  * @param size   bytes, 1 or more
  * @param color  path for operations on it, 0 .. acp_colors() - 1
  * @return the region's key, or ACP_ATKEY_NULL: ACPX_INVALID_ARGUMENT (NULL, 0,
- *   or the range wraps around the address space), ACPX_BAD_COLOR,
+ *   the range wraps around the address space, or is not all readable and
+ *   writable), ACPX_BAD_COLOR,
  *   ACPX_TOO_LARGE (the region does not fit the address's offset field),
  *   ACPX_NO_KEYS, ACPX_NO_MEMORY, ACPX_NOT_INITIALIZED, ACPX_FINALIZED
  */
 acp_atkey_t acp_register_memory(void* addr, size_t size, int color);
 
 /** Ends a region. Specification 4.10.3. Afterwards its key and every address
- * made with it are dead on all ranks (convention 4 says what to wait for
- * before the memory itself may go). Waits, where network cards reach the
- * memory by themselves, until none does any more.
+ * made with it are dead on all ranks, and the memory may go (convention 4).
+ * Waits until no network card and no rank of this host that copies to or from
+ * the memory by itself does so any more: at most as long as the copies that
+ * have begun.
  *
  * @param atkey  a key that acp_register_memory returned on this rank
  * @return 0, or -1: ACPX_BAD_KEY (never issued, of another rank, or

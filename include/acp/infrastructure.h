@@ -11,12 +11,16 @@
  *  3. Who finds the cause of a failure writes one line to stderr: rank, host,
  *     the values seen, what to do. Callers need not print it again. Functions
  *     that only ask about an address (acp_query_rank, acp_query_color,
- *     acp_query_address, acpx_pointer) answer without a line.
+ *     acp_query_address, acpx_pointer) answer without a line. With the setting
+ *     ACP_ERRORS=abort the job ends after such a line, with exit status 1.
  *  4. Before acp_init every function fails with ACPX_NOT_INITIALIZED, after
  *     acp_finalize with ACPX_FINALIZED. Exceptions say so at the function.
  *  5. Every function may be called from any thread at any time, and by several
  *     threads at once, unless it says otherwise. None may be called from a
- *     signal handler, or in a child made by fork() before it calls exec().
+ *     signal handler. In a child made by fork() between acp_init and
+ *     acp_finalize, acp_init included, every function fails with
+ *     ACPX_NOT_INITIALIZED, and the parent's job goes on; starter memory, the
+ *     heap and module memory stay mapped there, and are the parent's own.
  *  6. "Does not block" means: waits for no other rank. "Blocks" means: returns
  *     when others have done their part, and makes progress meanwhile.
  *  7. "Collective" means: every rank calls it, in the same order as the other
@@ -83,6 +87,9 @@ int* acpx_errno_location(void);
  * functions of the modules (acpx_add_module) in the order of their addition.
  * A program that no launcher started is rank 0 of 1.
  *
+ * Starts a thread of the library's own, which blocks all signals but those of
+ * a fault: a signal for the process always goes to a thread of the program.
+ *
  * Called once in the life of a process: not again after a success, and not
  * after acp_finalize. Collective; blocks. One thread, while no other thread
  * is inside the library.
@@ -113,7 +120,8 @@ int acp_finalize(void);
 
 /** Ends the whole job at once. Specification 4.1.3.
  *
- * Prints @p str, the text of this thread's acp_errno, rank and host to stderr.
+ * Prints @p str, the text of this thread's acp_errno unless that is 0, rank and
+ * host to stderr.
  * All ranks end without running anything of theirs; the exit status of the
  * job is 1. Does not return. Works at any time, in any thread: before
  * acp_init and after acp_finalize it ends its own process with status 1,

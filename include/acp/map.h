@@ -5,9 +5,9 @@
  * Conventions, besides those of acp/infrastructure.h and acp/gma.h:
  *
  *  1. A key is a piece of bytes, 1 or more; two are equal when size and bytes
- *     are. A value is a piece of bytes, 0 or more. It does not move until its
- *     key is removed, and is aligned to 8: atomics on a value are safe as long
- *     as nobody removes its key.
+ *     are. A value is a piece of bytes, 0 or more, aligned to 8. It does not
+ *     move until its key is removed or an assign replaces the value: until
+ *     then atomics on a value are safe.
  *  2. A map is a number (ga) that may be sent to other ranks, with the other
  *     members or without. A handle of a destroyed map, or of none, fails with
  *     ACPX_INVALID_ARGUMENT.
@@ -78,9 +78,12 @@ typedef struct {
   int success;
 } acp_map_ib_t;
 
-/** Clears the caller's share of @p map1, then copies the elements of @p map2
- * that are on the caller's rank. Specification 4.7.2. When all ranks
- * call it, for maps over the same ranks, @p map1 becomes equal.
+/** The caller's part of making @p map1 equal to @p map2. Specification 4.7.2.
+ * Removes the elements of @p map1 that are on the caller's rank and whose keys
+ * @p map2 does not have, then copies the elements of @p map2 that are on the
+ * caller's rank; a key that @p map1 has already gets the value of @p map2. When
+ * all ranks call it, in any order or at the same time, @p map1 becomes equal,
+ * whichever ranks the two are over. Not collective: waits for nobody.
  *
  * @param map1  destination
  * @param map2  source
@@ -125,7 +128,7 @@ void acp_clear_map(acp_map_t map);
 /** Creates an empty map. Specification 4.7.8. Not collective: its creator
  * tells others the handle.
  *
- * @param num_ranks  how many ranks share it, 1 or more
+ * @param num_ranks  how many ranks share it, 1 .. acp_procs()
  * @param ranks      which ones, each once
  * @param num_slots  elements for each rank, 1 or more; convention 3
  * @param rank       which rank has the directory, 0 .. acp_procs() - 1

@@ -75,9 +75,11 @@ typedef struct {
   int success;
 } acp_set_ib_t;
 
-/** Clears the caller's share of @p set1, then copies the keys of @p set2
- * that are on the caller's rank. Specification 4.6.2. When all ranks
- * call it, for sets over the same ranks, @p set1 becomes equal.
+/** The caller's part of making @p set1 equal to @p set2. Specification 4.6.2.
+ * Removes the keys of @p set1 that are on the caller's rank and that @p set2
+ * does not have, then copies the keys of @p set2 that are on the caller's rank.
+ * When all ranks call it, in any order or at the same time, @p set1 becomes
+ * equal, whichever ranks the two are over. Not collective: waits for nobody.
  *
  * @param set1  destination
  * @param set2  source
@@ -122,7 +124,7 @@ void acp_clear_set(acp_set_t set);
 /** Creates an empty set. Specification 4.6.8. Not collective: its creator
  * tells others the handle.
  *
- * @param num_ranks  how many ranks share it, 1 or more
+ * @param num_ranks  how many ranks share it, 1 .. acp_procs()
  * @param ranks      which ones, each once
  * @param num_slots  keys for each rank, 1 or more; convention 3
  * @param rank       which rank has the directory, 0 .. acp_procs() - 1

@@ -39,7 +39,8 @@ typedef acp_wsditem* acp_wsd_t;
  * @param size  bytes, 1 or more, the same on all ranks
  * @return the workspace, or ACP_WSD_NULL, on every rank: ACPX_INVALID_ARGUMENT
  *   (0; or ranks differ in size or in acp_setparams_ws), ACPX_NO_MEMORY (a heap
- *   has no room for its parts, or 256 workspaces exist), ACPX_NOT_INITIALIZED,
+ *   has no room for its parts, all ranks ask for more than PTRDIFF_MAX, or 256
+ *   workspaces exist), ACPX_NOT_INITIALIZED,
  *   ACPX_FINALIZED, ACPX_PEER_DEAD, ACPX_ABORTED; ACPX_CLOSED (as acp_sync,
  *   and not on every rank)
  */
@@ -49,7 +50,10 @@ acp_wsd_t acp_create_ws(size_t size);
  * ranks have come, so nobody still uses it. Collective; blocks.
  *
  * @param wsd  the same on all ranks. acp_errno: ACPX_INVALID_ARGUMENT (no
- *             workspace), ACPX_NOT_INITIALIZED, ACPX_FINALIZED
+ *             workspace, or ranks differ: then nothing is destroyed, and all
+ *             ranks fail), ACPX_NOT_INITIALIZED, ACPX_FINALIZED,
+ * ACPX_PEER_DEAD, ACPX_ABORTED; ACPX_CLOSED (as acp_sync, and not on every
+ * rank)
  */
 void acp_destroy_ws(acp_wsd_t wsd);
 

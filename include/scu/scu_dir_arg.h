@@ -11,6 +11,11 @@
 #define COMMS_DATASIZE 4
 #endif
 
+// Programs expect these names. A file that has them already keeps its own.
+#if !defined(FALSE) && !defined(TRUE)
+enum { FALSE, TRUE };
+#endif
+
 /// One transfer: `numblk` blocks of `blklen` elements. `stride` elements lie
 /// between the beginning of the last element of a block and the first of the
 /// next: block i begins i * (blklen + stride - 1) elements behind the address.

@@ -33,6 +33,27 @@
 unsigned int sync();
 #endif
 
+// Programs expect these headers to come with it. They stand behind the part
+// above, which has to see first whether <unistd.h> was included.
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/// Axes of the machine.
+#ifndef NDIM
+#define NDIM 4
+#endif
+
+/// Where the definition of the machine is looked for. They tell what the
+/// library was built with: defining others in a program changes nothing.
+#ifndef COMMS_ENVVAR
+#define COMMS_ENVVAR "COMMS_DEF"
+#endif
+#ifndef COMMS_DEFFILE
+#define COMMS_DEFFILE "commsMPI.def"
+#endif
+
 /// The same under a name of its own.
 unsigned int SCUSync();
 
@@ -111,6 +132,15 @@ void SCUCommsFinalize(void);
 /// @param ivec   what is added
 /// @param ovec   where the sum goes; may be @p ivec
 void SCUGlobalSum(Type_tag t, size_t tsize, int n, void* ivec, void* ovec);
+
+/// The next word of a text.
+///
+/// @param str      not looked at; programs pass the beginning of the text
+/// @param delim    the characters between words
+/// @param tok_pos  where to look; receives the place behind the word, and keeps
+///                 its value when there is no word
+/// @return a copy of the word, to be freed by free(); NULL: there is none
+char* MPICommsStringTokenizer(char* str, const char* delim, char** tok_pos);
 
 /// Writes the text to stdout and ends the job with status 1.
 void SCURaiseError(char* errstr);

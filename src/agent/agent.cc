@@ -85,7 +85,8 @@ void Agent::reply_get(transport::ProcId to,
                       transport::Color color,
                       std::uint64_t id,
                       const protocol::WireStep& get) {
-  const Result<std::byte*> source = space_.own(get.remote, get.size);
+  const Result<std::byte*> source =
+      open(get.remote, get.size, gmm::Access::kRead);
   if (!source.ok() || get.size > kMaxResultBytes) {
     reply(to, color, id, source.ok() ? Status::kTooLarge : source.status());
     return;
@@ -129,6 +130,26 @@ Status Agent::take_failure(transport::ProcId from,
   return Status::kOk;
 }
 
+/// My memory at `ga`, which is there: kBadAddress when the program has unmapped
+/// it, or made it read-only, since it registered it.
+Result<std::byte*> Agent::open(gmm::GlobalAddress ga,
+                               std::size_t size,
+                               gmm::Access access) const {
+  const Result<std::byte*> address = space_.own(ga, size);
+  if (!address.ok() ||
+      gmm::can_touch(space_, ga, address.value(), size, access)) {
+    return address;
+  }
+  log_error(
+      "a peer cannot {} {} bytes at {}, global address {:#018x}, which this "
+      "rank "
+      "has registered: was the memory freed or made read-only before "
+      "acp_unregister_memory?",
+      access == gmm::Access::kRead ? "read" : "change", size,
+      static_cast<const void*>(address.value()), ga);
+  return Status::kBadAddress;
+}
+
 Status Agent::run_step(const protocol::WireStep& step,
                        std::span<const std::byte>& data) {
   const bool is_bulk =
@@ -138,7 +159,9 @@ Status Agent::run_step(const protocol::WireStep& step,
     ring_if_asked(step);
     return Status::kOk;
   }
-  const Result<std::byte*> address = space_.own(step.remote, size);
+  const Result<std::byte*> address = open(
+      step.remote, size,
+      step.opcode == Opcode::kGet ? gmm::Access::kRead : gmm::Access::kWrite);
   if (!address.ok()) {
     return address.status();
   }

@@ -9,6 +9,7 @@
 
 #include "gmm/address_space.h"
 #include "gmm/doorbell.h"
+#include "gmm/touch.h"
 #include "protocol/operation.h"
 #include "transport/transport.h"
 
@@ -90,6 +91,9 @@ class Agent {
   Status take_failure(transport::ProcId from,
                       transport::Color color,
                       std::uint64_t id);
+  Result<std::byte*> open(gmm::GlobalAddress ga,
+                          std::size_t size,
+                          gmm::Access access) const;
   Status run_step(const protocol::WireStep& step,
                   std::span<const std::byte>& data);
   void ring_if_asked(const protocol::WireStep& step);

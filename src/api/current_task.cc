@@ -1,7 +1,11 @@
 #include "api/current_task.h"
 
+#include <unistd.h>
+
 #include "acp/infrastructure.h"
+#include "api/forked_child.h"
 #include "base/log.h"
+#include "runtime/standard_output.h"
 
 namespace acp::api {
 
@@ -14,7 +18,23 @@ int& error_number() noexcept {
   return number;
 }
 
+void leave_ending_job() noexcept {
+  const Settings* settings = g_settings.load(std::memory_order_acquire);
+  if (settings != nullptr && settings->text(SettingId::kErrors) == "abort") {
+    runtime::flush_output();
+    ::_exit(1);
+  }
+}
+
 void fail_without_task(const char* function) noexcept {
+  if (is_forked_child()) {
+    log_error(
+        "{}: refused, because only the process that called acp_init is part of "
+        "the job; a child may call exec() or _exit()",
+        function);
+    fail(Status::kNotInitialized);
+    return;
+  }
   const Status status =
       is_finalized() ? Status::kFinalized : Status::kNotInitialized;
   log_error("{}: {}", function, status_text(status));

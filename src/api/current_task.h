@@ -41,9 +41,16 @@ inline gma::Engine* engine() noexcept {
 /// The calling thread's acp_errno.
 int& error_number() noexcept;
 
+/// With ACP_ERRORS=abort ends the process of a call that fails because the job
+/// is ending: the program may go on with data that never came.
+void leave_ending_job() noexcept;
+
 /// Sets acp_errno.
 inline void fail(Status status) noexcept {
   error_number() = static_cast<int>(status);
+  if (__builtin_expect(status == Status::kAborted, 0)) {
+    leave_ending_job();
+  }
 }
 
 /// The handle, or the null handle and acp_errno.

@@ -4,6 +4,7 @@
 #include "acp/extension.h"
 #include "api/current_task.h"
 #include "base/log.h"
+#include "gma/call_name.h"
 #include "gma/chain.h"
 #include "gma/step_scope.h"
 
@@ -223,6 +224,14 @@ int acpx_setting(const char* name, uint64_t* value) {
   }
   *value = number.value();
   return 0;
+}
+
+const char* acpx_enter_call(const char* function) {
+  return acp::gma::enter_call(function);
+}
+
+void acpx_leave_call(const char* before) {
+  acp::gma::leave_call(before);
 }
 
 void acpx_log(acpx_log_level_t level, const char* text) {

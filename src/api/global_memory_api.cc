@@ -21,22 +21,34 @@ int rank_of(const acp::gmm::AddressSpace& space, acp_ga_t ga) {
   return static_cast<int>(rank);
 }
 
-}  // namespace
-
-extern "C" {
-
-acp_atkey_t acp_register_memory(void* addr, size_t size, int color) {
+/// `level`: of the line that tells why the memory is refused.
+acp_atkey_t register_memory(void* addr,
+                            size_t size,
+                            int color,
+                            acp::LogLevel level) {
   acp::runtime::Task* mine = task();
   if (mine == nullptr) {
-    fail_without_task();
+    fail_without_task("acp_register_memory");
     return ACP_ATKEY_NULL;
   }
-  const auto atkey = mine->register_memory(addr, size, color);
+  const auto atkey = mine->register_memory(addr, size, color, level);
   if (!atkey.ok()) {
     fail(atkey.status());
     return ACP_ATKEY_NULL;
   }
   return atkey.value();
+}
+
+}  // namespace
+
+extern "C" {
+
+acp_atkey_t acp_register_memory(void* addr, size_t size, int color) {
+  return register_memory(addr, size, color, acp::LogLevel::kError);
+}
+
+acp_atkey_t acpx_try_register_memory(void* addr, size_t size, int color) {
+  return register_memory(addr, size, color, acp::LogLevel::kDebug);
 }
 
 int acp_unregister_memory(acp_atkey_t atkey) {

@@ -25,6 +25,20 @@ namespace {
   return as_handle(mine->copy(dst, src, size, order));
 }
 
+/// The public function that does this atomic.
+constexpr const char* name_of(Opcode opcode, std::uint8_t width) {
+  const bool is_wide = width == 8;
+  switch (opcode) {
+    case Opcode::kCas: return is_wide ? "acp_cas8" : "acp_cas4";
+    case Opcode::kAdd: return is_wide ? "acp_add8" : "acp_add4";
+    case Opcode::kAnd: return is_wide ? "acp_and8" : "acp_and4";
+    case Opcode::kOr: return is_wide ? "acp_or8" : "acp_or4";
+    case Opcode::kXor: return is_wide ? "acp_xor8" : "acp_xor4";
+    case Opcode::kSwap: return is_wide ? "acp_swap8" : "acp_swap4";
+    default: return "an atomic";
+  }
+}
+
 template <Opcode kOpcode, std::uint8_t kWidth>
 [[gnu::noinline]] acp_handle_t atomic_any(acp_ga_t dst,
                                           acp_ga_t src,
@@ -33,7 +47,7 @@ template <Opcode kOpcode, std::uint8_t kWidth>
                                           acp_handle_t order) {
   acp::gma::Engine* mine = engine();
   if (mine == nullptr) {
-    fail_without_task("an atomic of chapter 4.11");
+    fail_without_task(name_of(kOpcode, kWidth));
     return ACP_HANDLE_NULL;
   }
   return as_handle(

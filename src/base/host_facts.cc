@@ -1,6 +1,7 @@
 #include "base/host_facts.h"
 
 #include <sched.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -23,6 +24,19 @@ std::uint32_t quota_cores() {
 }
 
 }  // namespace
+
+CpuMask allowed_cpus() noexcept {
+  CpuMask cpus;
+  // The system call itself: it works for a mask of any length.
+  return ::syscall(SYS_sched_getaffinity, 0, sizeof cpus.words,
+                   cpus.words.data()) > 0
+             ? cpus
+             : CpuMask{};
+}
+
+void bind_this_thread(const CpuMask& cpus) noexcept {
+  ::syscall(SYS_sched_setaffinity, 0, sizeof cpus.words, cpus.words.data());
+}
 
 std::uint32_t allowed_cores() {
   cpu_set_t set;

@@ -12,14 +12,18 @@
 #include <string>
 
 #include "base/assert.h"
+#include "base/clock.h"
+#include "base/repeat_limit.h"
 
 namespace acp {
 
 namespace {
 
 std::atomic<LogLevel> g_level{LogLevel::kWarning};
-std::mutex g_prefix_mutex;  // guards g_prefix
-std::string g_prefix;       // NOLINT(*-global-*): shown by every line
+std::atomic<ErrorAction> g_error_action{nullptr};
+std::mutex g_mutex;    // guards the two below
+std::string g_prefix;  // NOLINT(*-global-*): shown by every line
+RepeatLimit g_limit;   // NOLINT(*-global-*): a process has one stderr
 
 const char* level_name(LogLevel level) noexcept {
   static constexpr std::array<const char*, 5> kNames = {
@@ -27,11 +31,44 @@ const char* level_name(LogLevel level) noexcept {
   return kNames[static_cast<std::size_t>(level)];
 }
 
+/// The mutex held: so that the prefix stays, and lines keep their order.
+void write_line(std::string_view kind, std::string_view text) {
+  std::string line = "acp: ";
+  if (!g_prefix.empty()) {
+    line += g_prefix;
+    line += ": ";
+  }
+  line += kind;
+  line += ": ";
+  line += text;
+  line += '\n';
+  // When stderr is gone, no way is left to say so.
+  [[maybe_unused]] const ssize_t n =
+      ::write(STDERR_FILENO, line.data(), line.size());
+}
+
+void report_held(std::string_view text, std::uint64_t count) {
+  write_line(fmt::format("{} more times", count), text);
+}
+
 }  // namespace
 
 void set_log_prefix(std::string_view prefix) {
-  const std::lock_guard lock(g_prefix_mutex);
+  const std::lock_guard lock(g_mutex);
   g_prefix = prefix;
+}
+
+void lock_log() {
+  g_mutex.lock();
+}
+
+void unlock_log() {
+  g_mutex.unlock();
+}
+
+void unlock_log_in_child() {
+  g_limit = RepeatLimit();
+  g_mutex.unlock();
 }
 
 void set_log_level(LogLevel level) noexcept {
@@ -44,22 +81,26 @@ bool log_enabled(LogLevel level) noexcept {
 
 void log_line(LogLevel level, std::string_view text) noexcept {
   const int saved_errno = errno;
-  std::string line = "acp: ";
   {
-    const std::lock_guard lock(g_prefix_mutex);
-    if (!g_prefix.empty()) {
-      line += g_prefix;
-      line += ": ";
+    const std::lock_guard lock(g_mutex);
+    if (g_limit.admit(text, SteadyClock().now(), report_held)) {
+      write_line(level_name(level), text);
     }
   }
-  line += level_name(level);
-  line += ": ";
-  line += text;
-  line += '\n';
-  // Nobody can be told that stderr is gone.
-  [[maybe_unused]] const ssize_t n =
-      ::write(STDERR_FILENO, line.data(), line.size());
+  const auto action = g_error_action.load(std::memory_order_relaxed);
+  if (level == LogLevel::kError && action != nullptr) {
+    action(text);
+  }
   errno = saved_errno;
+}
+
+void log_held_lines() noexcept {
+  const std::lock_guard lock(g_mutex);
+  g_limit.report_all(report_held);
+}
+
+void set_error_action(ErrorAction action) noexcept {
+  g_error_action.store(action, std::memory_order_relaxed);
 }
 
 const char* errno_text(int error) noexcept {

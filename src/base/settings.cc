@@ -64,6 +64,21 @@ constexpr std::array<Setting, static_cast<std::size_t>(SettingId::kCount)>
          "Who executes atomics of 8 bytes over ib: the CPU of the memory's "
          "owner, or its first RDMA device, which asks nobody there but is then "
          "between ranks of one host, too; the same for all ranks."},
+        {"ACP_VERBS_ACK_TIMEOUT", "", SettingKind::kNumber, "1000", "", 1,
+         60'000,
+         "Milliseconds after which an RDMA device repeats what the other side "
+         "has not acknowledged; rounded up to 4.096 microseconds times a power "
+         "of two. A lost packet costs that much; a rank whose host is gone is "
+         "noticed after ACP_VERBS_RETRIES + 1 times as much."},
+        {"ACP_VERBS_RETRIES", "", SettingKind::kNumber, "6", "", 0, 7,
+         "How often an RDMA device repeats what is not acknowledged before the "
+         "connection fails and the job ends; rxe takes 7 for ever."},
+        {"ACP_VERBS_RNR_TIMER", "", SettingKind::kNumber, "640", "", 10,
+         655'360,
+         "Microseconds after which an RDMA device repeats a message for which "
+         "this rank had no receive buffer, as often as it takes; rounded up to "
+         "a value of the InfiniBand specification. Matters with more than 227 "
+         "connections on a device."},
         {"ACP_ATOMICS", "", SettingKind::kChoice, "cpu", "cpu|apart", 0, 0,
          "For tests, with ACP_NET=udp: apart has atomics done by the owner of "
          "the memory alone, asked by the wire even by itself, and as a "
@@ -81,13 +96,21 @@ constexpr std::array<Setting, static_cast<std::size_t>(SettingId::kCount)>
          "at once."},
         {"ACP_LOG", "", SettingKind::kChoice, "warning",
          "error|warning|info|debug|trace", 0, 0, "What is written to stderr."},
+        {"ACP_ERRORS", "", SettingKind::kChoice, "report", "report|abort", 0, 0,
+         "What follows an error: report writes a line and lets the call return "
+         "its failure value; abort writes the line and ends the job."},
+        {"ACP_STDOUT", "", SettingKind::kChoice, "line", "line|program", 0, 0,
+         "How the standard output of a rank is buffered: line writes each line "
+         "when it is complete, so that a killed rank loses none; program "
+         "leaves it as the program has it."},
     }};
 
 /// Names that the library, its launcher, its compiler wrappers and its tests
 /// use among themselves.
-constexpr std::array<std::string_view, 6> kInternalNames = {
-    "ACP_BOOTSTRAP_FD", "ACP_TEST_SCALE", "ACP_RDMA_VM",
-    "ACP_JOBS",         "ACP_CC",         "ACP_CXX"};
+constexpr std::array<std::string_view, 10> kInternalNames = {
+    "ACP_BOOTSTRAP_FD", "ACP_RANK",       "ACP_PROCS",   "ACP_LOCAL_RANK",
+    "ACP_LOCAL_PROCS",  "ACP_TEST_SCALE", "ACP_RDMA_VM", "ACP_JOBS",
+    "ACP_CC",           "ACP_CXX"};
 
 constexpr std::array<std::pair<std::string_view, SettingId>, 1> kOptionAliases =
     {{{"--acp-envent", SettingId::kNet}}};
@@ -117,22 +140,42 @@ std::optional<std::uint64_t> choice_of(std::string_view choices,
   return std::nullopt;
 }
 
-/// Levenshtein distance; words here are short.
+/// How many letters have to be changed, added, left out, or exchanged with the
+/// next one, to make `b` of `a`. Words here are short.
 std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> above(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) {
-    above[j] = j;
-  }
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = above[0];
-    above[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t substitute = diagonal + (a[i - 1] != b[j - 1] ? 1 : 0);
-      diagonal = above[j];
-      above[j] = std::min({substitute, above[j] + 1, above[j - 1] + 1});
+  const std::size_t width = b.size() + 1;
+  std::vector<std::size_t> table((a.size() + 1) * width);
+  const auto at = [&table, width](std::size_t i,
+                                  std::size_t j) -> std::size_t& {
+    return table[i * width + j];
+  };
+  for (std::size_t i = 0; i <= a.size(); ++i) {
+    for (std::size_t j = 0; j <= b.size(); ++j) {
+      if (i == 0 || j == 0) {
+        at(i, j) = i + j;
+        continue;
+      }
+      const std::size_t change = a[i - 1] != b[j - 1] ? 1 : 0;
+      at(i, j) = std::min(
+          {at(i - 1, j - 1) + change, at(i - 1, j) + 1, at(i, j - 1) + 1});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+        at(i, j) = std::min(at(i, j), at(i - 2, j - 2) + 1);
+      }
     }
   }
-  return above[b.size()];
+  return at(a.size(), b.size());
+}
+
+/// Letters that differ in two words of this length when one is the other
+/// misspelled. "ACP_" and "--acp-" do not count: all words have them.
+std::size_t most_misspelled(std::string_view word) {
+  for (const std::string_view prefix : {"ACP_", "--acp-", "--"}) {
+    if (word.starts_with(prefix)) {
+      word.remove_prefix(prefix.size());
+      break;
+    }
+  }
+  return std::max<std::size_t>(1, word.size() / 3);
 }
 
 }  // namespace
@@ -227,7 +270,8 @@ Status Settings::set(SettingId id,
     case SettingKind::kText: break;
     case SettingKind::kChoice:
       if (!choice_of(setting.choices, text)) {
-        log_error("{}={}: must be one of {}", shown, text, setting.choices);
+        log_error("{}={}: must be one of {}", shown, text,
+                  id == SettingId::kNet ? nets_built_in() : setting.choices);
         return Status::kBadOption;
       }
       break;
@@ -292,7 +336,7 @@ SettingId setting_named(std::string_view name) noexcept {
 std::string_view nearest_word(std::string_view word,
                               std::span<const std::string_view> candidates) {
   std::string_view best;
-  std::size_t best_distance = std::max<std::size_t>(2, word.size() / 3) + 1;
+  std::size_t best_distance = most_misspelled(word) + 1;
   for (const std::string_view candidate : candidates) {
     const std::size_t d = distance(word, candidate);
     if (d < best_distance) {

@@ -49,10 +49,15 @@ enum class SettingId : std::uint8_t {
   kUdpFaults,
   kVerbsDevices,
   kVerbsAtomics,
+  kVerbsAckTimeout,
+  kVerbsRetries,
+  kVerbsRnrTimer,
   kAtomics,
   kCma,
   kWait,
   kLog,
+  kErrors,
+  kStdout,
   kCount
 };
 

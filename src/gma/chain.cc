@@ -204,8 +204,8 @@ Result<Handle> post_chain(Engine& engine,
       return Status::kInvalidArgument;
     }
     if (const Status status = check(step, space); status != Status::kOk) {
-      log_error("acpx_post: step {}: {}: {}", i + 1, describe(step, space),
-                status_text(status));
+      log_error("acpx_post: step {}: {}: {}{}", i + 1, describe(step, space),
+                status_text(status), describe_bounds(step, status, space));
       return status;
     }
   }

@@ -24,7 +24,62 @@ const char* opcode_name(protocol::Opcode opcode) {
   return "unknown";
 }
 
+/// Which memory an address of a valid rank is in.
+std::string region_name(GlobalAddress address, const gmm::AddressSpace& space) {
+  const auto& codec = space.codec();
+  switch (codec.index(address)) {
+    case gmm::kStarterKey: return "starter memory";
+    case gmm::kModuleKey: return "the heap and the modules' memory";
+    default:
+      return fmt::format("the registered region with atkey {:#018x}",
+                         address - codec.offset(address));
+  }
+}
+
+/// "; 0x... and the 8 bytes from there leave starter memory of rank 1, ...".
+std::string describe_excess(GlobalAddress address,
+                            std::uint64_t size,
+                            bool is_sure,
+                            const gmm::AddressSpace& space) {
+  const std::uint64_t bytes = space.region_bytes(address);
+  return fmt::format(
+      "; {:#x} and the {} bytes from there {} {} of rank {}, which has {}",
+      address, size, is_sure ? "leave" : "may leave",
+      region_name(address, space), space.codec().rank(address),
+      bytes != 0 ? fmt::format("{} bytes", bytes)
+                 : std::string("a size that only its owner knows"));
+}
+
 }  // namespace
+
+std::string describe_bounds(const Step& step,
+                            Status status,
+                            const gmm::AddressSpace& space) {
+  std::string text;
+  if (status != Status::kBadAddress) {
+    return text;
+  }
+  const bool is_word = step.opcode != protocol::Opcode::kCopy &&
+                       step.opcode != protocol::Opcode::kPut &&
+                       step.opcode != protocol::Opcode::kGet;
+  const std::uint64_t size = is_word ? step.width : step.size;
+  // Where this rank cannot see a region's size, either end may be the one.
+  for (const bool is_sure : {true, false}) {
+    for (const GlobalAddress address : {step.remote, step.local}) {
+      const Result<gmm::Target> target = space.locate(address, size);
+      const bool is_suspect = is_sure
+                                  ? target.status() == status
+                                  : target.ok() && !target.value().is_same_host;
+      if (is_suspect && address != gmm::kNullAddress) {
+        text += describe_excess(address, size, is_sure, space);
+      }
+    }
+    if (!text.empty()) {
+      break;
+    }
+  }
+  return text;
+}
 
 std::string describe_address(GlobalAddress address,
                              const gmm::AddressSpace& space) {
@@ -60,6 +115,16 @@ std::string describe(const Step& step, const gmm::AddressSpace& space) {
                          describe_address(step.remote, space),
                          describe_address(step.local, space));
   }
+}
+
+std::string describe_bounds(const Operation& operation,
+                            const gmm::AddressSpace& space) {
+  if (operation.steps.empty()) {
+    return {};
+  }
+  const std::size_t last = operation.steps.size() - 1;
+  return describe_bounds(operation.steps[std::min(operation.current, last)],
+                         operation.status, space);
 }
 
 std::string describe(const Operation& operation,

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "gma/describe.h"
 #include "gma/step_scope.h"
+#include "gmm/transfer_hold.h"
 
 namespace acp::gma {
 
@@ -44,7 +45,8 @@ Engine::~Engine() = default;
 
 /// Logs why a call fails; the values are the caller's, so it is told at once.
 Status Engine::refuse(const Step& step, Status status) const {
-  log_error("{}: {}", describe(step, space_), status_text(status));
+  log_error("{}: {}{}", describe(step, space_), status_text(status),
+            describe_bounds(step, status, space_));
   return status;
 }
 
@@ -99,6 +101,11 @@ bool Engine::transfer_now(const Step& step, Handle order, Status& status) {
     endpoint = link.value().endpoint;
   }
   before_direct(order);
+  const gmm::TransferHold hold(peer);
+  if (!hold.is_live()) {
+    status = Status::kBadKey;
+    return true;
+  }
   status = endpoint->transfer(
       is_get ? transport::Direction::kGet : transport::Direction::kPut,
       {local, step.size}, peer.owner_address);
@@ -185,11 +192,15 @@ Result<Handle> Engine::issue(std::span<const Step> steps,
 }
 
 /// The window is full: wait for room, unless this is a progress step, which
-/// may not wait.
+/// may not wait. The wait runs no progress steps, because the caller may hold a
+/// lock that a step takes; room comes from the wires alone. For this reason it
+/// never sleeps in epoll either: the progress thread may have that role and be
+/// blocked in such a step.
 Status Engine::make_room() {
   if (is_inside_step()) {
     return Status::kAgain;
   }
+  const StepScope no_steps;
   WaitPurpose purpose;
   purpose.kind = protocol::WaitKind::kComplete;
   return wait_until(wait_host_, purpose, TimePoint::max(),

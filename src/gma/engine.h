@@ -34,8 +34,7 @@ inline constexpr Handle kHandleCont = ~std::uint64_t{1};
 
 /// Set by stores to other ranks' memory; asks for a full fence before the
 /// thread relies on them being done. One flag a thread, for all engines.
-extern thread_local constinit bool has_remote_stores
-    __attribute__((tls_model("initial-exec")));
+extern thread_local constinit bool has_remote_stores;
 
 /// A full fence if this thread has stored to other ranks since the last one.
 inline void settle_stores() noexcept {

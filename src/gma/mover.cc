@@ -6,6 +6,8 @@
 #include "base/log.h"
 #include "gma/describe.h"
 #include "gmm/memory_ops.h"
+#include "gmm/touch.h"
+#include "gmm/transfer_hold.h"
 
 namespace acp::gma {
 
@@ -84,8 +86,9 @@ void Mover::finish(Operation& operation) {
     return;
   }
   if (operation.status != Status::kOk) {
-    log_error("{}: {}", describe(operation, space_),
-              status_text(operation.status));
+    log_error("{}: {}{}", describe(operation, space_),
+              status_text(operation.status),
+              describe_bounds(operation, space_));
   }
   owner_.on_finished(operation);
 }
@@ -149,6 +152,12 @@ Mover::Progress Mover::copy_slice(Operation& operation,
                                   const gmm::Target& to,
                                   const gmm::Target& from) {
   if (to.direct != nullptr && from.direct != nullptr) {
+    if (!gmm::can_touch(space_, slice.remote, to.direct, slice.size,
+                        gmm::Access::kWrite) ||
+        !gmm::can_touch(space_, slice.local, from.direct, slice.size,
+                        gmm::Access::kRead)) {
+      return fail(operation, Status::kBadAddress);
+    }
     gmm::copy_bytes(to.direct, from.direct, slice.size);
     return Progress::kDone;
   }
@@ -218,6 +227,10 @@ Mover::Progress Mover::transfer(Operation& operation,
   const Result<Link> link = links_.link(peer.rank, color);
   if (!link.ok()) {
     return fail(operation, link.status());
+  }
+  const gmm::TransferHold hold(peer);
+  if (!hold.is_live()) {
+    return fail(operation, Status::kBadKey);
   }
   const Status status = link.value().endpoint->transfer(
       direction, {local, size}, peer.owner_address);

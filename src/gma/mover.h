@@ -120,6 +120,8 @@ class Mover {
                   const gmm::Target& from) const;
   bool reaches(const gmm::Target& target, Color color) const;
   Progress fail(Operation& operation, Status status);
+  Result<const std::byte*> source_at(GlobalAddress local,
+                                     std::uint64_t size) const;
   void finish(Operation& operation);
   void end_relay_part(Operation& part);
 
@@ -137,7 +139,7 @@ class Mover {
                       std::span<const protocol::WireStep> steps,
                       std::span<const std::byte> data,
                       transport::Ordering ordering);
-  Status end_parts(Path& path, Operation& operation);
+  Status end_parts(Path& path, Operation& operation, Status why);
   bool needs_parts(const Path& path, const Operation& operation) const;
   std::uint64_t part_bytes(const Path& path, const Operation& operation) const;
   std::size_t joinable_steps(const Path& path,

@@ -66,9 +66,10 @@ Status Mover::send_part(Path& path, Operation& operation) {
   const std::uint64_t offset = operation.sent_bytes;
   const std::uint64_t size =
       std::min(operation.piece_bytes - offset, part_bytes(path, operation));
-  const std::byte* from = space_.direct(operation.piece_local + offset, size);
-  if (from == nullptr) {  // unregistered while the put was under way
-    return operation.parts_id ? end_parts(path, operation) : Status::kBadKey;
+  const auto from = source_at(operation.piece_local + offset, size);
+  if (!from.ok()) {
+    return operation.parts_id ? end_parts(path, operation, from.status())
+                              : from.status();
   }
   if (!operation.parts_id) {
     const auto words =
@@ -93,7 +94,7 @@ Status Mover::send_part(Path& path, Operation& operation) {
     steps.push_back(wire_step(operation.steps[operation.current + i]));
   }
   const Status status =
-      send_part_of(path, operation, steps, {from, size},
+      send_part_of(path, operation, steps, {from.value(), size},
                    is_last ? Ordering::kOrdered : Ordering::kFree);
   if (status == Status::kOk) {
     operation.sent_bytes += size;
@@ -124,14 +125,14 @@ Status Mover::send_part_of(Path& path,
 
 /// The parts under way must have ended before the operation does, so their
 /// request is completed by a last part that does nothing.
-Status Mover::end_parts(Path& path, Operation& operation) {
+Status Mover::end_parts(Path& path, Operation& operation, Status why) {
   operation.joined_steps = 0;
   protocol::WireStep nothing;
   nothing.remote = operation.piece_remote;
   const Status status =
       send_part_of(path, operation, {&nothing, 1}, {}, Ordering::kOrdered);
   if (status == Status::kOk) {
-    operation.status = Status::kBadKey;
+    operation.status = why;
     operation.has_unsent = false;
   }
   return status;

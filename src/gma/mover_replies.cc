@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "gma/mover.h"
 #include "gmm/memory_ops.h"
+#include "gmm/touch.h"
 
 namespace acp::gma {
 
@@ -32,7 +33,8 @@ class Results {
     }
     if (local != 0) {
       std::byte* to = space_.direct(local, size);
-      if (to == nullptr) {
+      if (to == nullptr ||
+          !gmm::can_touch(space_, local, to, size, gmm::Access::kWrite)) {
         return false;
       }
       if (is_get) {

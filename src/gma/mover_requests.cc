@@ -5,6 +5,7 @@
 #include "base/inline_vector.h"
 #include "gma/mover.h"
 #include "gma/request_bytes.h"
+#include "gmm/touch.h"
 
 namespace acp::gma {
 
@@ -71,6 +72,20 @@ Status Mover::send_data(Path& path,
   return path.link.endpoint->send_in_place(parts, ordering);
 }
 
+/// Bytes of mine that are about to be sent. kBadKey: unregistered while the
+/// operation was under way. kBadAddress: unmapped, but still registered; the
+/// operation may be a peer's that this rank carries out.
+Result<const std::byte*> Mover::source_at(GlobalAddress local,
+                                          std::uint64_t size) const {
+  std::byte* from = space_.direct(local, size);
+  if (from == nullptr) {
+    return Status::kBadKey;
+  }
+  return gmm::can_touch(space_, local, from, size, gmm::Access::kRead)
+             ? Result<const std::byte*>(from)
+             : Status::kBadAddress;
+}
+
 /// The next piece of the step under way. kAgain: no room now.
 Status Mover::send_next(Path& path, Operation& operation) {
   if (path.link.max_posted != 0) {
@@ -100,11 +115,11 @@ Status Mover::send_next(Path& path, Operation& operation) {
     in_reply = protocol::reply_bytes(wire);
   }
   if (opcode == Opcode::kPut) {
-    const std::byte* from = space_.direct(operation.piece_local + offset, size);
-    if (from == nullptr) {
-      return Status::kBadKey;  // unregistered while the copy was under way
+    const auto from = source_at(operation.piece_local + offset, size);
+    if (!from.ok()) {
+      return from.status();
     }
-    data = {from, size};
+    data = {from.value(), size};
   } else if (opcode == Opcode::kCopy) {
     wire.operand = operation.piece_local;
     wire.compare = operation.piece_bytes;
@@ -154,12 +169,12 @@ Status Mover::send_whole(Path& path, Operation& operation) {
     const Step& step = operation.steps[i];
     in_reply += protocol::reply_bytes(steps.push_back(wire_step(step)));
     if (step.opcode == Opcode::kPut && step.size > 0) {
-      const std::byte* from = space_.direct(step.local, step.size);
-      if (from == nullptr) {
+      const auto from = source_at(step.local, step.size);
+      if (!from.ok()) {
         operation.current = i;
-        return Status::kBadKey;
+        return from.status();
       }
-      parts.push_back({from, step.size});
+      parts.push_back({from.value(), step.size});
       header.data_bytes += static_cast<std::uint32_t>(step.size);
     }
   }

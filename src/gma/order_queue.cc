@@ -45,7 +45,7 @@ bool OrderQueue::retire(std::vector<Operation*>& ready) {
   while (done < newest && slot(done + 1).is_done) {
     Slot& next = slot(done + 1);
     if (next.status != Status::kOk) {
-      note_failure(done + 1, next.status);
+      failures_.note(done + 1, next.status);
     }
     for (Operation* waiter = next.first_waiter; waiter != nullptr;
          waiter = slot(waiter->sequence).next_waiter) {
@@ -61,44 +61,20 @@ bool OrderQueue::retire(std::vector<Operation*>& ready) {
   return true;
 }
 
-void OrderQueue::note_failure(Sequence sequence, Status status) {
-  if (failures_.size() == kFailuresKept) {
-    uncollected_ -= failures_.front().is_collected ? 0 : 1;
-    failures_.pop_front();
-  }
-  failures_.push_back({sequence, status, false});
-  ++uncollected_;
-}
-
-Status OrderQueue::failure_up_to(Sequence sequence) const {
-  for (const Failure& failure : failures_) {
-    if (failure.sequence <= sequence && !failure.is_collected) {
-      return failure.status;
-    }
-  }
-  return Status::kOk;
-}
-
 Status OrderQueue::collect_up_to(Sequence sequence) {
   const Status status = failure_up_to(sequence);
-  for (Failure& failure : failures_) {
-    if (failure.sequence <= sequence && !failure.is_collected) {
-      failure.is_collected = true;
-      --uncollected_;
-    }
-  }
+  failures_.collect_up_to(sequence);
   update_busy();
   return status;
 }
 
 void OrderQueue::clear_failures() {
   failures_.clear();
-  uncollected_ = 0;
   update_busy();
 }
 
 void OrderQueue::update_busy() {
-  is_busy_.store(completed() != issued() || uncollected_ != 0,
+  is_busy_.store(completed() != issued() || !failures_.is_empty(),
                  std::memory_order_release);
 }
 

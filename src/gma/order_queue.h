@@ -8,9 +8,9 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <vector>
 
+#include "gma/failure_log.h"
 #include "gma/operation.h"
 
 namespace acp::gma {
@@ -60,7 +60,10 @@ class OrderQueue {
   /// How the first failure at or below `sequence` failed that nobody has
   /// collected; kOk without one. Collected ones do not count, not even for
   /// their own number: direct operations have borrowed it since.
-  Status failure_up_to(Sequence sequence) const;
+  Status failure_up_to(Sequence sequence) const noexcept {
+    return failures_.first_up_to(sequence);
+  }
+
   /// The same, and marks what it covers as collected.
   Status collect_up_to(Sequence sequence);
 
@@ -77,22 +80,12 @@ class OrderQueue {
     Status status = Status::kOk;
   };
 
-  struct Failure {
-    Sequence sequence;
-    Status status;
-    bool is_collected;
-  };
-
-  static constexpr std::size_t kFailuresKept = 256;
-
   Slot& slot(Sequence sequence) { return slots_[sequence % kCapacity]; }
 
-  void note_failure(Sequence sequence, Status status);
   void update_busy();
 
   std::vector<Slot> slots_;
-  std::deque<Failure> failures_;
-  std::size_t uncollected_ = 0;
+  FailureLog failures_;
   std::atomic<Sequence> issued_{1};
   std::atomic<Sequence> completed_{1};
   std::atomic<bool> is_busy_{false};

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/futex.h"
+
 namespace acp::gma {
 
 namespace {
@@ -40,8 +42,12 @@ Status health(WaitHost& host, const WaitPurpose& purpose) {
 /// Spins for a time after the start and after each arrival, but not past the
 /// deadline; true when the wait is over. A rank that others are busy with thus
 /// answers without being woken each time. What is longer than the policy's time
-/// spares a sleep, and as a sleep would it leaves the processor to others: a
-/// rank on the same one, put there for a moment, may be the one waited for.
+/// spares a sleep, and as a sleep would it leaves the processor to others.
+///
+/// The kernel may put the rank that is waited for on this core although another
+/// core is idle. Then it cannot run before this thread leaves the core, so the
+/// thread yields from the second pass on. The first pass does not ask: a quick
+/// answer comes from another core, and is not to cost more.
 bool spin(WaitHost& host,
           const WaitPurpose& purpose,
           TimePoint deadline,
@@ -51,9 +57,10 @@ bool spin(WaitHost& host,
   const WaitPolicy& policy = host.policy();
   TimePoint until = now + time;
   TimePoint yields_from = policy.yields ? now : now + policy.spin;
+  bool shares_core = false;
   while (now < until && now < deadline &&
          health(host, purpose) == Status::kOk) {
-    if (now >= yields_from) {
+    if (shares_core || now >= yields_from) {
       ::sched_yield();
     }
     for (int look = 1; look < policy.looks; ++look) {
@@ -67,6 +74,7 @@ bool spin(WaitHost& host,
       return true;
     }
     now = SteadyClock().now();
+    shares_core = !policy.yields && host.shares_core_now();
     if (has_arrived) {
       until = now + time;
       yields_from = policy.yields ? now : now + policy.spin;
@@ -77,7 +85,43 @@ bool spin(WaitHost& host,
   return is_done();
 }
 
+void sleep(WaitHost& host,
+           const WaitPurpose& purpose,
+           Duration limit,
+           const std::function<bool()>& is_done) {
+  if (purpose.sleep_word != nullptr) {
+    host.sleep_on(*purpose.sleep_word, limit);
+  } else {
+    host.sleep(is_done, limit);
+  }
+}
+
+/// How long to sleep before the next look at memory that a plain store may
+/// change: it wakes nobody. Of the time that nothing has happened a sixteenth
+/// at most, so a rank that waits for long wakes 20 times a second, and what
+/// comes is noticed soon compared with the time that it took.
+Duration time_to_look(const WaitPurpose& purpose, Duration idle) {
+  constexpr int kShare = 16;
+  constexpr Duration kRarest = std::chrono::milliseconds(50);
+  return std::max(purpose.look_again, std::min(idle / kShare, kRarest));
+}
+
 }  // namespace
+
+void sleep_on_word(const SleepWord& place, Duration limit) {
+  place.sleepers.fetch_add(1, std::memory_order_seq_cst);
+  futex_wait(place.word, place.expected, limit);
+  place.sleepers.fetch_sub(1, std::memory_order_seq_cst);
+}
+
+void move_word(std::atomic<std::uint32_t>& word,
+               const std::atomic<std::uint32_t>& sleepers,
+               std::uint32_t value) {
+  word.store(value, std::memory_order_seq_cst);
+  if (sleepers.load(std::memory_order_seq_cst) != 0) {
+    futex_wake_all(word);
+  }
+}
 
 Status wait_until(WaitHost& host,
                   const WaitPurpose& purpose,
@@ -89,7 +133,7 @@ Status wait_until(WaitHost& host,
   const WaitScope scope(host, purpose);
   const bool may_spin = host.policy().spin.count() > 0;
   const bool may_sleep = host.policy().may_sleep;
-  TimePoint asleep_since{};
+  TimePoint asleep_since = TimePoint::max();  // before the first sleep
   bool has_arrived = host.make_progress() || may_spin;
   bool is_over = is_done();
   while (!is_over) {
@@ -103,12 +147,12 @@ Status wait_until(WaitHost& host,
     if (now >= deadline) {
       return is_done() ? Status::kOk : Status::kTimedOut;
     }
-    if (has_arrived) {
+    if (has_arrived || asleep_since > now) {
       asleep_since = now;
     }
     if (may_sleep) {
-      host.sleep(is_done,
-                 std::min<Duration>(purpose.look_again, deadline - now));
+      const Duration limit = time_to_look(purpose, now - asleep_since);
+      sleep(host, purpose, std::min<Duration>(limit, deadline - now), is_done);
     }
     has_arrived = host.make_progress() || !may_sleep;
     is_over = is_done();

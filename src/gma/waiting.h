@@ -2,6 +2,7 @@
 // while, and sleep soon.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 
@@ -28,6 +29,28 @@ struct WaitPolicy {
   bool has_core() const noexcept { return spin.count() > 0 && !yields; }
 };
 
+/// A futex word that whoever ends the wait moves on, and then wakes its
+/// sleepers: what a barrier sleeps on. A signal to the rank wakes nobody there.
+///
+/// sleeper: sleepers += 1; futex_wait(word, expected); sleepers -= 1
+/// waker:   word = another value; if sleepers != 0: futex_wake(word)
+///
+/// All seq_cst: either the waker sees the sleeper, or the kernel, which
+/// compares the word again before it lets the thread sleep, sees the new value.
+struct SleepWord {
+  std::atomic<std::uint32_t>& word;
+  std::atomic<std::uint32_t>& sleepers;
+  std::uint32_t expected;  ///< While the wait is not over.
+};
+
+/// Sleeps until `place` is woken or `limit` passes.
+void sleep_on_word(const SleepWord& place, Duration limit);
+
+/// Stores `value` and wakes the sleepers.
+void move_word(std::atomic<std::uint32_t>& word,
+               const std::atomic<std::uint32_t>& sleepers,
+               std::uint32_t value);
+
 /// What a waiting thread needs from the runtime. Thread-safe.
 class WaitHost {
  public:
@@ -51,9 +74,19 @@ class WaitHost {
   /// has announced itself.
   virtual void sleep(const std::function<bool()>& is_done, Duration limit) = 0;
 
+  /// Sleeps until `place` is woken or `limit` passes. Meanwhile nobody of this
+  /// wait makes progress.
+  virtual void sleep_on(const SleepWord& place, Duration limit) {
+    sleep_on_word(place, limit);
+  }
+
   /// A wait begins and ends; published for a job that ends badly.
   virtual void enter_wait(protocol::WaitKind kind, std::uint32_t peer) = 0;
   virtual void leave_wait() = 0;
+
+  /// Whether another rank of the host may want the core that this thread is on.
+  /// Asked between two passes of progress; costs a few nanoseconds.
+  virtual bool shares_core_now() noexcept { return false; }
 
   virtual const WaitPolicy& policy() const noexcept = 0;
 
@@ -67,8 +100,12 @@ class WaitHost {
 struct WaitPurpose {
   protocol::WaitKind kind = protocol::WaitKind::kNothing;
   std::uint32_t peer = protocol::kNoSlot;  ///< Rank, when there is one.
-  /// Longest sleep: 1 ms where a plain store may end the wait.
+  /// Longest sleep: 1 ms where a plain store may end the wait, and more when
+  /// nothing has happened for long (waiting.cc, time_to_look).
   Duration look_again{std::chrono::milliseconds(1)};
+  /// Where to sleep when the wait has a word of its own; else where signals and
+  /// arrivals wake.
+  const SleepWord* sleep_word = nullptr;
 };
 
 /// Returns kOk when `is_done` holds, kTimedOut at the deadline, or the host's

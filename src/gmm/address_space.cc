@@ -81,14 +81,17 @@ std::byte* AddressSpace::direct_any(GlobalAddress ga,
 /// What an address stands for in a region as its owner published it.
 struct AddressSpace::Region {
   std::uint64_t distance;  ///< From the owner's slice.
-  bool is_registered;
+  protocol::KeyEntry* entry;
+  std::uint64_t state;
+
+  bool is_registered() const noexcept {
+    return (state & protocol::kRegisteredBit) != 0;
+  }
 };
 
 Result<AddressSpace::Region> AddressSpace::read_region(
-    const std::byte* slice,
-    GlobalAddress ga,
-    std::uint64_t size) const noexcept {
-  const auto& entry = reinterpret_cast<const protocol::KeyEntry*>(
+    std::byte* slice, GlobalAddress ga, std::uint64_t size) const noexcept {
+  auto& entry = reinterpret_cast<protocol::KeyEntry*>(
       slice + keys_offset_)[codec_.index(ga)];
   std::uint64_t state = 0;
   std::uint64_t base = 0;
@@ -107,7 +110,7 @@ Result<AddressSpace::Region> AddressSpace::read_region(
   if (offset > bytes || size > bytes - offset) {
     return Status::kBadAddress;
   }
-  return Region{base + offset, (state & protocol::kRegisteredBit) != 0};
+  return Region{base + offset, &entry, state};
 }
 
 Result<Target> AddressSpace::locate(GlobalAddress ga,
@@ -141,12 +144,14 @@ Result<Target> AddressSpace::locate(GlobalAddress ga,
     return region.status();
   }
   target.is_same_host = true;
-  if (is_mine || !region.value().is_registered) {
+  if (is_mine || !region.value().is_registered()) {
     target.direct = at_distance(slice, region.value().distance);
   } else {
     target.owner_address =
         segment_->record(slot).slice_address.load(std::memory_order_relaxed) +
         region.value().distance;
+    target.entry = region.value().entry;
+    target.state = region.value().state;
   }
   return target;
 }
@@ -161,6 +166,22 @@ Result<std::byte*> AddressSpace::own_any(GlobalAddress ga,
     return Status::kBadRank;
   }
   return target.value().direct;
+}
+
+std::uint64_t AddressSpace::region_bytes(GlobalAddress ga) const noexcept {
+  const std::uint32_t index = codec_.index(ga);
+  if (index < kFirstUserKey) {
+    return index == kStarterKey ? starter_.size : modules_.size;
+  }
+  const std::byte* slice = slice_of(codec_.rank(ga));
+  if (slice == nullptr) {
+    return 0;
+  }
+  const auto& entry =
+      reinterpret_cast<const protocol::KeyEntry*>(slice + keys_offset_)[index];
+  return codec_.matches_state(ga, entry.state.load(std::memory_order_acquire))
+             ? entry.size.load(std::memory_order_relaxed)
+             : 0;
 }
 
 protocol::SliceHeader* AddressSpace::slice_header(Rank rank) const noexcept {

@@ -26,10 +26,12 @@ enum class Reach : std::uint8_t {
 /// What is behind a global address, as far as this process can see.
 struct Target {
   Rank rank = 0;
-  std::byte* direct = nullptr;      ///< Set when it can be touched here.
-  bool is_same_host = false;        ///< The owner's key table was checked.
-  std::uint64_t owner_address = 0;  ///< In the owner, when is_same_host and
-                                    ///< not direct.
+  std::byte* direct = nullptr;  ///< Set when it can be touched here.
+  bool is_same_host = false;    ///< The owner's key table was checked.
+  /// These three when is_same_host and not direct.
+  std::uint64_t owner_address = 0;  ///< In the owner.
+  protocol::KeyEntry* entry = nullptr;
+  std::uint64_t state = 0;  ///< The entry's, when it was looked at.
 };
 
 class AddressSpace {
@@ -134,6 +136,10 @@ class AddressSpace {
     return own_any(ga, size);
   }
 
+  /// Bytes of the region that `ga` names, for an error message; 0 when that
+  /// cannot be seen here, or the key is dead. `ga` has a valid rank.
+  std::uint64_t region_bytes(GlobalAddress ga) const noexcept;
+
   /// The slice of a rank on this host that may be touched; null otherwise.
   protocol::SliceHeader* slice_header(Rank rank) const noexcept;
 
@@ -175,7 +181,7 @@ class AddressSpace {
   std::byte* direct_any(GlobalAddress ga, std::uint64_t size) const noexcept;
   Result<std::byte*> own_any(GlobalAddress ga,
                              std::uint64_t size) const noexcept;
-  Result<Region> read_region(const std::byte* slice,
+  Result<Region> read_region(std::byte* slice,
                              GlobalAddress ga,
                              std::uint64_t size) const noexcept;
 

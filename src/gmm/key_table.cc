@@ -57,7 +57,7 @@ void KeyTable::retract(std::uint32_t index) {
   protocol::KeyEntry& entry = entries_[index];
   const std::uint64_t next = (counter(index) + 1) & kCounterMask;
   entry.state.store(next << protocol::kKeyCounterShift,
-                    std::memory_order_relaxed);
+                    std::memory_order_seq_cst);  // see gmm/transfer_hold.h
   // Orders the dead state before any later change of the fields, for readers
   // that look at the state a second time.
   std::atomic_thread_fence(std::memory_order_release);
@@ -104,6 +104,10 @@ Status KeyTable::remove(Rank rank, GlobalAddress atkey) {
   retract(codec_.index(atkey));
   free_.push_back(codec_.index(atkey));
   return Status::kOk;
+}
+
+bool KeyTable::has_transfers(std::uint32_t index) const noexcept {
+  return entries_[index].transfers.load(std::memory_order_seq_cst) != 0;
 }
 
 Result<GlobalAddress> KeyTable::address_of(Rank rank,

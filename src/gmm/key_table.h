@@ -34,6 +34,10 @@ class KeyTable {
   /// kBadKey when `atkey` names no live region of `rank` that add() gave.
   [[nodiscard]] Status remove(Rank rank, GlobalAddress atkey);
 
+  /// Whether peers are copying to or from a region of this entry, also one that
+  /// remove() has ended: none begins after remove().
+  bool has_transfers(std::uint32_t index) const noexcept;
+
   /// The global address of `address` in the region `atkey`.
   /// kBadKey; kBadAddress when it is outside of the region.
   Result<GlobalAddress> address_of(Rank rank,

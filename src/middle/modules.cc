@@ -21,4 +21,10 @@ int add_modules(int (*add)(const acpx_module_t* module)) {
   return 0;
 }
 
+void leave_job() noexcept {
+  Heaps::leave_job();
+  channel::Channels::leave_job();
+  structure::Site::leave_job();
+}
+
 }  // namespace acp::middle

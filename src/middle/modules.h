@@ -15,4 +15,8 @@ namespace acp::middle {
 /// Returns 0, or -1 when `add` failed.
 int add_modules(int (*add)(const acpx_module_t* module));
 
+/// In a child made by fork(): every call fails from now on, as outside of a
+/// job. Takes no lock and ends nothing, since all of it is the parent's.
+void leave_job() noexcept;
+
 }  // namespace acp::middle

@@ -28,6 +28,13 @@ namespace acp::protocol {
 
 /// Environment variable with the number of the rank's end of the socket.
 inline constexpr const char* kBootstrapFdVariable = "ACP_BOOTSTRAP_FD";
+/// Variables by which a rank knows its place before acp_init, or without it.
+/// Its number at launch, and the number of ranks; then the same among the ranks
+/// of its host.
+inline constexpr const char* kRankVariable = "ACP_RANK";
+inline constexpr const char* kProcsVariable = "ACP_PROCS";
+inline constexpr const char* kLocalRankVariable = "ACP_LOCAL_RANK";
+inline constexpr const char* kLocalProcsVariable = "ACP_LOCAL_PROCS";
 inline constexpr std::uint32_t kBootstrapMagic = 0x42504341;
 inline constexpr std::uint16_t kBootstrapVersion = 1;
 inline constexpr std::size_t kBootstrapHeaderBytes = 24;

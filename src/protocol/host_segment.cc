@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <bit>
 #include <cerrno>
+#include <cstring>
 #include <new>
 
 #include "base/host_facts.h"
@@ -29,6 +30,7 @@ void lay_out(HostHeader& header, const HostPlan& plan) {
   header.procs = plan.procs;
   header.local_procs = plan.local_procs;
   header.cores = allowed_cores();
+  header.cpus = allowed_cpus();
   header.key_slots = key_slots_for(plan.procs);
   header.starter_bytes = round_up(
       std::max<std::uint64_t>(plan.starter_bytes, kCacheLine), kCacheLine);
@@ -44,6 +46,8 @@ void lay_out(HostHeader& header, const HostPlan& plan) {
   header.proc_of_rank_offset = take(table);
   header.slot_of_rank_offset = take(table);
   header.slot_of_proc_offset = take(table);
+  header.core_of_slot_offset =
+      take(std::uint64_t{plan.local_procs} * sizeof(std::uint32_t));
   header.records_offset =
       take(std::uint64_t{plan.local_procs} * sizeof(ProcRecord));
   header.cards_offset = take(std::uint64_t{plan.procs} * kCardBytes);
@@ -79,7 +83,43 @@ void fill_tables(const HostSegment& segment, const HostPlan& plan) {
   }
 }
 
+/// Failing is harmless: a core dump then holds more, or less.
+void keep_in_core_dump(std::byte* start, std::uint64_t bytes) noexcept {
+  (void)::madvise(start, round_up(bytes, kPage), MADV_DODUMP);
+}
+
+void limit_core_dump(const HostSegment& segment) noexcept {
+  const HostHeader& header = segment.header();
+  (void)::madvise(segment.base(), header.total_bytes, MADV_DONTDUMP);
+  keep_in_core_dump(segment.base(), header.slices_offset);
+  const std::uint32_t slices = std::min(header.local_procs, kSlicesInCoreDump);
+  for (std::uint32_t slot = 0; slot < slices; ++slot) {
+    keep_in_core_dump(segment.slice(slot), header.ring_offset);
+  }
+}
+
 }  // namespace
+
+void CallName::set(const char* name) noexcept {
+  std::array<char, kBytes> text{};
+  if (name != nullptr) {
+    std::strncpy(text.data(), name, text.size() - 1);
+  }
+  for (std::size_t i = 0; i < words_.size(); ++i) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, text.data() + 8 * i, sizeof word);
+    words_[i].store(word, std::memory_order_relaxed);
+  }
+}
+
+std::string CallName::get() const {
+  std::array<char, kBytes + 1> text{};
+  for (std::size_t i = 0; i < words_.size(); ++i) {
+    const std::uint64_t word = words_[i].load(std::memory_order_relaxed);
+    std::memcpy(text.data() + 8 * i, &word, sizeof word);
+  }
+  return text.data();
+}
 
 std::uint32_t key_slots_for(std::uint32_t procs) {
   const int spare = std::max(0, 20 - static_cast<int>(std::bit_width(procs)));
@@ -107,8 +147,10 @@ Result<UniqueFd> create_host_segment(const HostPlan& plan) {
     return Status::kSystem;
   }
   if (::ftruncate(fd.get(), static_cast<off_t>(header.total_bytes)) != 0) {
-    log_error("shared memory of {} bytes for {} ranks: {}", header.total_bytes,
-              plan.local_procs, errno_text(errno));
+    log_error(
+        "shared memory of {} bytes for {} ranks: {}; set ACP_HEAP_SIZE and "
+        "ACP_MODULE_MEMORY lower",
+        header.total_bytes, plan.local_procs, errno_text(errno));
     return Status::kNoMemory;
   }
   if (::pwrite(fd.get(), &header, sizeof header, 0) !=
@@ -150,14 +192,24 @@ Result<HostSegment> HostSegment::map(int fd) {
   void* base = ::mmap(nullptr, header.total_bytes, PROT_READ | PROT_WRITE,
                       MAP_SHARED | MAP_NORESERVE, fd, 0);
   if (base == MAP_FAILED) {
-    log_error("mapping {} bytes of shared memory: {}", header.total_bytes,
-              errno_text(errno));
+    log_error(
+        "mapping {} bytes of shared memory for {} ranks: {}; allow a process "
+        "more address space (ulimit -v unlimited), or set ACP_HEAP_SIZE and "
+        "ACP_MODULE_MEMORY lower",
+        header.total_bytes, header.local_procs, errno_text(errno));
     return Status::kNoMemory;
   }
   HostSegment segment;
   segment.base_ = static_cast<std::byte*>(base);
   segment.bytes_ = header.total_bytes;
+  limit_core_dump(segment);
   return segment;
+}
+
+void HostSegment::dump_own_slice(std::uint32_t slot) const noexcept {
+  keep_in_core_dump(slice(slot), header().module_offset + kRuntimeWordBytes);
+  keep_in_core_dump(slice(slot) + header().starter_offset,
+                    std::min(header().starter_bytes, kStarterBytesInCoreDump));
 }
 
 HostSegment::HostSegment(HostSegment&& other) noexcept
@@ -190,6 +242,11 @@ std::uint32_t HostSegment::slot_of_proc(std::uint32_t proc) const noexcept {
   ACP_ASSERT(proc < header().procs);
   return reinterpret_cast<const std::uint32_t*>(
       base_ + header().slot_of_proc_offset)[proc];
+}
+
+std::atomic<std::uint32_t>* HostSegment::core_of_slot() const noexcept {
+  return reinterpret_cast<std::atomic<std::uint32_t>*>(
+      base_ + header().core_of_slot_offset);
 }
 
 ProcRecord& HostSegment::record(std::uint32_t slot) const noexcept {

@@ -1,7 +1,7 @@
 // The shared memory of all ranks of a job on one host: one memfd, made by
 // whoever starts them, mapped by each. Its layout, and how it is made.
 //
-//   HostHeader | rank tables | ProcRecord per local process | cards
+//   HostHeader | rank tables | cores | ProcRecord per local process | cards
 //   slice 0 | slice 1 | ...                  one per local process ("slot")
 //
 //   a slice: SliceHeader | key table | command ring | module memory | starter
@@ -15,7 +15,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 
+#include "base/host_facts.h"
 #include "base/result.h"
 #include "base/settings.h"
 #include "base/unique_fd.h"
@@ -23,7 +25,7 @@
 namespace acp::protocol {
 
 inline constexpr std::uint64_t kHostMagic = 0x31'74'73'6f'68'70'63'61;
-inline constexpr std::uint32_t kHostVersion = 3;
+inline constexpr std::uint32_t kHostVersion = 4;
 inline constexpr std::uint32_t kNoSlot = UINT32_MAX;
 inline constexpr std::size_t kCacheLine = 64;
 inline constexpr std::size_t kCardBytes = 512;
@@ -50,11 +52,21 @@ enum class ProcState : std::uint32_t {
   kFinalized,
 };
 
-/// A barrier of the host's processes. Counter and epoch on lines of their own.
+/// A barrier of three and more processes of the host. Each on a line of its
+/// own.
 struct HostBarrier {
   alignas(kCacheLine) std::atomic<std::uint32_t> arrived;
-  alignas(kCacheLine) std::atomic<std::uint32_t> epoch;  ///< Futex.
-  alignas(kCacheLine) std::atomic<std::uint32_t> sleepers;
+  alignas(kCacheLine) std::atomic<std::uint32_t> epoch;     ///< Futex.
+  alignas(kCacheLine) std::atomic<std::uint32_t> sleepers;  ///< On epoch.
+};
+
+/// One process's part of a barrier of two. Both on one line: the owner writes
+/// the first and then looks at the second, and its partner writes that only
+/// when it goes to sleep.
+struct alignas(kCacheLine) PairBarrier {
+  std::atomic<std::uint32_t> epoch;  ///< Barriers that the owner has come to,
+                                     ///< modulo 2^32. Futex.
+  std::atomic<std::uint32_t> sleepers;  ///< Of the partner, on epoch.
 };
 
 /// Who is in acp_finalize, and how often it has called acp_sync.
@@ -97,6 +109,8 @@ struct alignas(kCacheLine) HostHeader {
   std::uint64_t proc_of_rank_offset;  ///< u32[procs], rewritten by acp_reset.
   std::uint64_t slot_of_rank_offset;  ///< u32[procs], kNoSlot: other host.
   std::uint64_t slot_of_proc_offset;  ///< u32[procs], fixed.
+  std::uint64_t core_of_slot_offset;  ///< u32[local_procs], 1 + the core that a
+                                      ///< process last waited on; 0: none yet.
   std::uint64_t records_offset;       ///< ProcRecord[local_procs].
   std::uint64_t cards_offset;         ///< kCardBytes each, [procs].
   std::uint64_t keys_offset;          ///< These four from a slice's start.
@@ -104,6 +118,7 @@ struct alignas(kCacheLine) HostHeader {
   std::uint64_t module_offset;
   std::uint64_t starter_offset;
   std::array<std::uint8_t, 16> job_id;  ///< Random; names nothing else twice.
+  CpuMask cpus;                         ///< That whoever made this may use.
   alignas(kCacheLine) std::atomic<std::uint32_t> job_state;  ///< JobState.
   std::atomic<std::uint32_t> reset_verdict;  ///< Of the acp_reset under way.
   /// A Leaving each: of the ranks in acp_finalize, and of those behind the
@@ -114,6 +129,20 @@ struct alignas(kCacheLine) HostHeader {
 
   /// Some processes of this host have to take turns.
   bool shares_cores() const noexcept { return local_procs > cores; }
+};
+
+/// The name of the function that a program waits in, for the roll-call. Written
+/// by the waiting thread, read by acprun at any time. A name that acprun reads
+/// while it changes is wrong, and harms nothing.
+class CallName {
+ public:
+  /// Takes the first kBytes - 1 characters; nullptr is "".
+  void set(const char* name) noexcept;
+  std::string get() const;
+
+ private:
+  static constexpr std::size_t kBytes = 48;
+  std::array<std::atomic<std::uint64_t>, kBytes / 8> words_;
 };
 
 /// One local process, by slot.
@@ -129,6 +158,16 @@ struct alignas(kCacheLine) ProcRecord {
   std::atomic<std::uint64_t> probe_address;  ///< Of a word in the process ...
   std::atomic<std::uint64_t> probe_value;  ///< ... that holds this (CMA probe).
   std::atomic<std::uint64_t> modules;      ///< Modules::fingerprint().
+  CallName wait_name;                      ///< "": wait_kind says the function.
+  CpuMask
+      bound_cpus;  ///< Set by the launcher before the start; empty: unbound.
+  /// For the launcher's watchdog, which compares two looks at them. On a line
+  /// of their own, because their process writes them often. Passes of progress
+  /// that a thread of the program has made.
+  alignas(kCacheLine) std::atomic<std::uint64_t> passes;
+  std::atomic<std::uint64_t> waits;        ///< Begun and ended, counted each.
+  std::atomic<std::uint64_t> arrivals;     ///< Passes that brought something.
+  std::atomic<std::uint32_t> wait_thread;  ///< Kernel's id of the last to wait.
 };
 
 /// One published registration; readers see it whole or not at all.
@@ -142,7 +181,8 @@ struct KeyEntry {
   std::atomic<std::uint64_t> base;  ///< Distance from the owner's slice, in
                                     ///< the owner's address space.
   std::atomic<std::uint64_t> size;  ///< Bytes from base.
-  std::uint64_t unused;
+  /// Copies that peers of this host are making by process_vm_readv or writev.
+  std::atomic<std::uint64_t> transfers;
 };
 
 static_assert(sizeof(KeyEntry) == 32);
@@ -158,13 +198,22 @@ inline constexpr std::uint64_t kWaiterOne = 1;  ///< Low half counts waiters.
 inline constexpr std::uint64_t kThreadAsleep = std::uint64_t{1} << 32;
 inline constexpr std::uint64_t kThreadWantsSignals = std::uint64_t{1} << 33;
 
+/// Where the owner of a slice has its doorbell socket: an abstract name,
+/// without the 0 byte in front. Written once by the owner, text before size
+/// (release); read by its wakers, size (acquire) before text.
+struct DoorbellName {
+  std::atomic<std::uint32_t> size;  ///< 0: there is no socket yet.
+  std::array<char, 28> text;
+};
+
 /// Head of a slice. Each group on a line of its own.
 struct SliceHeader {
-  alignas(kCacheLine) std::atomic<std::uint32_t> bell;        ///< Futex.
-  alignas(kCacheLine) std::atomic<std::uint64_t> asleep;      ///< See above.
-  alignas(kCacheLine) std::atomic<std::uint64_t> ring_head;   ///< Consumer.
-  alignas(kCacheLine) std::atomic<std::uint64_t> ring_tail;   ///< Producers.
-  alignas(kCacheLine) std::atomic<std::uint64_t> pair_epoch;  ///< Barrier of 2.
+  alignas(kCacheLine) std::atomic<std::uint32_t> bell;       ///< Futex.
+  alignas(kCacheLine) std::atomic<std::uint64_t> asleep;     ///< See above.
+  alignas(kCacheLine) std::atomic<std::uint64_t> ring_head;  ///< Consumer.
+  alignas(kCacheLine) std::atomic<std::uint64_t> ring_tail;  ///< Producers.
+  PairBarrier pair;
+  alignas(kCacheLine) DoorbellName doorbell;
 };
 
 inline constexpr std::size_t kSliceHeaderBytes = 4096;
@@ -209,6 +258,12 @@ struct HostPlan {
 /// logged.
 Result<UniqueFd> create_host_segment(const HostPlan& plan);
 
+/// Slices whose header and key table every process of the host has in its core
+/// dump, besides its own: each takes two more mappings of the kernel.
+inline constexpr std::uint32_t kSlicesInCoreDump = 64;
+/// Bytes of its own starter memory that a process has in its core dump.
+inline constexpr std::uint64_t kStarterBytesInCoreDump = 1 << 20;
+
 /// A mapping of a host segment. Unmaps itself. Pointers into it are valid as
 /// long as it lives. Thread-safe after map().
 class HostSegment {
@@ -221,7 +276,13 @@ class HostSegment {
   ~HostSegment();
 
   /// Maps and checks magic, version and sizes. kProtocol, kSystem, logged.
+  /// A core dump gets the headers and tables only: the kernel would touch every
+  /// page of a shared mapping that it dumps, gigabytes that nobody has used.
   static Result<HostSegment> map(int fd);
+
+  /// Adds to the core dump what a debugger wants of the process's own slice:
+  /// the command ring, the runtime's words and the start of starter memory.
+  void dump_own_slice(std::uint32_t slot) const noexcept;
 
   std::byte* base() const noexcept { return base_; }
 
@@ -232,6 +293,7 @@ class HostSegment {
   std::atomic<std::uint32_t>* proc_of_rank() const noexcept;
   std::atomic<std::uint32_t>* slot_of_rank() const noexcept;
   std::uint32_t slot_of_proc(std::uint32_t proc) const noexcept;
+  std::atomic<std::uint32_t>* core_of_slot() const noexcept;
   ProcRecord& record(std::uint32_t slot) const noexcept;
   std::span<std::byte> card(std::uint32_t proc) const noexcept;
   std::byte* slice(std::uint32_t slot) const noexcept;

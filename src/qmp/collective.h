@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "qmp.h"
 #include "qmp/job.h"
@@ -17,10 +18,15 @@ class Operator {
   Operator(const Operator&) = delete;
   Operator& operator=(const Operator&) = delete;
   virtual void apply(void* lower, void* higher, std::size_t bytes) const = 0;
+  /// Different for operators that must not meet; see Tag.
+  virtual std::uint8_t kind() const = 0;
 
  protected:
   ~Operator() = default;
 };
+
+// All of these wait without a time limit, and say once for whom when it takes
+// longer than QMP_WAIT_TIMEOUT. A failure revokes the communicator.
 
 /// In place. All nodes give the same size.
 QMP_status_t reduce(Job& job,

@@ -1,6 +1,7 @@
 // A communicator: which ranks, in which order, and their logical torus.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -11,9 +12,11 @@
 #include "qmp/grid.h"
 #include "qmp/library_memory.h"
 #include "qmp/pair.h"
+#include "qmp/wire.h"
 
 namespace qmp {
 class Half;
+class Revocation;
 }  // namespace qmp
 
 /// Read-only after it is made, but for the topology (declared once) and what
@@ -27,6 +30,7 @@ struct QMP_comm_struct {
   int color = 0;
   int key = 0;
   bool is_built_in = true;
+  bool is_kept = false;  ///< By the job: QMP_comm_free has failed.
 
   std::optional<qmp::Grid> grid;  ///< Declared logical topology.
   std::vector<int> coordinates;
@@ -39,7 +43,10 @@ struct QMP_comm_struct {
     std::unique_ptr<qmp::Pair> pair;  ///< For short reductions.
   };
 
-  bool is_out_of_step = false;  ///< A global operation timed out.
+  /// Global operations begun here, and the last of them: number k at k mod 16.
+  std::uint64_t operations = 0;
+  std::array<qmp::Call, 16> recent;
+  qmp::Revocation* revocation = nullptr;
   std::unordered_map<int, Lanes> lanes;
   qmp::Block scratch;
 

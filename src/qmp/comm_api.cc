@@ -1,7 +1,7 @@
 // Communicators.
 #include <algorithm>
 #include <memory>
-#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "acp.h"
@@ -9,6 +9,7 @@
 #include "qmp/collective.h"
 #include "qmp/failure.h"
 #include "qmp/job.h"
+#include "qmp/plan.h"
 
 using qmp::fail;
 using qmp::Job;
@@ -21,6 +22,8 @@ class LargestNumber final : public qmp::Operator {
     auto& mine = *static_cast<std::uint32_t*>(lower);
     mine = std::max(mine, *static_cast<std::uint32_t*>(higher));
   }
+
+  std::uint8_t kind() const override { return 0xf0; }
 };
 
 class Union final : public qmp::Operator {
@@ -32,6 +35,8 @@ class Union final : public qmp::Operator {
       mine[i] |= theirs[i];
     }
   }
+
+  std::uint8_t kind() const override { return 0xf1; }
 };
 
 struct Choice {
@@ -75,6 +80,15 @@ int colors_in(const std::vector<Choice>& choices) {
                           colors.begin());
 }
 
+/// Other nodes may have made the communicator `number`, and wait for this one
+/// there.
+void refuse(Job& mine, const QMP_comm_struct& comm, std::uint32_t number) {
+  std::vector<int> others = comm.ranks;
+  std::erase(others, acp_rank());
+  mine.exchange.revoke(mine.exchange.join(number, std::move(others)),
+                       {1, acp_rank(), QMP_ERROR});
+}
+
 QMP_status_t split(Job& mine,
                    QMP_comm_struct& comm,
                    Choice own,
@@ -85,13 +99,15 @@ QMP_status_t split(Job& mine,
       qmp::reduce(mine, comm, &number, sizeof number, LargestNumber());
   std::vector<Choice> choices(comm.ranks.size(), Choice{0, 0});
   choices[static_cast<std::size_t>(comm.me)] = own;
-  if (status == QMP_SUCCESS) {
-    status = gather(mine, comm, choices);
-  }
   if (status != QMP_SUCCESS) {
     return status;
   }
   mine.next_comm = number + 1;
+  status = gather(mine, comm, choices);
+  if (status != QMP_SUCCESS) {
+    refuse(mine, comm, number);
+    return status;
+  }
   auto made = std::make_unique<QMP_comm_struct>();
   made->number = number;
   made->colors = colors_in(choices);
@@ -104,6 +120,7 @@ QMP_status_t split(Job& mine,
     }
     made->ranks.push_back(comm.ranks[static_cast<std::size_t>(node)]);
   }
+  made->revocation = &mine.exchange.join(number, qmp::partner_ranks(*made));
   qmp::tell("QMP_comm_split: color %d, node %d of %d", made->color, made->me,
             made->nodes());
   *result = made.release();
@@ -127,6 +144,15 @@ QMP_comm_t look_up(QMP_comm_t Job::*which) {
   return mine != nullptr ? mine->*which : nullptr;
 }
 
+/// Messages still go through it; it ends with the job.
+QMP_status_t keep(Job& mine, QMP_comm_t comm, QMP_status_t status) {
+  if (!comm->is_kept) {
+    comm->is_kept = true;
+    mine.kept.emplace_back(comm);
+  }
+  return status;
+}
+
 QMP_status_t free_comm(Job& mine, QMP_comm_t comm) {
   if (mine.exchange.has_active(comm->number)) {
     return fail(QMP_INVALID_OP,
@@ -134,13 +160,14 @@ QMP_status_t free_comm(Job& mine, QMP_comm_t comm) {
   }
   // docs/qmp.md, "Collectives": after the second meeting nobody writes here.
   QMP_status_t status = qmp::meet(mine, *comm);
+  if (status != QMP_SUCCESS) {
+    return keep(mine, comm, status);
+  }
   mine.exchange.close(comm->number);
   acp_complete(ACP_HANDLE_ALL);
-  if (status == QMP_SUCCESS) {
-    status = qmp::meet(mine, *comm);
-  }
+  status = qmp::meet(mine, *comm);
   if (status != QMP_SUCCESS) {
-    return status;
+    return keep(mine, comm, status);
   }
   acp_complete(ACP_HANDLE_ALL);
   mine.exchange.forget(comm->number);

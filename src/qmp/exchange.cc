@@ -72,6 +72,7 @@ bool Exchange::begin(int module, std::size_t bytes) {
                  start + sizeof(Inbox));
   connector_.begin(module, reinterpret_cast<Inbox*>(memory), &library_,
                    [this](const Announcement& text) { receive(text); });
+  presences_.begin(module, reinterpret_cast<Inbox*>(memory), &library_);
   is_running_ = acpx_add_progress(&run_step, this) == 0;
   return is_running_;
 }
@@ -80,6 +81,9 @@ void Exchange::end() {
   if (is_running_) {
     is_running_ = false;
     (void)acpx_remove_progress(&run_step, this);
+    if (is_leaving_) {
+      presences_.leave();  // what is still queued stays here
+    }
   }
 }
 
@@ -96,6 +100,9 @@ int Exchange::step() {
   const std::lock_guard lock(lock_, std::adopt_lock);
   const bool has_news = connector_.advance();
   const bool has_moved = advance_busy();
+  if (is_leaving_) {
+    tell_when_gone();
+  }
   if (!has_news && !has_moved) {
     post_late_credits();
   }
@@ -143,8 +150,11 @@ void Exchange::connect(Half& half, acp_ga_t peer) {
 }
 
 void Exchange::receive(const Announcement& text) {
-  const ChannelId mine{text.comm, text.channel, text.from,
-                       text.is_receiver == 0};
+  if (text.channel == kRevocation || text.channel == kCall) {
+    revocation_of(text.comm).hear(text);
+    return;
+  }
+  const ChannelId mine{text.comm, text.channel, text.from, text.detail == 0};
   if (const auto found = halves_.find(mine); found != halves_.end()) {
     connect(*found->second, text.half);
   } else {
@@ -163,9 +173,12 @@ Half* Exchange::half(const ChannelId& id) {
   } else {
     made = std::make_unique<SendHalf>(id, library_);
   }
-  const Announcement text{made->address(), id.comm, id.channel,
+  const Announcement text{made->address(),
+                          id.comm,
+                          id.channel,
                           static_cast<std::uint32_t>(acp_rank()),
-                          id.is_receiver ? 1U : 0U};
+                          id.is_receiver ? 1U : 0U,
+                          0};
   if (made->address() == ACP_GA_NULL ||
       !connector_.announce(static_cast<int>(id.peer), text)) {
     return nullptr;
@@ -187,29 +200,17 @@ void Exchange::start_one(Transfer& transfer, Outbox* outbox) {
   list(*transfer.half);
 }
 
-void Exchange::start(Transfer* first) {
+void Exchange::start_all(Transfer* first) {
   Outbox outbox;
-  const std::lock_guard lock(lock_);
   for (Transfer* each = first; each != nullptr; each = each->next) {
-    if (each->is_early) {
-      each->is_early = false;  // started by QMP_clear_to_send
-      continue;
-    }
     start_one(*each, outbox_for(first, outbox));
   }
   outbox.send();
 }
 
-void Exchange::start_receives(Transfer* first) {
-  Outbox outbox;
+void Exchange::start(Transfer* first) {
   const std::lock_guard lock(lock_);
-  for (Transfer* each = first; each != nullptr; each = each->next) {
-    if (each->half->id().is_receiver && !each->is_early) {
-      start_one(*each, outbox_for(first, outbox));
-      each->is_early = true;
-    }
-  }
-  outbox.send();
+  start_all(first);
 }
 
 bool Exchange::is_done(Transfer* first) {
@@ -238,16 +239,10 @@ int Exchange::wait(Transfer* first, int timeout_ms) {
     return 0;
   }
   Waiting waiting{this, first};
-  return acpx_wait_until(&is_over, &waiting, timeout_ms);
-}
-
-void Exchange::abandon(Transfer* first) {
-  const std::lock_guard lock(lock_);
-  for (Transfer* each = first; each != nullptr; each = each->next) {
-    if (each->is_active()) {
-      each->half->abandon(*each);
-    }
-  }
+  const char* before = acpx_enter_call("QMP_wait");
+  const int result = acpx_wait_until(&is_over, &waiting, timeout_ms);
+  acpx_leave_call(before);
+  return result;
 }
 
 void Exchange::discard(Transfer* transfer) {
@@ -290,6 +285,7 @@ void Exchange::forget(std::uint32_t comm) {
                 [comm](const auto& each) { return each.first.comm == comm; });
   std::erase_if(early_,
                 [comm](const auto& each) { return each.first.comm == comm; });
+  revocations_.erase(comm);
 }
 
 }  // namespace qmp

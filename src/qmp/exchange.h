@@ -11,6 +11,8 @@
 #include "qmp/connector.h"
 #include "qmp/half.h"
 #include "qmp/library_memory.h"
+#include "qmp/presence.h"
+#include "qmp/revocation.h"
 
 namespace qmp {
 
@@ -51,8 +53,9 @@ class Exchange {
   /// No progress by us any more. Before the destructor.
   void end();
 
-  /// See Connector.
-  void leave(std::uint64_t barriers) { connector_.leave(barriers); }
+  /// This rank sends nothing more: tells the next rank as Connector says, and
+  /// all once what it has sent has arrived.
+  void leave(std::uint64_t barriers);
 
   bool has_left_before(std::uint64_t barrier) const {
     return connector_.has_left_before(barrier);
@@ -60,20 +63,46 @@ class Exchange {
 
   LibraryMemory& library() { return library_; }
 
+  Presences& presences() { return presences_; }
+
   /// The half for `id`, made and announced the first time; nullptr: no memory.
   Half* half(const ChannelId& id);
 
   /// Starts transfers from `first` along `next`. None is active.
   void start(Transfer* first);
-  /// Starts the receives among them ahead of `start`.
-  void start_receives(Transfer* first);
   /// Moves their channels on; true when none is active any more.
   bool is_done(Transfer* first);
   /// Waits. As acpx_wait_until.
   int wait(Transfer* first, int timeout_ms);
 
-  /// Forgets those that are active; their channels are not used any more.
+  // For global operations; exchange_global.cc. A revocation lives as long as
+  // the communicator.
+
+  /// Of a communicator that is made now, with its partners' ranks.
+  Revocation& join(std::uint32_t comm, std::vector<int> partners);
+  void revoke(Revocation& revocation, const Revocation::Cause& cause);
+  Revocation::Cause cause_of(const Revocation& revocation);
+  bool has_parted(const Revocation& revocation,
+                  int rank,
+                  std::uint64_t operation);
+  void ask(Revocation& revocation, int rank, const Call& call);
+  std::unordered_map<int, Call> calls(const Revocation& revocation);
+  /// Starts the transfers of an operation; false: it fails already.
+  bool start_for(Revocation& revocation,
+                 std::uint64_t operation,
+                 Transfer* first);
+  /// Those are over, or stop_sends has ended the sends among them.
+  void end_for(Revocation& revocation);
+  /// Moves the channel of one transfer on; true when it is not active any more.
+  bool has_ended(Transfer& transfer);
+  /// Forgets the active sends among them, and waits for what they have put.
+  void stop_sends(Transfer* first);
+  /// Forgets those that are active. Nothing may arrive for them any more; their
+  /// channels are not used again.
   void abandon(Transfer* first);
+  /// Copies the beginning of the next message, for which no receive has been
+  /// started. False: it has not arrived, or does not come eagerly.
+  bool peek(Half* half, void* to, std::size_t bytes);
 
   /// Frees a transfer now, or when it is done.
   void discard(Transfer* transfer);
@@ -102,15 +131,21 @@ class Exchange {
   void start_one(Transfer& transfer, Outbox* outbox);
   bool advance_busy();
   void post_late_credits();
+  void start_all(Transfer* first);
+  void tell_when_gone();
+  Revocation& revocation_of(std::uint32_t comm);
 
   Lock lock_;  ///< Guards all below, and the halves.
   LibraryMemory library_;
   Connector connector_;
+  Presences presences_;
+  std::unordered_map<std::uint32_t, std::unique_ptr<Revocation>> revocations_;
   std::unordered_map<ChannelId, std::unique_ptr<Half>, Hash> halves_;
   /// Announced by peers, not declared here.
   std::unordered_map<ChannelId, acp_ga_t, Hash> early_;
   std::vector<Half*> busy_;
   bool is_running_ = false;
+  bool is_leaving_ = false;  ///< And the others do not know it yet.
 };
 
 }  // namespace qmp

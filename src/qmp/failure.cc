@@ -5,11 +5,14 @@
 #include <cstdarg>
 #include <cstdio>
 
+#include "acp.h"
+
 namespace qmp {
 
 namespace {
 
 std::atomic<int> g_verbosity{0};
+std::atomic<bool> g_ends_job{false};
 
 /// At most 511 characters of it.
 std::string formatted(const char* format, std::va_list words) {
@@ -32,6 +35,9 @@ QMP_status_t fail(QMP_status_t status, const char* format, ...) {
   last_failure() = {status, formatted(format, words)};
   va_end(words);
   (void)QMP_error("%s", last_failure().text.c_str());
+  if (g_ends_job.load(std::memory_order_relaxed)) {
+    acp_abort(last_failure().text.c_str());
+  }
   return status;
 }
 
@@ -45,6 +51,10 @@ void tell(const char* format, ...) {
   const std::string text = formatted(format, words);
   va_end(words);
   (void)QMP_fprintf(stderr, "%s", text.c_str());
+}
+
+void end_job_on_failure(bool ends) {
+  g_ends_job.store(ends, std::memory_order_relaxed);
 }
 
 int set_verbosity(int level) {

@@ -25,6 +25,9 @@ Failure& last_failure();
 /// A line to stderr, when QMP_verbose asked for it.
 [[gnu::format(printf, 1, 2)]] void tell(const char* format, ...);
 
+/// Whether fail() ends the job, after its line: as the setting ACP_ERRORS says.
+void end_job_on_failure(bool ends);
+
 /// What QMP_verbose has set. Returns the level before.
 int set_verbosity(int level);
 

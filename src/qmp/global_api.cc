@@ -16,6 +16,8 @@ using qmp::Job;
 namespace {
 
 struct Sum {
+  static constexpr std::uint8_t kNumber = 0;
+
   template <typename T>
   T operator()(T a, T b) const {
     if constexpr (std::is_integral_v<T>) {
@@ -39,6 +41,8 @@ bool is_nan(T value) {
 }
 
 struct Largest {
+  static constexpr std::uint8_t kNumber = 1;
+
   template <typename T>
   T operator()(T a, T b) const {
     return is_nan(a) || a > b ? a : b;
@@ -46,6 +50,8 @@ struct Largest {
 };
 
 struct Smallest {
+  static constexpr std::uint8_t kNumber = 2;
+
   template <typename T>
   T operator()(T a, T b) const {
     return is_nan(a) || a < b ? a : b;
@@ -53,11 +59,23 @@ struct Smallest {
 };
 
 struct ExclusiveOr {
+  static constexpr std::uint8_t kNumber = 3;
+
   template <typename T>
   T operator()(T a, T b) const {
     return a ^ b;
   }
 };
+
+/// From 1 on: what elements are, in the kind of an operator.
+template <typename T>
+constexpr std::uint8_t type_number() {
+  if constexpr (std::is_integral_v<T>) {
+    return std::is_signed_v<T> ? 1 : 2;
+  } else {
+    return std::is_same_v<T, float> ? 3 : std::is_same_v<T, double> ? 4 : 5;
+  }
+}
 
 template <typename T, typename Function>
 class Elementwise final : public qmp::Operator {
@@ -69,6 +87,10 @@ class Elementwise final : public qmp::Operator {
       mine[i] = Function()(mine[i], theirs[i]);
     }
   }
+
+  std::uint8_t kind() const override {
+    return type_number<T>() * 8 + Function::kNumber;
+  }
 };
 
 class Users final : public qmp::Operator {
@@ -78,6 +100,8 @@ class Users final : public qmp::Operator {
   void apply(void* lower, void* higher, std::size_t /*bytes*/) const override {
     function_(lower, higher);
   }
+
+  std::uint8_t kind() const override { return 7; }
 
  private:
   QMP_binary_func function_;

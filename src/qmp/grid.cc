@@ -4,46 +4,6 @@
 
 namespace qmp {
 
-namespace {
-
-/// Prime factors, largest first.
-std::vector<int> factors_of(int number) {
-  std::vector<int> factors;
-  for (int prime = 2; prime * prime <= number; ++prime) {
-    while (number % prime == 0) {
-      factors.push_back(prime);
-      number /= prime;
-    }
-  }
-  if (number > 1) {
-    factors.push_back(number);
-  }
-  std::reverse(factors.begin(), factors.end());
-  return factors;
-}
-
-/// The axis to split by `factor`, or -1: the largest extent that it divides; of
-/// equal ones the later, an axis that is not split yet before one that is.
-int axis_to_split(const std::vector<int>& left,
-                  const std::vector<int>& nodes,
-                  int factor) {
-  int best = -1;
-  for (int axis = 0; axis < static_cast<int>(left.size()); ++axis) {
-    const auto a = static_cast<std::size_t>(axis);
-    if (left[a] % factor != 0) {
-      continue;
-    }
-    const auto b = static_cast<std::size_t>(std::max(best, 0));
-    if (best < 0 || left[a] > left[b] ||
-        (left[a] == left[b] && nodes[a] == 1)) {
-      best = axis;
-    }
-  }
-  return best;
-}
-
-}  // namespace
-
 Grid::Grid(std::span<const int> dims, std::span<const int> map)
     : dims_(dims.begin(), dims.end()), order_(map.begin(), map.end()) {
   for (int axis = 0; axis < axes(); ++axis) {
@@ -96,21 +56,6 @@ int Grid::neighbour(int node, int axis, int sign) const {
   coordinates_of(node, coordinates.data());
   coordinates[static_cast<std::size_t>(axis)] += sign;
   return node_at(coordinates);
-}
-
-std::optional<std::vector<int>> divide_lattice(std::span<const int> lattice,
-                                               int nodes) {
-  std::vector<int> left(lattice.begin(), lattice.end());
-  std::vector<int> result(lattice.size(), 1);
-  for (const int factor : factors_of(nodes)) {
-    const int axis = axis_to_split(left, result, factor);
-    if (axis < 0) {
-      return std::nullopt;
-    }
-    left[static_cast<std::size_t>(axis)] /= factor;
-    result[static_cast<std::size_t>(axis)] *= factor;
-  }
-  return result;
 }
 
 }  // namespace qmp

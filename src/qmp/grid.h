@@ -1,7 +1,6 @@
-// Grids of nodes: numbers and coordinates, and how a lattice is divided. Pure.
+// Grids of nodes: numbers and coordinates. Pure.
 #pragma once
 
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -35,10 +34,5 @@ class Grid {
   std::vector<int> dims_;
   std::vector<int> order_;
 };
-
-/// How many nodes each axis of the lattice gets, such that their product is
-/// `nodes` and each divides the extent; nothing where that cannot be.
-std::optional<std::vector<int>> divide_lattice(std::span<const int> lattice,
-                                               int nodes);
 
 }  // namespace qmp

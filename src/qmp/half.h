@@ -58,7 +58,12 @@ class Half {
   virtual bool advance() = 0;
 
   /// Never touches an active transfer again; the channel is not used any more.
+  /// What it has put may still be under way: drop() comes after that.
   virtual void abandon(Transfer& transfer) = 0;
+
+  /// Frees what a transfer has used that never completes; orphans have no other
+  /// owner.
+  void drop(Transfer& transfer);
 
   /// Whether advance() may find something to do.
   virtual bool is_busy() const = 0;
@@ -75,8 +80,6 @@ class Half {
   /// Zeroed memory of its own.
   bool allocate(std::size_t bytes);
   void finish(Transfer& transfer, QMP_status_t status);
-  /// At the end: orphans have no other owner.
-  void drop(Transfer& transfer);
 
   ChannelId id_;
   LibraryMemory& library_;
@@ -146,6 +149,9 @@ class ReceiveHalf final : public Half {
   bool is_busy() const override { return !posted_.empty() || has_report(); }
 
   bool has_active() const override { return !posted_.empty(); }
+
+  /// See Exchange::peek.
+  bool peek(void* to, std::size_t bytes) const;
 
   /// Posts credits for short receives that wait since a while.
   void post_late_credits(std::uint64_t now_ns);

@@ -85,7 +85,6 @@ QMP_status_t retire(QMP_msghandle_t handle) {
       status = keep(handle, describe_failure(*each));
     }
     each->status = QMP_SUCCESS;
-    each->is_early = false;
     each->state.store(Transfer::State::kIdle, std::memory_order_relaxed);
   }
   return status;
@@ -245,7 +244,7 @@ QMP_status_t start(QMP_msghandle_t handle) {
   }
   for (Transfer* each = handle->first; each != nullptr; each = each->next) {
     const auto state = each->state.load(std::memory_order_acquire);
-    if (state == Transfer::State::kActive && !each->is_early) {
+    if (state == Transfer::State::kActive) {
       return keep(handle,
                   fail(QMP_INVALID_OP,
                        "QMP_start: the %s with %s is active already; wait for "
@@ -253,7 +252,7 @@ QMP_status_t start(QMP_msghandle_t handle) {
                        each->half->id().is_receiver ? "receive" : "send",
                        describe(each->half->id()).c_str()));
     }
-    if (state == Transfer::State::kDone && !each->is_early) {
+    if (state == Transfer::State::kDone) {
       collect_put(*each);
     }
   }
@@ -317,9 +316,8 @@ QMP_status_t clear_to_send(QMP_msghandle_t handle, QMP_clear_to_send_t cts) {
                              "QMP_clear_to_send: the handle is active: %s",
                              describe_active(handle).c_str()));
   }
-  if (cts == QMP_CTS_READY) {
-    mine->exchange.start_receives(handle->first);
-  }
+  // A hint that changes nothing: a credit that is posted before QMP_start would
+  // give the peer memory that the program may still free or exchange.
   return QMP_SUCCESS;
 }
 

@@ -1,7 +1,9 @@
 #include "qmp/job.h"
 
+#include <pthread.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <numeric>
@@ -11,6 +13,7 @@
 #include "acp.h"
 #include "acp/extension.h"
 #include "qmp/failure.h"
+#include "qmp/plan.h"
 
 namespace qmp {
 
@@ -23,6 +26,9 @@ constexpr double kMaxSeconds = 2'000'000;  // in milliseconds an int holds
 std::atomic<Job*> g_job{nullptr};
 std::atomic<Place> g_place{};
 std::atomic<bool> g_has_ended{false};
+/// In a child made by fork(): the job that it does not take part in. It is not
+/// destroyed there, and stays known to leak checkers.
+std::atomic<Job*> g_parents_job{nullptr};
 
 enum class Unit { kSeconds, kBytes };
 
@@ -39,7 +45,7 @@ std::optional<double> setting(
   double value = std::strtod(text, &end);
   const auto suffix = static_cast<char>(*end & ~0x20);
   const std::size_t index = kSuffixes.find(suffix);
-  if (end != text && unit == Unit::kBytes && index != kSuffixes.npos) {
+  if (end != text && unit == Unit::kBytes && index != std::string_view::npos) {
     value = std::ldexp(value, 10 * (static_cast<int>(index) + 1));
     ++end;
   }
@@ -52,6 +58,10 @@ std::optional<double> setting(
     return std::nullopt;
   }
   return value;
+}
+
+void join_comm(Job& made, QMP_comm_struct& comm) {
+  comm.revocation = &made.exchange.join(comm.number, partner_ranks(comm));
 }
 
 QMP_status_t lay_out_machine(Job& made) {
@@ -142,6 +152,7 @@ QMP_status_t split_jobs(Job& made) {
       }
       made.part->ranks.push_back(node);
     }
+    join_comm(made, *made.part);
     made.allocated = made.part.get();
   }
   made.job = made.allocated;
@@ -157,13 +168,15 @@ QMP_status_t join(Job& made, int* argc, char*** argv) {
   const auto memory =
       setting("QMP_MEMORY", Unit::kBytes, kModuleBytes, 1 << 20, 1LL << 40);
   const auto timeout =
-      setting("QMP_WAIT_TIMEOUT", Unit::kSeconds, 600, 0.001, kMaxSeconds);
+      setting("QMP_WAIT_TIMEOUT", Unit::kSeconds, 600, 0, kMaxSeconds);
   auto words = take_words(argc, argv != nullptr ? *argv : nullptr);
   if (!memory || !timeout || !words) {
     return QMP_INVALID_ARG;
   }
   made.words = std::move(*words);
-  made.wait_timeout_ms = static_cast<int>(*timeout * 1000);
+  // 0 is no limit, and never "at once".
+  made.wait_timeout_ms =
+      *timeout == 0 ? -1 : std::max(1, static_cast<int>(*timeout * 1000));
   acpx_module_t module{};
   module.name = "qmp";
   module.bytes = static_cast<std::size_t>(*memory);
@@ -172,6 +185,8 @@ QMP_status_t join(Job& made, int* argc, char*** argv) {
     return fail(QMP_INITSVC_ERR, "cannot join the job: %s",
                 acpx_strerror(acp_errno));
   }
+  std::uint64_t errors = 0;  // 1: abort
+  end_job_on_failure(acpx_setting("ACP_ERRORS", &errors) == 0 && errors == 1);
   made.world = std::make_unique<QMP_comm_struct>();
   made.world->ranks.resize(static_cast<std::size_t>(acp_procs()));
   std::iota(made.world->ranks.begin(), made.world->ranks.end(), 0);
@@ -181,6 +196,7 @@ QMP_status_t join(Job& made, int* argc, char*** argv) {
     return fail(QMP_NOMEM_ERR, "no memory for the channels; QMP_MEMORY is %zu",
                 module.bytes);
   }
+  join_comm(made, *made.world);
   const QMP_status_t status = lay_out_machine(made);
   return status != QMP_SUCCESS ? status : split_jobs(made);
 }
@@ -191,7 +207,15 @@ void tell_what_is_joined(const Job& made) {
   tell("joined job %d of %d, machine %s; QMP_WAIT_TIMEOUT %g s",
        made.job_number, made.jobs,
        made.machine ? text_of(made.machine->dims()).c_str() : "a switch",
-       made.wait_timeout_ms / 1000.0);
+       std::max(made.wait_timeout_ms, 0) / 1000.0);
+}
+
+/// In a child made by fork(): the job is the parent's, as the ranks' library
+/// has it. Nothing is ended and no lock is taken here.
+void leave_parents_job() {
+  if (Job* parents = g_job.exchange(nullptr, std::memory_order_relaxed)) {
+    g_parents_job.store(parents, std::memory_order_relaxed);
+  }
 }
 
 /// The process that joined: a child made by fork() inherits the handler below.
@@ -221,8 +245,11 @@ Job* job_for(const char* function) {
   Job* mine = job();
   if (mine == nullptr) {
     (void)fail(QMP_NOT_INITED,
-               g_has_ended ? "%s: called after QMP_finalize_msg_passing"
-                           : "%s: call QMP_init_msg_passing before",
+               g_parents_job.load(std::memory_order_relaxed) != nullptr
+                   ? "%s: refused in a child made by fork(), which is not part "
+                     "of the job"
+               : g_has_ended ? "%s: called after QMP_finalize_msg_passing"
+                             : "%s: call QMP_init_msg_passing before",
                function);
   }
   return mine;
@@ -249,7 +276,9 @@ QMP_status_t begin(int* argc, char*** argv) {
   tell_what_is_joined(*made);
   g_pid = ::getpid();
   g_job.store(made.release(), std::memory_order_release);
-  static const bool is_registered = on_exit(&at_exit, nullptr) == 0;
+  static const bool is_registered =
+      on_exit(&at_exit, nullptr) == 0 &&
+      ::pthread_atfork(nullptr, nullptr, &leave_parents_job) == 0;
   (void)is_registered;
   return QMP_SUCCESS;
 }
@@ -260,13 +289,12 @@ void end() {
     return;
   }
   g_has_ended = true;
+  end_job_on_failure(false);
   tell("leaves");
+  const char* before = acpx_enter_call("QMP_finalize_msg_passing");
   mine->exchange.leave(mine->barriers);
   // Messages on their way still go out while others have not come here.
   acp_complete(ACP_HANDLE_ALL);
-  if (mine->is_barrier_open) {
-    (void)acp_sync();  // the end of that barrier, and not yet of the job
-  }
   (void)acp_sync();
   mine->exchange.end();
   acp_complete(ACP_HANDLE_ALL);
@@ -274,6 +302,7 @@ void end() {
   (void)acp_sync();
   mine.reset();
   (void)acp_finalize();
+  acpx_leave_call(before);
 }
 
 Timed::Timed()

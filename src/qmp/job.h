@@ -18,6 +18,8 @@ struct Job {
   Words words;
   std::unique_ptr<QMP_comm_struct> world;
   std::unique_ptr<QMP_comm_struct> part;  ///< With -qmp-job.
+  /// Which QMP_comm_free could not free, because they are revoked.
+  std::vector<std::unique_ptr<QMP_comm_struct>> kept;
   QMP_comm_t allocated = nullptr;
   QMP_comm_t job = nullptr;
   QMP_comm_t standard = nullptr;  ///< The default communicator.
@@ -27,9 +29,8 @@ struct Job {
   std::vector<int> machine_coordinates;
   std::vector<int> subgrid;
   std::uint32_t next_comm = 2;
-  int wait_timeout_ms = 600'000;
-  std::uint64_t barriers = 0;    ///< Of the whole job, begun here.
-  bool is_barrier_open = false;  ///< The last one timed out.
+  int wait_timeout_ms = 600'000;  ///< -1: none.
+  std::uint64_t barriers = 0;     ///< Of the whole job, begun here.
 
   /// The declared grid, or the machine's for those who share it; nullptr: none.
   const Grid* grid_of(const QMP_comm_struct& comm) const {

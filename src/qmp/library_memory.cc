@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "acp/extension.h"
+
 namespace qmp {
 
 namespace {
@@ -171,7 +173,7 @@ acp_atkey_t LibraryMemory::register_memory(void* memory, std::size_t bytes) {
   if (keys_ >= kKeyQuota) {
     return ACP_ATKEY_NULL;
   }
-  const acp_atkey_t key = acp_register_memory(memory, bytes, 0);
+  const acp_atkey_t key = acpx_try_register_memory(memory, bytes, 0);
   keys_ += key != ACP_ATKEY_NULL ? 1 : 0;
   return key;
 }

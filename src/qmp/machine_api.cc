@@ -91,7 +91,7 @@ std::vector<int> nodes_for(const Job& mine,
     }
     return grid->dims();
   }
-  return qmp::divide_lattice(lattice, comm.nodes())
+  return qmp::divide_lattice(lattice, comm.nodes(), mine.words.layout)
       .value_or(std::vector<int>{});
 }
 

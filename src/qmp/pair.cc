@@ -54,9 +54,10 @@ acp_ga_t Pair::at_partner(const std::byte* in_mine) const {
                                     reinterpret_cast<const std::byte*>(mine_));
 }
 
-QMP_status_t Pair::send(const void* data, std::size_t bytes) {
+bool Pair::send(const Tag& tag, const void* data, std::size_t bytes) {
   const std::size_t place = sent_ % kPlaces;
-  const std::uint64_t word = slot_word(sent_, Kind::kEager, bytes);
+  const std::uint64_t word =
+      slot_word(sent_, Kind::kEager, tagged_size(tag, bytes));
   acp_ga_t to = ACP_GA_NULL;
   acp_ga_t from = ACP_GA_NULL;
   std::size_t flying = 0;
@@ -73,11 +74,11 @@ QMP_status_t Pair::send(const void* data, std::size_t bytes) {
           to, from, flying,
           at_partner(reinterpret_cast<const std::byte*>(&mine_->line[place])),
           word - words_[place], ACP_HANDLE_NULL) == ACP_HANDLE_NULL) {
-    return QMP_ERROR;
+    return false;
   }
   words_[place] = word;
   ++sent_;
-  return QMP_SUCCESS;
+  return true;
 }
 
 std::uint64_t Pair::look() {
@@ -86,31 +87,39 @@ std::uint64_t Pair::look() {
       .load(std::memory_order_acquire);
 }
 
-int Pair::has_come(void* self) {
+bool Pair::has_come(void* self) {
   auto& pair = *static_cast<Pair*>(self);
-  return is_for(pair.look(), pair.received_) ? 1 : 0;
+  return is_for(pair.look(), pair.received_);
 }
 
-QMP_status_t Pair::receive(void* to, std::size_t bytes, int timeout_ms) {
+bool Pair::comes_soon() {
   int looks = 0;
-  while (looks < kShortLooks && has_come(this) == 0) {
+  while (looks < kShortLooks && !has_come(this)) {
     ++looks;
   }
-  if (looks == kShortLooks) {
-    const int result = acpx_wait_until(&has_come, this, timeout_ms);
-    if (result != 0) {
-      return result > 0 ? QMP_TIMEOUT : QMP_ERROR;
-    }
+  return looks < kShortLooks;
+}
+
+bool Pair::take(const Tag& tag, void* to, std::size_t bytes) {
+  if (size_of(look()) != tagged_size(tag, bytes)) {
+    return false;
   }
-  length_ = size_of(look());
   const std::size_t place = received_++ % kPlaces;
-  if (length_ != bytes) {
-    return QMP_BAD_MESSAGE;
-  }
   if (bytes > 0) {
     std::memcpy(to, room_in(*mine_, place, bytes), bytes);
   }
-  return QMP_SUCCESS;
+  return true;
+}
+
+bool Pair::peek(Tag& tag, std::uint64_t& bytes) {
+  const std::uint64_t word = look();
+  if (!is_for(word, received_)) {
+    return false;
+  }
+  const std::uint64_t tagged = size_of(word);
+  tag = {tagged >> 23, static_cast<std::uint8_t>(tagged >> 15)};
+  bytes = tagged & 0x7fff;
+  return true;
 }
 
 }  // namespace qmp

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "qmp.h"
 #include "qmp/library_memory.h"
 #include "qmp/wire.h"
 
@@ -25,18 +24,26 @@ class Pair {
   bool connect(acp_ga_t partner);
 
   /// Sends up to kPairBytes. Never waits: the partner's last message says that
-  /// there is room, so calls alternate with receive. QMP_ERROR: cut off.
-  QMP_status_t send(const void* data, std::size_t bytes);
+  /// there is room, so calls alternate with take. False: the job is ending.
+  bool send(const Tag& tag, const void* data, std::size_t bytes);
 
-  /// Waits for `bytes` bytes. QMP_BAD_MESSAGE: there were `length()`, and `to`
-  /// is as before; QMP_TIMEOUT: none came; QMP_ERROR: the job is ending.
-  QMP_status_t receive(void* to, std::size_t bytes, int timeout_ms);
+  /// Whether the next message is here, or comes while this looks a few times.
+  bool comes_soon();
 
-  /// Of the last message received.
-  std::uint64_t length() const { return length_; }
+  /// Whether the next message of the pair `self` is here.
+  static bool has_come(void* self);
+
+  /// Takes the next message, which has come. False: it has another tag or
+  /// length; it stays, and `to` is as before.
+  bool take(const Tag& tag, void* to, std::size_t bytes);
+
+  /// Of the tag's number only as many bits travel.
+  static constexpr std::uint64_t kNumbers = std::uint64_t{1} << 17;
+
+  /// The tag and length of the next message. False: it has not come.
+  bool peek(Tag& tag, std::uint64_t& bytes);
 
  private:
-  static int has_come(void* self);
   acp_ga_t at_partner(const std::byte* in_mine) const;
   std::uint64_t look();
 
@@ -48,7 +55,6 @@ class Pair {
   acp_ga_t theirs_address_ = ACP_GA_NULL;
   std::uint64_t sent_ = 0;
   std::uint64_t received_ = 0;
-  std::uint64_t length_ = 0;
   std::uint64_t words_[kPlaces] = {};  ///< As last written.
 };
 

@@ -117,6 +117,22 @@ void ReceiveHalf::post_late_credits(std::uint64_t now_ns) {
   }
 }
 
+bool ReceiveHalf::peek(void* to, std::size_t bytes) const {
+  const std::size_t index = index_of(started_);
+  // Acquire: as in advance.
+  const std::uint64_t word =
+      std::atomic_ref(mine().slot[index].word).load(std::memory_order_acquire);
+  if (!is_in_window(started_) || !is_for(word, started_) ||
+      kind_of(word) != Kind::kEager || size_of(word) < bytes) {
+    return false;
+  }
+  std::memcpy(to,
+              size_of(word) <= kInlineBytes ? mine().slot[index].bytes
+                                            : mine().area[index],
+              bytes);
+  return true;
+}
+
 void ReceiveHalf::deliver(Transfer& transfer, std::uint64_t word) {
   const std::uint64_t size = size_of(word);
   const auto bytes = static_cast<std::size_t>(size);

@@ -23,7 +23,6 @@ struct Transfer {
   /// the other members come with it.
   std::atomic<State> state{State::kIdle};
   bool is_orphan = false;  ///< Its handle is gone: freed when done.
-  bool is_early = false;   ///< Active by QMP_clear_to_send, not by QMP_start.
   QMP_status_t status = QMP_SUCCESS;
   Half* half = nullptr;
   MessageMemory* memory = nullptr;

@@ -88,10 +88,57 @@ constexpr std::uint64_t size_of(std::uint64_t word) {
   return word & kMaxMessage;
 }
 
+/// Which global operation a message belongs to. Messages of one operation have
+/// equal tags on all nodes, and equal numbers of bytes, or the calls of the
+/// nodes do not agree.
+struct Tag {
+  std::uint64_t number = 0;  ///< Operations on the communicator, from 1 on.
+  std::uint8_t kind = 0;     ///< kMeeting, kBroadcast, kBarrier, or what an
+                             ///< Operator is.
+
+  bool operator==(const Tag&) const = default;
+};
+
+inline constexpr std::uint8_t kMeeting = 0;
+inline constexpr std::uint8_t kBroadcast = 1;
+inline constexpr std::uint8_t kBarrier = 2;
+
+/// A global operation as a node has called it.
+struct Call {
+  Tag tag;
+  std::uint64_t bytes = 0;
+};
+
+/// What a message of a global operation begins with in a channel of class
+/// collective. More than kEnvelopeBytes follow as a second message.
+inline constexpr std::size_t kEnvelopeBytes = kEagerBytes - 24;
+
+struct EnvelopeHead {
+  std::uint64_t number;
+  std::uint64_t kind;
+  std::uint64_t bytes;  ///< Of the message, wherever they are.
+};
+
+struct Envelope {
+  EnvelopeHead head;
+  std::byte payload[kEnvelopeBytes];
+};
+
+static_assert(sizeof(Envelope) == kEagerBytes &&
+              offsetof(Envelope, payload) == 24);
+
 /// Two nodes that reduce together: message k of each has place
 /// k mod 2 of the other's box; up to kInlineBytes in the line.
 inline constexpr std::size_t kPlaces = 2;
 inline constexpr std::size_t kPairBytes = 16384;
+
+/// The size of a slot word, in the box of a pair: number (17 bits) and kind (8)
+/// of the operation | size (15).
+constexpr std::uint64_t tagged_size(const Tag& tag, std::uint64_t bytes) {
+  return (tag.number & 0x1ffff) << 23 | std::uint64_t{tag.kind} << 15 | bytes;
+}
+
+static_assert(kPairBytes < 1 << 15);
 
 struct PairBox {
   Line line[kPlaces];
@@ -101,17 +148,37 @@ struct PairBox {
 static_assert(offsetof(PairBox, area) == 128);
 static_assert(sizeof(PairBox) == 32896);
 
-/// "Here is my half of a channel between us."
+/// What one rank tells another, in its inbox. `channel` is the class of a
+/// channel, or one of those below.
+///
+///   channel      meaning                            half    detail amount a
+///   class      here is my half of a channel       address is_receiver  0
+///   kRevocation  global operations fail from this   number  rank that status
+///                one on; I send nothing for them            failed first
+///   kCall        I wait for you in this operation   number  kind         bytes
 struct Announcement {
-  std::uint64_t half;         ///< Global address.
-  std::uint32_t comm;         ///< Communicator's number.
-  std::uint32_t channel;      ///< Class.
-  std::uint32_t from;         ///< Rank.
-  std::uint32_t is_receiver;  ///< Whose half: the receiver's or the sender's.
+  std::uint64_t half;
+  std::uint32_t comm;  ///< Communicator's number.
+  std::uint32_t channel;
+  std::uint32_t from;  ///< Rank.
+  std::uint32_t detail;
+  std::uint64_t amount;
 };
 
-static_assert(sizeof(Announcement) == 24 &&
+static_assert(sizeof(Announcement) == 32 &&
               sizeof(Announcement) <= kInlineBytes);
+
+inline constexpr std::uint32_t kRevocation = 0xfffffffe;
+inline constexpr std::uint32_t kCall = 0xfffffffd;
+
+/// How far a rank is, for whoever waits for it. Written by the rank alone.
+struct Presence {
+  std::uint64_t has_left;  ///< 1: sends nothing any more, all has arrived.
+  std::uint64_t barriers;  ///< Of the whole job, begun.
+  char host[96];
+};
+
+static_assert(sizeof(Presence) == 112);
 
 /// Cell i of lap l is free with word 2 l, and full with 2 l + 1.
 inline constexpr std::uint64_t kCells = 256;
@@ -120,9 +187,10 @@ struct Inbox {
   alignas(64) std::uint64_t tail;  ///< Tickets given out.
   /// From the rank before, when it leaves: its barriers of the whole job, + 1.
   std::uint64_t leaving;
+  Presence presence;
   Line cell[kCells];
 };
 
-static_assert(offsetof(Inbox, cell) == 64);
+static_assert(offsetof(Inbox, presence) == 16 && offsetof(Inbox, cell) == 128);
 
 }  // namespace qmp

@@ -47,7 +47,7 @@ const Option* option_named(std::string_view word) {
   return nullptr;
 }
 
-bool take_environment(Words& words) {
+bool take_geometry(Words& words) {
   const char* text = std::getenv("QMP_GEOM");
   if (text == nullptr || !words.geometry.empty()) {
     return true;
@@ -63,6 +63,21 @@ bool take_environment(Words& words) {
     }
     words.geometry.push_back(*number);
   }
+  return true;
+}
+
+bool take_layout(Words& words) {
+  const char* text = std::getenv("QMP_LAYOUT");
+  const std::string_view layout = text != nullptr ? text : "surface";
+  if (layout != "surface" && layout != "published") {
+    (void)fail(QMP_INVALID_ARG,
+               "QMP_LAYOUT=%s: expected 'surface' (the least surface) or "
+               "'published' (the order of the published library)",
+               text);
+    return false;
+  }
+  words.layout =
+      layout == "surface" ? Layout::kLeastSurface : Layout::kPublished;
   return true;
 }
 
@@ -95,7 +110,7 @@ std::optional<Words> take_words(int* argc, char** argv) {
       return std::nullopt;
     }
   }
-  if (!take_environment(words)) {
+  if (!take_geometry(words) || !take_layout(words)) {
     return std::nullopt;
   }
   if (count > 0) {

@@ -4,6 +4,8 @@
 #include <optional>
 #include <vector>
 
+#include "qmp/layout.h"
+
 namespace qmp {
 
 struct Words {
@@ -12,10 +14,11 @@ struct Words {
   std::vector<int> allocated_map;             ///< -qmp-alloc-map
   std::vector<int> logical_map;               ///< -qmp-logic-map
   std::vector<int> jobs;                      ///< -qmp-job
+  Layout layout = Layout::kLeastSurface;      ///< QMP_LAYOUT
 };
 
 /// Removes our words and their values. Nothing, and a failure, when a word has
-/// no value or one that is no number; then the command line is as it was.
+/// no value or a wrong one; then the command line is as it was.
 std::optional<Words> take_words(int* argc, char** argv);
 
 }  // namespace qmp

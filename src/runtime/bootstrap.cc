@@ -7,14 +7,16 @@
 #include <cstdlib>
 
 #include "base/log.h"
+#include "runtime/standard_output.h"
 
 namespace acp::runtime {
 
 namespace {
 
-/// Variables by which other launchers say how many processes they started.
-constexpr std::array<const char*, 5> kSizeVariables = {
-    "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS",
+/// Variables by which other launchers say how many processes they started. Not
+/// SLURM_NTASKS: the shell of an allocation has it, and is one process.
+constexpr std::array<const char*, 4> kSizeVariables = {
+    "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS",
     "MPI_LOCALNRANKS"};
 
 int number_of(std::string_view text) {
@@ -37,6 +39,7 @@ Result<std::unique_ptr<Bootstrap>> find_bootstrap(const Settings& settings) {
     }
     // A program that this process starts is not a rank of the job.
     ::unsetenv(protocol::kBootstrapFdVariable);
+    buffer_output_by_line(settings);
     return connect_to_acprun(UniqueFd(fd));
   }
   for (const char* variable : kSizeVariables) {

@@ -73,20 +73,24 @@ bool EpollWatch::wait(TimePoint limit) {
   if (left.count() <= 0) {
     return false;
   }
-  timespec timeout{};
-  timeout.tv_sec = left.count() / 1'000'000'000;
-  timeout.tv_nsec = left.count() % 1'000'000'000;
   std::array<epoll_event, 4> events{};
-  const int room = static_cast<int>(events.size());
-  const int found =
-      has_pwait2_ ? ::epoll_pwait2(epoll_.get(), events.data(), room,
-                                   is_forever ? nullptr : &timeout, nullptr)
-                  : ::epoll_wait(epoll_.get(), events.data(), room,
-                                 milliseconds_of(left, is_forever));
-  if (found < 0 && errno == ENOSYS) {
-    has_pwait2_ = false;  // an old kernel, or a tool that emulates one
+  if (has_pwait2_) {
+    timespec timeout{};
+    timeout.tv_sec = left.count() / 1'000'000'000;
+    timeout.tv_nsec = left.count() % 1'000'000'000;
+    const int found = ::epoll_pwait2(epoll_.get(), events.data(),
+                                     static_cast<int>(events.size()),
+                                     is_forever ? nullptr : &timeout, nullptr);
+    // ENOSYS: a kernel before 5.11, or a tool that emulates one. EPERM: a
+    // container's filter that does not know the call. Both answers are final.
+    if (found >= 0 || (errno != ENOSYS && errno != EPERM)) {
+      return found > 0;
+    }
+    has_pwait2_ = false;
   }
-  return found > 0;
+  return ::epoll_wait(epoll_.get(), events.data(),
+                      static_cast<int>(events.size()),
+                      milliseconds_of(left, is_forever)) > 0;
 }
 
 }  // namespace acp::runtime

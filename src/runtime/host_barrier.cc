@@ -5,9 +5,7 @@
 #include <algorithm>
 
 #include "base/clock.h"
-#include "base/futex.h"
 #include "gma/engine.h"
-#include "gmm/doorbell.h"
 
 namespace acp::runtime {
 
@@ -38,16 +36,16 @@ Status HostBarrier::wait(TimePoint deadline) {
 }
 
 Status HostBarrier::wait_for_partner(TimePoint deadline) {
-  protocol::SliceHeader& mine = segment_.slice_header(my_slot_);
-  protocol::SliceHeader& partner = segment_.slice_header(1 - my_slot_);
+  protocol::PairBarrier& mine = segment_.slice_header(my_slot_).pair;
+  protocol::PairBarrier& partner = segment_.slice_header(1 - my_slot_).pair;
   if (!is_open_) {
     ++pair_epoch_;
-    // seq_cst: the store comes before the look at who sleeps.
-    mine.pair_epoch.store(pair_epoch_, std::memory_order_seq_cst);
-    gmm::wake_waiters(partner);
+    gma::move_word(mine.epoch, mine.sleepers, pair_epoch_);
   }
-  const auto has_come = [&partner, epoch = pair_epoch_] {
-    return partner.pair_epoch.load(std::memory_order_acquire) >= epoch;
+  // The partner is one barrier behind me, or at mine, or one ahead.
+  const std::uint32_t behind = pair_epoch_ - 1;
+  const auto has_come = [&partner, behind] {
+    return partner.epoch.load(std::memory_order_acquire) != behind;
   };
   if (wait_host_.policy().has_core()) {
     for (int i = 0; i < kShortSpin; ++i) {
@@ -59,6 +57,8 @@ Status HostBarrier::wait_for_partner(TimePoint deadline) {
   gma::WaitPurpose purpose;
   purpose.kind = protocol::WaitKind::kSync;
   purpose.look_again = kLookForDeath;
+  const gma::SleepWord place{partner.epoch, partner.sleepers, behind};
+  purpose.sleep_word = &place;
   return gma::wait_until(wait_host_, purpose, deadline, has_come);
 }
 
@@ -70,11 +70,7 @@ std::uint32_t HostBarrier::arrive(protocol::HostBarrier& barrier) {
       barrier.arrived.fetch_add(1, std::memory_order_acq_rel) + 1;
   if (arrived == segment_.header().local_procs) {
     barrier.arrived.store(0, std::memory_order_relaxed);
-    // seq_cst: the epoch comes before the look at who sleeps.
-    barrier.epoch.store(epoch + 1, std::memory_order_seq_cst);
-    if (barrier.sleepers.load(std::memory_order_seq_cst) != 0) {
-      futex_wake_all(barrier.epoch);
-    }
+    gma::move_word(barrier.epoch, barrier.sleepers, epoch + 1);
   }
   return epoch;
 }
@@ -110,12 +106,8 @@ Status HostBarrier::wait_for_all(TimePoint deadline) {
     wait_host_.make_progress();
     const Duration left = deadline - SteadyClock().now();
     if (policy.may_sleep) {
-      barrier.sleepers.fetch_add(1, std::memory_order_seq_cst);
-      if (!is_over()) {
-        futex_wait(barrier.epoch, epoch_,
-                   std::clamp(left, Duration::zero(), kLookForDeath));
-      }
-      barrier.sleepers.fetch_sub(1, std::memory_order_seq_cst);
+      wait_host_.sleep_on({barrier.epoch, barrier.sleepers, epoch_},
+                          std::clamp(left, Duration::zero(), kLookForDeath));
     } else {
       ::sched_yield();
     }

@@ -8,8 +8,10 @@
 
 namespace acp::runtime {
 
-/// Two ranks use a flag each, more a counter and an epoch. One thread of each
-/// rank at a time.
+/// Two ranks use a word each, more a counter and an epoch. Who waits sleeps on
+/// the word that ends the barrier, where signals wake nobody, and leaves
+/// requests of others to the progress thread. One thread of each rank at a
+/// time.
 class HostBarrier {
  public:
   HostBarrier(const protocol::HostSegment& segment,
@@ -30,7 +32,7 @@ class HostBarrier {
   std::uint32_t my_slot_;
   bool is_open_ = false;     ///< I have arrived, and have not seen its end.
   std::uint32_t epoch_ = 0;  ///< While it is open.
-  std::uint64_t pair_epoch_ = 0;  ///< Barriers of two that I have come to.
+  std::uint32_t pair_epoch_ = 0;  ///< As PairBarrier::epoch of mine.
 };
 
 }  // namespace acp::runtime

@@ -1,11 +1,16 @@
 #include "runtime/progress.h"
 
+#include <pthread.h>
+#include <unistd.h>
+
 #include <algorithm>
-#include <system_error>
 #include <utility>
 
 #include "base/futex.h"
+#include "base/host_facts.h"
 #include "base/log.h"
+#include "base/thread.h"
+#include "gma/call_name.h"
 #include "gma/step_scope.h"
 
 namespace acp::runtime {
@@ -15,9 +20,27 @@ namespace {
 constexpr Duration kTick = std::chrono::milliseconds(1);
 /// Until steps are run again that found their data in use.
 constexpr Duration kBusyNap = std::chrono::microseconds(50);
-constexpr Duration kLongNap = std::chrono::milliseconds(100);
+/// While a caller has the role of the poller: the end of its wait ends the nap.
+constexpr Duration kLongNap = std::chrono::milliseconds(500);
 /// Passes of callers within a tick from which on they do the thread's work.
 constexpr std::uint64_t kBusyPasses = 64;
+
+/// The kernel's number of the calling thread.
+std::uint32_t this_thread() noexcept {
+  thread_local constinit std::uint32_t number = 0;
+  if (number == 0) {
+    number = static_cast<std::uint32_t>(::gettid());
+  }
+  return number;
+}
+
+/// One more. Threads that count at the same time may lose one of theirs, which
+/// spares each pass and each wait an atomic addition: readers only ask whether
+/// a counter has moved, or has moved often.
+void count(std::atomic<std::uint64_t>& counter) noexcept {
+  counter.store(counter.load(std::memory_order_relaxed) + 1,
+                std::memory_order_relaxed);
+}
 
 }  // namespace
 
@@ -29,7 +52,9 @@ Progress::Progress(const protocol::HostSegment& segment,
       mine_(segment.slice_header(my_slot)),
       record_(segment.record(my_slot)),
       doorbell_(doorbell),
-      policy_(policy) {}
+      policy_(policy),
+      cores_(segment, my_slot),
+      caller_passes_(record_.passes) {}
 
 Progress::~Progress() {
   stop();
@@ -47,13 +72,28 @@ Status Progress::start() {
   if (status != Status::kOk) {
     return status;
   }
-  try {
-    thread_ = std::thread([this] { run(); });
-  } catch (const std::system_error& error) {
-    log_error("starting the progress thread: {}", error.what());
-    return Status::kSystem;
+  Result<std::thread> thread =
+      start_thread("the progress thread", [this] { run(); });
+  if (!thread.ok()) {
+    return thread.status();
   }
+  thread_ = std::move(*thread);
+  free_thread_from_bound_core();
   return Status::kOk;
+}
+
+/// The launcher binds a rank for the thread that computes. On its core the
+/// progress thread would have to wait until the scheduler takes the core away
+/// from that one, and so would every peer that has asked for something. A mask
+/// that the program or its user has chosen is another one, and stays.
+void Progress::free_thread_from_bound_core() noexcept {
+  const CpuMask& cpus = segment_.header().cpus;
+  if (!record_.bound_cpus.is_empty() && allowed_cpus() == record_.bound_cpus) {
+    // Failing leaves the thread on the core: it answers later.
+    (void)::pthread_setaffinity_np(
+        thread_.native_handle(), sizeof cpus.words,
+        reinterpret_cast<const cpu_set_t*>(cpus.words.data()));
+  }
 }
 
 void Progress::stop() {
@@ -68,9 +108,12 @@ void Progress::stop() {
 }
 
 bool Progress::make_progress() {
-  caller_passes_.fetch_add(1, std::memory_order_relaxed);
+  count(caller_passes_);
   const bool has_received = engine_->progress();
-  steps_->run();
+  const bool has_moved = steps_->run() == Steps::Outcome::kMoved;
+  if (has_received || has_moved) {
+    count(record_.arrivals);
+  }
   return has_received;
 }
 
@@ -84,21 +127,36 @@ Status Progress::health() {
                                                   : Status::kPeerDead;
 }
 
+/// The job's end comes first: it cuts off waits, and ranks that were cut off go
+/// on to acp_finalize, where nobody may blame them.
 Status Progress::sync_health() {
-  const std::uint64_t word = leaving_->load(std::memory_order_relaxed);
+  // Acquire: what made the rank leave is seen by the look at the job's state.
+  const std::uint64_t word = leaving_->load(std::memory_order_acquire);
+  const Status status = health();
+  if (status != Status::kOk) {
+    return status;
+  }
   return word != 0 && protocol::Leaving::of(word).misses(sync_)
              ? Status::kClosed
-             : health();
+             : Status::kOk;
 }
 
 void Progress::enter_wait(protocol::WaitKind kind, std::uint32_t peer) {
   awake_waiters_.fetch_add(1, std::memory_order_relaxed);
+  count(record_.waits);
+  record_.wait_thread.store(this_thread(), std::memory_order_relaxed);
   record_.wait_peer.store(peer, std::memory_order_relaxed);
+  if (const char* name = gma::call_name();
+      name != wait_name_.load(std::memory_order_relaxed)) {
+    wait_name_.store(name, std::memory_order_relaxed);
+    record_.wait_name.set(name);
+  }
   record_.wait_kind.store(static_cast<std::uint32_t>(kind),
                           std::memory_order_relaxed);
 }
 
 void Progress::leave_wait() {
+  count(record_.waits);
   record_.wait_kind.store(
       static_cast<std::uint32_t>(protocol::WaitKind::kNothing),
       std::memory_order_relaxed);
@@ -122,6 +180,13 @@ void Progress::sleep(const std::function<bool()>& is_done, Duration limit) {
   } else {
     sleep_on_futex(is_done, limit);
   }
+  awake_waiters_.fetch_add(1, std::memory_order_relaxed);
+}
+
+/// The caller counts as asleep, so that the thread answers others at once.
+void Progress::sleep_on(const gma::SleepWord& place, Duration limit) {
+  awake_waiters_.fetch_sub(1, std::memory_order_relaxed);
+  gma::sleep_on_word(place, limit);
   awake_waiters_.fetch_add(1, std::memory_order_relaxed);
 }
 
@@ -246,6 +311,7 @@ void Progress::run() {
     const bool has_received = engine_->progress();
     const Steps::Outcome stepped = steps_->run();
     if (has_received || stepped == Steps::Outcome::kMoved) {
+      count(record_.arrivals);
       was_woken = false;
       continue;
     }

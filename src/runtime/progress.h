@@ -10,6 +10,7 @@
 #include "gma/engine.h"
 #include "gma/waiting.h"
 #include "protocol/host_segment.h"
+#include "runtime/core_table.h"
 #include "runtime/epoll_watch.h"
 #include "runtime/poller_role.h"
 #include "runtime/steps.h"
@@ -39,8 +40,11 @@ class Progress final : public gma::WaitHost {
   Status health() override;
   Status sync_health() override;
   void sleep(const std::function<bool()>& is_done, Duration limit) override;
+  void sleep_on(const gma::SleepWord& place, Duration limit) override;
   void enter_wait(protocol::WaitKind kind, std::uint32_t peer) override;
   void leave_wait() override;
+
+  bool shares_core_now() noexcept override { return cores_.is_shared_here(); }
 
   /// This rank is coming to its acp_sync `number`, counted from 1:
   /// sync_health() looks whether the rank in `leaving`, a Leaving, misses it.
@@ -59,6 +63,7 @@ class Progress final : public gma::WaitHost {
 
  private:
   void run();
+  void free_thread_from_bound_core() noexcept;
   enum class Sleeper : std::uint8_t { kCaller, kThread };
 
   bool a_caller_polls() noexcept;
@@ -77,6 +82,7 @@ class Progress final : public gma::WaitHost {
   protocol::ProcRecord& record_;
   shm::DoorbellSocket& doorbell_;
   gma::WaitPolicy policy_;
+  CoreTable cores_;
   gma::Engine* engine_ = nullptr;
   WireSet* wires_ = nullptr;
   Steps* steps_ = nullptr;
@@ -94,8 +100,10 @@ class Progress final : public gma::WaitHost {
   std::uint64_t sync_ = 0;
   const std::atomic<std::uint64_t>* leaving_ = nullptr;
   std::atomic<std::uint32_t> awake_waiters_{0};
-  std::atomic<std::uint64_t> caller_passes_{0};
-  std::uint64_t passes_seen_ = 0;  ///< The thread's own.
+  /// The name in record_.wait_name: names are literals, and seldom change.
+  std::atomic<const char*> wait_name_{nullptr};
+  std::atomic<std::uint64_t>& caller_passes_;  ///< In the host segment.
+  std::uint64_t passes_seen_ = 0;              ///< The thread's own.
 };
 
 }  // namespace acp::runtime

@@ -12,7 +12,9 @@
 
 #include "base/host_facts.h"
 #include "base/log.h"
+#include "gma/call_name.h"
 #include "gma/step_scope.h"
+#include "runtime/standard_output.h"
 #include "transport/shm/shm_transport.h"
 
 namespace acp::runtime {
@@ -91,6 +93,7 @@ Status Task::join(const NetWireFactory& make_net_wire) {
 /// Everything that this process can do alone.
 Status Task::open(const NetWireFactory& make_net_wire) {
   slot_ = segment_.slot_of_proc(bootstrap_->proc());
+  segment_.dump_own_slice(slot_);
   const protocol::HostHeader& header = segment_.header();
   if (header.procs > gmm::kMaxProcs) {
     log_error("{} ranks: at most {}", header.procs, gmm::kMaxProcs);
@@ -310,6 +313,7 @@ void Task::announce_leaving(std::atomic<std::uint64_t>& leaving) const {
   std::uint64_t word = leaving.load(std::memory_order_relaxed);
   while ((word == 0 || mine.misses(protocol::Leaving::of(word).syncs)) &&
          !leaving.compare_exchange_weak(word, mine.word(),
+                                        std::memory_order_release,
                                         std::memory_order_relaxed)) {
   }
 }
@@ -333,6 +337,7 @@ Status Task::drain(protocol::WaitKind kind) {
 }
 
 Status Task::finalize() {
+  const gma::CallScope call("acp_finalize");  // modules may call acp_sync
   is_finalizing_ = true;
   announce_leaving(segment_.header().leaving);
   // Whatever made waiting senseless has been told already.
@@ -352,6 +357,7 @@ Status Task::finalize() {
     return met;
   }
   progress_->stop();
+  log_held_lines();
   segment_.record(slot_).state.store(
       static_cast<std::uint32_t>(protocol::ProcState::kFinalized),
       std::memory_order_relaxed);
@@ -360,6 +366,7 @@ Status Task::finalize() {
 }
 
 Status Task::reset(int new_rank) {
+  const gma::CallScope call("acp_reset");
   const bool is_in_range =
       new_rank >= 0 && static_cast<std::uint32_t>(new_rank) < procs();
   if (const Status status = drain(protocol::WaitKind::kReset);
@@ -442,33 +449,72 @@ void Task::set_identity() {
 }
 
 void Task::abort(std::string_view text, int error) {
-  const std::string line = fmt::format(
-      "rank {} on {}: acp_abort: {} (acp_errno {}: {})", rank(), host_name(),
-      text, error, status_text(static_cast<Status>(error)));
-  std::fflush(nullptr);
+  const std::string reason =
+      error == 0 ? ""
+                 : fmt::format(" (acp_errno {}: {})", error,
+                               status_text(static_cast<Status>(error)));
+  const std::string line = fmt::format("rank {} on {}: acp_abort: {}{}", rank(),
+                                       host_name(), text, reason);
+  flush_output();
   std::fprintf(stderr, "acp: %s\n", line.c_str());
+  leave_aborted(line);
+}
+
+void Task::abort_after_error(std::string_view text) {
+  flush_output();
+  leave_aborted(fmt::format("rank {} on {}: {}", rank(), host_name(), text));
+}
+
+void Task::leave_aborted(std::string_view line) {
+  log_held_lines();
   bootstrap_->abort(1, line);
+  // The job ends even if this waits for a stream that another thread holds.
+  std::fflush(nullptr);
   ::_exit(1);
+}
+
+Status Task::check_region(void* address,
+                          std::size_t size,
+                          int color,
+                          LogLevel level) {
+  if (address == nullptr || size == 0 ||
+      size > UINTPTR_MAX - reinterpret_cast<std::uintptr_t>(address)) {
+    log(level, "acp_register_memory({}, {}, {}): the region is empty or wraps",
+        address, size, color);
+    return Status::kInvalidArgument;
+  }
+  if (color < 0 || static_cast<gmm::Color>(color) >= space().colors()) {
+    log(level, "acp_register_memory({}, {}, {}): colors are 0 to {}", address,
+        size, color, space().colors() - 1);
+    return Status::kBadColor;
+  }
+  if (size > space().codec().max_region_bytes()) {
+    return Status::kOk;  // refused as too large, whatever is there
+  }
+  const gmm::MemoryMap::Obstacle obstacle = memory_map_.find_obstacle(
+      reinterpret_cast<std::uintptr_t>(address), size);
+  if (!obstacle.text.empty()) {
+    log(level,
+        "acp_register_memory({}, {}, {}): the address {:#x} {}; a region has "
+        "to be readable and writable, so copy what is constant",
+        address, size, color, obstacle.address, obstacle.text);
+    return Status::kInvalidArgument;
+  }
+  return Status::kOk;
 }
 
 Result<gmm::GlobalAddress> Task::register_memory(void* address,
                                                  std::size_t size,
-                                                 int color) {
-  if (address == nullptr || size == 0 ||
-      size > UINTPTR_MAX - reinterpret_cast<std::uintptr_t>(address)) {
-    log_error("acp_register_memory({}, {}, {}): the region is empty or wraps",
-              address, size, color);
-    return Status::kInvalidArgument;
-  }
-  if (color < 0 || static_cast<gmm::Color>(color) >= space().colors()) {
-    log_error("acp_register_memory({}, {}, {}): colors are 0 to {}", address,
-              size, color, space().colors() - 1);
-    return Status::kBadColor;
+                                                 int color,
+                                                 LogLevel level) {
+  if (const Status status = check_region(address, size, color, level);
+      status != Status::kOk) {
+    return status;
   }
   const Result<gmm::GlobalAddress> atkey =
       keys_->add(rank(), static_cast<gmm::Color>(color), address, size);
   if (!atkey.ok()) {
-    log_error(
+    log(level,
         "acp_register_memory({}, {}, {}): {}; a region has at most {} "
         "bytes, a rank {} regions",
         address, size, color, status_text(atkey.status()),
@@ -485,13 +531,12 @@ Result<gmm::GlobalAddress> Task::register_memory(void* address,
 Status Task::unregister_memory(gmm::GlobalAddress atkey) {
   const Result<std::uint64_t> state = keys_->state(rank(), atkey);
   Status status = state.status();
+  const std::uint32_t index = space().codec().index(atkey);
   const auto is_released = [&] {
     bool is_free = false;
-    engine_->guarded([&] {
-      is_free =
-          wires_->on_unregistered(space().codec().index(atkey), state.value());
-    });
-    return is_free;
+    engine_->guarded(
+        [&] { is_free = wires_->on_unregistered(index, state.value()); });
+    return is_free && !keys_->has_transfers(index);
   };
   if (status == Status::kOk) {
     // Under the engine's mutex: the agent and the mover look the key up and
@@ -502,8 +547,9 @@ Status Task::unregister_memory(gmm::GlobalAddress atkey) {
     log_error("acp_unregister_memory({:#x}): {}", atkey, status_text(status));
     return status;
   }
-  // Wires may be at it, here and at peers. No progress step meanwhile: one may
-  // want a lock that this caller holds, who could not know that this waits.
+  // Wires may be at it, here and at peers, and peers of this host by
+  // themselves. No progress step meanwhile: one may want a lock that this
+  // caller holds, who could not know that this waits.
   const gma::StepScope no_steps;
   gma::WaitPurpose purpose;
   purpose.kind = protocol::WaitKind::kComplete;

@@ -11,11 +11,14 @@
 #include <string_view>
 
 #include "agent/agent.h"
+#include "base/log.h"
 #include "base/result.h"
 #include "base/settings.h"
 #include "gma/engine.h"
 #include "gmm/address_space.h"
 #include "gmm/key_table.h"
+#include "gmm/memory_map.h"
+#include "gmm/touch.h"
 #include "protocol/host_segment.h"
 #include "runtime/bootstrap.h"
 #include "runtime/host_barrier.h"
@@ -58,10 +61,14 @@ class Task {
   [[nodiscard]] Status reset(int new_rank);
   /// Prints and ends the job and this process.
   [[noreturn]] void abort(std::string_view text, int error);
+  /// Ends the job because of an error that has been logged as `text`.
+  [[noreturn]] void abort_after_error(std::string_view text);
 
+  /// `level`: of the line that says why a region is refused.
   Result<gmm::GlobalAddress> register_memory(void* address,
                                              std::size_t size,
-                                             int color);
+                                             int color,
+                                             LogLevel level = LogLevel::kError);
   [[nodiscard]] Status unregister_memory(gmm::GlobalAddress atkey);
   gmm::GlobalAddress starter(gmm::Rank rank) const noexcept;
   Result<gmm::GlobalAddress> module_memory(int module, int rank) const;
@@ -83,11 +90,16 @@ class Task {
   gmm::Rank rank() const noexcept { return space().my_rank(); }
 
  private:
+  [[noreturn]] void leave_aborted(std::string_view line);
   Status open(const NetWireFactory& make_net_wire);
   Status open_wires(const NetWireFactory& make_net_wire);
   Status open_engine();
   Status start();
   Status check_module_memory() const;
+  Status check_region(void* address,
+                      std::size_t size,
+                      int color,
+                      LogLevel level);
   bool wants_net() const;
   bool modules_agree() const;
   Status drain(protocol::WaitKind kind);
@@ -106,6 +118,9 @@ class Task {
   std::uint32_t slot_ = 0;
   std::unique_ptr<shm::DoorbellSocket> doorbell_;
   std::unique_ptr<gmm::KeyTable> keys_;
+  gmm::MemoryMap memory_map_;
+  gmm::FaultHandler
+      fault_handler_;  ///< Of the agent's and the mover's touches.
   std::unique_ptr<WireSet> wires_;
   gmm::Color colors_ = 1;
   std::unique_ptr<Progress> progress_;

@@ -190,3 +190,10 @@ TEST_CASE("waitFor: what cannot end is told, with name and size", "[lqcd]") {
   CHECK(
       has(outcome, "receive of 9000 bytes by name 5 did not end within 0.2 s"));
 }
+
+TEST_CASE("waitFor: QMP_WAIT_TIMEOUT=0 is no time limit", "[lqcd]") {
+  const auto outcome = run(2, LQCD_PROBE, {"patient"}, {"QMP_WAIT_TIMEOUT=0"});
+  INFO(outcome.output);
+  CHECK(outcome.status == 0);
+  CHECK(outcome.output == "waited 1\nwaited 1\n");
+}

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "lqcd.h"
+#include "qmp.h"
 
 int main(int argc, char** argv) {
   const std::string mode = argc > 1 ? argv[1] : "";
@@ -34,6 +35,20 @@ int main(int argc, char** argv) {
     void* receive = declareReceive(buffer.data(), 9000, 5);
     startReceive(receive);
     std::printf("waited %d\n", waitFor(receive, -1));
+  } else if (mode == "patient") {
+    // Host 1 sends when host 0 is about to wait, or waits.
+    const bool is_first = QMP_get_node_number() == 0;
+    void* receive = declareReceive(buffer.data(), 8, 1);
+    void* send = declareSendTo(buffer.data(), 8, is_first ? 1 : 0, 1);
+    startReceive(receive);
+    if (is_first) {
+      startSend(send);
+    }
+    std::printf("waited %d\n", waitFor(receive, -1));
+    if (!is_first) {
+      startSend(send);
+    }
+    waitForBarrier();
   } else if (mode == "leave") {
     // Messages that nobody receives, receives that get none.
     startSend(declareSendTo(buffer.data(), 100'000, 0, 3));

@@ -2,6 +2,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <mutex>
 #include <thread>
 
 #include "support/spmd.h"
@@ -38,6 +39,23 @@ int count_step(void* arg) {
   }
   steps.inside.fetch_sub(1);
   return steps.result;
+}
+
+/// A step that takes a lock of the program.
+struct LockingStep {
+  std::mutex mutex;
+  std::atomic<std::thread::id> issuer{};  ///< Issues with the lock held.
+  std::atomic<bool> is_taken{false};      ///< The step takes the lock.
+};
+
+int take_lock(void* arg) {
+  auto& step = *static_cast<LockingStep*>(arg);
+  // In this thread the lock would never become free.
+  EXPECT(step.issuer.load() != std::this_thread::get_id());
+  if (step.is_taken.load()) {
+    const std::lock_guard lock(step.mutex);
+  }
+  return 0;
 }
 
 int has_run_ten_times(void* arg) {
@@ -322,6 +340,31 @@ SPMD_CASE(progress_not_by_issuing,
   }
   EXPECT_EQ(acpx_remove_progress(count_step, &steps), 0);
   EXPECT(!g_ran_while_issuing.load());
+}
+
+SPMD_CASE(issuing_holds_a_lock,
+          "progress steps: none runs in a call that waits for a full window") {
+  LockingStep step;
+  const Block block(Memory::kLibrary, 256);
+  const int right = spmd::right_of(acp_rank());
+  EXPECT_EQ(acpx_add_progress(take_lock, &step), 0);
+  // First the step only looks which thread it runs in. Then it takes the lock,
+  // and the library's own thread is blocked in it as well.
+  for (const bool is_taken : {false, true}) {
+    const std::lock_guard lock(step.mutex);
+    step.is_taken.store(is_taken);
+    step.issuer.store(std::this_thread::get_id());
+    // Several windows of 4,096 operations, which no wire sends as fast as this
+    // loop issues them.
+    for (int i = 0; i < 20'000; ++i) {
+      EXPECT(acp_copy(block.at(right, 64), block.mine(), 64, ACP_HANDLE_NULL) !=
+             ACP_HANDLE_NULL);
+    }
+    step.issuer.store(std::thread::id());
+  }
+  EXPECT_EQ(acpx_complete_timeout(ACP_HANDLE_ALL, spmd::kPatience), 0);
+  EXPECT_EQ(acpx_remove_progress(take_lock, &step), 0);
+  EXPECT_EQ(acp_sync(), 0);
 }
 
 SPMD_CASE(progress_issues,

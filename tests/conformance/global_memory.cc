@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <cstring>
 #include <memory>
 #include <vector>
 
@@ -157,6 +159,107 @@ SPMD_CASE(acp_query_address_foreign,
   SPMD_NEEDS_RANKS(2);
   const acp_ga_t right = acp_query_starter_ga(spmd::right_of(acp_rank()));
   EXPECT_FAILS(acp_query_address(right), nullptr, ACPX_BAD_RANK);
+}
+
+SPMD_CASE(unregister_ends_copies,
+          "acp_unregister_memory: no copy changes the memory afterwards") {
+  SPMD_NEEDS_RANKS(2);
+  constexpr std::size_t kBytes = std::size_t{16} << 20;
+  constexpr int kRounds = 5;
+  constexpr char kOwners = 2;
+  const bool is_writer = acp_rank() == 0;
+  const bool is_owner = acp_rank() == 1;
+  std::vector<char> bytes(is_writer || is_owner ? kBytes : 1);
+  for (int round = 0; round < kRounds; ++round) {
+    std::memset(bytes.data(), is_writer ? 1 : 0, bytes.size());
+    const acp_atkey_t key = acp_register_memory(bytes.data(), bytes.size(), 0);
+    const auto all = spmd::gather(acp_query_ga(key, bytes.data()));
+    if (is_writer) {
+      acp_complete(acp_copy(all[1], all[0], kBytes, ACP_HANDLE_NULL));
+      acp_errno = 0;  // the end of the region may have cut it off
+    } else if (is_owner) {
+      while (std::atomic_ref(bytes[0]).load() == 0) {
+      }
+    }
+    EXPECT_EQ(acp_unregister_memory(key), 0);
+    if (is_owner) {
+      std::memset(bytes.data(), kOwners, kBytes);
+    }
+    EXPECT_EQ(acp_sync(), 0);
+    if (is_owner) {
+      EXPECT_EQ(bytes[0], kOwners);  // and each byte is equal to the next
+      EXPECT_EQ(std::memcmp(bytes.data(), &bytes[1], kBytes - 1), 0);
+    }
+    EXPECT_EQ(acp_sync(), 0);
+  }
+}
+
+SPMD_CASE(register_read_only,
+          "acp_register_memory: refuses memory that is read-only or unmapped") {
+  static constexpr char kText[64] = "a text that nobody can change";
+  constexpr std::size_t kBytes = 3 * 65536;
+  EXPECT_FAILS(acp_register_memory(const_cast<char*>(kText), sizeof kText, 0),
+               ACP_ATKEY_NULL, ACPX_INVALID_ARGUMENT);
+  void* memory = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  EXPECT(memory != MAP_FAILED);
+  auto* middle = static_cast<char*>(memory) + 65536;
+  EXPECT_EQ(mprotect(middle, 65536, PROT_READ), 0);
+  EXPECT_FAILS(acp_register_memory(memory, kBytes, 0), ACP_ATKEY_NULL,
+               ACPX_INVALID_ARGUMENT);
+  EXPECT_EQ(munmap(middle, 65536), 0);
+  EXPECT_FAILS(acp_register_memory(memory, kBytes, 0), ACP_ATKEY_NULL,
+               ACPX_INVALID_ARGUMENT);
+  const acp_atkey_t key = acp_register_memory(memory, 65536, 0);
+  EXPECT(key != ACP_ATKEY_NULL);
+  EXPECT_EQ(acp_unregister_memory(key), 0);
+  EXPECT_EQ(munmap(memory, kBytes), 0);
+}
+
+SPMD_CASE(
+    access_to_lost_memory,
+    "a region that was unmapped or made read-only: accesses fail, none dies") {
+  constexpr std::size_t kBytes = 65536;
+  void* memory = mmap(nullptr, 3 * kBytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  EXPECT(memory != MAP_FAILED);
+  const acp_atkey_t key = acp_register_memory(memory, 3 * kBytes, 0);
+  const auto all = spmd::gather(acp_query_ga(key, memory));
+  auto* bytes = static_cast<char*>(memory);
+  EXPECT_EQ(mprotect(bytes + kBytes, kBytes, PROT_READ), 0);
+  // Like unmapped memory, but no allocator can be given the addresses.
+  EXPECT_EQ(mprotect(bytes + 2 * kBytes, kBytes, PROT_NONE), 0);
+  EXPECT_EQ(acp_sync(), 0);
+  const Block mine(Memory::kLibrary, kBytes);
+  const int right = spmd::right_of(acp_rank());
+  const acp_ga_t good = all[static_cast<std::size_t>(right)];
+  const acp_ga_t read_only = good + kBytes;
+  const acp_ga_t gone = good + 2 * kBytes;
+  if (right != acp_rank()) {  // my own thread's faults are the program's
+    EXPECT_REJECTED(acp_copy(read_only, mine.mine(), 8, ACP_HANDLE_NULL),
+                    ACPX_BAD_ADDRESS);
+    EXPECT_REJECTED(acp_copy(gone, mine.mine(), kBytes, ACP_HANDLE_NULL),
+                    ACPX_BAD_ADDRESS);
+    EXPECT_REJECTED(acp_copy(mine.mine(), gone, 8, ACP_HANDLE_NULL),
+                    ACPX_BAD_ADDRESS);
+    EXPECT_REJECTED(acp_copy(mine.mine(), gone, kBytes, ACP_HANDLE_NULL),
+                    ACPX_BAD_ADDRESS);
+    EXPECT_REJECTED(acp_add8(mine.mine(), read_only, 1, ACP_HANDLE_NULL),
+                    ACPX_BAD_ADDRESS);
+    EXPECT_REJECTED(acp_add8(mine.mine(), gone, 1, ACP_HANDLE_NULL),
+                    ACPX_BAD_ADDRESS);
+    EXPECT_DONE(acp_copy(mine.mine(), read_only, kBytes, ACP_HANDLE_NULL));
+    EXPECT_DONE(acp_copy(good, mine.mine(), kBytes, ACP_HANDLE_NULL));
+    EXPECT_DONE(acp_add8(mine.mine(), good, 1, ACP_HANDLE_NULL));
+  }
+  if (acp_procs() > 2) {  // carried out by a rank whose memory is gone
+    const int other = spmd::right_of(right);
+    EXPECT_REJECTED(acp_copy(mine.at(other), gone, kBytes, ACP_HANDLE_NULL),
+                    ACPX_BAD_ADDRESS);
+  }
+  EXPECT_EQ(acp_sync(), 0);
+  EXPECT_EQ(acp_unregister_memory(key), 0);
+  EXPECT_EQ(munmap(memory, 3 * kBytes), 0);
 }
 
 SPMD_CASE(two_hundred_regions,

@@ -123,3 +123,35 @@ SPMD_CASE(failure_among_many,
     EXPECT_EQ(block.word(count + i).load(), i + 1);
   }
 }
+
+SPMD_CASE(no_failure_is_forgotten,
+          "acp_complete: the oldest of many failures is still reported") {
+  constexpr int kFailures = 300;
+  const Block block(Memory::kLibrary, 256);
+  const int right = spmd::right_of(acp_rank());
+  const acp_ga_t dead = dead_address(right);
+  block.word(8).store(99);
+  EXPECT_EQ(acp_sync(), 0);
+  const acp_handle_t first =
+      acp_rank() == 0 ? acp_copy(dead, block.mine(64), 8, ACP_HANDLE_NULL)
+                      : ACP_HANDLE_NULL;
+  if (first != ACP_HANDLE_NULL) {
+    for (int i = 1; i < kFailures; ++i) {
+      // Failures with successes between them do not count as one.
+      acp_copy(block.at(right, 32), block.mine(64), 8, ACP_HANDLE_NULL);
+      acp_copy(dead, block.mine(64), 8, ACP_HANDLE_NULL);
+    }
+    while (acp_inquire(ACP_HANDLE_ALL) != 0) {
+    }
+    const acp_handle_t follower =
+        acp_copy(block.at(right), block.mine(64), 8, first);
+    acp_errno = 0;
+    EXPECT_EQ(acpx_complete_timeout(first, spmd::kPatience), -1);
+    EXPECT_EQ(acp_errno, int{ACPX_BAD_KEY});
+    EXPECT_EQ(acpx_complete_timeout(follower, spmd::kPatience), -1);
+    EXPECT_EQ(acpx_complete_timeout(ACP_HANDLE_ALL, spmd::kPatience), 0);
+  }
+  EXPECT_EQ(acp_sync(), 0);
+  EXPECT_EQ(block.word(0).load(), 0U);
+  EXPECT_EQ(acp_sync(), 0);
+}

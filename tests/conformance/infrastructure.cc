@@ -1,8 +1,13 @@
 // Chapter 4.1: ranks, barrier, renumbering, errors. Calls outside of
 // acp_init .. acp_finalize are in lifecycle.cc.
+#include <signal.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
+#include <fstream>
 #include <numeric>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -94,6 +99,69 @@ SPMD_CASE(acp_rank_and_procs,
 SPMD_CASE(acp_init_twice, "acp_init: a second call fails, the job goes on") {
   EXPECT_FAILS(acp_init(nullptr, nullptr), -1, ACPX_ALREADY_INITIALIZED);
   EXPECT_EQ(acp_sync(), 0);
+}
+
+/// A progress step: notes the thread that runs it.
+int note_thread(void* arg) {
+  static_cast<std::atomic<pid_t>*>(arg)->store(::gettid());
+  return 0;
+}
+
+/// The library's own thread, when it has begun to work.
+pid_t library_thread() {
+  std::atomic<pid_t> thread{0};
+  EXPECT_EQ(acpx_add_progress(note_thread, &thread), 0);
+  while (thread.load() == 0) {  // the watchdog is the deadline
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(acpx_remove_progress(note_thread, &thread), 0);
+  EXPECT(thread.load() != ::gettid());
+  return thread.load();
+}
+
+/// The signals that a thread of this process blocks, bit n - 1 for signal n.
+std::uint64_t blocked_signals(pid_t thread) {
+  std::ifstream status("/proc/self/task/" + std::to_string(thread) + "/status");
+  for (std::string word; status >> word;) {
+    if (word == "SigBlk:") {
+      std::uint64_t blocked = 0;
+      status >> std::hex >> blocked;
+      return blocked;
+    }
+  }
+  spmd::fail("a thread's status has no SigBlk");
+}
+
+SPMD_CASE(acp_init_thread_blocks_signals,
+          "acp_init: the library's thread blocks all but faults") {
+  const std::uint64_t blocked = blocked_signals(library_thread());
+  const auto blocks = [blocked](int signal) {
+    return (blocked >> (signal - 1) & 1) == 1;
+  };
+  for (const int signal :
+       {SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGTERM, SIGCHLD,
+        SIGPROF, SIGIO, SIGRTMIN, SIGRTMAX}) {
+    EXPECT(blocks(signal));
+  }
+  for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL}) {
+    EXPECT(!blocks(fault));
+  }
+}
+
+SPMD_CASE(acp_init_leaves_signals,
+          "acp_init: a blocked signal waits for the program") {
+  sigset_t mine;
+  sigemptyset(&mine);
+  sigaddset(&mine, SIGUSR1);
+  sigset_t before;
+  EXPECT_EQ(pthread_sigmask(SIG_BLOCK, &mine, &before), 0);
+  // A thread of the library that took it would end the process.
+  (void)library_thread();  // it can take signals from here on
+  EXPECT_EQ(kill(getpid(), SIGUSR1), 0);
+  int taken = 0;
+  EXPECT_EQ(sigwait(&mine, &taken), 0);
+  EXPECT_EQ(taken, SIGUSR1);
+  EXPECT_EQ(pthread_sigmask(SIG_SETMASK, &before, nullptr), 0);
 }
 
 SPMD_CASE(acp_errno_of_a_thread, "acp_errno: each thread has its own") {

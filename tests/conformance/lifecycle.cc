@@ -1,11 +1,18 @@
 // Every function before acp_init and after acp_finalize, arguments of
 // acp_init. Has a main() of its own: `lifecycle MODE [words]`.
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <thread>
 
 #include "acp.h"
 #include "acp/extension.h"
@@ -191,6 +198,92 @@ void run_refused(int argc, char** argv) {
   EXPECT(acp_rank() == -1);
 }
 
+/// How a child made by fork() ends.
+enum class ChildEnd { kExit, kExitAtOnce, kFinalize, kAbort };
+
+/// In the child. Returns by no way but the chosen one.
+[[noreturn]] void run_child(ChildEnd end, int argc, char** argv) {
+  g_failures = 0;
+  expect_all_fail(ACPX_NOT_INITIALIZED);
+  const int code = ACPX_NOT_INITIALIZED;
+  spmd::StderrCapture capture;
+  EXPECT_FAILS(acp_init(&argc, &argv), -1);
+  acpx_module_t module{};
+  module.name = "of a child";
+  EXPECT_FAILS(acpx_add_module(&module), -1);
+  EXPECT_FAILS(acp_create_ch(0, 0), ACP_CH_NULL);
+  EXPECT(capture.stop().find("a child made by fork() of rank ") !=
+         std::string::npos);
+  const int status = g_failures == 0 ? 0 : 3;
+  if (end == ChildEnd::kExit) std::exit(status);
+  if (end == ChildEnd::kFinalize) _exit(acp_finalize() == -1 ? status : 4);
+  if (end == ChildEnd::kAbort) acp_abort("a child gives up");  // status 1
+  _exit(status);
+}
+
+/// The child's wait status; it is killed when it does not end in time.
+int wait_for_child(pid_t child) {
+  const auto limit =
+      std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  int status = -1;
+  while (waitpid(child, &status, WNOHANG) == 0) {
+    if (std::chrono::steady_clock::now() > limit) {
+      kill(child, SIGKILL);
+      waitpid(child, &status, 0);
+      return status;
+    }
+    std::this_thread::yield();
+  }
+  return status;
+}
+
+/// Has the library's locks locked most of the time.
+void keep_busy(const std::atomic<bool>& is_over) {
+  const int right = (acp_rank() + 1) % acp_procs();
+  const acp_ga_t mine = acp_query_starter_ga(acp_rank());
+  char byte = 0;
+  while (!is_over.load()) {
+    acp_copy(acp_query_starter_ga(right) + 1024, mine + 2048, 64,
+             ACP_HANDLE_NULL);
+    acp_free(acp_malloc(64, right));
+    (void)acp_query_ga(1, &byte);  // writes a line
+  }
+  acp_complete(ACP_HANDLE_ALL);
+}
+
+/// Children are refused, and the parent's job goes on.
+void run_forked(int argc, char** argv) {
+  constexpr int kRounds = 5;
+  EXPECT(acp_init(&argc, &argv) == 0);
+  const acp_ga_t mine = acp_query_starter_ga(acp_rank());
+  auto* words = static_cast<std::uint64_t*>(acp_query_address(mine));
+  std::atomic<bool> is_over{false};
+  spmd::StderrCapture capture;
+  std::thread busy([&] { keep_busy(is_over); });
+  for (int round = 0; round < kRounds; ++round) {
+    for (const ChildEnd end : {ChildEnd::kExit, ChildEnd::kExitAtOnce,
+                               ChildEnd::kFinalize, ChildEnd::kAbort}) {
+      const pid_t child = fork();
+      if (child == 0) {
+        run_child(end, argc, argv);
+      }
+      const int status = wait_for_child(child);
+      EXPECT(WIFEXITED(status));
+      EXPECT(WEXITSTATUS(status) == (end == ChildEnd::kAbort ? 1 : 0));
+      acp_complete(
+          acp_add8(mine + 8, acp_query_starter_ga(0), 1, ACP_HANDLE_NULL));
+      EXPECT(acp_sync() == 0);
+    }
+  }
+  is_over.store(true);
+  busy.join();
+  (void)capture.stop();
+  EXPECT(acp_sync() == 0);
+  EXPECT(acp_rank() != 0 ||
+         words[0] == static_cast<std::uint64_t>(acp_procs()) * kRounds * 4);
+  EXPECT(acp_finalize() == 0);
+}
+
 /// Nothing to read from: no command line.
 void run_without_arguments() {
   EXPECT(acp_init(nullptr, nullptr) == 0);
@@ -211,6 +304,8 @@ int main(int argc, char** argv) {
     run_differs(argc, argv);
   } else if (mode == "settings") {
     run_settings(argc, argv);
+  } else if (mode == "forked") {
+    run_forked(argc, argv);
   } else if (mode == "without") {
     run_without_arguments();
   } else {

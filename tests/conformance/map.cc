@@ -281,10 +281,13 @@ class Model {
         if (a.shadow.count(key) == 0) b.shadow.erase(key);
       }
     } else {
+      // What the source has on other ranks is left to their calls.
       for (const auto& [key, value] : contents(scratch_, a.handle, true)) {
-        a.shadow.erase(key);
+        if (b.shadow.count(key) == 0) a.shadow.erase(key);
       }
       acp_assign_local_map(a.handle, b.handle);
+      for (const auto& [key, value] : mine)
+        a.shadow[key] = value;
     }
     a.shadow.insert(mine.begin(), mine.end());
   }
@@ -528,7 +531,21 @@ SPMD_CASE(acp_map_refuses_values, "map: ranks, slots, keys, iterators") {
   EXPECT_FAILS(acp_create_map(1, &me, 0, 0).ga, ACP_GA_NULL, code);
   EXPECT_FAILS(acp_create_map(2, twice, 1, 0).ga, ACP_GA_NULL, code);
   EXPECT_FAILS(acp_create_map(1, wrong, 1, 0).ga, ACP_GA_NULL, ACPX_BAD_RANK);
-  EXPECT_FAILS(acp_create_map(1, &me, 1, -1).ga, ACP_GA_NULL, ACPX_BAD_RANK);
+  const std::vector<int> ranks = all_ranks();
+  for (const int count :
+       {acp_procs() + 1, -1, int{INT32_MAX}, int{INT32_MIN}}) {
+    EXPECT_FAILS(acp_create_map(count, ranks.data(), 1, 0).ga, ACP_GA_NULL,
+                 code);
+  }
+  for (const int slots : {-1, int{INT32_MIN}}) {
+    EXPECT_FAILS(acp_create_map(1, &me, slots, 0).ga, ACP_GA_NULL, code);
+  }
+  for (const int rank : {-1, int{INT32_MAX}, int{INT32_MIN}}) {
+    EXPECT_FAILS(acp_create_map(1, &rank, 1, 0).ga, ACP_GA_NULL, ACPX_BAD_RANK);
+    EXPECT_FAILS(acp_create_map(1, &me, 1, rank).ga, ACP_GA_NULL,
+                 ACPX_BAD_RANK);
+  }
+
   EXPECT_FAILS(acp_create_map(1, &me, INT32_MAX, 0).ga, ACP_GA_NULL,
                ACPX_TOO_LARGE);
   const acp_map_t map = create(10, 0);
@@ -547,6 +564,11 @@ SPMD_CASE(acp_map_refuses_values, "map: ranks, slots, keys, iterators") {
   EXPECT_FAILS(acpx_insert_map_n(map, nullptr, 1, nullptr), -1, code);
   EXPECT_FAILS(acpx_find_map_n(map, &pair.first, 1, nullptr), -1, code);
   EXPECT_EQ(acpx_insert_map_n(map, nullptr, 0, nullptr), 0);
+  acp_pair_t room = pair;
+  EXPECT_FAILS(acpx_insert_map_n(map, &pair, SIZE_MAX, nullptr), -1,
+               ACPX_NO_MEMORY);
+  EXPECT_FAILS(acpx_find_map_n(map, &pair.first, SIZE_MAX, &room), -1,
+               ACPX_NO_MEMORY);
   // A counter of another size than 8.
   acp_insert_map(map, {scratch.put_word(77, 128), {scratch.ga(), 3}});
   EXPECT_FAILS(acpx_upsert_add8_map(map, scratch.put_word(77, 128), 1, nullptr),

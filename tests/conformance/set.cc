@@ -149,7 +149,7 @@ class Model {
       default:
         if (is_one) return;
         for (const Bytes& key : contents(scratch_, a.handle, true)) {
-          a.shadow.erase(key);
+          if (b.shadow.count(key) == 0) a.shadow.erase(key);
         }
         acp_assign_local_set(a.handle, b.handle);
         a.shadow.insert(mine.begin(), mine.end());
@@ -231,6 +231,15 @@ SPMD_CASE(acp_set_refuses, "set: bad handles, keys and iterators") {
   acp_destroy_set(gone);
   const std::vector<int> ranks = all_ranks();
   const acp_map_t map = acp_create_map(1, ranks.data(), 3, 0);
+  for (const int count : {0, acp_procs() + 1, -1, int{INT32_MAX}}) {
+    EXPECT_FAILS(acp_create_set(count, ranks.data(), 3, 0).ga, ACP_GA_NULL,
+                 code);
+  }
+  for (const int rank : {-1, acp_procs(), int{INT32_MAX}, int{INT32_MIN}}) {
+    EXPECT_FAILS(acp_create_set(1, &rank, 3, 0).ga, ACP_GA_NULL, ACPX_BAD_RANK);
+    EXPECT_FAILS(acp_create_set(1, ranks.data(), 3, rank).ga, ACP_GA_NULL,
+                 ACPX_BAD_RANK);
+  }
   const acp_element_t key = scratch.put_word(1, 0);
   const acp_set_t empty = create(5);
   for (const acp_ga_t ga : {ACP_GA_NULL, scratch.ga(), map.ga, gone.ga}) {

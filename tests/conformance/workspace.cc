@@ -61,6 +61,61 @@ SPMD_CASE(acp_create_ws_refuses_differing,
   acp_destroy_ws(create(100));
 }
 
+namespace {
+
+/// Whether the ranks' calls of acp_sync still meet those that they belong to.
+void expect_in_step() {
+  static std::uint64_t round = 0;
+  ++round;
+  for (const std::uint64_t theirs : spmd::gather(round)) {
+    EXPECT_EQ(theirs, round);
+  }
+}
+
+}  // namespace
+
+SPMD_CASE(acp_create_ws_refuses_one,
+          "acp_create_ws: one rank's bad size fails on all, and acp_sync stays "
+          "in step") {
+  SPMD_NEEDS_RANKS(2);
+  const spmd::StderrCapture quiet;
+  set_parameters(0, 0);
+  for (int bad = 0; bad < acp_procs(); bad += acp_procs() - 1) {
+    for (const std::size_t size : {std::size_t{0}, SIZE_MAX}) {
+      EXPECT_FAILS(acp_create_ws(acp_rank() == bad ? size : 100), ACP_WSD_NULL,
+                   ACPX_INVALID_ARGUMENT);
+      expect_in_step();
+    }
+  }
+  acp_destroy_ws(create(100));
+}
+
+SPMD_CASE(
+    acp_destroy_ws_refuses_one,
+    "acp_destroy_ws: one rank's bad handle destroys nothing, and acp_sync "
+    "stays in step") {
+  const spmd::StderrCapture quiet;
+  const spmd::Block block(spmd::Memory::kLibrary, 256);
+  set_parameters(0, 0);
+  const acp_wsd_t gone = create(100);
+  acp_destroy_ws(gone);
+  const acp_wsd_t ws = create(100);
+  const acp_wsd_t other = create(100);
+  for (const acp_wsd_t handle : {gone, ACP_WSD_NULL, acp_wsd_t{}, other}) {
+    const bool is_bad = acp_rank() == acp_procs() - 1;
+    if (handle == other && acp_procs() == 1) continue;
+    EXPECT_ERRNO(acp_destroy_ws(is_bad ? handle : ws), ACPX_INVALID_ARGUMENT);
+    expect_in_step();
+    EXPECT_EQ(acp_write_ws(ws, block.mine(), 100, 0), 0);
+    EXPECT_EQ(acp_write_ws(other, block.mine(), 100, 0), 0);
+  }
+  acp_sync();
+  acp_errno = 0;
+  acp_destroy_ws(ws);
+  acp_destroy_ws(other);
+  EXPECT_EQ(int{acp_errno}, 0);
+}
+
 SPMD_CASE(acp_setparams_ws_refuses, "acp_setparams_ws: a rank that is none") {
   const spmd::StderrCapture quiet;
   EXPECT_FAILS(acp_setparams_ws(static_cast<std::size_t>(acp_procs()), 0), 1,

@@ -169,6 +169,23 @@ TEST_CASE("death: ranks that wait for a structure's lock sleep", "[death]") {
   CHECK(job::all_gone(marker, kEndsWithin));
 }
 
+TEST_CASE("death: the watchdog ends a deadlock, however the ranks wait",
+          "[death]") {
+  const std::string wait = GENERATE("spin", "yield", "sleep");
+  INFO(wait);
+  const Scratch scratch("deadlock");
+  const std::string marker = job::unique_marker();
+  std::vector<std::string> words =
+      command("in_wait", "stay", scratch.path, marker);
+  words.insert(words.begin() + 1, {"--watchdog", "1"});
+  job::Job run(words, {"ACP_WAIT=" + wait});
+  const job::Outcome outcome = run.wait(kPatience);
+  INFO(outcome.output);
+  REQUIRE(outcome.is_over);
+  CHECK(outcome.status == 124);
+  CHECK(job::all_gone(marker, kEndsWithin));
+}
+
 TEST_CASE("death: an acp_sync that a finalized rank left out fails",
           "[death]") {
   const std::string net = GENERATE("auto", "udp");

@@ -86,3 +86,17 @@ TEST_CASE("launch: a node file that is missing or too short", "[launch]") {
                  nodes});
   std::filesystem::remove(nodes);
 }
+
+// Sanitizers take more address space than any limit that is tested here.
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+TEST_CASE("launch: too little address space for the shared memory",
+          "[launch]") {
+  job::Job run(
+      {"sh", "-c", "ulimit -v 1000000; exec " ACPRUN " -np 2 /bin/true"});
+  const job::Outcome outcome = run.wait(30s);
+  INFO(outcome.output);
+  CHECK(outcome.status == kLauncherError);
+  CHECK(outcome.output.find("ulimit -v") != std::string::npos);
+  CHECK(outcome.output.find("ACP_HEAP_SIZE") != std::string::npos);
+}
+#endif

@@ -3,7 +3,8 @@
 # in four ways: acpcc, pkg-config, with libacp.a, CMake's find_package. And one
 # of QMP: qmp-config, pkg-config, acpcc, with libqmp.a, find_package. And one of
 # each older interface, with the shared library and with the archive, by command
-# and by find_package.
+# and by find_package. And projects in C alone; the network of `acpcc -ndev`;
+# `acpcc -static`, which links or says why it does not.
 #
 #   install_test.sh <source tree> <build tree> <scratch folder> <cmake> <cc> <cxx>
 set -eu
@@ -46,6 +47,15 @@ libdir=$(pkg-config --variable=libdir acp)
   $(pkg-config --cflags --libs acp)
 run pkg-config "$work/by_pkg_config"
 
+# shellcheck disable=SC2046
+"$cc" "$consumer/consumer.c" -o "$work/by_static_pc" \
+  $(pkg-config --cflags --libs acp_static)
+run acp_static.pc "$work/by_static_pc"
+if ldd "$work/by_static_pc" | grep libacp; then
+  echo "acp_static.pc links libacp.so" >&2
+  exit 1
+fi
+
 # shellcheck disable=SC2046 # the flags are words
 "$cc" $(pkg-config --cflags acp) "$consumer/consumer.c" -o "$work/by_archive" \
   "$libdir/libacp.a" $(pkg-config --libs-only-l --static acp | sed 's/-lacp //')
@@ -59,6 +69,47 @@ run find_package "$work/build/consumer"
 run find_package "$work/build/qmp_consumer"
 run find_package "$work/build/lqcd_consumer"
 run find_package "$work/build/lqcd_consumer_static"
+
+"$cmake" -G Ninja -S "$consumer/c_only" -B "$work/c_only" \
+  -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" >"$work/c_only.log"
+"$cmake" --build "$work/c_only" >"$work/c_only_build.log"
+run "find_package in C" "$work/c_only/consumer"
+run "acp_static in C" "$work/c_only/consumer_static"
+
+# The network that a program is linked for is its default, and no more.
+has_net() { # has_net <expected> <way> <command...>
+  expected=$1 way=$2
+  shift 2
+  net=$("$@")
+  if [ "$net" != "$expected" ]; then
+    echo "$way: the network is '$net', expected $expected" >&2
+    exit 1
+  fi
+}
+"$prefix/bin/acpcc" "$consumer/net_consumer.c" -o "$work/any_net"
+"$prefix/bin/acpcc" -ndev UDP "$consumer/net_consumer.c" -o "$work/udp"
+# shellcheck disable=SC2046
+"$cc" "$consumer/net_consumer.c" -o "$work/udp_static" \
+  $("$prefix/bin/acpcc" -ndev udp --showme:link | grep -o -e '-Wl,--defsym[^ ]*') \
+  $(pkg-config --cflags --libs acp_static)
+acprun=$prefix/bin/acprun
+has_net auto "without -ndev" "$acprun" -np 1 "$work/any_net"
+has_net udp "-ndev UDP" "$acprun" -np 1 "$work/udp"
+has_net udp "-ndev udp, libacp.a" "$acprun" -np 1 "$work/udp_static"
+has_net shm "-ndev and --acp-envnet" "$acprun" -np 1 --acp-envnet=shm "$work/udp"
+has_net shm "-ndev and ACP_NET" env ACP_NET=shm "$work/udp"
+has_net udp "-ndev without acprun" "$work/udp"
+
+# A static program runs; where there is none, one sentence says what to do.
+if "$prefix/bin/acpcc" -static "$consumer/consumer.c" -o "$work/static" \
+  2>"$work/static.log"; then
+  run "acpcc -static" "$work/static"
+elif test "$(wc -l <"$work/static.log")" != 1 ||
+  ! grep -q 'Leave -static out, or link ACP alone statically' "$work/static.log"; then
+  echo "acpcc -static failed without saying why:" >&2
+  cat "$work/static.log" >&2
+  exit 1
+fi
 
 config=$prefix/bin/qmp-config
 # shellcheck disable=SC2046 # the flags are words
@@ -85,7 +136,13 @@ run liblqcd.so "$work/lqcd_shared"
   -o "$work/lqcd_archive" "$libdir/liblqcd.a" "$libdir/libqmp.a" \
   "$libdir/libacp.a" $("$config" --libs | sed 's/-lqmp -lacp //')
 run liblqcd.a "$work/lqcd_archive"
-export COMMS_DEF='{GRID=2,1,1,1}'
+echo "11 22" >"$work/rng.dat"
+export COMMS_DEF="{GRID=2,1,1,1}{SEEDFILE=$work/rng.dat}"
+# shellcheck disable=SC2046
+"$cxx" $("$config" --cflags) -I"$prefix/include/scu" -Wall -Wextra -Werror \
+  "$consumer/scu_text_consumer.C" -o "$work/scu_text" \
+  $("$config" --ldflags) -lcommsMPI
+run "the text's test of SCU" "$work/scu_text"
 run find_package "$work/build/scu_consumer"
 run find_package "$work/build/scu_consumer_static"
 # shellcheck disable=SC2046

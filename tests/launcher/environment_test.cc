@@ -31,6 +31,57 @@ TEST_CASE("launcher environment: settings travel as variables", "[launcher]") {
   CHECK(contains(outcome.out, "OTHER=inherited\n"));
 }
 
+TEST_CASE("launcher environment: each rank is told its place", "[launcher]") {
+  Setup setup;
+  setup.environment = {"ACP_RANK=77"};  // of a rank that starts acprun itself
+  const Outcome outcome =
+      run({"-np", "3", PROBE, "env:ACP_RANK", "env:ACP_PROCS",
+           "env:ACP_LOCAL_RANK", "env:ACP_LOCAL_PROCS"},
+          setup);
+  CHECK(outcome.err.empty());
+  for (const char* rank : {"0", "1", "2"}) {
+    CHECK(count_of(outcome.out, std::string("ACP_RANK=") + rank + "\n") == 1);
+    CHECK(count_of(outcome.out, std::string("ACP_LOCAL_RANK=") + rank + "\n") ==
+          1);
+  }
+  CHECK(count_of(outcome.out, "ACP_PROCS=3\n") == 3);
+  CHECK(count_of(outcome.out, "ACP_LOCAL_PROCS=3\n") == 3);
+}
+
+TEST_CASE("launcher environment: more hosts than this one are not forgotten",
+          "[launcher]") {
+  const Scratch scratch;
+  Setup setup;
+  const std::vector<std::string> variables = {
+      "SLURM_NNODES=2", "SLURM_JOB_NODELIST=n[1-2]",
+      "PBS_NODEFILE=" + scratch.file("pbs", "a\na\nb\n"),
+      "PE_HOSTFILE=" + scratch.file("sge", "a 2 q\nb 2 q\n")};
+  setup.environment = {
+      variables[GENERATE(range(std::size_t{0}, std::size_t{4}))]};
+  INFO(setup.environment[0]);
+  const auto say = [&](std::vector<std::string> words) {
+    words.insert(words.end(), {"echo", "x"});
+    const Outcome outcome = run(words, setup);
+    CHECK(outcome.status == 0);
+    return outcome.err;
+  };
+  const std::string said = say({"-np", "2"});
+  CHECK(contains(said, "but all 2 ranks run on this host"));
+  CHECK(count_of(said, "\n") == 1);
+  CHECK(say({"-np", "2", "--host", "localhost"}).empty());
+  CHECK(say({"-np", "1"}).empty());
+}
+
+TEST_CASE("launcher environment: an allocation of this host is no news",
+          "[launcher]") {
+  const Scratch scratch;
+  Setup setup;
+  setup.environment = {"SLURM_NNODES=1", "SLURM_JOB_NODELIST=my-node",
+                       "PBS_NODEFILE=" + scratch.file("pbs", "a\na\n\n"),
+                       "PE_HOSTFILE=/nonexistent"};
+  CHECK(run({"-np", "2", "echo", "x"}, setup).err.empty());
+}
+
 TEST_CASE("launcher environment: --env and --wdir", "[launcher]") {
   const Scratch scratch;
   const Outcome outcome = run({"-np", "2", "--env", "MINE=a b=c", "--wdir",
@@ -38,18 +89,6 @@ TEST_CASE("launcher environment: --env and --wdir", "[launcher]") {
   CHECK(count_of(outcome.out, "MINE=a b=c\n") == 2);
   const auto real = std::filesystem::canonical(scratch.path()).string();
   CHECK(count_of(outcome.out, real + "\n") == 2);
-}
-
-TEST_CASE("launcher environment: --bind gives each rank one core",
-          "[launcher]") {
-  const std::string how = GENERATE("core", "hwthread", "numa");
-  const Outcome outcome =
-      run({"-np", "1", "--bind", how, "--report-bindings", PROBE, "cpus"});
-  CHECK(outcome.status == 0);
-  CHECK(contains(outcome.err, "rank 0 on "));
-  if (how == "hwthread") {
-    CHECK(outcome.out == "cpus 1\n");
-  }
 }
 
 TEST_CASE("launcher environment: more ranks than cores run unbound",

@@ -36,7 +36,7 @@ TEST_CASE("options: defaults", "[launcher][options]") {
   CHECK(options.timeout == milliseconds(0));
   CHECK(options.grace == milliseconds(5000));
   CHECK(options.init_timeout == milliseconds(60'000));
-  CHECK(options.binding == Binding::kNone);
+  CHECK(options.binding == Binding::kAuto);
   CHECK(options.command == Words{"prog"});
   CHECK(options.setting_variables.empty());
 }

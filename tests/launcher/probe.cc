@@ -2,7 +2,6 @@
 // order. "only:R:step" does a step on rank R only; before "hello" the rank
 // is what PROBE_RANK says. See kSteps for the words.
 #include <fcntl.h>
-#include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,6 +16,7 @@
 #include <string_view>
 
 #include "base/futex.h"
+#include "base/host_facts.h"
 #include "tests/launcher/bootstrap_client.h"
 
 namespace {
@@ -88,10 +88,12 @@ void show_descriptors() {
 }
 
 void show_cpus() {
-  cpu_set_t cpus;
-  CPU_ZERO(&cpus);
-  ::sched_getaffinity(0, sizeof cpus, &cpus);
-  say("cpus " + std::to_string(CPU_COUNT(&cpus)));
+  const acp::CpuMask cpus = acp::allowed_cpus();
+  std::string list;
+  for (unsigned cpu = 0; cpu < acp::CpuMask::kMaxCpus; ++cpu) {
+    if (cpus.has(cpu)) list += " " + std::to_string(cpu);
+  }
+  say("cpus" + list);
 }
 
 void show_variable(const std::string& name) {
@@ -111,18 +113,40 @@ void await_signal(Context& context) {
   say("got " + std::to_string(signal));
 }
 
-/// Waits as the library would, where acprun's summary can see it.
+/// Begins to wait as the library would, where acprun's summary and its watchdog
+/// can see it.
+acp::protocol::ProcRecord& begin_wait(Context& context, int kind) {
+  auto& record = context.client.segment().record(context.client.rank());
+  record.wait_thread.store(static_cast<std::uint32_t>(::getpid()));
+  record.wait_kind.store(static_cast<std::uint32_t>(kind));
+  return record;
+}
+
+/// Sleeps, and looks a few times a second, until the job ends.
 void wait_in_record(Context& context, int kind) {
   auto& segment = context.client.segment();
-  auto& record = segment.record(context.client.rank());
-  record.wait_kind.store(static_cast<std::uint32_t>(kind));
+  auto& record = begin_wait(context, kind);
   say("ready");
   auto& bell = segment.slice_header(context.client.rank()).bell;
   while (segment.header().job_state.load() == 0) {
-    acp::futex_wait(bell, 0, std::chrono::seconds(60));
+    acp::futex_wait(bell, 0, std::chrono::milliseconds(50));
+    record.passes.fetch_add(1);
   }
   say("woken");
   ::_exit(0);
+}
+
+/// A wait of `looks` times 50 ms for something that arrives piece by piece.
+void receive_in_record(Context& context, int looks) {
+  auto& record = begin_wait(context, 2);
+  auto& bell =
+      context.client.segment().slice_header(context.client.rank()).bell;
+  for (int i = 0; i < looks; ++i) {
+    acp::futex_wait(bell, bell.load(), std::chrono::milliseconds(50));
+    record.passes.fetch_add(1);
+    record.arrivals.fetch_add(1);
+  }
+  record.wait_kind.store(0);
 }
 
 using Step = void (*)(Context&, const std::string&);
@@ -226,6 +250,10 @@ const std::map<std::string_view, Step> kSteps = {
     {"wait",
      [](Context& c, const std::string& kind) {
        wait_in_record(c, std::atoi(kind.c_str()));
+     }},
+    {"receive",
+     [](Context& c, const std::string& looks) {
+       receive_in_record(c, std::atoi(looks.c_str()));
      }},
     {"renumber",
      [](Context& c, const std::string& rank) {

@@ -5,6 +5,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "base/settings.h"
 #include "tests/launcher/running.h"
 
 using namespace running;
@@ -44,6 +45,13 @@ TEST_CASE("launcher refusals: options", "[launcher]") {
       {{"-np", "2", "true", "--acp-nodefil=x"}, 125, {"--acp-nodefile"}},
       {{"-np", "2", "true", "--acp-nonsense"}, 125, {"--acp-nonsense"}},
       {{"-np", "2", "--tagg", "true"}, 125, {"did you mean --tag"}},
+      {{"--np", "2", "true"}, 125, {"--np is no option", "-np N"}},
+      {{"--nprocs=2", "true"}, 125, {"--nprocs is no option", "-np N"}},
+      {{"--hostfile", "x", "true"}, 125, {"--acp-nodefile=FILE"}},
+      {{"-hostfile", "x", "true"}, 125, {"-hostfile", "--acp-nodefile=FILE"}},
+      {{"-x", "A", "true"}, 125, {"--env NAME=VALUE"}},
+      {{"--bind-to", "core", "true"}, 125, {"--bind none"}},
+      {{"-vx", "true"}, 125, {"-vx is no option"}},
       {{"-np", "2", "-np", "3", "true"}, 125, {"twice"}},
       {{"-np", "2", "--acp-nodefile=/dev/null", "--acp-nodefile=ib", "true"},
        125,
@@ -115,6 +123,8 @@ TEST_CASE("launcher refusals: help and version are no errors", "[launcher]") {
   CHECK(help.status == 0);
   CHECK(contains(help.out, "--acp-nodefile"));
   CHECK(contains(help.out, "--output-dir"));
+  CHECK(contains(help.out, std::string(acp::nets_built_in())));
+  CHECK_FALSE(contains(help.out, "ucx"));
   const Outcome version = run({"--version"});
   CHECK(version.status == 0);
   CHECK(contains(version.out, "acprun"));

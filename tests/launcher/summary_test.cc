@@ -1,10 +1,13 @@
 #include "launcher/summary.h"
 
+#include <cerrno>
 #include <csignal>
+#include <string>
 #include <vector>
 
 #include <catch2/catch.hpp>
 
+#include "launcher/launch.h"
 #include "launcher/rank_set.h"
 #include "protocol/host_segment.h"
 
@@ -20,9 +23,36 @@ TEST_CASE("summary: who, what the others did, what was done",
   const Verdict verdict{Cause::kSignaled, 1, 4242, SIGKILL, {}, {}};
   CHECK(summarize(verdict, "node7", waits) ==
         "acprun: rank 1 on node7 (pid 4242) was killed by signal 9 (Killed)\n"
-        "acprun: rank 4 was computing; ranks 0,2-3 were waiting in acp_sync\n"
+        "acprun: ranks 0,2-3 were waiting in acp_sync\n"
+        "acprun: rank 4 was computing\n"
         "acprun: ended the job with status 137; acprun did not send it: look "
         "for \"out of memory\" in dmesg, or for who did\n");
+}
+
+TEST_CASE("summary: three lines for what many groups of ranks did",
+          "[launcher][summary]") {
+  std::vector<RankWait> waits;
+  const std::vector<std::string> calls = {"waiting in acp_sync",
+                                          "waiting in acp_sync",
+                                          "waiting in acp_sync",
+                                          "waiting in QMP_wait",
+                                          "waiting in QMP_wait",
+                                          "computing",
+                                          "waiting in acp_wait_ch",
+                                          "waiting in acp_finalize",
+                                          "computing"};
+  for (std::uint32_t rank = 0; rank < calls.size(); ++rank) {
+    waits.push_back({rank, rank, calls[rank]});
+  }
+  const Verdict verdict{Cause::kTimeout, kNoRank, 0, 1000, {}, {}};
+  CHECK(summarize(verdict, "h", waits) ==
+        "acprun: the job ran longer than --timeout=1 on h\n"
+        "acprun: ranks 0-2 were waiting in acp_sync\n"
+        "acprun: ranks 5,8 were computing\n"
+        "acprun: ranks 3-4,6-7 were doing something else: waiting in QMP_wait, "
+        "waiting in acp_finalize, waiting in acp_wait_ch\n"
+        "acprun: ended the job with status 124; give a longer --timeout if it "
+        "needs one\n");
 }
 
 TEST_CASE("summary: text of several lines takes one", "[launcher][summary]") {
@@ -42,6 +72,13 @@ TEST_CASE("summary: after acp_reset the rank's present number comes first",
         "rank 1 (started as rank 0) on h (pid 7) exited with status 2");
 }
 
+TEST_CASE("summary: no process for a rank", "[launcher][summary]") {
+  const std::string text = summarize(judge_failed_fork(3, EAGAIN), "h", {});
+  CHECK(text.find("rank 3 on h (pid 0) could not be started: fork: Resource") !=
+        std::string::npos);
+  CHECK(text.find("ulimit -u") != std::string::npos);
+}
+
 TEST_CASE("summary: ends that are nobody's fault name no rank",
           "[launcher][summary]") {
   const Verdict verdict{Cause::kTimeout, kNoRank, 0, 1500, {}, {}};
@@ -57,6 +94,8 @@ TEST_CASE("summary: waits by kind and peer", "[launcher][summary]") {
   CHECK(text(WaitKind::kNothing, protocol::kNoSlot).empty());
   CHECK(text(WaitKind::kSync, protocol::kNoSlot) == "waiting in acp_sync");
   CHECK(text(WaitKind::kComplete, 3) == "waiting in acp_complete for rank 3");
+  CHECK(describe_wait(static_cast<std::uint32_t>(WaitKind::kCondition),
+                      protocol::kNoSlot, "QMP_wait") == "waiting in QMP_wait");
 }
 
 TEST_CASE("summary: lists of ranks", "[launcher][summary]") {

@@ -55,12 +55,63 @@ TEST_CASE("wrappers: flags alone", "[launcher][wrappers]") {
   CHECK(contains(link, "-lacp"));
 }
 
-TEST_CASE("wrappers: -ndev and its network are taken out",
+TEST_CASE("wrappers: -ndev tells the linker the program's network",
           "[launcher][wrappers]") {
   const std::string shown =
       output_of({wrapper("acpcc"), "-show", "-ndev", "UDP", "x.c"});
-  CHECK_FALSE(contains(shown, "ndev"));
+  CHECK_FALSE(contains(shown, "-ndev"));
   CHECK_FALSE(contains(shown, "UDP"));
+  CHECK(contains(shown, " -Wl,--defsym=acpx_ndev_udp=1 "));
+  CHECK(
+      contains(output_of({wrapper("acpc++"), "--showme:link", "-ndev", "shm"}),
+               "-Wl,--defsym=acpx_ndev_shm=1"));
+  CHECK_FALSE(contains(
+      output_of({wrapper("acpcc"), "-show", "-ndev", "udp", "-c", "x.c"}),
+      "defsym"));
+  CHECK_FALSE(
+      contains(output_of({wrapper("acpcc"), "-show", "-ndev", "auto", "x.c"}),
+               "defsym"));
+}
+
+TEST_CASE("wrappers: -ndev refuses a network that this build has not",
+          "[launcher][wrappers]") {
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"-ndev", "tofu", "x.c"},
+        std::vector<std::string>{"x.c", "-ndev"}}) {
+    std::vector<std::string> all{"-np", "1", wrapper("acpcc")};
+    all.insert(all.end(), words.begin(), words.end());
+    const Outcome outcome = run(all);
+    INFO(outcome.err);
+    CHECK(outcome.status == 1);
+    CHECK(contains(outcome.err, "auto shm udp"));
+  }
+}
+
+TEST_CASE("wrappers: -static links what libacp.a needs, or says why not",
+          "[launcher][wrappers]") {
+  const std::string shown =
+      output_of({wrapper("acpcc"), "-show", "-static", "x.c"});
+  CHECK(contains(shown, " -static "));
+  CHECK(contains(shown, "-lacp -lfmt -lxxhash "));
+  CHECK_FALSE(contains(shown, "-rpath"));
+  // A compiler whose linker finds everything, and one whose linker does not.
+  Setup finds;
+  finds.environment = {"ACP_CC=true"};
+  CHECK(output_of({wrapper("acpcc"), "-static", "x.c"}, finds).empty());
+  const Scratch scratch;
+  Setup lacks;
+  lacks.environment = {
+      "ACP_CC=sh " +
+      scratch.file("cc", "echo 'ld: cannot find -lfmt' >&2; exit 1")};
+  const Outcome outcome =
+      run({"-np", "1", wrapper("acpcc"), "-static", "x.c"}, lacks);
+  INFO(outcome.err);
+  CHECK(outcome.status == 1);
+  CHECK(contains(outcome.err,
+                 "acpcc: -static: this system's libraries cannot "
+                 "be linked statically with ACP (ld: cannot find "
+                 "-lfmt)."));
+  CHECK(contains(outcome.err, "pkg-config --cflags --libs acp_static"));
 }
 
 TEST_CASE(

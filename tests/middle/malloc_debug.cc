@@ -134,3 +134,28 @@ SPMD_CASE(debug_leaks, "debug: leaks are listed at the end of a life") {
     }
   }
 }
+
+SPMD_CASE(debug_leaks_of_structures,
+          "debug: leaks of structures name the program's call") {
+  const int me_only[1] = {acp_rank()};
+  const acp_ga_t memory = acp_query_starter_ga(acp_rank());
+  EXPECT(acp_create_map(1, me_only, 10, acp_rank()).ga != ACP_GA_NULL);
+  EXPECT(acp_create_set(1, me_only, 10, acp_rank()).ga != ACP_GA_NULL);
+  EXPECT(acp_create_vector(100, acp_rank()).ga != ACP_GA_NULL);
+  EXPECT(acp_create_deque(100, acp_rank()).ga != ACP_GA_NULL);
+  const acp_list_t list = acp_create_list(acp_rank());
+  acp_push_back_list(list, {memory, 200}, acp_rank());
+  spmd::StderrCapture capture;
+  EXPECT_EQ(acp_reset(acp_rank()), 0);
+  const std::string text = capture.stop();
+  for (const std::string_view function :
+       {"acp_create_map", "acp_create_set", "acp_create_vector",
+        "acp_create_deque", "acp_push_back_list"}) {
+    const std::string part = " (" + std::string(function) + ")";
+    if (text.find(part) == std::string::npos) {
+      spmd::fail("no '" + part + "' in '" + text + "'");
+    }
+  }
+  EXPECT(text.find(" at malloc_debug+") != std::string::npos);
+  EXPECT(text.find(" at libacp") == std::string::npos);
+}

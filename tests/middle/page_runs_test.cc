@@ -15,6 +15,21 @@ namespace acp::middle::test {
 
 namespace {
 
+/// The bits of a heap that is too large to have here, without its blocks.
+class LargeHeap {
+ public:
+  explicit LargeHeap(std::uint64_t bytes)
+      : layout(bytes), words_(layout.region(layout.regions()) / 8) {
+    memory.direct = reinterpret_cast<std::byte*>(words_.data());
+  }
+
+  HeapLayout layout;
+  HeapMemory memory;
+
+ private:
+  std::vector<std::uint64_t> words_;
+};
+
 struct Run {
   PageNumber first;
   std::uint64_t pages;
@@ -55,6 +70,45 @@ TEST_CASE("page runs: what a run leaves of its last chunk is used",
   CHECK_FALSE(heap.is_whole());
   CHECK(runs.give_back(65, 63) == Outcome::kDone);
   CHECK(heap.is_whole());
+}
+
+TEST_CASE("page runs: large runs are found without a search", "[malloc]") {
+  LargeHeap heap(std::uint64_t{64} << 30);
+  PageRuns runs(heap.memory, heap.layout);
+  // 17 chunks each, as blocks of 1 MiB have.
+  constexpr std::uint64_t kPages = 17 * kPagesPerChunk;
+  std::vector<PageNumber> taken;
+  PageNumber first = 0;
+  while (runs.take(kPages, first) == Outcome::kDone)
+    taken.push_back(first);
+  CHECK(taken.size() == heap.layout.chunks() / 17);
+  // One or two regions for each, and once all of them, to find the heap full.
+  const std::uint64_t regions = heap.layout.regions();
+  CHECK(runs.regions_read() <= 3 * taken.size() + 2 * regions);
+
+  // Half of the heap is holes now, each too small for what comes.
+  std::uint64_t before = runs.regions_read();
+  for (std::size_t i = 0; i < taken.size() / 2; i += 2)
+    REQUIRE(runs.give_back(taken[i], kPages) == Outcome::kDone);
+  REQUIRE(runs.give_back(taken[taken.size() - 2], kPages) == Outcome::kDone);
+  REQUIRE(runs.give_back(taken[taken.size() - 1], kPages) == Outcome::kDone);
+  REQUIRE(runs.take(kPages + 1, first) == Outcome::kDone);
+  CHECK(first == taken[taken.size() - 2]);
+  REQUIRE(runs.take(kPages, first) == Outcome::kDone);
+  CHECK(first == taken[0]);
+  CHECK(runs.regions_read() - before <= 8);
+
+  // Another rank, which has seen nothing of it, looks at each region once.
+  PageRuns others(heap.memory, heap.layout);
+  REQUIRE(others.take(kPages, first) == Outcome::kDone);
+  CHECK(first == taken[2]);
+  REQUIRE(others.give_back(first, kPages) == Outcome::kDone);
+  // And what one rank returns the other finds: at the next look at all.
+  REQUIRE(others.give_back(taken[1], kPages) == Outcome::kDone);
+  before = runs.regions_read();
+  REQUIRE(runs.take(2 * kPages, first) == Outcome::kDone);
+  CHECK(first == taken[1]);
+  CHECK(runs.regions_read() - before <= regions + 8);
 }
 
 TEST_CASE("page runs: every page can be had one by one", "[malloc]") {

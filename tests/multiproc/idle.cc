@@ -1,10 +1,15 @@
 // Who has nothing to do uses no processor: outside of the library, waiting for
-// other ranks, waiting for a word. Shares of processor time, not durations: a
-// loaded machine makes them smaller.
+// other ranks, waiting for a word. Shares of processor time and counts of
+// sleeps, not durations: a loaded machine makes them smaller.
 #include <poll.h>
+#include <sched.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
+#include <cstddef>
+#include <cstdlib>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
@@ -19,6 +24,13 @@ constexpr int kIdleMs = 1000;
 double process_seconds() {
   timespec time{};
   EXPECT_EQ(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time), 0);
+  return static_cast<double>(time.tv_sec) +
+         static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
+double thread_seconds() {
+  timespec time{};
+  EXPECT_EQ(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time), 0);
   return static_cast<double>(time.tv_sec) +
          static_cast<double>(time.tv_nsec) * 1e-9;
 }
@@ -63,6 +75,69 @@ long sleeps_of_other_threads() {
   return sleeps;
 }
 
+/// How often one thread (RUSAGE_THREAD) or all of this process (RUSAGE_SELF)
+/// fell asleep so far; each sleep has been a wake-up.
+long sleeps_of(int who) {
+  rusage usage{};
+  EXPECT_EQ(getrusage(who, &usage), 0);
+  return usage.ru_nvcsw;
+}
+
+/// Whether other ranks reach this one's registered memory and the barrier
+/// through the host's memory.
+bool is_over_shm() {
+  const char* net = std::getenv("ACP_NET");
+  return net == nullptr || std::string(net).empty();
+}
+
+/// Words of starter memory; the first stays 0.
+enum Word : std::size_t { kZero, kMine, kTheirs, kOld, kSignal, kTurn };
+
+acp_ga_t starter_word(int rank, Word word) {
+  return acp_query_starter_ga(rank) + word * sizeof(std::uint64_t);
+}
+
+std::uint64_t* starter_words() {
+  return static_cast<std::uint64_t*>(
+      acp_query_address(starter_word(acp_rank(), kZero)));
+}
+
+/// Memory of this rank that others reach by message alone.
+class Registered {
+ public:
+  Registered() : key_(acp_register_memory(words_.data(), sizeof words_, 0)) {
+    EXPECT(key_ != ACP_ATKEY_NULL);
+    // In my starter memory, for the others.
+    starter_words()[kMine] = acp_query_ga(key_, words_.data());
+    acp_sync();
+  }
+
+  Registered(const Registered&) = delete;
+  Registered& operator=(const Registered&) = delete;
+
+  ~Registered() {
+    acp_sync();
+    EXPECT_EQ(acp_unregister_memory(key_), 0);
+  }
+
+  /// The words of another rank.
+  static acp_ga_t of(int rank) {
+    acp_complete(acp_copy(starter_word(acp_rank(), kTheirs),
+                          starter_word(rank, kMine), 8, ACP_HANDLE_NULL));
+    return starter_words()[kTheirs];
+  }
+
+ private:
+  std::array<std::uint64_t, 8> words_{};
+  acp_atkey_t key_;
+};
+
+/// One atomic on a word of another rank, which its library has to execute.
+void add_to(acp_ga_t word) {
+  acp_complete(
+      acp_add8(starter_word(acp_rank(), kOld), word, 1, ACP_HANDLE_NULL));
+}
+
 }  // namespace
 
 SPMD_CASE(idle_outside, "idle: outside of the library the process sleeps") {
@@ -83,9 +158,154 @@ SPMD_CASE(idle_in_sync, "idle: acp_sync sleeps until the last rank comes") {
   EXPECT(share < 0.05);
 }
 
+SPMD_CASE(idle_after_message,
+          "idle: acp_sync wakes 20 times a second at most after a message") {
+  const Registered memory;
+  if (acp_rank() == 0) {
+    ::poll(nullptr, 0, 10);  // the others have come
+    for (int rank = 1; rank < acp_procs(); ++rank) {
+      add_to(Registered::of(rank));
+    }
+    ::poll(nullptr, 0, kIdleMs / 2);
+    EXPECT_EQ(acp_sync(), 0);
+    return;
+  }
+  const double wall = wall_seconds();
+  const long sleeps = sleeps_of(RUSAGE_SELF);
+  EXPECT_EQ(acp_sync(), 0);
+  // Some for the message, and for the begin and the end of the wait.
+  EXPECT(static_cast<double>(sleeps_of(RUSAGE_SELF) - sleeps) <
+         40 + 20 * (wall_seconds() - wall));
+}
+
+SPMD_CASE(idle_in_long_wait,
+          "idle: a long wait for a word wakes 20 times a second in the end") {
+  constexpr int kLongMs = 2 * kIdleMs;
+  acp_sync();
+  const long sleeps = sleeps_of(RUSAGE_THREAD);
+  EXPECT_EQ(
+      acpx_wait_word(starter_word(acp_rank(), kZero), 0, kLongMs, nullptr), 1);
+  // 16 in the first 16 ms, then one per sixteenth more up to 0.8 s, then 20 a
+  // second: some 100, where one a millisecond would be 2,000.
+  EXPECT(sleeps_of(RUSAGE_THREAD) - sleeps < 250);
+  acp_sync();
+}
+
+SPMD_CASE(idle_signals_in_sync,
+          "idle: signals wake nobody who is in acp_sync on one host") {
+  constexpr int kSignals = 300;
+  if (!is_over_shm()) {
+    spmd::note_skip("arrivals from a network do wake");
+    return;
+  }
+  acp_sync();
+  if (acp_rank() == 0) {
+    for (int i = 0; i < kSignals; ++i) {
+      ::poll(nullptr, 0, 1);  // it would be asleep again
+      acp_complete(acpx_put_signal(ACP_GA_NULL, ACP_GA_NULL, 0,
+                                   starter_word(1, kSignal), 1,
+                                   ACP_HANDLE_NULL));
+    }
+    EXPECT_EQ(acp_sync(), 0);
+    return;
+  }
+  const double wall = wall_seconds();
+  const long sleeps = sleeps_of(RUSAGE_THREAD);
+  EXPECT_EQ(acp_sync(), 0);
+  EXPECT(static_cast<double>(sleeps_of(RUSAGE_THREAD) - sleeps) <
+         40 + 20 * (wall_seconds() - wall));
+}
+
+SPMD_CASE(idle_answers_in_sync,
+          "idle: who is in acp_sync answers without a millisecond's nap") {
+  constexpr int kAtomics = 300;
+  constexpr double kHalfNap = 0.5e-3;
+  const Registered memory;
+  if (acp_rank() == 0) {
+    const acp_ga_t word = Registered::of(1);
+    int quick = 0;
+    for (int i = 0; i < kAtomics; ++i) {
+      const double start = wall_seconds();
+      add_to(word);
+      quick += wall_seconds() - start < kHalfNap ? 1 : 0;
+    }
+    // Where the thread naps, each waits for the end of a nap. Where others take
+    // the processor, some wait for that.
+    EXPECT(quick > kAtomics / 2);
+  }
+  EXPECT_EQ(acp_sync(), 0);
+}
+
+/// Binds the calling thread to one core for a while.
+class OnCore {
+ public:
+  explicit OnCore(std::uint64_t core) {
+    EXPECT_EQ(sched_getaffinity(0, sizeof before_, &before_), 0);
+    cpu_set_t only;
+    CPU_ZERO(&only);
+    CPU_SET(core, &only);
+    is_there_ = sched_setaffinity(0, sizeof only, &only) == 0;
+  }
+
+  OnCore(const OnCore&) = delete;
+  OnCore& operator=(const OnCore&) = delete;
+
+  ~OnCore() { EXPECT_EQ(sched_setaffinity(0, sizeof before_, &before_), 0); }
+
+  bool is_there() const { return is_there_; }
+
+ private:
+  cpu_set_t before_{};
+  bool is_there_ = false;
+};
+
+void signal_turn(int rank) {
+  acp_complete(acpx_put_signal(ACP_GA_NULL, ACP_GA_NULL, 0,
+                               starter_word(rank, kTurn), 1, ACP_HANDLE_NULL));
+}
+
+void wait_for_turn(std::uint64_t turns_before) {
+  EXPECT_EQ(acpx_wait_word(starter_word(acp_rank(), kTurn), turns_before,
+                           spmd::kPatience, nullptr),
+            0);
+}
+
+SPMD_CASE(idle_on_one_core,
+          "idle: two ranks on one core do not spin for each other") {
+  constexpr std::uint64_t kRounds = 1000;
+  if (!is_over_shm()) {
+    spmd::note_skip("packets cost more than a spin");
+    return;
+  }
+  if (acp_rank() == 0) {
+    starter_words()[kMine] = static_cast<std::uint64_t>(sched_getcpu());
+  }
+  acp_sync();
+  if (acp_rank() < 2) {
+    acp_complete(acp_copy(starter_word(acp_rank(), kTheirs),
+                          starter_word(0, kMine), 8, ACP_HANDLE_NULL));
+    const OnCore core(starter_words()[kTheirs]);
+    const double cpu = thread_seconds();
+    for (std::uint64_t round = 0; round < kRounds; ++round) {
+      if (acp_rank() == 0) {
+        signal_turn(1);
+        wait_for_turn(round);
+      } else {
+        wait_for_turn(round);
+        signal_turn(0);
+      }
+    }
+    // A spin is 50 us, and would come before the other one's turn in each
+    // round.
+    EXPECT(!core.is_there() || thread_seconds() - cpu < kRounds * 25e-6);
+  }
+  acp_sync();
+  starter_words()[kTurn] = 0;
+}
+
 SPMD_CASE(idle_for_a_word,
           "idle: waiting for a word costs a look a millisecond") {
-  const acp_ga_t word = acp_query_starter_ga(acp_rank());
+  const acp_ga_t word = starter_word(acp_rank(), kZero);
   const double share = share_of(
       [word] { EXPECT_EQ(acpx_wait_word(word, 0, kIdleMs, nullptr), 1); });
   EXPECT(share < 0.15);

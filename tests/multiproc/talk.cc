@@ -1,5 +1,6 @@
-// Small operations between two ranks: `talk PATTERN COUNT`. company_test.cc
-// counts their datagrams.
+// Small operations between ranks: `talk PATTERN COUNT`. company_test.cc and
+// crowd_test.cc count their datagrams, silence_test.cc sees one stopped.
+#include <csignal>
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>
@@ -57,6 +58,37 @@ void answer(std::uint64_t count) {
   }
 }
 
+/// Each rank writes to each, between two barriers.
+void all(std::uint64_t count) {
+  const int me = acp_rank();
+  const int ranks = acp_procs();
+  const acp_ga_t mine = acp_query_starter_ga(me);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    acp_sync();
+    for (int distance = 0; distance < ranks; ++distance) {
+      const acp_ga_t theirs = acp_query_starter_ga((me + distance) % ranks);
+      acp_copy(theirs + 8, mine, 8, ACP_HANDLE_NULL);
+    }
+    acp_complete(ACP_HANDLE_ALL);
+    acp_sync();
+  }
+}
+
+/// Rank 1 stops while rank 0 waits for it. Its wait before that ends by the
+/// time-out, and lets the acks out that it still owes.
+void stop(bool is_sync) {
+  acp_sync();
+  if (acp_rank() == 1) {
+    acpx_wait_word(acp_query_starter_ga(1) + 8, 0, 100, nullptr);
+    raise(SIGSTOP);
+  }
+  if (is_sync) {
+    acp_sync();
+  } else {
+    acpx_wait_word(acp_query_starter_ga(acp_rank()) + 8, 0, -1, nullptr);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -71,6 +103,10 @@ int main(int argc, char** argv) {
     push(count);
   } else if (pattern == "insert") {
     insert(count);
+  } else if (pattern == "all") {
+    all(count);
+  } else if (pattern == "stop_sync" || pattern == "stop_word") {
+    stop(pattern == "stop_sync");
   } else {
     answer(count);
   }

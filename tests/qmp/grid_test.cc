@@ -4,7 +4,6 @@
 
 #include <catch2/catch.hpp>
 
-using qmp::divide_lattice;
 using qmp::Grid;
 
 TEST_CASE("qmp grid: numbers run fastest along axis 0", "[qmp][grid]") {
@@ -51,18 +50,4 @@ TEST_CASE("qmp grid: what cannot be one", "[qmp][grid]") {
   CHECK_FALSE(Grid::is_valid(good, std::array<int, 2>{0, 0}, 6));
   CHECK_FALSE(Grid::is_valid(good, std::array<int, 1>{2}, 6));
   CHECK_FALSE(Grid::is_valid(good, std::array<int, 1>{-1}, 6));
-}
-
-TEST_CASE("qmp grid: a lattice is divided along its largest axes",
-          "[qmp][grid]") {
-  using Sizes = std::vector<int>;
-  CHECK(divide_lattice(Sizes{4, 4, 8, 8}, 2) == Sizes{1, 1, 1, 2});
-  CHECK(divide_lattice(Sizes{4, 4, 8, 8}, 4) == Sizes{1, 1, 2, 2});
-  CHECK(divide_lattice(Sizes{24, 24, 24, 32}, 128) == Sizes{4, 4, 2, 4});
-  CHECK(divide_lattice(Sizes{16, 16, 16, 16}, 4) == Sizes{1, 1, 2, 2});
-  CHECK(divide_lattice(Sizes{8, 16}, 4) == Sizes{2, 2});
-  CHECK(divide_lattice(Sizes{6, 10}, 15) == Sizes{3, 5});
-  CHECK(divide_lattice(Sizes{5}, 1) == Sizes{1});
-  CHECK_FALSE(divide_lattice(Sizes{4, 4}, 3));
-  CHECK_FALSE(divide_lattice(Sizes{4, 4}, 32));
 }

@@ -15,6 +15,16 @@ static_assert(!std::is_copy_constructible_v<QMP::MessageMemory>);
 static_assert(!std::is_copy_constructible_v<QMP::SingleOperation>);
 static_assert(std::is_nothrow_move_constructible_v<QMP::SingleOperation>);
 static_assert(std::is_nothrow_move_assignable_v<QMP::MultiOperation>);
+// True on success in a condition, QMP_SUCCESS elsewhere, and never a number.
+static_assert(QMP::Result(QMP_SUCCESS) ? true : false);
+static_assert(!QMP::Result(QMP_INVALID_ARG));
+static_assert(QMP::Result(QMP_SUCCESS) == QMP_SUCCESS);
+static_assert(QMP_ERROR != QMP::Result(QMP_SUCCESS));
+static_assert(std::is_convertible_v<QMP::Result, QMP_status_t>);
+static_assert(std::is_constructible_v<bool, QMP::Result>);
+static_assert(!std::is_convertible_v<QMP::Result, bool>);
+static_assert(!std::is_convertible_v<QMP::Result, int>);
+static_assert(!std::is_convertible_v<QMP::Result, unsigned>);
 
 SPMD_CASE(qmp_hpp_operations, "SingleOperation: with nodes, any size") {
   for (const std::size_t size : {std::size_t{8}, std::size_t{30'000}}) {
@@ -32,7 +42,7 @@ SPMD_CASE(qmp_hpp_operations, "SingleOperation: with nodes, any size") {
       const QMP::MessageMemory from(out);
       const QMP::MessageMemory to(in);
       EXPECT_OK(send.declareSend(from, right()));
-      EXPECT_OK(receive.declareReceive(to, left(), 1));
+      EXPECT_OK(receive.declareReceive(to, QMP::Node(left()), 1));
     }
     QMP::SingleOperation moved(std::move(send));
     EXPECT_OK(moved.start());
@@ -48,7 +58,10 @@ SPMD_CASE(qmp_hpp_operations, "SingleOperation: with nodes, any size") {
 
 SPMD_CASE(qmp_hpp_multiple, "MultiOperation: neighbours, strided memory") {
   const int dims = QMP::getNumberOfNodes();
-  EXPECT_OK(QMP::declareLogicalTopology(&dims, 1));
+  EXPECT(QMP::declareLogicalTopology(&dims, 1));
+  EXPECT(!QMP::declareLogicalTopology(&dims, 1));
+  const QMP_status_t again = QMP::declareLogicalTopology(&dims, 1);
+  EXPECT_EQ(again, QMP_TOPOLOGY_EXISTS);
   EXPECT(QMP::logicalTopologyIsDeclared());
   EXPECT_EQ(QMP::getLogicalNumberOfDimensions(), 1);
   EXPECT_EQ(QMP::getLogicalDimensions()[0], dims);
@@ -61,7 +74,7 @@ SPMD_CASE(qmp_hpp_multiple, "MultiOperation: neighbours, strided memory") {
   const QMP::MessageMemory from(out.data(), sizeof(int), 3, 2 * sizeof(int));
   QMP::MessageMemory to;
   to.init(in.data(), 3 * sizeof(int));
-  std::array<void*, 1> bases{&in[3]};
+  std::array<const void*, 1> bases{&in[3]};
   std::array<std::size_t, 1> blocks{3 * sizeof(int)};
   std::array<int, 1> counts{1};
   std::array<std::ptrdiff_t, 1> strides{0};
@@ -80,6 +93,34 @@ SPMD_CASE(qmp_hpp_multiple, "MultiOperation: neighbours, strided memory") {
     EXPECT_EQ(in[static_cast<std::size_t>(i)], left() + 100 * i);
     EXPECT_EQ(in[static_cast<std::size_t>(i) + 3], right() + 100 * i);
   }
+}
+
+SPMD_CASE(qmp_hpp_signs, "declareSend: two numbers are an axis and a sign") {
+  EXPECT(QMP::logicalTopologyIsDeclared());  // one axis, by the case before
+  int out = me();
+  int in = -1;
+  QMP::MessageMemory from(&out, sizeof out);
+  QMP::MessageMemory to(&in, sizeof in);
+  QMP::SingleOperation send;
+  QMP::SingleOperation receive;
+  EXPECT_OK(send.declareSend(&from, 0, -1));
+  EXPECT_OK(receive.declareReceive(&to, 0, 1, 0));
+  EXPECT_OK(send.start());
+  EXPECT_OK(receive.start());
+  EXPECT_OK(receive.wait());
+  EXPECT_EQ(in, right());
+  EXPECT_OK(send.wait());
+  // A node and a priority in the text are an axis and a wrong sign here.
+  EXPECT_EQ(send.declareSend(from, 0, QMP::DEFAULT_PRIORITY), QMP_INVALID_ARG);
+  EXPECT_OK(send.declareSend(from, right()));
+  EXPECT_OK(receive.declareReceive(&to, QMP::Node(left()), 2));
+  EXPECT_OK(send.start());
+  EXPECT_OK(receive.start());
+  EXPECT_OK(receive.wait());
+  EXPECT_EQ(in, left());
+  EXPECT_OK(send.wait());
+  const QMP::MessageMemory* none = nullptr;
+  EXPECT_EQ(send.declareSend(none, 0, 1), QMP_INVALID_ARG);
 }
 
 SPMD_CASE(qmp_hpp_errors, "failures leave empty objects that say why") {
@@ -109,7 +150,9 @@ SPMD_CASE(qmp_hpp_global, "functions: machine, lattice, global operations") {
   EXPECT(QMP::getAllocatedDimensions() == nullptr);
   EXPECT(QMP::getAllocatedCoordinates() == nullptr);
   const int lattice = nodes::count() * 4;
-  EXPECT_OK(QMP::layoutGrid(&lattice, 1));
+  EXPECT(!QMP::layoutGrid(nullptr, 1));
+  EXPECT(QMP::layoutGrid(&lattice, 1));
+  EXPECT(QMP::layoutGrid(&lattice, 1) == QMP_SUCCESS);
   EXPECT_EQ(QMP::getSubgridDimensions()[0], 4);
   EXPECT_EQ(QMP::getNumberOfSubgridSites(), 4);
   const int n = nodes::count();

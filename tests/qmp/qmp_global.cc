@@ -147,22 +147,6 @@ SPMD_CASE(qmp_sum_double_array,
   EXPECT_EQ(QMP_sum_double(nullptr), QMP_INVALID_ARG);
 }
 
-SPMD_CASE(qmp_sum_double_array_disagree,
-          "sums of arrays: lengths that differ are an error on all nodes") {
-  if (count() != 2) {
-    spmd::note_skip("needs 2 nodes");
-    return;
-  }
-  for (int round = 0; round < 5; ++round) {
-    std::array<double, 2> values{1, 1};
-    EXPECT_EQ(QMP_sum_double_array(values.data(), 1 + (me() + round) % 2),
-              QMP_BAD_MESSAGE);
-    EXPECT_EQ(values[0], 1.0);
-    EXPECT_OK(QMP_sum_double_array(values.data(), 2));
-    EXPECT_EQ(values[1], 2.0);
-  }
-}
-
 SPMD_CASE(qmp_max_double, "maxima and minima, of ints too; a NaN wins") {
   double d = me() - 3.5;
   float f = static_cast<float>(me()) * -2;

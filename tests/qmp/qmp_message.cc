@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <initializer_list>
 #include <memory>
 #include <thread>
 
@@ -409,6 +410,74 @@ SPMD_CASE(qmp_clear_to_send,
       check(in, size, left(), round);
       send.wait();
     }
+  }
+}
+
+namespace {
+
+/// A receive of a message from the left that was once called ready.
+QMP_msghandle_t ready_receive(std::vector<std::byte>& into) {
+  QMP_msgmem_t memory = QMP_declare_msgmem(into.data(), into.size());
+  QMP_msghandle_t handle = QMP_declare_receive_from(memory, left(), 0);
+  QMP_free_msgmem(memory);
+  EXPECT_OK(QMP_clear_to_send(handle, QMP_CTS_READY));
+  return handle;
+}
+
+}  // namespace
+
+SPMD_CASE(qmp_clear_to_send_hint,
+          "QMP_clear_to_send: what the program does after it is as without") {
+  for (const std::size_t size :
+       {std::size_t{8}, std::size_t{3000}, std::size_t{20'000}}) {
+    std::vector<std::byte> out(size);
+    std::vector<std::byte> first(size);
+    std::vector<std::byte> second(size);
+    const std::vector<std::byte> untouched(size);
+    std::size_t round = 0;
+    const auto exchange = [&](std::initializer_list<QMP_msghandle_t> receives,
+                              std::size_t messages) {
+      EXPECT_OK(QMP_barrier());
+      for (QMP_msghandle_t each : receives) {
+        EXPECT_OK(QMP_start(each));
+      }
+      for (std::size_t i = 0; i < messages; ++i) {
+        fill(out, me(), ++round);
+        const Message send(Way::kSend, out.data(), size, right());
+        send.start();
+        send.wait();
+      }
+      for (QMP_msghandle_t each : receives) {
+        EXPECT_OK(QMP_wait(each));
+        QMP_free_msghandle(each);
+      }
+    };
+    // Freed: the next receive takes the next message.
+    QMP_free_msghandle(ready_receive(first));
+    exchange({ready_receive(second)}, 1);
+    EXPECT(first == untouched);
+    check(second, size, left(), round);
+    // Changed: the message goes to the new address.
+    second = untouched;
+    QMP_msghandle_t moved = ready_receive(first);
+    EXPECT_OK(QMP_change_address(moved, second.data()));
+    exchange({moved}, 1);
+    EXPECT(first == untouched);
+    check(second, size, left(), round);
+    // Two of them: they match in the order in which they are started.
+    exchange({ready_receive(second), ready_receive(first)}, 2);
+    check(second, size, left(), round - 1);
+    check(first, size, left(), round);
+    // Ready no more; and the parts of a multiple.
+    QMP_msghandle_t not_ready = ready_receive(first);
+    EXPECT_OK(QMP_clear_to_send(not_ready, QMP_CTS_NOT_READY));
+    QMP_free_msghandle(not_ready);
+    QMP_msghandle_t parts[2] = {ready_receive(first), ready_receive(second)};
+    QMP_msghandle_t both = QMP_declare_multiple(parts, 2);
+    EXPECT(both != nullptr);
+    exchange({both}, 2);
+    check(first, size, left(), round - 1);
+    check(second, size, left(), round);
   }
 }
 

@@ -64,3 +64,17 @@ TEST_CASE("qmp words: QMP_GEOM stands for -qmp-geom", "[qmp][words]") {
   CHECK_FALSE(qmp::take_words(nullptr, nullptr));
   ::unsetenv("QMP_GEOM");
 }
+
+TEST_CASE("qmp words: QMP_LAYOUT names how a lattice is divided",
+          "[qmp][words]") {
+  CHECK(qmp::take_words(nullptr, nullptr)->layout ==
+        qmp::Layout::kLeastSurface);
+  ::setenv("QMP_LAYOUT", "surface", 1);
+  CHECK(qmp::take_words(nullptr, nullptr)->layout ==
+        qmp::Layout::kLeastSurface);
+  ::setenv("QMP_LAYOUT", "published", 1);
+  CHECK(qmp::take_words(nullptr, nullptr)->layout == qmp::Layout::kPublished);
+  ::setenv("QMP_LAYOUT", "greedy", 1);
+  CHECK_FALSE(qmp::take_words(nullptr, nullptr));
+  ::unsetenv("QMP_LAYOUT");
+}

@@ -1,38 +1,6 @@
-// A queue pair that fails for a reason of its own. The test sees each that the
-// transport makes (linked with --wrap=rdma_create_qp), and breaks it.
-#include <span>
-#include <vector>
-
-#include <rdma/rdma_cma.h>
-
+// A queue pair that fails for a reason of its own, because the test breaks it.
+#include "rdma-vm/created_pairs.h"
 #include "rdma-vm/pair.h"
-
-namespace {
-
-std::vector<ibv_qp*> created;  // NOLINT(*-avoid-non-const-global-variables)
-
-}  // namespace
-
-extern "C" {
-
-// NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp)
-int __real_rdma_create_qp(rdma_cm_id* id,
-                          ibv_pd* domain,
-                          ibv_qp_init_attr* attributes);
-
-int __wrap_rdma_create_qp(rdma_cm_id* id,
-                          ibv_pd* domain,
-                          ibv_qp_init_attr* attributes) {
-  const int result = __real_rdma_create_qp(id, domain, attributes);
-  if (result == 0) {
-    created.push_back(id->qp);
-  }
-  return result;
-}
-
-// NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp)
-
-}  // extern "C"
 
 namespace acp::verbs {
 
@@ -57,6 +25,7 @@ void post_nonsense(ibv_qp& pair) {
 
 TEST_CASE("verbs queue pair: one that fails is told once, with its reason",
           "[verbs][failure]") {
+  std::vector<ibv_qp*>& created = created_pairs();
   created.clear();
   Pair pair;
   REQUIRE(created.size() == 2);
@@ -82,6 +51,7 @@ TEST_CASE("verbs queue pair: one that fails is told once, with its reason",
 
 TEST_CASE("verbs queue pair: one that is flushed without a reason is lost",
           "[verbs][failure]") {
+  std::vector<ibv_qp*>& created = created_pairs();
   created.clear();
   Pair pair;
   ibv_qp_attr attributes{};

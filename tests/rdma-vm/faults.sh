@@ -54,20 +54,39 @@ expect "a device named twice" "not 0" 'is named twice' \
 expect "locked memory" "not 0" 'may lock 262144 bytes .ulimit -l.' \
   setpriv --bounding-set=-ipc_lock --inh-caps=-ipc_lock \
   prlimit --memlock=262144 "${job[@]}"
-# The kernel forgets the addresses' routes with the link or the address.
-restore_eth1() {
-  ip link set eth1 up
-  ip addr replace 10.77.0.2/24 dev eth1
-  ip route replace 10.77.0.0/24 dev eth1 src 10.77.0.2 table 101
+# restore N: link, address and route of ethN, as the machine began with. The
+# kernel forgets the routes with the link or the address.
+restore() {
+  ip link set "eth$1" up
+  ip addr replace "10.77.0.$(($1 + 1))/24" dev "eth$1"
+  ip route replace 10.77.0.0/24 dev "eth$1" src "10.77.0.$(($1 + 1))" \
+    table $((100 + $1))
 }
 ip link set eth1 down
 expect "a port that is down" "not 0" 'rxe1 port 1 is down, without' \
   env ACP_VERBS_DEVICES=rxe1 "${job[@]}"
-restore_eth1
+restore 1
 ip addr flush dev eth1
 expect "a port without address" "not 0" 'rxe1 port 1 is active, without an address' \
   env ACP_VERBS_DEVICES=rxe1 "${job[@]}"
-restore_eth1
+# acp_info says it of the port, and that the other one can be used.
+expect "acp_info: a port without address" 1 \
+  'rxe0 port 1 active .* at 10.77.0.1; rxe1 port 1 active .*left out: no IP address: sudo ip addr add ADDRESS/BITS dev eth1' \
+  "$bin/acp_info" --check
+networks=$(cd /sys/class/net && echo eth*)
+for network in $networks; do
+  ip addr flush dev "$network"
+done
+expect "acp_info: no port with an address" 1 \
+  'optional  ib  .*rxe0 port 1 active .*left out: no IP address.* dev eth0' \
+  "$bin/acp_info" --check
+for network in $networks; do
+  restore "${network#eth}"
+done
+expect "iWARP" "not 0" \
+  '"rxe0" is no device.*rxe0 is left out: it is iWARP, which has no sends with' \
+  env ACP_VERBS_DEVICES=rxe0 RDMA_SPOOF=iwarp \
+  LD_PRELOAD="$tests/rdma-vm/libverbs_spoof.so" "${job[@]}"
 mv /dev/infiniband /dev/infiniband-away
 expect "no /dev/infiniband" "not 0" 'there is no /dev/infiniband.*modprobe' \
   "${job[@]}"
@@ -138,7 +157,7 @@ export work here bin tests
 expect "a link that goes down" "not 0" \
   'is lost: process [01] at 10.77.0.[12]:.*(retry counter|QP operation) e' \
   bash -c 'amid in_copy ip link set eth1 down'
-restore_eth1
+restore 1
 # Since then rxe1 takes no requests for connections: docs/verbs.md, "rxe".
 renew_rxe1
 

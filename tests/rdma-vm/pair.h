@@ -29,7 +29,8 @@ class End final : public transport::MessageSink {
   End(transport::ProcId me,
       End* other,
       Executor atomics,
-      std::uint32_t max_receives = kMaxReceives)
+      std::uint32_t max_receives = kMaxReceives,
+      Timers timers = {})
       : memory(kBytes), me_(me) {
     VerbsOptions options;
     options.me = me;
@@ -42,6 +43,7 @@ class End final : public transport::MessageSink {
     options.devices = devices == nullptr ? "" : devices;
     options.atomics = atomics;
     options.max_receives = max_receives;
+    options.timers = timers;
     auto opened = VerbsTransport::open(options);
     REQUIRE(opened.ok());
     wire = std::move(*opened);
@@ -96,9 +98,10 @@ class End final : public transport::MessageSink {
 class Pair {
  public:
   explicit Pair(Executor atomics = Executor::kAgent,
-                std::uint32_t max_receives = kMaxReceives)
-      : ends{End(0, nullptr, atomics, max_receives),
-             End(1, nullptr, atomics, max_receives)} {
+                std::uint32_t max_receives = kMaxReceives,
+                Timers timers = {})
+      : ends{End(0, nullptr, atomics, max_receives, timers),
+             End(1, nullptr, atomics, max_receives, timers)} {
     ends[0].meet(ends[1]);
     ends[1].meet(ends[0]);
     for (End& end : ends) {
@@ -125,6 +128,12 @@ class Pair {
       end.wire->poll(end);
       end.wire->flush();
     }
+  }
+
+  /// Both ends know that they are connected.
+  bool is_ready() const {
+    return ends[0].wire->counters().connected == 1 &&
+           ends[1].wire->counters().connected == 1;
   }
 
   /// Posts until the wire knows the memory.

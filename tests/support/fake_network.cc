@@ -50,7 +50,12 @@ class FakeWire final : public udp::Wire {
   Status send(transport::Color color,
               const udp::Address& to,
               const udp::Datagram& datagram) override {
-    return post(addresses_[color], to, datagram);
+    return send_error() != 0 ? Status::kSystem
+                             : post(addresses_[color], to, datagram);
+  }
+
+  int send_error() const noexcept override {
+    return network_.plan().send_error;
   }
 
   std::span<const std::uint16_t> send_ports() const noexcept override {
@@ -212,7 +217,10 @@ TimePoint FakeNetwork::next_arrival() const noexcept {
 }
 
 FakeJob::FakeJob(const FakeJobPlan& plan)
-    : network_(plan.network), cards_(plan.procs), sinks_(plan.procs) {
+    : network_(plan.network),
+      cards_(plan.procs),
+      sinks_(plan.procs),
+      waited_for_(plan.procs) {
   for (transport::ProcId proc = 0; proc < plan.procs; ++proc) {
     udp::UdpOptions options;
     options.me = proc;
@@ -222,7 +230,11 @@ FakeJob::FakeJob(const FakeJobPlan& plan)
       return std::span<const std::byte>(cards_[peer]);
     };
     options.datagram_bytes = plan.datagram_bytes;
-    options.is_oversubscribed = plan.is_oversubscribed;
+    options.ranks_per_core = plan.ranks_per_core;
+    options.silence = plan.silence;
+    options.waited_for = [this, proc] {
+      return waited_for_[proc];
+    };
     options.first_seq = plan.first_seq;
     options.max_fragments = plan.max_fragments;
     transports_.push_back(std::make_unique<udp::UdpTransport>(

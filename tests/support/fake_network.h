@@ -47,7 +47,8 @@ struct NetworkPlan {
   Duration reorder_delay = std::chrono::microseconds(100);
   /// A firewall that knows only the addresses that processes listen at.
   bool blocks_connected = false;
-  bool has_connected = true;       ///< Connected sockets can be opened.
+  bool has_connected = true;  ///< Connected sockets can be opened.
+  int send_error = 0;  ///< errno value by which the system refuses datagrams.
   bool refuses_connected = false;  ///< They can, and cannot be sent by.
   /// Receive buffer of each color; what does not fit is lost.
   std::size_t buffer_bytes = std::size_t{8} << 20;
@@ -163,7 +164,8 @@ struct FakeJobPlan {
   std::size_t datagram_bytes = 1400;
   std::uint64_t first_seq = 0;
   std::size_t max_fragments = 0;
-  bool is_oversubscribed = false;
+  std::uint32_t ranks_per_core = 1;
+  Duration silence = std::chrono::seconds(10);
 };
 
 /// A job of several processes, each with its transport, over one network.
@@ -183,6 +185,11 @@ class FakeJob {
   FunctionSink& sink(transport::ProcId proc) { return sinks_[proc]; }
 
   udp::Address address(transport::ProcId proc, transport::Color color) const;
+
+  /// What the transport of `proc` is told when it asks.
+  udp::WaitedFor& waited_for(transport::ProcId proc) {
+    return waited_for_[proc];
+  }
 
   transport::Endpoint& endpoint(transport::ProcId from,
                                 transport::ProcId to,
@@ -209,6 +216,7 @@ class FakeJob {
   std::vector<std::vector<std::byte>> cards_;
   std::vector<std::unique_ptr<udp::UdpTransport>> transports_;
   std::vector<FunctionSink> sinks_;
+  std::vector<udp::WaitedFor> waited_for_;
 };
 
 }  // namespace acp::test

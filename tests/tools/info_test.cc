@@ -1,4 +1,9 @@
 // What acp_info says: addresses, limits, settings, and its trials.
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
 #include <catch2/catch.hpp>
 
 #include "facts.h"
@@ -6,6 +11,7 @@
 #include "json.h"
 #include "probes.h"
 #include "protocol/host_segment.h"
+#include "rdma_ports.h"
 #include "text.h"
 
 using namespace acp;        // NOLINT(google-build-using-namespace)
@@ -84,6 +90,86 @@ TEST_CASE("acp_info: a trial that fails says what was seen", "[info]") {
   CHECK_FALSE(elsewhere.works);
   CHECK(elsewhere.detail.find("bind to 192.0.2.1: ") == 0);
   CHECK(number_in_file("/nonexistent") == -1);
+}
+
+namespace {
+
+/// A /sys with one RDMA device and one port.
+class FakeSys {
+ public:
+  explicit FakeSys(const std::string& node_type, const std::string& state) {
+    write("class/infiniband/mlx5_0/node_type", node_type);
+    write("class/infiniband/mlx5_0/ports/1/state", state);
+    write("class/infiniband/mlx5_0/ports/1/link_layer", "Ethernet");
+    write("class/infiniband/mlx5_0/ports/1/rate", "100 Gb/sec (4X EDR)");
+  }
+
+  FakeSys(const FakeSys&) = delete;
+  FakeSys& operator=(const FakeSys&) = delete;
+
+  ~FakeSys() { std::filesystem::remove_all(root_); }
+
+  void write(const std::string& path, const std::string& line) const {
+    std::filesystem::create_directories((root_ / path).parent_path());
+    std::ofstream(root_ / path) << line << '\n';
+  }
+
+  /// What is said of the port when eth4 has this address.
+  Probe judge(const std::string& address) const {
+    return judge_ports(rdma_ports(root_, [&](const std::string& interface) {
+      return interface == "eth4" ? address : std::string();
+    }));
+  }
+
+ private:
+  std::filesystem::path root_ = std::filesystem::temp_directory_path() /
+                                ("acp_info_test." + std::to_string(::getpid()));
+};
+
+constexpr const char* kGidInterface =
+    "class/infiniband/mlx5_0/ports/1/gid_attrs/ndevs/1";
+
+}  // namespace
+
+TEST_CASE("acp_info: an RDMA port has to be active and to have an address",
+          "[info]") {
+  FakeSys sys("1: CA", "4: ACTIVE");
+  sys.write(kGidInterface, "eth4");
+  const Probe good = sys.judge("10.0.0.1");
+  CHECK(good.works);
+  CHECK(good.detail ==
+        "mlx5_0 port 1 active (Ethernet, 100 Gb/sec (4X EDR)) at 10.0.0.1");
+  const Probe bare = sys.judge("");
+  CHECK_FALSE(bare.works);
+  CHECK(bare.detail.find("left out: no IP address: sudo ip addr add "
+                         "ADDRESS/BITS dev eth4, sudo ip link set eth4 up") !=
+        std::string::npos);
+  sys.write("class/infiniband/mlx5_0/ports/1/state", "1: DOWN");
+  const Probe down = sys.judge("10.0.0.1");
+  CHECK_FALSE(down.works);
+  CHECK(down.detail.find("mlx5_0 port 1 down") == 0);
+  CHECK(down.detail.find("left out: connect the cable") != std::string::npos);
+}
+
+TEST_CASE("acp_info: InfiniBand's ports have the address of IPoIB", "[info]") {
+  FakeSys sys("1: CA", "4: ACTIVE");
+  const Probe none = sys.judge("10.0.0.1");
+  CHECK_FALSE(none.works);
+  CHECK(none.detail.find("modprobe ib_ipoib") != std::string::npos);
+  sys.write("class/net/eth4/device/infiniband/mlx5_0/name", "");
+  sys.write("class/net/eth4/dev_port", "1");
+  CHECK_FALSE(sys.judge("10.0.0.1").works);  // the second port's
+  sys.write("class/net/eth4/dev_port", "0");
+  CHECK(sys.judge("10.0.0.1").works);
+}
+
+TEST_CASE("acp_info: ports of iWARP are left out, and why", "[info]") {
+  FakeSys sys("4: RNIC", "4: ACTIVE");
+  sys.write(kGidInterface, "eth4");
+  const Probe probe = sys.judge("10.0.0.1");
+  CHECK_FALSE(probe.works);
+  CHECK(probe.detail.find("left out: iWARP has no sends with immediate data") !=
+        std::string::npos);
 }
 
 TEST_CASE("acp_info: jobs can start on a machine that runs these tests",

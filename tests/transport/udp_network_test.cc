@@ -143,6 +143,23 @@ TEST_CASE("udp transport: messages wait for company until flush",
   CHECK(job.transport(0).counters().sent == 1);
 }
 
+TEST_CASE("udp transport: blocks in flight fill a datagram",
+          "[udp][transport]") {
+  FakeJobPlan plan;
+  plan.datagram_bytes = 60'000;
+  FakeJob job(plan);
+  const std::vector<std::byte> block(4096);
+  for (int i = 0; i < 1 + 64; ++i) {
+    REQUIRE(send_bytes(job.endpoint(0, 1), block) == Status::kOk);
+    job.transport(0).flush_idle();
+  }
+  job.transport(0).flush();
+  // The first alone, since nothing is in flight; then 32 KiB each.
+  CHECK(job.transport(0).counters().sent <= 1 + 64 / 8);
+  REQUIRE(job.run_until_idle());
+  CHECK(job.transport(1).counters().delivered == 1 + 64);
+}
+
 TEST_CASE("udp transport: flush_idle lets messages wait for an answer",
           "[udp][transport]") {
   FakeJobPlan plan;

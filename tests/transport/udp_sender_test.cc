@@ -60,10 +60,11 @@ struct Bench {
     return seqs;
   }
 
-  void ack(std::uint64_t next,
-           std::uint64_t echo,
-           std::uint64_t sack = 0,
-           std::uint16_t held_us = 0) {
+  /// Returns how many had been sent again for nothing.
+  std::size_t ack(std::uint64_t next,
+                  std::uint64_t echo,
+                  std::uint64_t sack = 0,
+                  std::uint16_t held_us = 0) {
     PacketView packet;
     packet.header.type = PacketType::kAck;
     packet.header.ack = static_cast<std::uint32_t>(next);
@@ -72,7 +73,7 @@ struct Bench {
     packet.header.flags = sack != 0 ? kFlagSack : 0;
     packet.sack[0] = sack;
     sender.on_heard(now);
-    sender.on_ack(packet, now);
+    return sender.on_ack(packet, now);
   }
 
   /// Jumps to the deadline and lets the timer act.
@@ -142,7 +143,7 @@ TEST_CASE("udp sender: bytes under way are bounded", "[udp][sender]") {
 
 TEST_CASE("udp sender: an exhausted pool answers kAgain", "[udp][sender]") {
   FragmentPool pool(kDatagram, 1);
-  const StreamLimits limits = make_limits();
+  StreamLimits limits = make_limits();
   Sender sender(pool, limits);
   Fragment* taken = pool.acquire();
   CHECK(sender.append({}, 0, Ordering::kFree) == Status::kAgain);
@@ -179,13 +180,17 @@ TEST_CASE("udp sender: the round trip is that of the echoed transmission",
     bench.ack(1, second);
     CHECK(bench.sender.rtt().smoothed() == milliseconds(3));
   }
-  SECTION("the time that the peer held it does not count") {
-    bench.ack(1, second, 0, 1000);
-    CHECK(bench.sender.rtt().smoothed() == milliseconds(2));
+  SECTION("the time that an ack may wait at the peer does not count") {
+    bench.ack(1, second, 0, 200);
+    CHECK(bench.sender.rtt().smoothed() == microseconds(2800));
   }
-  SECTION("the first arrived: nothing is known about the second") {
-    bench.ack(1, first);
-    CHECK_FALSE(bench.sender.rtt().has_sample());
+  SECTION("what the peer held it beyond that does") {
+    bench.ack(1, second, 0, 1000);
+    CHECK(bench.sender.rtt().smoothed() == microseconds(2750));
+  }
+  SECTION("the first arrived") {
+    CHECK(bench.ack(1, first) == 1);
+    CHECK(bench.sender.rtt().smoothed() == milliseconds(103));
   }
 }
 
@@ -241,11 +246,11 @@ TEST_CASE("udp sender: the first time-out probes, then the time-out doubles",
   bench.send_one();
   CHECK(bench.expire() == kMinRto / 4);
   CHECK(bench.transmit_all() == std::vector<std::uint64_t>{2});
-  Duration expected = kMinRto;
+  Duration expected = kMinRto + microseconds(4);
   for (int i = 0; i < 7; ++i) {
     CHECK(bench.expire() == expected);
     CHECK(bench.transmit_all() == std::vector<std::uint64_t>{1});
-    expected = std::min(2 * expected, kMaxRto);
+    expected = std::min(2 * expected, kMaxBackoff);
   }
   bench.now += microseconds(4);
   bench.ack(3, bench.txno);
@@ -263,7 +268,79 @@ TEST_CASE("udp sender: an oversubscribed host waits longer",
   bench.send_one();
   bench.expire();
   bench.transmit_all();
-  CHECK(bench.expire() == kMinRtoOversubscribed);
+  CHECK(bench.expire() == kMinRtoOversubscribed + microseconds(4));
+}
+
+TEST_CASE("udp sender: without a sample the time-out doubles, progress or not",
+          "[udp][sender][rto]") {
+  Bench bench;
+  bench.send_one();
+  bench.send_one();
+  CHECK(bench.expire() == kInitialRto);
+  bench.transmit_all();
+  CHECK(bench.expire() == 2 * kInitialRto);
+  bench.transmit_all();
+  bench.ack(1, 0);  // names nothing: no round trip is known
+  CHECK_FALSE(bench.sender.rtt().has_sample());
+  CHECK(bench.expire() == 4 * kInitialRto);
+}
+
+TEST_CASE("udp sender: an ack may name any transmission of a fragment",
+          "[udp][sender][rtt]") {
+  const auto named = GENERATE(1U, 2U, 3U, 4U, 5U, 6U);
+  Bench bench;
+  std::vector<TimePoint> sent = {bench.now};
+  bench.send_one();
+  while (sent.size() < 6) {
+    bench.expire();
+    sent.push_back(bench.now);
+    bench.transmit_all();
+  }
+  bench.now += milliseconds(1);
+  CHECK(bench.ack(1, named) == (named == 6 ? 0 : 1));
+  const Duration round_trip = bench.now - sent[named - 1];
+  CHECK(bench.sender.rtt().smoothed() == round_trip);
+  // The time-out is that of the sample, not doubled any more.
+  bench.send_one();
+  CHECK(bench.expire() ==
+        std::min<Duration>(2 * round_trip + kAckDelay, kMaxRto));
+}
+
+TEST_CASE("udp sender: a path that reorders is given more time",
+          "[udp][sender][loss]") {
+  Bench bench;
+  for (int i = 0; i < 4; ++i) {
+    bench.send_one();
+  }
+  bench.ack(0, 4, 0b1110);
+  CHECK(bench.transmit_all() == std::vector<std::uint64_t>{0});
+  CHECK(bench.ack(4, 1) == 1);  // it was on its way
+  for (int i = 0; i < 4; ++i) {
+    bench.send_one();
+  }
+  bench.ack(4, 9, 0b1110);
+  CHECK_FALSE(bench.sender.has_pending());
+}
+
+TEST_CASE("udp sender: where cores are shared, one stream warns the others",
+          "[udp][sender][rto]") {
+  Bench bench;
+  const bool shares_cores = GENERATE(false, true);
+  bench.limits.shares_cores = shares_cores;
+  bench.send_one();
+  bench.now += microseconds(4);
+  bench.ack(1, 1);
+  Sender other(bench.pool, bench.limits);
+  bench.limits.longest_rtt.add_sample(milliseconds(400));
+  bench.send_one();
+  CHECK(bench.expire() ==
+        (shares_cores ? Duration(milliseconds(800)) : kMinRto / 4));
+  // One that knows no better takes it in any case.
+  REQUIRE(other.append({}, 0, Ordering::kFree) == Status::kOk);
+  other.close();
+  other.on_transmitted(other.next_pending(), ++bench.txno, bench.now);
+  CHECK(other.deadline() - bench.now == milliseconds(800));
+  other.abandon();
 }
 
 TEST_CASE("udp sender: a lost window is repaired after one time-out",

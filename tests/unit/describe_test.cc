@@ -1,9 +1,13 @@
 #include "gma/describe.h"
 
+#include <fmt/format.h>
+
+#include <array>
 #include <string>
 
 #include <catch2/catch.hpp>
 
+#include "gmm/key_table.h"
 #include "support/host_memory.h"
 
 namespace acp::gma {
@@ -60,6 +64,33 @@ TEST_CASE("describe: every operation names what, how much and where",
   contains(describe(operation, space), "handle 77");
   operation.current = 99;  // behind its end
   contains(describe(operation, space), "step 3 of 3");
+}
+
+TEST_CASE("describe: an address outside of its region names region and size",
+          "[gma][describe]") {
+  const test::HostMemory host(4);
+  const gmm::AddressSpace space(host.segment(), 0, 0, 1, gmm::Reach::kHost);
+  gmm::KeyTable keys(host.segment(), 0);
+  std::array<std::byte, 640> bytes{};
+  const auto atkey = keys.add(0, 0, bytes.data(), bytes.size());
+  REQUIRE(atkey.ok());
+  Step step;
+  step.opcode = protocol::Opcode::kCopy;
+  step.size = 8;
+  step.remote = space.codec().encode(0, 0, gmm::kStarterKey, 0, 1 << 20);
+  step.local = atkey.value() + 1000;
+  const std::string text = describe_bounds(step, Status::kBadAddress, space);
+  contains(text, "leave starter memory of rank 0, which has " +
+                     std::to_string(host.segment().header().starter_bytes) +
+                     " bytes");
+  contains(text,
+           fmt::format("leave the registered region with atkey {:#018x} of "
+                       "rank 0, which has 640 bytes",
+                       atkey.value()));
+  step.remote = space.codec().encode(0, 0, gmm::kModuleKey, 0, 1ULL << 38);
+  contains(describe_bounds(step, Status::kBadAddress, space),
+           "leave the heap and the modules' memory of rank 0");
+  CHECK(describe_bounds(step, Status::kBadKey, space).empty());
 }
 
 }  // namespace acp::gma

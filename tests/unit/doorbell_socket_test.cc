@@ -1,6 +1,14 @@
 #include "transport/shm/doorbell_socket.h"
 
 #include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
 
 #include <catch2/catch.hpp>
 
@@ -14,6 +22,47 @@ bool has_rung(const DoorbellSocket& doorbell) {
   pollfd entry{doorbell.descriptor(), POLLIN, 0};
   return ::poll(&entry, 1, 0) == 1;
 }
+
+/// The name that a socket is bound to, as bytes: any user can see it.
+std::string name_of(int socket) {
+  sockaddr_un address{};
+  socklen_t size = sizeof address;
+  REQUIRE(::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size) ==
+          0);
+  return {address.sun_path, size - offsetof(sockaddr_un, sun_path)};
+}
+
+/// A socket of somebody else.
+class Stranger {
+ public:
+  explicit Stranger(std::string name = {})
+      : socket_(::socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0)) {
+    const auto [address, size] = address_of(name);
+    REQUIRE((name.empty() ||
+             ::bind(socket_.get(), reinterpret_cast<const sockaddr*>(&address),
+                    size) == 0));
+  }
+
+  /// Sends until nothing more fits.
+  void flood(const std::string& name) const {
+    const auto [address, size] = address_of(name);
+    const std::string text(100, 'x');
+    while (::sendto(socket_.get(), text.data(), text.size(), 0,
+                    reinterpret_cast<const sockaddr*>(&address), size) > 0) {
+    }
+  }
+
+ private:
+  static std::pair<sockaddr_un, socklen_t> address_of(const std::string& name) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::memcpy(address.sun_path, name.data(), name.size());
+    return {address, static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) +
+                                            name.size())};
+  }
+
+  UniqueFd socket_;
+};
 
 }  // namespace
 
@@ -43,13 +92,27 @@ TEST_CASE("doorbell socket: ringing never blocks, and drain takes all",
   for (int i = 0; i < 10'000; ++i) {
     (*mine)->wake_own();
   }
-  // Nobody lives there.
+  // Its owner is gone.
+  REQUIRE(DoorbellSocket::open(host.segment(), 1).ok());
   (*mine)->wake_thread(host.segment().slice_header(1));
   CHECK(has_rung(**mine));
   (*mine)->drain();
   CHECK_FALSE(has_rung(**mine));
   (*mine)->wake_own();
   CHECK(has_rung(**mine));
+}
+
+TEST_CASE("doorbell socket: a rank without one is not rung",
+          "[shm][doorbell]") {
+  const test::HostMemory host(2);
+  auto mine = DoorbellSocket::open(host.segment(), 0);
+  REQUIRE(mine.ok());
+  (*mine)->wake_thread(host.segment().slice_header(1));
+  auto late = DoorbellSocket::open(host.segment(), 1);
+  REQUIRE(late.ok());
+  CHECK_FALSE(has_rung(**late));
+  (*mine)->wake_thread(host.segment().slice_header(1));
+  CHECK(has_rung(**late));
 }
 
 TEST_CASE("doorbell socket: jobs do not meet, names end with their owner",
@@ -61,9 +124,62 @@ TEST_CASE("doorbell socket: jobs do not meet, names end with their owner",
   REQUIRE((mine.ok() && theirs.ok()));
   (*mine)->wake_own();
   CHECK_FALSE(has_rung(**theirs));
-  CHECK(DoorbellSocket::open(one.segment(), 0).status() == Status::kSystem);
+  const std::string name = name_of((*mine)->descriptor());
   mine->reset();
-  CHECK(DoorbellSocket::open(one.segment(), 0).ok());
+  const Stranger next(name);  // bound: the name was free
+}
+
+TEST_CASE("doorbell socket: nobody can take a name before its rank does",
+          "[shm][doorbell]") {
+  const test::HostMemory host(3);
+  auto first = DoorbellSocket::open(host.segment(), 0);
+  REQUIRE(first.ok());
+  // What others see of the first rank: its name. It ends in its own number, or
+  // it tells nothing of the others.
+  std::string seen = name_of((*first)->descriptor());
+  seen.pop_back();
+  const Stranger one(seen + "1");
+  const Stranger two(seen + "2");
+  for (const std::uint32_t slot : {1U, 2U}) {
+    auto doorbell = DoorbellSocket::open(host.segment(), slot);
+    REQUIRE(doorbell.ok());
+    CHECK(name_of((*doorbell)->descriptor()).substr(0, seen.size()) != seen);
+  }
+}
+
+TEST_CASE("doorbell socket: a queue full of strangers' datagrams wakes",
+          "[shm][doorbell]") {
+  const test::HostMemory host(2);
+  auto mine = DoorbellSocket::open(host.segment(), 0);
+  auto peer = DoorbellSocket::open(host.segment(), 1);
+  REQUIRE((mine.ok() && peer.ok()));
+  Stranger().flood(name_of((*mine)->descriptor()));
+  CHECK(has_rung(**mine));
+  (*peer)->wake_thread(host.segment().slice_header(0));
+  (*mine)->drain();
+  CHECK_FALSE(has_rung(**mine));
+  (*peer)->wake_thread(host.segment().slice_header(0));
+  CHECK(has_rung(**mine));
+}
+
+TEST_CASE("doorbell socket: one rank wakes all others of a large host",
+          "[shm][doorbell]") {
+  // More than the buffer of a socket has room for: none of them is on a
+  // processor, so none takes what it was sent.
+  constexpr std::uint32_t kRanks = 700;
+  const test::HostMemory host(kRanks);
+  std::vector<std::unique_ptr<DoorbellSocket>> doorbells;
+  for (std::uint32_t slot = 0; slot < kRanks; ++slot) {
+    auto doorbell = DoorbellSocket::open(host.segment(), slot);
+    REQUIRE(doorbell.ok());
+    doorbells.push_back(std::move(*doorbell));
+  }
+  std::uint32_t rung = 0;
+  for (std::uint32_t slot = 1; slot < kRanks; ++slot) {
+    doorbells[0]->wake_thread(host.segment().slice_header(slot));
+    rung += has_rung(*doorbells[slot]) ? 1 : 0;
+  }
+  CHECK(rung == kRanks - 1);
 }
 
 }  // namespace acp::shm

@@ -1,7 +1,16 @@
 #include "runtime/epoll_watch.h"
 
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <thread>
 
 #include <catch2/catch.hpp>
 
@@ -38,6 +47,20 @@ TimePoint late() {
   return SteadyClock().now() + seconds(60);
 }
 
+/// From here on epoll_pwait2 fails with `error` in this thread, which then must
+/// end: a filter of system calls stays. False: there are no filters here.
+bool refuse_epoll_pwait2(unsigned error) {
+  std::array<sock_filter, 4> rules = {
+      sock_filter BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+                           offsetof(seccomp_data, nr)),
+      sock_filter BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_epoll_pwait2, 0, 1),
+      sock_filter BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error),
+      sock_filter BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+  sock_fprog program{static_cast<unsigned short>(rules.size()), rules.data()};
+  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
 }  // namespace
 
 TEST_CASE("epoll watch: wakes for the doorbell and for wires",
@@ -72,6 +95,37 @@ TEST_CASE("epoll watch: detached it sees the doorbell only, attached what came",
   watch.detach();
   doorbell.ring();
   CHECK(watch.wait(late()));
+}
+
+TEST_CASE("epoll watch: sleeps where epoll_pwait2 is refused",
+          "[runtime][epoll_watch]") {
+  for (const unsigned error : {ENOSYS, EPERM}) {
+    bool has_filter = false;
+    std::array<bool, 2> slept{};
+    bool has_woken = false;
+    std::thread([&] {
+      has_filter = refuse_epoll_pwait2(error);
+      const Bell doorbell;
+      EpollWatch watch;
+      if (!has_filter || watch.open(doorbell.fd(), {}) != Status::kOk) {
+        return;
+      }
+      for (bool& each : slept) {
+        const TimePoint limit = soon();
+        each = !watch.wait(limit) && SteadyClock().now() >= limit;
+      }
+      doorbell.ring();
+      has_woken = watch.wait(TimePoint::max());
+    }).join();
+    if (!has_filter) {
+      WARN("this system has no filters of system calls");
+      continue;
+    }
+    INFO("errno " << error);
+    CHECK(slept[0]);
+    CHECK(slept[1]);
+    CHECK(has_woken);
+  }
 }
 
 TEST_CASE("epoll watch: a descriptor that cannot be watched",

@@ -1,6 +1,8 @@
 #include "runtime/host_barrier.h"
 
+#include <algorithm>
 #include <atomic>
+#include <random>
 #include <string>
 #include <thread>
 #include <vector>
@@ -42,11 +44,21 @@ class SleepingHost final : public gma::WaitHost {
     slice_.asleep.fetch_sub(protocol::kWaiterOne, std::memory_order_seq_cst);
   }
 
+  void sleep_on(const gma::SleepWord& place, Duration limit) override {
+    const TimePoint start = SteadyClock().now();
+    gma::sleep_on_word(place, std::max(limit, least_limit));
+    longest = std::max(longest, SteadyClock().now() - start);
+  }
+
   void enter_wait(protocol::WaitKind, std::uint32_t) override {}
 
   void leave_wait() override {}
 
   const gma::WaitPolicy& policy() const noexcept override { return policy_; }
+
+  /// Longer than the library's, which would end a sleep that nobody ends.
+  Duration least_limit{0};
+  Duration longest{0};
 
  private:
   const protocol::HostSegment& segment_;
@@ -59,6 +71,8 @@ const gma::WaitPolicy kPolicies[] = {
     {std::chrono::microseconds(50), false},
     {Duration(0), false},
 };
+
+constexpr gma::WaitPolicy kSleeps{Duration(0), false};
 
 }  // namespace
 
@@ -93,6 +107,68 @@ TEST_CASE("host barrier: nobody leaves before all have come",
       INFO("ranks " << ranks);
       CHECK(verdict.failure() == std::string());
       CHECK(host.segment().header().barrier.sleepers == 0);
+    }
+  }
+}
+
+TEST_CASE("host barrier: no wake-up is lost", "[runtime][barrier][wake]") {
+  constexpr int kRounds = 20'000;
+  constexpr Duration kForgotten = std::chrono::seconds(20);
+  for (const std::uint32_t ranks : {2U, 3U}) {
+    const test::HostMemory host(ranks);
+    test::Verdict verdict;
+    const auto play = [&](std::uint32_t rank) {
+      std::mt19937 random(rank);
+      SleepingHost wait_host(host.segment(), rank, kSleeps);
+      wait_host.least_limit = kForgotten;
+      HostBarrier barrier(host.segment(), rank, wait_host);
+      for (int round = 0; round < kRounds && verdict.is_good(); ++round) {
+        // Sometimes the last one is late, sometimes the sleeper.
+        for (std::uint32_t i = random() % 64; i > 0; --i) {
+          std::atomic_signal_fence(std::memory_order_seq_cst);
+        }
+        verdict.expect(barrier.wait(TimePoint::max()) == Status::kOk, "status");
+        verdict.expect(wait_host.longest < kForgotten, "a wake-up was lost");
+      }
+    };
+    std::vector<std::thread> others;
+    for (std::uint32_t rank = 1; rank < ranks; ++rank) {
+      others.emplace_back(play, rank);
+    }
+    play(0);
+    for (std::thread& other : others) {
+      other.join();
+    }
+    INFO("ranks " << ranks);
+    CHECK(verdict.failure() == std::string());
+  }
+}
+
+TEST_CASE("host barrier: a signal wakes nobody in it", "[runtime][barrier]") {
+  for (const std::uint32_t ranks : {2U, 3U}) {
+    const test::HostMemory host(ranks);
+    const protocol::HostSegment& segment = host.segment();
+    std::vector<std::thread> threads;
+    const auto come = [&segment](std::uint32_t rank) {
+      SleepingHost wait_host(segment, rank, kSleeps);
+      HostBarrier barrier(segment, rank, wait_host);
+      (void)barrier.wait(TimePoint::max());
+    };
+    for (std::uint32_t rank = 1; rank < ranks; ++rank) {
+      threads.emplace_back(come, rank);
+    }
+    const auto& sleepers = ranks == 2 ? segment.slice_header(0).pair.sleepers
+                                      : segment.header().barrier.sleepers;
+    CHECK(test::comes_true([&] { return sleepers == ranks - 1; }));
+    test::CountingWaker waker;
+    for (std::uint32_t rank = 1; rank < ranks; ++rank) {
+      gmm::ring_signal(segment.slice_header(rank), waker);
+      CHECK(segment.slice_header(rank).bell == 0);
+    }
+    CHECK(waker.calls == 0);
+    come(0);
+    for (std::thread& thread : threads) {
+      thread.join();
     }
   }
 }

@@ -3,6 +3,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cinttypes>
+#include <cstdio>
+#include <fstream>
+#include <string>
 #include <utility>
 
 #include <catch2/catch.hpp>
@@ -19,6 +23,25 @@ HostPlan plan_of(std::uint32_t procs) {
   plan.procs = procs;
   plan.local_procs = procs;
   return plan;
+}
+
+/// Whether the kernel puts the page at this address into a core dump.
+bool is_in_core_dump(const std::byte* address) {
+  const auto wanted = reinterpret_cast<std::uintptr_t>(address);
+  std::ifstream file("/proc/self/smaps");
+  bool is_its_mapping = false;
+  for (std::string line; std::getline(file, line);) {
+    std::uintptr_t start = 0;
+    std::uintptr_t end = 0;
+    if (std::sscanf(line.c_str(), "%" SCNxPTR "-%" SCNxPTR, &start, &end) ==
+        2) {
+      is_its_mapping = start <= wanted && wanted < end;
+    } else if (is_its_mapping && line.starts_with("VmFlags:")) {
+      return line.find(" dd") == std::string::npos;
+    }
+  }
+  FAIL("no mapping at this address");
+  return false;
 }
 
 }  // namespace
@@ -70,6 +93,37 @@ TEST_CASE("host segment: two mappings show the same memory",
   REQUIRE(one->base() != two->base());
   one->slice_header(1).bell.store(42);
   CHECK(two->slice_header(1).bell.load() == 42);
+}
+
+TEST_CASE("host segment: a core dump has headers, tables and the own slice",
+          "[protocol][host_segment]") {
+  HostPlan plan = plan_of(kSlicesInCoreDump + 1);
+  plan.starter_bytes = 4 * kStarterBytesInCoreDump;
+  Result<UniqueFd> fd = create_host_segment(plan);
+  REQUIRE(fd.ok());
+  Result<HostSegment> segment = HostSegment::map(fd->get());
+  REQUIRE(segment.ok());
+  const HostHeader& header = segment->header();
+  const auto has = [&](std::uint32_t slot, std::uint64_t offset) {
+    return is_in_core_dump(segment->slice(slot) + offset);
+  };
+  segment->dump_own_slice(1);
+  CHECK(is_in_core_dump(segment->base()));
+  CHECK(is_in_core_dump(reinterpret_cast<std::byte*>(&segment->record(64))));
+  for (const std::uint32_t slot : {0U, 1U, kSlicesInCoreDump - 1}) {
+    INFO("slot " << slot);
+    CHECK(has(slot, 0));
+    CHECK(has(slot, header.ring_offset - 1));
+    CHECK_FALSE(has(slot, header.module_offset + kRuntimeAreaBytes));
+    CHECK_FALSE(has(slot, header.starter_offset - 1));
+    CHECK_FALSE(has(slot, header.starter_offset + kStarterBytesInCoreDump));
+    CHECK(has(slot, header.ring_offset) == (slot == 1));
+    CHECK(has(slot, header.module_offset) == (slot == 1));
+    CHECK(has(slot, header.starter_offset) == (slot == 1));
+    CHECK(has(slot, header.starter_offset + kStarterBytesInCoreDump - 1) ==
+          (slot == 1));
+  }
+  CHECK_FALSE(has(kSlicesInCoreDump, 0));
 }
 
 TEST_CASE("host segment: its size is sealed", "[protocol][host_segment]") {

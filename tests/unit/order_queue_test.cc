@@ -314,28 +314,27 @@ TEST_CASE("order queue: the first of several failures is told",
   CHECK_FALSE(quick.queue.is_busy());
 }
 
-TEST_CASE("order queue: old failures are forgotten, and busy with them",
+TEST_CASE("order queue: no uncollected failure is forgotten",
           "[gma][order_queue]") {
+  constexpr Sequence kFailures = 2000;
   Quick quick;
   OrderQueue& queue = quick.queue;
   const Sequence first = quick.push(Status::kBadKey);
-  const Sequence second = quick.push(Status::kBadKey);
-  for (int i = 0; i < 255; ++i) {
+  for (Sequence i = 1; i < kFailures; ++i) {
+    quick.push(Status::kOk);
     quick.push(Status::kTooLarge);
   }
-  // 257 failures, 256 are kept.
-  CHECK(queue.failure_up_to(first) == Status::kOk);
-  CHECK(queue.failure_up_to(second) == Status::kBadKey);
-  CHECK(queue.collect_up_to(queue.issued()) == Status::kBadKey);
-  CHECK_FALSE(queue.is_busy());
-  for (int i = 0; i < 1000; ++i) {
-    quick.push(Status::kTooLarge);
-    CHECK(queue.is_busy());
-    if (i % 10 == 0) {
-      CHECK(queue.collect_up_to(queue.issued()) == Status::kTooLarge);
-      CHECK_FALSE(queue.is_busy());
+  CHECK(queue.failure_up_to(first) == Status::kBadKey);
+  CHECK(queue.collect_up_to(first) == Status::kBadKey);
+  for (Sequence i = 1; i < kFailures; ++i) {
+    const Sequence good = first + 2 * i - 1;
+    if (queue.collect_up_to(good) != Status::kOk || !queue.is_busy() ||
+        queue.collect_up_to(good + 1) != Status::kTooLarge) {
+      FAIL("failure " << i << " is not told for its own number alone");
     }
   }
+  CHECK_FALSE(queue.is_busy());
+  quick.push(Status::kTooLarge);
   queue.clear_failures();
   CHECK_FALSE(queue.is_busy());
   CHECK(queue.failure_up_to(queue.issued()) == Status::kOk);

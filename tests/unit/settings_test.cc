@@ -52,6 +52,8 @@ TEST_CASE("settings: the nearest word is offered", "[base][settings]") {
   CHECK(nearest_word("ACP_STARTER_MEMROY", kWords) == "ACP_STARTER_MEMORY");
   CHECK(nearest_word("ACP_NTE", kWords) == "ACP_NET");
   CHECK(nearest_word("COMPLETELY_DIFFERENT_WORD", kWords).empty());
+  CHECK(nearest_word("ACP_FOO", kWords).empty());
+  CHECK(nearest_word("ACP_LGO", kWords) == "ACP_LOG");
 }
 
 TEST_CASE("settings: acprun's options name the same rows", "[base][settings]") {

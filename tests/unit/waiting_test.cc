@@ -19,7 +19,7 @@ class FakeHost final : public WaitHost {
  public:
   bool make_progress() override {
     ++passes;
-    return false;
+    return has_arrivals;
   }
 
   Status health() override {
@@ -48,6 +48,7 @@ class FakeHost final : public WaitHost {
   const WaitPolicy& policy() const noexcept override { return wait_policy; }
 
   WaitPolicy wait_policy{Duration(0)};
+  bool has_arrivals = false;
   int healthy_looks = INT32_MAX;
   int passes = 0;
   int health_looks = 0;
@@ -82,9 +83,16 @@ class SharedHost final : public WaitHost {
 
   void leave_wait() override {}
 
+  bool shares_core_now() noexcept override {
+    ++asked_for_core;
+    return shares_core;
+  }
+
   const WaitPolicy& policy() const noexcept override { return wait_policy; }
 
   WaitPolicy wait_policy{};
+  bool shares_core = false;
+  int asked_for_core = 0;
   bool has_arrivals = false;
   int passes = 0;
   int sleeps = 0;
@@ -132,6 +140,30 @@ WaitPurpose purpose_of(Duration look_again) {
 }
 
 }  // namespace
+
+TEST_CASE("waiting: the longer nothing happens, the rarer the looks",
+          "[gma][waiting]") {
+  FakeHost host;
+  const TimePoint deadline = SteadyClock().now() + std::chrono::seconds(1);
+  CHECK(wait_until(host, {}, deadline, [] { return false; }) ==
+        Status::kTimedOut);
+  // 16 ms of one each, then one per sixteenth more: some 80, and not 1,000.
+  CHECK(host.sleeps < 130);
+  CHECK(host.longest > std::chrono::milliseconds(20));
+  CHECK(host.longest <= std::chrono::milliseconds(50));
+}
+
+TEST_CASE("waiting: what arrives makes the looks frequent again",
+          "[gma][waiting]") {
+  FakeHost host;
+  host.has_arrivals = true;
+  const TimePoint deadline =
+      SteadyClock().now() + std::chrono::milliseconds(200);
+  CHECK(wait_until(host, {}, deadline, [] { return false; }) ==
+        Status::kTimedOut);
+  CHECK(host.sleeps > 0);
+  CHECK(host.longest <= std::chrono::milliseconds(1));
+}
 
 TEST_CASE("waiting: what is done already costs one look", "[gma][waiting]") {
   FakeHost host;
@@ -302,6 +334,26 @@ TEST_CASE("waiting: who shares a core yields it also after arrivals",
   take_turns(host);
   // Some 10 us otherwise, which are hundreds.
   CHECK(host.passes < 20 * kRounds);
+}
+
+TEST_CASE("waiting: who shares a core at the moment yields it at once",
+          "[gma][waiting]") {
+  SharedHost host;
+  host.shares_core = true;
+  take_turns(host);
+  // Without that a round takes 50 us of passes, which are hundreds.
+  CHECK(host.passes < 20 * kRounds);
+}
+
+TEST_CASE("waiting: a quick answer does not ask for the core",
+          "[gma][waiting]") {
+  SharedHost host;
+  CHECK(wait_until(host, {}, TimePoint::max(),
+                   [&host] { return host.passes == 2; }) == Status::kOk);
+  CHECK(host.asked_for_core == 0);
+  CHECK(wait_until(host, {}, TimePoint::max(),
+                   [&host] { return host.passes == 5; }) == Status::kOk);
+  CHECK(host.asked_for_core > 0);
 }
 
 TEST_CASE("waiting: public time-outs", "[gma][waiting]") {

@@ -65,9 +65,9 @@ Check check_ib() {
     return {"ib", CheckState::kOk, probe.detail, ""};
   }
   return {"ib", CheckState::kOptional, probe.detail,
-          "modprobe ib_uverbs rdma_ucm; connect the cable; a container needs "
-          "--device=/dev/infiniband; without an adapter: rdma link add rxe0 "
-          "type rxe netdev eth0"};
+          "what is said of each port; modprobe ib_uverbs rdma_ucm; a container "
+          "needs --device=/dev/infiniband; without an adapter: rdma link add "
+          "rxe0 type rxe netdev eth0"};
 }
 
 /// Only adapters need locked memory.

@@ -22,7 +22,8 @@ Probe probe_cross_memory();
 /// A UDP socket bound to an address, and a datagram from it to itself.
 Probe probe_udp(const std::string& text);
 
-/// RDMA devices and their ports: whether one is active and can be opened.
+/// RDMA devices and their ports: whether one is active, has an address, is of
+/// a kind that jobs can use, and can be opened.
 Probe probe_ib();
 
 /// The first number in a file such as /proc/sys/net/core/rmem_max; -1 when

@@ -42,7 +42,9 @@ std::vector<int> two_cores() {
 
 std::string pin_rank(int rank) {
   const std::vector<int> cores = two_cores();
-  if (cores.size() < 2) return "no";
+  // acprun has bound the ranks already, or there is no second core.
+  if (cores.size() == 1) return fmt::format("rank {} to {}", rank, cores[0]);
+  if (cores.empty()) return "no";
   if (rank < 2) {
     cpu_set_t one;
     CPU_ZERO(&one);

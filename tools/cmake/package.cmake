@@ -1,5 +1,5 @@
 # What an installation consists of besides the programs, which their own
-# folders install: headers, libraries, acp.pc and qmp.pc, qmp-config, the CMake
+# folders install: headers, libraries, acp.pc, acp_static.pc and qmp.pc, qmp-config, the CMake
 # packages acp::acp and QMP::qmp. QMP's has the older interfaces as QMP::scu and
 # QMP::lqcd.
 include(CMakePackageConfigHelpers)
@@ -30,9 +30,11 @@ set(ACP_PC_VERBS "")
 if(ACP_HAS_VERBS)
   set(ACP_PC_VERBS " -lrdmacm -libverbs")
 endif()
-configure_file(${CMAKE_CURRENT_LIST_DIR}/acp.pc.in
-  ${CMAKE_BINARY_DIR}/package/acp.pc @ONLY)
-install(FILES ${CMAKE_BINARY_DIR}/package/acp.pc DESTINATION ${pc_dir})
+foreach(name acp acp_static)
+  configure_file(${CMAKE_CURRENT_LIST_DIR}/${name}.pc.in
+    ${CMAKE_BINARY_DIR}/package/${name}.pc @ONLY)
+  install(FILES ${CMAKE_BINARY_DIR}/package/${name}.pc DESTINATION ${pc_dir})
+endforeach()
 
 set(QMP_VERSION 2.5.4)
 set_target_properties(qmp PROPERTIES INSTALL_RPATH "$ORIGIN")

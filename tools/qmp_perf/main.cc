@@ -109,6 +109,28 @@ void print(const Options& options,
   std::fflush(stdout);
 }
 
+bool is_wanted(const qmp_perf::Row& row, const Options& options) {
+  return row.name.find(options.part) != std::string::npos &&
+         (!row.needs_two || qmp_perf::nodes() >= 2);
+}
+
+/// A script that measures nothing must not take that for a success.
+bool has_rows(const Options& options) {
+  const auto& rows = qmp_perf::rows();
+  if (std::any_of(rows.begin(), rows.end(), [&](const qmp_perf::Row& row) {
+        return is_wanted(row, options);
+      })) {
+    return true;
+  }
+  if (qmp_perf::node() == 0) {
+    std::fprintf(stderr,
+                 "qmp_perf: no row for %d nodes has '%s' in its name; --list "
+                 "shows all\n",
+                 qmp_perf::nodes(), options.part.c_str());
+  }
+  return false;
+}
+
 int run(const Options& options) {
   const bool is_speaker = qmp_perf::node() == 0;
   if (is_speaker && options.is_json) {
@@ -122,8 +144,7 @@ int run(const Options& options) {
   bool is_first = true;
   int status = 0;
   for (const qmp_perf::Row& row : qmp_perf::rows()) {
-    if (row.name.find(options.part) == std::string::npos ||
-        (row.needs_two && qmp_perf::nodes() < 2)) {
+    if (!is_wanted(row, options)) {
       continue;
     }
     const qmp_perf::Pattern pattern = row.make();
@@ -162,7 +183,7 @@ int main(int argc, char** argv) {
       }
     }
   } else {
-    status = run(options);
+    status = has_rows(options) ? run(options) : 2;
   }
   qmp_perf::leave();
   return status;

@@ -1,5 +1,6 @@
 #include "compat/lqcd/machine.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdarg>
 #include <cstdlib>
@@ -122,8 +123,9 @@ QMP_status_t begin() {
   g_machine = new Machine;
   g_machine->hosts = Hosts(QMP_get_number_of_nodes());
   if (const char* text = std::getenv("QMP_WAIT_TIMEOUT")) {
+    const double seconds = std::strtod(text, nullptr);  // QMP has checked it
     g_machine->wait_timeout_ms =
-        static_cast<int>(std::strtod(text, nullptr) * 1000);
+        seconds == 0 ? -1 : std::max(1, static_cast<int>(seconds * 1000));
   }
   if (!g_machine->mailbox.begin(number)) {
     return fail(QMP_INITSVC_ERR, "initMachine: %s", acpx_strerror(acp_errno));
@@ -200,7 +202,9 @@ QMP_status_t declare_topology(Machine& machine,
 int wait_for(Machine& machine, Handle* handle, int milliseconds) {
   Waiting waiting{&machine.mailbox, handle};
   const int limit = milliseconds < 0 ? machine.wait_timeout_ms : milliseconds;
+  const char* before = acpx_enter_call("waitFor");
   const int result = acpx_wait_until(&is_over, &waiting, limit);
+  acpx_leave_call(before);
   if (result == 0) {
     return outcome(machine, handle);
   }

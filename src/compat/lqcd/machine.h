@@ -13,7 +13,7 @@ namespace lqcd {
 struct Machine {
   Hosts hosts;
   Mailbox mailbox;
-  int wait_timeout_ms = 600'000;
+  int wait_timeout_ms = 600'000;  ///< -1: none.
 };
 
 /// nullptr before initMachine and after shutdownMachine.

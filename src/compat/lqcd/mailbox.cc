@@ -85,7 +85,7 @@ acp_ga_t Mailbox::registered(std::byte* buffer, std::size_t bytes) {
   if (const auto found = registered_.find(range); found != registered_.end()) {
     return found->second.second;
   }
-  const acp_atkey_t key = acp_register_memory(buffer, bytes, 0);
+  const acp_atkey_t key = acpx_try_register_memory(buffer, bytes, 0);
   if (key == ACP_ATKEY_NULL) {
     return ACP_GA_NULL;  // goes through a copy
   }

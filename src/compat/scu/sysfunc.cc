@@ -1,6 +1,8 @@
 // The functions of scu/sysfunc.h.
 #include "scu/sysfunc.h"
 
+#include <cstring>
+
 #include "compat/scu/global_sum.h"
 #include "compat/scu/node.h"
 
@@ -166,6 +168,19 @@ void SCUCommsFinalize() {
 
 void SCUGlobalSum(Type_tag t, size_t tsize, int n, void* ivec, void* ovec) {
   scu::global_sum(node(), t, tsize, n, ivec, ovec);
+}
+
+// NOLINTNEXTLINE(readability-non-const-parameter): clients know the type
+char* MPICommsStringTokenizer(char* /*str*/,
+                              const char* delim,
+                              char** tok_pos) {
+  char* begin = *tok_pos + std::strspn(*tok_pos, delim);
+  if (*begin == '\0') {
+    return nullptr;
+  }
+  const std::size_t length = std::strcspn(begin, delim);
+  *tok_pos = begin + length;
+  return ::strndup(begin, length);
 }
 
 // NOLINTNEXTLINE(readability-non-const-parameter): as the text has it

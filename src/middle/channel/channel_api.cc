@@ -33,14 +33,19 @@ acp_ch_t acp_create_ch(int sender, int receiver) {
 }
 
 acp_request_t acp_nbfree_ch(acp_ch_t ch) {
-  return is_too_early_or_late() ? ACP_REQUEST_NULL
-                                : as_request(channels().free(number(ch)));
+  return is_too_early_or_late()
+             ? ACP_REQUEST_NULL
+             : as_request(channels().free("acp_nbfree_ch", number(ch)));
 }
 
 int acp_free_ch(acp_ch_t ch) {
-  acp_request_t request = acp_nbfree_ch(ch);
-  return request != ACP_REQUEST_NULL &&
-                 acp_wait_ch(request) != acp::middle::channel::kWaitFailed
+  if (is_too_early_or_late()) {
+    return -1;
+  }
+  const char* function = "acp_free_ch";
+  const std::uint64_t request = channels().free(function, number(ch));
+  return request != 0 && channels().wait(function, request) !=
+                             acp::middle::channel::kWaitFailed
              ? 0
              : -1;
 }
@@ -58,8 +63,9 @@ acp_request_t acp_nbrecv_ch(acp_ch_t ch, void* buf, size_t size) {
 }
 
 size_t acp_wait_ch(acp_request_t request) {
-  return is_too_early_or_late() ? acp::middle::channel::kWaitFailed
-                                : channels().wait(number(request));
+  return is_too_early_or_late()
+             ? acp::middle::channel::kWaitFailed
+             : channels().wait("acp_wait_ch", number(request));
 }
 
 int acp_waitall_ch(acp_request_t* requests, int n, size_t* sizes) {

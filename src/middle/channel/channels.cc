@@ -5,6 +5,7 @@
 
 #include "acp/malloc.h"
 #include "middle/log.h"
+#include "middle/malloc/allocate_for.h"
 
 namespace acp::middle::channel {
 
@@ -57,6 +58,10 @@ struct Channels::Sought {
 Channels& channels() {
   static Channels all;
   return all;
+}
+
+void Channels::leave_job() noexcept {
+  channels().is_running_.store(false, std::memory_order_relaxed);
 }
 
 int Channels::init() {
@@ -165,7 +170,8 @@ bool Channels::make_end(Endpoint& endpoint, int sender, int receiver) {
       is_sender ? Sender::block_bytes(site_, !endpoint.is_direct)
                 : Receiver::block_bytes(site_);
   const BusyScope busy;
-  const acp_ga_t block = acp_malloc((bytes + 63) / 64 * 64, site_.rank);
+  const acp_ga_t block =
+      allocate_for("acp_create_ch", (bytes + 63) / 64 * 64, site_.rank);
   if (block == ACP_GA_NULL) {
     return false;
   }
@@ -207,8 +213,6 @@ ChannelHandle Channels::create(int sender, int receiver) {
     const std::lock_guard lock(endpoint->lock);
     endpoint->is_in_use = true;
     if (!make_end(*endpoint, sender, receiver)) {
-      log_error("acp_create_ch({}, {}): no memory in the heap of this rank",
-                sender, receiver);
       release(*endpoint);
       refuse(ACPX_NO_MEMORY);
       return 0;
@@ -250,20 +254,20 @@ RequestHandle Channels::post(Way way,
                              ChannelHandle channel,
                              void* buffer,
                              std::size_t size) {
+  const bool is_receive = way == Way::kReceive;
+  const char* function = is_receive ? "acp_nbrecv_ch" : "acp_nbsend_ch";
   Endpoint* endpoint = find(channel);
   if (endpoint == nullptr || (buffer == nullptr && size != 0)) [[unlikely]] {
-    log_error(
-        "channel {:#x}, buffer {}, size {}: no such channel, or no buffer",
-        channel, buffer, size);
+    log_error("{}({:#x}, {}, {}): no such channel, or no buffer", function,
+              channel, buffer, size);
     refuse(ACPX_INVALID_ARGUMENT);
     return 0;
   }
   const std::lock_guard lock(endpoint->lock);
-  const bool is_receive = way == Way::kReceive;
   if (handle_of(*endpoint) != channel ||
       (is_receive ? endpoint->receiver == nullptr
                   : endpoint->sender == nullptr)) [[unlikely]] {
-    log_error("channel {:#x}: {}", channel,
+    log_error("{}({:#x}): {}", function, channel,
               handle_of(*endpoint) != channel ? "was freed"
               : is_receive                    ? "rank is its sender"
                                               : "rank is its receiver");
@@ -272,8 +276,8 @@ RequestHandle Channels::post(Way way,
   }
   Request* request = endpoint->requests.take();
   if (request == nullptr) [[unlikely]] {
-    log_error("channel {:#x}: {} requests that were not waited for", channel,
-              RequestPool::kMaxRequests);
+    log_error("{}({:#x}): {} requests that were not waited for", function,
+              channel, RequestPool::kMaxRequests);
     refuse(ACPX_NO_MEMORY);
     return 0;
   }
@@ -291,10 +295,10 @@ RequestHandle Channels::post(Way way,
   return handle_of(*endpoint, *request);
 }
 
-RequestHandle Channels::free(ChannelHandle channel) {
+RequestHandle Channels::free(const char* function, ChannelHandle channel) {
   Endpoint* endpoint = find(channel);
   if (endpoint == nullptr) {
-    log_error("acp_nbfree_ch({:#x}): no such channel", channel);
+    log_error("{}({:#x}): no such channel", function, channel);
     refuse(ACPX_INVALID_ARGUMENT);
     return 0;
   }
@@ -302,12 +306,14 @@ RequestHandle Channels::free(ChannelHandle channel) {
   const std::lock_guard lock(endpoint->lock);
   if (handle_of(*endpoint) != channel ||
       (endpoint->sender == nullptr && endpoint->receiver == nullptr)) {
-    log_error("acp_nbfree_ch({:#x}): was freed already", channel);
+    log_error("{}({:#x}): was freed already", function, channel);
     refuse(ACPX_INVALID_ARGUMENT);
     return 0;
   }
   Request* request = endpoint->requests.take();
   if (request == nullptr) {
+    log_error("{}({:#x}): {} requests that were not waited for", function,
+              channel, RequestPool::kMaxRequests);
     refuse(ACPX_NO_MEMORY);
     return 0;
   }
@@ -405,7 +411,7 @@ void Channels::leave(Endpoint& endpoint) {
 
 // ---- Waiting --------------------------------------------------------------
 
-std::size_t Channels::wait(RequestHandle handle) {
+std::size_t Channels::wait(const char* function, RequestHandle handle) {
   const auto index =
       static_cast<std::uint32_t>(handle & (RequestPool::kMaxRequests - 1));
   Endpoint* endpoint = table_.find((handle >> 20) & kIndexMask);
@@ -427,7 +433,7 @@ std::size_t Channels::wait(RequestHandle handle) {
         endpoint->sender->wake_receiver();
       }
       if (request->state != RequestState::kPending) {
-        return conclude(*endpoint, *request);
+        return conclude(function, *endpoint, *request);
       }
     }
     const bool may_spin = endpoint->is_direct && !has_spun;
@@ -440,11 +446,14 @@ std::size_t Channels::wait(RequestHandle handle) {
       }
       return kWaitFailed;
     }
-    if (acpx_wait_until(is_over, &sought, -1) != 0) {
+    const char* before = acpx_enter_call(function);
+    const int result = acpx_wait_until(is_over, &sought, -1);
+    acpx_leave_call(before);
+    if (result != 0) {
       return kWaitFailed;
     }
   }
-  log_error("acp_wait_ch({:#x}): no such request; each can be waited for once",
+  log_error("{}({:#x}): no such request; each can be waited for once", function,
             handle);
   refuse(ACPX_INVALID_ARGUMENT);
   return kWaitFailed;
@@ -462,7 +471,7 @@ int Channels::wait_all(const acp_request_t* requests,
   int first_error = 0;
   for (int i = 0; i < count; ++i) {
     const std::size_t size =
-        wait(reinterpret_cast<std::uintptr_t>(requests[i]));
+        wait("acp_waitall_ch", reinterpret_cast<std::uintptr_t>(requests[i]));
     if (sizes != nullptr) {
       sizes[i] = size;
     }
@@ -477,10 +486,12 @@ int Channels::wait_all(const acp_request_t* requests,
 }
 
 /// Ends a request that is complete. The end's lock is held.
-std::size_t Channels::conclude(Endpoint& endpoint, Request& request) {
+std::size_t Channels::conclude(const char* function,
+                               Endpoint& endpoint,
+                               Request& request) {
   std::size_t result = request.is_receive ? request.done : 0;
   if (request.state == RequestState::kFailed) [[unlikely]] {
-    log_error("acp_wait_ch: {}: the message will not come",
+    log_error("{}: {}: the message will not come", function,
               acpx_strerror(request.error));
     refuse(request.error);
     result = kWaitFailed;

@@ -31,6 +31,9 @@ class Channels {
   /// Adds the module, as middle/modules.cc wants it.
   static int add_module(int (*add)(const acpx_module_t*));
 
+  /// The part of middle::leave_job() that is this module's.
+  static void leave_job() noexcept;
+
   /// 0, or -1.
   int init();
   /// Completes what was sent, ends all channels. Collective. 0, or -1.
@@ -45,10 +48,11 @@ class Channels {
                      ChannelHandle channel,
                      void* buffer,
                      std::size_t size);
-  RequestHandle free(ChannelHandle channel);
+  /// Errors name `function`, which the program called.
+  RequestHandle free(const char* function, ChannelHandle channel);
 
   /// What acp_wait_ch returns.
-  std::size_t wait(RequestHandle handle);
+  std::size_t wait(const char* function, RequestHandle handle);
   /// What acp_waitall_ch returns.
   int wait_all(const acp_request_t* requests, int count, std::size_t* sizes);
 
@@ -68,7 +72,9 @@ class Channels {
   void recycle(Endpoint& endpoint);
   bool list(Endpoint& endpoint);
   void leave(Endpoint& endpoint);
-  std::size_t conclude(Endpoint& endpoint, Request& request);
+  std::size_t conclude(const char* function,
+                       Endpoint& endpoint,
+                       Request& request);
   bool spin(Endpoint& endpoint, const Sought& sought);
   static int is_over(void* argument);
   static int has_ended(void* self);

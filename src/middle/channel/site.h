@@ -23,7 +23,7 @@ struct Site {
 
   /// Keys are scarce and belong to the program: channels take a few.
   static constexpr int kMaxKeys = 32;
-  /// After a refusal, which the basic layer reports in a line.
+  /// After a refusal, which costs a look at the process's mappings.
   static constexpr int kKeylessTurns = 1000;
 
   acp_ga_t block_of(int other) const { return acpx_module_ga(module, other); }
@@ -37,7 +37,7 @@ inline acp_atkey_t take_key(Site& site, std::byte* buffer, std::size_t size) {
   }
   if (site.keys.fetch_add(1, std::memory_order_relaxed) < Site::kMaxKeys) {
     const int before = acp_errno;
-    const acp_atkey_t key = acp_register_memory(buffer, size, 0);
+    const acp_atkey_t key = acpx_try_register_memory(buffer, size, 0);
     if (key != ACP_ATKEY_NULL) {
       return key;
     }

@@ -62,7 +62,7 @@ bool Hold::bring(Node& node) {
   if (acp_query_rank(node.element) == call_.site->rank()) {
     return true;
   }
-  node.readable = acp_malloc(node.size, call_.site->rank());
+  node.readable = structure::allocate(node.size, call_.site->rank());
   node.is_copy = node.readable != ACP_GA_NULL;
   return node.is_copy;
 }

@@ -133,8 +133,8 @@ class NewElements {
   [[nodiscard]] bool copy(const Nodes& originals) {
     acp_handle_t last = ACP_HANDLE_NULL;
     for (const Node& from : originals) {
-      const acp_ga_t element =
-          acp_malloc(kHeaderBytes + from.size, acp_query_rank(from.element));
+      const acp_ga_t element = structure::allocate(
+          kHeaderBytes + from.size, acp_query_rank(from.element));
       if (element == ACP_GA_NULL) {
         break;
       }

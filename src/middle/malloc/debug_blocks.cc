@@ -1,13 +1,12 @@
 #include "middle/malloc/debug_blocks.h"
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <string_view>
 
 #include "middle/log.h"
+#include "middle/malloc/call_site.h"
 
 namespace acp::middle {
 
@@ -37,20 +36,6 @@ constexpr std::size_t tail_bytes(std::uint64_t size) noexcept {
   return (size % 8 == 0 ? kTailWords - 1 : kTailWords) * 8;
 }
 
-std::string site_text(const void* site) {
-  Dl_info info{};
-  if (::dladdr(site, &info) == 0 || info.dli_fname == nullptr) {
-    return fmt::format("{}", site);
-  }
-  std::string_view file(info.dli_fname);
-  file.remove_prefix(file.find_last_of('/') + 1);
-  const auto distance =
-      static_cast<const char*>(site) - static_cast<const char*>(info.dli_fbase);
-  return info.dli_sname == nullptr
-             ? fmt::format("{}+{:#x}", file, distance)
-             : fmt::format("{}+{:#x} in {}", file, distance, info.dli_sname);
-}
-
 std::string story_of(const BlockHeader& header) {
   return fmt::format(
       "{} bytes, allocated by rank {} at {}", header.size, header.rank,
@@ -78,7 +63,7 @@ Outcome DebugBlocks::allocate(PeerHeap& heap,
   }
   BlockHeader header{at ^ kAddressMix, kLive, size,
                      my_rank_,         {},    {kZone, kZone}};
-  const std::string text = site_text(site);
+  const std::string text = describe_call_site(site);
   std::memcpy(header.site, text.data(),
               std::min(text.size(), sizeof header.site - 1));
   constexpr std::array<std::uint64_t, kTailWords> kTail = {kZone, kZone, kZone};
@@ -94,7 +79,7 @@ FreeResult DebugBlocks::free(PeerHeap& heap,
                              acp_ga_t ga,
                              std::uint64_t offset,
                              const void* site) {
-  const std::string where = site_text(site);
+  const std::string where = describe_call_site(site);
   const HeapLayout& layout = heap.layout();
   if (offset < layout.begin() + kHeaderBytesOfBlock || offset >= layout.end() ||
       offset % 16 != 0) {
@@ -225,7 +210,8 @@ Outcome DebugBlocks::release_all() {
 }
 
 void DebugBlocks::report_foreign(acp_ga_t ga, const void* site) const {
-  log_error("acp_free({:#x}) at {}: is in no heap", ga, site_text(site));
+  log_error("acp_free({:#x}) at {}: is in no heap", ga,
+            describe_call_site(site));
   acp_errno = ACPX_BAD_ADDRESS;
 }
 

@@ -38,6 +38,12 @@ int Heaps::reason_for_none() noexcept {
   return g_has_ended ? ACPX_FINALIZED : ACPX_NOT_INITIALIZED;
 }
 
+void Heaps::leave_job() noexcept {
+  // The parent's is not destroyed here, and stays known to leak checkers.
+  [[maybe_unused]] static Heaps* parents = nullptr;
+  parents = g_heaps.exchange(nullptr, std::memory_order_relaxed);
+}
+
 int Heaps::init(void*) {
   g_heaps.store(new Heaps, std::memory_order_release);
   g_has_ended = false;
@@ -196,10 +202,12 @@ PeerHeap* Heaps::that_has(acp_ga_t ga, std::uint64_t& offset) {
 
 acp_ga_t Heaps::allocate(std::size_t size,
                          int rank,
-                         const void* site) noexcept {
+                         const void* site,
+                         const char* function) noexcept {
   if (static_cast<unsigned>(rank) >= static_cast<unsigned>(procs_)) {
     acp_errno = ACPX_BAD_RANK;
-    log_error("acp_malloc({}, {}): ranks are 0 to {}", size, rank, procs_ - 1);
+    log_error("{}: {} bytes on rank {}: ranks are 0 to {}", function, size,
+              rank, procs_ - 1);
     return ACP_GA_NULL;
   }
   PeerHeap& heap =
@@ -214,20 +222,24 @@ acp_ga_t Heaps::allocate(std::size_t size,
   if (__builtin_expect(outcome == Outcome::kDone, 1)) {
     return heap.memory().base + offset;
   }
-  return refuse(size, rank, outcome);
+  return refuse(function, size, rank, outcome);
 }
 
-acp_ga_t Heaps::refuse(std::size_t size, int rank, Outcome outcome) const {
+acp_ga_t Heaps::refuse(const char* function,
+                       std::size_t size,
+                       int rank,
+                       Outcome outcome) const {
   if (outcome == Outcome::kFailed) {
-    log_error("acp_malloc({}, {}): {}", size, rank, acpx_strerror(acp_errno));
+    log_error("{}: {} bytes on rank {}: {}", function, size, rank,
+              acpx_strerror(acp_errno));
     return ACP_GA_NULL;
   }
   const bool is_larger = size > layout_.largest_block();
   acp_errno = is_larger ? ACPX_TOO_LARGE : ACPX_NO_MEMORY;
   log_error(
-      "acp_malloc({}, {}): {} the heap of that rank, {} bytes: set "
+      "{}: {} bytes on rank {}: {} the heap of that rank, {} bytes: set "
       "ACP_HEAP_SIZE higher, or acprun --acp-heapsize",
-      size, rank,
+      function, size, rank,
       is_larger ? "larger than" : "not so many bytes are free in a row in",
       layout_.largest_block());
   return ACP_GA_NULL;

@@ -34,12 +34,18 @@ class Heaps {
   /// Adds the module; as modules.h says.
   static int add_module(int (*add)(const acpx_module_t*));
 
+  /// The part of middle::leave_job() that is this module's.
+  static void leave_job() noexcept;
+
   Heaps(const Heaps&) = delete;
   Heaps& operator=(const Heaps&) = delete;
   ~Heaps();
 
   /// As the public functions; `site` is where the program called.
-  acp_ga_t allocate(std::size_t size, int rank, const void* site) noexcept;
+  acp_ga_t allocate(std::size_t size,
+                    int rank,
+                    const void* site,
+                    const char* function) noexcept;
   void free(acp_ga_t ga, const void* site) noexcept;
   int trim() noexcept;
 
@@ -87,7 +93,10 @@ class Heaps {
                   acp_ga_t ga,
                   std::uint64_t offset,
                   const void* site);
-  acp_ga_t refuse(std::size_t size, int rank, Outcome outcome) const;
+  acp_ga_t refuse(const char* function,
+                  std::size_t size,
+                  int rank,
+                  Outcome outcome) const;
   std::uint64_t count_wrong() const;
 
   const int my_rank_;

@@ -21,7 +21,7 @@ acp_ga_t acp_malloc(size_t size, int rank) {
     fail_without_heaps("acp_malloc");
     return ACP_GA_NULL;
   }
-  return heaps->allocate(size, rank, __builtin_return_address(0));
+  return heaps->allocate(size, rank, __builtin_return_address(0), "acp_malloc");
 }
 
 void acp_free(acp_ga_t ga) {

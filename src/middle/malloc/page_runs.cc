@@ -55,6 +55,7 @@ bool PageRuns::read(std::uint64_t region,
   for (std::uint64_t i = 0; i < count; ++i) {
     flight.get(layout_.region(region + i), &to[i], sizeof(Region));
   }
+  regions_read_ += count;
   if (!flight.run()) {
     return false;
   }
@@ -136,6 +137,7 @@ Outcome PageRuns::break_up(std::uint64_t region,
       return Outcome::kFailed;
     }
     if (old == expected) {
+      index_.mark_taken(region, bits(chunk, 1));
       const std::uint64_t number = region * kChunksPerRegion + chunk;
       first = number * kPagesPerChunk;
       return return_pages(number, kAll << pages);
@@ -145,37 +147,68 @@ Outcome PageRuns::break_up(std::uint64_t region,
   return Outcome::kFull;
 }
 
-/// The first place where so many whole chunks are free. Who loses a race goes
-/// on behind the place, and looks once more from the start.
+/// Reads which chunks of some regions are taken, into the index.
+bool PageRuns::refresh(std::uint64_t first, std::uint64_t count) noexcept {
+  std::uint64_t taken[Flight::kMaxSteps];
+  for (std::uint64_t done = 0; done < count;) {
+    const std::uint64_t some =
+        std::min<std::uint64_t>(count - done, Flight::kMaxSteps);
+    Flight flight(memory_);
+    for (std::uint64_t i = 0; i < some; ++i) {
+      flight.get(layout_.region(first + done + i), &taken[i], 8);
+    }
+    regions_read_ += some;
+    if (!flight.run()) {
+      return false;
+    }
+    for (std::uint64_t i = 0; i < some; ++i) {
+      const std::uint64_t region = first + done + i;
+      index_.set(region, taken[i] | layout_.missing_chunks(region));
+    }
+    done += some;
+  }
+  return true;
+}
+
+/// The first place where the index knows so many free chunks that are there
+/// indeed. Each place that it is wrong about is known better afterwards, so
+/// there are at most as many of these as other ranks have made changes.
 Outcome PageRuns::take_chunks(std::uint64_t chunks,
                               PageNumber& first) noexcept {
-  bool has_lost = true;
-  for (int round = 0; has_lost && round < kRounds; ++round) {
-    has_lost = false;
-    std::uint64_t in_a_row = 0;
-    Region seen[kRegionsPerFlight];
-    for (std::uint64_t chunk = 0; chunk < layout_.chunks(); ++chunk) {
-      const std::uint64_t region = chunk / kChunksPerRegion;
-      if (chunk % (kChunksPerRegion * kRegionsPerFlight) == 0 &&
-          !read(region, std::min(kRegionsPerFlight, layout_.regions() - region),
-                seen)) {
+  bool is_fresh = false;
+  std::uint64_t ahead = 1;  // regions to look at; more with each wrong guess
+  for (int round = 0; round < kRounds;) {
+    const std::uint64_t begin = index_.find(chunks);
+    if (begin == ChunkIndex::kNone) {
+      // Other ranks may have returned some.
+      if (is_fresh) {
+        return Outcome::kFull;
+      }
+      if (!refresh(0, layout_.regions())) {
         return Outcome::kFailed;
       }
-      const std::uint64_t taken = seen[region % kRegionsPerFlight].taken_chunks;
-      in_a_row =
-          (taken >> chunk % kChunksPerRegion & 1) == 0 ? in_a_row + 1 : 0;
-      if (in_a_row < chunks) {
-        continue;
-      }
-      const std::uint64_t begin = chunk + 1 - chunks;
-      const Outcome outcome = claim(begin, chunks);
-      if (outcome != Outcome::kFull) {
-        first = begin * kPagesPerChunk;
-        return outcome;
-      }
-      has_lost = true;
-      in_a_row = 0;
+      is_fresh = true;
+      continue;
     }
+    const std::uint64_t region = begin / kChunksPerRegion;
+    const std::uint64_t end = (begin + chunks - 1) / kChunksPerRegion + 1;
+    const std::uint64_t count = std::max(end - region, ahead);
+    if (!refresh(region, std::min(count, layout_.regions() - region))) {
+      return Outcome::kFailed;
+    }
+    if (index_.find(chunks) != begin) {
+      ahead = std::min<std::uint64_t>(2 * ahead, Flight::kMaxSteps);
+      continue;
+    }
+    const Outcome outcome = claim(begin, chunks);
+    if (outcome != Outcome::kFull) {
+      first = begin * kPagesPerChunk;
+      return outcome;
+    }
+    // Another rank was there first. It may give up in its turn, and return
+    // what it had: kFull is not true before another look at all.
+    ++round;
+    is_fresh = false;
   }
   return Outcome::kFull;
 }
@@ -202,11 +235,14 @@ Outcome PageRuns::claim(std::uint64_t first_chunk,
         return Outcome::kFailed;
       }
     } while (old != expected && (old & mask) == 0);
+    const std::uint64_t region = chunk / kChunksPerRegion;
+    index_.set(region, old | layout_.missing_chunks(region));
     if (old != expected) {
       const Outcome undone =
           claimed == 0 ? Outcome::kDone : return_chunks(first_chunk, claimed);
       return undone == Outcome::kDone ? Outcome::kFull : undone;
     }
+    index_.mark_taken(region, mask);
     claimed += count;
   }
   return Outcome::kDone;
@@ -240,6 +276,7 @@ Outcome PageRuns::return_chunks(std::uint64_t first_chunk,
         std::min<std::uint64_t>(chunks - done, kChunksPerRegion - at);
     flight.add(layout_.region(chunk / kChunksPerRegion), -bits(at, count),
                nullptr);
+    index_.mark_free(chunk / kChunksPerRegion, bits(at, count));
     done += count;
     if (++steps == Flight::kMaxSteps || done == chunks) {
       if (!flight.run()) {

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+#include "middle/malloc/chunk_index.h"
 #include "middle/malloc/heap_memory.h"
 #include "middle/malloc/layout.h"
 
@@ -19,17 +20,20 @@ enum class Outcome : std::uint8_t {
   kFailed,  ///< A flight failed: the job is ending.
 };
 
-/// A plain value; copies are equal. One thread at a time for each value.
+/// One thread at a time.
 class PageRuns {
  public:
   PageRuns(const HeapMemory& memory, const HeapLayout& layout) noexcept
-      : memory_(memory), layout_(layout) {}
+      : memory_(memory), layout_(layout), index_(layout.regions()) {}
 
   /// `pages` (1 or more) in a row, nobody else's from now on.
   Outcome take(std::uint64_t pages, PageNumber& first) noexcept;
 
   /// Returns what take() gave, once. kDone or kFailed.
   Outcome give_back(PageNumber first, std::uint64_t pages) noexcept;
+
+  /// Words of regions that were read in the heap, ever.
+  std::uint64_t regions_read() const noexcept { return regions_read_; }
 
  private:
   static constexpr std::uint64_t kRegionsPerFlight = 8;
@@ -49,10 +53,13 @@ class PageRuns {
                         std::uint64_t chunks) noexcept;
   Outcome return_pages(std::uint64_t chunk, std::uint64_t mask) noexcept;
   bool read(std::uint64_t region, std::uint64_t count, Region* to) noexcept;
+  bool refresh(std::uint64_t first, std::uint64_t count) noexcept;
 
   const HeapMemory& memory_;
   const HeapLayout& layout_;
-  std::uint64_t hint_ = 0;  ///< Region of the last success.
+  std::uint64_t hint_ = 0;  ///< Region of the last success, for small runs.
+  ChunkIndex index_;
+  std::uint64_t regions_read_ = 0;
 };
 
 }  // namespace acp::middle

@@ -30,7 +30,7 @@ Block::Block(std::size_t bytes, int rank) {
 }
 
 void Block::allocate(std::size_t bytes, int rank) {
-  ga_ = acp_malloc(bytes, rank);
+  ga_ = structure::allocate(bytes, rank);
 }
 
 void Block::take(Block& other) {

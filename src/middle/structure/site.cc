@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "middle/log.h"
+#include "middle/malloc/allocate_for.h"
 
 namespace acp::middle::structure {
 
@@ -30,6 +31,12 @@ int Site::add_module(int (*add)(const acpx_module_t*)) {
   return g_module < 0 ? -1 : 0;
 }
 
+void Site::leave_job() noexcept {
+  // The parent's is not destroyed here, and stays known to leak checkers.
+  [[maybe_unused]] static Site* parents = nullptr;
+  parents = g_site.exchange(nullptr, std::memory_order_relaxed);
+}
+
 int Site::init(void*) {
   auto* site = new Site;
   site->rank_ = acp_rank();
@@ -48,7 +55,23 @@ int Site::fini(void*) {
   return 0;
 }
 
+namespace {
+
+/// The last public function that this thread has called.
+thread_local const char* t_function = "";
+
+}  // namespace
+
+acp_ga_t allocate(std::size_t bytes, int rank) {
+  return allocate_for(t_function, bytes, rank);
+}
+
+const char* current_function() noexcept {
+  return t_function;
+}
+
 Site* Site::of_call(const char* function) {
+  t_function = function;
   Site* site = g_site.load(std::memory_order_acquire);
   if (__builtin_expect(site == nullptr, 0)) {
     acp_errno = g_has_ended ? ACPX_FINALIZED : ACPX_NOT_INITIALIZED;

@@ -32,12 +32,17 @@ inline constexpr std::size_t kWorkspaces = 256;
 
 /// A workspace, as its owner tells it to the others.
 struct WorkspaceCard {
-  std::uint64_t base;    ///< Of this rank's pieces.
-  std::uint64_t failed;  ///< On rank 0: ranks that had no memory.
-  std::uint64_t shapes;  ///< On rank 0: hashes of what each wants, added up.
+  std::uint64_t base;  ///< Global address of this rank's pieces.
 };
 
-inline constexpr std::size_t kCardsOffset = sizeof(PoolHeader);
+/// Where all ranks agree on a collective call; that of rank 0 is in use.
+struct alignas(64) Ballot {
+  std::uint64_t refusals;  ///< Ranks that cannot do what they want.
+  std::uint64_t wishes;    ///< Hashes of what each rank wants, added up.
+};
+
+inline constexpr std::size_t kBallotOffset = sizeof(PoolHeader);
+inline constexpr std::size_t kCardsOffset = kBallotOffset + sizeof(Ballot);
 inline constexpr std::size_t kSlotsOffset =
     kCardsOffset + kWorkspaces * sizeof(WorkspaceCard);
 inline constexpr std::size_t kControlsOffset =
@@ -50,14 +55,26 @@ inline constexpr std::size_t kModuleBytes =
 static_assert(kSlotsOffset % 64 == 0 && kControlsOffset % 64 == 0);
 static_assert(kModuleBytes <= (std::size_t{40} << 20) - 4096);
 
+/// Memory of a rank's heap for the call of a structure that this thread is in.
+/// Errors name the public function: the one that called Site::of_call.
+acp_ga_t allocate(std::size_t bytes, int rank);
+
+/// The public function of a structure that this thread has called last, for
+/// errors and for acprun's roll-call.
+const char* current_function() noexcept;
+
 /// One per process, between init and fini of the module. Thread-safe.
 class Site {
  public:
   /// Adds the module, as middle/modules.cc wants it.
   static int add_module(int (*add)(const acpx_module_t*));
 
+  /// The part of middle::leave_job() that is this module's.
+  static void leave_job() noexcept;
+
   /// The process's, or null outside of init .. fini: then acp_errno is set and
-  /// a line with `function` is written.
+  /// a line with `function` is written. Every public function calls this
+  /// first: errors of what it calls inside have that name.
   static Site* of_call(const char* function);
 
   int rank() const { return rank_; }

@@ -9,6 +9,7 @@
 #include "acp/gma.h"
 #include "middle/log.h"
 #include "middle/spin_lock.h"
+#include "middle/structure/site.h"
 
 namespace acp::middle::structure {
 
@@ -42,7 +43,11 @@ bool Backoff::pause(std::uint64_t holder) {
   }
   // A pass of progress at least, and whether the job ends. A nap leaves the
   // processor to whoever is waited for, and acprun --watchdog sees it.
-  if (acpx_wait_until(never, nullptr, static_cast<int>(nap_.count())) < 0) {
+  const char* before = acpx_enter_call(current_function());
+  const int result =
+      acpx_wait_until(never, nullptr, static_cast<int>(nap_.count()));
+  acpx_leave_call(before);
+  if (result < 0) {
     return false;
   }
   const auto now = std::chrono::steady_clock::now();

@@ -4,6 +4,7 @@
 
 #include "middle/structure/control.h"
 #include "middle/table/table.h"
+#include "middle/table/transfers.h"
 #include "middle/table/walk.h"
 #include "middle/table/whole_tables.h"
 
@@ -54,13 +55,11 @@ class Calls {
                : 0;
   }
 
-  /// One into another, after it was cleared when `is_assignment`.
   static void transfer(const char* function,
                        Handle to,
                        Handle from,
                        Extent extent,
-                       Transfer how,
-                       bool is_assignment) {
+                       Transfer how) {
     Call call1;
     Call call2;
     std::uint64_t unused = 0;
@@ -69,13 +68,9 @@ class Calls {
     }
     if (to.ga == from.ga) {
       table::size(call1, Extent::kAll, unused);  // whether it is there
-      return;
+    } else {
+      table::transfer(call1, call2, extent, how);
     }
-    if (!table::size(call2, Extent::kAll, unused) ||
-        (is_assignment && !table::clear(call1, extent))) {
-      return;
-    }
-    table::transfer(call1, call2, extent, how);
   }
 
   static void swap(const char* function, Handle one, Handle two) {
@@ -151,8 +146,9 @@ class Calls {
                         acp_element_t key,
                         acp_element_t value) {
     Call call;
-    return begin(call, function, handle) ? table::insert(call, key, value)
-                                         : Outcome::kFailed;
+    return begin(call, function, handle)
+               ? table::insert(call, key, value, Present::kKeep)
+               : Outcome::kFailed;
   }
 
   static void remove(const char* function, Handle handle, acp_element_t key) {

@@ -17,13 +17,19 @@ namespace {
 
 constexpr std::size_t kKnown = 64;
 
-/// By handle; a table that is not used for long makes room for others.
-thread_local std::array<std::unique_ptr<Directory>, kKnown> t_known;
+using Known = std::array<std::unique_ptr<Directory>, kKnown>;
+
+/// By handle; a table that is not used for long makes room for others. In
+/// memory of its own, since static TLS is scarce.
+thread_local std::unique_ptr<Known> t_known;
 
 std::unique_ptr<Directory>& place_of(acp_ga_t handle) {
+  if (__builtin_expect(t_known == nullptr, 0)) {
+    t_known = std::make_unique<Known>();
+  }
   // Controls of a rank are an odd number of 64 bytes apart; the lowest bits
   // count their generations.
-  return t_known[(handle / 64 + handle) % kKnown];
+  return (*t_known)[(handle / 64 + handle) % kKnown];
 }
 
 const Directory* ask(const Call& call) {

@@ -19,12 +19,11 @@ extern "C" {
 
 void acp_assign_local_map(acp_map_t map1, acp_map_t map2) {
   Maps::transfer("acp_assign_local_map", map1, map2, Extent::kLocal,
-                 Transfer::kCopy, true);
+                 Transfer::kAssign);
 }
 
 void acp_assign_map(acp_map_t map1, acp_map_t map2) {
-  Maps::transfer("acp_assign_map", map1, map2, Extent::kAll, Transfer::kCopy,
-                 true);
+  Maps::transfer("acp_assign_map", map1, map2, Extent::kAll, Transfer::kAssign);
 }
 
 acp_map_it_t acp_begin_local_map(acp_map_t map) {
@@ -83,22 +82,20 @@ int acp_insert_map(acp_map_t map, acp_pair_t pair) {
 
 void acp_merge_local_map(acp_map_t map1, acp_map_t map2) {
   Maps::transfer("acp_merge_local_map", map1, map2, Extent::kLocal,
-                 Transfer::kCopy, false);
+                 Transfer::kMerge);
 }
 
 void acp_merge_map(acp_map_t map1, acp_map_t map2) {
-  Maps::transfer("acp_merge_map", map1, map2, Extent::kAll, Transfer::kCopy,
-                 false);
+  Maps::transfer("acp_merge_map", map1, map2, Extent::kAll, Transfer::kMerge);
 }
 
 void acp_move_local_map(acp_map_t map1, acp_map_t map2) {
   Maps::transfer("acp_move_local_map", map1, map2, Extent::kLocal,
-                 Transfer::kMove, false);
+                 Transfer::kMove);
 }
 
 void acp_move_map(acp_map_t map1, acp_map_t map2) {
-  Maps::transfer("acp_move_map", map1, map2, Extent::kAll, Transfer::kMove,
-                 false);
+  Maps::transfer("acp_move_map", map1, map2, Extent::kAll, Transfer::kMove);
 }
 
 void acp_remove_map(acp_map_t map, acp_element_t key) {

@@ -17,12 +17,11 @@ extern "C" {
 
 void acp_assign_local_set(acp_set_t set1, acp_set_t set2) {
   Sets::transfer("acp_assign_local_set", set1, set2, Extent::kLocal,
-                 Transfer::kCopy, true);
+                 Transfer::kAssign);
 }
 
 void acp_assign_set(acp_set_t set1, acp_set_t set2) {
-  Sets::transfer("acp_assign_set", set1, set2, Extent::kAll, Transfer::kCopy,
-                 true);
+  Sets::transfer("acp_assign_set", set1, set2, Extent::kAll, Transfer::kAssign);
 }
 
 acp_set_it_t acp_begin_local_set(acp_set_t set) {
@@ -81,22 +80,20 @@ int acp_insert_set(acp_set_t set, acp_element_t key) {
 
 void acp_merge_local_set(acp_set_t set1, acp_set_t set2) {
   Sets::transfer("acp_merge_local_set", set1, set2, Extent::kLocal,
-                 Transfer::kCopy, false);
+                 Transfer::kMerge);
 }
 
 void acp_merge_set(acp_set_t set1, acp_set_t set2) {
-  Sets::transfer("acp_merge_set", set1, set2, Extent::kAll, Transfer::kCopy,
-                 false);
+  Sets::transfer("acp_merge_set", set1, set2, Extent::kAll, Transfer::kMerge);
 }
 
 void acp_move_local_set(acp_set_t set1, acp_set_t set2) {
   Sets::transfer("acp_move_local_set", set1, set2, Extent::kLocal,
-                 Transfer::kMove, false);
+                 Transfer::kMove);
 }
 
 void acp_move_set(acp_set_t set1, acp_set_t set2) {
-  Sets::transfer("acp_move_set", set1, set2, Extent::kAll, Transfer::kMove,
-                 false);
+  Sets::transfer("acp_move_set", set1, set2, Extent::kAll, Transfer::kMove);
 }
 
 void acp_remove_set(acp_set_t set, acp_element_t key) {

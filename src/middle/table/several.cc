@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <limits>
-#include <vector>
+#include <memory>
+#include <new>
 
 #include "middle/table/entries.h"
 
@@ -186,7 +188,8 @@ bool insert_many(const Call& call,
     for (std::size_t i = 0; i < some; ++i) {
       if (!is_done[i]) {
         const acp_pair_t& pair = pairs[first + i];
-        outcomes[first + i] = insert(call, pair.first, pair.second);
+        outcomes[first + i] =
+            insert(call, pair.first, pair.second, Present::kKeep);
         is_good = is_good && outcomes[first + i] != Outcome::kFailed;
       }
     }
@@ -197,6 +200,22 @@ bool insert_many(const Call& call,
 // ---- As the public functions ----------------------------------------------
 
 namespace {
+
+/// One for each element, or null (reported). A program's wrong count must not
+/// end it, so this does not throw.
+template <typename T>
+std::unique_ptr<T[]> results_for(const Call& call, std::size_t count) {
+  // Array new throws for more bytes than there are addresses, nothrow or not.
+  std::unique_ptr<T[]> results(count <= PTRDIFF_MAX / sizeof(T)
+                                   ? new (std::nothrow) T[count]{}
+                                   : nullptr);
+  if (results == nullptr) {
+    structure::fail_numbers(
+        call, ACPX_NO_MEMORY, "no memory for the results of n elements: n is",
+        static_cast<long long>(count), "bytes for each:", sizeof(T));
+  }
+  return results;
+}
 
 bool has_arrays(const Call& call, const void* in, const void* out) {
   if (in == nullptr || out == nullptr) {
@@ -219,16 +238,20 @@ int insert_all(const Call& call,
   if (count != 0 && !has_arrays(call, pairs, pairs)) {
     return -1;
   }
-  std::vector<Outcome> outcomes(count, Outcome::kFailed);
-  const bool is_good = insert_many(call, pairs, count, outcomes.data());
+  const auto outcomes = results_for<Outcome>(call, count);
+  if (outcomes == nullptr) {
+    return -1;
+  }
+  const bool is_good = insert_many(call, pairs, count, outcomes.get());
   for (std::size_t i = 0; results != nullptr && i < count; ++i) {
     results[i] = outcomes[i] == Outcome::kInserted  ? 1
                  : outcomes[i] == Outcome::kPresent ? 0
                                                     : -1;
   }
-  return is_good ? as_count(static_cast<std::size_t>(std::count(
-                       outcomes.begin(), outcomes.end(), Outcome::kInserted)))
-                 : -1;
+  return is_good
+             ? as_count(static_cast<std::size_t>(std::count(
+                   outcomes.get(), outcomes.get() + count, Outcome::kInserted)))
+             : -1;
 }
 
 int find_all(const Call& call,
@@ -238,8 +261,8 @@ int find_all(const Call& call,
   if (count != 0 && !has_arrays(call, keys, pairs)) {
     return -1;
   }
-  std::vector<Found> found(count);
-  if (!find_many(call, keys, count, found.data())) {
+  const auto found = results_for<Found>(call, count);
+  if (found == nullptr || !find_many(call, keys, count, found.get())) {
     return -1;
   }
   std::size_t there = 0;

@@ -116,7 +116,7 @@ bool LockedChain::find_room(std::size_t& entry) {
 }
 
 bool LockedChain::append() {
-  const acp_ga_t added = acp_malloc(kBucketBytes, call_.rank);
+  const acp_ga_t added = structure::allocate(kBucketBytes, call_.rank);
   if (added == ACP_GA_NULL) {
     return false;
   }
@@ -254,6 +254,33 @@ bool put_in(Slot& slot,
   return chain.run();
 }
 
+/// Gives the key of an entry of the current bucket another value, and unlocks.
+/// Readers see the old value or the new one: both are written between the two
+/// versions of the bucket.
+bool replace(Slot& slot,
+             const Key& key,
+             NewEntry& element,
+             const Place& place,
+             LockedChain& buckets,
+             std::size_t entry) {
+  const Entry old{buckets.words().entries[entry]};
+  const BlockArea area = block_in(buckets.words(), entry);
+  slot.clear();
+  Chain chain(slot);
+  element.write(chain, buckets, entry, key, place.uid);
+  if (old.state() == State::kBlock) {
+    chain.put8(area.block, 0);  // who reads it by the old entry looks again
+  }
+  buckets.unlock_in(chain);
+  if (!chain.run()) {
+    return false;
+  }
+  if (old.state() == State::kBlock) {
+    acp_free(area.block);
+  }
+  return true;
+}
+
 /// Has the key's chain of buckets locked, in the table that it is in now.
 template <typename Work>
 auto with_chain(const Call& call, Slot& slot, const Key& key, const Work& work)
@@ -298,7 +325,22 @@ bool find(const Call& call, acp_element_t element, Found& found) {
   return false;
 }
 
-Outcome insert(const Call& call, acp_element_t element, acp_element_t value) {
+namespace {
+
+/// Whether neither the entry nor what would replace it has a value: sets.
+bool has_no_value(const LockedChain& buckets,
+                  std::size_t entry,
+                  acp_element_t value) {
+  return value.size == 0 &&
+         pair_in(buckets.at(), buckets.words(), entry).second.size == 0;
+}
+
+}  // namespace
+
+Outcome insert(const Call& call,
+               acp_element_t element,
+               acp_element_t value,
+               Present present) {
   Slot key_slot(*call.site);
   Slot value_slot(*call.site);
   Key key;
@@ -312,17 +354,24 @@ Outcome insert(const Call& call, acp_element_t element, acp_element_t value) {
       call, slot, key, [&](const Place& place, LockedChain& buckets) {
         std::size_t entry = 0;
         const Match match = search_locked(slot, key, buckets, entry);
-        if (match == Match::kYes) {
+        const bool is_there = match == Match::kYes;
+        if (is_there && (present == Present::kKeep ||
+                         has_no_value(buckets, entry, value))) {
           return Outcome::kPresent;
         }
         Call there = call;
         there.rank = place.rank;
         NewEntry added;
-        return match == Match::kNo &&
-                       added.make(there, key, source.ga(), value.size) &&
-                       put_in(slot, key, added, place, buckets)
-                   ? Outcome::kInserted
-                   : Outcome::kFailed;
+        if ((!is_there && match != Match::kNo) ||
+            !added.make(there, key, source.ga(), value.size)) {
+          return Outcome::kFailed;
+        }
+        const bool is_done =
+            is_there ? replace(slot, key, added, place, buckets, entry)
+                     : put_in(slot, key, added, place, buckets);
+        return !is_done   ? Outcome::kFailed
+               : is_there ? Outcome::kPresent
+                          : Outcome::kInserted;
       });
 }
 
@@ -411,6 +460,19 @@ Removal remove(const Call& call, acp_element_t element) {
 
 namespace {
 
+/// Whether an address is of some rank's memory, as far as it tells itself.
+/// Reports one that is not.
+bool is_somewhere(const Call& call, acp_ga_t to) {
+  const int before = acp_errno;
+  const bool is_good = acp_query_rank(to) >= 0;
+  acp_errno = before;
+  if (!is_good) {
+    structure::fail_address(call, ACPX_BAD_ADDRESS, "no memory of a rank at",
+                            to, "a pointer's global address is acp_query_ga's");
+  }
+  return is_good;
+}
+
 /// Of a block: its tag is looked at behind the copy, which may have come too
 /// late.
 Match copy_from_block(Slot& slot,
@@ -455,6 +517,9 @@ bool retrieve(const Call& call, acp_pair_t pair, std::size_t& bytes) {
     const std::size_t some = std::min(pair.second.size, found.pair.second.size);
     if (!found.is_there || some == 0) {
       return true;
+    }
+    if (!is_somewhere(call, pair.second.ga)) {
+      return false;
     }
     match = found.tag != 0 ? copy_from_block(slot, found, pair.second.ga, some)
                            : copy_from_area(slot, found, pair.second.ga, some);

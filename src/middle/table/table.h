@@ -68,9 +68,17 @@ enum class Outcome : std::uint8_t { kFailed, kInserted, kPresent };
 /// False: failed. Otherwise found.is_there says.
 bool find(const structure::Call& call, acp_element_t element, Found& found);
 
+/// The way of an insert with a key that is there already.
+enum class Present : std::uint8_t {
+  kKeep,     ///< Nothing: the old value stays.
+  kReplace,  ///< It gets the new value, in one step for all readers.
+};
+
+/// kPresent: the key was there, and what `present` says has been done.
 Outcome insert(const structure::Call& call,
                acp_element_t element,
-               acp_element_t value);
+               acp_element_t value,
+               Present present);
 
 /// As insert of `add`; a value that is there, 8 bytes, gets it added.
 Outcome upsert_add8(const structure::Call& call,

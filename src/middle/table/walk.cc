@@ -192,9 +192,9 @@ bool Walk::next() {
   } while (true);
 }
 
-bool Walk::copy(Copy& copy) {
+bool Walk::copy(Copy& copy, Part part) {
   if (found_.tag != 0) {
-    return copy_block(copy);
+    return copy_block(copy, part);
   }
   const std::size_t key_bytes = found_.pair.first.size;
   std::copy_n(found_.area, kAreaBytes / 8,
@@ -206,10 +206,11 @@ bool Walk::copy(Copy& copy) {
 }
 
 /// The block's tag is looked at behind the copy, which may have come too late.
-bool Walk::copy_block(Copy& copy) {
+bool Walk::copy_block(Copy& copy, Part part) {
   const acp_pair_t& there = found_.pair;
   const std::uint64_t key_bytes = padded(there.first.size);
-  const std::uint64_t bytes = key_bytes + there.second.size;
+  const std::uint64_t bytes =
+      part == Part::kKey ? key_bytes : key_bytes + there.second.size;
   copy.block.allocate(bytes, call_.site->rank());
   const acp_ga_t here = copy.block.ga();
   if (!copy.block.is_good() ||

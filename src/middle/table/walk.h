@@ -57,14 +57,18 @@ class Walk {
     structure::Block block;
   };
 
-  /// Of the element found; is_there false when it was removed meanwhile.
-  /// False: no memory, or the end of the job.
-  [[nodiscard]] bool copy(Copy& copy);
+  /// The part of an element that is copied.
+  enum class Part : std::uint8_t { kPair, kKey };
+
+  /// Copies the element found, or its key alone; then the value is undefined.
+  /// is_there is false when the element was removed meanwhile. False: no
+  /// memory, or the end of the job.
+  [[nodiscard]] bool copy(Copy& copy, Part part);
 
  private:
   bool read(acp_ga_t bucket, std::size_t count);
   bool next_bucket();
-  bool copy_block(Copy& copy);
+  bool copy_block(Copy& copy, Part part);
 
   static constexpr std::size_t kAtOnce = 16;
 

@@ -87,7 +87,7 @@ class Shares {
                          std::uint64_t buckets,
                          std::uint32_t uid) {
     const acp_ga_t share =
-        acp_malloc(kShareHeaderBytes + buckets * kBucketBytes, rank);
+        structure::allocate(kShareHeaderBytes + buckets * kBucketBytes, rank);
     if (share == ACP_GA_NULL) {
       return false;
     }
@@ -115,9 +115,17 @@ class Shares {
 };
 
 bool are_ranks(const Call& call, int count, const int* ranks) {
-  if (count < 1 || ranks == nullptr) {
-    structure::fail_numbers(call, ACPX_INVALID_ARGUMENT, "ranks", count,
-                            "needs", 1);
+  // The list is not read before its length is known to be possible: ranks are
+  // in it once, so no list is longer than the job has ranks.
+  if (count < 1 || count > call.site->procs()) {
+    structure::fail_numbers(call, ACPX_INVALID_ARGUMENT, "num_ranks is", count,
+                            "it may be 1 to",
+                            static_cast<unsigned>(call.site->procs()));
+    return false;
+  }
+  if (ranks == nullptr) {
+    structure::fail_text(call, ACPX_INVALID_ARGUMENT,
+                         "the list of ranks is NULL");
     return false;
   }
   std::vector<int> sorted(ranks, ranks + count);
@@ -466,50 +474,6 @@ bool size(const Call& call, Extent extent, std::uint64_t& elements) {
     directory = renew_directory(call, attempts);
   }
   return false;
-}
-
-namespace {
-
-bool is_there(const Call& call) {
-  Slot slot(*call.site);
-  View view{};
-  return structure::look(slot, call, view);
-}
-
-}  // namespace
-
-bool transfer(const Call& to, const Call& from, Extent extent, Transfer how) {
-  if (!is_there(to)) {
-    return false;  // also when there is nothing to insert
-  }
-  Walk walk(from, extent);
-  if (!walk.begin()) {
-    return false;
-  }
-  for (;;) {
-    if (!walk.next()) {
-      return false;
-    }
-    if (!walk.found().is_there) {
-      return true;
-    }
-    Walk::Copy copy;
-    if (!walk.copy(copy)) {
-      return false;
-    }
-    if (!copy.is_there) {
-      continue;  // removed meanwhile
-    }
-    const acp_pair_t pair = copy.pair;
-    const Outcome outcome = insert(to, pair.first, pair.second);
-    if (outcome == Outcome::kFailed) {
-      return false;
-    }
-    if (how == Transfer::kMove && outcome == Outcome::kInserted &&
-        remove(from, pair.first) == Removal::kFailed) {
-      return false;
-    }
-  }
 }
 
 // ---- Swap -----------------------------------------------------------------

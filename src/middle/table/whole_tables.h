@@ -23,16 +23,6 @@ bool size(const structure::Call& call, Extent extent, std::uint64_t& elements);
 
 bool clear(const structure::Call& call, Extent extent);
 
-/// What happens to elements of the source that the destination has not: they
-/// are copied, or moved.
-enum class Transfer : std::uint8_t { kCopy, kMove };
-
-/// Into `to`, where elements that it has already win.
-bool transfer(const structure::Call& to,
-              const structure::Call& from,
-              Extent extent,
-              Transfer how);
-
 bool swap(const structure::Call& call1, const structure::Call& call2);
 
 }  // namespace acp::middle::table

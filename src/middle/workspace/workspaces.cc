@@ -10,6 +10,7 @@
 #include "middle/end_of_job.h"
 #include "middle/log.h"
 #include "middle/structure/chain.h"
+#include "middle/workspace/agreement.h"
 
 namespace acp::middle::workspace {
 
@@ -37,12 +38,34 @@ std::size_t parts_of(std::size_t parts,
   return parts / procs + (distance < parts % procs ? 1 : 0);
 }
 
-/// What all ranks have to agree on. Not linear: no rank may want the mean of
-/// what others want and find its sum right.
-std::uint64_t hash_of(std::size_t size, const Distribution& where) {
+/// The values that all ranks have to agree on. Sizes and handles are hashed,
+/// because the hashes are added up: no rank may want the mean of what others
+/// want.
+std::uint64_t wish_to_create(std::size_t size, const Distribution& where) {
   const std::array<std::uint64_t, 3> words = {size, where.start,
                                               where.part_bytes};
   return XXH3_64bits(words.data(), sizeof words);
+}
+
+std::uint64_t wish_to_destroy(acp_wsd_t wsd) {
+  const auto number = reinterpret_cast<std::uintptr_t>(wsd);
+  return XXH3_64bits(&number, sizeof number);
+}
+
+/// Bytes of the parts that a rank has; 0: it has none.
+std::size_t bytes_of_rank(const Site& site,
+                          std::size_t size,
+                          const Distribution& where) {
+  const auto procs = static_cast<std::size_t>(site.procs());
+  const std::size_t parts =
+      size / where.part_bytes + (size % where.part_bytes != 0 ? 1 : 0);
+  const std::size_t distance =
+      (static_cast<std::size_t>(site.rank()) + procs - where.start) % procs;
+  const std::size_t mine = parts_of(parts, procs, distance);
+  // The last part may be cut short: it is no larger than the workspace.
+  return mine == 0 ? 0
+                   : (mine - 1) * where.part_bytes +
+                         std::min(where.part_bytes, round_up(size, 64));
 }
 
 }  // namespace
@@ -78,90 +101,78 @@ acp_ga_t Workspaces::card_of(Site& site, int rank, std::size_t index) {
          index * sizeof(WorkspaceCard);
 }
 
-/// All ranks find the same place free, since creation is collective.
-acp_wsd_t Workspaces::create(Site& site, std::size_t size) {
-  const std::size_t index = find_free(site.life());
-  if (size == 0 || size > PTRDIFF_MAX || index == items_.size()) {
-    acp_errno = size == 0 ? ACPX_INVALID_ARGUMENT : ACPX_NO_MEMORY;
-    log_error("acp_create_ws({}): {}", size,
-              size == 0            ? "give it a byte or more"
-              : size > PTRDIFF_MAX ? "no job has so many bytes"
-                                   : "256 workspaces exist: destroy some");
-    return ACP_WSD_NULL;
-  }
-  Item& item = items_[index];
-  const auto procs = static_cast<std::size_t>(site.procs());
-  item.size = size;
+Distribution Workspaces::distribution_of(Site& site, std::size_t size) {
+  Distribution where{};
   {
     const std::lock_guard lock(mutex_);
-    item.where = parameters_life_ == site.life() ? parameters_ : Distribution{};
+    where = parameters_life_ == site.life() ? parameters_ : Distribution{};
   }
-  if (item.where.part_bytes == 0) {
-    item.where.part_bytes = round_up(size / procs + (size % procs != 0), 64);
+  if (where.part_bytes == 0) {
+    const auto procs = static_cast<std::size_t>(site.procs());
+    where.part_bytes = round_up(size / procs + (size % procs != 0), 64);
   }
-  const std::size_t parts = size / item.where.part_bytes +
-                            (size % item.where.part_bytes != 0 ? 1 : 0);
-  const std::size_t distance =
-      (static_cast<std::size_t>(site.rank()) + procs - item.where.start) %
-      procs;
-  const std::size_t mine = parts_of(parts, procs, distance);
-  // The last part may be cut short: it is no larger than the workspace.
-  const std::size_t bytes =
-      mine == 0 ? 0
-                : (mine - 1) * item.where.part_bytes +
-                      std::min(item.where.part_bytes, round_up(size, 64));
-  const acp_ga_t base =
-      mine == 0 ? ACP_GA_NULL : acp_malloc(bytes, site.rank());
-  const int reason = acp_errno;
+  return where;
+}
 
-  // Everybody's card first, then everybody's verdict and wish on rank 0.
+/// Takes the memory of this rank's parts, and writes the address to its card.
+Refusal Workspaces::take_parts(Site& site,
+                               std::size_t index,
+                               std::size_t size,
+                               const Distribution& where,
+                               acp_ga_t& base) {
+  if (size == 0) {
+    return {ACPX_INVALID_ARGUMENT, "give it a byte or more"};
+  }
+  if (size > PTRDIFF_MAX) {
+    return {ACPX_NO_MEMORY, "no job has so many bytes"};
+  }
+  if (index == items_.size()) {
+    return {ACPX_NO_MEMORY, "256 workspaces exist: destroy some"};
+  }
+  const std::size_t bytes = bytes_of_rank(site, size, where);
+  base = bytes == 0 ? ACP_GA_NULL : structure::allocate(bytes, site.rank());
+  if (bytes != 0 && base == ACP_GA_NULL) {
+    return {ACPX_NO_MEMORY, fmt::format("{}; set ACP_HEAP_SIZE higher",
+                                        acpx_strerror(acp_errno))};
+  }
   Slot slot(site);
   Chain chain(slot);
-  chain.put8(card_of(site, site.rank(), index) + offsetof(WorkspaceCard, base),
-             base);
-  bool is_alive = chain.run();
-  const acp_ga_t failed =
-      card_of(site, 0, index) + offsetof(WorkspaceCard, failed);
-  const bool has_failed = mine != 0 && base == ACP_GA_NULL;
-  const acp_ga_t shapes =
-      card_of(site, 0, index) + offsetof(WorkspaceCard, shapes);
-  const std::uint64_t shape = hash_of(size, item.where);
-  if (is_alive) {
-    chain.add8(failed, has_failed ? 1 : 0);
-    chain.add8(shapes, shape);
-    is_alive = chain.run();
-  }
-  is_alive = acp_sync() == 0 && is_alive;
-  const std::uint64_t* failures = chain.get(failed, 8);
-  const std::uint64_t* sum = chain.get(shapes, 8);
-  is_alive = is_alive && chain.run();
-  const bool is_same = is_alive && *sum == shape * procs;
-  const bool is_good = is_same && *failures == 0;
-  is_alive = acp_sync() == 0 && is_alive;
-  if (is_alive) {
-    // All have looked. Each takes back its own: who comes first to the next
-    // creation with this card meets nobody's rest.
-    chain.add8(failed, has_failed ? ~std::uint64_t{0} : 0);
-    chain.add8(shapes, -shape);
-    is_alive = chain.run();
-  }
-  if (is_good && is_alive) {
-    item.bases = std::make_unique<std::atomic<acp_ga_t>[]>(procs);
+  chain.put8(card_of(site, site.rank(), index), base);
+  return chain.run() ? Refusal{} : Refusal{acp_errno, "the job is ending"};
+}
+
+/// A rank that cannot take part says so to the others instead of leaving: they
+/// would wait for it in the agreement, and meet its next acp_sync there.
+acp_wsd_t Workspaces::create(Site& site, std::size_t size) {
+  // All ranks find the same place free, since creation is collective.
+  const std::size_t index = find_free(site.life());
+  const Distribution where = distribution_of(site, size);
+  acp_ga_t base = ACP_GA_NULL;
+  const Refusal mine = take_parts(site, index, size, where, base);
+  const Verdict verdict = agree(site, wish_to_create(size, where), mine.code);
+  if (verdict == Verdict::kAgreed) {
+    Item& item = items_[index];
+    item.size = size;
+    item.where = where;
+    item.bases = std::make_unique<std::atomic<acp_ga_t>[]>(
+        static_cast<std::size_t>(site.procs()));
     ++item.generation;
     item.life.store(site.life(), std::memory_order_release);
     return handle_of(index, item.generation);
   }
   acp_free(base);
-  if (is_alive) {
-    acp_errno = is_same ? ACPX_NO_MEMORY : ACPX_INVALID_ARGUMENT;
+  if (verdict == Verdict::kDiffer) {
+    acp_errno = ACPX_INVALID_ARGUMENT;
     log_error(
-        "acp_create_ws({}): {}", size,
-        !is_same ? "ranks gave different sizes, or other parameters to "
-                   "acp_setparams_ws"
-        : has_failed
-            ? fmt::format("{}; set ACP_HEAP_SIZE higher", acpx_strerror(reason))
-            : "another rank's heap has no room: set ACP_HEAP_SIZE "
-              "higher");
+        "acp_create_ws({}): {}{}ranks gave different sizes, or other "
+        "parameters to acp_setparams_ws; no rank gets a workspace",
+        size, mine.text, mine.code != 0 ? "; " : "");
+  } else if (verdict == Verdict::kRefused) {
+    acp_errno = mine.code != 0 ? mine.code : ACPX_NO_MEMORY;
+    log_error("acp_create_ws({}): {}; no rank gets a workspace", size,
+              mine.code != 0 ? mine.text
+                             : "another rank's heap has no room: set "
+                               "ACP_HEAP_SIZE higher");
   }
   return ACP_WSD_NULL;
 }
@@ -187,16 +198,26 @@ Workspaces::Item* Workspaces::find(Site& site,
 
 void Workspaces::destroy(Site& site, acp_wsd_t wsd) {
   Item* item = find(site, "acp_destroy_ws", wsd);
-  if (item == nullptr || acp_sync() != 0) {
+  const Verdict verdict = agree(site, wish_to_destroy(wsd),
+                                item == nullptr ? ACPX_INVALID_ARGUMENT : 0);
+  if (verdict != Verdict::kAgreed) {
+    if (verdict != Verdict::kEnded && item != nullptr) {
+      log_error(
+          "acp_destroy_ws({:#x}): another rank gave another workspace, "
+          "or none: nothing is destroyed, on no rank",
+          reinterpret_cast<std::uintptr_t>(wsd));
+    }
+    if (verdict != Verdict::kEnded) {
+      acp_errno = ACPX_INVALID_ARGUMENT;
+    }
     return;
   }
+  // All ranks have come, so nobody reads bytes or cards of it any more.
   const acp_ga_t base =
       base_of(site, *item, static_cast<std::size_t>(site.rank()));
   item->life.store(0, std::memory_order_release);
   acp_free(base);
   item->bases.reset();
-  // Nobody writes a new card here while another still reads the old one.
-  acp_sync();
 }
 
 /// The card is read at the first use of a rank's parts.

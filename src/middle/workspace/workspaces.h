@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <string>
 
 #include "acp/workspace.h"
 #include "middle/structure/site.h"
@@ -17,6 +18,12 @@ namespace acp::middle::workspace {
 struct Distribution {
   std::size_t start = 0;
   std::size_t part_bytes = 0;  ///< 0: equal parts for all ranks.
+};
+
+/// Why this rank cannot do its part of a collective call. Plain value.
+struct Refusal {
+  int code = 0;  ///< For acp_errno; 0: it can.
+  std::string text;
 };
 
 enum class Way : std::uint8_t { kRead, kWrite };
@@ -48,6 +55,12 @@ class Workspaces {
   };
 
   std::size_t find_free(std::uint64_t life) const;
+  Distribution distribution_of(structure::Site& site, std::size_t size);
+  Refusal take_parts(structure::Site& site,
+                     std::size_t index,
+                     std::size_t size,
+                     const Distribution& where,
+                     acp_ga_t& base);
   Item* find(structure::Site& site, const char* function, acp_wsd_t wsd);
   static acp_ga_t card_of(structure::Site& site, int rank, std::size_t index);
   acp_ga_t base_of(structure::Site& site, Item& item, std::size_t rank);

@@ -1,13 +1,17 @@
 #include "transport/shm/doorbell_socket.h"
 
 #include <fmt/format.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
 #include <array>
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 #include <memory>
+#include <string>
+#include <string_view>
 
 #include "base/log.h"
 
@@ -15,62 +19,84 @@ namespace acp::shm {
 
 namespace {
 
-struct Name {
-  sockaddr_un address{};
+struct Address {
+  sockaddr_un name{};
   socklen_t size = 0;
 };
 
-Name name_of(const protocol::HostSegment& segment, std::uint32_t slot) {
-  Name name;
-  name.address.sun_family = AF_UNIX;
-  const auto& id = segment.header().job_id;
-  // sun_path[0] stays 0: an abstract name.
-  const auto end = fmt::format_to_n(
-      name.address.sun_path + 1, sizeof name.address.sun_path - 1,
-      "acp-{:02x}-{}", fmt::join(id.begin(), id.end(), ""), slot);
-  name.size =
-      static_cast<socklen_t>(end.out - reinterpret_cast<char*>(&name.address));
-  return name;
+/// `text` stands behind a 0 byte: the name is abstract.
+Address address_of(std::string_view text) {
+  Address address;
+  address.name.sun_family = AF_UNIX;
+  std::memcpy(address.name.sun_path + 1, text.data(), text.size());
+  address.size =
+      static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + text.size());
+  return address;
+}
+
+UniqueFd make_socket() {
+  return UniqueFd(
+      ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+}
+
+/// False, with errno, when the datagram did not find room.
+bool send_token(int socket, const Address& to) noexcept {
+  const char token = 1;
+  return ::sendto(socket, &token, sizeof token, MSG_DONTWAIT | MSG_NOSIGNAL,
+                  reinterpret_cast<const sockaddr*>(&to.name), to.size) >= 0;
 }
 
 }  // namespace
 
 Result<std::unique_ptr<DoorbellSocket>> DoorbellSocket::open(
     const protocol::HostSegment& segment, std::uint32_t my_slot) {
-  std::unique_ptr<DoorbellSocket> doorbell(
-      new DoorbellSocket(segment, my_slot));
-  doorbell->socket_.reset(
-      ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  const Name name = name_of(segment, my_slot);
-  if (!doorbell->socket_ ||
-      ::bind(doorbell->socket_.get(),
-             reinterpret_cast<const sockaddr*>(&name.address),
-             name.size) != 0) {
-    log_error("doorbell socket: {}", errno_text(errno));
+  std::uint64_t number = 0;
+  if (::getrandom(&number, sizeof number, 0) !=
+      static_cast<ssize_t>(sizeof number)) {
+    log_error("a name for the doorbell socket: getrandom: {}",
+              errno_text(errno));
     return Status::kSystem;
   }
-  return doorbell;
+  const std::string text = fmt::format("acp-{:016x}", number);
+  const Address address = address_of(text);
+  UniqueFd socket = make_socket();
+  if (!socket ||
+      ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address.name),
+             address.size) != 0) {
+    log_error("doorbell socket @{}: {}", text, errno_text(errno));
+    return Status::kSystem;
+  }
+  protocol::SliceHeader& mine = segment.slice_header(my_slot);
+  static_assert(sizeof("acp-") + 16 <= sizeof mine.doorbell.text);
+  text.copy(mine.doorbell.text.data(), mine.doorbell.text.size());
+  mine.doorbell.size.store(static_cast<std::uint32_t>(text.size()),
+                           std::memory_order_release);
+  return std::unique_ptr<DoorbellSocket>(
+      new DoorbellSocket(std::move(socket), mine));
 }
 
 void DoorbellSocket::wake_thread(const protocol::SliceHeader& slice) noexcept {
-  const auto distance =
-      reinterpret_cast<const std::byte*>(&slice) - segment_.slice(0);
-  ring(static_cast<std::uint32_t>(static_cast<std::uint64_t>(distance) /
-                                  segment_.header().slice_stride));
+  const std::size_t size = slice.doorbell.size.load(std::memory_order_acquire);
+  if (size == 0) {
+    return;
+  }
+  const Address to = address_of({slice.doorbell.text.data(), size});
+  if (send_token(socket_.get(), to) || errno != EAGAIN) {
+    return;  // it is on its way, or the owner is gone
+  }
+  // Either the receiver's queue is full, which wakes it; or this socket has
+  // used up its buffer by tokens that many other ranks have not taken yet, and
+  // a new socket has a buffer of its own.
+  const UniqueFd other = make_socket();
+  if (!other) {
+    log_error("a socket to wake another rank by: {}", errno_text(errno));
+    return;
+  }
+  (void)send_token(other.get(), to);
 }
 
 void DoorbellSocket::wake_own() noexcept {
-  ring(my_slot_);
-}
-
-void DoorbellSocket::ring(std::uint32_t slot) noexcept {
-  const Name name = name_of(segment_, slot);
-  const char token = 1;
-  // A full queue means that the sleeper has enough reasons to wake up; a
-  // missing socket that its owner is gone.
-  (void)::sendto(socket_.get(), &token, sizeof token,
-                 MSG_DONTWAIT | MSG_NOSIGNAL,
-                 reinterpret_cast<const sockaddr*>(&name.address), name.size);
+  wake_thread(mine_);
 }
 
 void DoorbellSocket::drain() noexcept {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <utility>
 
 #include "base/result.h"
 #include "base/unique_fd.h"
@@ -10,15 +11,22 @@
 
 namespace acp::shm {
 
-/// Bound to an abstract name made of the job's random id and the slot, so
-/// jobs never meet and nothing stays behind. What arrives means "look": a
-/// stray datagram does no harm. Thread-safe.
+/// Bound to an abstract name that is random for each socket and published in
+/// the owner's slice. The kernel shows the names of all sockets to every user
+/// of the host; from one of them nobody can tell another one of the job and
+/// take it first. Names are not used twice, and end with their socket.
+///
+/// A datagram means "look", whoever sent it: a stray one costs its
+/// receiver a look, and a queue that is full of them wakes it. Thread-safe.
 class DoorbellSocket final : public transport::ThreadWaker {
  public:
-  /// kSystem, logged. `segment` must outlive this.
+  /// Binds the socket and publishes its name. kSystem, logged. `segment` must
+  /// outlive this.
   static Result<std::unique_ptr<DoorbellSocket>> open(
       const protocol::HostSegment& segment, std::uint32_t my_slot);
 
+  /// Does nothing when the owner of `slice` has no socket yet: it opens it
+  /// before anything of it can sleep.
   void wake_thread(const protocol::SliceHeader& slice) noexcept override;
   /// Wakes this process's own epoll sleeper.
   void wake_own() noexcept;
@@ -30,13 +38,10 @@ class DoorbellSocket final : public transport::ThreadWaker {
   void drain() noexcept;
 
  private:
-  DoorbellSocket(const protocol::HostSegment& segment, std::uint32_t my_slot)
-      : segment_(segment), my_slot_(my_slot) {}
+  DoorbellSocket(UniqueFd socket, protocol::SliceHeader& mine)
+      : mine_(mine), socket_(std::move(socket)) {}
 
-  void ring(std::uint32_t slot) noexcept;
-
-  const protocol::HostSegment& segment_;
-  std::uint32_t my_slot_;
+  protocol::SliceHeader& mine_;
   UniqueFd socket_;
 };
 

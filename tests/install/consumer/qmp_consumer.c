@@ -3,13 +3,18 @@
 
 #include <qmp.h>
 
+static int one(int unused) {
+  _QMP_UNUSED_ARGUMENT(unused);
+  return 1;
+}
+
 int main(int argc, char** argv) {
   QMP_thread_level_t provided;
   if (QMP_init_msg_passing(&argc, &argv, QMP_THREAD_SINGLE, &provided) !=
       QMP_SUCCESS) {
     return 1;
   }
-  int count = 1;
+  int count = one(0);
   if (QMP_sum_int(&count) != QMP_SUCCESS) {
     QMP_abort(1);
   }

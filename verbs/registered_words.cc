@@ -1,8 +1,11 @@
-#include "verbs/result_words.h"
+#include "verbs/registered_words.h"
 
 namespace acp::verbs {
 
-Status ResultWords::make() {
+Status RegisteredWords::make() {
+  if (memory_.size() != 0) {
+    return Status::kOk;
+  }
   if (const Status status = memory_.grow(1); status != Status::kOk) {
     return status;
   }

@@ -1,0 +1,87 @@
+#include "launcher/core_claims.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <string>
+#include <utility>
+
+namespace acp::launcher {
+
+namespace {
+
+std::string folder_of(unsigned cpu) {
+  return fmt::format("/sys/devices/system/cpu/cpu{}", cpu);
+}
+
+/// Equal for hardware threads of one core.
+std::string core_name(unsigned cpu) {
+  std::ifstream file(folder_of(cpu) + "/topology/thread_siblings_list");
+  std::string text;
+  std::getline(file, text);
+  return text.empty() ? fmt::format("cpu {}", cpu) : text;
+}
+
+/// Locks all of them, or returns nothing. A lock that cannot be had for another
+/// reason than its holder is no claim either.
+std::vector<UniqueFd> lock_all(const Processors& processors) {
+  std::vector<UniqueFd> locks;
+  for (const unsigned cpu : processors) {
+    UniqueFd folder(
+        ::open(folder_of(cpu).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!folder || ::flock(folder.get(), LOCK_EX | LOCK_NB) != 0) return {};
+    locks.push_back(std::move(folder));
+  }
+  return locks;
+}
+
+}  // namespace
+
+std::vector<Processors> cores_of(const CpuMask& cpus) {
+  std::vector<Processors> cores;
+  std::map<std::string, std::size_t> places;
+  for (unsigned cpu = 0; cpu < CpuMask::kMaxCpus; ++cpu) {
+    if (!cpus.has(cpu)) continue;
+    const auto [place, is_new] = places.emplace(core_name(cpu), cores.size());
+    if (is_new) cores.emplace_back();
+    cores[place->second].push_back(cpu);
+  }
+  return cores;
+}
+
+std::vector<Processors> hardware_threads_of(const CpuMask& cpus) {
+  const std::vector<Processors> cores = cores_of(cpus);
+  std::size_t most = 0;
+  for (const Processors& core : cores)
+    most = std::max(most, core.size());
+  std::vector<Processors> threads;
+  for (std::size_t i = 0; i < most; ++i) {
+    for (const Processors& core : cores) {
+      if (i < core.size()) threads.push_back({core[i]});
+    }
+  }
+  return threads;
+}
+
+std::vector<Processors> CoreClaims::take(const std::vector<Processors>& sets,
+                                         std::size_t count) {
+  std::vector<Processors> taken;
+  std::vector<UniqueFd> locks;
+  for (auto set = sets.begin(); set != sets.end() && taken.size() < count;
+       ++set) {
+    std::vector<UniqueFd> own = lock_all(*set);
+    if (own.empty()) continue;
+    taken.push_back(*set);
+    std::move(own.begin(), own.end(), std::back_inserter(locks));
+  }
+  if (taken.size() == count) {
+    std::move(locks.begin(), locks.end(), std::back_inserter(locks_));
+  }
+  return taken;
+}
+
+}  // namespace acp::launcher

@@ -1,0 +1,193 @@
+#include "api/life.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <string_view>
+
+#include "api/current_task.h"
+#include "api/forked_child.h"
+#include "api/net_wire.h"
+#include "api/program_net.h"
+#include "base/log.h"
+#include "gma/call_name.h"
+#include "middle/modules.h"
+#include "runtime/arguments.h"
+#include "runtime/standard_output.h"
+
+namespace acp::api {
+
+namespace {
+
+std::mutex g_life_mutex;  // guards the two below and the making of the task
+bool g_has_been_initialized = false;
+
+LogLevel level_named(std::string_view name) {
+  for (const auto& [level, text] : {std::pair{LogLevel::kError, "error"},
+                                    std::pair{LogLevel::kWarning, "warning"},
+                                    std::pair{LogLevel::kInfo, "info"},
+                                    std::pair{LogLevel::kDebug, "debug"}}) {
+    if (name == text) {
+      return level;
+    }
+  }
+  return LogLevel::kTrace;
+}
+
+/// ACP_ERRORS=abort: what follows a line of level error.
+void end_job_after_error(std::string_view text) noexcept {
+  if (is_forked_child()) {
+    return;  // Its parent's job goes on.
+  }
+  if (runtime::Task* mine = task()) {
+    mine->abort_after_error(text);
+  }
+  runtime::flush_output();
+  ::_exit(1);  // acp_init has failed: the launcher ends the others.
+}
+
+void follow_errors(const Settings& settings) {
+  set_error_action(settings.text(SettingId::kErrors) == "abort"
+                       ? end_job_after_error
+                       : nullptr);
+}
+
+/// The environment; where it has no ACP_NET, the network that the program was
+/// linked for.
+const char* value_for(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr && std::string_view(name) == "ACP_NET" ? program_net()
+                                                                 : value;
+}
+
+Result<Settings> read_settings(int* argc, char*** argv) {
+  Result<Settings> settings = Settings::from_environment(value_for);
+  if (!settings.ok()) {
+    return settings;
+  }
+  if (const Status status = runtime::take_arguments(argc, argv, *settings);
+      status != Status::kOk) {
+    return status;
+  }
+  set_log_level(level_named(settings->text(SettingId::kLog)));
+  follow_errors(*settings);
+  return settings;
+}
+
+/// Adds a module for the middle layer, which gets plain values and acp_errno.
+int add_own_module(const acpx_module_t* module) {
+  const Result<int> number = modules().add_own(*module);
+  if (!number.ok()) {
+    fail(number.status());
+    return -1;
+  }
+  return number.value();
+}
+
+/// Puts a task into the room; on failure none is left there.
+Status make_task(const Settings& settings) {
+  auto bootstrap = runtime::find_bootstrap(settings);
+  if (!bootstrap.ok()) {
+    return bootstrap.status();
+  }
+  modules().clear_own();  // of an acp_init that failed
+  if (middle::add_modules(add_own_module) != 0) {
+    return static_cast<Status>(error_number());
+  }
+  runtime::Task* mine = std::construct_at(&g_room.task, settings,
+                                          std::move(*bootstrap), modules());
+  const Status status = mine->join(make_net_wire);
+  if (status != Status::kOk) {
+    std::destroy_at(mine);
+    return status;
+  }
+  if (mine->rank() == 0) {  // one rank speaks for all
+    warn_of_unknown_variables(environ);
+  }
+  log(LogLevel::kInfo, "acp_init: ACP {}, pid {}, {} ranks, ACP_NET={}",
+      ACP_VERSION, ::getpid(), mine->procs(), settings.text(SettingId::kNet));
+  return Status::kOk;
+}
+
+/// Before the lock: a fork may have caught it locked by another thread.
+Status refuse_forked_child(const char* function) {
+  fail_without_task(function);
+  return Status::kNotInitialized;
+}
+
+/// The network cannot be used here. When the user did not name it, a line says
+/// where it comes from.
+void explain_program_net(const Settings& settings) {
+  const char* net = program_net();
+  if (net != nullptr && std::getenv("ACP_NET") == nullptr &&
+      settings.text(SettingId::kNet) == net) {
+    log_error(
+        "acp_init: the program was linked with -ndev {}, so its network is {}; "
+        "--acp-envnet or ACP_NET chooses another",
+        net, net);
+  }
+}
+
+}  // namespace
+
+runtime::Modules& modules() {
+  static runtime::Modules modules;
+  return modules;
+}
+
+Status init(int* argc, char*** argv) {
+  if (is_forked_child()) {
+    return refuse_forked_child("acp_init");
+  }
+  const std::lock_guard lock(g_life_mutex);
+  if (g_has_been_initialized) {
+    const Status status =
+        is_finalized() ? Status::kFinalized : Status::kAlreadyInitialized;
+    log_error("acp_init: {}", status_text(status));
+    return status;
+  }
+  watch_forks();
+  static Settings in_force;
+  Result<Settings> settings = read_settings(argc, argv);
+  if (!settings.ok()) {
+    return settings.status();
+  }
+  in_force = std::move(*settings);
+  g_settings.store(&in_force, std::memory_order_release);
+  if (const Status status = make_task(in_force); status != Status::kOk) {
+    if (status == Status::kUnsupported) {
+      explain_program_net(in_force);
+    }
+    g_settings.store(nullptr, std::memory_order_release);
+    return status;
+  }
+  g_has_been_initialized = true;
+  g_is_running.store(true, std::memory_order_release);
+  const gma::CallScope call("acp_init");
+  return modules().init();
+}
+
+Status finalize() {
+  if (is_forked_child()) {
+    return refuse_forked_child("acp_finalize");
+  }
+  const std::lock_guard lock(g_life_mutex);
+  runtime::Task* mine = task();
+  if (mine == nullptr) {
+    fail_without_task("acp_finalize");
+    return static_cast<Status>(error_number());
+  }
+  const Status status = mine->finalize();
+  g_is_running.store(false, std::memory_order_release);
+  g_settings.store(nullptr, std::memory_order_release);
+  std::destroy_at(mine);
+  return status;
+}
+
+bool is_finalized() noexcept {
+  return g_has_been_initialized && task() == nullptr && !is_forked_child();
+}
+
+}  // namespace acp::api

@@ -1,0 +1,45 @@
+// Which addresses of this process can be read and written, as the kernel lists
+// them in /proc/self/maps. Looking there touches no page.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace acp::gmm {
+
+/// Thread-safe.
+class MemoryMap {
+ public:
+  /// Why a range cannot be used; `text` is empty when it can.
+  struct Obstacle {
+    std::uintptr_t address = 0;
+    std::string text;  ///< "is not mapped", "is mapped r--p".
+  };
+
+  /// Whether all of `size` bytes at `address` can be read and written. A range
+  /// inside mappings that an earlier call has seen is taken to be usable
+  /// without another look, which costs 0.4 us for each mapping of the process.
+  /// So memory that has become read-only or unmapped since then is not noticed.
+  /// Where there is no /proc everything is usable.
+  Obstacle find_obstacle(std::uintptr_t address, std::uint64_t size);
+
+ private:
+  struct Mapping {
+    std::uintptr_t begin;
+    std::uintptr_t end;
+    std::string permissions;
+    bool is_usable;
+  };
+
+  bool read();
+  void add(std::string_view line);
+  Obstacle look(std::uintptr_t address, std::uintptr_t end) const;
+
+  std::mutex mutex_;
+  std::vector<Mapping> mappings_;  ///< Ascending; usable neighbours are one.
+};
+
+}  // namespace acp::gmm

@@ -1,0 +1,14 @@
+// acp_malloc for what else is in the middle layer.
+#pragma once
+
+#include <cstddef>
+
+#include "acp/global_memory.h"
+
+namespace acp::middle {
+
+/// Does what acp_malloc does, for the public function `function`. Errors name
+/// that function, because the program has called it.
+acp_ga_t allocate_for(const char* function, std::size_t size, int rank);
+
+}  // namespace acp::middle

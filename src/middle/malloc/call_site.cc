@@ -1,0 +1,68 @@
+#include "middle/malloc/call_site.h"
+
+#include <dlfcn.h>
+#include <execinfo.h>
+#include <fmt/format.h>
+
+#include <array>
+#include <cstddef>
+#include <string_view>
+
+namespace acp::middle {
+
+namespace {
+
+/// The file that an address is of, as it is mapped here; null: none.
+const void* module_of(const void* address) {
+  Dl_info info{};
+  return ::dladdr(address, &info) == 0 ? nullptr : info.dli_fbase;
+}
+
+/// The name of the public function that an address is in, or null: only public
+/// names are known at run time.
+const char* function_at(const void* address) {
+  Dl_info info{};
+  return ::dladdr(address, &info) == 0 ? nullptr : info.dli_sname;
+}
+
+std::string place(const void* site) {
+  Dl_info info{};
+  if (::dladdr(site, &info) == 0 || info.dli_fname == nullptr) {
+    return fmt::format("{}", site);
+  }
+  std::string_view file(info.dli_fname);
+  file.remove_prefix(file.find_last_of('/') + 1);
+  const auto distance =
+      static_cast<const char*>(site) - static_cast<const char*>(info.dli_fbase);
+  return info.dli_sname == nullptr
+             ? fmt::format("{}+{:#x}", file, distance)
+             : fmt::format("{}+{:#x} in {}", file, distance, info.dli_sname);
+}
+
+}  // namespace
+
+std::string describe_call_site(const void* site) {
+  static const char anchor = 0;
+  const void* library = module_of(&anchor);
+  if (module_of(site) != library) {
+    return place(site);
+  }
+  std::array<void*, 64> frames{};
+  const int count = ::backtrace(frames.data(), static_cast<int>(frames.size()));
+  const void* inside = nullptr;
+  for (int i = 0; i < count; ++i) {
+    const void* frame = frames[static_cast<std::size_t>(i)];
+    if (module_of(frame) == library) {
+      inside = frame;
+    } else if (inside != nullptr) {
+      const char* function = function_at(inside);
+      return function == nullptr
+                 ? place(frame)
+                 : fmt::format("{} ({})", place(frame), function);
+    }
+  }
+  // The library is a part of the program: nothing tells the two apart.
+  return place(site);
+}
+
+}  // namespace acp::middle

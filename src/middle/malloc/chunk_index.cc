@@ -1,0 +1,119 @@
+#include "middle/malloc/chunk_index.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "middle/malloc/layout.h"
+
+namespace acp::middle {
+
+namespace {
+
+constexpr std::uint64_t kAll = ~std::uint64_t{0};
+
+std::uint32_t longest_run(std::uint64_t free) noexcept {
+  std::uint32_t length = 0;
+  for (; free != 0; free &= free >> 1) {
+    ++length;
+  }
+  return length;
+}
+
+}  // namespace
+
+ChunkIndex::Node ChunkIndex::leaf(std::uint64_t taken) noexcept {
+  return {static_cast<std::uint32_t>(std::countr_zero(taken)),
+          static_cast<std::uint32_t>(std::countl_zero(taken)),
+          longest_run(~taken)};
+}
+
+/// `half` is how many chunks each of the two has.
+ChunkIndex::Node ChunkIndex::join(const Node& left,
+                                  const Node& right,
+                                  std::uint64_t half) const noexcept {
+  Node both = {left.first, right.last, std::max(left.most, right.most)};
+  if (left.first == half) {
+    both.first += right.first;
+  }
+  if (right.last == half) {
+    both.last += left.last;
+  }
+  both.most = std::max(both.most, left.last + right.first);
+  return both;
+}
+
+void ChunkIndex::prepare() {
+  if (leaves_ != 0) {
+    return;
+  }
+  leaves_ = std::bit_ceil(std::max<std::uint64_t>(regions_, 1));
+  taken_.assign(leaves_, 0);
+  std::fill(taken_.begin() + static_cast<std::ptrdiff_t>(regions_),
+            taken_.end(), kAll);  // these regions do not exist
+  nodes_.resize(2 * leaves_);
+  for (std::uint64_t i = 0; i < leaves_; ++i) {
+    nodes_[leaves_ + i] = leaf(taken_[i]);
+  }
+  std::uint64_t half = kChunksPerRegion;
+  for (std::uint64_t first = leaves_ / 2; first != 0; first /= 2, half *= 2) {
+    for (std::uint64_t i = first; i < 2 * first; ++i) {
+      nodes_[i] = join(nodes_[2 * i], nodes_[2 * i + 1], half);
+    }
+  }
+}
+
+void ChunkIndex::set(std::uint64_t region, std::uint64_t taken) {
+  prepare();
+  if (taken_[region] == taken) {
+    return;
+  }
+  taken_[region] = taken;
+  std::uint64_t node = leaves_ + region;
+  nodes_[node] = leaf(taken);
+  for (std::uint64_t half = kChunksPerRegion; node > 1; half *= 2) {
+    node /= 2;
+    nodes_[node] = join(nodes_[2 * node], nodes_[2 * node + 1], half);
+  }
+}
+
+void ChunkIndex::mark_taken(std::uint64_t region, std::uint64_t mask) {
+  if (leaves_ != 0) {
+    set(region, taken_[region] | mask);
+  }
+}
+
+void ChunkIndex::mark_free(std::uint64_t region, std::uint64_t mask) {
+  if (leaves_ != 0) {
+    set(region, taken_[region] & ~mask);
+  }
+}
+
+std::uint64_t ChunkIndex::find(std::uint64_t chunks) {
+  prepare();
+  if (nodes_[1].most < chunks) {
+    return kNone;
+  }
+  // Down to the leftmost place: in the left half, across, or in the right one.
+  std::uint64_t node = 1;
+  std::uint64_t begin = 0;
+  std::uint64_t half = leaves_ * kChunksPerRegion / 2;
+  for (; node < leaves_; half /= 2) {
+    const Node& left = nodes_[2 * node];
+    if (left.most >= chunks) {
+      node = 2 * node;
+    } else if (left.last + nodes_[2 * node + 1].first >= chunks) {
+      return begin + half - left.last;
+    } else {
+      node = 2 * node + 1;
+      begin += half;
+    }
+  }
+  std::uint64_t free = ~taken_[node - leaves_];
+  for (std::uint64_t have = 1; have < chunks; ++have) {
+    free &= free >> 1;
+  }
+  // A bit is left where so many free ones begin.
+  return begin + static_cast<std::uint64_t>(std::countr_zero(free));
+}
+
+}  // namespace acp::middle

@@ -1,0 +1,90 @@
+#include "middle/table/transfers.h"
+
+#include "middle/table/table.h"
+
+namespace acp::middle::table {
+
+using structure::Call;
+using structure::Slot;
+using structure::View;
+
+namespace {
+
+/// Calls `work` for each element of an extent. False when `work` was, or when
+/// the walk fails.
+template <typename Work>
+bool visit(const Call& call, Extent extent, Work work) {
+  Walk walk(call, extent);
+  if (!walk.begin()) {
+    return false;
+  }
+  while (walk.next()) {
+    if (!walk.found().is_there) {
+      return true;
+    }
+    if (!work(walk)) {
+      return false;
+    }
+  }
+  return false;
+}
+
+bool is_there(const Call& call) {
+  Slot slot(*call.site);
+  View view{};
+  return structure::look(slot, call, view);
+}
+
+/// Removes an element of `to` unless `from` has its key.
+bool retain_one(const Call& to, const Call& from, Walk& walk) {
+  Walk::Copy copy;
+  if (!walk.copy(copy, Walk::Part::kKey)) {
+    return false;
+  }
+  Found found;
+  return !copy.is_there ||  // removed meanwhile
+         (find(from, copy.pair.first, found) &&
+          (found.is_there || remove(to, copy.pair.first) != Removal::kFailed));
+}
+
+/// Removes the elements of an extent of `to` whose keys `from` does not have.
+///
+/// The others stay, although they get a value of `from` in a moment: when all
+/// ranks assign their shares at the same time, another rank may have put that
+/// value in already. A key belongs to one rank in `from`, and possibly to
+/// another one in `to`. Here the two ranks never change the same key: the one
+/// removes only what `from` lacks, and the other puts in only what it has.
+bool retain(const Call& to, const Call& from, Extent extent) {
+  return visit(to, extent,
+               [&](Walk& walk) { return retain_one(to, from, walk); });
+}
+
+bool transfer_one(const Call& to, const Call& from, Walk& walk, Transfer how) {
+  Walk::Copy copy;
+  if (!walk.copy(copy, Walk::Part::kPair)) {
+    return false;
+  }
+  if (!copy.is_there) {
+    return true;  // removed meanwhile
+  }
+  const acp_pair_t pair = copy.pair;
+  const Outcome outcome =
+      insert(to, pair.first, pair.second,
+             how == Transfer::kAssign ? Present::kReplace : Present::kKeep);
+  const bool is_moved = how == Transfer::kMove && outcome == Outcome::kInserted;
+  return outcome != Outcome::kFailed &&
+         (!is_moved || remove(from, pair.first) != Removal::kFailed);
+}
+
+}  // namespace
+
+bool transfer(const Call& to, const Call& from, Extent extent, Transfer how) {
+  if (!is_there(to) || !is_there(from) ||
+      (how == Transfer::kAssign && !retain(to, from, extent))) {
+    return false;
+  }
+  return visit(from, extent,
+               [&](Walk& walk) { return transfer_one(to, from, walk, how); });
+}
+
+}  // namespace acp::middle::table

@@ -1,0 +1,26 @@
+// Elements of one set or map into another: assign, merge, move. Failures are
+// reported; false: failed.
+#pragma once
+
+#include <cstdint>
+
+#include "middle/structure/control.h"
+#include "middle/table/walk.h"
+
+namespace acp::middle::table {
+
+/// The fate of an element of the source.
+enum class Transfer : std::uint8_t {
+  kMerge,   ///< Copies it when the destination does not have its key.
+  kMove,    ///< Copies it as kMerge, and then removes it from the source.
+  kAssign,  ///< Copies it always. The destination loses all other keys.
+};
+
+/// Transfers the elements of `from` in the extent to `to`. kAssign takes the
+/// other keys from the same extent of `to`.
+bool transfer(const structure::Call& to,
+              const structure::Call& from,
+              Extent extent,
+              Transfer how);
+
+}  // namespace acp::middle::table

@@ -1,0 +1,43 @@
+#include "middle/workspace/agreement.h"
+
+#include "middle/structure/chain.h"
+
+namespace acp::middle::workspace {
+
+using structure::Ballot;
+using structure::Chain;
+using structure::Site;
+using structure::Slot;
+
+Verdict agree(Site& site, std::uint64_t wish, int refusal) {
+  const acp_ga_t ballot = site.memory_of(0) + structure::kBallotOffset;
+  const acp_ga_t refusals = ballot + offsetof(Ballot, refusals);
+  const acp_ga_t wishes = ballot + offsetof(Ballot, wishes);
+  const std::uint64_t refused = refusal != 0 ? 1 : 0;
+  Slot slot(site);
+  Chain chain(slot);
+  chain.add8(refusals, refused);
+  chain.add8(wishes, wish);
+  bool is_alive = chain.run();
+  is_alive = acp_sync() == 0 && is_alive;
+  const std::uint64_t* all_refusals = chain.get(refusals, 8);
+  const std::uint64_t* all_wishes = chain.get(wishes, 8);
+  is_alive = is_alive && chain.run();
+  is_alive = acp_sync() == 0 && is_alive;
+  if (!is_alive) {
+    return Verdict::kEnded;
+  }
+  const auto procs = static_cast<std::uint64_t>(site.procs());
+  const Verdict verdict = *all_wishes != wish * procs ? Verdict::kDiffer
+                          : *all_refusals != 0        ? Verdict::kRefused
+                                                      : Verdict::kAgreed;
+  // All ranks have looked. Each takes back its own addition, and is done with
+  // that before its next acp_sync: the next ballot is read behind that one, so
+  // it has no remains of this one, although faster ranks may already have added
+  // to it.
+  chain.add8(refusals, 0 - refused);
+  chain.add8(wishes, 0 - wish);
+  return chain.run() ? verdict : Verdict::kEnded;
+}
+
+}  // namespace acp::middle::workspace

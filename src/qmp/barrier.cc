@@ -1,0 +1,85 @@
+// QMP_barrier. Of the whole job it is acp_sync; of other communicators a
+// reduction of nothing.
+#include <string>
+#include <vector>
+
+#include "acp.h"
+#include "acp/extension.h"
+#include "qmp/collective.h"
+#include "qmp/failure.h"
+
+namespace qmp {
+
+namespace {
+
+/// So many are named in one line.
+constexpr std::size_t kNamed = 4;
+
+/// The ranks that have not begun the barrier.
+std::vector<std::string> missing(Job& job) {
+  Presences& presences = job.exchange.presences();
+  std::vector<std::string> found;
+  for (int rank = 0; rank < acp_procs(); ++rank) {
+    const std::optional<Presence> presence = presences.read(rank);
+    // A node that leaves meets the others by the same acp_sync.
+    if (!presence ||
+        (presence->barriers < job.barriers && presence->has_left == 0)) {
+      found.push_back("node " + std::to_string(rank) + " (" +
+                      describe(rank, presence) + ")");
+    }
+  }
+  return found;
+}
+
+void say_whom(Job& job) {
+  const std::vector<std::string> nodes = missing(job);
+  std::string names;
+  for (std::size_t i = 0; i < nodes.size() && i < kNamed; ++i) {
+    names += (i == 0 ? "" : ", ") + nodes[i];
+  }
+  if (nodes.size() > kNamed) {
+    names += ", and " + std::to_string(nodes.size() - kNamed) + " more";
+  }
+  (void)QMP_error(
+      "QMP_barrier has waited %g s for %s: have they called it? It waits on "
+      "(QMP_WAIT_TIMEOUT)",
+      job.wait_timeout_ms / 1000.0,
+      names.empty() ? "nodes that come now" : names.c_str());
+}
+
+/// A node that leaves meets the others in its end; the next rank is told, and
+/// tells all.
+QMP_status_t check_nobody_left(Job& job) {
+  if (!job.exchange.has_left_before(job.barriers)) {
+    return QMP_SUCCESS;
+  }
+  const int left = (acp_rank() + acp_procs() - 1) % acp_procs();
+  QMP_comm_struct& world = *job.world;
+  job.exchange.revoke(*world.revocation,
+                      {world.operations + 1, left, QMP_ERROR});
+  return fail(QMP_ERROR,
+              "QMP_barrier: rank %d has left by exit(0) or "
+              "QMP_finalize_msg_passing: all nodes have to call it",
+              left);
+}
+
+}  // namespace
+
+QMP_status_t barrier(Job& job, QMP_comm_struct& comm) {
+  if (&comm != job.world.get()) {
+    return meet(job, comm);
+  }
+  job.exchange.presences().begin_barrier(++job.barriers);
+  const char* before = acpx_enter_call("QMP_barrier");
+  int result = acpx_sync_timeout(job.wait_timeout_ms);
+  if (result == 1) {
+    say_whom(job);
+    result = acpx_sync_timeout(-1);  // goes on with the same barrier
+  }
+  acpx_leave_call(before);
+  return result == 0 ? check_nobody_left(job)
+                     : fail(QMP_ERROR, "QMP_barrier was cut off: %s",
+                            acpx_strerror(acp_errno));
+}
+
+}  // namespace qmp

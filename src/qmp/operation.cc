@@ -1,0 +1,276 @@
+#include "qmp/operation.h"
+
+#include <algorithm>
+
+#include "acp.h"
+#include "qmp/failure.h"
+
+namespace qmp {
+
+namespace {
+
+/// A wait looks at more than its own message after this time, and again each
+/// time that it has doubled: a job that stands still comes to rest.
+constexpr int kFirstLookMs = 20;
+constexpr int kLastLookMs = 1 << 29;
+
+std::string describe(const Call& call) {
+  const Tag& tag = call.tag;
+  const char* name = tag.kind == kBroadcast ? "broadcast"
+                     : tag.kind == kBarrier ? "barrier"
+                                            : "reduction";
+  return std::string("a ") + name +
+         (tag.kind == kMeeting || tag.kind == kBarrier
+              ? ""
+              : " of " + std::to_string(call.bytes) + " bytes") +
+         " (operation " + std::to_string(tag.number) + ")";
+}
+
+bool is_job_ending() {
+  return acpx_wait_until([](void*) { return 0; }, nullptr, 0) < 0;
+}
+
+/// For acprun's roll-call.
+const char* function_of(const Tag& tag) {
+  return tag.kind == kBroadcast ? "QMP_broadcast"
+         : tag.kind == kBarrier ? "QMP_barrier"
+                                : "a reduction of QMP";
+}
+
+}  // namespace
+
+struct Operation::Wait {
+  Operation* operation = nullptr;
+  int rank = 0;
+  Condition has_come = nullptr;
+  void* self = nullptr;
+  bool has_failed = false;  ///< The operation: waits for the partner's parting.
+  const Presence* partner = nullptr;
+  bool has_partner_left = false;
+  End end = End::kCome;
+};
+
+bool Operation::is_revoked() const {
+  return comm_.revocation->covers(call_.tag.number);
+}
+
+QMP_comm_struct::Lanes* Operation::lanes_to(int node) {
+  QMP_comm_struct::Lanes& lanes = comm_.lanes[node];
+  if (lanes.in == nullptr) {
+    const auto peer =
+        static_cast<std::uint32_t>(comm_.ranks[static_cast<std::size_t>(node)]);
+    lanes.out = job_.exchange.half({comm_.number, kCollective, peer, false});
+    lanes.in = job_.exchange.half({comm_.number, kCollective, peer, true});
+    if (lanes.out == nullptr || lanes.in == nullptr) {
+      comm_.lanes.erase(node);
+      (void)fail_memory("a channel");
+      return nullptr;
+    }
+  }
+  return &lanes;
+}
+
+int Operation::is_over(void* wait) {
+  auto& what = *static_cast<Wait*>(wait);
+  const Operation& operation = *what.operation;
+  // Before has_come: a node that has left has nothing under way any more.
+  what.has_partner_left |= what.partner != nullptr && has_left(*what.partner);
+  if (what.has_come(what.self)) {
+    what.end = End::kCome;
+  } else if (!what.has_failed && operation.is_revoked()) {
+    what.end = End::kRevoked;
+  } else if (what.has_failed && operation.job_.exchange.has_parted(
+                                    *operation.comm_.revocation, what.rank,
+                                    operation.call_.tag.number)) {
+    what.end = End::kParted;
+  } else if (what.has_partner_left) {
+    what.end = End::kLeft;
+  } else {
+    return 0;
+  }
+  return 1;
+}
+
+Operation::End Operation::wait_in(Wait& wait) {
+  Presences& presences = job_.exchange.presences();
+  wait.partner = presences.mapped(wait.rank);
+  const double start = QMP_time();
+  const double limit = job_.wait_timeout_ms / 1000.0;
+  for (int look_ms = kFirstLookMs;;
+       look_ms = std::min(2 * look_ms, kLastLookMs)) {
+    const double left = limit - (QMP_time() - start);
+    if (limit >= 0 && !has_said_ && left <= 0) {
+      say_whom(wait.rank, limit);
+    }
+    const bool says_first = limit >= 0 && !has_said_ && left * 1000 < look_ms;
+    const char* before = acpx_enter_call(function_of(call_.tag));
+    const int result = acpx_wait_until(
+        &is_over, &wait,
+        says_first ? static_cast<int>(left * 1000) + 1 : look_ms);
+    acpx_leave_call(before);
+    if (result <= 0) {
+      return result == 0 ? wait.end : End::kJobEnds;
+    }
+    if (wait.partner == nullptr) {
+      const auto answer = presences.read(wait.rank);
+      wait.has_partner_left = answer && has_left(*answer);
+    }
+    if (!wait.has_failed) {
+      job_.exchange.ask(*comm_.revocation, wait.rank, call_);
+      if (has_met_another()) {
+        return End::kMismatch;
+      }
+    }
+  }
+}
+
+QMP_status_t Operation::wait(int rank, Condition has_come, void* self) {
+  Wait wait{this, rank, has_come, self, false, nullptr, false, End::kCome};
+  switch (wait_in(wait)) {
+    case End::kCome: return QMP_SUCCESS;
+    case End::kRevoked: return fail_revoked();
+    case End::kLeft:
+      // The end of the job makes nodes leave that are not to blame.
+      return is_job_ending() ? fail_cut_off() : fail_left(rank);
+    case End::kMismatch: return QMP_BAD_MESSAGE;
+    default: return fail_cut_off();
+  }
+}
+
+void Operation::wait_until_parted(int rank, Condition has_come, void* self) {
+  Wait wait{this, rank, has_come, self, true, nullptr, false, End::kCome};
+  (void)wait_in(wait);
+}
+
+/// Looks at messages that have arrived and are not received, and at the calls
+/// in which partners wait for this node.
+bool Operation::has_met_another() {
+  Call theirs;
+  for (const auto& [node, lanes] : comm_.lanes) {
+    if (has_arrived(lanes, theirs)) {
+      (void)fail_mismatch(theirs, comm_.ranks[static_cast<std::size_t>(node)]);
+      return true;
+    }
+  }
+  for (const auto& [rank, call] : job_.exchange.calls(*comm_.revocation)) {
+    if (is_other(call)) {
+      (void)fail_mismatch(call, rank);
+      return true;
+    }
+  }
+  return false;
+}
+
+bool Operation::has_arrived(const QMP_comm_struct::Lanes& lanes,
+                            Call& theirs) const {
+  if (lanes.pair != nullptr && lanes.pair->peek(theirs.tag, theirs.bytes)) {
+    theirs.tag.number = whole_number(theirs.tag.number);
+    if (is_other(theirs)) {
+      return true;
+    }
+  }
+  EnvelopeHead head{};
+  if (!job_.exchange.peek(lanes.in, &head, sizeof head)) {
+    return false;
+  }
+  theirs = {{head.number, static_cast<std::uint8_t>(head.kind)}, head.bytes};
+  return is_other(theirs);
+}
+
+std::uint64_t Operation::whole_number(std::uint64_t low) const {
+  // The nearest one: partners are less than half of the numbers apart.
+  const std::uint64_t number = call_.tag.number;
+  const std::uint64_t ahead = (low - number) % Pair::kNumbers;
+  return ahead < Pair::kNumbers / 2 ? number + ahead
+                                    : number + ahead - Pair::kNumbers;
+}
+
+/// Whether this node has called another operation with that number. A later one
+/// says nothing, because the partner may be ahead.
+bool Operation::is_other(const Call& theirs) const {
+  const std::uint64_t number = theirs.tag.number;
+  const Call& mine = comm_.recent[number % comm_.recent.size()];
+  if (mine.tag.number != number) {
+    return false;
+  }
+  return theirs.tag.kind == kMeeting
+             ? mine.tag.kind == kBroadcast
+             : theirs.tag != mine.tag || theirs.bytes != mine.bytes;
+}
+
+void Operation::say_whom(int rank, double seconds) {
+  has_said_ = true;
+  const auto node = std::find(comm_.ranks.begin(), comm_.ranks.end(), rank);
+  (void)QMP_error(
+      "%s has waited %g s for node %d (%s): has it called it? It waits on "
+      "(QMP_WAIT_TIMEOUT)",
+      text().c_str(), seconds, static_cast<int>(node - comm_.ranks.begin()),
+      qmp::describe(rank, job_.exchange.presences().read(rank)).c_str());
+}
+
+void Operation::revoke(std::uint64_t from, int rank, QMP_status_t status) {
+  job_.exchange.revoke(*comm_.revocation, {from, rank, status});
+}
+
+std::string Operation::text() const {
+  return describe(call_);
+}
+
+std::string Operation::name_of(int rank) const {
+  const auto node = std::find(comm_.ranks.begin(), comm_.ranks.end(), rank);
+  return "node " + std::to_string(node - comm_.ranks.begin()) + " (rank " +
+         std::to_string(rank) + ")";
+}
+
+QMP_status_t Operation::fail_revoked() const {
+  const Revocation::Cause cause = job_.exchange.cause_of(*comm_.revocation);
+  const char* what = cause.status == QMP_BAD_MESSAGE
+                         ? "the calls of all nodes did not agree"
+                         : QMP_error_string(cause.status);
+  const bool is_this = cause.operation == call_.tag.number;
+  return fail(is_this ? cause.status : QMP_ERROR,
+              "%s: %s has failed at %s: %s. There are no more on this "
+              "communicator",
+              text().c_str(), is_this ? "it" : "an earlier one",
+              name_of(cause.rank).c_str(), what);
+}
+
+QMP_status_t Operation::fail_cut_off() const {
+  return fail(QMP_ERROR, "%s was cut off: the job is ending", text().c_str());
+}
+
+QMP_status_t Operation::fail_left(int rank) {
+  revoke(call_.tag.number, rank, QMP_ERROR);
+  return fail(QMP_ERROR,
+              "%s: %s has left by exit(0) or QMP_finalize_msg_passing: all "
+              "nodes have to call it. There are no more on this communicator",
+              text().c_str(), name_of(rank).c_str());
+}
+
+QMP_status_t Operation::fail_memory(const char* for_what) {
+  revoke(call_.tag.number, acp_rank(), QMP_NOMEM_ERR);
+  return fail(QMP_NOMEM_ERR,
+              "%s: no memory for %s. There are no more on this communicator",
+              text().c_str(), for_what);
+}
+
+QMP_status_t Operation::fail_transfer(QMP_status_t status, int rank) {
+  revoke(call_.tag.number, acp_rank(), status);
+  return fail(status, "%s with %s: %s. There are no more on this communicator",
+              text().c_str(), name_of(rank).c_str(), QMP_error_string(status));
+}
+
+QMP_status_t Operation::fail_mismatch(const Call& theirs, int rank) {
+  // Theirs may be one that this node has left already: they still wait in it.
+  const std::uint64_t number = std::min(theirs.tag.number, call_.tag.number);
+  const Call& recent = comm_.recent[number % comm_.recent.size()];
+  const Call& mine = recent.tag.number == number ? recent : call_;
+  revoke(number, acp_rank(), QMP_BAD_MESSAGE);
+  return fail(QMP_BAD_MESSAGE,
+              "%s met %s of %s: the calls of all nodes must agree. There are "
+              "no more on this communicator",
+              describe(mine).c_str(), describe(theirs).c_str(),
+              name_of(rank).c_str());
+}
+
+}  // namespace qmp

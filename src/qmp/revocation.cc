@@ -1,0 +1,84 @@
+#include "qmp/revocation.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "acp/infrastructure.h"
+#include "qmp/failure.h"
+
+namespace qmp {
+
+void Revocation::join(std::vector<int> partners) {
+  partners_ = std::move(partners);
+  tell();  // it may have been revoked before it was made here
+}
+
+void Revocation::revoke(const Cause& cause) {
+  if (!covers(cause.operation)) {
+    cause_ = cause;
+    // Release: whoever sees the number sees all that its writer has seen.
+    from_.store(cause.operation, std::memory_order_release);
+    tell();
+  }
+}
+
+void Revocation::hear(const Announcement& text) {
+  const auto rank = static_cast<int>(text.from);
+  if (text.channel == kCall) {
+    calls_[rank] = {{text.half, static_cast<std::uint8_t>(text.detail)},
+                    text.amount};
+    return;
+  }
+  std::uint64_t& parted = parted_.try_emplace(rank, kNever).first->second;
+  parted = std::min(parted, text.half);
+  revoke({text.half, static_cast<int>(text.detail),
+          static_cast<QMP_status_t>(text.amount)});
+}
+
+void Revocation::ask(int rank, const Call& call) {
+  // Without memory it is not asked: the next time that it waits long it is.
+  (void)connector_.announce(rank, {call.tag.number, comm_, kCall,
+                                   static_cast<std::uint32_t>(acp_rank()),
+                                   call.tag.kind, call.bytes});
+}
+
+bool Revocation::has_parted(int rank, std::uint64_t operation) const {
+  const auto found = parted_.find(rank);
+  return found != parted_.end() && found->second <= operation;
+}
+
+bool Revocation::begin_transfers(std::uint64_t operation) {
+  is_sending_ = !covers(operation);
+  return is_sending_;
+}
+
+void Revocation::end_transfers() {
+  is_sending_ = false;
+  tell();
+}
+
+void Revocation::tell() {
+  const std::uint64_t from = from_.load(std::memory_order_relaxed);
+  if (is_sending_ || from >= told_) {
+    return;
+  }
+  const Announcement text{from,
+                          comm_,
+                          kRevocation,
+                          static_cast<std::uint32_t>(acp_rank()),
+                          static_cast<std::uint32_t>(cause_.rank),
+                          static_cast<std::uint64_t>(cause_.status)};
+  for (const int rank : partners_) {
+    if (!connector_.announce(rank, text)) {
+      (void)fail(QMP_NOMEM_ERR,
+                 "no memory to tell rank %d that global operations fail on a "
+                 "communicator: it may wait for ever; end the job",
+                 rank);
+    }
+  }
+  if (!partners_.empty()) {
+    told_ = from;
+  }
+}
+
+}  // namespace qmp

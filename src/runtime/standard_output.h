@@ -1,0 +1,21 @@
+// The rank's standard output, which a launcher collects through a pipe.
+//
+// acp_init calls this once, before the program can have printed much.
+#pragma once
+
+#include "base/settings.h"
+
+namespace acp::runtime {
+
+/// Makes C's stdout line-buffered, so that each line leaves the process when it
+/// is written. C fully buffers a stdout that is a pipe: the lines of a rank
+/// would reach the terminal at its end only, and a rank that is killed would
+/// take up to 4 KiB of them along. ACP_STDOUT=program changes nothing.
+/// std::cout and Python's and Fortran's own buffers: docs/launcher.md.
+void buffer_output_by_line(const Settings& settings) noexcept;
+
+/// Writes out what stdout still holds, unless another thread is writing to it
+/// at this moment: who ends a job must not wait for that thread.
+void flush_output() noexcept;
+
+}  // namespace acp::runtime

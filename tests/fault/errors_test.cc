@@ -1,0 +1,100 @@
+// Errors that the program does not look at.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "support/job.h"
+
+using namespace std::chrono_literals;
+
+namespace {
+
+job::Outcome run(const std::vector<std::string>& words,
+                 const std::string& errors) {
+  std::vector<std::string> all = {ACPRUN, "-np", "2", CARELESS};
+  all.insert(all.end(), words.begin(), words.end());
+  job::Job careless(all, {"ACP_ERRORS=" + errors});
+  return careless.wait(60s);
+}
+
+std::vector<std::string> lines_with(const std::string& text,
+                                    const std::string& part) {
+  std::vector<std::string> lines;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string line = text.substr(begin, end - begin);
+    if (line.find(part) != std::string::npos) lines.push_back(line);
+    begin = end + 1;
+  }
+  return lines;
+}
+
+}  // namespace
+
+TEST_CASE("errors: equal lines are counted, and the program goes on",
+          "[errors]") {
+  const job::Outcome outcome = run({}, "report");
+  INFO(outcome.output);
+  CHECK(outcome.status == 0);
+  CHECK(lines_with(outcome.output, "done").size() == 2);
+  // A loaded machine may take several seconds for the thousand.
+  unsigned long told = 0;
+  std::size_t counts = 0;
+  const std::string held = " more times: ";
+  for (const std::string& line : lines_with(outcome.output, held)) {
+    const std::size_t end = line.find(held);
+    told += std::stoul(line.substr(line.rfind(' ', end - 1) + 1));
+    ++counts;
+  }
+  const std::size_t shown =
+      lines_with(outcome.output, "address outside its region").size() - counts;
+  CHECK(counts > 0);
+  CHECK(shown + told == 1000);
+  CHECK(shown <= 10 * counts);
+}
+
+TEST_CASE("errors: ACP_ERRORS=abort ends the job at the first", "[errors]") {
+  const job::Outcome outcome = run({}, "abort");
+  INFO(outcome.output);
+  CHECK(outcome.is_over);
+  CHECK(outcome.status == 1);
+  CHECK(lines_with(outcome.output, "done").empty());
+  // The rank's own line, and acprun's summary with the reason.
+  const auto lines = lines_with(outcome.output, "address outside its region");
+  CHECK(lines.size() == 2);
+  CHECK(lines.back().find("acprun: rank 0") == 0);
+}
+
+TEST_CASE("errors: acp_abort without an error names none", "[errors]") {
+  const job::Outcome outcome = run({"abort"}, "report");
+  INFO(outcome.output);
+  CHECK(outcome.status == 1);
+  CHECK_FALSE(lines_with(outcome.output, "acp_abort: enough").empty());
+  CHECK(lines_with(outcome.output, "success").empty());
+}
+
+TEST_CASE("errors: the roll-call names what the program called", "[errors]") {
+  job::Job waits({ACPRUN, "-np", "2", "--watchdog", "1", CARELESS, "wait"});
+  const job::Outcome outcome = waits.wait(60s);
+  INFO(outcome.output);
+  CHECK(outcome.status == 124);
+  CHECK(
+      lines_with(outcome.output, "rank 0 was waiting in acp_wait_ch").size() ==
+      1);
+  CHECK(
+      lines_with(outcome.output, "rank 1 was waiting in acp_finalize").size() ==
+      1);
+}
+
+TEST_CASE("errors: memory that a layer above may not register is no error",
+          "[errors]") {
+  job::Job sends({ACPRUN, "-np", "2", "--acp-envnet=udp", CARELESS, "constant"},
+                 {"ACP_ERRORS=abort"});
+  const job::Outcome outcome = sends.wait(60s);
+  INFO(outcome.output);
+  CHECK(outcome.status == 0);
+  CHECK(lines_with(outcome.output, "done with 1048576 bytes").size() == 1);
+  CHECK(lines_with(outcome.output, "error").empty());
+}

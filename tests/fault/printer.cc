@@ -1,0 +1,31 @@
+// Prints lines in all ways of C and C++, without a flush, and then ends as its
+// argument says: "abort" calls acp_abort on rank 1, "kill" kills rank 1, and
+// the others wait for a message that never comes.
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <iostream>
+#include <string_view>
+
+#include <acp.h>
+
+int main(int argc, char** argv) {
+  const std::string_view how = argc > 1 ? argv[1] : "";
+  std::puts("before acp_init");
+  if (acp_init(&argc, &argv) != 0) return 1;
+  std::printf("rank %d by printf\n", acp_rank());
+  std::puts("by puts");
+  std::fputs("by putchar", stdout);
+  std::putchar('\n');
+  std::cout << "by cout\n";
+  acp_sync();
+  if (acp_rank() == 1) {
+    std::fputs("unfinished", stdout);
+    if (how == "abort") acp_abort("asked for");
+    (void)std::raise(SIGKILL);
+  }
+  for (;;) {
+    pause();
+  }
+}

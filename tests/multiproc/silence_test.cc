@@ -1,0 +1,23 @@
+// A rank that is stopped owes nothing, and another waits for it. docs/udp.md,
+// "Silence".
+#include <chrono>
+#include <string>
+
+#include <catch2/catch.hpp>
+
+#include "support/job.h"
+
+using namespace std::chrono_literals;
+
+TEST_CASE("silence: a stopped rank is named by the one that waits for it",
+          "[silence]") {
+  const std::string pattern = GENERATE("stop_word", "stop_sync");
+  job::Job run({ACPRUN, "-np", "2", TALK, pattern, "0"},
+               {"ACP_NET=udp", "ACP_UDP_SILENCE=1"});
+  const job::Outcome outcome = run.wait(60s);
+  INFO(outcome.output);
+  REQUIRE(outcome.is_over);
+  CHECK(outcome.status != 0);
+  CHECK(outcome.output.find("rank 1 is lost: process 1 does not answer") !=
+        std::string::npos);
+}

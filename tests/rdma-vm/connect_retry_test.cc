@@ -1,0 +1,233 @@
+// Attempts to connect that fail. The test puts failures into the events of
+// rdma_cm (linked with --wrap): those of resolving replace the event of a
+// success; for the others the request is spoiled so that the peer rejects it,
+// and the rejection is replaced.
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <deque>
+#include <vector>
+
+#include <rdma/rdma_cma.h>
+
+#include "rdma-vm/pair.h"
+
+namespace {
+
+/// What shall happen to attempts, the next one first.
+enum class Fault : std::uint8_t {
+  kAddress,      ///< ADDR_ERROR
+  kRoute,        ///< ROUTE_ERROR
+  kUnreachable,  ///< UNREACHABLE
+  kStale,        ///< REJECTED, as stale
+  kTooLate,      ///< UNREACHABLE although the peer has accepted
+};
+
+std::deque<Fault>& faults() {
+  static std::deque<Fault> all;
+  return all;
+}
+
+/// The peer's end of an attempt that came too late hears nothing more.
+struct Silence {
+  bool is_wanted = false;
+  const rdma_cm_id* id = nullptr;  ///< Once it is known.
+};
+
+Silence& silence() {
+  static Silence silence;
+  return silence;
+}
+
+bool is_next(Fault fault) {
+  return !faults().empty() && faults().front() == fault;
+}
+
+void become(rdma_cm_event& event, rdma_cm_event_type type, int status) {
+  event.event = type;
+  event.status = status;
+  event.param.conn.private_data = nullptr;
+  event.param.conn.private_data_len = 0;
+  faults().pop_front();
+}
+
+/// The connection is made, or already gone, for a link in this state.
+bool is_told_to(const rdma_cm_event& event, acp::verbs::LinkState state) {
+  return (event.event == RDMA_CM_EVENT_ESTABLISHED ||
+          event.event == RDMA_CM_EVENT_DISCONNECTED) &&
+         static_cast<acp::verbs::Link*>(event.id->context)->state() == state;
+}
+
+void put_fault_into(rdma_cm_event& event) {
+  if (event.event == RDMA_CM_EVENT_ADDR_RESOLVED && is_next(Fault::kAddress)) {
+    become(event, RDMA_CM_EVENT_ADDR_ERROR, -ETIMEDOUT);
+  } else if (event.event == RDMA_CM_EVENT_ROUTE_RESOLVED &&
+             is_next(Fault::kRoute)) {
+    become(event, RDMA_CM_EVENT_ROUTE_ERROR, -EHOSTUNREACH);
+  } else if (event.event == RDMA_CM_EVENT_REJECTED &&
+             is_next(Fault::kUnreachable)) {
+    become(event, RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT);
+  } else if (event.event == RDMA_CM_EVENT_REJECTED && is_next(Fault::kStale)) {
+    become(event, RDMA_CM_EVENT_REJECTED, 10);
+  } else if (is_next(Fault::kTooLate) &&
+             is_told_to(event, acp::verbs::LinkState::kConnecting)) {
+    become(event, RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT);
+    silence().is_wanted = true;
+  }
+  // Whichever of the two ends is told first.
+  if ((silence().is_wanted || is_next(Fault::kTooLate)) &&
+      silence().id == nullptr &&
+      is_told_to(event, acp::verbs::LinkState::kAccepting)) {
+    silence().id = event.id;
+  }
+  if (silence().id != nullptr && event.id == silence().id) {
+    event.event = RDMA_CM_EVENT_TIMEWAIT_EXIT;
+  }
+}
+
+}  // namespace
+
+extern "C" {
+
+// NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp)
+int __real_rdma_get_cm_event(rdma_event_channel* channel,
+                             rdma_cm_event** event);
+int __real_rdma_connect(rdma_cm_id* id, rdma_conn_param* parameters);
+
+int __wrap_rdma_get_cm_event(rdma_event_channel* channel,
+                             rdma_cm_event** event) {
+  const int result = __real_rdma_get_cm_event(channel, event);
+  if (result == 0) {
+    put_fault_into(**event);
+  }
+  return result;
+}
+
+int __wrap_rdma_connect(rdma_cm_id* id, rdma_conn_param* parameters) {
+  std::array<std::byte, acp::verbs::kHelloBytes> hello{};
+  std::memcpy(hello.data(), parameters->private_data, hello.size());
+  rdma_conn_param spoiled = *parameters;
+  if (is_next(Fault::kUnreachable) || is_next(Fault::kStale)) {
+    hello.back() ^= std::byte{1};  // another job's id: a stranger
+    spoiled.private_data = hello.data();
+  }
+  return __real_rdma_connect(id, &spoiled);
+}
+
+// NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp)
+
+}  // extern "C"
+
+namespace acp::verbs {
+
+namespace {
+
+/// Two ends without a connection.
+struct Strangers {
+  Strangers() {
+    ends[0].meet(ends[1]);
+    ends[1].meet(ends[0]);
+    faults().clear();
+    silence() = {};
+  }
+
+  bool until(const std::function<bool()>& condition) {
+    return test::eventually([&] {
+      for (End& end : ends) {
+        end.wire->poll(end);
+        end.wire->flush();
+      }
+      return condition();
+    });
+  }
+
+  std::array<End, 2> ends{End(0, nullptr, Executor::kAgent),
+                          End(1, nullptr, Executor::kAgent)};
+};
+
+Status send_one(End& end) {
+  const std::array<std::byte, 3> message{};
+  const std::span<const std::byte> part = message;
+  return end.endpoint().send({&part, 1}, transport::Ordering::kFree);
+}
+
+/// A message each way, over one connection.
+void check_connected(Strangers& pair) {
+  for (End& end : pair.ends) {
+    REQUIRE(pair.until([&] { return send_one(end) == Status::kOk; }));
+  }
+  REQUIRE(pair.until([&] {
+    return pair.ends[0].messages == 1 && pair.ends[1].messages == 1;
+  }));
+  for (const End& end : pair.ends) {
+    CHECK(end.wire->counters().connected == 1);
+    CHECK(end.failures == 0);
+  }
+  CHECK(faults().empty());
+}
+
+}  // namespace
+
+TEST_CASE("verbs connect: an attempt that fails is made again",
+          "[verbs][retry]") {
+  const std::vector<std::vector<Fault>> cases = {
+      {Fault::kAddress},
+      {Fault::kRoute},
+      {Fault::kUnreachable},
+      {Fault::kStale},
+      {Fault::kTooLate},
+      {Fault::kAddress, Fault::kRoute, Fault::kUnreachable, Fault::kStale,
+       Fault::kAddress}};
+  for (const std::vector<Fault>& each : cases) {
+    INFO("first fault " << static_cast<int>(each.front()));
+    Strangers pair;
+    faults().assign(each.begin(), each.end());
+    check_connected(pair);
+    CHECK(pair.ends[0].wire->counters().retried == each.size());
+  }
+}
+
+TEST_CASE("verbs connect: the peer's attempt is taken between two of my own",
+          "[verbs][retry]") {
+  Strangers pair;
+  faults() = {Fault::kRoute};
+  REQUIRE(send_one(pair.ends[0]) == Status::kAgain);
+  REQUIRE(pair.until([&] { return faults().empty(); }));
+  // The other end is quicker than the next attempt, or crosses with it.
+  check_connected(pair);
+  CHECK(pair.ends[0].wire->next_deadline() == TimePoint::max());
+}
+
+TEST_CASE("verbs connect: after the last attempt the failure says it all",
+          "[verbs][retry]") {
+  const auto [fault, event] = GENERATE(table<Fault, const char*>(
+      {{Fault::kAddress, "RDMA_CM_EVENT_ADDR_ERROR (Connection timed out)"},
+       {Fault::kRoute, "RDMA_CM_EVENT_ROUTE_ERROR (No route to host)"},
+       {Fault::kUnreachable,
+        "RDMA_CM_EVENT_UNREACHABLE (Connection timed out)"},
+       {Fault::kStale,
+        "RDMA_CM_EVENT_REJECTED (status 10, stale connection)"}}));
+  Strangers pair;
+  auto& [near, far] = pair.ends;
+  faults().assign(kConnectAttempts, fault);
+  REQUIRE(send_one(near) == Status::kAgain);
+  bool has_slept = false;  // a thread that sleeps would be woken for it
+  REQUIRE(pair.until([&] {
+    const TimePoint deadline = near.wire->next_deadline();
+    has_slept |= deadline > SteadyClock().now() && deadline != TimePoint::max();
+    return near.failures == 1;
+  }));
+  CHECK(has_slept);
+  CHECK(faults().empty());
+  CHECK(near.wire->counters().retried == kConnectAttempts - 1);
+  INFO(near.failure);
+  for (const char* text :
+       {"process 1 at ", " by ", "connecting has failed 6 times in ", event,
+        "(ping, rping)", "ACP_VERBS_DEVICES"}) {
+    CHECK(near.failure.find(text) != std::string::npos);
+  }
+  CHECK(send_one(near) == Status::kPeerDead);
+  CHECK(far.failures == 0);
+}
+
+}  // namespace acp::verbs

@@ -1,0 +1,33 @@
+#include "rdma-vm/created_pairs.h"
+
+#include <rdma/rdma_cma.h>
+
+namespace acp::verbs {
+
+std::vector<ibv_qp*>& created_pairs() {
+  static std::vector<ibv_qp*> created;
+  return created;
+}
+
+}  // namespace acp::verbs
+
+extern "C" {
+
+// NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp)
+int __real_rdma_create_qp(rdma_cm_id* id,
+                          ibv_pd* domain,
+                          ibv_qp_init_attr* attributes);
+
+int __wrap_rdma_create_qp(rdma_cm_id* id,
+                          ibv_pd* domain,
+                          ibv_qp_init_attr* attributes) {
+  const int result = __real_rdma_create_qp(id, domain, attributes);
+  if (result == 0) {
+    acp::verbs::created_pairs().push_back(id->qp);
+  }
+  return result;
+}
+
+// NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp)
+
+}  // extern "C"

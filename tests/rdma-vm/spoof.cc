@@ -1,0 +1,305 @@
+// A library to preload: the devices of this machine seem to be others. What a
+// real device of that kind refuses, this one refuses, too. RDMA_SPOOF names the
+// kinds, separated by commas:
+//
+//   vendor        not rxe by its vendor id, so fences and words by the device
+//   no_inline     takes no data inline
+//   no_resize     has no ibv_resize_cq
+//   small_queues  its completion queues have room for 600 completions
+//   no_srq        has no shared receive queues
+//   late          completions of sends come a hundred polls later
+//   iwarp         devices are iWARP's
+//
+// Whatever it is, a send queue takes no more than was asked for: rxe has room
+// for twice as much, other devices do not.
+//
+// Functions of libibverbs and librdmacm that lie in these libraries are found
+// before theirs; those that are inline in their headers are in the table of the
+// context, which is changed when the first completion queue is made.
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <deque>
+#include <mutex>
+#include <string_view>
+#include <unordered_map>
+
+#include <infiniband/verbs.h>
+#include <rdma/rdma_cma.h>
+
+namespace {
+
+constexpr int kSmallQueue = 600;
+constexpr std::uint32_t kOtherVendor = 0x15b3;
+constexpr std::uint64_t kLatePolls = 100;
+
+bool is_spoofed(std::string_view kind) {
+  const char* text = std::getenv("RDMA_SPOOF");
+  std::string_view kinds = text == nullptr ? "" : text;
+  while (!kinds.empty()) {
+    const std::size_t comma = std::min(kinds.find(','), kinds.size());
+    if (kinds.substr(0, comma) == kind) {
+      return true;
+    }
+    kinds.remove_prefix(std::min(comma + 1, kinds.size()));
+  }
+  return false;
+}
+
+/// The function of that name that this library hides.
+template <typename Function>
+Function* hidden(const char* name) {
+  return reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));
+}
+
+int refuse(int error) {
+  errno = error;
+  return error;
+}
+
+/// A send queue as its device sees it.
+struct SendQueue {
+  std::uint32_t capacity = 0;
+  std::uint64_t posted = 0;
+  std::uint64_t freed = 0;
+  std::deque<std::uint64_t> signalled;  ///< Each frees all up to its number.
+};
+
+/// A completion that nobody has seen yet.
+struct Late {
+  ibv_wc completion{};
+  std::uint64_t due = 0;  ///< The poll of its queue that may return it.
+};
+
+struct LateQueue {
+  std::uint64_t polls = 0;
+  std::deque<Late> waiting;
+};
+
+/// What is known of all devices of the process; `mutex` guards all of it.
+struct Known {
+  std::mutex mutex;
+  ibv_context_ops original{};  ///< All devices here are of one provider.
+  std::unordered_map<std::uint32_t, SendQueue> send_queues;
+  std::unordered_map<ibv_cq*, LateQueue> late_queues;
+};
+
+Known& known() {
+  static auto* all = new Known;  // outlives all that poll at the end
+  return *all;
+}
+
+/// False: the queue is full, or the device does not take that.
+bool is_taken(SendQueue& queue, const ibv_send_wr& request) {
+  const bool is_inline = (request.send_flags & IBV_SEND_INLINE) != 0;
+  if (queue.posted - queue.freed == queue.capacity ||
+      (is_inline && is_spoofed("no_inline"))) {
+    return false;
+  }
+  ++queue.posted;
+  if ((request.send_flags & IBV_SEND_SIGNALED) != 0) {
+    queue.signalled.push_back(queue.posted);
+  }
+  return true;
+}
+
+int post_send(ibv_qp* pair, ibv_send_wr* requests, ibv_send_wr** bad) {
+  const std::scoped_lock lock(known().mutex);
+  SendQueue& queue = known().send_queues[pair->qp_num];
+  for (ibv_send_wr* each = requests; each != nullptr; each = each->next) {
+    if (!is_taken(queue, *each)) {
+      *bad = each;
+      return refuse(ENOMEM);
+    }
+  }
+  return known().original.post_send(pair, requests, bad);
+}
+
+bool is_receive(const ibv_wc& completion) {
+  return (completion.opcode & IBV_WC_RECV) != 0;
+}
+
+/// The program sees it now, so its places in the send queue are free.
+void free_places(const ibv_wc& completion) {
+  const auto found = known().send_queues.find(completion.qp_num);
+  if (found == known().send_queues.end() ||
+      completion.status != IBV_WC_SUCCESS || is_receive(completion) ||
+      found->second.signalled.empty()) {
+    return;
+  }
+  found->second.freed = found->second.signalled.front();
+  found->second.signalled.pop_front();
+}
+
+/// Puts completions of sends off, and returns those whose time has come.
+int put_off(LateQueue& late, int room, int count, ibv_wc* completions) {
+  ++late.polls;
+  int kept = 0;
+  for (int i = 0; i < count; ++i) {
+    const ibv_wc& each = completions[i];
+    if (each.status == IBV_WC_SUCCESS && !is_receive(each)) {
+      late.waiting.push_back({each, late.polls + kLatePolls});
+    } else {
+      completions[kept++] = each;
+    }
+  }
+  // One that has failed completes all that was before it.
+  const bool is_failed = std::any_of(
+      completions, completions + kept,
+      [](const ibv_wc& each) { return each.status != IBV_WC_SUCCESS; });
+  if (is_failed) {
+    return kept;
+  }
+  while (kept < room && !late.waiting.empty() &&
+         late.waiting.front().due <= late.polls) {
+    completions[kept++] = late.waiting.front().completion;
+    late.waiting.pop_front();
+  }
+  return kept;
+}
+
+int poll_cq(ibv_cq* queue, int room, ibv_wc* completions) {
+  const std::scoped_lock lock(known().mutex);
+  int count = known().original.poll_cq(queue, room, completions);
+  if (count >= 0 && is_spoofed("late")) {
+    count = put_off(known().late_queues[queue], room, count, completions);
+  }
+  for (int i = 0; i < count; ++i) {
+    free_places(completions[i]);
+  }
+  return count;
+}
+
+/// A late completion would wake who sleeps; here nothing would. So all of them
+/// come before the sleep: the program looks once more after this call.
+int req_notify_cq(ibv_cq* queue, int solicited_only) {
+  const std::scoped_lock lock(known().mutex);
+  for (Late& each : known().late_queues[queue].waiting) {
+    each.due = 0;
+  }
+  return known().original.req_notify_cq(queue, solicited_only);
+}
+
+void spoof_kind(ibv_device& device) {
+  if (is_spoofed("iwarp")) {
+    device.node_type = IBV_NODE_RNIC;
+    device.transport_type = IBV_TRANSPORT_IWARP;
+  }
+}
+
+void change_table(ibv_context& context) {
+  const std::scoped_lock lock(known().mutex);
+  if (context.ops.post_send == post_send) {
+    return;
+  }
+  known().original = context.ops;
+  context.ops.post_send = post_send;
+  context.ops.poll_cq = poll_cq;
+  context.ops.req_notify_cq = req_notify_cq;
+}
+
+}  // namespace
+
+#pragma GCC visibility push(default)
+
+extern "C" {
+
+ibv_cq* ibv_create_cq(ibv_context* context,
+                      int cqe,
+                      void* cq_context,
+                      ibv_comp_channel* channel,
+                      int comp_vector) {
+  static auto* real = hidden<decltype(ibv_create_cq)>("ibv_create_cq");
+  change_table(*context);
+  if (is_spoofed("small_queues") && cqe > kSmallQueue) {
+    errno = EINVAL;
+    return nullptr;
+  }
+  return real(context, cqe, cq_context, channel, comp_vector);
+}
+
+int ibv_destroy_cq(ibv_cq* cq) {
+  static auto* real = hidden<decltype(ibv_destroy_cq)>("ibv_destroy_cq");
+  {
+    const std::scoped_lock lock(known().mutex);
+    known().late_queues.erase(cq);
+  }
+  return real(cq);
+}
+
+int ibv_resize_cq(ibv_cq* cq, int cqe) {
+  static auto* real = hidden<decltype(ibv_resize_cq)>("ibv_resize_cq");
+  if (is_spoofed("no_resize")) {
+    return refuse(EOPNOTSUPP);
+  }
+  return is_spoofed("small_queues") && cqe > kSmallQueue ? refuse(EINVAL)
+                                                         : real(cq, cqe);
+}
+
+int ibv_query_device(ibv_context* context, ibv_device_attr* device_attr) {
+  static auto* real = hidden<decltype(ibv_query_device)>("ibv_query_device");
+  const int error = real(context, device_attr);
+  if (is_spoofed("vendor")) {
+    device_attr->vendor_id = kOtherVendor;
+  }
+  if (is_spoofed("small_queues")) {
+    device_attr->max_cqe = kSmallQueue;
+  }
+  if (is_spoofed("no_srq")) {
+    device_attr->max_srq = 0;
+    device_attr->max_srq_wr = 0;
+    device_attr->max_srq_sge = 0;
+  }
+  return error;
+}
+
+ibv_srq* ibv_create_srq(ibv_pd* pd, ibv_srq_init_attr* srq_init_attr) {
+  static auto* real = hidden<decltype(ibv_create_srq)>("ibv_create_srq");
+  if (is_spoofed("no_srq")) {
+    errno = EOPNOTSUPP;
+    return nullptr;
+  }
+  return real(pd, srq_init_attr);
+}
+
+ibv_qp* ibv_create_qp(ibv_pd* pd, ibv_qp_init_attr* qp_init_attr) {
+  static auto* real = hidden<decltype(ibv_create_qp)>("ibv_create_qp");
+  if (is_spoofed("no_inline") && qp_init_attr->cap.max_inline_data != 0) {
+    errno = EINVAL;
+    return nullptr;
+  }
+  const std::uint32_t capacity = qp_init_attr->cap.max_send_wr;
+  ibv_qp* pair = real(pd, qp_init_attr);
+  if (pair != nullptr) {
+    const std::scoped_lock lock(known().mutex);
+    SendQueue& queue = known().send_queues[pair->qp_num];
+    queue = SendQueue{};
+    queue.capacity = capacity;
+  }
+  return pair;
+}
+
+ibv_device** ibv_get_device_list(int* num_devices) {
+  static auto* real =
+      hidden<decltype(ibv_get_device_list)>("ibv_get_device_list");
+  ibv_device** list = real(num_devices);
+  for (ibv_device** each = list; each != nullptr && *each != nullptr; ++each) {
+    spoof_kind(**each);
+  }
+  return list;
+}
+
+int rdma_bind_addr(rdma_cm_id* id, sockaddr* addr) {
+  static auto* real = hidden<decltype(rdma_bind_addr)>("rdma_bind_addr");
+  const int result = real(id, addr);
+  if (result == 0 && id->verbs != nullptr) {
+    spoof_kind(*id->verbs->device);
+  }
+  return result;
+}
+
+}  // extern "C"
+
+#pragma GCC visibility pop

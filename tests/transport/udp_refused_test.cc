@@ -1,0 +1,127 @@
+// The system refuses to send: a route, an interface or a firewall. It is told
+// at once, and the peer is given up at the limit of silence.
+#include <cerrno>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "support/fake_network.h"
+#include "support/stderr_capture.h"
+#include "udp/socket_wire.h"
+
+namespace acp::test {
+
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using transport::Ordering;
+
+int count_of(const std::string& text, const std::string& part) {
+  int count = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos;
+       at = text.find(part, at + 1)) {
+    ++count;
+  }
+  return count;
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+/// Sends from 0 to 1 while the system refuses; what was logged within `time`.
+std::string log_of_refusal(FakeJob& job, int error, Duration time) {
+  job.network().plan().send_error = error;
+  spmd::StderrCapture capture;
+  for (transport::ProcId peer = 1; peer < 4; ++peer) {
+    REQUIRE(job.endpoint(0, peer).send({}, Ordering::kFree) == Status::kOk);
+  }
+  job.transport(0).flush();
+  job.run_for(time);
+  return capture.stop();
+}
+
+FakeJobPlan plan_of_four() {
+  FakeJobPlan plan;
+  plan.procs = 4;
+  return plan;
+}
+
+}  // namespace
+
+TEST_CASE("udp refused: told at once, once, with what to do",
+          "[udp][refused]") {
+  struct Case {
+    int error;
+    const char* text;
+    const char* advice;
+  };
+
+  const auto [error, text, advice] =
+      GENERATE(Case{ENETUNREACH, "Network is unreachable", "ip route get"},
+               Case{EHOSTUNREACH, "No route to host", "ip route get"},
+               Case{EPERM, "Operation not permitted", "firewall"},
+               Case{EMSGSIZE, "Message too long", "ACP_UDP_DATAGRAM"},
+               Case{EIO, "Input/output error", "interfaces"});
+  FakeJob job(plan_of_four());
+  const std::string log = log_of_refusal(job, error, milliseconds(500));
+  INFO(log);
+  CHECK(contains(log, "udp: sending to process 1 at "));
+  CHECK(contains(log, text));
+  CHECK(contains(log, advice));
+  CHECK(contains(log, "ACP_UDP_SILENCE"));
+  // Not for each peer, nor for each transmission.
+  CHECK(count_of(log, "udp: sending to") == 1);
+}
+
+TEST_CASE("udp refused: what comes back within the limit is no loss",
+          "[udp][refused]") {
+  FakeJob job(plan_of_four());
+  int lost = 0;
+  int arrived = 0;
+  job.sink(0).failed = [&](auto, auto) {
+    ++lost;
+  };
+  job.sink(1).message = [&](auto, auto, auto) {
+    ++arrived;
+  };
+  (void)log_of_refusal(job, ENETUNREACH, seconds(8));
+  job.network().plan().send_error = 0;
+  REQUIRE(job.run_until_idle());
+  CHECK(lost == 0);
+  CHECK(arrived == 1);
+  CHECK(job.transport(0).counters().unsent > 0);
+}
+
+TEST_CASE("udp refused: the peer is given up at the limit, with the reason",
+          "[udp][refused]") {
+  FakeJob job(plan_of_four());
+  int lost = 0;
+  std::string reason;
+  job.sink(0).failed = [&](auto, std::string_view why) {
+    ++lost;
+    reason = why;
+  };
+  (void)log_of_refusal(job, ENETUNREACH, seconds(9));
+  CHECK(lost == 0);
+  (void)log_of_refusal(job, ENETUNREACH, seconds(3));
+  CHECK(lost == 3);
+  INFO(reason);
+  CHECK(contains(reason, "the last was not sent (Network is unreachable)"));
+}
+
+TEST_CASE("udp refused: a socket says why", "[udp][refused]") {
+  auto wire = udp::SocketWire::open("", false);
+  REQUIRE(wire.ok());
+  const udp::Address self = (*wire)->addresses()[0];
+  const std::vector<std::byte> too_large(65'535);
+  CHECK((*wire)->send(0, self, {too_large, {}}) == Status::kSystem);
+  CHECK((*wire)->send_error() == EMSGSIZE);
+  CHECK((*wire)->send(0, self, {std::span(too_large).first(8), {}}) ==
+        Status::kOk);
+}
+
+}  // namespace acp::test
