@@ -165,10 +165,10 @@ void BootstrapServer::wake_sleepers() {
       static_cast<std::uint32_t>(protocol::JobState::kEnding),
       std::memory_order_release);
   for (std::uint32_t slot = 0; slot < header.local_procs; ++slot) {
-    std::atomic<std::uint32_t>& bell = segment_.slice_header(slot).bell;
+    std::atomic<std::uint32_t>& doorbell = segment_.slice_header(slot).doorbell;
     // Changed first: who is just going to sleep on the old value does not.
-    bell.fetch_add(1, std::memory_order_release);
-    futex_wake_all(bell);
+    doorbell.fetch_add(1, std::memory_order_release);
+    futex_wake_all(doorbell);
     futex_wake_all(segment_.slice_header(slot).pair.epoch);
   }
   futex_wake_all(header.barrier.epoch);

@@ -22,7 +22,7 @@ std::optional<Status> Connection::send(transport::Color color,
   if (!slot_) {
     return std::nullopt;
   }
-  const Status status = wire_.send_connected(*slot_, datagram);
+  const Status status = socket_.send_connected(*slot_, datagram);
   if (status == Status::kSystem) {
     give_up();
     return std::nullopt;
@@ -45,7 +45,7 @@ void Connection::open(transport::Color color,
   if (table_[*slot] != nullptr) {
     table_[*slot]->close();
   }
-  if (!wire_.connect(*slot, color, to)) {
+  if (!socket_.connect(*slot, color, to)) {
     give_up();
     return;
   }
@@ -96,7 +96,7 @@ void Connection::give_up() {
 
 void Connection::close() {
   if (slot_) {
-    wire_.disconnect(*slot_);
+    socket_.disconnect(*slot_);
     table_[*slot_] = nullptr;
     slot_.reset();
     is_proven_ = false;

@@ -8,11 +8,11 @@
 #include <optional>
 
 #include "transport/transport.h"
-#include "udp/wire.h"
+#include "udp/datagram_socket.h"
 
 namespace acp::udp {
 
-/// What a link sends fragments through when they go for the first time:
+/// What a endpoint sends fragments through when they go for the first time:
 ///
 ///   none --(much was sent)--> tried --(one has arrived)--> proven
 ///    ^                        |    ^                          |
@@ -26,7 +26,8 @@ class Connection {
   /// Whose each of the wire's connections is.
   using Table = std::array<Connection*, kConnections>;
 
-  Connection(Wire& wire, Table& table) : wire_(wire), table_(table) {}
+  Connection(DatagramSocket& socket, Table& table)
+      : socket_(socket), table_(table) {}
 
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
@@ -58,7 +59,7 @@ class Connection {
 
   static constexpr std::uint32_t kFirstWorth = 64;
 
-  Wire& wire_;
+  DatagramSocket& socket_;
   Table& table_;
   std::optional<std::size_t> slot_;
   bool is_proven_ = false;

@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "base/log.h"
-#include "udp/faulty_wire.h"
-#include "udp/socket_wire.h"
+#include "udp/faulty_socket.h"
+#include "udp/kernel_socket.h"
 #include "udp/udp_transport.h"
 
 namespace acp::udp {
@@ -43,19 +43,20 @@ Result<std::unique_ptr<UdpTransport>> UdpTransport::open(
               options.datagram_bytes, kMinDatagramBytes, kMaxDatagramBytes);
     return Status::kBadOption;
   }
-  auto opened = SocketWire::open(sockets.addresses, options.me == 0);
+  auto opened = KernelSocket::open(sockets.addresses, options.me == 0);
   if (!opened.ok()) {
     return opened.status();
   }
-  std::unique_ptr<Wire> wire = std::move(opened).value();
+  std::unique_ptr<DatagramSocket> socket = std::move(opened).value();
   UdpOptions settled = options;
   if (settled.datagram_bytes == 0) {
-    settled.datagram_bytes = datagram_for(wire->addresses());
+    settled.datagram_bytes = datagram_for(socket->addresses());
   }
   if (faults->is_active()) {
-    wire = std::make_unique<FaultyWire>(std::move(wire), *faults, options.me);
+    socket =
+        std::make_unique<FaultySocket>(std::move(socket), *faults, options.me);
   }
-  return std::make_unique<UdpTransport>(std::move(settled), std::move(wire),
+  return std::make_unique<UdpTransport>(std::move(settled), std::move(socket),
                                         clock);
 }
 

@@ -17,7 +17,7 @@ namespace acp::udp {
 namespace {
 
 /// The header as it lies in the packet; natural alignment leaves no holes.
-struct WireHeader {
+struct HeaderLayout {
   std::uint8_t version_type;
   std::uint8_t flags;
   std::uint16_t payload_bytes;
@@ -30,46 +30,46 @@ struct WireHeader {
   std::uint64_t echo_held;  ///< echo in the low 48 bits.
 };
 
-static_assert(sizeof(WireHeader) == kHeaderBytes);
-static_assert(offsetof(WireHeader, flags) == 1);
-static_assert(offsetof(WireHeader, payload_bytes) == 2);
-static_assert(offsetof(WireHeader, epoch) == 4);
-static_assert(offsetof(WireHeader, source) == 8);
-static_assert(offsetof(WireHeader, destination) == 12);
-static_assert(offsetof(WireHeader, txno_credit) == 16);
-static_assert(offsetof(WireHeader, seq) == 24);
-static_assert(offsetof(WireHeader, ack) == 28);
-static_assert(offsetof(WireHeader, echo_held) == 32);
+static_assert(sizeof(HeaderLayout) == kHeaderBytes);
+static_assert(offsetof(HeaderLayout, flags) == 1);
+static_assert(offsetof(HeaderLayout, payload_bytes) == 2);
+static_assert(offsetof(HeaderLayout, epoch) == 4);
+static_assert(offsetof(HeaderLayout, source) == 8);
+static_assert(offsetof(HeaderLayout, destination) == 12);
+static_assert(offsetof(HeaderLayout, txno_credit) == 16);
+static_assert(offsetof(HeaderLayout, seq) == 24);
+static_assert(offsetof(HeaderLayout, ack) == 28);
+static_assert(offsetof(HeaderLayout, echo_held) == 32);
 
-WireHeader to_wire(const PacketHeader& header, std::size_t payload_bytes) {
-  WireHeader wire{};
-  wire.version_type = static_cast<std::uint8_t>(
+HeaderLayout to_layout(const PacketHeader& header, std::size_t payload_bytes) {
+  HeaderLayout layout{};
+  layout.version_type = static_cast<std::uint8_t>(
       kPacketVersion << 4 | static_cast<unsigned>(header.type));
-  wire.flags = header.flags;
-  wire.payload_bytes =
+  layout.flags = header.flags;
+  layout.payload_bytes =
       swap_unless_little(static_cast<std::uint16_t>(payload_bytes));
-  wire.epoch = swap_unless_little(header.epoch);
-  wire.source = swap_unless_little(header.source);
-  wire.destination = swap_unless_little(header.destination);
-  wire.txno_credit = swap_unless_little(header.txno);
-  wire.seq = swap_unless_little(header.seq);
-  wire.ack = swap_unless_little(header.ack);
-  wire.echo_held =
+  layout.epoch = swap_unless_little(header.epoch);
+  layout.source = swap_unless_little(header.source);
+  layout.destination = swap_unless_little(header.destination);
+  layout.txno_credit = swap_unless_little(header.txno);
+  layout.seq = swap_unless_little(header.seq);
+  layout.ack = swap_unless_little(header.ack);
+  layout.echo_held =
       swap_unless_little(header.echo | std::uint64_t{header.held_us} << 48);
-  return wire;
+  return layout;
 }
 
-PacketHeader from_wire(const WireHeader& wire) {
-  const std::uint64_t echo_held = swap_unless_little(wire.echo_held);
+PacketHeader from_layout(const HeaderLayout& layout) {
+  const std::uint64_t echo_held = swap_unless_little(layout.echo_held);
   PacketHeader header;
-  header.type = static_cast<PacketType>(wire.version_type & 0xF);
-  header.flags = wire.flags;
-  header.epoch = swap_unless_little(wire.epoch);
-  header.source = swap_unless_little(wire.source);
-  header.destination = swap_unless_little(wire.destination);
-  header.txno = swap_unless_little(wire.txno_credit);
-  header.seq = swap_unless_little(wire.seq);
-  header.ack = swap_unless_little(wire.ack);
+  header.type = static_cast<PacketType>(layout.version_type & 0xF);
+  header.flags = layout.flags;
+  header.epoch = swap_unless_little(layout.epoch);
+  header.source = swap_unless_little(layout.source);
+  header.destination = swap_unless_little(layout.destination);
+  header.txno = swap_unless_little(layout.txno_credit);
+  header.seq = swap_unless_little(layout.seq);
+  header.ack = swap_unless_little(layout.ack);
   header.echo = echo_held & kMaxTxno;
   header.held_us = static_cast<std::uint16_t>(echo_held >> 48);
   return header;
@@ -140,17 +140,17 @@ std::optional<PacketView> decode_packet(std::span<const std::byte> bytes) {
   if (bytes.size() < kMinPacketBytes) {
     return std::nullopt;
   }
-  WireHeader wire{};
-  std::memcpy(&wire, bytes.data(), sizeof wire);
-  const bool has_sack = (wire.flags & kFlagSack) != 0;
+  HeaderLayout layout{};
+  std::memcpy(&layout, bytes.data(), sizeof layout);
+  const bool has_sack = (layout.flags & kFlagSack) != 0;
   const std::size_t before =
       has_sack ? kMinPacketBytes + kSackBytes : kMinPacketBytes;
-  if (wire.version_type >> 4 != kPacketVersion || bytes.size() < before ||
-      bytes.size() - before != swap_unless_little(wire.payload_bytes)) {
+  if (layout.version_type >> 4 != kPacketVersion || bytes.size() < before ||
+      bytes.size() - before != swap_unless_little(layout.payload_bytes)) {
     return std::nullopt;
   }
   PacketView packet;
-  packet.header = from_wire(wire);
+  packet.header = from_layout(layout);
   packet.bytes = bytes;
   packet.payload = bytes.subspan(before);
   if (has_sack) {
@@ -188,8 +188,8 @@ std::span<const std::byte> encode_packet(const PacketHeader& header,
     }
   }
   std::byte* start = body - kMinPacketBytes;
-  const WireHeader wire = to_wire(header, payload.size() + tail.size());
-  std::memcpy(start, &wire, sizeof wire);
+  const HeaderLayout layout = to_layout(header, payload.size() + tail.size());
+  std::memcpy(start, &layout, sizeof layout);
   const std::span<const std::byte> rest(body, payload.data() + payload.size());
   std::byte* tag = start + kHeaderBytes;
   store_little(

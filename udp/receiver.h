@@ -1,6 +1,6 @@
 // The receiving half of a stream: tells new fragments from old ones, keeps
 // early ordered ones, and decides when to acknowledge. Pure: no sockets, time
-// is an argument. Used by Link.
+// is an argument. Used by Endpoint.
 #pragma once
 
 #include <cstdint>

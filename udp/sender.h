@@ -1,6 +1,6 @@
 // The sending half of a stream: packs messages into fragments, keeps each
 // until it is acknowledged, and says which to send again and when. Pure: no
-// sockets, time is an argument. Used by Link.
+// sockets, time is an argument. Used by Endpoint.
 //
 //   seq:   base_ ............... next_ - 1
 //          oldest not yet acked  newest made; open_ when it takes messages

@@ -33,14 +33,15 @@ std::size_t pool_fragments(const UdpOptions& options) {
                                        1024, 16'384);
 }
 
-StreamLimits limits_for(const UdpOptions& options, const Wire& wire) {
+StreamLimits limits_for(const UdpOptions& options,
+                        const DatagramSocket& socket) {
   StreamLimits limits;
   limits.silence = options.silence;
   limits.fragment_bytes = options.datagram_bytes - kHeadroomBytes;
   // Several peers may send at once, so nobody fills the buffer alone; more of
   // them may overflow it, which is loss like any other.
-  limits.window_bytes =
-      std::min<std::uint64_t>(kMaxWindowBytes, wire.receive_buffer_bytes() / 2);
+  limits.window_bytes = std::min<std::uint64_t>(
+      kMaxWindowBytes, socket.receive_buffer_bytes() / 2);
   limits.first_seq = options.first_seq;
   limits.shares_cores = options.ranks_per_core >= kCrowd;
   limits.rto_floor = rto_floor(options.ranks_per_core);
@@ -50,14 +51,14 @@ StreamLimits limits_for(const UdpOptions& options, const Wire& wire) {
 }  // namespace
 
 UdpTransport::UdpTransport(UdpOptions options,
-                           std::unique_ptr<Wire> wire,
+                           std::unique_ptr<DatagramSocket> socket,
                            const Clock& clock)
     : options_(std::move(options)),
-      wire_(std::move(wire)),
+      socket_(std::move(socket)),
       pool_(options_.datagram_bytes, pool_fragments(options_)),
-      hub_{.wire = *wire_, .clock = clock, .pool = pool_},
-      links_(options_.procs,
-             static_cast<transport::Color>(wire_->addresses().size())),
+      hub_{.socket = *socket_, .clock = clock, .pool = pool_},
+      endpoints_(options_.procs,
+                 static_cast<transport::Color>(socket_->addresses().size())),
       carrier_(pool_.acquire()),
       next_suspect_(options_.me) {
   ACP_ASSERT(options_.datagram_bytes >= kMinDatagramBytes &&
@@ -65,16 +66,16 @@ UdpTransport::UdpTransport(UdpOptions options,
   ACP_ASSERT(carrier_ != nullptr);
   hub_.me = options_.me;
   hub_.epoch = options_.epoch;
-  hub_.limits = limits_for(options_, *wire_);
+  hub_.limits = limits_for(options_, *socket_);
   hub_.max_message = hub_.limits.fragment_bytes - kMessagePrefixBytes;
   capabilities_.max_message = hub_.max_message;
 
-  const std::span<const Address> addresses = wire_->addresses();
-  Card card;
+  const std::span<const Address> addresses = socket_->addresses();
+  AddressCard card;
   card.colors = static_cast<transport::Color>(addresses.size());
   card.datagram_bytes = static_cast<std::uint16_t>(options_.datagram_bytes);
   std::copy(addresses.begin(), addresses.end(), card.addresses.begin());
-  std::ranges::copy(wire_->send_ports(), card.send_ports.begin());
+  std::ranges::copy(socket_->send_ports(), card.send_ports.begin());
   card_bytes_ = encode_card(card, card_);
   capabilities_.colors = card.colors;
 }
@@ -100,16 +101,16 @@ Result<transport::Endpoint*> UdpTransport::endpoint(transport::ProcId peer,
   if (peer >= options_.procs) {
     return Status::kInvalidArgument;
   }
-  if (Link* link = links_.find(peer, color); link != nullptr) {
-    return link;
+  if (Endpoint* endpoint = endpoints_.find(peer, color); endpoint != nullptr) {
+    return endpoint;
   }
-  const Result<Link*> link = make_link(peer, color);
-  return link.ok() ? Result<transport::Endpoint*>(link.value())
-                   : Result<transport::Endpoint*>(link.status());
+  const Result<Endpoint*> endpoint = make_endpoint(peer, color);
+  return endpoint.ok() ? Result<transport::Endpoint*>(endpoint.value())
+                       : Result<transport::Endpoint*>(endpoint.status());
 }
 
-Result<Link*> UdpTransport::make_link(transport::ProcId peer,
-                                      transport::Color color) {
+Result<Endpoint*> UdpTransport::make_endpoint(transport::ProcId peer,
+                                              transport::Color color) {
   const auto card = decode_card(options_.card_of(peer));
   if (!card) {
     log_error(
@@ -119,7 +120,7 @@ Result<Link*> UdpTransport::make_link(transport::ProcId peer,
     return Status::kProtocol;
   }
   if (card->colors <= color || card->datagram_bytes != pool_.datagram_bytes() ||
-      card->addresses[color].family != wire_->addresses()[color].family) {
+      card->addresses[color].family != socket_->addresses()[color].family) {
     log_error(
         "udp: process {} has {} colors and datagrams of {} bytes, this one "
         "has {} and {}, and color {} must be of one IP version: set "
@@ -128,9 +129,9 @@ Result<Link*> UdpTransport::make_link(transport::ProcId peer,
         pool_.datagram_bytes(), color);
     return Status::kBadOption;
   }
-  return links_.insert(
-      std::make_unique<Link>(hub_, peer, color, card->addresses[color],
-                             card->send_ports[color]),
+  return endpoints_.insert(
+      std::make_unique<Endpoint>(hub_, peer, color, card->addresses[color],
+                                 card->send_ports[color]),
       peer, color);
 }
 
@@ -163,7 +164,7 @@ std::size_t UdpTransport::poll(transport::MessageSink& sink) {
 UdpTransport::Due UdpTransport::what_is_due(const Drained& drained) noexcept {
   taken_when_due_ += drained.datagrams;
   if (!drained.is_empty &&
-      taken_when_due_ < wire_->receive_buffer_bytes() / charge(0)) {
+      taken_when_due_ < socket_->receive_buffer_bytes() / charge(0)) {
     return Due::kAcks;
   }
   taken_when_due_ = 0;
@@ -182,7 +183,7 @@ UdpTransport::Drained UdpTransport::drain(transport::Color color,
   bool is_empty = false;
   std::size_t bytes = 0;
   for (; count < limit && bytes < kBurstBytes; ++count) {
-    const auto arrival = wire_->receive(color, pool_.receive_area(*carrier_));
+    const auto arrival = socket_->receive(color, pool_.receive_area(*carrier_));
     if (!arrival) {
       is_empty = true;
       break;
@@ -212,7 +213,7 @@ bool UdpTransport::is_for_us(const PacketHeader& header) noexcept {
 
 /// The cheap checks first, the hash last, and only then state is touched.
 void UdpTransport::on_datagram(transport::Color color,
-                               const Wire::Arrival& arrival,
+                               const DatagramSocket::Arrival& arrival,
                                transport::MessageSink& sink) {
   Counters& counters = hub_.counters;
   const std::span<const std::byte> area = pool_.receive_area(*carrier_);
@@ -230,9 +231,9 @@ void UdpTransport::on_datagram(transport::Color color,
     return;
   }
   const transport::ProcId source = packet->header.source;
-  Link* link = links_.find(source, color);
-  if (link != nullptr ? !link->comes_from(arrival.from)
-                      : !comes_from(source, color, arrival.from)) {
+  Endpoint* endpoint = endpoints_.find(source, color);
+  if (endpoint != nullptr ? !endpoint->comes_from(arrival.from)
+                          : !comes_from(source, color, arrival.from)) {
     ++counters.unknown;
     return;
   }
@@ -240,15 +241,15 @@ void UdpTransport::on_datagram(transport::Color color,
     ++counters.corrupt;
     return;
   }
-  if (link == nullptr) {
-    const Result<Link*> made = make_link(source, color);
+  if (endpoint == nullptr) {
+    const Result<Endpoint*> made = make_endpoint(source, color);
     if (!made.ok()) {
       return;
     }
-    link = made.value();
+    endpoint = made.value();
   }
-  if (!link->has_failed()) {
-    link->on_packet(*packet, carrier_, sink);
+  if (!endpoint->has_failed()) {
+    endpoint->on_packet(*packet, carrier_, sink);
   }
 }
 
@@ -261,21 +262,21 @@ bool UdpTransport::comes_from(transport::ProcId peer,
 }
 
 void UdpTransport::flush() {
-  flush_links(false);
+  flush_endpoints(false);
 }
 
 void UdpTransport::flush_idle() {
-  flush_links(hub_.dirty.size() <= kMaxWaiting);
+  flush_endpoints(hub_.dirty.size() <= kMaxWaiting);
 }
 
-void UdpTransport::flush_links(bool may_wait) {
+void UdpTransport::flush_endpoints(bool may_wait) {
   std::size_t kept = 0;
   for (std::size_t i = 0; i < hub_.dirty.size(); ++i) {
-    Link* link = hub_.dirty[i];
-    link->is_dirty =
-        (may_wait && link->waits_for_company()) || !link->transmit();
-    if (link->is_dirty) {
-      hub_.dirty[kept++] = link;
+    Endpoint* endpoint = hub_.dirty[i];
+    endpoint->is_dirty =
+        (may_wait && endpoint->waits_for_company()) || !endpoint->transmit();
+    if (endpoint->is_dirty) {
+      hub_.dirty[kept++] = endpoint;
     }
   }
   hub_.dirty.resize(kept);
@@ -284,9 +285,9 @@ void UdpTransport::flush_links(bool may_wait) {
 /// What is under way from any region is not read any more.
 bool UdpTransport::on_unregistered(std::uint32_t /*key*/,
                                    std::uint64_t /*state*/) {
-  for (const auto* links : {&hub_.dirty, &hub_.active}) {
-    for (Link* link : *links) {
-      link->reclaim_all();
+  for (const auto* endpoints : {&hub_.dirty, &hub_.active}) {
+    for (Endpoint* endpoint : *endpoints) {
+      endpoint->reclaim_all();
     }
   }
   return true;
@@ -300,39 +301,39 @@ void UdpTransport::run_timers(Due due, transport::MessageSink& sink) {
   hub_.deadline = TimePoint::max();
   std::size_t kept = 0;
   for (std::size_t i = 0; i < hub_.active.size(); ++i) {
-    Link* link = hub_.active[i];
+    Endpoint* endpoint = hub_.active[i];
     if (due == Due::kAcks) {
-      link->on_ack_timer(hub_.now);
-    } else if (link->deadline() <= hub_.now) {
-      link->on_timer(hub_.now);
-      if (link->is_peer_dead(hub_.now)) {
-        fail_peer(*link, sink);
+      endpoint->on_ack_timer(hub_.now);
+    } else if (endpoint->deadline() <= hub_.now) {
+      endpoint->on_timer(hub_.now);
+      if (endpoint->is_peer_dead(hub_.now)) {
+        fail_peer(*endpoint, sink);
       }
     }
-    const TimePoint deadline = link->deadline();
-    link->is_active = deadline != TimePoint::max();
-    if (link->is_active) {
-      hub_.active[kept++] = link;
+    const TimePoint deadline = endpoint->deadline();
+    endpoint->is_active = deadline != TimePoint::max();
+    if (endpoint->is_active) {
+      hub_.active[kept++] = endpoint;
       hub_.deadline = std::min(hub_.deadline, deadline);
     }
   }
   hub_.active.resize(kept);
 }
 
-void UdpTransport::fail_peer(Link& silent, transport::MessageSink& sink) {
+void UdpTransport::fail_peer(Endpoint& silent, transport::MessageSink& sink) {
   const std::string why = fmt::format(
       "process {} does not answer: {}; it has died, is stopped (see "
       "ACP_UDP_SILENCE), or its packets are filtered",
       silent.peer(), silent.describe_silence(hub_.now));
   for (transport::Color color = 0; color < capabilities_.colors; ++color) {
-    Link* link = links_.find(silent.peer(), color);
-    if (link == nullptr) {
+    Endpoint* endpoint = endpoints_.find(silent.peer(), color);
+    if (endpoint == nullptr) {
       // A color not yet used is dead as well.
-      const Result<Link*> made = make_link(silent.peer(), color);
-      link = made.ok() ? made.value() : nullptr;
+      const Result<Endpoint*> made = make_endpoint(silent.peer(), color);
+      endpoint = made.ok() ? made.value() : nullptr;
     }
-    if (link != nullptr) {
-      link->fail();
+    if (endpoint != nullptr) {
+      endpoint->fail();
     }
   }
   sink.on_peer_failed(silent.peer(), why);
@@ -350,14 +351,14 @@ void UdpTransport::look_for_silence() {
   }
   const WaitedFor waited = options_.waited_for();
   if (waited.whom == WaitedFor::Whom::kPeer && waited.peer != options_.me) {
-    if (const auto link = endpoint(waited.peer, 0); link.ok()) {
-      static_cast<Link*>(link.value())->probe(hub_.now);
+    if (const auto found = endpoint(waited.peer, 0); found.ok()) {
+      static_cast<Endpoint*>(found.value())->probe(hub_.now);
     }
   } else if (waited.whom == WaitedFor::Whom::kAnybody) {
-    const auto links = links_.all();
-    for (std::size_t i = 0; i < std::min(links.size(), kMaxSuspects); ++i) {
-      Link* link = links[next_suspect_++ % links.size()];
-      if (link->peer() != options_.me && link->probe(hub_.now)) {
+    const auto endpoints = endpoints_.all();
+    for (std::size_t i = 0; i < std::min(endpoints.size(), kMaxSuspects); ++i) {
+      Endpoint* endpoint = endpoints[next_suspect_++ % endpoints.size()];
+      if (endpoint->peer() != options_.me && endpoint->probe(hub_.now)) {
         return;
       }
     }
@@ -370,7 +371,7 @@ TimePoint UdpTransport::next_deadline() const noexcept {
 
 bool UdpTransport::arm() {
   flush();
-  return hub_.dirty.empty() && !wire_->has_backlog();
+  return hub_.dirty.empty() && !socket_->has_backlog();
 }
 
 }  // namespace acp::udp

@@ -11,11 +11,11 @@
 
 #include "base/clock.h"
 #include "transport/transport.h"
-#include "udp/card.h"
+#include "udp/address_card.h"
+#include "udp/datagram_socket.h"
+#include "udp/endpoint.h"
+#include "udp/endpoint_table.h"
 #include "udp/fragment_pool.h"
-#include "udp/link.h"
-#include "udp/link_table.h"
-#include "udp/wire.h"
 
 namespace acp::udp {
 
@@ -71,7 +71,7 @@ class UdpTransport final : public transport::Transport {
 
   /// Over any wire. options.datagram_bytes is not 0 here.
   UdpTransport(UdpOptions options,
-               std::unique_ptr<Wire> wire,
+               std::unique_ptr<DatagramSocket> socket,
                const Clock& clock);
   ~UdpTransport() override;
 
@@ -98,7 +98,7 @@ class UdpTransport final : public transport::Transport {
   TimePoint next_deadline() const noexcept override;
 
   std::span<const int> descriptors() const noexcept override {
-    return wire_->descriptors();
+    return socket_->descriptors();
   }
 
   bool arm() override;
@@ -111,7 +111,8 @@ class UdpTransport final : public transport::Transport {
   bool comes_from(transport::ProcId peer,
                   transport::Color color,
                   const Address& from) const;
-  Result<Link*> make_link(transport::ProcId peer, transport::Color color);
+  Result<Endpoint*> make_endpoint(transport::ProcId peer,
+                                  transport::Color color);
 
   /// How much of what had arrived was taken.
   struct Drained {
@@ -121,21 +122,21 @@ class UdpTransport final : public transport::Transport {
 
   Drained drain(transport::Color color, transport::MessageSink& sink);
   void on_datagram(transport::Color color,
-                   const Wire::Arrival& arrival,
+                   const DatagramSocket::Arrival& arrival,
                    transport::MessageSink& sink);
   bool is_for_us(const PacketHeader& header) noexcept;
-  void flush_links(bool may_wait);
+  void flush_endpoints(bool may_wait);
   enum class Due : std::uint8_t { kAcks, kAll };
   Due what_is_due(const Drained& drained) noexcept;
   void run_timers(Due due, transport::MessageSink& sink);
-  void fail_peer(Link& silent, transport::MessageSink& sink);
+  void fail_peer(Endpoint& silent, transport::MessageSink& sink);
   void look_for_silence();
 
   UdpOptions options_;
-  std::unique_ptr<Wire> wire_;
+  std::unique_ptr<DatagramSocket> socket_;
   FragmentPool pool_;
-  LinkHub hub_;
-  LinkTable links_;
+  EndpointHub hub_;
+  EndpointTable endpoints_;
   transport::Capabilities capabilities_;
   Fragment* carrier_;  ///< Receives the next datagram.
   std::array<std::byte, kMaxCardBytes> card_{};
@@ -146,7 +147,7 @@ class UdpTransport final : public transport::Transport {
   /// Datagrams taken since a time-out is due, while more may wait in a socket.
   std::size_t taken_when_due_ = 0;
   TimePoint next_look_{};         ///< For peers that are silent.
-  std::size_t next_suspect_ = 0;  ///< In links_.all(), modulo its size.
+  std::size_t next_suspect_ = 0;  ///< In endpoints_.all(), modulo its size.
 };
 
 }  // namespace acp::udp

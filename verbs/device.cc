@@ -108,14 +108,14 @@ Status Device::listen() {
   return Status::kOk;
 }
 
-Status Device::add_connection(rdma_cm_id& id, Link& link) {
+Status Device::add_connection(rdma_cm_id& id, Endpoint& endpoint) {
   ibv_cq* completions = completions_.acquire();
   if (completions == nullptr) {
     const int error = errno;
     log_error(
         "verbs: {}: a completion queue for more than {} connections: {}; use "
         "fewer ranks, or more devices",
-        name(), links_.size(), errno_text(error));
+        name(), endpoints_.size(), errno_text(error));
     errno = error;
     return Status::kSystem;
   }
@@ -133,7 +133,7 @@ Status Device::add_connection(rdma_cm_id& id, Link& link) {
     errno = status == Status::kNoMemory ? ENOMEM : EIO;
     return status;
   }
-  links_[id.qp->qp_num] = &link;
+  endpoints_[id.qp->qp_num] = &endpoint;
   return Status::kOk;
 }
 
@@ -141,7 +141,7 @@ void Device::drop_connection(rdma_cm_id& id) noexcept {
   if (id.qp == nullptr) {
     return;
   }
-  links_.erase(id.qp->qp_num);
+  endpoints_.erase(id.qp->qp_num);
   receives_.drop(*id.qp);
   const ibv_cq* completions = id.qp->send_cq;
   rdma_destroy_qp(&id);

@@ -9,8 +9,8 @@
 
 #include "base/result.h"
 #include "transport/transport.h"
+#include "verbs/address_card.h"
 #include "verbs/buffer_pool.h"
-#include "verbs/card.h"
 #include "verbs/completion_queues.h"
 #include "verbs/find_ports.h"
 #include "verbs/receives.h"
@@ -19,7 +19,7 @@
 
 namespace acp::verbs {
 
-class Link;
+class Endpoint;
 
 /// A send is signalled when so many before it were not.
 inline constexpr std::uint32_t kSignalEvery = 8;
@@ -66,15 +66,15 @@ class Device {
   RegisteredWords& words() noexcept { return words_; }
 
   /// Provides buffers and completions for one more connection, makes its queue
-  /// pair on `id`, and names `link` by it. kNoMemory, kSystem: with errno.
-  [[nodiscard]] Status add_connection(rdma_cm_id& id, Link& link);
+  /// pair on `id`, and names `endpoint` by it. kNoMemory, kSystem: with errno.
+  [[nodiscard]] Status add_connection(rdma_cm_id& id, Endpoint& endpoint);
   /// The opposite: destroys the queue pair. Nothing was ever sent on it.
   void drop_connection(rdma_cm_id& id) noexcept;
 
-  /// Null when no link has that queue pair.
-  Link* link_of(std::uint32_t queue_pair) const noexcept {
-    const auto found = links_.find(queue_pair);
-    return found == links_.end() ? nullptr : found->second;
+  /// Null when no endpoint has that queue pair.
+  Endpoint* endpoint_of(std::uint32_t queue_pair) const noexcept {
+    const auto found = endpoints_.find(queue_pair);
+    return found == endpoints_.end() ? nullptr : found->second;
   }
 
   CompletionQueues& completions() noexcept { return completions_; }
@@ -117,7 +117,7 @@ class Device {
   Receives receives_;
   BufferPool send_buffers_;
   RegisteredWords words_;
-  std::unordered_map<std::uint32_t, Link*> links_;
+  std::unordered_map<std::uint32_t, Endpoint*> endpoints_;
   std::uint32_t inline_bytes_ = 256;
   std::uint8_t responder_resources_ = 0;
   std::uint8_t initiator_depth_ = 0;

@@ -75,7 +75,7 @@ bool VerbsTransport::take_connection_event() {
   } else if (const Device* listener = listener_of(*copy.id, devices_)) {
     on_listener_event(*listener, copy.type, copy.status);
   } else {
-    static_cast<Link*>(copy.id->context)
+    static_cast<Endpoint*>(copy.id->context)
         ->on_event(copy.type, copy.status, data);
   }
   return true;
@@ -88,7 +88,7 @@ void VerbsTransport::on_listener_event(const Device& device,
                                        rdma_cm_event_type event,
                                        int status) {
   if (event == RDMA_CM_EVENT_DEVICE_REMOVAL) {
-    link_from_myself(device.color()).fail(kDeviceRemoved);
+    endpoint_from_myself(device.color()).fail(kDeviceRemoved);
   } else {
     log_warning("verbs: {}: listening: {} (status {})", device.name(),
                 rdma_event_str(event), status);
@@ -113,10 +113,11 @@ void VerbsTransport::on_request(const Device& device,
     rdma_reject(id.get(), nullptr, 0);
     return;
   }
-  const Result<Link*> link = is_mine ? Result<Link*>(&link_from_myself(0))
-                                     : link_to(hello->source, hello->color);
-  if (link.ok()) {
-    link.value()->on_request(std::move(id), depths);
+  const Result<Endpoint*> endpoint =
+      is_mine ? Result<Endpoint*>(&endpoint_from_myself(0))
+              : endpoint_to(hello->source, hello->color);
+  if (endpoint.ok()) {
+    endpoint.value()->on_request(std::move(id), depths);
   } else {
     refuse(std::move(id), Refusal::kGone);
   }

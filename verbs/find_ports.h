@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "verbs/card.h"
+#include "verbs/address_card.h"
 #include "verbs/resource.h"
 
 namespace acp::verbs {

@@ -1,4 +1,4 @@
-// What a link knows of its peer's memory: windows that the peer told of.
+// What a endpoint knows of its peer's memory: windows that the peer told of.
 #pragma once
 
 #include <cstdint>

@@ -4,7 +4,7 @@
 #include <cerrno>
 
 #include "base/log.h"
-#include "verbs/link.h"
+#include "verbs/endpoint.h"
 #include "verbs/lock_limit.h"
 
 namespace acp::verbs {
@@ -30,7 +30,7 @@ bool Regions::remove(std::uint32_t key, std::uint64_t state) {
   if (mine.is_live_) {
     mine.is_live_ = false;
     live_[key] = nullptr;
-    for (Link* holder : mine.holders_) {
+    for (Endpoint* holder : mine.holders_) {
       holder->revoke(mine.region_);
     }
   }
@@ -84,28 +84,28 @@ Window Regions::window(Device& device,
   return window;
 }
 
-void Regions::add_holder(MyRegion& mine, Link& link) {
-  if (std::find(mine.holders_.begin(), mine.holders_.end(), &link) ==
+void Regions::add_holder(MyRegion& mine, Endpoint& endpoint) {
+  if (std::find(mine.holders_.begin(), mine.holders_.end(), &endpoint) ==
       mine.holders_.end()) {
-    mine.holders_.push_back(&link);
+    mine.holders_.push_back(&endpoint);
   }
 }
 
 void Regions::drop_holder(std::uint32_t key,
                           std::uint64_t state,
-                          const Link& link) {
+                          const Endpoint& endpoint) {
   for (const auto& each : all_) {
     // A live one was told again: not what this is about.
     if (each->region_.key == key && each->region_.state == state &&
         !each->is_live_) {
-      std::erase(each->holders_, &link);
+      std::erase(each->holders_, &endpoint);
     }
   }
 }
 
-void Regions::drop_holder(const Link& link) {
+void Regions::drop_holder(const Endpoint& endpoint) {
   for (const auto& each : all_) {
-    std::erase(each->holders_, &link);
+    std::erase(each->holders_, &endpoint);
   }
 }
 

@@ -12,7 +12,7 @@
 
 namespace acp::verbs {
 
-class Link;
+class Endpoint;
 
 /// Memory is registered by so much, as it is used: registering pins it, takes
 /// time, and much of a large region may never be touched.
@@ -42,7 +42,7 @@ class MyRegion {
   transport::Region region_;
   bool is_live_ = true;
   std::uint32_t flights_ = 0;
-  std::vector<Link*> holders_;              ///< Were told of it and may use it.
+  std::vector<Endpoint*> holders_;          ///< Were told of it and may use it.
   std::vector<std::vector<Piece>> pieces_;  ///< By color, then by place.
 };
 
@@ -80,10 +80,13 @@ class Regions {
   /// want it, told once.
   Window window(Device& device, MyRegion& mine, const std::byte* address);
 
-  /// The peer of a link has been told of a region, has dropped it, or is gone.
-  void add_holder(MyRegion& mine, Link& link);
-  void drop_holder(std::uint32_t key, std::uint64_t state, const Link& link);
-  void drop_holder(const Link& link);
+  /// The peer of a endpoint has been told of a region, has dropped it, or is
+  /// gone.
+  void add_holder(MyRegion& mine, Endpoint& endpoint);
+  void drop_holder(std::uint32_t key,
+                   std::uint64_t state,
+                   const Endpoint& endpoint);
+  void drop_holder(const Endpoint& endpoint);
 
  private:
   transport::Color colors_;

@@ -16,7 +16,7 @@ namespace {
 /// Events cost a system call to look for, completions do not.
 constexpr int kPollsBetweenLooks = 32;
 
-std::uint64_t link_key(transport::ProcId peer, transport::Color color) {
+std::uint64_t endpoint_key(transport::ProcId peer, transport::Color color) {
   return std::uint64_t{peer} * kMaxColors + color;
 }
 
@@ -34,9 +34,10 @@ bool has_messages(const ibv_wc& completion) noexcept {
          completion.byte_len != 0;
 }
 
-/// The other end of the link to myself is a link of a process beyond the last.
+/// The other end of the endpoint to myself is a endpoint of a process beyond
+/// the last.
 std::uint64_t from_myself_key(std::uint32_t procs, transport::Color color) {
-  return link_key(procs, color);
+  return endpoint_key(procs, color);
 }
 
 /// So that ranks which fail together do not try again together.
@@ -118,7 +119,7 @@ VerbsTransport::VerbsTransport(VerbsOptions options,
   capabilities_.max_message = kMaxMessageBytes;
   capabilities_.max_posted = kMaxStepBytes;
   capabilities_.colors = static_cast<transport::Color>(devices_.size());
-  Card card;
+  AddressCard card;
   card.colors = capabilities_.colors;
   card.packet_bytes = kPacketBytes;
   card.atomics = options_.atomics;
@@ -161,18 +162,18 @@ VerbsTransport::~VerbsTransport() {
       "for "
       "{} windows, told of {}, revoked {} regions",
       c.posted, c.requests, c.doorbells, c.wanted, c.told, c.revoked);
-  links_.clear();  // queue pairs before what they use
+  endpoints_.clear();  // queue pairs before what they use
 }
 
 Result<transport::Endpoint*> VerbsTransport::endpoint(transport::ProcId peer,
                                                       transport::Color color) {
-  const Result<Link*> link = link_to(peer, color);
-  return link.ok() ? Result<transport::Endpoint*>(link.value())
-                   : Result<transport::Endpoint*>(link.status());
+  const Result<Endpoint*> endpoint = endpoint_to(peer, color);
+  return endpoint.ok() ? Result<transport::Endpoint*>(endpoint.value())
+                       : Result<transport::Endpoint*>(endpoint.status());
 }
 
-Result<Link*> VerbsTransport::link_to(transport::ProcId peer,
-                                      transport::Color color) {
+Result<Endpoint*> VerbsTransport::endpoint_to(transport::ProcId peer,
+                                              transport::Color color) {
   if (color >= capabilities_.colors) {
     return Status::kBadColor;
   }
@@ -180,15 +181,15 @@ Result<Link*> VerbsTransport::link_to(transport::ProcId peer,
   if (is_mine) {
     color = 0;  // one connection to myself is enough
   }
-  const auto known = links_.find(link_key(peer, color));
-  if (known != links_.end()) {
+  const auto known = endpoints_.find(endpoint_key(peer, color));
+  if (known != endpoints_.end()) {
     return known->second.get();
   }
   if (is_mine) {
-    return hub_.executes_atomics
-               ? Result<Link*>(add_link(link_key(peer, color), peer, color,
-                                        devices_[color]->place()))
-               : Status::kUnsupported;
+    return hub_.executes_atomics ? Result<Endpoint*>(add_endpoint(
+                                       endpoint_key(peer, color), peer, color,
+                                       devices_[color]->place()))
+                                 : Status::kUnsupported;
   }
   if (peer >= options_.procs) {
     return Status::kInvalidArgument;
@@ -218,32 +219,34 @@ Result<Link*> VerbsTransport::link_to(transport::ProcId peer,
         peer, executor_name(card->atomics), executor_name(options_.atomics));
     return Status::kBadOption;
   }
-  return add_link(link_key(peer, color), peer, color, card->places[color]);
+  return add_endpoint(endpoint_key(peer, color), peer, color,
+                      card->places[color]);
 }
 
 /// Where the connection to myself ends, and what fails when this process does.
 /// Nobody sends on it: it receives, and returns credit.
-Link& VerbsTransport::link_from_myself(transport::Color color) {
+Endpoint& VerbsTransport::endpoint_from_myself(transport::Color color) {
   const std::uint64_t key = from_myself_key(options_.procs, color);
-  const auto known = links_.find(key);
-  return known != links_.end()
+  const auto known = endpoints_.find(key);
+  return known != endpoints_.end()
              ? *known->second
-             : *add_link(key, options_.me, color, devices_[color]->place());
+             : *add_endpoint(key, options_.me, color, devices_[color]->place());
 }
 
-Link* VerbsTransport::add_link(std::uint64_t key,
-                               transport::ProcId peer,
-                               transport::Color color,
-                               const Place& place) {
-  auto link = std::make_unique<Link>(hub_, *devices_[color], peer, place);
+Endpoint* VerbsTransport::add_endpoint(std::uint64_t key,
+                                       transport::ProcId peer,
+                                       transport::Color color,
+                                       const Place& place) {
+  auto endpoint =
+      std::make_unique<Endpoint>(hub_, *devices_[color], peer, place);
   if (has_failed_[peer]) {
-    link->abandon();
+    endpoint->abandon();
   }
   // So that nothing is allocated when they are needed.
-  hub_.dirty.reserve(links_.size() + 1);
-  hub_.failed.reserve(links_.size() + 1);
-  hub_.backing_off.reserve(links_.size() + 1);
-  return links_.emplace(key, std::move(link)).first->second.get();
+  hub_.dirty.reserve(endpoints_.size() + 1);
+  hub_.failed.reserve(endpoints_.size() + 1);
+  hub_.backing_off.reserve(endpoints_.size() + 1);
+  return endpoints_.emplace(key, std::move(endpoint)).first->second.get();
 }
 
 std::size_t VerbsTransport::poll(transport::MessageSink& sink) {
@@ -272,16 +275,16 @@ std::size_t VerbsTransport::poll(transport::MessageSink& sink) {
 void VerbsTransport::start_retries() {
   const TimePoint now = SteadyClock().now();
   for (std::size_t i = 0; i < hub_.backing_off.size();) {
-    Link* link = hub_.backing_off[i];
-    const bool is_waiting = link->state() == LinkState::kBackingOff;
-    if (is_waiting && link->retry_at() > now) {
+    Endpoint* endpoint = hub_.backing_off[i];
+    const bool is_waiting = endpoint->state() == EndpointState::kBackingOff;
+    if (is_waiting && endpoint->retry_at() > now) {
       ++i;
       continue;
     }
     hub_.backing_off[i] = hub_.backing_off.back();
     hub_.backing_off.pop_back();
     if (is_waiting) {
-      link->retry();  // may put it at the list's end, to be tried later
+      endpoint->retry();  // may put it at the list's end, to be tried later
     }
   }
 }
@@ -301,16 +304,16 @@ void VerbsTransport::drain(Device& device, transport::MessageSink& sink) {
   // Credit goes back when the buffers are there again, not before.
   for (int i = 0; i < count; ++i) {
     const ibv_wc& completion = completions.completion(i);
-    Link* link = device.link_of(completion.qp_num);
-    if (has_messages(completion) && link != nullptr) {
-      link->on_consumed();
+    Endpoint* endpoint = device.endpoint_of(completion.qp_num);
+    if (has_messages(completion) && endpoint != nullptr) {
+      endpoint->on_consumed();
     }
   }
   if (is_broken) {
-    for (const auto& [key, link] : links_) {
+    for (const auto& [key, endpoint] : endpoints_) {
       if (key % kMaxColors == device.color()) {
-        link->fail(count < 0 ? "the completion queue is broken"
-                             : "the receive queue is broken");
+        endpoint->fail(count < 0 ? "the completion queue is broken"
+                                 : "the receive queue is broken");
       }
     }
   }
@@ -320,12 +323,12 @@ void VerbsTransport::on_receive(Device& device,
                                 const ibv_wc& completion,
                                 transport::MessageSink& sink) {
   Buffer* buffer = buffer_of(completion);
-  Link* link = device.link_of(completion.qp_num);
-  if (link != nullptr && completion.status != IBV_WC_SUCCESS) {
-    link->on_error("receiving", completion);
-  } else if (link != nullptr) {
-    link->on_packet(ntohl(completion.imm_data),
-                    buffer->bytes().first(completion.byte_len), sink);
+  Endpoint* endpoint = device.endpoint_of(completion.qp_num);
+  if (endpoint != nullptr && completion.status != IBV_WC_SUCCESS) {
+    endpoint->on_error("receiving", completion);
+  } else if (endpoint != nullptr) {
+    endpoint->on_packet(ntohl(completion.imm_data),
+                        buffer->bytes().first(completion.byte_len), sink);
   }
   device.receives().recycle(buffer, completion);
 }
@@ -333,32 +336,32 @@ void VerbsTransport::on_receive(Device& device,
 void VerbsTransport::on_send(Device& device,
                              const ibv_wc& completion,
                              transport::MessageSink& sink) {
-  Link* link = device.link_of(completion.qp_num);
-  if (link == nullptr) {
+  Endpoint* endpoint = device.endpoint_of(completion.qp_num);
+  if (endpoint == nullptr) {
     return;
   }
   const bool is_step =
-      link->on_sent(static_cast<std::uint32_t>(completion.wr_id >> 1),
-                    completion.status == IBV_WC_SUCCESS, sink);
+      endpoint->on_sent(static_cast<std::uint32_t>(completion.wr_id >> 1),
+                        completion.status == IBV_WC_SUCCESS, sink);
   if (completion.status != IBV_WC_SUCCESS) {
-    link->on_error(is_step ? "reaching its memory" : "sending", completion);
+    endpoint->on_error(is_step ? "reaching its memory" : "sending", completion);
   }
 }
 
 void VerbsTransport::flush() {
-  flush_links(&Link::flush);
+  flush_endpoints(&Endpoint::flush);
 }
 
 void VerbsTransport::flush_idle() {
-  flush_links(&Link::flush_idle);
+  flush_endpoints(&Endpoint::flush_idle);
 }
 
-void VerbsTransport::flush_links(bool (Link::*flush_one)()) {
+void VerbsTransport::flush_endpoints(bool (Endpoint::*flush_one)()) {
   std::size_t kept = 0;
   for (std::size_t i = 0; i < hub_.dirty.size(); ++i) {
-    Link* link = hub_.dirty[i];
-    if (!(link->*flush_one)()) {
-      hub_.dirty[kept++] = link;
+    Endpoint* endpoint = hub_.dirty[i];
+    if (!(endpoint->*flush_one)()) {
+      hub_.dirty[kept++] = endpoint;
     }
   }
   hub_.dirty.resize(kept);
@@ -374,26 +377,26 @@ bool VerbsTransport::on_unregistered(std::uint32_t key, std::uint64_t state) {
 
 void VerbsTransport::forget_regions() {
   regions_.forget();
-  for (const auto& [key, link] : links_) {
-    link->forget_regions();
+  for (const auto& [key, endpoint] : endpoints_) {
+    endpoint->forget_regions();
   }
 }
 
 void VerbsTransport::report_failures(transport::MessageSink& sink) {
-  const std::vector<Link*> failed = std::exchange(hub_.failed, {});
-  hub_.failed.reserve(links_.size());
-  for (const Link* link : failed) {
-    const transport::ProcId peer = link->peer();
+  const std::vector<Endpoint*> failed = std::exchange(hub_.failed, {});
+  hub_.failed.reserve(endpoints_.size());
+  for (const Endpoint* endpoint : failed) {
+    const transport::ProcId peer = endpoint->peer();
     if (has_failed_[peer]) {
       continue;
     }
     has_failed_[peer] = true;
-    for (const auto& [key, other] : links_) {
+    for (const auto& [key, other] : endpoints_) {
       if (other->peer() == peer) {
         other->abandon();
       }
     }
-    sink.on_peer_failed(peer, link->failure());
+    sink.on_peer_failed(peer, endpoint->failure());
   }
 }
 
@@ -402,8 +405,8 @@ TimePoint VerbsTransport::next_deadline() const noexcept {
     return TimePoint{};  // long ago
   }
   TimePoint next = TimePoint::max();
-  for (const Link* link : hub_.backing_off) {
-    next = std::min(next, link->retry_at());
+  for (const Endpoint* endpoint : hub_.backing_off) {
+    next = std::min(next, endpoint->retry_at());
   }
   return next;
 }

@@ -14,10 +14,10 @@
 #include <vector>
 
 #include "transport/transport.h"
-#include "verbs/card.h"
+#include "verbs/address_card.h"
 #include "verbs/device.h"
+#include "verbs/endpoint.h"
 #include "verbs/hello.h"
-#include "verbs/link.h"
 #include "verbs/resource.h"
 #include "verbs/timers.h"
 
@@ -85,12 +85,12 @@ class VerbsTransport final : public transport::Transport {
                  EventChannel channel,
                  std::vector<std::unique_ptr<Device>> devices);
 
-  Result<Link*> link_to(transport::ProcId peer, transport::Color color);
-  Link& link_from_myself(transport::Color color);
-  Link* add_link(std::uint64_t key,
-                 transport::ProcId peer,
-                 transport::Color color,
-                 const Place& place);
+  Result<Endpoint*> endpoint_to(transport::ProcId peer, transport::Color color);
+  Endpoint& endpoint_from_myself(transport::Color color);
+  Endpoint* add_endpoint(std::uint64_t key,
+                         transport::ProcId peer,
+                         transport::Color color,
+                         const Place& place);
   void start_retries();
   void drain(Device& device, transport::MessageSink& sink);
   void on_receive(Device& device,
@@ -99,7 +99,7 @@ class VerbsTransport final : public transport::Transport {
   void on_send(Device& device,
                const ibv_wc& completion,
                transport::MessageSink& sink);
-  void flush_links(bool (Link::*flush_one)());
+  void flush_endpoints(bool (Endpoint::*flush_one)());
   void look_at(std::span<pollfd> descriptors);
   void take_events();
   bool take_connection_event();
@@ -117,8 +117,8 @@ class VerbsTransport final : public transport::Transport {
   EventChannel channel_;
   std::vector<std::unique_ptr<Device>> devices_;  ///< By color.
   Regions regions_;
-  LinkHub hub_;
-  std::unordered_map<std::uint64_t, std::unique_ptr<Link>> links_;
+  EndpointHub hub_;
+  std::unordered_map<std::uint64_t, std::unique_ptr<Endpoint>> endpoints_;
   std::vector<bool> has_failed_;  ///< By process.
   transport::Capabilities capabilities_;
   /// Of events of connections and devices, then of completions by color.

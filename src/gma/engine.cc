@@ -33,11 +33,11 @@ bool is_signal(const Step& step) {
 Engine::Engine(const gmm::AddressSpace& space,
                Links& links,
                gmm::ThreadWaker& waker,
-               Wires& wires,
+               Transports& transports,
                WaitHost& wait_host)
     : space_(space),
       links_(links),
-      wires_(wires),
+      transports_(transports),
       wait_host_(wait_host),
       mover_(space_, links, waker, *this) {}
 
@@ -182,11 +182,11 @@ Result<Handle> Engine::issue(std::span<const Step> steps,
     if (std::ranges::any_of(steps, is_signal)) {
       flush();
     } else {
-      wires_.flush_idle();
+      transports_.flush_idle();
     }
   }
   if (departure != Departure::kHeld) {
-    wires_.announce_deadline();
+    transports_.announce_deadline();
   }
   return sequence;
 }
@@ -332,7 +332,7 @@ bool Engine::is_complete(Handle handle) {
 /// Sends everything. A reply that was held has gone along, and the next
 /// signal's may be held.
 void Engine::flush() {
-  wires_.flush();
+  transports_.flush();
   is_holding_ = false;
 }
 
@@ -341,7 +341,7 @@ bool Engine::progress() {
   if (!lock.owns_lock()) {
     return false;
   }
-  const Arrivals arrivals = wires_.poll();
+  const Arrivals arrivals = transports_.poll();
   const bool has_copied = settle();
   // Whoever waited for the signal may answer it at once: what goes back to its
   // sender goes along with that, or with the next pass.
@@ -351,14 +351,14 @@ bool Engine::progress() {
   } else {
     flush();
   }
-  wires_.announce_deadline();  // what has arrived may have to be answered
+  transports_.announce_deadline();  // what has arrived may have to be answered
   return arrivals != Arrivals::kNone || has_copied;
 }
 
 void Engine::send_kept() {
   const std::lock_guard lock(mutex_);
   flush();
-  wires_.announce_deadline();
+  transports_.announce_deadline();
 }
 
 void Engine::run_locked(const std::function<void()>& work) {
@@ -366,7 +366,7 @@ void Engine::run_locked(const std::function<void()>& work) {
   work();
   (void)settle();
   flush();
-  wires_.announce_deadline();
+  transports_.announce_deadline();
 }
 
 void Engine::reset(Rank new_rank) {

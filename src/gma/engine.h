@@ -66,12 +66,12 @@ enum class Departure : std::uint8_t {
 };
 
 /// Does the engine's part of a progress pass; given by the runtime.
-class Wires {
+class Transports {
  public:
-  Wires() = default;
-  Wires(const Wires&) = delete;
-  Wires& operator=(const Wires&) = delete;
-  virtual ~Wires() = default;
+  Transports() = default;
+  Transports(const Transports&) = delete;
+  Transports& operator=(const Transports&) = delete;
+  virtual ~Transports() = default;
 
   /// Polls all wires; messages end in the agent and in Mover::on_reply.
   virtual Arrivals poll() = 0;
@@ -91,7 +91,7 @@ class Engine final : private OperationOwner {
   Engine(const gmm::AddressSpace& space,
          Links& links,
          gmm::ThreadWaker& waker,
-         Wires& wires,
+         Transports& transports,
          WaitHost& wait_host);
   ~Engine();
 
@@ -354,7 +354,7 @@ class Engine final : private OperationOwner {
 
   gmm::AddressSpace space_;  ///< A copy: one load less on every path.
   Links& links_;
-  Wires& wires_;
+  Transports& transports_;
   WaitHost& wait_host_;
   std::mutex mutex_;  ///< Guards all that follows, the wires and the agent.
   OrderQueue queue_;  ///< Its atomics are read without the mutex.

@@ -1,7 +1,7 @@
 // Waking whoever sleeps at a rank of this host.
 //
-// sleeper: asleep += 1; b = bell; look again; futex_wait(bell, b)
-// waker:   store what is waited for; if asleep != 0: bell += 1; futex_wake
+// sleeper: asleep += 1; b = doorbell; look again; futex_wait(doorbell, b)
+// waker:   store what is waited for; if asleep != 0: doorbell += 1; futex_wake
 // Every access is seq_cst, so one of the two sees the other's store.
 #pragma once
 
@@ -17,8 +17,8 @@ using transport::ThreadWaker;
 /// what they wait for.
 inline void wake_waiters(protocol::SliceHeader& slice) noexcept {
   if ((slice.asleep.load(std::memory_order_seq_cst) & UINT32_MAX) != 0) {
-    slice.bell.fetch_add(1, std::memory_order_seq_cst);
-    futex_wake_all(slice.bell);
+    slice.doorbell.fetch_add(1, std::memory_order_seq_cst);
+    futex_wake_all(slice.doorbell);
   }
 }
 
@@ -31,8 +31,8 @@ inline void ring_signal(protocol::SliceHeader& slice,
     return;
   }
   if ((asleep & UINT32_MAX) != 0) {
-    slice.bell.fetch_add(1, std::memory_order_seq_cst);
-    futex_wake_all(slice.bell);
+    slice.doorbell.fetch_add(1, std::memory_order_seq_cst);
+    futex_wake_all(slice.doorbell);
   }
   if ((asleep & protocol::kThreadWantsSignals) != 0) {
     waker.wake_thread(slice);

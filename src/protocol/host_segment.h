@@ -208,12 +208,12 @@ struct DoorbellName {
 
 /// Head of a slice. Each group on a line of its own.
 struct SliceHeader {
-  alignas(kCacheLine) std::atomic<std::uint32_t> bell;       ///< Futex.
+  alignas(kCacheLine) std::atomic<std::uint32_t> doorbell;   ///< Futex.
   alignas(kCacheLine) std::atomic<std::uint64_t> asleep;     ///< See above.
   alignas(kCacheLine) std::atomic<std::uint64_t> ring_head;  ///< Consumer.
   alignas(kCacheLine) std::atomic<std::uint64_t> ring_tail;  ///< Producers.
   PairBarrier pair;
-  alignas(kCacheLine) DoorbellName doorbell;
+  alignas(kCacheLine) DoorbellName doorbell_socket;
 };
 
 inline constexpr std::size_t kSliceHeaderBytes = 4096;

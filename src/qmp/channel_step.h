@@ -5,10 +5,10 @@
 #include <cstddef>
 #include <deque>
 
+#include "qmp/message_layout.h"
 #include "qmp/message_memory.h"
 #include "qmp/operation.h"
 #include "qmp/transfer.h"
-#include "qmp/wire.h"
 
 namespace qmp {
 

@@ -11,8 +11,8 @@
 #include "qmp.h"
 #include "qmp/grid.h"
 #include "qmp/library_memory.h"
+#include "qmp/message_layout.h"
 #include "qmp/pair.h"
-#include "qmp/wire.h"
 
 namespace qmp {
 class Half;

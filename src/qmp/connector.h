@@ -8,7 +8,7 @@
 
 #include "acp/gma.h"
 #include "qmp/library_memory.h"
-#include "qmp/wire.h"
+#include "qmp/message_layout.h"
 
 namespace qmp {
 

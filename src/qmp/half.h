@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "qmp/message_layout.h"
 #include "qmp/mirror.h"
 #include "qmp/transfer.h"
-#include "qmp/wire.h"
 
 namespace qmp {
 

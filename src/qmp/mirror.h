@@ -9,8 +9,8 @@
 
 #include "acp/extension.h"
 #include "qmp/library_memory.h"
+#include "qmp/message_layout.h"
 #include "qmp/outbox.h"
-#include "qmp/wire.h"
 
 namespace qmp {
 

@@ -10,7 +10,7 @@
 #include "qmp.h"
 #include "qmp/comm.h"
 #include "qmp/job.h"
-#include "qmp/wire.h"
+#include "qmp/message_layout.h"
 
 namespace qmp {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "qmp/library_memory.h"
-#include "qmp/wire.h"
+#include "qmp/message_layout.h"
 
 namespace qmp {
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "qmp/library_memory.h"
-#include "qmp/wire.h"
+#include "qmp/message_layout.h"
 
 namespace qmp {
 

@@ -9,7 +9,7 @@
 
 #include "qmp.h"
 #include "qmp/connector.h"
-#include "qmp/wire.h"
+#include "qmp/message_layout.h"
 
 namespace qmp {
 

@@ -25,9 +25,9 @@ int milliseconds_of(Duration time, bool is_forever) {
 
 }  // namespace
 
-Status EpollWatch::open(int doorbell, std::vector<int> wires) {
+Status EpollWatch::open(int doorbell, std::vector<int> transports) {
   epoll_.reset(::epoll_create1(EPOLL_CLOEXEC));
-  wires_ = std::move(wires);
+  transports_ = std::move(transports);
   if (!epoll_ || !add(doorbell)) {
     log_error("epoll: {}", errno_text(errno));
     return Status::kSystem;
@@ -47,7 +47,7 @@ bool EpollWatch::attach() {
     return true;
   }
   is_attached_ = true;
-  for (const int fd : wires_) {
+  for (const int fd : transports_) {
     if (!add(fd)) {
       if (!std::exchange(has_complained_, true)) {
         log_error("epoll: watching a socket: {}", errno_text(errno));
@@ -61,7 +61,7 @@ bool EpollWatch::attach() {
 
 void EpollWatch::detach() noexcept {
   if (std::exchange(is_attached_, false)) {
-    for (const int fd : wires_) {
+    for (const int fd : transports_) {
       (void)::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
     }
   }

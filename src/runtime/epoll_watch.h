@@ -16,7 +16,7 @@ namespace acp::runtime {
 class EpollWatch {
  public:
   /// kSystem, logged.
-  [[nodiscard]] Status open(int doorbell, std::vector<int> wires);
+  [[nodiscard]] Status open(int doorbell, std::vector<int> transports);
 
   /// False, logged once: the system refuses, and wait() sees the doorbell only.
   bool attach();
@@ -30,7 +30,7 @@ class EpollWatch {
   bool add(int fd) noexcept;
 
   UniqueFd epoll_;
-  std::vector<int> wires_;
+  std::vector<int> transports_;
   bool is_attached_ = false;
   bool has_complained_ = false;
   bool has_pwait2_ = true;

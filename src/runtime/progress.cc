@@ -60,15 +60,17 @@ Progress::~Progress() {
   stop();
 }
 
-void Progress::attach(gma::Engine& engine, WireSet& wires, Steps& steps) {
+void Progress::attach(gma::Engine& engine,
+                      TransportSet& transports,
+                      Steps& steps) {
   engine_ = &engine;
-  wires_ = &wires;
+  transports_ = &transports;
   steps_ = &steps;
 }
 
 Status Progress::start() {
   const Status status =
-      watch_.open(doorbell_.descriptor(), wires_->descriptors());
+      watch_.open(doorbell_.descriptor(), transports_->descriptors());
   if (status != Status::kOk) {
     return status;
   }
@@ -123,8 +125,8 @@ Status Progress::health() {
   if (state == protocol::JobState::kEnding) {
     return Status::kAborted;
   }
-  return wires_->dead_proc() == protocol::kNoSlot ? Status::kOk
-                                                  : Status::kPeerDead;
+  return transports_->dead_proc() == protocol::kNoSlot ? Status::kOk
+                                                       : Status::kPeerDead;
 }
 
 /// The job's end comes first: it cuts off waits, and ranks that were cut off go
@@ -172,7 +174,7 @@ void Progress::sleep(const std::function<bool()>& is_done, Duration limit) {
   // With a network, the first sleeper watches it itself and needs no help
   // from the thread. Not inside a step: the thread may have the role and be
   // the one that runs it.
-  if (wires_->has_net() && !gma::is_inside_step() &&
+  if (transports_->has_net() && !gma::is_inside_step() &&
       poller_.take([this] { rouse_thread(); })) {
     sleep_in_epoll(Sleeper::kCaller, is_done, SteadyClock().now() + limit,
                    true);
@@ -193,10 +195,10 @@ void Progress::sleep_on(const gma::SleepWord& place, Duration limit) {
 void Progress::sleep_on_futex(const std::function<bool()>& is_done,
                               Duration limit) {
   mine_.asleep.fetch_add(protocol::kWaiterOne, std::memory_order_seq_cst);
-  const std::uint32_t bell = mine_.bell.load(std::memory_order_seq_cst);
+  const std::uint32_t doorbell = mine_.doorbell.load(std::memory_order_seq_cst);
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (!is_done() && health() == Status::kOk) {
-    futex_wait(mine_.bell, bell, limit);
+    futex_wait(mine_.doorbell, doorbell, limit);
   }
   mine_.asleep.fetch_sub(protocol::kWaiterOne, std::memory_order_seq_cst);
 }
@@ -226,14 +228,14 @@ bool Progress::sleep_in_epoll(Sleeper sleeper,
   std::atomic_thread_fence(std::memory_order_seq_cst);
   bool is_quiet = false;
   guarded([&] {
-    is_quiet = wires_->arm();
-    limit = std::min(limit, wires_->next_deadline());
+    is_quiet = transports_->arm();
+    limit = std::min(limit, transports_->next_deadline());
     asleep_until_ = limit;
   });
   const bool has_news =
       is_quiet && !is_done() && health() == Status::kOk && watch_.wait(limit);
   mine_.asleep.fetch_and(~bits, std::memory_order_seq_cst);
-  guarded([&] { wires_->disarm(); });
+  guarded([&] { transports_->disarm(); });
   return has_news;
 }
 

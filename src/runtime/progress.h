@@ -14,7 +14,7 @@
 #include "runtime/epoll_watch.h"
 #include "runtime/poller_role.h"
 #include "runtime/steps.h"
-#include "runtime/wire_set.h"
+#include "runtime/transport_set.h"
 #include "transport/shm/doorbell_socket.h"
 
 namespace acp::runtime {
@@ -29,7 +29,7 @@ class Progress final : public gma::WaitHost {
   ~Progress() override;
 
   /// Before the first call of anything else.
-  void attach(gma::Engine& engine, WireSet& wires, Steps& steps);
+  void attach(gma::Engine& engine, TransportSet& transports, Steps& steps);
 
   /// Starts the thread. kSystem, logged.
   [[nodiscard]] Status start();
@@ -84,7 +84,7 @@ class Progress final : public gma::WaitHost {
   gma::WaitPolicy policy_;
   CoreTable cores_;
   gma::Engine* engine_ = nullptr;
-  WireSet* wires_ = nullptr;
+  TransportSet* transports_ = nullptr;
   Steps* steps_ = nullptr;
   std::thread thread_;
   std::atomic<bool> is_stopping_{false};

@@ -85,13 +85,13 @@ Task::~Task() {
   }
 }
 
-Status Task::join(const NetWireFactory& make_net_wire) {
-  const Status status = open(make_net_wire);
+Status Task::join(const NetTransportFactory& make_net_transport) {
+  const Status status = open(make_net_transport);
   return status == Status::kOk ? start() : status;
 }
 
 /// Everything that this process can do alone.
-Status Task::open(const NetWireFactory& make_net_wire) {
+Status Task::open(const NetTransportFactory& make_net_transport) {
   slot_ = segment_.slot_of_proc(bootstrap_->proc());
   segment_.dump_own_slice(slot_);
   const protocol::HostHeader& header = segment_.header();
@@ -118,7 +118,8 @@ Status Task::open(const NetWireFactory& make_net_wire) {
   doorbell_ = std::move(*doorbell);
   keys_ = std::make_unique<gmm::KeyTable>(segment_, slot_);
   set_identity();
-  if (const Status status = open_wires(make_net_wire); status != Status::kOk) {
+  if (const Status status = open_transports(make_net_transport);
+      status != Status::kOk) {
     return status;
   }
   return open_engine();
@@ -153,7 +154,7 @@ bool Task::wants_net() const {
          segment_.header().local_procs < segment_.header().procs;
 }
 
-Status Task::open_wires(const NetWireFactory& make_net_wire) {
+Status Task::open_transports(const NetTransportFactory& make_net_transport) {
   const std::string& net = settings_.text(SettingId::kNet);
   if (!is_net_built_in(net)) {
     log_error("network {} is not built in; this build has {}", net,
@@ -170,15 +171,15 @@ Status Task::open_wires(const NetWireFactory& make_net_wire) {
       policy_for(settings_, segment_.header().shares_cores());
   policy.looks = wants_net() ? 1 : policy.looks;
   progress_ = std::make_unique<Progress>(segment_, slot_, *doorbell_, policy);
-  wires_ = std::make_unique<WireSet>(segment_);
+  transports_ = std::make_unique<TransportSet>(segment_);
   colors_ = colors_of(settings_);
   if (wants_net()) {
-    auto wire = make_net_wire(settings_, segment_, bootstrap_->proc());
+    auto wire = make_net_transport(settings_, segment_, bootstrap_->proc());
     if (!wire.ok()) {
       return wire.status();
     }
     colors_ = (*wire)->capabilities().colors;
-    wires_->set_net_wire(std::move(*wire));
+    transports_->set_net_transport(std::move(*wire));
   }
   if (!is_net_everywhere(settings_)) {
     shm::ShmTransport::Options options;
@@ -186,7 +187,7 @@ Status Task::open_wires(const NetWireFactory& make_net_wire) {
     options.my_slot = slot_;
     options.colors = colors_;
     options.allows_cross_memory = settings_.text(SettingId::kCma) != "off";
-    wires_->set_host_wire(
+    transports_->set_host_transport(
         std::make_unique<shm::ShmTransport>(segment_, *doorbell_, options));
   }
   return Status::kOk;
@@ -194,7 +195,7 @@ Status Task::open_wires(const NetWireFactory& make_net_wire) {
 
 Status Task::open_engine() {
   const gmm::AddressSpace space(segment_, slot_, bootstrap_->proc(), colors_,
-                                reach_for(settings_, wires_->net()));
+                                reach_for(settings_, transports_->net()));
   if (colors_ > space.codec().max_colors()) {
     log_error(
         "{} colors: at most {} with {} ranks; ACP_UDP_ADDRESSES or "
@@ -202,17 +203,17 @@ Status Task::open_engine() {
         colors_, space.codec().max_colors(), procs());
     return Status::kBadOption;
   }
-  engine_.emplace(space, *wires_, *doorbell_, *wires_, *progress_);
-  agent_ =
-      std::make_unique<agent::Agent>(engine_->space(), *doorbell_, *wires_);
+  engine_.emplace(space, *transports_, *doorbell_, *transports_, *progress_);
+  agent_ = std::make_unique<agent::Agent>(engine_->space(), *doorbell_,
+                                          *transports_);
   engine_->set_delegated_done([this](const gma::ReplyTo& to, Status status) {
     agent_->reply(to.proc, to.color, to.id, status);
   });
-  wires_->attach(
+  transports_->attach(
       *engine_, *agent_,
       [this](TimePoint deadline) { progress_->rouse_before(deadline); },
       [this](std::string_view text) { bootstrap_->abort(1, text); });
-  progress_->attach(*engine_, *wires_, steps_);
+  progress_->attach(*engine_, *transports_, steps_);
   host_barrier_ = std::make_unique<HostBarrier>(segment_, slot_, *progress_);
   net_barrier_ =
       std::make_unique<NetBarrier>(*engine_, *progress_, segment_.header());
@@ -223,8 +224,8 @@ Status Task::open_engine() {
 /// Tells the wires of starter and module memory.
 void Task::register_library() {
   engine_->guarded([this] {
-    wires_->on_registered(keys_->region(gmm::kStarterKey));
-    wires_->on_registered(keys_->region(gmm::kModuleKey));
+    transports_->on_registered(keys_->region(gmm::kStarterKey));
+    transports_->on_registered(keys_->region(gmm::kModuleKey));
   });
 }
 
@@ -428,7 +429,7 @@ void Task::take_new_rank(gmm::Rank rank) {
   const protocol::HostHeader& header = segment_.header();
   engine_->reset(rank);
   keys_->clear();
-  engine_->guarded([this] { wires_->forget_regions(); });
+  engine_->guarded([this] { transports_->forget_regions(); });
   net_barrier_->reset();
   clear_memory(space().my_slice() + header.starter_offset,
                header.starter_bytes);
@@ -523,7 +524,8 @@ Result<gmm::GlobalAddress> Task::register_memory(void* address,
     return atkey;
   }
   engine_->guarded([&] {
-    wires_->on_registered(keys_->region(space().codec().index(atkey.value())));
+    transports_->on_registered(
+        keys_->region(space().codec().index(atkey.value())));
   });
   return atkey;
 }
@@ -535,7 +537,7 @@ Status Task::unregister_memory(gmm::GlobalAddress atkey) {
   const auto is_released = [&] {
     bool is_free = false;
     engine_->guarded(
-        [&] { is_free = wires_->on_unregistered(index, state.value()); });
+        [&] { is_free = transports_->on_unregistered(index, state.value()); });
     return is_free && !keys_->has_transfers(index);
   };
   if (status == Status::kOk) {
@@ -547,7 +549,7 @@ Status Task::unregister_memory(gmm::GlobalAddress atkey) {
     log_error("acp_unregister_memory({:#x}): {}", atkey, status_text(status));
     return status;
   }
-  // Wires may be at it, here and at peers, and peers of this host by
+  // Transports may be at it, here and at peers, and peers of this host by
   // themselves. No progress step meanwhile: one may want a lock that this
   // caller holds, who could not know that this waits.
   const gma::StepScope no_steps;

@@ -26,14 +26,14 @@
 #include "runtime/net_barrier.h"
 #include "runtime/progress.h"
 #include "runtime/steps.h"
-#include "runtime/wire_set.h"
+#include "runtime/transport_set.h"
 #include "transport/shm/doorbell_socket.h"
 
 namespace acp::runtime {
 
 /// Makes the wire between hosts, already bound; its address goes into my card
 /// and it may read the others' cards once all have been written.
-using NetWireFactory =
+using NetTransportFactory =
     std::function<Result<std::unique_ptr<transport::Transport>>(
         const Settings&, const protocol::HostSegment&, std::uint32_t proc)>;
 
@@ -53,7 +53,7 @@ class Task {
   ~Task();
 
   /// Joins the job; returns when all ranks have. Once.
-  [[nodiscard]] Status join(const NetWireFactory& make_net_wire);
+  [[nodiscard]] Status join(const NetTransportFactory& make_net_transport);
   [[nodiscard]] Status finalize();
   /// kTimedOut: the next call goes on with this barrier. kClosed, logged: a
   /// rank has left without coming to it.
@@ -91,8 +91,8 @@ class Task {
 
  private:
   [[noreturn]] void leave_aborted(std::string_view line);
-  Status open(const NetWireFactory& make_net_wire);
-  Status open_wires(const NetWireFactory& make_net_wire);
+  Status open(const NetTransportFactory& make_net_transport);
+  Status open_transports(const NetTransportFactory& make_net_transport);
   Status open_engine();
   Status start();
   Status check_module_memory() const;
@@ -121,7 +121,7 @@ class Task {
   gmm::MemoryMap memory_map_;
   gmm::FaultHandler
       fault_handler_;  ///< Of the agent's and the mover's touches.
-  std::unique_ptr<WireSet> wires_;
+  std::unique_ptr<TransportSet> transports_;
   gmm::Color colors_ = 1;
   std::unique_ptr<Progress> progress_;
   std::optional<gma::Engine> engine_;  ///< At a fixed place in the task.

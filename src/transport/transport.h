@@ -175,7 +175,7 @@ class Transport {
   /// often at once.
   virtual std::size_t poll(MessageSink& sink) = 0;
 
-  /// Sends what send() kept back for company.
+  /// Sends what send() kept back for batching.
   virtual void flush() = 0;
 
   /// The same, except that messages to a peer that has something to answer may

@@ -5,7 +5,7 @@
 #include <span>
 
 #include "base/assert.h"
-#include "udp/card.h"
+#include "udp/address_card.h"
 #include "udp/packet.h"
 
 namespace {

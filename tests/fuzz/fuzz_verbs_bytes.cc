@@ -5,7 +5,7 @@
 #include <span>
 
 #include "base/assert.h"
-#include "verbs/card.h"
+#include "verbs/address_card.h"
 #include "verbs/control.h"
 #include "verbs/hello.h"
 #include "verbs/packet.h"

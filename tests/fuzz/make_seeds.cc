@@ -13,10 +13,10 @@
 
 #include "protocol/bootstrap.h"
 #include "protocol/operation.h"
-#include "udp/card.h"
+#include "udp/address_card.h"
 #include "udp/packet.h"
 #ifdef ACP_HAS_VERBS
-#include "verbs/card.h"
+#include "verbs/address_card.h"
 #include "verbs/hello.h"
 #include "verbs/packet.h"
 #endif
@@ -156,7 +156,7 @@ void add_udp(SeedFolder& folder) {
   add_packet(folder, acp::udp::kFlagOrdered, {1, 0, 200});
   add_packet(folder, acp::udp::kFlagSack, {});
   add_packet(folder, acp::udp::kKnownFlags, {64, 64});
-  acp::udp::Card card;
+  acp::udp::AddressCard card;
   card.colors = 2;
   card.datagram_bytes = 1400;
   for (acp::udp::Address& address : card.addresses) {
@@ -170,7 +170,7 @@ void add_udp(SeedFolder& folder) {
 
 #ifdef ACP_HAS_VERBS
 void add_verbs(SeedFolder& folder) {
-  acp::verbs::Card card;
+  acp::verbs::AddressCard card;
   card.colors = 2;
   card.packet_bytes = acp::verbs::kPacketBytes;
   for (acp::verbs::Place& place : card.places) {

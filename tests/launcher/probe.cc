@@ -127,9 +127,9 @@ void wait_in_record(Context& context, int kind) {
   auto& segment = context.client.segment();
   auto& record = begin_wait(context, kind);
   say("ready");
-  auto& bell = segment.slice_header(context.client.rank()).bell;
+  auto& doorbell = segment.slice_header(context.client.rank()).doorbell;
   while (segment.header().job_state.load() == 0) {
-    acp::futex_wait(bell, 0, std::chrono::milliseconds(50));
+    acp::futex_wait(doorbell, 0, std::chrono::milliseconds(50));
     record.passes.fetch_add(1);
   }
   say("woken");
@@ -139,10 +139,10 @@ void wait_in_record(Context& context, int kind) {
 /// A wait of `looks` times 50 ms for something that arrives piece by piece.
 void receive_in_record(Context& context, int looks) {
   auto& record = begin_wait(context, 2);
-  auto& bell =
-      context.client.segment().slice_header(context.client.rank()).bell;
+  auto& doorbell =
+      context.client.segment().slice_header(context.client.rank()).doorbell;
   for (int i = 0; i < looks; ++i) {
-    acp::futex_wait(bell, bell.load(), std::chrono::milliseconds(50));
+    acp::futex_wait(doorbell, doorbell.load(), std::chrono::milliseconds(50));
     record.passes.fetch_add(1);
     record.arrivals.fetch_add(1);
   }

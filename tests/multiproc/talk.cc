@@ -1,4 +1,4 @@
-// Small operations between ranks: `talk PATTERN COUNT`. company_test.cc and
+// Small operations between ranks: `talk PATTERN COUNT`. batching_test.cc and
 // crowd_test.cc count their datagrams, silence_test.cc sees one stopped.
 #include <csignal>
 #include <cstdint>

@@ -7,8 +7,8 @@
 #include <catch2/catch.hpp>
 
 #include "qmp/library_memory.h"
+#include "qmp/message_layout.h"
 #include "qmp/message_memory.h"
-#include "qmp/wire.h"
 
 using qmp::Arena;
 using qmp::MessageMemory;

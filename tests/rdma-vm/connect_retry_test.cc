@@ -52,10 +52,11 @@ void become(rdma_cm_event& event, rdma_cm_event_type type, int status) {
 }
 
 /// The connection is made, or already gone, for a link in this state.
-bool is_told_to(const rdma_cm_event& event, acp::verbs::LinkState state) {
+bool is_told_to(const rdma_cm_event& event, acp::verbs::EndpointState state) {
   return (event.event == RDMA_CM_EVENT_ESTABLISHED ||
           event.event == RDMA_CM_EVENT_DISCONNECTED) &&
-         static_cast<acp::verbs::Link*>(event.id->context)->state() == state;
+         static_cast<acp::verbs::Endpoint*>(event.id->context)->state() ==
+             state;
 }
 
 void put_fault_into(rdma_cm_event& event) {
@@ -70,14 +71,14 @@ void put_fault_into(rdma_cm_event& event) {
   } else if (event.event == RDMA_CM_EVENT_REJECTED && is_next(Fault::kStale)) {
     become(event, RDMA_CM_EVENT_REJECTED, 10);
   } else if (is_next(Fault::kTooLate) &&
-             is_told_to(event, acp::verbs::LinkState::kConnecting)) {
+             is_told_to(event, acp::verbs::EndpointState::kConnecting)) {
     become(event, RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT);
     silence().is_wanted = true;
   }
   // Whichever of the two ends is told first.
   if ((silence().is_wanted || is_next(Fault::kTooLate)) &&
       silence().id == nullptr &&
-      is_told_to(event, acp::verbs::LinkState::kAccepting)) {
+      is_told_to(event, acp::verbs::EndpointState::kAccepting)) {
     silence().id = event.id;
   }
   if (silence().id != nullptr && event.id == silence().id) {

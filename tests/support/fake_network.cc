@@ -27,11 +27,11 @@ transport::ProcId proc_of(const udp::Address& address) {
 }  // namespace
 
 /// One process's end of the network.
-class FakeWire final : public udp::Wire {
+class FakeSocket final : public udp::DatagramSocket {
  public:
-  FakeWire(FakeNetwork& network,
-           transport::ProcId proc,
-           transport::Color colors)
+  FakeSocket(FakeNetwork& network,
+             transport::ProcId proc,
+             transport::Color colors)
       : network_(network), open_connections_(network.open_connections_[proc]) {
     for (transport::Color color = 0; color < colors; ++color) {
       addresses_.push_back(address_for(proc, color));
@@ -131,9 +131,9 @@ class FakeWire final : public udp::Wire {
 FakeNetwork::FakeNetwork(const NetworkPlan& plan)
     : plan_(plan), dice_(plan.faults.seed) {}
 
-std::unique_ptr<udp::Wire> FakeNetwork::make_wire(transport::ProcId proc,
-                                                  transport::Color colors) {
-  return std::make_unique<FakeWire>(*this, proc, colors);
+std::unique_ptr<udp::DatagramSocket> FakeNetwork::make_socket(
+    transport::ProcId proc, transport::Color colors) {
+  return std::make_unique<FakeSocket>(*this, proc, colors);
 }
 
 FakeNetwork::AddressKey FakeNetwork::key_of(
@@ -238,7 +238,7 @@ FakeJob::FakeJob(const FakeJobPlan& plan)
     options.first_seq = plan.first_seq;
     options.max_fragments = plan.max_fragments;
     transports_.push_back(std::make_unique<udp::UdpTransport>(
-        options, network_.make_wire(proc, plan.colors), network_.clock()));
+        options, network_.make_socket(proc, plan.colors), network_.clock()));
     const auto card = transports_.back()->card();
     cards_[proc].assign(card.begin(), card.end());
   }

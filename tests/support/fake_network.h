@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "udp/datagram_socket.h"
 #include "udp/fault_plan.h"
 #include "udp/udp_transport.h"
-#include "udp/wire.h"
 
 namespace acp::test {
 
@@ -72,8 +72,8 @@ class FakeNetwork {
   NetworkPlan& plan() noexcept { return plan_; }
 
   /// A wire of process `proc` with addresses of its own.
-  std::unique_ptr<udp::Wire> make_wire(transport::ProcId proc,
-                                       transport::Color colors);
+  std::unique_ptr<udp::DatagramSocket> make_socket(transport::ProcId proc,
+                                                   transport::Color colors);
 
   /// Everything from and to this process is lost from now on.
   void cut(transport::ProcId proc) { cut_.insert(proc); }
@@ -97,7 +97,7 @@ class FakeNetwork {
   TimePoint next_arrival() const noexcept;
 
  private:
-  friend class FakeWire;
+  friend class FakeSocket;
 
   struct Datagram {
     udp::Address from;

@@ -9,7 +9,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "api/net_wire.h"
+#include "api/net_transport.h"
 #include "protocol/host_segment.h"
 
 namespace acp::test {
@@ -53,7 +53,7 @@ void run_thread_job(
     std::uint32_t ranks,
     const std::vector<std::pair<SettingId, std::string>>& settings,
     const std::function<void(runtime::Task& task)>& body,
-    const runtime::NetWireFactory& make_net_wire) {
+    const runtime::NetTransportFactory& make_net_transport) {
   Settings values;
   for (const auto& [id, text] : settings) {
     REQUIRE(values.set(id, text, SettingSource::kEnvironment) == Status::kOk);
@@ -79,8 +79,9 @@ void run_thread_job(
           values,
           std::make_unique<ThreadBootstrap>(proc, segment.value(), barrier),
           modules);
-      RANK_CHECK(task.join(make_net_wire ? make_net_wire
-                                         : api::make_net_wire) == Status::kOk);
+      RANK_CHECK(task.join(make_net_transport
+                               ? make_net_transport
+                               : api::make_net_transport) == Status::kOk);
       body(task);
       if (task.finalize() == Status::kOk) {
         finished.fetch_add(1);

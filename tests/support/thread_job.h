@@ -15,13 +15,13 @@ namespace acp::test {
 
 /// Makes `ranks` tasks, runs `body` in a thread for each, finalizes them.
 /// Fails the Catch2 test when a task cannot be made or finalized. `settings`
-/// are pairs of a setting and its text. `make_net_wire`: the library's, unless
-/// another is given.
+/// are pairs of a setting and its text. `make_net_transport`: the library's,
+/// unless another is given.
 void run_thread_job(
     std::uint32_t ranks,
     const std::vector<std::pair<SettingId, std::string>>& settings,
     const std::function<void(runtime::Task& task)>& body,
-    const runtime::NetWireFactory& make_net_wire = {});
+    const runtime::NetTransportFactory& make_net_transport = {});
 
 /// Prints what did not hold and ends the test program: Catch2's own checks are
 /// not made for several threads, and the other ranks would wait for ever.

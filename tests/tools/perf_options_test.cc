@@ -86,7 +86,7 @@ TEST_CASE("acp_perf: every row that is compared with exists", "[perf]") {
   for (const Row& row : all) {
     INFO(row.name);
     CHECK(exists(row.raw_direct));
-    CHECK(exists(row.raw_wire));
+    CHECK(exists(row.raw_network));
 #ifdef ACP_HAS_VERBS
     CHECK(exists(row.raw_rdma));
 #endif

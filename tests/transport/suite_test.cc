@@ -10,8 +10,8 @@
 
 #include "support/thread_job.h"
 #ifdef ACP_TEST_UDP
-#include "api/net_wire.h"
-#include "support/posting_wire.h"
+#include "api/net_transport.h"
+#include "support/posting_transport.h"
 #endif
 
 namespace acp::test {
@@ -37,17 +37,17 @@ struct Way {
 
 #ifdef ACP_TEST_UDP
 /// The library's wire, with what a posting one does besides.
-runtime::NetWireFactory posting_factory(const Way& way) {
+runtime::NetTransportFactory posting_factory(const Way& way) {
   return
       [hub = std::make_shared<PostingHub>(
            way.is_apart ? PostedAtomics::kApart : PostedAtomics::kAgree)](
           const Settings& settings, const protocol::HostSegment& segment,
           std::uint32_t proc) -> Result<std::unique_ptr<transport::Transport>> {
-        auto wire = api::make_net_wire(settings, segment, proc);
+        auto wire = api::make_net_transport(settings, segment, proc);
         if (!wire.ok()) {
           return wire.status();
         }
-        return make_posting_wire(std::move(*wire), hub, proc);
+        return make_posting_transport(std::move(*wire), hub, proc);
       };
 }
 #endif

@@ -131,7 +131,7 @@ TEST_CASE("udp transport: kAgain when the window is full, kOk after the acks",
   CHECK(send_bytes(job.endpoint(0, 1), message) == Status::kOk);
 }
 
-TEST_CASE("udp transport: messages wait for company until flush",
+TEST_CASE("udp transport: messages wait for batching until flush",
           "[udp][transport]") {
   FakeJob job(FakeJobPlan{});
   for (int i = 0; i < 10; ++i) {
@@ -399,7 +399,7 @@ TEST_CASE("udp transport: every transmission has its own number",
 }
 
 TEST_CASE("udp transport: idle peers hold no buffers", "[udp][transport]") {
-  CHECK(sizeof(udp::Link) <= 512);
+  CHECK(sizeof(udp::Endpoint) <= 512);
 }
 
 }  // namespace acp::test

@@ -152,7 +152,7 @@ TEST_CASE("udp receiver: a dropped fragment is not echoed",
   CHECK(bench.fill().echo == 1);
 }
 
-TEST_CASE("udp receiver: acks wait for company, but not for long",
+TEST_CASE("udp receiver: acks wait for batching, but not for long",
           "[udp][receiver][ack]") {
   Bench bench;
   CHECK(bench.receiver.deadline() == TimePoint::max());

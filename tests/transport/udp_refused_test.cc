@@ -9,7 +9,7 @@
 
 #include "support/fake_network.h"
 #include "support/stderr_capture.h"
-#include "udp/socket_wire.h"
+#include "udp/kernel_socket.h"
 
 namespace acp::test {
 
@@ -114,7 +114,7 @@ TEST_CASE("udp refused: the peer is given up at the limit, with the reason",
 }
 
 TEST_CASE("udp refused: a socket says why", "[udp][refused]") {
-  auto wire = udp::SocketWire::open("", false);
+  auto wire = udp::KernelSocket::open("", false);
   REQUIRE(wire.ok());
   const udp::Address self = (*wire)->addresses()[0];
   const std::vector<std::byte> too_large(65'535);

@@ -15,7 +15,7 @@
 
 #include "base/log.h"
 #include "support/fake_network.h"
-#include "udp/socket_wire.h"
+#include "udp/kernel_socket.h"
 #include "udp/udp_transport.h"
 
 namespace acp::test {
@@ -23,8 +23,8 @@ namespace acp::test {
 namespace {
 
 using transport::Ordering;
+using udp::KernelSocket;
 using udp::SocketOptions;
-using udp::SocketWire;
 using udp::UdpOptions;
 using udp::UdpTransport;
 
@@ -164,8 +164,8 @@ TEST_CASE("udp socket: colors of both families side by side",
 
 TEST_CASE("udp socket: a color's packets really use its addresses",
           "[udp][socket][color]") {
-  auto one = SocketWire::open("127.0.0.1,127.0.0.2", false);
-  auto two = SocketWire::open("127.0.0.1,127.0.0.2", false);
+  auto one = KernelSocket::open("127.0.0.1,127.0.0.2", false);
+  auto two = KernelSocket::open("127.0.0.1,127.0.0.2", false);
   REQUIRE(one.ok());
   REQUIRE(two.ok());
   const std::array<std::byte, 3> datagram = {};
@@ -190,7 +190,7 @@ TEST_CASE("udp socket: a color's packets really use its addresses",
 
 TEST_CASE("udp socket: a datagram that was cut off shows its real size",
           "[udp][socket]") {
-  auto wire = SocketWire::open("127.0.0.1", false);
+  auto wire = KernelSocket::open("127.0.0.1", false);
   REQUIRE(wire.ok());
   const std::array<std::byte, 100> datagram = {};
   std::array<std::byte, 10> buffer{};
@@ -205,7 +205,7 @@ TEST_CASE("udp socket: a datagram that was cut off shows its real size",
 
 TEST_CASE("udp socket: a datagram in two pieces arrives in one",
           "[udp][socket]") {
-  auto wire = SocketWire::open("127.0.0.1", false);
+  auto wire = KernelSocket::open("127.0.0.1", false);
   REQUIRE(wire.ok());
   const std::array head = {std::byte{1}, std::byte{2}, std::byte{3}};
   const std::vector<std::byte> tail(59'000, std::byte{4});
@@ -227,8 +227,8 @@ TEST_CASE("udp socket: a connected socket has another port, and only sends",
   const std::vector<std::byte> tail(50'000, std::byte{3});
   std::vector<std::byte> buffer(60'000);
   for (const char* const text : {"127.0.0.1", "::1"}) {
-    auto one = SocketWire::open(text, false);
-    auto two = SocketWire::open(text, false);
+    auto one = KernelSocket::open(text, false);
+    auto two = KernelSocket::open(text, false);
     REQUIRE(one.ok());
     REQUIRE(two.ok());
     const udp::Address own = (*one)->addresses()[0];
@@ -268,21 +268,21 @@ TEST_CASE("udp socket: a connected socket has another port, and only sends",
 }
 
 TEST_CASE("udp socket: no two wires send from one port", "[udp][socket]") {
-  std::vector<std::unique_ptr<SocketWire>> wires;
+  std::vector<std::unique_ptr<KernelSocket>> wires;
   std::set<std::uint16_t> ports;
-  constexpr std::size_t kWires = 400;
-  for (std::size_t i = 0; i < kWires; ++i) {
-    auto wire = SocketWire::open("127.0.0.1", false);
+  constexpr std::size_t kSockets = 400;
+  for (std::size_t i = 0; i < kSockets; ++i) {
+    auto wire = KernelSocket::open("127.0.0.1", false);
     REQUIRE(wire.ok());
     ports.insert((*wire)->send_ports()[0]);
     wires.push_back(std::move(wire).value());
   }
-  CHECK(ports.size() == kWires);
+  CHECK(ports.size() == kSockets);
 }
 
 TEST_CASE("udp socket: without descriptors there is no connected one",
           "[udp][socket]") {
-  auto wire = SocketWire::open("127.0.0.1", false);
+  auto wire = KernelSocket::open("127.0.0.1", false);
   REQUIRE(wire.ok());
   const udp::Address to = (*wire)->addresses()[0];
   rlimit before{};

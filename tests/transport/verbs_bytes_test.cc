@@ -5,7 +5,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "verbs/card.h"
+#include "verbs/address_card.h"
 #include "verbs/control.h"
 #include "verbs/hello.h"
 #include "verbs/packet.h"
@@ -17,8 +17,8 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-Card sample_card() {
-  Card card;
+AddressCard sample_card() {
+  AddressCard card;
   card.colors = 2;
   card.packet_bytes = kPacketBytes;
   card.atomics = Executor::kDevice;

@@ -279,13 +279,13 @@ TEST_CASE("agent: a signal rings when its step is done, not when it fails",
   slice.asleep = protocol::kWaiterOne;
   WireStep add = rank.step(Opcode::kAdd, 8);
   rank.request({&add, 1});
-  CHECK(slice.bell == 0);
+  CHECK(slice.doorbell == 0);
   add.flags = protocol::kSignalFlag;
   rank.request({&add, 1});
-  CHECK(slice.bell == 1);
+  CHECK(slice.doorbell == 1);
   add.remote = rank.at(4);
   rank.request({&add, 1});
-  CHECK(slice.bell == 1);
+  CHECK(slice.doorbell == 1);
   slice.asleep = protocol::kThreadAsleep | protocol::kThreadWantsSignals;
   add.remote = rank.at(8);
   rank.request({&add, 1});

@@ -24,7 +24,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 /// A descriptor that becomes readable when it is told to.
-class Bell {
+class Doorbell {
  public:
   int fd() const { return fd_.get(); }
 
@@ -65,8 +65,8 @@ bool refuse_epoll_pwait2(unsigned error) {
 
 TEST_CASE("epoll watch: wakes for the doorbell and for wires",
           "[runtime][epoll_watch]") {
-  const Bell doorbell;
-  const Bell wire;
+  const Doorbell doorbell;
+  const Doorbell wire;
   EpollWatch watch;
   REQUIRE(watch.open(doorbell.fd(), {wire.fd()}) == Status::kOk);
   CHECK_FALSE(watch.wait(soon()));
@@ -81,8 +81,8 @@ TEST_CASE("epoll watch: wakes for the doorbell and for wires",
 
 TEST_CASE("epoll watch: detached it sees the doorbell only, attached what came",
           "[runtime][epoll_watch]") {
-  const Bell doorbell;
-  const Bell wire;
+  const Doorbell doorbell;
+  const Doorbell wire;
   EpollWatch watch;
   REQUIRE(watch.open(doorbell.fd(), {wire.fd()}) == Status::kOk);
   watch.detach();
@@ -105,7 +105,7 @@ TEST_CASE("epoll watch: sleeps where epoll_pwait2 is refused",
     bool has_woken = false;
     std::thread([&] {
       has_filter = refuse_epoll_pwait2(error);
-      const Bell doorbell;
+      const Doorbell doorbell;
       EpollWatch watch;
       if (!has_filter || watch.open(doorbell.fd(), {}) != Status::kOk) {
         return;
@@ -130,7 +130,7 @@ TEST_CASE("epoll watch: sleeps where epoll_pwait2 is refused",
 
 TEST_CASE("epoll watch: a descriptor that cannot be watched",
           "[runtime][epoll_watch]") {
-  const Bell doorbell;
+  const Doorbell doorbell;
   EpollWatch watch;
   spmd::StderrCapture capture;
   CHECK(watch.open(doorbell.fd(), {-1}) == Status::kSystem);

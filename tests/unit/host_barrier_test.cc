@@ -36,10 +36,11 @@ class SleepingHost final : public gma::WaitHost {
 
   void sleep(const std::function<bool()>& is_done, Duration limit) override {
     slice_.asleep.fetch_add(protocol::kWaiterOne, std::memory_order_seq_cst);
-    const std::uint32_t bell = slice_.bell.load(std::memory_order_seq_cst);
+    const std::uint32_t doorbell =
+        slice_.doorbell.load(std::memory_order_seq_cst);
     std::atomic_thread_fence(std::memory_order_seq_cst);
     if (!is_done()) {
-      futex_wait(slice_.bell, bell, limit);
+      futex_wait(slice_.doorbell, doorbell, limit);
     }
     slice_.asleep.fetch_sub(protocol::kWaiterOne, std::memory_order_seq_cst);
   }
@@ -163,7 +164,7 @@ TEST_CASE("host barrier: a signal wakes nobody in it", "[runtime][barrier]") {
     test::CountingWaker waker;
     for (std::uint32_t rank = 1; rank < ranks; ++rank) {
       gmm::ring_signal(segment.slice_header(rank), waker);
-      CHECK(segment.slice_header(rank).bell == 0);
+      CHECK(segment.slice_header(rank).doorbell == 0);
     }
     CHECK(waker.calls == 0);
     come(0);

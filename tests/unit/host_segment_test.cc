@@ -91,8 +91,8 @@ TEST_CASE("host segment: two mappings show the same memory",
   Result<HostSegment> two = HostSegment::map(fd->get());
   REQUIRE((one.ok() && two.ok()));
   REQUIRE(one->base() != two->base());
-  one->slice_header(1).bell.store(42);
-  CHECK(two->slice_header(1).bell.load() == 42);
+  one->slice_header(1).doorbell.store(42);
+  CHECK(two->slice_header(1).doorbell.load() == 42);
 }
 
 TEST_CASE("host segment: a core dump has headers, tables and the own slice",

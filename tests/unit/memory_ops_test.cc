@@ -147,29 +147,29 @@ TEST_CASE("doorbell: rings for those who sleep and no others",
   test::CountingWaker waker;
   wake_waiters(slice);
   ring_signal(slice, waker);
-  CHECK(slice.bell == 0);
+  CHECK(slice.doorbell == 0);
   CHECK(waker.calls == 0);
 
   // A thread in epoll that does not care for signals.
   slice.asleep = protocol::kThreadAsleep;
   wake_waiters(slice);
   ring_signal(slice, waker);
-  CHECK(slice.bell == 0);
+  CHECK(slice.doorbell == 0);
   CHECK(waker.calls == 0);
 
   slice.asleep = protocol::kThreadAsleep | protocol::kThreadWantsSignals;
   wake_waiters(slice);
   CHECK(waker.calls == 0);
   ring_signal(slice, waker);
-  CHECK(slice.bell == 0);
+  CHECK(slice.doorbell == 0);
   CHECK(waker.calls == 1);
   CHECK(waker.last == &slice);
 
   slice.asleep = 2 * protocol::kWaiterOne;
   wake_waiters(slice);
-  CHECK(slice.bell == 1);
+  CHECK(slice.doorbell == 1);
   ring_signal(slice, waker);
-  CHECK(slice.bell == 2);
+  CHECK(slice.doorbell == 2);
   CHECK(waker.calls == 1);
 }
 

@@ -208,7 +208,7 @@ TEST_CASE("mover chain: on mapped memory needs no message", "[gma][mover]") {
   CHECK(std::memcmp(world.memory.data() + 32, "abcdefgh", 8) == 0);
   CHECK(*reinterpret_cast<std::uint64_t*>(
             world.space.direct(starter + 64, 8)) == 42);
-  CHECK(slice.bell == 1);
+  CHECK(slice.doorbell == 1);
 }
 
 TEST_CASE("mover transfer: memory of this host is moved by the kernel",

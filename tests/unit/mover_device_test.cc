@@ -140,10 +140,10 @@ TEST_CASE("mover device: a signal follows the atomic", "[gma][mover]") {
     const Operation& add = world.start(
         {signalled(word_step(Opcode::kAdd, world.mine + 64, world.mine))});
     protocol::SliceHeader* slice = world.space.slice_header(0);
-    const auto before = slice->bell.load();
+    const auto before = slice->doorbell.load();
     slice->asleep.store(1);
     device.complete_posted(0);
-    CHECK(slice->bell.load() != before);
+    CHECK(slice->doorbell.load() != before);
     CHECK(world.has_ended(add, Status::kOk));
   }
 }

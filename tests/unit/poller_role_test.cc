@@ -52,7 +52,7 @@ TEST_CASE("poller role: two callers and the thread, 100,000 times",
   constexpr int kTurns = 50'000;
   PollerRole role;
   int holders = 0;  // What the role protects: tsan sees whether it does.
-  std::atomic<std::uint32_t> bell{0};
+  std::atomic<std::uint32_t> doorbell{0};
   std::atomic<bool> is_over{false};
   const auto hold = [&holders] {
     ++holders;
@@ -63,21 +63,21 @@ TEST_CASE("poller role: two callers and the thread, 100,000 times",
   };
   std::thread thread([&] {
     while (!is_over.load()) {
-      const std::uint32_t before = bell.load();
+      const std::uint32_t before = doorbell.load();
       if (!role.take_for_thread()) {
         std::this_thread::yield();
         continue;
       }
       hold();
       if (!role.is_promised() && !is_over.load()) {
-        bell.wait(before);
+        doorbell.wait(before);
       }
       role.leave_for_thread();
     }
   });
-  const auto rouse = [&bell] {
-    bell.fetch_add(1);
-    bell.notify_one();
+  const auto rouse = [&doorbell] {
+    doorbell.fetch_add(1);
+    doorbell.notify_one();
   };
   std::vector<std::thread> callers;
   for (int i = 0; i < 2; ++i) {

@@ -19,14 +19,14 @@ namespace {
 constexpr Duration kForgotten = std::chrono::seconds(20);
 
 /// Sleeps like a waiting caller of the library (runtime/progress.cc): asleep,
-/// bell, look again, futex.
+/// doorbell, look again, futex.
 template <typename IsDone>
 void sleep_once(protocol::SliceHeader& slice, const IsDone& is_done) {
   slice.asleep.fetch_add(protocol::kWaiterOne, std::memory_order_seq_cst);
-  const std::uint32_t bell = slice.bell.load(std::memory_order_seq_cst);
+  const std::uint32_t doorbell = slice.doorbell.load(std::memory_order_seq_cst);
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (!is_done()) {
-    futex_wait(slice.bell, bell, kForgotten);
+    futex_wait(slice.doorbell, doorbell, kForgotten);
   }
   slice.asleep.fetch_sub(protocol::kWaiterOne, std::memory_order_seq_cst);
 }

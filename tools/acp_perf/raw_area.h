@@ -22,7 +22,7 @@ struct RawWords {
   alignas(128) std::atomic<std::uint64_t> ping;
   alignas(128) std::atomic<std::uint64_t> pong;
   alignas(128) std::atomic<std::uint64_t> alone;
-  alignas(128) std::atomic<std::uint32_t> bell;
+  alignas(128) std::atomic<std::uint32_t> doorbell;
   RawBarrier barrier;
 };
 

@@ -66,9 +66,9 @@ struct Row {
   std::uint64_t bytes = 0;  ///< Of one operation, for bandwidths.
   Needs needs = Needs::kNothing;
   Partners partners = Partners::kNone;
-  std::string raw_direct;  ///< Row to compare with when memory is mapped,
-  std::string raw_wire;    ///< and when a wire is between. May be empty.
-  std::string raw_rdma;    ///< Instead of that on an RDMA device, if not empty.
+  std::string raw_direct;   ///< Row to compare with when memory is mapped,
+  std::string raw_network;  ///< and when a wire is between. May be empty.
+  std::string raw_rdma;  ///< Instead of that on an RDMA device, if not empty.
   /// On rank 0: measures into `samples`, checks the data.
   std::function<Verdict(Context&, Samples&)> run;
   /// On the partners; returns when the row is over.

@@ -72,7 +72,7 @@ void add_row(Rows& rows,
              const char* what,
              Unit unit,
              const char* raw_direct,
-             const char* raw_wire,
+             const char* raw_network,
              const char* raw_rdma,
              Verdict (*run)(Context&, Samples&)) {
   Row row;
@@ -80,7 +80,7 @@ void add_row(Rows& rows,
   row.what = what;
   row.unit = unit;
   row.raw_direct = raw_direct;
-  row.raw_wire = raw_wire;
+  row.raw_network = raw_network;
   row.raw_rdma = raw_rdma;
   row.run = run;
   rows.push_back(std::move(row));

@@ -49,7 +49,7 @@ void add_row(Rows& rows,
   row.name = name + std::to_string(sizeof(T));
   row.what = "acp_" + row.name + " and acp_complete";
   row.raw_direct = raw;
-  row.raw_wire = "raw.udp";
+  row.raw_network = "raw.udp";
   row.raw_rdma = raw == kAdd ? "raw.rdma.add" : "raw.rdma.cas";
   row.run = [issue, next](Context& context, Samples& samples) {
     return run_atomic<T>(context, samples, issue, next);

@@ -57,7 +57,7 @@ void add_row(Rows& rows, Way way, std::uint64_t bytes) {
   row.unit = Unit::kBandwidth;
   row.bytes = bytes;
   row.raw_direct = "raw.memmove." + size_name(bytes);
-  row.raw_wire = "raw.udp.stream";
+  row.raw_network = "raw.udp.stream";
   row.raw_rdma = "raw.rdma.stream";
   row.run = [way, bytes](Context& context, Samples& samples) {
     return run_copy(context, samples, way, bytes);

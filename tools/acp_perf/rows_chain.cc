@@ -95,7 +95,7 @@ void add_row(Rows& rows,
   row.name = name;
   row.what = what;
   row.raw_direct = raw;
-  row.raw_wire = "raw.udp";
+  row.raw_network = "raw.udp";
   row.raw_rdma = raw_rdma;
   row.run = run;
   rows.push_back(std::move(row));

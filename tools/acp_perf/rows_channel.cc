@@ -131,7 +131,7 @@ void add_channel_rows(Rows& rows) {
                        bytes < 1 << 20 ? Unit::kTime : Unit::kBandwidth, bytes);
     if (bytes == 8) {
       row.raw_direct = "raw.line";
-      row.raw_wire = "put8";
+      row.raw_network = "put8";
     }
     row.run = [bytes](Context& context, Samples& samples) {
       return run_ping_pong(context, samples, bytes);

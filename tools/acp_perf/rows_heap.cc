@@ -44,7 +44,7 @@ void add_row(Rows& rows, const char* name, bool is_own, std::size_t count) {
              (is_own ? "own heap" : "target's heap") +
              (count == 1 ? "" : ", 64 before the first is freed");
   row.raw_direct = is_own ? "" : "get8";
-  row.raw_wire = is_own ? "" : "get8";
+  row.raw_network = is_own ? "" : "get8";
   row.needs = is_own ? Needs::kNothing : Needs::kPeer;
   row.run = [is_own, count](Context& context, Samples& samples) {
     return run_pairs(context, samples, is_own ? context.rank : context.target,

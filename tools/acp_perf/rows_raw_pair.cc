@@ -24,7 +24,7 @@ using Word64 = std::atomic<std::uint64_t>;
 void reset(RawWords& words) {
   words.ping.store(0);
   words.pong.store(0);
-  words.bell.store(0);
+  words.doorbell.store(0);
 }
 
 /// Rank 0: one round trip of a cache line counts as two ways.
@@ -125,8 +125,8 @@ Verdict run_wake(Context& context, Samples& samples) {
     spin_until([&] { return now_ns() >= asleep; });
     words.pong.store(0);
     const std::int64_t sent = now_ns();
-    words.bell.fetch_add(1);
-    futex(words.bell, FUTEX_WAKE, 1);
+    words.doorbell.fetch_add(1);
+    futex(words.doorbell, FUTEX_WAKE, 1);
     spin_until([&] { return words.pong.load() != 0; });
     const auto awake = static_cast<std::int64_t>(words.pong.load());
     if (!samples.add(static_cast<double>(awake - sent) - clock_cost_ns(), 1)) {
@@ -134,8 +134,8 @@ Verdict run_wake(Context& context, Samples& samples) {
     }
   } while (now_ns() < end || samples.batches() < 3);
   words.ping.store(kEnd);
-  words.bell.fetch_add(1);
-  futex(words.bell, FUTEX_WAKE, 1);
+  words.doorbell.fetch_add(1);
+  futex(words.doorbell, FUTEX_WAKE, 1);
   spin_until([&] { return words.pong.load() == kEnd; });
   reset(words);
   return {};
@@ -145,10 +145,10 @@ void respond_wake(Context& context) {
   RawWords& words = context.area.words();
   std::uint32_t seen = 0;  // it may have rung before this rank is here
   for (;;) {
-    while (words.bell.load() == seen) {
-      futex(words.bell, FUTEX_WAIT, seen);
+    while (words.doorbell.load() == seen) {
+      futex(words.doorbell, FUTEX_WAIT, seen);
     }
-    seen = words.bell.load();
+    seen = words.doorbell.load();
     if (words.ping.load() == kEnd) break;
     words.pong.store(static_cast<std::uint64_t>(now_ns()));
   }

@@ -62,7 +62,7 @@ void add_copy_row(Rows& rows, Way way, std::uint64_t bytes, Unit unit) {
   row.bytes = bytes;
   row.raw_direct =
       (is_put ? "raw.cma.write." : "raw.cma.read.") + size_name(bytes);
-  row.raw_wire = unit == Unit::kTime ? "raw.udp" : "raw.udp.stream";
+  row.raw_network = unit == Unit::kTime ? "raw.udp" : "raw.udp.stream";
   row.run = [way, bytes](Context& context, Samples& samples) {
     return run_copy(context, samples, way, bytes);
   };
@@ -81,7 +81,7 @@ void add_registered_rows(Rows& rows) {
   add.name = "malloc.add8";
   add.what = "acp_add8 on registered malloc memory, acp_complete";
   add.raw_direct = "raw.line";
-  add.raw_wire = "raw.udp";
+  add.raw_network = "raw.udp";
   add.run = run_add;
   rows.push_back(std::move(add));
 }

@@ -33,7 +33,7 @@ void add_row(Rows& rows, std::uint64_t bytes, Unit unit, const char* raw) {
   row.unit = unit;
   row.bytes = bytes;
   row.raw_direct = raw;
-  row.raw_wire = unit == Unit::kTime ? "raw.udp" : "raw.udp.stream";
+  row.raw_network = unit == Unit::kTime ? "raw.udp" : "raw.udp.stream";
   row.run = [bytes](Context& context, Samples& samples) {
     return run_copy(context, samples, bytes);
   };

@@ -167,7 +167,7 @@ void add_signal_rows(Rows& rows) {
   poll.needs = Needs::kPeer;
   poll.partners = Partners::kRankOne;
   poll.raw_direct = "raw.line";
-  poll.raw_wire = "raw.udp";
+  poll.raw_network = "raw.udp";
   poll.run = run_poll;
   poll.respond = respond_poll;
   rows.push_back(std::move(poll));
@@ -177,7 +177,7 @@ void add_signal_rows(Rows& rows) {
   signal.what = "acpx_put_signal with nobody asleep, and acp_complete";
   signal.partners = Partners::kRankOne;
   signal.raw_direct = "raw.fetch_add";
-  signal.raw_wire = "raw.udp";
+  signal.raw_network = "raw.udp";
   signal.run = run_signal;
   signal.respond = respond_awake;
   rows.push_back(std::move(signal));
@@ -187,7 +187,7 @@ void add_signal_rows(Rows& rows) {
   alone.what = "the same of no bytes";
   alone.partners = Partners::kRankOne;
   alone.raw_direct = "raw.fetch_add";
-  alone.raw_wire = "raw.udp";
+  alone.raw_network = "raw.udp";
   alone.run = run_signal_alone;
   alone.respond = respond_awake;
   rows.push_back(std::move(alone));
@@ -198,7 +198,7 @@ void add_signal_rows(Rows& rows) {
   wake.needs = Needs::kSameHost;
   wake.partners = Partners::kRankOne;
   wake.raw_direct = "raw.wake";
-  wake.raw_wire = "raw.udp";
+  wake.raw_network = "raw.udp";
   wake.run = run_wake;
   wake.respond = respond_wake;
   rows.push_back(std::move(wake));

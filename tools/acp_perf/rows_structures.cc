@@ -85,7 +85,7 @@ void add_row(Rows& rows,
   Row row;
   row.name = name;
   row.what = what;
-  row.raw_direct = row.raw_wire = "get8";
+  row.raw_direct = row.raw_network = "get8";
   row.run = std::move(function);
   rows.push_back(std::move(row));
 }
@@ -388,7 +388,7 @@ void add_workspace_row(Rows& rows,
     return verdict;
   });
   Row& row = rows.back();
-  row.raw_direct = row.raw_wire = "get.4K.one";
+  row.raw_direct = row.raw_network = "get.4K.one";
   row.partners = Partners::kAll;
   row.respond = [](Context&) {
     acp_destroy_ws(create_workspace());

@@ -74,7 +74,7 @@ void add_sync_rows(Rows& rows) {
   row.what = "acp_sync of all ranks";
   row.partners = Partners::kAll;
   row.raw_direct = "raw.barrier";
-  row.raw_wire = "raw.udp";
+  row.raw_network = "raw.udp";
   row.run = run_sync;
   row.respond = respond_sync;
   rows.push_back(std::move(row));

@@ -69,7 +69,7 @@ void add_thread_rows(Rows& rows) {
   row.name = "put8.threads";
   row.what = "put8 by two threads at once, per thread";
   row.raw_direct = "put8";
-  row.raw_wire = "put8";
+  row.raw_network = "put8";
   row.run = run_threads;
   rows.push_back(std::move(row));
 }

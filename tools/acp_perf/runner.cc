@@ -38,7 +38,8 @@ bool is_rdma_job() {
 
 const std::string& raw_of(const Context& context, const Row& row) {
   if (context.is_direct) return row.raw_direct;
-  return context.is_rdma && !row.raw_rdma.empty() ? row.raw_rdma : row.raw_wire;
+  return context.is_rdma && !row.raw_rdma.empty() ? row.raw_rdma
+                                                  : row.raw_network;
 }
 
 /// Why this row cannot run in this job; "" when it can.

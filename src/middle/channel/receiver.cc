@@ -193,7 +193,7 @@ void Receiver::return_credit() {
     if (load(mine_->wants_credit) != 0) {
       store(mine_->wants_credit, 0);
       const std::array ops = {
-          add8(sender_rank_block_ + offsetof(RankBlock, bell), 1, true)};
+          add8(sender_rank_block_ + offsetof(RankBlock, doorbell), 1, true)};
       (void)channel::post(ops);  // direct: not refused
     }
     return;
@@ -379,8 +379,8 @@ void Receiver::tell_closed() {
 
 bool Receiver::arm() {
   if (phase_ == Phase::kOpen && direct_ != nullptr &&
-      load(direct_->wants_bell) == 0) {
-    store(direct_->wants_bell, 1);
+      load(direct_->wants_doorbell) == 0) {
+    store(direct_->wants_doorbell, 1);
     fence();  // pairs with the sender's exchange on the lock of its end
     return true;
   }

@@ -156,7 +156,7 @@ bool Sender::write_offer(const Request& request) {
     return false;
   }
   if (direct_ != nullptr) {
-    ring_bell();  // its program may compute: its library is to fetch
+    ring_doorbell();  // its program may compute: its library is to fetch
   }
   return true;
 }
@@ -181,7 +181,7 @@ bool Sender::ask_for_credit() {
     return false;
   }
   if (is_unannounced_) {
-    ring_bell();
+    ring_doorbell();
   }
   if (load(direct_->wants_credit) != 0) {
     return false;
@@ -337,10 +337,10 @@ bool Sender::release() {
 }
 
 /// Cleared first: who arms it again while this is on its way is heard.
-void Sender::ring_bell() {
-  store(mine_->wants_bell, 0);
+void Sender::ring_doorbell() {
+  store(mine_->wants_doorbell, 0);
   const std::array ops = {
-      add8(receiver_rank_block_ + offsetof(RankBlock, bell), 1, true)};
+      add8(receiver_rank_block_ + offsetof(RankBlock, doorbell), 1, true)};
   (void)channel::post(ops);  // direct: not refused
   is_unannounced_ = false;
 }

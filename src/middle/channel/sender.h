@@ -37,8 +37,8 @@ class Sender {
   /// A thread is about to sleep, or leaves the library: whoever sleeps at the
   /// receiver for what was written here has to be woken.
   void wake_receiver() {
-    if (load(mine_->wants_bell) != 0) [[unlikely]] {
-      ring_bell();
+    if (load(mine_->wants_doorbell) != 0) [[unlikely]] {
+      ring_doorbell();
     }
   }
 
@@ -75,7 +75,7 @@ class Sender {
   bool help();
   void drop_all();
   bool release();
-  void ring_bell();
+  void ring_doorbell();
 
   std::uint64_t position() const { return produced_ & (ring_bytes_ - 1); }
 
@@ -89,7 +89,7 @@ class Sender {
   Phase phase_ = Phase::kCalling;
   bool is_closing_ = false;
   bool is_end_written_ = false;
-  bool is_unannounced_ = false;  ///< Records since the last bell.
+  bool is_unannounced_ = false;  ///< Records since the last doorbell.
   ReceiverBlock* direct_ = nullptr;
   std::byte* ring_ = nullptr;  ///< Where I write: the ring or the mirror.
   acp_ga_t receiver_block_ = ACP_GA_NULL;

@@ -8,7 +8,7 @@
 
 #include "acp/extension.h"
 #include "acp/infrastructure.h"
-#include "middle/channel/wire.h"
+#include "middle/channel/layout.h"
 
 namespace acp::middle::channel {
 

@@ -31,7 +31,7 @@ struct alignas(64) PoolHeader {
 inline constexpr std::size_t kWorkspaces = 256;
 
 /// A workspace, as its owner tells it to the others.
-struct WorkspaceCard {
+struct WorkspaceEntry {
   std::uint64_t base;  ///< Global address of this rank's pieces.
 };
 
@@ -44,7 +44,7 @@ struct alignas(64) Ballot {
 inline constexpr std::size_t kBallotOffset = sizeof(PoolHeader);
 inline constexpr std::size_t kCardsOffset = kBallotOffset + sizeof(Ballot);
 inline constexpr std::size_t kSlotsOffset =
-    kCardsOffset + kWorkspaces * sizeof(WorkspaceCard);
+    kCardsOffset + kWorkspaces * sizeof(WorkspaceEntry);
 inline constexpr std::size_t kControlsOffset =
     kSlotsOffset + kSlots * kSlotBytes;
 /// Memory of those that were never used is never touched.

@@ -17,7 +17,7 @@ namespace acp::middle::workspace {
 using structure::Chain;
 using structure::Site;
 using structure::Slot;
-using structure::WorkspaceCard;
+using structure::WorkspaceEntry;
 
 namespace {
 
@@ -98,7 +98,7 @@ std::size_t Workspaces::find_free(std::uint64_t life) const {
 
 acp_ga_t Workspaces::card_of(Site& site, int rank, std::size_t index) {
   return site.memory_of(rank) + structure::kCardsOffset +
-         index * sizeof(WorkspaceCard);
+         index * sizeof(WorkspaceEntry);
 }
 
 Distribution Workspaces::distribution_of(Site& site, std::size_t size) {

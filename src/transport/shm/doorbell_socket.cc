@@ -67,20 +67,21 @@ Result<std::unique_ptr<DoorbellSocket>> DoorbellSocket::open(
     return Status::kSystem;
   }
   protocol::SliceHeader& mine = segment.slice_header(my_slot);
-  static_assert(sizeof("acp-") + 16 <= sizeof mine.doorbell.text);
-  text.copy(mine.doorbell.text.data(), mine.doorbell.text.size());
-  mine.doorbell.size.store(static_cast<std::uint32_t>(text.size()),
-                           std::memory_order_release);
+  static_assert(sizeof("acp-") + 16 <= sizeof mine.doorbell_socket.text);
+  text.copy(mine.doorbell_socket.text.data(), mine.doorbell_socket.text.size());
+  mine.doorbell_socket.size.store(static_cast<std::uint32_t>(text.size()),
+                                  std::memory_order_release);
   return std::unique_ptr<DoorbellSocket>(
       new DoorbellSocket(std::move(socket), mine));
 }
 
 void DoorbellSocket::wake_thread(const protocol::SliceHeader& slice) noexcept {
-  const std::size_t size = slice.doorbell.size.load(std::memory_order_acquire);
+  const std::size_t size =
+      slice.doorbell_socket.size.load(std::memory_order_acquire);
   if (size == 0) {
     return;
   }
-  const Address to = address_of({slice.doorbell.text.data(), size});
+  const Address to = address_of({slice.doorbell_socket.text.data(), size});
   if (send_token(socket_.get(), to) || errno != EAGAIN) {
     return;  // it is on its way, or the owner is gone
   }

@@ -8,18 +8,18 @@
 
 #include "transport/address.h"
 #include "transport/transport.h"
-#include "udp/card.h"
+#include "udp/address_card.h"
 #include "udp/connection.h"
+#include "udp/datagram_socket.h"
 #include "udp/fragment_pool.h"
 #include "udp/packet.h"
 #include "udp/receiver.h"
 #include "udp/sender.h"
 #include "udp/stream_limits.h"
-#include "udp/wire.h"
 
 namespace acp::udp {
 
-class Link;
+class Endpoint;
 
 /// What happened, for tests, traces and acp_info.
 struct Counters {
@@ -41,9 +41,9 @@ struct Counters {
   std::uint64_t corrupt = 0;        ///< with a wrong tag.
 };
 
-/// What the links of a transport share. The transport owns it.
-struct LinkHub {
-  Wire& wire;
+/// What the endpoints of a transport share. The transport owns it.
+struct EndpointHub {
+  DatagramSocket& socket;
   const Clock& clock;
   FragmentPool& pool;
   TailHash tail_hash{};
@@ -54,11 +54,11 @@ struct LinkHub {
   std::uint64_t txno = 0;  ///< Last one used, over all peers.
   Connection::Table connections{};
   Counters counters{};
-  TimePoint now{};              ///< Of the poll under way.
-  bool is_polling = false;      ///< Then `now` is good enough.
-  std::vector<Link*> dirty{};   ///< To be looked at by the next flush.
-  std::vector<Link*> active{};  ///< May have a deadline.
-  TimePoint deadline = TimePoint::max();  ///< No link's is earlier.
+  TimePoint now{};                  ///< Of the poll under way.
+  bool is_polling = false;          ///< Then `now` is good enough.
+  std::vector<Endpoint*> dirty{};   ///< To be looked at by the next flush.
+  std::vector<Endpoint*> active{};  ///< May have a deadline.
+  TimePoint deadline = TimePoint::max();  ///< No endpoint's is earlier.
 
   int told_error = 0;      ///< The errno value of the last warning about
   TimePoint told_until{};  ///< sending; until then it is not repeated.
@@ -68,13 +68,13 @@ struct LinkHub {
 
 /// One thread at a time. Small while nothing is under way: buffers come from
 /// the hub's pool.
-class Link final : public transport::Endpoint {
+class Endpoint final : public transport::Endpoint {
  public:
-  Link(LinkHub& hub,
-       transport::ProcId peer,
-       transport::Color color,
-       const Address& address,
-       std::uint16_t send_port);
+  Endpoint(EndpointHub& hub,
+           transport::ProcId peer,
+           transport::Color color,
+           const Address& address,
+           std::uint16_t send_port);
 
   Status send(std::span<const std::span<const std::byte>> parts,
               transport::Ordering ordering) override;
@@ -142,7 +142,7 @@ class Link final : public transport::Endpoint {
   void mark_dirty();
   void watch_deadline();
   PacketHeader make_header(PacketType type, SackBitmap& sack, TimePoint now);
-  bool put_on_wire(Fragment& fragment);
+  bool transmit(Fragment& fragment);
   bool send_due_ack(TimePoint now);
   Status send_first(const Datagram& datagram, std::uint64_t txno);
   bool count_sent(Status status);
@@ -154,7 +154,7 @@ class Link final : public transport::Endpoint {
                    transport::MessageSink& sink);
   bool hold(const PacketView& packet, Fragment*& carrier);
 
-  LinkHub& hub_;
+  EndpointHub& hub_;
   transport::ProcId peer_;
   transport::Color color_;
   Address address_;

@@ -1,4 +1,4 @@
-#include "support/posting_wire.h"
+#include "support/posting_transport.h"
 
 #include <deque>
 #include <random>
@@ -30,11 +30,13 @@ std::byte* address_of(const transport::Region& region, std::uint64_t offset) {
          offset;
 }
 
-class PostingWire;
+class PostingTransport;
 
 class PostingEndpoint final : public transport::Endpoint {
  public:
-  PostingEndpoint(PostingWire& wire, transport::Endpoint& inner, ProcId peer)
+  PostingEndpoint(PostingTransport& wire,
+                  transport::Endpoint& inner,
+                  ProcId peer)
       : wire_(wire), inner_(inner), peer_(peer) {}
 
   Status send(std::span<const std::span<const std::byte>> parts,
@@ -45,16 +47,16 @@ class PostingEndpoint final : public transport::Endpoint {
   Status post(std::span<const RemoteStep> steps, std::uint64_t token) override;
 
  private:
-  PostingWire& wire_;
+  PostingTransport& wire_;
   transport::Endpoint& inner_;
   ProcId peer_;
 };
 
-class PostingWire final : public transport::Transport {
+class PostingTransport final : public transport::Transport {
  public:
-  PostingWire(std::unique_ptr<transport::Transport> inner,
-              std::shared_ptr<PostingHub> hub,
-              ProcId me)
+  PostingTransport(std::unique_ptr<transport::Transport> inner,
+                   std::shared_ptr<PostingHub> hub,
+                   ProcId me)
       : inner_(std::move(inner)),
         hub_(std::move(hub)),
         me_(me),
@@ -302,11 +304,12 @@ void PostingHub::run(ProcId from,
   }
 }
 
-std::unique_ptr<transport::Transport> make_posting_wire(
+std::unique_ptr<transport::Transport> make_posting_transport(
     std::unique_ptr<transport::Transport> wire,
     std::shared_ptr<PostingHub> hub,
     ProcId me) {
-  return std::make_unique<PostingWire>(std::move(wire), std::move(hub), me);
+  return std::make_unique<PostingTransport>(std::move(wire), std::move(hub),
+                                            me);
 }
 
 }  // namespace acp::test

@@ -10,8 +10,8 @@
 
 namespace acp::api {
 
-/// As runtime::NetWireFactory: verbs when ACP_NET asks for it, else udp.
-Result<std::unique_ptr<transport::Transport>> make_net_wire(
+/// As runtime::NetTransportFactory: verbs when ACP_NET asks for it, else udp.
+Result<std::unique_ptr<transport::Transport>> make_net_transport(
     const Settings& settings,
     const protocol::HostSegment& segment,
     std::uint32_t proc);

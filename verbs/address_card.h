@@ -51,21 +51,21 @@ struct Place {
 };
 
 /// A plain value; places[color] for color < colors.
-struct Card {
+struct AddressCard {
   transport::Color colors = 0;
   std::uint16_t packet_bytes = 0;
   Executor atomics = Executor::kAgent;
   std::array<Place, kMaxColors> places{};
 
-  friend bool operator==(const Card&, const Card&) = default;
+  friend bool operator==(const AddressCard&, const AddressCard&) = default;
 };
 
 /// Writes the card; `card.colors` is 1 .. kMaxColors. Returns its bytes.
-std::size_t encode_card(const Card& card,
+std::size_t encode_card(const AddressCard& card,
                         std::span<std::byte, kMaxCardBytes> bytes);
 
 /// Pure: bytes to card; what follows the last color is ignored. Nothing when
 /// no peer of ours would have written them.
-std::optional<Card> decode_card(std::span<const std::byte> bytes);
+std::optional<AddressCard> decode_card(std::span<const std::byte> bytes);
 
 }  // namespace acp::verbs

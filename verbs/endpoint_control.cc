@@ -1,18 +1,18 @@
 // What the two ends of a connection say to each other about their memory.
-#include "verbs/link.h"
+#include "verbs/endpoint.h"
 
 namespace acp::verbs {
 
 /// What is owed goes when there is room for it, in order.
-void Link::tell(const Control& control) {
+void Endpoint::tell(const Control& control) {
   owed_.push_back(control);
   mark_dirty();
 }
 
 /// False: no room for all. Precondition: ready.
-bool Link::send_owed() {
+bool Endpoint::send_owed() {
   std::size_t sent = 0;
-  for (; sent < owed_.size() && state_ == LinkState::kReady; ++sent) {
+  for (; sent < owed_.size() && state_ == EndpointState::kReady; ++sent) {
     const auto bytes = encode_control(owed_[sent]);
     const std::span<const std::byte> part = bytes;
     if (append({&part, 1}, Row::kControl) != Status::kOk) {
@@ -23,7 +23,7 @@ bool Link::send_owed() {
   return owed_.empty();
 }
 
-void Link::revoke(const transport::Region& region) {
+void Endpoint::revoke(const transport::Region& region) {
   ++hub_.counters.revoked;
   tell({.kind = ControlKind::kRevoke,
         .key = region.key,
@@ -31,7 +31,7 @@ void Link::revoke(const transport::Region& region) {
         .state = region.state});
 }
 
-void Link::forget_regions() noexcept {
+void Endpoint::forget_regions() noexcept {
   peer_memory_.clear();
   is_asking_ = false;
   is_denied_ = false;
@@ -39,7 +39,7 @@ void Link::forget_regions() noexcept {
 }
 
 /// Asks for the window that a step needs, one at a time.
-void Link::want(const transport::RemoteStep& step) {
+void Endpoint::want(const transport::RemoteStep& step) {
   if (is_asking_) {
     return;
   }
@@ -54,7 +54,7 @@ void Link::want(const transport::RemoteStep& step) {
 }
 
 /// False: no process of ours says that.
-bool Link::on_control(std::span<const std::byte> bytes) {
+bool Endpoint::on_control(std::span<const std::byte> bytes) {
   const auto control = decode_control(bytes);
   if (!control) {
     return false;
@@ -73,8 +73,8 @@ bool Link::on_control(std::span<const std::byte> bytes) {
   return true;
 }
 
-void Link::on_want(const Control& want) {
-  if (state_ != LinkState::kReady) {
+void Endpoint::on_want(const Control& want) {
+  if (state_ != EndpointState::kReady) {
     return;  // nobody would take its name off the region any more
   }
   Control told{.kind = ControlKind::kRegion,
@@ -106,7 +106,7 @@ void Link::on_want(const Control& want) {
   tell(told);
 }
 
-void Link::on_region(const Control& told) {
+void Endpoint::on_region(const Control& told) {
   is_denied_ = is_asking_ && (told.size == 0 || ((told.state ^ asked_.state) &
                                                  asked_.state_mask) != 0);
   is_asking_ = false;
@@ -120,7 +120,7 @@ void Link::on_region(const Control& told) {
   }
 }
 
-void Link::on_revoke(const Control& revoke) {
+void Endpoint::on_revoke(const Control& revoke) {
   if (peer_memory_.revoke(revoke.key, revoke.state)) {
     tell({.kind = ControlKind::kRevoked,
           .key = revoke.key,

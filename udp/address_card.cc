@@ -1,4 +1,4 @@
-#include "udp/card.h"
+#include "udp/address_card.h"
 
 #include "base/assert.h"
 #include "base/little_endian.h"
@@ -12,7 +12,7 @@ constexpr std::uint8_t kCardVersion = 2;
 
 }  // namespace
 
-std::size_t encode_card(const Card& card,
+std::size_t encode_card(const AddressCard& card,
                         std::span<std::byte, kMaxCardBytes> bytes) {
   ACP_ASSERT(card.colors >= 1 && card.colors <= kMaxColors);
   store_little(bytes.data(), kMagic);
@@ -28,13 +28,13 @@ std::size_t encode_card(const Card& card,
   return static_cast<std::size_t>(at - bytes.data());
 }
 
-std::optional<Card> decode_card(std::span<const std::byte> bytes) {
+std::optional<AddressCard> decode_card(std::span<const std::byte> bytes) {
   if (bytes.size() < kCardHeaderBytes ||
       load_little<std::uint32_t>(bytes.data()) != kMagic ||
       bytes[4] != std::byte{kCardVersion}) {
     return std::nullopt;
   }
-  Card card;
+  AddressCard card;
   card.colors = static_cast<transport::Color>(bytes[5]);
   card.datagram_bytes = load_little<std::uint16_t>(bytes.data() + 6);
   if (card.colors < 1 || card.colors > kMaxColors ||

@@ -8,20 +8,20 @@
 
 #include "base/result.h"
 #include "base/unique_fd.h"
-#include "udp/wire.h"
+#include "udp/datagram_socket.h"
 
 namespace acp::udp {
 
 /// One thread at a time.
-class SocketWire final : public Wire {
+class KernelSocket final : public DatagramSocket {
  public:
   /// Binds a socket to each address of a list such as "127.0.0.1,::1", on a
   /// free port; an empty list is "127.0.0.1". Only loopback addresses while
   /// packets are not authenticated. `warns`: say so when the kernel grants
   /// small buffers; one process of a job does.
   /// kBadOption, kSystem: logged.
-  static Result<std::unique_ptr<SocketWire>> open(std::string_view addresses,
-                                                  bool warns);
+  static Result<std::unique_ptr<KernelSocket>> open(std::string_view addresses,
+                                                    bool warns);
 
   std::span<const Address> addresses() const noexcept override {
     return addresses_;
@@ -56,7 +56,7 @@ class SocketWire final : public Wire {
   }
 
  private:
-  SocketWire() = default;
+  KernelSocket() = default;
   [[nodiscard]] Status add_color(std::string_view text);
   void add_send_port(const Address& address);
   [[nodiscard]] Status size_buffers(int fd);

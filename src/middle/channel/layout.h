@@ -48,7 +48,7 @@ struct SenderBlock {
 
   alignas(64) std::uint64_t consumed;  ///< Bytes of the ring, ever.
   std::uint64_t finished;              ///< Offers that were taken, ever.
-  std::uint64_t wants_bell;            ///< A thread sleeps for a record.
+  std::uint64_t wants_doorbell;        ///< A thread sleeps for a record.
 
   SharedCopy shared;
 };
@@ -71,7 +71,7 @@ struct RankBlock {
   alignas(64) std::uint64_t calls;  ///< Newest SenderBlock that calls, or 0.
   /// Channels that were closed by the other end, a count: look at all.
   alignas(64) std::uint64_t news;
-  std::uint64_t bell;  ///< Rung for no other reason than to wake the rank.
+  std::uint64_t doorbell;  ///< Rung for no other reason than to wake the rank.
   /// Results of the rank's own operations.
   alignas(64) std::uint64_t older_call;
   std::uint64_t taken_calls;

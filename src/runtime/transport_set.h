@@ -15,17 +15,17 @@
 namespace acp::runtime {
 
 /// Guarded by the engine's mutex, but for what says otherwise or is fixed.
-class WireSet final : public gma::Links,
-                      public gma::Wires,
-                      private transport::MessageSink,
-                      public agent::Surroundings {
+class TransportSet final : public gma::Links,
+                           public gma::Transports,
+                           private transport::MessageSink,
+                           public agent::Surroundings {
  public:
-  explicit WireSet(const protocol::HostSegment& segment);
+  explicit TransportSet(const protocol::HostSegment& segment);
 
   /// `host` leads to ranks of this host, `net` to all others; either may be
   /// null. Before attach().
-  void set_host_wire(std::unique_ptr<transport::Transport> wire);
-  void set_net_wire(std::unique_ptr<transport::Transport> wire);
+  void set_host_transport(std::unique_ptr<transport::Transport> wire);
+  void set_net_transport(std::unique_ptr<transport::Transport> wire);
   /// Says who executes and who is told: `on_deadline` of next_deadline(), when
   /// that may have changed. Before the first poll().
   void attach(gma::Engine& engine,

@@ -3,7 +3,7 @@
 #include <atomic>
 
 #include "base/assert.h"
-#include "verbs/link.h"
+#include "verbs/endpoint.h"
 
 namespace acp::verbs {
 
@@ -26,7 +26,8 @@ std::uint64_t poison_of(const JobId& job, std::uint32_t number) noexcept {
 }  // namespace
 
 /// Whether there are places for so many atomics, and registered words.
-bool Link::has_room_for(std::size_t atomics, std::size_t words) const noexcept {
+bool Endpoint::has_room_for(std::size_t atomics,
+                            std::size_t words) const noexcept {
   if (words > device_.words().free()) {
     return false;
   }
@@ -36,9 +37,9 @@ bool Link::has_room_for(std::size_t atomics, std::size_t words) const noexcept {
 }
 
 /// Precondition: has_room_for() it.
-WordAtomic& Link::begin_atomic(const RemoteStep& step,
-                               std::uint64_t address,
-                               std::uint32_t rkey) {
+WordAtomic& Endpoint::begin_atomic(const RemoteStep& step,
+                                   std::uint64_t address,
+                                   std::uint32_t rkey) {
   WordAtomic& atomic = *std::ranges::find(
       queue_->atomics, nullptr,
       [](const WordAtomic& each) { return each.result.value; });
@@ -57,9 +58,9 @@ WordAtomic& Link::begin_atomic(const RemoteStep& step,
 }
 
 /// Makes the work request, and waits for its result.
-void Link::fill_atomic(const WordAtomic& atomic,
-                       ibv_send_wr& request,
-                       ibv_sge& piece) noexcept {
+void Endpoint::fill_atomic(const WordAtomic& atomic,
+                           ibv_send_wr& request,
+                           ibv_sge& piece) noexcept {
   ++hub_.counters.atomics;
   std::atomic_ref(*atomic.result.value)
       .store(atomic.poison, std::memory_order_relaxed);
@@ -83,7 +84,7 @@ void Link::fill_atomic(const WordAtomic& atomic,
 
 /// The device is done with it. False: it is not done, and goes on, or the
 /// connection has failed.
-bool Link::end_atomic(Slot& slot) {
+bool Endpoint::end_atomic(Slot& slot) {
   WordAtomic& atomic = *slot.atomic;
   // Pairs with the device, which wrote it before it completed the request.
   const std::uint64_t old =
@@ -111,7 +112,7 @@ bool Link::end_atomic(Slot& slot) {
 /// round that fails is one in which another rank's atomic was done. The round
 /// takes the place in the send queue that the caller is about to free, so it
 /// only waits for a doorbell: posted now, it would need a place more.
-void Link::repeat_atomic(Slot& slot) {
+void Endpoint::repeat_atomic(Slot& slot) {
   ++hub_.counters.repeated;
   const std::size_t at = queue_->count++;
   ACP_ASSERT(at < queue_->waiting.size());
@@ -131,7 +132,7 @@ void Link::repeat_atomic(Slot& slot) {
   mark_dirty();
 }
 
-void Link::free_atomic(Slot& slot) noexcept {
+void Endpoint::free_atomic(Slot& slot) noexcept {
   if (slot.atomic == nullptr) {
     return;
   }

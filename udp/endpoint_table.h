@@ -9,28 +9,29 @@
 #include <vector>
 
 #include "base/assert.h"
-#include "udp/card.h"
-#include "udp/link.h"
+#include "udp/address_card.h"
+#include "udp/endpoint.h"
 
 namespace acp::udp {
 
-/// Owns the links. Not thread-safe.
-class LinkTable {
+/// Owns the endpoints. Not thread-safe.
+class EndpointTable {
  public:
-  LinkTable(std::uint32_t procs, transport::Color colors)
+  EndpointTable(std::uint32_t procs, transport::Color colors)
       : colors_(colors),
         pages_((std::size_t{procs} * colors + kPageLinks - 1) / kPageLinks) {}
 
   /// nullptr when there is none yet.
-  Link* find(transport::ProcId peer, transport::Color color) const noexcept {
+  Endpoint* find(transport::ProcId peer,
+                 transport::Color color) const noexcept {
     const std::size_t index = index_of(peer, color);
     const auto& page = pages_[index / kPageLinks];
     return page == nullptr ? nullptr : (*page)[index % kPageLinks].get();
   }
 
-  Link* insert(std::unique_ptr<Link> link,
-               transport::ProcId peer,
-               transport::Color color) {
+  Endpoint* insert(std::unique_ptr<Endpoint> endpoint,
+                   transport::ProcId peer,
+                   transport::Color color) {
     const std::size_t index = index_of(peer, color);
     auto& page = pages_[index / kPageLinks];
     if (page == nullptr) {
@@ -38,17 +39,17 @@ class LinkTable {
     }
     auto& slot = (*page)[index % kPageLinks];
     ACP_ASSERT(slot == nullptr);
-    slot = std::move(link);
+    slot = std::move(endpoint);
     all_.push_back(slot.get());
     return slot.get();
   }
 
   /// In the order in which they were made.
-  std::span<Link* const> all() const noexcept { return all_; }
+  std::span<Endpoint* const> all() const noexcept { return all_; }
 
  private:
   static constexpr std::size_t kPageLinks = 512;
-  using Page = std::array<std::unique_ptr<Link>, kPageLinks>;
+  using Page = std::array<std::unique_ptr<Endpoint>, kPageLinks>;
 
   std::size_t index_of(transport::ProcId peer,
                        transport::Color color) const noexcept {
@@ -57,7 +58,7 @@ class LinkTable {
 
   transport::Color colors_;
   std::vector<std::unique_ptr<Page>> pages_;
-  std::vector<Link*> all_;
+  std::vector<Endpoint*> all_;
 };
 
 }  // namespace acp::udp

@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "udp/card.h"
+#include "udp/address_card.h"
 
 namespace acp::udp {
 
@@ -12,8 +12,8 @@ using transport::format_address;
 using transport::is_loopback;
 using transport::parse_address;
 
-Card sample_card() {
-  Card card;
+AddressCard sample_card() {
+  AddressCard card;
   card.colors = 2;
   card.datagram_bytes = 1400;
   card.addresses[0] = *parse_address("127.0.0.2");
@@ -51,7 +51,7 @@ TEST_CASE("udp card: the layout is what the table says", "[udp][card]") {
 }
 
 TEST_CASE("udp card: all colors fit", "[udp][card]") {
-  Card card = sample_card();
+  AddressCard card = sample_card();
   card.colors = kMaxColors;
   for (Address& address : card.addresses) {
     address = *parse_address("::1");

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "base/log.h"
-#include "verbs/link.h"
+#include "verbs/endpoint.h"
 
 namespace acp::verbs {
 
@@ -15,7 +15,7 @@ constexpr Duration kConnectPatience = std::chrono::minutes(2);
 
 }  // namespace
 
-void Link::connect() {
+void Endpoint::connect() {
   if (attempts_ == 0) {
     first_attempt_ = SteadyClock().now();
   }
@@ -23,7 +23,7 @@ void Link::connect() {
 }
 
 /// Precondition: backing off.
-void Link::retry() {
+void Endpoint::retry() {
   ++hub_.counters.retried;
   start_attempt();
 }
@@ -31,24 +31,24 @@ void Link::retry() {
 /// An attempt has come to nothing, for a reason that may pass: a neighbour or
 /// a route that is not known yet, requests that were lost among those of many
 /// ranks, or a number that the other side has not forgotten yet.
-void Link::on_attempt_failed(std::string_view why) {
+void Endpoint::on_attempt_failed(std::string_view why) {
   switch (state_) {
-    case LinkState::kResolving:
-    case LinkState::kConnecting: back_off(why); return;
-    case LinkState::kAccepting:
+    case EndpointState::kResolving:
+    case EndpointState::kConnecting: back_off(why); return;
+    case EndpointState::kAccepting:
       // The peer's attempt. It asks again, or this side does when it has
       // something to send; of a peer that has died the launcher tells.
       log(LogLevel::kDebug, "verbs: {}: its attempt is over: {}", describe(),
           why);
       drop_attempt();
-      set_state(LinkState::kIdle);
+      set_state(EndpointState::kIdle);
       return;
     default: fail(why); return;
   }
 }
 
 /// Gives the attempt up and makes another one later, if there may be one more.
-void Link::back_off(std::string_view why) {
+void Endpoint::back_off(std::string_view why) {
   drop_attempt();
   const TimePoint now = SteadyClock().now();
   const Duration spent = now - first_attempt_;
@@ -65,7 +65,7 @@ void Link::back_off(std::string_view why) {
       describe(), attempts_, why,
       std::chrono::duration_cast<std::chrono::milliseconds>(retry_at_ - now)
           .count());
-  set_state(LinkState::kBackingOff);
+  set_state(EndpointState::kBackingOff);
   // It may be there still, when it has left that state and come back.
   if (std::ranges::find(hub_.backing_off, this) == hub_.backing_off.end()) {
     hub_.backing_off.push_back(this);

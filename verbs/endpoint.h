@@ -1,8 +1,9 @@
 // One peer in one color: the endpoint that the engine sends to, and its
-// connection. docs/verbs.md has states and rules. Messages are in link.cc, the
-// making of the connection in link_connect.cc, attempts that fail in
-// link_retry.cc, steps without the peer in link_post.cc, atomics among them in
-// link_atomic.cc, and what the two ends say of their memory in link_control.cc.
+// connection. docs/verbs.md has states and rules. Messages are in endpoint.cc,
+// the making of the connection in endpoint_connect.cc, attempts that fail in
+// endpoint_retry.cc, steps without the peer in endpoint_post.cc, atomics among
+// them in endpoint_atomic.cc, and what the two ends say of their memory in
+// endpoint_control.cc.
 #pragma once
 
 #include <array>
@@ -27,7 +28,7 @@
 
 namespace acp::verbs {
 
-class Link;
+class Endpoint;
 
 /// Reads and atomics at a time, as rdma_cm has them: those that the other side
 /// asks this one to take, and those that it takes from this one.
@@ -68,8 +69,8 @@ struct Counters {
   std::uint64_t revoked = 0;    ///< Regions that a peer was to drop.
 };
 
-/// What the links of a transport share. The transport owns it.
-struct LinkHub {
+/// What the endpoints of a transport share. The transport owns it.
+struct EndpointHub {
   transport::ProcId me;
   JobId job;
   rdma_event_channel& channel;
@@ -79,14 +80,14 @@ struct LinkHub {
   Counters counters{};
   std::uint32_t connecting = 0;  ///< Links whose connection is being made.
   /// Links that will try again, at the times that they say. Has room for all.
-  std::vector<Link*> backing_off{};
-  std::minstd_rand random{};    ///< Seeded by job and process.
-  std::vector<Link*> dirty{};   ///< To be looked at by the next flush.
-  std::vector<Link*> failed{};  ///< To be reported.
+  std::vector<Endpoint*> backing_off{};
+  std::minstd_rand random{};        ///< Seeded by job and process.
+  std::vector<Endpoint*> dirty{};   ///< To be looked at by the next flush.
+  std::vector<Endpoint*> failed{};  ///< To be reported.
 };
 
 /// How far a connection is.
-enum class LinkState : std::uint8_t {
+enum class EndpointState : std::uint8_t {
   kIdle,        ///< None, never used.
   kAwaited,     ///< None; the peer's is on its way.
   kBackingOff,  ///< None; my last attempt has failed, and another will follow.
@@ -99,13 +100,13 @@ enum class LinkState : std::uint8_t {
 };
 
 /// One thread at a time.
-class Link final : public transport::Endpoint {
+class Endpoint final : public transport::Endpoint {
  public:
-  Link(LinkHub& hub,
-       Device& device,
-       transport::ProcId peer,
-       const Place& place);
-  ~Link() override;
+  Endpoint(EndpointHub& hub,
+           Device& device,
+           transport::ProcId peer,
+           const Place& place);
+  ~Endpoint() override;
 
   Status send(std::span<const std::span<const std::byte>> parts,
               transport::Ordering ordering) override;
@@ -116,7 +117,7 @@ class Link final : public transport::Endpoint {
   /// Sends the open packet, the credit that is due, and what was posted.
   /// False: no room, call again.
   bool flush();
-  /// The same, but steps wait for company while others are under way.
+  /// The same, but steps wait for batching while others are under way.
   bool flush_idle();
 
   /// A packet of the peer has arrived.
@@ -138,7 +139,8 @@ class Link final : public transport::Endpoint {
   /// acp_reset: what the two ends know of each other's memory is void.
   void forget_regions() noexcept;
 
-  /// A request of this link's peer; `id` is the connection that it would be.
+  /// A request of this endpoint's peer; `id` is the connection that it would
+  /// be.
   void on_request(CmId id, ReadDepths asked);
   /// Any other event of the connection. `data` is private data of a rejection,
   /// `status` the event's.
@@ -154,12 +156,12 @@ class Link final : public transport::Endpoint {
 
   /// Nothing goes to or comes from the peer any more; reported once.
   void fail(std::string_view why);
-  /// The same, without a report: another link of the peer has failed.
+  /// The same, without a report: another endpoint of the peer has failed.
   void abandon();
 
   transport::ProcId peer() const noexcept { return peer_; }
 
-  LinkState state() const noexcept { return state_; }
+  EndpointState state() const noexcept { return state_; }
 
   /// Why it has failed, for people.
   const std::string& failure() const noexcept { return failure_; }
@@ -257,13 +259,13 @@ class Link final : public transport::Endpoint {
   bool has_had_time() const noexcept;
   void on_rejected(int status, std::span<const std::byte> data);
   void drop_attempt() noexcept;
-  void set_state(LinkState state) noexcept;
+  void set_state(EndpointState state) noexcept;
   std::string describe() const;
 
-  LinkHub& hub_;
+  EndpointHub& hub_;
   Device& device_;
   transport::ProcId peer_;
-  LinkState state_ = LinkState::kIdle;
+  EndpointState state_ = EndpointState::kIdle;
   bool is_dirty_ = false;
   Place place_;
   CmId id_;

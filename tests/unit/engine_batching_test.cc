@@ -1,5 +1,5 @@
 // When a pass of progress leaves what is to go back to the sender of a signal
-// to what comes next. docs/udp.md, "Company".
+// to what comes next. docs/udp.md, "Batching".
 #include <deque>
 
 #include <catch2/catch.hpp>
@@ -14,7 +14,9 @@ namespace {
 
 /// Rank 0 of two, on hosts of their own; the test says what each pass takes
 /// from the wire.
-class EngineUnderTest final : private Links, private Wires, private WaitHost {
+class EngineUnderTest final : private Links,
+                              private Transports,
+                              private WaitHost {
  public:
   void pass(Arrivals arrivals) {
     arrivals_ = arrivals;

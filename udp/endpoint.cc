@@ -1,4 +1,4 @@
-#include "udp/link.h"
+#include "udp/endpoint.h"
 
 #include <fmt/format.h>
 
@@ -47,28 +47,28 @@ const char* advice_for(int error) {
 
 }  // namespace
 
-Link::Link(LinkHub& hub,
-           transport::ProcId peer,
-           transport::Color color,
-           const Address& address,
-           std::uint16_t send_port)
+Endpoint::Endpoint(EndpointHub& hub,
+                   transport::ProcId peer,
+                   transport::Color color,
+                   const Address& address,
+                   std::uint16_t send_port)
     : hub_(hub),
       peer_(peer),
       color_(color),
       address_(address),
       send_port_(send_port),
-      connection_(hub.wire, hub.connections),
+      connection_(hub.socket, hub.connections),
       sender_(hub.pool, hub.limits),
       receiver_(hub.pool, hub.limits) {}
 
-void Link::mark_dirty() {
+void Endpoint::mark_dirty() {
   if (!is_dirty) {
     is_dirty = true;
     hub_.dirty.push_back(this);
   }
 }
 
-void Link::watch_deadline() {
+void Endpoint::watch_deadline() {
   const TimePoint mine = deadline();
   if (mine == TimePoint::max()) {
     return;
@@ -80,22 +80,23 @@ void Link::watch_deadline() {
   }
 }
 
-Status Link::send(std::span<const std::span<const std::byte>> parts,
-                  transport::Ordering ordering) {
+Status Endpoint::send(std::span<const std::span<const std::byte>> parts,
+                      transport::Ordering ordering) {
   return take(parts, ordering, false);
 }
 
-Status Link::send_in_place(std::span<const std::span<const std::byte>> parts,
-                           transport::Ordering ordering) {
+Status Endpoint::send_in_place(
+    std::span<const std::span<const std::byte>> parts,
+    transport::Ordering ordering) {
   // Nothing can follow in the same datagram: only what leaves little room.
   const std::size_t last = parts.back().size();
   return take(parts, ordering,
               last >= kWorthInPlace && last > hub_.max_message / 2);
 }
 
-Status Link::take(std::span<const std::span<const std::byte>> parts,
-                  transport::Ordering ordering,
-                  bool is_in_place) {
+Status Endpoint::take(std::span<const std::span<const std::byte>> parts,
+                      transport::Ordering ordering,
+                      bool is_in_place) {
   if (has_failed_) {
     return Status::kPeerDead;
   }
@@ -121,10 +122,10 @@ Status Link::take(std::span<const std::span<const std::byte>> parts,
   return status;
 }
 
-bool Link::transmit() {
+bool Endpoint::transmit() {
   sender_.close();
   while (sender_.has_pending()) {
-    if (!put_on_wire(sender_.next_pending())) {
+    if (!transmit(sender_.next_pending())) {
       return false;
     }
   }
@@ -133,14 +134,14 @@ bool Link::transmit() {
   return is_sent;
 }
 
-bool Link::waits_for_company() const noexcept {
+bool Endpoint::waits_for_company() const noexcept {
   return sender_.has_unacknowledged() && !sender_.has_pending() &&
          sender_.open_bytes() < kEnoughBytes;
 }
 
-PacketHeader Link::make_header(PacketType type,
-                               SackBitmap& sack,
-                               TimePoint now) {
+PacketHeader Endpoint::make_header(PacketType type,
+                                   SackBitmap& sack,
+                                   TimePoint now) {
   PacketHeader header;
   header.type = type;
   header.epoch = hub_.epoch;
@@ -152,22 +153,22 @@ PacketHeader Link::make_header(PacketType type,
   return header;
 }
 
-Status Link::send_first(const Datagram& datagram, std::uint64_t txno) {
+Status Endpoint::send_first(const Datagram& datagram, std::uint64_t txno) {
   const std::optional<Status> status =
       connection_.send(color_, address_, datagram, txno);
   hub_.counters.connected += status == Status::kOk ? 1 : 0;
-  return status ? *status : hub_.wire.send(color_, address_, datagram);
+  return status ? *status : hub_.socket.send(color_, address_, datagram);
 }
 
 /// False: the wire had no room. What the system refuses is as good as lost: it
 /// is sent again, because a route or an interface may come back.
-bool Link::count_sent(Status status) {
+bool Endpoint::count_sent(Status status) {
   if (status == Status::kAgain) {
     ++hub_.counters.refused;
     return false;
   }
   ++hub_.counters.sent;
-  const int error = status == Status::kOk ? 0 : hub_.wire.send_error();
+  const int error = status == Status::kOk ? 0 : hub_.socket.send_error();
   if (error != 0 || send_error_ != 0) {
     on_send_error(error);
   }
@@ -176,7 +177,7 @@ bool Link::count_sent(Status status) {
 
 /// Tells at once, once for each change; and once a second when the same error
 /// concerns many peers.
-void Link::on_send_error(int error) {
+void Endpoint::on_send_error(int error) {
   hub_.counters.unsent += error != 0 ? 1 : 0;
   const int before = std::exchange(send_error_, error);
   const TimePoint now = hub_.time();
@@ -192,7 +193,7 @@ void Link::on_send_error(int error) {
       peer_, format_address(address_), errno_text(error), advice_for(error));
 }
 
-bool Link::put_on_wire(Fragment& fragment) {
+bool Endpoint::transmit(Fragment& fragment) {
   const TimePoint now = hub_.time();
   const bool is_first = fragment.transmissions == 0;
   SackBitmap sack;
@@ -207,7 +208,7 @@ bool Link::put_on_wire(Fragment& fragment) {
                                   &hub_.tail_hash);
   const Datagram datagram = {head, fragment.tail};
   if (!count_sent(is_first ? send_first(datagram, header.txno)
-                           : hub_.wire.send(color_, address_, datagram))) {
+                           : hub_.socket.send(color_, address_, datagram))) {
     return false;
   }
   hub_.counters.retransmitted += is_first ? 0 : 1;
@@ -216,7 +217,7 @@ bool Link::put_on_wire(Fragment& fragment) {
   return true;
 }
 
-bool Link::send_due_ack(TimePoint now) {
+bool Endpoint::send_due_ack(TimePoint now) {
   if (!receiver_.owes_ack_now(now)) {
     return true;
   }
@@ -225,7 +226,7 @@ bool Link::send_due_ack(TimePoint now) {
   const PacketHeader header = make_header(PacketType::kAck, sack, now);
   const auto datagram =
       encode_packet(header, sack, std::span(storage).subspan(storage.size()));
-  if (!count_sent(hub_.wire.send(color_, address_, {datagram, {}}))) {
+  if (!count_sent(hub_.socket.send(color_, address_, {datagram, {}}))) {
     return false;
   }
   ++hub_.counters.pure_acks;
@@ -233,9 +234,9 @@ bool Link::send_due_ack(TimePoint now) {
   return true;
 }
 
-void Link::on_packet(const PacketView& packet,
-                     Fragment*& carrier,
-                     transport::MessageSink& sink) {
+void Endpoint::on_packet(const PacketView& packet,
+                         Fragment*& carrier,
+                         transport::MessageSink& sink) {
   connection_.on_echo(packet.header.echo);
   sender_.on_heard(hub_.now);
   if (const std::size_t spurious = sender_.on_ack(packet, hub_.now)) {
@@ -251,9 +252,9 @@ void Link::on_packet(const PacketView& packet,
   watch_deadline();
 }
 
-void Link::on_fragment(const PacketView& packet,
-                       Fragment*& carrier,
-                       transport::MessageSink& sink) {
+void Endpoint::on_fragment(const PacketView& packet,
+                           Fragment*& carrier,
+                           transport::MessageSink& sink) {
   Receiver::Verdict verdict = receiver_.judge(packet.header);
   if (verdict == Receiver::Verdict::kHold && !hold(packet, carrier)) {
     verdict = Receiver::Verdict::kDrop;
@@ -274,7 +275,7 @@ void Link::on_fragment(const PacketView& packet,
   }
 }
 
-bool Link::hold(const PacketView& packet, Fragment*& carrier) {
+bool Endpoint::hold(const PacketView& packet, Fragment*& carrier) {
   Fragment* replacement = hub_.pool.acquire();
   if (replacement == nullptr) {
     return false;
@@ -288,19 +289,19 @@ bool Link::hold(const PacketView& packet, Fragment*& carrier) {
   return true;
 }
 
-void Link::deliver(std::span<const std::byte> payload,
-                   transport::MessageSink& sink) {
+void Endpoint::deliver(std::span<const std::byte> payload,
+                       transport::MessageSink& sink) {
   while (!payload.empty()) {
     ++hub_.counters.delivered;
     sink.on_message(peer_, color_, take_message(payload));
   }
 }
 
-TimePoint Link::deadline() const noexcept {
+TimePoint Endpoint::deadline() const noexcept {
   return std::min(sender_.deadline(), receiver_.deadline());
 }
 
-void Link::on_timer(TimePoint now) {
+void Endpoint::on_timer(TimePoint now) {
   sender_.on_timer(now);
   if (sender_.has_pending()) {
     mark_dirty();
@@ -308,13 +309,13 @@ void Link::on_timer(TimePoint now) {
   on_ack_timer(now);
 }
 
-void Link::on_ack_timer(TimePoint now) {
+void Endpoint::on_ack_timer(TimePoint now) {
   if (receiver_.owes_ack_now(now)) {
     mark_dirty();
   }
 }
 
-bool Link::probe(TimePoint now) {
+bool Endpoint::probe(TimePoint now) {
   if (has_failed_ || now - sender_.heard() < kQuiet ||
       !sender_.append_probe()) {
     return false;
@@ -323,7 +324,7 @@ bool Link::probe(TimePoint now) {
   return true;
 }
 
-std::string Link::describe_silence(TimePoint now) const {
+std::string Endpoint::describe_silence(TimePoint now) const {
   const std::chrono::duration<double> silence = sender_.silence(now);
   const std::string refusal = send_error_ == 0
                                   ? std::string()
@@ -334,7 +335,7 @@ std::string Link::describe_silence(TimePoint now) const {
                      sender_.unanswered(), refusal);
 }
 
-void Link::fail() noexcept {
+void Endpoint::fail() noexcept {
   has_failed_ = true;
   connection_.close();
   sender_.abandon();

@@ -1,4 +1,4 @@
-#include "udp/socket_wire.h"
+#include "udp/kernel_socket.h"
 
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -10,7 +10,7 @@
 
 #include "base/log.h"
 #include "transport/socket_address.h"
-#include "udp/card.h"
+#include "udp/address_card.h"
 
 namespace acp::udp {
 
@@ -117,32 +117,32 @@ bool has_no_room_now(int error) {
 
 }  // namespace
 
-Result<std::unique_ptr<SocketWire>> SocketWire::open(std::string_view addresses,
-                                                     bool warns) {
-  std::unique_ptr<SocketWire> wire(new SocketWire);
+Result<std::unique_ptr<KernelSocket>> KernelSocket::open(
+    std::string_view addresses, bool warns) {
+  std::unique_ptr<KernelSocket> socket(new KernelSocket);
   std::string_view rest = addresses.empty() ? "127.0.0.1" : addresses;
   for (bool is_last = false; !is_last;) {
     const std::size_t comma = rest.find(',');
     is_last = comma == std::string_view::npos;
-    if (const Status status = wire->add_color(rest.substr(0, comma));
+    if (const Status status = socket->add_color(rest.substr(0, comma));
         status != Status::kOk) {
       return status;
     }
     rest = is_last ? "" : rest.substr(comma + 1);
   }
   // The kernel reports twice what it was asked for.
-  if (warns && wire->receive_buffer_bytes_ < 2 * kWantedBufferBytes) {
+  if (warns && socket->receive_buffer_bytes_ < 2 * kWantedBufferBytes) {
     log_warning(
         "udp: the kernel grants receive buffers of {} bytes, {} were asked "
         "for; bursts will be lost and sent again. To raise it: sysctl -w "
         "net.core.rmem_max={}",
-        wire->receive_buffer_bytes_ / 2, kWantedBufferBytes,
+        socket->receive_buffer_bytes_ / 2, kWantedBufferBytes,
         kWantedBufferBytes);
   }
-  return wire;
+  return socket;
 }
 
-Status SocketWire::add_color(std::string_view text) {
+Status KernelSocket::add_color(std::string_view text) {
   if (addresses_.size() == kMaxColors) {
     log_error("ACP_UDP_ADDRESSES: more than {} addresses", kMaxColors);
     return Status::kBadOption;
@@ -172,7 +172,7 @@ Status SocketWire::add_color(std::string_view text) {
 }
 
 /// Without one, nothing is connected.
-void SocketWire::add_send_port(const Address& address) {
+void KernelSocket::add_send_port(const Address& address) {
   UniqueFd holder = hold_port(address);
   SocketAddress bound{};
   socklen_t size = sizeof bound;
@@ -185,7 +185,7 @@ void SocketWire::add_send_port(const Address& address) {
   port_holders_.push_back(std::move(holder));
 }
 
-Status SocketWire::size_buffers(int fd) {
+Status KernelSocket::size_buffers(int fd) {
   const int wanted = kWantedBufferBytes;
   if (::setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &wanted, sizeof wanted) != 0 ||
       ::setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &wanted, sizeof wanted) != 0) {
@@ -199,9 +199,9 @@ Status SocketWire::size_buffers(int fd) {
   return Status::kOk;
 }
 
-Status SocketWire::send(transport::Color color,
-                        const Address& to,
-                        const Datagram& datagram) {
+Status KernelSocket::send(transport::Color color,
+                          const Address& to,
+                          const Datagram& datagram) {
   SocketAddress address = transport::to_socket(to);
   const int error = send_by(descriptors_[color], &address, datagram);
   if (has_no_room_now(error)) {
@@ -214,9 +214,9 @@ Status SocketWire::send(transport::Color color,
   return Status::kOk;
 }
 
-bool SocketWire::connect(std::size_t slot,
-                         transport::Color color,
-                         const Address& to) {
+bool KernelSocket::connect(std::size_t slot,
+                           transport::Color color,
+                           const Address& to) {
   if (!port_holders_[color]) {
     return false;
   }
@@ -235,15 +235,16 @@ bool SocketWire::connect(std::size_t slot,
   return true;
 }
 
-Status SocketWire::send_connected(std::size_t slot, const Datagram& datagram) {
+Status KernelSocket::send_connected(std::size_t slot,
+                                    const Datagram& datagram) {
   const int error = send_by(connections_[slot].get(), nullptr, datagram);
   return error == 0               ? Status::kOk
          : has_no_room_now(error) ? Status::kAgain
                                   : Status::kSystem;
 }
 
-std::optional<Wire::Arrival> SocketWire::receive(transport::Color color,
-                                                 std::span<std::byte> buffer) {
+std::optional<DatagramSocket::Arrival> KernelSocket::receive(
+    transport::Color color, std::span<std::byte> buffer) {
   SocketAddress address{};
   socklen_t size = sizeof address;
   const ssize_t received =

@@ -1,4 +1,4 @@
-#include "verbs/link.h"
+#include "verbs/endpoint.h"
 
 #include <arpa/inet.h>
 
@@ -17,19 +17,19 @@ static_assert(kSignalEvery < kSendRoom);
 
 }  // namespace
 
-Link::Link(LinkHub& hub,
-           Device& device,
-           transport::ProcId peer,
-           const Place& place)
+Endpoint::Endpoint(EndpointHub& hub,
+                   Device& device,
+                   transport::ProcId peer,
+                   const Place& place)
     : hub_(hub), device_(device), peer_(peer), place_(place) {}
 
-Link::~Link() {
-  if (state_ == LinkState::kReady) {
+Endpoint::~Endpoint() {
+  if (state_ == EndpointState::kReady) {
     rdma_disconnect(id_.get());
   }
 }
 
-void Link::mark_dirty() {
+void Endpoint::mark_dirty() {
   if (!is_dirty_) {
     is_dirty_ = true;
     hub_.dirty.push_back(this);
@@ -40,36 +40,36 @@ void Link::mark_dirty() {
 /// completed, by steps that wait for a doorbell, and by the open packet.
 /// Completions may come long after the peer's credit, so nothing else limits
 /// what is posted.
-std::uint32_t Link::places_taken() const noexcept {
+std::uint32_t Endpoint::places_taken() const noexcept {
   return posted_ - freed_ + static_cast<std::uint32_t>(queue_->count) +
          (open_ == nullptr ? 0 : 1);
 }
 
 /// The slot of the next work request that is posted.
-Link::Slot& Link::take_slot() noexcept {
+Endpoint::Slot& Endpoint::take_slot() noexcept {
   ACP_ASSERT(posted_ - freed_ < kSendQueue);
   return queue_->slots[posted_++ % kSendQueue];
 }
 
 /// Whether so many steps find a place. Precondition: ready.
-bool Link::has_places(std::size_t steps) const noexcept {
+bool Endpoint::has_places(std::size_t steps) const noexcept {
   return places_taken() + steps <= kSendRoom;
 }
 
 /// Whether a packet may be opened. Precondition: ready.
-bool Link::has_room() const noexcept {
+bool Endpoint::has_room() const noexcept {
   return sent_ - peer_consumed_ < kWindow && has_places(1);
 }
 
-Status Link::send(std::span<const std::span<const std::byte>> parts,
-                  transport::Ordering) {
-  return state_ == LinkState::kReady ? append(parts, Row::kMessage)
-                                     : send_unready();
+Status Endpoint::send(std::span<const std::span<const std::byte>> parts,
+                      transport::Ordering) {
+  return state_ == EndpointState::kReady ? append(parts, Row::kMessage)
+                                         : send_unready();
 }
 
 /// Precondition: ready.
-Status Link::append(std::span<const std::span<const std::byte>> parts,
-                    Row row) {
+Status Endpoint::append(std::span<const std::span<const std::byte>> parts,
+                        Row row) {
   std::size_t bytes = 0;
   for (const std::span<const std::byte> part : parts) {
     bytes += part.size();
@@ -97,14 +97,14 @@ Status Link::append(std::span<const std::span<const std::byte>> parts,
       return Status::kOk;
     }
     close_packet();
-    if (state_ != LinkState::kReady) {
+    if (state_ != EndpointState::kReady) {
       return Status::kPeerDead;
     }
   }
   return Status::kTooLarge;  // not reached: an empty packet takes any message
 }
 
-void Link::close_packet() {
+void Endpoint::close_packet() {
   Buffer* buffer = open_;
   const std::size_t bytes = open_bytes_;
   open_ = nullptr;
@@ -114,7 +114,7 @@ void Link::close_packet() {
 }
 
 /// One work request, one doorbell. Null and 0: an empty packet.
-void Link::post(Buffer* buffer, std::size_t bytes) {
+void Endpoint::post(Buffer* buffer, std::size_t bytes) {
   const bool is_inline = buffer != nullptr && bytes <= device_.inline_bytes();
   ++unsignalled_;
   const bool is_signalled =
@@ -153,30 +153,30 @@ void Link::post(Buffer* buffer, std::size_t bytes) {
   hub_.counters.signalled += is_signalled ? 1 : 0;
 }
 
-bool Link::flush() {
+bool Endpoint::flush() {
   return flush(false);
 }
 
-bool Link::flush_idle() {
+bool Endpoint::flush_idle() {
   return flush(true);
 }
 
-bool Link::flush(bool is_idle) {
+bool Endpoint::flush(bool is_idle) {
   const bool is_clean = flush_parts(is_idle);
   is_dirty_ = !is_clean;  // not before: nobody may enter it a second time
   return is_clean;
 }
 
 /// False: something is left that has to be looked at again.
-bool Link::flush_parts(bool is_idle) {
-  if (state_ == LinkState::kGone && (open_ != nullptr || has_steps())) {
+bool Endpoint::flush_parts(bool is_idle) {
+  if (state_ == EndpointState::kGone && (open_ != nullptr || has_steps())) {
     // That will never arrive: this has to be said, in time.
     if (!has_had_time()) {
       return false;
     }
     fail(gone_why_);
   }
-  if (state_ != LinkState::kReady) {
+  if (state_ != EndpointState::kReady) {
     return true;
   }
   bool is_clean = send_owed();
@@ -184,29 +184,29 @@ bool Link::flush_parts(bool is_idle) {
     close_packet();
   }
   const bool may_wait = is_idle && steps_posted_ != 0;
-  if (state_ == LinkState::kReady && queue_->count != 0) {
+  if (state_ == EndpointState::kReady && queue_->count != 0) {
     if (may_wait) {
       is_clean = false;
     } else {
       post_batch();
     }
   }
-  if (consumed_ - told_ >= kCreditStep && state_ == LinkState::kReady) {
+  if (consumed_ - told_ >= kCreditStep && state_ == EndpointState::kReady) {
     if (places_taken() == kSendQueue) {
       return false;
     }
     post(nullptr, 0);
   }
-  return is_clean || state_ != LinkState::kReady;
+  return is_clean || state_ != EndpointState::kReady;
 }
 
-void Link::on_packet(std::uint32_t consumed,
-                     std::span<const std::byte> packet,
-                     transport::MessageSink& sink) {
-  if (state_ == LinkState::kAccepting) {
+void Endpoint::on_packet(std::uint32_t consumed,
+                         std::span<const std::byte> packet,
+                         transport::MessageSink& sink) {
+  if (state_ == EndpointState::kAccepting) {
     become_ready();  // as good as the event that says so
   }
-  if (state_ == LinkState::kFailed) {
+  if (state_ == EndpointState::kFailed) {
     return;
   }
   ++hub_.counters.received;
@@ -218,7 +218,7 @@ void Link::on_packet(std::uint32_t consumed,
     return;
   }
   peer_consumed_ = consumed;
-  while (!packet.empty() && state_ != LinkState::kFailed) {
+  while (!packet.empty() && state_ != EndpointState::kFailed) {
     const auto row = take_row(packet);
     if (!row || (row->row == Row::kControl && !on_control(row->bytes))) {
       fail("a packet that is no row of messages");
@@ -231,16 +231,16 @@ void Link::on_packet(std::uint32_t consumed,
   }
 }
 
-void Link::on_consumed() {
+void Endpoint::on_consumed() {
   ++consumed_;
   if (consumed_ - told_ >= kCreditStep) {
     mark_dirty();
   }
 }
 
-bool Link::on_sent(std::uint32_t number,
-                   bool is_good,
-                   transport::MessageSink& sink) {
+bool Endpoint::on_sent(std::uint32_t number,
+                       bool is_good,
+                       transport::MessageSink& sink) {
   // Modulo 2^32: a number that is not under way is nobody's.
   if (number - freed_ >= posted_ - freed_) {
     return false;
@@ -248,7 +248,7 @@ bool Link::on_sent(std::uint32_t number,
   const bool is_step = queue_->slots[number % kSendQueue].theirs != nullptr;
   while (freed_ != number + 1) {
     bool is_done =
-        state_ != LinkState::kFailed && (is_good || freed_ != number);
+        state_ != EndpointState::kFailed && (is_good || freed_ != number);
     Slot& slot = queue_->slots[freed_ % kSendQueue];
     const Slot done = slot;
     if (slot.buffer != nullptr) {
@@ -268,10 +268,10 @@ bool Link::on_sent(std::uint32_t number,
   return is_step;
 }
 
-void Link::on_error(std::string_view what, const ibv_wc& completion) {
+void Endpoint::on_error(std::string_view what, const ibv_wc& completion) {
   // What a connection flushes whose other end is gone was on its way when the
   // peer had all that it needed; see docs/verbs.md, "Failures".
-  if (state_ == LinkState::kGone || state_ == LinkState::kFailed) {
+  if (state_ == EndpointState::kGone || state_ == EndpointState::kFailed) {
     return;
   }
   const std::string why = fmt::format(
@@ -285,14 +285,14 @@ void Link::on_error(std::string_view what, const ibv_wc& completion) {
   }
 }
 
-std::string Link::describe() const {
+std::string Endpoint::describe() const {
   return fmt::format("process {} at {} (gid {}) by {}", peer_,
                      transport::format_address(place_.address),
                      format_gid(place_.gid), device_.name());
 }
 
-void Link::fail(std::string_view why) {
-  if (state_ == LinkState::kFailed) {
+void Endpoint::fail(std::string_view why) {
+  if (state_ == EndpointState::kFailed) {
     return;
   }
   failure_ = fmt::format("{}: {}", describe(), why);
@@ -300,8 +300,8 @@ void Link::fail(std::string_view why) {
   hub_.failed.push_back(this);
 }
 
-void Link::abandon() {
-  set_state(LinkState::kFailed);
+void Endpoint::abandon() {
+  set_state(EndpointState::kFailed);
   drop_steps();
   if (open_ != nullptr) {
     device_.send_buffers().release(open_);

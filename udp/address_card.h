@@ -32,13 +32,13 @@ inline constexpr std::size_t kMaxCardBytes =
 static_assert(kMaxCardBytes <= protocol::kCardBytes);
 
 /// A plain value; [color] for color < colors.
-struct Card {
+struct AddressCard {
   transport::Color colors = 0;
   std::uint16_t datagram_bytes = 0;
   std::array<Address, kMaxColors> addresses{};
   std::array<std::uint16_t, kMaxColors> send_ports{};
 
-  friend bool operator==(const Card&, const Card&) = default;
+  friend bool operator==(const AddressCard&, const AddressCard&) = default;
 };
 
 /// Whether who listens at `own` sends from there.
@@ -50,11 +50,11 @@ inline bool sends_from(const Address& own,
 }
 
 /// Writes the card; `card.colors` is 1 .. kMaxColors. Returns its bytes.
-std::size_t encode_card(const Card& card,
+std::size_t encode_card(const AddressCard& card,
                         std::span<std::byte, kMaxCardBytes> bytes);
 
 /// Pure: bytes to card; what follows the last color is ignored. Nothing when
 /// no peer of ours would have written them.
-std::optional<Card> decode_card(std::span<const std::byte> bytes);
+std::optional<AddressCard> decode_card(std::span<const std::byte> bytes);
 
 }  // namespace acp::udp

@@ -6,18 +6,18 @@
 #include <memory>
 #include <vector>
 
+#include "udp/datagram_socket.h"
 #include "udp/fault_plan.h"
-#include "udp/wire.h"
 
 namespace acp::udp {
 
 /// One thread at a time. Allocates: it is for tests only.
-class FaultyWire final : public Wire {
+class FaultySocket final : public DatagramSocket {
  public:
   /// The faults of process `me`: each process rolls dice of its own.
-  FaultyWire(std::unique_ptr<Wire> inner,
-             const FaultPlan& plan,
-             transport::ProcId me);
+  FaultySocket(std::unique_ptr<DatagramSocket> inner,
+               const FaultPlan& plan,
+               transport::ProcId me);
 
   std::span<const Address> addresses() const noexcept override {
     return inner_->addresses();
@@ -73,7 +73,7 @@ class FaultyWire final : public Wire {
             const Arrival& arrival,
             std::span<const std::byte> buffer);
 
-  std::unique_ptr<Wire> inner_;
+  std::unique_ptr<DatagramSocket> inner_;
   FaultPlan plan_;
   FaultDice dice_;
   std::vector<std::deque<Kept>> kept_;  ///< By color.

@@ -27,7 +27,7 @@ struct Datagram {
 };
 
 /// One thread at a time. Nothing blocks, nothing allocates per datagram.
-class Wire {
+class DatagramSocket {
  public:
   /// A datagram that arrived. `bytes` beyond the buffer were cut off, which
   /// makes it useless.
@@ -36,10 +36,10 @@ class Wire {
     Address from;
   };
 
-  Wire() = default;
-  Wire(const Wire&) = delete;
-  Wire& operator=(const Wire&) = delete;
-  virtual ~Wire() = default;
+  DatagramSocket() = default;
+  DatagramSocket(const DatagramSocket&) = delete;
+  DatagramSocket& operator=(const DatagramSocket&) = delete;
+  virtual ~DatagramSocket() = default;
 
   /// Where this process listens, one address per color.
   virtual std::span<const Address> addresses() const noexcept = 0;

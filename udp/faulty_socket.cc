@@ -1,4 +1,4 @@
-#include "udp/faulty_wire.h"
+#include "udp/faulty_socket.h"
 
 #include <algorithm>
 
@@ -11,16 +11,16 @@ constexpr std::uint64_t kMaxWait = 8;
 
 }  // namespace
 
-FaultyWire::FaultyWire(std::unique_ptr<Wire> inner,
-                       const FaultPlan& plan,
-                       transport::ProcId me)
+FaultySocket::FaultySocket(std::unique_ptr<DatagramSocket> inner,
+                           const FaultPlan& plan,
+                           transport::ProcId me)
     : inner_(std::move(inner)),
       plan_(plan),
       dice_(plan.seed * 1'000'003 + me),
       kept_(inner_->addresses().size()) {}
 
-std::optional<Wire::Arrival> FaultyWire::receive(transport::Color color,
-                                                 std::span<std::byte> buffer) {
+std::optional<DatagramSocket::Arrival> FaultySocket::receive(
+    transport::Color color, std::span<std::byte> buffer) {
   if (const auto arrival = release_kept(color, buffer)) {
     return arrival;
   }
@@ -46,7 +46,7 @@ std::optional<Wire::Arrival> FaultyWire::receive(transport::Color color,
   return std::nullopt;
 }
 
-std::optional<Wire::Arrival> FaultyWire::release_kept(
+std::optional<DatagramSocket::Arrival> FaultySocket::release_kept(
     transport::Color color, std::span<std::byte> buffer) {
   std::deque<Kept>& kept = kept_[color];
   if (kept.empty() || --kept.front().wait > 0) {
@@ -58,16 +58,16 @@ std::optional<Wire::Arrival> FaultyWire::release_kept(
   return Arrival{first.bytes.size(), first.from};
 }
 
-void FaultyWire::keep(transport::Color color,
-                      const Arrival& arrival,
-                      std::span<const std::byte> buffer) {
+void FaultySocket::keep(transport::Color color,
+                        const Arrival& arrival,
+                        std::span<const std::byte> buffer) {
   const auto bytes = buffer.first(arrival.bytes);
   kept_[color].push_back({arrival.from,
                           {bytes.begin(), bytes.end()},
                           static_cast<int>(1 + dice_.roll() % kMaxWait)});
 }
 
-bool FaultyWire::has_backlog() const noexcept {
+bool FaultySocket::has_backlog() const noexcept {
   return inner_->has_backlog() ||
          std::any_of(kept_.begin(), kept_.end(),
                      [](const auto& kept) { return !kept.empty(); });

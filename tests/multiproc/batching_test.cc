@@ -1,4 +1,4 @@
-// How many datagrams small operations over UDP share. docs/udp.md, "Company".
+// How many datagrams small operations over UDP share. docs/udp.md, "Batching".
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -51,20 +51,20 @@ long least_datagrams_of(const std::string& pattern, int count, long aim) {
 
 }  // namespace
 
-TEST_CASE("company: puts in flight share datagrams", "[company]") {
+TEST_CASE("batching: puts in flight share datagrams", "[batching]") {
   CHECK(least_datagrams_of("put", 10'000, 2'000) < 2'000);
 }
 
-TEST_CASE("company: a new element goes along with the lock of its list",
-          "[company]") {
+TEST_CASE("batching: a new element goes along with the lock of its list",
+          "[batching]") {
   CHECK(least_datagrams_of("push", 2'000, 5'800) < 5'800);
 }
 
-TEST_CASE("company: an unlock goes along with the next lock", "[company]") {
+TEST_CASE("batching: an unlock goes along with the next lock", "[batching]") {
   CHECK(least_datagrams_of("insert", 2'000, 3'800) < 3'800);
 }
 
-TEST_CASE("company: a reply goes along with the answer to a signal",
-          "[company]") {
+TEST_CASE("batching: a reply goes along with the answer to a signal",
+          "[batching]") {
   CHECK(least_datagrams_of("answer", 2'000, 3'800) < 3'800);
 }

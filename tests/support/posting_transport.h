@@ -71,7 +71,7 @@ class PostingHub {
 };
 
 /// `wire` carries the messages. `hub` is one for all ranks of the job.
-std::unique_ptr<transport::Transport> make_posting_wire(
+std::unique_ptr<transport::Transport> make_posting_transport(
     std::unique_ptr<transport::Transport> wire,
     std::shared_ptr<PostingHub> hub,
     transport::ProcId me);

@@ -1,4 +1,4 @@
-#include "api/net_wire.h"
+#include "api/net_transport.h"
 
 #include <algorithm>
 #include <chrono>
@@ -109,9 +109,9 @@ Wire make_verbs(const Settings& settings,
 
 }  // namespace
 
-Wire make_net_wire(const Settings& settings,
-                   const protocol::HostSegment& segment,
-                   std::uint32_t proc) {
+Wire make_net_transport(const Settings& settings,
+                        const protocol::HostSegment& segment,
+                        std::uint32_t proc) {
 #ifdef ACP_HAS_VERBS
   if (settings.text(SettingId::kNet) == "ib") {
     return make_verbs(settings, segment, proc);

@@ -1,4 +1,4 @@
-#include "verbs/card.h"
+#include "verbs/address_card.h"
 
 #include <fmt/format.h>
 
@@ -29,7 +29,7 @@ const char* executor_name(Executor executor) noexcept {
   return executor == Executor::kDevice ? "device" : "agent";
 }
 
-std::size_t encode_card(const Card& card,
+std::size_t encode_card(const AddressCard& card,
                         std::span<std::byte, kMaxCardBytes> bytes) {
   ACP_ASSERT(card.colors >= 1 && card.colors <= kMaxColors);
   store_little(bytes.data(), kMagic);
@@ -48,13 +48,13 @@ std::size_t encode_card(const Card& card,
   return static_cast<std::size_t>(at - bytes.data());
 }
 
-std::optional<Card> decode_card(std::span<const std::byte> bytes) {
+std::optional<AddressCard> decode_card(std::span<const std::byte> bytes) {
   if (bytes.size() < kCardHeaderBytes ||
       load_little<std::uint32_t>(bytes.data()) != kMagic ||
       bytes[4] != std::byte{kCardVersion}) {
     return std::nullopt;
   }
-  Card card;
+  AddressCard card;
   card.colors = static_cast<transport::Color>(bytes[5]);
   card.packet_bytes = load_little<std::uint16_t>(bytes.data() + 6);
   const auto atomics = load_little<std::uint32_t>(bytes.data() + 8);

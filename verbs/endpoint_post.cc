@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "base/log.h"
-#include "verbs/link.h"
+#include "verbs/endpoint.h"
 
 namespace acp::verbs {
 
@@ -10,7 +10,7 @@ using protocol::Opcode;
 using transport::RemoteStep;
 
 /// The work requests of one chain, before any is taken over.
-struct Link::Plan {
+struct Endpoint::Plan {
   struct Part {
     const RemoteStep* step;
     std::uint64_t done;  ///< Bytes of the step before this part.
@@ -42,13 +42,13 @@ bool is_atomic(const RemoteStep& step) noexcept {
 }  // namespace
 
 /// Something was posted, or waits to be, and is not done.
-bool Link::has_steps() const noexcept {
+bool Endpoint::has_steps() const noexcept {
   return queue_ != nullptr && (steps_posted_ != 0 || queue_->count != 0);
 }
 
 /// Whether the device does such steps. Signals are the agent's, and atomics may
 /// be. What is a loop is no flight that others could share.
-bool Link::is_possible(std::span<const RemoteStep> steps) const noexcept {
+bool Endpoint::is_possible(std::span<const RemoteStep> steps) const noexcept {
   for (const RemoteStep& step : steps) {
     const bool is_known = is_atomic(step)
                               ? hub_.executes_atomics && step.width == 8 &&
@@ -65,12 +65,12 @@ bool Link::is_possible(std::span<const RemoteStep> steps) const noexcept {
   return true;
 }
 
-Status Link::post(std::span<const RemoteStep> steps, std::uint64_t token) {
+Status Endpoint::post(std::span<const RemoteStep> steps, std::uint64_t token) {
   if (!is_possible(steps)) {
     return Status::kUnsupported;
   }
   const bool has_atomic = std::ranges::any_of(steps, is_atomic);
-  if (state_ != LinkState::kReady) {
+  if (state_ != EndpointState::kReady) {
     // A message also makes the connection, but no agent does these atomics.
     return has_atomic ? send_unready() : Status::kUnsupported;
   }
@@ -88,7 +88,7 @@ Status Link::post(std::span<const RemoteStep> steps, std::uint64_t token) {
   }
   if (queue_->count + plan.count > kBatch) {
     post_batch();
-    if (state_ != LinkState::kReady) {
+    if (state_ != EndpointState::kReady) {
       return Status::kPeerDead;
     }
   }
@@ -99,9 +99,9 @@ Status Link::post(std::span<const RemoteStep> steps, std::uint64_t token) {
 
 /// The window of the peer that holds a byte of the step's memory; asks for it
 /// when it is not known.
-Link::Feasible Link::find_window(const RemoteStep& step,
-                                 std::uint64_t offset,
-                                 PeerWindow*& theirs) {
+Endpoint::Feasible Endpoint::find_window(const RemoteStep& step,
+                                         std::uint64_t offset,
+                                         PeerWindow*& theirs) {
   theirs = peer_memory_.find(step.key, offset);
   if (theirs != nullptr && theirs->is_revoked) {
     return Feasible::kLater;
@@ -124,7 +124,7 @@ Link::Feasible Link::find_window(const RemoteStep& step,
 }
 
 /// Cuts a step where windows end, here and there.
-Link::Feasible Link::plan_step(const RemoteStep& step, Plan& plan) {
+Endpoint::Feasible Endpoint::plan_step(const RemoteStep& step, Plan& plan) {
   const bool is_read = step.opcode == Opcode::kGet;
   const bool is_word = step.opcode == Opcode::kPut8 || is_atomic(step);
   const std::uint64_t size = is_word ? 8 : step.size;
@@ -190,7 +190,7 @@ Link::Feasible Link::plan_step(const RemoteStep& step, Plan& plan) {
 
 /// A put8 on a device that takes nothing inline: the device reads the value
 /// some time later, so it has to be in registered memory until then.
-void Link::put_into_word(Slot& slot, ibv_sge& piece) noexcept {
+void Endpoint::put_into_word(Slot& slot, ibv_sge& piece) noexcept {
   slot.word = device_.words().acquire();
   *slot.word.value = slot.operand;
   piece.addr = reinterpret_cast<std::uintptr_t>(slot.word.value);
@@ -198,7 +198,7 @@ void Link::put_into_word(Slot& slot, ibv_sge& piece) noexcept {
 }
 
 /// Takes the chain over: there is room.
-void Link::collect(Plan& plan, std::uint64_t token) {
+void Endpoint::collect(Plan& plan, std::uint64_t token) {
   ++hub_.counters.posted;
   for (std::size_t i = 0; i < plan.count; ++i) {
     const Plan::Part& part = plan.parts[i];
@@ -247,7 +247,7 @@ void Link::collect(Plan& plan, std::uint64_t token) {
 
 /// One doorbell, and one completion for all of it: a queue pair completes in
 /// order.
-void Link::post_batch() {
+void Endpoint::post_batch() {
   const std::size_t count = queue_->count;
   for (std::size_t i = 0; i < count; ++i) {
     ibv_send_wr& request = queue_->requests[i];
@@ -268,7 +268,7 @@ void Link::post_batch() {
   }
 }
 
-void Link::free_word(Slot& slot) noexcept {
+void Endpoint::free_word(Slot& slot) noexcept {
   if (slot.word.value != nullptr) {
     device_.words().release(slot.word);
     slot.word = {};
@@ -276,7 +276,7 @@ void Link::free_word(Slot& slot) noexcept {
 }
 
 /// What a step used is free for others; its slot may be used again.
-void Link::end_flight(Slot& slot) {
+void Endpoint::end_flight(Slot& slot) {
   free_word(slot);
   if (slot.mine != nullptr) {
     slot.mine->end_flight();
@@ -295,7 +295,7 @@ void Link::end_flight(Slot& slot) {
 }
 
 /// The connection has failed: from now on the device touches nothing.
-void Link::drop_steps() noexcept {
+void Endpoint::drop_steps() noexcept {
   if (id_ != nullptr && id_->qp != nullptr) {
     ibv_qp_attr attributes{};
     attributes.qp_state = IBV_QPS_ERR;

@@ -1,4 +1,4 @@
-#include "runtime/wire_set.h"
+#include "runtime/transport_set.h"
 
 #include <fmt/format.h>
 
@@ -8,32 +8,35 @@
 
 namespace acp::runtime {
 
-WireSet::WireSet(const protocol::HostSegment& segment) : segment_(segment) {}
+TransportSet::TransportSet(const protocol::HostSegment& segment)
+    : segment_(segment) {}
 
-void WireSet::set_host_wire(std::unique_ptr<transport::Transport> wire) {
+void TransportSet::set_host_transport(
+    std::unique_ptr<transport::Transport> wire) {
   host_ = std::move(wire);
 }
 
-void WireSet::set_net_wire(std::unique_ptr<transport::Transport> wire) {
+void TransportSet::set_net_transport(
+    std::unique_ptr<transport::Transport> wire) {
   net_ = std::move(wire);
 }
 
-void WireSet::attach(gma::Engine& engine,
-                     agent::Agent& agent,
-                     std::function<void(TimePoint)> on_deadline,
-                     std::function<void(std::string_view)> end_job) {
+void TransportSet::attach(gma::Engine& engine,
+                          agent::Agent& agent,
+                          std::function<void(TimePoint)> on_deadline,
+                          std::function<void(std::string_view)> end_job) {
   engine_ = &engine;
   agent_ = &agent;
   on_deadline_ = std::move(on_deadline);
   end_job_ = std::move(end_job);
 }
 
-transport::Transport* WireSet::wire_to(transport::ProcId proc) const {
+transport::Transport* TransportSet::wire_to(transport::ProcId proc) const {
   const bool is_local = segment_.slot_of_proc(proc) != protocol::kNoSlot;
   return host_ != nullptr && is_local ? host_.get() : net_.get();
 }
 
-Result<gma::Link> WireSet::link(gmm::Rank rank, gmm::Color color) {
+Result<gma::Link> TransportSet::link(gmm::Rank rank, gmm::Color color) {
   gma::Link link;
   link.proc = segment_.proc_of_rank()[rank].load(std::memory_order_relaxed);
   transport::Transport* wire = wire_to(link.proc);
@@ -51,8 +54,8 @@ Result<gma::Link> WireSet::link(gmm::Rank rank, gmm::Color color) {
   return link;
 }
 
-Result<transport::Endpoint*> WireSet::endpoint(transport::ProcId proc,
-                                               transport::Color color) {
+Result<transport::Endpoint*> TransportSet::endpoint(transport::ProcId proc,
+                                                    transport::Color color) {
   transport::Transport* wire = wire_to(proc);
   if (wire == nullptr) {
     return Status::kUnsupported;
@@ -60,7 +63,7 @@ Result<transport::Endpoint*> WireSet::endpoint(transport::ProcId proc,
   return wire->endpoint(proc, color);
 }
 
-gma::Arrivals WireSet::poll() {
+gma::Arrivals TransportSet::poll() {
   std::size_t received = 0;
   for (transport::Transport* wire : {host_.get(), net_.get()}) {
     received += wire != nullptr ? wire->poll(*this) : 0;
@@ -71,7 +74,7 @@ gma::Arrivals WireSet::poll() {
                                      : gma::Arrivals::kNone;
 }
 
-void WireSet::flush() {
+void TransportSet::flush() {
   for (transport::Transport* wire : {host_.get(), net_.get()}) {
     if (wire != nullptr) {
       wire->flush();
@@ -79,7 +82,7 @@ void WireSet::flush() {
   }
 }
 
-void WireSet::flush_idle() {
+void TransportSet::flush_idle() {
   for (transport::Transport* wire : {host_.get(), net_.get()}) {
     if (wire != nullptr) {
       wire->flush_idle();
@@ -87,18 +90,18 @@ void WireSet::flush_idle() {
   }
 }
 
-void WireSet::announce_deadline() {
+void TransportSet::announce_deadline() {
   if (net_ != nullptr || engine_->has_unsent()) {
     on_deadline_(next_deadline());
   }
 }
 
-void WireSet::start_copy(transport::ProcId proc,
-                         transport::Color color,
-                         std::uint64_t id,
-                         gmm::GlobalAddress target,
-                         gmm::GlobalAddress source,
-                         std::uint64_t size) {
+void TransportSet::start_copy(transport::ProcId proc,
+                              transport::Color color,
+                              std::uint64_t id,
+                              gmm::GlobalAddress target,
+                              gmm::GlobalAddress source,
+                              std::uint64_t size) {
   gma::Step step;
   step.opcode = protocol::Opcode::kCopy;
   step.remote = target;
@@ -107,9 +110,9 @@ void WireSet::start_copy(transport::ProcId proc,
   engine_->start_delegated({proc, color, id}, step);
 }
 
-void WireSet::on_message(transport::ProcId from,
-                         transport::Color color,
-                         std::span<const std::byte> bytes) {
+void TransportSet::on_message(transport::ProcId from,
+                              transport::Color color,
+                              std::span<const std::byte> bytes) {
   const auto type = protocol::message_type(bytes);
   if (type == protocol::MessageType::kRequest) {
     agent_->on_request(from, color, bytes);
@@ -121,11 +124,11 @@ void WireSet::on_message(transport::ProcId from,
   }
 }
 
-void WireSet::on_posted_done(std::uint64_t token) {
+void TransportSet::on_posted_done(std::uint64_t token) {
   engine_->mover().on_posted_done(token);
 }
 
-void WireSet::on_registered(const transport::Region& region) {
+void TransportSet::on_registered(const transport::Region& region) {
   for (transport::Transport* wire : {host_.get(), net_.get()}) {
     if (wire != nullptr) {
       wire->on_registered(region);
@@ -133,7 +136,7 @@ void WireSet::on_registered(const transport::Region& region) {
   }
 }
 
-bool WireSet::on_unregistered(std::uint32_t key, std::uint64_t state) {
+bool TransportSet::on_unregistered(std::uint32_t key, std::uint64_t state) {
   bool is_released = true;
   for (transport::Transport* wire : {host_.get(), net_.get()}) {
     is_released =
@@ -142,7 +145,7 @@ bool WireSet::on_unregistered(std::uint32_t key, std::uint64_t state) {
   return is_released;
 }
 
-void WireSet::forget_regions() {
+void TransportSet::forget_regions() {
   for (transport::Transport* wire : {host_.get(), net_.get()}) {
     if (wire != nullptr) {
       wire->forget_regions();
@@ -150,7 +153,7 @@ void WireSet::forget_regions() {
   }
 }
 
-gmm::Rank WireSet::rank_of(transport::ProcId proc) const {
+gmm::Rank TransportSet::rank_of(transport::ProcId proc) const {
   gmm::Rank rank = 0;
   while (rank + 1 < segment_.header().procs &&
          segment_.proc_of_rank()[rank].load(std::memory_order_relaxed) !=
@@ -160,7 +163,8 @@ gmm::Rank WireSet::rank_of(transport::ProcId proc) const {
   return rank;
 }
 
-void WireSet::on_peer_failed(transport::ProcId peer, std::string_view why) {
+void TransportSet::on_peer_failed(transport::ProcId peer,
+                                  std::string_view why) {
   const std::string text =
       fmt::format("rank {} is lost: {}", rank_of(peer), why);
   log_error("{}", text);
@@ -171,7 +175,7 @@ void WireSet::on_peer_failed(transport::ProcId peer, std::string_view why) {
   end_job_(text);
 }
 
-std::vector<int> WireSet::descriptors() const {
+std::vector<int> TransportSet::descriptors() const {
   std::vector<int> descriptors;
   for (const transport::Transport* wire : {host_.get(), net_.get()}) {
     if (wire != nullptr) {
@@ -182,7 +186,7 @@ std::vector<int> WireSet::descriptors() const {
   return descriptors;
 }
 
-TimePoint WireSet::next_deadline() const {
+TimePoint TransportSet::next_deadline() const {
   TimePoint next = TimePoint::max();
   for (const transport::Transport* wire : {host_.get(), net_.get()}) {
     if (wire != nullptr) {
@@ -197,7 +201,7 @@ TimePoint WireSet::next_deadline() const {
   return next;
 }
 
-bool WireSet::arm() {
+bool TransportSet::arm() {
   bool is_quiet = true;
   for (transport::Transport* wire : {host_.get(), net_.get()}) {
     is_quiet = (wire == nullptr || wire->arm()) && is_quiet;
@@ -205,7 +209,7 @@ bool WireSet::arm() {
   return is_quiet;
 }
 
-void WireSet::disarm() {
+void TransportSet::disarm() {
   for (transport::Transport* wire : {host_.get(), net_.get()}) {
     if (wire != nullptr) {
       wire->disarm();

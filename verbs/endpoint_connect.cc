@@ -1,11 +1,11 @@
-// How a link gets its connection, and loses it.
+// How a endpoint gets its connection, and loses it.
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 
 #include "base/log.h"
 #include "transport/socket_address.h"
-#include "verbs/link.h"
+#include "verbs/endpoint.h"
 
 namespace acp::verbs {
 
@@ -21,9 +21,11 @@ constexpr std::uint8_t kNotReadyRetries = 7;
 /// What the launcher may take to tell how a process has died.
 constexpr Duration kLaunchersTime = std::chrono::seconds(2);
 
-bool is_being_made(LinkState state) noexcept {
-  return state == LinkState::kAwaited || state == LinkState::kResolving ||
-         state == LinkState::kConnecting || state == LinkState::kAccepting;
+bool is_being_made(EndpointState state) noexcept {
+  return state == EndpointState::kAwaited ||
+         state == EndpointState::kResolving ||
+         state == EndpointState::kConnecting ||
+         state == EndpointState::kAccepting;
 }
 
 void set_ack_timer(rdma_cm_id& id, std::chrono::milliseconds timeout) noexcept {
@@ -49,23 +51,23 @@ void refuse(CmId id, Refusal refusal) noexcept {
   reject(*id, refusal);
 }
 
-void Link::set_state(LinkState state) noexcept {
+void Endpoint::set_state(EndpointState state) noexcept {
   hub_.connecting -= is_being_made(state_) ? 1 : 0;
   hub_.connecting += is_being_made(state) ? 1 : 0;
   state_ = state;
 }
 
-Status Link::send_unready() {
-  if (state_ == LinkState::kIdle) {
+Status Endpoint::send_unready() {
+  if (state_ == EndpointState::kIdle) {
     connect();
-  } else if (state_ == LinkState::kGone && has_had_time()) {
+  } else if (state_ == EndpointState::kGone && has_had_time()) {
     fail(gone_why_);
   }
-  return state_ == LinkState::kFailed ? Status::kPeerDead : Status::kAgain;
+  return state_ == EndpointState::kFailed ? Status::kPeerDead : Status::kAgain;
 }
 
 /// One attempt: this, and the events that follow.
-void Link::start_attempt() {
+void Endpoint::start_attempt() {
   ++attempts_;
   rdma_cm_id* raw = nullptr;
   if (rdma_create_id(&hub_.channel, &raw, this, RDMA_PS_TCP) != 0) {
@@ -77,21 +79,21 @@ void Link::start_attempt() {
   transport::SocketAddress from = transport::to_socket(device_.place().address);
   transport::SocketAddress to = transport::to_socket(place_.address);
   transport::set_port(from, 0);
-  set_state(LinkState::kResolving);
+  set_state(EndpointState::kResolving);
   if (rdma_resolve_addr(raw, &from.any, &to.any, kResolveTimeoutMs) != 0) {
     on_attempt_failed(
         fmt::format("resolving its address: {}", errno_text(errno)));
   }
 }
 
-void Link::resolve_route() {
+void Endpoint::resolve_route() {
   if (rdma_resolve_route(id_.get(), kResolveTimeoutMs) != 0) {
     on_attempt_failed(
         fmt::format("resolving the route: {}", errno_text(errno)));
   }
 }
 
-void Link::request() {
+void Endpoint::request() {
   if (id_->verbs != &device_.context()) {
     fail(fmt::format("the route goes by {}",
                      ibv_get_device_name(id_->verbs->device)));
@@ -118,16 +120,16 @@ void Link::request() {
     fail(fmt::format("connecting: {}", errno_text(errno)));
     return;
   }
-  set_state(LinkState::kConnecting);
+  set_state(EndpointState::kConnecting);
 }
 
-void Link::on_request(CmId id, ReadDepths asked) {
+void Endpoint::on_request(CmId id, ReadDepths asked) {
   switch (state_) {
-    case LinkState::kIdle:
-    case LinkState::kAwaited:
-    case LinkState::kBackingOff: accept(std::move(id), asked); return;
-    case LinkState::kResolving:
-    case LinkState::kConnecting:
+    case EndpointState::kIdle:
+    case EndpointState::kAwaited:
+    case EndpointState::kBackingOff: accept(std::move(id), asked); return;
+    case EndpointState::kResolving:
+    case EndpointState::kConnecting:
       if (peer_ < hub_.me) {
         ++hub_.counters.crossed;
         drop_attempt();
@@ -136,18 +138,20 @@ void Link::on_request(CmId id, ReadDepths asked) {
       }
       refuse(std::move(id), Refusal::kCrossed);
       return;
-    case LinkState::kAccepting:
+    case EndpointState::kAccepting:
       // A peer makes one attempt at a time: it has given the first one up.
       drop_attempt();
       accept(std::move(id), asked);
       return;
-    case LinkState::kReady: refuse(std::move(id), Refusal::kCrossed); return;
-    case LinkState::kGone:
-    case LinkState::kFailed: refuse(std::move(id), Refusal::kGone); return;
+    case EndpointState::kReady:
+      refuse(std::move(id), Refusal::kCrossed);
+      return;
+    case EndpointState::kGone:
+    case EndpointState::kFailed: refuse(std::move(id), Refusal::kGone); return;
   }
 }
 
-void Link::accept(CmId id, ReadDepths asked) {
+void Endpoint::accept(CmId id, ReadDepths asked) {
   id_ = std::move(id);
   id_->context = this;
   set_ack_timer(*id_, hub_.timers.ack_timeout);
@@ -162,7 +166,7 @@ void Link::accept(CmId id, ReadDepths asked) {
     reject(*id_, Refusal::kGone);
     return;
   }
-  set_state(LinkState::kAccepting);
+  set_state(EndpointState::kAccepting);
   if (rdma_accept(id_.get(), &parameters) != 0) {
     // Most likely there is nobody any more to accept: who has given this
     // attempt up asks again.
@@ -173,8 +177,8 @@ void Link::accept(CmId id, ReadDepths asked) {
   }
 }
 
-void Link::become_ready() {
-  set_state(LinkState::kReady);
+void Endpoint::become_ready() {
+  set_state(EndpointState::kReady);
   ++hub_.counters.connected;
   queue_ = std::make_unique<Queue>();
   // rdma_cm leaves the longest time there is, 655 ms.
@@ -194,17 +198,17 @@ void Link::become_ready() {
       error == 0 ? "" : ", long not-ready timer");
 }
 
-void Link::drop_attempt() noexcept {
+void Endpoint::drop_attempt() noexcept {
   if (id_ != nullptr) {
     device_.drop_connection(*id_);
     id_.reset();
   }
 }
 
-void Link::on_event(rdma_cm_event_type event,
-                    int status,
-                    std::span<const std::byte> data) {
-  if (state_ == LinkState::kFailed) {
+void Endpoint::on_event(rdma_cm_event_type event,
+                        int status,
+                        std::span<const std::byte> data) {
+  if (state_ == EndpointState::kFailed) {
     return;
   }
   switch (event) {
@@ -237,15 +241,16 @@ void Link::on_event(rdma_cm_event_type event,
   }
 }
 
-void Link::on_rejected(int status, std::span<const std::byte> data) {
+void Endpoint::on_rejected(int status, std::span<const std::byte> data) {
   const auto refusal = decode_refusal(data);
   if (refusal == Refusal::kCrossed) {
     ++hub_.counters.crossed;
     drop_attempt();
-    set_state(LinkState::kAwaited);
+    set_state(EndpointState::kAwaited);
   } else if (refusal == Refusal::kGone) {
     fail("it has given up on this process");
-  } else if (state_ == LinkState::kAccepting || status == kStaleConnection) {
+  } else if (state_ == EndpointState::kAccepting ||
+             status == kStaleConnection) {
     on_attempt_failed(fmt::format(
         "{} (status {}{})", rdma_event_str(RDMA_CM_EVENT_REJECTED), status,
         status == kStaleConnection ? ", stale connection" : ""));
@@ -260,11 +265,11 @@ void Link::on_rejected(int status, std::span<const std::byte> data) {
 /// The other end is no more. Not an error by itself: a peer that has finalized
 /// closes, and of one that has died the launcher tells, and how. Only if
 /// neither ends this process soon it is one, for who wants to send.
-void Link::lose(std::string_view why) {
-  if (state_ == LinkState::kGone || state_ == LinkState::kFailed) {
+void Endpoint::lose(std::string_view why) {
+  if (state_ == EndpointState::kGone || state_ == EndpointState::kFailed) {
     return;
   }
-  set_state(LinkState::kGone);
+  set_state(EndpointState::kGone);
   gone_at_ = SteadyClock().now();
   gone_why_ = why;
   if (id_->qp != nullptr) {
@@ -276,7 +281,7 @@ void Link::lose(std::string_view why) {
   }
 }
 
-bool Link::has_had_time() const noexcept {
+bool Endpoint::has_had_time() const noexcept {
   return SteadyClock().now() - gone_at_ >= kLaunchersTime;
 }
 
