@@ -5,6 +5,8 @@
 #include <charconv>
 
 #include "launcher/nodefile.h"
+#include "settings/networks.h"
+#include "base/byte_count.h"
 
 namespace acp::launcher {
 
@@ -96,11 +98,11 @@ std::optional<EarlyExit> take_acp_words(std::span<const AcpWord> words,
 
 std::optional<EarlyExit> check_net(const Settings& settings) {
   const std::string& net = settings.text(SettingId::kNet);
-  if (is_net_built_in(net)) {
+  if (is_network_built_in(net)) {
     return std::nullopt;
   }
   return error(fmt::format("network '{}' is not built in; there are {}", net,
-                           nets_built_in()));
+                           networks_built_in()));
 }
 
 }  // namespace acp::launcher

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "base/settings.h"
+#include "settings/settings.h"
 
 namespace acp::launcher {
 

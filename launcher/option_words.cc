@@ -6,7 +6,8 @@
 #include <array>
 #include <utility>
 
-#include "base/settings.h"
+#include "base/spelling.h"
+#include "settings/settings.h"
 
 namespace acp::launcher {
 

@@ -8,6 +8,8 @@
 
 #include "launcher/acp_options.h"
 #include "launcher/foreign_options.h"
+#include "base/spelling.h"
+#include "settings/networks.h"
 
 #include <CLI/CLI.hpp>
 
@@ -75,7 +77,7 @@ std::string usage(const CLI::App& app) {
          "  -np N, --acp-nprocs=N       Number of ranks (default 1)\n"
          "  --acp-nodefile=FILE         Line i names the host of rank i\n"
          "  --acp-envnet=NET            " +
-         std::string(nets_built_in()) +
+         std::string(networks_built_in()) +
          "; also --acp-envent\n"
          "  --acp-startermemsize=BYTES  Starter memory of each rank; K, M, G\n"
          "  --acp-heapsize=BYTES        Heap of each rank, for acp_malloc\n"

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "base/settings.h"
 #include "launcher/early_exit.h"
 #include "launcher/rank_set.h"
+#include "settings/settings.h"
 
 namespace acp::launcher {
 

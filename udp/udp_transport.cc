@@ -349,6 +349,7 @@ void UdpTransport::look_for_silence() {
   if (!options_.waited_for || hub_.limits.silence.count() == 0) {
     return;
   }
+  using transport::WaitedFor;
   const WaitedFor waited = options_.waited_for();
   if (waited.whom == WaitedFor::Whom::kPeer && waited.peer != options_.me) {
     if (const auto found = endpoint(waited.peer, 0); found.ok()) {

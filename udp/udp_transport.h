@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "transport/network.h"
 #include "transport/transport.h"
 #include "udp/address_card.h"
 #include "udp/datagram_socket.h"
@@ -23,18 +24,6 @@ namespace acp::udp {
 inline constexpr std::size_t kMinDatagramBytes = 576;
 inline constexpr std::size_t kMaxDatagramBytes = 65'000;
 
-/// Whom this process waits for.
-struct WaitedFor {
-  enum class Whom : std::uint8_t {
-    kNobody,
-    kPeer,    ///< `peer`.
-    kAnybody  ///< Whoever may end the wait: each peer that was spoken to.
-  };
-
-  Whom whom = Whom::kNobody;
-  transport::ProcId peer = 0;
-};
-
 /// What a UdpTransport is made of besides its wire.
 struct UdpOptions {
   transport::ProcId me = 0;
@@ -44,7 +33,7 @@ struct UdpOptions {
   /// first contact with it, by whoever calls into the transport.
   std::function<std::span<const std::byte>(transport::ProcId)> card_of;
   /// Asked a few times a second by whoever polls; empty: always nobody.
-  std::function<WaitedFor()> waited_for;
+  std::function<transport::WaitedFor()> waited_for;
   std::size_t datagram_bytes = 0;             ///< 0: what suits the addresses.
   Duration silence = StreamLimits().silence;  ///< See there.
   std::uint32_t ranks_per_core = 1;           ///< Of this host, rounded up.

@@ -9,7 +9,7 @@
 
 #include "api/current_task.h"
 #include "api/forked_child.h"
-#include "api/net_transport.h"
+#include "api/open_network.h"
 #include "api/program_net.h"
 #include "base/log.h"
 #include "gma/call_name.h"
@@ -98,7 +98,7 @@ Status make_task(const Settings& settings) {
   }
   runtime::Task* mine = std::construct_at(&g_room.task, settings,
                                           std::move(*bootstrap), modules());
-  const Status status = mine->join(make_net_transport);
+  const Status status = mine->join(open_network);
   if (status != Status::kOk) {
     std::destroy_at(mine);
     return status;

@@ -19,8 +19,8 @@
 
 #include "base/host_facts.h"
 #include "base/result.h"
-#include "base/settings.h"
 #include "base/unique_fd.h"
+#include "settings/settings.h"
 
 namespace acp::protocol {
 

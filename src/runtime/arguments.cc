@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "base/spelling.h"
 
 namespace acp::runtime {
 

@@ -1,7 +1,7 @@
 // The --acp-* words on the command line of a program.
 #pragma once
 
-#include "base/settings.h"
+#include "settings/settings.h"
 
 namespace acp::runtime {
 

@@ -7,10 +7,10 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "base/settings.h"
 #include "base/unique_fd.h"
 #include "protocol/bootstrap.h"
 #include "protocol/host_segment.h"
+#include "settings/settings.h"
 
 namespace acp::runtime {
 

@@ -3,7 +3,7 @@
 // acp_init calls this once, before the program can have printed much.
 #pragma once
 
-#include "base/settings.h"
+#include "settings/settings.h"
 
 namespace acp::runtime {
 

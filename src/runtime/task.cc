@@ -15,6 +15,7 @@
 #include "gma/call_name.h"
 #include "gma/step_scope.h"
 #include "runtime/standard_output.h"
+#include "settings/networks.h"
 #include "transport/shm/shm_transport.h"
 
 namespace acp::runtime {
@@ -54,7 +55,7 @@ gmm::Reach reach_for(const Settings& settings,
   if (net != nullptr && net->capabilities().executes_atomics) {
     return gmm::Reach::kSelfDevice;
   }
-  if (!is_net_everywhere(settings)) {
+  if (!is_network_everywhere(settings)) {
     return gmm::Reach::kHost;
   }
   return settings.text(SettingId::kAtomics) == "apart" ? gmm::Reach::kSelfApart
@@ -150,18 +151,18 @@ Status Task::check_module_memory() const {
 
 /// The network is used between hosts, and everywhere when it was asked for.
 bool Task::wants_net() const {
-  return is_net_named(settings_) || is_net_everywhere(settings_) ||
+  return is_network_named(settings_) || is_network_everywhere(settings_) ||
          segment_.header().local_procs < segment_.header().procs;
 }
 
 Status Task::open_transports(const NetTransportFactory& make_net_transport) {
   const std::string& net = settings_.text(SettingId::kNet);
-  if (!is_net_built_in(net)) {
+  if (!is_network_built_in(net)) {
     log_error("network {} is not built in; this build has {}", net,
-              nets_built_in());
+              networks_built_in());
     return Status::kUnsupported;
   }
-  if (net == "shm" && is_net_everywhere(settings_)) {
+  if (net == "shm" && is_network_everywhere(settings_)) {
     log_error(
         "ACP_NET=shm and ACP_SHM=off leave no way from rank to rank: set only "
         "one of them");
@@ -174,14 +175,14 @@ Status Task::open_transports(const NetTransportFactory& make_net_transport) {
   transports_ = std::make_unique<TransportSet>(segment_);
   colors_ = colors_of(settings_);
   if (wants_net()) {
-    auto wire = make_net_transport(settings_, segment_, bootstrap_->proc());
+    auto wire = make_net_transport({settings_, segment_, bootstrap_->proc()});
     if (!wire.ok()) {
       return wire.status();
     }
     colors_ = (*wire)->capabilities().colors;
     transports_->set_net_transport(std::move(*wire));
   }
-  if (!is_net_everywhere(settings_)) {
+  if (!is_network_everywhere(settings_)) {
     shm::ShmTransport::Options options;
     options.my_proc = bootstrap_->proc();
     options.my_slot = slot_;
@@ -272,7 +273,7 @@ Status Task::start() {
 Status Task::barrier(TimePoint deadline) {
   const bool is_one_host =
       segment_.header().local_procs == segment_.header().procs;
-  return is_one_host && !is_net_everywhere(settings_)
+  return is_one_host && !is_network_everywhere(settings_)
              ? host_barrier_->wait(deadline)
              : net_barrier_->wait(deadline);
 }

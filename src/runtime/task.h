@@ -13,7 +13,6 @@
 #include "agent/agent.h"
 #include "base/log.h"
 #include "base/result.h"
-#include "base/settings.h"
 #include "gma/engine.h"
 #include "gmm/address_space.h"
 #include "gmm/key_table.h"
@@ -27,15 +26,14 @@
 #include "runtime/progress.h"
 #include "runtime/steps.h"
 #include "runtime/transport_set.h"
+#include "settings/settings.h"
+#include "transport/network.h"
 #include "transport/shm/doorbell_socket.h"
 
 namespace acp::runtime {
 
-/// Makes the wire between hosts, already bound; its address goes into my card
-/// and it may read the others' cards once all have been written.
-using NetTransportFactory =
-    std::function<Result<std::unique_ptr<transport::Transport>>(
-        const Settings&, const protocol::HostSegment&, std::uint32_t proc)>;
+/// Opens the network between hosts; tests replace it.
+using NetTransportFactory = std::function<transport::OpenNetwork>;
 
 /// Collective functions: one thread of a rank at a time. The rest as the
 /// public functions that they carry out.

@@ -5,7 +5,8 @@
 
 #include <catch2/catch.hpp>
 
-#include "base/settings.h"
+#include "settings/networks.h"
+#include "settings/settings.h"
 #include "tests/launcher/running.h"
 
 using namespace running;
@@ -123,7 +124,7 @@ TEST_CASE("launcher refusals: help and version are no errors", "[launcher]") {
   CHECK(help.status == 0);
   CHECK(contains(help.out, "--acp-nodefile"));
   CHECK(contains(help.out, "--output-dir"));
-  CHECK(contains(help.out, std::string(acp::nets_built_in())));
+  CHECK(contains(help.out, std::string(acp::networks_built_in())));
   CHECK_FALSE(contains(help.out, "ucx"));
   const Outcome version = run({"--version"});
   CHECK(version.status == 0);

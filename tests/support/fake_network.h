@@ -187,7 +187,7 @@ class FakeJob {
   udp::Address address(transport::ProcId proc, transport::Color color) const;
 
   /// What the transport of `proc` is told when it asks.
-  udp::WaitedFor& waited_for(transport::ProcId proc) {
+  transport::WaitedFor& waited_for(transport::ProcId proc) {
     return waited_for_[proc];
   }
 
@@ -216,7 +216,7 @@ class FakeJob {
   std::vector<std::vector<std::byte>> cards_;
   std::vector<std::unique_ptr<udp::UdpTransport>> transports_;
   std::vector<FunctionSink> sinks_;
-  std::vector<udp::WaitedFor> waited_for_;
+  std::vector<transport::WaitedFor> waited_for_;
 };
 
 }  // namespace acp::test

@@ -9,7 +9,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "api/net_transport.h"
+#include "api/open_network.h"
 #include "protocol/host_segment.h"
 
 namespace acp::test {
@@ -81,7 +81,7 @@ void run_thread_job(
           modules);
       RANK_CHECK(task.join(make_net_transport
                                ? make_net_transport
-                               : api::make_net_transport) == Status::kOk);
+                               : api::open_network) == Status::kOk);
       body(task);
       if (task.finalize() == Status::kOk) {
         finished.fetch_add(1);

@@ -7,9 +7,9 @@
 #include <memory>
 #include <vector>
 
-#include "base/settings.h"
 #include "runtime/modules.h"
 #include "runtime/task.h"
+#include "settings/settings.h"
 
 namespace acp::test {
 

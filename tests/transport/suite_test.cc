@@ -10,7 +10,7 @@
 
 #include "support/thread_job.h"
 #ifdef ACP_TEST_UDP
-#include "api/net_transport.h"
+#include "api/open_network.h"
 #include "support/posting_transport.h"
 #endif
 
@@ -38,17 +38,16 @@ struct Way {
 #ifdef ACP_TEST_UDP
 /// The library's wire, with what a posting one does besides.
 runtime::NetTransportFactory posting_factory(const Way& way) {
-  return
-      [hub = std::make_shared<PostingHub>(
-           way.is_apart ? PostedAtomics::kApart : PostedAtomics::kAgree)](
-          const Settings& settings, const protocol::HostSegment& segment,
-          std::uint32_t proc) -> Result<std::unique_ptr<transport::Transport>> {
-        auto wire = api::make_net_transport(settings, segment, proc);
-        if (!wire.ok()) {
-          return wire.status();
-        }
-        return make_posting_transport(std::move(*wire), hub, proc);
-      };
+  return [hub = std::make_shared<PostingHub>(
+              way.is_apart ? PostedAtomics::kApart : PostedAtomics::kAgree)](
+             const transport::NetworkContext& context)
+             -> Result<std::unique_ptr<transport::Transport>> {
+    auto wire = api::open_network(context);
+    if (!wire.ok()) {
+      return wire.status();
+    }
+    return make_posting_transport(std::move(*wire), hub, context.proc);
+  };
 }
 #endif
 

@@ -13,7 +13,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using transport::Ordering;
-using Whom = udp::WaitedFor::Whom;
+using Whom = transport::WaitedFor::Whom;
 
 /// Process 0 has spoken to all others, and they owe it nothing.
 struct Quiet {

@@ -1,10 +1,14 @@
-#include "base/settings.h"
+#include "settings/settings.h"
 
 #include <array>
 #include <map>
 #include <string>
 
 #include <catch2/catch.hpp>
+
+#include "settings/networks.h"
+#include "base/spelling.h"
+#include "base/byte_count.h"
 
 namespace acp {
 
@@ -89,8 +93,8 @@ TEST_CASE("settings: shared memory is beside a network", "[settings]") {
             Status::kOk);
     REQUIRE(settings.set(SettingId::kShm, row.shm,
                          SettingSource::kEnvironment) == Status::kOk);
-    CHECK(is_net_named(settings) == row.is_named);
-    CHECK(is_net_everywhere(settings) == row.is_everywhere);
+    CHECK(is_network_named(settings) == row.is_named);
+    CHECK(is_network_everywhere(settings) == row.is_everywhere);
   }
 }
 
@@ -99,21 +103,21 @@ TEST_CASE("settings: atomics by devices take the network inside a host, too",
   Settings settings;
   REQUIRE(settings.set(SettingId::kVerbsAtomics, "device",
                        SettingSource::kEnvironment) == Status::kOk);
-  CHECK_FALSE(is_net_everywhere(settings));
+  CHECK_FALSE(is_network_everywhere(settings));
   REQUIRE(settings.set(SettingId::kNet, "ib", SettingSource::kEnvironment) ==
           Status::kOk);
-  CHECK(is_net_everywhere(settings));
+  CHECK(is_network_everywhere(settings));
 }
 
 TEST_CASE("settings: the nets of this build are among the choices",
           "[settings]") {
   for (const std::string_view net : {"auto", "shm", "udp"}) {
-    CHECK(is_net_built_in(net));
+    CHECK(is_network_built_in(net));
   }
-  CHECK_FALSE(is_net_built_in("tofu"));
-  CHECK_FALSE(is_net_built_in("token-ring"));
-  CHECK((nets_built_in().find("ib") != std::string_view::npos) ==
-        is_net_built_in("ib"));
+  CHECK_FALSE(is_network_built_in("tofu"));
+  CHECK_FALSE(is_network_built_in("token-ring"));
+  CHECK((networks_built_in().find("ib") != std::string_view::npos) ==
+        is_network_built_in("ib"));
 }
 
 TEST_CASE("settings: are found by name, choices have numbers",

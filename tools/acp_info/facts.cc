@@ -5,6 +5,7 @@
 #include "gmm/global_address.h"
 #include "probes.h"
 #include "protocol/host_segment.h"
+#include "settings/networks.h"
 
 namespace acp::info {
 
@@ -45,7 +46,7 @@ TransportFact udp_fact(const Settings& settings) {
 }
 
 TransportFact ib_fact() {
-  if (!is_net_built_in("ib")) return {"ib", false, false, ""};
+  if (!is_network_built_in("ib")) return {"ib", false, false, ""};
   const Probe probe = probe_ib();
   return {"ib", true, probe.works, probe.detail};
 }

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/settings.h"
+#include "settings/settings.h"
 
 namespace acp::info {
 

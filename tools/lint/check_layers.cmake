@@ -13,18 +13,19 @@ endif()
 
 # ---- The table ------------------------------------------------------------
 # "public" is include/: what an outsider can use.
-set(wire_needs base transport protocol)
-set(below_runtime base protocol transport self shm ucx verbs udp gmm gma agent)
+set(network_needs base settings transport protocol)
+set(below_runtime base settings protocol transport self shm ucx verbs udp gmm gma agent)
 
 set(ALLOW_public)
 set(ALLOW_base)
-set(ALLOW_protocol base)
-set(ALLOW_transport base protocol)
-set(ALLOW_self ${wire_needs})
-set(ALLOW_shm ${wire_needs})
-set(ALLOW_ucx ${wire_needs})
-set(ALLOW_verbs ${wire_needs})
-set(ALLOW_udp ${wire_needs})
+set(ALLOW_settings base)
+set(ALLOW_protocol base settings)
+set(ALLOW_transport base settings protocol)
+set(ALLOW_self ${network_needs})
+set(ALLOW_shm ${network_needs})
+set(ALLOW_ucx ${network_needs})
+set(ALLOW_verbs ${network_needs})
+set(ALLOW_udp ${network_needs})
 set(ALLOW_gmm base protocol transport)
 set(ALLOW_gma base protocol transport gmm public)
 set(ALLOW_agent base protocol transport gmm)
@@ -37,11 +38,11 @@ set(ALLOW_qmp public)
 set(ALLOW_compat public)
 set(ALLOW_examples public)
 # Programs of ours beside the library.
-set(ALLOW_launcher base protocol public)
+set(ALLOW_launcher base settings protocol public)
 # gmm: acp_info takes addresses apart.
-set(ALLOW_tools base protocol transport gmm public)
+set(ALLOW_tools base settings protocol transport gmm public)
 
-set(LAYERS public base protocol transport self shm ucx verbs udp gmm gma agent
+set(LAYERS public base settings protocol transport self shm ucx verbs udp gmm gma agent
   runtime api middle qmp compat examples launcher tools)
 
 # Foreign headers that only some places may touch: a name for the message, the

@@ -1,11 +1,10 @@
-// Every setting of the library: one table from which values are parsed and
-// from which acp_info prints the documentation.
+// Every setting of the library, in one table. The library and acprun parse
+// values by it, and acp_info prints the documentation from it.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -61,7 +60,7 @@ enum class SettingId : std::uint8_t {
   kCount
 };
 
-/// The table, in the order of SettingId.
+/// The table, in the order of SettingId. Its rows stand in table.cc.
 std::span<const Setting> settings_table() noexcept;
 
 /// Where a value came from; acp_info prints it.
@@ -101,19 +100,6 @@ class Settings {
   std::array<Value, static_cast<std::size_t>(SettingId::kCount)> values_;
 };
 
-/// Whether this build has the network that ACP_NET names, and which it has.
-bool is_net_built_in(std::string_view net) noexcept;
-std::string_view nets_built_in() noexcept;
-
-/// ACP_NET asks for a network that is opened even when all ranks share a host.
-bool is_net_named(const Settings& settings);
-
-/// Ranks of one host, too, reach each other by the network.
-bool is_net_everywhere(const Settings& settings);
-
-/// "64K" -> 65536; nothing when the text is no size or overflows.
-std::optional<std::uint64_t> parse_bytes(std::string_view text) noexcept;
-
 /// The setting whose acprun option ("--acp-envnet") this is, aliases
 /// included; kCount when there is none.
 SettingId setting_of_option(std::string_view option) noexcept;
@@ -121,11 +107,6 @@ SettingId setting_of_option(std::string_view option) noexcept;
 /// The setting whose environment variable ("ACP_NET") this is; kCount when
 /// there is none.
 SettingId setting_named(std::string_view name) noexcept;
-
-/// The word of `candidates` nearest to `word`; empty when none is near.
-/// For "did you mean" lines.
-std::string_view nearest_word(std::string_view word,
-                              std::span<const std::string_view> candidates);
 
 /// One warning for each variable in `environment` that starts with ACP_ and
 /// is neither a setting nor a name that the library itself uses.

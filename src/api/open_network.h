@@ -1,0 +1,16 @@
+// Opens the network that ACP_NET names, among those that this build has.
+#pragma once
+
+#include <memory>
+
+#include "base/result.h"
+#include "transport/network.h"
+
+namespace acp::api {
+
+/// The runtime::NetTransportFactory of the library. With ACP_NET=auto or shm it
+/// opens the first network of settings/networks.def.
+Result<std::unique_ptr<transport::Transport>> open_network(
+    const transport::NetworkContext& context);
+
+}  // namespace acp::api

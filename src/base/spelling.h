@@ -1,0 +1,14 @@
+// Which known word a mistyped word is nearest to.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace acp {
+
+/// The word of `candidates` nearest to `word`, or an empty view when no
+/// candidate is near. Error messages ask "did you mean ...?" with it.
+std::string_view nearest_word(std::string_view word,
+                              std::span<const std::string_view> candidates);
+
+}  // namespace acp

@@ -1,0 +1,45 @@
+// Warns about mistyped environment variables; acp_init and acp_info call it.
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "base/log.h"
+#include "base/spelling.h"
+#include "settings/settings.h"
+
+namespace acp {
+
+namespace {
+
+/// Names that the library, its launcher, its compiler wrappers and its tests
+/// use among themselves.
+constexpr std::array<std::string_view, 10> kInternalNames = {
+    "ACP_BOOTSTRAP_FD", "ACP_RANK",       "ACP_PROCS",   "ACP_LOCAL_RANK",
+    "ACP_LOCAL_PROCS",  "ACP_TEST_SCALE", "ACP_RDMA_VM", "ACP_JOBS",
+    "ACP_CC",           "ACP_CXX"};
+
+}  // namespace
+
+void warn_of_unknown_variables(char* const* environment) {
+  std::vector<std::string_view> names(kInternalNames.begin(),
+                                      kInternalNames.end());
+  for (const Setting& setting : settings_table()) {
+    names.push_back(setting.name);
+  }
+  for (char* const* entry = environment; *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    const std::string_view name = text.substr(0, text.find('='));
+    if (!name.starts_with("ACP_") ||
+        std::find(names.begin(), names.end(), name) != names.end()) {
+      continue;
+    }
+    const std::string_view nearest = nearest_word(name, names);
+    if (nearest.empty()) {
+      log_warning("{} is no setting of ACP; acp_info lists them", name);
+    } else {
+      log_warning("{} is no setting of ACP; did you mean {}?", name, nearest);
+    }
+  }
+}
+
+}  // namespace acp

@@ -1,0 +1,78 @@
+// Answers questions about networks from the rows of networks.def.
+#include "settings/networks.h"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+
+namespace acp {
+
+namespace {
+
+struct Network {
+  std::string_view folder;  ///< Another name for users; empty: not built in.
+  std::string_view name;
+  NetworkScope scope = NetworkScope::kBetweenHosts;
+};
+
+constexpr Network kNetworks[] = {
+#define ACP_NETWORK(folder, name, scope) {#folder, name, NetworkScope::scope},
+#define ACP_MISSING_NETWORK(name) {"", name},
+#include "settings/networks.def"
+#undef ACP_NETWORK
+#undef ACP_MISSING_NETWORK
+};
+
+/// The row of this name or folder; null for "auto", "shm" and other words.
+const Network* find(std::string_view word) noexcept {
+  const auto* const found =
+      std::ranges::find_if(kNetworks, [word](const Network& network) {
+        return network.name == word ||
+               (!network.folder.empty() && network.folder == word);
+      });
+  return found == std::end(kNetworks) ? nullptr : found;
+}
+
+}  // namespace
+
+std::string_view network_name(std::string_view word) noexcept {
+  const Network* const network = find(word);
+  return network == nullptr ? word : network->name;
+}
+
+bool is_network_built_in(std::string_view name) noexcept {
+  const Network* const network = find(name);
+  return name == "auto" || name == "shm" ||
+         (network != nullptr && !network->folder.empty());
+}
+
+std::string networks_built_in() {
+  std::string text = "auto, shm";
+  std::string_view last;
+  for (const Network& network : kNetworks) {
+    if (network.folder.empty()) {
+      continue;
+    }
+    if (!last.empty()) {
+      text.append(", ").append(last);
+    }
+    last = network.name;
+  }
+  return text.append(" and ").append(last);
+}
+
+bool is_network_named(const Settings& settings) {
+  return find(settings.text(SettingId::kNet)) != nullptr;
+}
+
+bool is_network_everywhere(const Settings& settings) {
+  const Network* const network = find(settings.text(SettingId::kNet));
+  // Atomics of an RDMA device are atomic only with atomics of that device, so
+  // ranks of one host have to use the device as well.
+  const bool is_by_device = network != nullptr && network->name == "ib" &&
+                            settings.text(SettingId::kVerbsAtomics) == "device";
+  return is_by_device || settings.text(SettingId::kShm) == "off" ||
+         (network != nullptr && network->scope == NetworkScope::kEverywhere);
+}
+
+}  // namespace acp

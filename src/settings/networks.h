@@ -1,0 +1,36 @@
+// The networks that ACP_NET names, and where each of them is used.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "settings/settings.h"
+
+namespace acp {
+
+/// Between which ranks a network carries messages once ACP_NET names it.
+enum class NetworkScope : std::uint8_t {
+  kBetweenHosts,  ///< Ranks of one host still use shared memory.
+  kEverywhere,    ///< Ranks of one host use the network, too.
+};
+
+/// The name by which the settings know a network: "verbs" is another name of
+/// "ib". A word that names no network is returned unchanged.
+std::string_view network_name(std::string_view word) noexcept;
+
+/// Whether this build can run with ACP_NET=`name`.
+bool is_network_built_in(std::string_view name) noexcept;
+
+/// The values of ACP_NET that this build can run with, for messages:
+/// "auto, shm, udp and ib".
+std::string networks_built_in();
+
+/// ACP_NET names a network, which is then opened even when all ranks share a
+/// host.
+bool is_network_named(const Settings& settings);
+
+/// Ranks of one host reach each other by the network as well.
+bool is_network_everywhere(const Settings& settings);
+
+}  // namespace acp

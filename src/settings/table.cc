@@ -1,0 +1,119 @@
+// The rows of the settings' table. A new setting is one row here and one name
+// in SettingId.
+#include "settings/settings.h"
+
+namespace acp {
+
+namespace {
+
+/// "auto|shm|udp|ib...": every network that a program may name, built in or
+/// not, so that the error about one that is missing can say what it is.
+constexpr std::string_view kNetChoices = "auto|shm"
+#define ACP_NETWORK(folder, name, scope) "|" name
+#define ACP_MISSING_NETWORK(name) "|" name
+#include "settings/networks.def"
+#undef ACP_NETWORK
+#undef ACP_MISSING_NETWORK
+    ;
+
+constexpr std::array<Setting, static_cast<std::size_t>(SettingId::kCount)>
+    kTable = {{
+        {"ACP_NET", "--acp-envnet", SettingKind::kChoice, "auto", kNetChoices,
+         0, 0,
+         "Network between ranks: auto takes shared memory inside a host and "
+         "udp between hosts, ib (or verbs) shared memory and RDMA devices; udp "
+         "takes udp everywhere."},
+        {"ACP_SHM", "", SettingKind::kChoice, "auto", "auto|off", 0, 0,
+         "Shared memory between ranks of one host: off takes the network also "
+         "there, as ACP_NET=udp does anyway."},
+        {"ACP_STARTER_MEMORY", "--acp-startermemsize", SettingKind::kBytes,
+         "10240", "", 0, std::uint64_t{1} << 33,
+         "Bytes of starter memory of each rank."},
+        {"ACP_HEAP_SIZE", "--acp-heapsize", SettingKind::kBytes, "1G", "",
+         std::uint64_t{256} << 10, std::uint64_t{1} << 40,
+         "Bytes of address space for each rank's heap, which acp_malloc "
+         "allocates from; memory is taken when it is first touched."},
+        {"ACP_MALLOC_CACHE", "", SettingKind::kChoice, "auto", "auto|on|off", 0,
+         0,
+         "Whether a rank keeps free blocks of the heaps it uses at hand: auto "
+         "does when an eighth of a heap gives each rank 64 KiB; off takes the "
+         "least memory, and each acp_malloc asks the heap."},
+        {"ACP_MALLOC_DEBUG", "", SettingKind::kChoice, "off", "off|on", 0, 0,
+         "Whether acp_free reports what is no live block and what was "
+         "overrun, and acp_finalize lists what was never freed."},
+        {"ACP_CH_BUFFER", "", SettingKind::kBytes, "64K", "",
+         std::uint64_t{4} << 10, std::uint64_t{1} << 30,
+         "Bytes that the receiver of a channel sets aside for messages that "
+         "it has not yet asked for."},
+        {"ACP_MODULE_MEMORY", "", SettingKind::kBytes, "64M", "", 0,
+         std::uint64_t{1} << 33,
+         "Bytes of address space that each rank sets aside for the modules "
+         "of the program; memory is taken when it is first touched."},
+        {"ACP_UDP_ADDRESSES", "", SettingKind::kText, "", "", 0, 0,
+         "Local addresses for udp, separated by commas, IPv4 or IPv6: one "
+         "color each. Empty: 127.0.0.1."},
+        {"ACP_UDP_DATAGRAM", "", SettingKind::kBytes, "0", "", 0, 65000,
+         "Largest UDP payload in bytes, 576 or more; 0 takes what suits the "
+         "interface."},
+        {"ACP_UDP_SILENCE", "", SettingKind::kNumber, "10", "", 0, 86'400,
+         "Seconds without an answer after which udp takes a process for lost "
+         "and the job ends; 0 waits for ever, for work with a debugger."},
+        {"ACP_UDP_FAULTS", "", SettingKind::kText, "", "", 0, 0,
+         "For tests: faults put into arriving udp packets, e.g. "
+         "loss=0.05,duplicate=0.02,reorder=0.05,corrupt=0.01,seed=7."},
+        {"ACP_VERBS_DEVICES", "", SettingKind::kText, "", "", 0, 0,
+         "RDMA devices for ib, separated by commas, with or without a port: "
+         "mlx5_0,mlx5_1:2; one color each. Empty: all that can be used."},
+        {"ACP_VERBS_ATOMICS", "", SettingKind::kChoice, "agent", "agent|device",
+         0, 0,
+         "Who executes atomics of 8 bytes over ib: the CPU of the memory's "
+         "owner, or its first RDMA device, which asks nobody there but is then "
+         "between ranks of one host, too; the same for all ranks."},
+        {"ACP_VERBS_ACK_TIMEOUT", "", SettingKind::kNumber, "1000", "", 1,
+         60'000,
+         "Milliseconds after which an RDMA device repeats what the other side "
+         "has not acknowledged; rounded up to 4.096 microseconds times a power "
+         "of two. A lost packet costs that much; a rank whose host is gone is "
+         "noticed after ACP_VERBS_RETRIES + 1 times as much."},
+        {"ACP_VERBS_RETRIES", "", SettingKind::kNumber, "6", "", 0, 7,
+         "How often an RDMA device repeats what is not acknowledged before the "
+         "connection fails and the job ends; rxe takes 7 for ever."},
+        {"ACP_VERBS_RNR_TIMER", "", SettingKind::kNumber, "640", "", 10,
+         655'360,
+         "Microseconds after which an RDMA device repeats a message for which "
+         "this rank had no receive buffer, as often as it takes; rounded up to "
+         "a value of the InfiniBand specification. Matters with more than 227 "
+         "connections on a device."},
+        {"ACP_ATOMICS", "", SettingKind::kChoice, "cpu", "cpu|apart", 0, 0,
+         "For tests, with ACP_NET=udp: apart has atomics done by the owner of "
+         "the memory alone, asked by the wire even by itself, and as a "
+         "network card does them: not atomic with those of a CPU."},
+        {"ACP_CMA", "", SettingKind::kChoice, "auto", "auto|off", 0, 0,
+         "Copies between registered memories on one host by "
+         "process_vm_readv and writev: auto probes it, off goes through the "
+         "owner's progress thread."},
+        {"ACP_WAIT", "", SettingKind::kChoice, "auto", "auto|spin|yield|sleep",
+         0, 0,
+         "How a rank waits: auto spins for 50 us, or up to 1 ms after short "
+         "sleeps, and then sleeps; it yields its core between looks after 50 "
+         "us, or at once where ranks share cores. spin and yield never "
+         "sleep, and spin yields only in acp_sync and for locks; sleep sleeps "
+         "at once."},
+        {"ACP_LOG", "", SettingKind::kChoice, "warning",
+         "error|warning|info|debug|trace", 0, 0, "What is written to stderr."},
+        {"ACP_ERRORS", "", SettingKind::kChoice, "report", "report|abort", 0, 0,
+         "What follows an error: report writes a line and lets the call return "
+         "its failure value; abort writes the line and ends the job."},
+        {"ACP_STDOUT", "", SettingKind::kChoice, "line", "line|program", 0, 0,
+         "How the standard output of a rank is buffered: line writes each line "
+         "when it is complete, so that a killed rank loses none; program "
+         "leaves it as the program has it."},
+    }};
+
+}  // namespace
+
+std::span<const Setting> settings_table() noexcept {
+  return kTable;
+}
+
+}  // namespace acp

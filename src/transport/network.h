@@ -1,0 +1,58 @@
+// What the folder of a network provides besides its transport, and what it gets
+// for that: the settings, and the job's host segment with the address cards.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "base/result.h"
+#include "protocol/host_segment.h"
+#include "settings/settings.h"
+#include "transport/transport.h"
+
+namespace acp::transport {
+
+/// What a network may use while it opens, and as long as its transport lives.
+struct NetworkContext {
+  const Settings& settings;
+  const protocol::HostSegment& segment;
+  ProcId proc = 0;  ///< This process.
+
+  /// The address card of a process; its bytes are 0 until that process has
+  /// opened its own transport.
+  std::span<const std::byte> card_of(ProcId peer) const {
+    return segment.card(peer);
+  }
+
+  /// Writes this process's address card, which has at most
+  /// protocol::kMaxCardBytes. The peers read it after the rendezvous of
+  /// acp_init.
+  void publish_card(std::span<const std::byte> card) const;
+};
+
+/// Opens a network: the transport is bound and its address card is published.
+/// Each network's folder defines one function of this type, `open_network`.
+/// Errors are logged.
+using OpenNetwork =
+    Result<std::unique_ptr<Transport>>(const NetworkContext& context);
+
+/// The process for which this rank waits at the moment. A transport asks for it
+/// in order to find out early that this process is dead.
+struct WaitedFor {
+  enum class Whom : std::uint8_t {
+    kNobody,
+    kPeer,    ///< The wait ends by an act of `peer`.
+    kAnybody  ///< Any peer that this process has spoken to may end the wait.
+  };
+
+  Whom whom = Whom::kNobody;
+  ProcId peer = 0;
+};
+
+/// Reads the record of the wait that the process `context.proc` is in. A wait
+/// that the launcher ends (acp_reset, acp_finalize) has no peer, because a peer
+/// that has left is no error there. Safe from any thread of this process.
+WaitedFor waited_for(const NetworkContext& context);
+
+}  // namespace acp::transport

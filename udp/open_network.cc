@@ -1,0 +1,42 @@
+// The network "udp" of settings/networks.def: a transport from the settings.
+#include <algorithm>
+#include <chrono>
+
+#include "transport/network.h"
+#include "udp/udp_transport.h"
+
+namespace acp::udp {
+
+Result<std::unique_ptr<transport::Transport>> open_network(
+    const transport::NetworkContext& context) {
+  static const SteadyClock clock;
+  const protocol::HostHeader& header = context.segment.header();
+  const Settings& settings = context.settings;
+  UdpOptions options;
+  options.me = context.proc;
+  options.procs = header.procs;
+  options.epoch = epoch_of(header.job_id);
+  options.card_of = [context](transport::ProcId peer) {
+    return context.card_of(peer);
+  };
+  options.waited_for = [context] {
+    return transport::waited_for(context);
+  };
+  options.datagram_bytes =
+      static_cast<std::size_t>(settings.number(SettingId::kUdpDatagram));
+  options.silence =
+      std::chrono::seconds(settings.number(SettingId::kUdpSilence));
+  options.ranks_per_core =
+      (header.local_procs + header.cores - 1) / std::max(header.cores, 1U);
+  auto opened = UdpTransport::open(options,
+                                   {settings.text(SettingId::kUdpAddresses),
+                                    settings.text(SettingId::kUdpFaults)},
+                                   clock);
+  if (!opened.ok()) {
+    return opened.status();
+  }
+  context.publish_card((*opened)->card());
+  return std::unique_ptr<transport::Transport>(std::move(*opened));
+}
+
+}  // namespace acp::udp

@@ -1,0 +1,37 @@
+// The network "ib" of settings/networks.def: a transport from the settings.
+#include <chrono>
+
+#include "transport/network.h"
+#include "verbs/verbs_transport.h"
+
+namespace acp::verbs {
+
+Result<std::unique_ptr<transport::Transport>> open_network(
+    const transport::NetworkContext& context) {
+  const Settings& settings = context.settings;
+  VerbsOptions options;
+  options.me = context.proc;
+  options.procs = context.segment.header().procs;
+  options.job = context.segment.header().job_id;
+  options.card_of = [context](transport::ProcId peer) {
+    return context.card_of(peer);
+  };
+  options.devices = settings.text(SettingId::kVerbsDevices);
+  options.atomics = settings.text(SettingId::kVerbsAtomics) == "device"
+                        ? Executor::kDevice
+                        : Executor::kAgent;
+  options.timers = {.ack_timeout = std::chrono::milliseconds(
+                        settings.number(SettingId::kVerbsAckTimeout)),
+                    .retries = static_cast<std::uint8_t>(
+                        settings.number(SettingId::kVerbsRetries)),
+                    .not_ready_delay = std::chrono::microseconds(
+                        settings.number(SettingId::kVerbsRnrTimer))};
+  auto opened = VerbsTransport::open(std::move(options));
+  if (!opened.ok()) {
+    return opened.status();
+  }
+  context.publish_card((*opened)->card());
+  return std::unique_ptr<transport::Transport>(std::move(*opened));
+}
+
+}  // namespace acp::verbs
