@@ -4,9 +4,9 @@
 
 #include <charconv>
 
+#include "base/byte_count.h"
 #include "launcher/nodefile.h"
 #include "settings/networks.h"
-#include "base/byte_count.h"
 
 namespace acp::launcher {
 

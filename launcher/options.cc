@@ -6,9 +6,9 @@
 #include <cmath>
 #include <map>
 
+#include "base/spelling.h"
 #include "launcher/acp_options.h"
 #include "launcher/foreign_options.h"
-#include "base/spelling.h"
 #include "settings/networks.h"
 
 #include <CLI/CLI.hpp>

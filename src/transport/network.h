@@ -26,7 +26,7 @@ struct NetworkContext {
   }
 
   /// Writes this process's address card, which has at most
-  /// protocol::kMaxCardBytes. The peers read it after the rendezvous of
+  /// protocol::kCardBytes. The peers read it after the rendezvous of
   /// acp_init.
   void publish_card(std::span<const std::byte> card) const;
 };

@@ -6,9 +6,9 @@
 
 #include <catch2/catch.hpp>
 
-#include "settings/networks.h"
-#include "base/spelling.h"
 #include "base/byte_count.h"
+#include "base/spelling.h"
+#include "settings/networks.h"
 
 namespace acp {
 
