@@ -1,3 +1,4 @@
+// Defines the global task and the ways in which public functions report errors.
 #include "api/current_task.h"
 
 #include <unistd.h>

@@ -1,4 +1,5 @@
-// The one global of the library: the task of this process.
+// The task of this process: the only global state of the library. The public
+// functions reach everything through task().
 #pragma once
 
 #include <atomic>
@@ -7,8 +8,8 @@
 
 namespace acp::api {
 
-/// Room for the task, in static memory: the shortest calls then read what they
-/// need at fixed addresses, without a pointer to wait for.
+/// Static memory for the task, so that the shortest calls read its fields at
+/// fixed addresses instead of loading a pointer first.
 union TaskRoom {
   constexpr TaskRoom() noexcept : empty() {}
 
@@ -16,19 +17,20 @@ union TaskRoom {
   TaskRoom& operator=(const TaskRoom&) = delete;
 
   // NOLINTNEXTLINE(modernize-use-equals-default): the member has a destructor
-  ~TaskRoom() {}  // a process may end without acp_finalize
+  ~TaskRoom() {}  // A process may end without acp_finalize.
 
   char empty;
   runtime::Task task;
 };
 
 extern TaskRoom g_room;
-extern std::atomic<bool> g_is_running;  ///< The room has a task.
+extern std::atomic<bool> g_is_running;  ///< g_room holds a task.
 
-/// From the start of acp_init, before there is a task, to acp_finalize.
+/// The settings in force, from the start of acp_init to acp_finalize; null at
+/// other times.
 extern std::atomic<const Settings*> g_settings;
 
-/// Null before acp_init and after acp_finalize.
+/// The task; null before acp_init and after acp_finalize.
 inline runtime::Task* task() noexcept {
   return g_is_running.load(std::memory_order_acquire) ? &g_room.task : nullptr;
 }
@@ -38,14 +40,15 @@ inline gma::Engine* engine() noexcept {
   return mine == nullptr ? nullptr : &mine->engine();
 }
 
-/// The calling thread's acp_errno.
+/// Returns acp_errno of the calling thread.
 int& error_number() noexcept;
 
-/// With ACP_ERRORS=abort ends the process of a call that fails because the job
-/// is ending: the program may go on with data that never came.
+/// Ends the process when a call has failed because the job is ending and
+/// ACP_ERRORS=abort. Otherwise the program could compute with data that never
+/// arrived.
 void leave_ending_job() noexcept;
 
-/// Sets acp_errno.
+/// Sets acp_errno of the calling thread.
 inline void fail(Status status) noexcept {
   error_number() = static_cast<int>(status);
   if (__builtin_expect(status == Status::kAborted, 0)) {
@@ -53,7 +56,7 @@ inline void fail(Status status) noexcept {
   }
 }
 
-/// The handle, or the null handle and acp_errno.
+/// Returns the handle, or the null handle after it has set acp_errno.
 inline gma::Handle as_handle(const Result<gma::Handle>& result) noexcept {
   if (!result.ok()) {
     fail(result.status());
@@ -62,11 +65,11 @@ inline gma::Handle as_handle(const Result<gma::Handle>& result) noexcept {
   return result.value();
 }
 
-/// Sets acp_errno for a call without a task, too early or too late, and logs
-/// it. `function` is for people; the caller's name by itself.
+/// Sets acp_errno for a call before acp_init or after acp_finalize, and logs
+/// the error. `function` is the name of the public function, for the message.
 void fail_without_task(const char* function = __builtin_FUNCTION()) noexcept;
 
-/// What acp_init has seen before: a second life is not possible.
+/// Whether acp_finalize has been called; acp_init then fails.
 bool is_finalized() noexcept;
 
 }  // namespace acp::api

@@ -1,4 +1,5 @@
-// Chains, waiting and progress steps: what acp/extension.h adds to 4.11.
+// The functions that acp/extension.h adds to chapter 4.11: chains, waits and
+// progress steps.
 #include <atomic>
 
 #include "acp/extension.h"
@@ -16,7 +17,8 @@ using acp::api::task;
 
 namespace {
 
-/// 0 done, 1 time-out, -1 failed with acp_errno.
+/// Converts a status to a return value: 0 done, 1 timed out, -1 failed with
+/// acp_errno set.
 int as_wait_result(Status status) {
   if (status == Status::kOk) {
     return 0;
@@ -33,7 +35,7 @@ int wait_for(acp::runtime::Task& mine,
              int timeout_ms,
              const std::function<bool()>& is_done) {
   if (acp::gma::is_inside_step()) {
-    fail(Status::kAgain);  // a progress step does not wait
+    fail(Status::kAgain);  // A progress step may not wait.
     return -1;
   }
   acp::gma::WaitPurpose purpose;
@@ -45,7 +47,8 @@ int wait_for(acp::runtime::Task& mine,
   return as_wait_result(status);
 }
 
-/// A setting as one number; kInvalidArgument, kUnsupported, logged.
+/// The value of a setting as a number. kInvalidArgument: there is no such
+/// setting. kUnsupported: it is a text. Both are logged.
 acp::Result<uint64_t> number_of(const acp::Settings& settings,
                                 const char* name) {
   const acp::SettingId id = acp::setting_named(name);
@@ -87,7 +90,7 @@ void acpx_flush(void) {
   }
 }
 
-// What the shortest way does not take: out of line, see gma_api.cc.
+// The cases that the short path does not take; out of line as in gma_api.cc.
 [[gnu::noinline]] static acp_handle_t put_signal_any(acp_ga_t dst,
                                                      acp_ga_t src,
                                                      size_t size,
@@ -164,7 +167,8 @@ int acpx_wait_word(acp_ga_t word,
   uint64_t seen = unlike;
   const int result =
       wait_for(*mine, acp::protocol::WaitKind::kWord, timeout_ms, [&] {
-        seen = cell.load();  // seq_cst: looked at again after going to sleep
+        seen = cell.load();  // seq_cst: the sleeper looks again after it has
+                             // announced its sleep
         return seen != unlike;
       });
   if (result == 0 && value != nullptr) {
@@ -200,8 +204,8 @@ int acpx_atomics_agree(int rank) {
     fail(Status::kBadRank);
     return -1;
   }
-  // Every atomic ends as a CPU atomic of some process on the owner's host,
-  // unless a device executes those of 8 bytes, or a test wants it otherwise.
+  // Every atomic is executed by a CPU on the owner's host, unless a device
+  // executes those of 8 bytes, or a test emulates such a device.
   return mine->engine().space().has_cpu_atomics() ? 1 : 0;
 }
 
@@ -253,7 +257,8 @@ int acpx_add_progress(int (*step)(void*), void* arg) {
     fail(status);
     return -1;
   }
-  mine->progress().rouse_thread();  // from now on it wants signals
+  mine->progress().rouse_thread();  // The thread sleeps so that signals wake it
+                                    // from now on.
   return 0;
 }
 

@@ -1,3 +1,5 @@
+// Registers the handlers of pthread_atfork. They run in every fork() of the
+// program after acp_init.
 #include "api/forked_child.h"
 
 #include <pthread.h>
@@ -11,11 +13,12 @@ namespace acp::api {
 
 namespace {
 
-/// Written in a child before it has a second thread.
+/// The handler in the child writes it, while the child has one thread.
 bool g_is_forked_child = false;
 
-/// A refusal writes a line. Another thread may be writing one at this moment,
-/// and its lock would stay locked in the child for ever.
+/// Locks the log before the fork. Otherwise another thread could hold its lock
+/// at that moment, the lock would stay locked in the child for ever, and the
+/// line that refuses a call there would block.
 void before_fork() {
   lock_log();
 }
@@ -24,13 +27,13 @@ void after_fork_in_parent() {
   unlock_log();
 }
 
-/// Takes no lock but the log's, since any other may have been locked by a
-/// thread that the child does not have. Ends nothing either: what the task
-/// holds is the parent's, and the destructors of a task would use it.
+/// Runs in the child. It takes no lock but the log's, because a thread that the
+/// child does not have may hold any other. It destroys nothing, because the
+/// destructors of the task would use sockets and memory of the parent's job.
 void after_fork_in_child() {
   unlock_log_in_child();
   if (g_settings.load(std::memory_order_relaxed) == nullptr) {
-    return;  // before acp_init or after acp_finalize
+    return;  // The parent was not between acp_init and acp_finalize.
   }
   if (const runtime::Task* parents = task(); parents != nullptr) {
     set_log_prefix(fmt::format("process {}, a child made by fork() of rank {}",

@@ -1,19 +1,18 @@
-// A child made by fork() may not use the library.
+// Switches the library off in children made by fork(): every call fails there.
 //
-// The child has a copy of everything that the rank has, its sockets and its
-// mapping of the host segment included, but no progress thread, and its peers
-// know nothing of it. A call that went on would speak in the rank's name. So
-// the library is switched off in the child: every call is refused.
+// The child has copies of the rank's sockets and of its mapping of the host
+// segment, but no progress thread, and the peers do not know the child. A call
+// that worked would act in the name of the parent's rank.
 #pragma once
 
 namespace acp::api {
 
-/// Has fork() switch the library off in children from now on. Called by
-/// acp_init; any number of times. Children that run no handlers of
-/// pthread_atfork (vfork, posix_spawn, system) exec at once and need none.
+/// From now on fork() switches the library off in the child. acp_init calls it;
+/// repeated calls do nothing. Children of vfork, posix_spawn and system run no
+/// handlers of pthread_atfork, but they exec at once and need none.
 void watch_forks() noexcept;
 
-/// Whether this process is a child that was forked between acp_init and
+/// Whether this process was forked from a rank between that rank's acp_init and
 /// acp_finalize.
 bool is_forked_child() noexcept;
 

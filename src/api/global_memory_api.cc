@@ -1,4 +1,4 @@
-// Chapter 4.10, and pointers to library memory.
+// The functions of chapter 4.10, and pointers to library memory.
 #include "acp/extension.h"
 #include "acp/global_memory.h"
 #include "api/current_task.h"
@@ -11,7 +11,7 @@ using acp::api::task;
 
 namespace {
 
-/// The rank an address names, or -1.
+/// The rank that an address names, or -1.
 int rank_of(const acp::gmm::AddressSpace& space, acp_ga_t ga) {
   const acp::gmm::Rank rank = space.codec().rank(ga);
   if (rank >= space.codec().procs()) {
@@ -21,7 +21,7 @@ int rank_of(const acp::gmm::AddressSpace& space, acp_ga_t ga) {
   return static_cast<int>(rank);
 }
 
-/// `level`: of the line that tells why the memory is refused.
+/// Registers memory. If it is refused, a line of level `level` says why.
 acp_atkey_t register_memory(void* addr,
                             size_t size,
                             int color,

@@ -1,4 +1,4 @@
-// Chapter 4.11.
+// The functions of chapter 4.11: copies, atomics and their completion.
 #include "acp/gma.h"
 #include "api/current_task.h"
 
@@ -10,8 +10,8 @@ using acp::protocol::Opcode;
 
 namespace {
 
-// Everything but the shortest way: out of line and in the last place, so that
-// the public functions save no registers for it.
+// Everything but the shortest path. These functions are out of line and are
+// called last, so that the public functions save no registers for them.
 
 [[gnu::noinline]] acp_handle_t copy_any(acp_ga_t dst,
                                         acp_ga_t src,
@@ -25,7 +25,7 @@ namespace {
   return as_handle(mine->copy(dst, src, size, order));
 }
 
-/// The public function that does this atomic.
+/// The name of the public function of an atomic, for messages.
 constexpr const char* name_of(Opcode opcode, std::uint8_t width) {
   const bool is_wide = width == 8;
   switch (opcode) {

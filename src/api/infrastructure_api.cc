@@ -1,4 +1,4 @@
-// Chapter 4.1 and the extensions that belong to it.
+// The functions of chapter 4.1, and the extensions that belong to it.
 #include <unistd.h>
 
 #include <cstdio>

@@ -1,3 +1,4 @@
+// acp_init and acp_finalize: reads the settings, makes and destroys the task.
 #include "api/life.h"
 
 #include <unistd.h>
@@ -21,7 +22,7 @@ namespace acp::api {
 
 namespace {
 
-std::mutex g_life_mutex;  // guards the two below and the making of the task
+std::mutex g_life_mutex;  // guards the next two, and making the task
 bool g_has_been_initialized = false;
 
 LogLevel level_named(std::string_view name) {
@@ -36,16 +37,16 @@ LogLevel level_named(std::string_view name) {
   return LogLevel::kTrace;
 }
 
-/// ACP_ERRORS=abort: what follows a line of level error.
+/// ACP_ERRORS=abort: ends the job after a line of level error.
 void end_job_after_error(std::string_view text) noexcept {
   if (is_forked_child()) {
-    return;  // Its parent's job goes on.
+    return;  // The job of the child's parent goes on.
   }
   if (runtime::Task* mine = task()) {
     mine->abort_after_error(text);
   }
   runtime::flush_output();
-  ::_exit(1);  // acp_init has failed: the launcher ends the others.
+  ::_exit(1);  // There is no task yet; the launcher ends the other ranks.
 }
 
 void follow_errors(const Settings& settings) {
@@ -54,8 +55,8 @@ void follow_errors(const Settings& settings) {
                        : nullptr);
 }
 
-/// The environment; where it has no ACP_NET, the network that the program was
-/// linked for.
+/// Looks up an environment variable. If the environment has no ACP_NET, its
+/// value is the network that the program was linked for.
 const char* value_for(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr && std::string_view(name) == "ACP_NET" ? program_net()
@@ -76,7 +77,8 @@ Result<Settings> read_settings(int* argc, char*** argv) {
   return settings;
 }
 
-/// Adds a module for the middle layer, which gets plain values and acp_errno.
+/// Adds a module of the middle layer; returns its number, or -1 with acp_errno
+/// set.
 int add_own_module(const acpx_module_t* module) {
   const Result<int> number = modules().add_own(*module);
   if (!number.ok()) {
@@ -86,13 +88,13 @@ int add_own_module(const acpx_module_t* module) {
   return number.value();
 }
 
-/// Puts a task into the room; on failure none is left there.
+/// Makes the task in g_room and joins the job. On failure g_room is empty.
 Status make_task(const Settings& settings) {
   auto bootstrap = runtime::find_bootstrap(settings);
   if (!bootstrap.ok()) {
     return bootstrap.status();
   }
-  modules().clear_own();  // of an acp_init that failed
+  modules().clear_own();  // modules of an acp_init that failed
   if (middle::add_modules(add_own_module) != 0) {
     return static_cast<Status>(error_number());
   }
@@ -103,7 +105,7 @@ Status make_task(const Settings& settings) {
     std::destroy_at(mine);
     return status;
   }
-  if (mine->rank() == 0) {  // one rank speaks for all
+  if (mine->rank() == 0) {  // One rank warns for all.
     warn_of_unknown_variables(environ);
   }
   log(LogLevel::kInfo, "acp_init: ACP {}, pid {}, {} ranks, ACP_NET={}",
@@ -111,14 +113,15 @@ Status make_task(const Settings& settings) {
   return Status::kOk;
 }
 
-/// Before the lock: a fork may have caught it locked by another thread.
+/// Refuses a call in a forked child. Callers use it before they take a lock,
+/// because a thread of the parent may have held the lock during the fork.
 Status refuse_forked_child(const char* function) {
   fail_without_task(function);
   return Status::kNotInitialized;
 }
 
-/// The network cannot be used here. When the user did not name it, a line says
-/// where it comes from.
+/// Explains a network that cannot be used here and that the user did not name:
+/// the program was linked for it.
 void explain_program_net(const Settings& settings) {
   const char* net = program_net();
   if (net != nullptr && std::getenv("ACP_NET") == nullptr &&

@@ -1,7 +1,7 @@
-// The life of the library in a process: from acp_init to acp_finalize, once.
+// The life of the library in a process, from acp_init to acp_finalize, once.
 //
-// The C functions of chapter 4.1 call this. It makes the one task, in the room
-// of current_task.h, and applies the settings that concern the whole process.
+// The C functions of chapter 4.1 call it. It makes the task of current_task.h
+// and applies the settings that concern the whole process.
 #pragma once
 
 #include "base/status.h"
@@ -9,14 +9,17 @@
 
 namespace acp::api {
 
-/// acp_init. `argc` and `argv` lose the library's own words, and may both be
-/// null. Logged; after a failure it may be called again. Thread-safe.
+/// Carries out acp_init. It removes the library's own options from `argc` and
+/// `argv`, which may both be null. Errors are logged, and after a failure
+/// init() may be called again. Thread-safe.
 Status init(int* argc, char*** argv);
 
-/// acp_finalize: meets the other ranks and destroys the task. Logged.
+/// Carries out acp_finalize: meets the other ranks and destroys the task.
+/// Errors are logged.
 Status finalize();
 
-/// The modules of the program and of the middle layer; changed before init().
+/// The modules of the program and of the middle layer. They may be changed only
+/// before init().
 runtime::Modules& modules();
 
 }  // namespace acp::api

@@ -1,3 +1,4 @@
+// Finds the network that the linker recorded in the program; acp_init asks.
 #include "api/program_net.h"
 
 // `acpcc -ndev udp` gives the linker -Wl,--defsym=acpx_ndev_udp=1. The linker

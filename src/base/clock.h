@@ -1,4 +1,4 @@
-// Time as the library sees it: monotonic, and replaceable in tests.
+// Monotonic time, which tests replace by a virtual clock.
 #pragma once
 
 #include <chrono>
@@ -6,10 +6,10 @@
 namespace acp {
 
 using Duration = std::chrono::nanoseconds;
-/// Nanoseconds on an arbitrary monotonic scale.
+/// A point in monotonic time, in nanoseconds from an arbitrary start.
 using TimePoint = std::chrono::time_point<std::chrono::steady_clock, Duration>;
 
-/// Source of time for everything that has time-outs. Thread-safe.
+/// The source of time for all code with time-outs. Thread-safe.
 class Clock {
  public:
   Clock() = default;
@@ -20,7 +20,7 @@ class Clock {
   virtual TimePoint now() const noexcept = 0;
 };
 
-/// The machine's monotonic clock.
+/// The machine's CLOCK_MONOTONIC.
 class SteadyClock final : public Clock {
  public:
   TimePoint now() const noexcept override {

@@ -1,4 +1,4 @@
-// Sleeping on a word of memory that other processes share.
+// Futexes: a thread sleeps on a word of memory that other processes share.
 #pragma once
 
 #include <linux/futex.h>
@@ -14,8 +14,8 @@
 
 namespace acp {
 
-/// Sleeps while `word` holds `expected`, at most `timeout`. Returns early at
-/// any time; the caller looks again.
+/// Sleeps while `word` equals `expected`, at most `timeout`. It may return
+/// early without a reason, so the caller checks its condition again.
 inline void futex_wait(std::atomic<std::uint32_t>& word,
                        std::uint32_t expected,
                        Duration timeout) noexcept {
@@ -27,7 +27,7 @@ inline void futex_wait(std::atomic<std::uint32_t>& word,
   ::syscall(SYS_futex, &word, FUTEX_WAIT, expected, &limit, nullptr, 0);
 }
 
-/// Wakes everyone who sleeps on `word`.
+/// Wakes all threads that sleep on `word`, in all processes.
 inline void futex_wake_all(std::atomic<std::uint32_t>& word) noexcept {
   ::syscall(SYS_futex, &word, FUTEX_WAKE, std::numeric_limits<int>::max(),
             nullptr, nullptr, 0);

@@ -1,3 +1,4 @@
+// Asks the kernel about processors and control groups.
 #include "base/host_facts.h"
 
 #include <sched.h>
@@ -12,7 +13,8 @@ namespace acp {
 
 namespace {
 
-/// cpu.max of the unified hierarchy: "QUOTA PERIOD" in microseconds, or "max".
+/// Reads cpu.max of the unified control-group hierarchy: "QUOTA PERIOD" in
+/// microseconds, or "max".
 std::uint32_t quota_cores() {
   std::ifstream file("/sys/fs/cgroup/cpu.max");
   double quota = 0;
@@ -27,7 +29,8 @@ std::uint32_t quota_cores() {
 
 CpuMask allowed_cpus() noexcept {
   CpuMask cpus;
-  // The system call itself: it works for a mask of any length.
+  // The system call takes a mask of any length; the C library's cpu_set_t does
+  // not.
   return ::syscall(SYS_sched_getaffinity, 0, sizeof cpus.words,
                    cpus.words.data()) > 0
              ? cpus

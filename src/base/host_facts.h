@@ -1,4 +1,4 @@
-// What the host tells about itself.
+// Facts about this host: its name, and the processors that we may use.
 #pragma once
 
 #include <array>
@@ -8,8 +8,9 @@
 
 namespace acp {
 
-/// Processors, by the kernel's numbers. Plain value, as sched_setaffinity takes
-/// it. Processors from kMaxCpus on do not exist for us.
+/// A set of processors by the kernel's numbers, in the form that
+/// sched_setaffinity takes. A plain value. Processors with numbers of kMaxCpus
+/// and above are ignored.
 struct CpuMask {
   static constexpr unsigned kMaxCpus = 1024;
 
@@ -31,15 +32,15 @@ struct CpuMask {
   }
 };
 
-/// The processors that the calling thread may run on; empty when the kernel
-/// does not tell.
+/// The processors on which the calling thread may run; empty when the system
+/// call fails.
 CpuMask allowed_cpus() noexcept;
 
-/// Lets the calling thread run on these only. Failing leaves it as it was.
+/// Lets the calling thread run on `cpus` only. A failure changes nothing.
 void bind_this_thread(const CpuMask& cpus) noexcept;
 
-/// Cores that this process may use at a time: its affinity, and the quota of
-/// its control group. At least 1.
+/// The number of cores that this process may use at a time, at least 1: the
+/// smaller one of its affinity and of the quota of its control group.
 std::uint32_t allowed_cores();
 
 /// The host's name, or "localhost" when it has none.

@@ -1,4 +1,4 @@
-// A short list without an allocation.
+// A short list that allocates nothing.
 #pragma once
 
 #include <array>
@@ -10,19 +10,19 @@
 
 namespace acp {
 
-/// Up to N elements in place, each made when it is added. An array would make
-/// all N of them first.
+/// Holds up to N elements inside the object. Each element is constructed when
+/// it is added; an array would construct all N at first.
 template <typename T, std::size_t N>
 class InlineVector {
   static_assert(std::is_trivially_copyable_v<T>);
 
  public:
-  // NOLINTNEXTLINE(*-member-init): storage is cleared by nobody
+  // NOLINTNEXTLINE(*-member-init): the storage stays uninitialized
   InlineVector() = default;
   InlineVector(const InlineVector&) = delete;
   InlineVector& operator=(const InlineVector&) = delete;
 
-  /// Precondition: there are fewer than N.
+  /// Precondition: the list has fewer than N elements.
   T& push_back(const T& value) noexcept {
     ACP_ASSERT(size_ < N);
     return *std::construct_at(data() + size_++, value);

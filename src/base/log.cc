@@ -1,3 +1,4 @@
+// Formats log lines and writes each with one system call.
 #include "base/log.h"
 
 #include <unistd.h>
@@ -21,7 +22,7 @@ namespace {
 
 std::atomic<LogLevel> g_level{LogLevel::kWarning};
 std::atomic<ErrorAction> g_error_action{nullptr};
-std::mutex g_mutex;    // guards the two below
+std::mutex g_mutex;    // guards the next two
 std::string g_prefix;  // NOLINT(*-global-*): shown by every line
 RepeatLimit g_limit;   // NOLINT(*-global-*): a process has one stderr
 
@@ -31,7 +32,8 @@ const char* level_name(LogLevel level) noexcept {
   return kNames[static_cast<std::size_t>(level)];
 }
 
-/// The mutex held: so that the prefix stays, and lines keep their order.
+/// Writes a line. The caller holds the mutex, which keeps the prefix and the
+/// order of lines.
 void write_line(std::string_view kind, std::string_view text) {
   std::string line = "acp: ";
   if (!g_prefix.empty()) {
@@ -42,7 +44,7 @@ void write_line(std::string_view kind, std::string_view text) {
   line += ": ";
   line += text;
   line += '\n';
-  // When stderr is gone, no way is left to say so.
+  // The result is ignored: without stderr there is no way to report it.
   [[maybe_unused]] const ssize_t n =
       ::write(STDERR_FILENO, line.data(), line.size());
 }

@@ -1,4 +1,4 @@
-// One line on stderr for what a user has to know.
+// Messages to the user: one line on stderr each.
 #pragma once
 
 #include <fmt/format.h>
@@ -8,36 +8,39 @@
 
 namespace acp {
 
-/// Order matters: a level shows itself and those before it.
+/// A log level shows its own messages and those of the levels before it.
 enum class LogLevel : std::uint8_t { kError, kWarning, kInfo, kDebug, kTrace };
 
-/// Who speaks, set by acp_init ("rank 3 on node7") and by the tools
-/// ("acprun"). Thread-safe against log_line, not against itself.
+/// Sets the name of the speaker in each line: acp_init sets "rank 3 on node7",
+/// the tools their name. Safe beside log_line() in other threads, but not
+/// beside itself.
 void set_log_prefix(std::string_view prefix);
 
-/// Around fork(): no other thread is inside log_line() or set_log_prefix(), so
-/// the child can use both.
+/// The handlers of fork() call these, so that no other thread is inside
+/// log_line() or set_log_prefix() during the fork and the child can use both.
 void lock_log();
 void unlock_log();
-/// Unlocks the log in the child, which forgets what its parent held back.
+/// Unlocks the log in the child, and forgets the lines that the parent held
+/// back.
 void unlock_log_in_child();
 
 void set_log_level(LogLevel level) noexcept;
 bool log_enabled(LogLevel level) noexcept;
 
 /// Writes "acp: PREFIX: LEVEL: text\n" in one write(2), so lines of several
-/// ranks never mix. Of equal lines at most RepeatLimit::kLinesASecond appear in
-/// a second; a line that says how many more there were follows with the next
-/// line, or with log_held_lines(). Thread-safe. Does not touch errno.
+/// ranks never mix. At most RepeatLimit::kLinesASecond equal lines appear in a
+/// second; the next line, or log_held_lines(), reports how many more there
+/// were. Thread-safe. Preserves errno.
 void log_line(LogLevel level, std::string_view text) noexcept;
 
-/// Says how often each line was held back so far; before the process ends.
+/// Reports how often each line was held back. Call it before the process ends.
 void log_held_lines() noexcept;
 
-/// Called after each line of level error, held back or not, with its text.
+/// The type of a function that is called with the text of each error line, also
+/// when the line is held back.
 using ErrorAction = void (*)(std::string_view text) noexcept;
 
-/// Null, at first: a line is all that an error brings. Thread-safe.
+/// Sets that function; null, the default, calls none. Thread-safe.
 void set_error_action(ErrorAction action) noexcept;
 
 /// The text of an errno value, thread-safe.

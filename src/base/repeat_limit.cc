@@ -1,3 +1,4 @@
+// Counts equal log lines.
 #include "base/repeat_limit.h"
 
 #include <algorithm>
@@ -26,7 +27,8 @@ bool RepeatLimit::admit(std::string_view text,
   if (known != lines_.end()) {
     return ++known->count <= kLinesASecond;
   }
-  // An unused entry has the least key; otherwise the oldest gives way.
+  // Unused entries have the smallest key, so the oldest text is replaced only
+  // when all entries are used.
   Line& line = *std::min_element(lines_.begin(), lines_.end(),
                                  [](const Line& a, const Line& b) {
                                    return std::pair(a.count > 0, a.first) <

@@ -1,4 +1,4 @@
-// A value or the reason why there is none.
+// Result<T>: a value, or the reason why there is none.
 #pragma once
 
 #include <optional>
@@ -9,8 +9,8 @@
 
 namespace acp {
 
-/// Either a T or a Status other than kOk. Reading the value of a failed
-/// result is a bug of ours and ends the process.
+/// Holds either a T or a Status other than kOk. Reading the value of a failed
+/// result is a bug of the library and ends the process.
 template <typename T>
 class [[nodiscard]] Result {
  public:

@@ -8,8 +8,9 @@ namespace acp {
 
 namespace {
 
-/// How many letters have to be changed, added, left out, or exchanged with the
-/// next one, to make `b` of `a`. Words here are short.
+/// The edit distance of two words: the number of letters to change, add, leave
+/// out, or exchange with the next one. Takes time |a| * |b|; words here are
+/// short.
 std::size_t distance(std::string_view a, std::string_view b) {
   const std::size_t width = b.size() + 1;
   std::vector<std::size_t> table((a.size() + 1) * width);
@@ -34,8 +35,9 @@ std::size_t distance(std::string_view a, std::string_view b) {
   return at(a.size(), b.size());
 }
 
-/// Letters that differ in two words of this length when one is the other
-/// misspelled. "ACP_" and "--acp-" do not count: all words have them.
+/// The largest edit distance at which a word of this length counts as
+/// misspelled: a third of its letters. Prefixes that all words share do not
+/// count.
 std::size_t most_misspelled(std::string_view word) {
   for (const std::string_view prefix : {"ACP_", "--acp-", "--"}) {
     if (word.starts_with(prefix)) {

@@ -1,4 +1,4 @@
-// Which known word a mistyped word is nearest to.
+// Finds the known word that is nearest to a mistyped one.
 #pragma once
 
 #include <span>

@@ -1,3 +1,4 @@
+// The texts of the reasons for failures.
 #include "base/status.h"
 
 #include <array>

@@ -1,4 +1,4 @@
-// Why a call failed: the one error vocabulary of the library.
+// The reasons for failures, in one list for the whole library.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace acp {
 /// acp/infrastructure.h (ACPX_...); api/ checks that at compile time.
 enum class Status : std::uint8_t {
   kOk = 0,
-  kAgain = 1,               ///< Full or not yet: make progress, try again.
+  kAgain = 1,               ///< No room or not ready: make progress, try again.
   kInvalidArgument = 2,     ///< A value outside its documented range.
   kNotInitialized = 3,      ///< Called before acp_init.
   kAlreadyInitialized = 4,  ///< acp_init called twice.
@@ -23,14 +23,14 @@ enum class Status : std::uint8_t {
   kNoKeys = 12,       ///< All keys of this rank are in use.
   kTooLarge = 13,     ///< Region or request above the documented limit.
   kUnsupported = 14,  ///< Not available here or not built in.
-  kPeerDead = 15,     ///< The other rank is gone.
+  kPeerDead = 15,     ///< The process of the other rank has died.
   kAborted = 16,      ///< The job is being aborted.
   kTimedOut = 17,     ///< A deadline passed.
   kSystem = 18,       ///< A system call failed; the log line has its text.
-  kProtocol = 19,     ///< Bytes that no peer of ours would send.
+  kProtocol = 19,     ///< Received bytes that no version of this code sends.
   kOrderFailed = 20,  ///< An operation that this one was ordered after failed.
   kBadOption = 21,    ///< Unknown option or a setting's value out of range.
-  kClosed = 22,       ///< The other side has ended it.
+  kClosed = 22,       ///< The other side has closed the connection or call.
 };
 
 inline constexpr int kStatusCount = 23;

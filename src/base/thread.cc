@@ -1,3 +1,4 @@
+// Starts threads with blocked signals.
 #include "base/thread.h"
 
 #include <signal.h>
@@ -11,9 +12,9 @@ namespace acp {
 
 namespace {
 
-/// Blocks all signals but those of a fault in this thread, for its life.
-/// Threads that are started meanwhile inherit that. A signal that arrives
-/// meanwhile stays pending until the end.
+/// While this object exists, its thread blocks all signals but those of a
+/// fault. A thread that is started meanwhile inherits the mask. A signal that
+/// arrives meanwhile stays pending until the object is destroyed.
 class BlockedSignals {
  public:
   BlockedSignals() {

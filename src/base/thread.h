@@ -1,4 +1,4 @@
-// Starting a thread of the library's own inside somebody else's program.
+// Starts threads of the library, which must not disturb the program's signals.
 #pragma once
 
 #include <functional>
@@ -10,16 +10,16 @@ namespace acp {
 
 /// Starts a thread that runs `work` and takes no signal of the program.
 ///
-/// The kernel gives a signal for the whole process to any thread that does not
-/// block it. The new thread blocks all signals from its first instruction on,
-/// so a program that blocks a signal in all threads of its own, and takes it by
-/// sigwait or a signalfd, gets it. Only the signals of a fault stay open
-/// (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS): they go to the thread
-/// that causes them, and if they were blocked the kernel would end the process
-/// without asking the program's handler.
+/// The kernel delivers a signal for the process to any thread that does not
+/// block it. The new thread blocks all signals from its first instruction on.
+/// So a program that blocks a signal in its own threads, and takes it by
+/// sigwait or signalfd, still gets it. Signals of a fault (SIGSEGV, SIGBUS,
+/// SIGFPE, SIGILL, SIGTRAP, SIGSYS) stay unblocked, because they go to the
+/// thread that causes them, and the kernel ends a process that blocks them.
 ///
-/// `work` must not throw. `what` names the thread in a message of failure.
-/// The mask of the calling thread is unchanged on return. kSystem, logged.
+/// `work` must not throw. `what` names the thread in error messages. The signal
+/// mask of the calling thread is unchanged on return. Fails with kSystem,
+/// logged.
 Result<std::thread> start_thread(const char* what, std::function<void()> work);
 
 }  // namespace acp

@@ -42,7 +42,7 @@ Result<Handle> post_chain(Engine& engine,
   if (!engine.is_clear(order) || (word & 7) != 0 || slice == nullptr) {
     return kHandleNull;
   }
-  std::byte* signal = space.word_at(slice, space.codec().place(word));
+  std::byte* signal = space.word_at(slice, space.codec().within_rank(word));
   if (signal == nullptr) {
     return kHandleNull;
   }
@@ -71,8 +71,8 @@ Result<Handle> post_chain(Engine& engine,
   if (slice == nullptr) {
     return kHandleNull;
   }
-  std::byte* target = space.word_at(slice, space.codec().place(to));
-  std::byte* signal = space.word_at(slice, space.codec().place(word));
+  std::byte* target = space.word_at(slice, space.codec().within_rank(to));
+  std::byte* signal = space.word_at(slice, space.codec().within_rank(word));
   const std::byte* source = space.library_word(from);
   if (target == nullptr || signal == nullptr || source == nullptr) {
     return kHandleNull;

@@ -5,7 +5,7 @@
 #include "base/log.h"
 #include "gma/describe.h"
 #include "gma/step_scope.h"
-#include "gmm/transfer_hold.h"
+#include "gmm/transfer_guard.h"
 
 namespace acp::gma {
 
@@ -101,7 +101,7 @@ bool Engine::transfer_now(const Step& step, Handle order, Status& status) {
     endpoint = link.value().endpoint;
   }
   before_direct(order);
-  const gmm::TransferHold hold(peer);
+  const gmm::TransferGuard hold(peer);
   if (!hold.is_live()) {
     status = Status::kBadKey;
     return true;

@@ -7,7 +7,7 @@
 #include "gma/describe.h"
 #include "gmm/memory_ops.h"
 #include "gmm/touch.h"
-#include "gmm/transfer_hold.h"
+#include "gmm/transfer_guard.h"
 
 namespace acp::gma {
 
@@ -228,7 +228,7 @@ Mover::Progress Mover::transfer(Operation& operation,
   if (!link.ok()) {
     return fail(operation, link.status());
   }
-  const gmm::TransferHold hold(peer);
+  const gmm::TransferGuard hold(peer);
   if (!hold.is_live()) {
     return fail(operation, Status::kBadKey);
   }

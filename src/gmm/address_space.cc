@@ -1,11 +1,13 @@
+// Looks up global addresses: in the slices of this host, and in key tables.
 #include "gmm/address_space.h"
 
 namespace acp::gmm {
 
 namespace {
 
-/// The byte `distance` behind `slice`. As numbers, which may wrap: registered
-/// memory lies anywhere, and a pointer must not leave what it points into.
+/// The byte `distance` behind `slice`. Registered memory lies anywhere, and
+/// pointer arithmetic must not leave an object, so this adds numbers, which may
+/// wrap.
 std::byte* at_distance(const std::byte* slice,
                        std::uint64_t distance) noexcept {
   return reinterpret_cast<std::byte*>(  // NOLINT(performance-no-int-to-ptr)
@@ -29,10 +31,11 @@ AddressSpace::AddressSpace(const protocol::HostSegment& segment,
       my_rank_(rank),
       direct_procs_(reach == Reach::kHost ? segment.header().procs : 0),
       my_slice_(segment.slice(my_slot)),
-      my_atomic_slice_(reach == Reach::kSelfApart || reach == Reach::kSelfDevice
+      my_atomic_slice_(reach == Reach::kSelfAgentAtomics ||
+                               reach == Reach::kSelfDeviceAtomics
                            ? nullptr
                            : my_slice_),
-      has_device_atomics_(reach == Reach::kSelfDevice),
+      has_device_atomics_(reach == Reach::kSelfDeviceAtomics),
       slices_(segment.slice(0)),
       slice_stride_(segment.header().slice_stride),
       slot_of_rank_(segment.slot_of_rank()),
@@ -41,8 +44,8 @@ AddressSpace::AddressSpace(const protocol::HostSegment& segment,
       modules_(library_region(
           segment.header().module_offset,
           protocol::kRuntimeAreaBytes + segment.header().module_bytes)),
-      modules_place_(codec_.place(codec_.encode(0, 0, kModuleKey, 0, 0))),
-      my_place_(codec_.encode(rank, 0, 0, 0, 0)),
+      modules_begin_(codec_.within_rank(codec_.encode(0, 0, kModuleKey, 0, 0))),
+      my_base_(codec_.encode(rank, 0, 0, 0, 0)),
       colors_(colors),
       keys_offset_(segment.header().keys_offset),
       segment_(&segment) {
@@ -50,7 +53,7 @@ AddressSpace::AddressSpace(const protocol::HostSegment& segment,
       reinterpret_cast<std::uintptr_t>(my_slice_), std::memory_order_relaxed);
 }
 
-/// As direct(), through the owner's key table.
+/// Finds directly reachable memory through the owner's key table.
 std::byte* AddressSpace::direct_any(GlobalAddress ga,
                                     std::uint64_t size) const noexcept {
   const Rank rank = codec_.rank(ga);
@@ -61,7 +64,8 @@ std::byte* AddressSpace::direct_any(GlobalAddress ga,
   }
   const auto& entry = reinterpret_cast<const protocol::KeyEntry*>(
       slice + keys_offset_)[codec_.index(ga)];
-  // Pairs with KeyTable's stores: not live, fields, live.
+  // Pairs with the stores of KeyTable: state dead, then the fields, then state
+  // live.
   const std::uint64_t state = entry.state.load(std::memory_order_acquire);
   const std::uint64_t base = entry.base.load(std::memory_order_relaxed);
   const std::uint64_t bytes = entry.size.load(std::memory_order_relaxed);
@@ -78,9 +82,9 @@ std::byte* AddressSpace::direct_any(GlobalAddress ga,
   return at_distance(slice, base + offset);
 }
 
-/// What an address stands for in a region as its owner published it.
+/// The memory of a region as its owner published it.
 struct AddressSpace::Region {
-  std::uint64_t distance;  ///< From the owner's slice.
+  std::uint64_t distance;  ///< Distance from the owner's slice.
   protocol::KeyEntry* entry;
   std::uint64_t state;
 
@@ -96,7 +100,7 @@ Result<AddressSpace::Region> AddressSpace::read_region(
   std::uint64_t state = 0;
   std::uint64_t base = 0;
   std::uint64_t bytes = 0;
-  do {  // a writer is between its two stores: a few instructions
+  do {  // Repeats while the owner is between its two stores.
     state = entry.state.load(std::memory_order_acquire);
     base = entry.base.load(std::memory_order_relaxed);
     bytes = entry.size.load(std::memory_order_relaxed);

@@ -1,8 +1,9 @@
-// Which of the job's memory this process can touch by itself, and where.
+// Which of the job's memory this process can touch by itself, and at which
+// address.
 //
-// Read on the fast path by every thread; changed only in acp_reset, when no
-// operation runs. All checks against a key table happen here: bounds,
-// liveness, generation, color.
+// Every thread reads it on the fast path. Only acp_reset changes it, while no
+// operation runs. All checks against a key table happen here: bounds, liveness,
+// generation, color.
 #pragma once
 
 #include <atomic>
@@ -15,50 +16,52 @@
 
 namespace acp::gmm {
 
-/// Whose library memory may be touched directly.
+/// The ranks whose library memory this process loads and stores directly.
 enum class Reach : std::uint8_t {
-  kSelfApart,   ///< As kSelf; atomics on my own go by wire as well.
-  kSelfDevice,  ///< As kSelf; those of 8 bytes do, and no CPU executes them.
-  kSelf,        ///< My own only: everything else goes by wire.
-  kHost,        ///< That of every rank on this host.
+  kSelfAgentAtomics,   ///< Only this rank; its agent executes its atomics, too.
+  kSelfDeviceAtomics,  ///< Only this rank; a device executes 8-byte atomics,
+                       ///< and no CPU does.
+  kSelf,               ///< Only this rank.
+  kHost,               ///< Every rank on this host.
 };
 
-/// What is behind a global address, as far as this process can see.
+/// The memory behind a global address, as far as this process can see it.
 struct Target {
   Rank rank = 0;
-  std::byte* direct = nullptr;  ///< Set when it can be touched here.
+  std::byte* direct = nullptr;  ///< Its address here; null: not reachable.
   bool is_same_host = false;    ///< The owner's key table was checked.
-  /// These three when is_same_host and not direct.
-  std::uint64_t owner_address = 0;  ///< In the owner.
+  /// The next three are set when is_same_host is true and direct is null.
+  std::uint64_t owner_address =
+      0;  ///< The address in the owner's address space.
   protocol::KeyEntry* entry = nullptr;
-  std::uint64_t state = 0;  ///< The entry's, when it was looked at.
+  std::uint64_t state = 0;  ///< The state that the key entry had.
 };
 
 class AddressSpace {
  public:
-  /// `segment` must outlive this; `rank` is mine.
+  /// `segment` must outlive this object; `rank` is the rank of this process.
   AddressSpace(const protocol::HostSegment& segment,
                std::uint32_t my_slot,
                Rank rank,
                Color colors,
                Reach reach) noexcept;
 
-  /// Where `size` bytes at `ga` can be touched; null when that is not
-  /// possible or not allowed (locate() tells which).
+  /// The address here of `size` bytes at `ga`. Null when this process cannot
+  /// reach them or they are not valid; locate() tells which.
   std::byte* direct(GlobalAddress ga, std::uint64_t size) const noexcept {
     std::byte* library = direct_library(ga, size);
     return library != nullptr ? library : direct_any(ga, size);
   }
 
-  /// The same for library memory only. Starter and module memory lie at the
-  /// same place of every slice and are never unregistered, so nobody's key
-  /// table has to be read.
+  /// direct() for library memory only. Starter and module memory lie at the
+  /// same offset of every slice and are never unregistered, so no key table has
+  /// to be read.
   std::byte* direct_library(GlobalAddress ga,
                             std::uint64_t size) const noexcept {
-    const std::uint64_t place = codec_.place(ga);
-    const bool is_starter = place <= starter_.size;
+    const std::uint64_t within = codec_.within_rank(ga);
+    const bool is_starter = within <= starter_.size;
     const LibraryRegion& region = is_starter ? starter_ : modules_;
-    const std::uint64_t offset = place - (is_starter ? 0 : modules_place_);
+    const std::uint64_t offset = within - (is_starter ? 0 : modules_begin_);
     if (offset > region.size || size > region.size - offset) {
       return nullptr;
     }
@@ -66,67 +69,71 @@ class AddressSpace {
     return slice == nullptr ? nullptr : slice + region.base + offset;
   }
 
-  /// The same for an aligned word of 8 bytes or less.
+  /// The address here of an aligned word of 8 bytes or less in library memory.
   [[gnu::always_inline]] std::byte* library_word(
       GlobalAddress ga) const noexcept {
     std::byte* slice = slice_of(codec_.rank(ga));
-    return slice == nullptr ? nullptr : word_at(slice, codec_.place(ga));
+    return slice == nullptr ? nullptr : word_at(slice, codec_.within_rank(ga));
   }
 
-  /// The same for an atomic.
+  /// library_word() for an atomic; null also when the CPU may not execute it.
   [[gnu::always_inline]] std::byte* library_atomic(
       GlobalAddress ga) const noexcept {
     std::byte* slice = atomic_slice_of(codec_.rank(ga));
-    return slice == nullptr ? nullptr : word_at(slice, codec_.place(ga));
+    return slice == nullptr ? nullptr : word_at(slice, codec_.within_rank(ga));
   }
 
-  /// As library_word() for my own memory only.
+  /// library_word() for memory of this rank only.
   [[gnu::always_inline]] std::byte* own_library_word(
       GlobalAddress ga) const noexcept {
-    // An address of another rank is far away from mine, on either side.
-    return word_at(my_slice_, ga - my_place_);
+    // The difference to an address of another rank is a large number, because
+    // the subtraction is modulo 2^64.
+    return word_at(my_slice_, ga - my_base_);
   }
 
-  /// The aligned word at a place of a slice, in two steps for who needs several
-  /// words of one rank; null when it is not in library memory.
+  /// The aligned word that `ga` names in a slice; null when the word is not in
+  /// library memory. Callers that need several words of one rank look up the
+  /// slice once.
   [[gnu::always_inline]] std::byte* word_at(
-      std::byte* slice, std::uint64_t place) const noexcept {
-    if (__builtin_expect(place <= starter_.last_word, 1)) {
-      return slice + starter_.base + place;
+      std::byte* slice, std::uint64_t within) const noexcept {
+    if (__builtin_expect(within <= starter_.last_word, 1)) {
+      return slice + starter_.base + within;
     }
-    const std::uint64_t offset = place - modules_place_;
+    const std::uint64_t offset = within - modules_begin_;
     return offset <= modules_.last_word ? slice + modules_.base + offset
                                         : nullptr;
   }
 
-  /// The slice of a rank of this host; null when it is not mapped.
+  /// The slice of a rank; null when this process has not mapped it.
   std::byte* slice_of(Rank rank) const noexcept {
     return rank == my_rank_ ? my_slice_ : slice_of_other(rank);
   }
 
-  /// The same, null also when atomics there are not for the CPU.
+  /// The slice of a rank; null also when the CPU may execute no atomics there.
   std::byte* atomic_slice_of(Rank rank) const noexcept {
     return rank == my_rank_ ? my_atomic_slice_ : slice_of_other(rank);
   }
 
-  /// Whether what can be touched here may be touched by atomics of the CPU.
+  /// Whether the CPU may execute atomics on memory that is reachable here.
   bool has_cpu_atomics() const noexcept { return my_atomic_slice_ != nullptr; }
 
-  /// The same for atomics of so many bytes: devices execute those of 8 only.
+  /// Whether the CPU may execute atomics of `width` bytes there. Devices
+  /// execute only those of 8 bytes.
   bool has_cpu_atomics(std::size_t width) const noexcept {
     return has_cpu_atomics() || (has_device_atomics_ && width != 8);
   }
 
-  /// Whether atomics of 8 bytes, by whomever and on whichever memory, are for a
-  /// device of the owner and never for a CPU.
+  /// Whether a device of the memory's owner executes all atomics of 8 bytes in
+  /// this job, and no CPU ever does.
   bool has_device_atomics() const noexcept { return has_device_atomics_; }
 
-  /// Everything that can be said here about `size` bytes at `ga`. Failures:
+  /// Finds and checks `size` bytes at `ga`. Failures:
   /// kBadAddress (null, or outside its region), kBadRank, kBadColor, kBadKey.
   /// For ranks on other hosts only rank and color are checked.
   Result<Target> locate(GlobalAddress ga, std::uint64_t size) const noexcept;
 
-  /// My own memory at `ga`; same failures, and kBadRank when it is not mine.
+  /// The address of this rank's memory at `ga`. Fails as locate() does, and
+  /// with kBadRank when another rank owns the memory.
   Result<std::byte*> own(GlobalAddress ga, std::uint64_t size) const noexcept {
     if (codec_.rank(ga) == my_rank_) [[likely]] {
       if (std::byte* mine = direct(ga, size)) {
@@ -136,11 +143,12 @@ class AddressSpace {
     return own_any(ga, size);
   }
 
-  /// Bytes of the region that `ga` names, for an error message; 0 when that
-  /// cannot be seen here, or the key is dead. `ga` has a valid rank.
+  /// The size in bytes of the region that `ga` names, for an error message; 0
+  /// when the key table is not visible here or the key is dead. `ga` has a
+  /// valid rank.
   std::uint64_t region_bytes(GlobalAddress ga) const noexcept;
 
-  /// The slice of a rank on this host that may be touched; null otherwise.
+  /// The slice of a rank whose library memory is reachable; null otherwise.
   protocol::SliceHeader* slice_header(Rank rank) const noexcept;
 
   const GlobalAddressCodec& codec() const noexcept { return codec_; }
@@ -151,19 +159,19 @@ class AddressSpace {
 
   std::byte* my_slice() const noexcept { return my_slice_; }
 
-  /// acp_reset: the new number of this process.
+  /// acp_reset: the new rank of this process.
   void set_rank(Rank rank) noexcept {
     my_rank_ = rank;
-    my_place_ = codec_.encode(rank, 0, 0, 0, 0);
+    my_base_ = codec_.encode(rank, 0, 0, 0, 0);
   }
 
  private:
   struct Region;
 
   struct LibraryRegion {
-    std::uint64_t base;  ///< From the slice.
+    std::uint64_t base;  ///< Offset in the slice.
     std::uint64_t size;
-    std::uint64_t last_word;  ///< size - 8: a region holds a word at least.
+    std::uint64_t last_word;  ///< size - 8; a region has at least 8 bytes.
   };
 
   static LibraryRegion library_region(std::uint64_t base,
@@ -187,17 +195,17 @@ class AddressSpace {
 
   GlobalAddressCodec codec_;
   Rank my_rank_;
-  Rank direct_procs_;  ///< Ranks below may have a window: procs or 0.
+  Rank direct_procs_;  ///< Ranks below it may be mapped here: procs or 0.
   std::byte* my_slice_;
-  std::byte* my_atomic_slice_;  ///< my_slice_, or null: has_cpu_atomics().
+  std::byte* my_atomic_slice_;  ///< my_slice_; null without CPU atomics.
   bool has_device_atomics_;
   std::byte* slices_;
   std::uint64_t slice_stride_;
   const std::atomic<std::uint32_t>* slot_of_rank_;
-  LibraryRegion starter_;  ///< Key 0, so its offsets are places.
+  LibraryRegion starter_;  ///< Key 0: offset and address bits agree.
   LibraryRegion modules_;
-  std::uint64_t modules_place_;
-  std::uint64_t my_place_;  ///< My first address.
+  std::uint64_t modules_begin_;
+  std::uint64_t my_base_;  ///< The first global address of this rank.
   Color colors_;
   std::uint64_t keys_offset_;
   const protocol::HostSegment* segment_;

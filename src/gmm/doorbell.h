@@ -1,8 +1,10 @@
-// Waking whoever sleeps at a rank of this host.
+// Wakes threads of a rank on this host that sleep on the rank's doorbell, a
+// futex word in its slice.
 //
-// sleeper: asleep += 1; b = doorbell; look again; futex_wait(doorbell, b)
-// waker:   store what is waited for; if asleep != 0: doorbell += 1; futex_wake
-// Every access is seq_cst, so one of the two sees the other's store.
+// sleeper: asleep += 1; d = doorbell; check the condition; futex_wait(doorbell,
+// d) waker:   make the condition true; if asleep != 0: doorbell += 1;
+// futex_wake Invariant: every access is seq_cst. So the waker sees `asleep`, or
+// the sleeper sees the condition; no wake-up is lost.
 #pragma once
 
 #include "base/futex.h"
@@ -13,8 +15,8 @@ namespace acp::gmm {
 
 using transport::ThreadWaker;
 
-/// Wakes the waiters on a slice's futex. Called after the seq_cst store of
-/// what they wait for.
+/// Wakes the threads that sleep on a slice's doorbell. The caller has made
+/// their condition true by a seq_cst store.
 inline void wake_waiters(protocol::SliceHeader& slice) noexcept {
   if ((slice.asleep.load(std::memory_order_seq_cst) & UINT32_MAX) != 0) {
     slice.doorbell.fetch_add(1, std::memory_order_seq_cst);
@@ -22,8 +24,9 @@ inline void wake_waiters(protocol::SliceHeader& slice) noexcept {
   }
 }
 
-/// A signal: wakes waiters, and an epoll sleeper that wants signals. Called
-/// after a seq_cst store; costs one load when nobody sleeps.
+/// Signals a rank: wakes the threads that sleep on its doorbell, and its
+/// progress thread if that sleeps in epoll and wants signals. The caller has
+/// made a seq_cst store. Costs one load when no thread sleeps.
 inline void ring_signal(protocol::SliceHeader& slice,
                         ThreadWaker& waker) noexcept {
   const std::uint64_t asleep = slice.asleep.load(std::memory_order_seq_cst);

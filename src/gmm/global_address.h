@@ -2,9 +2,9 @@
 //
 // The widths follow from the number of ranks, so a small job has room for
 // large regions. key = {generation}{index}; the index names an entry of the
-// rank's key table, the generation tells a stale address from a live one.
+// rank's key table, and the generation tells a stale address from a live one.
 // An offset counts from the region's base rounded down to 64, so the low six
-// bits of a global address are those of the address it stands for.
+// bits of a global address equal those of the address that it names.
 #pragma once
 
 #include <bit>
@@ -20,17 +20,17 @@ inline constexpr GlobalAddress kNullAddress = 0;
 inline constexpr std::uint32_t kMaxProcs = (1U << 20) - 1;
 inline constexpr std::uint64_t kBaseAlignment = 64;
 
-/// Index of the two regions that every rank has.
+/// Indices of the two regions that every rank has.
 inline constexpr std::uint32_t kStarterKey = 0;
 inline constexpr std::uint32_t kModuleKey = 1;
 inline constexpr std::uint32_t kFirstUserKey = 2;
 
-/// Takes addresses apart and puts them together. A plain value; the same on
-/// every rank of a job. Thread-safe.
+/// Encodes and decodes global addresses. A plain value that is equal on all
+/// ranks of a job. Thread-safe.
 class GlobalAddressCodec {
  public:
-  /// For a job of `procs` ranks (1 .. kMaxProcs) whose key tables have
-  /// `key_slots` entries (a power of two).
+  /// Makes the codec of a job of `procs` ranks (1 .. kMaxProcs) whose key
+  /// tables have `key_slots` entries (a power of two).
   GlobalAddressCodec(std::uint32_t procs, std::uint32_t key_slots) noexcept
       : procs_(procs) {
     const int rank_bits = std::bit_width(procs);
@@ -61,8 +61,8 @@ class GlobalAddressCodec {
            std::uint64_t{index} << index_shift_ | offset;
   }
 
-  /// procs() or more when the address names no rank; ACP_GA_NULL gives
-  /// UINT32_MAX.
+  /// The rank that an address names. The result is procs() or more when the
+  /// address names no rank, and UINT32_MAX for ACP_GA_NULL.
   Rank rank(GlobalAddress ga) const noexcept {
     return static_cast<Rank>((ga >> rank_shift_) - 1);
   }
@@ -75,13 +75,14 @@ class GlobalAddressCodec {
     return static_cast<std::uint32_t>(ga >> index_shift_) & index_mask_;
   }
 
-  /// All but the rank in one number. Library memory has no color and no
-  /// generation: its places begin at encode(rank, 0, index, 0, 0).
-  std::uint64_t place(GlobalAddress ga) const noexcept {
+  /// The fields behind the rank, as one number. Library memory has neither
+  /// color nor generation, so its numbers begin at that of encode(rank, 0,
+  /// index, 0, 0).
+  std::uint64_t within_rank(GlobalAddress ga) const noexcept {
     return ga & place_mask_;
   }
 
-  /// The low generation_bits() of the region's generation.
+  /// The low generation_bits() bits of the region's generation.
   std::uint64_t generation(GlobalAddress ga) const noexcept {
     return ga >> generation_shift_ & low_mask(generation_bits_);
   }
@@ -90,18 +91,20 @@ class GlobalAddressCodec {
     return ga & offset_mask_;
   }
 
-  /// Color and generation where an address has them, nothing else.
+  /// Only the color and the generation, at the bits that they have in an
+  /// address.
   std::uint64_t tag(Color color, std::uint64_t generation) const noexcept {
     return std::uint64_t{color} << color_shift_ |
            (generation & low_mask(generation_bits_)) << generation_shift_;
   }
 
-  /// Is this the state of a live region with the address's tag?
+  /// Whether `state` is that of a live region with the color and generation of
+  /// the address.
   bool matches_state(GlobalAddress ga, std::uint64_t state) const noexcept {
     return (((ga ^ state) & tag_mask_) | (~state & 1)) == 0;
   }
 
-  /// The bits that matches_state() looks at, and what they have to be.
+  /// The bits of a state that matches_state() compares, and their values.
   std::uint64_t state_mask() const noexcept { return tag_mask_ | 1; }
 
   std::uint64_t state_bits(GlobalAddress ga) const noexcept {
@@ -120,7 +123,7 @@ class GlobalAddressCodec {
 
   int offset_bits() const noexcept { return offset_bits_; }
 
-  /// Largest region that can be registered, whatever its base.
+  /// The largest region in bytes that can be registered at any base address.
   std::uint64_t max_region_bytes() const noexcept {
     return (std::uint64_t{1} << offset_bits_) - kBaseAlignment;
   }

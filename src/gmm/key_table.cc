@@ -1,3 +1,5 @@
+// Publishes and retires entries of the key table. acp_register_memory,
+// acp_unregister_memory and acp_reset call it.
 #include "gmm/key_table.h"
 
 #include "base/assert.h"
@@ -39,7 +41,8 @@ std::uint64_t KeyTable::distance(const void* address) const noexcept {
          reinterpret_cast<std::uintptr_t>(slice_);
 }
 
-/// `bits`: the region's tag, and protocol::kRegisteredBit.
+/// Makes an entry live. `bits` are the tag of the region, or'ed with
+/// protocol::kRegisteredBit for user memory.
 void KeyTable::publish(std::uint32_t index,
                        std::uint64_t base,
                        std::uint64_t size,
@@ -47,7 +50,7 @@ void KeyTable::publish(std::uint32_t index,
   protocol::KeyEntry& entry = entries_[index];
   entry.base.store(base, std::memory_order_relaxed);
   entry.size.store(size, std::memory_order_relaxed);
-  // Pairs with the readers' acquire load of the state.
+  // Pairs with the acquire load of the state in AddressSpace.
   entry.state.store(
       bits | counter(index) << protocol::kKeyCounterShift | protocol::kLiveBit,
       std::memory_order_release);
@@ -57,9 +60,9 @@ void KeyTable::retract(std::uint32_t index) {
   protocol::KeyEntry& entry = entries_[index];
   const std::uint64_t next = (counter(index) + 1) & kCounterMask;
   entry.state.store(next << protocol::kKeyCounterShift,
-                    std::memory_order_seq_cst);  // see gmm/transfer_hold.h
-  // Orders the dead state before any later change of the fields, for readers
-  // that look at the state a second time.
+                    std::memory_order_seq_cst);  // see gmm/transfer_guard.h
+  // A reader loads the state before and after the fields. This fence orders the
+  // dead state before later changes of the fields, so the second load tells.
   std::atomic_thread_fence(std::memory_order_release);
 }
 
@@ -141,7 +144,7 @@ transport::Region KeyTable::region(std::uint32_t index) const {
   region.key = index;
   region.state = entry.state.load(std::memory_order_relaxed);
   ACP_ASSERT((region.state & protocol::kLiveBit) != 0);
-  // As a number, which may wrap: registered memory lies anywhere.
+  // Registered memory lies anywhere: adds numbers, which may wrap.
   region.address = reinterpret_cast<  // NOLINT(performance-no-int-to-ptr)
       std::byte*>(reinterpret_cast<std::uintptr_t>(slice_) +
                   entry.base.load(std::memory_order_relaxed));

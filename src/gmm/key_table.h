@@ -1,4 +1,5 @@
-// This rank's registered regions: the only writer of its key table.
+// The registered regions of this rank. KeyTable is the only writer of the
+// rank's key table; peers read the table.
 #pragma once
 
 #include <cstdint>
@@ -12,43 +13,44 @@
 
 namespace acp::gmm {
 
-/// Hands out entries of the key table in the slice and publishes them to
-/// peers. Thread-safe.
+/// Allocates entries of the key table in the slice and publishes them to peers.
+/// Thread-safe.
 class KeyTable {
  public:
-  /// Publishes starter memory and module memory; `slice` is mine.
+  /// Publishes starter memory and module memory. `slice` is this process's.
   KeyTable(const protocol::HostSegment& segment, std::uint32_t my_slot);
   KeyTable(const KeyTable&) = delete;
   KeyTable& operator=(const KeyTable&) = delete;
-  /// Unregisters everything.
+  /// Unregisters every region.
   ~KeyTable();
 
-  /// Registers `size` bytes at `address`. The result is the key's part of a
-  /// global address: {rank}{color}{key} with offset 0.
-  /// kNoKeys, kTooLarge.
+  /// Registers `size` bytes at `address`. The result is the upper part of a
+  /// global address, {rank}{color}{key} with offset 0. Fails with kNoKeys or
+  /// kTooLarge.
   Result<GlobalAddress> add(Rank rank,
                             Color color,
                             void* address,
                             std::uint64_t size);
 
-  /// kBadKey when `atkey` names no live region of `rank` that add() gave.
+  /// Unregisters the region `atkey`. kBadKey: add() returned no such key for
+  /// `rank`, or its region is not live any more.
   [[nodiscard]] Status remove(Rank rank, GlobalAddress atkey);
 
-  /// Whether peers are copying to or from a region of this entry, also one that
-  /// remove() has ended: none begins after remove().
+  /// Whether peers are copying to or from a region of this entry. Copies that
+  /// began before remove() may still run after it; none begins later.
   bool has_transfers(std::uint32_t index) const noexcept;
 
-  /// The global address of `address` in the region `atkey`.
-  /// kBadKey; kBadAddress when it is outside of the region.
+  /// The global address of `address` in the region `atkey`. kBadKey: there is
+  /// no such region. kBadAddress: `address` is outside of it.
   Result<GlobalAddress> address_of(Rank rank,
                                    GlobalAddress atkey,
                                    const void* address) const;
 
-  /// The state of the live region `atkey`; kBadKey when there is none.
+  /// The state of the live region `atkey`; kBadKey when it is not live.
   Result<std::uint64_t> state(Rank rank, GlobalAddress atkey) const;
 
-  /// The region of an entry, as wires want it; entries of library memory are
-  /// always live. Precondition: so is this one.
+  /// The region of an entry in the form that transports take. Precondition: the
+  /// entry is live; entries of library memory always are.
   transport::Region region(std::uint32_t index) const;
 
   /// Removes all user regions (acp_reset).
@@ -68,9 +70,10 @@ class KeyTable {
   std::byte* slice_;
   protocol::KeyEntry* entries_;
   std::uint32_t slots_;
-  mutable std::mutex mutex_;  ///< Guards all that follows and all writing.
-  std::uint32_t fresh_ = kFirstUserKey;  ///< Entries from here were never used.
-  std::deque<std::uint32_t> free_;       ///< Longest dead first.
+  mutable std::mutex mutex_;  ///< Guards the next fields and writes to entries.
+  std::uint32_t fresh_ =
+      kFirstUserKey;                ///< Entries from here on were never used.
+  std::deque<std::uint32_t> free_;  ///< The entry that died first is in front.
 };
 
 }  // namespace acp::gmm

@@ -1,3 +1,4 @@
+// Reads /proc/self/maps for acp_register_memory.
 #include "gmm/memory_map.h"
 
 #include <fcntl.h>
@@ -21,7 +22,7 @@ MemoryMap::Obstacle MemoryMap::find_obstacle(std::uintptr_t address,
   return read() ? look(address, address + size) : Obstacle{};
 }
 
-/// False: nothing can be seen.
+/// Reads the list of mappings; false when there is none to read.
 bool MemoryMap::read() {
   const UniqueFd file(::open("/proc/self/maps", O_RDONLY | O_CLOEXEC));
   if (file.get() < 0) {
@@ -45,7 +46,7 @@ bool MemoryMap::read() {
   return count == 0 && !mappings_.empty();
 }
 
-/// A line is "begin-end rwxp ...", in hexadecimal.
+/// Parses a line: "begin-end rwxp ...", in hexadecimal.
 void MemoryMap::add(std::string_view line) {
   constexpr int kHexadecimal = 16;
   Mapping mapping{};

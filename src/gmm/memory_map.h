@@ -1,5 +1,5 @@
-// Which addresses of this process can be read and written, as the kernel lists
-// them in /proc/self/maps. Looking there touches no page.
+// Tells which addresses of this process can be read and written. It reads
+// /proc/self/maps, so no page is touched.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +13,17 @@ namespace acp::gmm {
 /// Thread-safe.
 class MemoryMap {
  public:
-  /// Why a range cannot be used; `text` is empty when it can.
+  /// The reason why a range cannot be used; `text` is empty when it can.
   struct Obstacle {
     std::uintptr_t address = 0;
     std::string text;  ///< "is not mapped", "is mapped r--p".
   };
 
-  /// Whether all of `size` bytes at `address` can be read and written. A range
-  /// inside mappings that an earlier call has seen is taken to be usable
-  /// without another look, which costs 0.4 us for each mapping of the process.
-  /// So memory that has become read-only or unmapped since then is not noticed.
-  /// Where there is no /proc everything is usable.
+  /// Whether all of `size` bytes at `address` can be read and written. Reading
+  /// the list costs 0.4 us for each mapping of the process, so a range inside
+  /// mappings that an earlier call has seen counts as usable. Memory that has
+  /// become read-only or unmapped since then is not noticed. Without /proc
+  /// every range counts as usable.
   Obstacle find_obstacle(std::uintptr_t address, std::uint64_t size);
 
  private:
@@ -39,7 +39,8 @@ class MemoryMap {
   Obstacle look(std::uintptr_t address, std::uintptr_t end) const;
 
   std::mutex mutex_;
-  std::vector<Mapping> mappings_;  ///< Ascending; usable neighbours are one.
+  std::vector<Mapping>
+      mappings_;  ///< By address; usable neighbours are joined.
 };
 
 }  // namespace acp::gmm

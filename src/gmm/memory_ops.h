@@ -1,5 +1,5 @@
-// What is done to memory once an address has been found: copies and CPU
-// atomics, by the caller on mapped memory or by the agent on its own.
+// Copies and CPU atomics on memory whose address is known. The calling thread
+// uses them on mapped memory, and the agent on the memory of its own rank.
 #pragma once
 
 #include <atomic>
@@ -21,10 +21,10 @@ inline void copy_word(std::byte* to, const std::byte* from) noexcept {
       .store(word, std::memory_order_release);
 }
 
-/// What a larger copy does to each aligned word, as tsan has to see it: others
-/// may change words among those copied by atomics, and a reader then gets the
-/// old or the new one. memmove moves aligned words whole, but that is not for
-/// a compiler to know. One of the two may lie in a packet, at any alignment.
+/// Copies words for ThreadSanitizer. Other threads may change words of the
+/// range by atomics meanwhile, and a reader then gets the old or the new word.
+/// memmove moves aligned words whole as well, but ThreadSanitizer cannot know
+/// that. Source or destination may lie in a packet, at any alignment.
 inline void copy_words(std::byte* to,
                        const std::byte* from,
                        std::size_t size) noexcept {
@@ -48,8 +48,9 @@ inline void copy_words(std::byte* to,
   }
 }
 
-/// Copies like memmove. 8 bytes to an aligned address are one store, so that a
-/// polling reader never sees half of them; from an aligned one, one load.
+/// Copies as memmove does. A copy of 8 bytes stores them at once if the
+/// destination is aligned, and loads them at once if the source is, so that a
+/// polling reader never sees half of a word.
 inline void copy_bytes(std::byte* to,
                        const std::byte* from,
                        std::size_t size) noexcept {
@@ -60,7 +61,7 @@ inline void copy_bytes(std::byte* to,
     return;
   }
   if (size == 8 && (reinterpret_cast<std::uintptr_t>(to) & 7) == 0) {
-    std::uint64_t word = 0;  // out of a packet, at any alignment
+    std::uint64_t word = 0;  // from a packet, at any alignment
     std::memcpy(&word, from, sizeof word);
     std::atomic_ref(*reinterpret_cast<std::uint64_t*>(to))
         .store(word, std::memory_order_release);
@@ -72,7 +73,8 @@ inline void copy_bytes(std::byte* to,
     return;
   }
 #endif
-  // Earlier flags are read before the data, later flags stored after it.
+  // The fences order the copy after loads of flags before it, and before stores
+  // of flags after it.
   std::atomic_thread_fence(std::memory_order_acquire);
   std::memmove(to, from, size);
   std::atomic_thread_fence(std::memory_order_release);
@@ -113,8 +115,9 @@ template <typename Word>
                                           static_cast<std::uint32_t>(compare));
 }
 
-/// The same as a network card does it that knows nothing of the CPU's atomics:
-/// it reads, and some time later it writes. For tests; one thread at a time.
+/// Executes an atomic as a network adapter does whose atomics do not agree with
+/// those of the CPU: it loads, and stores some time later. For tests; one
+/// thread at a time.
 inline std::uint64_t apply_atomic_apart(protocol::Opcode opcode,
                                         std::size_t width,
                                         std::byte* address,
@@ -129,7 +132,7 @@ inline std::uint64_t apply_atomic_apart(protocol::Opcode opcode,
         opcode, reinterpret_cast<std::byte*>(&word), static_cast<Word>(operand),
         static_cast<Word>(compare));
     for (int i = 0; i < kReads; ++i) {
-      static_cast<void>(shared.load());  // takes its time
+      static_cast<void>(shared.load());  // widens the window for others
     }
     if (opcode != protocol::Opcode::kCas || old != word) {
       shared.store(word);
@@ -139,7 +142,7 @@ inline std::uint64_t apply_atomic_apart(protocol::Opcode opcode,
   return width == 8 ? apply(std::uint64_t{0}) : apply(std::uint32_t{0});
 }
 
-/// Stores an atomic's old value where the caller wanted it.
+/// Stores the old value of an atomic at the address for the result.
 inline void store_word(std::byte* to,
                        std::size_t width,
                        std::uint64_t value) noexcept {

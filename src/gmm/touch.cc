@@ -1,3 +1,6 @@
+// Accesses pages under a signal handler. The agent and the engine call it
+// before they copy registered memory; code in the handler only uses what a
+// signal handler may use.
 #include "gmm/touch.h"
 
 #include <pthread.h>
@@ -14,23 +17,24 @@ namespace acp::gmm {
 namespace {
 
 constexpr std::size_t kPageBytes =
-    4096;  // or more: then some are touched twice
+    4096;  // on larger pages some are accessed twice
 constexpr std::array kSignals = {SIGSEGV, SIGBUS};
 
-std::mutex g_mutex;  // guards g_handlers, and installing
+std::mutex g_mutex;  // guards g_handlers and the installation
 int g_handlers = 0;
 
-/// The actions that were there before. Written before the handler is installed.
+/// The actions of the program before the library's. They are written before the
+/// handler is installed.
 std::array<struct sigaction, kSignals.size()> g_before;
 
-/// Where a fault of this thread continues; null outside of can_touch(). The
-/// handler reads it, so the access must not allocate.
+/// The point at which this thread continues after a fault; null outside of
+/// can_touch(). The signal handler reads it, so the access must not allocate.
 thread_local constinit sigjmp_buf* volatile t_landing
     __attribute__((tls_model("initial-exec"))) = nullptr;
 thread_local constinit bool t_takes_faults
     __attribute__((tls_model("initial-exec"))) = false;
 
-/// Does what would happen if this handler did not exist.
+/// Passes a fault to the handler that the program had installed.
 void pass_on(int signal, siginfo_t* info, void* context) {
   const struct sigaction& before = g_before[signal == SIGBUS ? 1 : 0];
   if ((before.sa_flags & SA_SIGINFO) != 0) {
@@ -38,7 +42,7 @@ void pass_on(int signal, siginfo_t* info, void* context) {
     return;
   }
   const bool is_sent =
-      info->si_code <= 0;  // by kill(): it would not come again
+      info->si_code <= 0;  // sent by kill(): it will not fault again
   if (before.sa_handler == SIG_IGN && is_sent) {
     return;
   }
@@ -47,7 +51,7 @@ void pass_on(int signal, siginfo_t* info, void* context) {
     return;
   }
 
-  // The instruction faults again, at the place that a core dump should show.
+  // The instruction runs and faults again, so that a core dump shows it.
   struct sigaction none {};
 
   none.sa_handler = SIG_DFL;
@@ -59,17 +63,18 @@ void pass_on(int signal, siginfo_t* info, void* context) {
 
 void on_fault(int signal, siginfo_t* info, void* context) {
   if (t_landing != nullptr && info->si_code > 0) {
-    // The mask at the fault: the caller of this handler, as ThreadSanitizer is,
-    // may have blocked signals, and a fault with its signal blocked is the end.
+    // Restores the signal mask at the fault. ThreadSanitizer, which calls this
+    // handler, may have blocked signals, and a fault whose signal is blocked
+    // ends the process.
     const auto* at_fault = static_cast<const ucontext_t*>(context);
     ::pthread_sigmask(SIG_SETMASK, &at_fault->uc_sigmask, nullptr);
-    siglongjmp(*t_landing, 1);  // out of touch_pages
+    siglongjmp(*t_landing, 1);  // leaves touch_pages()
   }
   pass_on(signal, info, context);
 }
 
-/// A blocked signal would end the process at the fault. Threads of the library
-/// block all signals that they can.
+/// Unblocks the signals of a fault in this thread: a fault whose signal is
+/// blocked ends the process.
 void take_faults() {
   sigset_t faults;
   ::sigemptyset(&faults);
@@ -85,12 +90,13 @@ void touch_page(std::byte* address, Access access) noexcept {
   if (access == Access::kRead) {
     (void)__atomic_load_n(byte, __ATOMIC_RELAXED);
   } else {
-    // One instruction: stores that others make meanwhile are not lost.
+    // One atomic instruction, so that no store of another thread is lost.
     (void)__atomic_fetch_or(byte, 0, __ATOMIC_RELAXED);
   }
 }
 
-/// Has no object with a destructor: a fault leaves it by siglongjmp.
+/// A fault leaves this function by siglongjmp, so it has no object with a
+/// destructor.
 void touch_pages(std::byte* address, std::size_t size, Access access) noexcept {
   touch_page(address, access);
   const std::size_t in_page =
@@ -111,7 +117,7 @@ FaultHandler::FaultHandler() noexcept {
   struct sigaction mine {};
 
   mine.sa_sigaction = on_fault;
-  // Not deferred: the handler that was there before may not return either.
+  // SA_NODEFER, because the handler of the program may leave by longjmp, too.
   mine.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
   for (std::size_t i = 0; i < kSignals.size(); ++i) {
     ::sigaction(kSignals[i], nullptr, &g_before[i]);

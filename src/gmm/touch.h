@@ -1,8 +1,9 @@
-// Whether registered memory can be touched without ending this process.
+// Finds out whether registered memory can be accessed, without ending the
+// process when it cannot.
 //
 // The program may unmap memory, or make it read-only, before it unregisters it.
-// A peer's access must then fail, and not kill the rank. docs/decisions/
-// 0007-touch-before-access.md says why it is done this way.
+// A peer's access must then fail and not kill the rank; see
+// docs/decisions/0007-touch-before-access.md.
 #pragma once
 
 #include <cstddef>
@@ -14,9 +15,10 @@ namespace acp::gmm {
 
 enum class Access : std::uint8_t { kRead, kWrite };
 
-/// While one exists, can_touch() survives memory that is not there. Handles
-/// SIGSEGV and SIGBUS; faults from elsewhere go to the handler that was there
-/// before, or end the process as if there were none. Thread-safe.
+/// While a FaultHandler exists, can_touch() survives memory that is not mapped.
+/// It handles SIGSEGV and SIGBUS. Faults outside of can_touch() go to the
+/// handler that the program had installed before, or end the process as they
+/// would without any handler. Thread-safe.
 class FaultHandler {
  public:
   FaultHandler() noexcept;
@@ -25,14 +27,14 @@ class FaultHandler {
   ~FaultHandler();
 };
 
-/// Touches one byte of each page of a range, and changes none: true when all
-/// of them can be accessed. `size` is not 0. Takes a few nanoseconds for memory
-/// that is there. Needs a FaultHandler that nobody has replaced, or a fault
-/// ends the process.
+/// Accesses one byte of each page of a range without changing it. Returns true
+/// when every page can be accessed. `size` is not 0. Mapped memory costs a few
+/// nanoseconds a page. A fault ends the process unless a FaultHandler exists
+/// and the program has not replaced its signal handlers.
 bool can_touch(std::byte* address, std::size_t size, Access access) noexcept;
 
-/// can_touch() for memory at a global address of mine. Library memory is always
-/// there, and is not touched.
+/// can_touch() for memory at a global address of this rank. Library memory is
+/// always mapped, so it is not accessed.
 inline bool can_touch(const AddressSpace& space,
                       GlobalAddress ga,
                       std::byte* address,

@@ -53,13 +53,14 @@ gmm::Color colors_of(const Settings& settings) {
 gmm::Reach reach_for(const Settings& settings,
                      const transport::Transport* net) {
   if (net != nullptr && net->capabilities().executes_atomics) {
-    return gmm::Reach::kSelfDevice;
+    return gmm::Reach::kSelfDeviceAtomics;
   }
   if (!is_network_everywhere(settings)) {
     return gmm::Reach::kHost;
   }
-  return settings.text(SettingId::kAtomics) == "apart" ? gmm::Reach::kSelfApart
-                                                       : gmm::Reach::kSelf;
+  return settings.text(SettingId::kAtomics) == "apart"
+             ? gmm::Reach::kSelfAgentAtomics
+             : gmm::Reach::kSelf;
 }
 
 /// Zeroes shared memory from a page's start and gives its pages back.

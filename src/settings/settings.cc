@@ -23,7 +23,7 @@ const Setting& row(SettingId id) {
   return settings_table()[static_cast<std::size_t>(id)];
 }
 
-/// Which of the choices `text` is, from 0.
+/// The index of `text` among the choices; nothing when it is none of them.
 std::optional<std::uint64_t> choice_of(std::string_view choices,
                                        std::string_view text) {
   for (std::uint64_t i = 0; !choices.empty(); ++i) {

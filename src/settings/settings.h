@@ -13,10 +13,10 @@
 
 namespace acp {
 
-/// What a setting's text has to look like.
+/// The form that the text of a setting must have.
 enum class SettingKind : std::uint8_t {
-  kText,    ///< Any text, checked by whoever uses it.
-  kChoice,  ///< One of `choices`, separated there by '|'.
+  kText,    ///< Any text; the code that uses it checks it.
+  kChoice,  ///< One of `choices`, which '|' separates.
   kBytes,   ///< A number of bytes; K, M, G, T multiply by 1024 and so on.
   kNumber,  ///< A whole number.
 };
@@ -24,11 +24,11 @@ enum class SettingKind : std::uint8_t {
 /// One row of the table.
 struct Setting {
   std::string_view name;    ///< Environment variable, "ACP_...".
-  std::string_view option;  ///< The same for acprun and argv, or "".
+  std::string_view option;  ///< Option of acprun and of argv, or "".
   SettingKind kind;
   std::string_view default_value;
-  std::string_view choices;   ///< kChoice only.
-  std::uint64_t minimum = 0;  ///< kBytes and kNumber.
+  std::string_view choices;   ///< Used by kChoice only.
+  std::uint64_t minimum = 0;  ///< Used by kBytes and kNumber.
   std::uint64_t maximum = 0;
   std::string_view documentation;  ///< A sentence for users.
 };
@@ -63,10 +63,10 @@ enum class SettingId : std::uint8_t {
 /// The table, in the order of SettingId. Its rows stand in table.cc.
 std::span<const Setting> settings_table() noexcept;
 
-/// Where a value came from; acp_info prints it.
+/// The place that a value came from; acp_info prints it.
 enum class SettingSource : std::uint8_t { kDefault, kEnvironment, kOption };
 
-/// The values in force. A plain value: copy it, compare it.
+/// The values in force. A plain value that can be copied.
 class Settings {
  public:
   /// Looks up one environment variable; nullptr when it is not set.
@@ -74,19 +74,20 @@ class Settings {
 
   Settings();
 
-  /// Reads every setting through `lookup`. On a bad value one log line says
-  /// which variable, the value, and what is allowed; returns kBadOption.
+  /// Reads every setting through `lookup`. A bad value gives kBadOption, after
+  /// a log line with the variable, the value and the permitted values.
   static Result<Settings> from_environment(const Lookup& lookup);
 
-  /// Sets one value from text; kBadOption, logged, when it does not parse.
+  /// Sets one value from text. Fails with kBadOption, logged, when the text
+  /// does not have the form of the setting.
   [[nodiscard]] Status set(SettingId id,
                            std::string_view text,
                            SettingSource source);
 
   const std::string& text(SettingId id) const;
-  /// kChoice only: which of the row's choices it is, from 0.
+  /// The index of the value among the choices of the row. kChoice only.
   std::uint64_t choice(SettingId id) const;
-  /// kBytes and kNumber only.
+  /// The value as a number. kBytes and kNumber only.
   std::uint64_t number(SettingId id) const;
   SettingSource source(SettingId id) const;
 
@@ -100,15 +101,15 @@ class Settings {
   std::array<Value, static_cast<std::size_t>(SettingId::kCount)> values_;
 };
 
-/// The setting whose acprun option ("--acp-envnet") this is, aliases
-/// included; kCount when there is none.
+/// Finds a setting by its acprun option ("--acp-envnet") or an alias of it;
+/// kCount when there is none.
 SettingId setting_of_option(std::string_view option) noexcept;
 
-/// The setting whose environment variable ("ACP_NET") this is; kCount when
-/// there is none.
+/// Finds a setting by its environment variable ("ACP_NET"); kCount when there
+/// is none.
 SettingId setting_named(std::string_view name) noexcept;
 
-/// One warning for each variable in `environment` that starts with ACP_ and
+/// Logs a warning for each variable in `environment` that begins with ACP_ but
 /// is neither a setting nor a name that the library itself uses.
 void warn_of_unknown_variables(char* const* environment);
 

@@ -1,3 +1,4 @@
+// Parses, prints and encodes addresses of sockets.
 #include "transport/address.h"
 
 #include <arpa/inet.h>

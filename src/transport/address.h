@@ -1,4 +1,4 @@
-// Where a wire listens: an IPv4 or IPv6 address and a port.
+// The address of a socket: an IPv4 or IPv6 address and a port.
 #pragma once
 
 #include <array>
@@ -12,8 +12,8 @@ namespace acp::transport {
 
 enum class Family : std::uint8_t { kNone = 0, kIpv4 = 4, kIpv6 = 6 };
 
-/// A plain value. IPv4 uses the first four bytes, the rest is zero, so that
-/// equal addresses are equal values.
+/// A plain value. An IPv4 address takes the first four bytes and leaves the
+/// others zero, so that equal addresses compare equal.
 struct Address {
   Family family = Family::kNone;
   std::uint16_t port = 0;                ///< Host byte order.
@@ -22,21 +22,22 @@ struct Address {
   friend bool operator==(const Address&, const Address&) = default;
 };
 
-/// "127.0.0.1" or "::1" with port 0; nothing when the text is neither.
+/// Parses "127.0.0.1" or "::1"; the port becomes 0. Returns nothing for a text
+/// of neither form.
 std::optional<Address> parse_address(std::string_view text);
 
-/// "127.0.0.1:4711", "[::1]:4711"; without the port when it is 0.
+/// Writes "127.0.0.1:4711" or "[::1]:4711"; leaves the port out when it is 0.
 std::string format_address(const Address& address);
 
-/// An address with its port in messages: u8 family (4 or 6), u8 zero, u16 port
-/// in little-endian, 16 B address in network byte order (IPv4: 4 B, then
-/// zeros).
+/// Writes an address in the layout of messages: u8 family (4 or 6), u8 zero,
+/// u16 port in little-endian, 16 B address in network byte order (IPv4: 4 B,
+/// then zeros).
 inline constexpr std::size_t kAddressBytes = 20;
 void encode_address(const Address& address, std::byte* to) noexcept;
-/// Nothing when no process of ours would have written the bytes.
+/// Reads that layout. Returns nothing for bytes that encode would never write.
 std::optional<Address> decode_address(const std::byte* from) noexcept;
 
-/// 127.0.0.0/8 or ::1: never leaves this host.
+/// True for 127.0.0.0/8 and ::1: packets to these addresses stay on the host.
 bool is_loopback(const Address& address) noexcept;
 
 }  // namespace acp::transport

@@ -1,3 +1,4 @@
+// Converts addresses to and from sockaddr.
 #include "transport/socket_address.h"
 
 #include <cstring>

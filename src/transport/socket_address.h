@@ -1,4 +1,4 @@
-// Addresses as the system's sockets and rdma_cm want them.
+// Conversion between Address and the sockaddr forms of sockets and rdma_cm.
 #pragma once
 
 #include <netinet/in.h>
@@ -14,17 +14,17 @@ union SocketAddress {
   sockaddr_in6 v6;
 };
 
-/// Of an IPv4 or IPv6 address.
+/// The sockaddr of an IPv4 or IPv6 address.
 SocketAddress from_system(const sockaddr& address) noexcept;
 SocketAddress to_socket(const Address& address) noexcept;
 
-/// No address when the family is neither.
+/// The address in a sockaddr; nothing when the family is neither IPv4 nor IPv6.
 Address to_address(const SocketAddress& address) noexcept;
 
-/// The bytes of its family's form.
+/// The size of the sockaddr in bytes, which depends on the family.
 socklen_t socket_bytes(const SocketAddress& address) noexcept;
 
-/// Host byte order.
+/// The port of a sockaddr, in host byte order.
 void set_port(SocketAddress& address, std::uint16_t port) noexcept;
 
 }  // namespace acp::transport

@@ -1,11 +1,11 @@
-// Waking a thread of another process that sleeps in epoll, not on a futex.
+// Wakes a progress thread that sleeps in epoll, where no futex reaches it.
 #pragma once
 
 #include "protocol/host_segment.h"
 
 namespace acp::transport {
 
-/// Thread-safe.
+/// Implemented by shm::DoorbellSocket. Thread-safe.
 class ThreadWaker {
  public:
   ThreadWaker() = default;
@@ -13,7 +13,7 @@ class ThreadWaker {
   ThreadWaker& operator=(const ThreadWaker&) = delete;
   virtual ~ThreadWaker() = default;
 
-  /// Wakes the epoll sleeper of the rank that owns `slice`.
+  /// Wakes the progress thread of the rank that owns `slice`.
   virtual void wake_thread(const protocol::SliceHeader& slice) noexcept = 0;
 };
 

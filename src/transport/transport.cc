@@ -1,3 +1,4 @@
+// What an endpoint answers that reaches no memory without its peer.
 #include "transport/transport.h"
 
 namespace acp::transport {

@@ -1,14 +1,14 @@
-// The one interface between the ordered engine and a wire.
+// The one interface between the ordered engine and a transport.
 //
-// A wire delivers byte strings ("messages") exactly once to the peer's agent,
-// which executes them and answers with messages. An endpoint may besides
-// reach the peer's registered memory by itself: transfer() does it in the
-// call, post() on the way.
-// Library memory of ranks on this host is mapped: the engine loads and stores
-// there without asking a transport (gmm/address_space.h).
+// A transport delivers messages (byte strings) exactly once to the peer's
+// agent, which executes them and answers with messages. Some endpoints also
+// reach the peer's registered memory without the peer: transfer() copies before
+// it returns, post() copies later and reports completion. The library memory of
+// ranks on this host is mapped, so the engine loads and stores there without a
+// transport (gmm/address_space.h).
 //
-// Threads: one thread at a time calls into a transport and its endpoints;
-// the engine's lock sees to that. Nothing here blocks.
+// Threads: one thread at a time calls into a transport and its endpoints; the
+// engine calls them with its mutex held. Nothing here blocks.
 #pragma once
 
 #include <cstddef>
@@ -22,34 +22,36 @@
 
 namespace acp::transport {
 
-/// A process of the job by its number at launch. Ranks change in acp_reset,
-/// process numbers never do; wires know only these.
+/// The number that a process of the job got at launch. acp_reset changes ranks
+/// but not process numbers, so transports know processes by this number only.
 using ProcId = std::uint32_t;
 using Color = std::uint32_t;
 
-/// What this transport can do; fixed once it is open.
+/// The abilities and limits of a transport; fixed once it is open.
 struct Capabilities {
   std::size_t max_message = 0;  ///< Bytes of one message, all parts.
   std::size_t max_posted = 0;   ///< Bytes of one posted step; 0: no post().
   Color colors = 1;             ///< Independent paths to one peer.
-  /// post() does atomics of 8 bytes, in color 0, also on memory of my own, and
-  /// they are atomic with no others: no agent may execute one.
+  /// The device executes 8-byte atomics: post() takes them in color 0, also for
+  /// this process's own memory. They are atomic only with each other, so no
+  /// agent may execute an 8-byte atomic.
   bool executes_atomics = false;
 };
 
-/// Memory of this process that peers may reach: a live entry of its key table.
+/// Memory of this process that peers may reach: one live entry of the
+/// process's key table.
 struct Region {
-  std::uint32_t key = 0;    ///< Which entry.
-  std::uint64_t state = 0;  ///< protocol::KeyEntry::state; no two regions of a
-                            ///< key have the same.
+  std::uint32_t key = 0;    ///< Index of the entry in the key table.
+  std::uint64_t state = 0;  ///< protocol::KeyEntry::state; differs between all
+                            ///< regions that have used this entry.
   std::byte* address = nullptr;
   std::uint64_t size = 0;
-  Color color = 0;         ///< By which peers reach it.
-  bool is_sparse = false;  ///< Most of it is never touched.
+  Color color = 0;         ///< The color in which peers reach the region.
+  bool is_sparse = false;  ///< Most pages of the region are never touched.
 };
 
-/// Offsets of global addresses count from a region's address rounded down to
-/// this.
+/// Alignment in bytes. The offset in a global address counts from the region's
+/// address rounded down to this alignment.
 inline constexpr std::uint64_t kOffsetAlignment = 64;
 
 /// A step that a wire does in a peer's memory without the peer. The caller has
@@ -71,40 +73,43 @@ struct RemoteStep {
 };
 
 enum class Ordering : std::uint8_t {
-  kFree,     ///< May be delivered before or after others.
-  kOrdered,  ///< After every message sent earlier on this endpoint.
+  kFree,     ///< May be delivered before or after other messages.
+  kOrdered,  ///< Delivered after every message sent earlier on this endpoint.
 };
 
 enum class Direction : std::uint8_t { kPut, kGet };
 
-/// Where received messages go; implemented by the agent.
+/// Receives what a transport's poll() finds; the runtime implements it and
+/// passes requests to the agent, replies and completions to the engine.
 class MessageSink {
  public:
   MessageSink() = default;
   MessageSink(const MessageSink&) = delete;
   MessageSink& operator=(const MessageSink&) = delete;
 
-  /// One message, once. `bytes` is valid during the call only. May call send()
-  /// and reclaim() of any endpoint, never Transport::poll.
+  /// Takes one message; each message arrives once. `bytes` is valid during the
+  /// call only. The implementation may call send() and reclaim() of any
+  /// endpoint, but never Transport::poll.
   virtual void on_message(ProcId from,
                           Color color,
                           std::span<const std::byte> bytes) = 0;
 
-  /// The steps given to Endpoint::post with this token are done: their effects
-  /// are in the peer's memory, their results in mine.
+  /// The steps given to Endpoint::post with this token are complete: their
+  /// effects are in the peer's memory, and their results in this process's.
   virtual void on_posted_done(std::uint64_t /*token*/) {}
 
-  /// Nothing will reach or come from this peer any more; what was posted to it
-  /// touches no memory of mine any more. This process itself, when what it
-  /// needs to reach others is gone. `why` is for people.
+  /// The peer is lost: nothing will reach it or come from it, and no step that
+  /// was posted to it touches memory of this process any more. `peer` is this
+  /// process itself when it can reach no peer at all, for example because its
+  /// device was removed. `why` goes into the message to the user.
   virtual void on_peer_failed(ProcId peer, std::string_view why) = 0;
 
  protected:
   ~MessageSink() = default;
 };
 
-/// The path to one peer in one color. Made on first use, lives as long as its
-/// transport.
+/// The path to one peer in one color. The transport makes it on first use and
+/// owns it.
 class Endpoint {
  public:
   Endpoint() = default;
@@ -112,49 +117,55 @@ class Endpoint {
   Endpoint& operator=(const Endpoint&) = delete;
   virtual ~Endpoint() = default;
 
-  /// Takes one message, given in parts that are copied before the return.
-  /// kOk: it will be delivered exactly once, or the peer reported as failed.
-  /// kAgain: no room now; poll, then offer the same message again.
-  /// kPeerDead: never. kTooLarge: above max_message. Messages may wait for
-  /// company until flush() or flush_idle().
+  /// Sends one message, whose parts are copied before the call returns. The
+  /// message may wait for others to share a packet (batching) until flush() or
+  /// flush_idle().
+  /// kOk: the message will be delivered exactly once, or the peer is reported
+  /// as failed. kAgain: there is no room now; poll, then offer the message
+  /// again. kPeerDead: the peer is lost. kTooLarge: the message is above
+  /// max_message.
   [[nodiscard]] virtual Status send(
       std::span<const std::span<const std::byte>> parts, Ordering ordering) = 0;
 
-  /// The same, except that the last part may be read until reclaim() instead of
-  /// being copied. What it holds may change meanwhile: the peer gets all of it
-  /// as it was at some moment.
+  /// Sends one message as send() does, except that the transport may read the
+  /// last part later, until reclaim(), instead of copying it now. The program
+  /// may write that part meanwhile; the peer then gets old or new bytes.
   [[nodiscard]] virtual Status send_in_place(
       std::span<const std::span<const std::byte>> parts, Ordering ordering) {
     return send(parts, ordering);
   }
 
-  /// What was given to send_in_place() from within `memory` is not read any
-  /// more. The same after Transport::on_unregistered and the peer's failure.
+  /// Ends all reading by send_in_place() from within `memory`. After
+  /// Transport::on_unregistered has returned true, and after the peer has
+  /// failed, the transport reads no such memory either.
   virtual void reclaim(std::span<const std::byte> /*memory*/) noexcept {}
 
-  /// Copies between `local` and the peer's own address `remote_address`; done
-  /// when it returns. The caller has checked bounds and rights.
-  /// kUnsupported: never possible on this path, use messages.
-  /// kBadAddress: the peer has no memory there. kPeerDead: it is gone.
+  /// Copies between `local` and `remote_address`, an address of the peer's own
+  /// address space; the copy is complete when the call returns. The caller has
+  /// checked bounds and rights.
+  /// kUnsupported: this endpoint can never do it; the caller sends messages.
+  /// kBadAddress: the peer has no memory there. kPeerDead: the peer is lost.
   [[nodiscard]] virtual Status transfer(Direction direction,
                                         std::span<std::byte> local,
                                         std::uint64_t remote_address);
 
-  /// Takes steps for execution in order: all of them, or none. What `local`
-  /// points to stays the wire's until the end.
-  /// kOk: MessageSink::on_posted_done(token) follows, once, and not from
-  /// within this call; or the peer is reported as failed.
-  /// kAgain: no room now; poll, then offer them again.
-  /// kUnsupported: not these, or not now; use a message. The peer answers to
-  /// that also what is wrong with the steps, if something is. With an atomic
-  /// among them that is the wire's (Capabilities::executes_atomics) it means
-  /// never: one by one, where there are several, and of one the peer's agent
-  /// says what is wrong.
+  /// Posts steps for execution in order: all of them, or none. The memory at
+  /// `local` belongs to the transport until the steps are complete.
+  /// kOk: MessageSink::on_posted_done(token) follows once, after this call has
+  /// returned; or the peer is reported as failed.
+  /// kAgain: there is no room now; poll, then post the steps again.
+  /// kUnsupported: the endpoint does not take these steps, now or ever. The
+  /// caller sends them as a message, and the peer's agent reports what is wrong
+  /// with them if anything is. Steps with an atomic that only the device may
+  /// execute (Capabilities::executes_atomics) are different: the caller posts
+  /// several one by one, and sends a refused single one only to learn the
+  /// error.
   [[nodiscard]] virtual Status post(std::span<const RemoteStep> steps,
                                     std::uint64_t token);
 };
 
-/// A wire. See the top of this file for threads.
+/// Makes endpoints and moves their traffic. The top of this file says which
+/// threads may call.
 class Transport {
  public:
   Transport() = default;
@@ -165,50 +176,50 @@ class Transport {
   virtual std::string_view name() const noexcept = 0;
   virtual const Capabilities& capabilities() const noexcept = 0;
 
-  /// The path to a peer; the same pointer for the same arguments.
-  /// kBadColor, kBadRank, kNoMemory.
+  /// Returns the endpoint of a peer in a color; equal arguments give the same
+  /// pointer. Fails with kBadColor, kBadRank or kNoMemory.
   virtual Result<Endpoint*> endpoint(ProcId peer, Color color) = 0;
 
-  /// Moves the wire forward: receives, hands messages and what was posted and
-  /// is done to `sink`, finds what is to be sent again. Returns how many of
-  /// both it handed over. Never blocks; bounded work. flush() follows, most
-  /// often at once.
+  /// Moves the traffic forward: receives, hands messages and completions of
+  /// posted steps to `sink`, and finds what has to be sent again. Returns how
+  /// many messages and completions it handed over. Does a bounded amount of
+  /// work. The caller calls flush() or flush_idle() afterwards.
   virtual std::size_t poll(MessageSink& sink) = 0;
 
-  /// Sends what send() kept back for batching.
+  /// Sends every message that send() kept back for batching.
   virtual void flush() = 0;
 
-  /// The same, except that messages to a peer that has something to answer may
-  /// wait on.
+  /// Sends what send() kept back, except for messages to a peer that owes an
+  /// answer: those may wait for the answer's acknowledgement to share a packet.
   virtual void flush_idle() { flush(); }
 
-  /// Peers may ask for this region from now on, post() use it here, and
-  /// send_in_place() read it.
+  /// A region was registered: from now on peers may access it, and post() and
+  /// send_in_place() may use it here.
   virtual void on_registered(const Region& /*region*/) {}
 
-  /// Nobody may any more: from the first call on no send here and no peer
-  /// begins to use it. True when nobody does, which is final; else poll, and
-  /// call again.
+  /// A region is being unregistered: after the first call no send here and no
+  /// peer begins to use it. Returns true, once and for all, when every use has
+  /// ended; until then the caller polls and calls again.
   virtual bool on_unregistered(std::uint32_t /*key*/, std::uint64_t /*state*/) {
     return true;
   }
 
-  /// acp_reset: no region of any process is there any more. Nothing is under
-  /// way, and nobody posts before all have called this.
+  /// acp_reset: no process has any region any more. Nothing is in flight, and
+  /// no process posts before all processes have called this.
   virtual void forget_regions() {}
 
-  /// When poll() has to be called although nothing arrives (a time-out);
-  /// TimePoint::max() for never.
+  /// The time at which poll() has to be called even if nothing arrives, because
+  /// of a time-out; TimePoint::max() when there is none.
   virtual TimePoint next_deadline() const noexcept = 0;
 
   /// Descriptors that become readable when poll() has something to receive.
-  /// Valid as long as the transport.
+  /// They are valid as long as the transport.
   virtual std::span<const int> descriptors() const noexcept = 0;
 
-  /// Called before sleeping on the descriptors. Returns false when something
-  /// has arrived already: poll again instead of sleeping.
+  /// The caller is about to sleep on the descriptors. Returns false when
+  /// something has arrived already; the caller then polls instead of sleeping.
   virtual bool arm() = 0;
-  /// Called after sleeping.
+  /// The caller has slept, or has decided not to.
   virtual void disarm() = 0;
 };
 

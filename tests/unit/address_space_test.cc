@@ -217,10 +217,10 @@ TEST_CASE("address space: whose atomics are for the CPU",
   CHECK(own.has_cpu_atomics());
   CHECK(own.has_cpu_atomics(8));
   CHECK_FALSE(own.has_device_atomics());
-  const AddressSpace apart = made(Reach::kSelfApart);
+  const AddressSpace apart = made(Reach::kSelfAgentAtomics);
   CHECK_FALSE(apart.has_cpu_atomics(4));
   CHECK_FALSE(apart.has_device_atomics());
-  const AddressSpace device = made(Reach::kSelfDevice);
+  const AddressSpace device = made(Reach::kSelfDeviceAtomics);
   CHECK(device.has_device_atomics());
   CHECK_FALSE(device.has_cpu_atomics());
   CHECK_FALSE(device.has_cpu_atomics(8));

@@ -307,7 +307,7 @@ TEST_CASE("agent: a put of no bytes with a signal only rings", "[agent]") {
 
 TEST_CASE("agent: no atomic of 8 bytes where a device executes them",
           "[agent]") {
-  AgentUnderTest rank(gmm::Reach::kSelfDevice);
+  AgentUnderTest rank(gmm::Reach::kSelfDeviceAtomics);
   const std::uint64_t before = word_at(rank.memory.data() + 8);
   auto add = rank.step(Opcode::kAdd, 8);
   add.operand = 1;

@@ -40,7 +40,7 @@ struct DeviceWorld {
     world.pump();
   }
 
-  MoverWorld world{1024, 700, gmm::Reach::kSelfDevice};
+  MoverWorld world{1024, 700, gmm::Reach::kSelfDeviceAtomics};
 };
 
 Step signalled(Step step) {

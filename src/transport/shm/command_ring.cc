@@ -1,3 +1,4 @@
+// Puts messages into the ring of a slice and takes them out.
 #include "transport/shm/command_ring.h"
 
 #include <algorithm>
@@ -17,7 +18,7 @@ Status CommandRing::push(
   }
   std::uint64_t ticket = header_->ring_tail.load(std::memory_order_relaxed);
   while (true) {
-    const std::uint64_t sequence = load_sequence(place(ticket), ticket);
+    const std::uint64_t sequence = load_sequence(entry(ticket), ticket);
     const auto distance = static_cast<std::int64_t>(sequence - ticket);
     if (distance < 0) {
       return Status::kAgain;
@@ -29,7 +30,7 @@ Status CommandRing::push(
       break;
     }
   }
-  Place& mine = place(ticket);
+  Entry& mine = entry(ticket);
   mine.from = from;
   mine.color = color;
   std::byte* to = payload(mine);
@@ -37,7 +38,8 @@ Status CommandRing::push(
     to = std::copy(part.begin(), part.end(), to);
   }
   mine.size = static_cast<std::uint32_t>(total);
-  // seq_cst: the producer looks next whether the consumer sleeps.
+  // seq_cst: this store comes before the load of `asleep` by which the caller
+  // finds out whether the consumer sleeps.
   mine.sequence.store(ticket + 1 - ticket % protocol::kRingSlots,
                       std::memory_order_seq_cst);
   return Status::kOk;
@@ -46,7 +48,7 @@ Status CommandRing::push(
 bool CommandRing::front(RingMessage& message) noexcept {
   const std::uint64_t ticket =
       header_->ring_head.load(std::memory_order_relaxed);
-  Place& oldest = place(ticket);
+  Entry& oldest = entry(ticket);
   if (load_sequence(oldest, ticket) != ticket + 1 ||
       oldest.size > protocol::kRingMessageBytes) {
     return false;
@@ -60,7 +62,7 @@ bool CommandRing::front(RingMessage& message) noexcept {
 void CommandRing::release() noexcept {
   const std::uint64_t ticket =
       header_->ring_head.load(std::memory_order_relaxed);
-  place(ticket).sequence.store(
+  entry(ticket).sequence.store(
       ticket + protocol::kRingSlots - ticket % protocol::kRingSlots,
       std::memory_order_release);
   header_->ring_head.store(ticket + 1, std::memory_order_relaxed);
@@ -69,8 +71,9 @@ void CommandRing::release() noexcept {
 bool CommandRing::is_empty() const noexcept {
   const std::uint64_t ticket =
       header_->ring_head.load(std::memory_order_relaxed);
-  const Place& oldest = place(ticket);
-  // seq_cst pairs with push(): asleep is stored before this load.
+  const Entry& oldest = entry(ticket);
+  // seq_cst pairs with push(): the consumer has stored `asleep` before it loads
+  // the sequence here.
   return oldest.sequence.load(std::memory_order_seq_cst) +
              ticket % protocol::kRingSlots !=
          ticket + 1;

@@ -1,10 +1,13 @@
-// The ring in a slice through which ranks of one host send messages to its
-// owner: many producers, one consumer at a time, bounded.
+// The ring in a slice through which ranks of one host send messages to the
+// slice's owner: bounded, many producers, one consumer at a time.
 //
-// Each place carries a sequence number. Place i is free for ticket t (t % n ==
-// i) when its sequence is t, and full when it is t + 1; the consumer sets
-// t + n. A producer takes a ticket only when the place is free, so a full ring
-// is an answer.
+// Each of the n entries carries a sequence number, which keeps two invariants:
+// 1. Entry i is free for ticket t (t % n == i) when its sequence is t. A
+// producer
+//    takes ticket t only then, so a full ring refuses and never blocks.
+// 2. Entry i is full when its sequence is t + 1. The consumer empties it and
+// sets
+//    the sequence to t + n, which frees the entry for the next round.
 #pragma once
 
 #include <atomic>
@@ -17,62 +20,63 @@
 
 namespace acp::shm {
 
-/// One message in the ring; valid until release().
+/// One message in the ring; the bytes are valid until release().
 struct RingMessage {
   std::uint32_t from = 0;  ///< Process number.
   std::uint32_t color = 0;
   std::span<const std::byte> bytes;
 };
 
-/// A view; the memory is the slice's. push(): any thread of any process.
-/// front() and release(): one thread of the owner at a time.
+/// A view of the ring; the slice owns the memory. Any thread of any process may
+/// call push(); one thread of the owner at a time calls front() and release().
 class CommandRing {
  public:
   CommandRing(std::byte* slice, const protocol::HostHeader& header) noexcept
       : header_(reinterpret_cast<protocol::SliceHeader*>(slice)),
-        places_(slice + header.ring_offset) {}
+        entries_(slice + header.ring_offset) {}
 
-  /// kOk; kAgain when full; kTooLarge above protocol::kRingMessageBytes.
+  /// Copies a message into the ring. kAgain: the ring is full. kTooLarge: the
+  /// message is above protocol::kRingMessageBytes.
   [[nodiscard]] Status push(
       std::uint32_t from,
       std::uint32_t color,
       std::span<const std::span<const std::byte>> parts) noexcept;
 
-  /// The oldest message; false when there is none.
+  /// Shows the oldest message; returns false when there is none.
   bool front(RingMessage& message) noexcept;
-  /// Gives the oldest message's place back.
+  /// Frees the entry of the oldest message.
   void release() noexcept;
   bool is_empty() const noexcept;
 
  private:
-  struct Place {
+  struct Entry {
     std::atomic<std::uint64_t> sequence;  ///< Minus its index: zero at start.
     std::uint32_t from;
     std::uint32_t color;
     std::uint32_t size;
   };
 
-  static_assert(sizeof(Place) <= 64);
+  static_assert(sizeof(Entry) <= 64);
 
-  Place& place(std::uint64_t ticket) const noexcept {
-    return *reinterpret_cast<Place*>(places_ + ticket % protocol::kRingSlots *
-                                                   protocol::kRingSlotBytes);
+  Entry& entry(std::uint64_t ticket) const noexcept {
+    return *reinterpret_cast<Entry*>(entries_ + ticket % protocol::kRingSlots *
+                                                    protocol::kRingSlotBytes);
   }
 
-  static std::byte* payload(Place& place) noexcept {
-    return reinterpret_cast<std::byte*>(&place) + 64;
+  static std::byte* payload(Entry& entry) noexcept {
+    return reinterpret_cast<std::byte*>(&entry) + 64;
   }
 
-  /// The place's sequence; stored without its index so that zeroed memory is
-  /// an empty ring.
-  static std::uint64_t load_sequence(const Place& place,
+  /// The sequence of an entry. Memory holds it minus the index of the entry, so
+  /// that zeroed memory is an empty ring.
+  static std::uint64_t load_sequence(const Entry& entry,
                                      std::uint64_t ticket) noexcept {
-    return place.sequence.load(std::memory_order_acquire) +
+    return entry.sequence.load(std::memory_order_acquire) +
            ticket % protocol::kRingSlots;
   }
 
   protocol::SliceHeader* header_;
-  std::byte* places_;
+  std::byte* entries_;
 };
 
 }  // namespace acp::shm

@@ -1,3 +1,5 @@
+// Copies between processes by process_vm_readv and process_vm_writev.
+// ShmEndpoint::transfer calls it, from any thread.
 #include "transport/shm/cross_memory.h"
 
 #include <sys/random.h>
@@ -22,7 +24,7 @@ Status status_of(int error) noexcept {
   }
 }
 
-/// One system call; the number of bytes moved, or -1.
+/// Makes one system call. Returns the number of bytes moved, or -1.
 ssize_t move_some(pid_t pid,
                   transport::Direction direction,
                   std::span<std::byte> local,
@@ -34,8 +36,8 @@ ssize_t move_some(pid_t pid,
              : ::process_vm_writev(pid, &mine, 1, &theirs, 1, 0);
 }
 
-/// Whether this process has memory where a copy could not go on: one that
-/// fails does not say on which side.
+/// Whether this process has memory at `address`. A copy that fails with EFAULT
+/// does not say whether the local or the remote side has none.
 bool is_mapped_here(std::span<const std::byte> local) noexcept {
   std::byte byte{};
   const iovec to{&byte, 1};
@@ -114,7 +116,8 @@ Status CrossMemory::transfer(const protocol::ProcRecord& peer,
       return status;
     }
     if (moved == 0) {
-      return Status::kBadAddress;  // a hole: nothing more is mapped there
+      return Status::kBadAddress;  // the peer has mapped nothing behind the
+                                   // moved bytes
     }
     local = local.subspan(static_cast<std::size_t>(moved));
     remote_address += static_cast<std::uint64_t>(moved);

@@ -12,24 +12,26 @@
 
 namespace acp::shm {
 
-/// What one process keeps for all peers. Thread-safe.
+/// The state of one process for copies to and from all its peers. Thread-safe.
 class CrossMemory {
  public:
-  /// Publishes my probe word in `mine`. `is_allowed` false: never use it.
+  /// Publishes the address of this process's probe word in `mine`. With
+  /// `is_allowed` false all probes fail, so nothing is ever copied.
   CrossMemory(protocol::ProcRecord& mine, bool is_allowed) noexcept;
   CrossMemory(const CrossMemory&) = delete;
   CrossMemory& operator=(const CrossMemory&) = delete;
 
-  /// kUnsupported when the kernel refuses (for good), kBadAddress when the
-  /// peer has no memory there, kPeerDead, kSystem.
+  /// Copies between `local` and an address of the peer. kUnsupported: the
+  /// kernel refuses such copies for good. kBadAddress: the peer has no memory
+  /// there. kPeerDead: the process is gone. kSystem: any other error, logged.
   [[nodiscard]] Status transfer(const protocol::ProcRecord& peer,
                                 transport::Direction direction,
                                 std::span<std::byte> local,
                                 std::uint64_t remote_address) noexcept;
 
-  /// Reads and writes the peer's probe word: is it the process that published
-  /// it (and not another with its number in another pid namespace), and does
-  /// the kernel let us?
+  /// Reads and writes the peer's probe word. This shows that the kernel permits
+  /// it, and that the pid belongs to the process that published the word and
+  /// not to a process with this pid in another pid namespace.
   bool probe(const protocol::ProcRecord& peer) noexcept;
 
  private:

@@ -1,3 +1,5 @@
+// Binds, rings and empties doorbell sockets. Senders may be in any thread, also
+// with the engine's mutex held, so nothing here blocks.
 #include "transport/shm/doorbell_socket.h"
 
 #include <fmt/format.h>
@@ -24,7 +26,7 @@ struct Address {
   socklen_t size = 0;
 };
 
-/// `text` stands behind a 0 byte: the name is abstract.
+/// An abstract name begins with a 0 byte, behind which `text` stands.
 Address address_of(std::string_view text) {
   Address address;
   address.name.sun_family = AF_UNIX;
@@ -39,7 +41,7 @@ UniqueFd make_socket() {
       ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 }
 
-/// False, with errno, when the datagram did not find room.
+/// Returns false, with errno, when the datagram found no room.
 bool send_token(int socket, const Address& to) noexcept {
   const char token = 1;
   return ::sendto(socket, &token, sizeof token, MSG_DONTWAIT | MSG_NOSIGNAL,
@@ -83,11 +85,11 @@ void DoorbellSocket::wake_thread(const protocol::SliceHeader& slice) noexcept {
   }
   const Address to = address_of({slice.doorbell_socket.text.data(), size});
   if (send_token(socket_.get(), to) || errno != EAGAIN) {
-    return;  // it is on its way, or the owner is gone
+    return;  // sent, or the owner is gone
   }
-  // Either the receiver's queue is full, which wakes it; or this socket has
-  // used up its buffer by tokens that many other ranks have not taken yet, and
-  // a new socket has a buffer of its own.
+  // Either the receiver's queue is full, and then the receiver is awake
+  // already; or datagrams that many other ranks have not taken yet fill the
+  // send buffer of this socket, and then a new socket has an empty buffer.
   const UniqueFd other = make_socket();
   if (!other) {
     log_error("a socket to wake another rank by: {}", errno_text(errno));

@@ -1,4 +1,5 @@
-// A datagram socket per rank whose only use is to wake its epoll sleeper.
+// A datagram socket per rank whose only use is to wake the rank's progress
+// thread while that thread sleeps in epoll.
 #pragma once
 
 #include <memory>
@@ -11,30 +12,31 @@
 
 namespace acp::shm {
 
-/// Bound to an abstract name that is random for each socket and published in
-/// the owner's slice. The kernel shows the names of all sockets to every user
-/// of the host; from one of them nobody can tell another one of the job and
-/// take it first. Names are not used twice, and end with their socket.
+/// The socket is bound to an abstract name that is random for each socket and
+/// is published in the owner's slice. The kernel shows the names of all sockets
+/// to every user of the host, but no user can derive the name of one rank from
+/// the name of another and bind it first. A name is used once and vanishes with
+/// its socket.
 ///
-/// A datagram means "look", whoever sent it: a stray one costs its
-/// receiver a look, and a queue that is full of them wakes it. Thread-safe.
+/// A datagram only means "poll once". A stray datagram costs the receiver one
+/// poll, and a full queue wakes the receiver as well. Thread-safe.
 class DoorbellSocket final : public transport::ThreadWaker {
  public:
-  /// Binds the socket and publishes its name. kSystem, logged. `segment` must
-  /// outlive this.
+  /// Binds the socket and publishes its name. Fails with kSystem, logged.
+  /// `segment` must outlive this object.
   static Result<std::unique_ptr<DoorbellSocket>> open(
       const protocol::HostSegment& segment, std::uint32_t my_slot);
 
-  /// Does nothing when the owner of `slice` has no socket yet: it opens it
-  /// before anything of it can sleep.
+  /// Does nothing when the owner of `slice` has no socket yet: the owner opens
+  /// the socket before its progress thread can sleep.
   void wake_thread(const protocol::SliceHeader& slice) noexcept override;
-  /// Wakes this process's own epoll sleeper.
+  /// Wakes this process's own progress thread.
   void wake_own() noexcept;
 
-  /// Readable when somebody rang.
+  /// Becomes readable when a datagram has arrived.
   int descriptor() const noexcept { return socket_.get(); }
 
-  /// Takes everything that has arrived.
+  /// Removes all datagrams that have arrived.
   void drain() noexcept;
 
  private:

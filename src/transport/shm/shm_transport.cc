@@ -1,3 +1,5 @@
+// Messages and copies between ranks of one host. The engine calls it with its
+// mutex held, except for transfer().
 #include "transport/shm/shm_transport.h"
 
 #include "base/assert.h"
@@ -6,7 +8,8 @@ namespace acp::shm {
 
 namespace {
 
-/// Messages handled in one poll, so that a flood does not hold the engine.
+/// Messages handled in one poll, so that a flood does not keep the engine's
+/// mutex locked.
 constexpr int kMessagesPerPoll = 64;
 
 }  // namespace
@@ -23,7 +26,8 @@ Status ShmEndpoint::send(std::span<const std::span<const std::byte>> parts,
   const Status status = ring.push(transport_.options_.my_proc, color_, parts);
   if (status == Status::kOk) {
     const auto& header = transport_.segment_.slice_header(slot_);
-    // seq_cst pairs with the sleeper: it sets the bit, then looks at the ring.
+    // seq_cst pairs with the sleeper, which sets the bit and then looks at the
+    // ring.
     if ((header.asleep.load(std::memory_order_seq_cst) &
          protocol::kThreadAsleep) != 0) {
       transport_.waker_.wake_thread(header);

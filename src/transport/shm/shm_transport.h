@@ -1,5 +1,6 @@
-// The wire between ranks of one host, for what direct access does not reach:
-// messages through the receiver's command ring, and copies by the kernel.
+// The transport between ranks of one host. It carries what direct loads and
+// stores cannot: messages, through the receiver's command ring, and copies
+// between registered memories, by the kernel.
 #pragma once
 
 #include <atomic>
@@ -17,8 +18,8 @@ namespace acp::shm {
 
 class ShmTransport;
 
-/// The path to one rank of this host; all colors share it but for the number
-/// that a message carries.
+/// The endpoint of one rank of this host in one color. All colors use the same
+/// ring; a message only carries the number of its color.
 class ShmEndpoint final : public transport::Endpoint {
  public:
   ShmEndpoint(ShmTransport& transport,
@@ -27,7 +28,7 @@ class ShmEndpoint final : public transport::Endpoint {
 
   [[nodiscard]] Status send(std::span<const std::span<const std::byte>> parts,
                             transport::Ordering ordering) override;
-  /// Thread-safe, unlike the rest.
+  /// Thread-safe, unlike the other functions.
   [[nodiscard]] Status transfer(transport::Direction direction,
                                 std::span<std::byte> local,
                                 std::uint64_t remote_address) override;
@@ -50,7 +51,7 @@ class ShmTransport final : public transport::Transport {
     bool allows_cross_memory = true;
   };
 
-  /// `segment` and `waker` must outlive this.
+  /// `segment` and `waker` must outlive this object.
   ShmTransport(const protocol::HostSegment& segment,
                transport::ThreadWaker& waker,
                const Options& options);
@@ -69,7 +70,7 @@ class ShmTransport final : public transport::Transport {
 
   TimePoint next_deadline() const noexcept override { return TimePoint::max(); }
 
-  /// None: who sleeps is woken through the doorbell.
+  /// Returns none: senders wake this process through its doorbell.
   std::span<const int> descriptors() const noexcept override { return {}; }
 
   bool arm() override { return ring_.is_empty(); }
@@ -83,9 +84,9 @@ class ShmTransport final : public transport::Transport {
   transport::ThreadWaker& waker_;
   Options options_;
   transport::Capabilities capabilities_;
-  CommandRing ring_;  ///< Mine.
+  CommandRing ring_;  ///< The ring of this process, from which poll() takes.
   CrossMemory cross_memory_;
-  /// [slot * colors + color], each made on first use.
+  /// Index: slot * colors + color. Each is made on first use.
   std::vector<std::unique_ptr<ShmEndpoint>> endpoints_;
 };
 

@@ -3,9 +3,10 @@
 //
 // copier: transfers += 1; look at the state again; copy; transfers -= 1
 // owner:  state = dead; wait until transfers == 0
-// Every access is seq_cst. Either the copier sees the dead state and does not
-// copy, or the owner sees the count and waits. A copier that dies in between
-// leaves its count, but its death ends the job, and with it the owner's wait.
+// Invariant: every access is seq_cst. So the copier sees the dead state and
+// does not copy, or the owner sees the count and waits. A copier that dies
+// between the two leaves its count behind; its death ends the job and the
+// owner's wait.
 #pragma once
 
 #include "gmm/address_space.h"
@@ -13,21 +14,21 @@
 
 namespace acp::gmm {
 
-/// Held for one copy, by the thread that makes it.
-class TransferHold {
+/// Exists while a thread makes one copy.
+class TransferGuard {
  public:
-  /// `target` is on this host and not direct.
-  explicit TransferHold(const Target& target) noexcept
+  /// Precondition: `target` is on this host and not directly reachable.
+  explicit TransferGuard(const Target& target) noexcept
       : entry_(*target.entry), state_(target.state) {
     entry_.transfers.fetch_add(1, std::memory_order_seq_cst);
   }
 
-  TransferHold(const TransferHold&) = delete;
-  TransferHold& operator=(const TransferHold&) = delete;
+  TransferGuard(const TransferGuard&) = delete;
+  TransferGuard& operator=(const TransferGuard&) = delete;
 
-  ~TransferHold() { entry_.transfers.fetch_sub(1, std::memory_order_seq_cst); }
+  ~TransferGuard() { entry_.transfers.fetch_sub(1, std::memory_order_seq_cst); }
 
-  /// False: the region has been unregistered since it was located.
+  /// Whether the region is still registered as it was when it was located.
   bool is_live() const noexcept {
     return entry_.state.load(std::memory_order_seq_cst) == state_;
   }
