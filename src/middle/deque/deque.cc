@@ -8,8 +8,8 @@ namespace acp::middle::deque {
 
 using structure::Call;
 using structure::Chain;
+using structure::Scratch;
 using structure::Shape;
-using structure::Slot;
 using structure::Source;
 using structure::View;
 
@@ -29,10 +29,10 @@ void Hold::fields_of(const Shape& shape,
   fields[4] = shape.old_body;
 }
 
-bool Hold::begin(Slot& slot) {
-  slot_ = &slot;
+bool Hold::begin(Scratch& scratch) {
+  scratch_ = &scratch;
   View view{};
-  if (!lock_.acquire(slot, view)) {
+  if (!lock_.acquire(scratch, view)) {
     return false;
   }
   version_ = view.version();
@@ -48,14 +48,14 @@ void Hold::commit_in(Chain& chain) {
 }
 
 bool Hold::commit() {
-  slot_->clear();
-  Chain chain(*slot_);
+  scratch_->clear();
+  Chain chain(*scratch_);
   commit_in(chain);
   return chain.run();
 }
 
 void Hold::destroy() {
-  structure::destroy_control(*slot_, call_);
+  structure::destroy_control(*scratch_, call_);
   lock_.forget();
   acp_free(shape.body);
   acp_free(shape.old_body);
@@ -72,17 +72,17 @@ bool push(const char* function,
   if (!structure::begin_call(call, function, Hold::kKind, deque)) {
     return false;
   }
-  Slot slot(*call.site);
+  Scratch scratch(*call.site);
   Source source;
-  if (!source.open(slot, call, ga, size)) {
+  if (!source.open(scratch, call, ga, size)) {
     return false;
   }
   if (size == 0) {
     View view{};
-    return structure::look(slot, call, view);
+    return structure::look(scratch, call, view);
   }
   Hold hold(call);
-  if (!hold.begin(slot)) {
+  if (!hold.begin(scratch)) {
     return false;
   }
   const std::uint64_t index = end == End::kFront ? 0 : hold.shape.size;
@@ -90,8 +90,8 @@ bool push(const char* function,
     return false;
   }
   const acp_ga_t to = hold.shape.at(index);
-  slot.clear();
-  Chain chain(slot);
+  scratch.clear();
+  Chain chain(scratch);
   if (!source.put_in(chain, to) && !source.place(to)) {
     return false;
   }
@@ -104,9 +104,9 @@ bool pop(const char* function, acp_ga_t deque, End end, std::size_t size) {
   if (!structure::begin_call(call, function, Hold::kKind, deque)) {
     return false;
   }
-  Slot slot(*call.site);
+  Scratch scratch(*call.site);
   Hold hold(call);
-  if (!hold.begin(slot)) {
+  if (!hold.begin(scratch)) {
     return false;
   }
   const std::uint64_t bytes = std::min<std::uint64_t>(size, hold.shape.size);
@@ -124,14 +124,14 @@ int take(const char* function,
   if (!structure::begin_call(call, function, Hold::kKind, deque)) {
     return -1;
   }
-  Slot slot(*call.site);
+  Scratch scratch(*call.site);
   // What can be read can be written; another rank's memory is checked too.
   Source target;
-  if (!target.open(slot, call, ga, size)) {
+  if (!target.open(scratch, call, ga, size)) {
     return -1;
   }
   Hold hold(call);
-  if (!hold.begin(slot)) {
+  if (!hold.begin(scratch)) {
     return -1;
   }
   if (size > hold.shape.size) {
@@ -139,8 +139,8 @@ int take(const char* function,
   }
   const acp_ga_t from =
       hold.shape.at(end == End::kFront ? 0 : hold.shape.size - size);
-  slot.clear();
-  Chain chain(slot);
+  scratch.clear();
+  Chain chain(scratch);
   if (target.ga() == ga && size != 0) {
     chain.get_to(from, ga, size);
   } else if (!structure::move_all({{ga, from, size}})) {

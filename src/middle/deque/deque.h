@@ -25,7 +25,7 @@ class Hold {
   explicit Hold(const structure::Call& call) : call_(call), lock_(call) {}
 
   /// False: destroyed (reported), or the end of the job.
-  [[nodiscard]] bool begin(structure::Slot& slot);
+  [[nodiscard]] bool begin(structure::Scratch& scratch);
 
   const structure::Call& call() const { return call_; }
 
@@ -40,7 +40,7 @@ class Hold {
 
  private:
   const structure::Call call_;
-  structure::Slot* slot_ = nullptr;
+  structure::Scratch* scratch_ = nullptr;
   std::uint64_t version_ = 0;
   structure::Lock lock_;
 };

@@ -40,9 +40,9 @@ void Writes::add_to(structure::Chain& chain) {
   pieces_.clear();
 }
 
-bool Writes::run(structure::Slot& slot) {
-  slot.clear();
-  structure::Chain chain(slot);
+bool Writes::run(structure::Scratch& scratch) {
+  scratch.clear();
+  structure::Chain chain(scratch);
   int rank = -1;
   std::size_t steps = 0;
   std::size_t under_way = 0;
@@ -54,12 +54,12 @@ bool Writes::run(structure::Slot& slot) {
       }
       steps = 0;
     }
-    if (under_way == kPerSlot) {
+    if (under_way == kPerScratch) {
       if ((steps != 0 && chain.post() == ACP_HANDLE_NULL) ||
           !structure::finish(ACP_HANDLE_ALL)) {
         return false;
       }
-      slot.clear();
+      scratch.clear();
       steps = 0;
       under_way = 0;
     }

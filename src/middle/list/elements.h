@@ -90,12 +90,12 @@ class Writes {
   bool fits_chain_on(int rank) const;
   void add_to(structure::Chain& chain);
   /// Writes and waits. False: the end of the job.
-  [[nodiscard]] bool run(structure::Slot& slot);
+  [[nodiscard]] bool run(structure::Scratch& scratch);
 
  private:
   static constexpr std::size_t kInline = 10;
-  /// Under way at a time, for their words lie in the slot.
-  static constexpr std::size_t kPerSlot = 18 * ACPX_MAX_STEPS;
+  /// Under way at a time, for their words lie in the scratch.
+  static constexpr std::size_t kPerScratch = 18 * ACPX_MAX_STEPS;
 
   struct Piece {
     acp_ga_t at;

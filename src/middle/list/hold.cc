@@ -24,7 +24,7 @@ bool Hold::begin(acp_ga_t element) {
   const bool is_near =
       element != ACP_GA_NULL && acp_query_rank(element) == call_.rank;
   acp_errno = before;
-  if (!lock_.acquire(slot_, view, is_near ? &extra : nullptr)) {
+  if (!lock_.acquire(scratch_, view, is_near ? &extra : nullptr)) {
     return false;
   }
   ends = Ends::in(view);
@@ -41,8 +41,8 @@ bool Hold::read(acp_ga_t element, Header& header) {
     header = header_ahead_;
   } else {
     header = Header{};
-    slot_.clear();
-    Chain chain(slot_);
+    scratch_.clear();
+    Chain chain(scratch_);
     const std::uint64_t* words = chain.get_cleared(element, kHeaderBytes);
     if (element != ACP_GA_NULL && chain.run()) {
       header = header_in(words);
@@ -81,8 +81,8 @@ bool Hold::walk(Link first, acp_ga_t end, Data data, Nodes& nodes) {
     if (data == Data::kBring && !bring(node)) {
       return false;
     }
-    slot_.clear();
-    Chain chain(slot_);
+    scratch_.clear();
+    Chain chain(scratch_);
     const std::uint64_t* words = chain.get(at.ga, kHeaderBytes);
     if (node.is_copy && node.size != 0) {
       chain.get_to(data_of(at.ga), node.readable, node.size);
@@ -156,11 +156,11 @@ void Hold::set_order(const Nodes& nodes) {
 /// What lies on the control's rank goes in one flight with it; others have to
 /// be there before the lock is free.
 bool Hold::commit() {
-  slot_.clear();
-  Chain chain(slot_);
+  scratch_.clear();
+  Chain chain(scratch_);
   if (writes.fits_chain_on(call_.rank)) {
     writes.add_to(chain);
-  } else if (!writes.run(slot_)) {
+  } else if (!writes.run(scratch_)) {
     return false;
   }
   const std::uint64_t fields[structure::kFields] = {
@@ -171,7 +171,7 @@ bool Hold::commit() {
 }
 
 void Hold::destroy() {
-  structure::destroy_control(slot_, call_);
+  structure::destroy_control(scratch_, call_);
   lock_.forget();
 }
 

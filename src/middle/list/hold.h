@@ -61,14 +61,14 @@ enum class Data : std::uint8_t { kLeave, kBring };
 class Hold {
  public:
   explicit Hold(const structure::Call& call)
-      : call_(call), slot_(*call.site), lock_(call) {}
+      : call_(call), scratch_(*call.site), lock_(call) {}
 
   /// Locks. `element`: its header is read in the same flight when it can be.
   [[nodiscard]] bool begin(acp_ga_t element = ACP_GA_NULL);
 
   const structure::Call& call() const { return call_; }
 
-  structure::Slot& slot() { return slot_; }
+  structure::Scratch& scratch() { return scratch_; }
 
   /// The header of an element of this list; false when it is none.
   [[nodiscard]] bool read(acp_ga_t element, Header& header);
@@ -101,7 +101,7 @@ class Hold {
   bool bring(Node& node);
 
   const structure::Call call_;
-  structure::Slot slot_;
+  structure::Scratch scratch_;
   std::uint64_t version_ = 0;
   acp_ga_t read_ahead_ = ACP_GA_NULL;
   Header header_ahead_{};

@@ -9,7 +9,7 @@ namespace acp::middle::list {
 using structure::Call;
 using structure::Chain;
 using structure::Kind;
-using structure::Slot;
+using structure::Scratch;
 
 namespace {
 
@@ -25,11 +25,11 @@ thread_local Known t_known;
 /// Without a lock, so links may be changing: then again. False: no element of
 /// the list, or erased (reported); end of the job.
 bool read_header(const Call& call, acp_ga_t element, Header& header) {
-  Slot slot(*call.site);
+  Scratch scratch(*call.site);
   structure::Backoff backoff(call.function, call.handle);
   for (;;) {
-    slot.clear();
-    Chain chain(slot);
+    scratch.clear();
+    Chain chain(scratch);
     const std::uint64_t* words = chain.get_cleared(element, kHeaderBytes);
     header = chain.run() ? header_in(words) : Header{};
     if (header.owner == call.handle && header.is_whole()) {

@@ -9,7 +9,7 @@ namespace acp::middle::list {
 using structure::Call;
 using structure::Chain;
 using structure::Kind;
-using structure::Slot;
+using structure::Scratch;
 using structure::Source;
 using structure::View;
 
@@ -25,9 +25,9 @@ acp_ga_t create(int rank) {
                             static_cast<unsigned long long>(site->procs()));
     return ACP_GA_NULL;
   }
-  Slot slot(*site);
-  return structure::create_control(slot, "acp_create_list", Kind::kList, rank,
-                                   0, {0, 0, 0, 0, 0});
+  Scratch scratch(*site);
+  return structure::create_control(scratch, "acp_create_list", Kind::kList,
+                                   rank, 0, {0, 0, 0, 0, 0});
 }
 
 bool read(const char* function, acp_ga_t list, Ends& ends) {
@@ -35,9 +35,9 @@ bool read(const char* function, acp_ga_t list, Ends& ends) {
   if (!structure::begin_call(call, function, Kind::kList, list)) {
     return false;
   }
-  Slot slot(*call.site);
+  Scratch scratch(*call.site);
   View view{};
-  if (!structure::look(slot, call, view)) {
+  if (!structure::look(scratch, call, view)) {
     return false;
   }
   ends = Ends::in(view);
@@ -52,7 +52,7 @@ class NewElement {
   /// Takes the memory and sends header and data on their way. The list does
   /// not have it yet: old iterators of its memory must not find it. False:
   /// reported.
-  [[nodiscard]] bool make(Slot& slot,
+  [[nodiscard]] bool make(Scratch& scratch,
                           const Call& call,
                           acp_element_t data,
                           int rank) {
@@ -64,15 +64,15 @@ class NewElement {
           static_cast<unsigned long long>(call.site->procs()));
       return false;
     }
-    if (!source_.open(slot, there, data.ga, data.size)) {
+    if (!source_.open(scratch, there, data.ga, data.size)) {
       return false;
     }
     block_.allocate(kHeaderBytes + data.size, rank);
     if (!block_.is_good()) {
       return false;
     }
-    slot.clear();
-    Chain chain(slot);
+    scratch.clear();
+    Chain chain(scratch);
     const std::uint64_t header[kHeaderBytes / 8] = {
         0, 0, 0, 0, 0, 0, data.size, Header::coming_to(call.handle)};
     chain.put_words(block_.ga(), header, kHeaderBytes / 8);
@@ -85,10 +85,10 @@ class NewElement {
 
   /// It does not come: nothing may be on its way into a block that is freed,
   /// and nobody may wait for it.
-  void abandon(Slot& slot) {
+  void abandon(Scratch& scratch) {
     if (block_.is_good()) {
-      slot.clear();
-      Chain chain(slot);
+      scratch.clear();
+      Chain chain(scratch);
       chain.put8(block_.ga() + offsetof(Header, owner), ACP_GA_NULL);
       [[maybe_unused]] const bool is_done = chain.run();
     }
@@ -114,12 +114,12 @@ bool push(const char* function,
   if (!structure::begin_call(call, function, Kind::kList, list)) {
     return false;
   }
-  Slot slot(*call.site);
+  Scratch scratch(*call.site);
   NewElement element;
   Hold hold(call);
-  // Two slots: the element goes along with the taking of the lock.
-  if (!element.make(slot, call, data, rank) || !hold.begin()) {
-    element.abandon(slot);
+  // Two scratches: the element goes along with the taking of the lock.
+  if (!element.make(scratch, call, data, rank) || !hold.begin()) {
+    element.abandon(scratch);
     return false;
   }
   const Link link = element.link();
@@ -163,13 +163,13 @@ bool insert(acp_list_it_t& it, acp_element_t data, int rank) {
                              it.list.ga)) {
     return false;
   }
-  Slot slot(*call.site);
+  Scratch scratch(*call.site);
   NewElement element;
   Hold hold(call);
   Header header{};
-  if (!element.make(slot, call, data, rank) || !hold.begin(it.elem) ||
+  if (!element.make(scratch, call, data, rank) || !hold.begin(it.elem) ||
       (it.elem != ACP_GA_NULL && !hold.read(it.elem, header))) {
-    element.abandon(slot);
+    element.abandon(scratch);
     return false;
   }
   const Link link = element.link();

@@ -12,7 +12,7 @@ namespace acp::middle::list {
 
 using structure::Call;
 using structure::Kind;
-using structure::Slot;
+using structure::Scratch;
 
 namespace {
 
@@ -149,17 +149,17 @@ class NewElements {
   }
 
   /// Headers: linked with each other, between what `run` says.
-  [[nodiscard]] bool write_headers(Slot& slot,
+  [[nodiscard]] bool write_headers(Scratch& scratch,
                                    acp_ga_t owner,
                                    const Run& around) {
     acp_handle_t last = ACP_HANDLE_NULL;
-    slot.clear();
+    scratch.clear();
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
-      if (i % kPerSlot == 0 && i != 0) {
+      if (i % kPerScratch == 0 && i != 0) {
         if (!structure::finish(last)) {
           return false;
         }
-        slot.clear();
+        scratch.clear();
       }
       const Link next =
           i + 1 < nodes_.size() ? nodes_[i + 1].link() : around.after;
@@ -169,7 +169,7 @@ class NewElements {
       const std::uint64_t header[kHeaderBytes / 8] = {
           to.ga,     to.size,    to.check,       from.ga,
           from.size, from.check, nodes_[i].size, owner};
-      structure::Chain chain(slot);
+      structure::Chain chain(scratch);
       chain.put_words(nodes_[i].element, header, kHeaderBytes / 8);
       last = chain.post();
       if (last == ACP_HANDLE_NULL) {
@@ -184,7 +184,7 @@ class NewElements {
   void give() { nodes_.clear(); }
 
  private:
-  static constexpr std::size_t kPerSlot = 128;
+  static constexpr std::size_t kPerScratch = 128;
   Nodes nodes_;
 };
 
@@ -250,7 +250,7 @@ bool destroy(acp_ga_t list) {
   }
   forget_sizes();
   disown(hold, walk.nodes);
-  if (!hold.writes.run(hold.slot())) {
+  if (!hold.writes.run(hold.scratch())) {
     return false;
   }
   hold.destroy();
@@ -273,7 +273,7 @@ bool assign(const char* function,
   Walk old;
   if (!hold.begin() ||
       !hold.walk(hold.ends.head, ACP_GA_NULL, Data::kLeave, old.nodes) ||
-      !copies.write_headers(hold.slot(), list, {})) {
+      !copies.write_headers(hold.scratch(), list, {})) {
     return false;
   }
   forget_sizes();
@@ -312,7 +312,7 @@ bool insert_range(acp_list_it_t& it, acp_list_it_t start, acp_list_it_t end) {
           nodes.front().link(), nodes.back().link(),
           it.elem == ACP_GA_NULL ? Link{} : Link{it.elem, header.size},
           nodes.size()};
-  if (!copies.write_headers(hold.slot(), it.list.ga, run)) {
+  if (!copies.write_headers(hold.scratch(), it.list.ga, run)) {
     return false;
   }
   hold.link(run);
@@ -360,11 +360,11 @@ bool remove(acp_ga_t list, acp_element_t data) {
     return false;
   }
   // The value, where it can be read: it may lie in the list itself.
-  Slot slot(*call.site);
+  Scratch scratch(*call.site);
   Call here = call;
   here.rank = call.site->rank();
   structure::Source source;
-  if (!source.open(slot, here, data.ga, data.size)) {
+  if (!source.open(scratch, here, data.ga, data.size)) {
     return false;
   }
   std::vector<std::byte> value(data.size);

@@ -74,7 +74,7 @@ bool copy_checked(acp_ga_t to, acp_ga_t from, std::size_t bytes) {
   return false;
 }
 
-bool Source::open(Slot& slot,
+bool Source::open(Scratch& scratch,
                   const Call& call,
                   acp_ga_t ga,
                   std::size_t bytes) {
@@ -100,8 +100,8 @@ bool Source::open(Slot& slot,
                  "a pointer's global address is acp_query_ga's");
     return false;
   }
-  if (bytes <= kSlotDataBytes) {
-    ga_ = slot.data_ga();
+  if (bytes <= kScratchDataBytes) {
+    ga_ = scratch.data_ga();
     return copy_checked(ga_, ga, bytes);
   }
   block_.allocate(bytes, call.rank);
@@ -246,10 +246,10 @@ void replace(Shape& shape, Block& block, std::uint64_t bytes) {
   shape = {block.give(), rounded_capacity(bytes), 0, bytes, shape.body};
 }
 
-bool fill_zero(Slot& slot, acp_ga_t to, std::size_t bytes) {
-  std::size_t done = std::min(bytes, kSlotDataBytes);
-  std::memset(slot.data(), 0, done);
-  if (!move_all({{to, slot.data_ga(), done}})) {
+bool fill_zero(Scratch& scratch, acp_ga_t to, std::size_t bytes) {
+  std::size_t done = std::min(bytes, kScratchDataBytes);
+  std::memset(scratch.data(), 0, done);
+  if (!move_all({{to, scratch.data_ga(), done}})) {
     return false;
   }
   while (done < bytes) {

@@ -62,8 +62,8 @@ class Block {
 class Source {
  public:
   /// Takes `bytes` at `ga`; fetches them when they are another rank's. Uses the
-  /// slot's data. False: cannot be read (reported), no memory, end of job.
-  [[nodiscard]] bool open(Slot& slot,
+  /// scratch's data. False: cannot be read (reported), no memory, end of job.
+  [[nodiscard]] bool open(Scratch& scratch,
                           const Call& call,
                           acp_ga_t ga,
                           std::size_t bytes);
@@ -132,7 +132,7 @@ inline std::uint64_t rounded_capacity(std::uint64_t bytes) {
 void replace(Shape& shape, Block& block, std::uint64_t bytes);
 
 /// Bytes of 0.
-[[nodiscard]] bool fill_zero(Slot& slot, acp_ga_t to, std::size_t bytes);
+[[nodiscard]] bool fill_zero(Scratch& scratch, acp_ga_t to, std::size_t bytes);
 
 /// Exchanges the bytes of two structures on their ranks. False: as open_gap().
 [[nodiscard]] bool exchange(const Call& a,

@@ -20,9 +20,9 @@ std::uint64_t* Chain::get_cleared(acp_ga_t from, std::size_t bytes) {
 void Chain::put_words(acp_ga_t to,
                       const std::uint64_t* words,
                       std::size_t count) {
-  std::uint64_t* copy = slot_.take(count * 8);
+  std::uint64_t* copy = scratch_.take(count * 8);
   std::copy_n(words, count, copy);
-  put(to, slot_.ga_of(copy), count * 8);
+  put(to, scratch_.ga_of(copy), count * 8);
 }
 
 void Chain::step(acpx_opcode_t opcode,

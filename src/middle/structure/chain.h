@@ -16,17 +16,17 @@ namespace acp::middle::structure {
 /// is left in acp_errno, as acp_complete does, and is no failure here.
 [[nodiscard]] bool finish(acp_handle_t handle);
 
-/// Builds and runs a chain. Results lie in the slot, from run() on, until the
-/// slot is cleared. One thread.
+/// Builds and runs a chain. Results lie in the scratch, from run() on, until
+/// the scratch is cleared. One thread.
 class Chain {
  public:
   // Its steps are not cleared: that would cost more than most chains here.
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init)
-  explicit Chain(Slot& slot) : slot_(slot) {}
+  explicit Chain(Scratch& scratch) : scratch_(scratch) {}
 
   std::uint64_t* get(acp_ga_t from, std::size_t bytes) {
-    std::uint64_t* to = slot_.take(bytes);
-    get_to(from, slot_.ga_of(to), bytes);
+    std::uint64_t* to = scratch_.take(bytes);
+    get_to(from, scratch_.ga_of(to), bytes);
     return to;
   }
 
@@ -102,12 +102,12 @@ class Chain {
                         acp_ga_t word,
                         std::uint64_t operand,
                         std::uint64_t compare) {
-    std::uint64_t* old = slot_.take(8);
-    step(opcode, word, slot_.ga_of(old), 8, operand, compare);
+    std::uint64_t* old = scratch_.take(8);
+    step(opcode, word, scratch_.ga_of(old), 8, operand, compare);
     return old;
   }
 
-  Slot& slot_;
+  Scratch& scratch_;
   std::size_t steps_ = 0;
   std::array<acpx_op_t, ACPX_MAX_STEPS> ops_;
 };

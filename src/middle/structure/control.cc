@@ -28,12 +28,13 @@ acp_ga_t control_at(const Site& site, int rank, std::uint64_t number) {
 }
 
 /// A number that was used before; false when there is none, or the job ends.
-bool take_used(Slot& slot, int rank, std::uint64_t& number) {
-  const acp_ga_t list = pool_of(slot.site(), rank) + offsetof(PoolHeader, free);
+bool take_used(Scratch& scratch, int rank, std::uint64_t& number) {
+  const acp_ga_t list =
+      pool_of(scratch.site(), rank) + offsetof(PoolHeader, free);
   Backoff backoff("the pool of structures", list);
   for (;;) {
-    slot.clear();
-    Chain chain(slot);
+    scratch.clear();
+    Chain chain(scratch);
     const std::uint64_t* head = chain.get(list, 8);
     if (!chain.run()) {
       return false;
@@ -45,7 +46,7 @@ bool take_used(Slot& slot, int rank, std::uint64_t& number) {
     }
     number = (first & kNumberMask) - 1;
     const std::uint64_t* link =
-        chain.get(control_at(slot.site(), rank, number) + kFieldWord * 8, 8);
+        chain.get(control_at(scratch.site(), rank, number) + kFieldWord * 8, 8);
     if (!chain.run()) {
       return false;
     }
@@ -66,10 +67,10 @@ bool take_used(Slot& slot, int rank, std::uint64_t& number) {
 
 /// Unused ones first: the longer a control rests, the longer old handles of it
 /// are known for what they are.
-bool take_number(Slot& slot, int rank, std::uint64_t& number) {
+bool take_number(Scratch& scratch, int rank, std::uint64_t& number) {
   const acp_ga_t unused =
-      pool_of(slot.site(), rank) + offsetof(PoolHeader, unused);
-  Chain chain(slot);
+      pool_of(scratch.site(), rank) + offsetof(PoolHeader, unused);
+  Chain chain(scratch);
   const std::uint64_t* seen = chain.get(unused, 8);
   if (!chain.run()) {
     return false;
@@ -84,7 +85,7 @@ bool take_number(Slot& slot, int rank, std::uint64_t& number) {
       return true;
     }
   }
-  return take_used(slot, rank, number);
+  return take_used(scratch, rank, number);
 }
 
 }  // namespace
@@ -157,11 +158,11 @@ bool fail_unfit(const Call& call, std::uint64_t tag) {
   return false;
 }
 
-bool look(Slot& slot, const Call& call, View& view) {
+bool look(Scratch& scratch, const Call& call, View& view) {
   Backoff backoff(call.function, call.handle);
   for (;;) {
-    slot.clear();
-    Chain chain(slot);
+    scratch.clear();
+    Chain chain(scratch);
     view = View::in(chain, call);
     if (!chain.run()) {
       return false;
@@ -187,24 +188,24 @@ void write_fields(Chain& chain,
   chain.put8(call.word(kEndWord), version);
 }
 
-acp_ga_t create_control(Slot& slot,
+acp_ga_t create_control(Scratch& scratch,
                         const char* function,
                         Kind kind,
                         int rank,
                         std::uint64_t live_sync,
                         const std::uint64_t (&fields)[kFields]) {
-  Call call{&slot.site(), function, kind, ACP_GA_NULL, ACP_GA_NULL, rank};
+  Call call{&scratch.site(), function, kind, ACP_GA_NULL, ACP_GA_NULL, rank};
   std::uint64_t number = 0;
-  if (!take_number(slot, rank, number)) {
+  if (!take_number(scratch, rank, number)) {
     if (acp_errno == ACPX_NO_MEMORY) {
       log_error("{}: rank {} has {} structures already: destroy some", function,
                 rank, kControls);
     }
     return ACP_GA_NULL;
   }
-  call.control = control_at(slot.site(), rank, number);
-  slot.clear();
-  Chain chain(slot);
+  call.control = control_at(scratch.site(), rank, number);
+  scratch.clear();
+  Chain chain(scratch);
   const std::uint64_t* old_tag = chain.get(call.control, 8);
   if (!chain.run()) {
     return ACP_GA_NULL;
@@ -223,9 +224,9 @@ acp_ga_t create_control(Slot& slot,
   return chain.run() ? call.handle : ACP_GA_NULL;
 }
 
-void destroy_control(Slot& slot, const Call& call) {
-  slot.clear();
-  Chain chain(slot);
+void destroy_control(Scratch& scratch, const Call& call) {
+  scratch.clear();
+  Chain chain(scratch);
   const std::uint64_t* tag = chain.get(call.control, 8);
   if (!chain.run()) {
     return;
@@ -242,7 +243,7 @@ void destroy_control(Slot& slot, const Call& call) {
       (call.control - control_at(*call.site, call.rank, 0)) / kControlBytes;
   Backoff backoff(call.function, call.handle);
   do {
-    slot.clear();
+    scratch.clear();
     const std::uint64_t* head = chain.get(list, 8);
     if (!chain.run()) {
       return;
@@ -263,7 +264,7 @@ bool Lock::is_mine_already() const {
   return t_held[0] == call_.handle || t_held[1] == call_.handle;
 }
 
-bool Lock::acquire(Slot& slot, View& view, Extra* extra) {
+bool Lock::acquire(Scratch& scratch, View& view, Extra* extra) {
   if (__builtin_expect(is_mine_already(), 0)) {
     fail_text(call_, ACPX_INVALID_ARGUMENT,
               "called from a comparator of an operation on the same list");
@@ -272,8 +273,8 @@ bool Lock::acquire(Slot& slot, View& view, Extra* extra) {
   const auto me = static_cast<std::uint64_t>(call_.site->rank()) + 1;
   Backoff backoff(call_.function, call_.handle);
   for (;;) {
-    slot.clear();
-    Chain chain(slot);
+    scratch.clear();
+    Chain chain(scratch);
     const std::uint64_t* old = chain.cas8(call_.sync(), 0, me);
     view.words = chain.get(call_.control, 64);
     view.begin = view.words + kBeginWord;

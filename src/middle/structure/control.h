@@ -112,8 +112,8 @@ struct View {
 };
 
 /// Reads the fields of one version. False: destroyed (reported), or the job is
-/// ending. The view lies in the slot.
-[[nodiscard]] bool look(Slot& slot, const Call& call, View& view);
+/// ending. The view lies in the scratch.
+[[nodiscard]] bool look(Scratch& scratch, const Call& call, View& view);
 
 /// Adds the writing of fields as the next version.
 void write_fields(Chain& chain,
@@ -123,7 +123,7 @@ void write_fields(Chain& chain,
 
 /// Takes a control of a rank into use. Returns the handle, or ACP_GA_NULL,
 /// which is reported as the failure of `function`.
-acp_ga_t create_control(Slot& slot,
+acp_ga_t create_control(Scratch& scratch,
                         const char* function,
                         Kind kind,
                         int rank,
@@ -131,7 +131,7 @@ acp_ga_t create_control(Slot& slot,
                         const std::uint64_t (&fields)[kFields]);
 
 /// Ends a control whose sync word the caller holds.
-void destroy_control(Slot& slot, const Call& call);
+void destroy_control(Scratch& scratch, const Call& call);
 
 /// A lock, for kinds whose sync word is one. Not the vector.
 class Lock {
@@ -150,12 +150,14 @@ class Lock {
 
     acp_ga_t from;
     std::size_t bytes;
-    const std::uint64_t* words;  ///< Result, in the slot.
+    const std::uint64_t* words;  ///< Result, in the scratch.
   };
 
   /// Waits for the lock; then `view` is what the control has. False: destroyed
   /// or locked by this thread (reported), or the job is ending.
-  [[nodiscard]] bool acquire(Slot& slot, View& view, Extra* extra = nullptr);
+  [[nodiscard]] bool acquire(Scratch& scratch,
+                             View& view,
+                             Extra* extra = nullptr);
 
   /// Adds the unlocking to a chain; the lock is held until that is applied.
   void release_in(Chain& chain);

@@ -54,7 +54,7 @@ class Sequence {
                    "rank", rank, "bytes", capacity);
       return ACP_GA_NULL;
     }
-    Slot slot(*site);
+    Scratch scratch(*site);
     Shape shape;
     Block block;
     if (capacity != 0) {
@@ -62,16 +62,17 @@ class Sequence {
       shape.size = size;
       block.allocate(shape.capacity, rank);
       if (!block.is_good() ||
-          (size != 0 && !fill_zero(slot, block.ga(), size))) {
+          (size != 0 && !fill_zero(scratch, block.ga(), size))) {
         return ACP_GA_NULL;
       }
       shape.body = block.ga();
     }
-    slot.clear();
+    scratch.clear();
     std::uint64_t fields[kFields];
     Access::fields_of(shape, fields);
-    const acp_ga_t handle = create_control(slot, function, Access::kKind, rank,
-                                           Access::live_sync(shape), fields);
+    const acp_ga_t handle =
+        create_control(scratch, function, Access::kKind, rank,
+                       Access::live_sync(shape), fields);
     if (handle != ACP_GA_NULL) {
       block.give();
     }
@@ -79,7 +80,7 @@ class Sequence {
   }
 
   static bool destroy(const char* function, acp_ga_t handle) {
-    return with(function, handle, [](Slot&, Access& access) {
+    return with(function, handle, [](Scratch&, Access& access) {
       access.destroy();
       return true;
     });
@@ -93,9 +94,9 @@ class Sequence {
     if (!begin_call(call, function, Access::kKind, handle)) {
       return false;
     }
-    Slot slot(*call.site);
+    Scratch scratch(*call.site);
     View view{};
-    if (!look(slot, call, view)) {
+    if (!look(scratch, call, view)) {
       return false;
     }
     shape = Access::shape_in(view);
@@ -135,7 +136,7 @@ class Sequence {
   }
 
   static bool clear(const char* function, acp_ga_t handle) {
-    return with(function, handle, [](Slot&, Access& access) {
+    return with(function, handle, [](Scratch&, Access& access) {
       access.shape.size = 0;
       access.shape.head = 0;
       return access.commit();
@@ -145,7 +146,7 @@ class Sequence {
   static bool reserve(const char* function,
                       acp_ga_t handle,
                       std::uint64_t capacity) {
-    return with(function, handle, [=](Slot&, Access& access) {
+    return with(function, handle, [=](Scratch&, Access& access) {
       return structure::reserve(access.call(), access.shape, capacity) &&
              access.commit();
     });
@@ -154,7 +155,7 @@ class Sequence {
   static bool pop_back(const char* function,
                        acp_ga_t handle,
                        std::uint64_t size) {
-    return with(function, handle, [=](Slot&, Access& access) {
+    return with(function, handle, [=](Scratch&, Access& access) {
       access.shape.size -= std::min(size, access.shape.size);
       return access.commit();
     });
@@ -165,7 +166,7 @@ class Sequence {
                     int index,
                     std::uint64_t size,
                     Beyond beyond) {
-    return with(function, handle, [=](Slot&, Access& access) {
+    return with(function, handle, [=](Scratch&, Access& access) {
       if (!has_place(access, index)) {
         return false;
       }
@@ -189,13 +190,13 @@ class Sequence {
     if (!begin_call(call, function, Access::kKind, handle)) {
       return false;
     }
-    Slot slot(*call.site);
+    Scratch scratch(*call.site);
     Source source;
-    if (!source.open(slot, call, ga, size)) {
+    if (!source.open(scratch, call, ga, size)) {
       return false;
     }
     Access access(call);
-    return access.begin(slot) && has_place(access, index) &&
+    return access.begin(scratch) && has_place(access, index) &&
            source.leave(call, access.shape.body, access.shape.capacity) &&
            put_in(access, static_cast<std::uint64_t>(index), source.ga(), size);
   }
@@ -208,14 +209,14 @@ class Sequence {
     if (!begin_call(call, function, Access::kKind, handle)) {
       return false;
     }
-    Slot slot(*call.site);
+    Scratch scratch(*call.site);
     Block copy;
     std::uint64_t bytes = 0;
-    if (!take_copy(slot, function, range, call.rank, copy, bytes)) {
+    if (!take_copy(scratch, function, range, call.rank, copy, bytes)) {
       return false;
     }
     Access access(call);
-    return access.begin(slot) && has_place(access, index) &&
+    return access.begin(scratch) && has_place(access, index) &&
            put_in(access, static_cast<std::uint64_t>(index), copy.ga(), bytes);
   }
 
@@ -226,14 +227,14 @@ class Sequence {
     if (!begin_call(call, function, Access::kKind, handle)) {
       return false;
     }
-    Slot slot(*call.site);
+    Scratch scratch(*call.site);
     Block copy;
     std::uint64_t bytes = 0;
-    if (!take_copy(slot, function, range, call.rank, copy, bytes)) {
+    if (!take_copy(scratch, function, range, call.rank, copy, bytes)) {
       return false;
     }
     Access access(call);
-    if (!access.begin(slot)) {
+    if (!access.begin(scratch)) {
       return false;
     }
     replace(access.shape, copy, bytes);
@@ -248,16 +249,16 @@ class Sequence {
         !begin_call(call2, function, Access::kKind, handle2)) {
       return false;
     }
-    Slot slot1(*call1.site);
+    Scratch scratch1(*call1.site);
     if (handle1 == handle2) {
       View view{};
-      return look(slot1, call1, view);
+      return look(scratch1, call1, view);
     }
-    Slot slot2(*call1.site);
+    Scratch scratch2(*call1.site);
     const bool is_first = call1.control < call2.control;
     Access lower(is_first ? call1 : call2);
     Access upper(is_first ? call2 : call1);
-    return lower.begin(slot1) && upper.begin(slot2) &&
+    return lower.begin(scratch1) && upper.begin(scratch2) &&
            exchange(lower.call(), lower.shape, upper.call(), upper.shape) &&
            lower.commit() && upper.commit();
   }
@@ -292,9 +293,9 @@ class Sequence {
     if (!begin_call(call, function, Access::kKind, handle)) {
       return false;
     }
-    Slot slot(*call.site);
+    Scratch scratch(*call.site);
     Access access(call);
-    return access.begin(slot) && work(slot, access);
+    return access.begin(scratch) && work(scratch, access);
   }
 
   static bool fail_range(const Call& call,
@@ -324,7 +325,7 @@ class Sequence {
   }
 
   /// Of a range as it is at one time, to a block on `rank`.
-  static bool take_copy(Slot& slot,
+  static bool take_copy(Scratch& scratch,
                         const char* function,
                         const Range& range,
                         int rank,
@@ -335,7 +336,7 @@ class Sequence {
       return false;
     }
     Access access(call);
-    if (!access.begin(slot)) {
+    if (!access.begin(scratch)) {
       return false;
     }
     const std::uint64_t end =

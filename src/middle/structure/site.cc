@@ -89,42 +89,42 @@ namespace {
 /// Slots that this thread has.
 thread_local unsigned t_depth = 0;
 
-constexpr std::uint64_t kFirstMask = (std::uint64_t{1} << kFirstSlots) - 1;
+constexpr std::uint64_t kFirstMask = (std::uint64_t{1} << kFirstScratches) - 1;
 
 }  // namespace
 
-Slot::Slot(Site& site) : site_(site) {
-  // Not for the thread: slots of the other sort.
+Scratch::Scratch(Site& site) : site_(site) {
+  // Not for the thread: scratches of the other sort.
   const std::uint64_t others = t_depth++ == 0 ? ~kFirstMask : kFirstMask;
-  std::uint64_t taken = site.slots_.load(std::memory_order_relaxed);
+  std::uint64_t taken = site.in_use_.load(std::memory_order_relaxed);
   for (;;) {
     if ((taken | others) == ~std::uint64_t{0}) {
       ::sched_yield();  // so many threads of this rank are inside
-      taken = site.slots_.load(std::memory_order_relaxed);
+      taken = site.in_use_.load(std::memory_order_relaxed);
       continue;
     }
     index_ = static_cast<unsigned>(std::countr_one(taken | others));
     // Pairs with the destructor: its holder's last accesses come before.
-    if (site.slots_.compare_exchange_weak(
+    if (site.in_use_.compare_exchange_weak(
             taken, taken | std::uint64_t{1} << index_,
             std::memory_order_acquire, std::memory_order_relaxed)) {
       break;
     }
   }
-  const std::size_t offset = kSlotsOffset + index_ * kSlotBytes;
+  const std::size_t offset = kScratchOffset + index_ * kScratchBytes;
   memory_ = site.memory_ + offset;
   ga_ = site.memory_ga_ + offset;
 }
 
-Slot::~Slot() {
+Scratch::~Scratch() {
   --t_depth;
-  site_.slots_.fetch_and(~(std::uint64_t{1} << index_),
-                         std::memory_order_release);
+  site_.in_use_.fetch_and(~(std::uint64_t{1} << index_),
+                          std::memory_order_release);
 }
 
-std::uint64_t* Slot::take(std::size_t bytes) {
+std::uint64_t* Scratch::take(std::size_t bytes) {
   const std::size_t rounded = (bytes + 7) / 8 * 8;
-  if (used_ + rounded > kSlotBytes - kSlotDataBytes) {
+  if (used_ + rounded > kScratchBytes - kScratchDataBytes) {
     std::abort();  // a flight of ours is longer than flights may be
   }
   auto* words = reinterpret_cast<std::uint64_t*>(memory_ + used_);

@@ -1,5 +1,5 @@
 // What all data structures of this process share: the module's memory, which
-// is the slots of this rank's own chains and every rank's pool of controls.
+// is the scratches of this rank's own chains and every rank's pool of controls.
 // docs/containers.md has the picture.
 #pragma once
 
@@ -14,11 +14,11 @@
 
 namespace acp::middle::structure {
 
-inline constexpr std::size_t kSlots = 64;
-inline constexpr std::size_t kFirstSlots = 8;
-inline constexpr std::size_t kSlotBytes = 16384;
-/// Of a slot, behind the words of chains: for data that passes through.
-inline constexpr std::size_t kSlotDataBytes = 8192;
+inline constexpr std::size_t kScratches = 64;
+inline constexpr std::size_t kFirstScratches = 8;
+inline constexpr std::size_t kScratchBytes = 16384;
+/// Of a scratch, behind the words of chains: for data that passes through.
+inline constexpr std::size_t kScratchDataBytes = 8192;
 
 inline constexpr std::size_t kControlBytes = 576;
 
@@ -43,16 +43,16 @@ struct alignas(64) Ballot {
 
 inline constexpr std::size_t kBallotOffset = sizeof(PoolHeader);
 inline constexpr std::size_t kCardsOffset = kBallotOffset + sizeof(Ballot);
-inline constexpr std::size_t kSlotsOffset =
+inline constexpr std::size_t kScratchOffset =
     kCardsOffset + kWorkspaces * sizeof(WorkspaceEntry);
 inline constexpr std::size_t kControlsOffset =
-    kSlotsOffset + kSlots * kSlotBytes;
+    kScratchOffset + kScratches * kScratchBytes;
 /// Memory of those that were never used is never touched.
 inline constexpr std::size_t kControls = 65536;
 inline constexpr std::size_t kModuleBytes =
     kControlsOffset + kControls * kControlBytes;
 
-static_assert(kSlotsOffset % 64 == 0 && kControlsOffset % 64 == 0);
+static_assert(kScratchOffset % 64 == 0 && kControlsOffset % 64 == 0);
 static_assert(kModuleBytes <= (std::size_t{40} << 20) - 4096);
 
 /// Memory of a rank's heap for the call of a structure that this thread is in.
@@ -93,7 +93,7 @@ class Site {
   acp_ga_t memory_ga() const { return memory_ga_; }
 
  private:
-  friend class Slot;
+  friend class Scratch;
   static int init(void* arg);
   static int fini(void* arg);
 
@@ -102,20 +102,20 @@ class Site {
   std::uint64_t life_ = 0;
   std::byte* memory_ = nullptr;
   acp_ga_t memory_ga_ = ACP_GA_NULL;
-  /// Bit for each slot in use.
-  std::atomic<std::uint64_t> slots_{0};
+  /// Bit for each scratch in use.
+  std::atomic<std::uint64_t> in_use_{0};
 };
 
 /// Sixteen KiB that chains of one call put from and get into. Held for the
 /// time of a call by its thread. A thread that has none waits for one of the
-/// first kFirstSlots; one that is inside a call finds more without waiting, up
-/// to 8 altogether. So nobody waits while others wait for him.
-class Slot {
+/// first kFirstScratches; one that is inside a call finds more without waiting,
+/// up to 8 altogether. So nobody waits while others wait for him.
+class Scratch {
  public:
-  explicit Slot(Site& site);
-  Slot(const Slot&) = delete;
-  Slot& operator=(const Slot&) = delete;
-  ~Slot();
+  explicit Scratch(Site& site);
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  ~Scratch();
 
   Site& site() const { return site_; }
 
@@ -124,12 +124,14 @@ class Slot {
 
   void clear() { used_ = 0; }
 
-  acp_ga_t ga_of(const void* in_slot) const {
-    return ga_ + (static_cast<const std::byte*>(in_slot) - memory_);
+  acp_ga_t ga_of(const void* in_scratch) const {
+    return ga_ + (static_cast<const std::byte*>(in_scratch) - memory_);
   }
 
-  /// kSlotDataBytes that take() leaves alone.
-  std::byte* data() const { return memory_ + kSlotBytes - kSlotDataBytes; }
+  /// kScratchDataBytes that take() leaves alone.
+  std::byte* data() const {
+    return memory_ + kScratchBytes - kScratchDataBytes;
+  }
 
   acp_ga_t data_ga() const { return ga_of(data()); }
 

@@ -162,12 +162,13 @@ class Calls {
     return structure::begin_call(call, function, kKind, handle.ga);
   }
 
-  /// Iterators over the caller's elements have the complement of the slot.
+  /// Iterators over the caller's elements have the complement of the bucket
+  /// index.
   static It it_of(Handle handle, const Position& position) {
     It it{};
     it.*kTable = handle;
     it.rank = position.rank;
-    const int slot = static_cast<int>(position.slot);
+    const int slot = static_cast<int>(position.bucket_index);
     it.slot = position.extent == Extent::kAll ? slot : ~slot;
     it.elem = position.entry;
     return it;
@@ -177,7 +178,7 @@ class Calls {
     Position position;
     position.extent = it.slot < 0 ? Extent::kLocal : Extent::kAll;
     position.rank = it.rank;
-    position.slot =
+    position.bucket_index =
         static_cast<std::uint64_t>(it.slot < 0 ? ~it.slot : it.slot);
     position.entry = it.elem;
     return position;

@@ -10,7 +10,7 @@ namespace acp::middle::table {
 
 using structure::Call;
 using structure::Chain;
-using structure::Slot;
+using structure::Scratch;
 using structure::View;
 
 namespace {
@@ -33,11 +33,11 @@ std::unique_ptr<Directory>& place_of(acp_ga_t handle) {
 }
 
 const Directory* ask(const Call& call) {
-  Slot slot(*call.site);
+  Scratch scratch(*call.site);
   View view{};
   auto known = std::make_unique<Directory>();
-  if (!structure::look(slot, call, view) ||
-      !read_directory(call, slot, view, *known)) {
+  if (!structure::look(scratch, call, view) ||
+      !read_directory(call, scratch, view, *known)) {
     return nullptr;
   }
   std::unique_ptr<Directory>& place = place_of(call.handle);
@@ -55,7 +55,7 @@ std::size_t Directory::share_of(int rank) const {
 }
 
 bool read_directory(const Call& call,
-                    Slot& slot,
+                    Scratch& scratch,
                     const View& view,
                     Directory& directory) {
   directory.handle = call.handle;
@@ -65,16 +65,16 @@ bool read_directory(const Call& call,
   directory.buckets = view.field(kBucketsField);
   directory.shares.resize(view.field(kSharesField));
   const acp_ga_t from = view.field(kDirectoryField);
-  constexpr std::size_t kPerFlight = structure::kSlotDataBytes / 8;
+  constexpr std::size_t kPerFlight = structure::kScratchDataBytes / 8;
   for (std::size_t i = 0; i < directory.shares.size(); i += kPerFlight) {
     const std::size_t some = std::min(kPerFlight, directory.shares.size() - i);
-    slot.clear();
-    Chain chain(slot);
-    chain.get_to(from + i * 8, slot.data_ga(), some * 8);
+    scratch.clear();
+    Chain chain(scratch);
+    chain.get_to(from + i * 8, scratch.data_ga(), some * 8);
     if (!chain.run()) {
       return false;
     }
-    std::copy_n(reinterpret_cast<const acp_ga_t*>(slot.data()), some,
+    std::copy_n(reinterpret_cast<const acp_ga_t*>(scratch.data()), some,
                 directory.shares.begin() + static_cast<std::ptrdiff_t>(i));
   }
   return true;

@@ -43,7 +43,7 @@ const Directory* renew_directory(const structure::Call& call,
 
 /// Reads what the control says.
 bool read_directory(const structure::Call& call,
-                    structure::Slot& slot,
+                    structure::Scratch& scratch,
                     const structure::View& view,
                     Directory& directory);
 

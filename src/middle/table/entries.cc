@@ -6,18 +6,18 @@ namespace acp::middle::table {
 
 using structure::Call;
 using structure::Chain;
-using structure::Slot;
+using structure::Scratch;
 
 namespace {
 
 /// Compares a block's key, in pieces. The block's tag is read before and
 /// after: it may be removed, and its memory used again, meanwhile.
-Match compare_block(Slot& slot, const Key& key, const BlockArea& area) {
+Match compare_block(Scratch& scratch, const Key& key, const BlockArea& area) {
   constexpr std::size_t kPiece = 4096;
   for (std::size_t done = 0; done < key.size(); done += kPiece) {
     const std::size_t some = std::min(kPiece, key.size() - done);
-    slot.clear();
-    Chain chain(slot);
+    scratch.clear();
+    Chain chain(scratch);
     const std::uint64_t* before = chain.get(area.block, 8);
     const std::uint64_t* bytes =
         chain.get(area.block + kBlockHeaderBytes + done, some);
@@ -37,7 +37,7 @@ Match compare_block(Slot& slot, const Key& key, const BlockArea& area) {
 
 }  // namespace
 
-Match find_in(Slot& slot,
+Match find_in(Scratch& scratch,
               const Key& key,
               const Bucket& words,
               std::size_t& entry) {
@@ -56,7 +56,7 @@ Match find_in(Slot& slot,
     }
     const BlockArea area = block_in(words, entry);
     if (area.key_bytes == key.size()) {
-      const Match match = compare_block(slot, key, area);
+      const Match match = compare_block(scratch, key, area);
       if (match != Match::kNo) {
         return match;
       }

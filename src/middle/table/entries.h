@@ -49,7 +49,7 @@ inline bool has_block(const Bucket& words) {
 enum class Match : std::uint8_t { kYes, kNo, kChanged, kFailed };
 
 /// Looks a key up in one bucket, whose words are given. `entry` is the place.
-Match find_in(structure::Slot& slot,
+Match find_in(structure::Scratch& scratch,
               const Key& key,
               const Bucket& words,
               std::size_t& entry);
@@ -86,14 +86,14 @@ struct BucketView {
 struct Place {
   acp_ga_t share = ACP_GA_NULL;
   acp_ga_t bucket = ACP_GA_NULL;
-  std::uint64_t slot = 0;
+  std::uint64_t bucket_index = 0;
   std::uint32_t uid = 0;
   int rank = -1;
 
   static Place of(const Key& key, const Directory& directory) {
     const std::size_t share = key.share_in(directory);
-    const std::uint64_t slot = key.bucket_in(directory);
-    return {directory.shares[share], directory.bucket(share, slot), slot,
+    const std::uint64_t index = key.bucket_in(directory);
+    return {directory.shares[share], directory.bucket(share, index), index,
             directory.uid, acp_query_rank(directory.shares[share])};
   }
 };

@@ -14,11 +14,11 @@ namespace acp::middle::table {
 
 using structure::Call;
 using structure::Chain;
-using structure::Slot;
+using structure::Scratch;
 
 namespace {
 
-/// Flights of so many elements at a time; what they read fits a slot.
+/// Flights of so many elements at a time; what they read fits a scratch.
 constexpr std::size_t kWindow = 16;
 
 /// Whether the bytes need no fetching.
@@ -48,8 +48,8 @@ bool find_many(const Call& call,
     if (directory == nullptr) {
       return false;
     }
-    Slot slot(*call.site);
-    Slot key_slot(*call.site);
+    Scratch scratch(*call.site);
+    Scratch key_scratch(*call.site);
     std::array<Flying, kWindow> window;
     acp_handle_t last = ACP_HANDLE_NULL;
     bool is_good = true;
@@ -59,12 +59,12 @@ bool find_many(const Call& call,
       if (!is_here(call, element)) {
         continue;  // fetched by itself, below
       }
-      if (!one.key.open(key_slot, call, element)) {
-        is_good = false;  // not before what is under way has its slot
+      if (!one.key.open(key_scratch, call, element)) {
+        is_good = false;  // not before what is under way has its scratch
         break;
       }
       one.place = Place::of(one.key, *directory);
-      Chain chain(slot);
+      Chain chain(scratch);
       one.view = BucketView::in(chain, one.place.bucket);
       const acp_handle_t handle = chain.post_with_next();
       one.is_flying = handle != ACP_HANDLE_NULL;
@@ -86,9 +86,9 @@ bool find_many(const Call& call,
         continue;
       }
       Found& result = found[first + i];
-      if (find_in(key_slot, one.key, words, entry) == Match::kYes) {
+      if (find_in(key_scratch, one.key, words, entry) == Match::kYes) {
         result.rank = one.place.rank;
-        result.slot = one.place.slot;
+        result.bucket_index = one.place.bucket_index;
         set_found(result, one.place.bucket, words, entry);
         is_done[i] = true;
       } else if (words.overflow == ACP_GA_NULL) {
@@ -116,8 +116,8 @@ bool insert_many(const Call& call,
     if (directory == nullptr) {
       return false;
     }
-    Slot slot(*call.site);
-    Slot key_slot(*call.site);
+    Scratch scratch(*call.site);
+    Scratch key_scratch(*call.site);
     std::array<Flying, kWindow> window;
     const auto me = static_cast<std::uint64_t>(call.site->rank()) + 1;
     acp_handle_t last = ACP_HANDLE_NULL;
@@ -127,11 +127,11 @@ bool insert_many(const Call& call,
       if (!fits_area(pair.first.size, pair.second.size) ||
           pair.first.size == 0 || !is_here(call, pair.first) ||
           (pair.second.size != 0 && !is_here(call, pair.second)) ||
-          !one.key.open(key_slot, call, pair.first)) {
+          !one.key.open(key_scratch, call, pair.first)) {
         continue;  // by itself, below
       }
       one.place = Place::of(one.key, *directory);
-      Chain chain(slot);
+      Chain chain(scratch);
       one.old = chain.cas8(one.place.bucket, locked_by(one.place.uid, 0),
                            locked_by(one.place.uid, me));
       one.view.words = chain.get(one.place.bucket, kBucketBytes);
@@ -152,7 +152,7 @@ bool insert_many(const Call& call,
       }
       Call there = call;
       there.rank = one.place.rank;
-      LockedChain buckets(there, slot);
+      LockedChain buckets(there, scratch);
       buckets.take(one.place.share, one.place.bucket, one.place.uid,
                    one.view.words);
       std::size_t entry = 0;
@@ -160,7 +160,8 @@ bool insert_many(const Call& call,
         continue;
       }
       const acp_pair_t& pair = pairs[first + i];
-      if (find_in(key_slot, one.key, buckets.words(), entry) == Match::kYes) {
+      if (find_in(key_scratch, one.key, buckets.words(), entry) ==
+          Match::kYes) {
         outcomes[first + i] = Outcome::kPresent;
         is_done[i] = true;
         continue;
@@ -171,7 +172,7 @@ bool insert_many(const Call& call,
           !added.make(there, one.key, pair.second.ga, pair.second.size)) {
         continue;
       }
-      Chain chain(slot);
+      Chain chain(scratch);
       added.write(chain, buckets, entry, one.key, one.place.uid);
       buckets.count(chain, 1);
       buckets.unlock_in(chain);

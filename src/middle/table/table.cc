@@ -17,7 +17,7 @@ namespace acp::middle::table {
 using structure::Backoff;
 using structure::Call;
 using structure::Chain;
-using structure::Slot;
+using structure::Scratch;
 using structure::Source;
 
 // ---- Keys -----------------------------------------------------------------
@@ -33,12 +33,12 @@ Call here(const Call& call) {
 
 }  // namespace
 
-bool Key::open(Slot& slot, const Call& call, acp_element_t key) {
+bool Key::open(Scratch& scratch, const Call& call, acp_element_t key) {
   if (key.size == 0) {
     structure::fail_text(call, ACPX_INVALID_ARGUMENT, "an empty key");
     return false;
   }
-  if (!source_.open(slot, here(call), key.ga, key.size)) {
+  if (!source_.open(scratch, here(call), key.ga, key.size)) {
     return false;
   }
   bytes_ = bytes_at(source_.ga());
@@ -66,8 +66,8 @@ LockedChain::Answer LockedChain::lock(acp_ga_t share,
   const auto me = static_cast<std::uint64_t>(call_.site->rank()) + 1;
   Backoff backoff(call_.function, call_.handle);
   for (;;) {
-    slot_.clear();
-    Chain chain(slot_);
+    scratch_.clear();
+    Chain chain(scratch_);
     const std::uint64_t* old =
         chain.cas8(bucket, locked_by(uid, 0), locked_by(uid, me));
     const std::uint64_t* words = chain.get(bucket, kBucketBytes);
@@ -94,8 +94,8 @@ bool LockedChain::next() {
     room_words_ = words_;
   }
   at_ = words_.overflow;
-  slot_.clear();
-  Chain chain(slot_);
+  scratch_.clear();
+  Chain chain(scratch_);
   const std::uint64_t* words = chain.get(at_, kBucketBytes);
   if (!chain.run()) {
     return false;
@@ -122,8 +122,8 @@ bool LockedChain::append() {
   }
   Bucket empty{};
   empty.lock = locked_by(uid_, 0);
-  slot_.clear();
-  Chain chain(slot_);
+  scratch_.clear();
+  Chain chain(scratch_);
   chain.put_words(added, reinterpret_cast<const std::uint64_t*>(&empty),
                   kBucketBytes / 8);
   chain.put8(at_ + offsetof(Bucket, overflow), added);
@@ -161,7 +161,7 @@ void LockedChain::unlock_in(Chain& chain) {
 
 void LockedChain::unlock() {
   if (is_locked_) {
-    Chain chain(slot_);
+    Chain chain(scratch_);
     unlock_in(chain);
     if (is_wanted_) {
       chain.post();
@@ -179,15 +179,15 @@ namespace {
 enum class Search : std::uint8_t { kDone, kOtherTable, kFailed };
 
 Search search(const Call& call,
-              Slot& slot,
+              Scratch& scratch,
               const Key& key,
               const Place& place,
               Found& found) {
   Backoff backoff(call.function, call.handle);
   acp_ga_t bucket = place.bucket;
   while (bucket != ACP_GA_NULL) {
-    slot.clear();
-    Chain chain(slot);
+    scratch.clear();
+    Chain chain(scratch);
     const BucketView view = BucketView::in(chain, bucket);
     if (!chain.run()) {
       return Search::kFailed;
@@ -198,7 +198,7 @@ Search search(const Call& call,
     }
     std::size_t entry = 0;
     const Match match =
-        view.is_whole() ? find_in(slot, key, words, entry) : Match::kChanged;
+        view.is_whole() ? find_in(scratch, key, words, entry) : Match::kChanged;
     if (match == Match::kFailed ||
         (match == Match::kChanged && !backoff.pause(0))) {
       return Search::kFailed;
@@ -209,7 +209,7 @@ Search search(const Call& call,
     }
     if (match == Match::kYes) {
       found.rank = place.rank;
-      found.slot = place.slot;
+      found.bucket_index = place.bucket_index;
       set_found(found, bucket, words, entry);
       return Search::kDone;
     }
@@ -220,12 +220,12 @@ Search search(const Call& call,
 }
 
 /// Goes to the bucket that has the key; to the last when none has.
-Match search_locked(Slot& slot,
+Match search_locked(Scratch& scratch,
                     const Key& key,
                     LockedChain& chain,
                     std::size_t& entry) {
   for (;;) {
-    const Match match = find_in(slot, key, chain.words(), entry);
+    const Match match = find_in(scratch, key, chain.words(), entry);
     if (match != Match::kNo || !chain.has_next()) {
       return match;
     }
@@ -237,7 +237,7 @@ Match search_locked(Slot& slot,
 
 /// Puts a key in that is in no bucket of the chain, whose last is current, and
 /// unlocks.
-bool put_in(Slot& slot,
+bool put_in(Scratch& scratch,
             const Key& key,
             NewEntry& element,
             const Place& place,
@@ -246,8 +246,8 @@ bool put_in(Slot& slot,
   if (!buckets.find_room(entry)) {
     return false;
   }
-  slot.clear();
-  Chain chain(slot);
+  scratch.clear();
+  Chain chain(scratch);
   element.write(chain, buckets, entry, key, place.uid);
   buckets.count(chain, 1);
   buckets.unlock_in(chain);
@@ -257,7 +257,7 @@ bool put_in(Slot& slot,
 /// Gives the key of an entry of the current bucket another value, and unlocks.
 /// Readers see the old value or the new one: both are written between the two
 /// versions of the bucket.
-bool replace(Slot& slot,
+bool replace(Scratch& scratch,
              const Key& key,
              NewEntry& element,
              const Place& place,
@@ -265,8 +265,8 @@ bool replace(Slot& slot,
              std::size_t entry) {
   const Entry old{buckets.words().entries[entry]};
   const BlockArea area = block_in(buckets.words(), entry);
-  slot.clear();
-  Chain chain(slot);
+  scratch.clear();
+  Chain chain(scratch);
   element.write(chain, buckets, entry, key, place.uid);
   if (old.state() == State::kBlock) {
     chain.put8(area.block, 0);  // who reads it by the old entry looks again
@@ -283,7 +283,10 @@ bool replace(Slot& slot,
 
 /// Has the key's chain of buckets locked, in the table that it is in now.
 template <typename Work>
-auto with_chain(const Call& call, Slot& slot, const Key& key, const Work& work)
+auto with_chain(const Call& call,
+                Scratch& scratch,
+                const Key& key,
+                const Work& work)
     -> decltype(work(std::declval<Place&>(), std::declval<LockedChain&>())) {
   unsigned attempts = 0;
   const Directory* directory = find_directory(call);
@@ -291,7 +294,7 @@ auto with_chain(const Call& call, Slot& slot, const Key& key, const Work& work)
     Place place = Place::of(key, *directory);
     Call there = call;
     there.rank = place.rank;
-    LockedChain buckets(there, slot);
+    LockedChain buckets(there, scratch);
     switch (buckets.lock(place.share, place.bucket, place.uid)) {
       case LockedChain::Answer::kLocked: return work(place, buckets);
       case LockedChain::Answer::kFailed: return {};
@@ -306,17 +309,17 @@ auto with_chain(const Call& call, Slot& slot, const Key& key, const Work& work)
 }  // namespace
 
 bool find(const Call& call, acp_element_t element, Found& found) {
-  Slot key_slot(*call.site);
+  Scratch key_scratch(*call.site);
   Key key;
-  if (!key.open(key_slot, call, element)) {
+  if (!key.open(key_scratch, call, element)) {
     return false;
   }
-  Slot slot(*call.site);
+  Scratch scratch(*call.site);
   unsigned attempts = 0;
   const Directory* directory = find_directory(call);
   while (directory != nullptr) {
     const Search result =
-        search(call, slot, key, Place::of(key, *directory), found);
+        search(call, scratch, key, Place::of(key, *directory), found);
     if (result != Search::kOtherTable) {
       return result == Search::kDone;
     }
@@ -341,19 +344,19 @@ Outcome insert(const Call& call,
                acp_element_t element,
                acp_element_t value,
                Present present) {
-  Slot key_slot(*call.site);
-  Slot value_slot(*call.site);
+  Scratch key_scratch(*call.site);
+  Scratch value_scratch(*call.site);
   Key key;
   Source source;
-  if (!key.open(key_slot, call, element) ||
-      !source.open(value_slot, here(call), value.ga, value.size)) {
+  if (!key.open(key_scratch, call, element) ||
+      !source.open(value_scratch, here(call), value.ga, value.size)) {
     return Outcome::kFailed;
   }
-  Slot slot(*call.site);
+  Scratch scratch(*call.site);
   return with_chain(
-      call, slot, key, [&](const Place& place, LockedChain& buckets) {
+      call, scratch, key, [&](const Place& place, LockedChain& buckets) {
         std::size_t entry = 0;
-        const Match match = search_locked(slot, key, buckets, entry);
+        const Match match = search_locked(scratch, key, buckets, entry);
         const bool is_there = match == Match::kYes;
         if (is_there && (present == Present::kKeep ||
                          has_no_value(buckets, entry, value))) {
@@ -367,8 +370,8 @@ Outcome insert(const Call& call,
           return Outcome::kFailed;
         }
         const bool is_done =
-            is_there ? replace(slot, key, added, place, buckets, entry)
-                     : put_in(slot, key, added, place, buckets);
+            is_there ? replace(scratch, key, added, place, buckets, entry)
+                     : put_in(scratch, key, added, place, buckets);
         return !is_done   ? Outcome::kFailed
                : is_there ? Outcome::kPresent
                           : Outcome::kInserted;
@@ -379,18 +382,18 @@ Outcome upsert_add8(const Call& call,
                     acp_element_t element,
                     std::uint64_t add,
                     std::uint64_t& old) {
-  Slot key_slot(*call.site);
-  Slot value_slot(*call.site);
+  Scratch key_scratch(*call.site);
+  Scratch value_scratch(*call.site);
   Key key;
-  if (!key.open(key_slot, call, element)) {
+  if (!key.open(key_scratch, call, element)) {
     return Outcome::kFailed;
   }
-  std::memcpy(value_slot.data(), &add, 8);
-  Slot slot(*call.site);
+  std::memcpy(value_scratch.data(), &add, 8);
+  Scratch scratch(*call.site);
   return with_chain(
-      call, slot, key, [&](const Place& place, LockedChain& buckets) {
+      call, scratch, key, [&](const Place& place, LockedChain& buckets) {
         std::size_t entry = 0;
-        const Match match = search_locked(slot, key, buckets, entry);
+        const Match match = search_locked(scratch, key, buckets, entry);
         if (match == Match::kYes) {
           const acp_element_t value =
               pair_in(buckets.at(), buckets.words(), entry).second;
@@ -400,8 +403,8 @@ Outcome upsert_add8(const Call& call,
                 static_cast<long long>(value.size), "counters have", 8);
             return Outcome::kFailed;
           }
-          slot.clear();
-          Chain chain(slot);
+          scratch.clear();
+          Chain chain(scratch);
           const std::uint64_t* before = chain.fetch_add8(value.ga, add);
           buckets.unlock_in(chain);
           if (!chain.run()) {
@@ -414,8 +417,8 @@ Outcome upsert_add8(const Call& call,
         there.rank = place.rank;
         NewEntry added;
         if (match != Match::kNo ||
-            !added.make(there, key, value_slot.data_ga(), 8) ||
-            !put_in(slot, key, added, place, buckets)) {
+            !added.make(there, key, value_scratch.data_ga(), 8) ||
+            !put_in(scratch, key, added, place, buckets)) {
           return Outcome::kFailed;
         }
         old = 0;
@@ -424,38 +427,39 @@ Outcome upsert_add8(const Call& call,
 }
 
 Removal remove(const Call& call, acp_element_t element) {
-  Slot key_slot(*call.site);
+  Scratch key_scratch(*call.site);
   Key key;
-  if (!key.open(key_slot, call, element)) {
+  if (!key.open(key_scratch, call, element)) {
     return Removal::kFailed;
   }
-  Slot slot(*call.site);
-  return with_chain(call, slot, key, [&](const Place&, LockedChain& buckets) {
-    std::size_t entry = 0;
-    const Match match = search_locked(slot, key, buckets, entry);
-    if (match != Match::kYes) {
-      return match == Match::kNo ? Removal::kAbsent : Removal::kFailed;
-    }
-    const Entry old{buckets.words().entries[entry]};
-    const BlockArea area = block_in(buckets.words(), entry);
-    slot.clear();
-    Chain chain(slot);
-    buckets.change(chain, entry,
-                   Entry::make(State::kFree, old.generation(), 0, 0, 0),
-                   nullptr);
-    if (old.state() == State::kBlock) {
-      chain.put8(area.block, 0);
-    }
-    buckets.count(chain, ~std::uint64_t{0});
-    buckets.unlock_in(chain);
-    if (!chain.run()) {
-      return Removal::kFailed;
-    }
-    if (old.state() == State::kBlock) {
-      acp_free(area.block);
-    }
-    return Removal::kRemoved;
-  });
+  Scratch scratch(*call.site);
+  return with_chain(
+      call, scratch, key, [&](const Place&, LockedChain& buckets) {
+        std::size_t entry = 0;
+        const Match match = search_locked(scratch, key, buckets, entry);
+        if (match != Match::kYes) {
+          return match == Match::kNo ? Removal::kAbsent : Removal::kFailed;
+        }
+        const Entry old{buckets.words().entries[entry]};
+        const BlockArea area = block_in(buckets.words(), entry);
+        scratch.clear();
+        Chain chain(scratch);
+        buckets.change(chain, entry,
+                       Entry::make(State::kFree, old.generation(), 0, 0, 0),
+                       nullptr);
+        if (old.state() == State::kBlock) {
+          chain.put8(area.block, 0);
+        }
+        buckets.count(chain, ~std::uint64_t{0});
+        buckets.unlock_in(chain);
+        if (!chain.run()) {
+          return Removal::kFailed;
+        }
+        if (old.state() == State::kBlock) {
+          acp_free(area.block);
+        }
+        return Removal::kRemoved;
+      });
 }
 
 namespace {
@@ -475,15 +479,15 @@ bool is_somewhere(const Call& call, acp_ga_t to) {
 
 /// Of a block: its tag is looked at behind the copy, which may have come too
 /// late.
-Match copy_from_block(Slot& slot,
+Match copy_from_block(Scratch& scratch,
                       const Found& found,
                       acp_ga_t to,
                       std::size_t bytes) {
   if (!structure::copy_checked(to, found.pair.second.ga, bytes)) {
     return Match::kFailed;
   }
-  slot.clear();
-  Chain chain(slot);
+  scratch.clear();
+  Chain chain(scratch);
   const std::uint64_t* tag =
       chain.get(found.pair.first.ga - kBlockHeaderBytes, 8);
   if (!chain.run()) {
@@ -493,20 +497,20 @@ Match copy_from_block(Slot& slot,
 }
 
 /// Of an area: the value came with the bucket.
-Match copy_from_area(Slot& slot,
+Match copy_from_area(Scratch& scratch,
                      const Found& found,
                      acp_ga_t to,
                      std::size_t bytes) {
   const std::size_t first = padded(found.pair.first.size) / 8;
-  std::memcpy(slot.data(), found.area + first, bytes);
-  return structure::copy_checked(to, slot.data_ga(), bytes) ? Match::kYes
-                                                            : Match::kFailed;
+  std::memcpy(scratch.data(), found.area + first, bytes);
+  return structure::copy_checked(to, scratch.data_ga(), bytes) ? Match::kYes
+                                                               : Match::kFailed;
 }
 
 }  // namespace
 
 bool retrieve(const Call& call, acp_pair_t pair, std::size_t& bytes) {
-  Slot slot(*call.site);
+  Scratch scratch(*call.site);
   bytes = 0;
   Match match = Match::kChanged;
   while (match == Match::kChanged) {
@@ -521,8 +525,9 @@ bool retrieve(const Call& call, acp_pair_t pair, std::size_t& bytes) {
     if (!is_somewhere(call, pair.second.ga)) {
       return false;
     }
-    match = found.tag != 0 ? copy_from_block(slot, found, pair.second.ga, some)
-                           : copy_from_area(slot, found, pair.second.ga, some);
+    match = found.tag != 0
+                ? copy_from_block(scratch, found, pair.second.ga, some)
+                : copy_from_area(scratch, found, pair.second.ga, some);
     bytes = match == Match::kYes ? some : 0;
   }
   return match == Match::kYes;

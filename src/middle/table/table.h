@@ -18,7 +18,7 @@ namespace acp::middle::table {
 class Key {
  public:
   /// Fetches a key of another rank. False: empty, or cannot be read.
-  [[nodiscard]] bool open(structure::Slot& slot,
+  [[nodiscard]] bool open(structure::Scratch& scratch,
                           const structure::Call& call,
                           acp_element_t key);
 
@@ -51,8 +51,8 @@ class Key {
 struct Found {
   bool is_there = false;
   int rank = -1;
-  std::uint64_t slot = 0;         ///< The chain's first bucket in its share.
-  acp_ga_t bucket = ACP_GA_NULL;  ///< That which has the entry.
+  std::uint64_t bucket_index = 0;  ///< The chain's first bucket in its share.
+  acp_ga_t bucket = ACP_GA_NULL;   ///< That which has the entry.
   std::size_t entry = 0;
   std::uint64_t generation = 0;
   acp_pair_t pair{};
@@ -95,8 +95,8 @@ bool retrieve(const structure::Call& call, acp_pair_t pair, std::size_t& bytes);
 /// A chain of buckets that the caller has locked, and one of its buckets.
 class LockedChain {
  public:
-  LockedChain(const structure::Call& call, structure::Slot& slot)
-      : call_(call), slot_(slot) {}
+  LockedChain(const structure::Call& call, structure::Scratch& scratch)
+      : call_(call), scratch_(scratch) {}
 
   LockedChain(const LockedChain&) = delete;
   LockedChain& operator=(const LockedChain&) = delete;
@@ -142,7 +142,7 @@ class LockedChain {
 
  private:
   const structure::Call& call_;
-  structure::Slot& slot_;
+  structure::Scratch& scratch_;
   acp_ga_t share_ = ACP_GA_NULL;
   acp_ga_t first_ = ACP_GA_NULL;
   acp_ga_t at_ = ACP_GA_NULL;

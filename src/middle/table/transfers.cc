@@ -5,7 +5,7 @@
 namespace acp::middle::table {
 
 using structure::Call;
-using structure::Slot;
+using structure::Scratch;
 using structure::View;
 
 namespace {
@@ -30,9 +30,9 @@ bool visit(const Call& call, Extent extent, Work work) {
 }
 
 bool is_there(const Call& call) {
-  Slot slot(*call.site);
+  Scratch scratch(*call.site);
   View view{};
-  return structure::look(slot, call, view);
+  return structure::look(scratch, call, view);
 }
 
 /// Removes an element of `to` unless `from` has its key.

@@ -9,14 +9,14 @@ namespace acp::middle::table {
 
 using structure::Call;
 using structure::Chain;
-using structure::Slot;
+using structure::Scratch;
 
 Position Position::of(Extent extent, const Found& found) {
   Position position;
   position.extent = extent;
   if (found.is_there) {
     position.rank = found.rank;
-    position.slot = found.slot;
+    position.bucket_index = found.bucket_index;
     position.entry = found.bucket | (found.generation & 7) << 3 | found.entry;
   }
   return position;
@@ -40,8 +40,8 @@ bool is_settled(const Bucket& first, const Bucket& again) {
 bool Walk::read(acp_ga_t bucket, std::size_t count) {
   structure::Backoff backoff(call_.function, call_.handle);
   for (read_ = count;; read_ = 1) {
-    slot_.clear();
-    Chain chain(slot_);
+    scratch_.clear();
+    Chain chain(scratch_);
     const std::uint64_t* words = chain.get(bucket, read_ * kBucketBytes);
     const std::uint64_t* again = chain.get(bucket, read_ * kBucketBytes);
     if (!chain.run()) {
@@ -77,8 +77,8 @@ bool Walk::begin() {
   // The thread may have known it for long: ask a bucket.
   for (;;) {
     directory_ = *known;
-    slot_.clear();
-    Chain chain(slot_);
+    scratch_.clear();
+    Chain chain(scratch_);
     const std::uint64_t* lock = chain.get(directory_.bucket(0, 0), 8);
     if (!chain.run()) {
       return false;
@@ -109,14 +109,15 @@ bool Walk::begin_at(const Position& position) {
   }
   const std::size_t share = directory_.share_of(position.rank);
   if (share >= end_share_ || share < share_ ||
-      position.slot >= directory_.buckets || position.number() >= kEntries ||
+      position.bucket_index >= directory_.buckets ||
+      position.number() >= kEntries ||
       acp_query_rank(position.entry) != position.rank) {
     structure::fail_text(call_, ACPX_INVALID_ARGUMENT,
                          "the iterator is of another one");
     return false;
   }
   share_ = share;
-  bucket_ = position.slot;
+  bucket_ = position.bucket_index;
   const bool is_first = position.bucket() == directory_.bucket(share_, bucket_);
   if (!read(position.bucket(),
             is_first
@@ -177,7 +178,7 @@ bool Walk::next() {
       if (word.state() != State::kFree) {
         found_.is_there = true;
         found_.rank = acp_query_rank(at_);
-        found_.slot = bucket_;
+        found_.bucket_index = bucket_;
         found_.bucket = at_;
         found_.entry = entry_;
         found_.generation = word.generation();
@@ -198,10 +199,11 @@ bool Walk::copy(Copy& copy, Part part) {
   }
   const std::size_t key_bytes = found_.pair.first.size;
   std::copy_n(found_.area, kAreaBytes / 8,
-              reinterpret_cast<std::uint64_t*>(slot_.data()));
+              reinterpret_cast<std::uint64_t*>(scratch_.data()));
   copy.is_there = true;
-  copy.pair = {{slot_.data_ga(), key_bytes},
-               {slot_.data_ga() + padded(key_bytes), found_.pair.second.size}};
+  copy.pair = {
+      {scratch_.data_ga(), key_bytes},
+      {scratch_.data_ga() + padded(key_bytes), found_.pair.second.size}};
   return true;
 }
 
@@ -217,8 +219,8 @@ bool Walk::copy_block(Copy& copy, Part part) {
       !structure::move_all({{here, there.first.ga, bytes}})) {
     return false;
   }
-  Slot slot(*call_.site);
-  Chain chain(slot);
+  Scratch scratch(*call_.site);
+  Chain chain(scratch);
   const std::uint64_t* tag = chain.get(there.first.ga - kBlockHeaderBytes, 8);
   if (!chain.run()) {
     return false;
@@ -233,13 +235,13 @@ bool dereference(const Call& call, const Position& position, acp_pair_t& pair) {
   if (directory == nullptr) {
     return false;
   }
-  Slot slot(*call.site);
+  Scratch scratch(*call.site);
   structure::Backoff backoff(call.function, call.handle);
   Bucket words{};
   Bucket again{};
   do {
-    slot.clear();
-    Chain chain(slot);
+    scratch.clear();
+    Chain chain(scratch);
     const std::uint64_t* read =
         chain.get_cleared(position.bucket(), kBucketBytes);
     const std::uint64_t* read_again =

@@ -19,7 +19,7 @@ enum class Extent : std::uint8_t { kAll, kLocal };
 struct Position {
   Extent extent = Extent::kAll;
   int rank = -1;
-  std::uint64_t slot = 0;
+  std::uint64_t bucket_index = 0;
   acp_ga_t entry = ACP_GA_NULL;
 
   static Position of(Extent extent, const Found& found);
@@ -36,7 +36,7 @@ struct Position {
 class Walk {
  public:
   Walk(const structure::Call& call, Extent extent)
-      : call_(call), extent_(extent), slot_(*call.site) {}
+      : call_(call), extent_(extent), scratch_(*call.site) {}
 
   /// Before the first element. False: failed.
   [[nodiscard]] bool begin();
@@ -50,7 +50,7 @@ class Walk {
   const Found& found() const { return found_; }
 
   /// An element's bytes on the caller's rank. Those of a small one are in the
-  /// walk's slot, until the next step.
+  /// walk's scratch, until the next step.
   struct Copy {
     bool is_there = false;
     acp_pair_t pair{};
@@ -74,7 +74,7 @@ class Walk {
 
   const structure::Call& call_;
   const Extent extent_;
-  structure::Slot slot_;
+  structure::Scratch scratch_;
   Directory directory_;
   Found found_;
   std::size_t share_ = 0;
@@ -82,7 +82,7 @@ class Walk {
   std::uint64_t bucket_ = 0;  ///< Of the share: the chain under way.
   acp_ga_t at_ = ACP_GA_NULL;
   std::size_t entry_ = 0;    ///< The next to look at.
-  std::size_t read_ = 0;     ///< Buckets in the slot that follow each other,
+  std::size_t read_ = 0;     ///< Buckets in the scratch that follow each other,
   std::size_t current_ = 0;  ///< and which of them is current.
   const Bucket* words_ = nullptr;
   const Bucket* words_again_ = nullptr;  ///< As words_, read later.

@@ -15,7 +15,7 @@ using structure::Call;
 using structure::Chain;
 using structure::Kind;
 using structure::Lock;
-using structure::Slot;
+using structure::Scratch;
 using structure::View;
 
 namespace {
@@ -25,7 +25,7 @@ namespace {
 constexpr std::uint64_t kElementsPerBucket = 2;
 
 /// Buckets that are formatted by one put; larger shares copy them on.
-constexpr std::size_t kFormatted = structure::kSlotDataBytes / kBucketBytes;
+constexpr std::size_t kFormatted = structure::kScratchDataBytes / kBucketBytes;
 
 /// Never 0, and other than those of tables that were here before.
 std::uint32_t new_uid(int rank) {
@@ -40,21 +40,21 @@ std::uint32_t new_uid(int rank) {
 }
 
 /// Writes empty buckets: one put, then copies of what is there already.
-bool format_share(Slot& slot,
+bool format_share(Scratch& scratch,
                   acp_ga_t share,
                   std::uint64_t buckets,
                   std::uint32_t uid) {
-  auto* empty = reinterpret_cast<Bucket*>(slot.data());
+  auto* empty = reinterpret_cast<Bucket*>(scratch.data());
   const std::size_t first = std::min<std::uint64_t>(buckets, kFormatted);
   for (std::size_t i = 0; i < first; ++i) {
     empty[i] = Bucket{};
     empty[i].lock = locked_by(uid, 0);
   }
-  slot.clear();
-  Chain chain(slot);
+  scratch.clear();
+  Chain chain(scratch);
   chain.put8(share, 0);
   const acp_ga_t at = share + kShareHeaderBytes;
-  chain.put(at, slot.data_ga(), first * kBucketBytes);
+  chain.put(at, scratch.data_ga(), first * kBucketBytes);
   if (!chain.run()) {
     return false;
   }
@@ -82,7 +82,7 @@ class Shares {
   Shares(const Shares&) = delete;
   Shares& operator=(const Shares&) = delete;
 
-  [[nodiscard]] bool add(Slot& slot,
+  [[nodiscard]] bool add(Scratch& scratch,
                          int rank,
                          std::uint64_t buckets,
                          std::uint32_t uid) {
@@ -92,16 +92,16 @@ class Shares {
       return false;
     }
     all_.push_back(share);
-    return format_share(slot, share, buckets, uid);
+    return format_share(scratch, share, buckets, uid);
   }
 
   /// Their addresses, to memory.
-  [[nodiscard]] bool write(Slot& slot, acp_ga_t to) const {
-    constexpr std::size_t kAtOnce = structure::kSlotDataBytes / 8;
+  [[nodiscard]] bool write(Scratch& scratch, acp_ga_t to) const {
+    constexpr std::size_t kAtOnce = structure::kScratchDataBytes / 8;
     for (std::size_t i = 0; i < all_.size(); i += kAtOnce) {
       const std::size_t some = std::min(kAtOnce, all_.size() - i);
-      std::copy_n(&all_[i], some, reinterpret_cast<acp_ga_t*>(slot.data()));
-      if (!structure::move_all({{to + i * 8, slot.data_ga(), some * 8}})) {
+      std::copy_n(&all_[i], some, reinterpret_cast<acp_ga_t*>(scratch.data()));
+      if (!structure::move_all({{to + i * 8, scratch.data_ga(), some * 8}})) {
         return false;
       }
     }
@@ -171,20 +171,20 @@ acp_ga_t create(const char* function,
   const std::uint64_t buckets =
       static_cast<std::uint64_t>(slots - 1) / kElementsPerBucket + 1;
   const std::uint32_t uid = new_uid(site->rank());
-  Slot slot(*site);
+  Scratch scratch(*site);
   Shares shares;
   for (int i = 0; i < count; ++i) {
-    if (!shares.add(slot, ranks[i], buckets, uid)) {
+    if (!shares.add(scratch, ranks[i], buckets, uid)) {
       return ACP_GA_NULL;
     }
   }
   structure::Block directory(static_cast<std::size_t>(count) * 8, rank);
-  if (!directory.is_good() || !shares.write(slot, directory.ga())) {
+  if (!directory.is_good() || !shares.write(scratch, directory.ga())) {
     return ACP_GA_NULL;
   }
-  slot.clear();
+  scratch.clear();
   const acp_ga_t handle = structure::create_control(
-      slot, function, kind, rank, 0,
+      scratch, function, kind, rank, 0,
       {directory.ga(), uid, static_cast<std::uint64_t>(count), buckets, 0});
   if (handle != ACP_GA_NULL) {
     shares.give();
@@ -201,14 +201,14 @@ namespace {
 /// it. False: failed.
 template <typename Work>
 bool with_bucket(const Call& call,
-                 Slot& slot,
+                 Scratch& scratch,
                  const Directory& directory,
                  std::size_t share,
                  std::uint64_t bucket,
                  const Work& work) {
   Call there = call;
   there.rank = acp_query_rank(directory.shares[share]);
-  LockedChain buckets(there, slot);
+  LockedChain buckets(there, scratch);
   switch (buckets.lock(directory.shares[share], directory.bucket(share, bucket),
                        directory.uid)) {
     case LockedChain::Answer::kLocked: return work(buckets);
@@ -222,13 +222,13 @@ bool with_bucket(const Call& call,
 }
 
 /// Frees what is in the current bucket; the chain is unlocked at its end.
-bool clear_chain(Slot& slot, LockedChain& buckets) {
+bool clear_chain(Scratch& scratch, LockedChain& buckets) {
   for (;;) {
     std::vector<acp_ga_t> blocks;
     const Bucket words = buckets.words();
     const bool is_last = !buckets.has_next();
-    slot.clear();
-    Chain chain(slot);
+    scratch.clear();
+    Chain chain(scratch);
     for (std::size_t entry = 0; entry < kEntries; ++entry) {
       const Entry word{words.entries[entry]};
       if (word.state() == State::kFree) {
@@ -267,11 +267,11 @@ bool for_buckets(const Call& call,
                  std::size_t share,
                  const Work& work) {
   constexpr std::uint64_t kAtOnce = 16;
-  Slot slot(*call.site);
+  Scratch scratch(*call.site);
   for (std::uint64_t first = 0; first < directory.buckets; first += kAtOnce) {
     const std::uint64_t some = std::min(kAtOnce, directory.buckets - first);
-    slot.clear();
-    Chain chain(slot);
+    scratch.clear();
+    Chain chain(scratch);
     const auto* words = reinterpret_cast<const Bucket*>(
         chain.get(directory.bucket(share, first), some * kBucketBytes));
     if (!chain.run()) {
@@ -296,10 +296,10 @@ bool is_empty(const Bucket& words) {
 
 /// As it is now, not as the thread knows it.
 bool read_now(const Call& call, Directory& directory) {
-  Slot slot(*call.site);
+  Scratch scratch(*call.site);
   View view{};
-  return structure::look(slot, call, view) &&
-         read_directory(call, slot, view, directory);
+  return structure::look(scratch, call, view) &&
+         read_directory(call, scratch, view, directory);
 }
 
 /// Share numbers of an extent.
@@ -321,14 +321,14 @@ bool clear(const Call& call, Extent extent) {
     return false;
   }
   const auto [begin, end] = shares_of(call, directory, extent);
-  Slot slot(*call.site);
+  Scratch scratch(*call.site);
   for (std::size_t share = begin; share < end; ++share) {
     const bool is_good = for_buckets(
         call, directory, share, [&](std::uint64_t bucket, const Bucket& words) {
           return is_empty(words) ||
-                 with_bucket(call, slot, directory, share, bucket,
+                 with_bucket(call, scratch, directory, share, bucket,
                              [&](LockedChain& buckets) {
-                               return clear_chain(slot, buckets);
+                               return clear_chain(scratch, buckets);
                              });
         });
     if (!is_good) {
@@ -341,7 +341,7 @@ bool clear(const Call& call, Extent extent) {
 namespace {
 
 /// Takes the uid from a chain of buckets and frees what hangs on it.
-bool end_chain(Slot& slot, LockedChain& buckets) {
+bool end_chain(Scratch& scratch, LockedChain& buckets) {
   std::vector<acp_ga_t> blocks;
   std::vector<acp_ga_t> overflow;
   for (;;) {
@@ -360,8 +360,8 @@ bool end_chain(Slot& slot, LockedChain& buckets) {
   }
   for (const std::vector<acp_ga_t>* words : {&blocks, &overflow}) {
     for (const acp_ga_t word : *words) {
-      slot.clear();
-      Chain chain(slot);
+      scratch.clear();
+      Chain chain(scratch);
       chain.put8(word, 0);  // a block's tag, a bucket's uid
       if (!chain.run()) {
         return false;
@@ -379,19 +379,20 @@ bool end_chain(Slot& slot, LockedChain& buckets) {
 
 /// Makes a share's buckets nobody's, then frees it.
 bool end_share(const Call& call,
-               Slot& slot,
+               Scratch& scratch,
                const Directory& directory,
                std::size_t share) {
   const bool is_good = for_buckets(
       call, directory, share, [&](std::uint64_t bucket, const Bucket& words) {
-        if (!is_empty(words) && !with_bucket(call, slot, directory, share,
+        if (!is_empty(words) && !with_bucket(call, scratch, directory, share,
                                              bucket, [&](LockedChain& buckets) {
-                                               return end_chain(slot, buckets);
+                                               return end_chain(scratch,
+                                                                buckets);
                                              })) {
           return false;
         }
-        // Without a result: that could come when others use the slot.
-        Chain chain(slot);
+        // Without a result: that could come when others use the scratch.
+        Chain chain(scratch);
         chain.add8(directory.bucket(share, bucket),
                    0 - locked_by(directory.uid, 0));
         return chain.post() != ACP_HANDLE_NULL;
@@ -406,12 +407,12 @@ bool end_share(const Call& call,
 }  // namespace
 
 bool destroy(const Call& call) {
-  Slot slot(*call.site);
-  Slot work(*call.site);
+  Scratch scratch(*call.site);
+  Scratch work(*call.site);
   Lock lock(call);
   View view{};
   Directory directory;
-  if (!lock.acquire(slot, view)) {
+  if (!lock.acquire(scratch, view)) {
     return false;
   }
   const acp_ga_t addresses = view.field(kDirectoryField);
@@ -423,32 +424,32 @@ bool destroy(const Call& call) {
       return false;
     }
   }
-  structure::destroy_control(slot, call);
+  structure::destroy_control(scratch, call);
   lock.forget();
   acp_free(addresses);
   return true;
 }
 
 bool size(const Call& call, Extent extent, std::uint64_t& elements) {
-  constexpr std::size_t kPerSlot = 512;
+  constexpr std::size_t kPerScratch = 512;
   unsigned attempts = 0;
   const Directory* directory = find_directory(call);
   while (directory != nullptr) {
     elements = 0;
     const auto [begin, end] = shares_of(call, *directory, extent);
-    Slot slot(*call.site);
+    Scratch scratch(*call.site);
     bool is_right = true;
-    for (std::size_t first = begin; first < end; first += kPerSlot) {
-      const std::size_t last = std::min(first + kPerSlot, end);
+    for (std::size_t first = begin; first < end; first += kPerScratch) {
+      const std::size_t last = std::min(first + kPerScratch, end);
       std::vector<const std::uint64_t*> counts;
       acp_handle_t handle = ACP_HANDLE_NULL;
-      slot.clear();
+      scratch.clear();
       // With the uid of the first bucket, which follows the count.
       for (std::size_t share = first; share < last; ++share) {
-        Chain chain(slot);
+        Chain chain(scratch);
         counts.push_back(chain.get(directory->shares[share], 8));
         chain.get_to(directory->bucket(share, 0),
-                     slot.data_ga() + (share - first) * 8, 8);
+                     scratch.data_ga() + (share - first) * 8, 8);
         handle = chain.post();
         if (handle == ACP_HANDLE_NULL) {
           return false;
@@ -457,7 +458,8 @@ bool size(const Call& call, Extent extent, std::uint64_t& elements) {
       if (!structure::finish(handle)) {
         return false;
       }
-      const auto* locks = reinterpret_cast<const std::uint64_t*>(slot.data());
+      const auto* locks =
+          reinterpret_cast<const std::uint64_t*>(scratch.data());
       for (std::size_t i = 0; i < counts.size(); ++i) {
         elements += *counts[i];
         is_right = is_right && locks[i] >> 32 == directory->uid;
@@ -465,7 +467,7 @@ bool size(const Call& call, Extent extent, std::uint64_t& elements) {
     }
     // A rank without a share has not asked anybody.
     View view{};
-    if (is_right && (begin != end || structure::look(slot, call, view))) {
+    if (is_right && (begin != end || structure::look(scratch, call, view))) {
       return true;
     }
     if (is_right) {
@@ -484,11 +486,11 @@ namespace {
 bool change_uid(const Call& call,
                 const Directory& directory,
                 std::uint32_t uid) {
-  Slot slot(*call.site);
+  Scratch scratch(*call.site);
   for (std::size_t share = 0; share < directory.shares.size(); ++share) {
     const bool is_good = for_buckets(
         call, directory, share, [&](std::uint64_t bucket, const Bucket&) {
-          return with_bucket(call, slot, directory, share, bucket,
+          return with_bucket(call, scratch, directory, share, bucket,
                              [&](LockedChain& buckets) {
                                const std::uint64_t change =
                                    std::uint64_t{uid - directory.uid} << 32;
@@ -497,14 +499,14 @@ bool change_uid(const Call& call,
                                  if (!buckets.next()) {
                                    return false;
                                  }
-                                 slot.clear();
-                                 Chain chain(slot);
+                                 scratch.clear();
+                                 Chain chain(scratch);
                                  chain.add8(buckets.at(), change);
                                  if (!chain.run()) {
                                    return false;
                                  }
                                }
-                               Chain chain(slot);
+                               Chain chain(scratch);
                                chain.add8(first, change);
                                buckets.unlock_in(chain);
                                return chain.post() != ACP_HANDLE_NULL;
@@ -523,7 +525,7 @@ bool swap(const Call& call1, const Call& call2) {
   const bool is_ordered = call1.control < call2.control;
   const Call& lower = is_ordered ? call1 : call2;
   const Call& upper = is_ordered ? call2 : call1;
-  Slot slot(*call1.site);
+  Scratch scratch(*call1.site);
   std::uint64_t fields[2][structure::kFields];
   std::uint64_t versions[2];
   Directory directories[2];
@@ -533,14 +535,14 @@ bool swap(const Call& call1, const Call& call2) {
   const Call* calls[2] = {&lower, &upper};
   for (std::size_t i = 0; i < 2; ++i) {
     View view{};
-    if (!locks[i]->acquire(slot, view)) {
+    if (!locks[i]->acquire(scratch, view)) {
       return false;
     }
     versions[i] = view.version();
     for (std::size_t field = 0; field < structure::kFields; ++field) {
       fields[i][field] = view.field(field);
     }
-    Slot work(*call1.site);
+    Scratch work(*call1.site);
     if (!read_directory(*calls[i], work, view, directories[i])) {
       return false;
     }
@@ -553,8 +555,8 @@ bool swap(const Call& call1, const Call& call2) {
     fields[i][kUidField] = uid;
   }
   for (std::size_t i = 0; i < 2; ++i) {
-    slot.clear();
-    Chain chain(slot);
+    scratch.clear();
+    Chain chain(scratch);
     structure::write_fields(chain, *calls[i], versions[i] + 1, fields[1 - i]);
     locks[i]->release_in(chain);
     if (!chain.run()) {

@@ -9,8 +9,8 @@ using structure::Backoff;
 using structure::Call;
 using structure::Chain;
 using structure::Kind;
+using structure::Scratch;
 using structure::Shape;
-using structure::Slot;
 using structure::Source;
 using structure::View;
 
@@ -57,25 +57,25 @@ void Change::fields_of(const Shape& shape,
   fields[kOldBody] = shape.old_body;
 }
 
-bool Change::begin(Slot& slot) {
-  return freeze(slot, 0);
+bool Change::begin(Scratch& scratch) {
+  return freeze(scratch, 0);
 }
 
-bool Change::begin_growth(Slot& slot,
+bool Change::begin_growth(Scratch& scratch,
                           std::uint64_t version,
                           std::uint64_t start) {
-  return freeze(slot, cut_of(version, start));
+  return freeze(scratch, cut_of(version, start));
 }
 
 /// A cut is written by the first chain alone: when that freezes, it is of the
 /// version that was frozen; when another froze before, that one needs it; and
 /// when the version has changed by then, nobody looks at it.
-bool Change::freeze(Slot& slot, std::uint64_t cut) {
-  slot_ = &slot;
+bool Change::freeze(Scratch& scratch, std::uint64_t cut) {
+  scratch_ = &scratch;
   Backoff backoff(call_.function, call_.handle);
   for (;;) {
-    slot.clear();
-    Chain chain(slot);
+    scratch.clear();
+    Chain chain(scratch);
     if (cut != 0) {
       chain.put8(call_.word(structure::kFieldWord + kCut), cut);
       cut = 0;
@@ -114,8 +114,8 @@ bool Change::wait_for_pushes(std::uint64_t reserved) {
     return true;
   }
   for (;;) {
-    slot_->clear();
-    Chain chain(*slot_);
+    scratch_->clear();
+    Chain chain(*scratch_);
     const std::uint64_t* fields =
         chain.get(call_.word(structure::kFieldWord), structure::kFields * 8);
     if (!chain.run()) {
@@ -137,8 +137,8 @@ bool Change::wait_for_pushes(std::uint64_t reserved) {
 
 bool Change::commit() {
   is_frozen_ = false;
-  slot_->clear();
-  Chain chain(*slot_);
+  scratch_->clear();
+  Chain chain(*scratch_);
   std::uint64_t fields[structure::kFields];
   fields_of(shape, fields);
   structure::write_fields(chain, call_, version_ + 1, fields);
@@ -149,7 +149,7 @@ bool Change::commit() {
 
 void Change::destroy() {
   is_frozen_ = false;
-  structure::destroy_control(*slot_, call_);
+  structure::destroy_control(*scratch_, call_);
   acp_free(shape.body);
   acp_free(shape.old_body);
 }
@@ -167,11 +167,11 @@ namespace {
 enum class Outcome : std::uint8_t { kDone, kFailed, kAgain };
 
 /// Until the version of a reservation that was not valid has gone.
-bool wait_for_next(Slot& slot, const Call& call, Reservations old) {
+bool wait_for_next(Scratch& scratch, const Call& call, Reservations old) {
   Backoff backoff(call.function, call.handle);
   for (;;) {
-    slot.clear();
-    Chain chain(slot);
+    scratch.clear();
+    Chain chain(scratch);
     const std::uint64_t* word = chain.get(call.sync(), 8);
     const std::uint64_t* tag = chain.get(call.word(structure::kTagWord), 8);
     if (!chain.run()) {
@@ -198,18 +198,21 @@ bool append(Change& change, const Source& source) {
   return source.place(change.shape.at(size)) && change.commit();
 }
 
-bool grow(Slot& slot,
+bool grow(Scratch& scratch,
           const Call& call,
           const Source& source,
           std::uint64_t version,
           std::uint64_t start) {
   Change change(call);
-  return change.begin_growth(slot, version, start) && append(change, source);
+  return change.begin_growth(scratch, version, start) && append(change, source);
 }
 
-bool write(Slot& slot, const Call& call, const Source& source, acp_ga_t to) {
-  slot.clear();
-  Chain chain(slot);
+bool write(Scratch& scratch,
+           const Call& call,
+           const Source& source,
+           acp_ga_t to) {
+  scratch.clear();
+  Chain chain(scratch);
   if (!source.put_in(chain, to) && !source.place(to)) {
     return false;
   }
@@ -217,9 +220,9 @@ bool write(Slot& slot, const Call& call, const Source& source, acp_ga_t to) {
   return chain.run();
 }
 
-Outcome try_push(Slot& slot, const Call& call, const Source& source) {
-  slot.clear();
-  Chain chain(slot);
+Outcome try_push(Scratch& scratch, const Call& call, const Source& source) {
+  scratch.clear();
+  Chain chain(scratch);
   const std::uint64_t* word = chain.fetch_add8(call.sync(), source.bytes());
   const View view = View::in(chain, call);
   if (!chain.run()) {
@@ -234,7 +237,8 @@ Outcome try_push(Slot& slot, const Call& call, const Source& source) {
   }
   const Reservations old{*word};
   if (__builtin_expect(old.is_frozen(), 0)) {
-    return wait_for_next(slot, call, old) ? Outcome::kAgain : Outcome::kFailed;
+    return wait_for_next(scratch, call, old) ? Outcome::kAgain
+                                             : Outcome::kFailed;
   }
   // A valid reservation keeps its version from ending.
   if (!view.is_whole() || !old.is_of(view.version())) {
@@ -243,15 +247,16 @@ Outcome try_push(Slot& slot, const Call& call, const Source& source) {
   const std::uint64_t start = old.bytes();
   const std::uint64_t capacity = view.field(kCapacity);
   if (__builtin_expect(start + source.bytes() <= capacity, 1)) {
-    return write(slot, call, source, view.field(kBody) + start)
+    return write(scratch, call, source, view.field(kBody) + start)
                ? Outcome::kDone
                : Outcome::kFailed;
   }
   if (start <= capacity) {
-    return grow(slot, call, source, view.version(), start) ? Outcome::kDone
-                                                           : Outcome::kFailed;
+    return grow(scratch, call, source, view.version(), start)
+               ? Outcome::kDone
+               : Outcome::kFailed;
   }
-  return wait_for_next(slot, call, old) ? Outcome::kAgain : Outcome::kFailed;
+  return wait_for_next(scratch, call, old) ? Outcome::kAgain : Outcome::kFailed;
 }
 
 }  // namespace
@@ -262,18 +267,18 @@ bool push_back(acp_ga_t vector, acp_ga_t ga, std::size_t size) {
                              vector)) {
     return false;
   }
-  Slot slot(*call.site);
+  Scratch scratch(*call.site);
   Source source;
-  if (!source.open(slot, call, ga, size)) {
+  if (!source.open(scratch, call, ga, size)) {
     return false;
   }
   if (size == 0) {
     View view{};
-    return structure::look(slot, call, view);
+    return structure::look(scratch, call, view);
   }
   Outcome outcome = Outcome::kAgain;
   while (outcome == Outcome::kAgain) {
-    outcome = try_push(slot, call, source);
+    outcome = try_push(scratch, call, source);
   }
   return outcome == Outcome::kDone;
 }

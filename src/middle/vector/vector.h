@@ -55,10 +55,10 @@ class Change {
   ~Change();
 
   /// False: destroyed (reported), or the end of the job.
-  [[nodiscard]] bool begin(structure::Slot& slot);
+  [[nodiscard]] bool begin(structure::Scratch& scratch);
   /// The same for the push whose reservation begins within the capacity and
   /// ends beyond: tells others that it begins at `start`.
-  [[nodiscard]] bool begin_growth(structure::Slot& slot,
+  [[nodiscard]] bool begin_growth(structure::Scratch& scratch,
                                   std::uint64_t version,
                                   std::uint64_t start);
 
@@ -72,11 +72,11 @@ class Change {
   structure::Shape shape;
 
  private:
-  bool freeze(structure::Slot& slot, std::uint64_t cut);
+  bool freeze(structure::Scratch& scratch, std::uint64_t cut);
   bool wait_for_pushes(std::uint64_t reserved);
 
   const structure::Call call_;
-  structure::Slot* slot_ = nullptr;
+  structure::Scratch* scratch_ = nullptr;
   std::uint64_t version_ = 0;
   bool is_frozen_ = false;
 };

@@ -6,16 +6,16 @@ namespace acp::middle::workspace {
 
 using structure::Ballot;
 using structure::Chain;
+using structure::Scratch;
 using structure::Site;
-using structure::Slot;
 
 Verdict agree(Site& site, std::uint64_t wish, int refusal) {
   const acp_ga_t ballot = site.memory_of(0) + structure::kBallotOffset;
   const acp_ga_t refusals = ballot + offsetof(Ballot, refusals);
   const acp_ga_t wishes = ballot + offsetof(Ballot, wishes);
   const std::uint64_t refused = refusal != 0 ? 1 : 0;
-  Slot slot(site);
-  Chain chain(slot);
+  Scratch scratch(site);
+  Chain chain(scratch);
   chain.add8(refusals, refused);
   chain.add8(wishes, wish);
   bool is_alive = chain.run();

@@ -15,8 +15,8 @@
 namespace acp::middle::workspace {
 
 using structure::Chain;
+using structure::Scratch;
 using structure::Site;
-using structure::Slot;
 using structure::WorkspaceEntry;
 
 namespace {
@@ -135,8 +135,8 @@ Refusal Workspaces::take_parts(Site& site,
     return {ACPX_NO_MEMORY, fmt::format("{}; set ACP_HEAP_SIZE higher",
                                         acpx_strerror(acp_errno))};
   }
-  Slot slot(site);
-  Chain chain(slot);
+  Scratch scratch(site);
+  Chain chain(scratch);
   chain.put8(card_of(site, site.rank(), index), base);
   return chain.run() ? Refusal{} : Refusal{acp_errno, "the job is ending"};
 }
@@ -224,8 +224,8 @@ void Workspaces::destroy(Site& site, acp_wsd_t wsd) {
 acp_ga_t Workspaces::base_of(Site& site, Item& item, std::size_t rank) {
   acp_ga_t base = item.bases[rank].load(std::memory_order_relaxed);
   if (base == ACP_GA_NULL) {
-    Slot slot(site);
-    Chain chain(slot);
+    Scratch scratch(site);
+    Chain chain(scratch);
     const auto index = static_cast<std::size_t>(&item - items_.data());
     const std::uint64_t* read =
         chain.get(card_of(site, static_cast<int>(rank), index), 8);
