@@ -13,15 +13,15 @@ using structure::Shape;
 using structure::Source;
 using structure::View;
 
-// ---- Hold -----------------------------------------------------------------
+// ---- LockedDeque -----------------------------------------------------------
 
-Shape Hold::shape_in(const View& view) {
+Shape LockedDeque::shape_in(const View& view) {
   return {view.field(0), view.field(1), view.field(2), view.field(3),
           view.field(4)};
 }
 
-void Hold::fields_of(const Shape& shape,
-                     std::uint64_t (&fields)[structure::kFields]) {
+void LockedDeque::fields_of(const Shape& shape,
+                            std::uint64_t (&fields)[structure::kFields]) {
   fields[0] = shape.body;
   fields[1] = shape.capacity;
   fields[2] = shape.head;
@@ -29,7 +29,7 @@ void Hold::fields_of(const Shape& shape,
   fields[4] = shape.old_body;
 }
 
-bool Hold::begin(Scratch& scratch) {
+bool LockedDeque::begin(Scratch& scratch) {
   scratch_ = &scratch;
   View view{};
   if (!lock_.acquire(scratch, view)) {
@@ -40,21 +40,21 @@ bool Hold::begin(Scratch& scratch) {
   return true;
 }
 
-void Hold::commit_in(Chain& chain) {
+void LockedDeque::commit_in(Chain& chain) {
   std::uint64_t fields[structure::kFields];
   fields_of(shape, fields);
   structure::write_fields(chain, call_, version_ + 1, fields);
   lock_.release_in(chain);
 }
 
-bool Hold::commit() {
+bool LockedDeque::commit() {
   scratch_->clear();
   Chain chain(*scratch_);
   commit_in(chain);
   return chain.run();
 }
 
-void Hold::destroy() {
+void LockedDeque::destroy() {
   structure::destroy_control(*scratch_, call_);
   lock_.forget();
   acp_free(shape.body);
@@ -69,7 +69,7 @@ bool push(const char* function,
           acp_ga_t ga,
           std::size_t size) {
   Call call;
-  if (!structure::begin_call(call, function, Hold::kKind, deque)) {
+  if (!structure::begin_call(call, function, LockedDeque::kKind, deque)) {
     return false;
   }
   Scratch scratch(*call.site);
@@ -81,38 +81,38 @@ bool push(const char* function,
     View view{};
     return structure::look(scratch, call, view);
   }
-  Hold hold(call);
-  if (!hold.begin(scratch)) {
+  LockedDeque locked(call);
+  if (!locked.begin(scratch)) {
     return false;
   }
-  const std::uint64_t index = end == End::kFront ? 0 : hold.shape.size;
-  if (!structure::open_gap(call, hold.shape, index, size)) {
+  const std::uint64_t index = end == End::kFront ? 0 : locked.shape.size;
+  if (!structure::open_gap(call, locked.shape, index, size)) {
     return false;
   }
-  const acp_ga_t to = hold.shape.at(index);
+  const acp_ga_t to = locked.shape.at(index);
   scratch.clear();
   Chain chain(scratch);
-  if (!source.put_in(chain, to) && !source.place(to)) {
+  if (!source.add_put(chain, to) && !source.copy_to(to)) {
     return false;
   }
-  hold.commit_in(chain);
+  locked.commit_in(chain);
   return chain.run();
 }
 
 bool pop(const char* function, acp_ga_t deque, End end, std::size_t size) {
   Call call;
-  if (!structure::begin_call(call, function, Hold::kKind, deque)) {
+  if (!structure::begin_call(call, function, LockedDeque::kKind, deque)) {
     return false;
   }
   Scratch scratch(*call.site);
-  Hold hold(call);
-  if (!hold.begin(scratch)) {
+  LockedDeque locked(call);
+  if (!locked.begin(scratch)) {
     return false;
   }
-  const std::uint64_t bytes = std::min<std::uint64_t>(size, hold.shape.size);
-  hold.shape.head += end == End::kFront ? bytes : 0;
-  hold.shape.size -= bytes;
-  return hold.commit();
+  const std::uint64_t bytes = std::min<std::uint64_t>(size, locked.shape.size);
+  locked.shape.head += end == End::kFront ? bytes : 0;
+  locked.shape.size -= bytes;
+  return locked.commit();
 }
 
 int take(const char* function,
@@ -121,7 +121,7 @@ int take(const char* function,
          acp_ga_t ga,
          std::size_t size) {
   Call call;
-  if (!structure::begin_call(call, function, Hold::kKind, deque)) {
+  if (!structure::begin_call(call, function, LockedDeque::kKind, deque)) {
     return -1;
   }
   Scratch scratch(*call.site);
@@ -130,15 +130,15 @@ int take(const char* function,
   if (!target.open(scratch, call, ga, size)) {
     return -1;
   }
-  Hold hold(call);
-  if (!hold.begin(scratch)) {
+  LockedDeque locked(call);
+  if (!locked.begin(scratch)) {
     return -1;
   }
-  if (size > hold.shape.size) {
+  if (size > locked.shape.size) {
     return 0;
   }
   const acp_ga_t from =
-      hold.shape.at(end == End::kFront ? 0 : hold.shape.size - size);
+      locked.shape.at(end == End::kFront ? 0 : locked.shape.size - size);
   scratch.clear();
   Chain chain(scratch);
   if (target.ga() == ga && size != 0) {
@@ -146,9 +146,9 @@ int take(const char* function,
   } else if (!structure::move_all({{ga, from, size}})) {
     return -1;
   }
-  hold.shape.head += end == End::kFront ? size : 0;
-  hold.shape.size -= size;
-  hold.commit_in(chain);
+  locked.shape.head += end == End::kFront ? size : 0;
+  locked.shape.size -= size;
+  locked.commit_in(chain);
   return chain.run() ? 1 : -1;
 }
 

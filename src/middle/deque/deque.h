@@ -11,7 +11,7 @@
 namespace acp::middle::deque {
 
 /// A deque that the caller has locked.
-class Hold {
+class LockedDeque {
  public:
   static constexpr structure::Kind kKind = structure::Kind::kDeque;
 
@@ -22,7 +22,8 @@ class Hold {
   static void fields_of(const structure::Shape& shape,
                         std::uint64_t (&fields)[structure::kFields]);
 
-  explicit Hold(const structure::Call& call) : call_(call), lock_(call) {}
+  explicit LockedDeque(const structure::Call& call)
+      : call_(call), lock_(call) {}
 
   /// False: destroyed (reported), or the end of the job.
   [[nodiscard]] bool begin(structure::Scratch& scratch);

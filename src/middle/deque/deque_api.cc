@@ -15,7 +15,8 @@ using acp::middle::structure::Call;
 using acp::middle::structure::kToTheEnd;
 using acp::middle::structure::Range;
 using acp::middle::structure::Shape;
-using Deques = acp::middle::structure::Sequence<acp::middle::deque::Hold>;
+using Deques =
+    acp::middle::structure::Sequence<acp::middle::deque::LockedDeque>;
 
 Shape read(const char* function, acp_deque_t deque) {
   Shape shape;
@@ -91,7 +92,7 @@ acp_deque_it_t acp_end_deque(acp_deque_t deque) {
 }
 
 acp_deque_it_t acp_erase_deque(acp_deque_it_t it, size_t size) {
-  Deques::erase("acp_erase_deque", it.deque.ga, it.index, size, Beyond::kCut);
+  Deques::erase("acp_erase_deque", it.deque.ga, it.index, size, Beyond::kClamp);
   return it;
 }
 

@@ -76,8 +76,8 @@ class NewElement {
     const std::uint64_t header[kHeaderBytes / 8] = {
         0, 0, 0, 0, 0, 0, data.size, Header::coming_to(call.handle)};
     chain.put_words(block_.ga(), header, kHeaderBytes / 8);
-    if (!source_.put_in(chain, data_of(block_.ga())) &&
-        !source_.place(data_of(block_.ga()))) {
+    if (!source_.add_put(chain, data_of(block_.ga())) &&
+        !source_.copy_to(data_of(block_.ga()))) {
       return false;
     }
     return chain.post_with_next() != ACP_HANDLE_NULL;
@@ -116,18 +116,18 @@ bool push(const char* function,
   }
   Scratch scratch(*call.site);
   NewElement element;
-  Hold hold(call);
+  LockedList locked(call);
   // Two scratches: the element goes along with the taking of the lock.
-  if (!element.make(scratch, call, data, rank) || !hold.begin()) {
+  if (!element.make(scratch, call, data, rank) || !locked.begin()) {
     element.abandon(scratch);
     return false;
   }
   const Link link = element.link();
-  hold.link(end == End::kBack ? Run{hold.ends.tail, link, link, {}, 1}
-                              : Run{{}, link, link, hold.ends.head, 1});
-  hold.writes.set_owner(link.ga, call.handle);
+  locked.link(end == End::kBack ? Run{locked.ends.tail, link, link, {}, 1}
+                                : Run{{}, link, link, locked.ends.head, 1});
+  locked.writes.set_owner(link.ga, call.handle);
   element.give();
-  return hold.commit();
+  return locked.commit();
 }
 
 bool pop(const char* function, acp_ga_t list, End end) {
@@ -135,22 +135,22 @@ bool pop(const char* function, acp_ga_t list, End end) {
   if (!structure::begin_call(call, function, Kind::kList, list)) {
     return false;
   }
-  Hold hold(call);
-  if (!hold.begin()) {
+  LockedList locked(call);
+  if (!locked.begin()) {
     return false;
   }
-  const Link gone = end == End::kBack ? hold.ends.tail : hold.ends.head;
+  const Link gone = end == End::kBack ? locked.ends.tail : locked.ends.head;
   if (gone.ga == ACP_GA_NULL) {
     return true;
   }
   Header header;
-  if (!hold.read(gone.ga, header)) {
+  if (!locked.read(gone.ga, header)) {
     return false;
   }
   forget_sizes();
-  hold.unlink({header.prev.link(), gone, gone, header.next.link(), 1});
-  hold.writes.set_owner(gone.ga, ACP_GA_NULL);
-  if (!hold.commit()) {
+  locked.unlink({header.prev.link(), gone, gone, header.next.link(), 1});
+  locked.writes.set_owner(gone.ga, ACP_GA_NULL);
+  if (!locked.commit()) {
     return false;
   }
   acp_free(gone.ga);
@@ -165,10 +165,10 @@ bool insert(acp_list_it_t& it, acp_element_t data, int rank) {
   }
   Scratch scratch(*call.site);
   NewElement element;
-  Hold hold(call);
+  LockedList locked(call);
   Header header{};
-  if (!element.make(scratch, call, data, rank) || !hold.begin(it.elem) ||
-      (it.elem != ACP_GA_NULL && !hold.read(it.elem, header))) {
+  if (!element.make(scratch, call, data, rank) || !locked.begin(it.elem) ||
+      (it.elem != ACP_GA_NULL && !locked.read(it.elem, header))) {
     element.abandon(scratch);
     return false;
   }
@@ -176,11 +176,11 @@ bool insert(acp_list_it_t& it, acp_element_t data, int rank) {
   const Link after =
       it.elem == ACP_GA_NULL ? Link{} : Link{it.elem, header.size};
   const Link before =
-      it.elem == ACP_GA_NULL ? hold.ends.tail : header.prev.link();
-  hold.link({before, link, link, after, 1});
-  hold.writes.set_owner(link.ga, call.handle);
+      it.elem == ACP_GA_NULL ? locked.ends.tail : header.prev.link();
+  locked.link({before, link, link, after, 1});
+  locked.writes.set_owner(link.ga, call.handle);
   element.give();
-  if (!hold.commit()) {
+  if (!locked.commit()) {
     return false;
   }
   it.elem = link.ga;
@@ -194,16 +194,16 @@ bool erase(acp_list_it_t& it) {
   if (!structure::begin_call(call, "acp_erase_list", Kind::kList, it.list.ga)) {
     return false;
   }
-  Hold hold(call);
+  LockedList locked(call);
   Header header;
-  if (!hold.begin(element) || !hold.read(element, header)) {
+  if (!locked.begin(element) || !locked.read(element, header)) {
     return false;
   }
   forget_sizes();
   const Link link{element, header.size};
-  hold.unlink({header.prev.link(), link, link, header.next.link(), 1});
-  hold.writes.set_owner(element, ACP_GA_NULL);
-  if (!hold.commit()) {
+  locked.unlink({header.prev.link(), link, link, header.next.link(), 1});
+  locked.writes.set_owner(element, ACP_GA_NULL);
+  if (!locked.commit()) {
     return false;
   }
   acp_free(element);

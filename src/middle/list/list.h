@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "acp/list.h"
-#include "middle/list/hold.h"
+#include "middle/list/locked_list.h"
 
 namespace acp::middle::list {
 

@@ -42,9 +42,9 @@ bool are_equal(const Node& a, const Node& b) {
 }
 
 /// Marked before they are freed, so that iterators are known for dead.
-void disown(Hold& hold, const Nodes& nodes) {
+void disown(LockedList& locked, const Nodes& nodes) {
   for (const Node& node : nodes) {
-    hold.writes.set_owner(node.element, ACP_GA_NULL);
+    locked.writes.set_owner(node.element, ACP_GA_NULL);
   }
 }
 
@@ -55,7 +55,7 @@ void free_all(const Nodes& nodes) {
 }
 
 /// Keeps those that `is_kept` (of each index) says; frees the others.
-bool keep(Hold& hold, Nodes& nodes, const std::vector<bool>& is_kept) {
+bool keep(LockedList& locked, Nodes& nodes, const std::vector<bool>& is_kept) {
   Nodes kept;
   Nodes gone;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -64,9 +64,9 @@ bool keep(Hold& hold, Nodes& nodes, const std::vector<bool>& is_kept) {
   if (gone.empty()) {
     return true;
   }
-  hold.set_order(kept);
-  disown(hold, gone);
-  if (!hold.commit()) {
+  locked.set_order(kept);
+  disown(locked, gone);
+  if (!locked.commit()) {
     return false;
   }
   free_all(gone);
@@ -101,22 +101,22 @@ bool has_compare(const Call& call, Compare compare) {
 }
 
 /// Two lists, locked in the order of their addresses.
-class TwoHolds {
+class TwoLockedLists {
  public:
-  TwoHolds(const Call& call1, const Call& call2)
+  TwoLockedLists(const Call& call1, const Call& call2)
       : lower_(call1.control < call2.control ? call1 : call2),
         upper_(call1.control < call2.control ? call2 : call1),
         is_swapped_(call1.control >= call2.control) {}
 
   [[nodiscard]] bool begin() { return lower_.begin() && upper_.begin(); }
 
-  Hold& one() { return is_swapped_ ? upper_ : lower_; }
+  LockedList& one() { return is_swapped_ ? upper_ : lower_; }
 
-  Hold& two() { return is_swapped_ ? lower_ : upper_; }
+  LockedList& two() { return is_swapped_ ? lower_ : upper_; }
 
  private:
-  Hold lower_;
-  Hold upper_;
+  LockedList lower_;
+  LockedList upper_;
   bool is_swapped_;
 };
 
@@ -203,20 +203,20 @@ bool copy_range(const char* function,
                          "start and end are of two lists");
     return false;
   }
-  Hold hold(call);
+  LockedList locked(call);
   Header header{};
-  if (!hold.begin()) {
+  if (!locked.begin()) {
     return false;
   }
-  Link first = hold.ends.head;
+  Link first = locked.ends.head;
   if (extent == Extent::kRange) {
-    if (start.elem != ACP_GA_NULL && !hold.read(start.elem, header)) {
+    if (start.elem != ACP_GA_NULL && !locked.read(start.elem, header)) {
       return false;
     }
     first = {start.elem, header.size};
   }
   Walk walk;
-  return hold.walk(first, end.elem, Data::kLeave, walk.nodes) &&
+  return locked.walk(first, end.elem, Data::kLeave, walk.nodes) &&
          copies.copy(walk.nodes);
 }
 
@@ -227,14 +227,14 @@ bool clear(acp_ga_t list) {
   if (!begin_list(call, "acp_clear_list", list)) {
     return false;
   }
-  Hold hold(call);
+  LockedList locked(call);
   Walk walk;
-  if (!hold.begin() ||
-      !hold.walk(hold.ends.head, ACP_GA_NULL, Data::kLeave, walk.nodes)) {
+  if (!locked.begin() ||
+      !locked.walk(locked.ends.head, ACP_GA_NULL, Data::kLeave, walk.nodes)) {
     return false;
   }
   forget_sizes();
-  return keep(hold, walk.nodes, std::vector<bool>(walk.nodes.size(), false));
+  return keep(locked, walk.nodes, std::vector<bool>(walk.nodes.size(), false));
 }
 
 bool destroy(acp_ga_t list) {
@@ -242,18 +242,18 @@ bool destroy(acp_ga_t list) {
   if (!begin_list(call, "acp_destroy_list", list)) {
     return false;
   }
-  Hold hold(call);
+  LockedList locked(call);
   Walk walk;
-  if (!hold.begin() ||
-      !hold.walk(hold.ends.head, ACP_GA_NULL, Data::kLeave, walk.nodes)) {
+  if (!locked.begin() ||
+      !locked.walk(locked.ends.head, ACP_GA_NULL, Data::kLeave, walk.nodes)) {
     return false;
   }
   forget_sizes();
-  disown(hold, walk.nodes);
-  if (!hold.writes.run(hold.scratch())) {
+  disown(locked, walk.nodes);
+  if (!locked.writes.run(locked.scratch())) {
     return false;
   }
-  hold.destroy();
+  locked.destroy();
   free_all(walk.nodes);
   return true;
 }
@@ -269,21 +269,21 @@ bool assign(const char* function,
       !copy_range(function, extent, start, end, copies)) {
     return false;
   }
-  Hold hold(call);
+  LockedList locked(call);
   Walk old;
-  if (!hold.begin() ||
-      !hold.walk(hold.ends.head, ACP_GA_NULL, Data::kLeave, old.nodes) ||
-      !copies.write_headers(hold.scratch(), list, {})) {
+  if (!locked.begin() ||
+      !locked.walk(locked.ends.head, ACP_GA_NULL, Data::kLeave, old.nodes) ||
+      !copies.write_headers(locked.scratch(), list, {})) {
     return false;
   }
   forget_sizes();
   const Nodes& nodes = copies.nodes();
-  hold.ends.head = nodes.empty() ? Link{} : nodes.front().link();
-  hold.ends.tail = nodes.empty() ? Link{} : nodes.back().link();
-  hold.ends.count = nodes.size();
-  disown(hold, old.nodes);
+  locked.ends.head = nodes.empty() ? Link{} : nodes.front().link();
+  locked.ends.tail = nodes.empty() ? Link{} : nodes.back().link();
+  locked.ends.count = nodes.size();
+  disown(locked, old.nodes);
   copies.give();
-  if (!hold.commit()) {
+  if (!locked.commit()) {
     return false;
   }
   free_all(old.nodes);
@@ -298,27 +298,27 @@ bool insert_range(acp_list_it_t& it, acp_list_it_t start, acp_list_it_t end) {
       !copy_range(kName, Extent::kRange, start, end, copies)) {
     return false;
   }
-  Hold hold(call);
+  LockedList locked(call);
   Header header{};
-  if (!hold.begin(it.elem) ||
-      (it.elem != ACP_GA_NULL && !hold.read(it.elem, header))) {
+  if (!locked.begin(it.elem) ||
+      (it.elem != ACP_GA_NULL && !locked.read(it.elem, header))) {
     return false;
   }
   if (copies.nodes().empty()) {
     return true;
   }
   const Nodes& nodes = copies.nodes();
-  Run run{it.elem == ACP_GA_NULL ? hold.ends.tail : header.prev.link(),
+  Run run{it.elem == ACP_GA_NULL ? locked.ends.tail : header.prev.link(),
           nodes.front().link(), nodes.back().link(),
           it.elem == ACP_GA_NULL ? Link{} : Link{it.elem, header.size},
           nodes.size()};
-  if (!copies.write_headers(hold.scratch(), it.list.ga, run)) {
+  if (!copies.write_headers(locked.scratch(), it.list.ga, run)) {
     return false;
   }
-  hold.link(run);
+  locked.link(run);
   it.elem = run.first.ga;
   copies.give();
-  return hold.commit();
+  return locked.commit();
 }
 
 bool erase_range(acp_list_it_t start, acp_list_it_t& end) {
@@ -332,22 +332,22 @@ bool erase_range(acp_list_it_t start, acp_list_it_t& end) {
                          "start and end are of two lists");
     return false;
   }
-  Hold hold(call);
+  LockedList locked(call);
   Header header{};
   Walk walk;
-  if (!hold.begin(start.elem) ||
-      (start.elem != ACP_GA_NULL && !hold.read(start.elem, header)) ||
-      !hold.walk({start.elem, header.size}, end.elem, Data::kLeave,
-                 walk.nodes)) {
+  if (!locked.begin(start.elem) ||
+      (start.elem != ACP_GA_NULL && !locked.read(start.elem, header)) ||
+      !locked.walk({start.elem, header.size}, end.elem, Data::kLeave,
+                   walk.nodes)) {
     return false;
   }
   if (walk.nodes.empty()) {
     return true;
   }
   forget_sizes();
-  hold.unlink(Hold::run_of(walk.nodes));
-  disown(hold, walk.nodes);
-  if (!hold.commit()) {
+  locked.unlink(LockedList::run_of(walk.nodes));
+  disown(locked, walk.nodes);
+  if (!locked.commit()) {
     return false;
   }
   free_all(walk.nodes);
@@ -371,10 +371,10 @@ bool remove(acp_ga_t list, acp_element_t data) {
   if (data.size != 0) {
     std::memcpy(value.data(), bytes_at(source.ga()), data.size);
   }
-  Hold hold(call);
+  LockedList locked(call);
   Walk walk;
-  if (!hold.begin() ||
-      !hold.walk(hold.ends.head, ACP_GA_NULL, Data::kBring, walk.nodes)) {
+  if (!locked.begin() ||
+      !locked.walk(locked.ends.head, ACP_GA_NULL, Data::kBring, walk.nodes)) {
     return false;
   }
   forget_sizes();
@@ -385,7 +385,7 @@ bool remove(acp_ga_t list, acp_element_t data) {
         (node.size != 0 &&
          std::memcmp(bytes_at(node.readable), value.data(), node.size) != 0));
   }
-  return keep(hold, walk.nodes, is_kept);
+  return keep(locked, walk.nodes, is_kept);
 }
 
 bool unique(acp_ga_t list) {
@@ -393,10 +393,10 @@ bool unique(acp_ga_t list) {
   if (!begin_list(call, "acp_unique_list", list)) {
     return false;
   }
-  Hold hold(call);
+  LockedList locked(call);
   Walk walk;
-  if (!hold.begin() ||
-      !hold.walk(hold.ends.head, ACP_GA_NULL, Data::kBring, walk.nodes)) {
+  if (!locked.begin() ||
+      !locked.walk(locked.ends.head, ACP_GA_NULL, Data::kBring, walk.nodes)) {
     return false;
   }
   forget_sizes();
@@ -404,7 +404,7 @@ bool unique(acp_ga_t list) {
   for (std::size_t i = 0; i < walk.nodes.size(); ++i) {
     is_kept.push_back(i == 0 || !are_equal(walk.nodes[i - 1], walk.nodes[i]));
   }
-  return keep(hold, walk.nodes, is_kept);
+  return keep(locked, walk.nodes, is_kept);
 }
 
 bool reverse(acp_ga_t list) {
@@ -412,15 +412,15 @@ bool reverse(acp_ga_t list) {
   if (!begin_list(call, "acp_reverse_list", list)) {
     return false;
   }
-  Hold hold(call);
+  LockedList locked(call);
   Walk walk;
-  if (!hold.begin() ||
-      !hold.walk(hold.ends.head, ACP_GA_NULL, Data::kLeave, walk.nodes)) {
+  if (!locked.begin() ||
+      !locked.walk(locked.ends.head, ACP_GA_NULL, Data::kLeave, walk.nodes)) {
     return false;
   }
   std::reverse(walk.nodes.begin(), walk.nodes.end());
-  hold.set_order(walk.nodes);
-  return hold.commit();
+  locked.set_order(walk.nodes);
+  return locked.commit();
 }
 
 bool sort(acp_ga_t list, Compare compare) {
@@ -428,15 +428,15 @@ bool sort(acp_ga_t list, Compare compare) {
   if (!begin_list(call, "acp_sort_list", list) || !has_compare(call, compare)) {
     return false;
   }
-  Hold hold(call);
+  LockedList locked(call);
   Walk walk;
-  if (!hold.begin() ||
-      !hold.walk(hold.ends.head, ACP_GA_NULL, Data::kBring, walk.nodes)) {
+  if (!locked.begin() ||
+      !locked.walk(locked.ends.head, ACP_GA_NULL, Data::kBring, walk.nodes)) {
     return false;
   }
   sort_nodes(walk.nodes, compare);
-  hold.set_order(walk.nodes);
-  return hold.commit();
+  locked.set_order(walk.nodes);
+  return locked.commit();
 }
 
 bool merge(acp_ga_t list1, acp_ga_t list2, Compare compare) {
@@ -451,14 +451,14 @@ bool merge(acp_ga_t list1, acp_ga_t list2, Compare compare) {
     Ends ends;
     return read("acp_merge_list", list1, ends);
   }
-  TwoHolds holds(call1, call2);
+  TwoLockedLists both(call1, call2);
   Walk walk1;
   Walk walk2;
-  if (!holds.begin() ||
-      !holds.one().walk(holds.one().ends.head, ACP_GA_NULL, Data::kBring,
-                        walk1.nodes) ||
-      !holds.two().walk(holds.two().ends.head, ACP_GA_NULL, Data::kBring,
-                        walk2.nodes)) {
+  if (!both.begin() ||
+      !both.one().walk(both.one().ends.head, ACP_GA_NULL, Data::kBring,
+                       walk1.nodes) ||
+      !both.two().walk(both.two().ends.head, ACP_GA_NULL, Data::kBring,
+                       walk2.nodes)) {
     return false;
   }
   Nodes merged;
@@ -475,11 +475,11 @@ bool merge(acp_ga_t list1, acp_ga_t list2, Compare compare) {
   }
   forget_sizes();
   for (const Node& node : walk2.nodes) {
-    holds.one().writes.set_owner(node.element, list1);
+    both.one().writes.set_owner(node.element, list1);
   }
-  holds.one().set_order(merged);
-  holds.two().set_order({});
-  return holds.one().commit() && holds.two().commit();
+  both.one().set_order(merged);
+  both.two().set_order({});
+  return both.one().commit() && both.two().commit();
 }
 
 bool swap(acp_ga_t list1, acp_ga_t list2) {
@@ -493,36 +493,36 @@ bool swap(acp_ga_t list1, acp_ga_t list2) {
     Ends ends;
     return read("acp_swap_list", list1, ends);
   }
-  TwoHolds holds(call1, call2);
+  TwoLockedLists both(call1, call2);
   Walk walk1;
   Walk walk2;
-  if (!holds.begin() ||
-      !holds.one().walk(holds.one().ends.head, ACP_GA_NULL, Data::kLeave,
-                        walk1.nodes) ||
-      !holds.two().walk(holds.two().ends.head, ACP_GA_NULL, Data::kLeave,
-                        walk2.nodes)) {
+  if (!both.begin() ||
+      !both.one().walk(both.one().ends.head, ACP_GA_NULL, Data::kLeave,
+                       walk1.nodes) ||
+      !both.two().walk(both.two().ends.head, ACP_GA_NULL, Data::kLeave,
+                       walk2.nodes)) {
     return false;
   }
   forget_sizes();
   for (const Node& node : walk1.nodes) {
-    holds.two().writes.set_owner(node.element, list2);
+    both.two().writes.set_owner(node.element, list2);
   }
   for (const Node& node : walk2.nodes) {
-    holds.one().writes.set_owner(node.element, list1);
+    both.one().writes.set_owner(node.element, list1);
   }
-  std::swap(holds.one().ends, holds.two().ends);
-  return holds.one().commit() && holds.two().commit();
+  std::swap(both.one().ends, both.two().ends);
+  return both.one().commit() && both.two().commit();
 }
 
 namespace {
 
 /// Within one list.
-bool move_within(Hold& hold, acp_ga_t to, const Nodes& nodes) {
-  const Run from = Hold::run_of(nodes);
+bool move_within(LockedList& locked, acp_ga_t to, const Nodes& nodes) {
+  const Run from = LockedList::run_of(nodes);
   for (const Node& node : nodes) {
     if (node.element == to && to != nodes.front().element) {
-      structure::fail_text(hold.call(), ACPX_INVALID_ARGUMENT,
-                           "the place is within the range that moves");
+      structure::fail_text(locked.call(), ACPX_INVALID_ARGUMENT,
+                           "the destination is within the range that moves");
       return false;
     }
   }
@@ -530,26 +530,26 @@ bool move_within(Hold& hold, acp_ga_t to, const Nodes& nodes) {
     return true;  // it is there
   }
   Header header{};
-  if (to != ACP_GA_NULL && !hold.read(to, header)) {
+  if (to != ACP_GA_NULL && !locked.read(to, header)) {
     return false;
   }
-  hold.unlink(from);
+  locked.unlink(from);
   Run run = from;
-  run.before = to == ACP_GA_NULL ? hold.ends.tail : header.prev.link();
+  run.before = to == ACP_GA_NULL ? locked.ends.tail : header.prev.link();
   run.after = to == ACP_GA_NULL ? Link{} : Link{to, header.size};
-  hold.link(run);
-  return hold.commit();
+  locked.link(run);
+  return locked.commit();
 }
 
-bool move_between(Hold& to_list,
+bool move_between(LockedList& to_list,
                   acp_ga_t to,
-                  Hold& from_list,
+                  LockedList& from_list,
                   const Nodes& nodes) {
   Header header{};
   if (to != ACP_GA_NULL && !to_list.read(to, header)) {
     return false;
   }
-  const Run from = Hold::run_of(nodes);
+  const Run from = LockedList::run_of(nodes);
   from_list.unlink(from);
   Run run = from;
   run.before = to == ACP_GA_NULL ? to_list.ends.tail : header.prev.link();
@@ -573,16 +573,16 @@ bool splice_any(const char* function,
       !begin_list(call2, function, start.list.ga)) {
     return false;
   }
-  std::optional<Hold> single;
-  std::optional<TwoHolds> both;
+  std::optional<LockedList> single;
+  std::optional<TwoLockedLists> both;
   const bool is_same = to.list.ga == start.list.ga;
   const bool has_begun = is_same ? single.emplace(call1).begin()
                                  : both.emplace(call1, call2).begin();
   if (!has_begun) {
     return false;
   }
-  Hold& target = is_same ? *single : both->one();
-  Hold& source = is_same ? *single : both->two();
+  LockedList& target = is_same ? *single : both->one();
+  LockedList& source = is_same ? *single : both->two();
   Header header{};
   Walk walk;
   if ((is_one || start.elem != ACP_GA_NULL) &&

@@ -124,7 +124,7 @@ bool Source::leave(const Call& call, acp_ga_t body, std::size_t body_bytes) {
   return true;
 }
 
-bool Source::put_in(Chain& chain, acp_ga_t to) const {
+bool Source::add_put(Chain& chain, acp_ga_t to) const {
   if (is_mine_ && bytes_ != 0) {
     chain.put(to, ga_, bytes_);
   }

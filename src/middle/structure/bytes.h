@@ -79,11 +79,11 @@ class Source {
   std::size_t bytes() const { return bytes_; }
 
   /// Adds the put to a chain on the structure's rank, when a chain can; false
-  /// when place() has to be called before instead.
-  bool put_in(Chain& chain, acp_ga_t to) const;
+  /// when copy_to() has to be called before instead.
+  bool add_put(Chain& chain, acp_ga_t to) const;
 
   /// Copies, and waits.
-  [[nodiscard]] bool place(acp_ga_t to) const {
+  [[nodiscard]] bool copy_to(acp_ga_t to) const {
     return move_all({{to, ga_, bytes_}});
   }
 

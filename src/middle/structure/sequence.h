@@ -1,6 +1,6 @@
 // What vectors and deques have in common: whole changes of bytes that are in
 // one piece. `Access` is how a caller gets the bytes for itself:
-// vector::Change or deque::Hold.
+// vector::FrozenVector or deque::LockedDeque.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ struct Range {
 inline constexpr std::uint64_t kToTheEnd = ~std::uint64_t{0};
 
 /// What erase does with a range that goes beyond the end.
-enum class Beyond : std::uint8_t { kCut, kFail };
+enum class Beyond : std::uint8_t { kClamp, kFail };
 
 /// Offsets fit an iterator's int; larger ones are cut, with acp_errno.
 inline int index_of(std::uint64_t offset) {
@@ -167,7 +167,7 @@ class Sequence {
                     std::uint64_t size,
                     Beyond beyond) {
     return with(function, handle, [=](Scratch&, Access& access) {
-      if (!has_place(access, index)) {
+      if (!has_offset(access, index)) {
         return false;
       }
       const auto first = static_cast<std::uint64_t>(index);
@@ -196,9 +196,9 @@ class Sequence {
       return false;
     }
     Access access(call);
-    return access.begin(scratch) && has_place(access, index) &&
+    return access.begin(scratch) && has_offset(access, index) &&
            source.leave(call, access.shape.body, access.shape.capacity) &&
-           put_in(access, static_cast<std::uint64_t>(index), source.ga(), size);
+           put_at(access, static_cast<std::uint64_t>(index), source.ga(), size);
   }
 
   static bool insert_range(const char* function,
@@ -216,8 +216,8 @@ class Sequence {
       return false;
     }
     Access access(call);
-    return access.begin(scratch) && has_place(access, index) &&
-           put_in(access, static_cast<std::uint64_t>(index), copy.ga(), bytes);
+    return access.begin(scratch) && has_offset(access, index) &&
+           put_at(access, static_cast<std::uint64_t>(index), copy.ga(), bytes);
   }
 
   static bool assign(const char* function,
@@ -307,7 +307,7 @@ class Sequence {
   }
 
   /// Of a byte, or the end.
-  static bool has_place(const Access& access, int index) {
+  static bool has_offset(const Access& access, int index) {
     if (index >= 0 && static_cast<std::uint64_t>(index) <= access.shape.size) {
       return true;
     }
@@ -316,7 +316,7 @@ class Sequence {
     return false;
   }
 
-  static bool put_in(Access& access,
+  static bool put_at(Access& access,
                      std::uint64_t index,
                      acp_ga_t from,
                      std::uint64_t bytes) {

@@ -19,17 +19,17 @@ namespace {
 // Fields of the control.
 constexpr std::size_t kBody = 0;
 constexpr std::size_t kCapacity = 1;
-constexpr std::size_t kCut = 2;
+constexpr std::size_t kPushLimit = 2;
 constexpr std::size_t kCommitted = 3;
 constexpr std::size_t kOldBody = 4;
 
 /// {version + 1:16 | start:48}: 0 is none.
-std::uint64_t cut_of(std::uint64_t version, std::uint64_t start) {
+std::uint64_t limit_of(std::uint64_t version, std::uint64_t start) {
   return ((version & Reservations::kVersionMask) + 1) << 48 | start;
 }
 
-bool is_cut_of(std::uint64_t cut, std::uint64_t version) {
-  return cut >> 48 == (version & Reservations::kVersionMask) + 1;
+bool is_limit_of(std::uint64_t limit, std::uint64_t version) {
+  return limit >> 48 == (version & Reservations::kVersionMask) + 1;
 }
 
 /// Takes back what was added to the sync word of something that is no vector:
@@ -41,44 +41,44 @@ void undo(Chain& chain, const Call& call, std::uint64_t added) {
 
 }  // namespace
 
-// ---- Change ---------------------------------------------------------------
+// ---- FrozenVector ----------------------------------------------------------
 
-Shape Change::shape_in(const View& view) {
+Shape FrozenVector::shape_in(const View& view) {
   return {view.field(kBody), view.field(kCapacity), 0, view.field(kCommitted),
           view.field(kOldBody)};
 }
 
-void Change::fields_of(const Shape& shape,
-                       std::uint64_t (&fields)[structure::kFields]) {
+void FrozenVector::fields_of(const Shape& shape,
+                             std::uint64_t (&fields)[structure::kFields]) {
   fields[kBody] = shape.body;
   fields[kCapacity] = shape.capacity;
-  fields[kCut] = 0;
+  fields[kPushLimit] = 0;
   fields[kCommitted] = shape.size;
   fields[kOldBody] = shape.old_body;
 }
 
-bool Change::begin(Scratch& scratch) {
+bool FrozenVector::begin(Scratch& scratch) {
   return freeze(scratch, 0);
 }
 
-bool Change::begin_growth(Scratch& scratch,
-                          std::uint64_t version,
-                          std::uint64_t start) {
-  return freeze(scratch, cut_of(version, start));
+bool FrozenVector::begin_growth(Scratch& scratch,
+                                std::uint64_t version,
+                                std::uint64_t start) {
+  return freeze(scratch, limit_of(version, start));
 }
 
 /// A cut is written by the first chain alone: when that freezes, it is of the
 /// version that was frozen; when another froze before, that one needs it; and
 /// when the version has changed by then, nobody looks at it.
-bool Change::freeze(Scratch& scratch, std::uint64_t cut) {
+bool FrozenVector::freeze(Scratch& scratch, std::uint64_t limit) {
   scratch_ = &scratch;
   Backoff backoff(call_.function, call_.handle);
   for (;;) {
     scratch.clear();
     Chain chain(scratch);
-    if (cut != 0) {
-      chain.put8(call_.word(structure::kFieldWord + kCut), cut);
-      cut = 0;
+    if (limit != 0) {
+      chain.put8(call_.word(structure::kFieldWord + kPushLimit), limit);
+      limit = 0;
     }
     const std::uint64_t* old =
         chain.fetch_or8(call_.sync(), Reservations::kFrozen);
@@ -106,11 +106,11 @@ bool Change::freeze(Scratch& scratch, std::uint64_t cut) {
 }
 
 /// Up to the cut, or all when no reservation goes beyond the capacity.
-bool Change::wait_for_pushes(std::uint64_t reserved) {
+bool FrozenVector::wait_for_pushes(std::uint64_t reserved) {
   Backoff backoff(call_.function, call_.handle);
-  bool is_cut = reserved <= shape.capacity;
+  bool is_limited = reserved <= shape.capacity;
   std::uint64_t valid = reserved;
-  if (is_cut && shape.size == valid) {
+  if (is_limited && shape.size == valid) {
     return true;
   }
   for (;;) {
@@ -121,12 +121,12 @@ bool Change::wait_for_pushes(std::uint64_t reserved) {
     if (!chain.run()) {
       return false;
     }
-    if (!is_cut && is_cut_of(fields[kCut], version_)) {
-      valid = fields[kCut] & Reservations::kBytesMask;
-      is_cut = true;
+    if (!is_limited && is_limit_of(fields[kPushLimit], version_)) {
+      valid = fields[kPushLimit] & Reservations::kBytesMask;
+      is_limited = true;
     }
     shape.size = fields[kCommitted];
-    if (is_cut && shape.size == valid) {
+    if (is_limited && shape.size == valid) {
       return true;
     }
     if (!backoff.pause(0)) {
@@ -135,7 +135,7 @@ bool Change::wait_for_pushes(std::uint64_t reserved) {
   }
 }
 
-bool Change::commit() {
+bool FrozenVector::commit() {
   is_frozen_ = false;
   scratch_->clear();
   Chain chain(*scratch_);
@@ -147,14 +147,14 @@ bool Change::commit() {
   return chain.run();
 }
 
-void Change::destroy() {
+void FrozenVector::destroy() {
   is_frozen_ = false;
   structure::destroy_control(*scratch_, call_);
   acp_free(shape.body);
   acp_free(shape.old_body);
 }
 
-Change::~Change() {
+FrozenVector::~FrozenVector() {
   if (is_frozen_) {
     [[maybe_unused]] const bool is_thawed = commit();
   }
@@ -190,12 +190,12 @@ bool wait_for_next(Scratch& scratch, const Call& call, Reservations old) {
   }
 }
 
-bool append(Change& change, const Source& source) {
-  const std::uint64_t size = change.shape.size;
-  if (!structure::open_gap(change.call(), change.shape, size, source.bytes())) {
+bool append(FrozenVector& frozen, const Source& source) {
+  const std::uint64_t size = frozen.shape.size;
+  if (!structure::open_gap(frozen.call(), frozen.shape, size, source.bytes())) {
     return false;  // the destructor thaws what is unchanged
   }
-  return source.place(change.shape.at(size)) && change.commit();
+  return source.copy_to(frozen.shape.at(size)) && frozen.commit();
 }
 
 bool grow(Scratch& scratch,
@@ -203,8 +203,8 @@ bool grow(Scratch& scratch,
           const Source& source,
           std::uint64_t version,
           std::uint64_t start) {
-  Change change(call);
-  return change.begin_growth(scratch, version, start) && append(change, source);
+  FrozenVector frozen(call);
+  return frozen.begin_growth(scratch, version, start) && append(frozen, source);
 }
 
 bool write(Scratch& scratch,
@@ -213,7 +213,7 @@ bool write(Scratch& scratch,
            acp_ga_t to) {
   scratch.clear();
   Chain chain(scratch);
-  if (!source.put_in(chain, to) && !source.place(to)) {
+  if (!source.add_put(chain, to) && !source.copy_to(to)) {
     return false;
   }
   chain.add8(call.word(structure::kFieldWord + kCommitted), source.bytes());

@@ -34,7 +34,7 @@ struct Reservations {
 static_assert(Reservations::kFrozen == structure::kDeadSync);
 
 /// A vector that the caller has for itself: frozen, and no push under way.
-class Change {
+class FrozenVector {
  public:
   static constexpr structure::Kind kKind = structure::Kind::kVector;
 
@@ -47,12 +47,12 @@ class Change {
   static void fields_of(const structure::Shape& shape,
                         std::uint64_t (&fields)[structure::kFields]);
 
-  explicit Change(const structure::Call& call) : call_(call) {}
+  explicit FrozenVector(const structure::Call& call) : call_(call) {}
 
-  Change(const Change&) = delete;
-  Change& operator=(const Change&) = delete;
+  FrozenVector(const FrozenVector&) = delete;
+  FrozenVector& operator=(const FrozenVector&) = delete;
   /// Thaws it as it was, unless commit() or destroy() was called.
-  ~Change();
+  ~FrozenVector();
 
   /// False: destroyed (reported), or the end of the job.
   [[nodiscard]] bool begin(structure::Scratch& scratch);
@@ -72,7 +72,7 @@ class Change {
   structure::Shape shape;
 
  private:
-  bool freeze(structure::Scratch& scratch, std::uint64_t cut);
+  bool freeze(structure::Scratch& scratch, std::uint64_t limit);
   bool wait_for_pushes(std::uint64_t reserved);
 
   const structure::Call call_;

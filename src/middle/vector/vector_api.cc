@@ -13,7 +13,8 @@ using acp::middle::structure::Call;
 using acp::middle::structure::kToTheEnd;
 using acp::middle::structure::Range;
 using acp::middle::structure::Shape;
-using Vectors = acp::middle::structure::Sequence<acp::middle::vector::Change>;
+using Vectors =
+    acp::middle::structure::Sequence<acp::middle::vector::FrozenVector>;
 
 Shape read(const char* function, acp_vector_t vector) {
   Shape shape;
@@ -86,7 +87,7 @@ acp_vector_it_t acp_end_vector(acp_vector_t vector) {
 
 acp_vector_it_t acp_erase_vector(acp_vector_it_t it, size_t size) {
   Vectors::erase("acp_erase_vector", it.vector.ga, it.index, size,
-                 Beyond::kCut);
+                 Beyond::kClamp);
   return it;
 }
 

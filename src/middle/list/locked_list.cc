@@ -1,4 +1,4 @@
-#include "middle/list/hold.h"
+#include "middle/list/locked_list.h"
 
 #include "acp/malloc.h"
 
@@ -16,7 +16,7 @@ void free_copies(Nodes& nodes) {
   }
 }
 
-bool Hold::begin(acp_ga_t element) {
+bool LockedList::begin(acp_ga_t element) {
   View view{};
   static_assert(kHeaderBytes <= structure::Lock::Extra::kMostBytes);
   structure::Lock::Extra extra{element, kHeaderBytes, nullptr};
@@ -36,7 +36,7 @@ bool Hold::begin(acp_ga_t element) {
   return true;
 }
 
-bool Hold::read(acp_ga_t element, Header& header) {
+bool LockedList::read(acp_ga_t element, Header& header) {
   if (element != ACP_GA_NULL && element == read_ahead_) {
     header = header_ahead_;
   } else {
@@ -57,7 +57,7 @@ bool Hold::read(acp_ga_t element, Header& header) {
 }
 
 /// To the caller's own heap, unless it is there.
-bool Hold::bring(Node& node) {
+bool LockedList::bring(Node& node) {
   node.readable = data_of(node.element);
   if (acp_query_rank(node.element) == call_.site->rank()) {
     return true;
@@ -67,7 +67,7 @@ bool Hold::bring(Node& node) {
   return node.is_copy;
 }
 
-bool Hold::walk(Link first, acp_ga_t end, Data data, Nodes& nodes) {
+bool LockedList::walk(Link first, acp_ga_t end, Data data, Nodes& nodes) {
   Link at = first;
   while (at.ga != end) {
     if (at.ga == ACP_GA_NULL || nodes.size() > ends.count) {
@@ -98,16 +98,16 @@ bool Hold::walk(Link first, acp_ga_t end, Data data, Nodes& nodes) {
   return true;
 }
 
-Run Hold::run_of(const Node& node) {
+Run LockedList::run_of(const Node& node) {
   return {node.prev, node.link(), node.link(), node.next, 1};
 }
 
-Run Hold::run_of(const Nodes& nodes) {
+Run LockedList::run_of(const Nodes& nodes) {
   return {nodes.front().prev, nodes.front().link(), nodes.back().link(),
           nodes.back().next, nodes.size()};
 }
 
-void Hold::unlink(const Run& run) {
+void LockedList::unlink(const Run& run) {
   if (run.before.ga != ACP_GA_NULL) {
     writes.set_next(run.before.ga, run.after);
   } else {
@@ -121,7 +121,7 @@ void Hold::unlink(const Run& run) {
   ends.count -= run.count;
 }
 
-void Hold::link(const Run& run) {
+void LockedList::link(const Run& run) {
   writes.set_prev(run.first.ga, run.before);
   writes.set_next(run.last.ga, run.after);
   if (run.before.ga != ACP_GA_NULL) {
@@ -137,7 +137,7 @@ void Hold::link(const Run& run) {
   ends.count += run.count;
 }
 
-void Hold::set_order(const Nodes& nodes) {
+void LockedList::set_order(const Nodes& nodes) {
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const Link next = i + 1 < nodes.size() ? nodes[i + 1].link() : Link{};
     const Link prev = i > 0 ? nodes[i - 1].link() : Link{};
@@ -155,7 +155,7 @@ void Hold::set_order(const Nodes& nodes) {
 
 /// What lies on the control's rank goes in one flight with it; others have to
 /// be there before the lock is free.
-bool Hold::commit() {
+bool LockedList::commit() {
   scratch_.clear();
   Chain chain(scratch_);
   if (writes.fits_chain_on(call_.rank)) {
@@ -170,7 +170,7 @@ bool Hold::commit() {
   return chain.run();
 }
 
-void Hold::destroy() {
+void LockedList::destroy() {
   structure::destroy_control(scratch_, call_);
   lock_.forget();
 }

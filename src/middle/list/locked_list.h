@@ -58,9 +58,9 @@ enum class Data : std::uint8_t { kLeave, kBring };
 
 /// One thread. Failures are reported; false then, and the list is as it was,
 /// or the job is ending.
-class Hold {
+class LockedList {
  public:
-  explicit Hold(const structure::Call& call)
+  explicit LockedList(const structure::Call& call)
       : call_(call), scratch_(*call.site), lock_(call) {}
 
   /// Locks. `element`: its header is read in the same flight when it can be.
