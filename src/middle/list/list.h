@@ -38,7 +38,7 @@ int distance(acp_list_it_t first, acp_list_it_t last);
 /// The thread forgets sizes that it knows: it has changed a list.
 void forget_sizes();
 
-// ---- Whole lists (whole_lists.cc) -----------------------------------------
+// ---- Whole lists (whole_lists.cc, list_copies.cc, two_lists.cc) -----------
 
 bool clear(acp_ga_t list);
 /// A range up to the end of its list when `end` is ACP_GA_NULL; `start` ==

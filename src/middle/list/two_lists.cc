@@ -1,0 +1,216 @@
+// The operations of acp/list.h that may have two lists locked at once: merge,
+// swap and splice. Called by list_api.cc. Both locks are taken in the order of
+// the controls' addresses, so that two callers cannot wait for each other.
+#include <optional>
+#include <utility>
+
+#include "middle/list/walks.h"
+
+namespace acp::middle::list {
+
+using structure::Call;
+
+namespace {
+
+/// Two lists, locked in the order of their addresses.
+class TwoLockedLists {
+ public:
+  TwoLockedLists(const Call& call1, const Call& call2)
+      : lower_(call1.control < call2.control ? call1 : call2),
+        upper_(call1.control < call2.control ? call2 : call1),
+        is_swapped_(call1.control >= call2.control) {}
+
+  [[nodiscard]] bool begin() { return lower_.begin() && upper_.begin(); }
+
+  LockedList& one() { return is_swapped_ ? upper_ : lower_; }
+
+  LockedList& two() { return is_swapped_ ? lower_ : upper_; }
+
+ private:
+  LockedList lower_;
+  LockedList upper_;
+  bool is_swapped_;
+};
+}  // namespace
+
+bool merge(acp_ga_t list1, acp_ga_t list2, Compare compare) {
+  Call call1;
+  Call call2;
+  if (!begin_list(call1, "acp_merge_list", list1) ||
+      !begin_list(call2, "acp_merge_list", list2) ||
+      !has_compare(call1, compare)) {
+    return false;
+  }
+  if (list1 == list2) {
+    Ends ends;
+    return read("acp_merge_list", list1, ends);
+  }
+  TwoLockedLists both(call1, call2);
+  Walk walk1;
+  Walk walk2;
+  if (!both.begin() ||
+      !both.one().walk(both.one().ends.head, ACP_GA_NULL, Data::kBring,
+                       walk1.nodes) ||
+      !both.two().walk(both.two().ends.head, ACP_GA_NULL, Data::kBring,
+                       walk2.nodes)) {
+    return false;
+  }
+  Nodes merged;
+  std::size_t b = 0;
+  for (const Node& node : walk1.nodes) {
+    while (b < walk2.nodes.size() &&
+           compare(walk2.nodes[b].value(), node.value()) < 0) {
+      merged.push_back(walk2.nodes[b++]);
+    }
+    merged.push_back(node);
+  }
+  for (; b < walk2.nodes.size(); ++b) {
+    merged.push_back(walk2.nodes[b]);
+  }
+  forget_sizes();
+  for (const Node& node : walk2.nodes) {
+    both.one().writes.set_owner(node.element, list1);
+  }
+  both.one().set_order(merged);
+  both.two().set_order({});
+  return both.one().commit() && both.two().commit();
+}
+
+bool swap(acp_ga_t list1, acp_ga_t list2) {
+  Call call1;
+  Call call2;
+  if (!begin_list(call1, "acp_swap_list", list1) ||
+      !begin_list(call2, "acp_swap_list", list2)) {
+    return false;
+  }
+  if (list1 == list2) {
+    Ends ends;
+    return read("acp_swap_list", list1, ends);
+  }
+  TwoLockedLists both(call1, call2);
+  Walk walk1;
+  Walk walk2;
+  if (!both.begin() ||
+      !both.one().walk(both.one().ends.head, ACP_GA_NULL, Data::kLeave,
+                       walk1.nodes) ||
+      !both.two().walk(both.two().ends.head, ACP_GA_NULL, Data::kLeave,
+                       walk2.nodes)) {
+    return false;
+  }
+  forget_sizes();
+  for (const Node& node : walk1.nodes) {
+    both.two().writes.set_owner(node.element, list2);
+  }
+  for (const Node& node : walk2.nodes) {
+    both.one().writes.set_owner(node.element, list1);
+  }
+  std::swap(both.one().ends, both.two().ends);
+  return both.one().commit() && both.two().commit();
+}
+
+namespace {
+
+/// Within one list.
+bool move_within(LockedList& locked, acp_ga_t to, const Nodes& nodes) {
+  const Run from = LockedList::run_of(nodes);
+  for (const Node& node : nodes) {
+    if (node.element == to && to != nodes.front().element) {
+      structure::fail_text(locked.call(), ACPX_INVALID_ARGUMENT,
+                           "the destination is within the range that moves");
+      return false;
+    }
+  }
+  if (to == from.first.ga || to == from.after.ga) {
+    return true;  // it is there
+  }
+  Header header{};
+  if (to != ACP_GA_NULL && !locked.read(to, header)) {
+    return false;
+  }
+  locked.unlink(from);
+  Run run = from;
+  run.before = to == ACP_GA_NULL ? locked.ends.tail : header.prev.link();
+  run.after = to == ACP_GA_NULL ? Link{} : Link{to, header.size};
+  locked.link(run);
+  return locked.commit();
+}
+
+bool move_between(LockedList& to_list,
+                  acp_ga_t to,
+                  LockedList& from_list,
+                  const Nodes& nodes) {
+  Header header{};
+  if (to != ACP_GA_NULL && !to_list.read(to, header)) {
+    return false;
+  }
+  const Run from = LockedList::run_of(nodes);
+  from_list.unlink(from);
+  Run run = from;
+  run.before = to == ACP_GA_NULL ? to_list.ends.tail : header.prev.link();
+  run.after = to == ACP_GA_NULL ? Link{} : Link{to, header.size};
+  to_list.link(run);
+  for (const Node& node : nodes) {
+    to_list.writes.set_owner(node.element, to_list.call().handle);
+  }
+  return from_list.commit() && to_list.commit();
+}
+
+/// `last` is left out unless it is one element.
+bool splice_any(const char* function,
+                acp_list_it_t to,
+                acp_list_it_t start,
+                acp_ga_t end,
+                bool is_one) {
+  Call call1;
+  Call call2;
+  if (!begin_list(call1, function, to.list.ga) ||
+      !begin_list(call2, function, start.list.ga)) {
+    return false;
+  }
+  std::optional<LockedList> single;
+  std::optional<TwoLockedLists> both;
+  const bool is_same = to.list.ga == start.list.ga;
+  const bool has_begun = is_same ? single.emplace(call1).begin()
+                                 : both.emplace(call1, call2).begin();
+  if (!has_begun) {
+    return false;
+  }
+  LockedList& target = is_same ? *single : both->one();
+  LockedList& source = is_same ? *single : both->two();
+  Header header{};
+  Walk walk;
+  if ((is_one || start.elem != ACP_GA_NULL) &&
+      !source.read(start.elem, header)) {
+    return false;
+  }
+  if (!source.walk({start.elem, header.size}, is_one ? header.next.ga : end,
+                   Data::kLeave, walk.nodes)) {
+    return false;
+  }
+  if (walk.nodes.empty()) {
+    return true;
+  }
+  forget_sizes();
+  return is_same ? move_within(target, to.elem, walk.nodes)
+                 : move_between(target, to.elem, source, walk.nodes);
+}
+
+}  // namespace
+
+bool splice(acp_list_it_t to, acp_list_it_t from) {
+  return splice_any("acp_splice_list", to, from, ACP_GA_NULL, true);
+}
+
+bool splice_range(acp_list_it_t to, acp_list_it_t start, acp_list_it_t end) {
+  Call call;
+  if (start.list.ga != end.list.ga) {
+    if (begin_list(call, "acp_splice_range_list", start.list.ga)) {
+      structure::fail_text(call, ACPX_INVALID_ARGUMENT,
+                           "start and end are of two lists");
+    }
+    return false;
+  }
+  return splice_any("acp_splice_range_list", to, start, end.elem, false);
+}
+
+}  // namespace acp::middle::list

@@ -1,0 +1,48 @@
+// What the operations on whole lists share: a walk's nodes, and how elements
+// leave a list. Included by whole_lists.cc, list_copies.cc and two_lists.cc.
+#pragma once
+
+#include "acp/malloc.h"
+#include "middle/list/list.h"
+
+namespace acp::middle::list {
+
+inline bool begin_list(structure::Call& call,
+                       const char* function,
+                       acp_ga_t list) {
+  return structure::begin_call(call, function, structure::Kind::kList, list);
+}
+
+/// Reports a comparator that is NULL.
+inline bool has_compare(const structure::Call& call, Compare compare) {
+  if (compare == nullptr) {
+    structure::fail_text(call, ACPX_INVALID_ARGUMENT, "no comparator");
+  }
+  return compare != nullptr;
+}
+
+/// The nodes that a walk found. Frees the copies that the walk made.
+struct Walk {
+  Nodes nodes;
+  Walk() = default;
+  Walk(const Walk&) = delete;
+  Walk& operator=(const Walk&) = delete;
+
+  ~Walk() { free_copies(nodes); }
+};
+
+/// Adds the erasing of the nodes' owner words. Elements lose their owner before
+/// their memory is freed, so that old iterators are refused.
+inline void disown(LockedList& locked, const Nodes& nodes) {
+  for (const Node& node : nodes) {
+    locked.writes.set_owner(node.element, ACP_GA_NULL);
+  }
+}
+
+inline void free_all(const Nodes& nodes) {
+  for (const Node& node : nodes) {
+    acp_free(node.element);
+  }
+}
+
+}  // namespace acp::middle::list
