@@ -23,7 +23,7 @@ using Known = std::array<std::unique_ptr<Directory>, kKnown>;
 /// memory of its own, since static TLS is scarce.
 thread_local std::unique_ptr<Known> t_known;
 
-std::unique_ptr<Directory>& place_of(acp_ga_t handle) {
+std::unique_ptr<Directory>& cached_at(acp_ga_t handle) {
   if (__builtin_expect(t_known == nullptr, 0)) {
     t_known = std::make_unique<Known>();
   }
@@ -40,9 +40,9 @@ const Directory* ask(const Call& call) {
       !read_directory(call, scratch, view, *known)) {
     return nullptr;
   }
-  std::unique_ptr<Directory>& place = place_of(call.handle);
-  place = std::move(known);
-  return place.get();
+  std::unique_ptr<Directory>& cached = cached_at(call.handle);
+  cached = std::move(known);
+  return cached.get();
 }
 
 }  // namespace
@@ -81,7 +81,7 @@ bool read_directory(const Call& call,
 }
 
 const Directory* find_directory(const Call& call) {
-  const std::unique_ptr<Directory>& known = place_of(call.handle);
+  const std::unique_ptr<Directory>& known = cached_at(call.handle);
   if (known != nullptr && known->handle == call.handle &&
       known->kind == call.kind && known->life == call.site->life()) {
     return known.get();

@@ -114,7 +114,7 @@ bool NewEntry::make(const Call& call,
 }
 
 void NewEntry::write(Chain& chain,
-                     LockedChain& buckets,
+                     LockedBuckets& buckets,
                      std::size_t entry,
                      const Key& key,
                      std::uint32_t uid) {

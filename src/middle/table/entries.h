@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "middle/structure/bytes.h"
+#include "middle/table/locked_buckets.h"
 #include "middle/table/table.h"
 
 namespace acp::middle::table {
@@ -83,14 +84,14 @@ struct BucketView {
 };
 
 /// Where a key belongs in a table. Plain value.
-struct Place {
+struct Location {
   acp_ga_t share = ACP_GA_NULL;
   acp_ga_t bucket = ACP_GA_NULL;
   std::uint64_t bucket_index = 0;
   std::uint32_t uid = 0;
   int rank = -1;
 
-  static Place of(const Key& key, const Directory& directory) {
+  static Location of(const Key& key, const Directory& directory) {
     const std::size_t share = key.share_in(directory);
     const std::uint64_t index = key.bucket_in(directory);
     return {directory.shares[share], directory.bucket(share, index), index,
@@ -110,7 +111,7 @@ class NewEntry {
 
   /// Adds writing it to a free entry of the current bucket.
   void write(structure::Chain& chain,
-             LockedChain& buckets,
+             LockedBuckets& buckets,
              std::size_t entry,
              const Key& key,
              std::uint32_t uid);

@@ -1,8 +1,8 @@
 // Chapter 4.7, and the extensions for maps.
 #include "acp/extension.h"
 #include "acp/map.h"
-#include "middle/table/calls.h"
 #include "middle/table/several.h"
+#include "middle/table/table_api.h"
 
 namespace {
 
@@ -11,7 +11,7 @@ using acp::middle::table::Extent;
 using acp::middle::table::Outcome;
 using acp::middle::table::Transfer;
 using Maps = acp::middle::table::
-    Calls<acp_map_t, acp_map_it_t, &acp_map_it_t::map, Kind::kMap>;
+    TableApi<acp_map_t, acp_map_it_t, &acp_map_it_t::map, Kind::kMap>;
 
 }  // namespace
 

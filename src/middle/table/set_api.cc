@@ -1,6 +1,6 @@
 // Chapter 4.6.
 #include "acp/set.h"
-#include "middle/table/calls.h"
+#include "middle/table/table_api.h"
 
 namespace {
 
@@ -9,7 +9,7 @@ using acp::middle::table::Extent;
 using acp::middle::table::Outcome;
 using acp::middle::table::Transfer;
 using Sets = acp::middle::table::
-    Calls<acp_set_t, acp_set_it_t, &acp_set_it_t::set, Kind::kSet>;
+    TableApi<acp_set_t, acp_set_it_t, &acp_set_it_t::set, Kind::kSet>;
 
 }  // namespace
 

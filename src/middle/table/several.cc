@@ -31,7 +31,7 @@ bool is_here(const Call& call, acp_element_t element) {
 struct Flying {
   bool is_flying = false;
   Key key;
-  Place place;
+  Location location;
   const std::uint64_t* old = nullptr;
   BucketView view;
 };
@@ -63,9 +63,9 @@ bool find_many(const Call& call,
         is_good = false;  // not before what is under way has its scratch
         break;
       }
-      one.place = Place::of(one.key, *directory);
+      one.location = Location::of(one.key, *directory);
       Chain chain(scratch);
-      one.view = BucketView::in(chain, one.place.bucket);
+      one.view = BucketView::in(chain, one.location.bucket);
       const acp_handle_t handle = chain.post_with_next();
       one.is_flying = handle != ACP_HANDLE_NULL;
       last = one.is_flying ? handle : last;
@@ -81,15 +81,15 @@ bool find_many(const Call& call,
       }
       const Bucket words = one.view.bucket();
       std::size_t entry = 0;
-      if (uid_of(words) != one.place.uid || !one.view.is_whole() ||
+      if (uid_of(words) != one.location.uid || !one.view.is_whole() ||
           has_block(words)) {
         continue;
       }
       Found& result = found[first + i];
       if (find_in(key_scratch, one.key, words, entry) == Match::kYes) {
-        result.rank = one.place.rank;
-        result.bucket_index = one.place.bucket_index;
-        set_found(result, one.place.bucket, words, entry);
+        result.rank = one.location.rank;
+        result.bucket_index = one.location.bucket_index;
+        set_found(result, one.location.bucket, words, entry);
         is_done[i] = true;
       } else if (words.overflow == ACP_GA_NULL) {
         result.is_there = false;
@@ -130,11 +130,11 @@ bool insert_many(const Call& call,
           !one.key.open(key_scratch, call, pair.first)) {
         continue;  // by itself, below
       }
-      one.place = Place::of(one.key, *directory);
+      one.location = Location::of(one.key, *directory);
       Chain chain(scratch);
-      one.old = chain.cas8(one.place.bucket, locked_by(one.place.uid, 0),
-                           locked_by(one.place.uid, me));
-      one.view.words = chain.get(one.place.bucket, kBucketBytes);
+      one.old = chain.cas8(one.location.bucket, locked_by(one.location.uid, 0),
+                           locked_by(one.location.uid, me));
+      one.view.words = chain.get(one.location.bucket, kBucketBytes);
       const acp_handle_t handle = chain.post_with_next();
       one.is_flying = handle != ACP_HANDLE_NULL;
       last = one.is_flying ? handle : last;
@@ -147,13 +147,13 @@ bool insert_many(const Call& call,
     std::array<bool, kWindow> is_done{};
     for (std::size_t i = 0; i < some; ++i) {
       const Flying& one = window[i];
-      if (!one.is_flying || *one.old != locked_by(one.place.uid, 0)) {
+      if (!one.is_flying || *one.old != locked_by(one.location.uid, 0)) {
         continue;
       }
       Call there = call;
-      there.rank = one.place.rank;
-      LockedChain buckets(there, scratch);
-      buckets.take(one.place.share, one.place.bucket, one.place.uid,
+      there.rank = one.location.rank;
+      LockedBuckets buckets(there, scratch);
+      buckets.take(one.location.share, one.location.bucket, one.location.uid,
                    one.view.words);
       std::size_t entry = 0;
       if (has_block(buckets.words()) || buckets.has_next()) {
@@ -173,7 +173,7 @@ bool insert_many(const Call& call,
         continue;
       }
       Chain chain(scratch);
-      added.write(chain, buckets, entry, one.key, one.place.uid);
+      added.write(chain, buckets, entry, one.key, one.location.uid);
       buckets.count(chain, 1);
       buckets.unlock_in(chain);
       const acp_handle_t handle = chain.post_with_next();

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <array>
 
-#include "acp/gma.h"
 #include "acp/malloc.h"
 #include "middle/structure/waiting.h"
 
@@ -47,130 +46,6 @@ bool Key::open(Scratch& scratch, const Call& call, acp_element_t key) {
   return true;
 }
 
-// ---- Locked chains --------------------------------------------------------
-
-void LockedChain::take(acp_ga_t share,
-                       acp_ga_t bucket,
-                       std::uint32_t uid,
-                       const std::uint64_t* words) {
-  share_ = share;
-  first_ = at_ = bucket;
-  uid_ = uid;
-  std::memcpy(&words_, words, sizeof words_);
-  is_locked_ = true;
-}
-
-LockedChain::Answer LockedChain::lock(acp_ga_t share,
-                                      acp_ga_t bucket,
-                                      std::uint32_t uid) {
-  const auto me = static_cast<std::uint64_t>(call_.site->rank()) + 1;
-  Backoff backoff(call_.function, call_.handle);
-  for (;;) {
-    scratch_.clear();
-    Chain chain(scratch_);
-    const std::uint64_t* old =
-        chain.cas8(bucket, locked_by(uid, 0), locked_by(uid, me));
-    const std::uint64_t* words = chain.get(bucket, kBucketBytes);
-    if (!chain.run()) {
-      return Answer::kFailed;
-    }
-    if (__builtin_expect(*old == locked_by(uid, 0), 1)) {
-      take(share, bucket, uid, words);
-      return Answer::kLocked;
-    }
-    if (*old >> 32 != uid) {
-      return Answer::kOtherTable;
-    }
-    is_wanted_ = true;
-    if (!backoff.pause(*old & 0xffff'ffff)) {
-      return Answer::kFailed;
-    }
-  }
-}
-
-bool LockedChain::next() {
-  if (room_at_ == ACP_GA_NULL && free_entry(words_) != kEntries) {
-    room_at_ = at_;
-    room_words_ = words_;
-  }
-  at_ = words_.overflow;
-  scratch_.clear();
-  Chain chain(scratch_);
-  const std::uint64_t* words = chain.get(at_, kBucketBytes);
-  if (!chain.run()) {
-    return false;
-  }
-  std::memcpy(&words_, words, sizeof words_);
-  return true;
-}
-
-bool LockedChain::find_room(std::size_t& entry) {
-  if (room_at_ != ACP_GA_NULL) {
-    at_ = room_at_;
-    words_ = room_words_;
-  } else if (free_entry(words_) == kEntries && !append()) {
-    return false;
-  }
-  entry = free_entry(words_);
-  return true;
-}
-
-bool LockedChain::append() {
-  const acp_ga_t added = structure::allocate(kBucketBytes, call_.rank);
-  if (added == ACP_GA_NULL) {
-    return false;
-  }
-  Bucket empty{};
-  empty.lock = locked_by(uid_, 0);
-  scratch_.clear();
-  Chain chain(scratch_);
-  chain.put_words(added, reinterpret_cast<const std::uint64_t*>(&empty),
-                  kBucketBytes / 8);
-  chain.put8(at_ + offsetof(Bucket, overflow), added);
-  if (!chain.run()) {
-    return false;
-  }
-  at_ = added;
-  words_ = empty;
-  return true;
-}
-
-void LockedChain::change(Chain& chain,
-                         std::size_t entry,
-                         Entry word,
-                         const std::uint64_t* area) {
-  const std::uint64_t version = words_.begin + 1;
-  chain.put8(at_ + offsetof(Bucket, begin), version);
-  if (area != nullptr) {
-    chain.put_words(area_of(at_, entry), area, kAreaBytes / 8);
-  }
-  chain.put8(at_ + offsetof(Bucket, entries) + entry * 8, word.word);
-  chain.put8(at_ + offsetof(Bucket, end), version);
-  words_.begin = words_.end = version;
-  words_.entries[entry] = word.word;
-}
-
-void LockedChain::count(Chain& chain, std::uint64_t by) {
-  chain.add8(share_ + offsetof(ShareHeader, count), by);
-}
-
-void LockedChain::unlock_in(Chain& chain) {
-  chain.add8(first_, 0 - (static_cast<std::uint64_t>(call_.site->rank()) + 1));
-  is_locked_ = false;
-}
-
-void LockedChain::unlock() {
-  if (is_locked_) {
-    Chain chain(scratch_);
-    unlock_in(chain);
-    if (is_wanted_) {
-      chain.post();
-    } else {
-      chain.post_with_next();
-    }
-  }
-}
-
 // ---- Operations -----------------------------------------------------------
 
 namespace {
@@ -181,10 +56,10 @@ enum class Search : std::uint8_t { kDone, kOtherTable, kFailed };
 Search search(const Call& call,
               Scratch& scratch,
               const Key& key,
-              const Place& place,
+              const Location& location,
               Found& found) {
   Backoff backoff(call.function, call.handle);
-  acp_ga_t bucket = place.bucket;
+  acp_ga_t bucket = location.bucket;
   while (bucket != ACP_GA_NULL) {
     scratch.clear();
     Chain chain(scratch);
@@ -193,7 +68,7 @@ Search search(const Call& call,
       return Search::kFailed;
     }
     const Bucket words = view.bucket();
-    if (uid_of(words) != place.uid) {
+    if (uid_of(words) != location.uid) {
       return Search::kOtherTable;
     }
     std::size_t entry = 0;
@@ -204,12 +79,12 @@ Search search(const Call& call,
       return Search::kFailed;
     }
     if (match == Match::kChanged) {
-      bucket = place.bucket;  // from the start
+      bucket = location.bucket;  // from the start
       continue;
     }
     if (match == Match::kYes) {
-      found.rank = place.rank;
-      found.bucket_index = place.bucket_index;
+      found.rank = location.rank;
+      found.bucket_index = location.bucket_index;
       set_found(found, bucket, words, entry);
       return Search::kDone;
     }
@@ -222,14 +97,14 @@ Search search(const Call& call,
 /// Goes to the bucket that has the key; to the last when none has.
 Match search_locked(Scratch& scratch,
                     const Key& key,
-                    LockedChain& chain,
+                    LockedBuckets& buckets,
                     std::size_t& entry) {
   for (;;) {
-    const Match match = find_in(scratch, key, chain.words(), entry);
-    if (match != Match::kNo || !chain.has_next()) {
+    const Match match = find_in(scratch, key, buckets.words(), entry);
+    if (match != Match::kNo || !buckets.has_next()) {
       return match;
     }
-    if (!chain.next()) {
+    if (!buckets.next()) {
       return Match::kFailed;
     }
   }
@@ -237,18 +112,18 @@ Match search_locked(Scratch& scratch,
 
 /// Puts a key in that is in no bucket of the chain, whose last is current, and
 /// unlocks.
-bool put_in(Scratch& scratch,
-            const Key& key,
-            NewEntry& element,
-            const Place& place,
-            LockedChain& buckets) {
+bool put_entry(Scratch& scratch,
+               const Key& key,
+               NewEntry& element,
+               const Location& location,
+               LockedBuckets& buckets) {
   std::size_t entry = 0;
   if (!buckets.find_room(entry)) {
     return false;
   }
   scratch.clear();
   Chain chain(scratch);
-  element.write(chain, buckets, entry, key, place.uid);
+  element.write(chain, buckets, entry, key, location.uid);
   buckets.count(chain, 1);
   buckets.unlock_in(chain);
   return chain.run();
@@ -260,14 +135,14 @@ bool put_in(Scratch& scratch,
 bool replace(Scratch& scratch,
              const Key& key,
              NewEntry& element,
-             const Place& place,
-             LockedChain& buckets,
+             const Location& location,
+             LockedBuckets& buckets,
              std::size_t entry) {
   const Entry old{buckets.words().entries[entry]};
   const BlockArea area = block_in(buckets.words(), entry);
   scratch.clear();
   Chain chain(scratch);
-  element.write(chain, buckets, entry, key, place.uid);
+  element.write(chain, buckets, entry, key, location.uid);
   if (old.state() == State::kBlock) {
     chain.put8(area.block, 0);  // who reads it by the old entry looks again
   }
@@ -283,22 +158,23 @@ bool replace(Scratch& scratch,
 
 /// Has the key's chain of buckets locked, in the table that it is in now.
 template <typename Work>
-auto with_chain(const Call& call,
-                Scratch& scratch,
-                const Key& key,
-                const Work& work)
-    -> decltype(work(std::declval<Place&>(), std::declval<LockedChain&>())) {
+auto with_buckets(const Call& call,
+                  Scratch& scratch,
+                  const Key& key,
+                  const Work& work)
+    -> decltype(work(std::declval<Location&>(),
+                     std::declval<LockedBuckets&>())) {
   unsigned attempts = 0;
   const Directory* directory = find_directory(call);
   while (directory != nullptr) {
-    Place place = Place::of(key, *directory);
+    Location location = Location::of(key, *directory);
     Call there = call;
-    there.rank = place.rank;
-    LockedChain buckets(there, scratch);
-    switch (buckets.lock(place.share, place.bucket, place.uid)) {
-      case LockedChain::Answer::kLocked: return work(place, buckets);
-      case LockedChain::Answer::kFailed: return {};
-      case LockedChain::Answer::kOtherTable:
+    there.rank = location.rank;
+    LockedBuckets buckets(there, scratch);
+    switch (buckets.lock(location.share, location.bucket, location.uid)) {
+      case LockedBuckets::Answer::kLocked: return work(location, buckets);
+      case LockedBuckets::Answer::kFailed: return {};
+      case LockedBuckets::Answer::kOtherTable:
         directory = renew_directory(call, attempts);
         break;
     }
@@ -319,7 +195,7 @@ bool find(const Call& call, acp_element_t element, Found& found) {
   const Directory* directory = find_directory(call);
   while (directory != nullptr) {
     const Search result =
-        search(call, scratch, key, Place::of(key, *directory), found);
+        search(call, scratch, key, Location::of(key, *directory), found);
     if (result != Search::kOtherTable) {
       return result == Search::kDone;
     }
@@ -331,7 +207,7 @@ bool find(const Call& call, acp_element_t element, Found& found) {
 namespace {
 
 /// Whether neither the entry nor what would replace it has a value: sets.
-bool has_no_value(const LockedChain& buckets,
+bool has_no_value(const LockedBuckets& buckets,
                   std::size_t entry,
                   acp_element_t value) {
   return value.size == 0 &&
@@ -353,8 +229,9 @@ Outcome insert(const Call& call,
     return Outcome::kFailed;
   }
   Scratch scratch(*call.site);
-  return with_chain(
-      call, scratch, key, [&](const Place& place, LockedChain& buckets) {
+  return with_buckets(
+      call, scratch, key,
+      [&](const Location& location, LockedBuckets& buckets) {
         std::size_t entry = 0;
         const Match match = search_locked(scratch, key, buckets, entry);
         const bool is_there = match == Match::kYes;
@@ -363,15 +240,15 @@ Outcome insert(const Call& call,
           return Outcome::kPresent;
         }
         Call there = call;
-        there.rank = place.rank;
+        there.rank = location.rank;
         NewEntry added;
         if ((!is_there && match != Match::kNo) ||
             !added.make(there, key, source.ga(), value.size)) {
           return Outcome::kFailed;
         }
         const bool is_done =
-            is_there ? replace(scratch, key, added, place, buckets, entry)
-                     : put_in(scratch, key, added, place, buckets);
+            is_there ? replace(scratch, key, added, location, buckets, entry)
+                     : put_entry(scratch, key, added, location, buckets);
         return !is_done   ? Outcome::kFailed
                : is_there ? Outcome::kPresent
                           : Outcome::kInserted;
@@ -390,8 +267,9 @@ Outcome upsert_add8(const Call& call,
   }
   std::memcpy(value_scratch.data(), &add, 8);
   Scratch scratch(*call.site);
-  return with_chain(
-      call, scratch, key, [&](const Place& place, LockedChain& buckets) {
+  return with_buckets(
+      call, scratch, key,
+      [&](const Location& location, LockedBuckets& buckets) {
         std::size_t entry = 0;
         const Match match = search_locked(scratch, key, buckets, entry);
         if (match == Match::kYes) {
@@ -414,11 +292,11 @@ Outcome upsert_add8(const Call& call,
           return Outcome::kPresent;
         }
         Call there = call;
-        there.rank = place.rank;
+        there.rank = location.rank;
         NewEntry added;
         if (match != Match::kNo ||
             !added.make(there, key, value_scratch.data_ga(), 8) ||
-            !put_in(scratch, key, added, place, buckets)) {
+            !put_entry(scratch, key, added, location, buckets)) {
           return Outcome::kFailed;
         }
         old = 0;
@@ -433,8 +311,8 @@ Removal remove(const Call& call, acp_element_t element) {
     return Removal::kFailed;
   }
   Scratch scratch(*call.site);
-  return with_chain(
-      call, scratch, key, [&](const Place&, LockedChain& buckets) {
+  return with_buckets(
+      call, scratch, key, [&](const Location&, LockedBuckets& buckets) {
         std::size_t entry = 0;
         const Match match = search_locked(scratch, key, buckets, entry);
         if (match != Match::kYes) {

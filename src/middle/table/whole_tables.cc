@@ -1,197 +1,23 @@
+// The operations of acp/set.h and acp/map.h on whole tables, but for their
+// creation (new_table.cc). Called by table_api.h. They lock one bucket after
+// the other, so other ranks use the remaining buckets meanwhile.
 #include "middle/table/whole_tables.h"
 
 #include <algorithm>
-#include <atomic>
-#include <chrono>
 #include <vector>
 
 #include "acp/gma.h"
 #include "acp/malloc.h"
 #include "middle/structure/waiting.h"
+#include "middle/table/entries.h"
 
 namespace acp::middle::table {
 
 using structure::Call;
 using structure::Chain;
-using structure::Kind;
 using structure::Lock;
 using structure::Scratch;
 using structure::View;
-
-namespace {
-
-/// Elements that a bucket has on average when a table has what it was made
-/// for: few then need a second bucket.
-constexpr std::uint64_t kElementsPerBucket = 2;
-
-/// Buckets that are formatted by one put; larger shares copy them on.
-constexpr std::size_t kFormatted = structure::kScratchDataBytes / kBucketBytes;
-
-/// Never 0, and other than those of tables that were here before.
-std::uint32_t new_uid(int rank) {
-  static std::atomic<std::uint64_t> count{static_cast<std::uint64_t>(
-      std::chrono::steady_clock::now().time_since_epoch().count())};
-  std::uint64_t mixed = (count.fetch_add(1, std::memory_order_relaxed) << 20) ^
-                        static_cast<std::uint64_t>(rank);
-  mixed = (mixed ^ mixed >> 30) * 0xbf58'476d'1ce4'e5b9;
-  mixed = (mixed ^ mixed >> 27) * 0x94d0'49bb'1331'11eb;
-  const auto uid = static_cast<std::uint32_t>(mixed >> 32);
-  return uid == 0 ? 1 : uid;
-}
-
-/// Writes empty buckets: one put, then copies of what is there already.
-bool format_share(Scratch& scratch,
-                  acp_ga_t share,
-                  std::uint64_t buckets,
-                  std::uint32_t uid) {
-  auto* empty = reinterpret_cast<Bucket*>(scratch.data());
-  const std::size_t first = std::min<std::uint64_t>(buckets, kFormatted);
-  for (std::size_t i = 0; i < first; ++i) {
-    empty[i] = Bucket{};
-    empty[i].lock = locked_by(uid, 0);
-  }
-  scratch.clear();
-  Chain chain(scratch);
-  chain.put8(share, 0);
-  const acp_ga_t at = share + kShareHeaderBytes;
-  chain.put(at, scratch.data_ga(), first * kBucketBytes);
-  if (!chain.run()) {
-    return false;
-  }
-  for (std::uint64_t done = first; done < buckets;) {
-    const std::uint64_t some = std::min(done, buckets - done);
-    if (!structure::move_all(
-            {{at + done * kBucketBytes, at, some * kBucketBytes}})) {
-      return false;
-    }
-    done += some;
-  }
-  return true;
-}
-
-/// Shares that are being made; freed unless they are given away.
-class Shares {
- public:
-  ~Shares() {
-    for (const acp_ga_t share : all_) {
-      acp_free(share);
-    }
-  }
-
-  Shares() = default;
-  Shares(const Shares&) = delete;
-  Shares& operator=(const Shares&) = delete;
-
-  [[nodiscard]] bool add(Scratch& scratch,
-                         int rank,
-                         std::uint64_t buckets,
-                         std::uint32_t uid) {
-    const acp_ga_t share =
-        structure::allocate(kShareHeaderBytes + buckets * kBucketBytes, rank);
-    if (share == ACP_GA_NULL) {
-      return false;
-    }
-    all_.push_back(share);
-    return format_share(scratch, share, buckets, uid);
-  }
-
-  /// Their addresses, to memory.
-  [[nodiscard]] bool write(Scratch& scratch, acp_ga_t to) const {
-    constexpr std::size_t kAtOnce = structure::kScratchDataBytes / 8;
-    for (std::size_t i = 0; i < all_.size(); i += kAtOnce) {
-      const std::size_t some = std::min(kAtOnce, all_.size() - i);
-      std::copy_n(&all_[i], some, reinterpret_cast<acp_ga_t*>(scratch.data()));
-      if (!structure::move_all({{to + i * 8, scratch.data_ga(), some * 8}})) {
-        return false;
-      }
-    }
-    return true;
-  }
-
-  void give() { all_.clear(); }
-
- private:
-  std::vector<acp_ga_t> all_;
-};
-
-bool are_ranks(const Call& call, int count, const int* ranks) {
-  // The list is not read before its length is known to be possible: ranks are
-  // in it once, so no list is longer than the job has ranks.
-  if (count < 1 || count > call.site->procs()) {
-    structure::fail_numbers(call, ACPX_INVALID_ARGUMENT, "num_ranks is", count,
-                            "it may be 1 to",
-                            static_cast<unsigned>(call.site->procs()));
-    return false;
-  }
-  if (ranks == nullptr) {
-    structure::fail_text(call, ACPX_INVALID_ARGUMENT,
-                         "the list of ranks is NULL");
-    return false;
-  }
-  std::vector<int> sorted(ranks, ranks + count);
-  std::sort(sorted.begin(), sorted.end());
-  if (!call.site->has_rank(sorted.front()) ||
-      !call.site->has_rank(sorted.back())) {
-    structure::fail_numbers(
-        call, ACPX_BAD_RANK, "a rank of the list:",
-        call.site->has_rank(sorted.front()) ? sorted.back() : sorted.front(),
-        "ranks", static_cast<unsigned>(call.site->procs()));
-    return false;
-  }
-  if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end()) {
-    structure::fail_text(call, ACPX_INVALID_ARGUMENT,
-                         "a rank is in the list twice");
-    return false;
-  }
-  return true;
-}
-
-}  // namespace
-
-acp_ga_t create(const char* function,
-                Kind kind,
-                int count,
-                const int* ranks,
-                int slots,
-                int rank) {
-  structure::Site* site = structure::Site::of_call(function);
-  if (site == nullptr) {
-    return ACP_GA_NULL;
-  }
-  const Call call{site, function, kind, ACP_GA_NULL, ACP_GA_NULL, rank};
-  if (!site->has_rank(rank) || slots < 1) {
-    structure::fail_numbers(
-        call, slots < 1 ? ACPX_INVALID_ARGUMENT : ACPX_BAD_RANK, "slots", slots,
-        "rank", static_cast<unsigned long long>(rank));
-    return ACP_GA_NULL;
-  }
-  if (!are_ranks(call, count, ranks)) {
-    return ACP_GA_NULL;
-  }
-  const std::uint64_t buckets =
-      static_cast<std::uint64_t>(slots - 1) / kElementsPerBucket + 1;
-  const std::uint32_t uid = new_uid(site->rank());
-  Scratch scratch(*site);
-  Shares shares;
-  for (int i = 0; i < count; ++i) {
-    if (!shares.add(scratch, ranks[i], buckets, uid)) {
-      return ACP_GA_NULL;
-    }
-  }
-  structure::Block directory(static_cast<std::size_t>(count) * 8, rank);
-  if (!directory.is_good() || !shares.write(scratch, directory.ga())) {
-    return ACP_GA_NULL;
-  }
-  scratch.clear();
-  const acp_ga_t handle = structure::create_control(
-      scratch, function, kind, rank, 0,
-      {directory.ga(), uid, static_cast<std::uint64_t>(count), buckets, 0});
-  if (handle != ACP_GA_NULL) {
-    shares.give();
-    directory.give();
-  }
-  return handle;
-}
 
 // ---- Buckets of a locked table --------------------------------------------
 
@@ -208,21 +34,21 @@ bool with_bucket(const Call& call,
                  const Work& work) {
   Call there = call;
   there.rank = acp_query_rank(directory.shares[share]);
-  LockedChain buckets(there, scratch);
+  LockedBuckets buckets(there, scratch);
   switch (buckets.lock(directory.shares[share], directory.bucket(share, bucket),
                        directory.uid)) {
-    case LockedChain::Answer::kLocked: return work(buckets);
-    case LockedChain::Answer::kOtherTable:
+    case LockedBuckets::Answer::kLocked: return work(buckets);
+    case LockedBuckets::Answer::kOtherTable:
       structure::fail_text(call, ACPX_INVALID_ARGUMENT,
                            "destroyed or swapped at the same time");
       return false;
-    case LockedChain::Answer::kFailed: break;
+    case LockedBuckets::Answer::kFailed: break;
   }
   return false;
 }
 
 /// Frees what is in the current bucket; the chain is unlocked at its end.
-bool clear_chain(Scratch& scratch, LockedChain& buckets) {
+bool clear_buckets(Scratch& scratch, LockedBuckets& buckets) {
   for (;;) {
     std::vector<acp_ga_t> blocks;
     const Bucket words = buckets.words();
@@ -327,8 +153,8 @@ bool clear(const Call& call, Extent extent) {
         call, directory, share, [&](std::uint64_t bucket, const Bucket& words) {
           return is_empty(words) ||
                  with_bucket(call, scratch, directory, share, bucket,
-                             [&](LockedChain& buckets) {
-                               return clear_chain(scratch, buckets);
+                             [&](LockedBuckets& buckets) {
+                               return clear_buckets(scratch, buckets);
                              });
         });
     if (!is_good) {
@@ -341,7 +167,7 @@ bool clear(const Call& call, Extent extent) {
 namespace {
 
 /// Takes the uid from a chain of buckets and frees what hangs on it.
-bool end_chain(Scratch& scratch, LockedChain& buckets) {
+bool end_buckets(Scratch& scratch, LockedBuckets& buckets) {
   std::vector<acp_ga_t> blocks;
   std::vector<acp_ga_t> overflow;
   for (;;) {
@@ -384,11 +210,11 @@ bool end_share(const Call& call,
                std::size_t share) {
   const bool is_good = for_buckets(
       call, directory, share, [&](std::uint64_t bucket, const Bucket& words) {
-        if (!is_empty(words) && !with_bucket(call, scratch, directory, share,
-                                             bucket, [&](LockedChain& buckets) {
-                                               return end_chain(scratch,
-                                                                buckets);
-                                             })) {
+        if (!is_empty(words) &&
+            !with_bucket(call, scratch, directory, share, bucket,
+                         [&](LockedBuckets& buckets) {
+                           return end_buckets(scratch, buckets);
+                         })) {
           return false;
         }
         // Without a result: that could come when others use the scratch.
@@ -491,7 +317,7 @@ bool change_uid(const Call& call,
     const bool is_good = for_buckets(
         call, directory, share, [&](std::uint64_t bucket, const Bucket&) {
           return with_bucket(call, scratch, directory, share, bucket,
-                             [&](LockedChain& buckets) {
+                             [&](LockedBuckets& buckets) {
                                const std::uint64_t change =
                                    std::uint64_t{uid - directory.uid} << 32;
                                const acp_ga_t first = buckets.at();

@@ -16,6 +16,9 @@ acp_ga_t create(const char* function,
                 const int* ranks,
                 int slots,
                 int rank);
+/// A uid that no table has had before; never 0.
+std::uint32_t new_uid(int rank);
+
 bool destroy(const structure::Call& call);
 
 /// Elements: of all shares in one flight, or of the caller's.

@@ -16,7 +16,7 @@ template <typename Handle,
           typename It,
           Handle It::*kTable,
           structure::Kind kKind>
-class Calls {
+class TableApi {
  public:
   using Call = structure::Call;
 
