@@ -1,6 +1,6 @@
 // All channels of this process: handles, waiting, progress, start and end.
-// What acp/channel.h promises is made here from ends (endpoint.h) and calls
-// (calls.h).
+// What acp/channel.h promises is made here from ends (end.h) and calls
+// (connector.h).
 #pragma once
 
 #include <atomic>
@@ -9,16 +9,13 @@
 #include <vector>
 
 #include "acp/channel.h"
-#include "middle/channel/calls.h"
-#include "middle/channel/endpoint.h"
+#include "middle/channel/connector.h"
+#include "middle/channel/end.h"
+#include "middle/channel/handles.h"
 #include "middle/channel/site.h"
 #include "middle/spin_lock.h"
 
 namespace acp::middle::channel {
-
-/// Handles as numbers; 0 is none.
-using ChannelHandle = std::uint64_t;
-using RequestHandle = std::uint64_t;
 
 inline constexpr std::size_t kWaitFailed = SIZE_MAX;
 
@@ -59,42 +56,50 @@ class Channels {
  private:
   struct Sought;
 
-  Endpoint* find(ChannelHandle channel) const;
-  Endpoint* new_place();
-  bool make_end(Endpoint& endpoint, int sender, int receiver);
+  End* find(ChannelHandle channel) const;
+  End* unused_end();
+  bool make_end(End& end, int sender, int receiver);
   void begin_progress();
   static int run_step(void* self);
   int step();
-  bool look_at(bool has_news);
-  bool drive(Endpoint& endpoint);
-  void settle(Endpoint& endpoint);
-  void release(Endpoint& endpoint);
-  void recycle(Endpoint& endpoint);
-  bool list(Endpoint& endpoint);
-  void leave(Endpoint& endpoint);
-  std::size_t conclude(const char* function,
-                       Endpoint& endpoint,
-                       Request& request);
-  bool spin(Endpoint& endpoint, const Sought& sought);
+  enum class Which : std::uint8_t { kListed, kAll };
+  bool drive_ends(Which which);
+
+  /// Moves an end on, and notes what became of it. Its lock is held.
+  bool drive(End& end) {
+    const bool has_worked = end.advance();
+    if (end.is_closing()) [[unlikely]] {
+      settle(end);
+    }
+    return has_worked;
+  }
+
+  void settle(End& end);
+  void release(End& end);
+  void recycle(End& end);
+  bool list(End& end);
+  void leave(End& end);
+  std::size_t conclude(const char* function, End& end, Request& request);
+  bool spin(End& end, const Sought& sought);
   static int is_over(void* argument);
   static int has_ended(void* self);
 
   std::atomic<bool> is_running_{false};
   Site site_;
-  EndpointTable table_;
+  EndTable table_;
 
-  SpinLock calls_lock_;  ///< Guards calls_; before the locks of ends.
-  Calls calls_{site_};
-  std::uint64_t news_seen_ = 0;  ///< The step's own.
+  SpinLock connector_lock_;  ///< Guards connector_; before the locks of ends.
+  Connector connector_{site_};
+  std::uint64_t closed_ends_seen_ = 0;  ///< The step's own.
 
   SpinLock list_lock_;  ///< Guards what follows; after the locks of ends.
-  std::vector<Endpoint*> listed_;
-  std::vector<std::uint32_t> unused_places_;
-  std::uint32_t places_ = 0;  ///< Ever used; grows only.
-  std::uint32_t ends_ = 0;    ///< Not gone.
+  std::vector<End*> listed_;
+  std::vector<std::uint32_t> unused_ends_;
+  std::uint32_t ends_made_ = 0;  ///< Ever used; grows only.
+  std::uint32_t live_ends_ = 0;  ///< Not gone.
   bool has_step_ = false;
 
-  std::vector<Endpoint*> looked_at_;  ///< The step's own.
+  std::vector<End*> driven_;  ///< The step's own.
 };
 
 /// The process's.

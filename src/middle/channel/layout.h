@@ -68,14 +68,15 @@ static_assert(sizeof(ReceiverBlock) == 64 + 4096);
 
 /// A rank's module memory.
 struct RankBlock {
-  alignas(64) std::uint64_t calls;  ///< Newest SenderBlock that calls, or 0.
+  alignas(64) std::uint64_t
+      connect_requests;  ///< Newest SenderBlock that calls, or 0.
   /// Channels that were closed by the other end, a count: look at all.
-  alignas(64) std::uint64_t news;
+  alignas(64) std::uint64_t closed_ends;
   std::uint64_t doorbell;  ///< Rung for no other reason than to wake the rank.
   /// Results of the rank's own operations.
-  alignas(64) std::uint64_t older_call;
-  std::uint64_t taken_calls;
-  std::uint64_t call[3];  ///< First line of a SenderBlock.
+  alignas(64) std::uint64_t older_request;
+  std::uint64_t taken_requests;
+  std::uint64_t connect_request[3];  ///< First line of a SenderBlock.
 };
 
 static_assert(sizeof(RankBlock) == 192);

@@ -368,7 +368,7 @@ void Receiver::tell_closed() {
   }
   const std::array ops = {
       put8(sender_block_ + offsetof(SenderBlock, answer), kClosed, true),
-      add8(sender_rank_block_ + offsetof(RankBlock, news), 1, true)};
+      add8(sender_rank_block_ + offsetof(RankBlock, closed_ends), 1, true)};
   const acp_handle_t handle = channel::post(ops, last_);
   if (handle != ACP_HANDLE_NULL) {
     last_ = handle;

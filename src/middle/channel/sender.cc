@@ -62,7 +62,7 @@ bool Sender::advance() {
     drop_all();
     return phase_ != Phase::kReleased && release();
   }
-  if (phase_ == Phase::kCalling) {
+  if (phase_ == Phase::kConnecting) {
     if (answer == kNoAnswer) {
       return false;
     }
@@ -221,7 +221,7 @@ bool Sender::write(Record record, const void* bytes, std::uint64_t size) {
     return false;
   }
   const std::uint64_t at = position();
-  std::byte* const place = ring_ + at;
+  std::byte* const record_at = ring_ + at;
   if (direct_ != nullptr) {
     // A header is believed when it is not 0: the next one has to be 0 before
     // the receiver gets there. Only I write, so that this cannot be late.
@@ -230,16 +230,17 @@ bool Sender::write(Record record, const void* bytes, std::uint64_t size) {
         ring_ + ((at + length + kPrefetchBytes) & (ring_bytes_ - 1)), 1);
     store(*reinterpret_cast<std::uint64_t*>(ring_ + next), 0);
     if (size == 8) {
-      std::memcpy(place + kHeaderBytes, bytes, 8);
+      std::memcpy(record_at + kHeaderBytes, bytes, 8);
     } else if (size != 0) {
-      std::memcpy(place + kHeaderBytes, bytes, size);
+      std::memcpy(record_at + kHeaderBytes, bytes, size);
     }
-    store(*reinterpret_cast<std::uint64_t*>(place), make_header(record, size));
+    store(*reinterpret_cast<std::uint64_t*>(record_at),
+          make_header(record, size));
   } else {
     // Chains may arrive in any order, so that nothing here may touch the next
     // record: the receiver clears what it has taken.
     if (size != 0) {
-      std::memcpy(place + kHeaderBytes, bytes, size);
+      std::memcpy(record_at + kHeaderBytes, bytes, size);
     }
     const acp_ga_t ring = receiver_block_ + sizeof(ReceiverBlock) + at;
     const acp_ga_t mirror = block_ + sizeof(SenderBlock) + at;
@@ -264,7 +265,7 @@ bool Sender::write_end() {
   const std::array ops = {
       put8(receiver_block_ + sizeof(ReceiverBlock) + position(),
            make_header(Record::kEnd, 0), true),
-      add8(receiver_rank_block_ + offsetof(RankBlock, news), 1, true)};
+      add8(receiver_rank_block_ + offsetof(RankBlock, closed_ends), 1, true)};
   if (!has_room(kRecordUnit)) {
     return false;
   }

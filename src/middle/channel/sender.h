@@ -27,7 +27,9 @@ class Sender {
   int receiver() const { return receiver_; }
 
   /// The call was made: what it met. The receiver may read it from now on.
-  void called(std::uint64_t older_call) { store(mine_->next, older_call); }
+  void set_older_request(std::uint64_t older_request) {
+    store(mine_->next, older_request);
+  }
 
   void post(Request& request);
 
@@ -60,7 +62,7 @@ class Sender {
   bool is_gone() const;
 
  private:
-  enum class Phase : std::uint8_t { kCalling, kOpen, kReleasing, kReleased };
+  enum class Phase : std::uint8_t { kConnecting, kOpen, kReleasing, kReleased };
   enum class Wrote : std::uint8_t { kNothing, kMessage, kOffer };
 
   void open();
@@ -86,7 +88,7 @@ class Sender {
   std::byte* const mirror_;  ///< Null: the ring is mapped here.
   const acp_ga_t receiver_rank_block_;
 
-  Phase phase_ = Phase::kCalling;
+  Phase phase_ = Phase::kConnecting;
   bool is_closing_ = false;
   bool is_end_written_ = false;
   bool is_unannounced_ = false;  ///< Records since the last doorbell.

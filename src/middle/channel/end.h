@@ -17,7 +17,7 @@ namespace acp::middle::channel {
 /// so that a handle can be looked at whatever it is.
 ///
 /// Everything but `index` and `head` is guarded by `lock`.
-struct Endpoint {
+struct End {
   SpinLock lock;
   std::uint32_t index = 0;
   std::uint32_t generation = 1;  ///< Of the user's handle; never 0.
@@ -81,29 +81,29 @@ struct Endpoint {
 };
 
 /// Index -> place. Looked up by any thread without a lock.
-class EndpointTable {
+class EndTable {
  public:
   static constexpr std::uint32_t kIndexBits = 20;
-  static constexpr std::uint32_t kMaxEndpoints = 1U << kIndexBits;
+  static constexpr std::uint32_t kMaxEnds = 1U << kIndexBits;
 
   /// nullptr: no such place.
-  Endpoint* find(std::uint32_t index) const {
-    if (index >= kMaxEndpoints) {
+  End* find(std::uint32_t index) const {
+    if (index >= kMaxEnds) {
       return nullptr;
     }
-    // Pairs with the store in place().
+    // Pairs with the store in at_or_new().
     Block* block = blocks_[index / kBlock].load(std::memory_order_acquire);
     return block == nullptr ? nullptr : &(*block)[index % kBlock];
   }
 
   /// The same, made when it is not there yet. One thread at a time.
-  Endpoint& place(std::uint32_t index);
+  End& at_or_new(std::uint32_t index);
 
  private:
   static constexpr std::uint32_t kBlock = 64;
-  using Block = std::array<Endpoint, kBlock>;
+  using Block = std::array<End, kBlock>;
 
-  std::array<std::atomic<Block*>, kMaxEndpoints / kBlock> blocks_{};
+  std::array<std::atomic<Block*>, kMaxEnds / kBlock> blocks_{};
 };
 
 }  // namespace acp::middle::channel

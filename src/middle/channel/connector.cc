@@ -1,0 +1,167 @@
+#include "middle/channel/connector.h"
+
+#include <array>
+#include <mutex>
+
+namespace acp::middle::channel {
+
+void Connector::connect(End& end) {
+  outgoing_.push_back(&end);
+  post_requests();
+}
+
+void Connector::expect(End& end, int sender) {
+  std::deque<ConnectRequest>& early = unexpected_[sender];
+  if (early.empty()) {
+    expected_[sender].push_back(&end);
+    return;
+  }
+  const ConnectRequest request = early.front();
+  early.pop_front();
+  const std::lock_guard lock(end.lock);
+  end.receiver->accept(request.block, request.ring_limit);
+}
+
+bool Connector::advance() {
+  const bool has_posted = post_requests();
+  const bool has_taken = take_requests();
+  const bool has_refused = refuse();
+  return has_posted || has_taken || has_refused;
+}
+
+/// One at a time: the order of the calls is that of the swaps.
+bool Connector::post_requests() {
+  bool has_worked = false;
+  while (!outgoing_.empty()) {
+    End& end = *outgoing_.front();
+    const std::lock_guard lock(end.lock);
+    Sender& sender = *end.sender;
+    if (outgoing_handle_ == ACP_HANDLE_NULL) {
+      const std::array ops = {acpx_op_t{
+          ACPX_SWAP8, ACPX_SIGNAL,
+          site_.block_of(sender.receiver()) +
+              offsetof(RankBlock, connect_requests),
+          word(offsetof(RankBlock, older_request)), 0, sender.block(), 0}};
+      outgoing_handle_ = post(ops);
+      if (outgoing_handle_ == ACP_HANDLE_NULL) {
+        return true;  // again
+      }
+    }
+    if (!is_complete(outgoing_handle_)) {
+      return has_worked;
+    }
+    sender.set_older_request(load(site_.mine->older_request));
+    outgoing_handle_ = ACP_HANDLE_NULL;
+    outgoing_.pop_front();
+    has_worked = true;
+  }
+  return has_worked;
+}
+
+/// Takes the whole list, newest first, and reads it to its oldest call.
+bool Connector::take_requests() {
+  if (next_request_ == ACP_GA_NULL && taking_ == ACP_HANDLE_NULL) {
+    if (load(site_.mine->connect_requests) == 0) {
+      return false;
+    }
+    const std::array ops = {
+        acpx_op_t{ACPX_SWAP8, 0, word(offsetof(RankBlock, connect_requests)),
+                  word(offsetof(RankBlock, taken_requests)), 0, 0, 0}};
+    taking_ = post(ops);
+  }
+  if (taking_ != ACP_HANDLE_NULL && is_complete(taking_)) {
+    taking_ = ACP_HANDLE_NULL;
+    next_request_ = load(site_.mine->taken_requests);
+  }
+  while (next_request_ != ACP_GA_NULL) {
+    if (!read_request()) {
+      return true;  // it is on its way, or its caller is about to finish it
+    }
+  }
+  return deliver();
+}
+
+bool Connector::read_request() {
+  if (reading_ == ACP_HANDLE_NULL) {
+    const acp_ga_t to = word(offsetof(RankBlock, connect_request));
+    const std::array ops = {
+        get8(next_request_ + offsetof(SenderBlock, next), to),
+        get8(next_request_ + offsetof(SenderBlock, sender), to + 8),
+        get8(next_request_ + offsetof(SenderBlock, ring_limit), to + 16)};
+    reading_ = post(ops);
+    if (reading_ == ACP_HANDLE_NULL) {
+      return false;
+    }
+  }
+  if (!is_complete(reading_)) {
+    return false;
+  }
+  reading_ = ACP_HANDLE_NULL;
+  const std::uint64_t next = load(site_.mine->connect_request[0]);
+  if (next == kNotKnown) {
+    return false;  // its swap is not back yet: read again
+  }
+  taken_.push_back({static_cast<int>(load(site_.mine->connect_request[1])),
+                    next_request_, load(site_.mine->connect_request[2])});
+  next_request_ = next;
+  return true;
+}
+
+bool Connector::deliver() {
+  const bool has_some = !taken_.empty();
+  for (; !taken_.empty(); taken_.pop_back()) {
+    match(taken_.back());  // the oldest first
+  }
+  return has_some;
+}
+
+void Connector::match(const ConnectRequest& request) {
+  std::deque<End*>& waiting = expected_[request.sender];
+  if (waiting.empty()) {
+    (refuses_ ? to_refuse_ : unexpected_[request.sender]).push_back(request);
+    return;
+  }
+  End& end = *waiting.front();
+  waiting.pop_front();
+  has_connected_ = true;
+  const std::lock_guard lock(end.lock);
+  end.receiver->accept(request.block, request.ring_limit);
+}
+
+void Connector::refuse_unexpected() {
+  refuses_ = true;
+  for (auto& [sender, requests] : unexpected_) {
+    to_refuse_.insert(to_refuse_.end(), requests.begin(), requests.end());
+  }
+  unexpected_.clear();
+}
+
+bool Connector::refuse() {
+  bool has_worked = false;
+  while (!to_refuse_.empty()) {
+    const ConnectRequest& request = to_refuse_.front();
+    const std::array ops = {
+        put8(request.block + offsetof(SenderBlock, answer), kClosed, true),
+        add8(site_.block_of(request.sender) + offsetof(RankBlock, closed_ends),
+             1, true)};
+    if (post(ops) == ACP_HANDLE_NULL) {
+      return true;  // again
+    }
+    to_refuse_.pop_front();
+    has_worked = true;
+  }
+  return has_worked;
+}
+
+void Connector::clear() {
+  refuses_ = false;
+  outgoing_.clear();
+  outgoing_handle_ = taking_ = reading_ = ACP_HANDLE_NULL;
+  next_request_ = ACP_GA_NULL;
+  taken_.clear();
+  expected_.clear();
+  unexpected_.clear();
+  to_refuse_.clear();
+}
+
+}  // namespace acp::middle::channel

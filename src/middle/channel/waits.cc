@@ -1,0 +1,165 @@
+// Waiting for a request: acp_wait_ch and acp_waitall_ch, called by
+// channel_api.cc. A waiting thread drives the end itself, and sleeps in
+// acpx_wait_until. It holds no lock while it sleeps.
+#include <mutex>
+
+#include "middle/channel/channels.h"
+#include "middle/channel/handles.h"
+#include "middle/log.h"
+
+namespace acp::middle::channel {
+
+namespace {
+
+/// Looks at memory, 2 to 4 us, before a waiting thread asks the basic layer.
+constexpr int kLooks = 256;
+/// Looks between two that take the lock: another thread may have served us.
+constexpr int kLooksPerLock = 32;
+/// Turns of a wait between two looks at whether the job is ending.
+constexpr std::uint32_t kTurnsPerLook = 1024;
+
+int is_never_over(void* /*unused*/) {
+  return 0;
+}
+
+}  // namespace
+
+/// A request that somebody waits for.
+struct Channels::Sought {
+  Channels* channels;
+  End* end;
+  std::uint32_t index;
+  std::uint32_t generation;
+
+  Request* find() const { return end->requests.find(index, generation); }
+};
+
+std::size_t Channels::wait(const char* function, RequestHandle handle) {
+  End* end = table_.find(end_index_of_request(handle));
+  Sought sought{this, end, index_of(handle), generation_of(handle)};
+  bool has_spun = false;  // since something moved
+  std::uint32_t turns = 0;
+  while (end != nullptr) {
+    bool has_moved = false;
+    {
+      const std::lock_guard lock(end->lock);
+      Request* request = sought.find();
+      if (request == nullptr) {
+        break;
+      }
+      if (request->state == RequestState::kPending) {
+        has_moved = drive(*end);
+      } else if (end->sender != nullptr) {
+        end->sender->wake_receiver();
+      }
+      if (request->state != RequestState::kPending) {
+        return conclude(function, *end, *request);
+      }
+    }
+    const bool may_spin = end->is_direct && !has_spun;
+    has_spun = !has_moved;
+    if (has_moved || (may_spin && spin(*end, sought))) {
+      // What is refused is tried again, in a job that is ending for ever.
+      if (++turns % kTurnsPerLook != 0 ||
+          acpx_wait_until(is_never_over, nullptr, 0) >= 0) {
+        continue;
+      }
+      return kWaitFailed;
+    }
+    const char* before = acpx_enter_call(function);
+    const int result = acpx_wait_until(is_over, &sought, -1);
+    acpx_leave_call(before);
+    if (result != 0) {
+      return kWaitFailed;
+    }
+  }
+  log_error("{}({:#x}): no such request; each can be waited for once", function,
+            handle);
+  acp_errno = ACPX_INVALID_ARGUMENT;
+  return kWaitFailed;
+}
+
+int Channels::wait_all(const acp_request_t* requests,
+                       int count,
+                       std::size_t* sizes) {
+  if (count < 0 || (requests == nullptr && count != 0)) {
+    log_error("acp_waitall_ch({}, {}): no requests",
+              static_cast<const void*>(requests), count);
+    acp_errno = ACPX_INVALID_ARGUMENT;
+    return -1;
+  }
+  int first_error = 0;
+  for (int i = 0; i < count; ++i) {
+    const std::size_t size =
+        wait("acp_waitall_ch", reinterpret_cast<std::uintptr_t>(requests[i]));
+    if (sizes != nullptr) {
+      sizes[i] = size;
+    }
+    if (size == kWaitFailed && first_error == 0) {
+      first_error = acp_errno;
+    }
+  }
+  if (first_error != 0) {
+    acp_errno = first_error;
+  }
+  return first_error == 0 ? 0 : -1;
+}
+
+/// Ends a request that is complete. The end's lock is held.
+std::size_t Channels::conclude(const char* function,
+                               End& end,
+                               Request& request) {
+  std::size_t result = request.is_receive ? request.done : 0;
+  if (request.state == RequestState::kFailed) [[unlikely]] {
+    log_error("{}: {}: the message will not come", function,
+              acpx_strerror(request.error));
+    acp_errno = request.error;
+    result = kWaitFailed;
+  }
+  end.requests.give_back(request);
+  if (!end.has_end()) [[unlikely]] {
+    recycle(end);
+  }
+  return result;
+}
+
+/// A short while in which nobody else is asked: an answer of a rank on another
+/// core takes less. True: look again.
+bool Channels::spin(End& end, const Sought& sought) {
+  for (int look = 1; look <= kLooks; ++look) {
+    if (end.has_record()) {
+      return true;
+    }
+    if (look % kLooksPerLock == 0) {
+      const std::lock_guard lock(end.lock);
+      const Request* request = sought.find();
+      if (request == nullptr || request->state != RequestState::kPending) {
+        return true;
+      }
+      if (drive(end)) {
+        return true;
+      }
+    }
+    relax();
+  }
+  return false;
+}
+
+/// For acpx_wait_until. Armed before the last look, so that no message is
+/// missed by a thread that goes to sleep.
+int Channels::is_over(void* argument) {
+  auto& sought = *static_cast<Sought*>(argument);
+  End& end = *sought.end;
+  const std::lock_guard lock(end.lock);
+  const Request* request = sought.find();
+  if (request == nullptr) {
+    return 1;
+  }
+  const auto has_moved = [&] {
+    return sought.channels->drive(end) ||
+           request->state != RequestState::kPending;
+  };
+  return has_moved() || (end.ask() && has_moved()) ? 1 : 0;
+}
+
+}  // namespace acp::middle::channel
