@@ -25,7 +25,7 @@ const char* function_at(const void* address) {
   return ::dladdr(address, &info) == 0 ? nullptr : info.dli_sname;
 }
 
-std::string place(const void* site) {
+std::string describe(const void* site) {
   Dl_info info{};
   if (::dladdr(site, &info) == 0 || info.dli_fname == nullptr) {
     return fmt::format("{}", site);
@@ -45,7 +45,7 @@ std::string describe_call_site(const void* site) {
   static const char anchor = 0;
   const void* library = module_of(&anchor);
   if (module_of(site) != library) {
-    return place(site);
+    return describe(site);
   }
   std::array<void*, 64> frames{};
   const int count = ::backtrace(frames.data(), static_cast<int>(frames.size()));
@@ -57,12 +57,12 @@ std::string describe_call_site(const void* site) {
     } else if (inside != nullptr) {
       const char* function = function_at(inside);
       return function == nullptr
-                 ? place(frame)
-                 : fmt::format("{} ({})", place(frame), function);
+                 ? describe(frame)
+                 : fmt::format("{} ({})", describe(frame), function);
     }
   }
   // The library is a part of the program: nothing tells the two apart.
-  return place(site);
+  return describe(site);
 }
 
 }  // namespace acp::middle

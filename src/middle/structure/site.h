@@ -42,9 +42,9 @@ struct alignas(64) Ballot {
 };
 
 inline constexpr std::size_t kBallotOffset = sizeof(PoolHeader);
-inline constexpr std::size_t kCardsOffset = kBallotOffset + sizeof(Ballot);
+inline constexpr std::size_t kWorkspacesOffset = kBallotOffset + sizeof(Ballot);
 inline constexpr std::size_t kScratchOffset =
-    kCardsOffset + kWorkspaces * sizeof(WorkspaceEntry);
+    kWorkspacesOffset + kWorkspaces * sizeof(WorkspaceEntry);
 inline constexpr std::size_t kControlsOffset =
     kScratchOffset + kScratches * kScratchBytes;
 /// Memory of those that were never used is never touched.

@@ -96,8 +96,8 @@ std::size_t Workspaces::find_free(std::uint64_t life) const {
   return static_cast<std::size_t>(found - items_.begin());
 }
 
-acp_ga_t Workspaces::card_of(Site& site, int rank, std::size_t index) {
-  return site.memory_of(rank) + structure::kCardsOffset +
+acp_ga_t Workspaces::entry_of(Site& site, int rank, std::size_t index) {
+  return site.memory_of(rank) + structure::kWorkspacesOffset +
          index * sizeof(WorkspaceEntry);
 }
 
@@ -114,7 +114,7 @@ Distribution Workspaces::distribution_of(Site& site, std::size_t size) {
   return where;
 }
 
-/// Takes the memory of this rank's parts, and writes the address to its card.
+/// Takes the memory of this rank's parts, and writes the address to its entry.
 Refusal Workspaces::take_parts(Site& site,
                                std::size_t index,
                                std::size_t size,
@@ -137,7 +137,7 @@ Refusal Workspaces::take_parts(Site& site,
   }
   Scratch scratch(site);
   Chain chain(scratch);
-  chain.put8(card_of(site, site.rank(), index), base);
+  chain.put8(entry_of(site, site.rank(), index), base);
   return chain.run() ? Refusal{} : Refusal{acp_errno, "the job is ending"};
 }
 
@@ -228,7 +228,7 @@ acp_ga_t Workspaces::base_of(Site& site, Item& item, std::size_t rank) {
     Chain chain(scratch);
     const auto index = static_cast<std::size_t>(&item - items_.data());
     const std::uint64_t* read =
-        chain.get(card_of(site, static_cast<int>(rank), index), 8);
+        chain.get(entry_of(site, static_cast<int>(rank), index), 8);
     if (chain.run()) {
       base = *read;
       item.bases[rank].store(base, std::memory_order_relaxed);

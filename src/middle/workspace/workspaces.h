@@ -62,7 +62,7 @@ class Workspaces {
                      const Distribution& where,
                      acp_ga_t& base);
   Item* find(structure::Site& site, const char* function, acp_wsd_t wsd);
-  static acp_ga_t card_of(structure::Site& site, int rank, std::size_t index);
+  static acp_ga_t entry_of(structure::Site& site, int rank, std::size_t index);
   acp_ga_t base_of(structure::Site& site, Item& item, std::size_t rank);
   bool copy_parts(structure::Site& site,
                   Way way,
