@@ -1,3 +1,6 @@
+// A locked deque, and the pushes, pops and takes at its ends. Called by
+// deque_api.cc, and by sequence.h through LockedDeque. Only the thread that
+// holds the lock writes to the deque.
 #include "middle/deque/deque.h"
 
 #include <algorithm>
@@ -63,6 +66,8 @@ void LockedDeque::destroy() {
 
 // ---- The ends -------------------------------------------------------------
 
+/// Locks, makes a gap at the end, and writes bytes, fields and unlocking in one
+/// flight.
 bool push(const char* function,
           acp_ga_t deque,
           End end,
@@ -115,6 +120,9 @@ bool pop(const char* function, acp_ga_t deque, End end, std::size_t size) {
   return locked.commit();
 }
 
+/// Checks the target before it locks, then reads the bytes and writes the
+/// fields in one flight. If the target is not on the caller's rank, the bytes
+/// are copied before.
 int take(const char* function,
          acp_ga_t deque,
          End end,
@@ -125,7 +133,8 @@ int take(const char* function,
     return -1;
   }
   Scratch scratch(*call.site);
-  // What can be read can be written; another rank's memory is checked too.
+  // Memory that can be read can be written. The check covers other ranks'
+  // memory, too.
   Source target;
   if (!target.open(scratch, call, ga, size)) {
     return -1;

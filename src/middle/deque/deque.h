@@ -1,5 +1,5 @@
-// What a deque has besides what sequences have: a lock, two ends, and takes.
-// docs/containers.md, "Deque".
+// The operations of a deque that sequences do not have: a lock, pushes and pops
+// at both ends, and takes. docs/containers.md, "Deque", has the protocol.
 #pragma once
 
 #include <cstddef>
@@ -10,12 +10,13 @@
 
 namespace acp::middle::deque {
 
-/// A deque that the caller has locked.
+/// A deque that the caller has locked. commit() writes `shape` and unlocks.
+/// Used by one thread.
 class LockedDeque {
  public:
   static constexpr structure::Kind kKind = structure::Kind::kDeque;
 
-  /// Of a new deque's sync word, and its fields.
+  /// The sync word of a new deque: a free lock.
   static std::uint64_t live_sync(const structure::Shape&) { return 0; }
 
   static structure::Shape shape_in(const structure::View& view);
@@ -25,16 +26,17 @@ class LockedDeque {
   explicit LockedDeque(const structure::Call& call)
       : call_(call), lock_(call) {}
 
-  /// False: destroyed (reported), or the end of the job.
+  /// Locks the deque and reads `shape`. False: it was destroyed (reported), or
+  /// the job is ending.
   [[nodiscard]] bool begin(structure::Scratch& scratch);
 
   const structure::Call& call() const { return call_; }
 
-  /// Writes `shape` and unlocks. False: the end of the job.
+  /// Writes `shape` and unlocks. False: the job is ending.
   [[nodiscard]] bool commit();
-  /// The same behind what the chain has.
+  /// Adds the writing of `shape` and the unlocking to a chain.
   void commit_in(structure::Chain& chain);
-  /// The deque is gone, and so is what it had.
+  /// Destroys the control and frees the bytes.
   void destroy();
 
   structure::Shape shape;
@@ -48,14 +50,14 @@ class LockedDeque {
 
 enum class End : std::uint8_t { kFront, kBack };
 
-// As the public functions; failures are reported. False: failed.
+// As the public functions. Failures are reported; false: failed.
 bool push(const char* function,
           acp_ga_t deque,
           End end,
           acp_ga_t ga,
           std::size_t size);
 bool pop(const char* function, acp_ga_t deque, End end, std::size_t size);
-/// 1, 0 or -1.
+/// 1: taken; 0: the deque has fewer bytes; -1: failed.
 int take(const char* function,
          acp_ga_t deque,
          End end,

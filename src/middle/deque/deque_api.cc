@@ -1,4 +1,5 @@
-// Chapter 4.4, and the extensions for deques.
+// The functions of chapter 4.4, acp/deque.h, and the extensions for deques.
+// Each makes one call and translates the result.
 #include <algorithm>
 #include <limits>
 

@@ -1,3 +1,5 @@
+// Writes to the elements of a list. Called by LockedList::commit and by the
+// operations on whole lists. Reads nothing.
 #include "middle/list/elements.h"
 
 #include "acp/global_memory.h"
@@ -40,6 +42,8 @@ void Writes::add_to(structure::Chain& chain) {
   pieces_.clear();
 }
 
+/// Writes that follow each other on one rank go in one chain. The scratch is
+/// emptied, after a wait, when it is full.
 bool Writes::run(structure::Scratch& scratch) {
   scratch.clear();
   structure::Chain chain(scratch);

@@ -1,5 +1,5 @@
-// A list's elements: what lies in front of their data, and writing to several
-// of them at once. docs/containers.md, "List".
+// The elements of a list: the header in front of their data, and writes to
+// several elements together. docs/containers.md, "List", has the layout.
 #pragma once
 
 #include <array>
@@ -13,16 +13,16 @@
 
 namespace acp::middle::list {
 
-/// A link knows how large the data is to which it leads. ga is the element's
-/// first byte, or ACP_GA_NULL.
+/// A link leads to an element and tells the size of its data. `ga` is the
+/// element's first byte, or ACP_GA_NULL.
 struct Link {
   acp_ga_t ga = ACP_GA_NULL;
   std::uint64_t size = 0;
 };
 
-/// A link as it lies in memory. The last word is made of the other two: who
-/// walks without the lock sees by it when it read one of an old link and one
-/// of a new.
+/// A link as it lies in memory. `check` is made of the other two words. A
+/// reader without the lock sees by it whether it read words of two different
+/// links.
 struct LinkWords {
   acp_ga_t ga = ACP_GA_NULL;
   std::uint64_t size = 0;
@@ -37,7 +37,7 @@ struct LinkWords {
   bool is_whole() const { return check == check_of(ga, size); }
 
  private:
-  /// Never 0: a link that is not written yet is not whole.
+  /// Never 0, so that a link that is not written yet is not whole.
   static std::uint64_t check_of(acp_ga_t ga, std::uint64_t size) {
     std::uint64_t mixed = (ga ^ ga >> 29) * 0xbf58'476d'1ce4'e5b9;
     mixed = (mixed ^ mixed >> 32 ^ size) * 0x94d0'49bb'1331'11eb;
@@ -45,15 +45,21 @@ struct LinkWords {
   }
 };
 
-/// In front of an element's data, as it lies in memory.
+/// The header in front of an element's data, as it lies in memory. `owner`
+/// decides which element an address names:
+///
+/// 1. The list's handle: the element is in this list.
+/// 2. The handle's complement, coming_to(): the element is in memory, but its
+///    links are not written yet. A reader retries.
+/// 3. 0: the element was erased. Its memory is freed after this is written.
 struct Header {
   LinkWords next;
   LinkWords prev;
   std::uint64_t size = 0;
-  acp_ga_t owner = ACP_GA_NULL;  ///< The list's handle; 0: erased.
+  /// Written under the list's lock once the element is linked.
+  acp_ga_t owner = ACP_GA_NULL;
 
-  /// Of an element that is being put in, whose links come: who has come to it
-  /// already waits for them.
+  /// The owner of an element whose links are not written yet.
   static acp_ga_t coming_to(acp_ga_t list) { return ~list; }
 
   bool is_whole() const { return next.is_whole() && prev.is_whole(); }
@@ -61,7 +67,7 @@ struct Header {
 
 static_assert(sizeof(Header) == 64);
 
-/// As a chain read it.
+/// Decodes a header that a chain has read.
 inline Header header_in(const std::uint64_t* words) {
   return {{words[0], words[1], words[2]},
           {words[3], words[4], words[5]},
@@ -79,22 +85,23 @@ inline acp_ga_t element_of(acp_ga_t data) {
   return data - kHeaderBytes;
 }
 
-/// What is to be written to elements of any rank, together.
+/// Collects writes to elements on any ranks, then does them together. The
+/// caller has the list locked. Used by one thread.
 class Writes {
  public:
   void set_next(acp_ga_t element, Link link);
   void set_prev(acp_ga_t element, Link link);
   void set_owner(acp_ga_t element, acp_ga_t owner);
 
-  /// Whether all can be part of a chain on `rank`, before other steps.
+  /// Whether all writes fit into a chain on `rank` that has more steps to come.
   bool fits_chain_on(int rank) const;
   void add_to(structure::Chain& chain);
-  /// Writes and waits. False: the end of the job.
+  /// Does the writes and waits. False: the job is ending.
   [[nodiscard]] bool run(structure::Scratch& scratch);
 
  private:
   static constexpr std::size_t kInline = 10;
-  /// Under way at a time, for their words lie in the scratch.
+  /// Writes that are under way at a time: their words lie in the scratch.
   static constexpr std::size_t kPerScratch = 18 * ACPX_MAX_STEPS;
 
   struct Piece {

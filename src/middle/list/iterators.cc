@@ -1,4 +1,5 @@
-// Walking a list without its lock: one get for each step.
+// Iterators of a list: they read without the lock, one get for each step.
+// Called by list_api.cc. They write nothing.
 #include <limits>
 
 #include "middle/list/list.h"
@@ -13,8 +14,9 @@ using structure::Scratch;
 
 namespace {
 
-/// The element that this thread came to last. A link knows the size of what it
-/// leads to, so whoever followed one need not ask.
+/// The element that this thread came to last, with its size, which the link to
+/// it told. Dereferencing it then needs no round trip. An operation that
+/// removes or moves elements clears this.
 struct Known {
   acp_ga_t list = ACP_GA_NULL;
   Link link;
@@ -22,8 +24,9 @@ struct Known {
 
 thread_local Known t_known;
 
-/// Without a lock, so links may be changing: then again. False: no element of
-/// the list, or erased (reported); end of the job.
+/// Reads a header without the lock, and again while its links are being
+/// changed. False: the address is no element of the list or an erased one
+/// (reported), or the job is ending.
 bool read_header(const Call& call, acp_ga_t element, Header& header) {
   Scratch scratch(*call.site);
   structure::Backoff backoff(call.function, call.handle);
@@ -49,6 +52,7 @@ bool read_header(const Call& call, acp_ga_t element, Header& header) {
   return false;
 }
 
+/// Remembers the element, and returns its iterator.
 acp_list_it_t arrive(acp_list_t list, Link link) {
   t_known = {list.ga, link};
   return {list, link.ga};
@@ -136,7 +140,7 @@ acp_element_t element_at(acp_list_it_t it) {
 
 namespace {
 
-/// Steps from one place to another; -1: it does not come.
+/// Counts the steps from one iterator to another; -1 when it is not reached.
 long long steps_to(acp_list_it_t from, acp_list_it_t to) {
   long long steps = 0;
   while (from.elem != to.elem) {

@@ -1,3 +1,6 @@
+// The operations on one element of a list. Called by list_api.cc. A push makes
+// its element in the flight that takes the lock, and links it in the flight
+// that releases the lock.
 #include "middle/list/list.h"
 
 #include <cstring>
@@ -46,12 +49,12 @@ bool read(const char* function, acp_ga_t list, Ends& ends) {
 
 namespace {
 
-/// An element that is in no list yet; freed unless it is given away.
+/// An element that is in no list yet. It is freed unless it is given away.
 class NewElement {
  public:
-  /// Takes the memory and sends header and data on their way. The list does
-  /// not have it yet: old iterators of its memory must not find it. False:
-  /// reported.
+  /// Allocates the element, and sends its header and data without waiting. The
+  /// owner word says that the element is coming, so an old iterator to this
+  /// memory does not find it. False: failed, which is reported.
   [[nodiscard]] bool make(Scratch& scratch,
                           const Call& call,
                           acp_element_t data,
@@ -83,8 +86,8 @@ class NewElement {
     return chain.post_with_next() != ACP_HANDLE_NULL;
   }
 
-  /// It does not come: nothing may be on its way into a block that is freed,
-  /// and nobody may wait for it.
+  /// Ends an element that will not be linked: waits for what is on its way into
+  /// the block, and erases the owner, so that no reader waits for the links.
   void abandon(Scratch& scratch) {
     if (block_.is_good()) {
       scratch.clear();
@@ -105,6 +108,7 @@ class NewElement {
 
 }  // namespace
 
+/// Makes the element, locks, links it at one end, and unlocks.
 bool push(const char* function,
           acp_ga_t list,
           End end,
@@ -117,7 +121,8 @@ bool push(const char* function,
   Scratch scratch(*call.site);
   NewElement element;
   LockedList locked(call);
-  // Two scratches: the element goes along with the taking of the lock.
+  // The element has a scratch of its own, because its steps are under way while
+  // the lock is taken.
   if (!element.make(scratch, call, data, rank) || !locked.begin()) {
     element.abandon(scratch);
     return false;
@@ -130,6 +135,8 @@ bool push(const char* function,
   return locked.commit();
 }
 
+/// Unlinks the element, erases its owner, unlocks, and only then frees the
+/// memory.
 bool pop(const char* function, acp_ga_t list, End end) {
   Call call;
   if (!structure::begin_call(call, function, Kind::kList, list)) {
@@ -157,6 +164,7 @@ bool pop(const char* function, acp_ga_t list, End end) {
   return true;
 }
 
+/// Makes the element, then locks and reads the neighbour's header together.
 bool insert(acp_list_it_t& it, acp_element_t data, int rank) {
   Call call;
   if (!structure::begin_call(call, "acp_insert_list", Kind::kList,
@@ -187,6 +195,7 @@ bool insert(acp_list_it_t& it, acp_element_t data, int rank) {
   return true;
 }
 
+/// Frees the memory only after the unlocking flight, as pop() does.
 bool erase(acp_list_it_t& it) {
   Call call;
   const acp_ga_t element = it.elem;

@@ -1,5 +1,5 @@
-// The operations of a list, as acp/list.h promises them. Failures are reported
-// with the public function's name; false: failed.
+// The operations of a list, as acp/list.h promises them. Called by list_api.cc.
+// Failures are reported with the public function's name. False: failed.
 #pragma once
 
 #include <cstddef>
@@ -22,9 +22,9 @@ bool read(const char* function, acp_ga_t list, Ends& ends);
 bool push(
     const char* function, acp_ga_t list, End end, acp_element_t data, int rank);
 bool pop(const char* function, acp_ga_t list, End end);
-/// `it` becomes the iterator of the new element.
+/// Sets `it` to the new element.
 bool insert(acp_list_it_t& it, acp_element_t data, int rank);
-/// `it` becomes that of the next element; the end when it fails.
+/// Sets `it` to the next element, or to the end when the call fails.
 bool erase(acp_list_it_t& it);
 
 // ---- Iterators (iterators.cc) ---------------------------------------------
@@ -35,14 +35,16 @@ acp_list_it_t previous_of(const char* function, acp_list_it_t it);
 acp_list_it_t advance(acp_list_it_t it, int n);
 acp_element_t element_at(acp_list_it_t it);
 int distance(acp_list_it_t first, acp_list_it_t last);
-/// The thread forgets sizes that it knows: it has changed a list.
+/// Drops the element size that this thread remembers. Called by every operation
+/// that removes or moves elements.
 void forget_sizes();
 
 // ---- Whole lists (whole_lists.cc, list_copies.cc, two_lists.cc) -----------
 
 bool clear(acp_ga_t list);
-/// A range up to the end of its list when `end` is ACP_GA_NULL; `start` ==
-/// ACP_GA_NULL is empty, unless kWhole.
+/// Which elements of the source are copied. A kRange ends at `end`, or at the
+/// list's end when `end` is ACP_GA_NULL. A range that starts at ACP_GA_NULL is
+/// empty. kWhole copies the whole list.
 enum class Extent : std::uint8_t { kRange, kWhole };
 bool assign(const char* function,
             acp_ga_t list,
@@ -56,7 +58,7 @@ bool remove(acp_ga_t list, acp_element_t data);
 bool reverse(acp_ga_t list);
 bool sort(acp_ga_t list, Compare compare);
 bool unique(acp_ga_t list);
-/// Moves one element, or a range.
+/// Splices one element, or a range.
 bool splice(acp_list_it_t to, acp_list_it_t from);
 bool splice_range(acp_list_it_t to, acp_list_it_t start, acp_list_it_t end);
 bool swap(acp_ga_t list1, acp_ga_t list2);

@@ -1,4 +1,5 @@
-// Chapter 4.5.
+// The functions of chapter 4.5, acp/list.h. Each makes one call and translates
+// the result.
 #include "acp/list.h"
 #include "middle/list/list.h"
 

@@ -11,7 +11,8 @@ using structure::Scratch;
 
 namespace {
 
-/// Copies of elements, in a row of their own, that are in no list yet.
+/// Copies of elements, linked with each other, that are in no list yet. They
+/// are freed unless they are given away.
 class NewElements {
  public:
   ~NewElements() { free_all(nodes_); }
@@ -20,7 +21,8 @@ class NewElements {
   NewElements(const NewElements&) = delete;
   NewElements& operator=(const NewElements&) = delete;
 
-  /// On the ranks of the originals; data only. False: no memory.
+  /// Copies the data of `originals`, each on its original's rank. False: no
+  /// memory.
   [[nodiscard]] bool copy(const Nodes& originals) {
     acp_handle_t last = ACP_HANDLE_NULL;
     for (const Node& from : originals) {
@@ -39,7 +41,8 @@ class NewElements {
     return is_done && nodes_.size() == originals.size();
   }
 
-  /// Headers: linked with each other, between what `run` says.
+  /// Writes the headers: the copies are linked with each other and with
+  /// `around`.
   [[nodiscard]] bool write_headers(Scratch& scratch,
                                    acp_ga_t owner,
                                    const Run& around) {
@@ -79,7 +82,7 @@ class NewElements {
   Nodes nodes_;
 };
 
-/// Copies a range of a list, as it is at one time.
+/// Copies a range of a list, as it is at one time, under that list's lock.
 bool copy_range(const char* function,
                 Extent extent,
                 acp_list_it_t start,
@@ -113,6 +116,8 @@ bool copy_range(const char* function,
 
 }  // namespace
 
+/// Copies the source, then locks the destination and replaces its elements. The
+/// old ones lose their owner before their memory is freed.
 bool assign(const char* function,
             acp_ga_t list,
             Extent extent,
@@ -145,6 +150,7 @@ bool assign(const char* function,
   return true;
 }
 
+/// Copies the source first: it may be the same list.
 bool insert_range(acp_list_it_t& it, acp_list_it_t start, acp_list_it_t end) {
   constexpr const char* kName = "acp_insert_range_list";
   Call call;

@@ -1,3 +1,6 @@
+// Locking, walking and changing a list. Called by list.cc, whole_lists.cc,
+// list_copies.cc and two_lists.cc. Only the thread that holds the lock writes
+// to the list.
 #include "middle/list/locked_list.h"
 
 #include "acp/malloc.h"
@@ -16,6 +19,7 @@ void free_copies(Nodes& nodes) {
   }
 }
 
+/// Locks, and reads the neighbour's header ahead when one flight can do both.
 bool LockedList::begin(acp_ga_t element) {
   View view{};
   static_assert(kHeaderBytes <= structure::Lock::Extra::kMostBytes);
@@ -56,7 +60,8 @@ bool LockedList::read(acp_ga_t element, Header& header) {
   return false;
 }
 
-/// To the caller's own heap, unless it is there.
+/// Makes the node's data readable here: allocates a block on the caller's rank,
+/// unless the element is there already. The walk fills the block.
 bool LockedList::bring(Node& node) {
   node.readable = data_of(node.element);
   if (acp_query_rank(node.element) == call_.site->rank()) {
@@ -67,6 +72,8 @@ bool LockedList::bring(Node& node) {
   return node.is_copy;
 }
 
+/// One get for each element, which also brings the data if wanted. A walk
+/// longer than the list means that `end` is not behind `first`.
 bool LockedList::walk(Link first, acp_ga_t end, Data data, Nodes& nodes) {
   Link at = first;
   while (at.ga != end) {
@@ -153,8 +160,9 @@ void LockedList::set_order(const Nodes& nodes) {
   ends.count = nodes.size();
 }
 
-/// What lies on the control's rank goes in one flight with it; others have to
-/// be there before the lock is free.
+/// Writes to the control's rank go in one flight with the control. If other
+/// ranks have elements to change, those writes are complete before the flight
+/// that unlocks.
 bool LockedList::commit() {
   scratch_.clear();
   Chain chain(scratch_);

@@ -1,5 +1,5 @@
 // A list that the caller has locked, and its change. docs/containers.md,
-// "List".
+// "List", has the protocol.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace acp::middle::list {
 
-/// What a list's control says. Plain value.
+/// The fields of a list's control. Plain value.
 struct Ends {
   Link head;
   Link tail;
@@ -25,7 +25,7 @@ struct Ends {
   }
 };
 
-/// Elements in a row, and what is around them.
+/// Elements that follow each other, and their two neighbours.
 struct Run {
   Link before;
   Link first;
@@ -34,14 +34,14 @@ struct Run {
   std::uint64_t count = 0;
 };
 
-/// One element as a walk found it.
+/// One element as a walk has found it.
 struct Node {
   acp_ga_t element = ACP_GA_NULL;
   std::uint64_t size = 0;
-  Link next;                        ///< As it is in memory.
-  Link prev;                        ///< As it is in memory.
-  acp_ga_t readable = ACP_GA_NULL;  ///< Its data on the caller's rank.
-  bool is_copy = false;             ///< `readable` is a block of its own.
+  Link next;                        ///< The link in memory.
+  Link prev;                        ///< The link in memory.
+  acp_ga_t readable = ACP_GA_NULL;  ///< The data, on the caller's rank.
+  bool is_copy = false;             ///< `readable` is a copy, which is freed.
 
   Link link() const { return {element, size}; }
 
@@ -50,50 +50,55 @@ struct Node {
 
 using Nodes = std::vector<Node>;
 
-/// Frees the copies that a walk made.
+/// Frees the copies that a walk has made.
 void free_copies(Nodes& nodes);
 
-/// Whether a walk brings data to where the caller can read it.
+/// Whether a walk also copies the data of elements on other ranks to the
+/// caller's rank.
 enum class Data : std::uint8_t { kLeave, kBring };
 
-/// One thread. Failures are reported; false then, and the list is as it was,
-/// or the job is ending.
+/// A list that the caller has locked. Changes are collected in `ends` and
+/// `writes`; commit() writes them and unlocks. Used by one thread. False:
+/// failed, which is reported; the list is unchanged, or the job is ending.
 class LockedList {
  public:
   explicit LockedList(const structure::Call& call)
       : call_(call), scratch_(*call.site), lock_(call) {}
 
-  /// Locks. `element`: its header is read in the same flight when it can be.
+  /// Locks the list. The header of `element` is read in the same flight if it
+  /// is on the control's rank.
   [[nodiscard]] bool begin(acp_ga_t element = ACP_GA_NULL);
 
   const structure::Call& call() const { return call_; }
 
   structure::Scratch& scratch() { return scratch_; }
 
-  /// The header of an element of this list; false when it is none.
+  /// Reads the header of an element. False: the element is not in this list
+  /// (reported).
   [[nodiscard]] bool read(acp_ga_t element, Header& header);
 
-  /// All elements from `first` up to, not with, `end` (ACP_GA_NULL: the end of
-  /// the list). Data of at most `only_size` bytes... see Data. False also when
-  /// `end` does not come (reported).
+  /// Finds the elements from `first` up to `end`, without `end` itself.
+  /// ACP_GA_NULL as `end` is the end of the list. False also when `end` does
+  /// not come (reported).
   [[nodiscard]] bool walk(Link first, acp_ga_t end, Data data, Nodes& nodes);
 
-  /// A run of one, or of a walk.
+  /// The run that one node, or all nodes of a walk, make.
   static Run run_of(const Node& node);
   static Run run_of(const Nodes& nodes);
 
   void unlink(const Run& run);
-  /// `run.before` and `run.after` say where it goes.
+  /// Links a run in between run.before and run.after.
   void link(const Run& run);
-  /// The elements, in this order, are all that the list has. Links that are
-  /// right already are not written.
+  /// Makes the nodes, in this order, the whole list. Links that are right
+  /// already are not written.
   void set_order(const Nodes& nodes);
 
-  /// Writes, then unlocks. False: the end of the job.
+  /// Writes the changes, then unlocks. False: the job is ending.
   [[nodiscard]] bool commit();
-  /// The list is gone.
+  /// Destroys the control. The caller has erased the elements' owners before.
   void destroy();
 
+  /// The control's fields, as read by begin() and as written by commit().
   Ends ends;
   Writes writes;
 

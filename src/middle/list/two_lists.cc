@@ -12,7 +12,7 @@ using structure::Call;
 
 namespace {
 
-/// Two lists, locked in the order of their addresses.
+/// Two lists, locked in the order of their controls' addresses.
 class TwoLockedLists {
  public:
   TwoLockedLists(const Call& call1, const Call& call2)
@@ -33,6 +33,8 @@ class TwoLockedLists {
 };
 }  // namespace
 
+/// Stable: of equal elements, those of list1 come first. The elements of list2
+/// change owner, and list2 is written empty.
 bool merge(acp_ga_t list1, acp_ga_t list2, Compare compare) {
   Call call1;
   Call call2;
@@ -76,6 +78,7 @@ bool merge(acp_ga_t list1, acp_ga_t list2, Compare compare) {
   return both.one().commit() && both.two().commit();
 }
 
+/// Elements stay where they are; owners and the fields of the controls change.
 bool swap(acp_ga_t list1, acp_ga_t list2) {
   Call call1;
   Call call2;
@@ -110,7 +113,7 @@ bool swap(acp_ga_t list1, acp_ga_t list2) {
 
 namespace {
 
-/// Within one list.
+/// Moves a run within one list, to the front of the element `to`.
 bool move_within(LockedList& locked, acp_ga_t to, const Nodes& nodes) {
   const Run from = LockedList::run_of(nodes);
   for (const Node& node : nodes) {
@@ -135,6 +138,7 @@ bool move_within(LockedList& locked, acp_ga_t to, const Nodes& nodes) {
   return locked.commit();
 }
 
+/// Moves a run from one list to another, to the front of the element `to`.
 bool move_between(LockedList& to_list,
                   acp_ga_t to,
                   LockedList& from_list,
@@ -155,7 +159,7 @@ bool move_between(LockedList& to_list,
   return from_list.commit() && to_list.commit();
 }
 
-/// `last` is left out unless it is one element.
+/// Moves one element, or the range up to `end`. One list is locked once.
 bool splice_any(const char* function,
                 acp_list_it_t to,
                 acp_list_it_t start,

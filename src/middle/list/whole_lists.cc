@@ -13,7 +13,7 @@ using structure::Scratch;
 
 namespace {
 
-/// Bytes on the caller's rank.
+/// The bytes at an address of the caller's rank.
 const std::byte* bytes_at(acp_ga_t ga) {
   return static_cast<const std::byte*>(acp_query_address(ga));
 }
@@ -24,7 +24,7 @@ bool are_equal(const Node& a, const Node& b) {
           std::memcmp(bytes_at(a.readable), bytes_at(b.readable), a.size) == 0);
 }
 
-/// Keeps those that `is_kept` (of each index) says; frees the others.
+/// Keeps the nodes for which `is_kept` is true, and frees the others.
 bool keep(LockedList& locked, Nodes& nodes, const std::vector<bool>& is_kept) {
   Nodes kept;
   Nodes gone;
@@ -43,7 +43,8 @@ bool keep(LockedList& locked, Nodes& nodes, const std::vector<bool>& is_kept) {
   return true;
 }
 
-/// Stable, and harmless when the program's function contradicts itself.
+/// Merge sort, bottom up: stable, and within bounds even when the program's
+/// comparator contradicts itself.
 void sort_nodes(Nodes& nodes, Compare compare) {
   Nodes other(nodes.size());
   for (std::size_t width = 1; width < nodes.size(); width *= 2) {
@@ -80,6 +81,8 @@ bool clear(acp_ga_t list) {
   return keep(locked, walk.nodes, std::vector<bool>(walk.nodes.size(), false));
 }
 
+/// Owners are erased first, then the control goes, and the memory is freed
+/// last.
 bool destroy(acp_ga_t list) {
   Call call;
   if (!begin_list(call, "acp_destroy_list", list)) {
@@ -101,6 +104,7 @@ bool destroy(acp_ga_t list) {
   return true;
 }
 
+/// Unlinks the run and erases the owners in one commit, then frees the memory.
 bool erase_range(acp_list_it_t start, acp_list_it_t& end) {
   constexpr const char* kName = "acp_erase_range_list";
   Call call;
@@ -139,7 +143,7 @@ bool remove(acp_ga_t list, acp_element_t data) {
   if (!begin_list(call, "acp_remove_list", list)) {
     return false;
   }
-  // The value, where it can be read: it may lie in the list itself.
+  // The value is copied out first, because it may be an element of this list.
   Scratch scratch(*call.site);
   Call here = call;
   here.rank = call.site->rank();
@@ -168,6 +172,7 @@ bool remove(acp_ga_t list, acp_element_t data) {
   return keep(locked, walk.nodes, is_kept);
 }
 
+/// Keeps the first of equal neighbours.
 bool unique(acp_ga_t list) {
   Call call;
   if (!begin_list(call, "acp_unique_list", list)) {

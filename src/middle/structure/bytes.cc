@@ -1,3 +1,6 @@
+// The bytes of vectors and deques: checked sources, gaps, growth and exchange.
+// Called by sequence.h, vector.cc, deque.cc, list and table. The caller has
+// locked or frozen the structure.
 #include "middle/structure/bytes.h"
 
 #include <algorithm>
@@ -48,7 +51,7 @@ Block::~Block() {
 
 namespace {
 
-/// Whether all bytes are memory of this rank.
+/// Whether all bytes are in one region of this rank's memory.
 bool is_readable(acp_ga_t ga, std::size_t bytes) {
   const int before = acp_errno;
   const auto* first = static_cast<const std::byte*>(acp_query_address(ga));
@@ -74,6 +77,8 @@ bool copy_checked(acp_ga_t to, acp_ga_t from, std::size_t bytes) {
   return false;
 }
 
+/// Own memory is used where it is. Another rank's bytes go to the scratch, or
+/// to a block on the structure's rank when they are too many for the scratch.
 bool Source::open(Scratch& scratch,
                   const Call& call,
                   acp_ga_t ga,
@@ -135,8 +140,8 @@ bool Source::add_put(Chain& chain, acp_ga_t to) const {
 
 namespace {
 
-/// Into a new body, with a gap at `index`; the old one stays for those who
-/// have an address of it.
+/// Moves the bytes to a new body with a gap at `index`. The old body stays
+/// until the next growth, because callers may have addresses in it.
 bool rebuild(const Call& call,
              Shape& shape,
              std::uint64_t index,
@@ -152,8 +157,8 @@ bool rebuild(const Call& call,
     return false;
   }
   const std::uint64_t size = shape.size + gap;
-  // A deque gets half of the room in front; whole words, so that elements keep
-  // their alignment.
+  // A deque gets half of the free room in front. The head is a multiple of 64,
+  // so that elements keep their alignment.
   const std::uint64_t head =
       call.kind == Kind::kDeque ? (capacity - size) / 2 / 64 * 64 : 0;
   const acp_ga_t body = block.ga();
@@ -168,7 +173,7 @@ bool rebuild(const Call& call,
 }
 
 std::uint64_t grown(const Call& call, const Shape& shape, std::uint64_t size) {
-  // A deque that is half empty only moves to the middle.
+  // A deque that is at most half full keeps its capacity and is only recentred.
   const bool is_roomy = call.kind == Kind::kDeque && size <= shape.capacity / 2;
   return is_roomy ? shape.capacity
                   : std::max(2 * shape.capacity, rounded_capacity(size));
@@ -176,6 +181,8 @@ std::uint64_t grown(const Call& call, const Shape& shape, std::uint64_t size) {
 
 }  // namespace
 
+/// Prefers moving the shorter side of the gap; grows the body when neither side
+/// has room.
 bool open_gap(const Call& call,
               Shape& shape,
               std::uint64_t index,
@@ -184,8 +191,8 @@ bool open_gap(const Call& call,
   if (call.kind == Kind::kDeque && shape.size == 0 && bytes <= shape.capacity) {
     shape.head = (shape.capacity - bytes) / 2 / 64 * 64;
   }
-  // At an end only the room of that end counts: who takes the other's moves
-  // everything, for each push again.
+  // A push at one end uses the room of that end only. If it used the other
+  // end's room it would have to move all bytes, on every push.
   const bool is_at_front = shape.size != 0 && index == 0;
   const bool is_at_back = shape.size != 0 && tail == 0;
   const bool is_deque = call.kind == Kind::kDeque;
@@ -262,6 +269,8 @@ bool fill_zero(Scratch& scratch, acp_ga_t to, std::size_t bytes) {
   return true;
 }
 
+/// On one rank the two shapes are swapped. On two ranks both new bodies are
+/// allocated and filled before either shape changes.
 bool exchange(const Call& a, Shape& shape_a, const Call& b, Shape& shape_b) {
   if (a.rank == b.rank) {
     std::swap(shape_a, shape_b);

@@ -1,5 +1,5 @@
-// The bytes of a vector or a deque, changed by who has it for itself: moved,
-// grown, cut. And where bytes that come in are.
+// Changes the bytes of a vector or a deque that the caller has for itself:
+// moves, grows and shrinks them. Also fetches the bytes that a call brings.
 #pragma once
 
 #include <cstddef>
@@ -11,11 +11,11 @@
 
 namespace acp::middle::structure {
 
-/// Largest number of bytes of one call or one body: far above what a heap can
-/// be, far below what counters can hold.
+/// Largest number of bytes of one call or one body. No heap is so large, and no
+/// counter of this layer overflows below it.
 inline constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 46;
 
-/// One copy of several that are done together.
+/// One of several copies that are done together.
 struct Move {
   acp_ga_t to;
   acp_ga_t from;
@@ -26,12 +26,13 @@ struct Move {
 /// finish().
 [[nodiscard]] bool move_all(std::initializer_list<Move> moves);
 
-/// Copies and waits; false when that fails, as with an address that is the
-/// program's. The first wait may collect a failure of the program's own earlier
-/// operations, which is left in acp_errno: then it is done once more.
+/// Copies and waits. False: the copy failed, for example because the program
+/// gave a bad address. The first wait may instead collect a failure of the
+/// program's own earlier operations, which stays in acp_errno. The copy is then
+/// done once more.
 [[nodiscard]] bool copy_checked(acp_ga_t to, acp_ga_t from, std::size_t bytes);
 
-/// A block of a heap, freed with its owner unless it is given away.
+/// Owns a block of a heap and frees it, unless it is given away.
 class Block {
  public:
   Block() = default;
@@ -44,7 +45,7 @@ class Block {
 
   acp_ga_t ga() const { return ga_; }
 
-  /// It has none yet.
+  /// Call this only on a Block that owns nothing.
   void allocate(std::size_t bytes, int rank);
   void take(Block& other);
 
@@ -58,18 +59,20 @@ class Block {
   acp_ga_t ga_ = ACP_GA_NULL;
 };
 
-/// Bytes that a call brings, checked before anything has changed.
+/// The bytes that a call brings. They are read before the structure changes, so
+/// that a bad address fails without effect.
 class Source {
  public:
-  /// Takes `bytes` at `ga`; fetches them when they are another rank's. Uses the
-  /// scratch's data. False: cannot be read (reported), no memory, end of job.
+  /// Takes `bytes` bytes at `ga`. Bytes of another rank are fetched, into the
+  /// scratch when they fit. False: they cannot be read (reported), there is no
+  /// memory, or the job is ending.
   [[nodiscard]] bool open(Scratch& scratch,
                           const Call& call,
                           acp_ga_t ga,
                           std::size_t bytes);
 
-  /// Takes a copy on the structure's rank when the bytes are part of `body`,
-  /// which is about to be changed. False: no memory, end of job.
+  /// Copies the bytes to a block on the structure's rank if they are part of
+  /// `body`, which is about to change. False: no memory, or the job is ending.
   [[nodiscard]] bool leave(const Call& call,
                            acp_ga_t body,
                            std::size_t body_bytes);
@@ -78,11 +81,11 @@ class Source {
 
   std::size_t bytes() const { return bytes_; }
 
-  /// Adds the put to a chain on the structure's rank, when a chain can; false
-  /// when copy_to() has to be called before instead.
+  /// Adds a put of the bytes to a chain on the structure's rank. False: the
+  /// bytes are on another rank, and the caller has to call copy_to() first.
   bool add_put(Chain& chain, acp_ga_t to) const;
 
-  /// Copies, and waits.
+  /// Copies the bytes to `to`, and waits.
   [[nodiscard]] bool copy_to(acp_ga_t to) const {
     return move_all({{to, ga_, bytes_}});
   }
@@ -90,11 +93,12 @@ class Source {
  private:
   acp_ga_t ga_ = ACP_GA_NULL;
   std::size_t bytes_ = 0;
-  bool is_mine_ = false;  ///< On the caller's rank.
+  bool is_mine_ = false;  ///< The bytes are on the caller's rank.
   Block block_;
 };
 
-/// Where the bytes of a vector (head 0) or a deque are. Plain value.
+/// Where the bytes of a vector or a deque are. A vector's head is 0. Plain
+/// value.
 struct Shape {
   acp_ga_t body = ACP_GA_NULL;
   std::uint64_t capacity = 0;
@@ -105,36 +109,37 @@ struct Shape {
   acp_ga_t at(std::uint64_t offset) const { return body + head + offset; }
 };
 
-/// Multiple of 64, so that bodies are aligned.
+/// Rounds up to a multiple of 64, so that bodies are aligned.
 inline std::uint64_t rounded_capacity(std::uint64_t bytes) {
   return (bytes + 63) / 64 * 64;
 }
 
-/// Makes room for `bytes` at `index`; what comes in is not written yet. False:
-/// no memory and nothing has changed, or the end of the job.
+/// Makes a gap of `bytes` bytes at `index`, whose content is undefined. False:
+/// there is no memory and nothing has changed, or the job is ending.
 [[nodiscard]] bool open_gap(const Call& call,
                             Shape& shape,
                             std::uint64_t index,
                             std::uint64_t bytes);
 
-/// Takes bytes out; they are there.
+/// Removes `bytes` bytes at `index`. The caller has checked that they exist.
 [[nodiscard]] bool close_gap(const Call& call,
                              Shape& shape,
                              std::uint64_t index,
                              std::uint64_t bytes);
 
-/// Room for `capacity` bytes altogether. False: as open_gap().
+/// Makes room for `capacity` bytes altogether. False: as open_gap().
 [[nodiscard]] bool reserve(const Call& call,
                            Shape& shape,
                            std::uint64_t capacity);
 
-/// The bytes become those of a block, which the shape takes.
+/// Makes the block the body, which the shape then owns.
 void replace(Shape& shape, Block& block, std::uint64_t bytes);
 
-/// Bytes of 0.
+/// Writes `bytes` zeros.
 [[nodiscard]] bool fill_zero(Scratch& scratch, acp_ga_t to, std::size_t bytes);
 
-/// Exchanges the bytes of two structures on their ranks. False: as open_gap().
+/// Exchanges the bytes of two structures, which stay on their ranks. False: as
+/// open_gap().
 [[nodiscard]] bool exchange(const Call& a,
                             Shape& shape_a,
                             const Call& b,

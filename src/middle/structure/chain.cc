@@ -1,3 +1,4 @@
+// Issues chains by acpx_post. Called by every operation of the data structures.
 #include "middle/structure/chain.h"
 
 #include <algorithm>
@@ -32,7 +33,7 @@ void Chain::step(acpx_opcode_t opcode,
                  std::uint64_t operand,
                  std::uint64_t compare) {
   if (steps_ == ACPX_MAX_STEPS) {
-    std::abort();  // a chain of ours is longer than chains may be
+    std::abort();  // this library never builds a longer chain
   }
   ops_[steps_++] = acpx_op_t{opcode, 0, remote, local, bytes, operand, compare};
 }

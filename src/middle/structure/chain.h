@@ -1,4 +1,5 @@
-// Steps on one rank, built one by one, applied in order, one flight.
+// Builds and runs chains: up to 16 steps on one rank, applied in order, in one
+// flight.
 #pragma once
 
 #include <array>
@@ -11,17 +12,17 @@
 
 namespace acp::middle::structure {
 
-/// Waits until an operation, and all before it, is complete. False: the job is
-/// ending, acp_errno says. What failed of the program's own earlier operations
-/// is left in acp_errno, as acp_complete does, and is no failure here.
+/// Waits until `handle` and everything issued before it is complete. False: the
+/// job is ending, and acp_errno says why. A failure of the program's own
+/// earlier operations is left in acp_errno, as acp_complete does, and does not
+/// count here.
 [[nodiscard]] bool finish(acp_handle_t handle);
 
-/// Builds and runs a chain. Results lie in the scratch, from run() on, until
-/// the scratch is cleared. One thread.
+/// Builds and runs one chain after the other. From run() on the results lie in
+/// the scratch, until the scratch is cleared. Used by one thread.
 class Chain {
  public:
-  // Its steps are not cleared: that would cost more than most chains here.
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init)
+  // ops_ is not cleared: clearing costs more than most chains of this layer.
   explicit Chain(Scratch& scratch) : scratch_(scratch) {}
 
   std::uint64_t* get(acp_ga_t from, std::size_t bytes) {
@@ -30,8 +31,8 @@ class Chain {
     return to;
   }
 
-  /// For addresses that the program gave: when they cannot be read the chain
-  /// ends there, run() tells nothing, and the words are 0.
+  /// Reads an address that the program gave. When the address cannot be read
+  /// the chain ends at this step, run() does not say so, and the words are 0.
   std::uint64_t* get_cleared(acp_ga_t from, std::size_t bytes);
 
   void get_to(acp_ga_t from, acp_ga_t to, std::size_t bytes) {
@@ -42,7 +43,7 @@ class Chain {
     step(ACPX_PUT, to, from, bytes, 0, 0);
   }
 
-  /// The words are copied.
+  /// Copies the words into the scratch and puts them from there.
   void put_words(acp_ga_t to, const std::uint64_t* words, std::size_t count);
 
   void put8(acp_ga_t to, std::uint64_t value) {
@@ -53,7 +54,7 @@ class Chain {
     step(ACPX_ADD8, word, ACP_GA_NULL, 8, addend, 0);
   }
 
-  /// With the old value as result.
+  /// The result is the old value, as for the three atomics below.
   std::uint64_t* fetch_add8(acp_ga_t word, std::uint64_t addend) {
     return atomic(ACPX_ADD8, word, addend, 0);
   }
@@ -74,17 +75,18 @@ class Chain {
 
   bool is_empty() const { return steps_ == 0; }
 
-  /// Issues the steps; ACP_HANDLE_NULL with acp_errno when that fails. The
-  /// chain is empty again.
+  /// Issues the steps and empties the chain. Returns ACP_HANDLE_NULL, with
+  /// acp_errno set, when that fails.
   acp_handle_t post(acp_handle_t order = ACP_HANDLE_NULL);
 
-  /// The same for a chain that may wait for what is issued next (ACPX_MORE).
+  /// Issues a chain that may be sent together with the next operation
+  /// (ACPX_MORE).
   acp_handle_t post_with_next() {
     ops_[0].flags = ACPX_MORE;
     return post();
   }
 
-  /// Issues and waits; false as finish().
+  /// Issues the steps and waits. False: as finish().
   [[nodiscard]] bool run() {
     const acp_handle_t handle = post();
     return handle != ACP_HANDLE_NULL && finish(handle);

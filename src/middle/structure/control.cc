@@ -1,3 +1,7 @@
+// Controls: taking them into use and giving them back, reading fields, locks,
+// and the error lines that name the public function. Called by all data
+// structures. Words that several ranks change are changed by the library's
+// atomics alone.
 #include "middle/structure/control.h"
 
 #include <algorithm>
@@ -10,7 +14,8 @@ namespace acp::middle::structure {
 
 namespace {
 
-/// Locks that this thread holds: one that it waits for is none of them.
+/// Handles of the locks that this thread holds. The thread must not wait for
+/// one of them: a comparator may call the list that is being sorted.
 thread_local std::array<acp_ga_t, 2> t_held{};
 
 constexpr std::uint64_t kNumberMask = 0xffff'ffff;
@@ -27,7 +32,9 @@ acp_ga_t control_at(const Site& site, int rank, std::uint64_t number) {
   return pool_of(site, rank) + kControlsOffset + number * kControlBytes;
 }
 
-/// A number that was used before; false when there is none, or the job ends.
+/// Takes a control that was given back. The list's head has a tag that moves on
+/// with each change, so a head that comes back is not mistaken. False: the list
+/// is empty, or the job is ending.
 bool take_used(Scratch& scratch, int rank, std::uint64_t& number) {
   const acp_ga_t list =
       pool_of(scratch.site(), rank) + offsetof(PoolHeader, free);
@@ -65,8 +72,8 @@ bool take_used(Scratch& scratch, int rank, std::uint64_t& number) {
   }
 }
 
-/// Unused ones first: the longer a control rests, the longer old handles of it
-/// are known for what they are.
+/// Prefers controls that were never used. The longer a control rests, the
+/// longer its old handles are recognised as destroyed.
 bool take_number(Scratch& scratch, int rank, std::uint64_t& number) {
   const acp_ga_t unused =
       pool_of(scratch.site(), rank) + offsetof(PoolHeader, unused);
@@ -158,6 +165,7 @@ bool fail_unfit(const Call& call, std::uint64_t tag) {
   return false;
 }
 
+/// Repeats the read until both versions are equal.
 bool look(Scratch& scratch, const Call& call, View& view) {
   Backoff backoff(call.function, call.handle);
   for (;;) {
@@ -188,6 +196,9 @@ void write_fields(Chain& chain,
   chain.put8(call.word(kEndWord), version);
 }
 
+/// Order: sync words, fields, the live sync word, and the tag last. An
+/// operation with a stale handle finds a dead sync word or a tag that does not
+/// fit.
 acp_ga_t create_control(Scratch& scratch,
                         const char* function,
                         Kind kind,
@@ -224,6 +235,8 @@ acp_ga_t create_control(Scratch& scratch,
   return chain.run() ? call.handle : ACP_GA_NULL;
 }
 
+/// Clears the tag, makes the sync word dead, then puts the control into the
+/// list of free ones.
 void destroy_control(Scratch& scratch, const Call& call) {
   scratch.clear();
   Chain chain(scratch);
@@ -231,7 +244,8 @@ void destroy_control(Scratch& scratch, const Call& call) {
   if (!chain.run()) {
     return;
   }
-  // The tag first: who finds the word locked then finds nothing to wait for.
+  // The tag goes first: a waiter that finds the word locked then sees that the
+  // structure is gone, and stops waiting.
   chain.put8(call.control, *tag & kNumberMask);
   chain.swap8(call.sync(), kDeadSync);
   if (!chain.run()) {
@@ -264,6 +278,8 @@ bool Lock::is_mine_already() const {
   return t_held[0] == call_.handle || t_held[1] == call_.handle;
 }
 
+/// Locks blindly and reads the control in the same flight. If the tag does not
+/// fit, the lock belonged to another structure and is released.
 bool Lock::acquire(Scratch& scratch, View& view, Extra* extra) {
   if (__builtin_expect(is_mine_already(), 0)) {
     fail_text(call_, ACPX_INVALID_ARGUMENT,
@@ -287,7 +303,9 @@ bool Lock::acquire(Scratch& scratch, View& view, Extra* extra) {
         return false;
       }
       static constexpr std::uint64_t kNothing[Extra::kMostBytes / 8] = {};
-      extra->words = kNothing;  // no memory there: nothing was done
+      // The address could not be read, so the chain did nothing. The next try
+      // leaves it out.
+      extra->words = kNothing;
       extra = nullptr;
       continue;
     }

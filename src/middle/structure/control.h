@@ -1,6 +1,6 @@
-// The control block that each vector, deque, list, set and map has on one
-// rank: its handle, its tag, its fields and the word that orders changes.
-// docs/containers.md has the layout.
+// The control: the block that each vector, deque, list, set and map has on one
+// rank. It has the tag, the version, the fields and the sync word that orders
+// changes. docs/containers.md shows the layout.
 #pragma once
 
 #include <cstddef>
@@ -11,32 +11,33 @@
 
 namespace acp::middle::structure {
 
-/// In tags. 0 is a control that nobody uses.
+/// The structure's kind, as tags have it. A tag of kind 0 is of a free control.
 enum class Kind : std::uint8_t { kVector = 1, kDeque, kList, kSet, kMap };
 
 const char* name_of(Kind kind);
 
 inline constexpr std::size_t kFields = 5;
 inline constexpr std::uint64_t kDeadSync = std::uint64_t{1} << 63;
-/// Not 0: a vector's sync word, which has it, shall not look like a free lock.
+/// Not 0: a vector's sync word contains it and must not look like a free lock.
 inline constexpr std::uint64_t kFirstVersion = 1;
 
-/// Words of a control.
+/// Numbers of the words of a control.
 inline constexpr std::size_t kTagWord = 0;
 inline constexpr std::size_t kBeginWord = 1;  ///< Version.
 inline constexpr std::size_t kFieldWord = 2;
 inline constexpr std::size_t kEndWord = 7;  ///< Version.
 inline constexpr std::size_t kSyncWord = 8;
-inline constexpr std::size_t kSyncWords = 64;  ///< As generations in a handle.
+/// As many as a handle can count generations.
+inline constexpr std::size_t kSyncWords = 64;
 
-/// A call under way: who called what with which structure. Plain value.
+/// A call of a public function that is under way. Plain value.
 struct Call {
   Site* site = nullptr;
   const char* function = "";
   Kind kind{};
-  acp_ga_t handle = ACP_GA_NULL;   ///< The program's.
-  acp_ga_t control = ACP_GA_NULL;  ///< Its first byte.
-  int rank = -1;                   ///< Where it is.
+  acp_ga_t handle = ACP_GA_NULL;   ///< The handle that the program gave.
+  acp_ga_t control = ACP_GA_NULL;  ///< First byte of the control.
+  int rank = -1;                   ///< The control's rank.
 
   acp_ga_t word(std::size_t index) const { return control + index * 8; }
 
@@ -44,13 +45,14 @@ struct Call {
     return word(kSyncWord + (handle & (kSyncWords - 1)));
   }
 
-  /// Whether the tag is of this handle.
+  /// Whether the tag is that of the structure which the handle names.
   bool fits(std::uint64_t tag) const {
     return tag >> 56 == static_cast<std::uint64_t>(kind) && is_current(tag);
   }
 
-  /// Whether the handle is of something else that lives: a blind first step
-  /// changed its sync word, and has to be undone.
+  /// Whether the control now belongs to a live structure of another kind. Then
+  /// the first, blind step of this call has changed its sync word and must be
+  /// undone.
   bool is_of_other(std::uint64_t tag) const {
     return tag >> 56 != 0 && is_current(tag) && !fits(tag);
   }
@@ -63,34 +65,38 @@ struct Call {
 
 /// Sets acp_errno and writes a line "function(handle): text".
 void fail_text(const Call& call, int code, const char* text);
-/// "offset a: the vector has b bytes" and the like.
+/// Sets acp_errno and writes a line like "offset 7, size 4".
 void fail_numbers(const Call& call,
                   int code,
                   const char* what,
                   long long a,
                   const char* of,
                   unsigned long long b);
-/// "no memory at 0x1: hint".
+/// Sets acp_errno and writes a line like "no memory at 0x1: hint".
 void fail_address(const Call& call,
                   int code,
                   const char* what,
                   acp_ga_t address,
                   const char* hint);
 
-/// Takes a handle apart; false when it can be none, which is reported.
+/// Decodes a handle. False: it cannot be a handle of this kind (reported).
 bool begin_call(Call& call, const char* function, Kind kind, acp_ga_t handle);
 
-/// Reports a handle that does not fit the tag: of a structure that was
-/// destroyed, or of another kind. False always.
+/// Reports a handle that does not fit the tag, because its structure was
+/// destroyed or is of another kind. Always false.
 bool fail_unfit(const Call& call, std::uint64_t tag);
 
-/// A control's words as one chain read them.
+/// A control's words as one chain has read them.
+///
+/// 1. A writer writes the begin version, the fields, then the end version.
+/// 2. A reader reads the end version, all words, then the begin version.
+/// 3. So the fields are those of one version when both versions are equal.
 struct View {
   const std::uint64_t* end;
   const std::uint64_t* words;
   const std::uint64_t* begin;
 
-  /// Adds the steps.
+  /// Adds the reading steps to a chain.
   static View in(Chain& chain, const Call& call) {
     View view{};
     view.end = chain.get(call.word(kEndWord), 8);
@@ -107,22 +113,22 @@ struct View {
 
   std::uint64_t version() const { return *begin; }
 
-  /// Whether the fields are those of version().
+  /// Whether all fields are of version().
   bool is_whole() const { return *begin == *end; }
 };
 
-/// Reads the fields of one version. False: destroyed (reported), or the job is
-/// ending. The view lies in the scratch.
+/// Reads the fields of one version into the scratch. False: the structure was
+/// destroyed (reported), or the job is ending.
 [[nodiscard]] bool look(Scratch& scratch, const Call& call, View& view);
 
-/// Adds the writing of fields as the next version.
+/// Adds the steps that write the fields as the next version.
 void write_fields(Chain& chain,
                   const Call& call,
                   std::uint64_t version,
                   const std::uint64_t (&fields)[kFields]);
 
-/// Takes a control of a rank into use. Returns the handle, or ACP_GA_NULL,
-/// which is reported as the failure of `function`.
+/// Takes a control of a rank into use and returns the handle. Returns
+/// ACP_GA_NULL when that fails, which is reported as a failure of `function`.
 acp_ga_t create_control(Scratch& scratch,
                         const char* function,
                         Kind kind,
@@ -130,10 +136,11 @@ acp_ga_t create_control(Scratch& scratch,
                         std::uint64_t live_sync,
                         const std::uint64_t (&fields)[kFields]);
 
-/// Ends a control whose sync word the caller holds.
+/// Gives a control back. The caller has its sync word locked or frozen.
 void destroy_control(Scratch& scratch, const Call& call);
 
-/// A lock, for kinds whose sync word is one. Not the vector.
+/// The lock of a structure, kept in its sync word: 0, or the holder's rank + 1.
+/// A vector has none. Used by one thread.
 class Lock {
  public:
   explicit Lock(const Call& call) : call_(call) {}
@@ -143,8 +150,8 @@ class Lock {
 
   ~Lock() { release(); }
 
-  /// Memory of the control's rank that is read behind the lock, in the same
-  /// flight. Words are 0 when they cannot be read.
+  /// Memory on the control's rank that is read in the flight that takes the
+  /// lock. The words are 0 when it cannot be read.
   struct Extra {
     static constexpr std::size_t kMostBytes = 64;
 
@@ -153,19 +160,21 @@ class Lock {
     const std::uint64_t* words;  ///< Result, in the scratch.
   };
 
-  /// Waits for the lock; then `view` is what the control has. False: destroyed
-  /// or locked by this thread (reported), or the job is ending.
+  /// Waits for the lock; `view` is then the control's content. False: the
+  /// structure was destroyed or this thread has the lock already (both
+  /// reported), or the job is ending.
   [[nodiscard]] bool acquire(Scratch& scratch,
                              View& view,
                              Extra* extra = nullptr);
 
-  /// Adds the unlocking to a chain; the lock is held until that is applied.
+  /// Adds the unlocking to a chain. The lock is held until that step is
+  /// applied.
   void release_in(Chain& chain);
 
-  /// Unlocks when it is held; does not wait.
+  /// Unlocks if the lock is held, and does not wait for the step.
   void release();
 
-  /// It is not to be unlocked any more.
+  /// Makes the destructor not unlock: the control is gone, or a chain unlocks.
   void forget();
 
   bool is_held() const { return is_held_; }

@@ -1,6 +1,6 @@
-// What vectors and deques have in common: whole changes of bytes that are in
-// one piece. `Access` is how a caller gets the bytes for itself:
-// vector::FrozenVector or deque::LockedDeque.
+// The operations that vectors and deques share: changes of bytes that lie in
+// one piece. Called by vector_api.cc and deque_api.cc. `Access` is how a caller
+// gets the bytes for itself: vector::FrozenVector or deque::LockedDeque.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace acp::middle::structure {
 
-/// A piece of a sequence; all that it has when `end` is kToTheEnd.
+/// A range of a sequence. With kToTheEnd as `end` it reaches to the end.
 struct Range {
   acp_ga_t handle;
   std::uint64_t start;
@@ -25,7 +25,8 @@ inline constexpr std::uint64_t kToTheEnd = ~std::uint64_t{0};
 /// What erase does with a range that goes beyond the end.
 enum class Beyond : std::uint8_t { kClamp, kFail };
 
-/// Offsets fit an iterator's int; larger ones are cut, with acp_errno.
+/// Converts an offset to an iterator's int. A larger offset is clamped, and
+/// acp_errno is set.
 inline int index_of(std::uint64_t offset) {
   constexpr auto kMost =
       static_cast<std::uint64_t>(std::numeric_limits<int>::max());
@@ -35,8 +36,8 @@ inline int index_of(std::uint64_t offset) {
   return static_cast<int>(std::min(offset, kMost));
 }
 
-/// The functions of chapters 4.3 and 4.4 by the names there; they report what
-/// they fail for. False: failed.
+/// The functions of chapters 4.3 and 4.4, by the names there. False: failed,
+/// which is reported.
 template <typename Access>
 class Sequence {
  public:
@@ -86,7 +87,7 @@ class Sequence {
     });
   }
 
-  /// One round trip, no lock.
+  /// Reads where the bytes are, in one round trip and without a lock.
   static bool read(const char* function,
                    acp_ga_t handle,
                    Shape& shape,
@@ -117,7 +118,7 @@ class Sequence {
     return shape.at(static_cast<std::uint64_t>(offset));
   }
 
-  /// Where a range is.
+  /// Finds the address and the size of a range.
   static bool find_range(const char* function,
                          const Range& range,
                          acp_ga_t& ga,
@@ -263,7 +264,8 @@ class Sequence {
            lower.commit() && upper.commit();
   }
 
-  /// A range of iterators. False: of two sequences, or backwards (reported).
+  /// Makes a range of two iterators. False: they are of two sequences or in the
+  /// wrong order (reported).
   static bool make_range(const char* function,
                          acp_ga_t start_handle,
                          int start,
@@ -306,7 +308,8 @@ class Sequence {
     return false;
   }
 
-  /// Of a byte, or the end.
+  /// Whether `index` is the offset of a byte or the end. Reports one that is
+  /// not.
   static bool has_offset(const Access& access, int index) {
     if (index >= 0 && static_cast<std::uint64_t>(index) <= access.shape.size) {
       return true;
@@ -324,7 +327,8 @@ class Sequence {
            move_all({{access.shape.at(index), from, bytes}}) && access.commit();
   }
 
-  /// Of a range as it is at one time, to a block on `rank`.
+  /// Copies a range, as it is at one time, to a block on `rank`. The source is
+  /// free again when this returns.
   static bool take_copy(Scratch& scratch,
                         const char* function,
                         const Range& range,

@@ -1,3 +1,7 @@
+// The module of the data structures: its start and end, the scratches, and the
+// name of the public function that each thread is in. Every public function of
+// a data structure begins in Site::of_call. Nothing here waits for another
+// rank.
 #include "middle/structure/site.h"
 
 #include <sched.h>
@@ -12,7 +16,7 @@ namespace acp::middle::structure {
 
 namespace {
 
-// Of acp_init, acp_reset and acp_finalize: one thread.
+// Written by acp_init, acp_reset and acp_finalize, which one thread calls.
 int g_module = -1;
 bool g_has_ended = false;
 std::uint64_t g_lives = 0;
@@ -32,7 +36,8 @@ int Site::add_module(int (*add)(const acpx_module_t*)) {
 }
 
 void Site::leave_job() noexcept {
-  // The parent's is not destroyed here, and stays known to leak checkers.
+  // The site belongs to the parent process. The child keeps the pointer, so
+  // that leak checkers find the memory, and destroys nothing.
   [[maybe_unused]] static Site* parents = nullptr;
   parents = g_site.exchange(nullptr, std::memory_order_relaxed);
 }
@@ -86,7 +91,7 @@ acp_ga_t Site::memory_of(int rank) const {
 
 namespace {
 
-/// Slots that this thread has.
+/// How many scratches this thread has at the moment.
 thread_local unsigned t_depth = 0;
 
 constexpr std::uint64_t kFirstMask = (std::uint64_t{1} << kFirstScratches) - 1;
@@ -94,17 +99,19 @@ constexpr std::uint64_t kFirstMask = (std::uint64_t{1} << kFirstScratches) - 1;
 }  // namespace
 
 Scratch::Scratch(Site& site) : site_(site) {
-  // Not for the thread: scratches of the other sort.
+  // Bits of the scratches that this thread may not take: its first scratch
+  // comes from the first group, each further one from the rest.
   const std::uint64_t others = t_depth++ == 0 ? ~kFirstMask : kFirstMask;
   std::uint64_t taken = site.in_use_.load(std::memory_order_relaxed);
   for (;;) {
     if ((taken | others) == ~std::uint64_t{0}) {
-      ::sched_yield();  // so many threads of this rank are inside
+      // more threads of this rank are inside than there are scratches
+      ::sched_yield();
       taken = site.in_use_.load(std::memory_order_relaxed);
       continue;
     }
     index_ = static_cast<unsigned>(std::countr_one(taken | others));
-    // Pairs with the destructor: its holder's last accesses come before.
+    // Pairs with the destructor: the last user's accesses come before.
     if (site.in_use_.compare_exchange_weak(
             taken, taken | std::uint64_t{1} << index_,
             std::memory_order_acquire, std::memory_order_relaxed)) {
@@ -125,7 +132,8 @@ Scratch::~Scratch() {
 std::uint64_t* Scratch::take(std::size_t bytes) {
   const std::size_t rounded = (bytes + 7) / 8 * 8;
   if (used_ + rounded > kScratchBytes - kScratchDataBytes) {
-    std::abort();  // a flight of ours is longer than flights may be
+    // a chain of this library needs more words than a scratch has
+    std::abort();
   }
   auto* words = reinterpret_cast<std::uint64_t*>(memory_ + used_);
   used_ += rounded;

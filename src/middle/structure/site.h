@@ -1,6 +1,6 @@
-// What all data structures of this process share: the module's memory, which
-// is the scratches of this rank's own chains and every rank's pool of controls.
-// docs/containers.md has the picture.
+// What the data structures of this process share: the module's memory. It holds
+// the scratches of this rank's own chains, and on every rank a pool of
+// controls. docs/containers.md shows the layout.
 #pragma once
 
 #include <array>
@@ -17,25 +17,28 @@ namespace acp::middle::structure {
 inline constexpr std::size_t kScratches = 64;
 inline constexpr std::size_t kFirstScratches = 8;
 inline constexpr std::size_t kScratchBytes = 16384;
-/// Of a scratch, behind the words of chains: for data that passes through.
+/// The end of a scratch, reserved for data that passes through.
 inline constexpr std::size_t kScratchDataBytes = 8192;
 
 inline constexpr std::size_t kControlBytes = 576;
 
-/// First bytes of the module's memory of a rank.
+/// First bytes of the module's memory on each rank. All ranks change them, by
+/// the library's atomics alone.
 struct alignas(64) PoolHeader {
   std::uint64_t unused;  ///< Number of the first control never used.
-  std::uint64_t free;    ///< {tag:32 | number + 1:32} of those used before.
+  /// {tag:32 | number + 1:32} of the first control that was given back.
+  std::uint64_t free;
 };
 
 inline constexpr std::size_t kWorkspaces = 256;
 
-/// A workspace, as its owner tells it to the others.
+/// Where a rank's pieces of a workspace are. Written by that rank, read by all.
 struct WorkspaceEntry {
   std::uint64_t base;  ///< Global address of this rank's pieces.
 };
 
-/// Where all ranks agree on a collective call; that of rank 0 is in use.
+/// The sums by which all ranks agree on a collective call. Only rank 0's are
+/// used.
 struct alignas(64) Ballot {
   std::uint64_t refusals;  ///< Ranks that cannot do what they want.
   std::uint64_t wishes;    ///< Hashes of what each rank wants, added up.
@@ -47,7 +50,7 @@ inline constexpr std::size_t kScratchOffset =
     kWorkspacesOffset + kWorkspaces * sizeof(WorkspaceEntry);
 inline constexpr std::size_t kControlsOffset =
     kScratchOffset + kScratches * kScratchBytes;
-/// Memory of those that were never used is never touched.
+/// Controls that were never used take no memory: their pages are not touched.
 inline constexpr std::size_t kControls = 65536;
 inline constexpr std::size_t kModuleBytes =
     kControlsOffset + kControls * kControlBytes;
@@ -55,12 +58,13 @@ inline constexpr std::size_t kModuleBytes =
 static_assert(kScratchOffset % 64 == 0 && kControlsOffset % 64 == 0);
 static_assert(kModuleBytes <= (std::size_t{40} << 20) - 4096);
 
-/// Memory of a rank's heap for the call of a structure that this thread is in.
-/// Errors name the public function: the one that called Site::of_call.
+/// Allocates from a rank's heap on behalf of the public function that this
+/// thread is in. Errors name that function: the last one that called
+/// Site::of_call.
 acp_ga_t allocate(std::size_t bytes, int rank);
 
-/// The public function of a structure that this thread has called last, for
-/// errors and for acprun's roll-call.
+/// The last public function of a data structure that this thread has called. It
+/// is named in errors and in acprun's roll-call.
 const char* current_function() noexcept;
 
 /// One per process, between init and fini of the module. Thread-safe.
@@ -72,16 +76,16 @@ class Site {
   /// The part of middle::leave_job() that is this module's.
   static void leave_job() noexcept;
 
-  /// The process's, or null outside of init .. fini: then acp_errno is set and
-  /// a line with `function` is written. Every public function calls this
-  /// first: errors of what it calls inside have that name.
+  /// Returns the process's site. Outside of init .. fini it returns null, sets
+  /// acp_errno and writes a line with `function`. Every public function calls
+  /// this first, so that errors below it have its name.
   static Site* of_call(const char* function);
 
   int rank() const { return rank_; }
 
   int procs() const { return procs_; }
 
-  /// Counts the lives of this process: acp_reset begins another.
+  /// Number of this life of the process. acp_reset begins the next one.
   std::uint64_t life() const { return life_; }
 
   acp_ga_t memory_of(int rank) const;
@@ -102,14 +106,17 @@ class Site {
   std::uint64_t life_ = 0;
   std::byte* memory_ = nullptr;
   acp_ga_t memory_ga_ = ACP_GA_NULL;
-  /// Bit for each scratch in use.
+  /// One bit for each scratch that a thread of this rank uses.
   std::atomic<std::uint64_t> in_use_{0};
 };
 
-/// Sixteen KiB that chains of one call put from and get into. Held for the
-/// time of a call by its thread. A thread that has none waits for one of the
-/// first kFirstScratches; one that is inside a call finds more without waiting,
-/// up to 8 altogether. So nobody waits while others wait for him.
+/// 16 KiB of registered memory that the chains of one call put from and get
+/// into. A thread has it for the time of the call.
+///
+/// A thread's first scratch is one of the first kFirstScratches, and the thread
+/// waits until one is free. Further ones of the same call, up to 7, come from
+/// the rest. These suffice for kFirstScratches threads, so a thread that has a
+/// scratch never waits for another.
 class Scratch {
  public:
   explicit Scratch(Site& site);
@@ -119,7 +126,8 @@ class Scratch {
 
   Site& site() const { return site_; }
 
-  /// Words for chains, from a stack that is emptied as a whole.
+  /// Takes words for a chain from the front. clear() returns all of them at
+  /// once.
   std::uint64_t* take(std::size_t bytes);
 
   void clear() { used_ = 0; }
@@ -128,7 +136,7 @@ class Scratch {
     return ga_ + (static_cast<const std::byte*>(in_scratch) - memory_);
   }
 
-  /// kScratchDataBytes that take() leaves alone.
+  /// The kScratchDataBytes at the end, which take() never returns.
   std::byte* data() const {
     return memory_ + kScratchBytes - kScratchDataBytes;
   }

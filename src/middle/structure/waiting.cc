@@ -1,3 +1,5 @@
+// Backoff::pause, called between two looks at a word that another rank has to
+// change. Holds no lock of this process.
 #include "middle/structure/waiting.h"
 
 #include <sched.h>
@@ -15,11 +17,12 @@ namespace acp::middle::structure {
 
 namespace {
 
-constexpr unsigned kShort = 4;             // pauses of the processor only
-constexpr unsigned kPerProgress = 16;      // yields between passes of progress
-constexpr std::chrono::seconds kAwake{1};  // after that, naps
+constexpr unsigned kShort = 4;  // pauses that only spin
+// calls of sched_yield between two passes of progress
+constexpr unsigned kPerProgress = 16;
+constexpr std::chrono::seconds kAwake{1};  // time after which the thread sleeps
 constexpr std::chrono::milliseconds kLongestNap{1000};
-constexpr int kNapShare = 8;  // of the time waited so far
+constexpr int kNapShare = 8;  // a sleep is this part of the time waited
 constexpr std::chrono::seconds kPerReport{10};
 
 int never(void*) {
@@ -28,6 +31,8 @@ int never(void*) {
 
 }  // namespace
 
+/// Spins first, then yields, then sleeps. Every pass of progress also learns
+/// whether the job is ending.
 bool Backoff::pause(std::uint64_t holder) {
   if (++pauses_ <= kShort) {
     for (unsigned i = 0; i < 1U << (3 + pauses_); ++i) {
@@ -41,8 +46,9 @@ bool Backoff::pause(std::uint64_t holder) {
       return true;
     }
   }
-  // A pass of progress at least, and whether the job ends. A nap leaves the
-  // processor to whoever is waited for, and acprun --watchdog sees it.
+  // Makes at least one pass of progress, which also asks whether the job is
+  // ending. A sleep leaves the processor to the rank that is waited for, and
+  // acprun --watchdog sees it.
   const char* before = acpx_enter_call(current_function());
   const int result =
       acpx_wait_until(never, nullptr, static_cast<int>(nap_.count()));

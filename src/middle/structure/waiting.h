@@ -1,5 +1,5 @@
-// How an operation waits for another rank's: it looks again and again, with
-// less and less haste.
+// How an operation waits for another rank's operation: it looks again and
+// again, and pauses longer each time.
 #pragma once
 
 #include <chrono>
@@ -9,14 +9,15 @@
 
 namespace acp::middle::structure {
 
-/// Between two looks. One thread.
+/// The pause between two looks at the same word. Used by one thread.
 class Backoff {
  public:
-  /// `what` and `where` are for the line after ten seconds.
+  /// `what` and `where` appear in the line that a wait of ten seconds writes.
   Backoff(const char* what, acp_ga_t where) : what_(what), where_(where) {}
 
-  /// Waits a little and makes progress. `holder`: rank + 1 of who is waited
-  /// for, 0 when that is not known. False: the job is ending, acp_errno says.
+  /// Waits a little and makes progress. `holder` is the rank + 1 that holds up
+  /// the caller, or 0 when it is not known. False: the job is ending, and
+  /// acp_errno says why.
   [[nodiscard]] bool pause(std::uint64_t holder);
 
  private:
@@ -24,7 +25,7 @@ class Backoff {
   acp_ga_t where_;
   unsigned pauses_ = 0;
   std::chrono::milliseconds nap_{0};
-  unsigned reports_ = 1;  ///< The next one.
+  unsigned reports_ = 1;  ///< Number of the next report.
   std::chrono::steady_clock::time_point start_{};
 };
 

@@ -1,3 +1,5 @@
+// Pushes and the freezing of a vector. Called by vector_api.cc, and by
+// sequence.h through FrozenVector. The invariants of vector.h are kept here.
 #include "middle/vector/vector.h"
 
 #include "acp/malloc.h"
@@ -16,14 +18,14 @@ using structure::View;
 
 namespace {
 
-// Fields of the control.
+// Numbers of the control's fields.
 constexpr std::size_t kBody = 0;
 constexpr std::size_t kCapacity = 1;
 constexpr std::size_t kPushLimit = 2;
 constexpr std::size_t kCommitted = 3;
 constexpr std::size_t kOldBody = 4;
 
-/// {version + 1:16 | start:48}: 0 is none.
+/// The word of a push limit: {version + 1:16 | start:48}. 0 is none.
 std::uint64_t limit_of(std::uint64_t version, std::uint64_t start) {
   return ((version & Reservations::kVersionMask) + 1) << 48 | start;
 }
@@ -32,8 +34,8 @@ bool is_limit_of(std::uint64_t limit, std::uint64_t version) {
   return limit >> 48 == (version & Reservations::kVersionMask) + 1;
 }
 
-/// Takes back what was added to the sync word of something that is no vector:
-/// a lock, whose changes are additions too, so that they meet in any order.
+/// Undoes an addition to the sync word of a structure that is no vector. That
+/// word is a lock, whose changes are additions too, so they commute.
 void undo(Chain& chain, const Call& call, std::uint64_t added) {
   chain.add8(call.sync(), 0 - added);
   [[maybe_unused]] const bool is_done = chain.run();
@@ -67,9 +69,10 @@ bool FrozenVector::begin_growth(Scratch& scratch,
   return freeze(scratch, limit_of(version, start));
 }
 
-/// A cut is written by the first chain alone: when that freezes, it is of the
-/// version that was frozen; when another froze before, that one needs it; and
-/// when the version has changed by then, nobody looks at it.
+/// Only the first chain writes the push limit. If that chain freezes the
+/// vector, the limit is of the frozen version. If another caller froze before,
+/// it waits for this limit. If the version has changed by then, no caller reads
+/// it.
 bool FrozenVector::freeze(Scratch& scratch, std::uint64_t limit) {
   scratch_ = &scratch;
   Backoff backoff(call_.function, call_.handle);
@@ -105,7 +108,8 @@ bool FrozenVector::freeze(Scratch& scratch, std::uint64_t limit) {
   }
 }
 
-/// Up to the cut, or all when no reservation goes beyond the capacity.
+/// Waits until `committed` is what the valid reservations add up to: all of
+/// them, or those below the push limit when one goes beyond the capacity.
 bool FrozenVector::wait_for_pushes(std::uint64_t reserved) {
   Backoff backoff(call_.function, call_.handle);
   bool is_limited = reserved <= shape.capacity;
@@ -142,7 +146,8 @@ bool FrozenVector::commit() {
   std::uint64_t fields[structure::kFields];
   fields_of(shape, fields);
   structure::write_fields(chain, call_, version_ + 1, fields);
-  // Not a plain write: reservations that will be tried again come meanwhile.
+  // A swap and not a put: pushes add to the word at the same time, and try
+  // again.
   chain.swap8(call_.sync(), Reservations::live(version_ + 1, shape.size));
   return chain.run();
 }
@@ -166,7 +171,7 @@ namespace {
 
 enum class Outcome : std::uint8_t { kDone, kFailed, kAgain };
 
-/// Until the version of a reservation that was not valid has gone.
+/// Waits until the version of a reservation that is not valid has gone.
 bool wait_for_next(Scratch& scratch, const Call& call, Reservations old) {
   Backoff backoff(call.function, call.handle);
   for (;;) {
@@ -178,7 +183,7 @@ bool wait_for_next(Scratch& scratch, const Call& call, Reservations old) {
       return false;
     }
     if (!call.fits(*tag)) {
-      return true;  // destroyed: the next try says so
+      return true;  // destroyed: the next try reports it
     }
     const Reservations now{*word};
     if (!now.is_frozen() && (old.is_frozen() || !now.is_of(old.word >> 48))) {
@@ -193,7 +198,7 @@ bool wait_for_next(Scratch& scratch, const Call& call, Reservations old) {
 bool append(FrozenVector& frozen, const Source& source) {
   const std::uint64_t size = frozen.shape.size;
   if (!structure::open_gap(frozen.call(), frozen.shape, size, source.bytes())) {
-    return false;  // the destructor thaws what is unchanged
+    return false;  // the destructor thaws the unchanged vector
   }
   return source.copy_to(frozen.shape.at(size)) && frozen.commit();
 }
@@ -207,6 +212,7 @@ bool grow(Scratch& scratch,
   return frozen.begin_growth(scratch, version, start) && append(frozen, source);
 }
 
+/// Writes the bytes and commits them, in one flight where the source allows it.
 bool write(Scratch& scratch,
            const Call& call,
            const Source& source,
@@ -220,6 +226,8 @@ bool write(Scratch& scratch,
   return chain.run();
 }
 
+/// Reserves blindly and reads the fields in the same flight, then writes,
+/// grows, or waits for the next version.
 Outcome try_push(Scratch& scratch, const Call& call, const Source& source) {
   scratch.clear();
   Chain chain(scratch);
@@ -240,7 +248,7 @@ Outcome try_push(Scratch& scratch, const Call& call, const Source& source) {
     return wait_for_next(scratch, call, old) ? Outcome::kAgain
                                              : Outcome::kFailed;
   }
-  // A valid reservation keeps its version from ending.
+  // Invariant: while a valid reservation is not committed, its version stays.
   if (!view.is_whole() || !old.is_of(view.version())) {
     return Outcome::kAgain;
   }
@@ -261,6 +269,8 @@ Outcome try_push(Scratch& scratch, const Call& call, const Source& source) {
 
 }  // namespace
 
+/// The source is checked or fetched before anything is reserved, because a
+/// reservation cannot be given back.
 bool push_back(acp_ga_t vector, acp_ga_t ga, std::size_t size) {
   Call call;
   if (!structure::begin_call(call, "acp_push_back_vector", Kind::kVector,

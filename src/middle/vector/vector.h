@@ -1,5 +1,6 @@
-// What a vector has besides what sequences have: pushes that reserve, and
-// changes that wait for them. docs/containers.md, "Vector".
+// The operations of a vector that sequences do not have: pushes that reserve
+// bytes, and changes that freeze the vector and wait for pushes.
+// docs/containers.md, "Vector", has the protocol.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +11,8 @@
 
 namespace acp::middle::vector {
 
-/// The sync word: {frozen:1 | version:15 | reserved:48}. Plain value.
+/// The sync word: {frozen:1 | version:15 | reserved:48}. Pushes add to it,
+/// changes freeze and replace it. Plain value.
 struct Reservations {
   static constexpr std::uint64_t kFrozen = std::uint64_t{1} << 63;
   static constexpr std::uint64_t kVersionMask = 0x7fff;
@@ -33,12 +35,23 @@ struct Reservations {
 
 static_assert(Reservations::kFrozen == structure::kDeadSync);
 
-/// A vector that the caller has for itself: frozen, and no push under way.
+/// A vector that the caller has for itself: it is frozen and no push is under
+/// way. commit() writes `shape` and thaws. Used by one thread.
+///
+/// 1. A reservation is valid if its word was not frozen, its version is that of
+///    the fields, and it ends within the capacity.
+/// 2. Valid reservations do not overlap, and each adds its bytes to `committed`
+///    when they are written. A frozen vector waits until the valid ones have.
+/// 3. Exactly one reservation begins within the capacity and ends beyond. Its
+///    rank writes the push limit, which is where it begins, and grows the
+///    vector.
+/// 4. All other reservations are not valid. They disappear when the sync word
+///    is replaced, and their pushes try again.
 class FrozenVector {
  public:
   static constexpr structure::Kind kKind = structure::Kind::kVector;
 
-  /// Of a new vector's sync word, and its fields.
+  /// The sync word of a new vector.
   static std::uint64_t live_sync(const structure::Shape& shape) {
     return Reservations::live(structure::kFirstVersion, shape.size);
   }
@@ -51,22 +64,23 @@ class FrozenVector {
 
   FrozenVector(const FrozenVector&) = delete;
   FrozenVector& operator=(const FrozenVector&) = delete;
-  /// Thaws it as it was, unless commit() or destroy() was called.
+  /// Thaws the vector as it was, unless commit() or destroy() was called.
   ~FrozenVector();
 
-  /// False: destroyed (reported), or the end of the job.
+  /// Freezes the vector and waits for the pushes. False: it was destroyed
+  /// (reported), or the job is ending.
   [[nodiscard]] bool begin(structure::Scratch& scratch);
-  /// The same for the push whose reservation begins within the capacity and
-  /// ends beyond: tells others that it begins at `start`.
+  /// As begin(), for the push that grows the vector (3). `start` is where its
+  /// reservation begins, and the push limit.
   [[nodiscard]] bool begin_growth(structure::Scratch& scratch,
                                   std::uint64_t version,
                                   std::uint64_t start);
 
   const structure::Call& call() const { return call_; }
 
-  /// Writes `shape` and thaws. False: the end of the job.
+  /// Writes `shape` and thaws. False: the job is ending.
   [[nodiscard]] bool commit();
-  /// The vector is gone, and so is what it had.
+  /// Destroys the control and frees the bytes.
   void destroy();
 
   structure::Shape shape;
@@ -81,7 +95,7 @@ class FrozenVector {
   bool is_frozen_ = false;
 };
 
-/// As acp_push_back_vector; false: failed, which is reported.
+/// As acp_push_back_vector. False: failed, which is reported.
 bool push_back(acp_ga_t vector, acp_ga_t ga, std::size_t size);
 
 }  // namespace acp::middle::vector

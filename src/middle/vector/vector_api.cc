@@ -1,4 +1,5 @@
-// Chapter 4.3.
+// The functions of chapter 4.3, acp/vector.h. Each makes one call and
+// translates the result.
 #include <algorithm>
 #include <limits>
 
