@@ -1,7 +1,7 @@
-// What a failed wait means for a layer whose own operations cannot fail: that
-// nothing can be waited for any more, or nothing. acpx_complete_timeout and
-// acp_complete cover all that was issued before, so they also tell how the
-// program's own operations failed.
+// What a failed wait means for a layer whose own operations cannot fail. Only
+// the end of the job, or a call from a progress step, prevents the wait. Every
+// other failure is of the program's own operations, because a wait covers all
+// that was issued before.
 #pragma once
 
 #include "acp/infrastructure.h"

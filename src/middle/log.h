@@ -1,4 +1,4 @@
-// One line on stderr, through the public acpx_log.
+// Writes one line to stderr, through the public acpx_log.
 #pragma once
 
 #include <fmt/format.h>

@@ -1,3 +1,5 @@
+// The order in which the modules of this layer start. Called by acp_init,
+// through src/api.
 #include "middle/modules.h"
 
 #include <array>
@@ -9,7 +11,7 @@
 namespace acp::middle {
 
 int add_modules(int (*add)(const acpx_module_t* module)) {
-  // In the order of their start: later ones may use earlier ones.
+  // In the order of their start: a later module may use an earlier one.
   constexpr std::array kParts = {&Heaps::add_module,
                                  &channel::Channels::add_module,
                                  &structure::Site::add_module};

@@ -15,8 +15,8 @@ inline void relax() noexcept {
 #endif
 }
 
-/// A mutex that costs one atomic exchange, also in a process with threads. Its
-/// holder may have been put aside by the scheduler, so it yields soon.
+/// A mutex that costs one atomic exchange, also in a process with threads. A
+/// waiter yields soon, because the scheduler may have stopped the holder.
 class SpinLock {
  public:
   void lock() noexcept {

@@ -1,3 +1,5 @@
+// The cache of directories that each thread has. Called at the start of each
+// operation on a set or map, which then needs no round trip to the control.
 #include "middle/table/directory.h"
 
 #include <algorithm>
@@ -19,15 +21,15 @@ constexpr std::size_t kKnown = 64;
 
 using Known = std::array<std::unique_ptr<Directory>, kKnown>;
 
-/// By handle; a table that is not used for long makes room for others. In
-/// memory of its own, since static TLS is scarce.
+/// Indexed by handle; a table that was not used for long makes room for others.
+/// On the heap, because static thread-local storage is scarce.
 thread_local std::unique_ptr<Known> t_known;
 
 std::unique_ptr<Directory>& cached_at(acp_ga_t handle) {
   if (__builtin_expect(t_known == nullptr, 0)) {
     t_known = std::make_unique<Known>();
   }
-  // Controls of a rank are an odd number of 64 bytes apart; the lowest bits
+  // The controls of a rank are an odd number of 64 bytes apart. The lowest bits
   // count their generations.
   return (*t_known)[(handle / 64 + handle) % kKnown];
 }

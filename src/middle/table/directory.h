@@ -9,39 +9,43 @@
 
 namespace acp::middle::table {
 
-/// Plain value. The uid says whether it is still right: each bucket has it.
+/// What a thread knows of a table. It is right as long as the buckets have its
+/// uid. Plain value.
 struct Directory {
   acp_ga_t handle = ACP_GA_NULL;
   structure::Kind kind{};
-  std::uint64_t life = 0;  ///< Of the process; see Site.
+  /// Life of the process in which it was read; see Site.
+  std::uint64_t life = 0;
   std::uint32_t uid = 0;
-  std::uint64_t buckets = 0;  ///< Of each share.
+  std::uint64_t buckets = 0;  ///< Buckets of each share.
   std::vector<acp_ga_t> shares;
 
   acp_ga_t bucket(std::size_t share, std::uint64_t index) const {
     return shares[share] + kShareHeaderBytes + index * kBucketBytes;
   }
 
-  /// Of a rank; shares.size() when it has none.
+  /// Number of a rank's share; shares.size() when the rank has none.
   std::size_t share_of(int rank) const;
 };
 
-/// Fields of the control.
-inline constexpr std::size_t kDirectoryField = 0;  ///< Address of addresses.
+/// Numbers of the control's fields.
+/// Address of the shares' addresses.
+inline constexpr std::size_t kDirectoryField = 0;
 inline constexpr std::size_t kUidField = 1;
-inline constexpr std::size_t kSharesField = 2;  ///< How many.
+inline constexpr std::size_t kSharesField = 2;  ///< Number of shares.
 inline constexpr std::size_t kBucketsField = 3;
 
-/// The thread's; asks the control when it does not know the table. Valid until
-/// the thread's next call here. Null: destroyed (reported), end of the job.
+/// Returns what this thread knows of the table, or reads the control first.
+/// Valid until the thread's next call of this file. Null: the table was
+/// destroyed (reported), or the job is ending.
 const Directory* find_directory(const structure::Call& call);
 
-/// Asks the control again: a bucket has another uid. Waits a little, since a
-/// swap may be under way. Null as find_directory().
+/// Reads the control again, because a bucket has another uid. Waits a little
+/// before, since a swap may be under way. Null: as find_directory().
 const Directory* renew_directory(const structure::Call& call,
                                  unsigned& attempts);
 
-/// Reads what the control says.
+/// Reads the shares' addresses that the control names.
 bool read_directory(const structure::Call& call,
                     structure::Scratch& scratch,
                     const structure::View& view,

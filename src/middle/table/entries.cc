@@ -1,3 +1,5 @@
+// Compares and writes entries of buckets. Called by the operations on sets and
+// maps, with the bucket's words read before.
 #include "middle/table/entries.h"
 
 #include "acp/gma.h"
@@ -10,8 +12,8 @@ using structure::Scratch;
 
 namespace {
 
-/// Compares a block's key, in pieces. The block's tag is read before and
-/// after: it may be removed, and its memory used again, meanwhile.
+/// Compares a block's key, piece by piece. The block's tag is read before and
+/// after each piece: the element may be removed and its memory used again.
 Match compare_block(Scratch& scratch, const Key& key, const BlockArea& area) {
   constexpr std::size_t kPiece = 4096;
   for (std::size_t done = 0; done < key.size(); done += kPiece) {
@@ -37,6 +39,8 @@ Match compare_block(Scratch& scratch, const Key& key, const BlockArea& area) {
 
 }  // namespace
 
+/// Compares fingerprints first. Keys in the bucket cost nothing more, keys in a
+/// block cost a round trip.
 Match find_in(Scratch& scratch,
               const Key& key,
               const Bucket& words,
@@ -113,6 +117,8 @@ bool NewEntry::make(const Call& call,
   return block_.is_good();
 }
 
+/// A block is written before its tag, and the tag before the entry that names
+/// it.
 void NewEntry::write(Chain& chain,
                      LockedBuckets& buckets,
                      std::size_t entry,
@@ -127,7 +133,7 @@ void NewEntry::write(Chain& chain,
                    area_);
     return;
   }
-  // Different for each element that ever is at this place.
+  // Different for each element that is ever written to this entry.
   const std::uint64_t tag =
       std::uint64_t{uid} << 32 |
       ((buckets.words().begin + 1) * 8 + entry + 1) % 0xffff'ffff;

@@ -1,4 +1,4 @@
-// Entries of buckets: reading them, comparing keys with them, making new ones.
+// Entries of buckets: reads them, compares their keys, and makes new ones.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace acp::middle::table {
 
-/// Of this rank's memory.
+/// The bytes at an address of this rank's memory.
 inline const std::byte* bytes_at(acp_ga_t ga) {
   return static_cast<const std::byte*>(acp_query_address(ga));
 }
@@ -29,7 +29,7 @@ inline std::uint32_t uid_of(const Bucket& words) {
   return static_cast<std::uint32_t>(words.lock >> 32);
 }
 
-/// kEntries: there is none.
+/// The number of the first free entry; kEntries when there is none.
 inline std::size_t free_entry(const Bucket& words) {
   std::size_t entry = 0;
   while (entry < kEntries &&
@@ -39,17 +39,20 @@ inline std::size_t free_entry(const Bucket& words) {
   return entry;
 }
 
-/// Whether an element of it is elsewhere, so that a key may have to be fetched.
+/// Whether the bucket has an element in a block, whose key may have to be
+/// fetched.
 inline bool has_block(const Bucket& words) {
   return std::any_of(
       std::begin(words.entries), std::end(words.entries),
       [](std::uint64_t word) { return Entry{word}.state() == State::kBlock; });
 }
 
-/// kChanged: a block is another's now; read the bucket again.
+/// Result of a comparison. kChanged: the block was removed meanwhile, so the
+/// bucket has to be read again.
 enum class Match : std::uint8_t { kYes, kNo, kChanged, kFailed };
 
-/// Looks a key up in one bucket, whose words are given. `entry` is the place.
+/// Finds a key in one bucket, whose words are given. Sets `entry` to its
+/// number.
 Match find_in(structure::Scratch& scratch,
               const Key& key,
               const Bucket& words,
@@ -60,7 +63,7 @@ void set_found(Found& found,
                const Bucket& words,
                std::size_t entry);
 
-/// A bucket as one version has it, in one flight.
+/// A bucket that one chain has read, with its versions.
 struct BucketView {
   const std::uint64_t* end = nullptr;
   const std::uint64_t* words = nullptr;
@@ -83,7 +86,7 @@ struct BucketView {
   }
 };
 
-/// Where a key belongs in a table. Plain value.
+/// The share and the bucket that a key belongs to. Plain value.
 struct Location {
   acp_ga_t share = ACP_GA_NULL;
   acp_ga_t bucket = ACP_GA_NULL;
@@ -99,17 +102,18 @@ struct Location {
   }
 };
 
-/// An element that goes in: its area and, when it is large, its block.
+/// A new element: its area and, when it is large, its block. The block is freed
+/// unless write() was called.
 class NewEntry {
  public:
-  /// Key and value are on the caller's rank; `call.rank` is where they go.
-  /// False: no memory.
+  /// Prepares the element. Key and value are on the caller's rank, and the
+  /// block is allocated on call.rank. False: no memory.
   [[nodiscard]] bool make(const structure::Call& call,
                           const Key& key,
                           acp_ga_t value,
                           std::uint64_t value_bytes);
 
-  /// Adds writing it to a free entry of the current bucket.
+  /// Adds the steps that write the element to an entry of the current bucket.
   void write(structure::Chain& chain,
              LockedBuckets& buckets,
              std::size_t entry,

@@ -1,6 +1,5 @@
-// Words of sets and maps in memory: shares, buckets, entries, blocks.
-// docs/containers.md, "Set and map", has the picture and changes with this
-// file.
+// Layout of sets and maps in memory: shares, buckets, entries, blocks.
+// docs/containers.md, "Set and map", describes it and changes with this file.
 #pragma once
 
 #include <cstddef>
@@ -13,12 +12,22 @@ namespace acp::middle::table {
 inline constexpr std::size_t kEntries = 5;
 inline constexpr std::size_t kAreaBytes = 32;
 
-/// 256 bytes. The lock of a chain of buckets is that of the first.
+/// A bucket, 256 bytes: up to kEntries elements. Elements that do not fit go to
+/// overflow buckets.
+///
+/// 1. The lock of a bucket is also the lock of its overflow buckets. Only its
+///    holder writes to any of them.
+/// 2. The uid names the table. An operation that finds another uid has an old
+///    directory and reads the control again.
+/// 3. A change of an entry writes the begin version, the area, the entry's
+///    word, then the end version. A reader reads in the opposite order and
+///    retries while the two versions differ.
+/// 4. An overflow bucket stays until the table is destroyed.
 struct Bucket {
   std::uint64_t lock;  ///< {uid:32 | rank + 1 of the holder, or 0:32}
   std::uint64_t end;   ///< Version, written last.
   std::uint64_t entries[kEntries];
-  acp_ga_t overflow;  ///< Next bucket of the chain, or ACP_GA_NULL.
+  acp_ga_t overflow;  ///< Next overflow bucket, or ACP_GA_NULL.
   std::uint64_t areas[kEntries][kAreaBytes / 8];
   std::uint64_t begin;  ///< Version, written first.
   std::uint64_t unused[3];
@@ -28,9 +37,10 @@ inline constexpr std::size_t kBucketBytes = sizeof(Bucket);
 static_assert(kBucketBytes == 256);
 static_assert(offsetof(Bucket, areas) == 64);
 
-/// A rank's part of a table: this line, then its buckets.
+/// The first line of a share, which is the part of a table on one rank. The
+/// buckets follow.
 struct alignas(64) ShareHeader {
-  std::uint64_t count;  ///< Elements of the share.
+  std::uint64_t count;  ///< Elements of the share. Changed by atomic additions.
 };
 
 inline constexpr std::size_t kShareHeaderBytes = sizeof(ShareHeader);
@@ -45,9 +55,10 @@ constexpr std::uint64_t padded(std::uint64_t bytes) {
 
 enum class State : std::uint8_t { kFree = 0, kInline = 1, kBlock = 2 };
 
-/// An entry's word: {state:2 | generation:14 | fingerprint:16 | key bytes:16 |
-/// value bytes:16}; the sizes are those of an element in the area. A free
-/// entry keeps its generation.
+/// The word of an entry: {state:2 | generation:14 | fingerprint:16 | key
+/// bytes:16 | value bytes:16}. The sizes are of an element in the area, and 0
+/// for one in a block. A free entry keeps its generation, so that old iterators
+/// are refused.
 struct Entry {
   std::uint64_t word;
 
@@ -74,17 +85,20 @@ struct Entry {
   std::uint64_t value_bytes() const { return word & 0xffff; }
 };
 
-/// In the area of an element that has a block of the heap.
+/// The area of an element that is too large for it: the element lies in a block
+/// of the heap.
 struct BlockArea {
   acp_ga_t block;
   std::uint64_t key_bytes;
   std::uint64_t value_bytes;
-  std::uint64_t tag;  ///< First word of the block as long as it is this one.
+  /// Copy of the block's first word. The word changes when the element is
+  /// removed.
+  std::uint64_t tag;
 };
 
 static_assert(sizeof(BlockArea) == kAreaBytes);
 
-/// In front of a block's key; the value follows, aligned to 8.
+/// Bytes in front of a block's key. The value follows the key, aligned to 8.
 inline constexpr std::size_t kBlockHeaderBytes = 16;
 
 constexpr bool fits_area(std::uint64_t key_bytes, std::uint64_t value_bytes) {

@@ -9,7 +9,8 @@
 
 namespace acp::middle::table {
 
-/// A chain of buckets that the caller has locked, and one of its buckets.
+/// A bucket and its overflow buckets, locked by the caller. One of them is the
+/// current bucket. Used by one thread.
 class LockedBuckets {
  public:
   LockedBuckets(const structure::Call& call, structure::Scratch& scratch)
@@ -22,39 +23,42 @@ class LockedBuckets {
 
   enum class Answer : std::uint8_t { kLocked, kOtherTable, kFailed };
 
-  /// Waits for the lock of the chain of `bucket`, which is then current.
+  /// Waits for the lock of `bucket`, which is then the current bucket.
   Answer lock(acp_ga_t share, acp_ga_t bucket, std::uint32_t uid);
-  /// The same when a chain has been posted that has both: its results.
+  /// Takes over a lock that the caller's own chain has taken and whose bucket
+  /// that chain has read.
   void take(acp_ga_t share,
             acp_ga_t bucket,
             std::uint32_t uid,
             const std::uint64_t* words);
 
-  /// The current bucket.
+  /// Address of the current bucket.
   acp_ga_t at() const { return at_; }
 
   const Bucket& words() const { return words_; }
 
-  /// Goes to the next of the chain. False: the end of the job.
+  /// Goes to the next overflow bucket. False: the job is ending.
   [[nodiscard]] bool next();
 
   bool has_next() const { return words_.overflow != ACP_GA_NULL; }
 
-  /// From the last of the chain: goes to one that has a free entry, a new one
-  /// if need be. False: no memory, or the end of the job.
+  /// Goes to a bucket that has a free entry, and adds an overflow bucket if
+  /// there is none. The current bucket must be the last. False: no memory, or
+  /// the job is ending.
   [[nodiscard]] bool find_room(std::size_t& entry);
 
-  /// Adds the change of an entry of the current bucket.
+  /// Adds the steps that change an entry of the current bucket.
   void change(structure::Chain& chain,
               std::size_t entry,
               Entry word,
               const std::uint64_t* area);
-  /// Adds a change of the share's count.
+  /// Adds a change of the share's count of elements.
   void count(structure::Chain& chain, std::uint64_t by);
-  /// Adds the unlocking.
+  /// Adds the unlocking to a chain.
   void unlock_in(structure::Chain& chain);
-  /// Unlocks when it is locked; does not wait. Goes along with the next
-  /// operation when nobody else is known to want the lock.
+  /// Unlocks if the lock is held, and does not wait for the step. The step goes
+  /// along with the next operation, unless another rank is known to want the
+  /// lock.
   void unlock();
 
  private:
@@ -67,10 +71,12 @@ class LockedBuckets {
   acp_ga_t at_ = ACP_GA_NULL;
   std::uint32_t uid_ = 0;
   Bucket words_{};
-  acp_ga_t room_at_ = ACP_GA_NULL;  ///< The first passed that has room.
+  /// First bucket passed that has a free entry.
+  acp_ga_t room_at_ = ACP_GA_NULL;
   Bucket room_words_{};
   bool is_locked_ = false;
-  bool is_wanted_ = false;  ///< By others too, as far as is known.
+  /// This call had to wait for the lock, so other ranks may wait, too.
+  bool is_wanted_ = false;
 };
 
 }  // namespace acp::middle::table

@@ -1,4 +1,5 @@
-// Chapter 4.7, and the extensions for maps.
+// The functions of chapter 4.7, acp/map.h, and the extensions for maps. Each
+// makes one call and translates the result.
 #include "acp/extension.h"
 #include "acp/map.h"
 #include "middle/table/several.h"

@@ -18,7 +18,8 @@ using structure::Chain;
 using structure::Kind;
 using structure::Scratch;
 
-/// Never 0, and other than those of tables that were here before.
+/// Mixes a counter, which starts at the time, with the rank. A uid that an old
+/// directory knows does not come back in practice.
 std::uint32_t new_uid(int rank) {
   static std::atomic<std::uint64_t> count{static_cast<std::uint64_t>(
       std::chrono::steady_clock::now().time_since_epoch().count())};
@@ -32,14 +33,14 @@ std::uint32_t new_uid(int rank) {
 
 namespace {
 
-/// Elements that a bucket has on average when a table has what it was made
-/// for: few then need a second bucket.
+/// Elements of a bucket, on average, when a table has as many as it was created
+/// for. Few buckets then overflow.
 constexpr std::uint64_t kElementsPerBucket = 2;
 
-/// Buckets that are formatted by one put; larger shares copy them on.
+/// Buckets that one put formats. Larger shares are filled by copying these.
 constexpr std::size_t kFormatted = structure::kScratchDataBytes / kBucketBytes;
 
-/// Writes empty buckets: one put, then copies of what is there already.
+/// Writes empty buckets: one put, then copies that double each time.
 bool format_share(Scratch& scratch,
                   acp_ga_t share,
                   std::uint64_t buckets,
@@ -69,7 +70,8 @@ bool format_share(Scratch& scratch,
   return true;
 }
 
-/// Shares that are being made; freed unless they are given away.
+/// The shares of a table that is being created. They are freed unless they are
+/// given away.
 class Shares {
  public:
   ~Shares() {
@@ -95,7 +97,7 @@ class Shares {
     return format_share(scratch, share, buckets, uid);
   }
 
-  /// Their addresses, to memory.
+  /// Writes the shares' addresses to memory at `to`.
   [[nodiscard]] bool write(Scratch& scratch, acp_ga_t to) const {
     constexpr std::size_t kAtOnce = structure::kScratchDataBytes / 8;
     for (std::size_t i = 0; i < all_.size(); i += kAtOnce) {
@@ -115,8 +117,8 @@ class Shares {
 };
 
 bool are_ranks(const Call& call, int count, const int* ranks) {
-  // The list is not read before its length is known to be possible: ranks are
-  // in it once, so no list is longer than the job has ranks.
+  // The length is checked before the list is read. A rank is in the list once,
+  // so a list is never longer than the job has ranks.
   if (count < 1 || count > call.site->procs()) {
     structure::fail_numbers(call, ACPX_INVALID_ARGUMENT, "num_ranks is", count,
                             "it may be 1 to",
@@ -148,6 +150,8 @@ bool are_ranks(const Call& call, int count, const int* ranks) {
 
 }  // namespace
 
+/// Order: shares, directory, control. The control's handle comes last, so no
+/// other rank sees an unfinished table.
 acp_ga_t create(const char* function,
                 Kind kind,
                 int count,

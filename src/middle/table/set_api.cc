@@ -1,4 +1,5 @@
-// Chapter 4.6.
+// The functions of chapter 4.6, acp/set.h. Each makes one call and translates
+// the result.
 #include "acp/set.h"
 #include "middle/table/table_api.h"
 

@@ -1,4 +1,6 @@
-// Windows of elements: their flights are under way at the same time.
+// The extensions for several elements of a map. Called by map_api.cc. The
+// flights of a window of elements are under way at the same time. Elements that
+// need more than one flight are done one by one at the window's end.
 #include "middle/table/several.h"
 
 #include <algorithm>
@@ -18,16 +20,16 @@ using structure::Scratch;
 
 namespace {
 
-/// Flights of so many elements at a time; what they read fits a scratch.
+/// Elements of a window. The words that their flights read fit a scratch.
 constexpr std::size_t kWindow = 16;
 
-/// Whether the bytes need no fetching.
+/// Whether the bytes are on this rank, so that they need no fetching.
 bool is_here(const Call& call, acp_element_t element) {
   return acp_query_rank(element.ga) == call.site->rank() &&
          bytes_at(element.ga) != nullptr;
 }
 
-/// One of a window: what is known of it, and where its results will be.
+/// An element of a window, and where the results of its flight will be.
 struct Flying {
   bool is_flying = false;
   Key key;
@@ -38,6 +40,8 @@ struct Flying {
 
 }  // namespace
 
+/// For each window: post one chain per key, wait once, look at the results, and
+/// search for the rest one by one.
 bool find_many(const Call& call,
                const acp_element_t* keys,
                std::size_t count,
@@ -57,10 +61,11 @@ bool find_many(const Call& call,
       const acp_element_t& element = keys[first + i];
       Flying& one = window[i];
       if (!is_here(call, element)) {
-        continue;  // fetched by itself, below
+        continue;  // done by itself, below
       }
       if (!one.key.open(key_scratch, call, element)) {
-        is_good = false;  // not before what is under way has its scratch
+        // what is under way still uses the scratch: wait first
+        is_good = false;
         break;
       }
       one.location = Location::of(one.key, *directory);
@@ -105,6 +110,8 @@ bool find_many(const Call& call,
   return true;
 }
 
+/// For each window: post one chain per key that locks and reads its bucket,
+/// wait once, write and unlock, then insert the rest one by one.
 bool insert_many(const Call& call,
                  const acp_pair_t* pairs,
                  std::size_t count,
@@ -128,7 +135,7 @@ bool insert_many(const Call& call,
           pair.first.size == 0 || !is_here(call, pair.first) ||
           (pair.second.size != 0 && !is_here(call, pair.second)) ||
           !one.key.open(key_scratch, call, pair.first)) {
-        continue;  // by itself, below
+        continue;  // done by itself, below
       }
       one.location = Location::of(one.key, *directory);
       Chain chain(scratch);
@@ -142,8 +149,9 @@ bool insert_many(const Call& call,
     if (last != ACP_HANDLE_NULL && !structure::finish(last)) {
       return false;
     }
-    // All that are locked are unlocked here, before any other lock is waited
-    // for.
+    // Every lock taken above is released here, before another lock is waited
+    // for. Two ranks with overlapping windows therefore cannot wait for each
+    // other.
     std::array<bool, kWindow> is_done{};
     for (std::size_t i = 0; i < some; ++i) {
       const Flying& one = window[i];
@@ -181,7 +189,7 @@ bool insert_many(const Call& call,
       is_done[i] = handle != ACP_HANDLE_NULL;
       last = is_done[i] ? handle : last;
     }
-    // Unlocks of keys that were there are not waited for, but leave now.
+    // Unlocks of present keys are not waited for, but leave now.
     (void)acp_inquire(ACP_HANDLE_ALL);
     if (last != ACP_HANDLE_NULL && !structure::finish(last)) {
       return false;
@@ -202,11 +210,11 @@ bool insert_many(const Call& call,
 
 namespace {
 
-/// One for each element, or null (reported). A program's wrong count must not
-/// end it, so this does not throw.
+/// An array with one item for each element, or null (reported). Does not throw,
+/// because a program's wrong count must not end the program.
 template <typename T>
 std::unique_ptr<T[]> results_for(const Call& call, std::size_t count) {
-  // Array new throws for more bytes than there are addresses, nothrow or not.
+  // Array new throws for a size beyond the address space, even with nothrow.
   std::unique_ptr<T[]> results(count <= PTRDIFF_MAX / sizeof(T)
                                    ? new (std::nothrow) T[count]{}
                                    : nullptr);

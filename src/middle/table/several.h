@@ -1,4 +1,4 @@
-// Several elements of a map at once, and counting: the extensions for maps.
+// Several elements of a map in one call, and counting: the extensions for maps.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,9 @@
 
 namespace acp::middle::table {
 
-/// Windows of elements in flight. `outcomes` and `found` have `count`. False:
-/// one failed (of inserts, the others are done).
+/// Insert or find `count` elements, many of them in flight at a time.
+/// `outcomes` and `found` have `count` items. False: one failed; inserts go on
+/// with the others.
 bool insert_many(const structure::Call& call,
                  const acp_pair_t* pairs,
                  std::size_t count,
@@ -19,7 +20,7 @@ bool find_many(const structure::Call& call,
                std::size_t count,
                Found* found);
 
-// As acpx_insert_map_n, acpx_find_map_n and acpx_upsert_add8_map.
+// The bodies of acpx_insert_map_n, acpx_find_map_n and acpx_upsert_add8_map.
 int insert_all(const structure::Call& call,
                const acp_pair_t* pairs,
                std::size_t count,

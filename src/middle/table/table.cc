@@ -1,3 +1,7 @@
+// Find, insert, upsert, remove and retrieve of one element. A find takes no
+// lock and retries on a change; the others lock the key's bucket. Every
+// operation begins with the directory that this thread knows, and renews it
+// when a bucket has another uid.
 #include "middle/table/table.h"
 
 #include "middle/table/entries.h"
@@ -23,7 +27,7 @@ using structure::Source;
 
 namespace {
 
-/// Of this rank's memory: where bytes are fetched to.
+/// The call, with this rank as the target for bytes that are fetched.
 Call here(const Call& call) {
   Call mine = call;
   mine.rank = call.site->rank();
@@ -50,9 +54,10 @@ bool Key::open(Scratch& scratch, const Call& call, acp_element_t key) {
 
 namespace {
 
-/// Looks through a chain of buckets, without its lock.
+/// Result of a search without the lock.
 enum class Search : std::uint8_t { kDone, kOtherTable, kFailed };
 
+/// Reads the bucket and its overflow buckets, one flight each.
 Search search(const Call& call,
               Scratch& scratch,
               const Key& key,
@@ -79,7 +84,7 @@ Search search(const Call& call,
       return Search::kFailed;
     }
     if (match == Match::kChanged) {
-      bucket = location.bucket;  // from the start
+      bucket = location.bucket;  // start again with the first bucket
       continue;
     }
     if (match == Match::kYes) {
@@ -94,7 +99,8 @@ Search search(const Call& call,
   return Search::kDone;
 }
 
-/// Goes to the bucket that has the key; to the last when none has.
+/// Goes to the bucket that has the key, or to the last overflow bucket when
+/// none has.
 Match search_locked(Scratch& scratch,
                     const Key& key,
                     LockedBuckets& buckets,
@@ -110,8 +116,7 @@ Match search_locked(Scratch& scratch,
   }
 }
 
-/// Puts a key in that is in no bucket of the chain, whose last is current, and
-/// unlocks.
+/// Adds a key that no bucket has, then unlocks. The current bucket is the last.
 bool put_entry(Scratch& scratch,
                const Key& key,
                NewEntry& element,
@@ -129,8 +134,8 @@ bool put_entry(Scratch& scratch,
   return chain.run();
 }
 
-/// Gives the key of an entry of the current bucket another value, and unlocks.
-/// Readers see the old value or the new one: both are written between the two
+/// Replaces the value of an entry of the current bucket, then unlocks. Readers
+/// see the old value or the new one, because both changes lie between the two
 /// versions of the bucket.
 bool replace(Scratch& scratch,
              const Key& key,
@@ -144,7 +149,8 @@ bool replace(Scratch& scratch,
   Chain chain(scratch);
   element.write(chain, buckets, entry, key, location.uid);
   if (old.state() == State::kBlock) {
-    chain.put8(area.block, 0);  // who reads it by the old entry looks again
+    // a reader that has the old entry sees this and retries
+    chain.put8(area.block, 0);
   }
   buckets.unlock_in(chain);
   if (!chain.run()) {
@@ -156,7 +162,8 @@ bool replace(Scratch& scratch,
   return true;
 }
 
-/// Has the key's chain of buckets locked, in the table that it is in now.
+/// Locks the key's bucket, in the table that the handle names now, and calls
+/// `work`.
 template <typename Work>
 auto with_buckets(const Call& call,
                   Scratch& scratch,
@@ -206,7 +213,7 @@ bool find(const Call& call, acp_element_t element, Found& found) {
 
 namespace {
 
-/// Whether neither the entry nor what would replace it has a value: sets.
+/// Whether neither the entry nor the new element has a value, as in sets.
 bool has_no_value(const LockedBuckets& buckets,
                   std::size_t entry,
                   acp_element_t value) {
@@ -216,6 +223,8 @@ bool has_no_value(const LockedBuckets& buckets,
 
 }  // namespace
 
+/// Reads the key and the value before it locks. A present key is not written,
+/// so its unlocking is not waited for.
 Outcome insert(const Call& call,
                acp_element_t element,
                acp_element_t value,
@@ -255,6 +264,8 @@ Outcome insert(const Call& call,
       });
 }
 
+/// The addition and the unlocking are one flight; so are the new element and
+/// its unlocking.
 Outcome upsert_add8(const Call& call,
                     acp_element_t element,
                     std::uint64_t add,
@@ -304,6 +315,8 @@ Outcome upsert_add8(const Call& call,
       });
 }
 
+/// Frees the entry, clears the block's tag, counts and unlocks in one flight.
+/// The block is freed after that.
 Removal remove(const Call& call, acp_element_t element) {
   Scratch key_scratch(*call.site);
   Key key;
@@ -342,8 +355,7 @@ Removal remove(const Call& call, acp_element_t element) {
 
 namespace {
 
-/// Whether an address is of some rank's memory, as far as it tells itself.
-/// Reports one that is not.
+/// Whether an address can be memory of a rank. Reports one that cannot.
 bool is_somewhere(const Call& call, acp_ga_t to) {
   const int before = acp_errno;
   const bool is_good = acp_query_rank(to) >= 0;
@@ -355,8 +367,8 @@ bool is_somewhere(const Call& call, acp_ga_t to) {
   return is_good;
 }
 
-/// Of a block: its tag is looked at behind the copy, which may have come too
-/// late.
+/// Copies from a block. The tag is read after the copy, which may have come
+/// after the removal of the element.
 Match copy_from_block(Scratch& scratch,
                       const Found& found,
                       acp_ga_t to,
@@ -374,7 +386,7 @@ Match copy_from_block(Scratch& scratch,
   return *tag == found.tag ? Match::kYes : Match::kChanged;
 }
 
-/// Of an area: the value came with the bucket.
+/// Copies from an area: the search has read the value with the bucket.
 Match copy_from_area(Scratch& scratch,
                      const Found& found,
                      acp_ga_t to,
@@ -387,6 +399,7 @@ Match copy_from_area(Scratch& scratch,
 
 }  // namespace
 
+/// Finds and copies; again when the element was removed in between.
 bool retrieve(const Call& call, acp_pair_t pair, std::size_t& bytes) {
   Scratch scratch(*call.site);
   bytes = 0;

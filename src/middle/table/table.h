@@ -1,5 +1,6 @@
-// The operations on one element of a set or map. Failures are reported with
-// the public function's name.
+// The operations on one element of a set or map. Called by table_api.h,
+// map_api.cc, several.cc and transfers.cc. Failures are reported with the
+// public function's name.
 #pragma once
 
 #include <cstddef>
@@ -14,10 +15,11 @@
 
 namespace acp::middle::table {
 
-/// A key that can be read here, and where it belongs.
+/// A key whose bytes this rank can read, and its hash.
 class Key {
  public:
-  /// Fetches a key of another rank. False: empty, or cannot be read.
+  /// Takes a key; fetches it when it is another rank's. False: it is empty or
+  /// cannot be read (reported), or the job is ending.
   [[nodiscard]] bool open(structure::Scratch& scratch,
                           const structure::Call& call,
                           acp_element_t key);
@@ -47,40 +49,45 @@ class Key {
   std::uint64_t hash_ = 0;
 };
 
-/// An element that was found. Plain value.
+/// The result of a search. Plain value.
 struct Found {
   bool is_there = false;
   int rank = -1;
-  std::uint64_t bucket_index = 0;  ///< The chain's first bucket in its share.
-  acp_ga_t bucket = ACP_GA_NULL;   ///< That which has the entry.
+  /// Number of the bucket in its share, also when the entry is in an overflow
+  /// bucket.
+  std::uint64_t bucket_index = 0;
+  /// The bucket or overflow bucket that has the entry.
+  acp_ga_t bucket = ACP_GA_NULL;
   std::size_t entry = 0;
   std::uint64_t generation = 0;
   acp_pair_t pair{};
-  std::uint64_t tag = 0;  ///< Of its block; 0: it has none.
+  std::uint64_t tag = 0;  ///< Tag of the element's block; 0: it has no block.
   std::uint64_t area[kAreaBytes / 8] = {};
 };
 
-/// What an entry of a bucket at `bucket` holds.
+/// The addresses and sizes of the key and the value of an entry.
 acp_pair_t pair_in(acp_ga_t bucket, const Bucket& words, std::size_t entry);
 
 enum class Outcome : std::uint8_t { kFailed, kInserted, kPresent };
 
-/// False: failed. Otherwise found.is_there says.
+/// False: failed. Otherwise found.is_there tells whether the key is there.
 bool find(const structure::Call& call, acp_element_t element, Found& found);
 
-/// The way of an insert with a key that is there already.
+/// What an insert does when the key is there already.
 enum class Present : std::uint8_t {
-  kKeep,     ///< Nothing: the old value stays.
-  kReplace,  ///< It gets the new value, in one step for all readers.
+  kKeep,  ///< The old value stays.
+  /// The key gets the new value. Readers see the old or the new one.
+  kReplace,
 };
 
-/// kPresent: the key was there, and what `present` says has been done.
+/// kPresent: the key was there, and `present` was followed.
 Outcome insert(const structure::Call& call,
                acp_element_t element,
                acp_element_t value,
                Present present);
 
-/// As insert of `add`; a value that is there, 8 bytes, gets it added.
+/// Inserts `add` as an 8-byte value, or adds it to the value that is there.
+/// `old` gets the value before.
 Outcome upsert_add8(const structure::Call& call,
                     acp_element_t element,
                     std::uint64_t add,
@@ -89,7 +96,8 @@ Outcome upsert_add8(const structure::Call& call,
 enum class Removal : std::uint8_t { kFailed, kRemoved, kAbsent };
 Removal remove(const structure::Call& call, acp_element_t element);
 
-/// Copies the value; `bytes` is how many. False: failed.
+/// Copies the value of pair.first to pair.second and sets `bytes` to the number
+/// of bytes. False: failed.
 bool retrieve(const structure::Call& call, acp_pair_t pair, std::size_t& bytes);
 
 }  // namespace acp::middle::table

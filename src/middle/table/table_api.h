@@ -1,5 +1,6 @@
-// The public functions that sets and maps have alike, from their types: checks
-// the handle, calls, translates iterators.
+// The public functions that sets and maps share, written once for both: each
+// checks the handle, calls, and translates iterators. set_api.cc and map_api.cc
+// give them their C names.
 #pragma once
 
 #include "middle/structure/control.h"
@@ -10,8 +11,8 @@
 
 namespace acp::middle::table {
 
-/// Handle and It are those of acp/set.h or acp/map.h; kTable is the member of
-/// It that has the handle.
+/// `Handle` and `It` are the types of acp/set.h or acp/map.h. `kTable` is the
+/// member of It that has the handle.
 template <typename Handle,
           typename It,
           Handle It::*kTable,
@@ -67,7 +68,8 @@ class TableApi {
       return;
     }
     if (to.ga == from.ga) {
-      table::size(call1, Extent::kAll, unused);  // whether it is there
+      // only checks that the table exists
+      table::size(call1, Extent::kAll, unused);
     } else {
       table::transfer(call1, call2, extent, how);
     }
@@ -162,8 +164,8 @@ class TableApi {
     return structure::begin_call(call, function, kKind, handle.ga);
   }
 
-  /// Iterators over the caller's elements have the complement of the bucket
-  /// index.
+  /// An iterator over the caller's own elements has the complement of the
+  /// bucket index in its slot.
   static It it_of(Handle handle, const Position& position) {
     It it{};
     it.*kTable = handle;

@@ -1,3 +1,6 @@
+// Assign, merge and move of sets and maps. Called by table_api.h. They walk the
+// source without locks and use the operations on one element, so other ranks
+// may use both tables meanwhile.
 #include "middle/table/transfers.h"
 
 #include "middle/table/table.h"
@@ -10,8 +13,8 @@ using structure::View;
 
 namespace {
 
-/// Calls `work` for each element of an extent. False when `work` was, or when
-/// the walk fails.
+/// Calls `work` for each element of an extent. False: `work` or the walk
+/// failed.
 template <typename Work>
 bool visit(const Call& call, Extent extent, Work work) {
   Walk walk(call, extent);
@@ -49,11 +52,11 @@ bool retain_one(const Call& to, const Call& from, Walk& walk) {
 
 /// Removes the elements of an extent of `to` whose keys `from` does not have.
 ///
-/// The others stay, although they get a value of `from` in a moment: when all
-/// ranks assign their shares at the same time, another rank may have put that
-/// value in already. A key belongs to one rank in `from`, and possibly to
-/// another one in `to`. Here the two ranks never change the same key: the one
-/// removes only what `from` lacks, and the other puts in only what it has.
+/// Elements that get a new value afterwards stay. All ranks may assign their
+/// shares at the same time, and a key may belong to one rank in `from` and to
+/// another in `to`. The first rank only inserts keys of `from`, the second only
+/// removes keys that `from` lacks. They never change the same key, whatever
+/// their order.
 bool retain(const Call& to, const Call& from, Extent extent) {
   return visit(to, extent,
                [&](Walk& walk) { return retain_one(to, from, walk); });

@@ -1,5 +1,5 @@
-// Elements of one set or map into another: assign, merge, move. Failures are
-// reported; false: failed.
+// Copies elements of one set or map into another: assign, merge, move. Failures
+// are reported; false: failed.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace acp::middle::table {
 
-/// The fate of an element of the source.
+/// What happens to an element of the source.
 enum class Transfer : std::uint8_t {
   kMerge,   ///< Copies it when the destination does not have its key.
   kMove,    ///< Copies it as kMerge, and then removes it from the source.

@@ -1,3 +1,5 @@
+// Walks through sets and maps, and dereferences iterators. Called by
+// table_api.h and transfers.cc. Takes no locks and changes nothing.
 #include "middle/table/walk.h"
 
 #include <algorithm>
@@ -24,8 +26,9 @@ Position Position::of(Extent extent, const Found& found) {
 
 namespace {
 
-/// Whether both reads saw one version, and no change under way: what a change
-/// writes lies between its two versions. Locks come and go.
+/// Whether both reads saw the same version and no change was under way. A
+/// change writes between the two versions of a bucket. The lock word may
+/// differ.
 bool is_settled(const Bucket& first, const Bucket& again) {
   const auto* from = reinterpret_cast<const std::byte*>(&first);
   return first.begin == first.end &&
@@ -35,8 +38,8 @@ bool is_settled(const Bucket& first, const Bucket& again) {
 
 }  // namespace
 
-/// `count` buckets that follow each other; the first is current. One that was
-/// changing is read again by itself.
+/// Reads `count` buckets that follow each other and makes the first current. If
+/// the first was being changed it is read again, alone.
 bool Walk::read(acp_ga_t bucket, std::size_t count) {
   structure::Backoff backoff(call_.function, call_.handle);
   for (read_ = count;; read_ = 1) {
@@ -67,14 +70,15 @@ bool Walk::read(acp_ga_t bucket, std::size_t count) {
   }
 }
 
-/// Reads a share's buckets from `bucket_` on.
+/// Starts with the first share of the extent, after it has checked that the
+/// directory is right.
 bool Walk::begin() {
   unsigned attempts = 0;
   const Directory* known = find_directory(call_);
   if (known == nullptr) {
     return false;
   }
-  // The thread may have known it for long: ask a bucket.
+  // The thread may have read the directory long ago: compare it with a bucket.
   for (;;) {
     directory_ = *known;
     scratch_.clear();
@@ -103,6 +107,7 @@ bool Walk::begin() {
   return true;
 }
 
+/// Checks that the position can be one of this table before it reads there.
 bool Walk::begin_at(const Position& position) {
   if (!begin()) {
     return false;
@@ -129,15 +134,15 @@ bool Walk::begin_at(const Position& position) {
   return true;
 }
 
-/// To the next bucket: overflow, neighbour, or the first of the next share. At
-/// the end words_ is null.
+/// Goes to the next bucket: the overflow bucket, the neighbour, or the first of
+/// the next share. At the end words_ is null.
 bool Walk::next_bucket() {
   if (words_ != nullptr && words_->overflow != ACP_GA_NULL) {
     return read(words_->overflow, 1);
   }
   if (words_ != nullptr) {
     ++bucket_;
-    // What was read ahead is of no use behind an overflow bucket.
+    // What was read ahead is lost when an overflow bucket was read since.
     if (current_ + 1 < read_) {
       ++current_;
       ++words_;
@@ -159,6 +164,7 @@ bool Walk::next_bucket() {
               std::min<std::uint64_t>(kAtOnce, directory_.buckets - bucket_));
 }
 
+/// Goes on to the next entry that is not free.
 bool Walk::next() {
   found_.is_there = false;
   if (words_ == nullptr && share_ >= end_share_) {
@@ -207,7 +213,8 @@ bool Walk::copy(Copy& copy, Part part) {
   return true;
 }
 
-/// The block's tag is looked at behind the copy, which may have come too late.
+/// Copies the key and the value from a block. The tag is read after the copy,
+/// which may have come after the removal of the element.
 bool Walk::copy_block(Copy& copy, Part part) {
   const acp_pair_t& there = found_.pair;
   const std::uint64_t key_bytes = padded(there.first.size);
@@ -230,6 +237,8 @@ bool Walk::copy_block(Copy& copy, Part part) {
   return true;
 }
 
+/// Reads the bucket until it is settled, then compares the uid and the entry's
+/// generation with the iterator's.
 bool dereference(const Call& call, const Position& position, acp_pair_t& pair) {
   const Directory* directory = find_directory(call);
   if (directory == nullptr) {

@@ -1,5 +1,5 @@
-// Going through all elements of a set or map, without locks: each that is
-// there all the time once, none twice.
+// Visits the elements of a set or map without locks. An element that is there
+// all the time is visited once, and no element twice.
 #pragma once
 
 #include <array>
@@ -13,9 +13,9 @@ namespace acp::middle::table {
 /// All shares, or the caller's alone.
 enum class Extent : std::uint8_t { kAll, kLocal };
 
-/// A place in a table, as iterators keep it. `entry` has the bucket's address,
-/// which is aligned to 64, with the number of the entry and the low bits of
-/// its generation in the lowest bits. ACP_GA_NULL: the end.
+/// A position in a table, as iterators keep it. `entry` is the bucket's
+/// address, which is aligned to 64, plus {generation:3 | number of the
+/// entry:3}. ACP_GA_NULL is the end.
 struct Position {
   Extent extent = Extent::kAll;
   int rank = -1;
@@ -31,26 +31,27 @@ struct Position {
   std::uint64_t generation() const { return entry >> 3 & 7; }
 };
 
-/// Walks; reads 16 buckets of a share at a time, twice in one flight: what is
-/// alike in both is of one version. One thread.
+/// A walk through the shares. It reads 16 buckets of a share at a time, twice
+/// in one flight: a bucket that is the same in both reads is of one version.
+/// Used by one thread.
 class Walk {
  public:
   Walk(const structure::Call& call, Extent extent)
       : call_(call), extent_(extent), scratch_(*call.site) {}
 
-  /// Before the first element. False: failed.
+  /// Goes in front of the first element. False: failed.
   [[nodiscard]] bool begin();
-  /// At an element that an earlier walk was at. False: failed.
+  /// Goes to the element of a position. False: failed.
   [[nodiscard]] bool begin_at(const Position& position);
 
-  /// Goes to the next element; at the end found().is_there is false. False:
+  /// Goes to the next element. At the end found().is_there is false. False:
   /// failed.
   [[nodiscard]] bool next();
 
   const Found& found() const { return found_; }
 
-  /// An element's bytes on the caller's rank. Those of a small one are in the
-  /// walk's scratch, until the next step.
+  /// The bytes of an element on the caller's rank. Those of a small element are
+  /// in the walk's scratch, until the walk goes on.
   struct Copy {
     bool is_there = false;
     acp_pair_t pair{};
@@ -60,9 +61,9 @@ class Walk {
   /// The part of an element that is copied.
   enum class Part : std::uint8_t { kPair, kKey };
 
-  /// Copies the element found, or its key alone; then the value is undefined.
+  /// Copies the element found, or only its key; the value is then undefined.
   /// is_there is false when the element was removed meanwhile. False: no
-  /// memory, or the end of the job.
+  /// memory, or the job is ending.
   [[nodiscard]] bool copy(Copy& copy, Part part);
 
  private:
@@ -79,16 +80,19 @@ class Walk {
   Found found_;
   std::size_t share_ = 0;
   std::size_t end_share_ = 0;
-  std::uint64_t bucket_ = 0;  ///< Of the share: the chain under way.
+  /// Number in the share of the current bucket or, for an overflow bucket, of
+  /// the bucket it belongs to.
+  std::uint64_t bucket_ = 0;
   acp_ga_t at_ = ACP_GA_NULL;
-  std::size_t entry_ = 0;    ///< The next to look at.
-  std::size_t read_ = 0;     ///< Buckets in the scratch that follow each other,
-  std::size_t current_ = 0;  ///< and which of them is current.
+  std::size_t entry_ = 0;  ///< Next entry of the current bucket.
+  std::size_t read_ = 0;   ///< Buckets in the scratch, which follow each other.
+  std::size_t current_ = 0;  ///< Index of the current one among them.
   const Bucket* words_ = nullptr;
-  const Bucket* words_again_ = nullptr;  ///< As words_, read later.
+  /// The same buckets, read a second time.
+  const Bucket* words_again_ = nullptr;
 };
 
-/// Reads the element of a position. False: none is there any more (reported),
+/// Reads the element of a position. False: it is not there any more (reported),
 /// or failed.
 bool dereference(const structure::Call& call,
                  const Position& position,

@@ -23,8 +23,8 @@ using structure::View;
 
 namespace {
 
-/// Has the chain of a bucket locked, whatever table it is of now; `work` gets
-/// it. False: failed.
+/// Locks a bucket of the table that `directory` tells, and calls `work`. False:
+/// failed, also when the bucket is of another table by now (reported).
 template <typename Work>
 bool with_bucket(const Call& call,
                  Scratch& scratch,
@@ -47,7 +47,8 @@ bool with_bucket(const Call& call,
   return false;
 }
 
-/// Frees what is in the current bucket; the chain is unlocked at its end.
+/// Removes all elements of a locked bucket and its overflow buckets. The
+/// destructor of `buckets` unlocks.
 bool clear_buckets(Scratch& scratch, LockedBuckets& buckets) {
   for (;;) {
     std::vector<acp_ga_t> blocks;
@@ -60,7 +61,7 @@ bool clear_buckets(Scratch& scratch, LockedBuckets& buckets) {
       if (word.state() == State::kFree) {
         continue;
       }
-      // One flight for each: a chain has room for few.
+      // One flight for each entry: more would not fit a chain.
       buckets.change(chain, entry,
                      Entry::make(State::kFree, word.generation(), 0, 0, 0),
                      nullptr);
@@ -77,7 +78,7 @@ bool clear_buckets(Scratch& scratch, LockedBuckets& buckets) {
       acp_free(block);
     }
     if (is_last) {
-      return true;  // unlocked by the destructor
+      return true;  // the destructor of `buckets` unlocks
     }
     if (!buckets.next()) {
       return false;
@@ -85,8 +86,9 @@ bool clear_buckets(Scratch& scratch, LockedBuckets& buckets) {
   }
 }
 
-/// Calls `work` for each bucket of a share that is the first of its chain, with
-/// its words as they were read; 16 to a flight. False: failed.
+/// Calls `work` for each bucket of a share, but not for overflow buckets, with
+/// the words as they were read. 16 buckets are read in one flight. False:
+/// failed.
 template <typename Work>
 bool for_buckets(const Call& call,
                  const Directory& directory,
@@ -120,7 +122,7 @@ bool is_empty(const Bucket& words) {
                      });
 }
 
-/// As it is now, not as the thread knows it.
+/// Reads the directory from the control, not from the thread's cache.
 bool read_now(const Call& call, Directory& directory) {
   Scratch scratch(*call.site);
   View view{};
@@ -128,7 +130,7 @@ bool read_now(const Call& call, Directory& directory) {
          read_directory(call, scratch, view, directory);
 }
 
-/// Share numbers of an extent.
+/// The range of share numbers that an extent covers.
 std::pair<std::size_t, std::size_t> shares_of(const Call& call,
                                               const Directory& directory,
                                               Extent extent) {
@@ -166,7 +168,8 @@ bool clear(const Call& call, Extent extent) {
 
 namespace {
 
-/// Takes the uid from a chain of buckets and frees what hangs on it.
+/// Ends a locked bucket that is not empty: clears the tags of its blocks and
+/// the uids of its overflow buckets, then frees both.
 bool end_buckets(Scratch& scratch, LockedBuckets& buckets) {
   std::vector<acp_ga_t> blocks;
   std::vector<acp_ga_t> overflow;
@@ -203,7 +206,8 @@ bool end_buckets(Scratch& scratch, LockedBuckets& buckets) {
   return true;
 }
 
-/// Makes a share's buckets nobody's, then frees it.
+/// Takes the uid from all buckets of a share, so that no operation accepts them
+/// any more, then frees the share.
 bool end_share(const Call& call,
                Scratch& scratch,
                const Directory& directory,
@@ -217,7 +221,8 @@ bool end_share(const Call& call,
                          })) {
           return false;
         }
-        // Without a result: that could come when others use the scratch.
+        // The step has no result, because the result could arrive when another
+        // call uses the scratch.
         Chain chain(scratch);
         chain.add8(directory.bucket(share, bucket),
                    0 - locked_by(directory.uid, 0));
@@ -232,6 +237,8 @@ bool end_share(const Call& call,
 
 }  // namespace
 
+/// Takes the table's lock, so that no swap or other destroy is under way. Then
+/// the shares end, then the control, and the directory's memory last.
 bool destroy(const Call& call) {
   Scratch scratch(*call.site);
   Scratch work(*call.site);
@@ -256,6 +263,8 @@ bool destroy(const Call& call) {
   return true;
 }
 
+/// Reads all counts in one flight for each 512 shares, and repeats it all when
+/// a uid is not that of the directory.
 bool size(const Call& call, Extent extent, std::uint64_t& elements) {
   constexpr std::size_t kPerScratch = 512;
   unsigned attempts = 0;
@@ -270,7 +279,7 @@ bool size(const Call& call, Extent extent, std::uint64_t& elements) {
       std::vector<const std::uint64_t*> counts;
       acp_handle_t handle = ACP_HANDLE_NULL;
       scratch.clear();
-      // With the uid of the first bucket, which follows the count.
+      // The uid of the first bucket tells whether the directory is still right.
       for (std::size_t share = first; share < last; ++share) {
         Chain chain(scratch);
         counts.push_back(chain.get(directory->shares[share], 8));
@@ -291,7 +300,8 @@ bool size(const Call& call, Extent extent, std::uint64_t& elements) {
         is_right = is_right && locks[i] >> 32 == directory->uid;
       }
     }
-    // A rank without a share has not asked anybody.
+    // A rank without a share has read no bucket, so it reads the control
+    // instead.
     View view{};
     if (is_right && (begin != end || structure::look(scratch, call, view))) {
       return true;
@@ -308,7 +318,8 @@ bool size(const Call& call, Extent extent, std::uint64_t& elements) {
 
 namespace {
 
-/// Gives all buckets another uid. Who has the old one asks the control.
+/// Gives all buckets another uid. A rank that knows the old one then reads the
+/// control again. The first bucket changes last, with the unlocking.
 bool change_uid(const Call& call,
                 const Directory& directory,
                 std::uint32_t uid) {
@@ -347,6 +358,8 @@ bool change_uid(const Call& call,
 
 }  // namespace
 
+/// Takes both tables' locks in the order of their addresses, gives all buckets
+/// new uids, and then exchanges the fields of the controls.
 bool swap(const Call& call1, const Call& call2) {
   const bool is_ordered = call1.control < call2.control;
   const Call& lower = is_ordered ? call1 : call2;

@@ -9,19 +9,20 @@
 
 namespace acp::middle::table {
 
-/// A new table's handle, or ACP_GA_NULL.
+/// Returns the handle of a new table, or ACP_GA_NULL.
 acp_ga_t create(const char* function,
                 structure::Kind kind,
                 int count,
                 const int* ranks,
                 int slots,
                 int rank);
-/// A uid that no table has had before; never 0.
+/// Returns a uid for a new or swapped table; never 0.
 std::uint32_t new_uid(int rank);
 
 bool destroy(const structure::Call& call);
 
-/// Elements: of all shares in one flight, or of the caller's.
+/// Counts the elements of all shares, in one flight, or those of the caller's
+/// share.
 bool size(const structure::Call& call, Extent extent, std::uint64_t& elements);
 
 bool clear(const structure::Call& call, Extent extent);

@@ -1,3 +1,5 @@
+// The agreement of all ranks, called by the collective functions of workspaces.
+// The sums are on rank 0 and are changed by atomic additions alone.
 #include "middle/workspace/agreement.h"
 
 #include "middle/structure/chain.h"
@@ -9,6 +11,8 @@ using structure::Chain;
 using structure::Scratch;
 using structure::Site;
 
+/// Add, barrier, read, barrier, take back. All wishes are the same when their
+/// sum is that of `procs` times this one.
 Verdict agree(Site& site, std::uint64_t wish, int refusal) {
   const acp_ga_t ballot = site.memory_of(0) + structure::kBallotOffset;
   const acp_ga_t refusals = ballot + offsetof(Ballot, refusals);
@@ -31,10 +35,10 @@ Verdict agree(Site& site, std::uint64_t wish, int refusal) {
   const Verdict verdict = *all_wishes != wish * procs ? Verdict::kDiffer
                           : *all_refusals != 0        ? Verdict::kRefused
                                                       : Verdict::kAgreed;
-  // All ranks have looked. Each takes back its own addition, and is done with
-  // that before its next acp_sync: the next ballot is read behind that one, so
-  // it has no remains of this one, although faster ranks may already have added
-  // to it.
+  // All ranks have read the sums. Each rank takes back its own addition, and
+  // has done so before its next acp_sync. The next ballot is read after that
+  // acp_sync, so nothing of this one is left in it. Faster ranks may have added
+  // to the next one already.
   chain.add8(refusals, 0 - refused);
   chain.add8(wishes, 0 - wish);
   return chain.run() ? verdict : Verdict::kEnded;

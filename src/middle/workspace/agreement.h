@@ -15,10 +15,10 @@ enum class Verdict : std::uint8_t {
   kEnded,    ///< There is no answer: acp_sync failed, acp_errno says why.
 };
 
-/// Tells all ranks what this one wants, and why it cannot (0: it can), and
-/// returns what they all conclude; on every rank the same, but for kEnded.
+/// Tells all ranks what this rank wants and whether it can (`refusal` 0) or why
+/// not. Returns the verdict, which is the same on every rank, but for kEnded.
 /// Collective: every rank calls acp_sync twice in here, whatever it wants.
-/// One thread.
+/// Called by one thread.
 Verdict agree(structure::Site& site, std::uint64_t wish, int refusal);
 
 }  // namespace acp::middle::workspace

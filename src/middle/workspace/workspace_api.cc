@@ -1,4 +1,5 @@
-// Chapter 4.8.
+// The functions of chapter 4.8, acp/workspace.h. Each makes one call and
+// translates the result.
 #include "acp/workspace.h"
 #include "middle/workspace/workspaces.h"
 

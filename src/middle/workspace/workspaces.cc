@@ -1,3 +1,6 @@
+// Workspaces: creation and destruction by agreement of all ranks, and copies to
+// and from their parts. Called by workspace_api.cc. A workspace is freed only
+// when all ranks have come to its destruction.
 #include "middle/workspace/workspaces.h"
 
 #include <xxhash.h>
@@ -30,7 +33,7 @@ std::size_t round_up(std::size_t value, std::size_t to) {
   return (value + to - 1) / to * to;
 }
 
-/// Parts of a workspace that lie on the rank which is `distance` behind the
+/// Parts of a workspace on the rank that comes `distance` ranks after the
 /// first.
 std::size_t parts_of(std::size_t parts,
                      std::size_t procs,
@@ -38,9 +41,9 @@ std::size_t parts_of(std::size_t parts,
   return parts / procs + (distance < parts % procs ? 1 : 0);
 }
 
-/// The values that all ranks have to agree on. Sizes and handles are hashed,
-/// because the hashes are added up: no rank may want the mean of what others
-/// want.
+/// What all ranks have to agree on. Sizes and handles are hashed before they
+/// are added up: otherwise a rank that wants the mean of the others' values
+/// would agree.
 std::uint64_t wish_to_create(std::size_t size, const Distribution& where) {
   const std::array<std::uint64_t, 3> words = {size, where.start,
                                               where.part_bytes};
@@ -52,7 +55,7 @@ std::uint64_t wish_to_destroy(acp_wsd_t wsd) {
   return XXH3_64bits(&number, sizeof number);
 }
 
-/// Bytes of the parts that a rank has; 0: it has none.
+/// Bytes of this rank's parts; 0 when it has none.
 std::size_t bytes_of_rank(const Site& site,
                           std::size_t size,
                           const Distribution& where) {
@@ -62,7 +65,7 @@ std::size_t bytes_of_rank(const Site& site,
   const std::size_t distance =
       (static_cast<std::size_t>(site.rank()) + procs - where.start) % procs;
   const std::size_t mine = parts_of(parts, procs, distance);
-  // The last part may be cut short: it is no larger than the workspace.
+  // A part is never larger than the whole workspace.
   return mine == 0 ? 0
                    : (mine - 1) * where.part_bytes +
                          std::min(where.part_bytes, round_up(size, 64));
@@ -114,7 +117,7 @@ Distribution Workspaces::distribution_of(Site& site, std::size_t size) {
   return where;
 }
 
-/// Takes the memory of this rank's parts, and writes the address to its entry.
+/// Allocates this rank's parts and writes their address to this rank's entry.
 Refusal Workspaces::take_parts(Site& site,
                                std::size_t index,
                                std::size_t size,
@@ -141,10 +144,10 @@ Refusal Workspaces::take_parts(Site& site,
   return chain.run() ? Refusal{} : Refusal{acp_errno, "the job is ending"};
 }
 
-/// A rank that cannot take part says so to the others instead of leaving: they
-/// would wait for it in the agreement, and meet its next acp_sync there.
+/// A rank that cannot take part says so in the agreement. If it returned
+/// instead, the others would wait for it and meet its next acp_sync.
 acp_wsd_t Workspaces::create(Site& site, std::size_t size) {
-  // All ranks find the same place free, since creation is collective.
+  // All ranks find the same item free, since creation is collective.
   const std::size_t index = find_free(site.life());
   const Distribution where = distribution_of(site, size);
   acp_ga_t base = ACP_GA_NULL;
@@ -184,7 +187,7 @@ Workspaces::Item* Workspaces::find(Site& site,
   const std::size_t index = (value & 0xffff) - 1;
   if (index < items_.size()) {
     Item& item = items_[index];
-    // Pairs with create(): what it has is whole.
+    // Pairs with the store in create(): the item is complete.
     if (item.life.load(std::memory_order_acquire) == site.life() &&
         handle_of(index, item.generation) == wsd) {
       return &item;
@@ -212,7 +215,8 @@ void Workspaces::destroy(Site& site, acp_wsd_t wsd) {
     }
     return;
   }
-  // All ranks have come, so nobody reads bytes or cards of it any more.
+  // All ranks have come here, so no rank reads this rank's parts or entry any
+  // more.
   const acp_ga_t base =
       base_of(site, *item, static_cast<std::size_t>(site.rank()));
   item->life.store(0, std::memory_order_release);
@@ -220,7 +224,8 @@ void Workspaces::destroy(Site& site, acp_wsd_t wsd) {
   item->bases.reset();
 }
 
-/// The card is read at the first use of a rank's parts.
+/// Returns the address of a rank's parts. That rank's entry is read when it is
+/// needed for the first time.
 acp_ga_t Workspaces::base_of(Site& site, Item& item, std::size_t rank) {
   acp_ga_t base = item.bases[rank].load(std::memory_order_relaxed);
   if (base == ACP_GA_NULL) {
@@ -237,6 +242,7 @@ acp_ga_t Workspaces::base_of(Site& site, Item& item, std::size_t rank) {
   return base;
 }
 
+/// Issues one copy for each part in the range, then waits for all of them.
 bool Workspaces::copy_parts(Site& site,
                             Way way,
                             Item& item,
@@ -263,7 +269,8 @@ bool Workspaces::copy_parts(Site& site,
     offset += bytes;
     size -= bytes;
   }
-  // Also after a failure: the copies under way use the caller's memory.
+  // Waits also after a failure, because copies under way use the caller's
+  // memory.
   return acpx_complete_timeout(last, -1) == 0 && is_good;
 }
 
@@ -287,7 +294,8 @@ bool Workspaces::copy(Site& site,
   if (size == 0 || copy_parts(site, way, *item, ga, size, offset)) {
     return true;
   }
-  // The wait may have collected a failure of the program's own operations.
+  // The wait may have collected a failure of the program's own operations. Then
+  // the copies are made once more.
   return !is_end_of_job(acp_errno) &&
          copy_parts(site, way, *item, ga, size, offset);
 }

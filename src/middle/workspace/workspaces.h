@@ -1,4 +1,5 @@
-// The workspaces of this process. docs/containers.md, "Workspace".
+// The workspaces of this process. docs/containers.md, "Workspace", describes
+// how they are distributed.
 #pragma once
 
 #include <array>
@@ -14,27 +15,29 @@
 
 namespace acp::middle::workspace {
 
-/// Sizes and places of parts. Plain value.
+/// How a workspace is distributed: the rank of its first part, and the parts'
+/// size. Plain value.
 struct Distribution {
   std::size_t start = 0;
   std::size_t part_bytes = 0;  ///< 0: equal parts for all ranks.
 };
 
-/// Why this rank cannot do its part of a collective call. Plain value.
+/// Why this rank cannot take part in a collective call. Plain value.
 struct Refusal {
-  int code = 0;  ///< For acp_errno; 0: it can.
+  int code = 0;  ///< Value for acp_errno; 0: it can.
   std::string text;
 };
 
 enum class Way : std::uint8_t { kRead, kWrite };
 
-/// create() and destroy() are collective, so one thread at a time; the others
-/// are for all threads. A life of the process (acp_reset) has its own numbers.
+/// create() and destroy() are collective, so one thread at a time calls them.
+/// All threads may call the others. After acp_reset the workspaces of the
+/// former life are gone, because `life` does not fit any more.
 class Workspaces {
  public:
   acp_wsd_t create(structure::Site& site, std::size_t size);
   void destroy(structure::Site& site, acp_wsd_t wsd);
-  /// True when done.
+  /// Reads or writes a range. True: done.
   bool copy(structure::Site& site,
             Way way,
             acp_wsd_t wsd,
@@ -44,13 +47,15 @@ class Workspaces {
   bool set_parameters(structure::Site& site, Distribution distribution);
 
  private:
-  /// One workspace. Readers see it whole: `life` is stored last.
+  /// One workspace. create() stores `life` last, so readers see the other
+  /// members whole.
   struct Item {
     std::atomic<std::uint64_t> life{0};  ///< 0: none.
     std::uint32_t generation = 0;
     std::size_t size = 0;
     Distribution where{};
-    /// By rank; ACP_GA_NULL until it is needed.
+    /// Addresses of the ranks' pieces; ACP_GA_NULL until one is needed. Filled
+    /// by any thread that reads the rank's entry; all read the same value.
     std::unique_ptr<std::atomic<acp_ga_t>[]> bases;
   };
 
