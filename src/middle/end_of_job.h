@@ -1,7 +1,6 @@
-// What a failed wait means for a layer whose own operations cannot fail. Only
-// the end of the job, or a call from a progress step, prevents the wait. Every
-// other failure is of the program's own operations, because a wait covers all
-// that was issued before.
+// A wait of this layer fails only at the end of the job or in a progress step.
+// Every other failure that it reports is of the program's own operations,
+// because a wait covers all that was issued before.
 #pragma once
 
 #include "acp/infrastructure.h"

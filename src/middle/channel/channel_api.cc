@@ -1,4 +1,5 @@
-// The functions of acp/channel.h.
+// The functions of acp/channel.h. Each checks that a job is running and makes
+// one call.
 #include "acp/channel.h"
 #include "acp/extension.h"
 #include "acp/infrastructure.h"
@@ -9,7 +10,7 @@ using acp::middle::channel::Way;
 
 namespace {
 
-/// acp_rank() says what is wrong outside of acp_init .. acp_finalize.
+/// Outside of acp_init .. acp_finalize acp_rank() reports the error.
 bool is_too_early_or_late() {
   return !channels().is_running() && acp_rank() < 0;
 }

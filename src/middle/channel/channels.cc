@@ -1,3 +1,6 @@
+// Creating, posting to and freeing channels, and the progress step that drives
+// their ends. Called by channel_api.cc, and by the basic layer's progress. A
+// post drives its end at once. What is left is listed, and the step drives it.
 #include "middle/channel/channels.h"
 
 #include <mutex>
@@ -11,7 +14,7 @@ namespace acp::middle::channel {
 
 namespace {
 
-/// With the lock of an end held.
+/// Frees a block of the heap with the lock of an end held.
 void free_block(acp_ga_t block) {
   const BusyScope busy;
   acp_free(block);
@@ -40,7 +43,7 @@ End* Channels::unused_end() {
   return &table_.at_or_new(index);
 }
 
-/// False: no memory.
+/// Makes the sender or the receiver of an end. False: no memory.
 bool Channels::make_end(End& end, int sender, int receiver) {
   const bool is_sender = sender == site_.rank;
   const int other = is_sender ? receiver : sender;
@@ -63,6 +66,8 @@ bool Channels::make_end(End& end, int sender, int receiver) {
   return true;
 }
 
+/// Makes the end first, then gives it to the connector, whose lock comes before
+/// the end's.
 ChannelHandle Channels::create(int sender, int receiver) {
   const int procs = acp_procs();
   if (sender < 0 || sender >= procs || receiver < 0 || receiver >= procs) {
@@ -110,8 +115,8 @@ ChannelHandle Channels::create(int sender, int receiver) {
   return handle;
 }
 
-/// Adds the progress step if it is not there. Not with a lock held: it waits
-/// for a run of the step that removes itself.
+/// Adds the progress step if it is not there. No lock may be held, because this
+/// waits for a run of the step that removes itself.
 void Channels::begin_progress() {
   {
     const std::lock_guard lock(list_lock_);
@@ -209,7 +214,8 @@ RequestHandle Channels::free(const char* function, ChannelHandle channel) {
   return handle;
 }
 
-/// What a free has come to. The end's lock is held.
+/// Completes the free request and releases the end, as far as the closing has
+/// come. The end's lock is held.
 void Channels::settle(End& end) {
   bool is_freed = end.sender != nullptr && end.sender->is_done();
   if (end.receiver != nullptr && end.receiver->has_useless_block()) {
@@ -227,7 +233,7 @@ void Channels::settle(End& end) {
   }
 }
 
-/// Gives its memory back. The end's lock is held.
+/// Gives the end's memory back. The end's lock is held.
 void Channels::release(End& end) {
   if (end.sender == nullptr && end.receiver == nullptr) {
     return;
@@ -245,7 +251,8 @@ void Channels::release(End& end) {
   recycle(end);
 }
 
-/// A place is used again when nobody can have a handle to something in it.
+/// Makes an end available again once it is gone and all its requests were
+/// waited for: then no valid handle names it.
 void Channels::recycle(End& end) {
   if (end.is_in_use && end.sender == nullptr && end.receiver == nullptr &&
       end.requests.in_use() == 0) {
@@ -255,8 +262,8 @@ void Channels::recycle(End& end) {
   }
 }
 
-/// Has each step look at it until there is nothing to do. Its lock is held.
-/// True: no step did before.
+/// Has each step drive the end until it is idle. Its lock is held. True: it was
+/// not listed before.
 bool Channels::list(End& end) {
   if (end.is_listed || end.is_idle()) {
     return false;
@@ -267,9 +274,10 @@ bool Channels::list(End& end) {
   return true;
 }
 
-/// The program may compute from now on, and only a step look, when something
-/// wakes one. What came before the listing woke a step that did not look here;
-/// what the sender leaves of a large message wakes none. Its lock is held.
+/// Called when the program may compute from now on and only a step looks, once
+/// something wakes it. What came before the listing woke a step that did not
+/// look here, so this looks again. The rest of a message that both ends copy
+/// wakes no step, so this asks for a doorbell. The end's lock is held.
 void Channels::leave(End& end) {
   bool has_more = list(end) || end.awaits_piece();
   while (has_more || end.ask_before_leaving()) {
@@ -289,6 +297,9 @@ int Channels::run_step(void* self) {
   return has_worked;
 }
 
+/// One pass of progress. It drives all ends when one was connected or the other
+/// side has closed one, otherwise the listed ones. It removes itself when the
+/// last end is gone.
 int Channels::step() {
   bool has_worked = false;
   bool has_connected = false;
@@ -311,7 +322,7 @@ int Channels::step() {
   return has_worked ? 1 : 0;
 }
 
-/// Drives the ends that have something to do; with news, all of them.
+/// Drives the listed ends, or all of them.
 bool Channels::drive_ends(Which which) {
   driven_.clear();
   {

@@ -1,5 +1,5 @@
-// All channels of this process: handles, waiting, progress, start and end.
-// What acp/channel.h promises is made here from ends (end.h) and calls
+// All channels of this process: handles, waiting, progress, start and end. This
+// class makes what acp/channel.h promises of ends (end.h) and the connector
 // (connector.h).
 #pragma once
 
@@ -22,7 +22,8 @@ inline constexpr std::size_t kWaitFailed = SIZE_MAX;
 enum class Way : std::uint8_t { kSend, kReceive };
 
 /// Thread-safe between init() and fini(), which one thread calls. Failures set
-/// acp_errno and are logged.
+/// acp_errno and are logged. Locks are taken in the order connector_lock_, the
+/// lock of an end, list_lock_. No thread waits with one of them held.
 class Channels {
  public:
   /// Adds the module, as middle/modules.cc wants it.
@@ -31,9 +32,10 @@ class Channels {
   /// The part of middle::leave_job() that is this module's.
   static void leave_job() noexcept;
 
-  /// 0, or -1.
+  /// Returns 0, or -1.
   int init();
-  /// Completes what was sent, ends all channels. Collective. 0, or -1.
+  /// Completes what was sent and ends all channels. Collective. Returns 0, or
+  /// -1.
   int fini();
 
   bool is_running() const {
@@ -48,9 +50,9 @@ class Channels {
   /// Errors name `function`, which the program called.
   RequestHandle free(const char* function, ChannelHandle channel);
 
-  /// What acp_wait_ch returns.
+  /// Returns what acp_wait_ch returns.
   std::size_t wait(const char* function, RequestHandle handle);
-  /// What acp_waitall_ch returns.
+  /// Returns what acp_waitall_ch returns.
   int wait_all(const acp_request_t* requests, int count, std::size_t* sizes);
 
  private:
@@ -65,7 +67,7 @@ class Channels {
   enum class Which : std::uint8_t { kListed, kAll };
   bool drive_ends(Which which);
 
-  /// Moves an end on, and notes what became of it. Its lock is held.
+  /// Drives an end, and settles it when it is closing. Its lock is held.
   bool drive(End& end) {
     const bool has_worked = end.advance();
     if (end.is_closing()) [[unlikely]] {
@@ -88,21 +90,21 @@ class Channels {
   Site site_;
   EndTable table_;
 
-  SpinLock connector_lock_;  ///< Guards connector_; before the locks of ends.
+  SpinLock connector_lock_;  ///< Guards connector_.
   Connector connector_{site_};
-  std::uint64_t closed_ends_seen_ = 0;  ///< The step's own.
+  std::uint64_t closed_ends_seen_ = 0;  ///< Used by the progress step alone.
 
-  SpinLock list_lock_;  ///< Guards what follows; after the locks of ends.
+  SpinLock list_lock_;  ///< Guards the members up to has_step_.
   std::vector<End*> listed_;
   std::vector<std::uint32_t> unused_ends_;
-  std::uint32_t ends_made_ = 0;  ///< Ever used; grows only.
-  std::uint32_t live_ends_ = 0;  ///< Not gone.
+  std::uint32_t ends_made_ = 0;  ///< Ends ever made; grows only.
+  std::uint32_t live_ends_ = 0;  ///< Ends that are not gone.
   bool has_step_ = false;
 
-  std::vector<End*> driven_;  ///< The step's own.
+  std::vector<End*> driven_;  ///< Used by the progress step alone.
 };
 
-/// The process's.
+/// The process's channels.
 Channels& channels();
 
 }  // namespace acp::middle::channel

@@ -1,3 +1,5 @@
+// Connects the ends of channels. Called by Channels with the connector's lock
+// held. Nothing here waits: a refused post is tried again in a later step.
 #include "middle/channel/connector.h"
 
 #include <array>
@@ -29,7 +31,7 @@ bool Connector::advance() {
   return has_posted || has_taken || has_refused;
 }
 
-/// One at a time: the order of the calls is that of the swaps.
+/// Posts one request at a time, so that they take effect in order.
 bool Connector::post_requests() {
   bool has_worked = false;
   while (!outgoing_.empty()) {
@@ -44,7 +46,7 @@ bool Connector::post_requests() {
           word(offsetof(RankBlock, older_request)), 0, sender.block(), 0}};
       outgoing_handle_ = post(ops);
       if (outgoing_handle_ == ACP_HANDLE_NULL) {
-        return true;  // again
+        return true;  // refused: try again
       }
     }
     if (!is_complete(outgoing_handle_)) {
@@ -58,7 +60,8 @@ bool Connector::post_requests() {
   return has_worked;
 }
 
-/// Takes the whole list, newest first, and reads it to its oldest call.
+/// Takes the whole list by one swap, then reads it from the newest request to
+/// the oldest. Taking all needs no tags, because no request is removed alone.
 bool Connector::take_requests() {
   if (next_request_ == ACP_GA_NULL && taking_ == ACP_HANDLE_NULL) {
     if (load(site_.mine->connect_requests) == 0) {
@@ -75,7 +78,8 @@ bool Connector::take_requests() {
   }
   while (next_request_ != ACP_GA_NULL) {
     if (!read_request()) {
-      return true;  // it is on its way, or its caller is about to finish it
+      // the answer is on its way, or the sender does not know `next` yet
+      return true;
     }
   }
   return deliver();
@@ -99,7 +103,7 @@ bool Connector::read_request() {
   reading_ = ACP_HANDLE_NULL;
   const std::uint64_t next = load(site_.mine->connect_request[0]);
   if (next == kNotKnown) {
-    return false;  // its swap is not back yet: read again
+    return false;  // the sender's swap is not complete yet: read again
   }
   taken_.push_back({static_cast<int>(load(site_.mine->connect_request[1])),
                     next_request_, load(site_.mine->connect_request[2])});
@@ -145,7 +149,7 @@ bool Connector::refuse() {
         add8(site_.block_of(request.sender) + offsetof(RankBlock, closed_ends),
              1, true)};
     if (post(ops) == ACP_HANDLE_NULL) {
-      return true;  // again
+      return true;  // refused: try again
     }
     to_refuse_.pop_front();
     has_worked = true;

@@ -1,5 +1,6 @@
-// How a sender finds the receiver: calls. A call is a SenderBlock that hangs
-// in the receiver's list, RankBlock::calls; docs/channels.md, "Connecting".
+// How a sender finds the receiver. A connect request is a SenderBlock that
+// hangs in the receiver's list, RankBlock::connect_requests; docs/channels.md,
+// "Connecting".
 #pragma once
 
 #include <cstdint>
@@ -13,28 +14,35 @@
 
 namespace acp::middle::channel {
 
-/// Makes this rank's calls and takes those of others. Guarded by one lock of
-/// its owner; takes locks of ends inside.
+/// Posts this rank's connect requests and takes those of other ranks. Guarded
+/// by Channels::connector_lock_. Takes locks of ends inside.
+///
+/// 1. One connect request of a rank is under way at a time, so its requests
+///    reach every receiver in the order of the ends.
+/// 2. The n-th end for a pair of ranks and a direction is connected with the
+///    n-th end of the other side.
 class Connector {
  public:
   explicit Connector(Site& site) : site_(site) {}
 
-  /// Connector the receiver of an end for sending, after all before it.
+  /// Posts the connect request of a sending end, after all before it.
   void connect(End& end);
 
-  /// An end for receiving waits for its call, after all of its sender.
+  /// Notes that a receiving end waits for a connect request of `sender`. It is
+  /// connected at once if the request is here already.
   void expect(End& end, int sender);
 
-  /// From now on calls that nobody expects are told that nobody will.
+  /// From now on answers connect requests that no end waits for with kClosed.
   void refuse_unexpected();
 
-  /// Moves on; true when something was done, or soon can be.
+  /// Does what can be done without waiting. True: something was done, or soon
+  /// can be.
   bool advance();
 
-  /// Whether ends were connected since the last time this was asked.
+  /// Whether ends were connected since the last call of this function.
   bool take_connected() { return std::exchange(has_connected_, false); }
 
-  /// Nothing of this rank is under way.
+  /// No request or answer of this rank is under way.
   bool is_idle() const { return outgoing_.empty() && to_refuse_.empty(); }
 
   void clear();
@@ -60,13 +68,15 @@ class Connector {
   Site& site_;
   bool refuses_ = false;
   bool has_connected_ = false;
-  std::deque<End*> outgoing_;  ///< The first may be under way.
+  /// Sending ends to connect. The request of the first may be under way.
+  std::deque<End*> outgoing_;
   acp_handle_t outgoing_handle_ = ACP_HANDLE_NULL;
-  acp_handle_t taking_ = ACP_HANDLE_NULL;   ///< The list itself.
-  acp_handle_t reading_ = ACP_HANDLE_NULL;  ///< One call of it.
+  acp_handle_t taking_ = ACP_HANDLE_NULL;   ///< The swap that takes the list.
+  acp_handle_t reading_ = ACP_HANDLE_NULL;  ///< The get that reads a request.
   acp_ga_t next_request_ = ACP_GA_NULL;
-  std::vector<ConnectRequest> taken_;  ///< Newest first, until all are read.
-  /// By sender, in order. At most one of the two is not empty.
+  std::vector<ConnectRequest> taken_;  ///< Requests read so far, newest first.
+  /// Ends without a request, and requests without an end, by sender and in
+  /// order. At most one of the two is not empty.
   std::map<int, std::deque<End*>> expected_;
   std::map<int, std::deque<ConnectRequest>> unexpected_;
   std::deque<ConnectRequest> to_refuse_;

@@ -1,3 +1,5 @@
+// The table of ends. Called with the list's lock of Channels held. Its blocks
+// are never freed, because a handle may be looked up at any time.
 #include "middle/channel/end.h"
 
 namespace acp::middle::channel {

@@ -1,4 +1,4 @@
-// An end of a channel in this process, and the table of all of them.
+// An end of a channel in this process, and the table of all ends.
 #pragma once
 
 #include <array>
@@ -13,24 +13,27 @@
 
 namespace acp::middle::channel {
 
-/// A place for an end. Places are used again and stay until the process ends,
-/// so that a handle can be looked at whatever it is.
+/// An end of a channel. Ends are used again and stay until the process ends, so
+/// that any handle can be looked up.
 ///
 /// Everything but `index` and `head` is guarded by `lock`.
 struct End {
   SpinLock lock;
   std::uint32_t index = 0;
-  std::uint32_t generation = 1;  ///< Of the user's handle; never 0.
-  bool is_listed = false;        ///< Among those that each step looks at.
-  bool is_direct = false;        ///< The other end's memory is mapped here.
-  bool is_in_use = false;        ///< Until it is gone and all is waited for.
+  /// Generation of the channel's handle; never 0.
+  std::uint32_t generation = 1;
+  bool is_listed = false;  ///< Each progress step drives this end.
+  bool is_direct = false;  ///< The other end's memory is mapped here.
+  /// False once the end is gone and all its requests were waited for.
+  bool is_in_use = false;
   Request* free_request = nullptr;
-  std::unique_ptr<Sender> sender;  ///< One of the two, until it is gone.
+  /// One of the two is set, until the end is gone.
+  std::unique_ptr<Sender> sender;
   std::unique_ptr<Receiver> receiver;
   RequestPool requests;
-  /// Receiver: where the next header is, for who polls without the lock; what
-  /// it shows has been cleared before. Heap memory stays mapped, so an old
-  /// value does no harm.
+  /// Address of a receiver's next header, for threads that poll without the
+  /// lock. Old bytes there were cleared before this was stored. Heap memory
+  /// stays mapped, so reading an old address does no harm.
   std::atomic<const std::uint64_t*> head{nullptr};
 
   bool has_record() const {
@@ -57,14 +60,15 @@ struct End {
                              : receiver != nullptr && receiver->is_gone();
   }
 
-  /// Before a thread sleeps: asks for what it waits for. True: look again.
+  /// Called before a thread sleeps: asks the other end for a doorbell when it
+  /// has done what this end waits for. True: look again.
   bool ask() {
     return sender != nullptr ? sender->ask_for_credit()
                              : receiver != nullptr && receiver->arm();
   }
 
-  /// Before a step or a call leaves it to itself: asks for what the other end
-  /// brings without a signal. True: look again.
+  /// Called before a step or a call leaves the end: asks for a doorbell for
+  /// what the other end does without a signal. True: look again.
   bool ask_before_leaving() {
     return sender != nullptr ? sender->ask_for_credit()
                              : awaits_piece() && receiver->arm();
@@ -80,13 +84,13 @@ struct End {
   }
 };
 
-/// Index -> place. Looked up by any thread without a lock.
+/// The ends by index. Any thread looks them up without a lock.
 class EndTable {
  public:
   static constexpr std::uint32_t kIndexBits = 20;
   static constexpr std::uint32_t kMaxEnds = 1U << kIndexBits;
 
-  /// nullptr: no such place.
+  /// nullptr: there is no end with this index.
   End* find(std::uint32_t index) const {
     if (index >= kMaxEnds) {
       return nullptr;
@@ -96,7 +100,7 @@ class EndTable {
     return block == nullptr ? nullptr : &(*block)[index % kBlock];
   }
 
-  /// The same, made when it is not there yet. One thread at a time.
+  /// Finds the end, or makes it. One thread at a time.
   End& at_or_new(std::uint32_t index);
 
  private:

@@ -25,9 +25,9 @@ int Channels::init() {
   return 0;
 }
 
-/// Whatever the other ranks do, they come here too: calls that nobody expects
-/// are refused, and what was not received is dropped. So everybody's ends get
-/// their answers, and after the barrier nobody touches anybody's memory.
+/// Every rank comes here, whatever its program does. Requests that no end waits
+/// for are refused, and what was not received is dropped. All ends therefore
+/// get their answers, and after the barrier no rank touches another's memory.
 int Channels::fini() {
   {
     const std::lock_guard lock(connector_lock_);
@@ -46,13 +46,14 @@ int Channels::fini() {
   }
   {
     const std::lock_guard lock(list_lock_);
-    ++live_ends_;  // keeps the step until the barrier is over
+    ++live_ends_;  // keeps the progress step until the barrier is over
   }
   begin_progress();
   if (acpx_wait_until(has_ended, this, -1) != 0) {
     return -1;  // the job ends
   }
-  // Where it fails nobody comes any more who could use what is freed here.
+  // If the barrier fails the job is ending, and no rank uses what is freed
+  // here.
   const int result = acp_sync();
   acpx_remove_progress(run_step, this);
   has_step_ = false;
@@ -74,7 +75,8 @@ int Channels::fini() {
   return result;
 }
 
-/// Everybody has answered; ends that were never called do not wait for it.
+/// Whether all ends have their answers. Receivers that were never connected do
+/// not wait for any.
 int Channels::has_ended(void* self) {
   auto& all = *static_cast<Channels*>(self);
   const std::lock_guard connector_lock(all.connector_lock_);

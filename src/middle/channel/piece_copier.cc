@@ -1,3 +1,5 @@
+// The pieces of a message that both ends of a channel copy on one host. Called
+// by Sender and Receiver, with the end's lock held.
 #include "middle/channel/piece_copier.h"
 
 #include <algorithm>
@@ -40,9 +42,8 @@ bool PieceCopier::advance(SharedCopy& copy,
   return true;
 }
 
-/// All that says whether there is a piece to claim is in the word: the rest
-/// may belong to the next message by the time of a late look, and holds still
-/// only once a piece is claimed, until it is counted.
+/// Invariants 1 and 2: the decision uses the claimed word alone, and the size
+/// is read only after the claim.
 bool PieceCopier::claim(SharedCopy& copy, std::uint64_t number) {
   const std::atomic_ref claim(copy.claim);
   std::uint64_t seen = claim.load(std::memory_order_acquire);
@@ -60,7 +61,7 @@ bool PieceCopier::claim(SharedCopy& copy, std::uint64_t number) {
   return true;
 }
 
-/// False: not now.
+/// Issues the copy of the claimed piece. False: the window is full.
 bool PieceCopier::issue(SharedCopy& copy, acp_ga_t from) {
   const std::uint64_t size = load(copy.size);
   const int before = acp_errno;

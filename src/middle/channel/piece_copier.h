@@ -10,9 +10,15 @@ namespace acp::middle::channel {
 
 /// Claims the pieces of a SharedCopy one after the other and copies them.
 /// Guarded by the lock of its end. Nothing here waits.
+///
+/// 1. `claim` alone says whether there is a piece to claim. A late reader may
+///    see the other words of the next message.
+/// 2. The other words do not change from a claim until the piece is counted in
+///    `copied`.
+/// 3. The message is complete when all pieces are counted.
 class PieceCopier {
  public:
-  /// Begins a copy: offer `number` of the channel. The receiver's part.
+  /// Starts the copy of the channel's offer `number`. Called by the receiver.
   static void publish(SharedCopy& copy,
                       std::uint64_t number,
                       acp_ga_t to,
@@ -22,13 +28,14 @@ class PieceCopier {
     return (size + piece_bytes(size) - 1) / piece_bytes(size);
   }
 
-  /// Copies a piece of offer `number`, when one is left. True: something was
-  /// done. The message lies at `from`.
+  /// Copies a piece of offer `number`, whose message is at `from`, if one is
+  /// left. True: something was done.
   bool advance(SharedCopy& copy, std::uint64_t number, acp_ga_t from);
 
  private:
-  /// A quarter of the message, in pages, within limits: below the call into
-  /// the kernel costs too much, above one end waits for the other at the end.
+  /// A quarter of the message, in whole pages, within limits. Below 64 KiB a
+  /// call of the kernel costs too much. Above 256 KiB one end waits too long
+  /// for the other's last piece.
   static std::uint64_t piece_bytes(std::uint64_t size) {
     constexpr std::uint64_t kKiB = 1024;
     return std::clamp(size / 4 / (4 * kKiB) * (4 * kKiB), 64 * kKiB,

@@ -1,3 +1,5 @@
+// The state machine of a receiving end. Called by Channels with the end's lock
+// held. Every post may be refused; it then changes nothing and is tried again.
 #include "middle/channel/receiver.h"
 
 #include <algorithm>
@@ -86,6 +88,8 @@ bool Receiver::is_gone() const {
          is_complete(last_);
 }
 
+/// Order: the answer, records, credit, fetches, and the last word when the end
+/// is closing.
 bool Receiver::advance() {
   if (phase_ == Phase::kWaiting || phase_ == Phase::kClosed) {
     return false;
@@ -100,7 +104,7 @@ bool Receiver::advance() {
   if (phase_ == Phase::kOpen) {
     has_worked = take_records();
     if (owes_credit()) {
-      return_credit();  // was refused
+      return_credit();  // it was refused before
     }
     has_worked = finish_fetches() || has_worked;
     if (fetches_.empty() &&
@@ -135,7 +139,8 @@ bool Receiver::take_records() {
   return has_worked;
 }
 
-/// False: it has to stay, since nobody asked for it yet.
+/// Takes one record. False: it stays in the ring, because no receive is posted
+/// for it or its fetch cannot start.
 bool Receiver::take_record(std::uint64_t header) {
   const std::uint64_t size = bytes_of(header);
   const std::byte* bytes = ring_ + position() + kHeaderBytes;
@@ -175,8 +180,8 @@ bool Receiver::take_record(std::uint64_t header) {
 void Receiver::consume(std::uint64_t length) {
   length = (length + kRecordUnit - 1) / kRecordUnit * kRecordUnit;
   if (direct_ == nullptr) {
-    // The sender's chains come in any order: no old byte may look like a
-    // header to come.
+    // The sender's chains come in any order, so no old byte may look like a
+    // header.
     std::memset(ring_ + position(), 0, length);
   }
   consumed_ += length;
@@ -189,12 +194,12 @@ void Receiver::return_credit() {
   if (direct_ != nullptr) {
     store(direct_->consumed, consumed_);
     returned_ = consumed_;
-    fence();  // pairs with the one in Sender::ask_for_credit
+    fence();  // pairs with the fence in Sender::ask_for_credit
     if (load(mine_->wants_credit) != 0) {
       store(mine_->wants_credit, 0);
       const std::array ops = {
           add8(sender_rank_block_ + offsetof(RankBlock, doorbell), 1, true)};
-      (void)channel::post(ops);  // direct: not refused
+      (void)channel::post(ops);  // to memory that is mapped here: never refused
     }
     return;
   }
@@ -207,9 +212,9 @@ void Receiver::return_credit() {
   }
 }
 
-/// Begins to fetch for the first receive posted. False: not now.
+/// Starts to fetch an offer for the oldest receive. False: not now.
 bool Receiver::start_fetch(const Offer& offer) {
-  // Where the sender helps, and without keys, one after the other.
+  // Messages go one after the other when the sender helps or keys are short.
   const bool is_alone = direct_ != nullptr || is_short_of_keys_;
   if (fetches_.size() == (is_alone ? 1 : kMaxFetches)) {
     return false;
@@ -239,7 +244,7 @@ bool Receiver::begin_fetch(Fetch& fetch) {
   is_short_of_keys_ = request.key == ACP_ATKEY_NULL;
   if (is_short_of_keys_) {
     if (!fetches_.empty()) {
-      return false;  // one of mine comes back soon
+      return false;  // a key of this channel comes back soon
     }
     fetch.is_bounced = true;
   }
@@ -254,8 +259,9 @@ void Receiver::drop_key(Request& request) {
   }
 }
 
-/// Fetches everything, or the next piece when it has to be bounced. False: not
-/// now. What cannot be fetched at all fails its request.
+/// Fetches the message, or its next piece when it goes through the block.
+/// False: the window is full. A copy that cannot start at all fails its
+/// request.
 bool Receiver::fetch_piece(Fetch& fetch) {
   Request& request = *fetch.request;
   acp_ga_t to = block_ + offsetof(ReceiverBlock, bounce);
@@ -284,7 +290,7 @@ bool Receiver::fetch_piece(Fetch& fetch) {
   return false;
 }
 
-/// In order: handles complete in order too.
+/// Completes fetches in order, since their handles complete in order.
 bool Receiver::finish_fetches() {
   bool has_worked = false;
   while (!fetches_.empty() && go_on(fetches_.front(), has_worked)) {
@@ -303,7 +309,7 @@ bool Receiver::finish_fetches() {
   return has_worked;
 }
 
-/// True: all of it is here.
+/// Continues a fetch. True: the whole message is here.
 bool Receiver::go_on(Fetch& fetch, bool& has_worked) {
   if (fetch.is_shared) {
     SharedCopy& shared = direct_->shared;
@@ -352,7 +358,7 @@ void Receiver::tell_finished() {
   }
 }
 
-/// No message will come for these.
+/// Fails the receives for which no message will come.
 void Receiver::fail_posted() {
   while (Request* request = posted_.front()) {
     posted_.pop();
@@ -360,11 +366,12 @@ void Receiver::fail_posted() {
   }
 }
 
-/// My last word to the sender, after all others. Its library answers by
-/// releasing my block.
+/// Tells the sender that this side touches its block no more, after all other
+/// operations there (invariant 4). The sender's library answers by releasing
+/// the receiver's block.
 void Receiver::tell_closed() {
   if (finished_ != 0) {
-    return;  // first
+    return;  // told before the last word
   }
   const std::array ops = {
       put8(sender_block_ + offsetof(SenderBlock, answer), kClosed, true),

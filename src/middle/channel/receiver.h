@@ -1,5 +1,5 @@
-// The receiving end of a channel: what takes records out of the ring and
-// fetches offered messages. docs/channels.md has the states and the flows.
+// The receiving end of a channel: it takes records out of the ring and fetches
+// offered messages. docs/channels.md has the states and the flows.
 #pragma once
 
 #include <cstddef>
@@ -12,11 +12,16 @@
 
 namespace acp::middle::channel {
 
-/// Guarded by the lock of its end. Nothing here waits.
+/// A receiving end. Guarded by the lock of its end. Nothing here waits.
+///
+/// 1. Records are taken in order, and only when a receive is posted for them.
+/// 2. Fetches complete in order, and `finished` counts them in order.
+/// 3. Credit goes back at each quarter of the ring.
+/// 4. kClosed goes to the sender after all other operations on its block.
 class Receiver {
  public:
-  /// `block` is a ReceiverBlock in own heap memory, followed by the ring.
-  /// `head` is where other threads find the next header.
+  /// `block` is a ReceiverBlock in this rank's heap, followed by the ring.
+  /// `head` tells other threads where the next header is.
   Receiver(Site& site,
            int sender,
            acp_ga_t block,
@@ -30,30 +35,31 @@ class Receiver {
 
   int sender() const { return sender_; }
 
-  /// The sender that belongs to this end has called: its block, and the
+  /// Connects the end: `sender_block` is the sender's block, `ring_limit` the
   /// longest ring that it can fill.
   void accept(acp_ga_t sender_block, std::uint64_t ring_limit);
 
   void post(Request& request);
 
-  /// Moves what can be moved; true when something did.
+  /// Does what can be done without waiting. True: something was done.
   bool advance();
 
-  /// A thread is about to sleep: the sender has to ring. True: look again.
+  /// Called before a thread sleeps: asks the sender for a doorbell. True: look
+  /// again.
   bool arm();
 
-  /// The sender copies the rest of a message, and rings only when armed.
+  /// The sender copies the rest of a message, and rings only when asked to.
   bool awaits_piece() const {
     return !fetches_.empty() && fetches_.front().is_shared;
   }
 
-  /// Free: ends the channel after the receives that were posted.
+  /// Ends the channel after the receives that were posted.
   void close() { is_closing_ = true; }
 
   bool is_closing() const { return is_closing_; }
 
-  /// Nobody knows of the block, and nobody will: it can go at once. The end
-  /// stays until its sender has called and been told.
+  /// The end is freed, and no sender has been told of its block, which can be
+  /// freed at once. The end stays until its sender has connected and been told.
   bool has_useless_block() const {
     return phase_ == Phase::kWaiting && is_closing_ && is_done() &&
            block_ != ACP_GA_NULL;
@@ -61,34 +67,35 @@ class Receiver {
 
   void forget_block() { block_ = ACP_GA_NULL; }
 
-  /// The sender has not called.
+  /// No connect request has come.
   bool is_waiting() const { return phase_ == Phase::kWaiting; }
 
-  /// Nothing is posted that is not complete.
+  /// All posted receives are complete.
   bool is_done() const { return posted_.is_empty() && fetches_.empty(); }
 
-  /// Nothing is to be done before something is posted or arrives.
+  /// Nothing can be done before something is posted or arrives.
   bool is_idle() const;
-  /// Freed, and nobody will touch the other one's block any more.
+  /// Freed, and neither side touches the other's block any more.
   bool is_gone() const;
 
  private:
   enum class Phase : std::uint8_t {
-    kWaiting,    ///< For the sender's call.
-    kAccepting,  ///< The answer has to be given.
+    kWaiting,    ///< No connect request has come.
+    kAccepting,  ///< The answer was not posted yet.
     kOpen,
-    kClosing,  ///< Nothing more is taken; the sender has to be told.
-    kClosed    ///< It has been.
+    kClosing,  ///< Nothing more is taken; the sender is not told yet.
+    kClosed    ///< The sender has been told.
   };
 
-  /// An offered message under way.
+  /// An offered message that is being fetched.
   struct Fetch {
     Request* request;
     acp_ga_t from;
     std::uint64_t size;
     acp_handle_t handle;
-    bool is_bounced;  ///< No key: piece by piece through the block.
-    bool is_shared;   ///< The sender helps; one at a time.
+    /// There is no key: goes piece by piece through the block.
+    bool is_bounced;
+    bool is_shared;  ///< Both ends copy it; one message at a time.
   };
 
   void give_answer();
@@ -103,7 +110,8 @@ class Receiver {
   void drop_key(Request& request);
   void consume(std::uint64_t length);
 
-  /// A sender that is stuck has at least a quarter of the ring to wait for.
+  /// Invariant 3. A sender that waits for room has at least a quarter to wait
+  /// for.
   bool owes_credit() const { return consumed_ - returned_ >= ring_bytes_ / 4; }
 
   void return_credit();
@@ -124,18 +132,21 @@ class Receiver {
   Phase phase_ = Phase::kWaiting;
   bool is_closing_ = false;
   bool is_short_of_keys_ = false;
-  bool has_ended_ = false;  ///< The sender has freed its end.
+  bool has_ended_ = false;  ///< The end record was taken.
   std::uint64_t ring_bytes_;
   acp_ga_t sender_block_ = ACP_GA_NULL;
   SenderBlock* direct_ = nullptr;
+  /// Bytes taken out of the ring since the start.
   std::uint64_t consumed_ = 0;
-  std::uint64_t returned_ = 0;  ///< As the sender knows it.
-  std::uint64_t finished_ = 0;  ///< Fetches that the sender is not told of.
-  acp_handle_t last_ = ACP_HANDLE_NULL;      ///< Newest operation on its block.
-  std::atomic<const std::uint64_t*>& head_;  ///< Next header.
+  std::uint64_t returned_ = 0;  ///< Value of consumed_ that the sender knows.
+  std::uint64_t finished_ = 0;  ///< Fetches that the sender was not told of.
+  /// Newest operation on the sender's block.
+  acp_handle_t last_ = ACP_HANDLE_NULL;
+  /// Address of the next header; see End::head.
+  std::atomic<const std::uint64_t*>& head_;
   RequestQueue posted_;
   std::deque<Fetch> fetches_;
-  std::uint64_t offers_ = 0;  ///< Taken, ever.
+  std::uint64_t offers_ = 0;  ///< Offers taken since the start.
   PieceCopier copier_;
 };
 

@@ -1,3 +1,4 @@
+// The pool of requests that each end has. Called with the end's lock held.
 #include "middle/channel/requests.h"
 
 namespace acp::middle::channel {

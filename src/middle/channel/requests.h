@@ -1,4 +1,4 @@
-// The requests of one end of a channel: checked handles, and queues of them.
+// The requests of one end of a channel: checked handles, and queues.
 #pragma once
 
 #include <cstddef>
@@ -12,19 +12,21 @@ namespace acp::middle::channel {
 
 enum class RequestState : std::uint8_t { kUnused, kPending, kDone, kFailed };
 
-/// One send, receive or free.
+/// A send, a receive or a free. Guarded by the lock of the end.
 struct Request {
   std::byte* buffer = nullptr;
-  std::uint64_t size = 0;  ///< Of the buffer.
+  std::uint64_t size = 0;  ///< Bytes of the buffer.
   std::uint64_t done = 0;  ///< Bytes written to the ring, or received.
   Request* next = nullptr;
-  acp_atkey_t key = ACP_ATKEY_NULL;  ///< While its buffer is registered.
+  /// Key of the buffer while it is registered.
+  acp_atkey_t key = ACP_ATKEY_NULL;
   std::uint32_t index = 0;
   std::uint32_t generation = 1;
   RequestState state = RequestState::kUnused;
   bool is_receive = false;
-  bool takes_ring = false;  ///< A large send for which there was no key.
-  int error = 0;            ///< kFailed: for acp_errno.
+  /// A large send that goes through the ring, because there was no key.
+  bool takes_ring = false;
+  int error = 0;  ///< Code for acp_errno when the state is kFailed.
 
   void finish() { state = RequestState::kDone; }
 
@@ -34,7 +36,7 @@ struct Request {
   }
 };
 
-/// First in, first out. Does not own.
+/// A queue, first in, first out. Does not own its requests.
 class RequestQueue {
  public:
   bool is_empty() const { return first_ == nullptr; }
@@ -54,14 +56,14 @@ class RequestQueue {
   Request* last_ = nullptr;
 };
 
-/// Owns requests; their addresses stay. Guarded by the lock of the end.
+/// Owns requests, whose addresses never change. Guarded by the lock of the end.
 class RequestPool {
  public:
   static constexpr std::uint32_t kIndexBits = 20;
   static constexpr std::uint32_t kMaxRequests = 1U << kIndexBits;
   static constexpr std::uint32_t kGenerationMask = 0xffffff;
 
-  /// A pending request; nullptr when there are kMaxRequests.
+  /// Returns a pending request; nullptr when there are kMaxRequests.
   Request* take() {
     if (unused_ == nullptr && !grow()) {
       return nullptr;
@@ -76,7 +78,7 @@ class RequestPool {
     return request;
   }
 
-  /// nullptr: there is no such request, or not any more.
+  /// nullptr: there is no such request, or it was given back.
   Request* find(std::uint32_t index, std::uint32_t generation) {
     if (index >= size_) {
       return nullptr;
@@ -88,7 +90,7 @@ class RequestPool {
                : nullptr;
   }
 
-  /// Ends it: its handle is dead.
+  /// Ends a request; its handle is dead.
   void give_back(Request& request) {
     request.state = RequestState::kUnused;
     request.generation = request.generation % kGenerationMask + 1;  // not 0
@@ -97,10 +99,10 @@ class RequestPool {
     --in_use_;
   }
 
-  /// Ends all of them.
+  /// Ends all requests.
   void clear();
 
-  /// How many have not been waited for.
+  /// Requests that were not waited for yet.
   std::uint32_t in_use() const { return in_use_; }
 
  private:

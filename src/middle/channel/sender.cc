@@ -1,3 +1,5 @@
+// The state machine of a sending end. Called by Channels with the end's lock
+// held. Every post may be refused; it then changes nothing and is tried again.
 #include "middle/channel/sender.h"
 
 #include <algorithm>
@@ -8,15 +10,14 @@ namespace acp::middle::channel {
 
 namespace {
 
-/// From here on a message is offered and fetched instead of written to the
-/// ring; measured, docs/channels.md.
+/// Messages of this size and more are offered and fetched, not written to the
+/// ring. The value is measured: docs/channels.md.
 constexpr std::uint64_t kOfferFrom = std::uint64_t{64} << 10;
 
-/// How far ahead the ring's lines are asked for, so that a store finds its
-/// line here.
+/// How far ahead cache lines of the ring are prefetched for writing.
 constexpr std::uint64_t kPrefetchBytes = 512;
 
-/// The least that is worth being a part of a message.
+/// Smallest part that a message is split into.
 constexpr std::uint64_t kSmallestPart = 256;
 
 }  // namespace
@@ -56,6 +57,8 @@ bool Sender::is_gone() const {
   return is_closing_ && phase_ == Phase::kReleased && is_complete(last_);
 }
 
+/// Order: the answer, finished offers, a piece of the oldest offer, new
+/// records, and the end record when nothing is left.
 bool Sender::advance() {
   const std::uint64_t answer = load(mine_->answer);
   if (answer == kClosed) [[unlikely]] {
@@ -105,7 +108,7 @@ void Sender::open() {
   }
 }
 
-/// Offers a large message; one for which there is no key goes through the ring.
+/// Offers a large message, or writes it to the ring when there is no key.
 Sender::Wrote Sender::write_next(Request& request) {
   if (request.size >= kOfferFrom && !request.takes_ring) {
     if (request.key == ACP_ATKEY_NULL) {
@@ -119,7 +122,8 @@ Sender::Wrote Sender::write_next(Request& request) {
   return write_message(request) ? Wrote::kMessage : Wrote::kNothing;
 }
 
-/// True: all of it is in the ring. False: no room; part of it may be.
+/// Writes a message in one or several records. True: all of it is in the ring.
+/// False: there is no room, and a part of it may be written.
 bool Sender::write_message(Request& request) {
   while (true) {
     const std::uint64_t left = request.size - request.done;
@@ -156,13 +160,14 @@ bool Sender::write_offer(const Request& request) {
     return false;
   }
   if (direct_ != nullptr) {
-    ring_doorbell();  // its program may compute: its library is to fetch
+    // the receiver's program may compute, so wake its library to fetch
+    ring_doorbell();
   }
   return true;
 }
 
-/// The records that end the ring before its end, and the zero in front of the
-/// next one, always fit: kRecordUnit bytes stay free.
+/// Invariant 1: kRecordUnit bytes stay free. The record that skips to the
+/// start, and the 0 in front of the next record, therefore always fit.
 bool Sender::has_room(std::uint64_t bytes) {
   const auto fits = [&] {
     return produced_ - consumed_ + bytes + kRecordUnit <= ring_bytes_;
@@ -187,7 +192,7 @@ bool Sender::ask_for_credit() {
     return false;
   }
   store(direct_->wants_credit, 1);
-  fence();  // pairs with the one in Receiver::return_credit
+  fence();  // pairs with the fence in Receiver::return_credit
   return true;
 }
 
@@ -214,7 +219,9 @@ bool Sender::skip_to_start() {
   return true;
 }
 
-/// Writes one record, which fits in front of the ring's end. False: no room.
+/// Writes one record, which fits in front of the ring's end. False: no room. On
+/// one host the order is: 0 for the next header, bytes, header. Over a network
+/// one chain puts the bytes and then the header.
 bool Sender::write(Record record, const void* bytes, std::uint64_t size) {
   const std::uint64_t length = footprint(size);
   if (!has_room(length)) {
@@ -223,8 +230,8 @@ bool Sender::write(Record record, const void* bytes, std::uint64_t size) {
   const std::uint64_t at = position();
   std::byte* const record_at = ring_ + at;
   if (direct_ != nullptr) {
-    // A header is believed when it is not 0: the next one has to be 0 before
-    // the receiver gets there. Only I write, so that this cannot be late.
+    // The next header must be 0 before the receiver looks there. The receiver
+    // cannot be there before this record's header is written.
     const std::uint64_t next = (at + length) & (ring_bytes_ - 1);
     __builtin_prefetch(
         ring_ + ((at + length + kPrefetchBytes) & (ring_bytes_ - 1)), 1);
@@ -237,8 +244,8 @@ bool Sender::write(Record record, const void* bytes, std::uint64_t size) {
     store(*reinterpret_cast<std::uint64_t*>(record_at),
           make_header(record, size));
   } else {
-    // Chains may arrive in any order, so that nothing here may touch the next
-    // record: the receiver clears what it has taken.
+    // Chains may arrive in any order, so nothing here may touch the next
+    // record. The receiver clears what it has taken.
     if (size != 0) {
       std::memcpy(record_at + kHeaderBytes, bytes, size);
     }
@@ -260,7 +267,8 @@ bool Sender::write(Record record, const void* bytes, std::uint64_t size) {
   return true;
 }
 
-/// The receiver's library has to look at this end, whatever else it does.
+/// Writes the end record, and counts it as a closed end, so that the receiver
+/// looks at this end even if its program does not.
 bool Sender::write_end() {
   const std::array ops = {
       put8(receiver_block_ + sizeof(ReceiverBlock) + position(),
@@ -298,15 +306,14 @@ bool Sender::finish_offers() {
   return true;
 }
 
-/// On one host both ends copy an offered message. The one that is finished
-/// first is first in the queue.
+/// Helps to copy the oldest offered message: on one host both ends do.
 bool Sender::help() {
   const Request& request = *offers_.front();
   return copier_.advance(mine_->shared, finished_ + 1,
                          acp_query_ga(request.key, request.buffer));
 }
 
-/// The receiver has freed its end: what was sent is dropped.
+/// Completes all sends: the receiver has freed its end and drops them.
 void Sender::drop_all() {
   for (RequestQueue* queue : {&offers_, &queue_}) {
     while (Request* request = queue->front()) {
@@ -320,7 +327,8 @@ void Sender::drop_all() {
   }
 }
 
-/// My last word to the receiver, after everything that I wrote is there.
+/// Tells the receiver that this side touches its block no more, after
+/// everything that was written there.
 bool Sender::release() {
   const acp_ga_t receiver_block = mine_->receiver_block;
   if (receiver_block != ACP_GA_NULL) {
@@ -329,7 +337,7 @@ bool Sender::release() {
         put8(receiver_block + offsetof(ReceiverBlock, is_released), 1, true)};
     const acp_handle_t handle = channel::post(ops, last_);
     if (handle == ACP_HANDLE_NULL) {
-      return true;  // again
+      return true;  // refused: try again
     }
     last_ = handle;
   }
@@ -337,12 +345,13 @@ bool Sender::release() {
   return true;
 }
 
-/// Cleared first: who arms it again while this is on its way is heard.
+/// The wish is cleared before the doorbell rings, so a wish that is set
+/// meanwhile stays.
 void Sender::ring_doorbell() {
   store(mine_->wants_doorbell, 0);
   const std::array ops = {
       add8(receiver_rank_block_ + offsetof(RankBlock, doorbell), 1, true)};
-  (void)channel::post(ops);  // direct: not refused
+  (void)channel::post(ops);  // to memory that is mapped here: never refused
   is_unannounced_ = false;
 }
 

@@ -1,5 +1,5 @@
-// The sending end of a channel: what moves its messages into the receiver's
-// ring. docs/channels.md has the states and the flows.
+// The sending end of a channel: it moves messages into the receiver's ring.
+// docs/channels.md has the states and the flows.
 #pragma once
 
 #include <cstddef>
@@ -11,11 +11,17 @@
 
 namespace acp::middle::channel {
 
-/// Guarded by the lock of its end. Nothing here waits.
+/// A sending end. Guarded by the lock of its end. Nothing here waits.
+///
+/// 1. produced_ - consumed_ + kRecordUnit never exceeds the ring: 16 bytes stay
+///    free for the 0 behind the newest record.
+/// 2. A record takes at most a quarter of the ring. The receiver returns credit
+///    for each quarter, so the sender always gets enough room in the end.
+/// 3. The end record is written after everything that was posted.
 class Sender {
  public:
-  /// `block` is a SenderBlock in own heap memory, followed by the mirror of
-  /// the ring when `has_mirror`.
+  /// `block` is a SenderBlock in this rank's heap. The mirror of the ring
+  /// follows it when `has_mirror`.
   Sender(Site& site, int receiver, acp_ga_t block, bool has_mirror);
 
   static std::size_t block_bytes(const Site& site, bool has_mirror) {
@@ -26,39 +32,41 @@ class Sender {
 
   int receiver() const { return receiver_; }
 
-  /// The call was made: what it met. The receiver may read it from now on.
+  /// Completes the connect request with the request that it met in the list.
+  /// The receiver can read the block from now on.
   void set_older_request(std::uint64_t older_request) {
     store(mine_->next, older_request);
   }
 
   void post(Request& request);
 
-  /// Moves what can be moved; true when something did.
+  /// Does what can be done without waiting. True: something was done.
   bool advance();
 
-  /// A thread is about to sleep, or leaves the library: whoever sleeps at the
-  /// receiver for what was written here has to be woken.
+  /// Wakes a receiver that sleeps for a record. Called before a thread sleeps
+  /// or leaves the library.
   void wake_receiver() {
     if (load(mine_->wants_doorbell) != 0) [[unlikely]] {
       ring_doorbell();
     }
   }
 
-  /// Nobody will look for a while: has the receiver take something out of a
-  /// full ring, and say so. True: look again.
+  /// Called before no thread looks at this end for a while. If the ring is
+  /// full, asks the receiver to take something out and to ring. True: look
+  /// again.
   bool ask_for_credit();
 
-  /// Free: ends the channel after what was posted.
+  /// Ends the channel after what was posted.
   void close() { is_closing_ = true; }
 
   bool is_closing() const { return is_closing_; }
 
-  /// Nothing is posted that is not complete.
+  /// All posted sends are complete.
   bool is_done() const { return queue_.is_empty() && offers_.is_empty(); }
 
-  /// Nothing is to be done before something is posted or arrives.
+  /// Nothing can be done before something is posted or arrives.
   bool is_idle() const;
-  /// Freed, and nobody will touch the other one's block any more.
+  /// Freed, and neither side touches the other's block any more.
   bool is_gone() const;
 
  private:
@@ -85,23 +93,30 @@ class Sender {
   const int receiver_;
   const acp_ga_t block_;
   SenderBlock* const mine_;
-  std::byte* const mirror_;  ///< Null: the ring is mapped here.
+  /// Copy of the ring from which records are put; null: the ring is mapped
+  /// here.
+  std::byte* const mirror_;
   const acp_ga_t receiver_rank_block_;
 
   Phase phase_ = Phase::kConnecting;
   bool is_closing_ = false;
   bool is_end_written_ = false;
-  bool is_unannounced_ = false;  ///< Records since the last doorbell.
+  /// Records were written since the last doorbell.
+  bool is_unannounced_ = false;
   ReceiverBlock* direct_ = nullptr;
-  std::byte* ring_ = nullptr;  ///< Where I write: the ring or the mirror.
+  /// Where records are written: the ring or the mirror.
+  std::byte* ring_ = nullptr;
   acp_ga_t receiver_block_ = ACP_GA_NULL;
   std::uint64_t ring_bytes_ = 0;
+  /// Bytes written to the ring since the start.
   std::uint64_t produced_ = 0;
-  std::uint64_t consumed_ = 0;  ///< As last seen.
+  std::uint64_t consumed_ = 0;  ///< Value of mine_->consumed when last read.
+  /// Offers known to be fetched.
   std::uint64_t finished_ = 0;
-  acp_handle_t last_ = ACP_HANDLE_NULL;  ///< Newest operation on the ring.
-  RequestQueue queue_;                   ///< Not, or not all, written.
-  RequestQueue offers_;                  ///< Offered, not fetched.
+  /// Newest operation on the receiver's block.
+  acp_handle_t last_ = ACP_HANDLE_NULL;
+  RequestQueue queue_;   ///< Sends that are not, or not wholly, written.
+  RequestQueue offers_;  ///< Sends that are offered and not fetched.
   PieceCopier copier_;
 };
 

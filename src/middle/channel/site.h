@@ -1,4 +1,5 @@
-// What all channel ends of a process share.
+// State that all ends of channels of a process share, and their calls of the
+// basic layer.
 #pragma once
 
 #include <atomic>
@@ -12,24 +13,27 @@
 
 namespace acp::middle::channel {
 
-/// Fixed from init to fini, but for the counts of keys.
+/// Fixed from init to fini, but for the two counters of keys, which all threads
+/// change.
 struct Site {
   int rank = -1;
   int module = -1;
   std::uint64_t ring_bytes = 0;
   RankBlock* mine = nullptr;
-  std::atomic<int> keys{0};           ///< Registered buffers.
-  std::atomic<int> keyless_turns{0};  ///< Messages that do not ask for a key.
+  std::atomic<int> keys{0};  ///< Buffers registered for channels now.
+  /// Messages left that do not ask for a key.
+  std::atomic<int> keyless_turns{0};
 
-  /// Keys are scarce and belong to the program: channels take a few.
+  /// Keys are scarce and belong to the program, so channels take few.
   static constexpr int kMaxKeys = 32;
-  /// After a refusal, which costs a look at the process's mappings.
+  /// Messages that ask for no key after a refusal. A refusal costs a look at
+  /// the process's mappings.
   static constexpr int kKeylessTurns = 1000;
 
   acp_ga_t block_of(int other) const { return acpx_module_ga(module, other); }
 };
 
-/// Registers a buffer within the quota. ACP_ATKEY_NULL: not now.
+/// Registers a buffer, within the quota. ACP_ATKEY_NULL: there is no key now.
 inline acp_atkey_t take_key(Site& site, std::byte* buffer, std::size_t size) {
   if (site.keyless_turns.load(std::memory_order_relaxed) > 0 &&
       site.keyless_turns.fetch_sub(1, std::memory_order_relaxed) > 0) {
@@ -41,7 +45,7 @@ inline acp_atkey_t take_key(Site& site, std::byte* buffer, std::size_t size) {
     if (key != ACP_ATKEY_NULL) {
       return key;
     }
-    acp_errno = before;  // there is another way
+    acp_errno = before;  // no error: the message goes another way
     site.keyless_turns.store(Site::kKeylessTurns, std::memory_order_relaxed);
   }
   site.keys.fetch_sub(1, std::memory_order_relaxed);
@@ -65,9 +69,9 @@ inline acpx_op_t get8(acp_ga_t word, acp_ga_t to) {
   return {ACPX_GET, 0, word, to, 8, 0, 0};
 }
 
-/// Set while this thread is in a call of the basic layer that may make
-/// progress, with an end's lock held: the channels' progress step must not come
-/// back for the lock.
+/// Set while this thread calls the basic layer with an end's lock held. That
+/// call may make progress, and the channels' step must not try to take the lock
+/// again.
 inline thread_local constinit bool is_busy = false;
 
 class BusyScope {
@@ -83,7 +87,7 @@ class BusyScope {
   bool was_busy_;
 };
 
-/// ACP_HANDLE_NULL: the window is full, try again.
+/// Posts a chain. ACP_HANDLE_NULL: the window is full; nothing was posted.
 inline acp_handle_t post(std::span<const acpx_op_t> ops,
                          acp_handle_t order = ACP_HANDLE_NULL) {
   const BusyScope busy;

@@ -11,11 +11,12 @@ namespace acp::middle::channel {
 
 namespace {
 
-/// Looks at memory, 2 to 4 us, before a waiting thread asks the basic layer.
+/// Looks at memory, 2 to 4 us together, before a waiting thread sleeps.
 constexpr int kLooks = 256;
-/// Looks between two that take the lock: another thread may have served us.
+/// Looks between two that take the lock: another thread may have completed the
+/// request.
 constexpr int kLooksPerLock = 32;
-/// Turns of a wait between two looks at whether the job is ending.
+/// Turns of a wait between two checks whether the job is ending.
 constexpr std::uint32_t kTurnsPerLook = 1024;
 
 int is_never_over(void* /*unused*/) {
@@ -24,7 +25,7 @@ int is_never_over(void* /*unused*/) {
 
 }  // namespace
 
-/// A request that somebody waits for.
+/// A request that a thread waits for.
 struct Channels::Sought {
   Channels* channels;
   End* end;
@@ -34,10 +35,12 @@ struct Channels::Sought {
   Request* find() const { return end->requests.find(index, generation); }
 };
 
+/// Drives the end, spins once after each progress, and then sleeps in
+/// acpx_wait_until.
 std::size_t Channels::wait(const char* function, RequestHandle handle) {
   End* end = table_.find(end_index_of_request(handle));
   Sought sought{this, end, index_of(handle), generation_of(handle)};
-  bool has_spun = false;  // since something moved
+  bool has_spun = false;  // since the end made progress
   std::uint32_t turns = 0;
   while (end != nullptr) {
     bool has_moved = false;
@@ -59,7 +62,8 @@ std::size_t Channels::wait(const char* function, RequestHandle handle) {
     const bool may_spin = end->is_direct && !has_spun;
     has_spun = !has_moved;
     if (has_moved || (may_spin && spin(*end, sought))) {
-      // What is refused is tried again, in a job that is ending for ever.
+      // A refused post is tried again at once, so this loop has to notice the
+      // end of the job by itself.
       if (++turns % kTurnsPerLook != 0 ||
           acpx_wait_until(is_never_over, nullptr, 0) >= 0) {
         continue;
@@ -105,7 +109,8 @@ int Channels::wait_all(const acp_request_t* requests,
   return first_error == 0 ? 0 : -1;
 }
 
-/// Ends a request that is complete. The end's lock is held.
+/// Ends a request that is complete and returns its result. The end's lock is
+/// held.
 std::size_t Channels::conclude(const char* function,
                                End& end,
                                Request& request) {
@@ -123,8 +128,8 @@ std::size_t Channels::conclude(const char* function,
   return result;
 }
 
-/// A short while in which nobody else is asked: an answer of a rank on another
-/// core takes less. True: look again.
+/// Polls the next header for a short while. An answer of a rank on another core
+/// takes less. True: look again.
 bool Channels::spin(End& end, const Sought& sought) {
   for (int look = 1; look <= kLooks; ++look) {
     if (end.has_record()) {
@@ -145,8 +150,8 @@ bool Channels::spin(End& end, const Sought& sought) {
   return false;
 }
 
-/// For acpx_wait_until. Armed before the last look, so that no message is
-/// missed by a thread that goes to sleep.
+/// The condition for acpx_wait_until. The doorbell is asked for before the last
+/// look, so that no message is missed by a thread that goes to sleep.
 int Channels::is_over(void* argument) {
   auto& sought = *static_cast<Sought*>(argument);
   End& end = *sought.end;

@@ -50,7 +50,7 @@ class LockedDeque {
 
 enum class End : std::uint8_t { kFront, kBack };
 
-// As the public functions. Failures are reported; false: failed.
+// The bodies of the public functions. Failures are reported; false: failed.
 bool push(const char* function,
           acp_ga_t deque,
           End end,

@@ -1,4 +1,4 @@
-// What the operations on whole lists share: a walk's nodes, and how elements
+// Helpers of the operations on whole lists: a walk's nodes, and how elements
 // leave a list. Included by whole_lists.cc, list_copies.cc and two_lists.cc.
 #pragma once
 

@@ -27,7 +27,7 @@ inline constexpr std::size_t kBeginWord = 1;  ///< Version.
 inline constexpr std::size_t kFieldWord = 2;
 inline constexpr std::size_t kEndWord = 7;  ///< Version.
 inline constexpr std::size_t kSyncWord = 8;
-/// As many as a handle can count generations.
+/// A handle counts as many generations.
 inline constexpr std::size_t kSyncWords = 64;
 
 /// A call of a public function that is under way. Plain value.

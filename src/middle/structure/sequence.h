@@ -22,7 +22,7 @@ struct Range {
 
 inline constexpr std::uint64_t kToTheEnd = ~std::uint64_t{0};
 
-/// What erase does with a range that goes beyond the end.
+/// Decides whether erase clamps a range that goes beyond the end, or fails.
 enum class Beyond : std::uint8_t { kClamp, kFail };
 
 /// Converts an offset to an iterator's int. A larger offset is clamped, and

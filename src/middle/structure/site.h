@@ -1,5 +1,5 @@
-// What the data structures of this process share: the module's memory. It holds
-// the scratches of this rank's own chains, and on every rank a pool of
+// State that the data structures of this process share: the module's memory. It
+// holds the scratches of this rank's own chains, and on every rank a pool of
 // controls. docs/containers.md shows the layout.
 #pragma once
 
@@ -67,7 +67,8 @@ acp_ga_t allocate(std::size_t bytes, int rank);
 /// is named in errors and in acprun's roll-call.
 const char* current_function() noexcept;
 
-/// One per process, between init and fini of the module. Thread-safe.
+/// The one object of a process, between init and fini of the module.
+/// Thread-safe.
 class Site {
  public:
   /// Adds the module, as middle/modules.cc wants it.

@@ -9,8 +9,8 @@
 
 namespace acp::middle::table {
 
-/// What a thread knows of a table. It is right as long as the buckets have its
-/// uid. Plain value.
+/// The shares and the uid of a table, as a thread knows them. They are right as
+/// long as the buckets have this uid. Plain value.
 struct Directory {
   acp_ga_t handle = ACP_GA_NULL;
   structure::Kind kind{};

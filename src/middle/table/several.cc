@@ -40,8 +40,8 @@ struct Flying {
 
 }  // namespace
 
-/// For each window: post one chain per key, wait once, look at the results, and
-/// search for the rest one by one.
+/// Order in each window: post one chain per key, wait once, look at the
+/// results, and search for the rest one by one.
 bool find_many(const Call& call,
                const acp_element_t* keys,
                std::size_t count,
@@ -110,8 +110,8 @@ bool find_many(const Call& call,
   return true;
 }
 
-/// For each window: post one chain per key that locks and reads its bucket,
-/// wait once, write and unlock, then insert the rest one by one.
+/// Order in each window: post one chain per key that locks and reads its
+/// bucket, wait once, write and unlock, then insert the rest one by one.
 bool insert_many(const Call& call,
                  const acp_pair_t* pairs,
                  std::size_t count,

@@ -73,7 +73,7 @@ enum class Outcome : std::uint8_t { kFailed, kInserted, kPresent };
 /// False: failed. Otherwise found.is_there tells whether the key is there.
 bool find(const structure::Call& call, acp_element_t element, Found& found);
 
-/// What an insert does when the key is there already.
+/// Decides what an insert does with a key that is there already.
 enum class Present : std::uint8_t {
   kKeep,  ///< The old value stays.
   /// The key gets the new value. Readers see the old or the new one.

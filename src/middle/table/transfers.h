@@ -9,7 +9,7 @@
 
 namespace acp::middle::table {
 
-/// What happens to an element of the source.
+/// Decides what happens to an element of the source.
 enum class Transfer : std::uint8_t {
   kMerge,   ///< Copies it when the destination does not have its key.
   kMove,    ///< Copies it as kMerge, and then removes it from the source.

@@ -142,7 +142,8 @@ bool Walk::next_bucket() {
   }
   if (words_ != nullptr) {
     ++bucket_;
-    // What was read ahead is lost when an overflow bucket was read since.
+    // Buckets that were read ahead are lost when an overflow bucket was read
+    // since.
     if (current_ + 1 < read_) {
       ++current_;
       ++words_;

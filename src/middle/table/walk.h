@@ -88,7 +88,7 @@ class Walk {
   std::size_t read_ = 0;   ///< Buckets in the scratch, which follow each other.
   std::size_t current_ = 0;  ///< Index of the current one among them.
   const Bucket* words_ = nullptr;
-  /// The same buckets, read a second time.
+  /// Second read of the buckets at words_.
   const Bucket* words_again_ = nullptr;
 };
 

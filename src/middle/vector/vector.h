@@ -70,7 +70,7 @@ class FrozenVector {
   /// Freezes the vector and waits for the pushes. False: it was destroyed
   /// (reported), or the job is ending.
   [[nodiscard]] bool begin(structure::Scratch& scratch);
-  /// As begin(), for the push that grows the vector (3). `start` is where its
+  /// Freezes the vector for the push that grows it (3). `start` is where its
   /// reservation begins, and the push limit.
   [[nodiscard]] bool begin_growth(structure::Scratch& scratch,
                                   std::uint64_t version,
@@ -95,7 +95,7 @@ class FrozenVector {
   bool is_frozen_ = false;
 };
 
-/// As acp_push_back_vector. False: failed, which is reported.
+/// The body of acp_push_back_vector. False: failed, which is reported.
 bool push_back(acp_ga_t vector, acp_ga_t ga, std::size_t size);
 
 }  // namespace acp::middle::vector

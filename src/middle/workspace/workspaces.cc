@@ -41,9 +41,9 @@ std::size_t parts_of(std::size_t parts,
   return parts / procs + (distance < parts % procs ? 1 : 0);
 }
 
-/// What all ranks have to agree on. Sizes and handles are hashed before they
-/// are added up: otherwise a rank that wants the mean of the others' values
-/// would agree.
+/// The values that all ranks have to agree on. Sizes and handles are hashed
+/// before they are added up: otherwise a rank that wants the mean of the
+/// others' values would agree.
 std::uint64_t wish_to_create(std::size_t size, const Distribution& where) {
   const std::array<std::uint64_t, 3> words = {size, where.start,
                                               where.part_bytes};
