@@ -1,3 +1,5 @@
+// Allocation for the data structures and channels. The return address that
+// debug mode reports is this function's caller.
 #include "middle/malloc/allocate_for.h"
 
 #include "middle/log.h"

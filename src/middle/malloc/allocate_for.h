@@ -1,4 +1,4 @@
-// acp_malloc for what else is in the middle layer.
+// Allocation from a heap for the other parts of the middle layer.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,8 @@
 
 namespace acp::middle {
 
-/// Does what acp_malloc does, for the public function `function`. Errors name
-/// that function, because the program has called it.
+/// Does what acp_malloc does, on behalf of the public function `function`.
+/// Errors name that function, because the program has called it.
 acp_ga_t allocate_for(const char* function, std::size_t size, int rank);
 
 }  // namespace acp::middle

@@ -1,3 +1,5 @@
+// Walks the stack from an allocation to the program's own line. Called by debug
+// mode alone.
 #include "middle/malloc/call_site.h"
 
 #include <dlfcn.h>
@@ -12,14 +14,14 @@ namespace acp::middle {
 
 namespace {
 
-/// The file that an address is of, as it is mapped here; null: none.
+/// The mapped file that an address belongs to; null: none.
 const void* module_of(const void* address) {
   Dl_info info{};
   return ::dladdr(address, &info) == 0 ? nullptr : info.dli_fbase;
 }
 
-/// The name of the public function that an address is in, or null: only public
-/// names are known at run time.
+/// The name of the public function at an address, or null. Only public names
+/// are known at run time.
 const char* function_at(const void* address) {
   Dl_info info{};
   return ::dladdr(address, &info) == 0 ? nullptr : info.dli_sname;
@@ -61,7 +63,8 @@ std::string describe_call_site(const void* site) {
                  : fmt::format("{} ({})", describe(frame), function);
     }
   }
-  // The library is a part of the program: nothing tells the two apart.
+  // The program is linked with libacp.a: nothing tells library and program
+  // apart.
   return describe(site);
 }
 

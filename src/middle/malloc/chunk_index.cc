@@ -1,3 +1,4 @@
+// The tree of free chunks. Called by PageRuns alone. Reads no heap.
 #include "middle/malloc/chunk_index.h"
 
 #include <algorithm>
@@ -27,7 +28,7 @@ ChunkIndex::Node ChunkIndex::leaf(std::uint64_t taken) noexcept {
           longest_run(~taken)};
 }
 
-/// `half` is how many chunks each of the two has.
+/// Makes a node from its children, each of which covers `half` chunks.
 ChunkIndex::Node ChunkIndex::join(const Node& left,
                                   const Node& right,
                                   std::uint64_t half) const noexcept {
@@ -93,7 +94,8 @@ std::uint64_t ChunkIndex::find(std::uint64_t chunks) {
   if (nodes_[1].most < chunks) {
     return kNone;
   }
-  // Down to the leftmost place: in the left half, across, or in the right one.
+  // Goes down to the leftmost fit: in the left half, across both, or in the
+  // right half.
   std::uint64_t node = 1;
   std::uint64_t begin = 0;
   std::uint64_t half = leaves_ * kChunksPerRegion / 2;
@@ -112,7 +114,7 @@ std::uint64_t ChunkIndex::find(std::uint64_t chunks) {
   for (std::uint64_t have = 1; have < chunks; ++have) {
     free &= free >> 1;
   }
-  // A bit is left where so many free ones begin.
+  // Bit i is left when `chunks` free chunks begin at i.
   return begin + static_cast<std::uint64_t>(std::countr_zero(free));
 }
 

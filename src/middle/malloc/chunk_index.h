@@ -1,8 +1,9 @@
-// Where this process believes whole chunks of a heap to be free: which place is
-// the first with so many in a row, in a logarithmic number of steps.
+// A guess which whole chunks of a heap are free: it finds the first place with
+// so many in a row, in a logarithmic number of steps.
 //
-// Other ranks take and return chunks without telling, so this is a guess that
-// its user checks in the heap. A wrong guess costs a look, and corrects itself.
+// Other ranks take and return chunks without telling, so the caller checks the
+// guess in the heap. A wrong guess costs one read of the heap, and set()
+// corrects it.
 #pragma once
 
 #include <cstdint>
@@ -10,19 +11,20 @@
 
 namespace acp::middle {
 
-/// A tree over the regions of a heap. Takes no memory before refresh() or
-/// find() is called. One thread at a time.
+/// A tree over the regions of a heap. Takes no memory before set() or find() is
+/// called. One thread at a time.
 class ChunkIndex {
  public:
-  /// At first all chunks are believed to be free, as in a heap of zeros.
+  /// A new index takes all chunks for free, as in a heap of zeros.
   explicit ChunkIndex(std::uint64_t regions) noexcept : regions_(regions) {}
 
   static constexpr std::uint64_t kNone = ~std::uint64_t{0};
 
-  /// The lowest chunk from which on `chunks` (1 or more) are free; or kNone.
+  /// The first chunk of the lowest `chunks` (1 or more) free ones in a row; or
+  /// kNone.
   std::uint64_t find(std::uint64_t chunks);
 
-  /// Takes over the heap's word for a region: a bit for each chunk that is
+  /// Takes over the heap's word for a region: one bit for each chunk that is
   /// taken.
   void set(std::uint64_t region, std::uint64_t taken);
 
@@ -31,7 +33,7 @@ class ChunkIndex {
   void mark_free(std::uint64_t region, std::uint64_t mask);
 
  private:
-  /// Free chunks in a row: at the begin, at the end, and at most.
+  /// Free chunks in a row below a node: at its begin, at its end, and at most.
   struct Node {
     std::uint32_t first;
     std::uint32_t last;
@@ -45,7 +47,7 @@ class ChunkIndex {
   void prepare();
 
   const std::uint64_t regions_;
-  std::uint64_t leaves_ = 0;  ///< A power of 2; 0: no memory yet.
+  std::uint64_t leaves_ = 0;  ///< A power of 2; 0 before the first use.
   std::vector<std::uint64_t> taken_;
   std::vector<Node> nodes_;  ///< Node i has the children 2 i and 2 i + 1.
 };

@@ -1,3 +1,5 @@
+// Debug mode: headers, red zones, quarantine and leaks. Called by Heaps. The
+// steps on a heap are made with the heap's turn held, reports without it.
 #include "middle/malloc/debug_blocks.h"
 
 #include <algorithm>
@@ -17,17 +19,17 @@ constexpr std::uint64_t kLive = 0x4556'494c'4b43'4f4c;
 constexpr std::uint64_t kFreed = 0x4445'4552'0000'0000;  ///< | rank
 constexpr std::uint64_t kZone = 0xa5a5'a5a5'a5a5'a5a5;
 constexpr std::uint64_t kPoison = 0xdddd'dddd'dddd'dddd;
-/// Words behind a block: what is left of its last one, and two.
+/// Words behind a block: the rest of its last word, and two more.
 constexpr std::size_t kTailWords = 3;
 constexpr std::uint64_t kLeaksListed = 20;
 
-/// With its red zones. A multiple of 64, so that the block is aligned as one
-/// without them.
+/// Size of a block with header and red zones. A multiple of 64, so that the
+/// program's bytes are aligned as without them.
 constexpr std::uint64_t padded(std::uint64_t size) noexcept {
   return (kHeaderBytesOfBlock + (size + 7) / 8 * 8 + 16 + 63) / 64 * 64;
 }
 
-/// Where the words begin that hold the bytes behind the block.
+/// Offset of the word that has the first byte behind the block.
 constexpr std::uint64_t tail_of(std::uint64_t at, std::uint64_t size) noexcept {
   return at + kHeaderBytesOfBlock + size / 8 * 8;
 }
@@ -49,6 +51,7 @@ bool is_header(const BlockHeader& header, std::uint64_t at) noexcept {
 
 }  // namespace
 
+/// Returns the quarantine to the heaps when there is no room.
 Outcome DebugBlocks::allocate(PeerHeap& heap,
                               std::uint64_t size,
                               const void* site,
@@ -75,6 +78,8 @@ Outcome DebugBlocks::allocate(PeerHeap& heap,
   return flight.run() ? Outcome::kDone : Outcome::kFailed;
 }
 
+/// Order: claim the block, check the zones, poison the bytes, and keep the
+/// block in quarantine.
 FreeResult DebugBlocks::free(PeerHeap& heap,
                              acp_ga_t ga,
                              std::uint64_t offset,
@@ -100,7 +105,8 @@ FreeResult DebugBlocks::free(PeerHeap& heap,
   return outcome == Outcome::kDone ? quarantine(heap, at) : FreeResult::kFailed;
 }
 
-/// Who changes the state frees the block; everybody else has freed it twice.
+/// Changes the state of a block from live to freed. The caller that does so
+/// frees the block; every other caller has freed it twice.
 Outcome DebugBlocks::claim(PeerHeap& heap,
                            acp_ga_t ga,
                            std::uint64_t at,
@@ -146,7 +152,8 @@ Outcome DebugBlocks::check_zones(PeerHeap& heap,
       return Outcome::kFailed;
     }
   }
-  const std::uint64_t mine = header.size % 8;  // the program's, in the first
+  // bytes of the first word that belong to the program
+  const std::uint64_t mine = header.size % 8;
   std::array<unsigned char, kTailWords * 8> seen{};
   std::memcpy(seen.data(), tail.data(), sizeof tail);
   const bool is_behind_good =
@@ -162,7 +169,7 @@ Outcome DebugBlocks::check_zones(PeerHeap& heap,
   return Outcome::kDone;
 }
 
-/// So that who reads it later sees that it was freed.
+/// Overwrites the bytes, so that a late read is noticed.
 Outcome DebugBlocks::poison(PeerHeap& heap,
                             std::uint64_t at,
                             std::uint64_t size) const {
@@ -215,7 +222,7 @@ void DebugBlocks::report_foreign(acp_ga_t ga, const void* site) const {
   acp_errno = ACPX_BAD_ADDRESS;
 }
 
-/// No block begins there; says of which block it is the inside.
+/// Reports an address at which no block begins, and names the block around it.
 void DebugBlocks::report_no_block(PeerHeap& heap,
                                   acp_ga_t ga,
                                   std::uint64_t offset,
@@ -234,7 +241,8 @@ void DebugBlocks::report_no_block(PeerHeap& heap,
       const std::uint64_t bytes = shape_of(info::size_class(info)).block_bytes;
       at = begin + (offset - begin) / bytes * bytes;
     }
-    // The inside of a run has no infos: back to its head.
+    // Pages inside a run have no infos, so this goes back to the run's first
+    // page.
     PageNumber back = 0;
     while (is_known && info == 0 && back < std::min(page, kPagesBack)) {
       PageNumber same = 0;
@@ -261,9 +269,11 @@ void DebugBlocks::report_no_block(PeerHeap& heap,
   acp_errno = ACPX_BAD_ADDRESS;
 }
 
+/// Goes through the chunks that are taken, and looks for headers in their runs
+/// and spans.
 std::uint64_t DebugBlocks::list_leaks(const PeerHeap& heap) const {
   const HeapLayout& layout = heap.layout();
-  // Read where it lies, however it was changed: nobody does any more.
+  // Every rank has stopped changing the heap, so it is read where it lies.
   HeapMemory memory = heap.memory();
   memory.direct = static_cast<std::byte*>(acp_query_address(memory.base));
   std::uint64_t leaks = 0;

@@ -1,6 +1,6 @@
-// What ACP_MALLOC_DEBUG=on puts around each block: a header in front, red
-// zones, and a look at both when it is freed. Only then is this used, with
-// heaps that keep nothing at hand.
+// Debug mode of the heap, ACP_MALLOC_DEBUG=on: a header in front of each block,
+// red zones around it, and a check of both when the block is freed. The heaps
+// then have no caches.
 #pragma once
 
 #include <cstddef>
@@ -14,55 +14,60 @@
 
 namespace acp::middle {
 
-/// In front of the program's bytes. All ranks agree on it.
+/// The header in front of the program's bytes. The allocating rank writes it;
+/// any rank that frees the block changes `state` by compare and swap.
 struct BlockHeader {
-  std::uint64_t address;  ///< Of itself, mixed with a constant: is it one?
+  /// The header's own address, mixed with a constant: proves that this is a
+  /// header.
+  std::uint64_t address;
   std::uint64_t state;    ///< kLive, or kFreed with the rank that freed it.
-  std::uint64_t size;     ///< The program's bytes.
-  std::uint64_t rank;     ///< Who allocated it ...
-  char site[80];          ///< ... and where.
-  std::uint64_t zone[2];  ///< Red zone in front.
+  std::uint64_t size;     ///< Bytes that the program asked for.
+  std::uint64_t rank;     ///< The rank that allocated the block ...
+  char site[80];          ///< ... and the line of its program.
+  std::uint64_t zone[2];  ///< The red zone in front.
 };
 
 inline constexpr std::uint64_t kHeaderBytesOfBlock = sizeof(BlockHeader);
 static_assert(kHeaderBytesOfBlock % 64 == 0);  // keeps the alignment
 
-/// All threads.
+/// Called by all threads.
 class DebugBlocks {
  public:
   explicit DebugBlocks(int my_rank) noexcept
       : my_rank_(static_cast<std::uint64_t>(my_rank)) {}
 
-  /// As PeerHeap::allocate, of a block for `size` bytes.
+  /// Allocates a block for `size` bytes with its header and zones. Results as
+  /// PeerHeap::allocate.
   Outcome allocate(PeerHeap& heap,
                    std::uint64_t size,
                    const void* site,
                    std::uint64_t& offset);
 
-  /// Frees, or reports in one line what is wrong. `ga` is the address, for
-  /// people; `offset` the same in `heap`.
+  /// Frees a block, or reports in one line what is wrong. `ga` is the address
+  /// for the report, `offset` the same address in `heap`.
   FreeResult free(PeerHeap& heap,
                   acp_ga_t ga,
                   std::uint64_t offset,
                   const void* site);
 
-  /// An address that is in no heap.
+  /// Reports an address that is in no heap.
   void report_foreign(acp_ga_t ga, const void* site) const;
 
-  /// Really frees what was freed last.
+  /// Returns all blocks of the quarantine to their heaps.
   Outcome release_all();
 
-  /// Lists blocks in use of a heap that is mapped here. Returns how many.
+  /// Lists the blocks in use of a heap that is mapped here. Returns their
+  /// number.
   std::uint64_t list_leaks(const PeerHeap& heap) const;
 
  private:
   struct Freed {
     PeerHeap* heap;
-    std::uint64_t offset;  ///< Of the header.
+    std::uint64_t offset;  ///< Offset of the header.
   };
 
-  /// Freed blocks that are not used again yet, so that a second free or a
-  /// late write is seen.
+  /// Freed blocks that are not used again yet, so that a second free or a late
+  /// write is noticed.
   static constexpr std::size_t kQuarantine = 64;
 
   Outcome claim(PeerHeap& heap,

@@ -1,3 +1,5 @@
+// Flights: steps on a heap that is mapped here or not. Called by PageRuns,
+// Spans, PeerHeap and DebugBlocks.
 #include "middle/malloc/heap_memory.h"
 
 #include <atomic>
@@ -25,7 +27,7 @@ acpx_op_t& Flight::new_step(acpx_opcode_t opcode,
                             void* result,
                             std::size_t bytes) noexcept {
   if (steps_ == kMaxSteps || used_ + bytes > kScratchBytes) {
-    std::abort();  // a flight of ours is longer than flights may be
+    std::abort();  // this library never builds a longer flight
   }
   results_[steps_] = result;
   acpx_op_t& op = ops_[steps_++];
@@ -107,7 +109,7 @@ bool Flight::run() noexcept {
       return false;
     }
   }
-  // Not acp_complete: it would collect failures of the program's operations.
+  // acp_complete would collect failures of the program's own operations.
   if (steps_ != 0 && acpx_wait_until(is_complete, &handle, -1) != 0) {
     return false;
   }

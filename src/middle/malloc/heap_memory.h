@@ -1,6 +1,6 @@
-// One rank's heap as another rank (or itself) can touch it: by loads, stores
-// and CPU atomics where it is mapped here, and by chains where it is not. All
-// that is above is written once, as flights.
+// Access to one rank's heap from any rank: by loads, stores and CPU atomics
+// where the heap is mapped here, by chains where it is not. The layers above
+// are written once, with flights.
 #pragma once
 
 #include <array>
@@ -12,15 +12,16 @@
 
 namespace acp::middle {
 
-/// Where a heap is. A plain value.
+/// Addresses of a heap. A plain value.
 struct HeapMemory {
-  std::byte* direct = nullptr;  ///< Its first byte here; null: by chains.
-  acp_ga_t base = ACP_GA_NULL;  ///< Its first byte.
-  /// Of the caller's own heap, for chains: kScratchBytes.
+  /// First byte, where it is mapped; null: use chains.
+  std::byte* direct = nullptr;
+  acp_ga_t base = ACP_GA_NULL;  ///< Global address of the first byte.
+  /// Scratch in the caller's own heap, for chains: kScratchBytes.
   std::byte* scratch = nullptr;
   acp_ga_t scratch_ga = ACP_GA_NULL;
 
-  /// A word of a heap that is mapped here.
+  /// Reads a word of a heap that is mapped here.
   std::uint64_t load_direct(std::uint64_t offset) const noexcept {
     // Pairs with the stores and atomics of flights.
     return std::atomic_ref(*reinterpret_cast<std::uint64_t*>(direct + offset))
@@ -28,24 +29,27 @@ struct HeapMemory {
   }
 };
 
-/// A few steps on one heap that do not depend on each other's results, done
-/// together: one round trip where chains are used. Steps are applied in order
-/// when they are at most ACPX_MAX_STEPS. Results are written by run(); direct
-/// steps are done at once. One thread; by chains, one flight at a time for
-/// each scratch.
+/// Steps on one heap that do not depend on each other's results and are done
+/// together: one round trip where chains are used.
+///
+/// 1. Up to ACPX_MAX_STEPS steps are applied in order.
+/// 2. Results are there after run(). On a mapped heap each step is done at
+///    once.
+/// 3. By chains, one flight at a time uses the scratch.
+///
+/// Used by one thread.
 class Flight {
  public:
   static constexpr std::size_t kMaxSteps = 64;
 
-  // Its arrays are not cleared: that would cost more than most flights here.
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init)
+  // The arrays are not cleared: clearing costs more than most flights.
   explicit Flight(const HeapMemory& memory) noexcept : memory_(memory) {}
 
-  /// `bytes` (a multiple of 8, of words) from the heap; each word is whole.
+  /// Reads `bytes` bytes, a multiple of 8. Each word is read whole.
   void get(std::uint64_t offset, void* to, std::size_t bytes) noexcept;
-  /// The same into the heap.
+  /// Writes `bytes` bytes, a multiple of 8. Each word is written whole.
   void put(std::uint64_t offset, const void* from, std::size_t bytes) noexcept;
-  /// Compare and swap, add; `old` may be null.
+  /// Compare and swap, and addition. `old` may be null.
   void cas(std::uint64_t offset,
            std::uint64_t expected,
            std::uint64_t desired,
@@ -55,8 +59,8 @@ class Flight {
            std::uint64_t* old) noexcept;
 
   /// Does the steps and waits; the flight is empty again. False: the job is
-  /// ending or the caller is a progress step, acp_errno says; what was done is
-  /// not known then.
+  /// ending or the caller is a progress step, as acp_errno says. It is then not
+  /// known which steps were done.
   [[nodiscard]] bool run() noexcept;
 
  private:
@@ -67,7 +71,7 @@ class Flight {
 
   const HeapMemory& memory_;
   std::size_t steps_ = 0;
-  std::size_t used_ = 0;  ///< Bytes of scratch.
+  std::size_t used_ = 0;  ///< Bytes of scratch in use.
   std::array<acpx_op_t, kMaxSteps> ops_;
   std::array<void*, kMaxSteps> results_;
 };

@@ -1,3 +1,5 @@
+// The module acp_malloc: which heaps this process knows, and allocation and
+// freeing on them. Called by malloc_api.cc and allocate_for.cc.
 #include "middle/malloc/heaps.h"
 
 #include <algorithm>
@@ -14,7 +16,7 @@ std::atomic<Heaps*> g_heaps{nullptr};
 
 namespace {
 
-// Of acp_init, acp_reset and acp_finalize: one thread.
+// Written by acp_init, acp_reset and acp_finalize, which one thread calls.
 int g_module = -1;
 std::uint64_t g_bytes = 0;
 bool g_has_ended = false;
@@ -39,7 +41,8 @@ int Heaps::reason_for_none() noexcept {
 }
 
 void Heaps::leave_job() noexcept {
-  // The parent's is not destroyed here, and stays known to leak checkers.
+  // The heaps belong to the parent process. The child keeps the pointer, so
+  // that leak checkers find the memory, and destroys nothing.
   [[maybe_unused]] static Heaps* parents = nullptr;
   parents = g_heaps.exchange(nullptr, std::memory_order_relaxed);
 }
@@ -71,8 +74,8 @@ namespace {
 constexpr std::uint64_t kLargestCache = std::uint64_t{1} << 20;
 constexpr std::uint64_t kSmallestCache = std::uint64_t{64} << 10;
 
-/// All ranks' caches together hold an eighth of a heap at most; where that
-/// would leave each with less than a few spans, they hold nothing.
+/// The caches of all ranks together hold at most an eighth of a heap. If a
+/// rank's part of that is less than a few spans, it has no cache.
 std::uint64_t choose_cache_bytes(const HeapLayout& layout, int procs) {
   enum : std::uint64_t { kAuto, kOn, kOff };
 
@@ -110,7 +113,7 @@ Heaps::Heaps()
 
 Heaps::~Heaps() = default;
 
-/// What is left when every rank has freed what it meant to free.
+/// Lists the leaks, after every rank has returned its quarantine.
 void Heaps::end_debug() {
   if (debug_ != nullptr && debug_->release_all() == Outcome::kDone &&
       acp_sync() == 0) {
@@ -120,13 +123,13 @@ void Heaps::end_debug() {
 
 // ---- Who has which heap ---------------------------------------------------
 
-/// Directly where the heap is mapped and the owner's atomics agree with those
-/// of the CPU here.
+/// A heap is used directly where it is mapped and the owner's atomics agree
+/// with those of this CPU.
 HeapMemory Heaps::memory_of(std::uint32_t rank) const {
   HeapMemory memory = scratch_;
   memory.base = acpx_module_ga(g_module, static_cast<int>(rank));
   if (acpx_atomics_agree(static_cast<int>(rank)) == 1) {
-    const int error = acp_errno;  // "not mapped here" is an answer
+    const int error = acp_errno;  // "not mapped here" is an answer, no error
     memory.direct = static_cast<std::byte*>(acpx_pointer(memory.base));
     acp_errno = error;
   }
@@ -134,7 +137,7 @@ HeapMemory Heaps::memory_of(std::uint32_t rank) const {
 }
 
 PeerHeap* Heaps::find(std::uint32_t rank) const noexcept {
-  // Pairs with make_known(): a known heap is whole.
+  // Pairs with make_known(): a known heap is complete.
   const Table& table = *table_.load(std::memory_order_acquire);
   for (std::size_t i = rank * std::size_t{0x9e37'79b1};; ++i) {
     Known* known = table.at[i & table.mask].load(std::memory_order_acquire);
@@ -162,6 +165,8 @@ PeerHeap& Heaps::of(std::uint32_t rank) {
   return heap != nullptr ? *heap : make_known(rank);
 }
 
+/// Doubles the table when it is half full. Readers of the old table miss the
+/// new entry and come here for it.
 PeerHeap& Heaps::make_known(std::uint32_t rank) {
   const std::lock_guard lock(mutex_);
   if (PeerHeap* heap = find(rank)) {
@@ -189,7 +194,8 @@ PeerHeap* Heaps::that_has(acp_ga_t ga, std::uint64_t& offset) {
   }
   const int error = acp_errno;
   const int rank = acp_query_rank(ga);
-  acp_errno = error;  // that it is nobody's is counted, and no failure
+  // an address of no rank is counted, and is no error of this call
+  acp_errno = error;
   if (rank < 0 || rank == my_rank_) {
     return nullptr;
   }
@@ -200,6 +206,7 @@ PeerHeap* Heaps::that_has(acp_ga_t ga, std::uint64_t& offset) {
 
 // ---- The functions --------------------------------------------------------
 
+/// The own heap is found without a look-up. Errors go out of line.
 acp_ga_t Heaps::allocate(std::size_t size,
                          int rank,
                          const void* site,

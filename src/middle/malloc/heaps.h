@@ -1,5 +1,5 @@
-// What one process knows of the job's heaps, between init and fini of the
-// module: its own heap, and others' from their first use on.
+// The heaps of a job as one process knows them, between init and fini of the
+// module: its own heap, and each other heap from its first use on.
 #pragma once
 
 #include <atomic>
@@ -19,8 +19,8 @@ class Heaps;
 /// The process's heaps; null outside of init .. fini.
 extern std::atomic<Heaps*> g_heaps;
 
-/// All threads, except that init() and fini() are acp_init's, acp_reset's and
-/// acp_finalize's.
+/// Called by all threads. init() and fini() are called by acp_init, acp_reset
+/// and acp_finalize, thus by one thread.
 class Heaps {
  public:
   /// The process's heaps; null outside of init .. fini.
@@ -28,10 +28,11 @@ class Heaps {
     return g_heaps.load(std::memory_order_acquire);  // pairs with init()
   }
 
-  /// ACPX_NOT_INITIALIZED or ACPX_FINALIZED, when there are none.
+  /// The code for acp_errno when there are no heaps: ACPX_NOT_INITIALIZED or
+  /// ACPX_FINALIZED.
   static int reason_for_none() noexcept;
 
-  /// Adds the module; as modules.h says.
+  /// Adds the module, as middle/modules.cc wants it.
   static int add_module(int (*add)(const acpx_module_t*));
 
   /// The part of middle::leave_job() that is this module's.
@@ -41,7 +42,8 @@ class Heaps {
   Heaps& operator=(const Heaps&) = delete;
   ~Heaps();
 
-  /// As the public functions; `site` is where the program called.
+  /// The bodies of the public functions. `site` is the return address of the
+  /// program's call.
   acp_ga_t allocate(std::size_t size,
                     int rank,
                     const void* site,
@@ -49,9 +51,9 @@ class Heaps {
   void free(acp_ga_t ga, const void* site) noexcept;
   int trim() noexcept;
 
-  /// The heap of a rank of the job; made known at first use.
+  /// Returns the heap of a rank; it becomes known at first use.
   PeerHeap& of(std::uint32_t rank);
-  /// The heap that has `ga`, and its offset there; null when none has.
+  /// Returns the heap that has `ga` and sets `offset`; null when none has.
   PeerHeap* that_has(acp_ga_t ga, std::uint64_t& offset);
 
   int my_rank() const noexcept { return my_rank_; }
@@ -69,8 +71,9 @@ class Heaps {
         : rank(rank_of), heap(memory, layout, cache_bytes, turn) {}
   };
 
-  /// Open addressing, at most half full. Readers take no lock: a table is
-  /// never changed but for empty places, and lives as long as all this.
+  /// A hash table with open addressing, at most half full. Readers take no
+  /// lock: entries are only added, and every table lives as long as this
+  /// object.
   struct Table {
     explicit Table(std::size_t places)
         : mask(places - 1),
@@ -102,9 +105,9 @@ class Heaps {
   const int my_rank_;
   const int procs_;
   const HeapLayout layout_;
-  std::uint64_t cache_bytes_;  ///< For each heap.
+  std::uint64_t cache_bytes_;  ///< Most bytes that the cache of one heap keeps.
   acp_ga_t my_base_;
-  HeapMemory scratch_;  ///< Only its scratch.
+  HeapMemory scratch_;  ///< Only its scratch members are set.
   PeerHeap* mine_ = nullptr;
   std::mutex remote_turn_;    ///< Guards the scratch.
   mutable std::mutex mutex_;  ///< Guards making heaps known.
@@ -112,7 +115,7 @@ class Heaps {
   std::vector<std::unique_ptr<Table>> tables_;
   std::vector<std::unique_ptr<Known>> known_;
   std::atomic<std::uint64_t> wrong_frees_{0};
-  std::unique_ptr<DebugBlocks> debug_;  ///< With ACP_MALLOC_DEBUG.
+  std::unique_ptr<DebugBlocks> debug_;  ///< Set with ACP_MALLOC_DEBUG.
 };
 
 }  // namespace acp::middle

@@ -1,9 +1,20 @@
-// Where things are in a rank's heap, and what its words mean. All ranks agree
-// on it; docs/malloc.md has the picture and changes with this file.
+// Layout of a rank's heap and the meaning of its words. All ranks agree on it;
+// docs/malloc.md describes it and changes with this file.
 //
 //   HeapHeader | scratch | regions | page infos | span bits | pages
 //
 // A heap of zeros is a heap in which everything is free: nothing is formatted.
+//
+// 1. Any rank changes a word by compare and swap or by addition. Only an info
+//    may also be stored, by the rank that owns the page or that lists its span.
+// 2. The rank that sets kListed of a span lists or dissolves it, and no other
+//    rank does. A span is therefore in at most one list, once.
+// 3. Bits that are not zero are of a span. A rank that has taken a bit has a
+//    block, so the span cannot be dissolved, and its info tells its class for
+//    as long as the block is in use. A stale hint therefore never gives a wrong
+//    block.
+// 4. Only a list's head can mislead when an old value comes back, so it has a
+//    tag.
 #pragma once
 
 #include <cstddef>
@@ -19,9 +30,9 @@ inline constexpr PageNumber kNoPage = ~std::uint64_t{0};
 inline constexpr std::uint64_t kChunksPerRegion = 64;
 inline constexpr std::uint64_t kChunkBytes = kPageBytes * kPagesPerChunk;
 
-/// Words of a region, in this order: a bit for each chunk that is not whole
-/// and free; then for each chunk a bit for each page that is free while the
-/// chunk is not whole and free.
+/// The words of a region. `taken_chunks` has a bit for each chunk that is not
+/// both whole and free. `free_pages` has, for each such chunk, a bit for each
+/// free page.
 struct Region {
   std::uint64_t taken_chunks;
   std::uint64_t free_pages[kChunksPerRegion];
@@ -29,37 +40,39 @@ struct Region {
 
 static_assert(sizeof(Region) == 8 * (1 + kChunksPerRegion));
 
-/// First words of a heap. A line for each, so that ranks that use different
-/// classes do not meet.
+/// The head of a list of spans. Each has a cache line, so that ranks that use
+/// different classes do not disturb each other.
 struct alignas(64) ListHead {
-  /// {tag:32 | page + 1:32} of the first span with free blocks; every change
+  /// {tag:32 | page + 1:32} of the first span with free blocks. Every change
   /// moves the tag on, so a head that comes back is not taken for the old one.
   std::uint64_t word;
 };
 
 struct HeapHeader {
   ListHead spans[kClasses];
-  /// {finished:32 | under way:32}: who finds the heap full looks whether
-  /// somebody else has lists in hand.
+  /// {finished:32 | under way:32}. A rank that finds the heap full sees here
+  /// whether another rank has taken lists off.
   ListHead sweeps;
 };
 
 inline constexpr std::uint64_t kHeaderBytes = 4096;
 static_assert(sizeof(HeapHeader) <= kHeaderBytes);
 
-/// Results and sources of the owner's own operations on other heaps.
+/// Bytes of the scratch: results and sources of the owner's own operations on
+/// other heaps.
 inline constexpr std::uint64_t kScratchBytes = 12288;
 
-/// Where in its first page a run's bytes begin. Few small blocks lie there, so
-/// who frees an address knows, without a journey, what may be large.
+/// Offset of a run's bytes in its first page. Few small blocks have this
+/// offset, so a rank that frees an address knows without a round trip what may
+/// be large.
 inline constexpr std::uint64_t kRunOffset = 64;
 
 // ---- Words ----------------------------------------------------------------
 
-/// Word of a page. 0: no block begins here, none covers it (or it is inside of
-/// a run). A page of a span: {link:32 | 0:16 | pages back to the head:8 |
-/// class + 1:8}, the link, of the head alone, being the next span of its list
-/// as page + 1. The first page of a run: {pages:56 | 255:8}.
+/// The info of a page. 0: no block begins here, or the page is inside a run. A
+/// page of a span: {link:32 | 0:16 | pages back to the head:8 | class + 1:8};
+/// the head's link is the next span of its list, as page + 1. The first page of
+/// a run: {pages:56 | 255:8}.
 namespace info {
 
 inline constexpr std::uint64_t kRunKind = 255;
@@ -100,18 +113,19 @@ constexpr std::uint64_t run_pages(std::uint64_t word) noexcept {
 
 }  // namespace info
 
-/// In the bits of a span, above its blocks' bits (1: free): the span is in its
-/// class's list, or somebody is about to put it there.
+/// Above the bits of a span's blocks (1: free): the span is in its class's
+/// list, or a rank is about to put it there.
 inline constexpr std::uint64_t kListed = std::uint64_t{1} << 63;
 
 // ---- Offsets --------------------------------------------------------------
 
-/// A plain value, the same on all ranks.
+/// Offsets in a heap. A plain value, equal on all ranks.
 class HeapLayout {
  public:
-  /// For a heap of `bytes` altogether; at least kSmallestHeap.
+  /// The layout of a heap of `bytes` bytes, kSmallestHeap or more.
   explicit constexpr HeapLayout(std::uint64_t bytes) noexcept {
-    // Per chunk: its bytes, two words for each page, and its share of a region.
+    // A chunk costs its bytes, two words for each page, and its share of a
+    // region.
     constexpr std::uint64_t kPerChunk = kChunkBytes + 16 * kPagesPerChunk + 9;
     constexpr std::uint64_t kFixed =
         kHeaderBytes + kScratchBytes + kRegionStride + 2 * 4096;
@@ -131,7 +145,7 @@ class HeapLayout {
     return chunks_ * kPagesPerChunk;
   }
 
-  /// Of the last region, chunks that do not exist count as taken.
+  /// Mask of the chunks that the last region lacks. They count as taken.
   constexpr std::uint64_t missing_chunks(std::uint64_t region) const noexcept {
     const std::uint64_t there = chunks_ - region * kChunksPerRegion;
     return there >= kChunksPerRegion ? 0 : ~std::uint64_t{0} << there;
@@ -151,7 +165,7 @@ class HeapLayout {
     return kHeaderBytes + kScratchBytes + number * kRegionStride;
   }
 
-  /// The word of the pages of a chunk.
+  /// The word of free pages of a chunk.
   constexpr std::uint64_t free_pages(std::uint64_t chunk) const noexcept {
     return region(chunk / kChunksPerRegion) + 8 + chunk % kChunksPerRegion * 8;
   }
@@ -168,12 +182,12 @@ class HeapLayout {
     return pages_ + number * kPageBytes;
   }
 
-  /// Of an address among the pages.
+  /// The page that has an offset.
   constexpr PageNumber page_at(std::uint64_t offset) const noexcept {
     return (offset - pages_) / kPageBytes;
   }
 
-  /// Bytes of the largest block, when nothing is in use.
+  /// Bytes of the largest block in an empty heap.
   constexpr std::uint64_t largest_block() const noexcept {
     return chunks_ * kChunkBytes - kRunOffset;
   }

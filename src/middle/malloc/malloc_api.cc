@@ -1,4 +1,5 @@
-// Chapter 4.9, and acpx_trim_malloc.
+// The functions of chapter 4.9, acp/malloc.h, and acpx_trim_malloc. Each makes
+// one call.
 #include "acp/extension.h"
 #include "acp/malloc.h"
 #include "middle/log.h"

@@ -1,3 +1,5 @@
+// Runs of pages: small ones from chunks that are broken up, large ones from
+// whole chunks. Called by Spans and PeerHeap with the heap's turn held.
 #include "middle/malloc/page_runs.h"
 
 #include <algorithm>
@@ -9,17 +11,18 @@ namespace {
 
 constexpr std::uint64_t kAll = ~std::uint64_t{0};
 
-/// Two who want overlapping runs can make each other give up: not for ever.
+/// Two ranks that want overlapping runs can make each other give up. They stop
+/// after so many rounds.
 constexpr int kRounds = 64;
 
-/// `count` (1 .. 64) bits from `first` on.
+/// A mask of `count` (1 .. 64) bits from `first` on.
 constexpr std::uint64_t bits(unsigned first, std::uint64_t count) noexcept {
   return (count >= 64 ? kAll : (std::uint64_t{1} << count) - 1) << first;
 }
 
-/// First of `count` ones in a row; 64 when there are none.
+/// The first of `count` ones in a row; 64 when there are none.
 unsigned find_run(std::uint64_t word, unsigned count) noexcept {
-  // Bit i stays as long as the run that begins there.
+  // After each step bit i says that `have` ones begin at i.
   unsigned have = 1;
   while (have < count && word != 0) {
     const unsigned step = std::min(have, count - have);
@@ -44,7 +47,7 @@ Outcome PageRuns::take(std::uint64_t pages, PageNumber& first) noexcept {
   if (outcome != Outcome::kDone || in_last == 0) {
     return outcome;
   }
-  // The rest of the last chunk is for smaller ones.
+  // The rest of the last chunk goes to smaller runs.
   return return_pages(first / kPagesPerChunk + chunks - 1, kAll << in_last);
 }
 
@@ -68,7 +71,8 @@ bool PageRuns::read(std::uint64_t region,
 Outcome PageRuns::take_small(unsigned pages, PageNumber& first) noexcept {
   Region seen[kRegionsPerFlight];
   const std::uint64_t regions = layout_.regions();
-  // The region of the last success by itself, then many at once.
+  // Reads the region of the last success alone, then many regions in one
+  // flight.
   for (std::uint64_t done = 0; done < regions;) {
     const std::uint64_t region = (hint_ + done) % regions;
     const std::uint64_t count =
@@ -90,8 +94,8 @@ Outcome PageRuns::take_small(unsigned pages, PageNumber& first) noexcept {
   return Outcome::kFull;
 }
 
-/// Out of one region: where chunks are broken already first. `seen` is moved
-/// on by what each lost race tells.
+/// Takes pages in one region, first from chunks that are broken up already. A
+/// lost race updates `seen`.
 Outcome PageRuns::take_in(std::uint64_t region,
                           Region& seen,
                           unsigned pages,
@@ -119,7 +123,7 @@ Outcome PageRuns::take_in(std::uint64_t region,
   return break_up(region, seen, pages, first);
 }
 
-/// Takes a whole chunk, and leaves to others what is not needed.
+/// Takes a whole chunk, and returns the pages that are not needed.
 Outcome PageRuns::break_up(std::uint64_t region,
                            Region& seen,
                            unsigned pages,
@@ -147,7 +151,7 @@ Outcome PageRuns::break_up(std::uint64_t region,
   return Outcome::kFull;
 }
 
-/// Reads which chunks of some regions are taken, into the index.
+/// Reads into the index which chunks of some regions are taken.
 bool PageRuns::refresh(std::uint64_t first, std::uint64_t count) noexcept {
   std::uint64_t taken[Flight::kMaxSteps];
   for (std::uint64_t done = 0; done < count;) {
@@ -170,17 +174,18 @@ bool PageRuns::refresh(std::uint64_t first, std::uint64_t count) noexcept {
   return true;
 }
 
-/// The first place where the index knows so many free chunks that are there
-/// indeed. Each place that it is wrong about is known better afterwards, so
-/// there are at most as many of these as other ranks have made changes.
+/// Takes whole chunks: asks the index for a place, reads that place in the
+/// heap, and claims it if it is free indeed. Each wrong guess corrects the
+/// index, so there are at most as many of them as other ranks have made
+/// changes.
 Outcome PageRuns::take_chunks(std::uint64_t chunks,
                               PageNumber& first) noexcept {
   bool is_fresh = false;
-  std::uint64_t ahead = 1;  // regions to look at; more with each wrong guess
+  std::uint64_t ahead = 1;  // regions to read; more after each wrong guess
   for (int round = 0; round < kRounds;) {
     const std::uint64_t begin = index_.find(chunks);
     if (begin == ChunkIndex::kNone) {
-      // Other ranks may have returned some.
+      // Other ranks may have returned chunks since the last look.
       if (is_fresh) {
         return Outcome::kFull;
       }
@@ -205,16 +210,16 @@ Outcome PageRuns::take_chunks(std::uint64_t chunks,
       first = begin * kPagesPerChunk;
       return outcome;
     }
-    // Another rank was there first. It may give up in its turn, and return
-    // what it had: kFull is not true before another look at all.
+    // Another rank was first. It may give up in its turn and return its chunks,
+    // so kFull is only true after another look at everything.
     ++round;
     is_fresh = false;
   }
   return Outcome::kFull;
 }
 
-/// Marks chunks as taken, a word at a time from the front; kFull, and nothing
-/// has changed, when another was there first.
+/// Marks chunks as taken, word by word from the front. kFull, and nothing has
+/// changed: another rank was first.
 Outcome PageRuns::claim(std::uint64_t first_chunk,
                         std::uint64_t chunks) noexcept {
   std::uint64_t claimed = 0;
@@ -248,6 +253,7 @@ Outcome PageRuns::claim(std::uint64_t first_chunk,
   return Outcome::kDone;
 }
 
+/// Returns whole chunks as chunks, and the pages of the last one as pages.
 Outcome PageRuns::give_back(PageNumber first, std::uint64_t pages) noexcept {
   const std::uint64_t chunk = first / kPagesPerChunk;
   const auto at = static_cast<unsigned>(first % kPagesPerChunk);
@@ -263,8 +269,8 @@ Outcome PageRuns::give_back(PageNumber first, std::uint64_t pages) noexcept {
   return return_pages(chunk + whole, bits(0, in_last));
 }
 
-/// The chunks' bits are set and nobody else's to clear: adding is subtracting
-/// them, and any number of words goes in one flight.
+/// The bits are set and belong to the caller, so a subtraction clears them
+/// without a retry. Many words go in one flight.
 Outcome PageRuns::return_chunks(std::uint64_t first_chunk,
                                 std::uint64_t chunks) noexcept {
   Flight flight(memory_);
@@ -288,8 +294,9 @@ Outcome PageRuns::return_chunks(std::uint64_t first_chunk,
   return Outcome::kDone;
 }
 
-/// Pages of mine become free. Who makes the word full makes the chunk whole,
-/// unless another takes pages in between: then that one's return does.
+/// Returns pages of a chunk. The rank that makes the word full makes the chunk
+/// whole, unless another rank takes pages in between. Then the return of these
+/// pages does it.
 Outcome PageRuns::return_pages(std::uint64_t chunk,
                                std::uint64_t mask) noexcept {
   std::uint64_t old = 0;

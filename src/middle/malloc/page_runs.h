@@ -1,8 +1,8 @@
 // Takes and returns runs of pages of a heap, lock-free, from any rank.
 //
-// Two levels of bits: a chunk of 64 pages is whole and free, or broken up, its
-// free pages in one word, or taken whole. Neighbours that are free meet again
-// by themselves, since bits have no order of being freed.
+// There are two levels of bits. A chunk of 64 pages is whole and free, or
+// broken up with its free pages in one word, or taken whole. Free neighbours
+// become one again by themselves, since bits do not know when they were freed.
 #pragma once
 
 #include <cstdint>
@@ -13,26 +13,28 @@
 
 namespace acp::middle {
 
-/// How a step on a heap ended.
+/// Result of an operation on a heap.
 enum class Outcome : std::uint8_t {
   kDone,
-  kFull,    ///< Nothing free that fits.
+  kFull,    ///< Nothing that is free fits.
   kFailed,  ///< A flight failed: the job is ending.
 };
 
-/// One thread at a time.
+/// The runs of one heap as one rank sees them. Its state is hints that the heap
+/// corrects. One thread at a time.
 class PageRuns {
  public:
   PageRuns(const HeapMemory& memory, const HeapLayout& layout) noexcept
       : memory_(memory), layout_(layout), index_(layout.regions()) {}
 
-  /// `pages` (1 or more) in a row, nobody else's from now on.
+  /// Takes `pages` (1 or more) pages in a row, which belong to the caller from
+  /// now on.
   Outcome take(std::uint64_t pages, PageNumber& first) noexcept;
 
-  /// Returns what take() gave, once. kDone or kFailed.
+  /// Returns a run that take() gave. kDone or kFailed.
   Outcome give_back(PageNumber first, std::uint64_t pages) noexcept;
 
-  /// Words of regions that were read in the heap, ever.
+  /// Regions read in the heap since the start.
   std::uint64_t regions_read() const noexcept { return regions_read_; }
 
  private:

@@ -1,3 +1,5 @@
+// Allocation and freeing on one rank's heap, with caches of free blocks. Called
+// by Heaps and DebugBlocks. "In turn" means with turn_ held.
 #include "middle/malloc/peer_heap.h"
 
 #include <sched.h>
@@ -9,7 +11,8 @@ namespace acp::middle {
 
 namespace {
 
-constexpr int kBlockBits = 6;  ///< Of an entry: kMaxSpanBlocks fit.
+/// Bits of a block's number: kMaxSpanBlocks fit.
+constexpr int kBlockBits = 6;
 constexpr int kTriesWhenFull = 8;
 
 constexpr std::uint64_t entry_of(PageNumber head,
@@ -42,7 +45,8 @@ PeerHeap::PeerHeap(const HeapMemory& memory,
       turn_(turn == nullptr ? own_turn_ : *turn),
       spans_(memory_, layout_) {}
 
-/// Chains are waited for: not in a progress step. acp_errno says so.
+/// Whether the caller may wait for chains. A progress step may not; acp_errno
+/// then says so.
 bool PeerHeap::may_wait() const noexcept {
   return memory_.direct != nullptr || acpx_wait_until(always, nullptr, 0) == 0;
 }
@@ -72,7 +76,8 @@ bool PeerHeap::take_cached(SizeClass size_class,
   return has_one;
 }
 
-/// Of the blocks that are there already, only the newest is noticed.
+/// Puts a block into its cache. A block that is freed twice is noticed only if
+/// it is the newest.
 PeerHeap::Put PeerHeap::put_cached(SizeClass size_class, Entry entry) noexcept {
   Cache& cache = caches_[size_class];
   const std::lock_guard lock(lock_);
@@ -91,8 +96,8 @@ PeerHeap::Put PeerHeap::put_cached(SizeClass size_class, Entry entry) noexcept {
   return Put::kDone;
 }
 
-/// With the lock, at first use: for one span from the heap and one from the
-/// program.
+/// Gives a cache room for the blocks of two spans, at first use. Call with
+/// lock_ held.
 void PeerHeap::make_room(SizeClass size_class) {
   Cache& cache = caches_[size_class];
   if (cache.room == 0) {
@@ -102,7 +107,8 @@ void PeerHeap::make_room(SizeClass size_class) {
   }
 }
 
-/// Keeps what there is room for; the rest is added to `overflow`.
+/// Puts blocks into their cache. Blocks for which there is no room are added to
+/// `overflow`.
 void PeerHeap::cache(const Blocks& blocks, std::vector<Entry>& overflow) {
   Cache& cache = caches_[blocks.size_class];
   const std::lock_guard lock(lock_);
@@ -138,7 +144,7 @@ Outcome PeerHeap::allocate_small(SizeClass size_class, std::uint64_t& offset) {
   }
   const std::lock_guard turn(turn_);
   if (take_cached(size_class, offset)) {
-    return Outcome::kDone;  // another thread was at it
+    return Outcome::kDone;  // another thread has filled the cache
   }
   if (const Outcome outcome = look_up_pending(); outcome != Outcome::kDone) {
     return outcome;
@@ -149,7 +155,7 @@ Outcome PeerHeap::allocate_small(SizeClass size_class, std::uint64_t& offset) {
   return persist([&] { return refill(size_class, offset); });
 }
 
-/// Blocks from the heap: one for the caller, the rest into the cache.
+/// Takes blocks from the heap: one for the caller, the others for the cache.
 Outcome PeerHeap::refill(SizeClass size_class, std::uint64_t& offset) {
   while (true) {
     Blocks found;
@@ -177,6 +183,7 @@ Outcome PeerHeap::refill(SizeClass size_class, std::uint64_t& offset) {
   }
 }
 
+/// Takes pages and writes the run's length into the info of the first.
 Outcome PeerHeap::allocate_run(std::uint64_t size, std::uint64_t& offset) {
   if (!may_wait()) {
     return Outcome::kFailed;
@@ -196,8 +203,9 @@ Outcome PeerHeap::allocate_run(std::uint64_t size, std::uint64_t& offset) {
   return flight.run() ? Outcome::kDone : Outcome::kFailed;
 }
 
-/// Tries again with everything that can be had: what this rank keeps, spans
-/// that are free as pages, and what another who does the same has in hand.
+/// Tries, and when the heap is full tries again after each attempt to free
+/// more. It returns this rank's caches and makes free spans pages. It goes on
+/// while other ranks sweep, since these have taken lists off.
 template <typename Try>
 Outcome PeerHeap::persist(const Try& attempt) {
   Outcome outcome = attempt();
@@ -216,7 +224,7 @@ Outcome PeerHeap::persist(const Try& attempt) {
     constexpr std::uint64_t kOneFinished = std::uint64_t{1} << 32;
     if (after == before + kOneFinished &&
         static_cast<std::uint32_t>(before) == 0) {
-      break;  // nobody else was at it
+      break;  // no other rank was sweeping
     }
     ::sched_yield();
   }
@@ -225,7 +233,8 @@ Outcome PeerHeap::persist(const Try& attempt) {
 
 // ---- Freeing --------------------------------------------------------------
 
-/// Which block begins at `offset`, on a page with that info.
+/// Finds the block that begins at `offset`, on a page with this info. False:
+/// none does.
 bool PeerHeap::block_of(std::uint64_t offset,
                         std::uint64_t info,
                         SizeClass& size_class,
@@ -242,6 +251,8 @@ bool PeerHeap::block_of(std::uint64_t offset,
   return block < shape.span_blocks;
 }
 
+/// On a mapped heap with a cache this takes no turn: one load of the info, and
+/// the block goes to the cache.
 FreeResult PeerHeap::free(std::uint64_t offset) noexcept {
   if (offset < layout_.begin() || offset >= layout_.end() ||
       (offset & 15) != 0) {
@@ -265,7 +276,8 @@ FreeResult PeerHeap::free(std::uint64_t offset) noexcept {
   return free_known(offset, info);
 }
 
-/// In turn. Who changes the info has freed the run; a second one has not.
+/// In turn. Frees a run. The caller that clears the info has freed it; a second
+/// free finds another info.
 FreeResult PeerHeap::free_run(PageNumber page, std::uint64_t info) {
   const std::uint64_t pages = info::run_pages(info);
   std::uint64_t old = 0;
@@ -282,8 +294,9 @@ FreeResult PeerHeap::free_run(PageNumber page, std::uint64_t info) {
              : FreeResult::kFailed;
 }
 
-/// What it is has to be read from the heap: many at once, but at once where
-/// it may be large.
+/// Frees a block of an unmapped heap. The page's info has to be read there,
+/// which is done for many frees together, but at once when the block may be
+/// large.
 FreeResult PeerHeap::free_far(std::uint64_t offset) {
   std::size_t count = 0;
   {
@@ -300,6 +313,7 @@ FreeResult PeerHeap::free_far(std::uint64_t offset) {
                                              : FreeResult::kFailed;
 }
 
+/// Without caches a block goes back to its span at once.
 FreeResult PeerHeap::free_uncached(std::uint64_t offset) {
   if (!may_wait()) {
     return FreeResult::kFailed;
@@ -336,7 +350,7 @@ Outcome PeerHeap::info_at(std::uint64_t offset,
   return flight.run() ? Outcome::kDone : Outcome::kFailed;
 }
 
-/// In turn. Looks up the frees that wait for it, each page once.
+/// In turn. Looks up the pending frees and reads each page's info once.
 Outcome PeerHeap::look_up_pending() {
   std::vector<std::uint64_t> offsets;
   {
@@ -403,7 +417,7 @@ FreeResult PeerHeap::free_known(std::uint64_t offset, std::uint64_t info) {
   return put == Put::kDone ? FreeResult::kDone : FreeResult::kWrong;
 }
 
-/// In turn. Makes room, the oldest blocks first: the newest are warm.
+/// In turn. Returns the older half of a cache: the newest blocks are warm.
 Outcome PeerHeap::flush_half(SizeClass size_class) {
   std::vector<Entry> oldest;
   {
@@ -420,7 +434,7 @@ Outcome PeerHeap::flush_half(SizeClass size_class) {
   return give_back(size_class, oldest);
 }
 
-/// In turn. Blocks of one class, to their spans.
+/// In turn. Returns blocks of one class to their spans.
 Outcome PeerHeap::give_back(SizeClass size_class, std::vector<Entry>& entries) {
   std::sort(entries.begin(), entries.end());
   std::vector<Blocks> spans;

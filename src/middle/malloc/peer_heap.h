@@ -1,5 +1,6 @@
-// A rank's heap with what this rank keeps of it at hand: a cache of free
-// blocks for each class. What acp_malloc and acp_free do for one target.
+// One rank's heap as seen from this rank: spans and runs of it, and a cache of
+// free blocks for each class. It makes what acp_malloc and acp_free do for one
+// target.
 #pragma once
 
 #include <array>
@@ -14,42 +15,51 @@
 
 namespace acp::middle {
 
-/// What an address of the heap turned out to be.
+/// Result of freeing an address of the heap.
 enum class FreeResult : std::uint8_t {
   kDone,
-  kWrong,   ///< No block begins there, or it is free.
+  kWrong,   ///< No block begins there, or the block is free already.
   kFailed,  ///< A flight failed: the job is ending.
 };
 
-/// All threads. Waits for the network only where the heap is not mapped here,
-/// and then holds `turn`, the lock of the scratch.
+/// Called by all threads. Waits for the network only where the heap is not
+/// mapped here, and then holds `turn`.
+///
+/// 1. A cached block is taken in its span's bits; only this rank knows that it
+///    is free.
+/// 2. turn_ is taken before lock_. lock_ is never held over a flight.
+/// 3. On a mapped heap turn_ is never held over a wait, so progress steps may
+///    allocate there.
 class PeerHeap {
  public:
-  /// `turn` must outlive this; null: a lock of its own.
-  /// `cache_bytes`: blocks kept at hand, together; 0 keeps none.
+  /// `turn` is the mutex of the scratch and must outlive this object; null: use
+  /// a mutex of its own. `cache_bytes` limits the blocks kept in the caches
+  /// together; 0 keeps none.
   PeerHeap(const HeapMemory& memory,
            const HeapLayout& layout,
            std::uint64_t cache_bytes,
            std::mutex* turn);
 
-  /// The offset of a block of `size` bytes or more.
+  /// Sets `offset` to a block of `size` bytes or more.
   Outcome allocate(std::uint64_t size, std::uint64_t& offset) noexcept;
 
-  /// `offset` as allocate() gave it.
+  /// Frees a block by the offset that allocate() gave.
   FreeResult free(std::uint64_t offset) noexcept;
 
-  /// Gives back what is kept here. kDone or kFailed.
+  /// Returns all cached blocks to the heap. kDone or kFailed.
   Outcome trim() noexcept;
 
-  /// Addresses that were no block, found later than in their free().
+  /// Addresses that turned out to be no block only after their free() had
+  /// returned.
   std::uint64_t wrong_frees() const noexcept {
     return wrong_frees_.load(std::memory_order_relaxed);
   }
 
-  /// Held for flights of others than this on its memory.
+  /// The mutex to hold for other flights on this heap.
   std::mutex& turn() noexcept { return turn_; }
 
-  /// The info of the page at an offset, with the page; in turn.
+  /// Reads the info of the page at an offset, and the page's number. Call with
+  /// turn() held.
   Outcome info_at(std::uint64_t offset, PageNumber& page, std::uint64_t& info);
 
   const HeapMemory& memory() const noexcept { return memory_; }
@@ -57,10 +67,10 @@ class PeerHeap {
   const HeapLayout& layout() const noexcept { return layout_; }
 
  private:
-  /// A free block: {head page | block:6}.
+  /// A free block: {page of the span's head | number of the block:6}.
   using Entry = std::uint64_t;
 
-  /// Free blocks of one class, the newest on top.
+  /// The free blocks of one class, the newest last.
   struct Cache {
     std::uint32_t count = 0;
     std::uint32_t room = 0;
@@ -69,7 +79,7 @@ class PeerHeap {
 
   enum class Put : std::uint8_t { kDone, kNoRoom, kTooMuch, kIsThere };
 
-  /// Frees on a heap that is not mapped here, still to be looked up.
+  /// Frees on an unmapped heap that are still to be looked up.
   static constexpr std::size_t kPendingAtMost = Flight::kMaxSteps;
 
   bool take_cached(SizeClass size_class, std::uint64_t& offset) noexcept;
@@ -104,7 +114,7 @@ class PeerHeap {
   std::mutex own_turn_;
   std::mutex& turn_;  ///< Guards spans_ and flights.
   Spans spans_;
-  SpinLock lock_;  ///< Guards the rest; never held over a flight.
+  SpinLock lock_;  ///< Guards the members up to pending_.
   std::uint64_t cached_bytes_ = 0;
   std::array<Cache, kClasses> caches_;
   std::vector<std::uint64_t> pending_;

@@ -1,6 +1,6 @@
-// The sizes of small blocks: four to each doubling from 64 bytes on, so a
-// block is at most a fifth larger than the next smaller class's, up to 32 KiB.
-// Larger requests get pages. Nothing here knows of memory.
+// The sizes of small blocks, up to 32 KiB: multiples of 16 up to 128, then four
+// to each doubling. A block is at most a fifth larger than needed, above 64
+// bytes. Larger requests get pages. Nothing here touches memory.
 #pragma once
 
 #include <array>
@@ -16,25 +16,27 @@ inline constexpr std::uint64_t kPageBytes = 1024;
 inline constexpr std::uint64_t kPagesPerChunk = 64;
 inline constexpr std::size_t kLargestClassBytes = 32768;
 inline constexpr std::size_t kClasses = 40;
-/// Blocks of a span: one bit each in a word that has one more bit.
+/// Most blocks of a span: one bit each in a word that has one more bit.
 inline constexpr std::uint32_t kMaxSpanBlocks = 63;
 
-/// What a size class is made of. A span is a run of pages cut into blocks.
+/// The shape of a size class. A span is a run of pages, divided into blocks of
+/// one class.
 struct ClassShape {
   std::uint32_t block_bytes = 0;
   std::uint32_t span_blocks = 0;
   std::uint32_t span_pages = 0;
-  std::uint32_t reciprocal = 0;  ///< For block_at().
+  /// 2^32 / block_bytes, rounded up, for block_at().
+  std::uint32_t reciprocal = 0;
 
-  /// Which block begins `delta` bytes behind the span's start; span_blocks or
-  /// more when none does.
+  /// Number of the block that begins `delta` bytes after the span's start;
+  /// span_blocks or more when none does.
   constexpr std::uint32_t block_at(std::uint32_t delta) const noexcept {
     const auto block =
         static_cast<std::uint32_t>((std::uint64_t{delta} * reciprocal) >> 32);
     return block * block_bytes == delta ? block : span_blocks;
   }
 
-  /// A bit for each block.
+  /// A mask with a bit for each block.
   constexpr std::uint64_t all_blocks() const noexcept {
     return (std::uint64_t{1} << span_blocks) - 1;
   }
@@ -50,7 +52,7 @@ constexpr std::uint32_t class_block_bytes(std::size_t index) noexcept {
                                     (quarter + 1) * (32U << doubling));
 }
 
-/// At most 16 KiB in a span, but two blocks: caches take spans.
+/// A span has at most 16 KiB, but at least two blocks, since caches take spans.
 constexpr ClassShape make_shape(std::size_t index) noexcept {
   constexpr std::uint32_t kSpanBytes = 16384;
   const std::uint32_t bytes = class_block_bytes(index);
@@ -79,8 +81,8 @@ constexpr const ClassShape& shape_of(SizeClass size_class) noexcept {
   return kClassShapes[size_class];
 }
 
-/// The smallest class that holds `size` bytes, 0 .. kLargestClassBytes; a
-/// block of 0 bytes is one of 16.
+/// The smallest class that holds `size` bytes, 0 .. kLargestClassBytes. A block
+/// of 0 bytes is one of 16.
 constexpr SizeClass class_for(std::size_t size) noexcept {
   if (size <= 128) {
     return static_cast<SizeClass>(size == 0 ? 0 : (size - 1) / 16);

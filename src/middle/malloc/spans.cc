@@ -1,3 +1,6 @@
+// Spans: taking and returning small blocks, the lists of spans, and sweeps.
+// Called by PeerHeap with the heap's turn held. The invariants of layout.h are
+// kept here.
 #include "middle/malloc/spans.h"
 
 #include <algorithm>
@@ -8,9 +11,9 @@ namespace acp::middle {
 
 namespace {
 
-/// Spans in one flight of lists: a link each, and the list's word.
+/// Spans that one flight lists: a link each, and the list's word.
 constexpr std::size_t kListedAtOnce = ACPX_MAX_STEPS - 1;
-/// Spans in one flight of frees.
+/// Spans that one flight frees blocks of.
 constexpr std::size_t kFreedAtOnce = ACPX_MAX_STEPS;
 
 constexpr std::uint64_t next_head(std::uint64_t old,
@@ -18,7 +21,7 @@ constexpr std::uint64_t next_head(std::uint64_t old,
   return ((old >> 32) + 1) << 32 | link;
 }
 
-/// The first span of a list's word; call with a word that has one.
+/// The first span of a list's word. The list must not be empty.
 constexpr PageNumber first_of(std::uint64_t head) noexcept {
   return (head & 0xffff'ffff) - 1;
 }
@@ -29,8 +32,9 @@ constexpr bool is_empty(std::uint64_t head) noexcept {
 
 }  // namespace
 
-/// First where blocks were last time, then the first span of the list, then
-/// a new one. Two round trips when the hint is right, three for the list.
+/// Tries the span of the last success, then the first spans of the list, then
+/// makes a new span. Two round trips when the hint is right, three for the
+/// list.
 Outcome Spans::take(SizeClass size_class,
                     Amount amount,
                     Blocks& found) noexcept {
@@ -60,7 +64,7 @@ Outcome Spans::take(SizeClass size_class,
     if (outcome == Outcome::kFull) {
       outcome = unlist(size_class, first);
       if (outcome == Outcome::kDone) {
-        outcome = Outcome::kFull;  // look at the next
+        outcome = Outcome::kFull;  // look at the next span of the list
       }
     }
   }
@@ -68,15 +72,15 @@ Outcome Spans::take(SizeClass size_class,
     outcome = make_span(size_class, amount, found);
   }
   if (outcome == Outcome::kDone) {
-    hint = 0;  // its page may have become another class's
+    hint = 0;  // the hint's page may be of another class by now
     hints_[found.size_class] = static_cast<std::uint32_t>(found.head + 1);
   }
   return outcome;
 }
 
-/// Free blocks of what was once a span. Only a span's bits are not zero, and
-/// with blocks of it in hand it stays one, of the class that its info says
-/// afterwards. So any page may be tried.
+/// Takes free blocks at a page that was a span's head once. Invariant 3: if the
+/// bits are not zero it is a span, and its info, read after the blocks are
+/// taken, tells its class. Any page may therefore be tried.
 Outcome Spans::take_from(PageNumber head,
                          std::uint64_t seen_bits,
                          Amount amount,
@@ -104,8 +108,8 @@ Outcome Spans::take_from(PageNumber head,
   }
 }
 
-/// Takes the list's first span, which had no free blocks, off the list; puts
-/// it back when blocks were freed into it meanwhile. `first` is read anew.
+/// Takes the first span, which had no free blocks, off its list. Puts it back
+/// when blocks were freed into it meanwhile. `first` is read again.
 Outcome Spans::unlist(SizeClass size_class, Listed& first) noexcept {
   const PageNumber head = first_of(first.head);
   const std::uint64_t after = next_head(first.head, info::link(first.info));
@@ -119,7 +123,7 @@ Outcome Spans::unlist(SizeClass size_class, Listed& first) noexcept {
     first.head = old;
     return Outcome::kDone;
   }
-  // Unmarked, it is listed again by who frees the next block of it.
+  // Without the mark, the rank that frees the next block of it lists it again.
   std::uint64_t bits = 0;
   flight.cas(layout_.bits_of(head), kListed, 0, &bits);
   flight.get(HeapLayout::span_list(size_class), &first.head, 8);
@@ -134,7 +138,8 @@ Outcome Spans::unlist(SizeClass size_class, Listed& first) noexcept {
   return flight.run() ? outcome : Outcome::kFailed;
 }
 
-/// A new span. All its blocks are the caller's, or all but one go to the list.
+/// Makes a new span. All its blocks are the caller's, or all but one go to the
+/// list.
 Outcome Spans::make_span(SizeClass size_class,
                          Amount amount,
                          Blocks& found) noexcept {
@@ -175,14 +180,14 @@ Outcome Spans::give_back(std::span<const Blocks> spans,
   return Outcome::kDone;
 }
 
-/// Sets the blocks' bits, and the mark with the first of a span: who set it
-/// lists the span, or dissolves it when all its blocks are free.
+/// Sets the blocks' bits and the mark. The rank that sets the mark of a span
+/// lists it, or dissolves it when all its blocks are free (invariant 2).
 Outcome Spans::free_some(std::span<const Blocks> spans,
                          std::uint64_t& wrong) noexcept {
   std::array<std::uint64_t, kFreedAtOnce> bits{};
   std::array<std::uint64_t, kFreedAtOnce> seen{};
   for (std::size_t i = 0; i < spans.size(); ++i) {
-    bits[i] = spans[i].seen;  // a wrong guess costs what reading it would
+    bits[i] = spans[i].seen;  // a wrong guess costs as much as reading the bits
   }
   Flight flight(memory_);
   std::array<bool, kFreedAtOnce> is_done{};
@@ -225,7 +230,7 @@ Outcome Spans::free_some(std::span<const Blocks> spans,
   return Outcome::kDone;
 }
 
-/// Puts marked spans that are in no list into theirs.
+/// Puts marked spans that are in no list into their list.
 Outcome Spans::list(SizeClass size_class,
                     std::span<const PageNumber> heads) noexcept {
   std::uint64_t head = 0;
@@ -257,8 +262,8 @@ Outcome Spans::list(SizeClass size_class,
   return Outcome::kDone;
 }
 
-/// A marked span in no list, all free: its pages go back, unless somebody with
-/// an old hint has taken blocks of it.
+/// Returns the pages of a marked span that is in no list and wholly free,
+/// unless a rank with an old hint has taken blocks of it.
 Outcome Spans::dissolve(PageNumber head,
                         SizeClass size_class,
                         bool& is_dissolved) noexcept {
@@ -285,7 +290,7 @@ Outcome Spans::dissolve(PageNumber head,
 Outcome Spans::look_up(PageNumber page,
                        std::uint64_t& info,
                        std::uint64_t& bits) noexcept {
-  // The head is less than a chunk back: its bits are among these.
+  // The span's head is less than a chunk back, so its bits are among these.
   const PageNumber first =
       page < kPagesPerChunk ? 0 : page - (kPagesPerChunk - 1);
   std::array<std::uint64_t, kPagesPerChunk> near{};
@@ -308,6 +313,7 @@ bool Spans::read_sweeps(std::uint64_t& word) noexcept {
   return flight.run();
 }
 
+/// Counts itself in the sweeps word while it has lists in hand.
 Outcome Spans::sweep() noexcept {
   Flight flight(memory_);
   flight.add(HeapLayout::sweeps(), 1, nullptr);
@@ -324,7 +330,8 @@ Outcome Spans::sweep() noexcept {
   return flight.run() ? Outcome::kDone : Outcome::kFailed;
 }
 
-/// Takes the whole list in hand, and puts back what is in use.
+/// Takes the whole list off, dissolves the spans that are free, and puts the
+/// others back.
 Outcome Spans::sweep_class(SizeClass size_class) noexcept {
   std::uint64_t head = 0;
   Outcome outcome = detach(size_class, head);
@@ -360,6 +367,7 @@ Outcome Spans::sweep_class(SizeClass size_class) noexcept {
   return outcome;
 }
 
+/// Empties a list and returns its old head.
 Outcome Spans::detach(SizeClass size_class, std::uint64_t& head) noexcept {
   Flight flight(memory_);
   flight.get(HeapLayout::span_list(size_class), &head, 8);

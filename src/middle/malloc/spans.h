@@ -1,6 +1,7 @@
-// Small blocks of a heap: spans, runs of pages cut into blocks of one class,
-// and for each class the list of spans that have free blocks. Lock-free, from
-// any rank; docs/malloc.md has the states of a span.
+// Small blocks of a heap. A span is a run of pages, divided into blocks of one
+// class. Each class has a list of the spans that have free blocks. Lock-free,
+// from any rank; docs/malloc.md has the states of a span, layout.h the
+// invariants.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +11,19 @@
 
 namespace acp::middle {
 
-/// Some blocks of one span. A plain value.
+/// Some blocks of one span, as bits of `mask`. A plain value.
 struct Blocks {
   PageNumber head = 0;
   SizeClass size_class = 0;
   std::uint64_t mask = 0;
-  std::uint64_t seen = 0;  ///< For giving back: the span's bits at last sight.
+  /// The span's bits when last read; a hint for give_back().
+  std::uint64_t seen = 0;
 };
 
-/// How many blocks to take at once.
+/// The number of blocks to take.
 enum class Amount : std::uint8_t {
   kOne,
-  kSpan,  ///< All that a span has free.
+  kSpan,  ///< All free blocks of a span.
 };
 
 /// The spans of one heap as one rank sees them. One thread at a time.
@@ -30,18 +32,18 @@ class Spans {
   Spans(const HeapMemory& memory, const HeapLayout& layout) noexcept
       : memory_(memory), layout_(layout), runs_(memory, layout) {}
 
-  /// Blocks of the class, nobody else's from now on. May find blocks of
-  /// another class: then `found` says so, and the caller has these as well
-  /// and asks again.
+  /// Takes blocks of the class, which belong to the caller from now on. It may
+  /// find blocks of another class, as `found` tells. The caller then owns these
+  /// as well, and asks again.
   Outcome take(SizeClass size_class, Amount amount, Blocks& found) noexcept;
 
-  /// Returns blocks, one entry for each span. Blocks that are free already
-  /// stay as they are; `wrong` counts them.
+  /// Returns blocks, with one item for each span. Blocks that are free already
+  /// are left alone and counted in `wrong`.
   Outcome give_back(std::span<const Blocks> spans,
                     std::uint64_t& wrong) noexcept;
 
-  /// The info of a page and, when it is a span's, the bits of that span: what
-  /// freeing a block at an address takes, in one round trip.
+  /// Reads the info of a page and, when it is a span's, the bits of that span,
+  /// in one round trip: all that freeing a block at an address needs.
   Outcome look_up(PageNumber page,
                   std::uint64_t& info,
                   std::uint64_t& bits) noexcept;
@@ -49,7 +51,7 @@ class Spans {
   /// Turns spans that are wholly free back into pages.
   Outcome sweep() noexcept;
 
-  /// The word that tells whether others are sweeping.
+  /// Reads the word that tells whether other ranks are sweeping.
   bool read_sweeps(std::uint64_t& word) noexcept;
 
   PageRuns& runs() noexcept { return runs_; }
@@ -57,7 +59,7 @@ class Spans {
   const HeapLayout& layout() const noexcept { return layout_; }
 
  private:
-  /// A list's first span as it was read.
+  /// The first span of a list, as it was read.
   struct Listed {
     std::uint64_t head = 0;  ///< The list's word.
     std::uint64_t bits = 0;
@@ -85,7 +87,8 @@ class Spans {
   const HeapMemory& memory_;
   const HeapLayout& layout_;
   PageRuns runs_;
-  std::uint32_t hints_[kClasses] = {};  ///< Page + 1 of a span with blocks.
+  /// Page + 1 of a span that had free blocks, by class; 0: none.
+  std::uint32_t hints_[kClasses] = {};
 };
 
 }  // namespace acp::middle

@@ -18,7 +18,8 @@ const char* name_of(Kind kind);
 
 inline constexpr std::size_t kFields = 5;
 inline constexpr std::uint64_t kDeadSync = std::uint64_t{1} << 63;
-/// Not 0: a vector's sync word contains it and must not look like a free lock.
+/// The first version is not 0: a vector's sync word contains it and must not
+/// look like a free lock.
 inline constexpr std::uint64_t kFirstVersion = 1;
 
 /// Numbers of the words of a control.
