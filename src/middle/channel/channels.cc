@@ -27,6 +27,7 @@ Channels& channels() {
   return all;
 }
 
+/// Returns an end that no handle names; nullptr when there are kMaxEnds.
 End* Channels::unused_end() {
   const std::lock_guard lock(list_lock_);
   if (unused_ends_.empty() && ends_made_ == EndTable::kMaxEnds) {
@@ -132,6 +133,8 @@ End* Channels::find(ChannelHandle channel) const {
   return table_.find(end_index_of_channel(channel));
 }
 
+/// Checks without the end's lock what needs none, then takes it, because a free
+/// in another thread may end the handle. A small message is done in this call.
 RequestHandle Channels::post(Way way,
                              ChannelHandle channel,
                              void* buffer,
@@ -177,6 +180,8 @@ RequestHandle Channels::post(Way way,
   return handle_of(*end, *request);
 }
 
+/// Ends the handle at once. The end itself closes in steps, and the request
+/// completes as settle() says.
 RequestHandle Channels::free(const char* function, ChannelHandle channel) {
   End* end = find(channel);
   if (end == nullptr) {

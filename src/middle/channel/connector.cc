@@ -85,6 +85,8 @@ bool Connector::take_requests() {
   return deliver();
 }
 
+/// Gets the first line of a request, and waits in later steps until its sender
+/// has written `next`. True: the request was read.
 bool Connector::read_request() {
   if (reading_ == ACP_HANDLE_NULL) {
     const acp_ga_t to = word(offsetof(RankBlock, connect_request));
@@ -111,6 +113,7 @@ bool Connector::read_request() {
   return true;
 }
 
+/// Connects the requests that were read, the oldest first.
 bool Connector::deliver() {
   const bool has_some = !taken_.empty();
   for (; !taken_.empty(); taken_.pop_back()) {
@@ -119,6 +122,7 @@ bool Connector::deliver() {
   return has_some;
 }
 
+/// Connects a request with the oldest end that waits for its sender.
 void Connector::match(const ConnectRequest& request) {
   std::deque<End*>& waiting = expected_[request.sender];
   if (waiting.empty()) {
@@ -140,6 +144,8 @@ void Connector::refuse_unexpected() {
   unexpected_.clear();
 }
 
+/// Answers kClosed to each refused request, and counts a closed end at its
+/// rank.
 bool Connector::refuse() {
   bool has_worked = false;
   while (!to_refuse_.empty()) {

@@ -31,6 +31,8 @@ Receiver::Receiver(Site& site,
   mine_->is_released = 0;
 }
 
+/// Clears the ring before the sender learns where it is: all of it over a
+/// network, only the first header on one host.
 void Receiver::accept(acp_ga_t sender_block, std::uint64_t ring_limit) {
   sender_block_ = sender_block;
   if (block_ == ACP_GA_NULL) {
@@ -48,6 +50,7 @@ void Receiver::accept(acp_ga_t sender_block, std::uint64_t ring_limit) {
   give_answer();
 }
 
+/// Tells the sender where the ring is. `answer` is written last in the chain.
 void Receiver::give_answer() {
   const std::array ops = {
       put8(sender_block_ + offsetof(SenderBlock, receiver_block), block_),
@@ -190,6 +193,9 @@ void Receiver::consume(std::uint64_t length) {
   }
 }
 
+/// On one host a store and, if the sender waits for room, a doorbell. Over a
+/// network an addition of the difference: additions commute, so the order in
+/// which they arrive does not matter.
 void Receiver::return_credit() {
   if (direct_ != nullptr) {
     store(direct_->consumed, consumed_);
@@ -336,6 +342,7 @@ bool Receiver::go_on(Fetch& fetch, bool& has_worked) {
   return false;
 }
 
+/// Copies a piece that has arrived in the block to the program's buffer.
 void Receiver::take_bounced(Fetch& fetch) {
   if (fetch.handle == ACP_HANDLE_NULL) {
     return;

@@ -196,6 +196,8 @@ bool Sender::ask_for_credit() {
   return true;
 }
 
+/// Writes a record that covers the rest of the ring, so that the next record
+/// begins at the ring's start. False: no room.
 bool Sender::skip_to_start() {
   const std::uint64_t to_end = ring_bytes_ - position();
   if (!has_room(to_end)) {

@@ -83,6 +83,7 @@ std::size_t Channels::wait(const char* function, RequestHandle handle) {
   return kWaitFailed;
 }
 
+/// Waits for every request, also after a failure, and reports the first error.
 int Channels::wait_all(const acp_request_t* requests,
                        int count,
                        std::size_t* sizes) {

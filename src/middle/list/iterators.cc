@@ -117,6 +117,7 @@ acp_list_it_t advance(acp_list_it_t it, int n) {
   return it;
 }
 
+/// Needs no round trip for the element that this thread came to last.
 acp_element_t element_at(acp_list_it_t it) {
   Call call;
   if (!structure::begin_call(call, "acp_dereference_list_it", Kind::kList,
@@ -161,6 +162,7 @@ long long steps_to(acp_list_it_t from, acp_list_it_t to) {
 
 }  // namespace
 
+/// Walks from `first` to the end, and if `last` did not come, from `last`.
 int distance(acp_list_it_t first, acp_list_it_t last) {
   Call call;
   if (!structure::begin_call(call, "acp_distance_list_it", Kind::kList,

@@ -138,6 +138,7 @@ bool erase_range(acp_list_it_t start, acp_list_it_t& end) {
   return true;
 }
 
+/// Reads all elements to this rank and compares them here.
 bool remove(acp_ga_t list, acp_element_t data) {
   Call call;
   if (!begin_list(call, "acp_remove_list", list)) {
@@ -208,6 +209,7 @@ bool reverse(acp_ga_t list) {
   return locked.commit();
 }
 
+/// Elements stay where they are; only links are written.
 bool sort(acp_ga_t list, Compare compare) {
   Call call;
   if (!begin_list(call, "acp_sort_list", list) || !has_compare(call, compare)) {

@@ -43,6 +43,7 @@ std::string describe(const void* site) {
 
 }  // namespace
 
+/// Follows the stack from this library's frames to the first frame outside.
 std::string describe_call_site(const void* site) {
   static const char anchor = 0;
   const void* library = module_of(&anchor);

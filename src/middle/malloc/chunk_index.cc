@@ -43,6 +43,8 @@ ChunkIndex::Node ChunkIndex::join(const Node& left,
   return both;
 }
 
+/// Builds the tree at first use. Regions that pad the tree to a power of 2
+/// count as taken.
 void ChunkIndex::prepare() {
   if (leaves_ != 0) {
     return;
@@ -89,6 +91,7 @@ void ChunkIndex::mark_free(std::uint64_t region, std::uint64_t mask) {
   }
 }
 
+/// Returns the lowest place that fits, so that large runs stay at the front.
 std::uint64_t ChunkIndex::find(std::uint64_t chunks) {
   prepare();
   if (nodes_[1].most < chunks) {

@@ -137,6 +137,7 @@ Outcome DebugBlocks::claim(PeerHeap& heap,
   return Outcome::kDone;
 }
 
+/// Reports a red zone that was overwritten. The block is freed nevertheless.
 Outcome DebugBlocks::check_zones(PeerHeap& heap,
                                  acp_ga_t ga,
                                  std::uint64_t at,
@@ -188,6 +189,7 @@ Outcome DebugBlocks::poison(PeerHeap& heap,
   return Outcome::kDone;
 }
 
+/// Keeps the block from reuse, and really frees the oldest one that is kept.
 FreeResult DebugBlocks::quarantine(PeerHeap& heap, std::uint64_t at) {
   Freed oldest{&heap, at};
   {

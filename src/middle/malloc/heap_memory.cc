@@ -98,6 +98,8 @@ void Flight::add(std::uint64_t offset,
   }
 }
 
+/// Posts the steps in chains, waits for the last one, and copies the results
+/// out of the scratch.
 bool Flight::run() noexcept {
   acp_handle_t handle = ACP_HANDLE_NULL;
   for (std::size_t first = 0; first < steps_; first += ACPX_MAX_STEPS) {

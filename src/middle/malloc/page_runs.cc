@@ -68,6 +68,7 @@ bool PageRuns::read(std::uint64_t region,
   return true;
 }
 
+/// Goes once through all regions, starting with that of the last success.
 Outcome PageRuns::take_small(unsigned pages, PageNumber& first) noexcept {
   Region seen[kRegionsPerFlight];
   const std::uint64_t regions = layout_.regions();

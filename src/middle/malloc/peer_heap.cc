@@ -138,6 +138,8 @@ Outcome PeerHeap::allocate(std::uint64_t size, std::uint64_t& offset) noexcept {
                                          : allocate_small(size_class, offset);
 }
 
+/// A cache miss. Pending frees are looked up first, since they may fill the
+/// cache.
 Outcome PeerHeap::allocate_small(SizeClass size_class, std::uint64_t& offset) {
   if (!may_wait()) {
     return Outcome::kFailed;

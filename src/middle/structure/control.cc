@@ -128,6 +128,8 @@ void fail_address(const Call& call,
             call.rank, what, address, hint);
 }
 
+/// Checks only what the handle itself tells. The tag is checked with the first
+/// read of the control.
 bool begin_call(Call& call, const char* function, Kind kind, acp_ga_t handle) {
   Site* site = Site::of_call(function);
   if (site == nullptr) {

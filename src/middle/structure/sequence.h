@@ -41,6 +41,8 @@ inline int index_of(std::uint64_t offset) {
 template <typename Access>
 class Sequence {
  public:
+  /// Allocates and zeroes the bytes first. The control comes last, so no other
+  /// rank sees an unfinished sequence.
   static acp_ga_t create(const char* function,
                          std::uint64_t size,
                          std::uint64_t capacity,
@@ -182,6 +184,8 @@ class Sequence {
     });
   }
 
+  /// Reads the source before it locks. A source that is part of the body is
+  /// copied, since the body moves.
   static bool insert(const char* function,
                      acp_ga_t handle,
                      int index,
@@ -202,6 +206,7 @@ class Sequence {
            put_at(access, static_cast<std::uint64_t>(index), source.ga(), size);
   }
 
+  /// Copies the range first: it may be part of the same sequence.
   static bool insert_range(const char* function,
                            acp_ga_t handle,
                            int index,
@@ -221,6 +226,7 @@ class Sequence {
            put_at(access, static_cast<std::uint64_t>(index), copy.ga(), bytes);
   }
 
+  /// Copies the range first, so that only one sequence is locked at a time.
   static bool assign(const char* function,
                      acp_ga_t handle,
                      const Range& range) {

@@ -98,6 +98,8 @@ constexpr std::uint64_t kFirstMask = (std::uint64_t{1} << kFirstScratches) - 1;
 
 }  // namespace
 
+/// Takes a scratch of the thread's group by one compare and swap; yields while
+/// all of the group are in use.
 Scratch::Scratch(Site& site) : site_(site) {
   // Bits of the scratches that this thread may not take: its first scratch
   // comes from the first group, each further one from the rest.

@@ -56,6 +56,7 @@ std::size_t Directory::share_of(int rank) const {
   return static_cast<std::size_t>(found - shares.begin());
 }
 
+/// Reads as many addresses at a time as a scratch holds.
 bool read_directory(const Call& call,
                     Scratch& scratch,
                     const View& view,

@@ -24,6 +24,8 @@ void LockedBuckets::take(acp_ga_t share,
   is_locked_ = true;
 }
 
+/// The expected word contains the uid, so a bucket of another table is never
+/// locked. The bucket's words come in the same flight.
 LockedBuckets::Answer LockedBuckets::lock(acp_ga_t share,
                                           acp_ga_t bucket,
                                           std::uint32_t uid) {
@@ -79,6 +81,8 @@ bool LockedBuckets::find_room(std::size_t& entry) {
   return true;
 }
 
+/// Writes a complete, empty bucket before it is linked, so readers without the
+/// lock may follow the link at once.
 bool LockedBuckets::append() {
   const acp_ga_t added = structure::allocate(kBucketBytes, call_.rank);
   if (added == ACP_GA_NULL) {
@@ -99,6 +103,7 @@ bool LockedBuckets::append() {
   return true;
 }
 
+/// Invariant 3 of layout.h: begin version, area, word, end version.
 void LockedBuckets::change(Chain& chain,
                            std::size_t entry,
                            Entry word,

@@ -116,6 +116,7 @@ class Shares {
   std::vector<acp_ga_t> all_;
 };
 
+/// Checks the program's list of ranks; reports what is wrong.
 bool are_ranks(const Call& call, int count, const int* ranks) {
   // The length is checked before the list is read. A rank is in the list once,
   // so a list is never longer than the job has ranks.

@@ -240,6 +240,7 @@ int as_count(std::size_t count) {
 
 }  // namespace
 
+/// Translates outcomes to the results of acpx_insert_map_n.
 int insert_all(const Call& call,
                const acp_pair_t* pairs,
                std::size_t count,

@@ -143,6 +143,7 @@ std::pair<std::size_t, std::size_t> shares_of(const Call& call,
 
 }  // namespace
 
+/// Locks only buckets that are not empty, one at a time.
 bool clear(const Call& call, Extent extent) {
   Directory directory;
   if (!read_now(call, directory)) {

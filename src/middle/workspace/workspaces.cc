@@ -199,6 +199,8 @@ Workspaces::Item* Workspaces::find(Site& site,
   return nullptr;
 }
 
+/// A rank with a wrong handle takes part in the agreement, too, and nothing is
+/// destroyed on any rank.
 void Workspaces::destroy(Site& site, acp_wsd_t wsd) {
   Item* item = find(site, "acp_destroy_ws", wsd);
   const Verdict verdict = agree(site, wish_to_destroy(wsd),
@@ -274,6 +276,7 @@ bool Workspaces::copy_parts(Site& site,
   return acpx_complete_timeout(last, -1) == 0 && is_good;
 }
 
+/// Checks the range, then copies.
 bool Workspaces::copy(Site& site,
                       Way way,
                       acp_wsd_t wsd,
