@@ -1,4 +1,5 @@
-// acp/channel.h, function by function: what it does, what it refuses.
+// Tests of acp/channel.h, function by function: what it does and what it
+// refuses.
 #include "acp/channel.h"
 
 #include <algorithm>
@@ -23,13 +24,15 @@ bool is_even() {
   return acp_rank() % 2 == 0;
 }
 
-/// Ranks 0 and 1, 2 and 3, ...; -1 for one that is left over.
+/// The partner of this rank: 0 and 1, 2 and 3, ... are pairs. -1: this rank has
+/// none.
 int partner() {
   const int other = is_even() ? acp_rank() + 1 : acp_rank() - 1;
   return other < acp_procs() ? other : -1;
 }
 
-/// My end of a channel from the even rank of the pair to the odd one.
+/// Creates this rank's end of a channel from the even rank of the pair to the
+/// odd one.
 acp_ch_t create_with_partner() {
   const int even = acp_rank() / 2 * 2;
   const acp_ch_t ch = acp_create_ch(even, even + 1);
@@ -83,7 +86,7 @@ void expect_pattern(std::span<const std::byte> bytes, std::uint64_t salt) {
   }                                          \
   static_cast<void>(0)
 
-/// Sizes around everything that the protocol treats apart.
+/// Sizes around each limit of the protocol.
 std::vector<std::size_t> sizes() {
   return {0,     1,     7,      8,      9,      63,     64,      100,
           4096,  10000, 16375,  16376,  16377,  16384,  32768,   65520,
@@ -361,7 +364,7 @@ SPMD_CASE(acp_free_ch_does_not_wait_for_free,
     if (is_even() == sender_frees) {
       EXPECT_EQ(acp_free_ch(ch), 0);
     }
-    acp_sync();  // the other has not freed yet
+    acp_sync();  // the partner has not freed its end yet
     if (is_even() != sender_frees) {
       EXPECT_EQ(acp_free_ch(ch), 0);
     }
@@ -372,7 +375,7 @@ SPMD_CASE(acp_free_ch_does_not_wait_for_free,
 SPMD_CASE(acp_free_ch_before_the_other_creates,
           "acp_free_ch: ends that were freed early meet their partners") {
   NEEDS_PAIRS();
-  // The receiver's end is over before the sender has one.
+  // The receiver frees its end before the sender has one.
   if (!is_even()) {
     EXPECT_EQ(acp_free_ch(create_with_partner()), 0);
   }
@@ -383,7 +386,7 @@ SPMD_CASE(acp_free_ch_before_the_other_creates,
     EXPECT_EQ(acp_free_ch(ch), 0);
   }
   acp_sync();
-  // And the other way round.
+  // Now the sender frees its end first.
   if (is_even()) {
     EXPECT_EQ(acp_free_ch(create_with_partner()), 0);
   }
@@ -395,7 +398,7 @@ SPMD_CASE(acp_free_ch_before_the_other_creates,
                  ACPX_CLOSED);
     EXPECT_EQ(acp_free_ch(ch), 0);
   }
-  // The next ones are a pair again.
+  // The next two ends are connected with each other again.
   const acp_ch_t ch = create_with_partner();
   if (is_even()) {
     send_number(ch, 77);
@@ -415,9 +418,10 @@ SPMD_CASE(acp_nbsend_ch_while_computing,
                                     ? acp_nbsend_ch(ch, bytes.data(), kBytes)
                                     : acp_nbrecv_ch(ch, bytes.data(), kBytes);
   EXPECT(request != ACP_REQUEST_NULL);
-#ifndef __SANITIZE_THREAD__  // it sees a look at memory under way as a race
+#ifndef __SANITIZE_THREAD__  // it takes a look at memory in use for a race
   if (!is_even()) {
-    // No call of the library: its own thread has to do it.
+    // This makes no call of the library, so the progress thread has to do the
+    // work.
     const auto* last =
         reinterpret_cast<const volatile unsigned char*>(&bytes[kBytes - 1]);
     const auto wanted =
@@ -555,7 +559,7 @@ SPMD_CASE(acp_reset_ends_channels,
   EXPECT_EQ(acp_reset(me), 0);
 }
 
-// The last one: acp_finalize follows.
+// This case is the last one: acp_finalize follows.
 SPMD_CASE(acp_finalize_ends_channels,
           "acp_finalize: completes what was sent, leaves nothing") {
   NEEDS_PAIRS();
@@ -571,7 +575,7 @@ SPMD_CASE(acp_finalize_ends_channels,
       EXPECT(acp_nbfree_ch(ch) != ACP_REQUEST_NULL);
     }
   }
-  // Ends whose partner never comes.
+  // These ends are never connected.
   if (is_even()) {
     const acp_ch_t lonely = create_with_partner();
     requests.push_back(acp_nbsend_ch(lonely, messages[0].data(), 100));

@@ -1,5 +1,5 @@
-// acp/deque.h, function by function: against a model, all ranks at once, and
-// what it refuses.
+// Tests of acp/deque.h, function by function: against a model, on all ranks at
+// once, and what it refuses.
 #include "acp/deque.h"
 
 #include "conformance/sequence_cases.h"
@@ -66,7 +66,8 @@ SPMD_CASE(acpx_take_front_deque_once,
   deque = sequence::share<Deque>(deque, 0);
   std::memset(scratch.data(), 0, 1024);
   acp_sync();
-  // Each pushes at both ends and takes from both; what is left is drained.
+  // Each rank pushes at both ends and takes from both. The rest is drained at
+  // the end.
   const std::size_t count = spmd::scaled_flights(50'000);
   std::uint64_t taken = 0;
   std::uint64_t takes = 0;
@@ -144,7 +145,7 @@ SPMD_CASE(acp_deque_ends_stay,
     std::size_t moves = 0;
     for (std::size_t i = 0; i < count; ++i) {
       push(deque, scratch.ga(), 8);
-      // That which was pushed first.
+      // The address of the bytes that were pushed first.
       const acp_ga_t first =
           acp_at_deque(deque, is_back ? 0 : static_cast<int>(i * 8));
       moves += first != before ? 1 : 0;

@@ -1,4 +1,4 @@
-// acpx_pointer, acpx_atomics_agree, progress steps, texts.
+// Tests of acpx_pointer, acpx_atomics_agree, progress steps and texts.
 #include <atomic>
 #include <chrono>
 #include <cstring>
@@ -15,12 +15,13 @@ using Clock = std::chrono::steady_clock;
 
 namespace {
 
-/// What a progress step saw; one step at a time writes it.
+/// Observations of a progress step. One step at a time writes them.
 struct Steps {
   std::atomic<std::uint64_t> runs{0};
   std::atomic<int> inside{0};
   std::atomic<bool> has_overlapped{false};
-  std::atomic<bool> is_last{false};  ///< Remove yourself in the next run.
+  /// The step removes itself in the next run.
+  std::atomic<bool> is_last{false};
   std::atomic<bool> is_removed{false};
   std::atomic<int> result{0};
 };
@@ -44,13 +45,14 @@ int count_step(void* arg) {
 /// A step that takes a lock of the program.
 struct LockingStep {
   std::mutex mutex;
-  std::atomic<std::thread::id> issuer{};  ///< Issues with the lock held.
-  std::atomic<bool> is_taken{false};      ///< The step takes the lock.
+  /// Operations are issued with the lock held.
+  std::atomic<std::thread::id> issuer{};
+  std::atomic<bool> is_taken{false};  ///< The step takes the lock.
 };
 
 int take_lock(void* arg) {
   auto& step = *static_cast<LockingStep*>(arg);
-  // In this thread the lock would never become free.
+  // This thread has the lock, so waiting for it would never end.
   EXPECT(step.issuer.load() != std::this_thread::get_id());
   if (step.is_taken.load()) {
     const std::lock_guard lock(step.mutex);
@@ -62,7 +64,7 @@ int has_run_ten_times(void* arg) {
   return static_cast<Steps*>(arg)->runs.load() >= 10;
 }
 
-/// Looks at `condition` without calling the library, up to a time limit.
+/// Polls `condition` without a call of the library, up to a time limit.
 template <typename Condition>
 bool comes_true_by_itself(Condition condition) {
   const Clock::time_point limit = Clock::now() + std::chrono::seconds(30);
@@ -77,7 +79,7 @@ bool runs_by_itself(const Steps& steps, std::uint64_t runs) {
   return comes_true_by_itself([&] { return steps.runs.load() >= runs; });
 }
 
-/// A step that issues what fits, as a channel would.
+/// A step that issues as many operations as the window takes, as channels do.
 struct Issuer {
   const Block* block;
   int peer;
@@ -257,8 +259,8 @@ SPMD_CASE(progress_comes_and_goes,
 
 namespace {
 
-/// Answers each signal of the partner with one, a chain or a put of no bytes;
-/// counts.
+/// Answers each signal of the partner with a signal, a chain or a put of no
+/// bytes, and counts.
 struct Ball {
   std::atomic<std::uint64_t>* mine = nullptr;
   acp_ga_t theirs = ACP_GA_NULL;
@@ -299,7 +301,7 @@ SPMD_CASE(progress_loses_no_signal,
   acp_sync();
   if (acp_rank() == 0) ball.hit();
   if (plays) {
-    // No call of the library: a lost signal would end the game.
+    // This makes no call of the library: a lost signal would stop the game.
     EXPECT(comes_true_by_itself([&] { return ball.rounds.load() >= rounds; }));
   }
   acp_sync();
@@ -354,7 +356,7 @@ SPMD_CASE(issuing_holds_a_lock,
     const std::lock_guard lock(step.mutex);
     step.is_taken.store(is_taken);
     step.issuer.store(std::this_thread::get_id());
-    // Several windows of 4,096 operations, which no wire sends as fast as this
+    // Several windows of 4,096 operations. No transport sends as fast as this
     // loop issues them.
     for (int i = 0; i < 20'000; ++i) {
       EXPECT(acp_copy(block.at(right, 64), block.mine(), 64, ACP_HANDLE_NULL) !=

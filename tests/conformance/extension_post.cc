@@ -1,4 +1,4 @@
-// acpx_post, acpx_put_signal: chains on one peer.
+// Tests of acpx_post and acpx_put_signal: chains on one peer.
 #include <poll.h>
 #include <sched.h>
 
@@ -63,7 +63,7 @@ constexpr acpx_opcode_t kWordOps[] = {ACPX_PUT8, ACPX_ADD8, ACPX_CAS8,
                                       ACPX_AND8, ACPX_OR8,  ACPX_XOR8,
                                       ACPX_SWAP8};
 
-/// My place in every rank's block, so that ranks do not disturb each other.
+/// This rank's part of every rank's block: ranks do not disturb each other.
 std::size_t my_place(std::size_t bytes) {
   return static_cast<std::size_t>(acp_rank()) * bytes;
 }
@@ -239,7 +239,7 @@ SPMD_CASE(acpx_post_more,
       op.flags = round % 3 == 0 ? ACPX_MORE : ACPX_MORE | ACPX_SIGNAL;
       EXPECT(acpx_post(&op, 1, ACP_HANDLE_NULL) != ACP_HANDLE_NULL);
     }
-    // Plain loads, as of a program that computes: nothing asks the library.
+    // Plain loads, as in a program that computes: nothing calls the library.
     const auto deadline = std::chrono::steady_clock::now() +
                           std::chrono::milliseconds(spmd::kPatience);
     for (std::uint64_t i = 0; i < chains; ++i) {
@@ -260,7 +260,8 @@ SPMD_CASE(acpx_flush_sends,
   const int right = spmd::right_of(acp_rank());
   const std::size_t rounds = spmd::scaled(200, 10);
   for (std::uint64_t round = 1; round <= rounds; ++round) {
-    // Long enough for the library's own thread to sleep, which sends as well.
+    // The pause is long enough for the progress thread, which also sends, to
+    // sleep.
     ::poll(nullptr, 0, 5);
     for (std::uint64_t i = 0; i < 2; ++i) {
       acpx_op_t op = update(ACPX_PUT8, block.at(right, i * 8), 0, round);
@@ -354,7 +355,8 @@ SPMD_CASE(acpx_post_stops_at_a_failure,
   }
   EXPECT_EQ(acp_errno, int{ACPX_BAD_ADDRESS});
   EXPECT_EQ(acp_sync(), 0);
-  // Seen by the caller: nothing happened. Seen by the peer: one step did.
+  // An error that the caller sees: nothing happened. One that the peer sees:
+  // one step has happened.
   EXPECT_EQ(block.word(0).load(), is_in_call ? 0U : 1U);
   EXPECT_EQ(block.word(1).load(), 0U);
 }

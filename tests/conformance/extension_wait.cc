@@ -1,4 +1,4 @@
-// acpx_complete_timeout, acpx_wait_word, acpx_wait_until, signals.
+// Tests of acpx_complete_timeout, acpx_wait_word, acpx_wait_until and signals.
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -28,7 +28,7 @@ int never(void* calls) {
   return 0;
 }
 
-/// Done when the word at `arg` is not 0.
+/// A condition: the word at `arg` is not 0.
 int word_is_set(void* arg) {
   return std::atomic_ref(*static_cast<std::uint64_t*>(arg)).load() != 0;
 }
@@ -147,7 +147,7 @@ SPMD_CASE(acpx_complete_timeout_answers,
 SPMD_CASE(ping_pong_by_signals,
           "acpx_put_signal: no wake-up is lost in 20,000 rounds") {
   SPMD_NEEDS_RANKS(2);
-  // Neighbours in pairs; the odd one out only watches.
+  // Neighbours are pairs. A rank without a partner only watches.
   const int partner = acp_rank() ^ 1;
   const Block block(Memory::kLibrary, 192);
   if (partner < acp_procs()) {
@@ -184,7 +184,7 @@ SPMD_CASE(
     "acpx_put_signal: no bytes, from and to anywhere; after its order, and "
     "no wake-up is lost in 20,000 rounds") {
   SPMD_NEEDS_RANKS(2);
-  const acp_ga_t anywhere = ~acp_ga_t{0} - 4095;  // nobody's memory
+  const acp_ga_t anywhere = ~acp_ga_t{0} - 4095;  // the memory of no rank
   const int partner = acp_rank() ^ 1;
   for (const Memory memory : kMemories) {
     const Block block(memory, 192);

@@ -1,4 +1,4 @@
-// Chapter 4.10: registration, keys, addresses, starter memory.
+// Tests of chapter 4.10: registration, keys, addresses, starter memory.
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ using spmd::Memory;
 
 namespace {
 
-/// A place of mine for results, 8 bytes, in starter memory.
+/// Eight bytes of this rank's starter memory, for results.
 acp_ga_t scratch() {
   return acp_query_starter_ga(acp_rank()) + 8192;
 }
@@ -27,7 +27,7 @@ std::uint64_t scratch_value() {
 
 }  // namespace
 
-// First in the file: no other case has touched starter memory yet.
+// This case is the first in the file: no other has touched starter memory yet.
 SPMD_CASE(starter_memory,
           "starter memory: zeroed, 64-byte aligned, 10,240 bytes or more") {
   const acp_ga_t mine = acp_query_starter_ga(acp_rank());
@@ -235,7 +235,8 @@ SPMD_CASE(
   const acp_ga_t good = all[static_cast<std::size_t>(right)];
   const acp_ga_t read_only = good + kBytes;
   const acp_ga_t gone = good + 2 * kBytes;
-  if (right != acp_rank()) {  // my own thread's faults are the program's
+  // faults of the program's own thread are the program's
+  if (right != acp_rank()) {
     EXPECT_REJECTED(acp_copy(read_only, mine.mine(), 8, ACP_HANDLE_NULL),
                     ACPX_BAD_ADDRESS);
     EXPECT_REJECTED(acp_copy(gone, mine.mine(), kBytes, ACP_HANDLE_NULL),
@@ -453,8 +454,8 @@ SPMD_CASE(region_above_4_gib,
 
 SPMD_CASE(region_too_large,
           "acp_register_memory: more than an offset can count fails clearly") {
-  // 63 bits of offset exist in no job: the rank takes one bit or more, the
-  // color two.
+  // No job has 63 bits of offset: the rank takes one bit or more, the color
+  // two.
   auto* low = reinterpret_cast<std::byte*>(std::uintptr_t{4096});
   EXPECT_FAILS(acp_register_memory(low, std::size_t{1} << 62, 0),
                ACP_ATKEY_NULL, ACPX_TOO_LARGE);

@@ -1,4 +1,4 @@
-// Sections 4.11.3 to 4.11.14: what each atomic stores and returns.
+// Tests of sections 4.11.3 to 4.11.14: what each atomic stores and returns.
 #include <vector>
 
 #include "support/spmd.h"
@@ -10,10 +10,10 @@ using spmd::Memory;
 
 namespace {
 
-// A block: 64 words for each issuing rank to change, the last for results.
+// A block has 64 words for each issuing rank; the last of them takes results.
 constexpr std::size_t kWordsOfRank = 16;
 
-/// One atomic by number, so that every kind runs through the same checks.
+/// Calls one atomic by number, so that every kind runs through the same checks.
 struct Kind {
   const char* name;
   std::size_t width;
@@ -78,20 +78,20 @@ std::uint64_t low(const Kind& kind, std::uint64_t value) {
   return kind.width == 4 ? static_cast<U4>(value) : value;
 }
 
-/// Reads `width` bytes at `offset` of my block.
+/// Reads `width` bytes at `offset` of this rank's block.
 std::uint64_t load(const Block& block, std::size_t offset, std::size_t width) {
   return width == 4 ? block.half(offset / 4).load()
                     : block.word(offset / 8).load();
 }
 
-/// Random atomics of one kind from here on `target`, against a model of the
-/// words; neighbours of the word must stay.
+/// Calls random atomics of one kind on `target` and compares with a model of
+/// the words. Neighbours of the word must stay.
 void check_kind(const Kind& kind, const Block& block, int target) {
   const std::size_t mine =
       static_cast<std::size_t>(acp_rank()) * kWordsOfRank * 8;
   const std::size_t result = block.size() - 64;
   std::mt19937_64 random = spmd::random_of_rank(kind.width);
-  // Word 1 of my place on the target; words 0 and 2 are guards.
+  // Word 1 of this rank's part on the target. Words 0 and 2 are guards.
   const std::size_t at = mine + 8 + (kind.width == 4 ? 4 * (random() % 2) : 0);
   const std::uint64_t guard = random();
   std::uint64_t model = low(kind, random());

@@ -1,4 +1,5 @@
-// Section 4.11.2: acp_copy between all places, sizes and alignments.
+// Tests of section 4.11.2: acp_copy between all ranks, with all sizes and
+// alignments.
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -19,8 +20,8 @@ constexpr std::size_t kGuard = 64;
 constexpr std::size_t kBlockBytes = 600'000;
 constexpr std::byte kGuardByte{0xa5};
 
-/// One copy of `size` bytes from `source` on rank `from` to `target` on rank
-/// `to`, issued by rank `by`; what is around the target stays. Collective.
+/// Copies `size` bytes from `source` on rank `from` to `target` on rank `to`,
+/// issued by rank `by`. The bytes around the target must stay. Collective.
 struct Transfer {
   int from;
   int to;
@@ -58,7 +59,7 @@ void check_transfer(const Block& source, const Block& target, Transfer t) {
   }
 }
 
-/// Every size once, between changing places, at changing offsets.
+/// Copies every size once, between changing ranks, at changing offsets.
 void check_sizes(Memory source_memory, Memory target_memory) {
   const Block source(source_memory, kBlockBytes);
   const Block target(target_memory, kBlockBytes);
@@ -129,7 +130,7 @@ SPMD_CASE(acp_copy_all_pairs,
   for (const Memory memory : kMemories) {
     const auto procs = static_cast<std::size_t>(acp_procs());
     constexpr std::size_t kBytes = 200;
-    // Of each rank: a source of its own, then a slot per (from, by).
+    // Each rank's block has a source, then a part for each (from, by).
     const Block block(memory, kBytes * (1 + procs * procs));
     const auto rank = static_cast<std::size_t>(acp_rank());
     spmd::fill_pattern(block.bytes().subspan(0, kBytes), rank);

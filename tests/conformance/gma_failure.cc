@@ -1,6 +1,7 @@
-// What happens after an operation that failed: its followers, its report.
-// On paths where the caller sees everything, failures happen in the call and
-// concern nobody else; both ways are accepted, each is checked to its end.
+// Tests of what follows a failed operation: its followers and its report. On
+// paths where the caller sees every error, failures happen in the call and
+// concern no other operation. Both ways are accepted, and each is checked to
+// its end.
 #include "support/spmd.h"
 #include "support/spmd_memory.h"
 
@@ -56,13 +57,13 @@ SPMD_CASE(followers_do_not_start,
     }
     const acp_handle_t follower = acp_copy(block.at(right), block.mine(64), 8,
                                            is_all ? ACP_HANDLE_ALL : failed);
-    // By itself it would be done in the call.
+    // Alone it would be done in the call.
     (void)acpx_put_signal(ACP_GA_NULL, ACP_GA_NULL, 0, block.mine(40), 1,
                           is_all ? ACP_HANDLE_ALL : failed);
     const acp_handle_t chain[2] = {
         acp_add8(block.mine(128), block.at(right), 1,
                  follower != ACP_HANDLE_NULL ? follower : failed),
-        // Not concerned: no order.
+        // An operation without an order is not concerned.
         acp_copy(block.at(right, 32), block.mine(64), 8, ACP_HANDLE_NULL)};
     EXPECT(chain[1] != ACP_HANDLE_NULL);
     EXPECT_EQ(acpx_complete_timeout(ACP_HANDLE_ALL, spmd::kPatience), -1);

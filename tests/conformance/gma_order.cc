@@ -1,4 +1,5 @@
-// Chapter 4.11.1, 4.11.15, 4.11.16: when operations start and complete.
+// Tests of sections 4.11.1, 4.11.15 and 4.11.16: when operations start and
+// complete.
 #include <algorithm>
 #include <vector>
 
@@ -23,7 +24,7 @@ std::size_t chain_offset(std::size_t step, std::size_t length) {
   return (static_cast<std::size_t>(acp_rank()) * (length + 1) + step) * 8;
 }
 
-/// A word wanders over the ranks in `length` copies, each ordered on the one
+/// Sends a word over the ranks in `length` copies. Each is ordered on the one
 /// before by `order_of(handle of the one before)`.
 template <typename OrderOf>
 void check_wandering(Memory memory, std::size_t length, OrderOf order_of) {
@@ -251,8 +252,8 @@ SPMD_CASE(acp_inquire_in_order,
       EXPECT(handles.back() != ACP_HANDLE_NULL);
       EXPECT(handles.size() < 2 || handles.back() >= handles.end()[-2]);
     }
-    // Looks from the newest to the oldest: once 0, all older ones are 0. The
-    // watchdog ends a loop in which nothing completes.
+    // Inquires from the newest to the oldest handle: after the first 0 all
+    // older ones return 0. The watchdog ends a loop in which nothing completes.
     bool all_done = false;
     while (!all_done) {
       bool seen_done = false;

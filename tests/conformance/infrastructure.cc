@@ -1,4 +1,4 @@
-// Chapter 4.1: ranks, barrier, renumbering, errors. Calls outside of
+// Tests of chapter 4.1: ranks, barrier, renumbering, errors. Calls outside of
 // acp_init .. acp_finalize are in lifecycle.cc.
 #include <signal.h>
 #include <unistd.h>
@@ -107,7 +107,7 @@ int note_thread(void* arg) {
   return 0;
 }
 
-/// The library's own thread, when it has begun to work.
+/// Waits until the progress thread runs, and returns its number.
 pid_t library_thread() {
   std::atomic<pid_t> thread{0};
   EXPECT_EQ(acpx_add_progress(note_thread, &thread), 0);

@@ -1,5 +1,5 @@
-// Every function before acp_init and after acp_finalize, arguments of
-// acp_init. Has a main() of its own: `lifecycle MODE [words]`.
+// Tests of every function before acp_init and after acp_finalize, and of the
+// arguments of acp_init. Has a main() of its own: `lifecycle MODE [words]`.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -137,7 +137,8 @@ void expect_all_fail(int code) {
   }
 }
 
-/// Outside of acp_init .. acp_finalize; the end is the end.
+/// Calls every function before acp_init and after acp_finalize. After
+/// acp_finalize acp_init fails, too.
 void run_outside(int argc, char** argv) {
   expect_all_fail(ACPX_NOT_INITIALIZED);
   EXPECT(acp_init(&argc, &argv) == 0);
@@ -152,7 +153,8 @@ void run_outside(int argc, char** argv) {
   EXPECT_FAILS(acpx_add_module(&module), -1);
 }
 
-/// Words of the library go, the program's stay, also behind "--".
+/// The library's words are removed from the command line, the program's stay,
+/// also behind "--".
 void run_options(int argc, char** argv) {
   EXPECT(argc == 7);
   EXPECT(acp_init(&argc, &argv) == 0);
@@ -201,7 +203,7 @@ void run_refused(int argc, char** argv) {
 /// How a child made by fork() ends.
 enum class ChildEnd { kExit, kExitAtOnce, kFinalize, kAbort };
 
-/// In the child. Returns by no way but the chosen one.
+/// Runs in the child, which ends only in the way that was chosen.
 [[noreturn]] void run_child(ChildEnd end, int argc, char** argv) {
   g_failures = 0;
   expect_all_fail(ACPX_NOT_INITIALIZED);
@@ -237,7 +239,7 @@ int wait_for_child(pid_t child) {
   return status;
 }
 
-/// Has the library's locks locked most of the time.
+/// Keeps the library's locks taken most of the time.
 void keep_busy(const std::atomic<bool>& is_over) {
   const int right = (acp_rank() + 1) % acp_procs();
   const acp_ga_t mine = acp_query_starter_ga(acp_rank());
@@ -284,7 +286,7 @@ void run_forked(int argc, char** argv) {
   EXPECT(acp_finalize() == 0);
 }
 
-/// Nothing to read from: no command line.
+/// Runs acp_init without a command line.
 void run_without_arguments() {
   EXPECT(acp_init(nullptr, nullptr) == 0);
   EXPECT(acp_finalize() == 0);

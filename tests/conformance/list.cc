@@ -1,5 +1,5 @@
-// acp/list.h, function by function: against std::list, all ranks at once, and
-// what it refuses.
+// Tests of acp/list.h, function by function: against std::list, on all ranks at
+// once, and what it refuses.
 #include "acp/list.h"
 
 #include <algorithm>
@@ -73,7 +73,7 @@ std::vector<std::uint64_t> words_of(const Scratch& scratch, acp_list_t list) {
   return words;
 }
 
-/// The same from the end.
+/// Reads the list backwards from its end.
 std::vector<std::uint64_t> words_backwards(const Scratch& scratch,
                                            acp_list_t list) {
   std::vector<std::uint64_t> words;
@@ -92,7 +92,7 @@ acp_list_t share(acp_list_t list, int from) {
   return {spmd::broadcast(list.ga, from)};
 }
 
-/// What comparators are promised: bytes that can be read here.
+/// Checks what comparators are promised: bytes that can be read here.
 const std::byte* readable(acp_element_t element) {
   return static_cast<const std::byte*>(acp_query_address(element.ga));
 }
@@ -103,7 +103,7 @@ int compare_bytes(const acp_element_t a, const acp_element_t b) {
   return order != 0 ? order : (a.size > b.size) - (a.size < b.size);
 }
 
-/// By the first byte alone, so that many are equal.
+/// Compares the first byte alone, so that many elements are equal.
 int compare_first(const acp_element_t a, const acp_element_t b) {
   const int first_a = a.size == 0 ? -1 : int(readable(a)[0]);
   const int first_b = b.size == 0 ? -1 : int(readable(b)[0]);
@@ -180,7 +180,7 @@ class Model {
 
   int some_rank() { return static_cast<int>(below(acp_procs())); }
 
-  /// Few different ones, of few sizes, so that there are equal neighbours.
+  /// A random value out of few, of few sizes, so that equal neighbours occur.
   acp_element_t fresh(Bytes& bytes) {
     bytes.assign(below(40) == 0 ? 9000 : below(4) * 5,
                  static_cast<std::byte>(below(3)));

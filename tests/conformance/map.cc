@@ -1,5 +1,5 @@
-// acp/map.h and the extensions for maps, function by function: against
-// std::map, all ranks at once, and what they refuse.
+// Tests of acp/map.h and the extensions for maps, function by function: against
+// std::map, on all ranks at once, and what they refuse.
 #include "acp/map.h"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ acp_map_t create(int slots, int rank = 0) {
   return map;
 }
 
-/// Made by rank 0.
+/// Created by rank 0.
 acp_map_t create_shared(int slots) {
   acp_map_t map{};
   if (acp_rank() == 0) map = create(slots, acp_procs() - 1);
@@ -58,7 +58,7 @@ Shadow contents(const Scratch& scratch, acp_map_t map, bool is_local) {
   return all;
 }
 
-/// Two maps and what they should have, with small and large keys and values.
+/// Two maps and their models, with small and large keys and values.
 class Model {
  public:
   explicit Model(std::mt19937_64& random) : random_(random) {
@@ -116,7 +116,7 @@ class Model {
 
   std::size_t below(std::size_t n) { return random_() % n; }
 
-  /// Few different ones, of sizes around what fits a bucket.
+  /// A random key out of few, of sizes around what fits a bucket.
   Bytes some_key() {
     const std::size_t number = below(200);
     const std::size_t sizes[] = {1, 4, 8, 9, 16, 24, 25, 32, 33, 5000, 9001};
@@ -134,7 +134,7 @@ class Model {
     return value;
   }
 
-  /// Mine, or on the rank to the right.
+  /// The memory is this rank's, or the right neighbour's.
   acp_element_t put(const Bytes& bytes, std::size_t at) {
     const acp_element_t mine = scratch_.put(bytes, at);
     if (below(5) != 0 || bytes.empty()) return mine;
@@ -262,7 +262,7 @@ class Model {
     EXPECT_EQ(acp_size_map(b.handle), b.shadow.size());
   }
 
-  /// What is local is what a walk over the local ones finds.
+  /// The local elements are those that a walk over local elements finds.
   void local(Pair& a, Pair& b) {
     const Shadow mine = contents(scratch_, b.handle, true);
     const std::size_t what = below(4);
@@ -281,7 +281,7 @@ class Model {
         if (a.shadow.count(key) == 0) b.shadow.erase(key);
       }
     } else {
-      // What the source has on other ranks is left to their calls.
+      // Elements of the source on other ranks are left to those ranks' calls.
       for (const auto& [key, value] : contents(scratch_, a.handle, true)) {
         if (b.shadow.count(key) == 0) a.shadow.erase(key);
       }

@@ -1,6 +1,6 @@
-// acpx_add_module, acpx_module_ga: order of calls, memory, resets. Prints
-// nothing itself: the harness's main() runs the cases, a destructor checks
-// what acp_finalize did.
+// Tests of acpx_add_module and acpx_module_ga: order of calls, memory, resets.
+// It prints nothing itself: the harness's main() runs the cases, and a
+// destructor checks what acp_finalize did.
 #include <unistd.h>
 
 #include <cstdio>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kBytes = 1000;
 
-/// The calls so far: "+a" init of a, "-a" fini of a.
+/// The calls so far: "+a" is the init of a, "-a" its fini.
 std::string& events() {
   static std::string text;
   return text;
@@ -27,7 +27,8 @@ struct Module {
 
 Module g_modules[] = {{'a', kBytes}, {'b', 0}, {'c', 3 * kBytes}};
 
-/// Zeroed, aligned, of that rank, and apart from the other modules' memory.
+/// Checks that the memory is zeroed, aligned, of that rank, and not part of
+/// another module's.
 void check_memory(const Module& module) {
   if (module.bytes == 0) return;
   const acp_ga_t mine = acpx_module_ga(module.number, acp_rank());
@@ -45,7 +46,7 @@ int init(void* arg) {
   events() += '+';
   events() += module.name;
   check_memory(module);
-  // Everything works in here, barriers and operations too.
+  // Everything works in an init function, also barriers and operations.
   EXPECT_EQ(acp_sync(), 0);
   if (module.bytes != 0) {
     const acp_ga_t right =
@@ -86,7 +87,7 @@ class Registration {
       description.arg = &module;
       module.number = acpx_add_module(&description);
     }
-    events();  // Lives longer than this.
+    events();  // The caller keeps it alive longer than this object.
   }
 
   Registration(const Registration&) = delete;

@@ -1,5 +1,5 @@
-// What vector and deque promise alike, tested alike. `S` names the functions
-// of one of them: Handle, It, and each function without prefix and suffix.
+// Tests of what vectors and deques promise alike. `S` names the functions of
+// one of them: Handle, It, and each function without prefix and suffix.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace sequence {
 
 using Bytes = std::vector<std::byte>;
 
-/// A rank's memory to put from and read to.
+/// Memory of this rank to put from and to read to.
 class Scratch {
  public:
   static constexpr std::size_t kBytes = 1 << 17;
@@ -44,7 +44,7 @@ class Scratch {
   spmd::Block block_;
 };
 
-/// Everything that a sequence has.
+/// Returns all bytes of a sequence.
 template <typename S>
 Bytes contents(const Scratch& scratch, typename S::Handle h) {
   const std::size_t size = S::size(h);
@@ -74,7 +74,7 @@ typename S::It place(typename S::Handle h, std::size_t offset) {
 
 // ---- Random operations against std::vector --------------------------------
 
-/// Two sequences and what they should have.
+/// Two sequences and their models.
 template <typename S>
 class Model {
  public:
@@ -119,7 +119,7 @@ class Model {
       case 15: insert_own(a); break;
       default: front(a); break;
     }
-    // Not too large, so that ends and empty ones are met.
+    // Keeps the sequence small, so that ends and empty sequences occur.
     if (a.bytes.size() > 3000) {
       S::pop_back(a.handle, a.bytes.size() - 10);
       a.bytes.resize(10);
@@ -140,7 +140,8 @@ class Model {
 
   std::size_t below(std::size_t n) { return random_() % n; }
 
-  /// Mine, or fetched from the right; small or larger than a chain's scratch.
+  /// The source is this rank's or the right neighbour's, and small or larger
+  /// than a chain's scratch.
   acp_ga_t fresh(std::size_t size, Bytes& bytes) {
     bytes.resize(size);
     for (std::byte& one : bytes)
@@ -313,7 +314,8 @@ class Model {
   Pair pairs_[2];
 };
 
-/// Every rank has its own two, on random ranks, all at the same time.
+/// Every rank has two sequences of its own, on random ranks, all at the same
+/// time.
 template <typename S>
 void run_model() {
   auto random = spmd::random_of_rank();
@@ -327,7 +329,7 @@ void run_model() {
 
 // ---- All ranks at once ----------------------------------------------------
 
-/// An element that says who pushed it, as which.
+/// An element that tells the rank that pushed it, and its number there.
 inline std::uint64_t element(std::size_t number) {
   return (std::uint64_t(acp_rank()) + 1) << 32 | number;
 }
@@ -360,7 +362,7 @@ std::vector<std::uint64_t> words_of(const Scratch& scratch,
   return words;
 }
 
-/// From capacity 0, so it grows while all push.
+/// The capacity is 0 at first, so the sequence grows while all ranks push.
 template <typename S>
 void run_push_contention() {
   const Scratch scratch;
@@ -428,7 +430,8 @@ void run_changes_among_pushes() {
   acp_sync();
 }
 
-/// swap(a, b) beside swap(b, a), and inserts of one into the other.
+/// swap(a, b) at the same time as swap(b, a), and inserts of one into the
+/// other.
 template <typename S>
 void run_swap_contention() {
   const Scratch scratch;
@@ -467,7 +470,7 @@ void run_swap_contention() {
 
 // ---- Bad input ------------------------------------------------------------
 
-/// Each function with a handle that is none.
+/// Calls each function with a number that is no handle.
 template <typename S>
 void expect_dead(const Scratch& scratch, typename S::Handle h) {
   const spmd::StderrCapture quiet;
@@ -507,7 +510,7 @@ void run_refuses_handles() {
   S::push_back(alive, scratch.ga(), 16);
   S::destroy(h);
   expect_dead<S>(scratch, h);
-  // Others of another kind, and its control used again.
+  // Handles of another kind, and of a control that has a new use.
   acp_sync();
   for (int i = 0; i < 200; ++i)
     S::destroy(S::create(10, right));
@@ -548,7 +551,7 @@ void run_refuses_values() {
   EXPECT_ERRNO(S::insert_range(beyond, begin, begin), ACPX_BAD_ADDRESS);
   EXPECT_ERRNO(S::assign_range(other, begin, beyond), ACPX_BAD_ADDRESS);
   EXPECT_FAILS(S::distance(begin, S::begin(other)), 0, ACPX_INVALID_ARGUMENT);
-  // Sources that nobody can read, of this rank and of another.
+  // Sources that cannot be read, of this rank and of another.
   EXPECT_ERRNO(S::push_back(h, ACP_GA_NULL, 8), ACPX_BAD_ADDRESS);
   EXPECT_ERRNO(S::insert(begin, ACP_GA_NULL, 8), ACPX_BAD_ADDRESS);
   acp_errno = 0;
@@ -557,7 +560,7 @@ void run_refuses_values() {
   EXPECT_ERRNO(S::push_back(h, scratch.ga(), SIZE_MAX), ACPX_TOO_LARGE);
   EXPECT_ERRNO(S::reserve(h, SIZE_MAX), ACPX_TOO_LARGE);
   EXPECT_ERRNO(S::reserve(h, std::size_t{1} << 45), ACPX_TOO_LARGE);
-  // No call has changed anything; and the limits of iterators.
+  // No call has changed anything. Then the limits of iterators.
   EXPECT_EQ(S::advance(begin, INT_MIN).index, S::kHasFront ? -1 : 0);
   EXPECT_EQ(S::advance(S::advance(begin, INT_MAX), INT_MAX).index, INT_MAX);
   EXPECT_EQ(S::distance(S::end(h), begin), -20);

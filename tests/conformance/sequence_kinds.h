@@ -1,4 +1,4 @@
-// The functions of vectors and of deques, by names that both have: the `S` of
+// The functions of vectors and of deques, by names that both share: the `S` of
 // sequence_cases.h.
 #pragma once
 

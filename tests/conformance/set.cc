@@ -1,5 +1,6 @@
-// acp/set.h, function by function: against std::set, all ranks at once, and
-// what it refuses. Sets and maps are one table inside: map.cc has the rest.
+// Tests of acp/set.h, function by function: against std::set, on all ranks at
+// once, and what it refuses. Sets and maps are one table inside; map.cc tests
+// the rest.
 #include "acp/set.h"
 
 #include <algorithm>
@@ -181,7 +182,8 @@ SPMD_CASE(acp_insert_set_contention,
   auto random = spmd::random_of_rank();
   const auto me = static_cast<std::uint64_t>(acp_rank()) + 1;
   std::set<std::uint64_t> mine;
-  // Keys of my own, whose fate I know, among those of all.
+  // Each rank knows which of its own keys are in the set, among the keys of all
+  // ranks.
   for (std::size_t i = 0; i < count; ++i) {
     const std::uint64_t own = me << 32 | random() % 200;
     const std::uint64_t shared = random() % 100;
@@ -197,7 +199,8 @@ SPMD_CASE(acp_insert_set_contention,
         acp_find_set(set, scratch.put_word(own, 0)).elem != ACP_GA_NULL;
     EXPECT_EQ(is_there, mine.count(own) == 1);
   }
-  // All that are there all the time are met by a walk while others change.
+  // A walk meets all keys that are there all the time, while other ranks change
+  // the set.
   std::set<std::uint64_t> met;
   for (acp_set_it_t it = acp_begin_set(set); it.elem != ACP_GA_NULL;
        it = acp_increment_set_it(it)) {

@@ -1,4 +1,4 @@
-// What the tests of sets and maps share: memory to put from and read to.
+// Helpers of the tests of sets and maps: memory to put from and to read to.
 #pragma once
 
 #include <algorithm>

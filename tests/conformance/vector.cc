@@ -1,5 +1,5 @@
-// acp/vector.h, function by function: against a model, all ranks at once, and
-// what it refuses.
+// Tests of acp/vector.h, function by function: against a model, on all ranks at
+// once, and what it refuses.
 #include "acp/vector.h"
 
 #include <thread>
@@ -12,7 +12,7 @@ using sequence::Vector;
 SPMD_CASE(acp_create_vector_zeros, "acp_create_vector: its bytes are 0") {
   const sequence::Scratch scratch;
   for (const std::size_t size : {1, 64, 1000, 8192, 50'000}) {
-    // In memory that was used before.
+    // The vector's memory was used before.
     const acp_ga_t used = acp_malloc(size, 0);
     std::memset(scratch.data(), 0xff, size);
     EXPECT_DONE(acp_copy(used, scratch.ga(), size, ACP_HANDLE_NULL));

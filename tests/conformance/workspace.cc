@@ -1,4 +1,4 @@
-// acp/workspace.h, function by function, and against a plain array.
+// Tests of acp/workspace.h, function by function, and against a plain array.
 #include "acp/workspace.h"
 
 #include <algorithm>
@@ -11,7 +11,8 @@
 
 namespace {
 
-/// Parameters count for what is created later: every case sets its own.
+/// Parameters hold for workspaces that are created later, so every case sets
+/// its own.
 void set_parameters(std::size_t start, std::size_t part) {
   EXPECT_EQ(acp_setparams_ws(start, part), 0);
 }
@@ -31,7 +32,7 @@ SPMD_CASE(acp_create_ws_refuses, "acp_create_ws: no bytes, no memory") {
   EXPECT_FAILS(acp_create_ws(SIZE_MAX), ACP_WSD_NULL, ACPX_NO_MEMORY);
   EXPECT_FAILS(acp_create_ws(std::size_t{1} << 50), ACP_WSD_NULL,
                ACPX_NO_MEMORY);
-  // Only the last rank has too little: all fail.
+  // Only the last rank has too little memory: the call fails on all ranks.
   set_parameters(static_cast<std::size_t>(acp_procs()) - 1,
                  std::size_t{1} << 50);
   EXPECT_FAILS(acp_create_ws(std::size_t{1} << 45), ACP_WSD_NULL,
@@ -63,7 +64,7 @@ SPMD_CASE(acp_create_ws_refuses_differing,
 
 namespace {
 
-/// Whether the ranks' calls of acp_sync still meet those that they belong to.
+/// Checks that the ranks' calls of acp_sync are in step with each other.
 void expect_in_step() {
   static std::uint64_t round = 0;
   ++round;
@@ -197,7 +198,8 @@ SPMD_CASE(acp_read_ws_any_memory, "acp_read_ws: to memory of another rank") {
   const int right = spmd::right_of(acp_rank());
   const acp_wsd_t ws = create(1024 * static_cast<std::size_t>(acp_procs()));
   acp_sync();
-  // My right neighbour's bytes, to my part and back to its other half.
+  // Copies the right neighbour's bytes to this rank's part, and back to its
+  // other half.
   EXPECT_EQ(acp_write_ws(ws, block.at(right), 1024, mine * 1024), 0);
   EXPECT_EQ(acp_read_ws(ws, block.at(right, 1024), 1024, mine * 1024), 0);
   acp_sync();
@@ -220,7 +222,8 @@ SPMD_CASE(acp_create_ws_many, "acp_create_ws: many, and no leak") {
   for (const acp_wsd_t ws : all) {
     acp_destroy_ws(ws);
   }
-  // Each would take a tenth of the heap for ever.
+  // A create or destroy that kept its memory would use up the heap: each takes
+  // a tenth.
   std::uint64_t heap = 0;
   EXPECT_EQ(acpx_setting("ACP_HEAP_SIZE", &heap), 0);
   const std::size_t times = spmd::scaled(acp_procs() > 4 ? 400 : 4'000, 20);

@@ -1,3 +1,4 @@
+// Tests of the index of free chunks against a search bit by bit.
 #include "middle/malloc/chunk_index.h"
 
 #include <cstdint>
@@ -10,7 +11,7 @@ namespace acp::middle::test {
 
 namespace {
 
-/// The first `count` free ones in a row, one by one.
+/// The first `count` free chunks in a row, found by looking at each chunk.
 std::uint64_t search(const std::vector<bool>& taken, std::uint64_t count) {
   std::uint64_t in_a_row = 0;
   for (std::uint64_t i = 0; i < taken.size(); ++i) {

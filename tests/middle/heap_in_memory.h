@@ -1,5 +1,5 @@
-// A heap in this process's own memory, for tests of its parts: no rank, no
-// network, threads instead of ranks.
+// A heap in this process's own memory, for tests of the heap's parts. Threads
+// stand for ranks, and nothing goes over a network.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,8 @@ class HeapInMemory {
     memory.direct = lines_.front().bytes;
   }
 
-  /// What nothing but a heap without a block in use has: every chunk is whole.
+  /// Whether every chunk is whole, which is so only in a heap without a block
+  /// in use.
   bool is_whole() const {
     for (std::uint64_t i = 0; i < layout.regions(); ++i) {
       if (memory.load_direct(layout.region(i)) != 0) {

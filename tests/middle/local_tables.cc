@@ -1,5 +1,6 @@
-// The functions of sets and maps that each rank calls for its own elements,
-// called by all ranks at once, for tables that lie on the ranks differently.
+// The functions of sets and maps that each rank calls for its own elements. All
+// ranks call them at once, on tables that are spread differently over the
+// ranks.
 #include <algorithm>
 #include <map>
 #include <string>
@@ -14,8 +15,8 @@ namespace {
 using table::all_ranks;
 using table::Scratch;
 
-/// Which ranks the source is over, and in which order. The destination is over
-/// all ranks, upwards.
+/// The ranks of the source, in their order. The destination is on all ranks, in
+/// ascending order.
 enum class Order { kReversed, kRotated, kUpperHalf };
 
 std::vector<int> source_ranks(Order order) {
@@ -75,7 +76,7 @@ struct Maps {
               1);
   }
 
-  /// Keys, and the table that each value is of.
+  /// Keys, and the table that each value comes from.
   static std::map<std::uint64_t, std::uint64_t> contents(const Scratch& scratch,
                                                          Handle h) {
     std::map<std::uint64_t, std::uint64_t> all;
@@ -100,7 +101,7 @@ struct Maps {
 
   static void move(Handle to, Handle from) { acp_move_local_map(to, from); }
 
-  /// Which table's value a key has that both had.
+  /// The table whose value a key has afterwards if both tables had it.
   static constexpr std::uint64_t kKept = kOld;
   static constexpr std::uint64_t kAssigned = kNew;
 };
@@ -150,7 +151,7 @@ struct Sets {
   static constexpr std::uint64_t kAssigned = 0;
 };
 
-/// All ranks call `work` on two tables; `check` then gets, on rank 0, what is
+/// Calls `work` on two tables on all ranks. On rank 0 `check` then gets what is
 /// in them.
 template <typename T, typename Work, typename Check>
 void run(Order order, const Work& work, const Check& check) {

@@ -1,5 +1,5 @@
-// ACP_MALLOC_DEBUG=on: each kind of mistake is reported in one line, with the
-// place of the block's allocation.
+// Tests of ACP_MALLOC_DEBUG=on: each kind of mistake is reported in one line,
+// which tells where the block was allocated.
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace {
 
-/// What acp_free(ga) writes; it fails exactly when it writes.
+/// Returns what acp_free(ga) writes. The call fails exactly when it writes.
 std::string report_of(acp_ga_t ga) {
   acp_errno = 0;
   spmd::StderrCapture capture;

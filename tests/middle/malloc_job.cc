@@ -1,6 +1,6 @@
-// acp_malloc and acp_free as a program sees them: sizes, alignment, failures,
-// exhaustion and recovery, blocks that change hands. Heaps are small:
-// middle/CMakeLists.txt sets ACP_HEAP_SIZE.
+// Tests of acp_malloc and acp_free as a program sees them: sizes, alignment,
+// failures, exhaustion and recovery, and blocks that one rank frees for
+// another. Heaps are small: middle/CMakeLists.txt sets ACP_HEAP_SIZE.
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
@@ -21,7 +21,7 @@ std::uint64_t setting(const char* name) {
   return value;
 }
 
-/// Largest block of a heap in which nothing is in use, by trying.
+/// Finds the largest block of an empty heap by trying.
 std::size_t largest_block(int rank) {
   std::size_t fits = 0;
   const spmd::StderrCapture quiet;
@@ -46,7 +46,7 @@ bool is_far(int rank) {
   return !is_mapped;
 }
 
-/// All ranks give back what they keep; then the heaps are as at the start.
+/// All ranks return their caches. The heaps are then as at the start.
 void expect_all_free(std::size_t largest) {
   EXPECT_EQ(acpx_trim_malloc(), 0);
   EXPECT_EQ(acp_sync(), 0);
@@ -57,7 +57,7 @@ void expect_all_free(std::size_t largest) {
   EXPECT_EQ(acp_sync(), 0);
 }
 
-/// As many blocks of `size` as there are, of one rank.
+/// Allocates blocks of `size` on one rank until its heap is full.
 std::vector<acp_ga_t> take_all(std::size_t size, int rank) {
   std::vector<acp_ga_t> blocks;
   const spmd::StderrCapture quiet;
@@ -154,7 +154,7 @@ SPMD_CASE(acp_malloc_exhaustion,
     for (const std::size_t size :
          {std::size_t{16}, std::size_t{500}, std::size_t{5000},
           std::size_t{32'768}, std::size_t{150'000}}) {
-      // Many journeys, and lost ones take longest.
+      // This takes many round trips, and lost packets make them slow.
       const bool is_lossy = std::getenv("ACP_UDP_FAULTS") != nullptr;
       if (size < (is_lossy ? 32'768 : 5000) && is_far(rank)) continue;
       const std::vector<acp_ga_t> blocks = take_all(size, rank);
@@ -181,7 +181,7 @@ SPMD_CASE(acp_malloc_exhaustion_together,
     for (const std::uint64_t count : spmd::gather(blocks.size())) {
       all += count;
     }
-    // Others keep some at hand when this rank finds nothing more.
+    // The other ranks have cached blocks when this rank finds no more.
     EXPECT(all * size > largest / 2);
     free_all(blocks);
     EXPECT_EQ(acpx_trim_malloc(), 0);
@@ -235,7 +235,7 @@ SPMD_CASE(acp_malloc_leaves_failures,
     EXPECT_EQ(acp_errno, 0);
     acp_free(block);
     EXPECT_EQ(acpx_trim_malloc(), 0);
-    if (handle != ACP_HANDLE_NULL) {  // else it failed in the call
+    if (handle != ACP_HANDLE_NULL) {  // otherwise it has failed in the call
       EXPECT_FAILS(acpx_complete_timeout(handle, spmd::kPatience), -1,
                    ACPX_BAD_KEY);
     }

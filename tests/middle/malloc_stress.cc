@@ -1,6 +1,7 @@
-// Random acp_malloc and acp_free of random ranks by all ranks at once. Each
-// block in use has its owner's mark in its first and last words, so that two
-// that overlap are found when one is freed; some are freed by another rank.
+// A stress test: all ranks call acp_malloc and acp_free at random, on random
+// ranks, at once. Each block in use has its owner's mark in its first and last
+// words, so that blocks that overlap are found when one is freed. Other ranks
+// free some of the blocks.
 #include <cstdlib>
 #include <string_view>
 #include <vector>
@@ -73,19 +74,19 @@ class Marker {
   const spmd::Block& scratch_;
 };
 
-/// On rank 0, whose heap is often full.
+/// The blocks are on rank 0, whose heap is often full.
 acp_ga_t malloc_quietly(std::size_t size) {
   const spmd::StderrCapture quiet;
   return acp_malloc(size, 0);
 }
 
-/// Log-uniform, to 64 KiB.
+/// A random size up to 64 KiB, log-uniform.
 std::size_t some_size(std::mt19937_64& random) {
   return random() % (std::size_t{1} << random() % 17);
 }
 
-/// `full` steps; fewer where each is a journey or several, and fewest where
-/// journeys are lost.
+/// Returns `full`, or fewer steps where each takes round trips, and fewest
+/// where packets are lost.
 std::size_t steps(std::size_t full) {
   if (!is_far()) return spmd::scaled(full);
   const char* cache = std::getenv("ACP_MALLOC_CACHE");
@@ -140,10 +141,10 @@ SPMD_CASE(malloc_full_shadow, "acp_malloc: the same in a heap that is full") {
   const std::size_t at_most = count / 4;
   std::uint64_t heap = 0;
   EXPECT_EQ(acpx_setting("ACP_HEAP_SIZE", &heap), 0);
-  // What is kept at hand may lie anywhere: all give it back first.
+  // Cached blocks may lie anywhere in the heap, so all ranks return them first.
   EXPECT_EQ(acpx_trim_malloc(), 0);
   EXPECT_EQ(acp_sync(), 0);
-  // One large block leaves a MiB to fight for.
+  // One large block leaves one MiB for which all ranks compete.
   acp_ga_t most = ACP_GA_NULL;
   if (acp_rank() == 0) {
     most = acp_malloc(heap - heap / 40 - (std::size_t{1} << 20), 0);
@@ -163,7 +164,7 @@ SPMD_CASE(malloc_full_shadow, "acp_malloc: the same in a heap that is full") {
     if (ga == ACP_GA_NULL) {
       EXPECT_EQ(acp_errno, int{ACPX_NO_MEMORY});
       acp_errno = 0;
-      // Half goes, so that it is worth asking again.
+      // Half of the blocks are freed, so that it is worth asking again.
       for (std::size_t j = held.size() / 2; j < held.size(); ++j) {
         marker.check(held[j]);
         acp_free(held[j].ga);

@@ -1,3 +1,5 @@
+// Tests of page runs: with threads as ranks, and on heaps that are too large
+// for this process.
 #include "middle/malloc/page_runs.h"
 
 #include <algorithm>
@@ -15,7 +17,7 @@ namespace acp::middle::test {
 
 namespace {
 
-/// The bits of a heap that is too large to have here, without its blocks.
+/// The bits of a heap, without its blocks: it is too large to exist here.
 class LargeHeap {
  public:
   explicit LargeHeap(std::uint64_t bytes)
@@ -35,7 +37,7 @@ struct Run {
   std::uint64_t pages;
 };
 
-/// Mostly small, some of several chunks.
+/// A random length: mostly small, sometimes several chunks.
 std::uint64_t some_pages(std::mt19937_64& random) {
   return random() % 8 != 0 ? 1 + random() % 64 : 1 + random() % 400;
 }
@@ -75,18 +77,20 @@ TEST_CASE("page runs: what a run leaves of its last chunk is used",
 TEST_CASE("page runs: large runs are found without a search", "[malloc]") {
   LargeHeap heap(std::uint64_t{64} << 30);
   PageRuns runs(heap.memory, heap.layout);
-  // 17 chunks each, as blocks of 1 MiB have.
+  // 17 chunks each, the length of a block of 1 MiB.
   constexpr std::uint64_t kPages = 17 * kPagesPerChunk;
   std::vector<PageNumber> taken;
   PageNumber first = 0;
   while (runs.take(kPages, first) == Outcome::kDone)
     taken.push_back(first);
   CHECK(taken.size() == heap.layout.chunks() / 17);
-  // One or two regions for each, and once all of them, to find the heap full.
+  // A run reads one or two regions. Finding the heap full reads all regions
+  // once more.
   const std::uint64_t regions = heap.layout.regions();
   CHECK(runs.regions_read() <= 3 * taken.size() + 2 * regions);
 
-  // Half of the heap is holes now, each too small for what comes.
+  // Half of the heap now consists of holes that are too small for the next
+  // runs.
   std::uint64_t before = runs.regions_read();
   for (std::size_t i = 0; i < taken.size() / 2; i += 2)
     REQUIRE(runs.give_back(taken[i], kPages) == Outcome::kDone);
@@ -98,12 +102,13 @@ TEST_CASE("page runs: large runs are found without a search", "[malloc]") {
   CHECK(first == taken[0]);
   CHECK(runs.regions_read() - before <= 8);
 
-  // Another rank, which has seen nothing of it, looks at each region once.
+  // Another rank, which knows nothing of this, reads each region once.
   PageRuns others(heap.memory, heap.layout);
   REQUIRE(others.take(kPages, first) == Outcome::kDone);
   CHECK(first == taken[2]);
   REQUIRE(others.give_back(first, kPages) == Outcome::kDone);
-  // And what one rank returns the other finds: at the next look at all.
+  // A run that one rank returns is found by the other when it reads all regions
+  // again.
   REQUIRE(others.give_back(taken[1], kPages) == Outcome::kDone);
   before = runs.regions_read();
   REQUIRE(runs.take(2 * kPages, first) == Outcome::kDone);
@@ -123,7 +128,7 @@ TEST_CASE("page runs: every page can be had one by one", "[malloc]") {
     is_mine[page] = true;
   }
   CHECK(count == heap.layout.pages());
-  // Every second one: no two in a row.
+  // Every second page is freed: no two free ones are in a row.
   for (PageNumber i = 0; i < heap.layout.pages(); i += 2) {
     REQUIRE(runs.give_back(i, 1) == Outcome::kDone);
   }

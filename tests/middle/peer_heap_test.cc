@@ -1,3 +1,5 @@
+// Tests of one rank's heap, with caches and without, in this process's own
+// memory.
 #include "middle/malloc/peer_heap.h"
 
 #include <atomic>
@@ -19,7 +21,7 @@ namespace {
 
 constexpr std::uint64_t kMiB = 1 << 20;
 
-/// Small sizes mostly, up to runs of pages.
+/// A random size: mostly small, sometimes a run of pages.
 std::uint64_t some_size(std::mt19937_64& random) {
   return random() % (std::uint64_t{1} << (random() % 18));
 }
@@ -43,7 +45,7 @@ TEMPLATE_TEST_CASE_SIG("heap: blocks never overlap and everything comes back",
   std::map<std::uint64_t, std::uint64_t> blocks;
   std::size_t refused = 0;
   for (int i = 0; i < 100'000; ++i) {
-    // Grows until it is full, shrinks until it is empty.
+    // Allocates until the heap is full, then frees until it is empty.
     const bool grows = i / 10'000 % 2 == 0;
     if (random() % 4 < (grows ? 1 : 3) && !blocks.empty()) {
       auto any = blocks.lower_bound(heap.layout.begin() +
@@ -92,7 +94,7 @@ TEST_CASE("heap: the last byte can be had in blocks of each class",
     while (peer.allocate(shape.block_bytes, offset) == Outcome::kDone) {
       blocks.push_back(offset);
     }
-    // Chunks into spans, spans into blocks: each leaves a rest.
+    // Spans do not fill chunks, and blocks do not fill spans: a rest stays.
     const std::uint64_t spans =
         heap.layout.chunks() * (kPagesPerChunk / shape.span_pages);
     CHECK(blocks.size() == spans * shape.span_blocks);
@@ -100,7 +102,7 @@ TEST_CASE("heap: the last byte can be had in blocks of each class",
       REQUIRE(peer.free(block) == FreeResult::kDone);
     }
   }
-  // The caches keep some; the next who finds nothing gets it all.
+  // The caches keep some blocks. The next call that finds none gets them all.
   std::uint64_t offset = 0;
   REQUIRE(peer.allocate(heap.layout.largest_block(), offset) == Outcome::kDone);
 }
@@ -134,12 +136,14 @@ TEMPLATE_TEST_CASE_SIG("heap: what is no block is refused",
 TEST_CASE("heap: ranks and threads of a rank hand blocks to each other",
           "[malloc][threads]") {
   HeapInMemory heap(std::uint64_t{16} << 20);
-  // Two that are ranks, with two threads each, one rank without a cache.
+  // Each PeerHeap stands for a rank. Two of them have two threads each. The
+  // last one has one thread and no cache.
   PeerHeap ranks[] = {{heap.memory, heap.layout, kMiB, nullptr},
                       {heap.memory, heap.layout, kMiB, nullptr},
                       {heap.memory, heap.layout, 0, nullptr}};
   constexpr std::size_t kBoxes = 256;
-  // What one puts in, another takes out and frees: {offset | size << 40}.
+  // Each thread puts blocks in, and another takes them out and frees them:
+  // {offset | size << 40}.
   std::vector<std::atomic<std::uint64_t>> boxes(kBoxes);
   acp::test::Verdict verdict;
   const auto check_and_free = [&](PeerHeap& rank, std::uint64_t box) {

@@ -1,3 +1,4 @@
+// Tests of the size classes and of the heap's layout.
 #include "middle/malloc/size_classes.h"
 
 #include <catch2/catch.hpp>
@@ -67,7 +68,8 @@ TEST_CASE("heap layout: parts in order, inside of the heap", "[malloc]") {
     CHECK(layout.bits_of(layout.pages()) <= layout.begin());
     CHECK(layout.begin() % 4096 == 0);
     CHECK(layout.end() <= bytes);
-    // A fifth is the metadata's share of the smallest heap, 2 % of large ones.
+    // The metadata may take a fifth of the smallest heap, and 2 % of large
+    // ones.
     CHECK(bytes - layout.end() < kChunkBytes * 2 + bytes / 50);
   }
   const HeapLayout layout(std::uint64_t{1} << 30);

@@ -1,5 +1,6 @@
-// Data structures when a heap is used up, and more of them at a time than fit
-// a few pages. Heaps are small: middle/CMakeLists.txt sets ACP_HEAP_SIZE.
+// Tests of data structures when a heap is full, and of more structures at a
+// time than fit a few pages. Heaps are small: middle/CMakeLists.txt sets
+// ACP_HEAP_SIZE.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -14,7 +15,7 @@
 
 namespace {
 
-/// A void function failed for want of memory.
+/// Checks that a void function has failed because there was no memory.
 #define EXPECT_NO_MEMORY(call)                 \
   do {                                         \
     acp_errno = 0;                             \
@@ -23,8 +24,8 @@ namespace {
     acp_errno = 0;                             \
   } while (false)
 
-/// All that a heap has, down to the smallest blocks, and those of each size
-/// that this rank keeps at hand.
+/// Takes everything that a heap has, down to the smallest blocks, and the
+/// cached blocks of each size.
 class Filler {
  public:
   explicit Filler(int rank) {
@@ -112,7 +113,8 @@ std::map<std::uint64_t, std::uint64_t> pairs_of(const Scratch& scratch,
 using Words = std::vector<std::uint64_t>;
 using Pairs = std::map<std::uint64_t, std::uint64_t>;
 
-/// On the last rank, so that a job of several has it elsewhere.
+/// Uses the last rank, so that in a job of several ranks the structure is on
+/// another rank.
 int full_rank() {
   return acp_procs() - 1;
 }
@@ -147,7 +149,7 @@ SPMD_CASE(list_no_memory,
       EXPECT_NO_MEMORY(acp_assign_range_list(other, begin, end));
       EXPECT(words_of(scratch, list) == words);
       EXPECT(words_of(scratch, other) == Words{9});
-      // What needs no memory works.
+      // Operations that need no memory work.
       acp_reverse_list(list);
       EXPECT(words_of(scratch, list) == (Words{0, 1, 2, 3}));
       acp_splice_list(acp_end_list(other), acp_begin_list(list));
@@ -155,7 +157,7 @@ SPMD_CASE(list_no_memory,
       EXPECT_EQ(int{acp_errno}, 0);
       EXPECT(words_of(scratch, list) == (Words{9, 0}));
       EXPECT(words_of(scratch, other) == (Words{1, 2, 3}));
-      // And it gives back what it had.
+      // The failed call has returned the memory that it had taken.
       acp_pop_front_list(list);
       acp_push_back_list(list, value, there);
       EXPECT_EQ(int{acp_errno}, 0);
@@ -215,7 +217,7 @@ SPMD_CASE(map_no_memory,
     const auto pair = [&](std::uint64_t word, std::size_t bytes) {
       return acp_pair_t{scratch.word(word), scratch.put(word, bytes, 4096)};
     };
-    // One bucket of five.
+    // One bucket with five entries.
     Pairs pairs;
     for (std::uint64_t i = 0; i < 5; ++i) {
       EXPECT_EQ(acp_insert_map(map, pair(i, 8)), 1);
@@ -243,7 +245,7 @@ SPMD_CASE(map_no_memory,
       EXPECT(pairs_of(scratch, map) == pairs);
       EXPECT_EQ(acp_size_map(map), std::size_t{5});
       EXPECT_EQ(acp_size_map(other), std::size_t{1});
-      // One of the five is there, and four fit; so nothing is missing here.
+      // One of the five keys is there and four fit, so nothing is missing here.
       acp_merge_map(other, map);
       EXPECT_EQ(int{acp_errno}, 0);
       EXPECT(pairs_of(scratch, other) == pairs);
@@ -252,7 +254,7 @@ SPMD_CASE(map_no_memory,
       EXPECT_EQ(acp_size_map(full), std::size_t{5});
       EXPECT_NO_MEMORY(acp_move_map(full, map));
       EXPECT(pairs_of(scratch, map).size() + acp_size_map(full) >= 6);
-      // What needs no memory works; a place that is free again is taken.
+      // Operations that need no memory work, and a free entry is used again.
       EXPECT_EQ(acp_retrieve_map(other, pair(3, 8)), std::size_t{8});
       acp_remove_map(other, scratch.word(3));
       EXPECT_EQ(acp_insert_map(other, pair(6, 8)), 1);
@@ -286,7 +288,7 @@ SPMD_CASE(set_no_memory,
                    ACPX_NO_MEMORY);
       EXPECT_FAILS(acp_insert_set(set, scratch.word(5)), 0, ACPX_NO_MEMORY);
       EXPECT_FAILS(acp_insert_set(set, large), 0, ACPX_NO_MEMORY);
-      EXPECT_EQ(acp_insert_set(set, scratch.word(4)), 1);  // it is there
+      EXPECT_EQ(acp_insert_set(set, scratch.word(4)), 1);  // the key is there
       EXPECT_EQ(acp_size_set(set), std::size_t{5});
       for (std::uint64_t i = 0; i < 6; ++i) {
         EXPECT_EQ(acp_find_set(set, scratch.word(i)).elem != ACP_GA_NULL,
@@ -308,7 +310,7 @@ SPMD_CASE(many_structures,
           "20,000 structures on one rank at a time, and none afterwards") {
   const int there = full_rank();
   const Scratch scratch;
-  // Over a network the rank itself makes most of them.
+  // Over a network the rank itself creates most of the structures.
   const char* net = std::getenv("ACP_NET");
   const bool is_far = net != nullptr && std::string_view(net) == "udp";
   const std::size_t all_ranks = static_cast<std::size_t>(acp_procs());
@@ -317,7 +319,7 @@ SPMD_CASE(many_structures,
                                                  : 200;
   std::uint64_t heap = 0;
   EXPECT_EQ(acpx_setting("ACP_HEAP_SIZE", &heap), 0);
-  // Twice: those of the second time are used again.
+  // The second round uses the controls of the first one again.
   for (int round = 0; round < 2; ++round) {
     std::vector<acp_vector_t> vectors;
     std::vector<acp_list_t> lists;
@@ -335,7 +337,7 @@ SPMD_CASE(many_structures,
     }
     EXPECT_EQ(int{acp_errno}, 0);
     EXPECT_EQ(acp_sync(), 0);
-    // Each is its own.
+    // Each structure has its own content.
     for (std::size_t i = 0; i < mine; i += 500) {
       const acp_vector_t vector = vectors[i / 2];
       EXPECT_EQ(acp_size_vector(vector), std::size_t{16});
@@ -365,7 +367,7 @@ SPMD_CASE(stale_handles,
   const Scratch scratch;
   const int here = acp_rank();
   if (here == full_rank()) {
-    // Places that were never used are taken first: here they come to an end.
+    // Controls that were never used are taken first. This uses all of them up.
     constexpr int kPlaces = 65'536;
     for (int i = 0; i < kPlaces; ++i) {
       acp_destroy_list(acp_create_list(here));
@@ -376,7 +378,7 @@ SPMD_CASE(stale_handles,
     acp_destroy_deque(deque);
     EXPECT_EQ(int{acp_errno}, 0);
     for (int i = 1; i < 64; ++i) {
-      // In the places of both, one generation further.
+      // The new structures have the controls of both, one generation further.
       const acp_list_t list = acp_create_list(here);
       const acp_vector_t other = acp_create_vector(0, here);
       {
@@ -394,7 +396,7 @@ SPMD_CASE(stale_handles,
       EXPECT_EQ(int{acp_errno}, 0);
       EXPECT_EQ(acp_size_list(list), std::size_t{1});
       EXPECT_EQ(acp_size_vector(other), std::size_t{0});
-      // In the other order next time, so that places change hands.
+      // The order alternates, so that the structures exchange controls.
       acp_destroy_list(list);
       acp_destroy_vector(other);
     }

@@ -1,6 +1,6 @@
-// Operations on one structure at the same time: the promises of the
+// Tests of operations on one structure at the same time: the promises of the
 // concurrency tables in acp/vector.h and its neighbours that tests/conformance
-// does not have. docs/testing.md says which test is for which promise.
+// does not test. docs/testing.md names the test for each promise.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -42,15 +42,15 @@ acp_element_t put_word(const Scratch& scratch,
 
 // ---- Vector and deque -----------------------------------------------------
 
-/// Whether a word is one that some rank has put in.
+/// Whether a word is an element that a rank has put in.
 bool is_element(std::uint64_t word) {
   const std::uint64_t rank = (word >> 32) - 1;
   return rank < static_cast<std::uint64_t>(acp_procs());
 }
 
-/// Whole changes of all kinds from all ranks, each of which leaves the number
-/// of bytes as it is when its rank is done with it. So nobody finds too few
-/// bytes, and in the end there is exactly what everybody left.
+/// All ranks make changes of all kinds. Each rank leaves the number of bytes as
+/// it was, so no rank finds too few bytes, and in the end the content is the
+/// sum of what all ranks left.
 template <typename S>
 void run_whole_changes() {
   const Scratch scratch;
@@ -106,7 +106,7 @@ void run_whole_changes() {
   acp_sync();
 }
 
-/// A vector's address is of the same bytes after a growth, until the next.
+/// An address in a vector stays good from one growth to the next.
 void expect_first_stays(const Scratch& scratch, acp_vector_t vector) {
   const std::size_t before = acp_capacity_vector(vector);
   scratch.get(acp_dereference_vector_it(acp_begin_vector(vector)), 8);
@@ -115,13 +115,13 @@ void expect_first_stays(const Scratch& scratch, acp_vector_t vector) {
   }
 }
 
-/// Those of a deque are good until it changes.
+/// An address in a deque is good until the deque changes.
 void expect_first_stays(const Scratch&, acp_deque_t deque) {
   EXPECT(acp_dereference_deque_it(acp_begin_deque(deque)) != ACP_GA_NULL);
 }
 
-/// Reads beside pushes and growth: sizes only grow, and each rank sees its own
-/// pushes.
+/// Reads at the same time as pushes and growth: sizes only grow, and each rank
+/// sees its own pushes.
 template <typename S>
 void run_reads_among_pushes() {
   const Scratch scratch;
@@ -156,8 +156,8 @@ void run_reads_among_pushes() {
 
 // ---- Lists ----------------------------------------------------------------
 
-/// Sizes tell the rank that an element is on, so that a link that is half of
-/// one element and half of another is seen.
+/// An element's size tells its rank, so that a link made of two elements' words
+/// is noticed.
 acp_element_t sized(const Scratch& scratch, int rank, std::uint64_t word) {
   put_word(scratch, word, 2048);
   return {scratch.ga(2048), 16 + 8 * static_cast<std::size_t>(rank)};
@@ -170,7 +170,8 @@ void expect_sized(acp_element_t element) {
 
 constexpr std::uint64_t kStays = std::uint64_t{1} << 48;
 
-/// The words of elements that stay, in the order of a walk that must not fail.
+/// Returns the words of the elements that stay, in the order of a walk, which
+/// must not fail.
 std::vector<std::uint64_t> walk_staying(const Scratch& scratch,
                                         acp_list_t list,
                                         bool is_backwards) {
@@ -184,7 +185,7 @@ std::vector<std::uint64_t> walk_staying(const Scratch& scratch,
     if (word_at(scratch) >= kStays) words.push_back(word_at(scratch) - kStays);
     const acp_list_it_t next =
         is_backwards ? acp_decrement_list_it(it) : acp_increment_list_it(it);
-    if (next.elem == it.elem) break;  // the first, backwards
+    if (next.elem == it.elem) break;  // the first element, in a backward walk
     it = next;
   }
   EXPECT_EQ(int{acp_errno}, 0);
@@ -219,7 +220,7 @@ SPMD_CASE(vector_push_under_way,
   if (acp_rank() == 0) {
     const acp_vector_t vector = acp_create_vector(0, acp_procs() - 1);
     acp_reserve_vector(vector, 1024);
-    // docs/containers.md: the word that reserves, and what is committed.
+    // docs/containers.md, "Vector": the sync word and the committed field.
     const acp_ga_t control = vector.ga & ~acp_ga_t{63};
     const acp_ga_t reserved = control + 64 + (vector.ga & 63) * 8;
     const acp_ga_t committed = control + 5 * 8;
@@ -316,7 +317,7 @@ SPMD_CASE(list_walks_among_pushes,
     }
     ++mine;
     EXPECT_EQ(int{acp_errno}, 0);
-    // Walks must stay short: nobody removes elements here.
+    // No rank removes elements, so walks must stay short.
     if (mine > 200) break;
   }
   const auto all = spmd::gather(mine);
@@ -354,7 +355,8 @@ SPMD_CASE(list_walks_among_erases,
       EXPECT(gone.elem != at.elem);
       acp_erase_list(gone);
     } else {
-      // What is met may be erased by now; but its place and size fit.
+      // An element may be erased by now, but its address and its size fit
+      // together.
       for (const acp_list_it_t& next :
            {acp_increment_list_it(at), acp_decrement_list_it(at)}) {
         if (next.elem != ACP_GA_NULL) {
@@ -386,8 +388,8 @@ SPMD_CASE(list_link_under_way,
       const auto at = static_cast<std::size_t>(&one - elements.data());
       one = acp_insert_list(acp_end_list(list), {scratch.ga(), 8 * at + 8}, 0);
     }
-    // docs/containers.md: a link is {address, size, check}, the next one first.
-    // That of the first element comes to lead to the third.
+    // docs/containers.md, "List": a link is {address, size, check}, and next
+    // comes first. The first element's link is changed to lead to the third.
     const auto copy = [&](acp_ga_t to, acp_ga_t from, std::size_t bytes) {
       EXPECT_DONE(acp_copy(to, from, bytes, ACP_HANDLE_NULL));
     };
@@ -519,8 +521,8 @@ acp_set_t create_set(int slots) {
   return set;
 }
 
-/// All words of a key or value are the same, and tell its size: a pair that is
-/// half of one and half of another is seen.
+/// All words of a key or a value are equal and tell its size, so that a pair
+/// made of two is noticed.
 acp_element_t filled(const Scratch& scratch,
                      std::uint64_t word,
                      std::size_t at) {
@@ -535,7 +537,7 @@ acp_pair_t filled_pair(const Scratch& scratch, std::uint64_t word) {
   return {filled(scratch, word, 4096), filled(scratch, word, 8192)};
 }
 
-/// The word of a key.
+/// The word that a key consists of.
 std::uint64_t expect_filled(const Scratch& scratch, acp_element_t element) {
   scratch.get(element.ga, element.size);
   const std::uint64_t word = word_at(scratch);
@@ -546,7 +548,7 @@ std::uint64_t expect_filled(const Scratch& scratch, acp_element_t element) {
   return word;
 }
 
-/// Keys that are there all the time, among those that come and go.
+/// Keys that are there all the time, among others that come and go.
 constexpr std::uint64_t kStaying = 60;
 
 }  // namespace
@@ -632,7 +634,8 @@ SPMD_CASE(map_copies_among_changes,
   acp_sync();
   EXPECT_EQ(acp_size_map(map), std::size_t{kStaying});
   acp_sync();
-  // All move all to their own at once: each pair to one of them.
+  // All ranks move all pairs to their own map at once: each pair ends in one of
+  // them.
   acp_clear_map(mine);
   acp_move_map(mine, map);
   EXPECT_EQ(int{acp_errno}, 0);
@@ -641,7 +644,7 @@ SPMD_CASE(map_copies_among_changes,
   for (const std::uint64_t one : moved)
     all += one;
   EXPECT_EQ(acp_size_map(map), std::size_t{0});
-  EXPECT(all >= kStaying);  // two may copy a pair before one removes it
+  EXPECT(all >= kStaying);  // two ranks may copy a pair before one removes it
   acp_destroy_map(mine);
   acp_sync();
   if (acp_rank() == 0) acp_destroy_map(map);
@@ -666,7 +669,7 @@ SPMD_CASE(map_sizes_among_inserts,
   acp_sync();
   EXPECT_EQ(acp_size_map(map), count * static_cast<std::size_t>(acp_procs()));
   acp_sync();
-  // Cleared by all at once, each its own: nothing is left.
+  // Each rank clears its own part at once with the others: nothing is left.
   acp_clear_local_map(map);
   acp_sync();
   EXPECT_EQ(acp_empty_map(map), 1);
@@ -686,7 +689,7 @@ SPMD_CASE(set_one_key, "set: of all ranks' inserts of one key one counts") {
   acp_sync();
   EXPECT_EQ(acp_size_set(set), count);
   acp_sync();
-  // Each key removed by all: gone once.
+  // All ranks remove each key: it is removed once.
   for (std::size_t i = 0; i < count; ++i) {
     acp_remove_set(set, put_word(scratch, i));
     EXPECT(acp_find_set(set, put_word(scratch, i)).elem == ACP_GA_NULL);
@@ -771,7 +774,7 @@ SPMD_CASE(workspace_overlapping_writes,
   EXPECT_EQ(acp_setparams_ws(0, 0), 0);
   constexpr std::size_t kBytes = 3000;
 #ifdef __SANITIZE_THREAD__
-  constexpr std::size_t kUnit = 8;  // it is shown words, not bytes
+  constexpr std::size_t kUnit = 8;  // it sees whole words
 #else
   constexpr std::size_t kUnit = 1;
 #endif
@@ -804,7 +807,8 @@ SPMD_CASE(workspace_write_then_read,
   const std::size_t left =
       8 *
       static_cast<std::size_t>((acp_rank() + acp_procs() - 1) % acp_procs());
-  // Words at 64 and 72 say how far the left has written, the right has read.
+  // The word at 64 counts what the left neighbour has written, the word at 72
+  // what the right neighbour has read.
   std::memset(scratch.data(), 0, 256);
   acp_sync();
   std::uint64_t value = 0;
@@ -833,13 +837,15 @@ SPMD_CASE(structures_beside_failures,
   const acp_deque_t deque = acp_create_deque(0, right);
   const acp_list_t list = acp_create_list(right);
   const acp_map_t map = acp_create_map(1, &right, 10, right);
-  // Over a net it fails while the next operation waits for its own.
+  // Over a network this fails while the next operation waits for its own
+  // result.
   const acp_ga_t nowhere = acp_query_starter_ga(right) + (acp_ga_t{1} << 24);
   const auto fail_one = [&] {
     const spmd::StderrCapture quiet;
     acp_copy(scratch.ga(60'000), nowhere, 8, ACP_HANDLE_NULL);
   };
-  // From the right's memory, so that they have to be fetched.
+  // The sources are in the right neighbour's memory, so that they have to be
+  // fetched.
   std::memset(scratch.data() + 8192, 'x', 1000);
   const acp_element_t source = {scratch.of(right, 8192), 8};
   const acp_element_t large = {scratch.of(right, 8192), 1000};
