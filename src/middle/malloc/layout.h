@@ -10,7 +10,7 @@
 // 2. The rank that sets kListed of a span lists or dissolves it, and no other
 //    rank does. A span is therefore in at most one list, once.
 // 3. Bits that are not zero are of a span. A rank that has taken a bit has a
-//    block, so the span cannot be dissolved, and its info tells its class for
+//    block, so the span cannot be dissolved. Its info then tells its class for
 //    as long as the block is in use. A stale hint therefore never gives a wrong
 //    block.
 // 4. Only a list's head can mislead when an old value comes back, so it has a

@@ -262,8 +262,8 @@ Outcome Spans::list(SizeClass size_class,
   return Outcome::kDone;
 }
 
-/// Returns the pages of a marked span that is in no list and wholly free,
-/// unless a rank with an old hint has taken blocks of it.
+/// Returns the pages of a marked span that is in no list and wholly free. Does
+/// nothing when a rank with an old hint has taken blocks of it.
 Outcome Spans::dissolve(PageNumber head,
                         SizeClass size_class,
                         bool& is_dissolved) noexcept {
