@@ -119,15 +119,6 @@ void LockedBuckets::change(Chain& chain,
   words_.entries[entry] = word.word;
 }
 
-void LockedBuckets::count(Chain& chain, std::uint64_t by) {
-  chain.add8(share_ + offsetof(ShareHeader, count), by);
-}
-
-void LockedBuckets::unlock_in(Chain& chain) {
-  chain.add8(first_, 0 - (static_cast<std::uint64_t>(call_.site->rank()) + 1));
-  is_locked_ = false;
-}
-
 void LockedBuckets::unlock() {
   if (is_locked_) {
     Chain chain(scratch_);

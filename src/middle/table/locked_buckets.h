@@ -52,10 +52,19 @@ class LockedBuckets {
               std::size_t entry,
               Entry word,
               const std::uint64_t* area);
+
   /// Adds a change of the share's count of elements.
-  void count(structure::Chain& chain, std::uint64_t by);
+  void count(structure::Chain& chain, std::uint64_t by) {
+    chain.add8(share_ + offsetof(ShareHeader, count), by);
+  }
+
   /// Adds the unlocking to a chain.
-  void unlock_in(structure::Chain& chain);
+  void unlock_in(structure::Chain& chain) {
+    chain.add8(first_,
+               0 - (static_cast<std::uint64_t>(call_.site->rank()) + 1));
+    is_locked_ = false;
+  }
+
   /// Unlocks if the lock is held, and does not wait for the step. The step goes
   /// along with the next operation, unless another rank is known to want the
   /// lock.
@@ -66,11 +75,11 @@ class LockedBuckets {
 
   const structure::Call& call_;
   structure::Scratch& scratch_;
-  acp_ga_t share_ = ACP_GA_NULL;
-  acp_ga_t first_ = ACP_GA_NULL;
-  acp_ga_t at_ = ACP_GA_NULL;
+  acp_ga_t share_ = ACP_GA_NULL;  ///< The share whose count changes.
+  acp_ga_t first_ = ACP_GA_NULL;  ///< The bucket that has the lock.
+  acp_ga_t at_ = ACP_GA_NULL;     ///< The current bucket.
   std::uint32_t uid_ = 0;
-  Bucket words_{};
+  Bucket words_{};  ///< The current bucket, as read and as changed here.
   /// First bucket passed that has a free entry.
   acp_ga_t room_at_ = ACP_GA_NULL;
   Bucket room_words_{};
