@@ -91,7 +91,7 @@ void ChunkIndex::mark_free(std::uint64_t region, std::uint64_t mask) {
   }
 }
 
-/// Returns the lowest place that fits, so that large runs stay at the front.
+/// Returns the first fit, so that large runs stay at the front.
 std::uint64_t ChunkIndex::find(std::uint64_t chunks) {
   prepare();
   if (nodes_[1].most < chunks) {

@@ -1,5 +1,5 @@
-// A guess which whole chunks of a heap are free: it finds the first place with
-// so many in a row, in a logarithmic number of steps.
+// A guess which whole chunks of a heap are free: it finds the first fit for so
+// many in a row, in a logarithmic number of steps.
 //
 // Other ranks take and return chunks without telling, so the caller checks the
 // guess in the heap. A wrong guess costs one read of the heap, and set()

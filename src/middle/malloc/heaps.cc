@@ -152,9 +152,9 @@ PeerHeap* Heaps::find(std::uint32_t rank) const noexcept {
 
 void Heaps::insert(Table& table, Known* known) noexcept {
   for (std::size_t i = known->rank * std::size_t{0x9e37'79b1};; ++i) {
-    std::atomic<Known*>& place = table.at[i & table.mask];
-    if (place.load(std::memory_order_relaxed) == nullptr) {
-      place.store(known, std::memory_order_release);
+    std::atomic<Known*>& entry = table.at[i & table.mask];
+    if (entry.load(std::memory_order_relaxed) == nullptr) {
+      entry.store(known, std::memory_order_release);
       return;
     }
   }

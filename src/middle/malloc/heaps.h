@@ -75,9 +75,9 @@ class Heaps {
   /// lock: entries are only added, and every table lives as long as this
   /// object.
   struct Table {
-    explicit Table(std::size_t places)
-        : mask(places - 1),
-          at(std::make_unique<std::atomic<Known*>[]>(places)) {}
+    explicit Table(std::size_t entries)
+        : mask(entries - 1),
+          at(std::make_unique<std::atomic<Known*>[]>(entries)) {}
 
     std::size_t mask;
     std::unique_ptr<std::atomic<Known*>[]> at;

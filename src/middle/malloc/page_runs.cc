@@ -175,10 +175,10 @@ bool PageRuns::refresh(std::uint64_t first, std::uint64_t count) noexcept {
   return true;
 }
 
-/// Takes whole chunks: asks the index for a place, reads that place in the
-/// heap, and claims it if it is free indeed. Each wrong guess corrects the
-/// index, so there are at most as many of them as other ranks have made
-/// changes.
+/// Takes whole chunks: asks the index for the first fit, reads the regions
+/// there, and claims the chunks if they are free indeed. Each wrong guess
+/// corrects the index, so there are at most as many of them as other ranks have
+/// made changes.
 Outcome PageRuns::take_chunks(std::uint64_t chunks,
                               PageNumber& first) noexcept {
   bool is_fresh = false;

@@ -157,24 +157,24 @@ acp_ga_t create(const char* function,
                 Kind kind,
                 int count,
                 const int* ranks,
-                int slots,
+                int num_slots,
                 int rank) {
   structure::Site* site = structure::Site::of_call(function);
   if (site == nullptr) {
     return ACP_GA_NULL;
   }
   const Call call{site, function, kind, ACP_GA_NULL, ACP_GA_NULL, rank};
-  if (!site->has_rank(rank) || slots < 1) {
+  if (!site->has_rank(rank) || num_slots < 1) {
     structure::fail_numbers(
-        call, slots < 1 ? ACPX_INVALID_ARGUMENT : ACPX_BAD_RANK, "slots", slots,
-        "rank", static_cast<unsigned long long>(rank));
+        call, num_slots < 1 ? ACPX_INVALID_ARGUMENT : ACPX_BAD_RANK, "slots",
+        num_slots, "rank", static_cast<unsigned long long>(rank));
     return ACP_GA_NULL;
   }
   if (!are_ranks(call, count, ranks)) {
     return ACP_GA_NULL;
   }
   const std::uint64_t buckets =
-      static_cast<std::uint64_t>(slots - 1) / kElementsPerBucket + 1;
+      static_cast<std::uint64_t>(num_slots - 1) / kElementsPerBucket + 1;
   const std::uint32_t uid = new_uid(site->rank());
   Scratch scratch(*site);
   Shares shares;

@@ -21,15 +21,18 @@ class TableApi {
  public:
   using Call = structure::Call;
 
-  static Handle create(
-      const char* function, int count, const int* ranks, int slots, int rank) {
+  static Handle create(const char* function,
+                       int count,
+                       const int* ranks,
+                       int num_slots,
+                       int rank) {
     const acp_ga_t ga =
-        table::create(function, kKind, count, ranks, slots, rank);
+        table::create(function, kKind, count, ranks, num_slots, rank);
     if (ga == ACP_GA_NULL) {
       return {};
     }
     return {ga, static_cast<std::uint64_t>(count),
-            static_cast<std::uint64_t>(slots)};
+            static_cast<std::uint64_t>(num_slots)};
   }
 
   static void destroy(const char* function, Handle handle) {

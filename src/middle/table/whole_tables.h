@@ -14,7 +14,7 @@ acp_ga_t create(const char* function,
                 structure::Kind kind,
                 int count,
                 const int* ranks,
-                int slots,
+                int num_slots,
                 int rank);
 /// Returns a uid for a new or swapped table; never 0.
 std::uint32_t new_uid(int rank);
