@@ -1,24 +1,27 @@
 #!/bin/sh
-# clang-tidy 14 (.clang-tidy) over library and programs, two at a time. Not over
-# tests: they use std::source_location, which clang 14 does not know.
+# clang-tidy 14 (.clang-tidy) over library and programs, two at a time. Tests
+# are left out: they use std::source_location, which clang 14 does not know.
 #
-#   tools/lint/check_tidy.sh [--changed REF] [--within SECONDS] [FILE...]
+#   tools/lint/check_tidy.sh [--changed REF] [FILE...]
 #
-# Without files: every such .cc that preset dev compiles; with --changed only those
-# that differ from REF, and those beside a header that does. --within ends the
-# run after that many seconds: what was looked at counts, the rest is counted
-# as left out. A different part comes first each day, so that a bounded run
-# sees everything in time.
+# Without files it looks at every such .cc that preset dev compiles. With
+# --changed it looks at those that differ from REF, and for each header that
+# differs at the .cc beside it, or else at the first one that includes it.
+#
+# A file that was clean is not looked at again while nothing that it is made of
+# has changed: the file, its headers, its flags, .clang-tidy and the version of
+# clang-tidy. ACP_TIDY_CACHE is the directory that remembers this, by default
+# ~/.cache/acp-tidy; "off" remembers nothing. The headers are known from the
+# build: a file that was not compiled since it changed is looked at.
 # Exit 77: there is no clang-tidy 14.
 set -eu
 cd "$(dirname "$0")/../.."
 
-changed= within=0
+changed=
 while test $# -gt 0; do
   case $1 in
   --changed) changed=$2 && shift 2 ;;
-  --within) within=$2 && shift 2 ;;
-  -*) echo "usage: $0 [--changed REF] [--within SECONDS] [FILE...]" >&2 && exit 2 ;;
+  -*) echo "usage: $0 [--changed REF] [FILE...]" >&2 && exit 2 ;;
   *) break ;;
   esac
 done
@@ -41,40 +44,129 @@ trap 'rm -rf "$work"' EXIT
 
 # The .cc files that preset dev compiles, from the top of the tree.
 sed -n 's|^ *"file": "\(.*\)",*$|\1|p' build/dev/compile_commands.json |
-  sed -n "s|^$(pwd)/\(.*\.cc\)\$|\1|p" | grep -E '^(src|verbs|udp|launcher|tools)/' | sort -u \
-  >"$work/compiled"
+  sed -n "s|^$(pwd)/\(.*\.cc\)\$|\1|p" |
+  grep -E '^(src|verbs|udp|launcher|tools)/' | sort -u >"$work/compiled"
+
+# For each changed file the one to look at.
+to_look_at() {
+  while read -r file; do
+    beside=${file%.h}.cc
+    case $file in
+    *.cc) echo "$file" ;;
+    *) if test -f "$beside"; then
+      echo "$beside"
+    else
+      name=${file#src/}
+      xargs grep -lF "#include \"${name#include/}\"" <"$work/compiled" |
+        head -n 1
+    fi ;;
+    esac
+  done
+}
 
 if test $# -gt 0; then
   printf '%s\n' "$@" >"$work/files"
 elif test -n "$changed"; then
-  git diff --name-only "$changed" -- '*.cc' '*.h' | sed 's/\.h$/.cc/' |
-    sort -u | comm -12 - "$work/compiled" >"$work/files"
+  git diff --name-only "$changed" -- '*.cc' '*.h' | to_look_at | sort -u |
+    comm -12 - "$work/compiled" >"$work/files"
 else
-  # Rotated by the day of the year.
-  count=$(wc -l <"$work/compiled")
-  first=$(($(date +%j | sed 's/^0*//') * 37 % (count + 1)))
-  { tail -n +$((first + 1)) "$work/compiled" && head -n $first "$work/compiled"; } \
-    >"$work/files"
+  cp "$work/compiled" "$work/files"
 fi
 
-deadline=0
-test "$within" = 0 || deadline=$(($(date +%s) + within))
+# ---- What was clean before -------------------------------------------------
+# "FILE KEY" for each file whose headers are known. The key is the hash of a
+# list: the versions, the flags, and the hash of each file that takes part.
+keys() {
+  ninja -C build/dev -t deps | awk '
+    /^[^ ].*: #deps/ {
+      known = /\(VALID\)/
+      built = substr($6, 1, length($6) - 9) "." substr($6, length($6) - 8)
+      source = ""
+      next
+    }
+    known && NF {
+      sub(/^ +/, "")
+      if (!sub(/^(\.\.\/)+/, "") && !/^\//) $0 = "build/dev/" $0
+      if (source == "") source = $0
+      print source "\t" $0 "\t" built
+    }' | sort -u >"$work/parts"
+  cut -f2 "$work/parts" | sort -u | tr '\n' '\0' >"$work/names"
+  xargs -0 sha256sum <"$work/names" >"$work/sums" 2>/dev/null || true
+  xargs -0 stat -c '%.9Y %n' <"$work/names" >"$work/times" 2>/dev/null || true
+  mkdir "$work/lists"
+  rules=$({ "$tidy" --version | grep version && cat .clang-tidy; } | sha256sum)
+  awk -v lists="$work/lists/" -v rules="$rules" -v root="$(pwd)/" '
+    function list_of(file) { gsub(/\//, ":", file); return lists file }
+    FILENAME ~ /files$/ { wanted[$0] = 1; next }
+    FILENAME ~ /sums$/ { sum[substr($0, 67)] = substr($0, 1, 64); next }
+    FILENAME ~ /times$/ { time[substr($0, length($1) + 2)] = $1; next }
+    FILENAME ~ /json$/ {
+      if (/"command":/) command = $0
+      if (!/"file":/) next
+      gsub(/"file": "|",?$|^ +/, "")
+      if (index($0, root) == 1) $0 = substr($0, length(root) + 1)
+      while (at = index(command, root))
+        command = substr(command, 1, at - 1) substr(command, at + length(root))
+      sub(/.*c\+\+ /, "", command)
+      flags[$0] = command
+      next
+    }
+    {
+      split($0, pair, "\t")
+      if (!(pair[1] in wanted)) next
+      file = list_of(pair[1])
+      if (file != last) {
+        if (last) close(last)
+        print rules "\n" flags[pair[1]] >file
+      }
+      last = file
+      print sum[pair[2]], pair[2] >file
+      # A part that is newer than the object may include other headers now.
+      if (!(pair[2] in sum) || time[pair[2]] + 0 > pair[3] + 0)
+        changed[pair[1]] = 1
+    }
+    END { for (file in changed) print file >(lists ".changed") }' \
+    "$work/files" "$work/sums" "$work/times" build/dev/compile_commands.json \
+    "$work/parts"
+  touch "$work/lists/.changed"
+  (cd "$work/lists" && find . -type f ! -name .changed -exec sha256sum {} +) |
+    sed 's|^\([0-9a-f]*\)  \./\(.*\)|\2 \1|; s|:|/|g' |
+    awk 'FILENAME != "-" { changed[$0]; next } !($1 in changed)' \
+      "$work/lists/.changed" -
+}
+
+cache=${ACP_TIDY_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/acp-tidy}
+: >"$work/keys"
+if test "$cache" != off && mkdir -p "$cache" 2>/dev/null; then
+  keys >"$work/keys"
+  find "$cache" -type f -mtime +60 -exec rm -f {} +
+fi
+while read -r file key; do
+  test ! -f "$cache/$key" || { touch "$cache/$key" && echo "$file"; }
+done <"$work/keys" | sort >"$work/known"
+sort "$work/files" | comm -23 - "$work/known" >"$work/rest"
+
+# ---- The others ------------------------------------------------------------
 # One file: nothing printed when it is clean, its name kept either way.
 # shellcheck disable=SC2016 # for the inner shell
-xargs -a "$work/files" -P2 -n1 sh -c '
-  test "$2" = 0 || test "$(date +%s)" -lt "$2" || exit 0
-  if "$1" -p build/dev --quiet "$4" >"$3/$$.log" 2>&1; then
-    echo "$4" >>"$3/clean"
+xargs -r -a "$work/rest" -P2 -n1 sh -c '
+  if "$1" -p build/dev --quiet "$3" >"$2/$$.log" 2>&1; then
+    echo "$3" >>"$2/clean"
   else
-    echo "$4" >>"$3/dirty"
-    grep -v "warnings generated\|^Suppressed\|^Use -header-filter" "$3/$$.log"
+    echo "$3" >>"$2/dirty"
+    grep -v "warnings generated\|^Suppressed\|^Use -header-filter" "$2/$$.log"
   fi
-  rm -f "$3/$$.log"
-' sh "$tidy" "$deadline" "$work" || true
+  rm -f "$2/$$.log"
+' sh "$tidy" "$work" || true
 
-lines() { if test -f "$1"; then wc -l <"$1"; else echo 0; fi; }
-all=$(lines "$work/files") clean=$(lines "$work/clean")
-dirty=$(lines "$work/dirty")
-echo "clang-tidy: $clean clean, $dirty with findings," \
-  "$((all - clean - dirty)) left out of $all"
-test "$dirty" = 0
+touch "$work/clean" "$work/dirty"
+while read -r file; do
+  key=$(sed -n "s|^$file ||p" "$work/keys")
+  test -z "$key" || : >"$cache/$key"
+done <"$work/clean"
+lines() { wc -l <"$1"; }
+echo "clang-tidy: $(lines "$work/clean") clean, $(lines "$work/known") clean" \
+  "before, $(lines "$work/dirty") with findings, of $(lines "$work/files")"
+test ! -s "$work/dirty" &&
+  test "$(($(lines "$work/clean") + $(lines "$work/known")))" = \
+    "$(lines "$work/files")"
