@@ -2,9 +2,11 @@
 # What goes wrong ends with a line that says what, and soon. Pulls cables and
 # kills, so only in the virtual machine of tests/rdma-vm, with two devices.
 #
-#   faults.sh BIN TESTS     places of acprun and of the test programs
+#   faults.sh BIN TESTS [full]   directories of acprun and of the test programs;
+#                                full: all moments at which a rank or a device
+#                                can go, and not only the ones that differ most
 set -u
-bin=$1 tests=$2
+bin=$1 tests=$2 full=${3:-}
 here=$(cd "$(dirname "$0")" && pwd)
 if test -z "${ACP_RDMA_VM:-}"; then
   echo "only in the virtual machine of tests/rdma-vm"
@@ -106,14 +108,16 @@ for device in eth0 eth1; do
 done
 
 # ---- A rank that dies ends the job with its status
-for moment in in_init in_sync in_copy in_unregister in_wait in_channel \
-  in_reset in_finalize; do
+moments="in_init in_copy in_wait"
+test -z "$full" ||
+  moments="$moments in_sync in_unregister in_channel in_reset in_finalize"
+for moment in $moments; do
   rm -f "$work"/death*
   expect "a rank killed $moment" 137 'killed by signal 9' \
     env ACP_VERBS_DEVICES=rxe0 "$bin/acprun" -np 3 "$tests/fault/victim" \
     "$moment" kill "$work/death"
 done
-for moment in in_sync in_channel; do
+for moment in in_channel ${full:+in_sync}; do
   rm -f "$work"/death*
   expect "a rank killed $moment, atomics by devices" 137 'killed by signal 9' \
     env ACP_VERBS_DEVICES=rxe0 ACP_VERBS_ATOMICS=device "$bin/acprun" -np 3 \
@@ -163,7 +167,7 @@ renew_rxe1
 
 # ---- A device that is taken away. rxe goes only when nobody has it open, and
 # the command waits for that: both end.
-for moment in in_copy in_channel in_wait; do
+for moment in in_copy ${full:+in_channel in_wait}; do
   expect "a device that is removed, $moment" "not 0" \
     'is lost: process [01] at 10.77.0.2:.* by rxe1 port 1: the device was removed' \
     bash -c "amid $moment rdma link delete rxe1"

@@ -1,6 +1,11 @@
 #!/bin/bash
 # What tests/rdma-vm/run promises: output, status, environment, what can be
 # written and what cannot, devices, the time limit, nothing left behind.
+#
+#   selftest.sh COMMAND [ARGUMENT...]
+#
+# Runs the command in the machine too, so that one start serves both, and fails
+# when it fails. The command finds four devices.
 set -u
 run=$(realpath "$(dirname "$0")")/run
 work=$(mktemp -d)
@@ -15,15 +20,17 @@ check() { # what, wanted, found
 }
 
 cd "$work" || exit 1
-COLOR='two  words' "$run" -n 2 -w "$work/writable" -t 250 -- bash -c '
+COLOR='two  words' "$run" -n 4 -w "$work/writable" -t 1500 -- bash -c '
   echo "out $0 $COLOR $PWD"
   echo err >&2
   echo kept >writable/kept
   echo gone >gone
-  for device in rxe0 rxe1; do
+  for device in rxe0 rxe3; do
     ibv_devinfo -d $device | grep -c PORT_ACTIVE
   done
-  exit 7' 'an argument' >out 2>err
+  env TMPDIR=/tmp "$@" >writable/inside 2>&1
+  echo $? >writable/status
+  exit 7' 'an argument' "$@" >out 2>err
 status=$?
 if test $status = 77; then
   cat err
@@ -36,6 +43,8 @@ check stdout "out an argument two  words $work
 check stderr err "$(cat err)"
 check "a writable file" kept "$(cat writable/kept 2>/dev/null)"
 check "a file elsewhere" "" "$(cat gone 2>/dev/null)"
+check "what ran inside" 0 "$(cat writable/status 2>/dev/null)"
+cat writable/inside
 
 "$run" -t 1 -- true 2>err
 check "status of a late one" 124 $?
