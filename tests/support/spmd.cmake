@@ -1,9 +1,14 @@
 # Test programs that run as ranks of a job.
 #
 #   acp_spmd_program(NAME sources...)   links the harness of support/spmd.h
-#   acp_spmd_runs(NAME LABEL conformance RANKS 1 2 4 NETS shm udp [TIMEOUT s])
-#       one CTest test NAME.NET.RANKS for each net and number of ranks, except
-#       8 and 16 with ThreadSanitizer
+#   acp_spmd_runs(NAME LABEL conformance RANKS 1 2 4 NETS shm udp [TIMEOUT s]
+#                 [ALONE] [FULL])
+#       one CTest test NAME.NET.RANKS for each net and number of ranks.
+#       ALONE: while no other test runs. FULL: only with `ctest -C full`
+#
+# With a sanitizer it takes the fewest ranks, and the most up to 4. A sanitizer
+# looks at one process at a time: what a process does with 2 or 3 others it does
+# with 4 too, and 8 or 16 only take time.
 #
 # Nets: shm        what acprun takes by itself on one host
 #       cma_off    the same, but registered memory goes by the owner's thread
@@ -27,25 +32,44 @@ function(acp_spmd_program name)
 endfunction()
 
 function(acp_spmd_runs name)
-  cmake_parse_arguments(ARG "" "LABEL;TIMEOUT" "RANKS;NETS" ${ARGN})
+  cmake_parse_arguments(ARG "ALONE;FULL" "LABEL;TIMEOUT" "RANKS;NETS" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 600)
   endif()
-  # ThreadSanitizer sees the threads of one process: more processes show it
-  # nothing, and take a seventh of its time.
-  if(ACP_SANITIZE STREQUAL "thread")
-    list(REMOVE_ITEM ARG_RANKS 8 16)
+  if(ACP_SANITIZE)
+    list(GET ARG_RANKS 0 fewest)
+    list(FILTER ARG_RANKS EXCLUDE REGEX "^([5-9]|[0-9][0-9]+)$")
+    if(ARG_RANKS)
+      list(GET ARG_RANKS -1 most)
+      set(ARG_RANKS ${fewest} ${most})
+      list(REMOVE_DUPLICATES ARG_RANKS)
+    endif()
+  endif()
+  set(when)
+  if(ARG_FULL)
+    set(when CONFIGURATIONS full)
   endif()
   foreach(net IN LISTS ARG_NETS)
     foreach(ranks IN LISTS ARG_RANKS)
       set(test ${name}.${net}.${ranks})
-      add_test(NAME ${test} COMMAND $<TARGET_FILE:acprun> -np ${ranks}
+      add_test(NAME ${test} ${when} COMMAND $<TARGET_FILE:acprun> -np ${ranks}
         $<TARGET_FILE:${name}>)
-      # Two processors: jobs of several ranks disturb each other's timing.
+      set(labels ${ARG_LABEL} ${net})
+      if(ARG_LABEL STREQUAL "conformance" AND test MATCHES "\\.udp\\.2$")
+        list(APPEND labels quick)
+      endif()
+      # Ranks wait most of their time, so several jobs share the processors.
+      set(processors 1)
+      if(ranks GREATER 4)
+        set(processors 2)
+      endif()
+      # COST: the longest first.
       set_tests_properties(${test} PROPERTIES
         TIMEOUT ${ARG_TIMEOUT}
-        LABELS "${ARG_LABEL};${net}"
-        PROCESSORS 2
+        LABELS "${labels}"
+        PROCESSORS ${processors}
+        RUN_SERIAL ${ARG_ALONE}
+        COST ${ranks}
         ENVIRONMENT "${ACP_SPMD_ENV_${net}}")
     endforeach()
   endforeach()
