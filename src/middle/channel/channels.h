@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "acp/channel.h"
+#include "base/spin_lock.h"
 #include "middle/channel/connector.h"
 #include "middle/channel/end.h"
 #include "middle/channel/handles.h"
 #include "middle/channel/site.h"
-#include "middle/spin_lock.h"
 
 namespace acp::middle::channel {
 

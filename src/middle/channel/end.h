@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <memory>
 
+#include "base/spin_lock.h"
 #include "middle/channel/receiver.h"
 #include "middle/channel/requests.h"
 #include "middle/channel/sender.h"
-#include "middle/spin_lock.h"
 
 namespace acp::middle::channel {
 

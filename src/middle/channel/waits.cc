@@ -146,7 +146,7 @@ bool Channels::spin(End& end, const Sought& sought) {
         return true;
       }
     }
-    relax();
+    pause_cpu();
   }
   return false;
 }

@@ -10,8 +10,8 @@
 #include <mutex>
 #include <vector>
 
+#include "base/spin_lock.h"
 #include "middle/malloc/spans.h"
-#include "middle/spin_lock.h"
 
 namespace acp::middle {
 

@@ -9,8 +9,8 @@
 
 #include "acp/extension.h"
 #include "acp/gma.h"
+#include "base/spin_lock.h"
 #include "middle/log.h"
-#include "middle/spin_lock.h"
 #include "middle/structure/site.h"
 
 namespace acp::middle::structure {
@@ -36,7 +36,7 @@ int never(void*) {
 bool Backoff::pause(std::uint64_t holder) {
   if (++pauses_ <= kShort) {
     for (unsigned i = 0; i < 1U << (3 + pauses_); ++i) {
-      relax();
+      pause_cpu();
     }
     return true;
   }

@@ -1,22 +1,16 @@
-// A lock that is held for nanoseconds, by threads that seldom meet.
+// A lock that threads hold for nanoseconds and seldom contend for.
 #pragma once
 
 #include <sched.h>
 
 #include <atomic>
 
-namespace acp::middle {
+#include "base/pause.h"
 
-inline void relax() noexcept {
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_ia32_pause();
-#else
-  asm volatile("yield" ::: "memory");
-#endif
-}
+namespace acp {
 
-/// A mutex that costs one atomic exchange, also in a process with threads. A
-/// waiter yields soon, because the scheduler may have stopped the holder.
+/// A mutex that costs one atomic exchange. A waiting thread soon yields its
+/// core, because the scheduler may have preempted the holder.
 class SpinLock {
  public:
   void lock() noexcept {
@@ -33,7 +27,7 @@ class SpinLock {
     constexpr int kLooks = 100;
     for (int look = 0; is_taken_.load(std::memory_order_relaxed); ++look) {
       if (look < kLooks) {
-        relax();
+        pause_cpu();
       } else {
         ::sched_yield();
       }
@@ -43,4 +37,4 @@ class SpinLock {
   std::atomic<bool> is_taken_{false};
 };
 
-}  // namespace acp::middle
+}  // namespace acp
