@@ -50,7 +50,7 @@ typedef enum QMP_status {
   QMP_CH_TIMEOUT = 0x100b,       /* not used                                */
   QMP_NOTSUPPORTED = 0x100c,     /* not available                           */
   QMP_SVC_BUSY = 0x100d,         /* not used                                */
-  QMP_BAD_MESSAGE = 0x100e,      /* a message longer than its receive       */
+  QMP_BAD_MESSAGE = 0x100e,      /* message too long, or calls that disagree */
   QMP_INVALID_ARG = 0x100f,      /* a value outside its documented range    */
   QMP_INVALID_TOPOLOGY = 0x1010, /* dimensions that do not fit the job      */
   QMP_NONEIGHBOR_INFO = 0x1011,  /* no logical topology is declared         */

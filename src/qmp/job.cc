@@ -4,16 +4,14 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
-#include <cstdlib>
 #include <numeric>
 #include <string>
-#include <string_view>
 
 #include "acp.h"
 #include "acp/extension.h"
 #include "qmp/failure.h"
 #include "qmp/plan.h"
+#include "qmp/settings.h"
 
 namespace qmp {
 
@@ -29,36 +27,6 @@ std::atomic<bool> g_has_ended{false};
 /// In a child made by fork(): the job that it does not take part in. It is not
 /// destroyed there, and stays known to leak checkers.
 std::atomic<Job*> g_parents_job{nullptr};
-
-enum class Unit { kSeconds, kBytes };
-
-/// A number of the environment; `missing` when unset, nothing when wrong. K, M,
-/// G or T may follow one of bytes.
-std::optional<double> setting(
-    const char* name, Unit unit, double missing, double least, double most) {
-  static constexpr std::string_view kSuffixes = "KMGT";
-  const char* text = std::getenv(name);
-  if (text == nullptr) {
-    return missing;
-  }
-  char* end = nullptr;
-  double value = std::strtod(text, &end);
-  const auto suffix = static_cast<char>(*end & ~0x20);
-  const std::size_t index = kSuffixes.find(suffix);
-  if (end != text && unit == Unit::kBytes && index != std::string_view::npos) {
-    value = std::ldexp(value, 10 * (static_cast<int>(index) + 1));
-    ++end;
-  }
-  if (end == text || *end != '\0' || !(value >= least && value <= most)) {
-    (void)fail(
-        QMP_INVALID_ARG, "%s=%s: expected a number%s from %.15g to %.15g", name,
-        text,
-        unit == Unit::kBytes ? ", or one with K, M, G or T behind it," : "",
-        least, most);
-    return std::nullopt;
-  }
-  return value;
-}
 
 void join_comm(Job& made, QMP_comm_struct& comm) {
   comm.revocation = &made.exchange.join(comm.number, partner_ranks(comm));
@@ -165,10 +133,10 @@ QMP_status_t split_jobs(Job& made) {
 }
 
 QMP_status_t join(Job& made, int* argc, char*** argv) {
-  const auto memory =
-      setting("QMP_MEMORY", Unit::kBytes, kModuleBytes, 1 << 20, 1LL << 40);
+  const auto memory = number_setting("QMP_MEMORY", Unit::kBytes, kModuleBytes,
+                                     1 << 20, 1LL << 40);
   const auto timeout =
-      setting("QMP_WAIT_TIMEOUT", Unit::kSeconds, 600, 0, kMaxSeconds);
+      number_setting("QMP_WAIT_TIMEOUT", Unit::kSeconds, 600, 0, kMaxSeconds);
   auto words = take_words(argc, argv != nullptr ? *argv : nullptr);
   if (!memory || !timeout || !words) {
     return QMP_INVALID_ARG;
@@ -192,6 +160,9 @@ QMP_status_t join(Job& made, int* argc, char*** argv) {
   std::iota(made.world->ranks.begin(), made.world->ranks.end(), 0);
   made.world->me = acp_rank();
   g_place.store({made.world->me, made.world->nodes()});
+  if (made.world->me == 0) {  // One node speaks for all.
+    warn_of_unknown_settings();
+  }
   if (!made.exchange.begin(number, module.bytes)) {
     return fail(QMP_NOMEM_ERR, "no memory for the channels; QMP_MEMORY is %zu",
                 module.bytes);

@@ -156,7 +156,9 @@ const char* QMP_error_string(QMP_status_t code) {
     case QMP_CH_TIMEOUT: return "a channel did not open in time";
     case QMP_NOTSUPPORTED: return "not supported";
     case QMP_SVC_BUSY: return "a service is busy";
-    case QMP_BAD_MESSAGE: return "a message longer than its receive";
+    case QMP_BAD_MESSAGE:
+      return "a message longer than its receive, or calls of a global "
+             "operation that do not agree";
     case QMP_INVALID_ARG: return "an invalid argument";
     case QMP_INVALID_TOPOLOGY: return "dimensions that do not fit the job";
     case QMP_NONEIGHBOR_INFO: return "no logical topology is declared";

@@ -143,6 +143,15 @@ TEST_CASE("QMP_abort_string: says why", "[qmp]") {
   CHECK(has(outcome, "abort: 7: lattice on fire\n"));
 }
 
+TEST_CASE("settings: node 0 warns of a QMP_ variable that is none", "[qmp]") {
+  const auto outcome = run(3, {"nothing"}, {"QMP_WAIT_TIMOUT=5"});
+  INFO(outcome.output);
+  CHECK(outcome.status == 0);
+  CHECK(has(outcome,
+            prefix(0, 3) + ": warning: QMP_WAIT_TIMOUT is no setting of QMP"));
+  CHECK(count(outcome, "is no setting of QMP") == 1);
+}
+
 TEST_CASE("exit(0) without finalize: the job succeeds", "[qmp]") {
   for (const int ranks : {1, 2, 4}) {
     const auto outcome = run(ranks, {"nothing"});
