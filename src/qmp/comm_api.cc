@@ -6,6 +6,7 @@
 
 #include "acp.h"
 #include "qmp.h"
+#include "qmp/api_pair.h"
 #include "qmp/collective.h"
 #include "qmp/failure.h"
 #include "qmp/job.h"
@@ -247,28 +248,16 @@ int QMP_comm_get_key(QMP_comm_t comm) {
   return comm != nullptr ? comm->key : 0;
 }
 
-int QMP_comm_get_number_of_nodes(QMP_comm_t comm) {
+QMP_API_PAIR(int, get_number_of_nodes, ()) {
   return comm != nullptr ? comm->nodes() : 0;
 }
 
-int QMP_get_number_of_nodes(void) {
-  return QMP_comm_get_number_of_nodes(QMP_comm_get_default());
-}
-
-int QMP_comm_get_node_number(QMP_comm_t comm) {
+QMP_API_PAIR(int, get_node_number, ()) {
   return comm != nullptr ? comm->me : -1;
 }
 
-int QMP_get_node_number(void) {
-  return QMP_comm_get_node_number(QMP_comm_get_default());
-}
-
-QMP_bool_t QMP_comm_is_primary_node(QMP_comm_t comm) {
+QMP_API_PAIR(QMP_bool_t, is_primary_node, ()) {
   return QMP_comm_get_node_number(comm) == 0 ? QMP_TRUE : QMP_FALSE;
-}
-
-QMP_bool_t QMP_is_primary_node(void) {
-  return QMP_comm_is_primary_node(QMP_comm_get_default());
 }
 
 }  // extern "C"

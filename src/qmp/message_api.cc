@@ -1,5 +1,6 @@
 // Message handles.
 #include "qmp.h"
+#include "qmp/api_pair.h"
 #include "qmp/handle.h"
 #include "qmp/job.h"
 
@@ -16,62 +17,46 @@ MessageMemory* memory_of(QMP_msgmem_t m) {
 
 extern "C" {
 
-QMP_msghandle_t QMP_comm_declare_receive_relative(
-    QMP_comm_t comm, QMP_msgmem_t m, int axis, int dir, int /*priority*/) {
+QMP_API_PAIR(QMP_msghandle_t,
+             declare_receive_relative,
+             (m, axis, dir, priority),
+             QMP_msgmem_t m,
+             int axis,
+             int dir,
+             [[maybe_unused]] int priority) {
   return qmp::declare_with_neighbour(comm, memory_of(m), axis, dir,
                                      Direction::kReceive);
 }
 
-QMP_msghandle_t QMP_declare_receive_relative(QMP_msgmem_t m,
-                                             int axis,
-                                             int dir,
-                                             int priority) {
-  return QMP_comm_declare_receive_relative(QMP_comm_get_default(), m, axis, dir,
-                                           priority);
-}
-
-QMP_msghandle_t QMP_comm_declare_send_relative(
-    QMP_comm_t comm, QMP_msgmem_t m, int axis, int dir, int /*priority*/) {
+QMP_API_PAIR(QMP_msghandle_t,
+             declare_send_relative,
+             (m, axis, dir, priority),
+             QMP_msgmem_t m,
+             int axis,
+             int dir,
+             [[maybe_unused]] int priority) {
   return qmp::declare_with_neighbour(comm, memory_of(m), axis, dir,
                                      Direction::kSend);
 }
 
-QMP_msghandle_t QMP_declare_send_relative(QMP_msgmem_t m,
-                                          int axis,
-                                          int dir,
-                                          int priority) {
-  return QMP_comm_declare_send_relative(QMP_comm_get_default(), m, axis, dir,
-                                        priority);
-}
-
-QMP_msghandle_t QMP_comm_declare_receive_from(QMP_comm_t comm,
-                                              QMP_msgmem_t m,
-                                              int rem_node_rank,
-                                              int /*priority*/) {
+QMP_API_PAIR(QMP_msghandle_t,
+             declare_receive_from,
+             (m, rem_node_rank, priority),
+             QMP_msgmem_t m,
+             int rem_node_rank,
+             [[maybe_unused]] int priority) {
   return qmp::declare_with_node(comm, memory_of(m), rem_node_rank,
                                 Direction::kReceive);
 }
 
-QMP_msghandle_t QMP_declare_receive_from(QMP_msgmem_t m,
-                                         int rem_node_rank,
-                                         int priority) {
-  return QMP_comm_declare_receive_from(QMP_comm_get_default(), m, rem_node_rank,
-                                       priority);
-}
-
-QMP_msghandle_t QMP_comm_declare_send_to(QMP_comm_t comm,
-                                         QMP_msgmem_t m,
-                                         int rem_node_rank,
-                                         int /*priority*/) {
+QMP_API_PAIR(QMP_msghandle_t,
+             declare_send_to,
+             (m, rem_node_rank, priority),
+             QMP_msgmem_t m,
+             int rem_node_rank,
+             [[maybe_unused]] int priority) {
   return qmp::declare_with_node(comm, memory_of(m), rem_node_rank,
                                 Direction::kSend);
-}
-
-QMP_msghandle_t QMP_declare_send_to(QMP_msgmem_t m,
-                                    int rem_node_rank,
-                                    int priority) {
-  return QMP_comm_declare_send_to(QMP_comm_get_default(), m, rem_node_rank,
-                                  priority);
 }
 
 QMP_msghandle_t QMP_declare_multiple(QMP_msghandle_t msgh[], int num) {

@@ -1,0 +1,267 @@
+// The logical topology of a communicator, and the division of a lattice.
+#include <climits>
+#include <cstdlib>
+#include <span>
+#include <vector>
+
+#include "qmp.h"
+#include "qmp/api_pair.h"
+#include "qmp/failure.h"
+#include "qmp/job.h"
+
+using qmp::fail;
+using qmp::Grid;
+using qmp::Job;
+
+namespace {
+
+const Grid* grid_of(QMP_comm_t comm) {
+  const Job* mine = qmp::job();
+  return mine != nullptr && comm != nullptr ? mine->grid_of(*comm) : nullptr;
+}
+
+/// The same for those who cannot do without.
+const Grid* known_grid_of(QMP_comm_t comm, const char* function) {
+  if (qmp::job_for(function) == nullptr) {
+    return nullptr;
+  }
+  const Grid* grid = grid_of(comm);
+  if (grid == nullptr) {
+    (void)fail(QMP_NONEIGHBOR_INFO, "%s: no logical topology is declared",
+               function);
+  }
+  return grid;
+}
+
+bool is_node_of(QMP_comm_t comm, int node, const char* function) {
+  if (node >= 0 && node < comm->nodes()) {
+    return true;
+  }
+  (void)fail(QMP_NODE_OUTRANGE, "%s: node %d; nodes are 0 to %d", function,
+             node, comm->nodes() - 1);
+  return false;
+}
+
+QMP_status_t declare_topology(QMP_comm_t comm,
+                              std::span<const int> dims,
+                              std::span<const int> map) {
+  if (comm->grid) {
+    return fail(QMP_TOPOLOGY_EXISTS,
+                "QMP_declare_logical_topology: this communicator has one");
+  }
+  if (!Grid::is_valid(dims, {}, comm->nodes())) {
+    return fail(QMP_INVALID_ARG,
+                "QMP_declare_logical_topology: sizes %s; they have to be 1 or "
+                "more and have the product %d, the number of nodes",
+                qmp::text_of(dims).c_str(), comm->nodes());
+  }
+  if (!Grid::is_valid(dims, map, comm->nodes())) {
+    return fail(QMP_INVALID_ARG,
+                "QMP_declare_logical_topology: the map %s (an argument, or "
+                "-qmp-logic-map); each number in it has to name another one "
+                "of the %zu axes, from 0",
+                qmp::text_of(map).c_str(), dims.size());
+  }
+  comm->grid.emplace(dims, map);
+  comm->coordinates.resize(dims.size());
+  comm->grid->coordinates_of(comm->me, comm->coordinates.data());
+  qmp::tell("logical topology %s, this node at %s", qmp::text_of(dims).c_str(),
+            qmp::text_of(comm->coordinates).c_str());
+  return QMP_SUCCESS;
+}
+
+/// Sizes of a grid for the lattice, none where it cannot be divided.
+std::vector<int> nodes_for(const Job& mine,
+                           const QMP_comm_struct& comm,
+                           std::span<const int> lattice) {
+  const Grid* grid = mine.grid_of(comm);
+  if (grid != nullptr && (comm.grid || grid->dims().size() == lattice.size())) {
+    if (grid->dims().size() != lattice.size()) {
+      return {};
+    }
+    for (std::size_t axis = 0; axis < lattice.size(); ++axis) {
+      if (lattice[axis] % grid->dims()[axis] != 0) {
+        return {};
+      }
+    }
+    return grid->dims();
+  }
+  return qmp::divide_lattice(lattice, comm.nodes(), mine.words.layout)
+      .value_or(std::vector<int>{});
+}
+
+QMP_status_t lay_out(Job& mine, std::span<const int> lattice) {
+  long long sites = 1;
+  for (const int size : lattice) {
+    if (size < 1) {
+      return fail(QMP_INVALID_ARG,
+                  "QMP_layout_grid: a lattice of %d sites along an axis", size);
+    }
+  }
+  QMP_comm_struct& comm = *mine.standard;
+  const Grid* grid = mine.grid_of(comm);
+  const std::vector<int> nodes = nodes_for(mine, comm, lattice);
+  std::vector<int> sizes;
+  for (std::size_t axis = 0; axis < nodes.size(); ++axis) {
+    sizes.push_back(lattice[axis] / nodes[axis]);
+    sites = sites > INT_MAX ? sites : sites * sizes.back();
+  }
+  if (nodes.empty() || sites > INT_MAX) {
+    const bool is_given =
+        grid != nullptr && (comm.grid || grid->dims().size() == lattice.size());
+    return fail(QMP_INVALID_TOPOLOGY,
+                "QMP_layout_grid: a lattice of %s cannot be divided equally "
+                "among %d nodes%s%s: take another number of nodes",
+                qmp::text_of(lattice).c_str(), comm.nodes(),
+                is_given ? " in a grid of " : "",
+                is_given ? qmp::text_of(grid->dims()).c_str() : "");
+  }
+  if (!comm.grid) {
+    const std::vector<int>& map = mine.machine && mine.machine->dims() == nodes
+                                      ? mine.words.allocated_map
+                                      : mine.words.logical_map;
+    const QMP_status_t status = declare_topology(&comm, nodes, map);
+    if (status != QMP_SUCCESS) {
+      return status;
+    }
+  }
+  mine.subgrid = sizes;
+  return QMP_SUCCESS;
+}
+
+}  // namespace
+
+extern "C" {
+
+QMP_API_PAIR(QMP_status_t,
+             declare_logical_topology_map,
+             (dims, ndim, map, mapdim),
+             const int dims[],
+             int ndim,
+             const int map[],
+             int mapdim) {
+  if (qmp::job_for("QMP_declare_logical_topology") == nullptr) {
+    return QMP_NOT_INITED;
+  }
+  if (comm == nullptr || dims == nullptr || ndim < 1 || mapdim < 0) {
+    return fail(QMP_INVALID_ARG,
+                "QMP_declare_logical_topology: NULL, or %d dimensions with a "
+                "map of %d",
+                ndim, mapdim);
+  }
+  const std::size_t mapped =
+      map != nullptr ? static_cast<std::size_t>(mapdim) : 0;
+  return declare_topology(comm, {dims, static_cast<std::size_t>(ndim)},
+                          {map, mapped});
+}
+
+QMP_API_PAIR(QMP_status_t,
+             declare_logical_topology,
+             (dims, ndim),
+             const int dims[],
+             int ndim) {
+  const Job* mine = qmp::job();
+  const std::vector<int> none;
+  const std::vector<int>& map =
+      mine != nullptr ? mine->words.logical_map : none;
+  return QMP_comm_declare_logical_topology_map(comm, dims, ndim, map.data(),
+                                               static_cast<int>(map.size()));
+}
+
+QMP_API_PAIR(QMP_bool_t, logical_topology_is_declared, ()) {
+  return comm != nullptr && comm->grid ? QMP_TRUE : QMP_FALSE;
+}
+
+QMP_API_PAIR(int, get_logical_number_of_dimensions, ()) {
+  const Grid* grid = grid_of(comm);
+  return grid != nullptr ? grid->axes() : 0;
+}
+
+QMP_API_PAIR(const int*, get_logical_dimensions, ()) {
+  const Grid* grid = grid_of(comm);
+  return grid != nullptr ? grid->dims().data() : nullptr;
+}
+
+QMP_API_PAIR(const int*, get_logical_coordinates, ()) {
+  if (grid_of(comm) == nullptr) {
+    return nullptr;
+  }
+  return comm->grid ? comm->coordinates.data()
+                    : QMP_get_allocated_coordinates();
+}
+
+QMP_API_PAIR(void,
+             get_logical_coordinates_from2,
+             (coords, node),
+             int coords[],
+             int node) {
+  const char* function = "QMP_get_logical_coordinates_from";
+  const Grid* grid = known_grid_of(comm, function);
+  if (grid != nullptr && is_node_of(comm, node, function)) {
+    grid->coordinates_of(node, coords);
+  }
+}
+
+QMP_API_PAIR(int*, get_logical_coordinates_from, (node), int node) {
+  const char* function = "QMP_get_logical_coordinates_from";
+  const Grid* grid = known_grid_of(comm, function);
+  if (grid == nullptr || !is_node_of(comm, node, function)) {
+    return nullptr;
+  }
+  // C callers free it.
+  auto* result =
+      static_cast<int*>(std::malloc(grid->dims().size() * sizeof(int)));
+  if (result == nullptr) {
+    return qmp::fail_null(QMP_NOMEM_ERR, "%s: no memory", function);
+  }
+  grid->coordinates_of(node, result);
+  return result;
+}
+
+QMP_API_PAIR(int,
+             get_node_number_from,
+             (coordinates),
+             const int coordinates[]) {
+  const char* function = "QMP_get_node_number_from";
+  const Grid* grid = known_grid_of(comm, function);
+  if (grid == nullptr) {
+    return -1;
+  }
+  if (coordinates == nullptr) {
+    (void)fail(QMP_INVALID_ARG, "%s: NULL", function);
+    return -1;
+  }
+  return grid->node_at({coordinates, grid->dims().size()});
+}
+
+QMP_status_t QMP_layout_grid(const int dimensions[], int ndims) {
+  Job* mine = qmp::job_for("QMP_layout_grid");
+  if (mine == nullptr) {
+    return QMP_NOT_INITED;
+  }
+  if (dimensions == nullptr || ndims < 1) {
+    return fail(QMP_INVALID_ARG, "QMP_layout_grid: NULL, or %d dimensions",
+                ndims);
+  }
+  return lay_out(*mine, {dimensions, static_cast<std::size_t>(ndims)});
+}
+
+const int* QMP_get_subgrid_dimensions(void) {
+  const Job* mine = qmp::job();
+  return mine != nullptr && !mine->subgrid.empty() ? mine->subgrid.data()
+                                                   : nullptr;
+}
+
+int QMP_get_number_of_subgrid_sites(void) {
+  const Job* mine = qmp::job();
+  if (mine == nullptr || mine->subgrid.empty()) {
+    return 0;
+  }
+  int sites = 1;
+  for (const int size : mine->subgrid) {
+    sites *= size;
+  }
+  return sites;
+}
+
+}  // extern "C"
