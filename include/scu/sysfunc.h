@@ -45,8 +45,9 @@ unsigned int sync();
 #define NDIM 4
 #endif
 
-/// Where the definition of the machine is looked for. They tell what the
-/// library was built with: defining others in a program changes nothing.
+/// The environment variable and the file that have the definition of the
+/// machine. They can be set when the library is built; defining others in a
+/// program changes nothing.
 #ifndef COMMS_ENVVAR
 #define COMMS_ENVVAR "COMMS_DEF"
 #endif

@@ -1,21 +1,15 @@
 #include "compat/scu/definition.h"
 
-#include <unistd.h>
-
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <limits>
 #include <sstream>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
-// Both can be set when the library is built.
-#ifndef COMMS_ENVVAR
-#define COMMS_ENVVAR "COMMS_DEF"
-#endif
-#ifndef COMMS_DEFFILE
-#define COMMS_DEFFILE "commsMPI.def"
-#endif
+#include "scu/sysfunc.h"  // COMMS_ENVVAR and COMMS_DEFFILE
 
 namespace scu {
 
@@ -107,9 +101,9 @@ bool read_file(const std::string& name, std::string& text) {
 
 /// The folder of the executable, with a slash at the end.
 std::string own_folder() {
-  std::string path(4096, '\0');
-  const ssize_t length = ::readlink("/proc/self/exe", path.data(), path.size());
-  path.resize(length > 0 ? static_cast<std::size_t>(length) : 0);
+  std::error_code failed;
+  const std::string path =
+      std::filesystem::read_symlink("/proc/self/exe", failed).string();
   return path.substr(0, path.rfind('/') + 1);
 }
 
