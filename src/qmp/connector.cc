@@ -6,17 +6,8 @@
 
 #include "acp/extension.h"
 #include "acp/infrastructure.h"
-#include "qmp/mirror.h"
 
 namespace qmp {
-
-namespace {
-
-acp_ga_t cell_address(acp_ga_t inbox, std::uint64_t ticket) {
-  return inbox + offsetof(Inbox, cell) + ticket % kCells * sizeof(Line);
-}
-
-}  // namespace
 
 void Connector::begin(int module,
                       Inbox* mine,
@@ -24,113 +15,53 @@ void Connector::begin(int module,
                       Receive receive) {
   module_ = module;
   mine_ = mine;
+  reader_ = inbox::Reader(mine->cell);
   library_ = library;
   receive_ = std::move(receive);
 }
 
 bool Connector::announce(int rank, const Announcement& text) {
-  Sending sending{acpx_module_ga(module_, rank),
-                  library_->allocate(sizeof(Scratch)), Stage::kTake,
-                  ACP_HANDLE_NULL, 0};
-  if (!sending.block) {
+  const Block block = library_->allocate(sizeof(inbox::Scratch));
+  if (!block) {
     return false;
   }
-  sending.scratch().text = text;
-  sending_.push_back(sending);
+  auto* scratch = reinterpret_cast<inbox::Scratch*>(block.memory);
+  std::memcpy(scratch->message, &text, sizeof text);
+  const acp_ga_t inbox = acpx_module_ga(module_, rank);
+  sending_.push_back({block, inbox::Delivery({inbox + offsetof(Inbox, tail),
+                                              inbox + offsetof(Inbox, cell)},
+                                             scratch, block.address)});
   (void)send();
   return true;
 }
 
-Connector::Step Connector::move(Sending& sending) {
-  const acp_ga_t own = sending.block.address;
-  const acp_ga_t ticket_word = own + offsetof(Scratch, ticket);
-  // Read only what is complete: the library may be writing the rest.
-  const Scratch& scratch = sending.scratch();
-  const std::uint64_t lap = sending.ticket / kCells;
-  const acp_ga_t cell = cell_address(sending.inbox, sending.ticket);
-  const bool is_complete = acp_inquire(sending.handle) == 0;
-  acp_handle_t handle = ACP_HANDLE_NULL;
-  switch (sending.stage) {
-    case Stage::kTake:
-      handle = acp_add8(ticket_word, sending.inbox + offsetof(Inbox, tail), 1,
-                        ACP_HANDLE_NULL);
-      break;
-    case Stage::kTaken:
-      if (!is_complete) {
-        return Step::kStays;
-      }
-      sending.ticket = scratch.ticket;
-      sending.stage = Stage::kLook;
-      return Step::kMoved;
-    case Stage::kLook:
-      handle = acp_copy(own + offsetof(Scratch, word), cell,
-                        sizeof scratch.word, ACP_HANDLE_NULL);
-      break;
-    case Stage::kLooked: {
-      if (!is_complete) {
-        return Step::kStays;
-      }
-      if (scratch.word != 2 * lap) {
-        sending.stage = Stage::kLook;  // the receiver has not emptied it yet
-        return Step::kStays;
-      }
-      acpx_op_t steps[2] = {};
-      steps[0].opcode = ACPX_PUT;
-      steps[0].remote = cell + offsetof(Line, bytes);
-      steps[0].local = own + offsetof(Scratch, text);
-      steps[0].size = sizeof scratch.text;
-      steps[1].opcode = ACPX_PUT8;
-      steps[1].flags = ACPX_SIGNAL;
-      steps[1].remote = cell;
-      steps[1].operand = 2 * lap + 1;
-      handle = acpx_post(steps, 2, ACP_HANDLE_NULL);
-      break;
-    }
-    case Stage::kWritten: return is_complete ? Step::kOver : Step::kStays;
-  }
-  switch (posted(handle)) {
-    case Posted::kLater: return Step::kStays;
-    case Posted::kFailed: return Step::kOver;  // logged; the job is ending
-    case Posted::kYes: break;
-  }
-  sending.handle = handle;
-  sending.stage = static_cast<Stage>(static_cast<int>(sending.stage) + 1);
-  return Step::kMoved;
-}
-
+/// Moves every announcement on as far as it goes, and frees those that have
+/// ended. A failed one is logged below; the job is ending then.
 bool Connector::send() {
+  using Result = inbox::Delivery::Result;
   const std::size_t before = sending_.size();
   std::erase_if(sending_, [this](Sending& each) {
-    Step step = Step::kMoved;
-    while (step == Step::kMoved) {
-      step = move(each);
+    Result result = Result::kMoved;
+    while (result == Result::kMoved) {
+      result = each.delivery.advance();
     }
-    if (step == Step::kOver) {
-      library_->free(each.block.memory);
+    if (result == Result::kStays) {
+      return false;
     }
-    return step == Step::kOver;
+    library_->free(each.block.memory);
+    return true;
   });
   return sending_.size() != before;
 }
 
 bool Connector::receive() {
-  bool has_news = false;
-  for (;;) {
-    Line& line = mine_->cell[received_ % kCells];
-    const std::uint64_t lap = received_ / kCells;
-    const std::atomic_ref word(line.word);
-    // Acquire: pairs with the chain that wrote the text before the word.
-    if (word.load(std::memory_order_acquire) != 2 * lap + 1) {
-      return has_news;
-    }
-    Announcement text{};
-    std::memcpy(&text, line.bytes, sizeof text);
-    // Release: the next writer comes after our reading.
-    word.store(2 * lap + 2, std::memory_order_release);
-    ++received_;
+  bool has_received = false;
+  Announcement text{};
+  while (reader_.take(text)) {
     receive_(text);
-    has_news = true;
+    has_received = true;
   }
+  return has_received;
 }
 
 bool Connector::advance() {

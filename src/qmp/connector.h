@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "acp/gma.h"
+#include "inbox/inbox.h"
 #include "qmp/library_memory.h"
 #include "qmp/message_layout.h"
 
@@ -36,30 +36,12 @@ class Connector {
   bool is_idle() const { return sending_.empty(); }
 
  private:
-  /// Where the results of operations go, and what they carry.
-  struct Scratch {
-    std::uint64_t ticket;
-    std::uint64_t word;
-    Announcement text;
-  };
-
-  enum class Stage { kTake, kTaken, kLook, kLooked, kWritten };
-
+  /// An announcement on its way, and its memory.
   struct Sending {
-    acp_ga_t inbox = ACP_GA_NULL;
     Block block;
-    Stage stage = Stage::kTake;
-    acp_handle_t handle = ACP_HANDLE_NULL;
-    std::uint64_t ticket = 0;  ///< From kLook on.
-
-    Scratch& scratch() const {
-      return *reinterpret_cast<Scratch*>(block.memory);
-    }
+    inbox::Delivery delivery;
   };
 
-  enum class Step { kMoved, kStays, kOver };
-
-  Step move(Sending& sending);
   bool send();
   bool receive();
 
@@ -67,7 +49,7 @@ class Connector {
   Inbox* mine_ = nullptr;
   LibraryMemory* library_ = nullptr;
   Receive receive_;
-  std::uint64_t received_ = 0;
+  inbox::Reader reader_;
   std::vector<Sending> sending_;
 };
 

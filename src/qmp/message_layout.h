@@ -16,6 +16,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "inbox/inbox.h"
+
 namespace qmp {
 
 inline constexpr std::size_t kSlots = 16;
@@ -166,7 +168,7 @@ struct Announcement {
 };
 
 static_assert(sizeof(Announcement) == 32 &&
-              sizeof(Announcement) <= kInlineBytes);
+              sizeof(Announcement) <= inbox::kMessageBytes);
 
 inline constexpr std::uint32_t kRevocation = 0xfffffffe;
 inline constexpr std::uint32_t kCall = 0xfffffffd;
@@ -180,15 +182,12 @@ struct Presence {
 
 static_assert(sizeof(Presence) == 112);
 
-/// Cell i of lap l is free with word 2 l, and full with 2 l + 1.
-inline constexpr std::uint64_t kCells = 256;
-
 struct Inbox {
   alignas(64) std::uint64_t tail;  ///< Tickets given out.
   /// From the rank before, when it leaves: its barriers of the whole job, + 1.
   std::uint64_t leaving;
   Presence presence;
-  Line cell[kCells];
+  inbox::Cell cell[inbox::kCells];
 };
 
 static_assert(offsetof(Inbox, presence) == 16 && offsetof(Inbox, cell) == 128);

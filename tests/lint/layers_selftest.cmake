@@ -51,6 +51,9 @@ refused(udp/deep/stream.cc "#include \"runtime/task.h\""
 # Clients see what is installed, and themselves.
 refused(src/middle/vector/vector.cc "#include \"base/log.h\""
   "layer 'middle' may not include 'base'")
+refused(src/inbox/inbox.cc "#include \"qmp/half.h\""
+  "layer 'inbox' may not include 'qmp'")
+accepted(src/compat/lqcd/mailbox.h "#include \"inbox/inbox.h\"")
 refused(src/middle/malloc/heap.cc "#include \"runtime/modules.h\""
   "layer 'middle' may not include 'runtime'")
 refused(src/runtime/task.cc "#include \"middle/modules.h\""

@@ -35,8 +35,10 @@ set(ALLOW_api ${below_runtime} runtime middle public)
 # Clients of the public interface, as any program is. base/ knows nothing of ACP;
 # the middle layer is built together with it.
 set(ALLOW_middle base public)
-set(ALLOW_qmp public)
-set(ALLOW_compat public)
+# inbox: short messages between ranks, for qmp and compat.
+set(ALLOW_inbox public)
+set(ALLOW_qmp public inbox)
+set(ALLOW_compat public inbox)
 set(ALLOW_examples public)
 # Programs of ours beside the library.
 set(ALLOW_launcher base settings protocol public)
@@ -44,7 +46,7 @@ set(ALLOW_launcher base settings protocol public)
 set(ALLOW_tools base settings protocol transport gmm public)
 
 set(LAYERS public base settings protocol transport self shm ucx verbs udp gmm gma agent
-  runtime api middle qmp compat examples launcher tools)
+  runtime api middle inbox qmp compat examples launcher tools)
 
 # Foreign headers that only some places may touch: a name for the message, the
 # headers, the files.

@@ -2,7 +2,6 @@
 
 #include <atomic>
 #include <cstring>
-#include <new>
 #include <utility>
 
 #include "acp/extension.h"
@@ -21,44 +20,11 @@ void show_order_to_tsan() {
 
 }  // namespace
 
-std::unique_ptr<GlobalBytes> GlobalBytes::make(std::size_t bytes) {
-  std::unique_ptr<GlobalBytes> made(new (std::nothrow) GlobalBytes);
-  if (made == nullptr) {
-    return nullptr;
-  }
-  // A multiple of 64 is aligned to 64.
-  const std::size_t size = (bytes + 63) / 64 * 64;
-  if (size <= 2 * kSnapshotBytes) {
-    made->address_ = acp_malloc(size, acp_rank());
-    if (made->address_ != ACP_GA_NULL) {
-      made->data_ = static_cast<std::byte*>(acp_query_address(made->address_));
-      return made;
-    }
-  }
-  made->owned_.reset(new (std::nothrow) std::byte[size]);
-  made->data_ = made->owned_.get();
-  made->key_ = made->data_ != nullptr
-                   ? acp_register_memory(made->data_, size, 0)
-                   : ACP_ATKEY_NULL;
-  if (made->key_ == ACP_ATKEY_NULL) {
-    return nullptr;
-  }
-  made->address_ = acp_query_ga(made->key_, made->data_);
-  return made;
-}
-
-GlobalBytes::~GlobalBytes() {
-  if (key_ != ACP_ATKEY_NULL) {
-    (void)acp_unregister_memory(key_);
-  } else if (address_ != ACP_GA_NULL) {
-    acp_free(address_);
-  }
-}
-
 bool Mailbox::begin(int module) {
   module_ = module;
-  mine_ = static_cast<Inbox*>(
+  auto* mine = static_cast<Inbox*>(
       acp_query_address(acpx_module_ga(module, acp_rank())));
+  reader_ = inbox::Reader(mine->cell);
   is_running_ = acpx_add_progress(&run_step, this) == 0;
   return is_running_;
 }
@@ -118,8 +84,13 @@ bool Mailbox::post(int rank,
     return false;
   }
   const acp_ga_t own = posting.memory->address();
-  posting.scratch().request = {
-      source, bytes, own + offsetof(Posting::Scratch, answer), name, 0};
+  const Request request{source, bytes, own + offsetof(Posting::Scratch, answer),
+                        name, 0};
+  std::memcpy(posting.scratch().request.message, &request, sizeof request);
+  const acp_ga_t inbox = acpx_module_ga(module_, rank);
+  posting.delivery = inbox::Delivery(
+      {inbox + offsetof(Inbox, tail), inbox + offsetof(Inbox, cell)},
+      &posting.scratch().request, own + offsetof(Posting::Scratch, request));
   // Relaxed: the request goes out later, and the answer comes after it.
   std::atomic_ref(posting.scratch().answer).store(0, std::memory_order_relaxed);
   posting.copy = std::move(copy);
@@ -187,83 +158,26 @@ bool Mailbox::broadcast(const void* data,
   return is_posted;
 }
 
-/// One step of a posting. True when it moved.
-bool Mailbox::move(Posting& posting, int rank) {
-  using Scratch = Posting::Scratch;
-  const acp_ga_t inbox = acpx_module_ga(module_, rank);
-  const acp_ga_t own = posting.memory->address();
-  const std::uint64_t lap = posting.ticket / kCells;
-  const acp_ga_t cell =
-      inbox + offsetof(Inbox, cell) + posting.ticket % kCells * sizeof(Cell);
-  // What is under way may be writing the scratch: ask before looking.
-  const bool is_complete = acp_inquire(posting.handle) == 0;
-  acp_handle_t handle = ACP_HANDLE_NULL;
-  switch (posting.stage) {
-    case Stage::kTake:
-      handle = acp_add8(own + offsetof(Scratch, ticket),
-                        inbox + offsetof(Inbox, tail), 1, ACP_HANDLE_NULL);
-      break;
-    case Stage::kTaken:
-      if (is_complete) {
-        posting.ticket = posting.scratch().ticket;
-        posting.stage = Stage::kLook;
-      }
-      return is_complete;
-    case Stage::kLook:
-      handle = acp_copy(own + offsetof(Scratch, word), cell,
-                        sizeof(std::uint64_t), ACP_HANDLE_NULL);
-      break;
-    case Stage::kLooked: {
-      if (!is_complete) {
-        return false;
-      }
-      if (posting.scratch().word != 2 * lap) {
-        posting.stage = Stage::kLook;  // its owner has not emptied it yet
-        return false;
-      }
-      acpx_op_t steps[2] = {};
-      steps[0].opcode = ACPX_PUT;
-      steps[0].remote = cell + offsetof(Cell, request);
-      steps[0].local = own + offsetof(Scratch, request);
-      steps[0].size = sizeof(Request);
-      steps[1].opcode = ACPX_PUT8;
-      steps[1].flags = ACPX_SIGNAL;
-      steps[1].remote = cell;
-      steps[1].operand = 2 * lap + 1;
-      handle = acpx_post(steps, 2, ACP_HANDLE_NULL);
-      break;
-    }
-    case Stage::kWritten:
-      if (is_complete) {
-        posting.stage = Stage::kOver;
-      }
-      return is_complete;
-    case Stage::kOver: return false;
-  }
-  if (handle == ACP_HANDLE_NULL) {
-    return false;  // the window is full, or the job is ending
-  }
-  posting.handle = handle;
-  posting.stage = static_cast<Stage>(static_cast<int>(posting.stage) + 1);
-  return true;
-}
-
 bool Mailbox::send() {
-  bool has_news = false;
+  using Result = inbox::Delivery::Result;
+  bool has_moved = false;
   for (auto& [rank, queue] : outgoing_) {
-    // One at a time: so they take tickets in the order of their starts.
+    // One message at a time: requests take tickets in the order of the starts.
     while (!queue.empty() && !is_closing_) {
-      while (move(queue.front(), rank)) {
-        has_news = true;
+      Result result = queue.front().delivery.advance();
+      while (result == Result::kMoved) {
+        has_moved = true;
+        result = queue.front().delivery.advance();
       }
-      if (queue.front().stage != Stage::kOver) {
-        break;
+      if (result != Result::kDelivered) {
+        break;  // A failure stays in the queue: the job is ending.
       }
+      has_moved = true;
       unanswered_.push_back(std::move(queue.front()));
       queue.pop_front();
     }
   }
-  return has_news;
+  return has_moved;
 }
 
 bool Mailbox::collect_answers() {
@@ -289,23 +203,14 @@ bool Mailbox::collect_answers() {
 // ---- Receiving --------------------------------------------------------------
 
 bool Mailbox::receive() {
-  bool has_news = false;
-  for (;;) {
-    Cell& cell = mine_->cell[received_ % kCells];
-    const std::uint64_t lap = received_ / kCells;
-    const std::atomic_ref word(cell.word);
-    // Acquire: pairs with the chain that wrote the request before the word.
-    if (word.load(std::memory_order_acquire) != 2 * lap + 1) {
-      return has_news;
-    }
-    const Request request = cell.request;
-    // Release: the next writer comes after our reading.
-    word.store(2 * lap + 2, std::memory_order_release);
-    ++received_;
+  bool has_received = false;
+  Request request{};
+  while (reader_.take(request)) {
     requests_[request.name].push_back(request);
     match(request.name);
-    has_news = true;
+    has_received = true;
   }
+  return has_received;
 }
 
 void Mailbox::match(int name) {

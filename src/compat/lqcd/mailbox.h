@@ -2,13 +2,6 @@
 // host: where its bytes are, and for which name. The host matches requests with
 // receives and fetches the bytes straight into the receive's buffer. So the
 // receiver need not know who sends, and nothing is written before it is ready.
-//
-//   inbox of each rank, in the memory of the module:
-//     offset 0   tail: tickets given out
-//     offset 64  256 cells of 64 bytes: {word, request}
-//
-// Ticket t writes cell t % 256 when its word is 2 * lap, and sets it to
-// 2 * lap + 1, lap = t / 256; the owner empties it by 2 * lap + 2.
 #pragma once
 
 #include <cstddef>
@@ -21,13 +14,13 @@
 #include <vector>
 
 #include "acp.h"
+#include "compat/lqcd/global_bytes.h"
+#include "inbox/inbox.h"
 
 namespace lqcd {
 
 /// Messages of up to so many bytes are copies.
 inline constexpr std::size_t kSnapshotBytes = 4096;
-
-inline constexpr std::size_t kCells = 256;
 
 /// What a send asks of the receiver.
 struct Request {
@@ -38,43 +31,18 @@ struct Request {
   std::int32_t unused;
 };
 
-struct Cell {
-  std::uint64_t word;
-  Request request;
-  std::byte unused[64 - sizeof(std::uint64_t) - sizeof(Request)];
-};
+static_assert(sizeof(Request) <= inbox::kMessageBytes);
 
+/// The memory of the module, on each rank.
 struct Inbox {
-  std::uint64_t tail;
+  std::uint64_t tail;  ///< Tickets given out.
   std::byte unused[56];
-  Cell cell[kCells];
+  inbox::Cell cell[inbox::kCells];
 };
 
-static_assert(sizeof(Cell) == 64 && offsetof(Inbox, cell) == 64);
+static_assert(offsetof(Inbox, cell) == 64);
 
 enum class Answer : std::uint64_t { kNone = 0, kFetched = 1, kTooLong = 2 };
-
-/// Bytes of this process that have a global address. Move-only by pointer.
-class GlobalBytes {
- public:
-  /// nullptr when there is no memory, or no key.
-  static std::unique_ptr<GlobalBytes> make(std::size_t bytes);
-  GlobalBytes(const GlobalBytes&) = delete;
-  GlobalBytes& operator=(const GlobalBytes&) = delete;
-  ~GlobalBytes();
-
-  std::byte* data() const { return data_; }
-
-  acp_ga_t address() const { return address_; }
-
- private:
-  GlobalBytes() = default;
-
-  std::byte* data_ = nullptr;
-  acp_ga_t address_ = ACP_GA_NULL;
-  std::unique_ptr<std::byte[]> owned_;  ///< None: from acp_malloc.
-  acp_atkey_t key_ = ACP_ATKEY_NULL;
-};
 
 /// A declared send or receive.
 struct Handle {
@@ -124,22 +92,16 @@ class Mailbox {
   Handle::State collect(Handle* handle);
 
  private:
-  enum class Stage { kTake, kTaken, kLook, kLooked, kWritten, kOver };
-
   /// A message on its way out.
   struct Posting {
-    /// Where results of operations and the answer go.
+    /// What the receiver reads, and where it answers.
     struct Scratch {
-      std::uint64_t ticket;
-      std::uint64_t word;
+      inbox::Scratch request;
       std::uint64_t answer;
-      Request request;
       std::uint64_t unused;
     };
 
-    Stage stage = Stage::kTake;
-    acp_handle_t handle = ACP_HANDLE_NULL;
-    std::uint64_t ticket = 0;
+    inbox::Delivery delivery;
     std::unique_ptr<GlobalBytes> memory;
     std::shared_ptr<GlobalBytes> copy;
     Handle* sender = nullptr;  ///< None: its bytes are a copy.
@@ -165,7 +127,6 @@ class Mailbox {
             std::shared_ptr<GlobalBytes> copy,
             Handle* sender);
   bool start_send(Handle* handle);
-  bool move(Posting& posting, int rank);
   bool send();
   bool collect_answers();
   bool receive();
@@ -176,10 +137,9 @@ class Mailbox {
 
   std::mutex mutex_;  ///< Guards all that follows.
   int module_ = -1;
-  Inbox* mine_ = nullptr;
   bool is_closing_ = false;
   bool is_running_ = false;  ///< The progress step.
-  std::uint64_t received_ = 0;
+  inbox::Reader reader_;
   std::list<std::unique_ptr<Handle>> handles_;
   std::map<int, std::deque<Posting>> outgoing_;  ///< By rank, in order.
   std::list<Posting> unanswered_;
