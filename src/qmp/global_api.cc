@@ -8,6 +8,7 @@
 #include "qmp/failure.h"
 #include "qmp/job.h"
 #include "qmp/operators.h"
+#include "qmp/profile.h"
 
 using qmp::fail;
 using qmp::Job;

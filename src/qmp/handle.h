@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "qmp.h"
 #include "qmp/failure.h"
@@ -29,6 +30,12 @@ struct QMP_msghandle_struct {
 
 namespace qmp {
 
+/// The first transfer of a handle that is active, or its last one, for a
+/// message: "send of 8 bytes with node 3". The handle has one or more.
+std::string describe_active(QMP_msghandle_t handle);
+
+// declaration.cc. Each returns nullptr on a failure, which it has printed.
+
 enum class Direction { kSend, kReceive };
 
 /// A handle of one transfer with a node of the communicator.
@@ -45,6 +52,8 @@ QMP_msghandle_t declare_with_neighbour(QMP_comm_t comm,
                                        Direction direction);
 
 QMP_msghandle_t declare_multiple(QMP_msghandle_t* handles, int count);
+
+// handle.cc. QMP_start, QMP_wait and so on; qmp.h says what they return.
 
 QMP_status_t start(QMP_msghandle_t handle);
 QMP_status_t wait(QMP_msghandle_t handle);

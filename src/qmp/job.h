@@ -62,20 +62,4 @@ QMP_status_t begin(int* argc, char*** argv);
 /// Leaves. Nothing when not joined.
 void end();
 
-void set_profiling(bool is_on);
-double profiled_seconds();
-void reset_profiled_seconds();
-
-/// Adds up the time of its life while profiling is on.
-class Timed {
- public:
-  Timed();
-  Timed(const Timed&) = delete;
-  Timed& operator=(const Timed&) = delete;
-  ~Timed();
-
- private:
-  double start_;
-};
-
 }  // namespace qmp

@@ -3,6 +3,7 @@
 #include "qmp/api_pair.h"
 #include "qmp/handle.h"
 #include "qmp/job.h"
+#include "qmp/profile.h"
 
 using qmp::Direction;
 using qmp::MessageMemory;

@@ -13,6 +13,7 @@
 #include "qmp/failure.h"
 #include "qmp/handle.h"
 #include "qmp/job.h"
+#include "qmp/profile.h"
 
 using qmp::fail;
 

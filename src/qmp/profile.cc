@@ -1,0 +1,37 @@
+#include "qmp/profile.h"
+
+#include <atomic>
+
+#include "qmp.h"
+
+namespace qmp {
+
+namespace {
+
+std::atomic<bool> g_is_profiling{false};
+std::atomic<double> g_seconds{0};
+
+}  // namespace
+
+Timed::Timed()
+    : start_(g_is_profiling.load(std::memory_order_relaxed) ? QMP_time() : 0) {}
+
+Timed::~Timed() {
+  if (start_ != 0) {
+    g_seconds.fetch_add(QMP_time() - start_, std::memory_order_relaxed);
+  }
+}
+
+void set_profiling(bool is_on) {
+  g_is_profiling.store(is_on, std::memory_order_relaxed);
+}
+
+double profiled_seconds() {
+  return g_seconds.load(std::memory_order_relaxed);
+}
+
+void reset_profiled_seconds() {
+  g_seconds.store(0, std::memory_order_relaxed);
+}
+
+}  // namespace qmp
