@@ -128,7 +128,6 @@ class SendHalf final : public Half {
   Posted put_pieces(Transfer& transfer, const Credit& credit, acp_ga_t source);
   Posted try_waiting(Waiting& waiting);
   acp_ga_t source_of(Transfer& transfer);
-  bool store_blocks(Transfer& transfer, const Credit& credit);
 
   std::uint64_t started_ = 0;
   std::array<std::uint64_t, kSlots> words_{};  ///< As last written.

@@ -20,6 +20,12 @@ std::size_t round_up(std::size_t value, std::size_t unit) {
 
 }  // namespace
 
+std::byte* mapped_memory(acp_ga_t address, std::size_t bytes) {
+  auto* first = static_cast<std::byte*>(acpx_pointer(address));
+  const void* last = acpx_pointer(address + bytes - 1);
+  return first != nullptr && last == first + bytes - 1 ? first : nullptr;
+}
+
 Arena::Arena(std::byte* base, std::size_t bytes, acp_ga_t address)
     : base_(base), bytes_(bytes), address_(address) {
   free_[0] = bytes;

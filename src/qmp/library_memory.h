@@ -50,6 +50,10 @@ struct Block {
   explicit operator bool() const { return memory != nullptr; }
 };
 
+/// Memory of any rank that this process can load and store directly, given by
+/// its global address; nullptr when it cannot reach all `bytes` of it in a row.
+std::byte* mapped_memory(acp_ga_t address, std::size_t bytes);
+
 /// Thread-safe.
 class LibraryMemory {
  public:

@@ -21,6 +21,12 @@
 namespace qmp {
 
 inline constexpr std::size_t kSlots = 16;
+
+/// The slot of message `number`, and the credit of its receive.
+constexpr std::size_t slot_of(std::uint64_t number) {
+  return static_cast<std::size_t>(number % kSlots);
+}
+
 /// Messages up to this size go eagerly; those up to kInlineBytes in the line.
 inline constexpr std::size_t kEagerBytes = 4096;
 inline constexpr std::size_t kInlineBytes = 56;

@@ -37,10 +37,8 @@ bool Pair::connect(acp_ga_t partner) {
     return false;
   }
   theirs_address_ = partner;
-  auto* first = static_cast<std::byte*>(acpx_pointer(partner));
-  const void* last = acpx_pointer(partner + sizeof(PairBox) - 1);
-  if (first != nullptr && last == first + sizeof(PairBox) - 1) {
-    theirs_ = reinterpret_cast<PairBox*>(first);
+  if (std::byte* box = mapped_memory(partner, sizeof(PairBox))) {
+    theirs_ = reinterpret_cast<PairBox*>(box);
     return true;
   }
   outgoing_ = library_.allocate(kPlaces * kPairBytes);

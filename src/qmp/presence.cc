@@ -52,11 +52,7 @@ void Presences::leave() {
 
 const Presence* Presences::mapped(int rank) const {
   const acp_ga_t at = acpx_module_ga(module_, rank) + offsetof(Inbox, presence);
-  const auto* first = static_cast<const std::byte*>(acpx_pointer(at));
-  const void* last = acpx_pointer(at + sizeof(Presence) - 1);
-  return first != nullptr && last == first + sizeof(Presence) - 1
-             ? reinterpret_cast<const Presence*>(first)
-             : nullptr;
+  return reinterpret_cast<const Presence*>(mapped_memory(at, sizeof(Presence)));
 }
 
 std::optional<Presence> Presences::read(int rank) {

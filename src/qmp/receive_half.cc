@@ -13,10 +13,6 @@ namespace {
 /// goes in steps of up to 10 ms: never less than 10.
 constexpr std::uint64_t kLateNs = 20'000'000;
 
-std::size_t index_of(std::uint64_t number) {
-  return static_cast<std::size_t>(number % kSlots);
-}
-
 }  // namespace
 
 ReceiveHalf::ReceiveHalf(const ChannelId& id, LibraryMemory& library)
@@ -76,7 +72,7 @@ Credit ReceiveHalf::credit_of(Transfer& transfer) {
 }
 
 bool ReceiveHalf::post_credit(Transfer& transfer, Outbox* outbox) {
-  const std::size_t index = index_of(transfer.number);
+  const std::size_t index = slot_of(transfer.number);
   if (!peer_.is_connected() || !is_in_window(transfer.number)) {
     return false;
   }
@@ -118,7 +114,7 @@ void ReceiveHalf::post_late_credits(std::uint64_t now_ns) {
 }
 
 bool ReceiveHalf::peek(void* to, std::size_t bytes) const {
-  const std::size_t index = index_of(started_);
+  const std::size_t index = slot_of(started_);
   // Acquire: as in advance.
   const std::uint64_t word =
       std::atomic_ref(mine().slot[index].word).load(std::memory_order_acquire);
@@ -136,7 +132,7 @@ bool ReceiveHalf::peek(void* to, std::size_t bytes) const {
 void ReceiveHalf::deliver(Transfer& transfer, std::uint64_t word) {
   const std::uint64_t size = size_of(word);
   const auto bytes = static_cast<std::size_t>(size);
-  const std::size_t index = index_of(transfer.number);
+  const std::size_t index = slot_of(transfer.number);
   transfer.length = size;
   QMP_status_t status = QMP_SUCCESS;
   if (kind_of(word) == Kind::kTooLong || size > transfer.memory->size()) {
@@ -185,7 +181,7 @@ bool ReceiveHalf::advance() {
     }
     // Acquire: pairs with the sender's signal, which came after the bytes.
     const std::uint64_t word =
-        std::atomic_ref(mine().slot[index_of(transfer.number)].word)
+        std::atomic_ref(mine().slot[slot_of(transfer.number)].word)
             .load(std::memory_order_acquire);
     if (is_for(word, transfer.number)) {
       posted_.erase(posted_.begin() + static_cast<std::ptrdiff_t>(i));

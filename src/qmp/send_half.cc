@@ -1,17 +1,15 @@
 // The sender's half.
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstring>
 
+#include "qmp/block_copy.h"
 #include "qmp/half.h"
 
 namespace qmp {
 
 namespace {
-
-std::size_t index_of(std::uint64_t number) {
-  return static_cast<std::size_t>(number % kSlots);
-}
 
 std::size_t word_offset(std::size_t index) {
   return index * sizeof(Line);
@@ -29,24 +27,6 @@ std::uint64_t load_word(const std::uint64_t& word) {
   return std::atomic_ref(const_cast<std::uint64_t&>(word))
       .load(std::memory_order_acquire);
 }
-
-/// The part of a run that holds byte `offset` of its stream.
-struct Piece {
-  std::int64_t at;       ///< Distance from the run's base.
-  std::uint64_t length;  ///< To the end of that block.
-};
-
-Piece piece_at(std::uint64_t offset, std::uint64_t block, std::int64_t stride) {
-  const std::uint64_t index = offset / block;
-  const std::uint64_t inside = offset % block;
-  return {static_cast<std::int64_t>(index) * stride +
-              static_cast<std::int64_t>(inside),
-          block - inside};
-}
-
-/// All chains before the signal are complete when it starts; this many steps
-/// make one.
-constexpr std::size_t kChain = ACPX_MAX_STEPS;
 
 }  // namespace
 
@@ -88,7 +68,7 @@ bool SendHalf::has_room(std::uint64_t number) const {
 }
 
 std::byte* SendHalf::eager_room(std::uint64_t number, std::uint64_t size) {
-  const std::size_t index = index_of(number);
+  const std::size_t index = slot_of(number);
   return has_room(number) ? peer_.room(index, bytes_offset(index, size))
                           : nullptr;
 }
@@ -96,7 +76,7 @@ std::byte* SendHalf::eager_room(std::uint64_t number, std::uint64_t size) {
 Posted SendHalf::post_eager(std::uint64_t number,
                             std::uint64_t size,
                             Outbox* outbox) {
-  const std::size_t index = index_of(number);
+  const std::size_t index = slot_of(number);
   const std::uint64_t word = slot_word(number, Kind::kEager, size);
   const Posted result = peer_.signal(
       index, bytes_offset(index, size), static_cast<std::size_t>(size),
@@ -110,7 +90,7 @@ Posted SendHalf::post_eager(std::uint64_t number,
 Posted SendHalf::post_word(std::uint64_t number,
                            Kind kind,
                            std::uint64_t size) {
-  const std::size_t index = index_of(number);
+  const std::size_t index = slot_of(number);
   const std::uint64_t word = slot_word(number, kind, size);
   const Posted result = posted(acpx_put_signal(
       ACP_GA_NULL, ACP_GA_NULL, 0, peer_.address(word_offset(index)),
@@ -169,36 +149,11 @@ acp_ga_t SendHalf::source_of(Transfer& transfer) {
   return transfer.packed.address;
 }
 
-/// Small blocks on either side, and a receiver's memory that this process can
-/// store into: no packed buffer on this side.
-bool SendHalf::store_blocks(Transfer& transfer, const Credit& credit) {
-  const bool is_whole = credit.count <= 1;
-  const bool has_small_blocks = !transfer.memory->is_direct() ||
-                                (!is_whole && credit.block < kLargeBlock);
-  if (transfer.packed || !has_small_blocks) {
-    return false;
-  }
-  const Span span = is_whole
-                        ? Span{0, credit.capacity}
-                        : span_of(credit.block, credit.count, credit.stride);
-  const acp_ga_t low = credit.address + static_cast<std::uint64_t>(span.low);
-  auto* first = static_cast<std::byte*>(acpx_pointer(low));
-  const void* last = acpx_pointer(low + span.bytes - 1);
-  if (first == nullptr || last != first + span.bytes - 1) {
-    return false;
-  }
-  transfer.memory->copy_to(
-      {first - span.low, is_whole ? credit.capacity : credit.block,
-       credit.count, credit.stride},
-      static_cast<std::size_t>(transfer.length));
-  return true;
-}
-
 Posted SendHalf::try_gated(Transfer& transfer, Outbox* outbox) {
   if (!peer_.is_connected()) {
     return Posted::kLater;
   }
-  const Line& line = mine().credit[index_of(transfer.number)];
+  const Line& line = mine().credit[slot_of(transfer.number)];
   if (load_word(line.word) != transfer.number + 1) {
     return Posted::kLater;
   }
@@ -248,7 +203,7 @@ Posted SendHalf::put(Transfer& transfer,
       (!transfer.packed && !transfer.memory->is_contiguous())) {
     return put_pieces(transfer, credit, source);
   }
-  const std::size_t index = index_of(transfer.number);
+  const std::size_t index = slot_of(transfer.number);
   const std::uint64_t word =
       slot_word(transfer.number, Kind::kDirect, transfer.length);
   transfer.handle = acpx_put_signal(
@@ -261,30 +216,16 @@ Posted SendHalf::put(Transfer& transfer,
   return result;
 }
 
-/// Blocks on one side or both. Picks up at transfer.sent.
+/// Puts a message whose blocks lie apart on one side or both, in chains, and
+/// then the word. When the window is full it returns kLater, and the next call
+/// goes on at transfer.sent.
 Posted SendHalf::put_pieces(Transfer& transfer,
                             const Credit& credit,
                             acp_ga_t source) {
-  const Run& run = transfer.memory->first();
-  const bool is_whole = static_cast<bool>(transfer.packed) || run.count <= 1;
-  const std::uint64_t from_block = is_whole ? transfer.length : run.block;
-  const std::int64_t from_stride = is_whole ? 0 : run.stride;
   while (transfer.sent < transfer.length) {
-    std::array<acpx_op_t, kChain> steps{};
-    std::size_t count = 0;
+    std::array<acpx_op_t, ACPX_MAX_STEPS> steps{};
     std::uint64_t sent = transfer.sent;
-    for (; count < kChain && sent < transfer.length; ++count) {
-      const Piece from = piece_at(sent, from_block, from_stride);
-      const Piece to = piece_at(sent, credit.block, credit.stride);
-      const std::uint64_t length =
-          std::min({from.length, to.length, transfer.length - sent});
-      acpx_op_t& step = steps[count];
-      step.opcode = ACPX_PUT;
-      step.local = source + static_cast<std::uint64_t>(from.at);
-      step.remote = credit.address + static_cast<std::uint64_t>(to.at);
-      step.size = static_cast<std::size_t>(length);
-      sent += length;
-    }
+    const std::size_t count = fill_chain(steps, transfer, credit, source, sent);
     const acp_handle_t handle = acpx_post(steps.data(), count, ACP_HANDLE_NULL);
     if (handle == ACP_HANDLE_NULL) {
       return posted(handle);
@@ -292,7 +233,7 @@ Posted SendHalf::put_pieces(Transfer& transfer,
     transfer.handle = handle;
     transfer.sent = sent;
   }
-  const std::size_t index = index_of(transfer.number);
+  const std::size_t index = slot_of(transfer.number);
   const std::uint64_t word =
       slot_word(transfer.number, Kind::kDirect, transfer.length);
   const acp_handle_t handle = acpx_put_signal(
