@@ -22,31 +22,30 @@ Piece piece_at(std::uint64_t offset, std::uint64_t block, std::int64_t stride) {
 
 }  // namespace
 
-bool store_blocks(const Transfer& transfer, const Credit& credit) {
-  const bool is_whole = credit.count <= 1;
-  const bool has_small_blocks = !transfer.memory->is_direct() ||
-                                (!is_whole && credit.block < kLargeBlock);
+bool store_blocks(const Transfer& transfer, const Grant& grant) {
+  const bool is_whole = grant.count <= 1;
+  const bool has_small_blocks =
+      !transfer.memory->is_direct() || (!is_whole && grant.block < kLargeBlock);
   if (transfer.packed || !has_small_blocks) {
     return false;
   }
-  const Span span = is_whole
-                        ? Span{0, credit.capacity}
-                        : span_of(credit.block, credit.count, credit.stride);
+  const Span span = is_whole ? Span{0, grant.capacity}
+                             : span_of(grant.block, grant.count, grant.stride);
   std::byte* first = mapped_memory(
-      credit.address + static_cast<std::uint64_t>(span.low), span.bytes);
+      grant.address + static_cast<std::uint64_t>(span.low), span.bytes);
   if (first == nullptr) {
     return false;
   }
   transfer.memory->copy_to(
-      {first - span.low, is_whole ? credit.capacity : credit.block,
-       credit.count, credit.stride},
+      {first - span.low, is_whole ? grant.capacity : grant.block, grant.count,
+       grant.stride},
       static_cast<std::size_t>(transfer.length));
   return true;
 }
 
 std::size_t fill_chain(std::span<acpx_op_t> steps,
                        const Transfer& transfer,
-                       const Credit& credit,
+                       const Grant& grant,
                        acp_ga_t source,
                        std::uint64_t& sent) {
   const Run& run = transfer.memory->first();
@@ -56,13 +55,13 @@ std::size_t fill_chain(std::span<acpx_op_t> steps,
   std::size_t count = 0;
   for (; count < steps.size() && sent < transfer.length; ++count) {
     const Piece from = piece_at(sent, from_block, from_stride);
-    const Piece to = piece_at(sent, credit.block, credit.stride);
+    const Piece to = piece_at(sent, grant.block, grant.stride);
     const std::uint64_t length =
         std::min({from.length, to.length, transfer.length - sent});
     acpx_op_t& step = steps[count];
     step.opcode = ACPX_PUT;
     step.local = source + static_cast<std::uint64_t>(from.at);
-    step.remote = credit.address + static_cast<std::uint64_t>(to.at);
+    step.remote = grant.address + static_cast<std::uint64_t>(to.at);
     step.size = static_cast<std::size_t>(length);
     sent += length;
   }

@@ -16,14 +16,14 @@ namespace qmp {
 /// Copies the whole message straight into the receiver's memory, if this
 /// process can store there and one side has small blocks. So the sender needs
 /// no packed buffer. False: nothing is copied.
-bool store_blocks(const Transfer& transfer, const Credit& credit);
+bool store_blocks(const Transfer& transfer, const Grant& grant);
 
 /// Fills `steps` with puts of the message's bytes from `sent` on, out of the
-/// memory at `source` into that of the credit. Returns the number of steps, and
+/// memory at `source` into that of the grant. Returns the number of steps, and
 /// adds to `sent` the bytes that they put.
 std::size_t fill_chain(std::span<acpx_op_t> steps,
                        const Transfer& transfer,
-                       const Credit& credit,
+                       const Grant& grant,
                        acp_ga_t source,
                        std::uint64_t& sent);
 

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <utility>
 
-#include "qmp/channel_step.h"
+#include "qmp/channel_round.h"
 #include "qmp/operation.h"
 #include "qmp/partner.h"
 #include "qmp/plan.h"
@@ -111,25 +111,25 @@ QMP_status_t broadcast(Job& job,
     return operation.fail_revoked();
   }
   if (comm.me != 0) {
-    ChannelStep step(operation, operation.tag());
+    ChannelRound round(operation, operation.tag());
     const auto* lanes = operation.lanes_to(parent_of(comm));
     if (lanes == nullptr) {
       return QMP_NOMEM_ERR;
     }
-    step.receive(*lanes, data, bytes);
-    if (const QMP_status_t status = step.run(); status != QMP_SUCCESS) {
+    round.receive(*lanes, data, bytes);
+    if (const QMP_status_t status = round.run(); status != QMP_SUCCESS) {
       return status;
     }
   }
-  ChannelStep step(operation, operation.tag());
+  ChannelRound round(operation, operation.tag());
   for (const int child : children_of(comm)) {
     const auto* lanes = operation.lanes_to(child);
     if (lanes == nullptr) {
       return QMP_NOMEM_ERR;
     }
-    step.send(*lanes, data, bytes);
+    round.send(*lanes, data, bytes);
   }
-  return step.run();
+  return round.run();
 }
 
 QMP_status_t meet(Job& job, QMP_comm_struct& comm) {

@@ -22,8 +22,8 @@ std::uint64_t coarse_now_ns() {
 }
 
 /// For the transfers of one handle: of several, what is posted waits.
-Outbox* outbox_for(const Transfer* first, Outbox& outbox) {
-  return first != nullptr && first->next != nullptr ? &outbox : nullptr;
+Batch* batch_for(const Transfer* first, Batch& batch) {
+  return first != nullptr && first->next != nullptr ? &batch : nullptr;
 }
 
 /// What a wait is about, for its callback.
@@ -98,22 +98,22 @@ int Exchange::step() {
     return ACPX_STEP_BUSY;
   }
   const std::lock_guard lock(lock_, std::adopt_lock);
-  const bool has_news = connector_.advance();
+  const bool has_worked = connector_.advance();
   const bool has_moved = advance_busy();
   if (is_leaving_) {
     tell_when_gone();
   }
-  if (!has_news && !has_moved) {
-    post_late_credits();
+  if (!has_worked && !has_moved) {
+    post_late_grants();
   }
-  return has_news || has_moved ? 1 : 0;
+  return has_worked || has_moved ? 1 : 0;
 }
 
 bool Exchange::advance_busy() {
-  bool has_news = false;
+  bool has_worked = false;
   for (std::size_t i = 0; i < busy_.size();) {
     Half& half = *busy_[i];
-    has_news |= half.advance();
+    has_worked |= half.advance();
     if (half.is_busy()) {
       ++i;
       continue;
@@ -122,15 +122,15 @@ bool Exchange::advance_busy() {
     busy_[i] = busy_.back();
     busy_.pop_back();
   }
-  return has_news;
+  return has_worked;
 }
 
-void Exchange::post_late_credits() {
+void Exchange::post_late_grants() {
   std::uint64_t now = 0;
   for (Half* half : busy_) {
     if (half->id().is_receiver) {
       now = now != 0 ? now : coarse_now_ns();
-      static_cast<ReceiveHalf*>(half)->post_late_credits(now);
+      static_cast<ReceiveHalf*>(half)->post_late_grants(now);
     }
   }
 }
@@ -192,20 +192,20 @@ Half* Exchange::half(const ChannelId& id) {
   return result;
 }
 
-void Exchange::start_one(Transfer& transfer, Outbox* outbox) {
+void Exchange::start_one(Transfer& transfer, Batch* batch) {
   transfer.status = QMP_SUCCESS;
   transfer.memory->hold();
   transfer.state.store(Transfer::State::kActive, std::memory_order_relaxed);
-  transfer.half->start(transfer, outbox);
+  transfer.half->start(transfer, batch);
   list(*transfer.half);
 }
 
 void Exchange::start_all(Transfer* first) {
-  Outbox outbox;
+  Batch batch;
   for (Transfer* each = first; each != nullptr; each = each->next) {
-    start_one(*each, outbox_for(first, outbox));
+    start_one(*each, batch_for(first, batch));
   }
-  outbox.send();
+  batch.send();
 }
 
 void Exchange::start(Transfer* first) {

@@ -128,9 +128,9 @@ class Exchange {
   void receive(const Announcement& text);
   void connect(Half& half, acp_ga_t peer);
   void list(Half& half);
-  void start_one(Transfer& transfer, Outbox* outbox);
+  void start_one(Transfer& transfer, Batch* batch);
   bool advance_busy();
-  void post_late_credits();
+  void post_late_grants();
   void start_all(Transfer* first);
   void tell_when_gone();
   Revocation& revocation_of(std::uint32_t comm);

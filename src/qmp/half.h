@@ -51,8 +51,8 @@ class Half {
   virtual bool connect(acp_ga_t peer) = 0;
 
   /// Gives the transfer its number. `status` of the transfer tells a failure.
-  /// What it posts may wait in `outbox`; null: it leaves at once.
-  virtual void start(Transfer& transfer, Outbox* outbox) = 0;
+  /// What it posts may wait in `batch`; null: it leaves at once.
+  virtual void start(Transfer& transfer, Batch* batch) = 0;
 
   /// Looks for news; true when there were any.
   virtual bool advance() = 0;
@@ -71,7 +71,7 @@ class Half {
   /// Whether transfers of the program are active.
   virtual bool has_active() const = 0;
 
-  /// No reports and late credits any more: the communicator is being freed.
+  /// No reports and late grants any more: the communicator is being freed.
   void close() { is_closing_ = true; }
 
   bool is_listed = false;  ///< In the list of busy halves.
@@ -94,7 +94,7 @@ class SendHalf final : public Half {
   ~SendHalf() override;
 
   bool connect(acp_ga_t peer) override;
-  void start(Transfer& transfer, Outbox* outbox) override;
+  void start(Transfer& transfer, Batch* batch) override;
   bool advance() override;
   void abandon(Transfer& transfer) override;
 
@@ -121,16 +121,16 @@ class SendHalf final : public Half {
   std::byte* eager_room(std::uint64_t number, std::uint64_t size);
   Posted post_eager(std::uint64_t number,
                     std::uint64_t size,
-                    Outbox* outbox = nullptr);
+                    Batch* batch = nullptr);
   Posted post_word(std::uint64_t number, Kind kind, std::uint64_t size);
-  Posted try_gated(Transfer& transfer, Outbox* outbox = nullptr);
-  Posted put(Transfer& transfer, const Credit& credit, acp_ga_t source);
-  Posted put_pieces(Transfer& transfer, const Credit& credit, acp_ga_t source);
+  Posted try_gated(Transfer& transfer, Batch* batch = nullptr);
+  Posted put(Transfer& transfer, const Grant& grant, acp_ga_t source);
+  Posted put_pieces(Transfer& transfer, const Grant& grant, acp_ga_t source);
   Posted try_waiting(Waiting& waiting);
   acp_ga_t source_of(Transfer& transfer);
 
   std::uint64_t started_ = 0;
-  std::array<std::uint64_t, kSlots> words_{};  ///< As last written.
+  std::array<std::uint64_t, kEntries> words_{};  ///< As last written.
   std::vector<Waiting> waiting_;
   std::vector<Transfer*> flying_;  ///< Put, but not complete.
 };
@@ -141,7 +141,7 @@ class ReceiveHalf final : public Half {
   ~ReceiveHalf() override;
 
   bool connect(acp_ga_t peer) override;
-  void start(Transfer& transfer, Outbox* outbox) override;
+  void start(Transfer& transfer, Batch* batch) override;
   bool advance() override;
   void abandon(Transfer& transfer) override;
 
@@ -152,8 +152,8 @@ class ReceiveHalf final : public Half {
   /// See Exchange::peek.
   bool peek(void* to, std::size_t bytes) const;
 
-  /// Posts credits for short receives that wait since a while.
-  void post_late_credits(std::uint64_t now_ns);
+  /// Posts grants for short receives that wait since a while.
+  void post_late_grants(std::uint64_t now_ns);
 
  private:
   ReceiverHalf& mine() const {
@@ -161,15 +161,15 @@ class ReceiveHalf final : public Half {
   }
 
   bool is_in_window(std::uint64_t number) const {
-    return number < consumed_ + kSlots;
+    return number < consumed_ + kEntries;
   }
 
   bool has_report() const {
-    return consumed_ - reported_ >= kSlots / 2 && !is_closing_;
+    return consumed_ - reported_ >= kEntries / 2 && !is_closing_;
   }
 
-  Credit credit_of(Transfer& transfer);
-  bool post_credit(Transfer& transfer, Outbox* outbox = nullptr);
+  Grant grant_of(Transfer& transfer);
+  bool post_grant(Transfer& transfer, Batch* batch = nullptr);
   void deliver(Transfer& transfer, std::uint64_t word);
   void consume(std::uint64_t number);
   bool report();
@@ -178,8 +178,8 @@ class ReceiveHalf final : public Half {
   std::uint64_t consumed_ = 0;  ///< All messages below are consumed ...
   std::uint32_t ahead_ = 0;     ///< ... and those of this mask above.
   std::uint64_t reported_ = 0;
-  std::array<std::uint64_t, kSlots> words_{};  ///< Credits as last written.
-  std::vector<Transfer*> posted_;              ///< In order of numbers.
+  std::array<std::uint64_t, kEntries> words_{};  ///< Grants as last written.
+  std::vector<Transfer*> posted_;                ///< In order of numbers.
 };
 
 /// "node 3" or "rank 3 of the job, axis 2, travelling in direction +1", for

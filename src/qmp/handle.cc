@@ -173,7 +173,7 @@ QMP_status_t clear_to_send(QMP_msghandle_t handle, QMP_clear_to_send_t cts) {
                              "QMP_clear_to_send: the handle is active: %s",
                              describe_active(handle).c_str()));
   }
-  // A hint that changes nothing: a credit that is posted before QMP_start would
+  // A hint that changes nothing: a grant that is posted before QMP_start would
   // give the peer memory that the program may still free or exchange.
   return QMP_SUCCESS;
 }

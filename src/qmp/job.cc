@@ -22,7 +22,7 @@ constexpr double kMaxSeconds = 2'000'000;  // in milliseconds an int holds
 
 /// Written by the thread that calls init and finalize.
 std::atomic<Job*> g_job{nullptr};
-std::atomic<Place> g_place{};
+std::atomic<NodeNumber> g_node_number{};
 std::atomic<bool> g_has_ended{false};
 /// In a child made by fork(): the job that it does not take part in. It is not
 /// destroyed there, and stays known to leak checkers.
@@ -33,11 +33,11 @@ QMP_status_t join(Job& made, int* argc, char*** argv) {
                                      1 << 20, 1LL << 40);
   const auto timeout =
       number_setting("QMP_WAIT_TIMEOUT", Unit::kSeconds, 600, 0, kMaxSeconds);
-  auto words = take_words(argc, argv != nullptr ? *argv : nullptr);
-  if (!memory || !timeout || !words) {
+  auto options = take_options(argc, argv != nullptr ? *argv : nullptr);
+  if (!memory || !timeout || !options) {
     return QMP_INVALID_ARG;
   }
-  made.words = std::move(*words);
+  made.options = std::move(*options);
   // 0 is no limit, and never "at once".
   made.wait_timeout_ms =
       *timeout == 0 ? -1 : std::max(1, static_cast<int>(*timeout * 1000));
@@ -55,7 +55,7 @@ QMP_status_t join(Job& made, int* argc, char*** argv) {
   made.world->ranks.resize(static_cast<std::size_t>(acp_procs()));
   std::iota(made.world->ranks.begin(), made.world->ranks.end(), 0);
   made.world->me = acp_rank();
-  g_place.store({made.world->me, made.world->nodes()});
+  g_node_number.store({made.world->me, made.world->nodes()});
   if (made.world->me == 0) {  // One node speaks for all.
     warn_of_unknown_settings();
   }
@@ -70,7 +70,7 @@ QMP_status_t join(Job& made, int* argc, char*** argv) {
 
 void tell_what_is_joined(const Job& made) {
   const QMP_comm_struct& mine = *made.allocated;
-  g_place.store({mine.me, mine.nodes()});
+  g_node_number.store({mine.me, mine.nodes()});
   tell("joined job %d of %d, machine %s; QMP_WAIT_TIMEOUT %g s",
        made.job_number, made.jobs,
        made.machine ? text_of(made.machine->dims()).c_str() : "a switch",
@@ -101,8 +101,8 @@ Job* job() noexcept {
   return g_job.load(std::memory_order_acquire);  // pairs with begin
 }
 
-Place place() noexcept {
-  return g_place.load();
+NodeNumber node_number() noexcept {
+  return g_node_number.load();
 }
 
 Job* job_for(const char* function) {

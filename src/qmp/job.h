@@ -9,13 +9,13 @@
 #include "qmp.h"
 #include "qmp/comm.h"
 #include "qmp/exchange.h"
-#include "qmp/words.h"
+#include "qmp/options.h"
 
 namespace qmp {
 
 struct Job {
   Exchange exchange;
-  Words words;
+  Options options;
   std::unique_ptr<QMP_comm_struct> world;
   std::unique_ptr<QMP_comm_struct> part;  ///< With -qmp-job.
   /// Which QMP_comm_free could not free, because they are revoked.
@@ -47,12 +47,12 @@ struct Job {
 Job* job() noexcept;
 
 /// This node in the job that it has joined last: 0 of 1 before.
-struct Place {
+struct NodeNumber {
   int node = 0;
   int nodes = 1;
 };
 
-Place place() noexcept;
+NodeNumber node_number() noexcept;
 
 /// The same, and a failure that names the function.
 Job* job_for(const char* function);

@@ -60,13 +60,14 @@ int QMP_get_job_number(void) {
 
 int QMP_get_number_of_job_geometry_dimensions(void) {
   const Job* mine = qmp::job();
-  return mine != nullptr ? static_cast<int>(mine->words.jobs.size()) : 0;
+  return mine != nullptr ? static_cast<int>(mine->options.jobs.size()) : 0;
 }
 
 const int* QMP_get_job_geometry(void) {
   const Job* mine = qmp::job();
-  return mine != nullptr && !mine->words.jobs.empty() ? mine->words.jobs.data()
-                                                      : nullptr;
+  return mine != nullptr && !mine->options.jobs.empty()
+             ? mine->options.jobs.data()
+             : nullptr;
 }
 
 int QMP_io_node(int node) {

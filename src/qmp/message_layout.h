@@ -3,7 +3,7 @@
 // has the protocol.
 //
 //   receiver's half   offset        sender's half    offset
-//     slot[16]        0               credit[16]     0
+//     entry[16]        0               grant[16]     0
 //     area[16]        1024            consumed       1024
 //   size              66560                          1088
 //
@@ -20,11 +20,11 @@
 
 namespace qmp {
 
-inline constexpr std::size_t kSlots = 16;
+inline constexpr std::size_t kEntries = 16;
 
-/// The slot of message `number`, and the credit of its receive.
-constexpr std::size_t slot_of(std::uint64_t number) {
-  return static_cast<std::size_t>(number % kSlots);
+/// The entry of message `number`, and the grant of its receive.
+constexpr std::size_t entry_of(std::uint64_t number) {
+  return static_cast<std::size_t>(number % kEntries);
 }
 
 /// Messages up to this size go eagerly; those up to kInlineBytes in the line.
@@ -40,15 +40,15 @@ struct alignas(64) Line {
 static_assert(sizeof(Line) == 64 && offsetof(Line, bytes) == 8);
 
 struct ReceiverHalf {
-  Line slot[kSlots];
-  std::byte area[kSlots][kEagerBytes];
+  Line entry[kEntries];
+  std::byte area[kEntries][kEagerBytes];
 };
 
 static_assert(offsetof(ReceiverHalf, area) == 1024);
 static_assert(sizeof(ReceiverHalf) == 66560);
 
 struct SenderHalf {
-  Line credit[kSlots];
+  Line grant[kEntries];
   alignas(64) std::uint64_t consumed;
 };
 
@@ -57,7 +57,7 @@ static_assert(sizeof(SenderHalf) == 1088);
 
 /// Where a message may be put: `count` blocks, block i at address + i * stride.
 /// Address 0: nowhere; only messages that are too long ever ask.
-struct Credit {
+struct Grant {
   std::uint64_t address;
   std::uint64_t capacity;
   std::uint64_t block;
@@ -65,21 +65,21 @@ struct Credit {
   std::uint64_t count;
 };
 
-static_assert(sizeof(Credit) == 40 && sizeof(Credit) <= kInlineBytes);
+static_assert(sizeof(Grant) == 40 && sizeof(Grant) <= kInlineBytes);
 
-/// What a slot's word says.
+/// What an entry's word says.
 enum class Kind : std::uint64_t {
   kEager = 1,    ///< The bytes are in the line or in the area.
-  kDirect = 2,   ///< The bytes are where the credit said.
-  kTooLong = 3,  ///< Not sent: the message has this size, the credit less.
+  kDirect = 2,   ///< The bytes are where the grant said.
+  kTooLong = 3,  ///< Not sent: the message has this size, the grant less.
 };
 
 /// number + 1 (20 bits) | kind (4) | size (40).
 inline constexpr std::uint64_t kMaxMessage = (std::uint64_t{1} << 40) - 1;
 
-constexpr std::uint64_t slot_word(std::uint64_t number,
-                                  Kind kind,
-                                  std::uint64_t size) {
+constexpr std::uint64_t entry_word(std::uint64_t number,
+                                   Kind kind,
+                                   std::uint64_t size) {
   return ((number + 1) & 0xfffff) << 44 |
          static_cast<std::uint64_t>(kind) << 40 | size;
 }
@@ -137,11 +137,11 @@ static_assert(sizeof(Envelope) == kEagerBytes &&
 
 /// Two nodes that reduce together: message k of each has place
 /// k mod 2 of the other's box; up to kInlineBytes in the line.
-inline constexpr std::size_t kPlaces = 2;
+inline constexpr std::size_t kPairEntries = 2;
 inline constexpr std::size_t kPairBytes = 16384;
 
-/// The size of a slot word, in the box of a pair: number (17 bits) and kind (8)
-/// of the operation | size (15).
+/// The size of an entry word, in the box of a pair: number (17 bits) and kind
+/// (8) of the operation | size (15).
 constexpr std::uint64_t tagged_size(const Tag& tag, std::uint64_t bytes) {
   return (tag.number & 0x1ffff) << 23 | std::uint64_t{tag.kind} << 15 | bytes;
 }
@@ -149,8 +149,8 @@ constexpr std::uint64_t tagged_size(const Tag& tag, std::uint64_t bytes) {
 static_assert(kPairBytes < 1 << 15);
 
 struct PairBox {
-  Line line[kPlaces];
-  std::byte area[kPlaces][kPairBytes];
+  Line line[kPairEntries];
+  std::byte area[kPairEntries][kPairBytes];
 };
 
 static_assert(offsetof(PairBox, area) == 128);

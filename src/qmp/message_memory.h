@@ -50,7 +50,7 @@ class MessageMemory {
 
   const Run& first() const { return first_; }
 
-  /// Whether a peer can be told where it is by one credit.
+  /// Whether a peer can be told where it is by one grant.
   bool is_direct() const {
     return is_contiguous() || (more_.empty() && first_.block >= kLargeBlock);
   }

@@ -26,7 +26,7 @@ Posted Mirror::signal(std::size_t index,
                       std::size_t size,
                       std::size_t word_offset,
                       std::uint64_t add,
-                      Outbox* outbox) {
+                      Batch* batch) {
   if (direct_ != nullptr) [[likely]] {
     // The bytes are there already: the signal releases them.
     return posted(acpx_put_signal(ACP_GA_NULL, ACP_GA_NULL, 0,
@@ -35,7 +35,7 @@ Posted Mirror::signal(std::size_t index,
   }
   std::array<acpx_op_t, 2> steps{};
   steps[0].opcode = ACPX_PUT;
-  steps[0].flags = outbox != nullptr ? ACPX_HOLD : 0;
+  steps[0].flags = batch != nullptr ? ACPX_HOLD : 0;
   steps[0].remote = address_ + offset;
   steps[0].local = staging_.address + offset;
   steps[0].size = size;
@@ -47,8 +47,8 @@ Posted Mirror::signal(std::size_t index,
       acpx_post(steps.data(), steps.size(), ACP_HANDLE_NULL);
   if (handle != ACP_HANDLE_NULL) {
     reading_[index] = handle;
-    if (outbox != nullptr) {
-      outbox->add();
+    if (batch != nullptr) {
+      batch->add();
     }
   }
   return posted(handle);

@@ -8,9 +8,9 @@
 #include <cstdint>
 
 #include "acp/extension.h"
+#include "qmp/batch.h"
 #include "qmp/library_memory.h"
 #include "qmp/message_layout.h"
-#include "qmp/outbox.h"
 
 namespace qmp {
 
@@ -41,8 +41,8 @@ class Mirror {
   /// Whether peer and I map each other's library memory.
   bool is_on_this_host() const { return direct_ != nullptr; }
 
-  /// Where to put the bytes of slot `index` that belong at `offset` of the
-  /// half; nullptr while an earlier write of that slot still reads there.
+  /// Where to put the bytes of entry `index` that belong at `offset` of the
+  /// half; nullptr while an earlier write of that entry still reads there.
   std::byte* room(std::size_t index, std::size_t offset) {
     if (direct_ != nullptr) [[likely]] {
       return direct_ + offset;
@@ -52,13 +52,13 @@ class Mirror {
   }
 
   /// Sends `size` bytes from room(index, offset), then adds to the word: now,
-  /// or with what else is in `outbox`.
+  /// or with what else is in `batch`.
   Posted signal(std::size_t index,
                 std::size_t offset,
                 std::size_t size,
                 std::size_t word_offset,
                 std::uint64_t add,
-                Outbox* outbox);
+                Batch* batch);
 
   acp_ga_t address(std::size_t offset) const { return address_ + offset; }
 
@@ -66,7 +66,7 @@ class Mirror {
   acp_ga_t address_ = ACP_GA_NULL;
   std::byte* direct_ = nullptr;
   Block staging_;
-  std::array<acp_handle_t, kSlots> reading_{};
+  std::array<acp_handle_t, kEntries> reading_{};
 };
 
 }  // namespace qmp

@@ -24,9 +24,9 @@ std::atomic<int> g_profiling{0};
 std::string prefix(const char* kind) {
   std::array<char, 256> host{};
   (void)::gethostname(host.data(), host.size() - 1);
-  const qmp::Place place = qmp::place();
-  return "QMP m" + std::to_string(place.node) + ",n" +
-         std::to_string(place.nodes) + "@" + host.data() + kind + ": ";
+  const qmp::NodeNumber number = qmp::node_number();
+  return "QMP m" + std::to_string(number.node) + ",n" +
+         std::to_string(number.nodes) + "@" + host.data() + kind + ": ";
 }
 
 /// One write, so that lines of several threads and nodes stay whole.

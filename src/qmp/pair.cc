@@ -13,8 +13,8 @@ namespace {
 /// within this.
 constexpr int kShortLooks = 256;
 
-std::byte* room_in(PairBox& box, std::size_t place, std::size_t bytes) {
-  return bytes <= kInlineBytes ? box.line[place].bytes : box.area[place];
+std::byte* room_in(PairBox& box, std::size_t entry, std::size_t bytes) {
+  return bytes <= kInlineBytes ? box.line[entry].bytes : box.area[entry];
 }
 
 }  // namespace
@@ -41,7 +41,7 @@ bool Pair::connect(acp_ga_t partner) {
     theirs_ = reinterpret_cast<PairBox*>(box);
     return true;
   }
-  outgoing_ = library_.allocate(kPlaces * kPairBytes);
+  outgoing_ = library_.allocate(kPairEntries * kPairBytes);
   return static_cast<bool>(outgoing_);
 }
 
@@ -53,35 +53,35 @@ acp_ga_t Pair::at_partner(const std::byte* in_mine) const {
 }
 
 bool Pair::send(const Tag& tag, const void* data, std::size_t bytes) {
-  const std::size_t place = sent_ % kPlaces;
+  const std::size_t entry = sent_ % kPairEntries;
   const std::uint64_t word =
-      slot_word(sent_, Kind::kEager, tagged_size(tag, bytes));
+      entry_word(sent_, Kind::kEager, tagged_size(tag, bytes));
   acp_ga_t to = ACP_GA_NULL;
   acp_ga_t from = ACP_GA_NULL;
   std::size_t flying = 0;
   if (bytes > 0 && theirs_ != nullptr) {
-    std::memcpy(room_in(*theirs_, place, bytes), data, bytes);
+    std::memcpy(room_in(*theirs_, entry, bytes), data, bytes);
   } else if (bytes > 0) {
-    std::memcpy(outgoing_.memory + place * kPairBytes, data, bytes);
-    to = at_partner(room_in(*mine_, place, bytes));
-    from = outgoing_.address + place * kPairBytes;
+    std::memcpy(outgoing_.memory + entry * kPairBytes, data, bytes);
+    to = at_partner(room_in(*mine_, entry, bytes));
+    from = outgoing_.address + entry * kPairBytes;
     flying = bytes;
   }
   // The signal releases the bytes, and wakes a partner that sleeps.
   if (acpx_put_signal(
           to, from, flying,
-          at_partner(reinterpret_cast<const std::byte*>(&mine_->line[place])),
-          word - words_[place], ACP_HANDLE_NULL) == ACP_HANDLE_NULL) {
+          at_partner(reinterpret_cast<const std::byte*>(&mine_->line[entry])),
+          word - words_[entry], ACP_HANDLE_NULL) == ACP_HANDLE_NULL) {
     return false;
   }
-  words_[place] = word;
+  words_[entry] = word;
   ++sent_;
   return true;
 }
 
 std::uint64_t Pair::look() {
   // Acquire: pairs with the partner's signal, which came after the bytes.
-  return std::atomic_ref(mine_->line[received_ % kPlaces].word)
+  return std::atomic_ref(mine_->line[received_ % kPairEntries].word)
       .load(std::memory_order_acquire);
 }
 
@@ -102,9 +102,9 @@ bool Pair::take(const Tag& tag, void* to, std::size_t bytes) {
   if (size_of(look()) != tagged_size(tag, bytes)) {
     return false;
   }
-  const std::size_t place = received_++ % kPlaces;
+  const std::size_t entry = received_++ % kPairEntries;
   if (bytes > 0) {
-    std::memcpy(to, room_in(*mine_, place, bytes), bytes);
+    std::memcpy(to, room_in(*mine_, entry, bytes), bytes);
   }
   return true;
 }

@@ -55,7 +55,7 @@ class Pair {
   acp_ga_t theirs_address_ = ACP_GA_NULL;
   std::uint64_t sent_ = 0;
   std::uint64_t received_ = 0;
-  std::uint64_t words_[kPlaces] = {};  ///< As last written.
+  std::uint64_t words_[kPairEntries] = {};  ///< As last written.
 };
 
 }  // namespace qmp

@@ -14,7 +14,7 @@ namespace {
 
 /// The job that a node of a grid belongs to; its grid replaces the machine's.
 QMP_status_t split_grid(Job& made, std::vector<int>& job_of) {
-  const std::vector<int>& jobs = made.words.jobs;
+  const std::vector<int>& jobs = made.options.jobs;
   const std::vector<int> dims = made.machine->dims();
   std::vector<int> left(dims.size());
   for (std::size_t axis = 0; axis < dims.size(); ++axis) {
@@ -23,7 +23,7 @@ QMP_status_t split_grid(Job& made, std::vector<int>& job_of) {
       return fail(QMP_INVALID_TOPOLOGY,
                   "-qmp-job needs one number for each of the %zu dimensions of "
                   "%s, each a divisor",
-                  dims.size(), made.words.geometry_source);
+                  dims.size(), made.options.geometry_source);
     }
     left[axis] = dims[axis] / jobs[axis];
   }
@@ -36,12 +36,12 @@ QMP_status_t split_grid(Job& made, std::vector<int>& job_of) {
     }
     job_of[static_cast<std::size_t>(node)] = grid_of_jobs.node_at(coordinates);
   }
-  made.machine.emplace(left, made.words.allocated_map);
+  made.machine.emplace(left, made.options.allocated_map);
   return QMP_SUCCESS;
 }
 
 QMP_status_t split_switch(const Job& made, std::vector<int>& job_of) {
-  const std::vector<int>& jobs = made.words.jobs;
+  const std::vector<int>& jobs = made.options.jobs;
   const int nodes = made.world->nodes();
   if (jobs.size() != 1 || jobs[0] < 1 || nodes % jobs[0] != 0) {
     return fail(QMP_INVALID_TOPOLOGY,
@@ -62,38 +62,40 @@ void join_comm(Job& made, QMP_comm_struct& comm) {
 }
 
 QMP_status_t lay_out_machine(Job& made) {
-  const Words& words = made.words;
-  if (words.geometry.empty()) {
+  const Options& options = made.options;
+  if (options.geometry.empty()) {
     return QMP_SUCCESS;
   }
   const int nodes = made.world->nodes();
-  if (!Grid::is_valid(words.geometry, words.allocated_map, nodes)) {
-    const bool has_map = !words.allocated_map.empty();
+  if (!Grid::is_valid(options.geometry, options.allocated_map, nodes)) {
+    const bool has_map = !options.allocated_map.empty();
     return fail(QMP_INVALID_TOPOLOGY,
                 "%s %s: the sizes must have the product %d, the number of "
                 "nodes%s%s",
-                words.geometry_source, text_of(words.geometry).c_str(), nodes,
+                options.geometry_source, text_of(options.geometry).c_str(),
+                nodes,
                 has_map ? "; and each of -qmp-alloc-map has to name another "
                           "axis of them: "
                         : "",
-                text_of(words.allocated_map).c_str());
+                text_of(options.allocated_map).c_str());
   }
-  made.machine.emplace(words.geometry, words.allocated_map);
+  made.machine.emplace(options.geometry, options.allocated_map);
   return QMP_SUCCESS;
 }
 
 QMP_status_t split_jobs(Job& made) {
   QMP_comm_struct& world = *made.world;
   made.allocated = &world;
-  if (!made.words.jobs.empty()) {
+  if (!made.options.jobs.empty()) {
     std::vector<int> job_of(world.ranks.size());
     const QMP_status_t status =
         made.machine ? split_grid(made, job_of) : split_switch(made, job_of);
     if (status != QMP_SUCCESS) {
       return status;
     }
-    made.jobs = std::accumulate(made.words.jobs.begin(), made.words.jobs.end(),
-                                1, std::multiplies<>());
+    made.jobs =
+        std::accumulate(made.options.jobs.begin(), made.options.jobs.end(), 1,
+                        std::multiplies<>());
     made.job_number = job_of[static_cast<std::size_t>(world.me)];
     made.part = std::make_unique<QMP_comm_struct>();
     made.part->number = 1;

@@ -3,7 +3,7 @@
 #include <memory>
 #include <utility>
 
-#include "qmp/channel_step.h"
+#include "qmp/channel_round.h"
 
 namespace qmp {
 
@@ -17,10 +17,10 @@ Partner::Partner(Operation& operation, int node)
 }
 
 QMP_status_t Partner::swap_words(std::uint64_t& out, std::uint64_t& in) {
-  ChannelStep step(operation_, {operation_.tag().number, kMeeting});
-  step.send(*lanes_, &out, sizeof out);
-  step.receive(*lanes_, &in, sizeof in);
-  return step.run();
+  ChannelRound round(operation_, {operation_.tag().number, kMeeting});
+  round.send(*lanes_, &out, sizeof out);
+  round.receive(*lanes_, &in, sizeof in);
+  return round.run();
 }
 
 /// Both partners do this in the same reduction, the first that they share.
@@ -56,9 +56,9 @@ QMP_status_t Partner::send(void* data, std::size_t bytes) {
                ? QMP_SUCCESS
                : operation_.fail_cut_off();
   }
-  ChannelStep step(operation_, operation_.tag());
-  step.send(*lanes_, data, bytes);
-  return step.run();
+  ChannelRound round(operation_, operation_.tag());
+  round.send(*lanes_, data, bytes);
+  return round.run();
 }
 
 QMP_status_t Partner::receive(void* data, std::size_t bytes) {
@@ -68,17 +68,17 @@ QMP_status_t Partner::receive(void* data, std::size_t bytes) {
   if (is_paired(bytes)) {
     return receive_in_pair(data, bytes);
   }
-  ChannelStep step(operation_, operation_.tag());
-  step.receive(*lanes_, data, bytes);
-  return step.run();
+  ChannelRound round(operation_, operation_.tag());
+  round.receive(*lanes_, data, bytes);
+  return round.run();
 }
 
 QMP_status_t Partner::swap(void* out, void* in, std::size_t bytes) {
   if (status_ == QMP_SUCCESS && !is_paired(bytes)) {
-    ChannelStep step(operation_, operation_.tag());
-    step.send(*lanes_, out, bytes);
-    step.receive(*lanes_, in, bytes);
-    return step.run();
+    ChannelRound round(operation_, operation_.tag());
+    round.send(*lanes_, out, bytes);
+    round.receive(*lanes_, in, bytes);
+    return round.run();
   }
   const QMP_status_t status = send(out, bytes);
   return status != QMP_SUCCESS ? status : receive(in, bytes);

@@ -34,19 +34,19 @@ bool ReceiveHalf::connect(acp_ga_t peer) {
   return peer_.connect(peer, sizeof(SenderHalf), library_);
 }
 
-void ReceiveHalf::start(Transfer& transfer, Outbox* outbox) {
+void ReceiveHalf::start(Transfer& transfer, Batch* batch) {
   transfer.number = started_++;
   transfer.length = 0;
-  transfer.has_credit = false;
+  transfer.has_grant = false;
   transfer.waits_since_ns = 0;
   posted_.push_back(&transfer);
   if (transfer.memory->size() > kEagerBytes) {
-    (void)post_credit(transfer, outbox);
+    (void)post_grant(transfer, batch);
   }
 }
 
 /// Where the message may go; capacity 0 when there is no memory for it.
-Credit ReceiveHalf::credit_of(Transfer& transfer) {
+Grant ReceiveHalf::grant_of(Transfer& transfer) {
   const std::size_t capacity = transfer.memory->size();
   if (capacity <= kEagerBytes) {
     return {ACP_GA_NULL, capacity, 0, 0, 0};
@@ -71,8 +71,8 @@ Credit ReceiveHalf::credit_of(Transfer& transfer) {
   return {transfer.packed.address, capacity, capacity, 0, 1};
 }
 
-bool ReceiveHalf::post_credit(Transfer& transfer, Outbox* outbox) {
-  const std::size_t index = slot_of(transfer.number);
+bool ReceiveHalf::post_grant(Transfer& transfer, Batch* batch) {
+  const std::size_t index = entry_of(transfer.number);
   if (!peer_.is_connected() || !is_in_window(transfer.number)) {
     return false;
   }
@@ -82,19 +82,19 @@ bool ReceiveHalf::post_credit(Transfer& transfer, Outbox* outbox) {
   if (room == nullptr) {
     return false;
   }
-  const Credit credit = credit_of(transfer);
-  std::memcpy(room, &credit, sizeof credit);
+  const Grant grant = grant_of(transfer);
+  std::memcpy(room, &grant, sizeof grant);
   const std::uint64_t value = transfer.number + 1;
-  if (peer_.signal(index, offset, sizeof credit, word, value - words_[index],
-                   outbox) == Posted::kLater) {
+  if (peer_.signal(index, offset, sizeof grant, word, value - words_[index],
+                   batch) == Posted::kLater) {
     return false;
   }
   words_[index] = value;
-  transfer.has_credit = true;
+  transfer.has_grant = true;
   return true;
 }
 
-void ReceiveHalf::post_late_credits(std::uint64_t now_ns) {
+void ReceiveHalf::post_late_grants(std::uint64_t now_ns) {
   if (is_closing_) {
     return;
   }
@@ -102,28 +102,28 @@ void ReceiveHalf::post_late_credits(std::uint64_t now_ns) {
     if (!is_in_window(transfer->number)) {
       return;
     }
-    if (transfer->has_credit) {
+    if (transfer->has_grant) {
       continue;
     }
     if (transfer->waits_since_ns == 0) {
       transfer->waits_since_ns = now_ns;
     } else if (now_ns - transfer->waits_since_ns >= kLateNs) {
-      (void)post_credit(*transfer);
+      (void)post_grant(*transfer);
     }
   }
 }
 
 bool ReceiveHalf::peek(void* to, std::size_t bytes) const {
-  const std::size_t index = slot_of(started_);
+  const std::size_t index = entry_of(started_);
   // Acquire: as in advance.
   const std::uint64_t word =
-      std::atomic_ref(mine().slot[index].word).load(std::memory_order_acquire);
+      std::atomic_ref(mine().entry[index].word).load(std::memory_order_acquire);
   if (!is_in_window(started_) || !is_for(word, started_) ||
       kind_of(word) != Kind::kEager || size_of(word) < bytes) {
     return false;
   }
   std::memcpy(to,
-              size_of(word) <= kInlineBytes ? mine().slot[index].bytes
+              size_of(word) <= kInlineBytes ? mine().entry[index].bytes
                                             : mine().area[index],
               bytes);
   return true;
@@ -132,7 +132,7 @@ bool ReceiveHalf::peek(void* to, std::size_t bytes) const {
 void ReceiveHalf::deliver(Transfer& transfer, std::uint64_t word) {
   const std::uint64_t size = size_of(word);
   const auto bytes = static_cast<std::size_t>(size);
-  const std::size_t index = slot_of(transfer.number);
+  const std::size_t index = entry_of(transfer.number);
   transfer.length = size;
   QMP_status_t status = QMP_SUCCESS;
   if (kind_of(word) == Kind::kTooLong || size > transfer.memory->size()) {
@@ -143,7 +143,7 @@ void ReceiveHalf::deliver(Transfer& transfer, std::uint64_t word) {
     }
   } else {
     transfer.memory->scatter(
-        size <= kInlineBytes ? mine().slot[index].bytes : mine().area[index],
+        size <= kInlineBytes ? mine().entry[index].bytes : mine().area[index],
         bytes);
   }
   consume(transfer.number);
@@ -173,7 +173,7 @@ bool ReceiveHalf::report() {
 }
 
 bool ReceiveHalf::advance() {
-  bool has_news = false;
+  bool has_worked = false;
   for (std::size_t i = 0; i < posted_.size();) {
     Transfer& transfer = *posted_[i];
     if (!is_in_window(transfer.number)) {
@@ -181,21 +181,21 @@ bool ReceiveHalf::advance() {
     }
     // Acquire: pairs with the sender's signal, which came after the bytes.
     const std::uint64_t word =
-        std::atomic_ref(mine().slot[slot_of(transfer.number)].word)
+        std::atomic_ref(mine().entry[entry_of(transfer.number)].word)
             .load(std::memory_order_acquire);
     if (is_for(word, transfer.number)) {
       posted_.erase(posted_.begin() + static_cast<std::ptrdiff_t>(i));
       deliver(transfer, word);
-      has_news = true;
+      has_worked = true;
       continue;
     }
-    if (!transfer.has_credit && transfer.memory->size() > kEagerBytes) {
-      has_news |= post_credit(transfer);
+    if (!transfer.has_grant && transfer.memory->size() > kEagerBytes) {
+      has_worked |= post_grant(transfer);
     }
     ++i;
   }
-  has_news |= report();
-  return has_news;
+  has_worked |= report();
+  return has_worked;
 }
 
 }  // namespace qmp

@@ -64,23 +64,23 @@ bool SendHalf::has_active() const {
 }
 
 bool SendHalf::has_room(std::uint64_t number) const {
-  return peer_.is_connected() && number < load_word(mine().consumed) + kSlots;
+  return peer_.is_connected() && number < load_word(mine().consumed) + kEntries;
 }
 
 std::byte* SendHalf::eager_room(std::uint64_t number, std::uint64_t size) {
-  const std::size_t index = slot_of(number);
+  const std::size_t index = entry_of(number);
   return has_room(number) ? peer_.room(index, bytes_offset(index, size))
                           : nullptr;
 }
 
 Posted SendHalf::post_eager(std::uint64_t number,
                             std::uint64_t size,
-                            Outbox* outbox) {
-  const std::size_t index = slot_of(number);
-  const std::uint64_t word = slot_word(number, Kind::kEager, size);
+                            Batch* batch) {
+  const std::size_t index = entry_of(number);
+  const std::uint64_t word = entry_word(number, Kind::kEager, size);
   const Posted result = peer_.signal(
       index, bytes_offset(index, size), static_cast<std::size_t>(size),
-      word_offset(index), word - words_[index], outbox);
+      word_offset(index), word - words_[index], batch);
   if (result == Posted::kYes) {
     words_[index] = word;
   }
@@ -90,8 +90,8 @@ Posted SendHalf::post_eager(std::uint64_t number,
 Posted SendHalf::post_word(std::uint64_t number,
                            Kind kind,
                            std::uint64_t size) {
-  const std::size_t index = slot_of(number);
-  const std::uint64_t word = slot_word(number, kind, size);
+  const std::size_t index = entry_of(number);
+  const std::uint64_t word = entry_word(number, kind, size);
   const Posted result = posted(acpx_put_signal(
       ACP_GA_NULL, ACP_GA_NULL, 0, peer_.address(word_offset(index)),
       word - words_[index], ACP_HANDLE_NULL));
@@ -101,7 +101,7 @@ Posted SendHalf::post_word(std::uint64_t number,
   return result;
 }
 
-void SendHalf::start(Transfer& transfer, Outbox* outbox) {
+void SendHalf::start(Transfer& transfer, Batch* batch) {
   const std::uint64_t number = started_++;
   const std::uint64_t size = transfer.memory->size();
   transfer.number = number;
@@ -109,7 +109,7 @@ void SendHalf::start(Transfer& transfer, Outbox* outbox) {
   transfer.sent = 0;
   transfer.handle = ACP_HANDLE_NULL;
   if (size > kEagerBytes) {
-    const Posted result = try_gated(transfer, outbox);
+    const Posted result = try_gated(transfer, batch);
     if (result == Posted::kLater) {
       waiting_.push_back({number, size, &transfer, nullptr});
     }
@@ -118,7 +118,7 @@ void SendHalf::start(Transfer& transfer, Outbox* outbox) {
   const auto bytes = static_cast<std::size_t>(size);
   if (std::byte* room = eager_room(number, size)) {
     transfer.memory->gather(room, bytes);
-    const Posted result = post_eager(number, size, outbox);
+    const Posted result = post_eager(number, size, batch);
     if (result != Posted::kLater) {
       finish(transfer, result == Posted::kYes ? QMP_SUCCESS : QMP_ERROR);
       return;
@@ -149,20 +149,20 @@ acp_ga_t SendHalf::source_of(Transfer& transfer) {
   return transfer.packed.address;
 }
 
-Posted SendHalf::try_gated(Transfer& transfer, Outbox* outbox) {
+Posted SendHalf::try_gated(Transfer& transfer, Batch* batch) {
   if (!peer_.is_connected()) {
     return Posted::kLater;
   }
-  const Line& line = mine().credit[slot_of(transfer.number)];
+  const Line& line = mine().grant[entry_of(transfer.number)];
   if (load_word(line.word) != transfer.number + 1) {
     return Posted::kLater;
   }
-  if (outbox != nullptr) {
-    outbox->send();  // what follows may copy for long
+  if (batch != nullptr) {
+    batch->send();  // what follows may copy for long
   }
-  Credit credit{};
-  std::memcpy(&credit, line.bytes, sizeof credit);
-  if (transfer.length > credit.capacity) {
+  Grant grant{};
+  std::memcpy(&grant, line.bytes, sizeof grant);
+  if (transfer.length > grant.capacity) {
     const Posted result =
         post_word(transfer.number, Kind::kTooLong, transfer.length);
     if (result != Posted::kLater) {
@@ -170,7 +170,7 @@ Posted SendHalf::try_gated(Transfer& transfer, Outbox* outbox) {
     }
     return result;
   }
-  if (store_blocks(transfer, credit)) {
+  if (store_blocks(transfer, grant)) {
     const Posted result =
         post_word(transfer.number, Kind::kDirect, transfer.length);
     if (result != Posted::kLater) {
@@ -180,7 +180,7 @@ Posted SendHalf::try_gated(Transfer& transfer, Outbox* outbox) {
   }
   const acp_ga_t source = source_of(transfer);
   const Posted result =
-      source == ACP_GA_NULL ? Posted::kFailed : put(transfer, credit, source);
+      source == ACP_GA_NULL ? Posted::kFailed : put(transfer, grant, source);
   if (result == Posted::kLater) {
     return result;
   }
@@ -196,18 +196,16 @@ Posted SendHalf::try_gated(Transfer& transfer, Outbox* outbox) {
   return result;
 }
 
-Posted SendHalf::put(Transfer& transfer,
-                     const Credit& credit,
-                     acp_ga_t source) {
-  if (credit.count > 1 ||
+Posted SendHalf::put(Transfer& transfer, const Grant& grant, acp_ga_t source) {
+  if (grant.count > 1 ||
       (!transfer.packed && !transfer.memory->is_contiguous())) {
-    return put_pieces(transfer, credit, source);
+    return put_pieces(transfer, grant, source);
   }
-  const std::size_t index = slot_of(transfer.number);
+  const std::size_t index = entry_of(transfer.number);
   const std::uint64_t word =
-      slot_word(transfer.number, Kind::kDirect, transfer.length);
+      entry_word(transfer.number, Kind::kDirect, transfer.length);
   transfer.handle = acpx_put_signal(
-      credit.address, source, static_cast<std::size_t>(transfer.length),
+      grant.address, source, static_cast<std::size_t>(transfer.length),
       peer_.address(word_offset(index)), word - words_[index], ACP_HANDLE_NULL);
   const Posted result = posted(transfer.handle);
   if (result == Posted::kYes) {
@@ -220,12 +218,12 @@ Posted SendHalf::put(Transfer& transfer,
 /// then the word. When the window is full it returns kLater, and the next call
 /// goes on at transfer.sent.
 Posted SendHalf::put_pieces(Transfer& transfer,
-                            const Credit& credit,
+                            const Grant& grant,
                             acp_ga_t source) {
   while (transfer.sent < transfer.length) {
     std::array<acpx_op_t, ACPX_MAX_STEPS> steps{};
     std::uint64_t sent = transfer.sent;
-    const std::size_t count = fill_chain(steps, transfer, credit, source, sent);
+    const std::size_t count = fill_chain(steps, transfer, grant, source, sent);
     const acp_handle_t handle = acpx_post(steps.data(), count, ACP_HANDLE_NULL);
     if (handle == ACP_HANDLE_NULL) {
       return posted(handle);
@@ -233,9 +231,9 @@ Posted SendHalf::put_pieces(Transfer& transfer,
     transfer.handle = handle;
     transfer.sent = sent;
   }
-  const std::size_t index = slot_of(transfer.number);
+  const std::size_t index = entry_of(transfer.number);
   const std::uint64_t word =
-      slot_word(transfer.number, Kind::kDirect, transfer.length);
+      entry_word(transfer.number, Kind::kDirect, transfer.length);
   const acp_handle_t handle = acpx_put_signal(
       ACP_GA_NULL, ACP_GA_NULL, 0, peer_.address(word_offset(index)),
       word - words_[index], transfer.handle);
@@ -259,7 +257,7 @@ Posted SendHalf::try_waiting(Waiting& waiting) {
 }
 
 bool SendHalf::advance() {
-  bool has_news = false;
+  bool has_worked = false;
   const std::size_t before = waiting_.size() + flying_.size();
   if (!waiting_.empty()) {
     std::erase_if(waiting_, [this](Waiting& each) {
@@ -275,8 +273,8 @@ bool SendHalf::advance() {
       return true;
     });
   }
-  has_news = waiting_.size() + flying_.size() != before;
-  return has_news;
+  has_worked = waiting_.size() + flying_.size() != before;
+  return has_worked;
 }
 
 }  // namespace qmp

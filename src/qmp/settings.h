@@ -1,5 +1,5 @@
 // QMP's settings in the environment. QMP_GEOM and QMP_LAYOUT are read in
-// words.cc, the numbers here. Called by QMP_init_msg_passing alone.
+// options.cc, the numbers here. Called by QMP_init_msg_passing alone.
 #pragma once
 
 #include <optional>

@@ -86,7 +86,7 @@ std::vector<int> nodes_for(const Job& mine,
     }
     return grid->dims();
   }
-  return qmp::divide_lattice(lattice, comm.nodes(), mine.words.layout)
+  return qmp::divide_lattice(lattice, comm.nodes(), mine.options.layout)
       .value_or(std::vector<int>{});
 }
 
@@ -118,8 +118,8 @@ QMP_status_t lay_out(Job& mine, std::span<const int> lattice) {
   }
   if (!comm.grid) {
     const std::vector<int>& map = mine.machine && mine.machine->dims() == nodes
-                                      ? mine.words.allocated_map
-                                      : mine.words.logical_map;
+                                      ? mine.options.allocated_map
+                                      : mine.options.logical_map;
     const QMP_status_t status = declare_topology(&comm, nodes, map);
     if (status != QMP_SUCCESS) {
       return status;
@@ -163,7 +163,7 @@ QMP_API_PAIR(QMP_status_t,
   const Job* mine = qmp::job();
   const std::vector<int> none;
   const std::vector<int>& map =
-      mine != nullptr ? mine->words.logical_map : none;
+      mine != nullptr ? mine->options.logical_map : none;
   return QMP_comm_declare_logical_topology_map(comm, dims, ndim, map.data(),
                                                static_cast<int>(map.size()));
 }

@@ -37,7 +37,7 @@ struct Transfer {
   std::uint64_t sent = 0;                 ///< Bytes put so far.
 
   // Receives.
-  bool has_credit = false;
+  bool has_grant = false;
   std::uint64_t waits_since_ns = 0;  ///< First seen waiting; 0: not yet.
 
   bool is_active() const {

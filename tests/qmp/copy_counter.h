@@ -7,7 +7,7 @@
 
 namespace copy_counter {
 
-/// Smaller copies are not counted: words, credits, names, and the 16 steps of
+/// Smaller copies are not counted: words, grants, names, and the 16 steps of
 /// 48 bytes that make the longest chain.
 inline constexpr std::uint64_t kLeast = 16 * 48 + 1;
 

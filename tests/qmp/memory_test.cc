@@ -120,21 +120,21 @@ TEST_CASE("qmp message: blocks without gaps are contiguous", "[qmp][memory]") {
   CHECK_FALSE(direct.is_contiguous());
 }
 
-TEST_CASE("qmp wire: a slot's word tells one number from all others near",
+TEST_CASE("qmp layout: an entry's word tells one number from all others near",
           "[qmp][wire]") {
+  using qmp::entry_word;
   using qmp::is_for;
   using qmp::Kind;
-  using qmp::slot_word;
   CHECK_FALSE(is_for(0, 0));
   for (const std::uint64_t number :
        {0ULL, 15ULL, 0xffffeULL, 0xfffffULL, 0x100000ULL, 0x123456789ULL}) {
-    const auto word = slot_word(number, Kind::kDirect, qmp::kMaxMessage);
+    const auto word = entry_word(number, Kind::kDirect, qmp::kMaxMessage);
     CHECK(is_for(word, number));
-    CHECK_FALSE(is_for(word, number + qmp::kSlots));
+    CHECK_FALSE(is_for(word, number + qmp::kEntries));
     CHECK_FALSE(is_for(word, number + 1));
     CHECK(qmp::kind_of(word) == Kind::kDirect);
     CHECK(qmp::size_of(word) == qmp::kMaxMessage);
   }
-  // A slot that was never written is for nobody.
+  // An entry that was never written is for nobody.
   CHECK_FALSE(is_for(0, 0xfffff));
 }

@@ -99,7 +99,7 @@ SPMD_CASE(qmp_flights_eager, "short messages of a multiple leave together") {
   exchange(parts, parts.send);
 }
 
-SPMD_CASE(qmp_flights_credits, "credits of a multiple leave together") {
+SPMD_CASE(qmp_flights_grants, "grants of a multiple leave together") {
   Parts parts(8192);
   exchange(parts, parts.receive);
 }

@@ -174,16 +174,16 @@ Seed seed_from(const std::string& file, int index) {
     return {0, "cannot read '" + file + "'; {SEEDFILE=...} names it"};
   }
   const std::vector<std::string> words = words_of(text);
-  const auto place = static_cast<std::size_t>(index);
+  const auto at = static_cast<std::size_t>(index);
   unsigned long long value = 0;
-  if (place >= words.size()) {
+  if (at >= words.size()) {
     return {0, file + " has " + std::to_string(words.size()) +
                    " numbers; this node needs number " +
                    std::to_string(index + 1)};
   }
-  if (!take_number(words[place], 0, std::numeric_limits<unsigned int>::max(),
+  if (!take_number(words[at], 0, std::numeric_limits<unsigned int>::max(),
                    value)) {
-    return {0, file + ": '" + words[place] + "', number " +
+    return {0, file + ": '" + words[at] + "', number " +
                    std::to_string(index + 1) + ", is no number from 0 to " +
                    std::to_string(std::numeric_limits<unsigned int>::max())};
   }

@@ -113,11 +113,11 @@ void Node::join() {
     raise(QMP_get_error_string(nullptr));
   }
   number_ = QMP_comm_get_node_number(comm_);
-  QMP_comm_get_logical_coordinates_from2(comm_, place_.data(), number_);
+  QMP_comm_get_logical_coordinates_from2(comm_, coordinates_.data(), number_);
   open_log();
   log("node %d of %d, at t=%d x=%d y=%d z=%d", number_,
-      QMP_comm_get_number_of_nodes(comm_), place(SCU_T), place(SCU_X),
-      place(SCU_Y), place(SCU_Z));
+      QMP_comm_get_number_of_nodes(comm_), coordinate(SCU_T), coordinate(SCU_X),
+      coordinate(SCU_Y), coordinate(SCU_Z));
 }
 
 void Node::leave() {

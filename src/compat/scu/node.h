@@ -54,8 +54,8 @@ class Node {
     return definition_.grid.at(static_cast<std::size_t>(axis));
   }
 
-  int place(int axis) const {
-    return place_.at(static_cast<std::size_t>(axis));
+  int coordinate(int axis) const {
+    return coordinates_.at(static_cast<std::size_t>(axis));
   }
 
   QMP_comm_t comm() const { return comm_; }
@@ -82,7 +82,7 @@ class Node {
   Definition definition_;
   QMP_comm_t comm_ = nullptr;
   int number_ = 0;
-  std::array<int, kAxes> place_{};
+  std::array<int, kAxes> coordinates_{};
   bool has_joined_qmp_ = false;
   bool has_left_ = false;
   std::FILE* log_ = nullptr;

@@ -57,19 +57,19 @@ int UniqueID() {
 }
 
 int CoorT() {
-  return node().place(SCU_T);
+  return node().coordinate(SCU_T);
 }
 
 int CoorX() {
-  return node().place(SCU_X);
+  return node().coordinate(SCU_X);
 }
 
 int CoorY() {
-  return node().place(SCU_Y);
+  return node().coordinate(SCU_Y);
 }
 
 int CoorZ() {
-  return node().place(SCU_Z);
+  return node().coordinate(SCU_Z);
 }
 
 int SizeT() {

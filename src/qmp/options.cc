@@ -1,4 +1,4 @@
-#include "qmp/words.h"
+#include "qmp/options.h"
 
 #include <array>
 #include <cctype>
@@ -15,14 +15,14 @@ namespace {
 
 struct Option {
   std::string_view word;
-  std::vector<int> Words::*values;
+  std::vector<int> Options::*values;
 };
 
 constexpr std::array<Option, 4> kOptions{{
-    {"-qmp-geom", &Words::geometry},
-    {"-qmp-alloc-map", &Words::allocated_map},
-    {"-qmp-logic-map", &Words::logical_map},
-    {"-qmp-job", &Words::jobs},
+    {"-qmp-geom", &Options::geometry},
+    {"-qmp-alloc-map", &Options::allocated_map},
+    {"-qmp-logic-map", &Options::logical_map},
+    {"-qmp-job", &Options::jobs},
 }};
 
 bool is_digit(char c) {
@@ -47,12 +47,12 @@ const Option* option_named(std::string_view word) {
   return nullptr;
 }
 
-bool take_geometry(Words& words) {
+bool take_geometry(Options& options) {
   const char* text = std::getenv("QMP_GEOM");
-  if (text == nullptr || !words.geometry.empty()) {
+  if (text == nullptr || !options.geometry.empty()) {
     return true;
   }
-  words.geometry_source = "QMP_GEOM";
+  options.geometry_source = "QMP_GEOM";
   std::istringstream in(text);
   for (std::string word; in >> word;) {
     const auto number = number_in(word);
@@ -61,12 +61,12 @@ bool take_geometry(Words& words) {
                  word.c_str());
       return false;
     }
-    words.geometry.push_back(*number);
+    options.geometry.push_back(*number);
   }
   return true;
 }
 
-bool take_layout(Words& words) {
+bool take_layout(Options& options) {
   const char* text = std::getenv("QMP_LAYOUT");
   const std::string_view layout = text != nullptr ? text : "surface";
   if (layout != "surface" && layout != "published") {
@@ -76,15 +76,15 @@ bool take_layout(Words& words) {
                text);
     return false;
   }
-  words.layout =
+  options.layout =
       layout == "surface" ? Layout::kLeastSurface : Layout::kPublished;
   return true;
 }
 
 }  // namespace
 
-std::optional<Words> take_words(int* argc, char** argv) {
-  Words words;
+std::optional<Options> take_options(int* argc, char** argv) {
+  Options options;
   std::vector<char*> kept;
   const int count = argc != nullptr && argv != nullptr ? *argc : 0;
   for (int i = 0; i < count;) {
@@ -93,7 +93,7 @@ std::optional<Words> take_words(int* argc, char** argv) {
       kept.push_back(argv[i++]);
       continue;
     }
-    std::vector<int>& values = words.*option->values;
+    std::vector<int>& values = options.*option->values;
     values.clear();
     for (++i; i < count && is_digit(argv[i][0]); ++i) {
       const auto number = number_in(argv[i]);
@@ -110,7 +110,7 @@ std::optional<Words> take_words(int* argc, char** argv) {
       return std::nullopt;
     }
   }
-  if (!take_geometry(words) || !take_layout(words)) {
+  if (!take_geometry(options) || !take_layout(options)) {
     return std::nullopt;
   }
   if (count > 0) {
@@ -120,7 +120,7 @@ std::optional<Words> take_words(int* argc, char** argv) {
     argv[kept.size()] = nullptr;
     *argc = static_cast<int>(kept.size());
   }
-  return words;
+  return options;
 }
 
 }  // namespace qmp

@@ -7,7 +7,7 @@
 namespace qmp {
 
 /// Under the lock of the process. Whoever has one calls send() at the end.
-class Outbox {
+class Batch {
  public:
   /// Something was posted with ACPX_HOLD.
   void add() { is_holding_ = true; }

@@ -1,4 +1,4 @@
-#include "qmp/words.h"
+#include "qmp/options.h"
 
 #include <cstdlib>
 #include <string>
@@ -32,49 +32,50 @@ using Strings = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("qmp words: ours are taken out with their numbers", "[qmp][words]") {
+TEST_CASE("qmp options: ours are taken out with their numbers",
+          "[qmp][options]") {
   Line line({"prog", "a", "-qmp-geom", "2", "3", "b", "-qmp-job", "1", "-x",
              "-qmp-alloc-map", "1", "0", "-qmp-logic-map", "0"});
-  const auto words = qmp::take_words(&line.count, line.pointers.data());
-  REQUIRE(words);
-  CHECK(words->geometry == Numbers{2, 3});
-  CHECK(words->jobs == Numbers{1});
-  CHECK(words->allocated_map == Numbers{1, 0});
-  CHECK(words->logical_map == Numbers{0});
+  const auto options = qmp::take_options(&line.count, line.pointers.data());
+  REQUIRE(options);
+  CHECK(options->geometry == Numbers{2, 3});
+  CHECK(options->jobs == Numbers{1});
+  CHECK(options->allocated_map == Numbers{1, 0});
+  CHECK(options->logical_map == Numbers{0});
   CHECK(line.left() == Strings{"prog", "a", "b", "-x"});
   CHECK(line.pointers[4] == nullptr);
 }
 
-TEST_CASE("qmp words: nonsense is refused, and nothing is taken",
-          "[qmp][words]") {
+TEST_CASE("qmp options: nonsense is refused, and nothing is taken",
+          "[qmp][options]") {
   Line none({"prog", "-qmp-geom", "x"});
-  CHECK_FALSE(qmp::take_words(&none.count, none.pointers.data()));
+  CHECK_FALSE(qmp::take_options(&none.count, none.pointers.data()));
   CHECK(none.count == 3);
   Line half({"prog", "-qmp-geom", "2x"});
-  CHECK_FALSE(qmp::take_words(&half.count, half.pointers.data()));
+  CHECK_FALSE(qmp::take_options(&half.count, half.pointers.data()));
 }
 
-TEST_CASE("qmp words: QMP_GEOM stands for -qmp-geom", "[qmp][words]") {
+TEST_CASE("qmp options: QMP_GEOM stands for -qmp-geom", "[qmp][options]") {
   ::setenv("QMP_GEOM", " 4 2", 1);
-  CHECK(qmp::take_words(nullptr, nullptr)->geometry == Numbers{4, 2});
+  CHECK(qmp::take_options(nullptr, nullptr)->geometry == Numbers{4, 2});
   Line line({"prog", "-qmp-geom", "8"});
-  CHECK(qmp::take_words(&line.count, line.pointers.data())->geometry ==
+  CHECK(qmp::take_options(&line.count, line.pointers.data())->geometry ==
         Numbers{8});
   ::setenv("QMP_GEOM", "4 two", 1);
-  CHECK_FALSE(qmp::take_words(nullptr, nullptr));
+  CHECK_FALSE(qmp::take_options(nullptr, nullptr));
   ::unsetenv("QMP_GEOM");
 }
 
-TEST_CASE("qmp words: QMP_LAYOUT names how a lattice is divided",
-          "[qmp][words]") {
-  CHECK(qmp::take_words(nullptr, nullptr)->layout ==
+TEST_CASE("qmp options: QMP_LAYOUT names how a lattice is divided",
+          "[qmp][options]") {
+  CHECK(qmp::take_options(nullptr, nullptr)->layout ==
         qmp::Layout::kLeastSurface);
   ::setenv("QMP_LAYOUT", "surface", 1);
-  CHECK(qmp::take_words(nullptr, nullptr)->layout ==
+  CHECK(qmp::take_options(nullptr, nullptr)->layout ==
         qmp::Layout::kLeastSurface);
   ::setenv("QMP_LAYOUT", "published", 1);
-  CHECK(qmp::take_words(nullptr, nullptr)->layout == qmp::Layout::kPublished);
+  CHECK(qmp::take_options(nullptr, nullptr)->layout == qmp::Layout::kPublished);
   ::setenv("QMP_LAYOUT", "greedy", 1);
-  CHECK_FALSE(qmp::take_words(nullptr, nullptr));
+  CHECK_FALSE(qmp::take_options(nullptr, nullptr));
   ::unsetenv("QMP_LAYOUT");
 }

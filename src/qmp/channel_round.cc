@@ -1,4 +1,4 @@
-#include "qmp/channel_step.h"
+#include "qmp/channel_round.h"
 
 #include <cstring>
 
@@ -22,7 +22,7 @@ int rank_of(const Transfer& transfer) {
 
 }  // namespace
 
-Transfer* ChannelStep::add(void* data, std::size_t bytes, Half* half) {
+Transfer* ChannelRound::add(void* data, std::size_t bytes, Half* half) {
   Transfer& made = parts_.emplace_back(data, bytes, half).transfer;
   if (parts_.size() > 1) {
     parts_[parts_.size() - 2].transfer.next = &made;
@@ -30,7 +30,7 @@ Transfer* ChannelStep::add(void* data, std::size_t bytes, Half* half) {
   return &made;
 }
 
-void ChannelStep::send(const Lanes& lanes, void* data, std::size_t bytes) {
+void ChannelRound::send(const Lanes& lanes, void* data, std::size_t bytes) {
   const bool is_short = bytes <= kEnvelopeBytes;
   if (!is_sending_) {
     is_sending_ = true;
@@ -45,7 +45,7 @@ void ChannelStep::send(const Lanes& lanes, void* data, std::size_t bytes) {
   }
 }
 
-void ChannelStep::receive(const Lanes& lanes, void* data, std::size_t bytes) {
+void ChannelRound::receive(const Lanes& lanes, void* data, std::size_t bytes) {
   to_ = data;
   expected_ = bytes;
   envelope_ = add(&in_, sizeof in_, lanes.in);
@@ -54,7 +54,7 @@ void ChannelStep::receive(const Lanes& lanes, void* data, std::size_t bytes) {
   }
 }
 
-QMP_status_t ChannelStep::run() {
+QMP_status_t ChannelRound::run() {
   if (parts_.empty()) {
     return QMP_SUCCESS;
   }
@@ -73,7 +73,7 @@ QMP_status_t ChannelStep::run() {
   return status;
 }
 
-QMP_status_t ChannelStep::finish() {
+QMP_status_t ChannelRound::finish() {
   QMP_status_t status = QMP_SUCCESS;
   if (envelope_ != nullptr) {
     status = wait_for(*envelope_);
@@ -89,7 +89,7 @@ QMP_status_t ChannelStep::finish() {
   return status;
 }
 
-QMP_status_t ChannelStep::wait_for(Transfer& transfer) {
+QMP_status_t ChannelRound::wait_for(Transfer& transfer) {
   Looking looking{&operation_.job().exchange, &transfer};
   if (!is_over(&looking)) {
     const QMP_status_t status =
@@ -103,7 +103,7 @@ QMP_status_t ChannelStep::wait_for(Transfer& transfer) {
              : operation_.fail_transfer(transfer.status, rank_of(transfer));
 }
 
-QMP_status_t ChannelStep::open() {
+QMP_status_t ChannelRound::open() {
   const Call theirs{{in_.head.number, static_cast<std::uint8_t>(in_.head.kind)},
                     in_.head.bytes};
   if (theirs.tag != tag_ || theirs.bytes != expected_) {
@@ -118,7 +118,7 @@ QMP_status_t ChannelStep::open() {
 /// The order matters: partners are told only when this node's own sends are
 /// over, and each receive ends only when its sender has told. Nobody waits for
 /// a partner before it has told, so these waits have no cycle.
-void ChannelStep::stop() {
+void ChannelRound::stop() {
   Exchange& exchange = operation_.job().exchange;
   exchange.stop_sends(&parts_.front().transfer);
   exchange.end_for(*operation_.comm().revocation);

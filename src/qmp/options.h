@@ -8,7 +8,7 @@
 
 namespace qmp {
 
-struct Words {
+struct Options {
   std::vector<int> geometry;                  ///< -qmp-geom, or QMP_GEOM
   const char* geometry_source = "-qmp-geom";  ///< Which of the two.
   std::vector<int> allocated_map;             ///< -qmp-alloc-map
@@ -17,8 +17,8 @@ struct Words {
   Layout layout = Layout::kLeastSurface;      ///< QMP_LAYOUT
 };
 
-/// Removes our words and their values. Nothing, and a failure, when a word has
-/// no value or a wrong one; then the command line is as it was.
-std::optional<Words> take_words(int* argc, char** argv);
+/// Removes our options and their values. Nothing, and a failure, when a word
+/// has no value or a wrong one; then the command line is as it was.
+std::optional<Options> take_options(int* argc, char** argv);
 
 }  // namespace qmp

@@ -13,17 +13,17 @@
 namespace qmp {
 
 /// Any number of sends of the same bytes, and at most one receive.
-class ChannelStep {
+class ChannelRound {
  public:
   using Lanes = QMP_comm_struct::Lanes;
 
   /// `tag`: the operation's, but for meetings.
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): out_ and in_
-  ChannelStep(Operation& operation, const Tag& tag)
+  ChannelRound(Operation& operation, const Tag& tag)
       : operation_(operation), tag_(tag) {}
 
-  ChannelStep(const ChannelStep&) = delete;
-  ChannelStep& operator=(const ChannelStep&) = delete;
+  ChannelRound(const ChannelRound&) = delete;
+  ChannelRound& operator=(const ChannelRound&) = delete;
 
   void send(const Lanes& lanes, void* data, std::size_t bytes);
   void receive(const Lanes& lanes, void* data, std::size_t bytes);
@@ -33,7 +33,7 @@ class ChannelStep {
   QMP_status_t run();
 
  private:
-  /// A transfer for the time of this step.
+  /// A transfer for the time of this round.
   struct Part {
     Part(void* data, std::size_t bytes, Half* half) : memory(data, bytes) {
       transfer.memory = &memory;
