@@ -1,5 +1,5 @@
-// QMP_barrier. Of the whole job it is acp_sync; of other communicators a
-// reduction of nothing.
+// QMP_barrier: acp_sync for the whole job, a reduction of 0 bytes for other
+// communicators. Called by global_api.cc.
 #include <string>
 #include <vector>
 
@@ -12,16 +12,16 @@ namespace qmp {
 
 namespace {
 
-/// So many are named in one line.
+/// Nodes that one line names at most.
 constexpr std::size_t kNamed = 4;
 
-/// The ranks that have not begun the barrier.
+/// The nodes that have not begun this barrier, as texts.
 std::vector<std::string> missing(Job& job) {
   Presences& presences = job.exchange.presences();
   std::vector<std::string> found;
   for (int rank = 0; rank < acp_procs(); ++rank) {
     const std::optional<Presence> presence = presences.read(rank);
-    // A node that leaves meets the others by the same acp_sync.
+    // A node that leaves takes part in this barrier by the acp_sync of its end.
     if (!presence ||
         (presence->barriers < job.barriers && presence->has_left == 0)) {
       found.push_back("node " + std::to_string(rank) + " (" +
@@ -47,8 +47,9 @@ void say_whom(Job& job) {
       names.empty() ? "nodes that come now" : names.c_str());
 }
 
-/// A node that leaves meets the others in its end; the next rank is told, and
-/// tells all.
+/// A node that leaves takes part in barriers by the two acp_sync of its end, so
+/// the barrier ends. The next rank notices (Connector::leave), fails, and tells
+/// all others by revoking the communicator of the whole job.
 QMP_status_t check_nobody_left(Job& job) {
   if (!job.exchange.has_left_before(job.barriers)) {
     return QMP_SUCCESS;
@@ -74,7 +75,7 @@ QMP_status_t barrier(Job& job, QMP_comm_struct& comm) {
   int result = acpx_sync_timeout(job.wait_timeout_ms);
   if (result == 1) {
     say_whom(job);
-    result = acpx_sync_timeout(-1);  // goes on with the same barrier
+    result = acpx_sync_timeout(-1);  // goes on with the barrier that timed out
   }
   acpx_leave_call(before);
   return result == 0 ? check_nobody_left(job)

@@ -1,15 +1,15 @@
-// What one start has posted to peers on other hosts, held back so that it
-// leaves together.
+// Operations that one start has posted to peers on other hosts with ACPX_HOLD.
+// They leave together, at the end of the start.
 #pragma once
 
 #include "acp/extension.h"
 
 namespace qmp {
 
-/// Under the lock of the process. Whoever has one calls send() at the end.
+/// The caller holds the lock of the process, and calls send() at the end.
 class Batch {
  public:
-  /// Something was posted with ACPX_HOLD.
+  /// An operation was posted with ACPX_HOLD.
   void add() { is_holding_ = true; }
 
   void send() {

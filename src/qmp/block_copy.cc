@@ -1,3 +1,5 @@
+// Copies between memories whose blocks lie apart. The puts of one message are
+// several chains; the signal that ends it waits for the last one.
 #include "qmp/block_copy.h"
 
 #include <algorithm>
@@ -6,7 +8,7 @@ namespace qmp {
 
 namespace {
 
-/// The part of a run that holds byte `offset` of its stream.
+/// The part of a run from byte `offset` of its stream to the end of that block.
 struct Piece {
   std::int64_t at;       ///< Distance from the run's base.
   std::uint64_t length;  ///< To the end of that block.

@@ -1,6 +1,6 @@
-// Ways of a gated message into a receiver's memory whose blocks lie apart, or
-// out of such memory of the sender: by stores, or by chains of puts. Called by
-// SendHalf, under the lock of the process.
+// Moves a gated message between memories whose blocks lie apart, by stores or
+// by chains of puts. Called by SendHalf under the lock of the process; never
+// waits.
 #pragma once
 
 #include <cstddef>

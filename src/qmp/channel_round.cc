@@ -1,3 +1,5 @@
+// One round of a global operation through channels. Called by Partner and by
+// broadcasts; takes the lock of the process for short times.
 #include "qmp/channel_round.h"
 
 #include <cstring>
@@ -73,6 +75,8 @@ QMP_status_t ChannelRound::run() {
   return status;
 }
 
+/// Waits for the envelope first: it shows whether the calls agree, before a
+/// second message is waited for that may never come.
 QMP_status_t ChannelRound::finish() {
   QMP_status_t status = QMP_SUCCESS;
   if (envelope_ != nullptr) {
@@ -115,9 +119,10 @@ QMP_status_t ChannelRound::open() {
   return QMP_SUCCESS;
 }
 
-/// The order matters: partners are told only when this node's own sends are
-/// over, and each receive ends only when its sender has told. Nobody waits for
-/// a partner before it has told, so these waits have no cycle.
+/// Ends a round that has failed. The order matters: this node first ends its
+/// own sends, then tells its partners, then waits until each sender has told as
+/// well. No node waits for a partner before it has told, so these waits have no
+/// cycle (invariant 11).
 void ChannelRound::stop() {
   Exchange& exchange = operation_.job().exchange;
   exchange.stop_sends(&parts_.front().transfer);

@@ -1,5 +1,6 @@
-// The messages of one step of a global operation that go through channels: an
-// envelope each, and what does not fit it. docs/qmp.md, "Collectives".
+// One round of a global operation through channels of class collective: an
+// envelope for each message, and a second message for bytes that do not fit.
+// docs/qmp.md, "Collectives".
 #pragma once
 
 #include <cstddef>
@@ -12,12 +13,13 @@
 
 namespace qmp {
 
-/// Any number of sends of the same bytes, and at most one receive.
+/// Any number of sends of equal bytes, and at most one receive. Used once, by
+/// one thread.
 class ChannelRound {
  public:
   using Lanes = QMP_comm_struct::Lanes;
 
-  /// `tag`: the operation's, but for meetings.
+  /// `tag` is that of the operation, or has the kind kMeeting.
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): out_ and in_
   ChannelRound(Operation& operation, const Tag& tag)
       : operation_(operation), tag_(tag) {}
@@ -28,12 +30,12 @@ class ChannelRound {
   void send(const Lanes& lanes, void* data, std::size_t bytes);
   void receive(const Lanes& lanes, void* data, std::size_t bytes);
 
-  /// Starts all of it, and waits. When it returns nobody writes into the
-  /// memory given to receive, or reads that given to send, whatever failed.
+  /// Starts all messages, and waits. After it returns, even with a failure, no
+  /// peer writes into the memory of the receive or reads that of the sends.
   QMP_status_t run();
 
  private:
-  /// A transfer for the time of this round.
+  /// A transfer that lives as long as this round.
   struct Part {
     Part(void* data, std::size_t bytes, Half* half) : memory(data, bytes) {
       transfer.memory = &memory;
@@ -53,11 +55,11 @@ class ChannelRound {
   Operation& operation_;
   Tag tag_;
   std::deque<Part> parts_;
-  Transfer* envelope_ = nullptr;  ///< Of the receive.
+  Transfer* envelope_ = nullptr;  ///< Envelope of the receive.
   void* to_ = nullptr;
   std::size_t expected_ = 0;  ///< Bytes of the receive.
   bool is_sending_ = false;
-  // Written before they are read.
+  // Not initialised: 8 KiB, written before they are read.
   Envelope out_;
   Envelope in_;
 };

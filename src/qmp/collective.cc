@@ -1,3 +1,5 @@
+// Reductions by recursive doubling, broadcasts along a binomial tree. One
+// thread at a time calls them for a communicator.
 #include "qmp/collective.h"
 
 #include <cstring>
@@ -12,7 +14,11 @@ namespace qmp {
 
 namespace {
 
-/// Which node does what: see docs/qmp.md.
+/// Recursive doubling over blocks of nodes. With n nodes, n - p of which exceed
+/// the largest power of two p, the first 2 (n - p) nodes pair up: the odd one
+/// sends its operand and waits for the result. Operands are combined in the
+/// order of the nodes, so all nodes get the same bits.
+/// `mine` and `theirs` may change places; the result is in `mine`.
 QMP_status_t reduce_in(Operation& operation,
                        std::byte*& mine,
                        std::byte*& theirs,
@@ -59,6 +65,8 @@ class Nothing final : public Operator {
 
 }  // namespace
 
+/// Short operands stay in `scratch` of the communicator, so that a reduction of
+/// a few numbers allocates nothing.
 QMP_status_t reduce(Job& job,
                     QMP_comm_struct& comm,
                     void* data,

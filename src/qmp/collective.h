@@ -10,32 +10,33 @@
 
 namespace qmp {
 
-/// Combines two operands of `bytes` bytes: lower = lower op higher. `higher`
-/// may be changed.
+/// Combines two operands of `bytes` bytes: lower = lower op higher. It may
+/// change `higher`.
 class Operator {
  public:
   Operator() = default;
   Operator(const Operator&) = delete;
   Operator& operator=(const Operator&) = delete;
   virtual void apply(void* lower, void* higher, std::size_t bytes) const = 0;
-  /// Different for operators that must not meet; see Tag.
+  /// Operators that must not meet in one operation have different kinds; see
+  /// Tag.
   virtual std::uint8_t kind() const = 0;
 
  protected:
   ~Operator() = default;
 };
 
-// All of these wait without a time limit, and say once for whom when it takes
-// longer than QMP_WAIT_TIMEOUT. A failure revokes the communicator.
+// Every function here waits without a time limit; after QMP_WAIT_TIMEOUT it
+// says once for which node it waits. A failure revokes the communicator.
 
-/// In place. All nodes give the same size.
+/// Replaces `data` by the reduction over all nodes. All nodes give equal sizes.
 QMP_status_t reduce(Job& job,
                     QMP_comm_struct& comm,
                     void* data,
                     std::size_t bytes,
                     const Operator& combine);
 
-/// From node 0.
+/// Copies `data` of node 0 to all nodes.
 QMP_status_t broadcast(Job& job,
                        QMP_comm_struct& comm,
                        void* data,
@@ -43,7 +44,7 @@ QMP_status_t broadcast(Job& job,
 
 QMP_status_t barrier(Job& job, QMP_comm_struct& comm);
 
-/// A reduction of nothing, on channels of the communicator itself.
+/// A barrier by a reduction of 0 bytes, on the channels of the communicator.
 QMP_status_t meet(Job& job, QMP_comm_struct& comm);
 
 }  // namespace qmp

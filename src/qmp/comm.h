@@ -1,4 +1,5 @@
-// A communicator: which ranks, in which order, and their logical torus.
+// A communicator: its ranks in the order of its nodes, its logical torus, and
+// what global operations keep for it.
 #pragma once
 
 #include <array>
@@ -19,10 +20,11 @@ class Half;
 class Revocation;
 }  // namespace qmp
 
-/// Read-only after it is made, but for the topology (declared once) and what
-/// collectives keep, which one thread at a time uses.
+/// Does not change after it is made, except for the topology, which is declared
+/// once, and the members for global operations. One thread at a time calls
+/// those.
 struct QMP_comm_struct {
-  /// Two communicators that share a pair of ranks have different numbers.
+  /// Communicators that share two ranks have different numbers.
   std::uint32_t number = 0;
   std::vector<int> ranks;
   int me = 0;
@@ -30,20 +32,22 @@ struct QMP_comm_struct {
   int color = 0;
   int key = 0;
   bool is_built_in = true;
-  bool is_kept = false;  ///< By the job: QMP_comm_free has failed.
+  bool is_kept = false;  ///< In Job::kept: QMP_comm_free has failed.
 
-  std::optional<qmp::Grid> grid;  ///< Declared logical topology.
+  std::optional<qmp::Grid> grid;  ///< The declared logical topology.
   std::vector<int> coordinates;
 
-  /// Collective channels by partner: to it, from it.
+  /// What this node has for global operations with one partner.
   struct Lanes {
+    /// The channels of class collective to the partner and from it.
     qmp::Half* out = nullptr;
     qmp::Half* in = nullptr;
-    bool has_met = false;             ///< Knows whether there is a pair.
-    std::unique_ptr<qmp::Pair> pair;  ///< For short reductions.
+    bool has_met = false;             ///< Whether there is a pair is settled.
+    std::unique_ptr<qmp::Pair> pair;  ///< For messages up to kPairBytes.
   };
 
-  /// Global operations begun here, and the last of them: number k at k mod 16.
+  /// Calls of global operations here, and the last of them: number k at k mod
+  /// 16.
   std::uint64_t operations = 0;
   std::array<qmp::Call, 16> recent;
   qmp::Revocation* revocation = nullptr;

@@ -1,4 +1,5 @@
-// Communicators.
+// The functions of qmp.h for communicators. Split and free are collective; the
+// others only look.
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -17,6 +18,7 @@ using qmp::Job;
 
 namespace {
 
+/// Finds a number for a new communicator.
 class LargestNumber final : public qmp::Operator {
  public:
   void apply(void* lower, void* higher, std::size_t /*bytes*/) const override {
@@ -27,6 +29,7 @@ class LargestNumber final : public qmp::Operator {
   std::uint8_t kind() const override { return 0xf0; }
 };
 
+/// Each node sets its own elements and leaves the others 0; the bits are or-ed.
 class Union final : public qmp::Operator {
  public:
   void apply(void* lower, void* higher, std::size_t bytes) const override {
@@ -45,7 +48,7 @@ struct Choice {
   int key;
 };
 
-/// Everybody's, by node of `comm`.
+/// Collects the choice of every node of `comm`, by node.
 QMP_status_t gather(Job& mine,
                     QMP_comm_struct& comm,
                     std::vector<Choice>& choices) {
@@ -53,7 +56,7 @@ QMP_status_t gather(Job& mine,
                      choices.size() * sizeof(Choice), Union());
 }
 
-/// The nodes of `comm` that chose as this one, in their new order.
+/// The nodes of `comm` with the color of this one, in their new order.
 std::vector<int> members(const QMP_comm_struct& comm,
                          const std::vector<Choice>& choices) {
   std::vector<int> nodes;
@@ -81,8 +84,8 @@ int colors_in(const std::vector<Choice>& choices) {
                           colors.begin());
 }
 
-/// Other nodes may have made the communicator `number`, and wait for this one
-/// there.
+/// Revokes communicator `number`, which this node could not make. Other nodes
+/// may have made it, and wait for this one there.
 void refuse(Job& mine, const QMP_comm_struct& comm, std::uint32_t number) {
   std::vector<int> others = comm.ranks;
   std::erase(others, acp_rank());
@@ -94,7 +97,8 @@ QMP_status_t split(Job& mine,
                    QMP_comm_struct& comm,
                    Choice own,
                    QMP_comm_t* result) {
-  // Of all members the largest number that is free: nobody has used it.
+  // All members take the largest of their free numbers: none of them has used
+  // it.
   std::uint32_t number = mine.next_comm;
   QMP_status_t status =
       qmp::reduce(mine, comm, &number, sizeof number, LargestNumber());
@@ -145,7 +149,8 @@ QMP_comm_t look_up(QMP_comm_t Job::*which) {
   return mine != nullptr ? mine->*which : nullptr;
 }
 
-/// Messages still go through it; it ends with the job.
+/// Keeps a communicator that cannot be freed until the job ends: messages still
+/// go through it.
 QMP_status_t keep(Job& mine, QMP_comm_t comm, QMP_status_t status) {
   if (!comm->is_kept) {
     comm->is_kept = true;
@@ -159,7 +164,8 @@ QMP_status_t free_comm(Job& mine, QMP_comm_t comm) {
     return fail(QMP_INVALID_OP,
                 "QMP_comm_free: a send or receive on it is active");
   }
-  // docs/qmp.md, "Collectives": after the second meeting nobody writes here.
+  // After the second meeting no node writes to this one here (docs/qmp.md,
+  // "Waiting").
   QMP_status_t status = qmp::meet(mine, *comm);
   if (status != QMP_SUCCESS) {
     return keep(mine, comm, status);

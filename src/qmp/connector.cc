@@ -1,3 +1,5 @@
+// Announcements of this rank and for it. Called by Exchange, in starts and in
+// its progress step.
 #include "qmp/connector.h"
 
 #include <atomic>
@@ -36,7 +38,8 @@ bool Connector::announce(int rank, const Announcement& text) {
 }
 
 /// Moves every announcement on as far as it goes, and frees those that have
-/// ended. A failed one is logged below; the job is ending then.
+/// ended. A failed one is not reported: the layer below has logged it, and the
+/// job is ending.
 bool Connector::send() {
   using Result = inbox::Delivery::Result;
   const std::size_t before = sending_.size();

@@ -1,5 +1,6 @@
-// How halves of channels meet: announcements to the inbox of a rank.
-// docs/qmp.md, "How halves meet". Under the lock of the process; never waits.
+// Connects the halves of channels: sends announcements into the inboxes of
+// other ranks, and receives those for this rank. docs/qmp.md, "How halves
+// meet". The caller holds the lock of the process; no function waits.
 #pragma once
 
 #include <functional>
@@ -16,27 +17,29 @@ class Connector {
  public:
   using Receive = std::function<void(const Announcement&)>;
 
-  /// `module`: each rank's module memory begins with its inbox.
+  /// `mine` is the inbox of this rank, with which its memory of `module`
+  /// begins. `receive` is called for each announcement.
   void begin(int module, Inbox* mine, LibraryMemory* library, Receive receive);
 
-  /// Sends it soon. False: no memory.
+  /// Queues an announcement for `rank`. False: no memory.
   bool announce(int rank, const Announcement& text);
 
-  /// Moves on what is on its way, and receives. True when there was news.
+  /// Moves queued announcements on, and receives. True when one of them ended
+  /// or arrived.
   bool advance();
 
   /// Tells the next rank that this one leaves after `barriers` barriers of the
-  /// whole job.
+  /// whole job. Needs no lock.
   void leave(std::uint64_t barriers) const;
 
-  /// Whether the rank before has left, and does not come to barrier `number`,
-  /// counted from 1.
+  /// Whether the previous rank has left without barrier `number`, counted from
+  /// 1. Needs no lock.
   bool has_left_before(std::uint64_t number) const;
 
   bool is_idle() const { return sending_.empty(); }
 
  private:
-  /// An announcement on its way, and its memory.
+  /// An announcement on its way. `block` is the scratch of the delivery.
   struct Sending {
     Block block;
     inbox::Delivery delivery;

@@ -111,6 +111,8 @@ QMP_msghandle_t declare_with_neighbour(QMP_comm_t comm,
                  direction);
 }
 
+/// Checks all handles before it takes the first, so that a failure leaves them
+/// as they were. Their transfers become one list, in the order given.
 QMP_msghandle_t declare_multiple(QMP_msghandle_t* handles, int count) {
   if (job_for("QMP_declare_multiple") == nullptr) {
     return nullptr;

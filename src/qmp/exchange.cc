@@ -1,3 +1,6 @@
+// Starts, waits and progress of all channels. Called by handle.cc, the
+// collectives and the progress step of the library. Nothing waits for a peer
+// while it holds the lock.
 #include "qmp/exchange.h"
 
 #include <sched.h>
@@ -12,8 +15,9 @@ namespace qmp {
 
 namespace {
 
-/// To a tick of the kernel, 1 to 10 ms, for a quarter of the time that an exact
-/// one takes: each pass that finds nothing asks.
+/// Reads CLOCK_MONOTONIC_COARSE, which goes in steps of 1 to 10 ms. Every pass
+/// that finds nothing asks for the time, and this clock costs a quarter of the
+/// exact one.
 std::uint64_t coarse_now_ns() {
   timespec now{};
   ::clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
@@ -21,12 +25,12 @@ std::uint64_t coarse_now_ns() {
          static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-/// For the transfers of one handle: of several, what is posted waits.
+/// The transfers of a multiple leave in one batch; a single one leaves at once.
 Batch* batch_for(const Transfer* first, Batch& batch) {
   return first != nullptr && first->next != nullptr ? &batch : nullptr;
 }
 
-/// What a wait is about, for its callback.
+/// The argument of is_over.
 struct Waiting {
   Exchange* exchange;
   Transfer* first;
@@ -37,9 +41,10 @@ int is_over(void* waiting) {
   return what.exchange->is_done(what.first) ? 1 : 0;
 }
 
-/// For tsan alone: our own thread may have written the bytes for a sender who
-/// then stored the word by itself. That order goes through the sender's
-/// process; acpx_wait_until knows of it.
+/// Shows thread sanitizer an order that it cannot see. A thread of this process
+/// may have written bytes for a sender that then stored the word itself; the
+/// order between the two goes through the process of the sender.
+/// acpx_wait_until tells tsan of it.
 void show_order_to_tsan() {
 #ifdef __SANITIZE_THREAD__
   (void)acpx_wait_until([](void*) { return 1; }, nullptr, 0);
@@ -49,7 +54,7 @@ void show_order_to_tsan() {
 }  // namespace
 
 void Lock::lock_slowly() noexcept {
-  // Yields soon: the holder may be asleep on this very processor.
+  // The holder may be waiting for this very processor.
   for (int looks = 0; !try_lock(); ++looks) {
     if (looks >= 16) {
       ::sched_yield();
@@ -82,7 +87,7 @@ void Exchange::end() {
     is_running_ = false;
     (void)acpx_remove_progress(&run_step, this);
     if (is_leaving_) {
-      presences_.leave();  // what is still queued stays here
+      presences_.leave();  // Messages that are still queued stay unsent.
     }
   }
 }
@@ -91,10 +96,12 @@ int Exchange::run_step(void* self) {
   return static_cast<Exchange*>(self)->step();
 }
 
+/// One progress step of the library. Late grants are the only work that depends
+/// on time, so a step that found other work leaves them to the next.
 int Exchange::step() {
   if (!lock_.try_lock()) {
-    // Whoever holds it may have looked before the news came, and compute from
-    // now on. It may be this very thread.
+    // The holder may have looked before the message came, and may then compute
+    // for long. It may even be this thread.
     return ACPX_STEP_BUSY;
   }
   const std::lock_guard lock(lock_, std::adopt_lock);
@@ -162,6 +169,8 @@ void Exchange::receive(const Announcement& text) {
   }
 }
 
+/// The announcement is sent before the half is listed, so without memory
+/// nothing has to be undone. An announcement of the peer may have come before.
 Half* Exchange::half(const ChannelId& id) {
   const std::lock_guard lock(lock_);
   if (const auto found = halves_.find(id); found != halves_.end()) {
@@ -213,6 +222,8 @@ void Exchange::start(Transfer* first) {
   start_all(first);
 }
 
+/// Looks at the states without the lock first: most often a wait comes when the
+/// transfers have ended.
 bool Exchange::is_done(Transfer* first) {
   bool is_active = false;
   for (Transfer* each = first; each != nullptr && !is_active;
@@ -249,7 +260,8 @@ void Exchange::discard(Transfer* transfer) {
   {
     const std::lock_guard lock(lock_);
     if (transfer->is_active()) {
-      transfer->memory->release();  // what start took keeps it
+      transfer->memory
+          ->release();  // The reference that start took keeps the memory.
       transfer->is_orphan = true;
       return;
     }

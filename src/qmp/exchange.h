@@ -1,4 +1,5 @@
-// All channels of this process, their lock and their progress.
+// All channels of this process, the lock that guards them, and the progress
+// step that moves them on.
 #pragma once
 
 #include <atomic>
@@ -16,8 +17,8 @@
 
 namespace qmp {
 
-/// Held for short times, by threads that never wait with it; a mutex costs
-/// more than what it would guard here. For std::lock_guard.
+/// A spin lock for std::lock_guard. Its holders never wait for a peer, and what
+/// it guards takes less time than a mutex.
 class Lock {
  public:
   bool try_lock() noexcept {
@@ -47,14 +48,15 @@ class Exchange {
   Exchange& operator=(const Exchange&) = delete;
   ~Exchange();
 
-  /// After acp_init. `module`: our module's number, `bytes`: its size. False:
-  /// no memory.
+  /// Comes after acp_init. `module` is the number of our module, `bytes` the
+  /// size of its memory on each rank. False: no memory.
   bool begin(int module, std::size_t bytes);
-  /// No progress by us any more. Before the destructor.
+  /// Ends the progress step. Comes before the destructor.
   void end();
 
-  /// This rank sends nothing more: tells the next rank as Connector says, and
-  /// all once what it has sent has arrived.
+  /// This rank sends nothing from now on. The next rank is told at once
+  /// (Connector::leave); Presences::leave() follows when everything that this
+  /// rank sent has arrived.
   void leave(std::uint64_t barriers);
 
   bool has_left_before(std::uint64_t barrier) const {
@@ -65,20 +67,23 @@ class Exchange {
 
   Presences& presences() { return presences_; }
 
-  /// The half for `id`, made and announced the first time; nullptr: no memory.
+  /// The half named by `id`; made and announced by the first call. nullptr: no
+  /// memory.
   Half* half(const ChannelId& id);
 
-  /// Starts transfers from `first` along `next`. None is active.
+  /// Starts the transfers from `first` along `next`. None of them is active.
   void start(Transfer* first);
-  /// Moves their channels on; true when none is active any more.
+  /// Moves the channels of these transfers on. True when no transfer of them is
+  /// active.
   bool is_done(Transfer* first);
-  /// Waits. As acpx_wait_until.
+  /// Waits until no transfer of them is active; returns as acpx_wait_until.
   int wait(Transfer* first, int timeout_ms);
 
-  // For global operations; exchange_global.cc. A revocation lives as long as
-  // the communicator.
+  // For global operations, in exchange_global.cc. A revocation lives as long as
+  // its communicator.
 
-  /// Of a communicator that is made now, with its partners' ranks.
+  /// The revocation of a communicator that this rank makes now; `partners` are
+  /// the ranks to tell of a failure.
   Revocation& join(std::uint32_t comm, std::vector<int> partners);
   void revoke(Revocation& revocation, const Revocation::Cause& cause);
   Revocation::Cause cause_of(const Revocation& revocation);
@@ -87,27 +92,32 @@ class Exchange {
                   std::uint64_t operation);
   void ask(Revocation& revocation, int rank, const Call& call);
   std::unordered_map<int, Call> calls(const Revocation& revocation);
-  /// Starts the transfers of an operation; false: it fails already.
+  /// Starts the transfers of operation number `operation`. False: it has failed
+  /// already, and none is started.
   bool start_for(Revocation& revocation,
                  std::uint64_t operation,
                  Transfer* first);
-  /// Those are over, or stop_sends has ended the sends among them.
+  /// The transfers of start_for have ended, or stop_sends() has ended the sends
+  /// among them.
   void end_for(Revocation& revocation);
-  /// Moves the channel of one transfer on; true when it is not active any more.
+  /// Moves the channel of one transfer on. True when that transfer is not
+  /// active.
   bool has_ended(Transfer& transfer);
-  /// Forgets the active sends among them, and waits for what they have put.
+  /// Forgets the active sends from `first` along `next`, and waits until their
+  /// puts are complete.
   void stop_sends(Transfer* first);
-  /// Forgets those that are active. Nothing may arrive for them any more; their
-  /// channels are not used again.
+  /// Forgets the active transfers from `first` along `next`. Their peers send
+  /// nothing for them any more, and their channels are not used again.
   void abandon(Transfer* first);
-  /// Copies the beginning of the next message, for which no receive has been
-  /// started. False: it has not arrived, or does not come eagerly.
+  /// Copies the first `bytes` of the next message, whose receive has not been
+  /// started. False: it has not arrived, or it is gated.
   bool peek(Half* half, void* to, std::size_t bytes);
 
-  /// Frees a transfer now, or when it is done.
+  /// Frees a transfer: now, or at its end when it is active.
   void discard(Transfer* transfer);
 
-  /// Of a communicator that is being freed.
+  /// For QMP_comm_free, in this order: whether a transfer of the program is
+  /// active; end reports and late grants; free all halves.
   bool has_active(std::uint32_t comm);
   void close(std::uint32_t comm);
   void forget(std::uint32_t comm);
@@ -135,17 +145,18 @@ class Exchange {
   void tell_when_gone();
   Revocation& revocation_of(std::uint32_t comm);
 
-  Lock lock_;  ///< Guards all below, and the halves.
+  Lock lock_;  ///< Guards the members below and all halves.
   LibraryMemory library_;
   Connector connector_;
   Presences presences_;
   std::unordered_map<std::uint32_t, std::unique_ptr<Revocation>> revocations_;
   std::unordered_map<ChannelId, std::unique_ptr<Half>, Hash> halves_;
-  /// Announced by peers, not declared here.
+  /// Halves of peers that this rank has not declared its own half for.
   std::unordered_map<ChannelId, acp_ga_t, Hash> early_;
+  /// Halves with something to do, in no order.
   std::vector<Half*> busy_;
   bool is_running_ = false;
-  bool is_leaving_ = false;  ///< And the others do not know it yet.
+  bool is_leaving_ = false;  ///< The presence does not say so yet.
 };
 
 }  // namespace qmp

@@ -1,5 +1,5 @@
-// The part of the exchange that global operations need: transfers that end when
-// the operation fails on another node. docs/qmp.md, "Revocation".
+// The part of Exchange that global operations need: transfers that end when the
+// operation fails on another node. docs/qmp.md, "Revocation".
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -17,8 +17,9 @@ void Exchange::leave(std::uint64_t barriers) {
   tell_when_gone();
 }
 
-/// A message that is queued here because its channel is full is still sent:
-/// its receiver must not see before it that this rank has left.
+/// Sends may be queued here because their entries are not free. They still go
+/// out, and their receivers must get them before they see that this rank has
+/// left.
 void Exchange::tell_when_gone() {
   const bool has_waiting =
       std::any_of(busy_.begin(), busy_.end(), [](const Half* half) {
@@ -109,7 +110,7 @@ void Exchange::stop_sends(Transfer* first) {
       }
     }
   }
-  // Their puts read memory that the caller is about to free.
+  // Their puts read memory that the caller frees next.
   for (Transfer* each : stopped) {
     acp_handle_t handle = each->handle;
     (void)acpx_wait_until(

@@ -1,3 +1,5 @@
+// Keeps and prints failures. Any thread, at any time, also before init and
+// after finalize.
 #include "qmp/failure.h"
 
 #include <array>
@@ -14,7 +16,7 @@ namespace {
 std::atomic<int> g_verbosity{0};
 std::atomic<bool> g_ends_job{false};
 
-/// At most 511 characters of it.
+/// The formatted text, cut after 511 characters.
 std::string formatted(const char* format, std::va_list words) {
   std::array<char, 512> text{};
   (void)std::vsnprintf(text.data(), text.size(), format, words);

@@ -1,5 +1,6 @@
-// Failures of the calling thread: a status and a text, and one line to stderr
-// by whoever finds the cause.
+// Failures of QMP: status and text for the calling thread, and one line on
+// stderr. The function that finds a cause reports it; its callers pass the
+// status up.
 #pragma once
 
 #include <span>
@@ -14,27 +15,27 @@ struct Failure {
   std::string text;
 };
 
-/// The calling thread's last failure.
+/// The last failure of the calling thread.
 Failure& last_failure();
 
-/// Keeps status and text for the thread, prints a line, returns the status.
+/// Keeps status and text for the thread, prints a line, and returns the status.
 [[gnu::format(printf, 2, 3)]] QMP_status_t fail(QMP_status_t status,
                                                 const char* format,
                                                 ...);
 
-/// A line to stderr, when QMP_verbose asked for it.
+/// Prints a line on stderr if QMP_verbose has asked for it.
 [[gnu::format(printf, 1, 2)]] void tell(const char* format, ...);
 
-/// Whether fail() ends the job, after its line: as the setting ACP_ERRORS says.
+/// Sets whether fail() ends the job after its line, as ACP_ERRORS=abort asks.
 void end_job_on_failure(bool ends);
 
-/// What QMP_verbose has set. Returns the level before.
+/// Sets the level of QMP_verbose, and returns the level before.
 int set_verbosity(int level);
 
-/// "4 4 8": numbers as in a command line.
+/// Numbers as on a command line: "4 4 8".
 std::string text_of(std::span<const int> numbers);
 
-/// The same for a function that returns a pointer: nullptr.
+/// As fail(), in functions that return a pointer: returns nullptr.
 template <typename... Words>
 std::nullptr_t fail_null(QMP_status_t status,
                          const char* format,

@@ -1,4 +1,4 @@
-// Global operations.
+// The global operations of qmp.h: checks, and a table of the reductions.
 #include <algorithm>
 #include <vector>
 
@@ -15,7 +15,8 @@ using qmp::Job;
 
 namespace {
 
-/// Checks what all of them check.
+/// The checks that all global operations share. nullptr: a failure, which
+/// why_not() returns.
 Job* job_of(QMP_comm_t comm, const void* data, long long length) {
   Job* mine = qmp::job_for("a global operation");
   if (mine != nullptr &&
@@ -46,6 +47,7 @@ QMP_status_t reduce(QMP_comm_t comm, T* values, int length) {
                            qmp::Elementwise<T, Function>());
 }
 
+/// Sums in long double.
 QMP_status_t sum_extended(QMP_comm_t comm, double* values, int length) {
   if (job_of(comm, values, length) == nullptr) {
     return why_not();
@@ -84,7 +86,7 @@ QMP_API_PAIR(QMP_status_t,
              size_t buflen,
              QMP_binary_func bfunc) {
   const qmp::Timed timed;
-  // Without a function there is nothing to do that has sense.
+  // A reduction without a function is refused: the data is reported as NULL.
   Job* mine = job_of(comm, bfunc == nullptr ? nullptr : lbuffer,
                      bfunc == nullptr || buflen > 0 ? 1 : 0);
   return mine == nullptr ? why_not()

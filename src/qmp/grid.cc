@@ -1,3 +1,4 @@
+// Arithmetic of a torus. Allocates, but keeps no state beyond the grid.
 #include "qmp/grid.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Grids of nodes: numbers and coordinates. Pure.
+// A torus of nodes: numbers, coordinates, neighbours. Pure.
 #pragma once
 
 #include <span>
@@ -6,15 +6,16 @@
 
 namespace qmp {
 
-/// A torus of nodes. Numbers run fastest along the first axis of the map.
+/// Node numbers run fastest along the first axis of the map.
 class Grid {
  public:
   Grid() = default;
-  /// `map` names axes, fastest first; those it leaves out follow in order.
-  /// Both were checked by is_valid.
+  /// `map` names axes, fastest first; axes that it leaves out follow in order.
+  /// The arguments have passed is_valid().
   Grid(std::span<const int> dims, std::span<const int> map);
 
-  /// Sizes of 1 or more whose product is `nodes`, and axes that are different.
+  /// Whether the sizes are 1 or more with product `nodes`, and the map names
+  /// different axes.
   static bool is_valid(std::span<const int> dims,
                        std::span<const int> map,
                        int nodes);
@@ -23,11 +24,11 @@ class Grid {
 
   const std::vector<int>& dims() const { return dims_; }
 
-  /// Writes axes() numbers.
+  /// Writes axes() numbers to `coordinates`.
   void coordinates_of(int node, int* coordinates) const;
-  /// Coordinates of any value: they wrap around.
+  /// Takes coordinates of any value: they wrap around.
   int node_at(std::span<const int> coordinates) const;
-  /// The neighbour along an axis, `sign` is 1 or -1.
+  /// The neighbour along an axis; `sign` is 1 or -1.
   int neighbour(int node, int axis, int sign) const;
 
  private:

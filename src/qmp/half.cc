@@ -1,3 +1,5 @@
+// What both halves of a channel have in common: memory, and the end of a
+// transfer.
 #include "qmp/half.h"
 
 #include <cstring>
@@ -39,8 +41,8 @@ void Half::drop(Transfer& transfer) {
 }
 
 std::string describe(const ChannelId& id) {
-  // The nodes of communicator 0 are the ranks; those of others have numbers of
-  // their own.
+  // Communicator 0 has the ranks as its nodes. In other communicators nodes
+  // have numbers that this file does not know.
   const std::string peer = std::to_string(id.peer);
   std::string text =
       id.comm == 0 ? "node " + peer : "rank " + peer + " of the job";

@@ -1,6 +1,6 @@
-// Halves of channels: where transfers of a channel meet those of the peer.
-// docs/qmp.md has protocol and invariants. All under the lock of the process,
-// and nothing here waits.
+// The two halves of a channel: here the transfers of the program meet the
+// messages of the peer. docs/qmp.md has protocol and invariants. The caller
+// holds the lock of the process, and no function waits.
 #pragma once
 
 #include <array>
@@ -15,12 +15,13 @@
 
 namespace qmp {
 
-/// What a channel is, seen from here.
+/// Names a half: a channel, and the end of it that this rank has.
 struct ChannelId {
-  std::uint32_t comm = 0;     ///< Number of the communicator.
-  std::uint32_t channel = 0;  ///< Class: kAbsolute, relative_class().
-  std::uint32_t peer = 0;     ///< Rank.
-  bool is_receiver = false;   ///< Whose half.
+  std::uint32_t comm = 0;  ///< Of the communicator.
+  std::uint32_t channel =
+      0;  ///< Class: kAbsolute, kCollective or relative_class().
+  std::uint32_t peer = 0;    ///< Rank of the other end.
+  bool is_receiver = false;  ///< Whether this rank receives.
 
   bool operator==(const ChannelId&) const = default;
 };
@@ -28,7 +29,8 @@ struct ChannelId {
 inline constexpr std::uint32_t kAbsolute = 0;
 inline constexpr std::uint32_t kCollective = 0xffffffff;
 
-/// `sign`: in which direction the message travels.
+/// The class of messages that travel along an axis in direction `sign`, 1 or
+/// -1.
 constexpr std::uint32_t relative_class(int axis, int sign) {
   return 1 + 2 * static_cast<std::uint32_t>(axis) + (sign < 0 ? 1 : 0);
 }
@@ -44,40 +46,44 @@ class Half {
 
   const ChannelId& id() const { return id_; }
 
-  /// Global address for the peer; ACP_GA_NULL: no memory.
+  /// For the announcement to the peer. ACP_GA_NULL: there was no memory.
   acp_ga_t address() const { return block_.address; }
 
-  /// The peer's half is there. False: no memory.
+  /// The peer has announced its half, at `peer`. Returns false when there is no
+  /// memory to write to it from.
   virtual bool connect(acp_ga_t peer) = 0;
 
-  /// Gives the transfer its number. `status` of the transfer tells a failure.
-  /// What it posts may wait in `batch`; null: it leaves at once.
+  /// Starts a transfer: gives it its number, and sends or posts what it can at
+  /// once. A failure is told by transfer.status. Operations may join `batch`;
+  /// with null each leaves at once.
   virtual void start(Transfer& transfer, Batch* batch) = 0;
 
-  /// Looks for news; true when there were any.
+  /// Looks at the words that the peer writes, and moves transfers on. Returns
+  /// whether anything was done.
   virtual bool advance() = 0;
 
-  /// Never touches an active transfer again; the channel is not used any more.
-  /// What it has put may still be under way: drop() comes after that.
+  /// Forgets an active transfer, of a channel that is not used again. Its put
+  /// may still be under way: drop() has to wait for that.
   virtual void abandon(Transfer& transfer) = 0;
 
-  /// Frees what a transfer has used that never completes; orphans have no other
-  /// owner.
+  /// Frees the memory that an abandoned transfer uses, and the transfer itself
+  /// when it is an orphan.
   void drop(Transfer& transfer);
 
   /// Whether advance() may find something to do.
   virtual bool is_busy() const = 0;
 
-  /// Whether transfers of the program are active.
+  /// Whether a transfer of the program is active.
   virtual bool has_active() const = 0;
 
-  /// No reports and late grants any more: the communicator is being freed.
+  /// The communicator is being freed: from now on this half reports nothing and
+  /// posts no late grants.
   void close() { is_closing_ = true; }
 
-  bool is_listed = false;  ///< In the list of busy halves.
+  bool is_listed = false;  ///< In Exchange::busy_, which writes it.
 
  protected:
-  /// Zeroed memory of its own.
+  /// Gives the half zeroed memory for the peer to write into.
   bool allocate(std::size_t bytes);
   void finish(Transfer& transfer, QMP_status_t status);
 
@@ -105,12 +111,12 @@ class SendHalf final : public Half {
   bool has_active() const override;
 
  private:
-  /// A message that could not go at once.
+  /// A message whose entry was not free, or whose grant had not come.
   struct Waiting {
     std::uint64_t number;
     std::uint64_t size;
-    Transfer* gated;                    ///< Or, when null:
-    std::unique_ptr<std::byte[]> copy;  ///< a snapshot.
+    Transfer* gated;                    ///< Null for an eager message;
+    std::unique_ptr<std::byte[]> copy;  ///< its bytes are here.
   };
 
   const SenderHalf& mine() const {
@@ -130,9 +136,9 @@ class SendHalf final : public Half {
   acp_ga_t source_of(Transfer& transfer);
 
   std::uint64_t started_ = 0;
-  std::array<std::uint64_t, kEntries> words_{};  ///< As last written.
+  std::array<std::uint64_t, kEntries> words_{};  ///< Last written to the peer.
   std::vector<Waiting> waiting_;
-  std::vector<Transfer*> flying_;  ///< Put, but not complete.
+  std::vector<Transfer*> flying_;  ///< Put, but the put is not complete.
 };
 
 class ReceiveHalf final : public Half {
@@ -149,10 +155,11 @@ class ReceiveHalf final : public Half {
 
   bool has_active() const override { return !posted_.empty(); }
 
-  /// See Exchange::peek.
+  /// As Exchange::peek.
   bool peek(void* to, std::size_t bytes) const;
 
-  /// Posts grants for short receives that wait since a while.
+  /// Posts grants for short receives that have waited for kLateNs, so that a
+  /// message too long for them is refused.
   void post_late_grants(std::uint64_t now_ns);
 
  private:
@@ -175,15 +182,16 @@ class ReceiveHalf final : public Half {
   bool report();
 
   std::uint64_t started_ = 0;
-  std::uint64_t consumed_ = 0;  ///< All messages below are consumed ...
-  std::uint32_t ahead_ = 0;     ///< ... and those of this mask above.
+  std::uint64_t consumed_ = 0;  ///< Messages below are consumed,
+  std::uint32_t ahead_ = 0;     ///< and of those above this mask.
   std::uint64_t reported_ = 0;
-  std::array<std::uint64_t, kEntries> words_{};  ///< Grants as last written.
-  std::vector<Transfer*> posted_;                ///< In order of numbers.
+  std::array<std::uint64_t, kEntries>
+      words_{};                    ///< Grants last written to the peer.
+  std::vector<Transfer*> posted_;  ///< Active receives, by number.
 };
 
-/// "node 3" or "rank 3 of the job, axis 2, travelling in direction +1", for
-/// messages.
+/// Names the peer and the class for messages to the user: "node 3", or "rank 3
+/// of the job, axis 2, travelling in direction +1".
 std::string describe(const ChannelId& id);
 
 }  // namespace qmp

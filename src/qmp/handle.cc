@@ -1,3 +1,5 @@
+// Starts message handles and waits for them: the checks and messages of
+// QMP_start, QMP_wait and their like. Called by message_api.cc.
 #include "qmp/handle.h"
 
 #include <algorithm>
@@ -11,7 +13,7 @@ namespace qmp {
 
 namespace {
 
-/// Keeps a failure with the handle, too.
+/// Keeps the failure of this thread with the handle, for QMP_get_error_string.
 QMP_status_t keep(QMP_msghandle_t handle, QMP_status_t status) {
   handle->failure = last_failure();
   return status;
@@ -33,7 +35,8 @@ QMP_status_t describe_failure(const Transfer& transfer) {
               QMP_error_string(transfer.status));
 }
 
-/// A gated put may have failed at the peer; that is seen here.
+/// Asks for the result of the put of a gated message: it may have failed at the
+/// peer.
 void collect_put(Transfer& transfer) {
   if (transfer.handle != ACP_HANDLE_NULL && transfer.status == QMP_SUCCESS &&
       acpx_complete_timeout(transfer.handle, 0) < 0) {
@@ -42,7 +45,7 @@ void collect_put(Transfer& transfer) {
   transfer.handle = ACP_HANDLE_NULL;
 }
 
-/// All are done: idle again, and the first failure.
+/// All transfers are done: makes them idle, and returns the first failure.
 QMP_status_t retire(QMP_msghandle_t handle) {
   QMP_status_t status = QMP_SUCCESS;
   for (Transfer* each = handle->first; each != nullptr; each = each->next) {
@@ -59,6 +62,8 @@ QMP_status_t retire(QMP_msghandle_t handle) {
   return status;
 }
 
+/// The time limit has passed: names one open transfer, or finds that the last
+/// one has just ended.
 QMP_status_t give_up(const Job& job, QMP_msghandle_t handle) {
   int parts = 0;
   int open = 0;
@@ -173,8 +178,8 @@ QMP_status_t clear_to_send(QMP_msghandle_t handle, QMP_clear_to_send_t cts) {
                              "QMP_clear_to_send: the handle is active: %s",
                              describe_active(handle).c_str()));
   }
-  // A hint that changes nothing: a grant that is posted before QMP_start would
-  // give the peer memory that the program may still free or exchange.
+  // This hint changes nothing. A grant posted before QMP_start would give the
+  // peer memory that the program may still free or exchange.
   return QMP_SUCCESS;
 }
 
@@ -214,7 +219,7 @@ void free_handle(QMP_msghandle_t handle) {
   }
   Job* mine = job_for("QMP_free_msghandle");
   if (mine == nullptr) {
-    return;  // all handles ended with finalize
+    return;  // QMP_finalize_msg_passing has ended all handles.
   }
   for (Transfer* each = handle->first; each != nullptr;) {
     Transfer* next = each->next;

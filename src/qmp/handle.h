@@ -1,4 +1,5 @@
-// Message handles: declared transfers, one or several.
+// What a message handle of qmp.h is: a list of transfers. declaration.cc makes
+// handles, handle.cc starts and waits for them.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +11,9 @@
 #include "qmp/message_memory.h"
 #include "qmp/transfer.h"
 
-/// Used by one thread at a time.
+/// One thread at a time uses a handle.
 struct QMP_msghandle_struct {
-  qmp::Transfer* first = nullptr;  ///< None: a multiple of nothing.
+  qmp::Transfer* first = nullptr;  ///< Null: a multiple of no handles.
   qmp::Transfer* last = nullptr;
   bool is_multiple = false;
   qmp::Failure failure;
@@ -30,21 +31,21 @@ struct QMP_msghandle_struct {
 
 namespace qmp {
 
-/// The first transfer of a handle that is active, or its last one, for a
-/// message: "send of 8 bytes with node 3". The handle has one or more.
+/// Names the first active transfer of a handle, or its last one, for a message
+/// to the user: "send of 8 bytes with node 3". The handle has a transfer.
 std::string describe_active(QMP_msghandle_t handle);
 
 // declaration.cc. Each returns nullptr on a failure, which it has printed.
 
 enum class Direction { kSend, kReceive };
 
-/// A handle of one transfer with a node of the communicator.
+/// Declares a transfer with a node of the communicator.
 QMP_msghandle_t declare_with_node(QMP_comm_t comm,
                                   MessageMemory* memory,
                                   int node,
                                   Direction direction);
 
-/// A handle of one transfer with the neighbour along an axis.
+/// Declares a transfer with the neighbour along an axis.
 QMP_msghandle_t declare_with_neighbour(QMP_comm_t comm,
                                        MessageMemory* memory,
                                        int axis,

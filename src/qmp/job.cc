@@ -1,3 +1,5 @@
+// Joining and leaving the job. Called by machine_api.cc, and by exit() for
+// programs that do not call QMP_finalize_msg_passing.
 #include "qmp/job.h"
 
 #include <pthread.h>
@@ -18,16 +20,18 @@ namespace qmp {
 namespace {
 
 constexpr std::size_t kModuleBytes = std::size_t{16} << 20;
-constexpr double kMaxSeconds = 2'000'000;  // in milliseconds an int holds
+constexpr double kMaxSeconds = 2'000'000;  // in milliseconds it fits an int
 
-/// Written by the thread that calls init and finalize.
+/// Written by the thread that calls init and finalize; read by any thread.
 std::atomic<Job*> g_job{nullptr};
 std::atomic<NodeNumber> g_node_number{};
 std::atomic<bool> g_has_ended{false};
-/// In a child made by fork(): the job that it does not take part in. It is not
-/// destroyed there, and stays known to leak checkers.
+/// In a child made by fork(): the job of the parent. It is never destroyed
+/// there, and this pointer keeps leak checkers silent.
 std::atomic<Job*> g_parents_job{nullptr};
 
+/// Checks settings and options before acp_init, so that a mistake does not let
+/// other nodes wait.
 QMP_status_t join(Job& made, int* argc, char*** argv) {
   const auto memory = number_setting("QMP_MEMORY", Unit::kBytes, kModuleBytes,
                                      1 << 20, 1LL << 40);
@@ -38,7 +42,7 @@ QMP_status_t join(Job& made, int* argc, char*** argv) {
     return QMP_INVALID_ARG;
   }
   made.options = std::move(*options);
-  // 0 is no limit, and never "at once".
+  // The value 0 means no limit; a small one must not become 0 ms.
   made.wait_timeout_ms =
       *timeout == 0 ? -1 : std::max(1, static_cast<int>(*timeout * 1000));
   acpx_module_t module{};
@@ -49,7 +53,7 @@ QMP_status_t join(Job& made, int* argc, char*** argv) {
     return fail(QMP_INITSVC_ERR, "cannot join the job: %s",
                 acpx_strerror(acp_errno));
   }
-  std::uint64_t errors = 0;  // 1: abort
+  std::uint64_t errors = 0;  // 1 is abort
   end_job_on_failure(acpx_setting("ACP_ERRORS", &errors) == 0 && errors == 1);
   made.world = std::make_unique<QMP_comm_struct>();
   made.world->ranks.resize(static_cast<std::size_t>(acp_procs()));
@@ -77,18 +81,19 @@ void tell_what_is_joined(const Job& made) {
        std::max(made.wait_timeout_ms, 0) / 1000.0);
 }
 
-/// In a child made by fork(): the job is the parent's, as the ranks' library
-/// has it. Nothing is ended and no lock is taken here.
+/// Makes a child of fork() leave the job of its parent, as libacp does. It ends
+/// nothing and takes no lock.
 void leave_parents_job() {
   if (Job* parents = g_job.exchange(nullptr, std::memory_order_relaxed)) {
     g_parents_job.store(parents, std::memory_order_relaxed);
   }
 }
 
-/// The process that joined: a child made by fork() inherits the handler below.
+/// The process that joined: children made by fork() inherit at_exit.
 pid_t g_pid = 0;
 
-/// exit(0) without finalize is common; another status ends the job anyway.
+/// Programs often call exit(0) without finalize. Another status ends the job
+/// anyway.
 void at_exit(int status, void* /*unused*/) {
   if (status == 0 && ::getpid() == g_pid) {
     end();
@@ -98,7 +103,8 @@ void at_exit(int status, void* /*unused*/) {
 }  // namespace
 
 Job* job() noexcept {
-  return g_job.load(std::memory_order_acquire);  // pairs with begin
+  return g_job.load(
+      std::memory_order_acquire);  // Pairs with the release in begin().
 }
 
 NodeNumber node_number() noexcept {
@@ -131,7 +137,7 @@ QMP_status_t begin(int* argc, char*** argv) {
   auto made = std::make_unique<Job>();
   const QMP_status_t status = join(*made, argc, argv);
   if (status != QMP_SUCCESS) {
-    if (made->world != nullptr) {  // acp_init has joined it
+    if (made->world != nullptr) {  // acp_init has joined the job
       made.reset();
       (void)acp_finalize();
     }
@@ -147,6 +153,8 @@ QMP_status_t begin(int* argc, char*** argv) {
   return QMP_SUCCESS;
 }
 
+/// Leaves in three steps: send what is queued, meet all nodes, end progress and
+/// meet them again before memory is freed.
 void end() {
   std::unique_ptr<Job> mine(g_job.exchange(nullptr, std::memory_order_acq_rel));
   if (mine == nullptr) {
@@ -157,12 +165,12 @@ void end() {
   tell("leaves");
   const char* before = acpx_enter_call("QMP_finalize_msg_passing");
   mine->exchange.leave(mine->barriers);
-  // Messages on their way still go out while others have not come here.
+  // Messages under way still go out until all nodes have come here.
   acp_complete(ACP_HANDLE_ALL);
   (void)acp_sync();
   mine->exchange.end();
   acp_complete(ACP_HANDLE_ALL);
-  // Nobody writes into halves any more once everybody has come here.
+  // All nodes have come here, so none writes into halves any more.
   (void)acp_sync();
   mine.reset();
   (void)acp_finalize();

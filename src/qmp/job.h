@@ -1,4 +1,5 @@
-// The state of QMP in this process, from init to finalize.
+// What QMP knows in this process between init and finalize. init and finalize
+// are called by one thread; other threads read.
 #pragma once
 
 #include <atomic>
@@ -17,8 +18,9 @@ struct Job {
   Exchange exchange;
   Options options;
   std::unique_ptr<QMP_comm_struct> world;
-  std::unique_ptr<QMP_comm_struct> part;  ///< With -qmp-job.
-  /// Which QMP_comm_free could not free, because they are revoked.
+  std::unique_ptr<QMP_comm_struct>
+      part;  ///< The nodes of this job; with -qmp-job.
+  /// Revoked communicators, which QMP_comm_free could not free.
   std::vector<std::unique_ptr<QMP_comm_struct>> kept;
   QMP_comm_t allocated = nullptr;
   QMP_comm_t job = nullptr;
@@ -29,10 +31,11 @@ struct Job {
   std::vector<int> machine_coordinates;
   std::vector<int> subgrid;
   std::uint32_t next_comm = 2;
-  int wait_timeout_ms = 600'000;  ///< -1: none.
-  std::uint64_t barriers = 0;     ///< Of the whole job, begun here.
+  int wait_timeout_ms = 600'000;  ///< -1: no limit.
+  std::uint64_t barriers = 0;     ///< Barriers of the whole job begun here.
 
-  /// The declared grid, or the machine's for those who share it; nullptr: none.
+  /// The declared grid of a communicator. Without one it is the grid of the
+  /// machine, for communicators of the library with as many nodes; or nullptr.
   const Grid* grid_of(const QMP_comm_struct& comm) const {
     if (comm.grid) {
       return &*comm.grid;
@@ -43,10 +46,11 @@ struct Job {
   }
 };
 
-/// nullptr before init and after finalize.
+/// nullptr before init, after finalize, and in a child made by fork().
 Job* job() noexcept;
 
-/// This node in the job that it has joined last: 0 of 1 before.
+/// The number of this node in its job, for the lines that it prints. It stays
+/// after finalize; before init it is 0 of 1.
 struct NodeNumber {
   int node = 0;
   int nodes = 1;
@@ -54,12 +58,12 @@ struct NodeNumber {
 
 NodeNumber node_number() noexcept;
 
-/// The same, and a failure that names the function.
+/// As job(); nullptr comes with a failure that names `function`.
 Job* job_for(const char* function);
 
-/// Joins. QMP_init_msg_passing.
+/// QMP_init_msg_passing.
 QMP_status_t begin(int* argc, char*** argv);
-/// Leaves. Nothing when not joined.
+/// QMP_finalize_msg_passing. Does nothing when the job was not joined.
 void end();
 
 }  // namespace qmp

@@ -1,3 +1,4 @@
+// The two rules of layout.h. Only topology_api.cc and tests call them.
 #include "qmp/layout.h"
 
 #include <algorithm>
@@ -10,7 +11,7 @@ namespace {
 
 constexpr std::int64_t kImpossible = INT64_MAX;
 
-/// Prime factors, largest first.
+/// The prime factors of a number, largest first.
 std::vector<int> factors_of(int number) {
   std::vector<int> factors;
   for (int prime = 2; prime <= number / prime; ++prime) {
@@ -26,7 +27,7 @@ std::vector<int> factors_of(int number) {
   return factors;
 }
 
-/// In ascending order.
+/// The divisors of a number in ascending order.
 std::vector<int> divisors_of(int number) {
   std::vector<int> divisors;
   for (int i = 1; i <= number / i; ++i) {
@@ -41,8 +42,8 @@ std::vector<int> divisors_of(int number) {
   return divisors;
 }
 
-/// The axis to split by `factor`, or -1: the largest extent that it divides; of
-/// equal ones the later, an axis that is not split yet before one that is.
+/// The axis that `factor` splits: the largest extent that it divides, and of
+/// equal ones the later axis that is not split yet. -1: it divides none.
 int axis_to_split(const std::vector<int>& left,
                   const std::vector<int>& nodes,
                   int factor) {
@@ -76,7 +77,7 @@ std::optional<std::vector<int>> divide_as_published(
   return result;
 }
 
-/// Sites of a node's part; nothing above INT_MAX. A division exists.
+/// The number of sites of a part; nothing when it is above INT_MAX.
 std::optional<std::int64_t> sites_of_part(std::span<const int> lattice,
                                           std::span<const int> divided) {
   std::int64_t sites = 1;
@@ -89,18 +90,18 @@ std::optional<std::int64_t> sites_of_part(std::span<const int> lattice,
   return sites;
 }
 
-/// The least surface over all divisions. The sections across one axis depend
-/// on how often that axis is divided and on nothing else, because each part has
-/// the same number of sites. So the best way to divide the last axes among a
-/// given number of nodes is the same for every way to divide the axes before,
-/// and one table of (axis, number of nodes that are left) has the answer.
+/// Finds the least surface over all divisions. All parts have one number of
+/// sites, so the sections across an axis depend only on how often that axis is
+/// divided. The best division of the last axes among some nodes therefore does
+/// not depend on the axes before, and one table of (axis, number of nodes left)
+/// has all answers.
 class LeastSurface {
  public:
   LeastSurface(std::span<const int> lattice, int nodes, std::int64_t sites)
       : lattice_(lattice), sites_(sites), divisors_(divisors_of(nodes)) {
     least_.assign(lattice.size() + 1,
                   std::vector<std::int64_t>(divisors_.size(), kImpossible));
-    least_.back().front() = 0;  // no axis is left, and one node
+    least_.back().front() = 0;  // No axis is left for one node.
     for (std::size_t axis = lattice.size(); axis-- > 0;) {
       for (std::size_t i = 0; i < divisors_.size(); ++i) {
         least_[axis][i] = least_by_division(axis, i).sections;
@@ -108,10 +109,11 @@ class LeastSurface {
     }
   }
 
-  /// Half the surface: the sections of a node's part.
+  /// Half of the surface: the sections of a part.
   std::int64_t sections() const { return least_.front().back(); }
 
-  /// Of equal divisions the one with the smallest numbers on the first axes.
+  /// The division found. Of equal ones it is the one with the smallest numbers
+  /// on the first axes.
   std::vector<int> division() const {
     std::vector<int> result;
     std::size_t left = divisors_.size() - 1;
@@ -126,8 +128,8 @@ class LeastSurface {
  private:
   struct Choice {
     std::int64_t sections = kImpossible;
-    int parts = 1;         ///< Of the axis.
-    std::size_t left = 0;  ///< Index of the nodes that remain for the others.
+    int parts = 1;         ///< Parts of this axis.
+    std::size_t left = 0;  ///< Index of the nodes left for the other axes.
   };
 
   Choice least_by_division(std::size_t axis, std::size_t nodes) const {
@@ -157,9 +159,10 @@ class LeastSurface {
   }
 
   std::span<const int> lattice_;
-  std::int64_t sites_;  ///< Of a node's part.
+  std::int64_t sites_;  ///< Sites of one part.
   std::vector<int> divisors_;
-  /// [axis][i]: for this axis and those behind it, among divisors_[i] nodes.
+  /// [axis][i]: least sections across this axis and later ones, among
+  /// divisors_[i] nodes.
   std::vector<std::vector<std::int64_t>> least_;
 };
 
@@ -180,8 +183,8 @@ std::int64_t sections_of(std::span<const int> lattice,
 std::optional<std::vector<int>> divide_lattice(std::span<const int> lattice,
                                                int nodes,
                                                Layout layout) {
-  // It finds a division wherever there is one: each prime factor needs only an
-  // axis that has it, and no other prime factor takes it away.
+  // This rule finds a division wherever there is one: a prime factor only needs
+  // an axis that has it, and no other prime takes it away.
   auto published = divide_as_published(lattice, nodes);
   if (!published) {
     return std::nullopt;

@@ -1,4 +1,4 @@
-// How QMP_layout_grid divides a lattice among nodes. Pure.
+// The division of a lattice among nodes, for QMP_layout_grid. Pure.
 #pragma once
 
 #include <cstdint>
@@ -8,29 +8,29 @@
 
 namespace qmp {
 
-/// Which division is taken, where there are several.
+/// The rule by which one of several divisions is taken.
 enum class Layout {
-  /// The one whose parts have the least surface. Of several such ones the
-  /// division of kPublished, or else the one that leaves the first axes whole.
+  /// The division whose parts have the least surface. When several have, it is
+  /// the one of kPublished if that is among them, or else the one that leaves
+  /// the first axes whole.
   kLeastSurface,
   /// The prime factors of the number of nodes, largest first, each divide the
-  /// largest extent left that they divide; of equal extents the later axis,
-  /// until it is split. The published library divides so.
+  /// largest extent left that they divide. Of equal extents it is the later
+  /// axis, until that is split. The published library divides so.
   kPublished,
 };
 
-/// How many nodes each axis of the lattice gets, such that their product is
-/// `nodes` and each divides the extent. Nothing where that cannot be, or where
-/// a node would get more than INT_MAX sites.
+/// The number of nodes along each axis of the lattice. Their product is
+/// `nodes`, and each divides its extent. Nothing when there is no such
+/// division, or a node would get more than INT_MAX sites.
 ///
 /// `lattice` has extents of 1 or more, `nodes` is 1 or more. The time grows
-/// with the axes times the square of the number of divisors of `nodes`.
+/// with the number of axes and the square of the number of divisors of `nodes`.
 std::optional<std::vector<int>> divide_lattice(std::span<const int> lattice,
                                                int nodes,
                                                Layout layout);
 
-/// How many sites of its neighbours each node sees: twice the sections of its
-/// part across each axis that is divided. Both spans have one length, and
+/// The number of sites of other nodes that border on the part of a node.
 /// `divided` is a result of divide_lattice for this lattice.
 std::int64_t surface_of(std::span<const int> lattice,
                         std::span<const int> divided);

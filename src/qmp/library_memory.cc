@@ -1,3 +1,5 @@
+// Allocation in module memory and slabs. Called by any thread; takes its own
+// lock, and registers memory under it.
 #include "qmp/library_memory.h"
 
 #include <algorithm>
@@ -11,7 +13,8 @@ namespace {
 
 constexpr std::size_t kSlabBytes = std::size_t{4} << 20;
 
-/// Keys are scarce: the largest jobs have 254 on a rank, for everybody.
+/// Slabs and messages together may use so many keys. In the largest jobs a rank
+/// has 254 for all purposes.
 constexpr int kKeyQuota = 128;
 
 std::size_t round_up(std::size_t value, std::size_t unit) {

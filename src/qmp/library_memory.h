@@ -1,6 +1,6 @@
-// Memory with a global address: the library memory of our module first, then
-// slabs that this process registers. A slow path: channels, packed buffers and
-// QMP_allocate_memory take it.
+// Memory with a global address. It comes from the module memory of this rank,
+// and then from slabs that this process registers. Used for channels, packed
+// buffers and QMP_allocate_memory, never while a message moves in place.
 #pragma once
 
 #include <cstddef>
@@ -14,14 +14,14 @@
 
 namespace qmp {
 
-/// First fit in one range of memory. Not thread-safe.
+/// Allocates in one range of memory, first fit. Not thread-safe.
 class Arena {
  public:
   Arena(std::byte* base, std::size_t bytes, acp_ga_t address);
 
-  /// nullptr when nothing that large is free. `alignment` is a power of two.
+  /// nullptr: no free range is large enough. `alignment` is a power of two.
   std::byte* allocate(std::size_t bytes, std::size_t alignment);
-  /// Returns what allocate gave.
+  /// Frees what allocate() gave; other memory is ignored.
   void free(std::byte* memory);
 
   bool contains(const std::byte* memory, std::size_t bytes) const;
@@ -38,7 +38,8 @@ class Arena {
   std::byte* base_;
   std::size_t bytes_;
   acp_ga_t address_;
-  std::map<std::size_t, std::size_t> free_;  ///< Offset to length.
+  std::map<std::size_t, std::size_t>
+      free_;  ///< Offset to length; neighbours are merged.
   std::map<std::size_t, std::size_t> used_;
 };
 
@@ -54,7 +55,7 @@ struct Block {
 /// its global address; nullptr when it cannot reach all `bytes` of it in a row.
 std::byte* mapped_memory(acp_ga_t address, std::size_t bytes);
 
-/// Thread-safe.
+/// All such memory of this process. Thread-safe.
 class LibraryMemory {
  public:
   LibraryMemory() = default;
@@ -62,39 +63,41 @@ class LibraryMemory {
   LibraryMemory& operator=(const LibraryMemory&) = delete;
   ~LibraryMemory();
 
-  /// The module's part, before anything else.
+  /// Takes the module memory. Comes before any other call.
   void begin(std::byte* base, std::size_t bytes, acp_ga_t address);
 
-  /// Not zeroed. No block when memory or keys are exhausted.
+  /// The memory is not zeroed. Empty when memory or keys are exhausted.
   Block allocate(std::size_t bytes, std::size_t alignment = 64);
   void free(std::byte* memory);
 
-  /// Whether it all lies in the module's memory, which the peers of this host
-  /// can store into.
+  /// Whether a range lies in module memory, into which peers on this host can
+  /// store.
   bool is_mapped_by_peers(const std::byte* memory, std::size_t bytes) const {
     return slabs_.front()->arena.contains(memory, bytes);
   }
 
-  /// The address of memory that all lies in one of ours, or ACP_GA_NULL.
+  /// The global address of a range that lies in memory of this object, or
+  /// ACP_GA_NULL.
   acp_ga_t address_of(const void* memory, std::size_t bytes);
 
-  /// Registers memory of the program, within the quota of keys; ACP_ATKEY_NULL
-  /// beyond it.
+  /// Registers memory of the program. ACP_ATKEY_NULL: the quota of keys is used
+  /// up.
   acp_atkey_t register_memory(void* memory, std::size_t bytes);
   void unregister_memory(acp_atkey_t key);
 
  private:
   struct Slab {
     Arena arena;
-    acp_atkey_t key = ACP_ATKEY_NULL;  ///< None: the module's.
-    void* memory = nullptr;            ///< To be freed with it.
+    acp_atkey_t key = ACP_ATKEY_NULL;  ///< None: module memory.
+    void* memory = nullptr;            ///< Freed with the slab.
   };
 
   Block allocate_in(Arena& arena, std::size_t bytes, std::size_t alignment);
   bool add_slab(std::size_t bytes);
   void drop(Slab& slab);
 
-  std::mutex mutex_;  ///< Guards all of it but the first slab's place.
+  std::mutex mutex_;  ///< Guards everything except slabs_.front(), which never
+                      ///< changes.
   std::vector<std::unique_ptr<Slab>> slabs_;
   int keys_ = 0;
 };

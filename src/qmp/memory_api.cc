@@ -1,4 +1,4 @@
-// Memory, and what makes a message.
+// The functions of qmp.h for memory and for message memory.
 #include <bit>
 #include <new>
 #include <vector>
@@ -41,7 +41,8 @@ QMP_mem_t* QMP_allocate_aligned_memory(size_t nbytes,
   if (mine == nullptr) {
     return nullptr;
   }
-  static_cast<void>(flags);  // one kind of memory is best at all of them
+  static_cast<void>(
+      flags);  // Hints: one kind of memory serves all of them best.
   if (alignment != QMP_ALIGN_ANY && !std::has_single_bit(alignment)) {
     return fail_null(QMP_INVALID_ARG,
                      "QMP_allocate_aligned_memory: alignment %zu is no power "
@@ -122,8 +123,7 @@ QMP_msgmem_t QMP_declare_strided_array_msgmem(void* base[],
   return declare(std::move(runs));
 }
 
-// Clients know the types of what follows.
-// NOLINTBEGIN(readability-non-const-parameter)
+// The types are those that programs know.
 QMP_msgmem_t QMP_declare_indexed_msgmem(
     void* base, int blocklen[], int index[], int elemsize, int count) {
   if (qmp::job_for("QMP_declare_indexed_msgmem") == nullptr) {

@@ -1,4 +1,4 @@
-// Message handles.
+// The functions of qmp.h for message handles; handle.h does the work.
 #include "qmp.h"
 #include "qmp/api_pair.h"
 #include "qmp/handle.h"

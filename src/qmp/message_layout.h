@@ -1,9 +1,9 @@
-// Bytes that two nodes agree on: the halves of a channel, the box of a pair,
-// the inbox. All words are 8 bytes in the byte order of the host. docs/qmp.md
-// has the protocol.
+// The layout of the memory that nodes write into for each other: the halves of
+// a channel, the box of a pair, the inbox of a rank. All words are 8 bytes in
+// the byte order of the host. docs/qmp.md has the protocol.
 //
 //   receiver's half   offset        sender's half    offset
-//     entry[16]        0               grant[16]     0
+//     entry[16]       0               grant[16]      0
 //     area[16]        1024            consumed       1024
 //   size              66560                          1088
 //
@@ -22,16 +22,17 @@ namespace qmp {
 
 inline constexpr std::size_t kEntries = 16;
 
-/// The entry of message `number`, and the grant of its receive.
+/// The index of the entry of message `number`, and of its grant.
 constexpr std::size_t entry_of(std::uint64_t number) {
   return static_cast<std::size_t>(number % kEntries);
 }
 
-/// Messages up to this size go eagerly; those up to kInlineBytes in the line.
+/// Messages of up to kEagerBytes are sent eagerly. The bytes of up to
+/// kInlineBytes lie in the line, beside the word.
 inline constexpr std::size_t kEagerBytes = 4096;
 inline constexpr std::size_t kInlineBytes = 56;
 
-/// A word and what belongs to it, in one cache line.
+/// A word, and bytes that its writer stores before it; one cache line.
 struct alignas(64) Line {
   std::uint64_t word;
   std::byte bytes[kInlineBytes];
@@ -55,8 +56,9 @@ struct SenderHalf {
 static_assert(offsetof(SenderHalf, consumed) == 1024);
 static_assert(sizeof(SenderHalf) == 1088);
 
-/// Where a message may be put: `count` blocks, block i at address + i * stride.
-/// Address 0: nowhere; only messages that are too long ever ask.
+/// The answer of a receive to its sender: the message may be put into `count`
+/// blocks, block i at address + i * stride. A grant with address 0 has no
+/// memory; it only serves to refuse messages longer than `capacity`.
 struct Grant {
   std::uint64_t address;
   std::uint64_t capacity;
@@ -67,14 +69,14 @@ struct Grant {
 
 static_assert(sizeof(Grant) == 40 && sizeof(Grant) <= kInlineBytes);
 
-/// What an entry's word says.
+/// How a message came; a part of the word of its entry.
 enum class Kind : std::uint64_t {
-  kEager = 1,    ///< The bytes are in the line or in the area.
-  kDirect = 2,   ///< The bytes are where the grant said.
-  kTooLong = 3,  ///< Not sent: the message has this size, the grant less.
+  kEager = 1,    ///< Eagerly: the bytes are in the line or the area.
+  kDirect = 2,   ///< The bytes are in the memory of the grant.
+  kTooLong = 3,  ///< Not sent: `size` exceeds the capacity of the grant.
 };
 
-/// number + 1 (20 bits) | kind (4) | size (40).
+/// The word of an entry: number + 1 (20 bits) | kind (4) | size (40).
 inline constexpr std::uint64_t kMaxMessage = (std::uint64_t{1} << 40) - 1;
 
 constexpr std::uint64_t entry_word(std::uint64_t number,
@@ -96,13 +98,13 @@ constexpr std::uint64_t size_of(std::uint64_t word) {
   return word & kMaxMessage;
 }
 
-/// Which global operation a message belongs to. Messages of one operation have
-/// equal tags on all nodes, and equal numbers of bytes, or the calls of the
-/// nodes do not agree.
+/// Names one global operation of a communicator. The messages of one operation
+/// carry equal tags and equal numbers of bytes on all nodes; where they differ,
+/// the calls of the nodes do not agree.
 struct Tag {
-  std::uint64_t number = 0;  ///< Operations on the communicator, from 1 on.
-  std::uint8_t kind = 0;     ///< kMeeting, kBroadcast, kBarrier, or what an
-                             ///< Operator is.
+  std::uint64_t number = 0;  ///< How many operations came before, + 1.
+  std::uint8_t kind =
+      0;  ///< kMeeting, kBroadcast, kBarrier, or Operator::kind().
 
   bool operator==(const Tag&) const = default;
 };
@@ -111,20 +113,21 @@ inline constexpr std::uint8_t kMeeting = 0;
 inline constexpr std::uint8_t kBroadcast = 1;
 inline constexpr std::uint8_t kBarrier = 2;
 
-/// A global operation as a node has called it.
+/// A call of a global operation, as one node has made it.
 struct Call {
   Tag tag;
   std::uint64_t bytes = 0;
 };
 
-/// What a message of a global operation begins with in a channel of class
-/// collective. More than kEnvelopeBytes follow as a second message.
+/// The eager message that begins each message of a global operation in a
+/// channel of class collective. More than kEnvelopeBytes bytes follow as a
+/// second message.
 inline constexpr std::size_t kEnvelopeBytes = kEagerBytes - 24;
 
 struct EnvelopeHead {
   std::uint64_t number;
   std::uint64_t kind;
-  std::uint64_t bytes;  ///< Of the message, wherever they are.
+  std::uint64_t bytes;  ///< Length of the message, in both parts together.
 };
 
 struct Envelope {
@@ -135,13 +138,13 @@ struct Envelope {
 static_assert(sizeof(Envelope) == kEagerBytes &&
               offsetof(Envelope, payload) == 24);
 
-/// Two nodes that reduce together: message k of each has place
-/// k mod 2 of the other's box; up to kInlineBytes in the line.
+/// The box of a node, into which its partner in a pair writes. Message k of the
+/// partner has entry k mod 2; up to kInlineBytes of it lie in the line.
 inline constexpr std::size_t kPairEntries = 2;
 inline constexpr std::size_t kPairBytes = 16384;
 
-/// The size of an entry word, in the box of a pair: number (17 bits) and kind
-/// (8) of the operation | size (15).
+/// Takes the place of the size in an entry word of a box: number of the
+/// operation (17 bits) | kind (8) | size (15).
 constexpr std::uint64_t tagged_size(const Tag& tag, std::uint64_t bytes) {
   return (tag.number & 0x1ffff) << 23 | std::uint64_t{tag.kind} << 15 | bytes;
 }
@@ -156,19 +159,22 @@ struct PairBox {
 static_assert(offsetof(PairBox, area) == 128);
 static_assert(sizeof(PairBox) == 32896);
 
-/// What one rank tells another, in its inbox. `channel` is the class of a
-/// channel, or one of those below.
+/// A message of one rank to another, through the inbox. `channel` is the class
+/// of a channel, kRevocation or kCall.
 ///
-///   channel      meaning                            half    detail amount a
-///   class      here is my half of a channel       address is_receiver  0
-///   kRevocation  global operations fail from this   number  rank that status
-///                one on; I send nothing for them            failed first
-///   kCall        I wait for you in this operation   number  kind         bytes
+///   channel      meaning                             half    detail amount
+///   class        the sender made its half of this    address is_receiver 0
+///                channel
+///   kRevocation  operations from this number on      number  rank that status
+///                fail; the sender puts nothing more          failed first
+///                for them
+///   kCall        the sender waits for the receiver   number  kind        bytes
+///                in this operation
 struct Announcement {
   std::uint64_t half;
-  std::uint32_t comm;  ///< Communicator's number.
+  std::uint32_t comm;  ///< Number of the communicator.
   std::uint32_t channel;
-  std::uint32_t from;  ///< Rank.
+  std::uint32_t from;  ///< Rank of the sender.
   std::uint32_t detail;
   std::uint64_t amount;
 };
@@ -179,18 +185,20 @@ static_assert(sizeof(Announcement) == 32 &&
 inline constexpr std::uint32_t kRevocation = 0xfffffffe;
 inline constexpr std::uint32_t kCall = 0xfffffffd;
 
-/// How far a rank is, for whoever waits for it. Written by the rank alone.
+/// The state of a rank for ranks that wait for it. Only the rank itself writes
+/// it; others read it at any time.
 struct Presence {
-  std::uint64_t has_left;  ///< 1: sends nothing any more, all has arrived.
-  std::uint64_t barriers;  ///< Of the whole job, begun.
+  std::uint64_t has_left;  ///< 1: everything it ever sent has arrived.
+  std::uint64_t barriers;  ///< Barriers of the whole job begun.
   char host[96];
 };
 
 static_assert(sizeof(Presence) == 112);
 
 struct Inbox {
-  alignas(64) std::uint64_t tail;  ///< Tickets given out.
-  /// From the rank before, when it leaves: its barriers of the whole job, + 1.
+  alignas(64) std::uint64_t tail;  ///< See inbox.h.
+  /// Written by the previous rank when it leaves: the number of its barriers of
+  /// the whole job, + 1. 0: it has not left.
   std::uint64_t leaving;
   Presence presence;
   inbox::Cell cell[inbox::kCells];

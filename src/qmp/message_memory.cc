@@ -1,3 +1,5 @@
+// Copies between the blocks of a message and other memory, and the registration
+// of blocks. Called by the halves and by memory_api.cc.
 #include "qmp/message_memory.h"
 
 #include <algorithm>
@@ -8,7 +10,7 @@ namespace qmp {
 
 namespace {
 
-/// Blocks without a gap are one block.
+/// The simplest form of a run: blocks without a gap become one block.
 Run normal(Run run) {
   if (run.block == 0 || run.count == 0) {
     return {run.base, 0, 0, 0};

@@ -1,4 +1,4 @@
-// Which bytes make a message, and how to get at them.
+// The bytes of a message: runs of blocks in memory of the program.
 #pragma once
 
 #include <atomic>
@@ -19,29 +19,31 @@ struct Run {
   std::ptrdiff_t stride = 0;
 };
 
-/// From its lowest byte on.
+/// The range of memory that a run touches.
 struct Span {
-  std::ptrdiff_t low = 0;  ///< Distance from the base; 0 or less.
+  std::ptrdiff_t low =
+      0;  ///< Distance of its first byte from the base; 0 or less.
   std::size_t bytes = 0;
 };
 
 Span span_of(std::size_t block, std::size_t count, std::ptrdiff_t stride);
 
-/// Runs of this block size and more are sent and received in place.
+/// Blocks of this size and more are sent from and received into where they are.
+/// Smaller ones are packed.
 inline constexpr std::size_t kLargeBlock = 8192;
 
-/// A stream of bytes in memory of the program. Read-only but for its
-/// registration, which the lock of the process guards.
+/// A stream of bytes in memory of the program. Only the registration changes;
+/// the lock of the process guards it.
 class MessageMemory {
  public:
   explicit MessageMemory(std::vector<Run> runs);
-  /// One contiguous run, without allocation.
+  /// One contiguous run; allocates nothing.
   MessageMemory(void* base, std::size_t bytes);
   MessageMemory(const MessageMemory&) = delete;
   MessageMemory& operator=(const MessageMemory&) = delete;
   ~MessageMemory();
 
-  /// The same shape elsewhere: all runs move as the first does.
+  /// A message memory of equal shape whose first run begins at `base`.
   MessageMemory* moved_to(void* base) const;
 
   std::size_t size() const { return size_; }
@@ -50,30 +52,30 @@ class MessageMemory {
 
   const Run& first() const { return first_; }
 
-  /// Whether a peer can be told where it is by one grant.
+  /// Whether one grant can describe all blocks, and they are large enough.
   bool is_direct() const {
     return is_contiguous() || (more_.empty() && first_.block >= kLargeBlock);
   }
 
-  /// Whether a peer on this host can store into each block by itself.
+  /// Whether peers on this host can store into each block.
   bool is_scattered_by_peers(const LibraryMemory& library) const;
 
-  /// Copies the first `bytes` of the stream into the blocks of a run.
+  /// Copies the first `bytes` bytes of the stream into the blocks of a run.
   void copy_to(const Run& run, std::size_t bytes) const;
 
-  /// Copies the first `bytes` of the stream out, or into it.
+  /// Copies the first `bytes` bytes of the stream out, or into it.
   void gather(std::byte* to, std::size_t bytes) const;
   void scatter(const std::byte* from, std::size_t bytes) const;
 
-  /// The global address of first().base, for a memory of one run; registers it
-  /// the first time. ACP_GA_NULL: keys are exhausted.
+  /// The global address of first().base, for a memory of one run. Registers the
+  /// memory at the first call. ACP_GA_NULL: keys are exhausted.
   acp_ga_t address(LibraryMemory& library);
 
   void hold() { holders_.fetch_add(1, std::memory_order_relaxed); }
 
-  /// The last holder frees it.
+  /// Deletes the memory when the last user releases it.
   void release() {
-    // Release and acquire: its last use by others comes before the end.
+    // Release and acquire: uses by other threads come before the delete.
     if (holders_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
       delete this;
     }

@@ -1,3 +1,5 @@
+// Writes into the half of a peer. Called by the halves under the lock of the
+// process; never waits.
 #include "qmp/mirror.h"
 
 namespace qmp {
@@ -28,7 +30,8 @@ Posted Mirror::signal(std::size_t index,
                       std::uint64_t add,
                       Batch* batch) {
   if (direct_ != nullptr) [[likely]] {
-    // The bytes are there already: the signal releases them.
+    // The bytes were stored into the memory of the peer: the signal only has to
+    // release them.
     return posted(acpx_put_signal(ACP_GA_NULL, ACP_GA_NULL, 0,
                                   address_ + word_offset, add,
                                   ACP_HANDLE_NULL));

@@ -1,6 +1,6 @@
-// A half of a peer, to write into: directly where it is mapped here, else
-// through memory of our own that has the same layout. Each write ends in a
-// signal on a word.
+// Writes into the half of a peer: by stores where that memory is mapped here,
+// else through a staging buffer with the same layout. Each write ends in a
+// signal that adds to a word.
 #pragma once
 
 #include <array>
@@ -18,10 +18,10 @@ namespace qmp {
 enum class Posted {
   kYes,
   kLater,   ///< The window is full, in a progress step: try again.
-  kFailed,  ///< It never happens; acp_errno says why.
+  kFailed,  ///< It will never happen; acp_errno says why.
 };
 
-/// What a handle that is ACP_HANDLE_NULL means.
+/// The result of an operation whose handle may be ACP_HANDLE_NULL.
 inline Posted posted(acp_handle_t handle) {
   if (handle != ACP_HANDLE_NULL) {
     return Posted::kYes;
@@ -29,20 +29,21 @@ inline Posted posted(acp_handle_t handle) {
   return acp_errno == ACPX_AGAIN ? Posted::kLater : Posted::kFailed;
 }
 
-/// Under the lock of the process.
+/// The caller holds the lock of the process.
 class Mirror {
  public:
-  /// False: no memory.
+  /// `half` is the address of the half of the peer, `bytes` its size. False: no
+  /// memory for the staging buffer.
   bool connect(acp_ga_t half, std::size_t bytes, LibraryMemory& library);
   void disconnect(LibraryMemory& library);
 
   bool is_connected() const { return address_ != ACP_GA_NULL; }
 
-  /// Whether peer and I map each other's library memory.
+  /// Whether this rank and the peer map the library memory of each other.
   bool is_on_this_host() const { return direct_ != nullptr; }
 
-  /// Where to put the bytes of entry `index` that belong at `offset` of the
-  /// half; nullptr while an earlier write of that entry still reads there.
+  /// Where the caller stores the bytes of entry `index` that belong at `offset`
+  /// of the half. nullptr: an earlier put of that entry still reads there.
   std::byte* room(std::size_t index, std::size_t offset) {
     if (direct_ != nullptr) [[likely]] {
       return direct_ + offset;
@@ -51,8 +52,9 @@ class Mirror {
                                              : nullptr;
   }
 
-  /// Sends `size` bytes from room(index, offset), then adds to the word: now,
-  /// or with what else is in `batch`.
+  /// Makes the `size` bytes that lie at room(index, offset) visible to the
+  /// peer, then adds `add` to the word at `word_offset`. It leaves at once, or
+  /// with `batch`.
   Posted signal(std::size_t index,
                 std::size_t offset,
                 std::size_t size,

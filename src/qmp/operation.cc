@@ -1,3 +1,5 @@
+// Waits and failures of global operations. Called by the rounds of a reduction,
+// broadcast or meeting. No lock is held while it waits.
 #include "qmp/operation.h"
 
 #include <algorithm>
@@ -9,8 +11,8 @@ namespace qmp {
 
 namespace {
 
-/// A wait looks at more than its own message after this time, and again each
-/// time that it has doubled: a job that stands still comes to rest.
+/// A wait looks beyond its own message after this time, and then each time that
+/// its length has doubled. So a job that stands still needs no processor.
 constexpr int kFirstLookMs = 20;
 constexpr int kLastLookMs = 1 << 29;
 
@@ -30,7 +32,7 @@ bool is_job_ending() {
   return acpx_wait_until([](void*) { return 0; }, nullptr, 0) < 0;
 }
 
-/// For acprun's roll-call.
+/// The name of the call for the roll-call of acprun.
 const char* function_of(const Tag& tag) {
   return tag.kind == kBroadcast ? "QMP_broadcast"
          : tag.kind == kBarrier ? "QMP_barrier"
@@ -44,7 +46,7 @@ struct Operation::Wait {
   int rank = 0;
   Condition has_come = nullptr;
   void* self = nullptr;
-  bool has_failed = false;  ///< The operation: waits for the partner's parting.
+  bool has_failed = false;  ///< Waits for the parting only.
   const Presence* partner = nullptr;
   bool has_partner_left = false;
   End end = End::kCome;
@@ -70,10 +72,11 @@ QMP_comm_struct::Lanes* Operation::lanes_to(int node) {
   return &lanes;
 }
 
+/// The condition of every wait: the message, or a reason why it will not come.
 int Operation::is_over(void* wait) {
   auto& what = *static_cast<Wait*>(wait);
   const Operation& operation = *what.operation;
-  // Before has_come: a node that has left has nothing under way any more.
+  // Comes before has_come: a node that has left has no message under way.
   what.has_partner_left |= what.partner != nullptr && has_left(*what.partner);
   if (what.has_come(what.self)) {
     what.end = End::kCome;
@@ -91,6 +94,9 @@ int Operation::is_over(void* wait) {
   return 1;
 }
 
+/// Waits in intervals that double. Between two of them it reads the presence of
+/// a partner on another host, tells the partner for which operation it waits,
+/// and looks for calls that do not agree.
 Operation::End Operation::wait_in(Wait& wait) {
   Presences& presences = job_.exchange.presences();
   wait.partner = presences.mapped(wait.rank);
@@ -130,7 +136,7 @@ QMP_status_t Operation::wait(int rank, Condition has_come, void* self) {
     case End::kCome: return QMP_SUCCESS;
     case End::kRevoked: return fail_revoked();
     case End::kLeft:
-      // The end of the job makes nodes leave that are not to blame.
+      // At the end of a job nodes leave that are not to blame.
       return is_job_ending() ? fail_cut_off() : fail_left(rank);
     case End::kMismatch: return QMP_BAD_MESSAGE;
     default: return fail_cut_off();
@@ -142,8 +148,8 @@ void Operation::wait_until_parted(int rank, Condition has_come, void* self) {
   (void)wait_in(wait);
 }
 
-/// Looks at messages that have arrived and are not received, and at the calls
-/// in which partners wait for this node.
+/// Looks at messages that have arrived and whose receive has not begun, and at
+/// the operations in which partners wait for this node.
 bool Operation::has_met_another() {
   Call theirs;
   for (const auto& [node, lanes] : comm_.lanes) {
@@ -178,15 +184,15 @@ bool Operation::has_arrived(const QMP_comm_struct::Lanes& lanes,
 }
 
 std::uint64_t Operation::whole_number(std::uint64_t low) const {
-  // The nearest one: partners are less than half of the numbers apart.
+  // Takes the nearest number: partners are less than half the range apart.
   const std::uint64_t number = call_.tag.number;
   const std::uint64_t ahead = (low - number) % Pair::kNumbers;
   return ahead < Pair::kNumbers / 2 ? number + ahead
                                     : number + ahead - Pair::kNumbers;
 }
 
-/// Whether this node has called another operation with that number. A later one
-/// says nothing, because the partner may be ahead.
+/// Whether this node has called another operation with the number of `theirs`.
+/// A number that it has not reached says nothing: the partner may be ahead.
 bool Operation::is_other(const Call& theirs) const {
   const std::uint64_t number = theirs.tag.number;
   const Call& mine = comm_.recent[number % comm_.recent.size()];
@@ -261,7 +267,8 @@ QMP_status_t Operation::fail_transfer(QMP_status_t status, int rank) {
 }
 
 QMP_status_t Operation::fail_mismatch(const Call& theirs, int rank) {
-  // Theirs may be one that this node has left already: they still wait in it.
+  // This node may have left the operation in which the partner still waits;
+  // then the earlier one is reported.
   const std::uint64_t number = std::min(theirs.tag.number, call_.tag.number);
   const Call& recent = comm_.recent[number % comm_.recent.size()];
   const Call& mine = recent.tag.number == number ? recent : call_;

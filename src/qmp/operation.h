@@ -1,6 +1,5 @@
 // One call of a global operation on this node: its tag, its waits for partners,
-// and its failures, which revoke the communicator. docs/qmp.md, "Revocation"
-// and "Waiting".
+// and its failures. docs/qmp.md, "Revocation" and "Waiting".
 #pragma once
 
 #include <cstddef>
@@ -14,7 +13,7 @@
 
 namespace qmp {
 
-/// Used by the thread that makes the call.
+/// Lives as long as the call, on its thread.
 class Operation {
  public:
   Operation(Job& job,
@@ -36,34 +35,38 @@ class Operation {
 
   std::size_t bytes() const { return static_cast<std::size_t>(call_.bytes); }
 
-  /// Whether it fails because an operation of this number or an earlier one has
-  /// failed somewhere.
+  /// Whether an operation of this number or an earlier one has failed on some
+  /// node, so that this one fails too.
   bool is_revoked() const;
 
-  /// Channels to a node and from it, made the first time. nullptr: it fails.
+  /// The channels to a node and from it, made by the first call. nullptr: no
+  /// memory, and the operation has failed.
   QMP_comm_struct::Lanes* lanes_to(int node);
 
   using Condition = bool (*)(void*);
 
-  /// Waits for a partner without a time limit. Says once for whom, after
-  /// QMP_WAIT_TIMEOUT. Any other status: the operation has failed here.
+  /// Waits until has_come(self) is true, without a time limit. After
+  /// QMP_WAIT_TIMEOUT it says once for which node it waits. Any status but
+  /// QMP_SUCCESS: the operation has failed here.
   QMP_status_t wait(int rank, Condition has_come, void* self);
 
-  /// Waits until the partner sends nothing any more: for an operation that has
-  /// failed, before memory is freed that the partner may write to.
+  /// Waits until the partner sends nothing more for this operation, which has
+  /// failed. The caller may then free memory that the partner wrote to.
   void wait_until_parted(int rank, Condition has_come, void* self);
 
-  /// Of the number of a tag in the box of a pair, which has its low bits.
+  /// The whole number of an operation, from the low bits that travel in the box
+  /// of a pair.
   std::uint64_t whole_number(std::uint64_t low) const;
 
-  // Failures: a line, and the communicator is revoked.
+  // Each failure prints a line. Those that are not const revoke the
+  // communicator.
 
   QMP_status_t fail_revoked() const;
   QMP_status_t fail_cut_off() const;
   QMP_status_t fail_left(int rank);
   QMP_status_t fail_memory(const char* for_what);
   QMP_status_t fail_transfer(QMP_status_t status, int rank);
-  /// The partner's operation is another one.
+  /// The partner has called another operation, `theirs`.
   QMP_status_t fail_mismatch(const Call& theirs, int rank);
 
  private:
@@ -73,7 +76,8 @@ class Operation {
   static int is_over(void* wait);
   End wait_in(Wait& wait);
   void say_whom(int rank, double seconds);
-  /// Whether a message has arrived that shows that calls do not agree.
+  /// Whether a message or a call of a partner shows that the calls do not
+  /// agree. Then the operation has failed.
   bool has_met_another();
   bool has_arrived(const QMP_comm_struct::Lanes& lanes, Call& theirs) const;
   bool is_other(const Call& theirs) const;
@@ -84,6 +88,7 @@ class Operation {
   Job& job_;
   QMP_comm_struct& comm_;
   Call call_;
+  /// Set once the user was told for which node this waits.
   bool has_said_ = false;
 };
 

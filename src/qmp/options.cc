@@ -1,3 +1,5 @@
+// Reads -qmp-geom, -qmp-alloc-map, -qmp-logic-map and -qmp-job, each with
+// numbers behind it. Called before acp_init.
 #include "qmp/options.h"
 
 #include <array>
@@ -83,6 +85,8 @@ bool take_layout(Options& options) {
 
 }  // namespace
 
+/// An option takes all words behind it that begin with a digit. The command
+/// line is changed last, when everything is right.
 std::optional<Options> take_options(int* argc, char** argv) {
   Options options;
   std::vector<char*> kept;

@@ -1,4 +1,5 @@
-// What QMP takes out of a command line, and from the environment.
+// The options of QMP on the command line, and the settings QMP_GEOM and
+// QMP_LAYOUT. Used by QMP_init_msg_passing alone.
 #pragma once
 
 #include <optional>
@@ -9,16 +10,17 @@
 namespace qmp {
 
 struct Options {
-  std::vector<int> geometry;                  ///< -qmp-geom, or QMP_GEOM
-  const char* geometry_source = "-qmp-geom";  ///< Which of the two.
+  std::vector<int> geometry;                  ///< -qmp-geom or QMP_GEOM
+  const char* geometry_source = "-qmp-geom";  ///< Which of the two it is.
   std::vector<int> allocated_map;             ///< -qmp-alloc-map
   std::vector<int> logical_map;               ///< -qmp-logic-map
   std::vector<int> jobs;                      ///< -qmp-job
   Layout layout = Layout::kLeastSurface;      ///< QMP_LAYOUT
 };
 
-/// Removes our options and their values. Nothing, and a failure, when a word
-/// has no value or a wrong one; then the command line is as it was.
+/// Takes the options and their values out of a command line. Nothing, and a
+/// failure, when an option has no value or a wrong one; the command line then
+/// stays as it was.
 std::optional<Options> take_options(int* argc, char** argv);
 
 }  // namespace qmp

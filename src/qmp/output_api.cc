@@ -1,4 +1,5 @@
-// Printing, errors, time: works before init and after finalize.
+// The functions of qmp.h for output, errors and time. They work before init and
+// after finalize.
 #include <unistd.h>
 
 #include <array>
@@ -29,7 +30,8 @@ std::string prefix(const char* kind) {
          std::to_string(number.nodes) + "@" + host.data() + kind + ": ";
 }
 
-/// One write, so that lines of several threads and nodes stay whole.
+/// Prints one line by one write, so that lines of several threads and nodes
+/// stay whole.
 int print(FILE* stream,
           const char* kind,
           const char* format,
@@ -53,12 +55,14 @@ int print(FILE* stream,
   return is_written ? static_cast<int>(line.size()) : -1;
 }
 
+/// A code whose low 8 bits are 0 would look like success: acp_abort then ends
+/// the job with status 1.
 [[noreturn]] void end_job(int code) {
   (void)std::fflush(nullptr);
   if ((code & 0xff) == 0) {
     acp_abort("QMP_abort");
   }
-  // The launcher ends the job with the status of the first rank that fails.
+  // acprun ends the job with the status of the first rank that fails.
   ::_exit(code & 0xff);
 }
 

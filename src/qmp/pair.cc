@@ -1,3 +1,5 @@
+// Messages between the two nodes of a pair. Called by Partner; takes no lock
+// and never waits.
 #include "qmp/pair.h"
 
 #include <atomic>
@@ -9,8 +11,8 @@ namespace qmp {
 
 namespace {
 
-/// Before a wait that costs more: a partner that is about to store does so
-/// within this.
+/// Looks before a wait, which costs more. A partner that is about to store does
+/// so within this time.
 constexpr int kShortLooks = 256;
 
 std::byte* room_in(PairBox& box, std::size_t entry, std::size_t bytes) {
@@ -45,7 +47,8 @@ bool Pair::connect(acp_ga_t partner) {
   return static_cast<bool>(outgoing_);
 }
 
-/// The partner's box is laid out as mine is.
+/// The address in the box of the partner that corresponds to a byte of this
+/// box.
 acp_ga_t Pair::at_partner(const std::byte* in_mine) const {
   return theirs_address_ +
          static_cast<std::uint64_t>(in_mine -
@@ -67,7 +70,7 @@ bool Pair::send(const Tag& tag, const void* data, std::size_t bytes) {
     from = outgoing_.address + entry * kPairBytes;
     flying = bytes;
   }
-  // The signal releases the bytes, and wakes a partner that sleeps.
+  // The signal makes the bytes visible, and wakes a partner that sleeps.
   if (acpx_put_signal(
           to, from, flying,
           at_partner(reinterpret_cast<const std::byte*>(&mine_->line[entry])),
@@ -80,7 +83,7 @@ bool Pair::send(const Tag& tag, const void* data, std::size_t bytes) {
 }
 
 std::uint64_t Pair::look() {
-  // Acquire: pairs with the partner's signal, which came after the bytes.
+  // Acquire: pairs with the signal of the partner, which follows the bytes.
   return std::atomic_ref(mine_->line[received_ % kPairEntries].word)
       .load(std::memory_order_acquire);
 }

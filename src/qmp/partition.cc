@@ -1,3 +1,5 @@
+// Makes the machine and the jobs on it from -qmp-geom and -qmp-job. Every node
+// computes the same from the same options; nothing is sent.
 #include "qmp/partition.h"
 
 #include <functional>
@@ -12,7 +14,8 @@ namespace qmp {
 
 namespace {
 
-/// The job that a node of a grid belongs to; its grid replaces the machine's.
+/// Gives each node of the machine its job in `job_of`. The grid of one job
+/// becomes the machine that the program sees.
 QMP_status_t split_grid(Job& made, std::vector<int>& job_of) {
   const std::vector<int>& jobs = made.options.jobs;
   const std::vector<int> dims = made.machine->dims();
@@ -40,6 +43,7 @@ QMP_status_t split_grid(Job& made, std::vector<int>& job_of) {
   return QMP_SUCCESS;
 }
 
+/// Gives consecutive nodes to each job: there is no grid.
 QMP_status_t split_switch(const Job& made, std::vector<int>& job_of) {
   const std::vector<int>& jobs = made.options.jobs;
   const int nodes = made.world->nodes();

@@ -1,3 +1,5 @@
+// Rounds of a reduction with one node. Called by reduce(); waits without a
+// lock.
 #include "qmp/partner.h"
 
 #include <memory>
@@ -23,7 +25,8 @@ QMP_status_t Partner::swap_words(std::uint64_t& out, std::uint64_t& in) {
   return round.run();
 }
 
-/// Both partners do this in the same reduction, the first that they share.
+/// Tells the partner where the box is, and then whether this node can use the
+/// other box. Both partners call it in the first reduction that they share.
 QMP_status_t Partner::meet() {
   auto pair = std::make_unique<Pair>(operation_.job().exchange.library());
   std::uint64_t mine = pair->address();
@@ -34,7 +37,7 @@ QMP_status_t Partner::meet() {
   }
   std::uint64_t can_i = pair->connect(theirs) ? 1 : 0;
   std::uint64_t can_they = 0;
-  // From here on the partner may store into the box: it lives on.
+  // From here on the partner may store into the box, even if this fails.
   lanes_->pair = std::move(pair);
   status = swap_words(can_i, can_they);
   if (status != QMP_SUCCESS) {

@@ -1,5 +1,5 @@
-// The other node of a step of a reduction, and the way to it: its box, or
-// channels. docs/qmp.md, "Collectives".
+// The other node in one round of a reduction. Short messages go through the
+// boxes of a pair, others through channels. docs/qmp.md, "Collectives".
 #pragma once
 
 #include <cstddef>
@@ -8,16 +8,16 @@
 
 namespace qmp {
 
-/// Sends to a partner and receives from it alternate. Any status but
-/// QMP_SUCCESS: the operation has failed here.
+/// Sends and receives alternate. Any status but QMP_SUCCESS: the operation has
+/// failed here.
 class Partner {
  public:
-  /// The first reduction with a node meets it, which may wait.
+  /// In the first reduction with this node it meets the node, which may wait.
   Partner(Operation& operation, int node);
 
   QMP_status_t send(void* data, std::size_t bytes);
   QMP_status_t receive(void* data, std::size_t bytes);
-  /// Both, at the same time where they go through channels.
+  /// Sends and receives; through channels both at a time.
   QMP_status_t swap(void* out, void* in, std::size_t bytes);
 
  private:
@@ -34,7 +34,7 @@ class Partner {
   Operation& operation_;
   Lanes* lanes_;
   int rank_;
-  QMP_status_t status_;  ///< Of the meeting.
+  QMP_status_t status_;  ///< Of meet().
 };
 
 }  // namespace qmp

@@ -1,3 +1,4 @@
+// Binomial tree and recursive doubling, as lists of nodes.
 #include "qmp/plan.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Which nodes exchange messages in a global operation. docs/qmp.md,
-// "Collectives".
+// Which nodes exchange messages in a global operation: the trees of reductions
+// and broadcasts. docs/qmp.md, "Collectives". Pure.
 #pragma once
 
 #include <bit>
@@ -9,7 +9,9 @@
 
 namespace qmp {
 
-/// A reduction, seen from this node.
+/// The position of this node in the tree of a reduction. The first nodes form
+/// `pairs` pairs, the others stay single. Pairs and single nodes together are
+/// `power` blocks, a power of two.
 struct Plan {
   explicit Plan(const QMP_comm_struct& comm)
       : power(static_cast<int>(
@@ -24,19 +26,21 @@ struct Plan {
     return of_block < pairs ? 2 * of_block : of_block + pairs;
   }
 
+  /// The largest power of two that is not above the number of nodes.
   int power;
   int pairs;
   int me;
+  /// The block of this node, from 0.
   int block;
 };
 
-/// Broadcasts: the node that this one receives from, or -1.
+/// The node that this one receives broadcasts from; -1 on node 0.
 int parent_of(const QMP_comm_struct& comm);
-/// The nodes that it sends to, in this order.
+/// The nodes that this one sends broadcasts to, in this order.
 std::vector<int> children_of(const QMP_comm_struct& comm);
 
-/// The ranks of all nodes that this one exchanges messages with, in reductions
-/// and in broadcasts. The relation is symmetric.
+/// The ranks of all nodes that this one exchanges messages with. The relation
+/// is symmetric.
 std::vector<int> partner_ranks(const QMP_comm_struct& comm);
 
 }  // namespace qmp

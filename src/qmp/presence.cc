@@ -1,3 +1,5 @@
+// Presences: stores of this rank, and reads of others. read() waits; no lock
+// may be held.
 #include "qmp/presence.h"
 
 #include <unistd.h>
@@ -18,7 +20,7 @@ std::uint64_t load(const std::uint64_t& word) {
       .load(std::memory_order_acquire);
 }
 
-/// A copy of memory that its owner may be writing.
+/// Copies a presence that its owner may be writing.
 Presence copy_of(const Presence& shared) {
   Presence result{};
   result.has_left = load(shared.has_left);
@@ -41,7 +43,7 @@ void Presences::begin(int module, Inbox* mine, LibraryMemory* library) {
 }
 
 void Presences::begin_barrier(std::uint64_t number) {
-  // Relaxed: for a message to the user alone.
+  // Relaxed: it is only shown to the user.
   std::atomic_ref(mine_->barriers).store(number, std::memory_order_relaxed);
 }
 
@@ -67,15 +69,15 @@ std::optional<Presence> Presences::read(int rank) {
   acp_handle_t handle = acp_copy(
       block.address, acpx_module_ga(module_, rank) + offsetof(Inbox, presence),
       sizeof(Presence), ACP_HANDLE_NULL);
-  // Not acpx_complete_timeout, which would take failures of the program's own
-  // operations. A copy that has failed leaves the zeros.
+  // acpx_complete_timeout would take failures of operations of the program. A
+  // copy that has failed leaves zeros.
   const int result = acpx_wait_until(&is_complete, &handle, kAnswerMs);
   const auto& answer = *reinterpret_cast<const Presence*>(block.memory);
   std::optional<Presence> presence;
   if (result == 0 && answer.host[0] != '\0') {
     presence = copy_of(answer);
   }
-  if (result != 1) {  // else the answer may still be written there
+  if (result != 1) {  // A copy under way may still write there.
     library_->free(block.memory);
   }
   return presence;

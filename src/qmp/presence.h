@@ -1,5 +1,5 @@
-// Each rank's word about itself, for ranks that wait for it: docs/qmp.md,
-// "Waiting". Slow paths.
+// What each rank says of itself in its inbox, for ranks that wait for it.
+// docs/qmp.md, "Waiting". Read when a wait takes long.
 #pragma once
 
 #include <cstdint>
@@ -11,20 +11,21 @@
 
 namespace qmp {
 
-/// The presence of every rank of the job, in its inbox. Thread-safe.
+/// The presences of all ranks of the job. Thread-safe.
 class Presences {
  public:
   void begin(int module, Inbox* mine, LibraryMemory* library);
 
-  /// This rank begins its barrier `number` of the whole job.
+  /// This rank begins barrier `number` of the whole job.
   void begin_barrier(std::uint64_t number);
-  /// This rank sends nothing any more, and all that it sent has arrived.
+  /// Everything that this rank ever sent has arrived.
   void leave();
 
-  /// Of a rank whose memory is mapped here; nullptr: read() it.
+  /// The presence of a rank whose memory is mapped here; nullptr: read() it.
   const Presence* mapped(int rank) const;
 
-  /// Asks the rank, for at most a second. Nothing: it does not answer.
+  /// Copies the presence of a rank, which may take a second. Nothing: the rank
+  /// does not answer.
   std::optional<Presence> read(int rank);
 
  private:
@@ -33,7 +34,7 @@ class Presences {
   LibraryMemory* library_ = nullptr;
 };
 
-/// Whether the rank has left. Acquire: what it sent before has arrived.
+/// Whether the rank has left. Acquire: everything that it sent is visible.
 bool has_left(const Presence& presence);
 
 /// "rank 3, host a", or that the rank does not answer.

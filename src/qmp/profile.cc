@@ -1,3 +1,4 @@
+// One total for all threads.
 #include "qmp/profile.h"
 
 #include <atomic>

@@ -8,7 +8,7 @@ void set_profiling(bool is_on);
 double profiled_seconds();
 void reset_profiled_seconds();
 
-/// Adds up the time of its life while profiling is on.
+/// Adds its lifetime to the total while profiling is on.
 class Timed {
  public:
   Timed();

@@ -1,4 +1,6 @@
-// The receiver's half.
+// The receiving half: posts grants, takes messages out of entries, and reports
+// to the sender which entries are free. Called by Exchange under its lock;
+// never waits.
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -9,8 +11,8 @@ namespace qmp {
 
 namespace {
 
-/// How long a short receive waits before it tells its capacity, by a clock that
-/// goes in steps of up to 10 ms: never less than 10.
+/// How long a short receive waits before it posts a grant after all. The clock
+/// goes in steps of up to 10 ms, so the wait is 10 ms or more.
 constexpr std::uint64_t kLateNs = 20'000'000;
 
 }  // namespace
@@ -45,7 +47,8 @@ void ReceiveHalf::start(Transfer& transfer, Batch* batch) {
   }
 }
 
-/// Where the message may go; capacity 0 when there is no memory for it.
+/// The memory that the sender may put into: that of the program, where one
+/// grant can describe it, or else a packed buffer. Capacity 0: no memory.
 Grant ReceiveHalf::grant_of(Transfer& transfer) {
   const std::size_t capacity = transfer.memory->size();
   if (capacity <= kEagerBytes) {
@@ -115,7 +118,7 @@ void ReceiveHalf::post_late_grants(std::uint64_t now_ns) {
 
 bool ReceiveHalf::peek(void* to, std::size_t bytes) const {
   const std::size_t index = entry_of(started_);
-  // Acquire: as in advance.
+  // Acquire: pairs with the signal of the sender, as in advance().
   const std::uint64_t word =
       std::atomic_ref(mine().entry[index].word).load(std::memory_order_acquire);
   if (!is_in_window(started_) || !is_for(word, started_) ||
@@ -150,6 +153,8 @@ void ReceiveHalf::deliver(Transfer& transfer, std::uint64_t word) {
   finish(transfer, status);
 }
 
+/// Counts a message as consumed. Only the unbroken prefix is reported, so a
+/// message ahead of it is kept in the mask (invariant 3 of docs/qmp.md).
 void ReceiveHalf::consume(std::uint64_t number) {
   ahead_ |= 1U << (number - consumed_);
   while ((ahead_ & 1U) != 0) {
@@ -172,6 +177,9 @@ bool ReceiveHalf::report() {
   return true;
 }
 
+/// Delivers every message that has arrived, in any order, and posts the grants
+/// that had no room before. The list is ordered by number, so the first
+/// transfer outside of the window ends the pass.
 bool ReceiveHalf::advance() {
   bool has_worked = false;
   for (std::size_t i = 0; i < posted_.size();) {
@@ -179,7 +187,7 @@ bool ReceiveHalf::advance() {
     if (!is_in_window(transfer.number)) {
       break;
     }
-    // Acquire: pairs with the sender's signal, which came after the bytes.
+    // Acquire: pairs with the signal of the sender, which follows the bytes.
     const std::uint64_t word =
         std::atomic_ref(mine().entry[entry_of(transfer.number)].word)
             .load(std::memory_order_acquire);

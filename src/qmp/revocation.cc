@@ -1,3 +1,5 @@
+// Failures of global operations, told to partners through the inbox. Called by
+// Exchange under its lock; never waits.
 #include "qmp/revocation.h"
 
 #include <algorithm>
@@ -10,13 +12,14 @@ namespace qmp {
 
 void Revocation::join(std::vector<int> partners) {
   partners_ = std::move(partners);
-  tell();  // it may have been revoked before it was made here
+  tell();  // A notice may have come before this rank made the communicator.
 }
 
 void Revocation::revoke(const Cause& cause) {
   if (!covers(cause.operation)) {
     cause_ = cause;
-    // Release: whoever sees the number sees all that its writer has seen.
+    // Release: a thread that sees the number sees everything that this one has
+    // seen.
     from_.store(cause.operation, std::memory_order_release);
     tell();
   }
@@ -36,7 +39,8 @@ void Revocation::hear(const Announcement& text) {
 }
 
 void Revocation::ask(int rank, const Call& call) {
-  // Without memory it is not asked: the next time that it waits long it is.
+  // Without memory the question is left out: the wait asks again when its
+  // length has doubled.
   (void)connector_.announce(rank, {call.tag.number, comm_, kCall,
                                    static_cast<std::uint32_t>(acp_rank()),
                                    call.tag.kind, call.bytes});
@@ -57,6 +61,8 @@ void Revocation::end_transfers() {
   tell();
 }
 
+/// Tells the partners once for each lower number, and only while nothing of
+/// this node is under way to them (invariant 9).
 void Revocation::tell() {
   const std::uint64_t from = from_.load(std::memory_order_relaxed);
   if (is_sending_ || from >= told_) {

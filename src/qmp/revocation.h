@@ -1,5 +1,6 @@
-// From which operation on the global operations of one communicator fail, and
-// how its nodes tell each other. docs/qmp.md, "Revocation".
+// The state of one communicator for its global operations: from which operation
+// on they fail, and what its nodes have told each other. docs/qmp.md,
+// "Revocation".
 #pragma once
 
 #include <atomic>
@@ -13,11 +14,11 @@
 
 namespace qmp {
 
-/// All but covers() under the lock of the process.
+/// The lock of the process guards everything but covers().
 class Revocation {
  public:
-  /// The operation from which on they fail, where it failed first, and what it
-  /// met there.
+  /// The first operation that fails, the rank where it failed, and the status
+  /// there.
   struct Cause {
     std::uint64_t operation = 0;
     int rank = 0;
@@ -27,36 +28,36 @@ class Revocation {
   Revocation(std::uint32_t comm, Connector& connector)
       : comm_(comm), connector_(connector) {}
 
-  /// Whether the operation fails. Any thread, without the lock.
+  /// Whether an operation fails. Any thread, without the lock.
   bool covers(std::uint64_t operation) const {
-    // Acquire: pairs with revoke.
+    // Acquire: pairs with the release in revoke().
     return from_.load(std::memory_order_acquire) <= operation;
   }
 
   const Cause& cause() const { return cause_; }
 
-  /// The communicator exists here: `partners` are the ranks to tell.
+  /// This rank has made the communicator; `partners` are the ranks to tell.
   void join(std::vector<int> partners);
 
-  /// Operations from the cause's on fail.
+  /// Operations from that of the cause on fail.
   void revoke(const Cause& cause);
 
-  /// A partner has told, or asked.
+  /// Takes a notice or a call of another rank.
   void hear(const Announcement& text);
 
-  /// Tells a partner in what operation this node waits for it. Where two wait
-  /// for each other in different ones, both see it.
+  /// Tells a partner in which operation this node waits for it. When two nodes
+  /// wait for each other in different operations, both learn it.
   void ask(int rank, const Call& call);
 
-  /// By rank: in what operation it waited for this node last.
+  /// By rank: the operation in which it waited for this node last.
   const std::unordered_map<int, Call>& calls() const { return calls_; }
 
   /// Whether the rank has told that it sends nothing for this operation.
   bool has_parted(int rank, std::uint64_t operation) const;
 
-  /// An operation starts transfers that write into a partner's memory; false:
-  /// it fails already. Until end_transfers() nothing is told, because what is
-  /// told is that nothing is sent any more.
+  /// An operation starts transfers that write into memory of partners. False:
+  /// the operation has failed already. Until end_transfers() partners are not
+  /// told of a failure, because that notice says that nothing is under way.
   bool begin_transfers(std::uint64_t operation);
   void end_transfers();
 
@@ -67,12 +68,14 @@ class Revocation {
 
   std::uint32_t comm_;
   Connector& connector_;
-  std::atomic<std::uint64_t> from_{kNever};  ///< Only decreases.
+  std::atomic<std::uint64_t> from_{
+      kNever};  ///< Written under the lock; only decreases.
   Cause cause_;
-  std::uint64_t told_ = kNever;  ///< What the partners know from this rank.
+  std::uint64_t told_ = kNever;  ///< What this rank has told its partners.
   bool is_sending_ = false;
   std::vector<int> partners_;
-  std::unordered_map<int, std::uint64_t> parted_;  ///< By rank: from when on.
+  std::unordered_map<int, std::uint64_t>
+      parted_;  ///< By rank: told that it sends nothing from this number on.
   std::unordered_map<int, Call> calls_;
 };
 

@@ -1,4 +1,6 @@
-// The sender's half.
+// The sending half: eager messages, gated ones when their grant is there, and
+// the list of those that have to wait. Called by Exchange under its lock; never
+// waits.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -15,14 +17,15 @@ std::size_t word_offset(std::size_t index) {
   return index * sizeof(Line);
 }
 
-/// Where the bytes of an eager message go.
+/// Offset of the bytes of an eager message in the half of the receiver.
 std::size_t bytes_offset(std::size_t index, std::uint64_t size) {
   return size <= kInlineBytes
              ? word_offset(index) + offsetof(Line, bytes)
              : offsetof(ReceiverHalf, area) + index * kEagerBytes;
 }
 
-/// Acquire: pairs with the peer's signal; what it stored before is visible.
+/// Acquire: pairs with the signal of the peer, so what the peer stored before
+/// it is visible.
 std::uint64_t load_word(const std::uint64_t& word) {
   return std::atomic_ref(const_cast<std::uint64_t&>(word))
       .load(std::memory_order_acquire);
@@ -101,6 +104,8 @@ Posted SendHalf::post_word(std::uint64_t number,
   return result;
 }
 
+/// An eager message is done when it is in the entry of the peer, or copied into
+/// waiting_; a gated one when its put is complete. See "Message flow".
 void SendHalf::start(Transfer& transfer, Batch* batch) {
   const std::uint64_t number = started_++;
   const std::uint64_t size = transfer.memory->size();
@@ -130,7 +135,8 @@ void SendHalf::start(Transfer& transfer, Batch* batch) {
   finish(transfer, QMP_SUCCESS);
 }
 
-/// The message as one address: in place, or packed. ACP_GA_NULL: no memory.
+/// The address that a put can read the whole message from: the memory of the
+/// program, or a packed copy made here. ACP_GA_NULL: no memory.
 acp_ga_t SendHalf::source_of(Transfer& transfer) {
   if (transfer.packed) {
     return transfer.packed.address;
@@ -149,6 +155,8 @@ acp_ga_t SendHalf::source_of(Transfer& transfer) {
   return transfer.packed.address;
 }
 
+/// Sends a gated message if its grant has come. The ways are tried from the
+/// cheapest on: refuse it, store it block by block, put it from one address.
 Posted SendHalf::try_gated(Transfer& transfer, Batch* batch) {
   if (!peer_.is_connected()) {
     return Posted::kLater;
@@ -158,7 +166,7 @@ Posted SendHalf::try_gated(Transfer& transfer, Batch* batch) {
     return Posted::kLater;
   }
   if (batch != nullptr) {
-    batch->send();  // what follows may copy for long
+    batch->send();  // The copy that may follow takes long.
   }
   Grant grant{};
   std::memcpy(&grant, line.bytes, sizeof grant);
@@ -185,7 +193,7 @@ Posted SendHalf::try_gated(Transfer& transfer, Batch* batch) {
     return result;
   }
   if (result == Posted::kFailed) {
-    // The peer must not wait for what never comes.
+    // The receive fails as well, instead of waiting for ever.
     (void)post_word(transfer.number, Kind::kTooLong, transfer.length);
     finish(transfer, source == ACP_GA_NULL ? QMP_NOMEM_ERR : QMP_ERROR);
   } else if (acp_inquire(transfer.handle) == 0) {
@@ -214,9 +222,9 @@ Posted SendHalf::put(Transfer& transfer, const Grant& grant, acp_ga_t source) {
   return result;
 }
 
-/// Puts a message whose blocks lie apart on one side or both, in chains, and
-/// then the word. When the window is full it returns kLater, and the next call
-/// goes on at transfer.sent.
+/// Puts a message whose blocks lie apart on one side or both, chain after
+/// chain, and then writes its word. When the window is full it returns kLater,
+/// and the next call goes on at transfer.sent.
 Posted SendHalf::put_pieces(Transfer& transfer,
                             const Grant& grant,
                             acp_ga_t source) {

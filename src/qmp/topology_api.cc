@@ -1,4 +1,5 @@
-// The logical topology of a communicator, and the division of a lattice.
+// The functions of qmp.h for the logical topology of a communicator and for the
+// division of a lattice.
 #include <climits>
 #include <cstdlib>
 #include <span>
@@ -20,7 +21,7 @@ const Grid* grid_of(QMP_comm_t comm) {
   return mine != nullptr && comm != nullptr ? mine->grid_of(*comm) : nullptr;
 }
 
-/// The same for those who cannot do without.
+/// As grid_of(); nullptr comes with a failure that names `function`.
 const Grid* known_grid_of(QMP_comm_t comm, const char* function) {
   if (qmp::job_for(function) == nullptr) {
     return nullptr;
@@ -70,7 +71,8 @@ QMP_status_t declare_topology(QMP_comm_t comm,
   return QMP_SUCCESS;
 }
 
-/// Sizes of a grid for the lattice, none where it cannot be divided.
+/// The grid of nodes for a lattice; empty when the lattice cannot be divided. A
+/// topology that is there is kept.
 std::vector<int> nodes_for(const Job& mine,
                            const QMP_comm_struct& comm,
                            std::span<const int> lattice) {
@@ -90,6 +92,8 @@ std::vector<int> nodes_for(const Job& mine,
       .value_or(std::vector<int>{});
 }
 
+/// Divides the lattice, checks the size of a part, and declares the topology if
+/// there is none.
 QMP_status_t lay_out(Job& mine, std::span<const int> lattice) {
   long long sites = 1;
   for (const int size : lattice) {
@@ -208,7 +212,7 @@ QMP_API_PAIR(int*, get_logical_coordinates_from, (node), int node) {
   if (grid == nullptr || !is_node_of(comm, node, function)) {
     return nullptr;
   }
-  // C callers free it.
+  // The caller frees it, in C.
   auto* result =
       static_cast<int*>(std::malloc(grid->dims().size() * sizeof(int)));
   if (result == nullptr) {

@@ -1,5 +1,4 @@
-// One side of a message: a send or a receive that is declared once and started
-// many times.
+// A send or a receive of the program: declared once, started many times.
 #pragma once
 
 #include <atomic>
@@ -14,29 +13,29 @@ namespace qmp {
 
 class Half;
 
-/// All but `state` is guarded by the lock of the process while active, and is
-/// the caller's otherwise.
+/// While a transfer is active, the lock of the process guards every member but
+/// `state`. Otherwise they belong to the thread that uses the handle.
 struct Transfer {
   enum class State : std::uint8_t { kIdle, kActive, kDone };
 
-  /// Release when it becomes kDone, acquire where that is read: the bytes and
-  /// the other members come with it.
+  /// Stored with release when it becomes kDone, and read with acquire: the
+  /// reader then sees the bytes and the other members.
   std::atomic<State> state{State::kIdle};
-  bool is_orphan = false;  ///< Its handle is gone: freed when done.
+  bool is_orphan = false;  ///< The handle was freed: finish() deletes it.
   QMP_status_t status = QMP_SUCCESS;
   Half* half = nullptr;
   MessageMemory* memory = nullptr;
-  Transfer* next = nullptr;  ///< In its handle.
+  Transfer* next = nullptr;  ///< The next transfer of the handle.
 
   std::uint64_t number = 0;
-  std::uint64_t length = 0;  ///< Of the message, once known.
-  Block packed;              ///< In place of `memory`, while active.
+  std::uint64_t length = 0;  ///< Bytes of the message, once known.
+  Block packed;              ///< Packed copy of the message, while active.
 
-  // Sends.
-  acp_handle_t handle = ACP_HANDLE_NULL;  ///< Of a gated message's put.
+  // Sends only; SendHalf writes them.
+  acp_handle_t handle = ACP_HANDLE_NULL;  ///< The put of a gated message.
   std::uint64_t sent = 0;                 ///< Bytes put so far.
 
-  // Receives.
+  // Receives only; ReceiveHalf writes them.
   bool has_grant = false;
   std::uint64_t waits_since_ns = 0;  ///< First seen waiting; 0: not yet.
 
