@@ -1,12 +1,12 @@
-// QCDSP communications: what is transmitted, whether it is sent or received,
-// and in which direction. For C++. docs/compat.md.
+// QCDSP communications: a send or a receive, its memory and its direction. For
+// C++. docs/compat.md.
 #ifndef SCU_DIR_ARG_H
 #define SCU_DIR_ARG_H
 
 #include "scu_enum.h"
 
 /// Bytes of an element, unless SetDataSize says otherwise. A program that
-/// defines it defines it for all of its files.
+/// defines it defines one value for all of its files.
 #ifndef COMMS_DATASIZE
 #define COMMS_DATASIZE 4
 #endif
@@ -16,13 +16,13 @@
 enum { FALSE, TRUE };
 #endif
 
-/// One transfer: `numblk` blocks of `blklen` elements. `stride` elements lie
-/// between the beginning of the last element of a block and the first of the
-/// next: block i begins i * (blklen + stride - 1) elements behind the address.
+/// One transfer: `numblk` blocks of `blklen` elements. Block i begins i *
+/// (blklen + stride - 1) elements behind the address: `stride` counts the
+/// elements from the last one of a block to the first one of the next.
 ///
-/// A plain value; the memory stays the program's. Setters return the value
-/// before. Values are looked at when a transfer starts: one that cannot be ends
-/// the job with a message.
+/// A plain value; the memory stays that of the program. Setters return the
+/// value before. The values are checked when a transfer starts; a wrong one
+/// ends the job with a message.
 class SCUDirArg {
  public:
   SCUDirArg() {}
@@ -94,7 +94,8 @@ class SCUDirArg {
   SCUDir CommDir(SCUDir dir) {
     const SCUDir before = dir_;
     dir_ = dir;
-    // The library does not know which order of directions the program uses.
+    // Axis and sign are kept because the library does not know which order of
+    // directions the program uses.
     axis_ = dir < 0 ? -1 : dir / 2;
     sign_ = dir == SCU_TP || dir == SCU_XP || dir == SCU_YP || dir == SCU_ZP
                 ? 1
@@ -110,7 +111,7 @@ class SCUDirArg {
     return before;
   }
 
-  /// Bytes of an element. Init leaves it alone.
+  /// Bytes of an element. Init does not change it.
   int DataSize() const { return datasize_; }
 
   int SetDataSize(int bytes) {
@@ -119,7 +120,7 @@ class SCUDirArg {
     return before;
   }
 
-  /// The direction in words of the torus: axis 0 to 3 for t, x, y, z, or -1;
+  /// The direction on the torus: axis 0 to 3 for t, x, y, z, or -1 for none;
   /// sign 1 or -1.
   int Axis() const { return axis_; }
 

@@ -1,7 +1,7 @@
 // QCDSP communications: directions, axes, sends and receives. For C++.
 //
-// With SCU_PLUS_FIRST defined, for the whole program, the directions have the
-// order that later codes used: +t is 0 and -t is 1, and so on.
+// A program that defines SCU_PLUS_FIRST in all of its files gets the order of
+// directions that later codes used: +t is 0, -t is 1, and so on.
 #ifndef SCU_ENUM_H
 #define SCU_ENUM_H
 
@@ -29,10 +29,10 @@ enum SCUDir {
 #endif
 };
 
-/// An axis of it.
+/// An axis of that torus.
 enum SCUAxis { SCU_NoAxis = -1, SCU_T = 0, SCU_X = 1, SCU_Y = 2, SCU_Z = 3 };
 
-/// Receives and sends.
+/// Whether a transfer receives or sends.
 enum SCUXR { SCU_NoXR = -1, SCU_REC = 0, SCU_SEND = 8 };
 
 #endif  // SCU_ENUM_H

@@ -1,15 +1,16 @@
-// QCDSP communications, the operating system's interface, for C++.
-// docs/compat.md: the definition of the machine (COMMS_DEF), and what the
-// original text leaves open.
+// QCDSP communications, the interface of the operating system, for C++.
+// docs/compat.md describes the definition of the machine (COMMS_DEF), and says
+// what the original text leaves open.
 //
 // Conventions:
 //
-//  1. The first call of any function here joins the job; all nodes have to
-//     get there. A program may end without SCUCommsFinalize.
+//  1. The first call of any function here joins the job; all nodes have to make
+//     one. A program may end without SCUCommsFinalize.
 //  2. A failure is told by SCURaiseError and ends the job.
 //  3. One thread at a time calls these functions.
-//  4. Include this before <unistd.h>, or a header that includes it: both have a
-//     function sync(). Where that is too late sync() is a macro.
+//  4. Include this header before <unistd.h>, and before headers that include
+//     that one: both have a function sync(). Where that is too late, sync() is
+//     a macro.
 #ifndef SYSFUNC_H
 #define SYSFUNC_H
 
@@ -19,13 +20,13 @@
 #include "scu_enum.h"
 
 #if defined(__cplusplus) && defined(_UNISTD_H)
-// Streams have members of that name: they come before the macro.
+// Streams have members of that name, so they are included before the macro.
 #include <fstream>
 #include <iostream>
 #include <sstream>
 #define sync() SCUSync()
 #elif defined(__cplusplus)
-// Whoever includes <unistd.h> later finds it done.
+// A later #include <unistd.h> then does nothing.
 #define sync scu_sync_of_unistd
 #include <unistd.h>
 #undef sync
@@ -33,8 +34,8 @@
 unsigned int sync();
 #endif
 
-// Programs expect these headers to come with it. They stand behind the part
-// above, which has to see first whether <unistd.h> was included.
+// Programs expect these headers to come with this one. They stand behind the
+// part above, which has to see first whether <unistd.h> was included.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,15 +56,15 @@ unsigned int sync();
 #define COMMS_DEFFILE "commsMPI.def"
 #endif
 
-/// The same under a name of its own.
+/// Does what sync() does, under a name that clashes with no other.
 unsigned int SCUSync();
 
 // ---- The machine ------------------------------------------------------------
 
-/// A number that no other node has, and that is not 0: 1 to NumNodes().
+/// A number from 1 to NumNodes() that no other node has.
 int UniqueID();
 
-/// This node's place in the torus, and the size of the torus.
+/// The coordinates of this node in the torus, and the size of the torus.
 int CoorT();
 int CoorX();
 int CoorY();
@@ -74,36 +75,36 @@ int SizeY();
 int SizeZ();
 int NumNodes();
 
-/// Seeds for random generators. SeedS, SeedST: {SEED=...}, the same on all
-/// nodes. Seed, SeedT: the number in {SEEDFILE=...} whose place is this node's,
-/// different numbers on different nodes when the file has them.
+/// Seeds for random generators. SeedS and SeedST return {SEED=...}, on every
+/// node. Seed and SeedT return the number in {SEEDFILE=...} with the index of
+/// this node.
 unsigned int Seed();
 unsigned int SeedS();
 unsigned int SeedT();
 unsigned int SeedST();
 
-/// The wire of a direction: the same number.
+/// The physical wire of a direction; here always `dir`.
 int SCURemap(SCUDir dir);
 
 // ---- Transfers --------------------------------------------------------------
 
 // A transfer is under way until SCUTransComplete. A receive in a direction
 // meets what the neighbour there sends in the opposite direction, in the order
-// of the starts on each side. A send of 4096 bytes or less is a copy: its
-// memory may be received into at once. On an axis of size 1 a node is its own
-// neighbour. The two ends may have different shapes, and a message may be
-// shorter than its receive; a longer one is a failure.
+// of the starts on each side. A send of up to 4096 bytes is a copy: its memory
+// may be used at once. On an axis of size 1 a node is its own neighbour. The
+// two ends may have different shapes. A message may be shorter than its
+// receive; a longer one is a failure.
 
 /// Starts one transfer.
 void SCUTrans(SCUDirArg* arg);
-/// Starts @p n of them at once.
+/// Starts @p n transfers at once.
 void SCUTrans(SCUDirArg** arg, int n);
-/// Starts @p n of the same shape, number i offset[i] elements behind the
-/// address.
+/// Starts @p n transfers of one shape; number i begins offset[i] elements
+/// behind the address.
 void SCUTrans(SCUDirArg* arg, unsigned int* offset, int n);
 
 /// Keeps the shape (block length, blocks, stride, size of an element) for a
-/// direction, separately for sends and receives; nothing is transferred.
+/// direction, separately for sends and receives. Transfers nothing.
 void SCUSetDMA(SCUDirArg* arg);
 void SCUSetDMA(SCUDirArg** arg, int n);
 /// Starts transfers with the shapes kept, at the addresses of the arguments.
@@ -115,7 +116,7 @@ void SCUTransComplete();
 
 // ---- Additions of MPI-SCU ---------------------------------------------------
 
-/// Type of the elements of SCUGlobalSum.
+/// The type of the elements of SCUGlobalSum.
 enum Type_tag { TYPE_float = 0, TYPE_IFloat = 0, TYPE_int = 1 };
 
 /// Joins the job now.

@@ -1,5 +1,5 @@
 // Operations that one start has posted to peers on other hosts with ACPX_HOLD.
-// They leave together, at the end of the start.
+// All leave together at the end of the start.
 #pragma once
 
 #include "acp/extension.h"

@@ -37,13 +37,14 @@ struct QMP_comm_struct {
   std::optional<qmp::Grid> grid;  ///< The declared logical topology.
   std::vector<int> coordinates;
 
-  /// What this node has for global operations with one partner.
+  /// The channels, and later the pair, of this node and one partner of global
+  /// operations.
   struct Lanes {
     /// The channels of class collective to the partner and from it.
     qmp::Half* out = nullptr;
     qmp::Half* in = nullptr;
     bool has_met = false;             ///< Whether there is a pair is settled.
-    std::unique_ptr<qmp::Pair> pair;  ///< For messages up to kPairBytes.
+    std::unique_ptr<qmp::Pair> pair;  ///< Carries messages up to kPairBytes.
   };
 
   /// Calls of global operations here, and the last of them: number k at k mod

@@ -79,8 +79,8 @@ class Exchange {
   /// Waits until no transfer of them is active; returns as acpx_wait_until.
   int wait(Transfer* first, int timeout_ms);
 
-  // For global operations, in exchange_global.cc. A revocation lives as long as
-  // its communicator.
+  // Global operations, in exchange_global.cc. A revocation lives as long as its
+  // communicator.
 
   /// The revocation of a communicator that this rank makes now; `partners` are
   /// the ranks to tell of a failure.
@@ -116,7 +116,7 @@ class Exchange {
   /// Frees a transfer: now, or at its end when it is active.
   void discard(Transfer* transfer);
 
-  /// For QMP_comm_free, in this order: whether a transfer of the program is
+  /// QMP_comm_free calls these three in order: is a transfer of the program
   /// active; end reports and late grants; free all halves.
   bool has_active(std::uint32_t comm);
   void close(std::uint32_t comm);

@@ -35,7 +35,7 @@ int set_verbosity(int level);
 /// Numbers as on a command line: "4 4 8".
 std::string text_of(std::span<const int> numbers);
 
-/// As fail(), in functions that return a pointer: returns nullptr.
+/// Calls fail() and returns nullptr, for functions that return a pointer.
 template <typename... Words>
 std::nullptr_t fail_null(QMP_status_t status,
                          const char* format,

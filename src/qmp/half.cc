@@ -1,4 +1,4 @@
-// What both halves of a channel have in common: memory, and the end of a
+// The part that both halves of a channel share: memory, and the end of a
 // transfer.
 #include "qmp/half.h"
 

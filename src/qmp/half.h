@@ -17,7 +17,7 @@ namespace qmp {
 
 /// Names a half: a channel, and the end of it that this rank has.
 struct ChannelId {
-  std::uint32_t comm = 0;  ///< Of the communicator.
+  std::uint32_t comm = 0;  ///< Number of the communicator.
   std::uint32_t channel =
       0;  ///< Class: kAbsolute, kCollective or relative_class().
   std::uint32_t peer = 0;    ///< Rank of the other end.
@@ -46,7 +46,8 @@ class Half {
 
   const ChannelId& id() const { return id_; }
 
-  /// For the announcement to the peer. ACP_GA_NULL: there was no memory.
+  /// The address for the announcement to the peer. ACP_GA_NULL: there was no
+  /// memory.
   acp_ga_t address() const { return block_.address; }
 
   /// The peer has announced its half, at `peer`. Returns false when there is no
@@ -155,7 +156,7 @@ class ReceiveHalf final : public Half {
 
   bool has_active() const override { return !posted_.empty(); }
 
-  /// As Exchange::peek.
+  /// See Exchange::peek.
   bool peek(void* to, std::size_t bytes) const;
 
   /// Posts grants for short receives that have waited for kLateNs, so that a

@@ -1,5 +1,5 @@
-// What a message handle of qmp.h is: a list of transfers. declaration.cc makes
-// handles, handle.cc starts and waits for them.
+// A message handle of qmp.h: a list of transfers. declaration.cc makes handles,
+// handle.cc starts and waits for them.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// What QMP knows in this process between init and finalize. init and finalize
-// are called by one thread; other threads read.
+// The state of QMP in this process between init and finalize. One thread calls
+// init and finalize; other threads read.
 #pragma once
 
 #include <atomic>
@@ -58,7 +58,7 @@ struct NodeNumber {
 
 NodeNumber node_number() noexcept;
 
-/// As job(); nullptr comes with a failure that names `function`.
+/// Returns job(); nullptr comes with a failure that names `function`.
 Job* job_for(const char* function);
 
 /// QMP_init_msg_passing.

@@ -14,11 +14,11 @@
 
 namespace qmp {
 
-/// What became of a write.
+/// The result of a write.
 enum class Posted {
   kYes,
   kLater,   ///< The window is full, in a progress step: try again.
-  kFailed,  ///< It will never happen; acp_errno says why.
+  kFailed,  ///< The write never happens; acp_errno says why.
 };
 
 /// The result of an operation whose handle may be ACP_HANDLE_NULL.

@@ -34,7 +34,7 @@ class Partner {
   Operation& operation_;
   Lanes* lanes_;
   int rank_;
-  QMP_status_t status_;  ///< Of meet().
+  QMP_status_t status_;  ///< Result of meet().
 };
 
 }  // namespace qmp

@@ -1,5 +1,5 @@
-// What each rank says of itself in its inbox, for ranks that wait for it.
-// docs/qmp.md, "Waiting". Read when a wait takes long.
+// The state of each rank in its inbox, for ranks that wait for it. docs/qmp.md,
+// "Waiting". Read when a wait takes long.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// One total for all threads.
+// The total is one for all threads.
 #include "qmp/profile.h"
 
 #include <atomic>

@@ -71,7 +71,7 @@ class Revocation {
   std::atomic<std::uint64_t> from_{
       kNever};  ///< Written under the lock; only decreases.
   Cause cause_;
-  std::uint64_t told_ = kNever;  ///< What this rank has told its partners.
+  std::uint64_t told_ = kNever;  ///< Last told to the partners.
   bool is_sending_ = false;
   std::vector<int> partners_;
   std::unordered_map<int, std::uint64_t>

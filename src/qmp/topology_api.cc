@@ -21,7 +21,7 @@ const Grid* grid_of(QMP_comm_t comm) {
   return mine != nullptr && comm != nullptr ? mine->grid_of(*comm) : nullptr;
 }
 
-/// As grid_of(); nullptr comes with a failure that names `function`.
+/// Returns grid_of(); nullptr comes with a failure that names `function`.
 const Grid* known_grid_of(QMP_comm_t comm, const char* function) {
   if (qmp::job_for(function) == nullptr) {
     return nullptr;

@@ -1,5 +1,5 @@
-// How jobs of the older interfaces begin and end, and what they say. Places of
-// the programs come from the build (ACPRUN, SCU_PROBE, LQCD_PROBE).
+// How jobs of the older interfaces begin and end, and what they print. The
+// build gives the paths of the programs (ACPRUN, SCU_PROBE, LQCD_PROBE).
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -28,7 +28,7 @@ job::Outcome run(int ranks,
   return outcome;
 }
 
-/// With the torus of `ranks` nodes along t.
+/// Runs SCU_PROBE on a torus of `ranks` nodes along t.
 job::Outcome run_scu(int ranks,
                      const std::string& mode,
                      const std::string& more = "") {
@@ -40,7 +40,7 @@ bool has(const job::Outcome& outcome, const std::string& text) {
   return outcome.output.find(text) != std::string::npos;
 }
 
-/// A folder that goes with the object.
+/// A folder that is removed with the object.
 class Folder {
  public:
   Folder() { REQUIRE(::mkdtemp(path_.data()) != nullptr); }

@@ -12,7 +12,7 @@
 
 namespace {
 
-/// A file of this text for the life of the object.
+/// A file with this text, for the life of the object.
 class File {
  public:
   explicit File(const std::string& text) {

@@ -1,4 +1,4 @@
-// Every function of lqcd.h, as hosts of a job.
+// Every function of lqcd.h, called by the hosts of a job.
 #include <algorithm>
 #include <array>
 #include <string>
@@ -13,8 +13,8 @@ namespace {
 constexpr std::array<int, 8> kSizes{0,    1,     100,     4096,
                                     4097, 65536, 100'001, 1 << 20};
 
-/// Names of a case: none is used twice, so that what one leaves does not
-/// disturb another.
+/// Names of receives. No two cases use one, so that messages left over do not
+/// disturb another case.
 int next_name() {
   static int name = 0;
   return ++name;
@@ -24,7 +24,8 @@ int hosts() {
   return acp_procs();
 }
 
-/// declareTopology at the end numbers hosts anew: so in that case.
+/// The number of this host. The last case declares a topology, which numbers
+/// the hosts anew.
 int me() {
   return acp_rank();
 }
@@ -38,7 +39,7 @@ std::vector<char> pattern(int from, int round, std::size_t size) {
   return bytes;
 }
 
-/// The same in place: handles know the address.
+/// Fills a buffer without moving it: handles know its address.
 void fill(std::vector<char>& bytes, int from, int round) {
   const auto made = pattern(from, round, bytes.size());
   std::copy(made.begin(), made.end(), bytes.begin());
@@ -102,7 +103,7 @@ SPMD_CASE(lqcd_short_sends, "startSend: short ones are copies, and complete") {
 }
 
 SPMD_CASE(lqcd_any_sender, "declareReceive: does not know who sends") {
-  // Everybody sends to host 0; messages of one host keep their order.
+  // All hosts send to host 0. Messages of one host keep their order.
   const int name = next_name();
   constexpr int kRounds = 20;
   std::array<int, 2000> out{};
@@ -112,7 +113,7 @@ SPMD_CASE(lqcd_any_sender, "declareReceive: does not know who sends") {
     void* receive =
         me() == 0 ? declareReceive(in.data(), count * 4, name) : nullptr;
     std::vector<int> next(size_of(hosts()));
-    // Short sends are complete at once: host 0 sends, too, before it receives.
+    // Short sends are complete at once, so host 0 may send before it receives.
     const bool is_short = count == 2;
     for (int round = 0; round < kRounds && (is_short || me() != 0); ++round) {
       wait_ok(send);
@@ -222,7 +223,7 @@ SPMD_CASE(lqcd_lengths, "waitFor: shorter messages fit, longer ones fail") {
             .begin()));
     EXPECT(std::all_of(in.begin() + written, in.end(),
                        [](char byte) { return byte == 'x'; }));
-    // The handles go on.
+    // The handles still work.
     startSend(send);
     startReceive(receive);
     (void)waitFor(receive, spmd::kPatience);
@@ -326,7 +327,7 @@ SPMD_CASE(lqcd_while_computing,
   const int name = next_name();
   std::vector<char> bytes = pattern(0, 8, 50'000);
   if (me() == 0) {
-    // It must not need host 0 to call anything between start and barrier.
+    // Host 0 need not call anything between start and barrier.
     void* send = declareSendTo(bytes.data(), 50'000, 1, name);
     startSend(send);
     waitForBarrier();
@@ -348,7 +349,8 @@ SPMD_CASE(lqcd_topology, "declareTopology, declareSendRelative") {
     case 8: sizes = {2, 2, 2}; break;
     default: sizes = {hosts(), 1, 1}; break;
   }
-  // Refused on all hosts: a wrong product, a number twice, one out of range.
+  // All hosts refuse a wrong product, a number that occurs twice, and one out
+  // of range.
   std::array<int, 1> wrong{hosts() + 1};
   declareTopology(wrong.data(), 1, me());
   EXPECT_EQ(getErrorNumber(), 0x1010);
@@ -358,7 +360,7 @@ SPMD_CASE(lqcd_topology, "declareTopology, declareSendRelative") {
     declareTopology(sizes.data(), 3, 0);
     EXPECT_EQ(getErrorNumber(), 0x1010);
   }
-  // Hosts count against the ranks.
+  // Hosts are numbered against the ranks.
   const int number = hosts() - 1 - me();
   declareTopology(sizes.data(), 3, number);
   for (int axis = 0; axis < 3; ++axis) {
@@ -387,7 +389,7 @@ SPMD_CASE(lqcd_topology, "declareTopology, declareSendRelative") {
   EXPECT(declareSendRelative(&word, 4, 4, 1) == nullptr);
   EXPECT(declareSendRelative(&word, 4, -4, 1) == nullptr);
   EXPECT_EQ(getErrorNumber(), 0x100f);
-  // Absolute numbers count the same way now.
+  // Absolute numbers follow the new order now.
   int in = -1;
   int out = number;
   void* receive = declareReceive(&in, 4, 200'000);

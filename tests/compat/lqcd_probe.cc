@@ -1,4 +1,5 @@
-// A program of the LQCD message API that does what its first word says.
+// A program of the LQCD message API whose first argument says what it does.
+// compat_job_test.cc looks at the end of the job and at the output.
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -50,7 +51,7 @@ int main(int argc, char** argv) {
     }
     waitForBarrier();
   } else if (mode == "leave") {
-    // Messages that nobody receives, receives that get none.
+    // Some messages meet no receive, and some receives get no message.
     startSend(declareSendTo(buffer.data(), 100'000, 0, 3));
     startSend(declareSendTo(buffer.data(), 10, 0, 3));
     startReceive(declareReceive(buffer.data(), 10, 4));

@@ -1,4 +1,5 @@
-// Every function of scu/sysfunc.h and scu/scu_dir_arg.h, as nodes of a job.
+// Every function of scu/sysfunc.h and scu/scu_dir_arg.h, called by the nodes of
+// a job.
 #include <array>
 #include <cstdint>
 #include <cstdlib>
@@ -23,7 +24,7 @@ std::array<int, 4> sizes() {
   return {SizeT(), SizeX(), SizeY(), SizeZ()};
 }
 
-/// UniqueID of the neighbour: coordinates count from the first axis on.
+/// UniqueID of the neighbour; node numbers run fastest along the first axis.
 int id_of_neighbour(SCUDir dir) {
   std::array<int, 4> at{CoorT(), CoorX(), CoorY(), CoorZ()};
   const auto axis = static_cast<std::size_t>(dir / 2);
@@ -36,7 +37,7 @@ int id_of_neighbour(SCUDir dir) {
   return id + 1;
 }
 
-/// Element i of what node `id` sends in a direction.
+/// Element i of the message of node `id` in a direction.
 double element(int id, SCUDir dir, std::size_t i) {
   return id * 1000.0 + static_cast<int>(dir) * 100.0 + static_cast<double>(i);
 }
@@ -239,7 +240,7 @@ SPMD_CASE(scu_trans_addr,
   std::array<SCUDirArg*, 2> both{&send, &receive};
   SCUSetDMA(both.data(), 2);
   SCUSetDMA(&send);
-  // Other shapes in the arguments do not count.
+  // Shapes in the arguments are ignored.
   SCUDirArg send_there(&out[20], SCU_TP, SCU_SEND, 99, 99, 99);
   SCUDirArg receive_there(&in[10], SCU_TM, SCU_REC, 99);
   SCUTransAddr(&send_there);
@@ -284,7 +285,7 @@ SPMD_CASE(scu_global_sum, "SCUGlobalSum: every type and size") {
 }
 
 SPMD_CASE(scu_beside_qmp, "SCUTrans: beside the program's own QMP") {
-  // Its own topology and messages of the default communicator.
+  // Topology and messages of the default communicator are independent of SCU.
   const int nodes = NumNodes();
   (void)QMP_declare_logical_topology(&nodes, 1);
   int out = acp_rank();

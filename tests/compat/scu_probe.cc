@@ -1,5 +1,5 @@
-// A program of SCU that does what its first word says; compat_job_test.cc looks
-// at how the job ends and what it prints.
+// A program of SCU whose first argument says what it does. compat_job_test.cc
+// looks at the end of the job and at the output.
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -20,7 +20,7 @@ int main(int argc, char** argv) {
     SCUTransComplete();
     std::printf("node %d: got %d\n", UniqueID(), data);
   } else if (mode == "around") {
-    // Three nodes along t: plus and minus differ.
+    // With three nodes along t the directions plus and minus differ.
     int data = UniqueID();
     int from_below = 0;
     SCUDirArg send(&data, SCU_TP, SCU_SEND, 1);

@@ -1,3 +1,5 @@
+// Replaces memcpy, memmove and the copies of the kernel in this executable by
+// functions that count.
 #include "copy_counter.h"
 
 #include <sys/syscall.h>
@@ -36,7 +38,8 @@ std::uint64_t take() noexcept {
 
 extern "C" {
 
-// Byte by byte: compiled so that the loops do not become calls of themselves.
+// Copies byte by byte. Compiler options keep the loops from becoming calls of
+// these functions.
 [[gnu::visibility("default")]] void* memmove(void* to,
                                              const void* from,
                                              std::size_t size) {

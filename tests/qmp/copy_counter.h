@@ -7,8 +7,8 @@
 
 namespace copy_counter {
 
-/// Smaller copies are not counted: words, grants, names, and the 16 steps of
-/// 48 bytes that make the longest chain.
+/// Smaller copies are not counted: words, grants, names, and the 16 steps of 48
+/// bytes of the longest chain.
 inline constexpr std::uint64_t kLeast = 16 * 48 + 1;
 
 /// Bytes copied since the last call. Thread-safe.

@@ -1,3 +1,4 @@
+// Replaces sendto in this executable by a function that counts.
 #include "datagram_counter.h"
 
 #include <sys/socket.h>
@@ -10,8 +11,8 @@ namespace {
 
 thread_local int g_datagrams = 0;
 
-/// Doorbells and the launcher have sockets of their own kind. `to` is null on
-/// a connected one.
+/// Counts a datagram, unless it leaves through a Unix socket, as those of
+/// doorbells and of the launcher do. `to` is null on a connected socket.
 void count(int socket, const void* to) {
   int domain = AF_UNSPEC;
   socklen_t size = sizeof domain;

@@ -5,7 +5,7 @@
 
 namespace datagram_counter {
 
-/// Since the last call.
+/// Datagrams since the last call.
 int take() noexcept;
 
 }  // namespace datagram_counter

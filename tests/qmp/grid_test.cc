@@ -1,3 +1,4 @@
+// Numbers, coordinates and neighbours of a torus.
 #include "qmp/grid.h"
 
 #include <array>

@@ -1,3 +1,4 @@
+// Both divisions of a lattice, against a search through all divisions.
 #include "qmp/layout.h"
 
 #include <climits>
@@ -13,8 +14,8 @@ using Sizes = std::vector<int>;
 
 namespace {
 
-/// Sites on the faces of a node's part that lie between nodes, counted face by
-/// face; -1 where the division does not fit.
+/// The sites on those faces of a part that lie between nodes, counted face by
+/// face. -1: the division does not fit.
 std::int64_t count_faces(const Sizes& lattice, const Sizes& divided) {
   std::int64_t faces = 0;
   for (std::size_t axis = 0; axis < lattice.size(); ++axis) {
@@ -30,7 +31,8 @@ std::int64_t count_faces(const Sizes& lattice, const Sizes& divided) {
   return faces;
 }
 
-/// The least of all divisions among `nodes` from an axis on; -1: there is none.
+/// The least surface of all divisions among `nodes` from an axis on. -1: there
+/// is none.
 std::int64_t least_of_all(const Sizes& lattice, int nodes, Sizes& divided) {
   if (divided.size() == lattice.size()) {
     return nodes == 1 ? count_faces(lattice, divided) : -1;
@@ -69,7 +71,7 @@ void check_against_all(const Sizes& lattice, int nodes) {
   REQUIRE(product == nodes);
   REQUIRE(count_faces(lattice, *found) == least);
   REQUIRE(qmp::surface_of(lattice, *found) == least);
-  // Where the published division is as good it is taken.
+  // When the published division has the least surface, it is taken.
   if (count_faces(lattice, *published) == least) {
     REQUIRE(*found == *published);
   }

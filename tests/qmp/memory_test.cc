@@ -1,4 +1,4 @@
-// Parts of QMP's memory that need no job.
+// Library memory, message memory and words of entries: parts that need no job.
 #include <array>
 #include <numeric>
 #include <random>
@@ -86,7 +86,8 @@ TEST_CASE("qmp message: gather and scatter follow the blocks",
     CHECK(std::to_integer<int>(stream[i]) == expected[i]);
   }
   std::vector<std::byte> blocks(40);
-  // Downwards, in blocks that are not those of the source; a shorter message.
+  // The target runs downwards in other blocks than the source, and the message
+  // is shorter.
   memory.copy_to({&blocks[30], 4, 4, -10}, 14);
   for (std::size_t i = 0; i < 14; ++i) {
     CHECK(blocks[30 - 10 * (i / 4) + i % 4] == stream[i]);
@@ -135,6 +136,6 @@ TEST_CASE("qmp layout: an entry's word tells one number from all others near",
     CHECK(qmp::kind_of(word) == Kind::kDirect);
     CHECK(qmp::size_of(word) == qmp::kMaxMessage);
   }
-  // An entry that was never written is for nobody.
+  // An entry that was never written holds no message.
   CHECK_FALSE(is_for(0, 0xfffff));
 }

@@ -1,3 +1,4 @@
+// The options of QMP on a command line, and QMP_GEOM and QMP_LAYOUT.
 #include "qmp/options.h"
 
 #include <cstdlib>
@@ -8,7 +9,7 @@
 
 namespace {
 
-/// A command line that may be changed.
+/// A command line that the function under test may change.
 struct Line {
   explicit Line(std::vector<std::string> given) : words(std::move(given)) {
     for (std::string& word : words) {

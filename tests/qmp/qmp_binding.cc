@@ -15,7 +15,8 @@ static_assert(!std::is_copy_constructible_v<QMP::MessageMemory>);
 static_assert(!std::is_copy_constructible_v<QMP::SingleOperation>);
 static_assert(std::is_nothrow_move_constructible_v<QMP::SingleOperation>);
 static_assert(std::is_nothrow_move_assignable_v<QMP::MultiOperation>);
-// True on success in a condition, QMP_SUCCESS elsewhere, and never a number.
+// A Result is true on success in a condition, becomes QMP_SUCCESS as a status,
+// and is never a number.
 static_assert(QMP::Result(QMP_SUCCESS) ? true : false);
 static_assert(!QMP::Result(QMP_INVALID_ARG));
 static_assert(QMP::Result(QMP_SUCCESS) == QMP_SUCCESS);
@@ -110,7 +111,8 @@ SPMD_CASE(qmp_hpp_signs, "declareSend: two numbers are an axis and a sign") {
   EXPECT_OK(receive.wait());
   EXPECT_EQ(in, right());
   EXPECT_OK(send.wait());
-  // A node and a priority in the text are an axis and a wrong sign here.
+  // In the text these two numbers are a node and a priority; here they are an
+  // axis and a wrong sign.
   EXPECT_EQ(send.declareSend(from, 0, QMP::DEFAULT_PRIORITY), QMP_INVALID_ARG);
   EXPECT_OK(send.declareSend(from, right()));
   EXPECT_OK(receive.declareReceive(&to, QMP::Node(left()), 2));

@@ -9,7 +9,7 @@
 #include "qmp.h"
 #include "support/spmd.h"
 
-/// The call returns QMP_SUCCESS; prints QMP's text otherwise.
+/// Checks that a call returns QMP_SUCCESS; prints the text of QMP otherwise.
 #define EXPECT_OK(call)                                       \
   do {                                                        \
     const QMP_status_t expected_ok = (call);                  \
@@ -19,7 +19,8 @@
     }                                                         \
   } while (false)
 
-/// The call returns NULL, and the thread's error is `status`.
+/// Checks that a call returns NULL, and that the error of the thread is
+/// `status`.
 #define EXPECT_NULL(call, status)                     \
   do {                                                \
     EXPECT((call) == nullptr);                        \
@@ -44,7 +45,7 @@ inline int left() {
   return (me() + count() - 1) % count();
 }
 
-/// Byte `i` of what `from` sends in round `round`.
+/// Byte `i` of the message of `from` in round `round`.
 inline std::byte pattern(int from, std::size_t round, std::size_t i) {
   return static_cast<std::byte>(static_cast<std::size_t>(from) * 31 +
                                 round * 7 + i + i / 251);
@@ -56,7 +57,7 @@ inline void fill(std::vector<std::byte>& bytes, int from, std::size_t round) {
   }
 }
 
-/// Checks the first `size` bytes.
+/// Checks the first `size` bytes of a message.
 inline void check(const std::vector<std::byte>& bytes,
                   std::size_t size,
                   int from,
@@ -74,7 +75,8 @@ inline void check(const std::vector<std::byte>& bytes,
 
 }  // namespace nodes
 
-/// A handle that is freed with its memory. For cases that do not test that.
+/// A handle that is freed together with its memory, for cases that do not test
+/// that.
 class Message {
  public:
   enum class Way { kSend, kReceive };

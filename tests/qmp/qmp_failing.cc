@@ -1,5 +1,5 @@
-// Global operations whose calls do not agree: they fail on all nodes, and so do
-// all later ones of that communicator, and of no other.
+// Global operations whose calls do not agree fail on all nodes. All later
+// operations of that communicator fail as well; those of others work.
 #include <algorithm>
 #include <array>
 #include <functional>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kLong = 100'000;  // bytes: through channels, in pieces
 
-/// A communicator of all nodes, or of those of one color.
+/// A communicator of all nodes, or of the nodes of one color.
 QMP_comm_t split(int color = 0) {
   QMP_comm_t comm = nullptr;
   EXPECT_OK(QMP_comm_split(QMP_comm_get_default(), color, me(), &comm));
@@ -57,14 +57,14 @@ QMP_status_t broadcast(QMP_comm_t comm, std::size_t bytes) {
   return status;
 }
 
-/// A global operation. A broadcast may end on nodes that have done their part;
-/// a reduction needs them all.
+/// Calls one global operation. A broadcast may succeed on nodes that have done
+/// their part; a reduction needs all nodes.
 struct Call {
   std::function<QMP_status_t(QMP_comm_t)> run;
   bool is_broadcast = false;
 };
 
-/// What one node calls, and what all others do.
+/// The call of one node, and the call of all others.
 struct Disagreement {
   Call odd;
   Call others;
@@ -104,7 +104,7 @@ void expect_works(QMP_comm_t comm) {
   EXPECT_OK(QMP_comm_barrier(comm));
 }
 
-/// No node finishes a sum any more; what follows that fails at once.
+/// No node finishes a sum any more. Later operations fail at once.
 void expect_revoked(QMP_comm_t comm) {
   EXPECT(sum(comm, 8) != QMP_SUCCESS);
   EXPECT_EQ(sum(comm, kLong), QMP_ERROR);
@@ -175,8 +175,8 @@ SPMD_CASE(qmp_ahead_of_a_failure,
   }
   QMP_comm_t comm = split();
   EXPECT_OK(sum(comm, 8));
-  // Node 0 sends without waiting, fails alone, and tells: nodes that are still
-  // receiving go on to the operation that fails.
+  // Node 0 sends without waiting, fails alone, and tells the others. Nodes that
+  // are still receiving go on to the operation that fails.
   for (std::size_t round = 0; round < 40; ++round) {
     EXPECT_OK(broadcast(comm, 8 + round));
   }

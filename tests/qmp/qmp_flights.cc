@@ -1,4 +1,4 @@
-// How many datagrams the start of a multiple takes: QMP_declare_multiple,
+// Counts the datagrams of the start of a multiple: QMP_declare_multiple,
 // QMP_start, QMP_clear_to_send. docs/qmp.md, "States".
 #include <vector>
 
@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kParts = 8;
 constexpr std::size_t kRounds = 100;
 
-/// kParts messages to the right, and as many from the left.
+/// kParts messages to the right, and kParts from the left.
 class Parts {
  public:
   explicit Parts(std::size_t size)
@@ -64,13 +64,13 @@ class Parts {
   std::vector<QMP_msghandle_t> receives_;
 };
 
-/// Datagrams of a start on average, at most: one to that neighbour, and one
-/// with what was owed to the other. None when the progress thread has sent it
-/// first; more when one was taken for lost.
+/// The most datagrams of a start on average: one to the neighbour, and one to
+/// the other neighbour for what was owed. There may be none, when the progress
+/// thread was faster, or more, when a datagram was taken for lost.
 constexpr int kMost = 3;
 
-/// Exchanges all, and looks at the start of `counted`. The first round meets
-/// the peers.
+/// Exchanges all messages, and counts during the start of `counted`. The first
+/// round connects the peers.
 void exchange(Parts& parts, QMP_msghandle_t counted) {
   int total = 0;
   for (std::size_t round = 0; round < kRounds; ++round) {

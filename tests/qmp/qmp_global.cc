@@ -1,5 +1,5 @@
-// QMP_barrier, QMP_broadcast, the sums, maxima, minima, QMP_xor_ulong,
-// QMP_binary_reduction; QMP_comm_split and its relatives.
+// QMP_barrier, QMP_broadcast, all reductions, and QMP_comm_split with its
+// relatives.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -14,7 +14,7 @@ using nodes::me;
 
 namespace {
 
-/// A value of a node with many bits, the same each time it is asked for.
+/// A value of a node with many bits; each call returns the same one.
 double number_of(int node, int salt) {
   std::uint64_t bits = static_cast<std::uint64_t>(node) * 1000 +
                        static_cast<std::uint64_t>(salt) + 1;
@@ -28,7 +28,7 @@ double number_of(int node, int salt) {
          (next() % 2 == 0 ? 1 : -1);
 }
 
-/// The tree of docs/qmp.md, evaluated in one place.
+/// The tree of docs/qmp.md, evaluated on one node.
 template <typename T>
 T tree_sum(std::vector<T> values) {
   std::size_t power = 1;
@@ -63,7 +63,7 @@ std::vector<T> everybodys(int salt) {
 
 template <typename T>
 void expect_same_bits(const T& a, const T& b) {
-  // Of a long double ten bytes count.
+  // Only ten bytes of a long double have a meaning.
   const std::size_t bytes = std::is_same_v<T, long double> ? 10 : sizeof(T);
   EXPECT(std::memcmp(&a, &b, bytes) == 0);
 }
@@ -211,7 +211,7 @@ SPMD_CASE(qmp_broadcast, "QMP_broadcast: from node 0, all sizes, in a row") {
 }
 
 SPMD_CASE(qmp_barrier, "QMP_barrier: nobody leaves before all have come") {
-  // A message that was sent before is there afterwards, however late.
+  // A message sent before a barrier is still received after it.
   for (int round = 0; round < static_cast<int>(spmd::scaled(500, 50));
        ++round) {
     int arrived = 1;
@@ -252,7 +252,7 @@ SPMD_CASE(qmp_comm_split, "QMP_comm_split: colors, keys, overlap, messages") {
   EXPECT_OK(QMP_comm_binary_reduction(reversed, &text, sizeof text, &join));
   EXPECT_EQ(text.bytes[0], static_cast<char>('a' + count() - 1));
 
-  // The same pair in three communicators: nothing mixes.
+  // Messages of one pair of nodes in three communicators do not mix.
   std::array<int, 3> out{me() * 10, me() * 10 + 1, me() * 10 + 2};
   std::array<int, 3> in{-1, -1, -1};
   const std::array<QMP_comm_t, 3> comms{all, parity, reversed};

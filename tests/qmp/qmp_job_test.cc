@@ -1,5 +1,5 @@
-// How jobs of QMP begin, end and speak: exit codes, words of the command line,
-// prefixes, time-outs. Places of the programs come from the build (ACPRUN,
+// How jobs of QMP begin and end, and what they print: exit codes, options,
+// prefixes, time-outs. The build gives the paths of the programs (ACPRUN,
 // PROBE).
 #include <unistd.h>
 
@@ -33,7 +33,7 @@ std::string host() {
   return name.data();
 }
 
-/// What each line of a node begins with.
+/// The beginning of each line of a node.
 std::string prefix(int node, int nodes) {
   return "QMP m" + std::to_string(node) + ",n" + std::to_string(nodes) + "@" +
          host();
@@ -47,7 +47,7 @@ bool has(const job::Outcome& outcome, const std::string& text) {
   return outcome.output.find(text) != std::string::npos;
 }
 
-/// How often a text is there.
+/// Counts how often the output has `text`.
 int count(const job::Outcome& outcome, const std::string& text) {
   int found = 0;
   for (std::size_t at = outcome.output.find(text); at != std::string::npos;
@@ -321,7 +321,7 @@ TEST_CASE("QMP_MEMORY: a number of bytes, or of K, M, G or T", "[qmp]") {
     CHECK(run(1, {"machine"}, {"QMP_MEMORY=" + std::string(memory)}).status ==
           0);
   }
-  // Too little, too much, and no numbers.
+  // Values that are too small, too large, or no numbers.
   for (const char* memory : {"1", "1023K", "1G", "2048T", "M", "20X", "20MM"}) {
     INFO(memory);
     CHECK(run(1, {"machine"}, {"QMP_MEMORY=" + std::string(memory)}).status ==
@@ -349,7 +349,7 @@ TEST_CASE(
     const std::string start = prefix(node, kNodes) + " error: ";
     CHECK(count(outcome, start) >= 1);
   }
-  // The operations after it may wait long as well, where the machine is slow.
+  // Later operations may wait long as well, where the machine is slow.
   CHECK(count(outcome, said) >= kNodes - 1);
   if (what != "barrier") {
     CHECK(count(outcome, "(operation 1)" + said) == kNodes - 1);

@@ -19,12 +19,12 @@ using Way = Message::Way;
 
 namespace {
 
-/// Around the eager limits, and beyond.
+/// Sizes around the limits of eager messages, and beyond.
 constexpr std::array<std::size_t, 12> kSizes{
     0, 1, 8, 56, 57, 100, 4095, 4096, 4097, 65536, 100'001, 1 << 20};
 
-/// Looks at bytes that somebody may be writing, which is what the case that
-/// calls it has to do.
+/// Looks at bytes that another process may be writing: the case that calls it
+/// has to.
 __attribute__((no_sanitize("thread"))) bool looks_equal(
     const std::vector<std::byte>& bytes,
     const std::vector<std::byte>& expected) {
@@ -252,7 +252,7 @@ SPMD_CASE(qmp_wait_longer,
     EXPECT_EQ(QMP_wait(send.get()),
               sent > 4096 ? QMP_BAD_MESSAGE : QMP_SUCCESS);
     check(in, in.size(), 5, 5);
-    // The channel goes on.
+    // The channel still works.
     ring(300, 3, Order::kSendFirst);
     ring(30'000, 4, Order::kSendFirst);
   }
@@ -347,8 +347,8 @@ SPMD_CASE(qmp_free_msghandle_active,
     receive.wait();
     send.wait();
     check(second, size, left(), 2);
-    // The freed ones came before on the same channels, but each message takes
-    // its own time.
+    // The freed ones came before on these channels, but each message takes its
+    // own time.
     std::vector<std::byte> expected(size);
     fill(expected, left(), 1);
     const auto limit = std::chrono::steady_clock::now() +
@@ -415,7 +415,7 @@ SPMD_CASE(qmp_clear_to_send,
 
 namespace {
 
-/// A receive of a message from the left that was once called ready.
+/// A receive from the left for which QMP_clear_to_send was called.
 QMP_msghandle_t ready_receive(std::vector<std::byte>& into) {
   QMP_msgmem_t memory = QMP_declare_msgmem(into.data(), into.size());
   QMP_msghandle_t handle = QMP_declare_receive_from(memory, left(), 0);
@@ -452,23 +452,23 @@ SPMD_CASE(qmp_clear_to_send_hint,
         QMP_free_msghandle(each);
       }
     };
-    // Freed: the next receive takes the next message.
+    // After it is freed the next receive takes the next message.
     QMP_free_msghandle(ready_receive(first));
     exchange({ready_receive(second)}, 1);
     EXPECT(first == untouched);
     check(second, size, left(), round);
-    // Changed: the message goes to the new address.
+    // After a change of address the message goes to the new address.
     second = untouched;
     QMP_msghandle_t moved = ready_receive(first);
     EXPECT_OK(QMP_change_address(moved, second.data()));
     exchange({moved}, 1);
     EXPECT(first == untouched);
     check(second, size, left(), round);
-    // Two of them: they match in the order in which they are started.
+    // Two such receives match in the order in which they are started.
     exchange({ready_receive(second), ready_receive(first)}, 2);
     check(second, size, left(), round - 1);
     check(first, size, left(), round);
-    // Ready no more; and the parts of a multiple.
+    // The hint is withdrawn; and then the parts of a multiple.
     QMP_msghandle_t not_ready = ready_receive(first);
     EXPECT_OK(QMP_clear_to_send(not_ready, QMP_CTS_NOT_READY));
     QMP_free_msghandle(not_ready);

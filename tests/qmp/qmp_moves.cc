@@ -1,4 +1,4 @@
-// How often a message on one host is copied: QMP_declare_msgmem,
+// Counts how often a message on one host is copied: QMP_declare_msgmem,
 // QMP_declare_strided_msgmem, QMP_allocate_memory. docs/qmp.md, "Message flow".
 #include <array>
 
@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kSize = std::size_t{1} << 20;
 
-/// Where the bytes of a message lie: `count` blocks with gaps as long as they.
+/// The memory of a message: `count` blocks, with gaps as long as a block.
 struct Shape {
   std::size_t block;
 
@@ -36,7 +36,7 @@ constexpr Shape kSmallBlocks{std::size_t{1} << 10};
 
 enum class Origin { kLibrary, kProgram };
 
-/// Room for any of the shapes.
+/// Memory for any of the shapes.
 class Room {
  public:
   explicit Room(Origin origin) {
@@ -64,8 +64,8 @@ class Room {
   std::vector<std::byte> program_;
 };
 
-/// All nodes send to the right, twice; the copies of each byte in the second
-/// round, when channels have met and memory is registered.
+/// All nodes send to the right twice. Returns the copies of each byte in the
+/// second round, when channels are connected and memory is registered.
 double copies(Shape from, Origin out, Shape to, Origin in) {
   Room out_room(out);
   Room in_room(in);

@@ -1,5 +1,5 @@
-// A program of QMP that does what its first word says; qmp_job_test.cc looks at
-// how the job ends and what it prints.
+// A program of QMP whose first argument says what it does. qmp_job_test.cc
+// looks at the end of the job and at the output.
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -40,7 +40,7 @@ void say_numbers(const char* name, const int* numbers, int count) {
   QMP_printf("%s", text.c_str());
 }
 
-/// Calls before init: failures, no crash.
+/// Calls before init fail, and do not crash.
 void outside() {
   int one = 1;
   int ten[10] = {};
@@ -76,7 +76,7 @@ void describe_machine() {
   say_numbers("at", QMP_get_allocated_coordinates(), axes);
   say_numbers("logical", QMP_get_logical_coordinates(),
               QMP_get_logical_number_of_dimensions());
-  // Messages along the allocated grid, and a sum: of this job alone.
+  // Messages along the allocated grid and a sum stay within this job.
   int out = QMP_get_node_number();
   int in = -1;
   if (axes > 0) {
@@ -102,7 +102,7 @@ void meet_all() {
   expect(QMP_barrier() == QMP_SUCCESS, "barrier");
 }
 
-/// One of the global operations, with the right result.
+/// Calls one global operation, and checks its result.
 void call(std::string_view what, QMP_comm_t comm) {
   const int nodes = QMP_comm_get_number_of_nodes(comm);
   if (what == "barrier") {
@@ -122,7 +122,7 @@ void call(std::string_view what, QMP_comm_t comm) {
   }
 }
 
-/// How many lines of a file have `text`.
+/// Counts the lines of a file with `text`.
 int lines_with(const std::string& file, const std::string& text) {
   std::ifstream in(file);
   std::string line;
@@ -133,7 +133,7 @@ int lines_with(const std::string& file, const std::string& text) {
   return count;
 }
 
-/// Lets the time limit pass a few times, as it counts for a wait.
+/// Lets the time limit of a wait pass a few times.
 void let_time_pass() {
   int number = 0;
   QMP_msgmem_t memory = QMP_declare_msgmem(&number, sizeof number);
@@ -151,8 +151,8 @@ void let_time_pass() {
   QMP_free_msgmem(memory);
 }
 
-/// Node 0 comes to a global operation only after all others have said that they
-/// wait for it. What a node says goes into a file of its own.
+/// Node 0 calls a global operation only after all others have said that they
+/// wait for it. Each node prints into a file of its own.
 void come_late(const std::string& file, std::string_view what) {
   const auto file_of = [&file](int node) {
     return file + "." + std::to_string(node);
@@ -184,7 +184,8 @@ void come_late(const std::string& file, std::string_view what) {
   }
 }
 
-/// Waits without a time limit for what is sent after the wait may have begun.
+/// Waits without a time limit for messages that are sent after the wait may
+/// have begun.
 void wait_for_ever() {
   int number = QMP_get_node_number();
   QMP_msgmem_t memory = QMP_declare_msgmem(&number, sizeof number);
@@ -205,10 +206,11 @@ void wait_for_ever() {
   meet_all();
 }
 
-/// The last node leaves after many broadcasts to which the others are late;
-/// they get them all, and no sum any more.
+/// The last node leaves after many broadcasts to which the others are late.
+/// They get all broadcasts, but no sum after them.
 void be_left_by_the_root() {
-  // Known to leak checkers: who leaves by exit(0) cannot free it.
+  // Static, so that it is no leak for sanitizers: a node that leaves by exit(0)
+  // cannot free it.
   static QMP_comm_t turned = nullptr;
   expect(QMP_comm_split(QMP_comm_get_default(), 0, -QMP_get_node_number(),
                         &turned) == QMP_SUCCESS,
@@ -228,7 +230,7 @@ void be_left_by_the_root() {
   expect(QMP_comm_barrier(turned) == QMP_ERROR, "a barrier");
 }
 
-/// The last node has no memory for an operation that all call.
+/// The last node has no memory for an operation that all nodes call.
 void lack_memory() {
   std::vector<double> values(std::size_t{5} << 20, 1.0);
   const int length = static_cast<int>(values.size());
@@ -250,8 +252,7 @@ void lack_memory() {
   meet_all();
 }
 
-/// In a communicator whose nodes run the other way round, its node 0 comes
-/// late.
+/// Node 0 of a communicator with the reverse order of nodes comes late.
 void wait_in_part() {
   const int last = QMP_get_number_of_nodes() - 1;
   QMP_comm_t part = nullptr;
@@ -289,7 +290,7 @@ void declare_with_bad_map() {
   expect(QMP_declare_logical_topology(&nodes, 1) == QMP_SUCCESS, "no map");
 }
 
-/// The last node leaves at once; the one behind it, node 0, is told.
+/// The last node leaves at once; the next rank, node 0, is told.
 void be_left() {
   if (QMP_get_node_number() == QMP_get_number_of_nodes() - 1) {
     return;
@@ -309,9 +310,9 @@ void wait_for_nothing(std::size_t bytes) {
   expect(QMP_wait(handle) == QMP_TIMEOUT, "no time-out");
   expect(QMP_get_error_number(handle) == QMP_TIMEOUT, "error number");
   expect(QMP_start(handle) == QMP_INVALID_OP, "not active any more");
-  // What comes late must not come before the other node's time is over.
+  // The message must not come before the time of the other node is over.
   meet_all();
-  // It is still received.
+  // The message is still received.
   QMP_msghandle_t send = QMP_declare_send_to(memory, peer, 0);
   expect(QMP_start(send) == QMP_SUCCESS, "start");
   expect(QMP_wait(handle) == QMP_SUCCESS, "wait");
@@ -321,7 +322,8 @@ void wait_for_nothing(std::size_t bytes) {
   QMP_free_msgmem(memory);
 }
 
-/// A large message to the next node, and one from the one before.
+/// Sends a large message to the next node, and receives one from the node
+/// before.
 void pass_on(std::span<char> buffer) {
   const int nodes = QMP_get_number_of_nodes();
   const int node = QMP_get_node_number();
@@ -339,12 +341,12 @@ void pass_on(std::span<char> buffer) {
   QMP_free_msgmem(in);
 }
 
-/// Ends with messages that nobody receives, and handles that are not freed.
+/// Ends with messages that no node receives, and handles that are not freed.
 void leave_much() {
   static std::vector<char> buffer(100'000);
   const int peer = (QMP_get_node_number() + 1) % QMP_get_number_of_nodes();
   pass_on(buffer);
-  // Static, so that what is not freed is no leak for sanitizers.
+  // Static, so that memory that is not freed is no leak for sanitizers.
   static QMP_msgmem_t small = QMP_declare_msgmem(buffer.data(), 100);
   static QMP_msgmem_t large = QMP_declare_msgmem(buffer.data(), buffer.size());
   for (int i = 0; i < 50; ++i) {
@@ -359,14 +361,14 @@ void leave_much() {
   QMP_free_msghandle(freed);
 }
 
-/// Divides a lattice that has a better division than the published one.
+/// Divides a lattice for which the published division is not the best.
 void lay_out() {
   const std::array<int, 2> lattice{8, 6};
   expect(QMP_layout_grid(lattice.data(), 2) == QMP_SUCCESS, "layout");
   say_numbers("divided", QMP_get_logical_dimensions(), 2);
 }
 
-/// Objects of qmp.hpp that end after finalize: exit() destroys them.
+/// Ends objects of qmp.hpp after finalize: exit() destroys them.
 void outlive() {
   static QMP::AlignedMemory memory(100);
   static const QMP::MessageMemory message(memory);
@@ -380,9 +382,9 @@ void outlive() {
   expect(static_cast<bool>(several), "declare several");
 }
 
-/// Ends by exit() while node 1 takes what node 0 has only started.
+/// Ends by exit() while node 1 receives a message that node 0 has only started.
 void send_at_exit() {
-  // What the library may read until the end of exit() is never destroyed.
+  // Never destroyed: the library may read it until the end of exit().
   static char buffer[4 << 20];
   pass_on(buffer);
   static QMP_msgmem_t memory = QMP_declare_msgmem(buffer, sizeof buffer);
@@ -395,15 +397,16 @@ void send_at_exit() {
   }
 }
 
-/// Node 1 dies while the others are in a sum that needs it.
+/// Node 1 dies while the others wait in a sum for it.
 void die_in_a_sum() {
   QMP_comm_t comm = nullptr;
   expect(QMP_comm_split(QMP_comm_get_default(), 0, 0, &comm) == QMP_SUCCESS,
          "split");
   double value = 1;
   expect(QMP_comm_sum_double(comm, &value) == QMP_SUCCESS, "sum");
-  // Who leaves a sum first knows that all have come, not that all have gone. It
-  // fails where the end of node 1 is noticed before the end of the barrier.
+  // A node that leaves a sum first knows that all have come, not that all have
+  // gone. The sum fails when the end of node 1 is noticed before the end of the
+  // barrier.
   (void)QMP_barrier();
   if (QMP_get_node_number() == 1) {
     (void)std::raise(SIGKILL);
@@ -412,8 +415,8 @@ void die_in_a_sum() {
   expect(status == QMP_ERROR, "a sum without node 1");
 }
 
-/// Node 1 dies while node 0, which the end of the job does not stop at once,
-/// waits for its message.
+/// Node 1 dies while node 0 waits for its message; the end of the job does not
+/// stop node 0 at once.
 void be_cut_off() {
   if (QMP_get_node_number() == 1) {
     (void)QMP_barrier();
@@ -424,7 +427,8 @@ void be_cut_off() {
   QMP_msgmem_t memory = QMP_declare_msgmem(buffer.data(), buffer.size());
   QMP_msghandle_t handle = QMP_declare_receive_from(memory, 1, 0);
   expect(QMP_start(handle) == QMP_SUCCESS, "start");
-  // It fails where the end of node 1 is noticed before that of the barrier.
+  // The barrier fails when the end of node 1 is noticed before the end of the
+  // barrier.
   (void)QMP_barrier();
   expect(QMP_wait(handle) == QMP_ERROR, "a message of the dead");
   expect(QMP_get_error_number(handle) == QMP_ERROR, "error number");
@@ -432,8 +436,8 @@ void be_cut_off() {
   QMP_free_msgmem(memory);
 }
 
-/// Children that are refused and that run their exit handlers; then the nodes
-/// still have a job.
+/// Children of fork() are refused and run their exit handlers; after them the
+/// nodes still have a job.
 void fork_children() {
   for (int i = 0; i < 4; ++i) {
     const pid_t child = fork();

@@ -1,6 +1,6 @@
-// QMP_declare_strided_msgmem, QMP_declare_strided_array_msgmem,
-// QMP_declare_indexed_msgmem, QMP_allocate_memory and its relatives: what
-// messages are made of.
+// The shapes of messages: QMP_declare_strided_msgmem,
+// QMP_declare_strided_array_msgmem, QMP_declare_indexed_msgmem,
+// QMP_allocate_memory and its relatives.
 #include <sys/mman.h>
 
 #include <array>
@@ -15,10 +15,10 @@ using nodes::right;
 
 namespace {
 
-/// Blocks of a buffer, as (offset, length), in stream order.
+/// Blocks of a buffer as (offset, length), in the order of the stream.
 using Blocks = std::vector<std::pair<std::size_t, std::size_t>>;
 
-/// A description and what it stands for.
+/// A message memory, and the blocks that it should have.
 struct Shape {
   QMP_msgmem_t memory;
   Blocks blocks;
@@ -44,8 +44,8 @@ Shape contiguous(std::vector<std::byte>& buffer, std::size_t size) {
   return {QMP_declare_msgmem(buffer.data(), size), {{0, size}}};
 }
 
-/// The same `size` bytes in seven shapes; size is a multiple of 12, the buffer
-/// three times as large and more.
+/// Seven shapes of `size` bytes. `size` is a multiple of 12, and the buffer at
+/// least three times as large.
 Shape shape_number(int which,
                    std::vector<std::byte>& buffer,
                    std::size_t size) {
@@ -70,7 +70,7 @@ Shape shape_number(int which,
           QMP_declare_strided_array_msgmem(bases.data(), blocks.data(),
                                            counts.data(), strides.data(), 2),
           {}};
-      // The second run begins below the first, and ends behind it.
+      // The second run begins below the first one and ends behind it.
       shape.blocks = {{size, half}, {0, half / 2}, {2 * size, half / 2}};
       return shape;
     }
@@ -142,8 +142,8 @@ void send_shape(int from_shape, int to_shape, std::size_t size) {
 
 SPMD_CASE(qmp_declare_strided_msgmem,
           "shapes: each with each, eager, packed and in place") {
-  // 12: tiny; 2400: eager; 12,000: gated with small blocks; 96,000: gated with
-  // blocks that are sent and received in place.
+  // 12 bytes are inline, 2400 eager; 12,000 are gated with small blocks, 96,000
+  // gated with blocks that are sent and received where they are.
   for (const std::size_t size : {12, 2400, 12'000, 60'000}) {
     for (int from = 0; from < kShapes; ++from) {
       for (int to = 0; to < kShapes; ++to) {
@@ -165,7 +165,7 @@ SPMD_CASE(qmp_declare_strided_msgmem_chains,
   }
   QMP_msgmem_t from =
       QMP_declare_strided_msgmem(out.data(), kBlock, kCount, kBlock + 100);
-  // Another block size on the other side: pieces of both.
+  // The other side has another block size, so puts end at the blocks of both.
   QMP_msgmem_t to = QMP_declare_strided_msgmem(in.data(), kBlock * 2,
                                                kCount / 2, 2 * kBlock + 1000);
   QMP_msghandle_t send = QMP_declare_send_to(from, right(), 0);
@@ -273,7 +273,7 @@ SPMD_CASE(qmp_allocate_memory,
   EXPECT(QMP_get_memory_pointer(nullptr) == nullptr);
   QMP_free_memory(nullptr);
 
-  // More than the module has: slabs of our own.
+  // More than the module memory has: slabs that the process registers.
   std::vector<QMP_mem_t*> many;
   for (int i = 0; i < 30; ++i) {
     many.push_back(QMP_allocate_memory(std::size_t{1} << 20));

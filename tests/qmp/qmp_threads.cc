@@ -1,4 +1,4 @@
-// QMP_THREAD_MULTIPLE: several threads with handles of their own; and progress
+// QMP_THREAD_MULTIPLE: several threads with handles of their own, and progress
 // while the program computes.
 #include <array>
 #include <atomic>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kThreads = 4;
 
-/// A communicator per thread: the order of starts is a thread's own.
+/// Each thread has a communicator, so that it alone orders its starts.
 class Comms {
  public:
   Comms() {
@@ -97,7 +97,8 @@ SPMD_CASE(qmp_progress_while_computing,
     nodes::fill(bytes, 0, 1);
     const Message send(Way::kSend, bytes.data(), bytes.size(), 1);
     send.start();
-    // Node 1 starts its receive now, and tells by acp alone when it is over.
+    // Node 1 starts its receive now, and uses only acp.h to tell that it has
+    // the message.
     const acp_ga_t word = acp_query_starter_ga(0);
     const Message tell(Way::kSend, &ready, 1, 1);
     tell.start();

@@ -1,6 +1,6 @@
-// QMP_declare_logical_topology, QMP_declare_send_relative,
-// QMP_declare_receive_relative and what asks about the logical machine, on
-// communicators of their own: a topology is declared once.
+// The logical topology: its declaration, questions about it, and relative sends
+// and receives. Each case has communicators of its own, since a topology is
+// declared once.
 #include <array>
 #include <cstdlib>
 #include <numeric>
@@ -11,7 +11,7 @@ using nodes::me;
 
 namespace {
 
-/// All nodes, in the same order.
+/// All nodes, in their order.
 class Copy {
  public:
   Copy() { EXPECT_OK(QMP_comm_split(QMP_comm_get_default(), 0, 0, &comm_)); }
@@ -53,7 +53,7 @@ std::vector<std::vector<int>> tori() {
     std::vector<std::vector<int>> some;
     std::vector<int> begun;
     products(nodes::count(), axes, begun, some);
-    // The first and last few of each dimension.
+    // Only the first and last few nodes of each dimension.
     for (std::size_t i = 0; i < some.size(); ++i) {
       if (i < 2 || i + 2 >= some.size()) {
         all.push_back(some[i]);
@@ -63,7 +63,8 @@ std::vector<std::vector<int>> tori() {
   return all;
 }
 
-/// Both directions along all axes at once, different sizes, several rounds.
+/// Sends in both directions along all axes at once, with different sizes, for
+/// several rounds.
 void exchange_with_neighbours(QMP_comm_t comm, const std::vector<int>& dims) {
   const auto axes = dims.size();
   const int* here = QMP_comm_get_logical_coordinates(comm);
@@ -92,7 +93,7 @@ void exchange_with_neighbours(QMP_comm_t comm, const std::vector<int>& dims) {
       EXPECT(handles.back() != nullptr);
       QMP_free_msgmem(from);
       QMP_free_msgmem(to);
-      // It travels against the sign of the receive.
+      // The message travels against the sign of the receive.
       sources.push_back(tag(source, axis, -sign));
     }
   }

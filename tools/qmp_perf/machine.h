@@ -1,6 +1,6 @@
-// What the rows need of a message passing library. qmp_machine.cc implements it
-// with QMP, mpi_machine.cc the same with MPI, for comparison. A failure ends
-// the job.
+// The functions that the rows need of a message passing library. qmp_machine.cc
+// implements them with QMP, mpi_machine.cc with MPI, for comparison. A failure
+// ends the job.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ struct Shape {
 struct Handle;
 
 Handle* declare(Way way, void* base, const Shape& shape, int peer);
-/// All of them as one; they are gone.
+/// Makes one message of several; the parts are gone.
 Handle* together(const std::vector<Handle*>& handles);
 void start(Handle* handle);
 void wait(Handle* handle);
@@ -38,7 +38,7 @@ void barrier();
 void sum(double* values, int count);
 void broadcast(void* buffer, std::size_t bytes);
 
-/// Memory as the library likes it, and the end of all that was allocated.
+/// Allocates memory as the library likes it, and frees everything allocated.
 void* allocate(std::size_t bytes);
 void free_all();
 

@@ -1,5 +1,6 @@
-// qmp_perf: the patterns of lattice codes over QMP, in microseconds. mpi_perf
-// is the same over MPI, where that was found.
+// qmp_perf measures the communication patterns of lattice codes over QMP, in
+// microseconds. mpi_perf measures them over MPI; it is built where MPI was
+// found.
 //
 //   acprun -np 2 qmp_perf [--time-ms MS] [--rows PART] [--json] [--list]
 #include <algorithm>
@@ -57,17 +58,18 @@ struct Result {
   bool is_right = false;
 };
 
-/// Batches of equal numbers of runs on all nodes, timed by each; node 0's
-/// count.
+/// Runs batches of equally many runs on all nodes. Each node takes the time;
+/// that of node 0 counts.
 Result measure(const qmp_perf::Pattern& pattern, double time_ms) {
   constexpr int kWarm = 10;
-  pattern.run();  // channels meet
+  pattern.run();  // The first run connects the channels.
   qmp_perf::barrier();
   auto begin = Clock::now();
   for (int i = 0; i < kWarm; ++i) {
     pattern.run();
   }
-  // Node 0 decides, so that all run equally often.
+  // Node 0 decides how many runs a batch has, so that all nodes run equally
+  // often.
   double plan[2] = {us_since(begin) / kWarm, 0};
   qmp_perf::broadcast(plan, sizeof plan);
   const double each_us = std::max(plan[0], 0.05);
@@ -114,7 +116,8 @@ bool is_wanted(const qmp_perf::Row& row, const Options& options) {
          (!row.needs_two || qmp_perf::nodes() >= 2);
 }
 
-/// A script that measures nothing must not take that for a success.
+/// Fails when no row was measured, so that a script does not take that for a
+/// success.
 bool has_rows(const Options& options) {
   const auto& rows = qmp_perf::rows();
   if (std::any_of(rows.begin(), rows.end(), [&](const qmp_perf::Row& row) {
@@ -167,7 +170,7 @@ int run(const Options& options) {
 
 int main(int argc, char** argv) {
   qmp_perf::join(&argc, &argv);
-  // A busy machine would put both on one core now and then.
+  // On a busy machine both nodes would share a core now and then.
   (void)acp::perf::pin_rank(qmp_perf::node());
   const Options options = read_options(argc, argv);
   int status = 0;

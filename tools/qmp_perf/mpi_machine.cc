@@ -1,3 +1,4 @@
+// The interface of machine.h over MPI.
 #include <mpi.h>
 
 #include <cstdlib>
@@ -6,7 +7,7 @@
 
 namespace qmp_perf {
 
-/// Persistent requests, as a QMP on top of MPI has them.
+/// Persistent requests, as a QMP on top of MPI uses them.
 struct Handle {
   std::vector<MPI_Request> requests;
 };

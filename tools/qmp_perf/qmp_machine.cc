@@ -1,3 +1,4 @@
+// The interface of machine.h over QMP.
 #include "machine.h"
 #include "qmp.h"
 

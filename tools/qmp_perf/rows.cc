@@ -1,3 +1,4 @@
+// The table of patterns, and each pattern as a class.
 #include "rows.h"
 
 #include <algorithm>
@@ -14,14 +15,14 @@ constexpr std::size_t kKiB = 1024;
 constexpr std::size_t kMiB = kKiB * kKiB;
 constexpr int kWindow = 16;
 
-/// A buffer that is full of `seed`, and grows for no one.
+/// A buffer full of `seed` that never grows.
 unsigned char* buffer(std::size_t bytes, int seed) {
   auto* memory = static_cast<unsigned char*>(allocate(bytes));
   std::fill_n(memory, bytes, static_cast<unsigned char>(seed));
   return memory;
 }
 
-/// Whether every block holds the sender's bytes.
+/// Whether every block has the bytes of the sender.
 bool holds(const unsigned char* memory, const Shape& shape, int seed) {
   for (int block = 0; block < shape.count; ++block) {
     const unsigned char* begin = memory + block * shape.stride;
@@ -34,7 +35,7 @@ bool holds(const unsigned char* memory, const Shape& shape, int seed) {
   return true;
 }
 
-/// Nodes 0 and 1 take part, the others look on.
+/// Nodes 0 and 1 take part, the others do nothing.
 bool is_player() {
   return node() < 2;
 }
@@ -76,7 +77,7 @@ Pattern ping_pong(std::size_t bytes) {
           }};
 }
 
-/// A window of messages from node 0, and one back.
+/// Several messages from node 0, and one message back.
 Pattern stream(std::size_t bytes) {
   if (!is_player()) {
     return idle();
@@ -133,7 +134,7 @@ Pattern one_shot(std::size_t bytes) {
           }};
 }
 
-/// Both surfaces of an axis out, both in.
+/// Sends and receives both surfaces of an axis.
 Pattern halo(const Shape& shape) {
   if (!is_player()) {
     return idle();

@@ -7,12 +7,13 @@
 
 namespace qmp_perf {
 
-/// One pattern. Every node makes it and calls `run` equally often.
+/// One pattern. Every node makes it, and all call `run` equally often.
 struct Pattern {
   std::function<void()> run;
-  /// What one run has to be divided by: messages, half round trips.
+  /// The number of messages or half round trips by which the time of a run is
+  /// divided.
   double parts = 1;
-  /// Whether what arrived is right.
+  /// Whether the bytes that arrived are right.
   std::function<bool()> is_right;
   /// Frees its handles.
   std::function<void()> end;
@@ -21,7 +22,7 @@ struct Pattern {
 struct Row {
   std::string name;
   std::string what;
-  bool needs_two;  ///< Nodes.
+  bool needs_two;  ///< The row needs two nodes.
   std::function<Pattern()> make;
 };
 

@@ -1,3 +1,4 @@
+// Scratch memory and copies of messages for the mailbox.
 #include "compat/lqcd/global_bytes.h"
 
 #include <new>

@@ -1,4 +1,5 @@
-// Memory of this process that other ranks can read and write.
+// Memory of this process that has a global address, so that other ranks can
+// read and write it. Any thread.
 #pragma once
 
 #include <cstddef>
@@ -8,10 +9,10 @@
 
 namespace lqcd {
 
-/// Bytes of this process that have a global address. Move-only by pointer.
+/// Frees its memory at its end, when no operation uses it.
 class GlobalBytes {
  public:
-  /// nullptr when there is no memory, or no key.
+  /// nullptr: no memory or no key is left.
   static std::unique_ptr<GlobalBytes> make(std::size_t bytes);
   GlobalBytes(const GlobalBytes&) = delete;
   GlobalBytes& operator=(const GlobalBytes&) = delete;
@@ -26,7 +27,7 @@ class GlobalBytes {
 
   std::byte* data_ = nullptr;
   acp_ga_t address_ = ACP_GA_NULL;
-  std::unique_ptr<std::byte[]> owned_;  ///< None: from acp_malloc.
+  std::unique_ptr<std::byte[]> owned_;  ///< None: acp_malloc gave the memory.
   acp_atkey_t key_ = ACP_ATKEY_NULL;
 };
 

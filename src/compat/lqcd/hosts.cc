@@ -1,3 +1,4 @@
+// Arithmetic of host numbers.
 #include "compat/lqcd/hosts.h"
 
 #include <algorithm>

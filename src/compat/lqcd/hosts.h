@@ -1,4 +1,5 @@
-// Which rank a host is, and who is its neighbour. Values only.
+// The numbers of hosts: their ranks, and the neighbours of this host on a
+// torus. Pure.
 #pragma once
 
 #include <vector>
@@ -8,9 +9,10 @@ namespace lqcd {
 class Hosts {
  public:
   Hosts() = default;
-  /// Hosts 0 .. count - 1 are the ranks; no topology.
+  /// Hosts 0 to count - 1 are the ranks, without a topology.
   explicit Hosts(int count);
-  /// `rank_of_host`: each rank once; the sizes have their number as product.
+  /// `rank_of_host` has each rank once; the product of the sizes is their
+  /// number.
   Hosts(std::vector<int> sizes, std::vector<int> rank_of_host, int own_rank);
 
   int count() const { return static_cast<int>(ranks_.size()); }
@@ -25,8 +27,8 @@ class Hosts {
 
   int axes() const { return static_cast<int>(sizes_.size()); }
 
-  /// The host one step along axis |relative| - 1; relative is not 0 and not
-  /// beyond the axes. x varies most rapidly; the torus wraps around.
+  /// The host one step away along axis |relative| - 1. `relative` is not 0, and
+  /// names an axis that exists. x varies fastest; the torus wraps around.
   int neighbour(int relative) const;
 
  private:

@@ -1,4 +1,5 @@
-// The functions of lqcd.h.
+// The functions of lqcd.h: checks and messages; mailbox and machine do the
+// work.
 #include <algorithm>
 #include <chrono>
 
@@ -13,7 +14,8 @@ using lqcd::machine_for;
 
 namespace {
 
-/// NULL and a failure when it cannot be.
+/// Declares a send or receive. NULL, and a failure, for a buffer that cannot
+/// be.
 void* declare(const char* function, Machine* mine, const Handle& handle) {
   if (mine == nullptr) {
     return nullptr;
@@ -72,7 +74,7 @@ int wait(const char* function, void* opaque, int milliseconds) {
                               milliseconds);
 }
 
-/// The own value when the sum fails.
+/// The sum over all hosts; the value of this host when that fails.
 template <typename Value>
 Value reduce(const char* function,
              Value own,
@@ -178,6 +180,7 @@ int waitFor(void* opaque, int milliseconds) {
   return wait("waitFor", opaque, milliseconds);
 }
 
+// Waits for one handle after the other until the common end of the time.
 int waitForMultiple(void* opaque[], int count, int milliseconds) {
   if (count < 0 || (opaque == nullptr && count > 0)) {
     (void)fail(QMP_INVALID_ARG, "waitForMultiple of %d handles", count);
@@ -260,7 +263,7 @@ void waitForBarrier(void) {
 }
 
 char* getErrorString(void) {
-  // The text's type is char*; it is not meant to be written.
+  // The type is char* in the text of the interface; callers do not write to it.
   static thread_local std::string text;
   const lqcd::Failure& failure = lqcd::last_failure();
   text = failure.text.empty() ? QMP_error_string(failure.status) : failure.text;

@@ -1,3 +1,5 @@
+// Beginning and end, host numbers, waits and failures of the LQCD message API.
+// Called by lqcd_api.cc.
 #include "compat/lqcd/machine.h"
 
 #include <algorithm>
@@ -15,7 +17,7 @@ namespace lqcd {
 
 namespace {
 
-/// Set by the thread that calls initMachine and shutdownMachine.
+/// Written by the thread that calls initMachine and shutdownMachine.
 Machine* g_machine = nullptr;
 
 struct Waiting {
@@ -37,7 +39,8 @@ std::string describe(const Handle& handle) {
                   : "by name " + std::to_string(handle.name));
 }
 
-/// A handle that is not active: 1, or -1 and why.
+/// The result of a wait for a handle that is not active: 1, or -1 and a
+/// failure.
 int outcome(Machine& machine, Handle* handle) {
   const std::string text = describe(*handle);
   switch (machine.mailbox.collect(handle)) {
@@ -55,7 +58,7 @@ int outcome(Machine& machine, Handle* handle) {
       return -1;
     default: break;
   }
-  // A fetch may have failed at the sender.
+  // The fetch may have failed at the sender.
   const acp_handle_t fetch = std::exchange(handle->fetch, ACP_HANDLE_NULL);
   if (fetch != ACP_HANDLE_NULL && acpx_complete_timeout(fetch, 0) < 0) {
     (void)fail(QMP_ERROR, "%s: fetching the message: %s", text.c_str(),
@@ -119,7 +122,8 @@ QMP_status_t begin() {
   if (status != QMP_SUCCESS) {
     return keep(status);
   }
-  // Without shutdownMachine it stays: the progress step runs to the very end.
+  // A program that ends without shutdownMachine leaves it: the progress step
+  // runs until the end.
   g_machine = new Machine;
   g_machine->hosts = Hosts(QMP_get_number_of_nodes());
   if (const char* text = std::getenv("QMP_WAIT_TIMEOUT")) {
@@ -134,8 +138,8 @@ QMP_status_t begin() {
 }
 
 QMP_status_t end() {
-  // Nobody receives any more once all are here, and nobody fetches from the
-  // memory of those who go on.
+  // After the barrier no host receives any more, so none fetches from the
+  // memory of another.
   QMP_status_t status = QMP_barrier();
   g_machine->mailbox.close();
   if (status == QMP_SUCCESS) {
@@ -161,8 +165,9 @@ QMP_status_t declare_topology(Machine& machine,
     product = product > count ? product : product * size;
   }
   is_wrong |= product != count;
-  // All have to learn it: [0, n) the rank at each number, [n, 2n) how many want
-  // it, [2n] what is wrong, [2n + 1] how many leave it to us.
+  // One sum tells every host everything: [0, n) the rank for each number, [n,
+  // 2n) how many hosts want that number, [2n] whether something is wrong, [2n +
+  // 1] how many hosts leave their number to the library.
   std::vector<double> all(2 * hosts + 2);
   const int wanted = own_host < 0 ? own_rank : own_host;
   if (is_wrong) {

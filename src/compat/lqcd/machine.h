@@ -1,4 +1,6 @@
-// The state of the older interface in this process, and its failures.
+// The state of the LQCD message API in this process between initMachine and
+// shutdownMachine, and its failures. One thread begins and ends; others may
+// send and receive.
 #pragma once
 
 #include <string>
@@ -13,26 +15,26 @@ namespace lqcd {
 struct Machine {
   Hosts hosts;
   Mailbox mailbox;
-  int wait_timeout_ms = 600'000;  ///< -1: none.
+  int wait_timeout_ms = 600'000;  ///< -1: no limit.
 };
 
 /// nullptr before initMachine and after shutdownMachine.
 Machine* machine();
-/// The same, and a failure that names the function.
+/// Returns machine(); nullptr comes with a failure that names `function`.
 Machine* machine_for(const char* function);
 
 QMP_status_t begin();
 QMP_status_t end();
 
-/// Collective: host numbers that all hosts agree about, or a failure on all.
+/// Numbers the hosts. Collective: all hosts agree, or it fails on all.
 QMP_status_t declare_topology(Machine& machine,
                               const std::vector<int>& sizes,
                               int own_host);
 
-/// 1, 0 or -1, as waitFor.
+/// Returns 1, 0 or -1, as waitFor does.
 int wait_for(Machine& machine, Handle* handle, int milliseconds);
 
-/// The calling thread's last failure.
+/// The last failure of the calling thread.
 struct Failure {
   QMP_status_t status = QMP_SUCCESS;
   std::string text;
@@ -40,11 +42,11 @@ struct Failure {
 
 Failure& last_failure();
 
-/// Keeps it and prints a line; returns the status.
+/// Keeps status and text for the thread, prints a line, and returns the status.
 [[gnu::format(printf, 2, 3)]] QMP_status_t fail(QMP_status_t status,
                                                 const char* format,
                                                 ...);
-/// Keeps a failure of QMP, which has printed it.
+/// Keeps a failure that QMP has printed, and returns the status.
 QMP_status_t keep(QMP_status_t status);
 
 }  // namespace lqcd

@@ -1,3 +1,5 @@
+// Sends, receives and progress of the LQCD message API. Called by lqcd_api.cc
+// and by the progress step of the library; nothing waits for a peer.
 #include "compat/lqcd/mailbox.h"
 
 #include <atomic>
@@ -10,8 +12,9 @@ namespace lqcd {
 
 namespace {
 
-/// For tsan alone: our own thread may read, for a peer, what the caller has
-/// written. The order between them goes through the request and the peer.
+/// Shows thread sanitizer an order that it cannot see. A thread of this process
+/// may read, for a peer, what the caller has written; the order between the two
+/// goes through the request and the peer.
 void show_order_to_tsan() {
 #ifdef __SANITIZE_THREAD__
   (void)acpx_wait_until([](void*) { return 1; }, nullptr, 0);
@@ -53,7 +56,7 @@ acp_ga_t Mailbox::registered(std::byte* buffer, std::size_t bytes) {
   }
   const acp_atkey_t key = acpx_try_register_memory(buffer, bytes, 0);
   if (key == ACP_ATKEY_NULL) {
-    return ACP_GA_NULL;  // goes through a copy
+    return ACP_GA_NULL;  // The message goes through a copy.
   }
   const acp_ga_t address = acp_query_ga(key, buffer);
   registered_[range] = {key, address};
@@ -99,6 +102,8 @@ bool Mailbox::post(int rank,
   return true;
 }
 
+/// A large buffer is fetched from where it is; a send of a copy is done at
+/// once.
 bool Mailbox::start_send(Handle* handle) {
   if (handle->address != ACP_GA_NULL) {
     return post(handle->rank, handle->name, handle->address, handle->bytes,
@@ -182,8 +187,8 @@ bool Mailbox::send() {
 
 bool Mailbox::collect_answers() {
   return std::erase_if(unanswered_, [](Posting& posting) {
-           // Acquire: pairs with the receiver's word, which came after its
-           // reading of the bytes.
+           // Acquire: pairs with the word of the receiver, which comes after
+           // its read of the bytes.
            const auto answer =
                static_cast<Answer>(std::atomic_ref(posting.scratch().answer)
                                        .load(std::memory_order_acquire));
@@ -225,7 +230,8 @@ void Mailbox::match(int name) {
   }
 }
 
-/// Issues the operation of a fetch. False: later.
+/// Issues the chain of a fetch: get the bytes, then answer. False: the window
+/// is full, or memory is missing; try again.
 bool Mailbox::issue(Fetch& fetch) {
   const Request& request = fetch.request;
   Handle& receiver = *fetch.receiver;
@@ -237,7 +243,7 @@ bool Mailbox::issue(Fetch& fetch) {
       fetch.bounce = GlobalBytes::make(receiver.bytes);
     }
     if (fetch.bounce == nullptr) {
-      return false;  // until something is freed; QMP's limit of time applies
+      return false;  // Memory may be freed later; waits have a time limit.
     }
     to = fetch.bounce->address();
   }
@@ -265,6 +271,7 @@ bool Mailbox::issue(Fetch& fetch) {
   return true;
 }
 
+/// Starts matched fetches, and ends those whose chain is complete.
 bool Mailbox::fetch() {
   bool has_news = false;
   for (auto each = fetches_.begin(); each != fetches_.end();) {

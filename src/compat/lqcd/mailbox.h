@@ -1,7 +1,8 @@
-// Messages to named receives. A send puts a request into the inbox of the
-// host: where its bytes are, and for which name. The host matches requests with
-// receives and fetches the bytes straight into the receive's buffer. So the
-// receiver need not know who sends, and nothing is written before it is ready.
+// Messages to named receives. A send writes a request into the inbox of the
+// receiving host: where the bytes are, and for which name. That host matches
+// requests with receives and fetches the bytes straight into the buffer of the
+// receive. So a receiver need not know who sends, and no buffer is written
+// before its receive is started.
 #pragma once
 
 #include <cstddef>
@@ -19,21 +20,21 @@
 
 namespace lqcd {
 
-/// Messages of up to so many bytes are copies.
+/// Sends of up to so many bytes are copied at their start.
 inline constexpr std::size_t kSnapshotBytes = 4096;
 
-/// What a send asks of the receiver.
+/// The message in the inbox: a send that waits for its receive.
 struct Request {
-  acp_ga_t source;  ///< The bytes; not looked at when there are none.
+  acp_ga_t source;  ///< Address of the bytes, if there are any.
   std::uint64_t bytes;
-  acp_ga_t answer;  ///< A word of the sender: an Answer.
+  acp_ga_t answer;  ///< Word of the sender for an Answer.
   std::int32_t name;
   std::int32_t unused;
 };
 
 static_assert(sizeof(Request) <= inbox::kMessageBytes);
 
-/// The memory of the module, on each rank.
+/// The module memory of each rank; inbox.h has the protocol.
 struct Inbox {
   std::uint64_t tail;  ///< Tickets given out.
   std::byte unused[56];
@@ -44,7 +45,7 @@ static_assert(offsetof(Inbox, cell) == 64);
 
 enum class Answer : std::uint64_t { kNone = 0, kFetched = 1, kTooLong = 2 };
 
-/// A declared send or receive.
+/// A declared send or receive. Mailbox::mutex_ guards it.
 struct Handle {
   enum class Kind { kSend, kReceive };
   enum class State { kIdle, kActive, kDone, kTooLong, kNoMemory };
@@ -52,16 +53,17 @@ struct Handle {
   Kind kind = Kind::kSend;
   std::byte* buffer = nullptr;
   std::size_t bytes = 0;
-  int host = 0;  ///< Of a send, as the program counts.
-  int rank = 0;  ///< The same as a rank.
+  int host = 0;  ///< Receiver of a send, as the program counts.
+  int rank = 0;  ///< The rank of that host.
   int name = 0;
-  acp_ga_t address = ACP_GA_NULL;  ///< Of the buffer, when it is registered.
+  acp_ga_t address = ACP_GA_NULL;  ///< Address of the registered buffer.
   acp_handle_t fetch = ACP_HANDLE_NULL;
-  std::uint64_t length = 0;  ///< Of the message.
+  std::uint64_t length = 0;  ///< Bytes of the message.
   State state = State::kIdle;
 };
 
-/// One per process, from initMachine to shutdownMachine. Thread-safe.
+/// All messages of this process, from initMachine to shutdownMachine.
+/// Thread-safe; nothing waits.
 class Mailbox {
  public:
   Mailbox() = default;
@@ -69,32 +71,32 @@ class Mailbox {
   Mailbox& operator=(const Mailbox&) = delete;
   ~Mailbox();
 
-  /// `module`: each rank's memory begins with an Inbox.
+  /// The memory of `module` on each rank is an Inbox.
   bool begin(int module);
-  /// Stops fetching and sending, and completes what is under way here. The
-  /// others have come here, too.
+  /// Stops fetching and sending, and completes operations under way. All hosts
+  /// have come here.
   void close();
 
-  /// Takes it over; registers its buffer when that is large.
+  /// Keeps a copy, which it returns. Registers a buffer above kSnapshotBytes.
   Handle* declare(const Handle& declared);
 
-  /// False: it is active.
+  /// Starts a handle. False: it is active.
   bool start(Handle* handle);
-  /// One copy to all of them; false: no memory.
+  /// Sends one copy to all `ranks`. False: no memory.
   bool broadcast(const void* data,
                  std::size_t bytes,
                  const std::vector<int>& ranks,
                  int name);
 
-  /// Makes progress; whether the handle is not active any more.
+  /// Makes progress, and tells whether the handle is not active.
   bool is_over(const Handle* handle);
-  /// What became of a handle that is not active, which is idle then.
+  /// The state of a handle that is not active. The handle is idle then.
   Handle::State collect(Handle* handle);
 
  private:
-  /// A message on its way out.
+  /// A send between its start and its answer.
   struct Posting {
-    /// What the receiver reads, and where it answers.
+    /// The request for the receiver, and the word that it answers into.
     struct Scratch {
       inbox::Scratch request;
       std::uint64_t answer;
@@ -104,13 +106,14 @@ class Mailbox {
     inbox::Delivery delivery;
     std::unique_ptr<GlobalBytes> memory;
     std::shared_ptr<GlobalBytes> copy;
-    Handle* sender = nullptr;  ///< None: its bytes are a copy.
+    Handle* sender = nullptr;  ///< None: the bytes are a copy.
 
     Scratch& scratch() const {
       return *reinterpret_cast<Scratch*>(memory->data());
     }
   };
 
+  /// A request and its receive, until the bytes are there.
   struct Fetch {
     Handle* receiver = nullptr;
     Request request{};
@@ -135,16 +138,19 @@ class Mailbox {
   bool fetch();
   acp_ga_t registered(std::byte* buffer, std::size_t bytes);
 
-  std::mutex mutex_;  ///< Guards all that follows.
+  std::mutex mutex_;  ///< Guards the members below and all handles.
   int module_ = -1;
   bool is_closing_ = false;
-  bool is_running_ = false;  ///< The progress step.
+  bool is_running_ = false;  ///< The progress step is added.
   inbox::Reader reader_;
   std::list<std::unique_ptr<Handle>> handles_;
-  std::map<int, std::deque<Posting>> outgoing_;  ///< By rank, in order.
+  std::map<int, std::deque<Posting>>
+      outgoing_;  ///< By rank; the first is on its way.
+  /// Delivered; the receiver has not answered.
   std::list<Posting> unanswered_;
   std::map<int, std::deque<Request>> requests_;  ///< By name, unmatched.
   std::map<int, std::deque<Handle*>> waiting_;   ///< By name, unmatched.
+  /// Requests that have met their receives.
   std::list<Fetch> fetches_;
   std::map<std::pair<std::byte*, std::size_t>, std::pair<acp_atkey_t, acp_ga_t>>
       registered_;

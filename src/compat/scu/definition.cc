@@ -1,3 +1,5 @@
+// Reads the definition of the machine and files of seeds. Called when a node
+// joins, and by Seed().
 #include "compat/scu/definition.h"
 
 #include <cstdlib>
@@ -17,7 +19,7 @@ namespace {
 
 constexpr std::string_view kSpace = " ,=\n\t\r";
 
-/// The words between `kSpace`.
+/// The words of a text, separated by kSpace.
 std::vector<std::string> words_of(std::string_view text) {
   std::vector<std::string> words;
   for (;;) {
@@ -32,7 +34,7 @@ std::vector<std::string> words_of(std::string_view text) {
   }
 }
 
-/// The whole word as a number from `least` to `most`.
+/// Reads the whole word as a number from `least` to `most`. False: it is none.
 bool take_number(const std::string& word,
                  unsigned long long least,
                  unsigned long long most,
@@ -62,7 +64,7 @@ std::string take_grid(const std::vector<std::string>& words, Definition& made) {
   return {};
 }
 
-/// One pair of braces. A failure, or nothing.
+/// Reads what stands in one pair of braces. Returns a failure, or nothing.
 std::string take_item(std::string_view text, Definition& made) {
   const std::vector<std::string> words = words_of(text);
   const std::string name = words.empty() ? "" : words[0];
@@ -99,7 +101,7 @@ bool read_file(const std::string& name, std::string& text) {
   return file.is_open() && !file.bad();
 }
 
-/// The folder of the executable, with a slash at the end.
+/// The folder of the executable, with a slash at its end.
 std::string own_folder() {
   std::error_code failed;
   const std::string path =

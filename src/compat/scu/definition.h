@@ -1,5 +1,5 @@
-// The definition of the machine: {GRID=t,x,y,z}, {LOGFILE=...}, {SEED=...},
-// {SEEDFILE=...}, from COMMS_DEF or a file.
+// The definition of the machine, from the variable COMMS_DEF or a file:
+// {GRID=t,x,y,z}, {LOGFILE=...}, {SEED=...}, {SEEDFILE=...}.
 #pragma once
 
 #include <array>
@@ -10,27 +10,28 @@ namespace scu {
 inline constexpr int kAxes = 4;
 
 struct Definition {
-  std::array<int, kAxes> grid{};  ///< t, x, y, z; all 1 or more.
+  std::array<int, kAxes> grid{};  ///< t, x, y, z; each 1 or more.
   std::string log_file;           ///< Empty: nothing is logged.
   unsigned int seed = 1;
   std::string seed_file = "rng.dat";
 };
 
-/// A definition, or why there is none.
+/// A definition, or the reason why there is none.
 struct Parsed {
   Definition definition;
   std::string failure;  ///< Empty: success.
 };
 
-/// Takes a definition from `text`. Outside of braces, and in braces with
-/// another name, anything may stand.
+/// Reads a definition from `text`. Text outside of braces and braces with other
+/// names are ignored.
 Parsed parse(const std::string& text);
 
-/// Takes it from where the program is told: COMMS_DEF has a text or the name of
-/// a file; without it commsMPI.def beside the executable.
+/// Reads the definition that COMMS_DEF has or names; without that variable, the
+/// file commsMPI.def beside the executable.
 Parsed find_definition();
 
-/// The number at place `index` (from 0) of a file of numbers.
+/// The number at index `index`, from 0, of a file of numbers.
+/// A seed, or the reason why there is none.
 struct Seed {
   unsigned int value = 0;
   std::string failure;

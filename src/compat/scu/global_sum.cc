@@ -1,3 +1,4 @@
+// Sums for SCUGlobalSum. One thread at a time calls it.
 #include "compat/scu/global_sum.h"
 
 #include <cstdint>
@@ -8,7 +9,8 @@ namespace scu {
 
 namespace {
 
-/// The reduction's function knows only two buffers; one thread at a time sums.
+/// Elements of the sum under way: the function of a reduction gets only two
+/// buffers. One thread at a time sums.
 std::size_t g_count = 0;
 
 template <typename Element>
@@ -20,7 +22,9 @@ void add(void* inout, void* in) {
   }
 }
 
-/// Signed and unsigned sums have the same bits, and unsigned may wrap around.
+/// The function that adds up elements of a type; nullptr: there is none.
+/// Integers are added as unsigned ones, which may wrap around; the bits are
+/// those of signed sums.
 QMP_binary_func function_for(Type_tag type, std::size_t element_bytes) {
   if (type == TYPE_float) {
     switch (element_bytes) {

@@ -1,4 +1,4 @@
-// SCUGlobalSum.
+// SCUGlobalSum, as a reduction of QMP.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace scu {
 
-/// Adds up over all nodes; ends the job when there is no such type.
+/// Adds up over all nodes. Ends the job when there is no sum of such a type.
 void global_sum(Node& node,
                 Type_tag type,
                 std::size_t element_bytes,

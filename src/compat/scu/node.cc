@@ -1,3 +1,5 @@
+// The node behind the functions of SCU: a communicator of QMP with a torus of
+// four axes. Every failure ends the job.
 #include "compat/scu/node.h"
 
 #include <cerrno>
@@ -43,7 +45,7 @@ QMP_msghandle_t declare(QMP_comm_t comm, const Transfer& transfer) {
                                            transfer.sign, 0)
           : QMP_comm_declare_receive_relative(comm, memory, transfer.axis,
                                               transfer.sign, 0);
-  QMP_free_msgmem(memory);  // the handle keeps it
+  QMP_free_msgmem(memory);  // The handle keeps it.
   return handle;
 }
 
@@ -78,6 +80,8 @@ Transfer transfer_of(const char* function, const SCUDirArg* arg) {
   return transfer;
 }
 
+/// Joins QMP if the program has not, reads the definition, and makes
+/// communicator and torus. All nodes come here at their first call.
 void Node::join() {
   if (is_joined()) {
     return;
@@ -106,7 +110,7 @@ void Node::join() {
           "," + std::to_string(size(SCU_Z)) + "} has " + std::to_string(nodes) +
           " nodes, the job has " + std::to_string(QMP_get_number_of_nodes()));
   }
-  // A communicator of its own: the program may use QMP beside.
+  // A communicator of its own, so that the program may use QMP beside SCU.
   if (QMP_comm_split(QMP_comm_get_job(), 0, 0, &comm_) != QMP_SUCCESS ||
       QMP_comm_declare_logical_topology(comm_, definition_.grid.data(),
                                         kAxes) != QMP_SUCCESS) {
@@ -231,7 +235,7 @@ void Node::log(const char* format, ...) {
 }
 
 Node& node_as_it_is() {
-  // Never destroyed: the program may call from its own destructors.
+  // Never destroyed: destructors of the program may still call.
   static Node* the_node = new Node;
   return *the_node;
 }
@@ -245,7 +249,7 @@ Node& node() {
 void raise(const std::string& text) {
   (void)QMP_printf("SCU error: %s", text.c_str());
   QMP_abort(1);
-  std::abort();  // QMP_abort does not return
+  std::abort();  // QMP_abort does not return.
 }
 
 }  // namespace scu

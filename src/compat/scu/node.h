@@ -1,5 +1,5 @@
-// This process as a node of the torus. Joins at the first use; one thread at a
-// time.
+// This process as a node of the torus. It joins the job at its first use. One
+// thread at a time.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace scu {
 
-/// Block length, blocks, stride and size of an element.
+/// The shape of a message: `numblk` blocks of `blklen` elements.
 struct Shape {
   int blklen = 0;
   int numblk = 0;
@@ -23,7 +23,7 @@ struct Shape {
 
 Shape shape_of(const SCUDirArg& arg);
 
-/// One start: what is sent or received, and where.
+/// One send or receive: memory, shape and direction.
 struct Transfer {
   void* address = nullptr;
   Shape shape;
@@ -32,7 +32,8 @@ struct Transfer {
   SCUXR kind = SCU_NoXR;
 };
 
-/// Whether it can be; if not, ends the job. `function` is named in the text.
+/// Makes a transfer from the argument of `function`. Ends the job, naming
+/// `function`, when there is no such transfer.
 Transfer transfer_of(const char* function, const SCUDirArg* arg);
 
 class Node {
@@ -60,19 +61,19 @@ class Node {
 
   QMP_comm_t comm() const { return comm_; }
 
-  /// The number of the seed file that belongs to this node.
+  /// The number in the seed file that belongs to this node.
   unsigned int own_seed();
 
-  /// Starts all of them by one call.
+  /// Starts all transfers by one QMP_start.
   void start(const char* function, const std::vector<Transfer>& transfers);
-  /// Waits for all that was started.
+  /// Waits for all transfers that were started.
   void complete();
 
-  /// Keeps a shape for SCUTransAddr, and gives it back.
+  /// Keeps a shape for SCUTransAddr. kept_shape() returns it.
   void keep_shape(const Transfer& transfer);
   Shape kept_shape(const char* function, const Transfer& transfer) const;
 
-  /// A line in the log of this node, when there is one.
+  /// Writes a line into the log of this node, if it has one.
   [[gnu::format(printf, 2, 3)]] void log(const char* format, ...);
 
  private:
@@ -87,15 +88,16 @@ class Node {
   bool has_left_ = false;
   std::FILE* log_ = nullptr;
   std::vector<QMP_msghandle_t> active_;
-  std::array<Shape, 4 * kAxes> kept_{};  ///< By direction; sends, receives.
+  std::array<Shape, 4 * kAxes>
+      kept_{};  ///< By direction, for sends and receives.
 };
 
-/// The node, joined.
+/// The node; joins the job if it has not.
 Node& node();
-/// The same, joined or not.
+/// The node, joined or not.
 Node& node_as_it_is();
 
-/// Says what is wrong and ends the job. Any thread.
+/// Prints a line and ends the job. Any thread.
 [[noreturn]] void raise(const std::string& text);
 
 }  // namespace scu

@@ -1,4 +1,4 @@
-// The functions of scu/sysfunc.h.
+// The functions of scu/sysfunc.h: checks, and calls of the node.
 #include "scu/sysfunc.h"
 
 #include <cstring>
@@ -24,7 +24,7 @@ std::vector<Transfer> all_of(const char* function, SCUDirArg** arg, int n) {
   return all;
 }
 
-/// Copies of one transfer, at several places.
+/// Copies of one transfer, at addresses `offset[i]` elements behind its own.
 std::vector<Transfer> at_offsets(const Transfer& base,
                                  const unsigned int* offset,
                                  int n) {
