@@ -13,9 +13,8 @@
  *     never blocks; a message goes its way while the program computes.
  *  4. A send of 4096 bytes or less is a copy, and complete at once. The buffer
  *     of a longer one belongs to it until it is complete.
- *  5. Functions without a return value keep their failure for getErrorNumber
- *     and getErrorString, as all others do, for the calling thread; one line
- *     goes to stderr.
+ *  5. Every function keeps its failure for getErrorNumber and getErrorString of
+ *     the calling thread, and prints one line on stderr.
  *  6. A program may end without shutdownMachine.
  */
 #ifndef LQCD_H
@@ -35,14 +34,14 @@ extern "C" {
  */
 int initMachine(void);
 
-/** What the machine is.
+/** The kind of the machine.
  *
  * @return 0 a switch; above 0 a grid of so many dimensions (QMP_GEOM); the
  *   text's -1, a butterfly, is never returned
  */
 int getMachineType(void);
 
-/** Leaves the job. All hosts call it, last. Messages that nobody has received
+/** Leaves the job. All hosts call it, last. Messages that no host has received
  * are dropped.
  *
  * @return 0, or a status code of qmp.h
@@ -62,23 +61,24 @@ void declareTopology(int dimensions[], int ndimensions, int local_host);
 
 /* ---- Declarations -------------------------------------------------------- */
 
-/* They do what takes time, and stay until shutdownMachine. @return a handle, or
+/* Declarations do all work that takes time, and stay until shutdownMachine.
+ * @return a handle, or
  * NULL: initMachine was not called, a buffer that is NULL or has a negative
  * size, no such host, no topology, memory exhausted. */
 
-/** A receive, and its name. Several may have one name. */
+/** Declares a receive with a name. Several receives may have one name. */
 void* declareReceive(void* buffer, int nbytes, int buffer_name);
 
-/** A send to a receive's name on a host.
+/** Declares a send to the name of a receive on a host.
  *
- * @param remote_host  0 .. number of hosts - 1; the own one as well
+ * @param remote_host  0 .. number of hosts - 1; may be this host
  */
 void* declareSendTo(void* buffer,
                     int nbytes,
                     int remote_host,
                     int remote_buffer);
 
-/** A send to a neighbour's.
+/** Declares a send to the name of a receive on a neighbour.
  *
  * @param relative_host  +1 is +x, -1 is -x, +2 is +y, -2 is -y, and so on
  */
@@ -89,7 +89,8 @@ void* declareSendRelative(void* buffer,
 
 /* ---- Operations ---------------------------------------------------------- */
 
-/** Start a send, a receive. An active one is left alone: a failure. */
+/** Start a send; start a receive. Starting an active handle is a failure, and
+ * leaves it active. */
 void startSend(void* opaque);
 void startReceive(void* opaque);
 
@@ -101,28 +102,28 @@ void startReceive(void* opaque);
  */
 int testCompletion(void* opaque);
 
-/** Waits until it is.
+/** Waits until a handle is complete.
  *
  * @param milliseconds  how long; below 0 as long as QMP waits
  *                      (QMP_WAIT_TIMEOUT, 600 s; 0: without end), after which
  *                      it failed
- * @return as above; 0 when the time is over
+ * @return as testCompletion; 0 when the time is over
  */
 int waitFor(void* opaque, int milliseconds);
 
-/** Waits for all of @p count handles. Returns as above, -1 if any failed. */
+/** Waits for all of @p count handles. Returns as waitFor, -1 if any failed. */
 int waitForMultiple(void* opaque[], int count, int milliseconds);
 
 /** Sends a copy of the buffer to the name @p remote_buffer on all other hosts.
  * Does not block. */
 void sendBroadcast(void* buffer, int nbytes, int remote_buffer);
 
-/* ---- Of all hosts -------------------------------------------------------- */
+/* ---- Collective functions ------------------------------------------------ */
 
-/* All hosts call them, in the same order. A sum has the same bits on every
+/* All hosts call these functions, in one order. A sum has equal bits on every
  * host. They have no time limit; after QMP_WAIT_TIMEOUT seconds they say once
- * for whom they wait. A failure leaves or returns the own value, and later ones
- * fail on all hosts. */
+ * for which host they wait. A failure returns or leaves the value of this host,
+ * and later calls fail on all hosts. */
 
 /** Whether any host says true. */
 bool globalOr(bool b);

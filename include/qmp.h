@@ -4,14 +4,14 @@
  * Conventions:
  *
  *  1. Nodes count from 0. Every node of the job calls QMP_init_msg_passing
- *     first; except where it says otherwise, a function called before that, or
- *     after QMP_finalize_msg_passing, fails.
+ *     first. A function called before that, or after QMP_finalize_msg_passing,
+ *     fails, unless its description says "at any time".
  *  2. Functions that return QMP_status_t return QMP_SUCCESS (0), or the code
  *     named at @return. Functions that return a pointer or handle return NULL;
  *     QMP_get_error_number(NULL) and QMP_get_error_string(NULL) then say why,
- *     for the calling thread. Who finds the cause writes one line to stderr.
+ *     for the calling thread. Each failure also prints one line on stderr.
  *  3. A function NAME works on the default communicator, QMP_comm_NAME on the
- *     one given. They are otherwise the same and are described once.
+ *     one given. Such a pair is described once.
  *  4. "Collective" means: every node of the communicator calls it, in the same
  *     order as its other collective functions.
  *  5. All thread levels are supported. One handle, the collective functions of
@@ -21,7 +21,7 @@
  *     QMP_init_msg_passing and QMP_finalize_msg_passing. A function that blocks
  *     makes progress on everything; the library does so too while the program
  *     computes.
- *  7. When a node dies the job ends: no call waits for the dead.
+ *  7. When a node dies the job ends: no call waits for a dead node.
  */
 #ifndef QMP_H
 #define QMP_H
@@ -98,18 +98,18 @@ typedef enum QMP_clear_to_send {
 
 /** Memory that QMP allocated. */
 typedef struct QMP_mem_struct QMP_mem_t;
-/** Which bytes make a message. */
+/** The blocks of memory that make a message. */
 typedef struct QMP_msgmem_struct* QMP_msgmem_t;
 /** A communicator: nodes, numbered from 0, and their logical topology. */
 typedef struct QMP_comm_struct* QMP_comm_t;
 /** A declared send or receive, or several. */
 typedef struct QMP_msghandle_struct* QMP_msghandle_t;
 
-/** For QMP_binary_reduction: inout = inout op in, on whole buffers. */
+/** The function of QMP_binary_reduction: inout = inout op in, on whole buffers.
+ */
 typedef void (*QMP_binary_func)(void* inout, void* in);
 
-/* A statement that uses an argument which a function has no use for, so that
- * compilers do not warn of it. */
+/* A statement that keeps compilers from warning of an argument without use. */
 #define _QMP_UNUSED_ARGUMENT(x) ((void)(x))
 
 #ifdef __cplusplus
@@ -125,8 +125,8 @@ extern "C" {
  * axes in node numbers, fastest first, of the allocated and of logical grids),
  * -qmp-job n.. (into how many jobs the machine is split, per dimension of the
  * grid, or in all); values are the following words that begin with a digit.
- * QMP_GEOM in the environment stands for -qmp-geom where that is missing. And
- * the words of acp_init.
+ * QMP_GEOM in the environment stands for -qmp-geom where that is missing. It
+ * also takes out the options of acp_init.
  *
  * exit(0) without QMP_finalize_msg_passing finalizes.
  *
@@ -135,9 +135,9 @@ extern "C" {
  * @param required  thread level that the program needs
  * @param provided  receives the level, equal to @p required; may be NULL
  * @return QMP_SUCCESS; QMP_INVALID_OP (a second time, also after finalize),
- * QMP_INVALID_ARG (a word of ours without sense), QMP_INVALID_TOPOLOGY (the
- * geometry does not have as many nodes as the job), QMP_INITSVC_ERR (acp_init
- * failed), QMP_NOMEM_ERR
+ * QMP_INVALID_ARG (an option or setting with a wrong value),
+ * QMP_INVALID_TOPOLOGY (the geometry does not have as many nodes as the job),
+ * QMP_INITSVC_ERR (acp_init failed), QMP_NOMEM_ERR
  */
 QMP_status_t QMP_init_msg_passing(int* argc,
                                   char*** argv,
@@ -168,20 +168,22 @@ void QMP_abort_string(int error_code, char* message);
 
 /** The version this interface has, "2.5.4". Works at any time. */
 const char* QMP_version_str(void);
-/** The same as 20504. Works at any time. */
+/** The version as a number, 20504. Works at any time. */
 int QMP_version_int(void);
 
 /* ---- Communicators ------------------------------------------------------- */
 
-/** All nodes that belong together: those of the job, see -qmp-job. NULL before
- * init. */
+/** The nodes that were allocated to this job: all, or a part by -qmp-job. NULL
+ * before init. */
 QMP_comm_t QMP_comm_get_allocated(void);
 /** The nodes of this job. NULL before init. */
 QMP_comm_t QMP_comm_get_job(void);
-/** What functions without a communicator use; the job's at first. */
+/** The communicator that functions without one use; at first that of the job.
+ */
 QMP_comm_t QMP_comm_get_default(void);
 
-/** Replaces what the function above returns, in this process.
+/** Replace the communicators that the three functions above return, in this
+ * process.
  *
  * @return QMP_SUCCESS; QMP_INVALID_ARG (NULL)
  */
@@ -192,10 +194,10 @@ QMP_status_t QMP_comm_set_default(QMP_comm_t comm);
 /** Makes new communicators: one of all nodes that give the same color.
  * Collective over @p comm.
  *
- * @param comm     its nodes
+ * @param comm     the nodes to divide
  * @param color    any int
  * @param key      node numbers follow (key, number in @p comm)
- * @param newcomm  receives this node's; to be freed by QMP_comm_free
+ * @param newcomm  receives the new one of this node; freed by QMP_comm_free
  * @return QMP_SUCCESS; QMP_INVALID_ARG, QMP_NOMEM_ERR, QMP_ERROR
  */
 QMP_status_t QMP_comm_split(QMP_comm_t comm,
@@ -204,8 +206,8 @@ QMP_status_t QMP_comm_split(QMP_comm_t comm,
                             QMP_comm_t* newcomm);
 
 /** Frees a communicator of QMP_comm_split. Collective over @p comm. Its handles
- * must not be active; they may only be freed afterwards. The default becomes
- * the job's when it was the default.
+ * must not be active; they may only be freed afterwards. When it was the
+ * default communicator, that of the job becomes the default.
  *
  * @return QMP_SUCCESS; QMP_INVALID_ARG (NULL, or one that QMP made itself),
  *   QMP_INVALID_OP (a transfer on it is active here), QMP_ERROR (global
@@ -213,9 +215,9 @@ QMP_status_t QMP_comm_split(QMP_comm_t comm,
  */
 QMP_status_t QMP_comm_free(QMP_comm_t comm);
 
-/** How many colors the split that made @p comm had; 1 for those of QMP. */
+/** The number of colors in the split that made @p comm; 1 when QMP made it. */
 int QMP_comm_get_number_of_colors(QMP_comm_t comm);
-/** This node's color and key in that split; 0 for those of QMP. */
+/** Color and key of this node in that split; 0 when QMP made @p comm. */
 int QMP_comm_get_color(QMP_comm_t comm);
 int QMP_comm_get_key(QMP_comm_t comm);
 
@@ -250,7 +252,7 @@ const int* QMP_get_job_geometry(void);
 
 /** The node that does input and output for @p node: itself. */
 int QMP_io_node(int node);
-/** The node that does it for all: 0. */
+/** The node that does input and output for all nodes: 0. */
 int QMP_master_io_node(void);
 
 /* ---- The logical machine --------------------------------------------------
@@ -282,12 +284,14 @@ QMP_status_t QMP_declare_logical_topology_map(const int dims[],
 QMP_status_t QMP_comm_declare_logical_topology_map(
     QMP_comm_t comm, const int dims[], int ndim, const int map[], int mapdim);
 
-/** Whether that, or QMP_layout_grid, was called with success. */
+/** Whether a logical topology was declared, by one of the functions above or by
+ * QMP_layout_grid. */
 QMP_bool_t QMP_logical_topology_is_declared(void);
 QMP_bool_t QMP_comm_logical_topology_is_declared(QMP_comm_t comm);
 
-/** Dimensions, sizes, this node's coordinates. While nothing is declared:
- * those of the allocated machine. The memory is QMP's. */
+/** Dimensions and sizes of the logical topology, and the coordinates of this
+ * node. While none is declared they are those of the allocated machine. The
+ * memory belongs to QMP. */
 int QMP_get_logical_number_of_dimensions(void);
 int QMP_comm_get_logical_number_of_dimensions(QMP_comm_t comm);
 const int* QMP_get_logical_dimensions(void);
@@ -302,7 +306,8 @@ const int* QMP_comm_get_logical_coordinates(QMP_comm_t comm);
 int* QMP_get_logical_coordinates_from(int node);
 int* QMP_comm_get_logical_coordinates_from(QMP_comm_t comm, int node);
 
-/** The same into memory of the caller; untouched on a failure. */
+/** Writes the coordinates of any node into memory of the caller; writes nothing
+ * on a failure. */
 void QMP_get_logical_coordinates_from2(int coords[], int node);
 void QMP_comm_get_logical_coordinates_from2(QMP_comm_t comm,
                                             int coords[],
@@ -350,21 +355,22 @@ QMP_mem_t* QMP_allocate_memory(size_t nbytes);
 QMP_mem_t* QMP_allocate_aligned_memory(size_t nbytes,
                                        size_t alignment,
                                        int flags);
-/** Where the memory is; NULL for NULL. */
+/** The address of the memory; NULL for NULL. */
 void* QMP_get_memory_pointer(QMP_mem_t* mem);
-/** Frees it. NULL is fine. Not while a started message uses it: peers write
- * where it was. */
+/** Frees memory of QMP. NULL is fine. No started message may use the memory:
+ * peers may still write there. */
 void QMP_free_memory(QMP_mem_t* mem);
 
 /* The message memories share the following. A message is the bytes of all
- * blocks, in the order in which they are named. They may be none. The memory
- * itself stays the program's. @return NULL: QMP_INVALID_ARG, QMP_NOMEM_ERR,
- * QMP_NOT_INITED. */
+ * blocks, in the order in which they are named; there may be no blocks. The
+ * memory itself stays that of the program. @return NULL: QMP_INVALID_ARG,
+ * QMP_NOMEM_ERR, QMP_NOT_INITED. */
 
-/** @p nbytes bytes at @p mem. */
+/** Describes @p nbytes bytes at @p mem. */
 QMP_msgmem_t QMP_declare_msgmem(const void* mem, size_t nbytes);
 
-/** @p nblocks blocks of @p blksize bytes, block i at base + i * stride.
+/** Describes @p nblocks blocks of @p blksize bytes, block i at base + i *
+ * stride.
  *
  * @param stride  bytes from block to block; negative is fine
  */
@@ -373,11 +379,12 @@ QMP_msgmem_t QMP_declare_strided_msgmem(void* base,
                                         int nblocks,
                                         ptrdiff_t stride);
 
-/** @p num such memories, one after the other. */
+/** Describes @p num strided memories, one after the other. */
 QMP_msgmem_t QMP_declare_strided_array_msgmem(
     void* base[], size_t blksize[], int nblocks[], ptrdiff_t stride[], int num);
 
-/** @p count blocks, block i of blocklen[i] elements at element index[i].
+/** Describes @p count blocks, block i of blocklen[i] elements at element
+ * index[i].
  *
  * @param elemsize  bytes of an element
  */
@@ -396,7 +403,7 @@ void QMP_free_msgmem(QMP_msgmem_t m);
  * the message travels. A receive relative to (axis, -1) gets what its neighbour
  * there sends to (axis, +1). A message may be shorter than its receive.
  *
- * @param m         what to send, where to receive
+ * @param m         memory of the message
  * @param axis      of the logical topology, or of the allocated grid
  * @param dir       +1 or -1
  * @param priority  a hint, not used
@@ -418,7 +425,7 @@ QMP_msghandle_t QMP_declare_send_relative(QMP_msgmem_t m,
                                           int priority);
 QMP_msghandle_t QMP_comm_declare_send_relative(
     QMP_comm_t comm, QMP_msgmem_t m, int axis, int dir, int priority);
-/** A receive from a node; the own one as well. */
+/** A receive from a node, which may be this one. */
 QMP_msghandle_t QMP_declare_receive_from(QMP_msgmem_t m,
                                          int rem_node_rank,
                                          int priority);
@@ -426,7 +433,7 @@ QMP_msghandle_t QMP_comm_declare_receive_from(QMP_comm_t comm,
                                               QMP_msgmem_t m,
                                               int rem_node_rank,
                                               int priority);
-/** A send to a node; the own one as well. */
+/** A send to a node, which may be this one. */
 QMP_msghandle_t QMP_declare_send_to(QMP_msgmem_t m,
                                     int rem_node_rank,
                                     int priority);
@@ -435,8 +442,8 @@ QMP_msghandle_t QMP_comm_declare_send_to(QMP_comm_t comm,
                                          int rem_node_rank,
                                          int priority);
 
-/** Makes one handle of several, which are started in this order, and frees
- * those: they must not be used any more. Multiples may be parts.
+/** Makes one handle of several, which are started in this order. It frees the
+ * given handles: they must not be used any more. They may be multiples.
  *
  * @param msgh  handles, all different and none of them active
  * @param num   how many; 0 gives a handle that is always complete
@@ -444,18 +451,18 @@ QMP_msghandle_t QMP_comm_declare_send_to(QMP_comm_t comm,
  *   QMP_NOMEM_ERR; the given handles are then as before
  */
 QMP_msghandle_t QMP_declare_multiple(QMP_msghandle_t msgh[], int num);
-/** The same; the handles come as pairs of a send and a receive. */
+/** Does what QMP_declare_multiple does, for pairs of a send and a receive. */
 QMP_msghandle_t QMP_declare_send_recv_pairs(QMP_msghandle_t msgh[], int num);
 
 /** Moves the handle's message memory to another base address; its shape stays.
- * Of several bases, all move by as much as the first.
+ * When it has several bases, all move by as much as the first one.
  *
  * @param msg   not active, not a multiple
  * @param addr  not NULL
  * @return QMP_SUCCESS; QMP_INVALID_ARG, QMP_INVALID_OP
  */
 QMP_status_t QMP_change_address(QMP_msghandle_t msg, void* addr);
-/** The same for the parts of a multiple, in declared order.
+/** Moves the message memories of a multiple, in declared order.
  *
  * @param naddr  the number of parts
  */
@@ -488,7 +495,7 @@ QMP_status_t QMP_start(QMP_msghandle_t h);
  * be changed. True when it is not active. Makes progress, does not block. */
 QMP_bool_t QMP_is_complete(QMP_msghandle_t h);
 
-/** Waits until it is.
+/** Waits until a started handle is complete.
  *
  * @return QMP_SUCCESS, at once when not active; QMP_INVALID_ARG (NULL),
  *   QMP_BAD_MESSAGE (longer than the receive), QMP_TIMEOUT (after
@@ -504,16 +511,17 @@ QMP_status_t QMP_wait_all(QMP_msghandle_t h[], int num);
 
 /* Collective, in place, and the same bits on every node and in every run with
  * the same number of nodes. They have no time limit: after QMP_WAIT_TIMEOUT
- * seconds (600; 0: never) a node that waits says once for whom, and waits on.
+ * seconds (600; 0: never) a node that waits says once for which node it waits,
+ * and waits on.
  *
  * @return QMP_SUCCESS; QMP_INVALID_ARG (NULL, or a negative length) and
  *   QMP_NOT_INITED, which count as not called; QMP_BAD_MESSAGE (lengths, types
  *   or functions that differ), QMP_NOMEM_ERR (on one node at least), QMP_ERROR
  *   (a node has left, or the job ends). After these three all global operations
  *   fail on this communicator, on all its nodes, with QMP_ERROR; other
- *   communicators, and QMP_barrier of all nodes of the job, work on. What a
- *   reduction is given stays as it was; a broadcast's data may have changed.
- *   When a call has returned nobody writes there any more. */
+ *   communicators, and QMP_barrier of all nodes of the job, work on. The data
+ *   given to a reduction stays as it was; that of a broadcast may have changed.
+ *   After a call has returned no other node writes there. */
 
 /** Waits for all nodes. A node that leaves the job (exit(0),
  * QMP_finalize_msg_passing) instead of calling a barrier of the whole job meets
@@ -522,7 +530,7 @@ QMP_status_t QMP_wait_all(QMP_msghandle_t h[], int num);
 QMP_status_t QMP_barrier(void);
 QMP_status_t QMP_comm_barrier(QMP_comm_t comm);
 
-/** Copies node 0's @p nbytes bytes to all. */
+/** Copies @p nbytes bytes of node 0 to all nodes. */
 QMP_status_t QMP_broadcast(void* buffer, size_t nbytes);
 QMP_status_t QMP_comm_broadcast(QMP_comm_t comm, void* buffer, size_t nbytes);
 
@@ -612,10 +620,10 @@ int QMP_profcontrol(int level);
 /* Printing, with `QMP m<node>,n<nodes>@<host>: ` in front and a newline at
  * the end, always. They return what printf does. Work at any time. */
 
-/** To stdout; and to a stream. */
+/** Print to stdout; and to a stream. */
 int QMP_printf(const char* format, ...);
 int QMP_fprintf(FILE* stream, const char* format, ...);
-/** To stdout as ` info`, to stderr as ` error`. */
+/** Print to stdout as ` info`, to stderr as ` error`. */
 int QMP_info(const char* format, ...);
 int QMP_error(const char* format, ...);
 
@@ -626,9 +634,9 @@ double QMP_time(void);
 double QMP_get_total_qmp_time(void);
 void QMP_reset_total_qmp_time(void);
 
-/** For implementations on top of MPI: there is no hidden communicator.
+/** Always fails: only implementations on top of MPI have a hidden communicator.
  *
- * @return QMP_NOTSUPPORTED; @p hidden is left alone
+ * @return QMP_NOTSUPPORTED; @p hidden is not changed
  */
 QMP_status_t QMP_get_hidden_comm(QMP_comm_t comm, void** hidden);
 

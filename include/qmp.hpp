@@ -36,9 +36,9 @@ struct Node {
   int number;
 };
 
-/// How a function ended that the text declares as QMP_bool_t, and that in C
-/// returns a QMP_status_t. In a condition it is true on success. Elsewhere it
-/// is the status code. Each of these is right:
+/// The result of a function that the text declares as QMP_bool_t, and that
+/// returns a QMP_status_t in C. In a condition it is true on success; elsewhere
+/// it is the status code. Each of these lines is right:
 ///
 ///     if (!QMP::layoutGrid(lattice, 4)) ...
 ///     if (QMP::layoutGrid(lattice, 4) != QMP_SUCCESS) ...
@@ -55,8 +55,8 @@ class Result {
 
   constexpr operator QMP_status_t() const { return status_; }
 
-  /// Without it the status code would become a number, and a bool that is
-  /// false on success.
+  /// Deleted: otherwise the status code would become a number, or a bool that
+  /// is false on success.
   template <typename Number,
             typename = std::enable_if_t<std::is_arithmetic_v<Number>>>
   operator Number() const = delete;
@@ -292,12 +292,12 @@ class AlignedMemory {
   std::size_t bytes_ = 0;
 };
 
-/// Which bytes make a message. The memory itself stays its owner's.
+/// The blocks of memory that make a message. The memory stays its owner's.
 class MessageMemory {
  public:
   MessageMemory() = default;
 
-  /// All of it.
+  /// All bytes of an aligned memory.
   explicit MessageMemory(const AlignedMemory& memory)
       : memory_(QMP_declare_msgmem(memory.getBuffer(), memory.size())) {}
 
@@ -327,7 +327,7 @@ class MessageMemory {
 
   ~MessageMemory() { detail::free_object(&QMP_free_msgmem, memory_); }
 
-  /// Replaces what it was.
+  /// Replaces the description.
   void init(const void* buffer,
             std::size_t blksize,
             int nblocks = 1,
@@ -366,7 +366,8 @@ class MemoryArgument {
 
 // ---- Operations -------------------------------------------------------------
 
-/// What is started and waited for. Empty: start and wait fail.
+/// An operation that is started and waited for. Start and wait of an empty one
+/// fail.
 class MessageOperation {
  public:
   MessageOperation(const MessageOperation&) = delete;
@@ -382,7 +383,8 @@ class MessageOperation {
 
   virtual QMP_status_t wait() { return QMP_wait(handle_); }
 
-  /// Of this operation; when it is empty, of the calling thread.
+  /// The last failure of this operation; of the calling thread when it is
+  /// empty.
   virtual QMP_status_t getErrorNumber() const {
     return QMP_get_error_number(handle_);
   }
@@ -440,7 +442,7 @@ class SingleOperation : public MessageOperation {
   SingleOperation(SingleOperation&&) noexcept = default;
   SingleOperation& operator=(SingleOperation&&) noexcept = default;
 
-  /// To the neighbour along an axis of the topology.
+  /// Declares a send to the neighbour along an axis of the topology.
   ///
   /// @param sign  PLUS or MINUS, 1 or -1
   QMP_status_t declareSend(const detail::MemoryArgument& memory,
@@ -451,20 +453,20 @@ class SingleOperation : public MessageOperation {
         QMP_declare_send_relative(memory.get(), dimension, sign, priority));
   }
 
-  /// To a node.
+  /// Declares a send to a node.
   QMP_status_t declareSend(const detail::MemoryArgument& memory,
                            Node remoteHost,
                            int priority = DEFAULT_PRIORITY) {
     return take(QMP_declare_send_to(memory.get(), remoteHost.number, priority));
   }
 
-  /// To a node, without a priority.
+  /// Declares a send to a node, without a priority.
   QMP_status_t declareSend(const detail::MemoryArgument& memory,
                            int remoteHost) {
     return declareSend(memory, Node(remoteHost));
   }
 
-  /// From the neighbour along an axis of the topology.
+  /// Declares a receive from the neighbour along an axis of the topology.
   ///
   /// @param sign  PLUS or MINUS, 1 or -1
   QMP_status_t declareReceive(const detail::MemoryArgument& memory,
@@ -475,7 +477,7 @@ class SingleOperation : public MessageOperation {
         QMP_declare_receive_relative(memory.get(), dimension, sign, priority));
   }
 
-  /// From a node.
+  /// Declares a receive from a node.
   QMP_status_t declareReceive(const detail::MemoryArgument& memory,
                               Node remoteHost,
                               int priority = DEFAULT_PRIORITY) {
@@ -483,14 +485,15 @@ class SingleOperation : public MessageOperation {
         QMP_declare_receive_from(memory.get(), remoteHost.number, priority));
   }
 
-  /// From a node, without a priority.
+  /// Declares a receive from a node, without a priority.
   QMP_status_t declareReceive(const detail::MemoryArgument& memory,
                               int remoteHost) {
     return declareReceive(memory, Node(remoteHost));
   }
 };
 
-/// Several, started in their order. It takes them over: they are empty then.
+/// Several operations, started in their order. It takes them over, and leaves
+/// them empty.
 class MultiOperation : public MessageOperation {
  public:
   MultiOperation() = default;
