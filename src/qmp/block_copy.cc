@@ -24,6 +24,8 @@ Piece piece_at(std::uint64_t offset, std::uint64_t block, std::int64_t stride) {
 
 }  // namespace
 
+/// Large blocks on both sides are left to puts, which may run while the program
+/// computes.
 bool store_blocks(const Transfer& transfer, const Grant& grant) {
   const bool is_whole = grant.count <= 1;
   const bool has_small_blocks =
@@ -45,6 +47,8 @@ bool store_blocks(const Transfer& transfer, const Grant& grant) {
   return true;
 }
 
+/// Each put ends where a block of either side ends. A packed message counts as
+/// one block.
 std::size_t fill_chain(std::span<acpx_op_t> steps,
                        const Transfer& transfer,
                        const Grant& grant,

@@ -107,6 +107,8 @@ QMP_status_t reduce(Job& job,
   return status;
 }
 
+/// A node first receives from its parent and then sends to all children at
+/// once.
 QMP_status_t broadcast(Job& job,
                        QMP_comm_struct& comm,
                        void* data,

@@ -23,6 +23,8 @@ Job* job_with(QMP_comm_t comm, const MessageMemory* memory) {
   return mine;
 }
 
+/// The half comes first: its announcement goes out while the program declares
+/// more.
 QMP_msghandle_t declare(Job& job,
                         QMP_comm_t comm,
                         MessageMemory* memory,
@@ -77,6 +79,8 @@ QMP_msghandle_t declare_with_node(QMP_comm_t comm,
   return declare(*mine, comm, memory, node, kAbsolute, direction);
 }
 
+/// The class of the channel is the direction of travel, which for a receive is
+/// opposite to `sign`.
 QMP_msghandle_t declare_with_neighbour(QMP_comm_t comm,
                                        MessageMemory* memory,
                                        int axis,

@@ -150,6 +150,7 @@ class Exchange {
   Connector connector_;
   Presences presences_;
   std::unordered_map<std::uint32_t, std::unique_ptr<Revocation>> revocations_;
+  /// Halves that this rank has declared.
   std::unordered_map<ChannelId, std::unique_ptr<Half>, Hash> halves_;
   /// Halves of peers that this rank has not declared its own half for.
   std::unordered_map<ChannelId, acp_ga_t, Hash> early_;

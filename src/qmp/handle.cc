@@ -98,6 +98,8 @@ std::string describe_active(QMP_msghandle_t handle) {
          describe(each->half->id());
 }
 
+/// Refuses a handle of which any transfer is active before it starts the first
+/// one. A start also ends transfers that are done, as a wait would.
 QMP_status_t start(QMP_msghandle_t handle) {
   Job* mine = job_for("QMP_start");
   if (mine == nullptr || handle == nullptr) {
@@ -183,6 +185,8 @@ QMP_status_t clear_to_send(QMP_msghandle_t handle, QMP_clear_to_send_t cts) {
   return QMP_SUCCESS;
 }
 
+/// Checks everything before the first change. The old memory lives on while
+/// another handle uses it.
 QMP_status_t change_addresses(QMP_msghandle_t handle, void** bases, int count) {
   if (job_for("QMP_change_address") == nullptr) {
     return QMP_NOT_INITED;

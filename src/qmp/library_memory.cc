@@ -34,6 +34,8 @@ Arena::Arena(std::byte* base, std::size_t bytes, acp_ga_t address)
   free_[0] = bytes;
 }
 
+/// Takes the first free range that has room behind the next aligned address.
+/// The bytes skipped in front of it stay free.
 std::byte* Arena::allocate(std::size_t bytes, std::size_t alignment) {
   bytes = round_up(std::max<std::size_t>(bytes, 1), 64);
   const auto origin = reinterpret_cast<std::uintptr_t>(base_);
@@ -57,6 +59,7 @@ std::byte* Arena::allocate(std::size_t bytes, std::size_t alignment) {
   return nullptr;
 }
 
+/// Merges the range with free neighbours on both sides.
 void Arena::free(std::byte* memory) {
   const auto used = used_.find(static_cast<std::size_t>(memory - base_));
   if (used == used_.end()) {

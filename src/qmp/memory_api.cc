@@ -95,6 +95,7 @@ QMP_msgmem_t QMP_declare_strided_msgmem(void* base,
                                           1);
 }
 
+// Every run is checked first: message memories have no failure of their own.
 QMP_msgmem_t QMP_declare_strided_array_msgmem(void* base[],
                                               size_t blksize[],
                                               int nblocks[],

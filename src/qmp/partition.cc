@@ -65,6 +65,7 @@ void join_comm(Job& made, QMP_comm_struct& comm) {
   comm.revocation = &made.exchange.join(comm.number, partner_ranks(comm));
 }
 
+/// Without -qmp-geom or QMP_GEOM the machine is a switch, and nothing is made.
 QMP_status_t lay_out_machine(Job& made) {
   const Options& options = made.options;
   if (options.geometry.empty()) {
@@ -87,6 +88,8 @@ QMP_status_t lay_out_machine(Job& made) {
   return QMP_SUCCESS;
 }
 
+/// Nodes keep their order within a job. The communicator of the job needs no
+/// message: every node computes its members.
 QMP_status_t split_jobs(Job& made) {
   QMP_comm_struct& world = *made.world;
   made.allocated = &world;

@@ -24,6 +24,8 @@ std::vector<int> children_of(const QMP_comm_struct& comm) {
   return children;
 }
 
+/// Parent and children of the broadcast tree, the other node of a pair, and one
+/// node per round of doubling.
 std::vector<int> partner_ranks(const QMP_comm_struct& comm) {
   std::vector<int> nodes = children_of(comm);
   if (comm.me != 0) {

@@ -74,6 +74,8 @@ Grant ReceiveHalf::grant_of(Transfer& transfer) {
   return {transfer.packed.address, capacity, capacity, 0, 1};
 }
 
+/// Posts a grant if message number - 16 is consumed (invariant 2). False: the
+/// peer is not connected, or there is no room now; advance() tries again.
 bool ReceiveHalf::post_grant(Transfer& transfer, Batch* batch) {
   const std::size_t index = entry_of(transfer.number);
   if (!peer_.is_connected() || !is_in_window(transfer.number)) {
@@ -132,6 +134,8 @@ bool ReceiveHalf::peek(void* to, std::size_t bytes) const {
   return true;
 }
 
+/// Copies the message to where the receive wants it, unless the sender has put
+/// it there. A message that is too long is consumed without a copy.
 void ReceiveHalf::deliver(Transfer& transfer, std::uint64_t word) {
   const std::uint64_t size = size_of(word);
   const auto bytes = static_cast<std::size_t>(size);

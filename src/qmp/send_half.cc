@@ -264,6 +264,8 @@ Posted SendHalf::try_waiting(Waiting& waiting) {
   return post_eager(waiting.number, waiting.size);
 }
 
+/// First tries messages that wait, in order; then ends transfers whose put is
+/// complete.
 bool SendHalf::advance() {
   bool has_worked = false;
   const std::size_t before = waiting_.size() + flying_.size();

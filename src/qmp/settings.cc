@@ -21,6 +21,7 @@ constexpr std::array<std::string_view, 6> kKnown = {
 
 }  // namespace
 
+/// strtod reads the number. A suffix multiplies it by a power of 1024.
 std::optional<double> number_setting(
     const char* name, Unit unit, double missing, double least, double most) {
   static constexpr std::string_view kSuffixes = "KMGT";

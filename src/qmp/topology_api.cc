@@ -43,6 +43,8 @@ bool is_node_of(QMP_comm_t comm, int node, const char* function) {
   return false;
 }
 
+/// Sizes are checked without the map first, so that the message says which of
+/// the two is wrong.
 QMP_status_t declare_topology(QMP_comm_t comm,
                               std::span<const int> dims,
                               std::span<const int> map) {

@@ -134,6 +134,7 @@ bool has_rows(const Options& options) {
   return false;
 }
 
+/// Every node measures every row; node 0 prints.
 int run(const Options& options) {
   const bool is_speaker = qmp_perf::node() == 0;
   if (is_speaker && options.is_json) {

@@ -50,6 +50,7 @@ Pattern idle() {
           }};
 }
 
+/// A message there and one back, on handles declared once.
 Pattern ping_pong(std::size_t bytes) {
   if (!is_player()) {
     return idle();
@@ -112,6 +113,8 @@ Pattern stream(std::size_t bytes) {
           }};
 }
 
+/// Handles that are declared, used once and freed: the cost of a program that
+/// does not keep them.
 Pattern one_shot(std::size_t bytes) {
   if (!is_player()) {
     return idle();
@@ -190,6 +193,7 @@ Pattern broadcasts(std::size_t bytes) {
 
 }  // namespace
 
+/// Rows as data: name, pattern, and whether they need a second node.
 const std::vector<Row>& rows() {
   static const std::vector<Row> all{
       {"ping_pong.8", "half a round trip of 8 bytes", true,

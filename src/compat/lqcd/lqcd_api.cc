@@ -139,6 +139,7 @@ void* declareSendTo(void* buffer,
                                         remote_host);
 }
 
+// The neighbour is looked up here; the handle then names its rank.
 void* declareSendRelative(void* buffer,
                           int nbytes,
                           int relative_host,
@@ -204,6 +205,8 @@ int waitForMultiple(void* opaque[], int count, int milliseconds) {
   return result;
 }
 
+// Sends to every rank but this one. The mailbox copies the buffer once for all
+// of them.
 void sendBroadcast(void* buffer, int nbytes, int remote_buffer) {
   Machine* mine = machine_for("sendBroadcast");
   if (mine == nullptr) {

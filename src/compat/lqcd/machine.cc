@@ -204,6 +204,8 @@ QMP_status_t declare_topology(Machine& machine,
   return QMP_SUCCESS;
 }
 
+/// A negative time waits as long as QMP_WAIT_TIMEOUT says, and then fails; a
+/// time given by the program just ends with 0.
 int wait_for(Machine& machine, Handle* handle, int milliseconds) {
   Waiting waiting{&machine.mailbox, handle};
   const int limit = milliseconds < 0 ? machine.wait_timeout_ms : milliseconds;

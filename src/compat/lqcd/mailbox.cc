@@ -142,6 +142,7 @@ bool Mailbox::start(Handle* handle) {
   return true;
 }
 
+/// All requests name one copy, which lives until the last of them is answered.
 bool Mailbox::broadcast(const void* data,
                         std::size_t bytes,
                         const std::vector<int>& ranks,

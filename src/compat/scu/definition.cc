@@ -123,6 +123,8 @@ Parsed parse_file(const std::string& name, const std::string& advice) {
 
 }  // namespace
 
+/// Goes from one pair of braces to the next. {GRID} is the only item that has
+/// no default.
 Parsed parse(const std::string& text) {
   Parsed parsed;
   std::string_view rest = text;
@@ -148,6 +150,7 @@ Parsed parse(const std::string& text) {
   return parsed;
 }
 
+/// A value with a brace is a definition; any other value is the name of a file.
 Parsed find_definition() {
   const char* given = std::getenv(COMMS_ENVVAR);
   if (given == nullptr) {
@@ -170,6 +173,7 @@ Parsed find_definition() {
   return parsed;
 }
 
+/// Reads the whole file at each call and keeps nothing.
 Seed seed_from(const std::string& file, int index) {
   std::string text;
   if (!read_file(file, text)) {

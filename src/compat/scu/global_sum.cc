@@ -45,6 +45,8 @@ QMP_binary_func function_for(Type_tag type, std::size_t element_bytes) {
 
 }  // namespace
 
+/// The operands are copied first, because QMP reduces in place and `from` must
+/// not change.
 void global_sum(Node& node,
                 Type_tag type,
                 std::size_t element_bytes,

@@ -55,6 +55,8 @@ Shape shape_of(const SCUDirArg& arg) {
   return {arg.Blklen(), arg.Numblk(), arg.Stride(), arg.DataSize()};
 }
 
+/// A SCUDirArg may hold any values, so everything is checked here, at the start
+/// of a transfer.
 Transfer transfer_of(const char* function, const SCUDirArg* arg) {
   const std::string name = function;
   if (arg == nullptr) {
@@ -149,6 +151,8 @@ unsigned int Node::own_seed() {
   return seed.value;
 }
 
+/// Each start declares handles and complete() frees them: arguments may change
+/// between two starts.
 void Node::start(const char* function, const std::vector<Transfer>& transfers) {
   std::vector<QMP_msghandle_t> handles;
   for (const Transfer& each : transfers) {
