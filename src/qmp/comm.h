@@ -53,7 +53,7 @@ struct QMP_comm_struct {
   std::array<qmp::Call, 16> recent;
   qmp::Revocation* revocation = nullptr;
   std::unordered_map<int, Lanes> lanes;
-  qmp::Block scratch;
+  qmp::Block scratch;  ///< Operands of short reductions, kept between them.
 
   int nodes() const { return static_cast<int>(ranks.size()); }
 };

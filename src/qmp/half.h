@@ -18,8 +18,8 @@ namespace qmp {
 /// Names a half: a channel, and the end of it that this rank has.
 struct ChannelId {
   std::uint32_t comm = 0;  ///< Number of the communicator.
-  std::uint32_t channel =
-      0;  ///< Class: kAbsolute, kCollective or relative_class().
+  /// Class: kAbsolute, kCollective or relative_class().
+  std::uint32_t channel = 0;
   std::uint32_t peer = 0;    ///< Rank of the other end.
   bool is_receiver = false;  ///< Whether this rank receives.
 
@@ -35,6 +35,8 @@ constexpr std::uint32_t relative_class(int axis, int sign) {
   return 1 + 2 * static_cast<std::uint32_t>(axis) + (sign < 0 ? 1 : 0);
 }
 
+/// The part that both halves share. A derived half owns the order of its
+/// transfers.
 class Half {
  public:
   Half(const ChannelId& id, LibraryMemory& library)
@@ -95,6 +97,8 @@ class Half {
   bool is_closing_ = false;
 };
 
+/// Sends messages in the order of their starts. A message that cannot go at
+/// once does not hold up the next one: each has its own entry.
 class SendHalf final : public Half {
  public:
   SendHalf(const ChannelId& id, LibraryMemory& library);
@@ -136,12 +140,13 @@ class SendHalf final : public Half {
   Posted try_waiting(Waiting& waiting);
   acp_ga_t source_of(Transfer& transfer);
 
-  std::uint64_t started_ = 0;
+  std::uint64_t started_ = 0;  ///< Number of the next transfer.
   std::array<std::uint64_t, kEntries> words_{};  ///< Last written to the peer.
-  std::vector<Waiting> waiting_;
+  std::vector<Waiting> waiting_;                 ///< By number.
   std::vector<Transfer*> flying_;  ///< Put, but the put is not complete.
 };
 
+/// Receives messages into the transfers of their numbers, in any order.
 class ReceiveHalf final : public Half {
  public:
   ReceiveHalf(const ChannelId& id, LibraryMemory& library);
@@ -182,10 +187,10 @@ class ReceiveHalf final : public Half {
   void consume(std::uint64_t number);
   bool report();
 
-  std::uint64_t started_ = 0;
+  std::uint64_t started_ = 0;   ///< Number of the next transfer.
   std::uint64_t consumed_ = 0;  ///< Messages below are consumed,
   std::uint32_t ahead_ = 0;     ///< and of those above this mask.
-  std::uint64_t reported_ = 0;
+  std::uint64_t reported_ = 0;  ///< The sender knows that these are consumed.
   std::array<std::uint64_t, kEntries>
       words_{};                    ///< Grants last written to the peer.
   std::vector<Transfer*> posted_;  ///< Active receives, by number.

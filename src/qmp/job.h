@@ -22,9 +22,9 @@ struct Job {
       part;  ///< The nodes of this job; with -qmp-job.
   /// Revoked communicators, which QMP_comm_free could not free.
   std::vector<std::unique_ptr<QMP_comm_struct>> kept;
-  QMP_comm_t allocated = nullptr;
-  QMP_comm_t job = nullptr;
-  QMP_comm_t standard = nullptr;  ///< The default communicator.
+  QMP_comm_t allocated = nullptr;  ///< See QMP_comm_get_allocated.
+  QMP_comm_t job = nullptr;        ///< See QMP_comm_get_job.
+  QMP_comm_t standard = nullptr;   ///< The default communicator.
   int job_number = 0;
   int jobs = 1;
   std::optional<Grid> machine;  ///< The allocated grid of this job.

@@ -40,7 +40,7 @@ class Pair {
   /// length; then it stays, and `to` is as before.
   bool take(const Tag& tag, void* to, std::size_t bytes);
 
-  /// So many numbers of operations can be told apart in a word.
+  /// The word of a message distinguishes so many numbers of operations.
   static constexpr std::uint64_t kNumbers = std::uint64_t{1} << 17;
 
   /// Reads tag and length of the next message. False: it has not come.
@@ -57,8 +57,8 @@ class Pair {
   PairBox* theirs_ = nullptr;  ///< Null: on another host.
   Block outgoing_;             ///< Messages on their way to another host.
   acp_ga_t theirs_address_ = ACP_GA_NULL;
-  std::uint64_t sent_ = 0;
-  std::uint64_t received_ = 0;
+  std::uint64_t sent_ = 0;                  ///< Messages sent.
+  std::uint64_t received_ = 0;              ///< Messages taken.
   std::uint64_t words_[kPairEntries] = {};  ///< Last written.
 };
 

@@ -122,7 +122,7 @@ TEST_CASE("qmp message: blocks without gaps are contiguous", "[qmp][memory]") {
 }
 
 TEST_CASE("qmp layout: an entry's word tells one number from all others near",
-          "[qmp][wire]") {
+          "[qmp][layout]") {
   using qmp::entry_word;
   using qmp::is_for;
   using qmp::Kind;
