@@ -15,52 +15,15 @@
 #include <vector>
 
 #include "acp.h"
+#include "compat/lqcd/fetches.h"
 #include "compat/lqcd/global_bytes.h"
+#include "compat/lqcd/message.h"
 #include "inbox/inbox.h"
 
 namespace lqcd {
 
 /// Sends of up to so many bytes are copied at their start.
 inline constexpr std::size_t kSnapshotBytes = 4096;
-
-/// The message in the inbox: a send that waits for its receive.
-struct Request {
-  acp_ga_t source;  ///< Address of the bytes, if there are any.
-  std::uint64_t bytes;
-  acp_ga_t answer;  ///< Word of the sender for an Answer.
-  std::int32_t name;
-  std::int32_t unused;
-};
-
-static_assert(sizeof(Request) <= inbox::kMessageBytes);
-
-/// The module memory of each rank; inbox.h has the protocol.
-struct Inbox {
-  std::uint64_t tail;  ///< Tickets given out.
-  std::byte unused[56];
-  inbox::Cell cell[inbox::kCells];
-};
-
-static_assert(offsetof(Inbox, cell) == 64);
-
-enum class Answer : std::uint64_t { kNone = 0, kFetched = 1, kTooLong = 2 };
-
-/// A declared send or receive. Mailbox::mutex_ guards it.
-struct Handle {
-  enum class Kind { kSend, kReceive };
-  enum class State { kIdle, kActive, kDone, kTooLong, kNoMemory };
-
-  Kind kind = Kind::kSend;
-  std::byte* buffer = nullptr;
-  std::size_t bytes = 0;
-  int host = 0;  ///< Receiver of a send, as the program counts.
-  int rank = 0;  ///< The rank of that host.
-  int name = 0;
-  acp_ga_t address = ACP_GA_NULL;  ///< Address of the registered buffer.
-  acp_handle_t fetch = ACP_HANDLE_NULL;
-  std::uint64_t length = 0;  ///< Bytes of the message.
-  State state = State::kIdle;
-};
 
 /// All messages of this process, from initMachine to shutdownMachine.
 /// Thread-safe; nothing waits.
@@ -113,14 +76,6 @@ class Mailbox {
     }
   };
 
-  /// A request and its receive, until the bytes are there.
-  struct Fetch {
-    Handle* receiver = nullptr;
-    Request request{};
-    std::unique_ptr<GlobalBytes> bounce;
-    acp_handle_t handle = ACP_HANDLE_NULL;
-  };
-
   static int run_step(void* self);
   bool advance();
   bool post(int rank,
@@ -134,8 +89,6 @@ class Mailbox {
   bool collect_answers();
   bool receive();
   void match(int name);
-  bool issue(Fetch& fetch);
-  bool fetch();
   acp_ga_t registered(std::byte* buffer, std::size_t bytes);
 
   std::mutex mutex_;  ///< Guards the members below and all handles.
@@ -150,8 +103,7 @@ class Mailbox {
   std::list<Posting> unanswered_;
   std::map<int, std::deque<Request>> requests_;  ///< By name, unmatched.
   std::map<int, std::deque<Handle*>> waiting_;   ///< By name, unmatched.
-  /// Requests that have met their receives.
-  std::list<Fetch> fetches_;
+  Fetches fetches_;
   std::map<std::pair<std::byte*, std::size_t>, std::pair<acp_atkey_t, acp_ga_t>>
       registered_;
 };
