@@ -1,0 +1,136 @@
+#!/bin/sh
+# Proves that lint.prose sees bad sentences, and only those.
+#
+#   prose_selftest.sh <check_prose.sh>
+set -eu
+lint=$1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+judge() { # judge <file name> <text>: prints accepted or refused
+  printf '%s\n' "$2" >"$work/$1"
+  if "$lint" "$work/$1" >"$work/log" 2>&1; then
+    echo accepted
+  else
+    echo refused
+  fi
+}
+
+expect() { # expect <accepted|refused> <file name> <text>
+  verdict=$(judge "$2" "$3")
+  if test "$verdict" != "$1"; then
+    echo "'$3' in $2 was $verdict" >&2
+    cat "$work/log" >&2
+    exit 1
+  fi
+}
+
+# A comment alone, beside code, in a block and behind a tag.
+comment() { # comment <accepted|refused> <sentence>
+  expect "$1" one.h "// $2"
+  expect "$1" one.h "int bytes;  ///< $2"
+  expect "$1" one.h "/** $2 */"
+  expect "$1" one.h "/*
+ * @param size $2
+ */"
+  expect "$1" one.h "// An address.
+//
+// - $2"
+  expect "$1" page.md "# Of pages
+
+- a list
+- $2"
+}
+
+comment accepted 'Bytes of payload in flight.'
+comment accepted 'The endpoint sends the oldest fragment again.'
+comment accepted 'What happens when the ring is full?'
+comment accepted 'As section 4.11.1 allows, CONT waits like ALL.'
+comment accepted 'As long as the window is full, the caller makes progress.'
+comment accepted 'For each peer, the sender keeps a window.'
+comment accepted 'To a peer that died, the endpoint sends nothing.'
+comment accepted 'Nothing throws.'
+comment accepted 'The same program runs over UDP.'
+comment accepted 'Which address card and doorbell a peer has, the slice says.'
+comment refused 'The same for reads.'
+comment refused 'The same, once more.'
+comment refused 'The same.'
+comment refused 'Those that have pieces to send.'
+comment refused 'Of the oldest fragment.'
+comment refused 'What a peer sends is a packet.'
+comment refused 'As kSelf; the CPU executes them.'
+comment refused 'For tests.'
+comment refused 'To a tick of the kernel.'
+comment refused 'Who waits takes the lock.'
+comment refused 'Nobody rings.'
+comment refused 'And of the upper edge.'
+comment refused 'A path is added to the company.'
+comment refused 'The bell of a slice.'
+comment refused 'Each wire publishes its card.'
+comment refused 'The path is crowded.'
+comment refused 'Takes a hold of the region.'
+
+# Code, strings, examples and continued comments are no beginnings.
+expect accepted one.cc '// Opens the socket.
+const char* text = "// As a wire";  // The URL is https://example.org.
+char quote = 0x22;
+int as_bell(int wire);'
+expect accepted one.cc '// The sender keeps the fragment for the receiver
+// as long as it takes, and the bytes
+// of the header.
+int size;  ///< Bytes of the payload, and
+           ///< those of the header.'
+expect accepted page.md '```
+As a wire
+```
+
+    company, bell
+
+The option `wire` is gone.'
+expect refused one.cc 'int size;  ///< Bytes of the payload.
+int rest;  ///< Of the header.'
+
+# Many indefinite words in a text of more than 500 words.
+many() { # many <sentence> <times>
+  for i in $(seq "$2"); do
+    echo "$1"
+  done
+}
+expect accepted page.md "$(many 'The endpoint sends the oldest fragment.' 120)"
+expect refused page.md "$(many 'The one that somebody sends is the same.' 120)"
+
+# The measures of --report.
+measure() { # measure <column> <value> <file name> <text>
+  printf '%s\n' "$4" >"$work/$3"
+  seen=$("$lint" --report "$work/$3" | awk -v c="$1" '$1 == "sum" { print $c }')
+  if test "$seen" != "$2"; then
+    echo "column $1 is '$seen', not '$2', for '$4'" >&2
+    exit 1
+  fi
+}
+
+lines() { many '  x += f(x, 1);' 20; }
+measure 8 1/1 one.cc "namespace a {
+int f(int x) {
+$(lines)
+}
+}"
+measure 8 0/1 one.cc "// Adds up.
+int f(int x) {
+$(lines)
+}"
+measure 8 0/1 one.cc "int f(int x) {
+  // The first is the longest.
+$(lines)
+}"
+measure 8 0/0 one.cc "TEST_CASE(\"f: adds up\") {
+$(lines)
+}"
+measure 9 0.50 one.cc '// Opens the socket.
+int open();
+
+int close();'
+measure 10 0/1 one.cc '// Opens the socket.
+int open();'
+measure 10 1/1 one.cc '#include "one.h"
+// Opens the socket.'
