@@ -17,19 +17,21 @@
  *       ACP_HANDLE_NULL  at once, in any order to others
  *       a handle         when that handle is complete
  *       ACP_HANDLE_ALL   when everything issued before is complete
- *       ACP_HANDLE_CONT  on the condition of the operation issued just before,
- *                        and never overtaking it; that one must have the same
- *                        source rank, target rank and colors, or CONT is ALL
+ *       ACP_HANDLE_CONT  here: as ACP_HANDLE_ALL. The specification also
+ *                        allows an earlier start when the operation issued
+ *                        just before has the same source rank, target rank
+ *                        and colors; a program may rely only on this: the
+ *                        operation does not overtake that one
  *     A handle that was not issued yet counts as ACP_HANDLE_NULL, here and in
  *     acp_complete and acp_inquire. Without an order nothing is promised
  *     between two operations, not even on one address.
- *  5. What the caller's side can see to be wrong (ranks, alignment, regions of
- *     this rank and of its host) fails in the call. What only the target can
- *     see completes in its turn as failed: the first acp_complete that covers
- *     it sets acp_errno, acpx_complete_timeout returns -1, and from then on
- *     the failure is collected. Operations ordered after it do not start and
- *     fail with ACPX_ORDER_FAILED until it is collected. Nothing is ever
- *     written outside a region.
+ *  5. An error that the caller's side can see (ranks, alignment, regions of
+ *     this rank and of its host) fails in the call. An operation with an error
+ *     that only the target can see completes in its turn as failed. The first
+ *     acp_complete that covers it sets acp_errno, or acpx_complete_timeout
+ *     returns -1; this collects the failure. Until then, operations ordered
+ *     after it do not start and fail with ACPX_ORDER_FAILED. No operation
+ *     writes outside a region.
  *  6. Memory of an operation belongs to it until it is complete: do not change
  *     a source, do not read a destination before.
  *  7. Issuing blocks only while the window of outstanding operations is full,
@@ -86,12 +88,12 @@ acp_handle_t acp_copy(acp_ga_t dst,
 
 /* The atomics share the following.
  *
- * The word at src, on any rank, changes in one indivisible step; the value it
+ * The word at src, on any rank, changes in one indivisible step. The value it
  * had BEFORE goes to dst, which is on the caller's rank and is another word
- * than src. All atomics of one width
- * on one word are atomic with each other, whoever issues them and over
- * whichever network. Mixing widths on one word is not promised; mixing them
- * with the owner's own CPU atomics is where acpx_atomics_agree returns 1.
+ * than src. All atomics of one width on one word are atomic with each other,
+ * from any rank and over any network. Mixing widths on one word is not
+ * promised. The owner's own CPU atomics may be mixed in where
+ * acpx_atomics_agree returns 1.
  *
  * Each does not block except as convention 7 says, and returns a handle, or
  * ACP_HANDLE_NULL with:
