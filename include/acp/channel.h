@@ -1,24 +1,25 @@
 /* ACP channels: specification 2.1, chapters 2.2.2 and 4.2. Messages in one
  * direction, in order, between two ranks.
  *
- * Conventions, besides those of acp/infrastructure.h; docs/channels.md explains
+ * Conventions, in addition to acp/infrastructure.h; docs/channels.md explains
  * how it works:
  *
- *  1. A channel has two ends. Each rank creates its own, and the n-th end that
- *     one creates for a pair and direction belongs to the n-th of the other.
- *  2. Nothing here waits for the other end, but acp_wait_ch, acp_waitall_ch and
- *     acp_free_ch. Sends and receives may be posted at once, any number of
- *     them; they start when the other end is there.
+ *  1. A channel has two ends. Each rank creates its own. For a pair and
+ *     direction, the n-th end of the sender belongs to the n-th of the
+ * receiver.
+ *  2. Only acp_wait_ch, acp_waitall_ch and acp_free_ch wait for the other end.
+ * Sends and receives may be posted at once, any number of them; they start when
+ * the other end is there.
  *  3. The n-th message sent is the n-th received. Requests of one end may be
  *     waited for in any order, by any thread; each has to be, once.
  *  4. A buffer is the library's until its request has been waited for. A send
  *     is complete when its buffer may be reused; the receiver may not have it
  *     yet.
  *  5. Messages move on while the program computes.
- *  6. Handles are checked: one that was never given, or that is over, is
+ *  6. Handles are checked: a handle that was never given, or that is over, is
  *     ACPX_INVALID_ARGUMENT.
- *  7. acp_reset and acp_finalize complete what was sent and end all channels.
- *     What a rank has not received by then is dropped.
+ *  7. acp_reset and acp_finalize complete all sends and end all channels.
+ *     Messages that a rank has not received by then are dropped.
  */
 #ifndef ACP_CHANNEL_H
 #define ACP_CHANNEL_H
@@ -36,18 +37,19 @@ typedef struct acp_channel* acp_ch_t;
 /** A send, a receive or a free under way; likewise. */
 typedef struct acp_channel_request* acp_request_t;
 
-/* No channel, and no request: what failing functions return. */
+/* No channel, and no request: the values that failing functions return. */
 #define ACP_CH_NULL ((acp_ch_t)0)
 #define ACP_REQUEST_NULL ((acp_request_t)0)
 
 /** Creates the caller's end of a channel from @p sender to @p receiver.
- * Specification 4.2.2. The receiver sets ACP_CH_BUFFER bytes aside for messages
- * that nobody asked for yet. Does not block.
+ * Specification 4.2.2. The receiver has a ring of ACP_CH_BUFFER bytes for
+ * messages that arrive before their receive. Does not block.
  *
  * @param sender    rank that sends, 0 .. acp_procs() - 1
- * @param receiver  rank that receives, another one; the caller is one of them
+ * @param receiver  rank that receives, not the sender; the caller is sender or
+ *                  receiver
  * @return the end, or ACP_CH_NULL: ACPX_BAD_RANK (out of range),
- *   ACPX_INVALID_ARGUMENT (both the same, or the caller is neither),
+ *   ACPX_INVALID_ARGUMENT (both are equal, or the caller is neither),
  *   ACPX_NO_MEMORY, ACPX_NOT_INITIALIZED, ACPX_FINALIZED
  */
 acp_ch_t acp_create_ch(int sender, int receiver);
@@ -60,7 +62,7 @@ acp_ch_t acp_create_ch(int sender, int receiver);
 int acp_free_ch(acp_ch_t ch);
 
 /** Starts to free an end. Specification 4.2.4. From here on @p ch is over:
- * every use fails. What was posted before is completed first: a sender's
+ * every use fails. Requests posted before are completed first: a sender's
  * messages are on their way, a receiver's posted receives have their messages.
  * Messages that a receiver has not posted for are dropped, and so are those
  * that the sender sends from then on. Needs the other rank's library, not its
@@ -110,7 +112,7 @@ size_t acp_wait_ch(acp_request_t request);
  *
  * @param requests  @p n requests, in any order
  * @param n         how many, 0 or more
- * @param sizes     receives what acp_wait_ch returns for each; may be NULL
+ * @param sizes     receives the result of acp_wait_ch for each; may be NULL
  * @return 0, or -1: ACPX_INVALID_ARGUMENT (n negative, NULL), or the reason of
  *   the first that failed
  */

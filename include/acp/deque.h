@@ -2,15 +2,15 @@
  * one rank with two ends, which every rank changes and reads without that
  * rank's help.
  *
- * Conventions, besides those of acp/infrastructure.h and acp/gma.h:
+ * Conventions, in addition to acp/infrastructure.h and acp/gma.h:
  *
  *  1. Elements are bytes: sizes, offsets and distances count them. They are in
- *     one piece, so the address of the first is that of all. When only elements
- *     of 8 bytes are pushed and popped they are aligned.
+ *     one piece, so the address of the first byte leads to all. When only
+ * elements of 8 bytes are pushed and popped they are aligned.
  *  2. A deque is a number that may be sent to other ranks. A handle of a
  *     destroyed deque, or of none, fails with ACPX_INVALID_ARGUMENT.
  *  3. An iterator is a deque and an offset from the first byte at the time of
- *     its use; making and advancing one asks nobody, but acp_end_deque and
+ *     its use; making and advancing one sends no message, but acp_end_deque and
  *     acp_back_deque.
  *  4. Addresses are valid until the deque changes in any way. After that they
  *     are of memory of the deque, old or new, until it is destroyed or has
@@ -22,23 +22,23 @@
  *     ACPX_INVALID_ARGUMENT (convention 2), ACPX_NOT_INITIALIZED,
  *     ACPX_FINALIZED, ACPX_PEER_DEAD, ACPX_ABORTED.
  *  7. Functions wait for the network and for other ranks' operations on the
- *     same deque, not for their programs; and for what the caller issued
- *     before. Not in a progress step.
+ *     same deque, not for their programs; and for operations that the caller
+ *     issued before. Not in a progress step.
  *
- * Which may run at the same time, from which ranks and threads:
+ * Functions that may run at the same time, from all ranks and threads:
  *
  *   push, pop, take             with everything, at both ends: each is one
  *                               undivided change
  *   size, empty, capacity, at,  with everything; they see a deque between two
  *     begin, end, dereference   changes and wait for no lock
  *   insert, erase, assign,      with everything: one after the other. But
- *     clear, reserve, swap      offsets that another rank shifts are not what
- *                               they were: agree on who does this
+ *     clear, reserve, swap      changes of other ranks shift offsets: agree on
+ *                               the rank that does this
  *   create, destroy             before and after all other use
  *
  * pop returns nothing, so of two ranks that read the first element and pop it
- * both may have read the same: acpx_take_front_deque and acpx_take_back_deque
- * (acp/extension.h) read and pop in one change.
+ * both may have read one element: acpx_take_front_deque and
+ * acpx_take_back_deque (acp/extension.h) read and pop in one change.
  */
 #ifndef ACP_DEQUE_H
 #define ACP_DEQUE_H
@@ -100,7 +100,7 @@ acp_ga_t acp_at_deque(acp_deque_t deque, int offset);
  */
 acp_deque_it_t acp_back_deque(acp_deque_t deque);
 
-/** The first place. Specification 4.4.6. Asks nobody.
+/** The first place. Specification 4.4.6. Sends no message.
  *
  * @param deque  a deque; not looked at
  * @return an iterator of offset 0
@@ -151,7 +151,7 @@ int acp_empty_deque(acp_deque_t deque);
  */
 acp_deque_it_t acp_end_deque(acp_deque_t deque);
 
-/** Takes bytes out. Specification 4.4.13. What is behind them moves up. A
+/** Takes bytes out. Specification 4.4.13. The bytes behind them move up. A
  * range that goes beyond the end is cut there. acp_errno: ACPX_BAD_ADDRESS
  * (@p it is not in the deque).
  *
@@ -170,8 +170,8 @@ acp_deque_it_t acp_erase_deque(acp_deque_it_t it, size_t size);
  */
 acp_deque_it_t acp_erase_range_deque(acp_deque_it_t start, acp_deque_it_t end);
 
-/** The place before the first byte. Specification 4.4.15. Advanced by 1 it is
- * acp_begin_deque; it has no address. Asks nobody.
+/** The position before the first byte. Specification 4.4.15. Advanced by 1 it
+ * is acp_begin_deque; it has no address. Sends no message.
  *
  * @param deque  a deque; not looked at
  * @return an iterator of offset -1
@@ -181,7 +181,7 @@ acp_deque_it_t acp_front_deque(acp_deque_t deque);
 /** Puts bytes in. Specification 4.4.16. acp_errno: ACPX_BAD_ADDRESS (@p it not
  * in the deque and not its end, or @p ga cannot be read), ACPX_NO_MEMORY.
  *
- * @param it    where; what is there moves back
+ * @param it    position; the bytes behind it move back
  * @param ga    the bytes, on any rank
  * @param size  how many
  * @return the place of the first new byte: @p it
@@ -194,7 +194,7 @@ acp_deque_it_t acp_insert_deque(acp_deque_it_t it,
  * acp_insert_deque and acp_assign_range_deque.
  *
  * @param it     where
- * @param start  first byte; of any deque, that of @p it too
+ * @param start  first byte; of any deque, also of @p it
  * @param end    behind the last
  * @return the place of the first new byte: @p it
  */
@@ -258,7 +258,7 @@ size_t acp_size_deque(acp_deque_t deque);
  */
 void acp_swap_deque(acp_deque_t deque1, acp_deque_t deque2);
 
-/** Moves an iterator. Specification 4.4.25. Asks nobody, so the end is not
+/** Moves an iterator. Specification 4.4.25. Sends no message, so the end is not
  * known: an offset beyond it fails where it is used. Stops at -1
  * (acp_front_deque) and INT_MAX.
  *
@@ -276,10 +276,10 @@ acp_deque_it_t acp_advance_deque_it(acp_deque_it_t it, int n);
  */
 acp_ga_t acp_dereference_deque_it(acp_deque_it_t it);
 
-/** Bytes from one place to another. Specification 4.4.27. Asks nobody.
+/** Bytes from one iterator to another. Specification 4.4.27. Sends no message.
  *
  * @param first  an iterator
- * @param last   another of the same deque
+ * @param last   another iterator of that deque
  * @return last - first; 0 with ACPX_INVALID_ARGUMENT for two deques
  */
 int acp_distance_deque_it(acp_deque_it_t first, acp_deque_it_t last);

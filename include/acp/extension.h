@@ -1,17 +1,17 @@
-/* What this implementation adds to ACP 2.1. Every name starts with acpx_.
- * The middle layers stand on these and on acp.h alone: there is no private
- * door, so a program's own data structures can do the same.
+/* The additions of this implementation to ACP 2.1. Every name starts with
+ * acpx_. The middle layer uses only these functions and acp.h, so a program can
+ * build data structures of its own in the same way.
  *
- * Conventions, besides those of acp/infrastructure.h and acp/gma.h:
+ * Conventions, in addition to acp/infrastructure.h and acp/gma.h:
  *
  *  1. timeout_ms is in milliseconds: negative waits without end, 0 looks once
  *     and returns. A time-out is an answer, not a failure: acp_errno is left
  *     alone.
  *  2. A signal is a store or an atomic that wakes the rank it goes to, if that
  *     rank sleeps in acpx_wait_word or acpx_wait_until, or has progress steps.
- *     Plain copies and atomics wake nobody: a waiter notices them within about
- *     a millisecond, or within a sixteenth of the time that it has waited for
- *     nothing, at most 50 milliseconds.
+ *     Plain copies and atomics wake no thread: a waiter notices them within
+ *     about a millisecond, or within a sixteenth of the time that it has waited
+ *     without an event, at most 50 milliseconds.
  *  3. Waiting functions make progress, run progress steps, and sleep when
  *     nothing happens. When the job ends while they wait they return -1.
  */
@@ -55,20 +55,21 @@ typedef enum {
   ACPX_SWAP8 = 9
 } acpx_opcode_t;
 
-/* In acpx_op_t.flags: wake who sleeps on the remote rank once the step is
- * done. For put8 and the atomics. */
+/* In acpx_op_t.flags of put8 and the atomics: once the step is done, wake the
+ * threads that sleep on the remote rank. */
 #define ACPX_SIGNAL UINT32_C(1)
 
 /* In acpx_op_t.flags of any step: more operations to the same rank follow
- * soon. A network may keep the chain until they come, so that they travel
- * together: until the next operation without such a flag that is not done in
- * its call (as those on memory of the same host are), acpx_flush, the next wait
- * or inquiry of any thread, or, when none of these comes, about 1 millisecond.
+ * soon. A transport may keep the chain, so that they travel together, until one
+ * of these events: an operation without such a flag that is not done in its
+ * call (operations on memory of the same host are done in the call),
+ * acpx_flush, a wait or an inquiry of any thread, or the end of about 1
+ * millisecond.
  */
 #define ACPX_MORE UINT32_C(2)
 
-/* The same without the time limit: the caller promises a call of acpx_flush,
- * and the library's own thread is not woken to see to it. */
+/* ACPX_MORE without the time limit: the caller promises a call of acpx_flush,
+ * and the library does not wake its own thread to send the chain. */
 #define ACPX_HOLD UINT32_C(4)
 
 /* Steps of one chain at most. */
@@ -89,14 +90,16 @@ typedef struct {
  * in the given order, one handle for all.
  *
  * The order of effects always holds: a step finds the effects of the steps
- * before it, and whoever sees the effect of a step sees those before it. The
- * chain as a whole is not atomic: others may act between two steps. It takes
- * one flight over the network wherever the wire allows it, more otherwise,
- * with the same result. A step cannot use the result of an earlier one.
+ * before it, and a rank that sees the effect of a step sees the effects of all
+ * steps before it. The chain as a whole is not atomic: other ranks may act
+ * between two steps. The chain takes one flight over the network wherever the
+ * transport allows it, and otherwise several, with an equal result. A step
+ * cannot use the result of an earlier step.
  *
- * All steps are checked before any takes effect: what the caller can see to
- * be wrong fails in the call. What only the peer can see stops the chain
- * there: earlier steps have happened, later ones do not, and the handle fails.
+ * All steps are checked before any takes effect. An error that the caller can
+ * see fails the call. An error that only the peer can see stops the chain at
+ * that step: earlier steps have taken effect, later steps do not, and the
+ * handle fails.
  *
  * The peer may be the calling rank. Does not block except as convention 7 of
  * acp/gma.h says. @p ops is copied; the memory its steps name is the chain's
@@ -109,23 +112,23 @@ typedef struct {
  * @return a handle, or ACP_HANDLE_NULL: ACPX_INVALID_ARGUMENT (NULL, n, an
  *   opcode, flags, remotes of different ranks or colors), ACPX_MISALIGNED,
  *   ACPX_BAD_RANK (no such rank, or a local that is not the caller's), and
- *   what acp_copy and the atomics can meet
+ *   the codes of acp_copy and of the atomics
  */
 acp_handle_t acpx_post(const acpx_op_t* ops, size_t n, acp_handle_t order);
 
-/** Sends what a network keeps back because of ACPX_MORE and ACPX_HOLD.
+/** Sends the chains that a transport keeps because of ACPX_MORE and ACPX_HOLD.
  *
- * For who cannot know which operation is the last. Waits for nothing, and does
- * nothing before acp_init and after acp_finalize. Thread-safe; also in a
- * progress step. */
+ * A caller that cannot know which operation is the last uses it. Does not
+ * block, and does nothing before acp_init and after acp_finalize. Thread-safe;
+ * also in a progress step. */
 void acpx_flush(void);
 
 /** Copies @p size bytes to @p dst, then adds @p add to the 8 bytes at @p word
- * on the same rank, and wakes who waits there. One handle.
+ * on the same rank, and wakes the threads that wait there. One handle.
  *
- * Whoever sees the new value of @p word sees the copied bytes. The addition is
- * atomic with all 8-byte atomics on @p word. One flight when @p src is on the
- * caller's rank. Does not block except as convention 7 of acp/gma.h says.
+ * A rank that sees the new value of @p word sees the copied bytes. The addition
+ * is atomic with all 8-byte atomics on @p word. One flight when @p src is on
+ * the caller's rank. Does not block except as convention 7 of acp/gma.h says.
  *
  * @param dst    first byte to write; any rank
  * @param src    first byte to read; any rank
@@ -134,7 +137,7 @@ void acpx_flush(void);
  * @param add    addend, usually 1
  * @param order  when to start, convention 4 of acp/gma.h
  * @return a handle, or ACP_HANDLE_NULL: ACPX_MISALIGNED, ACPX_BAD_RANK (dst
- *   and word on different ranks, or no such rank), and what acp_copy can meet
+ *   and word on different ranks, or no such rank), and the codes of acp_copy
  */
 acp_handle_t acpx_put_signal(acp_ga_t dst,
                              acp_ga_t src,
@@ -148,7 +151,7 @@ acp_handle_t acpx_put_signal(acp_ga_t dst,
 /** acp_complete with a time limit, and with an answer. A failure that it
  * reports is collected, as by acp_complete. Not in a progress step.
  *
- * @param handle      as in acp_complete
+ * @param handle      a handle or ACP_HANDLE_ALL, see acp_complete
  * @param timeout_ms  convention 1
  * @return 0 complete, and nothing failed that was not reported before; 1 not
  *   complete yet; -1 complete and failed, with the reason of the first failure
@@ -159,8 +162,8 @@ int acpx_complete_timeout(acp_handle_t handle, int timeout_ms);
 
 /** acp_sync with a time limit. After 1 the barrier has begun and is not over:
  * the caller's next acp_sync or acpx_sync_timeout goes on with it, and is not a
- * second one. Until one of them succeeds, call nothing else that is
- * collective. Not in a progress step. Thread-safety as acp_sync.
+ * second one. Until a call succeeds, call no other collective
+ * function. Not in a progress step. Thread-safety as acp_sync.
  *
  * @param timeout_ms  convention 1
  * @return 0 all ranks have called it; 1 not all until the time limit; -1:
@@ -171,11 +174,11 @@ int acpx_sync_timeout(int timeout_ms);
 
 /** Waits until a word of the calling rank differs from @p unlike.
  *
- * Reads the word whole, with acquire: what the writer of the new value had
- * stored before (the bytes of acpx_put_signal, earlier steps of a chain) is
- * visible when this returns. Returns at once when the word differs already.
- * Blocks up to the limit; not in a progress step. Several threads may wait,
- * on one word too.
+ * Reads the word whole, with acquire: everything that the writer of the new
+ * value had stored before (the bytes of acpx_put_signal, earlier steps of a
+ * chain) is visible when this returns. Returns at once when the word differs
+ * already. Blocks up to the limit; not in a progress step. Several threads may
+ * wait, on one word too.
  *
  * @param word        8-byte aligned, on the caller's rank
  * @param unlike      value to wait away from
@@ -193,9 +196,9 @@ int acpx_wait_word(acp_ga_t word,
 
 /** Waits until @p done returns nonzero.
  *
- * @p done is called in this thread, at least once, and again whenever
- * something may have changed: after progress, after a signal, and again and
- * again as in convention 2. It must not wait. Blocks up to the limit; not in a
+ * @p done is called in this thread, at least once, and again whenever its
+ * result may have changed: after progress, after a signal, and repeatedly as in
+ * convention 2. It must not wait. Blocks up to the limit; not in a
  * progress step.
  *
  * @param done        the condition; not NULL
@@ -207,11 +210,11 @@ int acpx_wait_word(acp_ga_t word,
  */
 int acpx_wait_until(int (*done)(void*), void* arg, int timeout_ms);
 
-/* ---- What a peer's memory allows --------------------------------------- */
+/* ---- Access to a peer's memory ------------------------------------------ */
 
 /** Whether the owner's own CPU atomics (C11 atomics on acp_query_address) and
  * the library's atomics on that rank's memory are atomic with each other.
- * Fixed at acp_init, the same for all callers and colors. Does not block.
+ * Fixed at acp_init, and equal for all callers and colors. Does not block.
  *
  * @param rank  0 .. acp_procs() - 1
  * @return 1 they are; 0 they are not; -1: ACPX_BAD_RANK, ACPX_NOT_INITIALIZED,
@@ -237,8 +240,8 @@ void* acpx_pointer(acp_ga_t ga);
 /* ---- The heap ---------------------------------------------------------- */
 
 /** Returns the free blocks that this rank keeps at hand (convention 3 of
- * acp/malloc.h) to their heaps, so that others can have them. When every rank
- * has freed everything and called this, each heap is one free piece again.
+ * acp/malloc.h) to their heaps, so that other ranks can have them. When each
+ * rank has freed everything and called this, each heap is one free piece again.
  *
  * @return 0, or -1: ACPX_AGAIN, ACPX_PEER_DEAD, ACPX_ABORTED,
  *   ACPX_NOT_INITIALIZED, ACPX_FINALIZED
@@ -255,34 +258,35 @@ int acpx_trim_malloc(void);
  * @param ga     where to; any rank. Not in the deque itself
  * @param size   bytes, all or none; 0 bytes can always be taken
  * @return 1 taken; 0 the deque has fewer; -1: ACPX_BAD_ADDRESS (@p ga), and
- *   what functions of acp/deque.h meet
+ *   the codes of acp/deque.h
  */
 int acpx_take_front_deque(acp_deque_t deque, acp_ga_t ga, size_t size);
 
-/** The same at the end: the last @p size bytes, in their order.
+/** Takes the last @p size bytes off the end of a deque, in their order; like
+ * acpx_take_front_deque.
  *
  * @param deque  a deque
  * @param ga     where to; any rank. Not in the deque itself
  * @param size   bytes, all or none
- * @return as acpx_take_front_deque
+ * @return 1, 0 or -1, with the codes of acpx_take_front_deque
  */
 int acpx_take_back_deque(acp_deque_t deque, acp_ga_t ga, size_t size);
 
-/** Where the bytes of a range are. In this implementation in one piece: the
- * second element is always empty; programs that look at both work with others
- * too. One round trip.
+/** Where the bytes of a range are. This implementation has them in one piece:
+ * the second element is always empty. A program that uses both elements is
+ * portable. One round trip.
  *
  * @param start  first byte
- * @param end    behind the last, of the same deque
+ * @param end    behind the last byte, of the same deque
  * @return the pieces; two empty ones: ACPX_INVALID_ARGUMENT (two deques, or
  *   backwards), ACPX_BAD_ADDRESS (not in the deque)
  */
 acp_pair_t acpx_dereference_range_deque(acp_deque_it_t start,
                                         acp_deque_it_t end);
 
-/** Inserts several pairs, up to 16 in flight at a time. As acp_insert_map of
- * each in turn; pairs of one call with the same key are in no order. Large
- * pairs and those of other ranks' memory go one by one.
+/** Inserts several pairs, up to 16 in flight at a time. Each pair gets the
+ * result of acp_insert_map; pairs of one call with equal keys are in no order.
+ * Large pairs, and pairs in memory of other ranks, go one by one.
  *
  * @param map      a map
  * @param pairs    @p n pairs
@@ -291,7 +295,8 @@ acp_pair_t acpx_dereference_range_deque(acp_deque_it_t start,
  *                 failed; may be NULL
  * @return how many were inserted, at most INT_MAX; or -1 when one failed, with
  *   the reason of the last in acp_errno: ACPX_INVALID_ARGUMENT (NULL too),
- *   ACPX_NO_MEMORY (also when @p n is too large), and what acp_insert_map meets
+ *   ACPX_NO_MEMORY (also when @p n is too large), and the codes of
+ * acp_insert_map
  */
 int acpx_insert_map_n(acp_map_t map,
                       const acp_pair_t* pairs,
@@ -321,7 +326,7 @@ int acpx_find_map_n(acp_map_t map,
  * @param add  addend; the value of a new key
  * @param old  receives the value before, 0 of a new key; may be NULL
  * @return 1 inserted; 0 added; -1: ACPX_INVALID_ARGUMENT (the value has not 8
- *   bytes), and what acp_insert_map meets
+ *   bytes), and the codes of acp_insert_map
  */
 int acpx_upsert_add8_map(acp_map_t map,
                          acp_element_t key,
@@ -330,18 +335,18 @@ int acpx_upsert_add8_map(acp_map_t map,
 
 /* ---- For layers above -------------------------------------------------- */
 
-/** Adds a progress step: a function that runs again and again in whoever makes
- * progress, a waiting caller or the library's own thread.
+/** Adds a progress step: a function that runs again and again in each thread
+ * that makes progress, a waiting caller or the library's own thread.
  *
  * Steps run one at a time, never nested. A call that issues an operation never
  * runs them in the calling thread, not even while it waits for room in a full
  * window: a caller may hold a lock that a step takes. A step must not wait, and
- * must not call what blocks (acp_complete, the waits, acp_sync, collective
- * functions); it may issue operations and ask acp_inquire. A full window is an
- * answer there: ACP_HANDLE_NULL with ACPX_AGAIN, try again in the next run. It
- * returns nonzero when it did something, so that whoever waits does not go to
- * sleep, and ACPX_STEP_BUSY when another thread is at what it works on: then it
- * runs again within about a millisecond.
+ * must not call functions that block (acp_complete, the waits, acp_sync,
+ * collective functions); it may issue operations and ask acp_inquire. A full
+ * window is an answer there: ACP_HANDLE_NULL with ACPX_AGAIN, try again in the
+ * next run. A step returns nonzero when it made progress, so that a waiting
+ * thread does not go to sleep. It returns ACPX_STEP_BUSY when another thread is
+ * using its data: then it runs again within about a millisecond.
  *
  * @param step  the function; not NULL
  * @param arg   passed to it; the pair (step, arg) is added once
@@ -350,25 +355,25 @@ int acpx_upsert_add8_map(acp_map_t map,
  */
 int acpx_add_progress(int (*step)(void*), void* arg);
 
-/* What a step may return, see there. */
+/* A return value of a progress step, see acpx_add_progress. */
 #define ACPX_STEP_BUSY 2
 
 /** Removes a progress step. When it returns the step is not running and will
  * not run again, except when the step removes itself: then the run under way
  * is its last. Blocks until a run in another thread is over.
  *
- * @param step  as given to acpx_add_progress
- * @param arg   as given to acpx_add_progress
+ * @param step  the function that was given to acpx_add_progress
+ * @param arg   the argument that was given with it
  * @return 0, or -1: ACPX_INVALID_ARGUMENT (no such pair),
  *   ACPX_NOT_INITIALIZED, ACPX_FINALIZED
  */
 int acpx_remove_progress(int (*step)(void*), void* arg);
 
-/* A layer above that wants memory on every rank, and to be told of start,
+/* A layer above that has memory on every rank, and functions that run at start,
  * reset and end. The struct is copied; name and arg must stay valid. */
 typedef struct {
-  const char* name;       /* for messages; not NULL                       */
-  size_t bytes;           /* of library memory per rank, zeroed; may be 0 */
+  const char* name;       /* the name in log lines; not NULL              */
+  size_t bytes;           /* library memory per rank, zeroed; may be 0    */
   int (*init)(void* arg); /* in acp_init and acp_reset; 0, or it fails;   */
                           /* may be NULL                                  */
   int (*fini)(void* arg); /* in acp_finalize and acp_reset; 0, or warned  */
@@ -381,10 +386,10 @@ typedef struct {
  *
  * acp_init and acp_reset call init in the order of addition, when ranks,
  * operations and acp_sync work and the modules' memory is zero on all ranks;
- * acp_reset and acp_finalize call fini in reverse order, while all of that
- * still works. A nonzero return of init makes the outer call fail; one of fini
- * is warned of, unless the job is ending badly already. Not thread-safe: one
- * thread, before acp_init. Does not block.
+ * acp_reset and acp_finalize call fini in reverse order, while operations and
+ * acp_sync still work. A nonzero return of init makes the outer call fail. A
+ * nonzero return of fini is logged as a warning, unless the job is ending badly
+ * already. Not thread-safe: one thread, before acp_init. Does not block.
  *
  * @param module  not NULL; all modules together take at most ACP_MODULE_MEMORY
  *                bytes of a rank
@@ -393,10 +398,10 @@ typedef struct {
  */
 int acpx_add_module(const acpx_module_t* module);
 
-/** Where a module's memory of a rank begins, aligned to 64 bytes: how a layer
- * meets its peers without taking the program's starter memory. Does not block.
+/** Where a module's memory of a rank begins, aligned to 64 bytes. By it, a
+ * layer finds its peers without the program's starter memory. Does not block.
  *
- * @param module  what acpx_add_module returned
+ * @param module  number that acpx_add_module returned
  * @param rank    0 .. acp_procs() - 1
  * @return its address (of a module of 0 bytes: one to do nothing with), or
  *   ACP_GA_NULL: ACPX_INVALID_ARGUMENT (no such module), ACPX_BAD_RANK,
@@ -410,7 +415,7 @@ acp_ga_t acpx_module_ga(int module, int rank);
  *
  * @param name   as in the environment, such as "ACP_HEAP_SIZE"
  * @param value  receives a number or a number of bytes; of a setting with
- *               choices the position of the one chosen, from 0
+ *               choices the position of the chosen value, from 0
  * @return 0, or -1: ACPX_INVALID_ARGUMENT (no such setting, or NULL),
  *   ACPX_UNSUPPORTED (the setting is a text), ACPX_NOT_INITIALIZED,
  *   ACPX_FINALIZED
@@ -430,8 +435,8 @@ int acpx_setting(const char* name, uint64_t* value);
 acp_atkey_t acpx_try_register_memory(void* addr, size_t size, int color);
 
 /** Names the function of a layer above ACP that the calling thread is in. When
- * a job ends badly, acprun's roll-call then shows what the program called, say
- * "waiting in QMP_wait", and not the function of ACP that waits inside of it.
+ * a job ends badly, acprun's roll-call then shows the function that the program
+ * called, say "waiting in QMP_wait", and not the function of ACP inside of it.
  * The outermost function counts: while a name is set, further ones change
  * nothing. Works at any time; does not block, and touches nothing shared.
  *
@@ -441,9 +446,9 @@ acp_atkey_t acpx_try_register_memory(void* addr, size_t size, int color);
  */
 const char* acpx_enter_call(const char* function);
 
-/** Ends what acpx_enter_call began in this thread.
+/** Restores the name that was set before acpx_enter_call in this thread.
  *
- * @param before  what that acpx_enter_call returned
+ * @param before  name that acpx_enter_call returned
  */
 void acpx_leave_call(const char* before);
 
@@ -460,8 +465,8 @@ typedef enum {
  * host, when @p level is shown. Works at any time; does not block.
  *
  * @param level  one of the above; any other number writes nothing
- * @param text   what happened, the values seen, what to do; no newline. NULL
- *               writes nothing
+ * @param text   the event, the values seen, a remedy; no newline. NULL writes
+ *               nothing
  */
 void acpx_log(acpx_log_level_t level, const char* text);
 

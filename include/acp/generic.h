@@ -4,7 +4,7 @@
  *
  *   acp_push_back(vector, v, ga, size)  is  acp_push_back_vector(v, ga, size)
  *
- * Not every structure has every operation; what there is, is in its header.
+ * A structure has the operations of its header.
  * Define ACP_NO_GENERIC before acp.h to have the names for something else. */
 #ifndef ACP_GENERIC_H
 #define ACP_GENERIC_H
@@ -53,7 +53,7 @@
 #define acp_swap(type, ...) acp_swap_##type(__VA_ARGS__)
 #define acp_unique(type, ...) acp_unique_##type(__VA_ARGS__)
 
-/* Of iterators, by both names in use. */
+/* Functions of iterators, by both names in use. */
 #define acp_advance(type, ...) acp_advance_##type##_it(__VA_ARGS__)
 #define acp_advance_it(type, ...) acp_advance_##type##_it(__VA_ARGS__)
 #define acp_decrement(type, ...) acp_decrement_##type##_it(__VA_ARGS__)

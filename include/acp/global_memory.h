@@ -2,16 +2,16 @@
  * reachable for all ranks, and translates between pointers and global
  * addresses.
  *
- * Conventions, besides those of acp/infrastructure.h:
+ * Conventions, in addition to acp/infrastructure.h:
  *
  *  1. A global address names one byte of one rank. It is a plain number that
  *     may be stored, sent and compared; byte arithmetic on it works inside its
  *     region. ACP_GA_NULL is 0, which no byte has. Do not look into its
  *     fields: their widths depend on the number of ranks
  *     (docs/global_address.md, acp_info --ga).
- *  2. The low 6 bits of a global address are those of the pointer it stands
- *     for, so alignment up to 64 can be seen on it.
- *  3. A region is what one acp_register_memory made reachable. It begins to be
+ *  2. The low 6 bits of a global address equal the low 6 bits of the pointer it
+ * stands for, so alignment up to 64 can be seen on it.
+ *  3. A region is the memory of one acp_register_memory. It begins to be
  *     so when the call returns and ends when acp_unregister_memory returns;
  *     use of a dead key or of an address made with it fails with ACPX_BAD_KEY.
  *  4. The memory under a region stays the program's. It must stay allocated
@@ -45,19 +45,19 @@ typedef uint64_t acp_ga_t;
 /** Address translation key: a region of the rank that registered it. */
 typedef uint64_t acp_atkey_t;
 
-/* No address and no key: what failing functions return. */
+/* No address and no key: the values that failing functions return. */
 #define ACP_GA_NULL UINT64_C(0)
 #define ACP_ATKEY_NULL UINT64_C(0)
 
 /** Makes @p size bytes at @p addr reachable for all ranks. Specification
  * 4.10.2. Any memory that the process may read and write will do: heap, stack,
  * static, mapped files. Pages are not touched. Memory that is not mapped, or
- * not for reading and writing, is refused where /proc/self/maps shows it. It
- * has to stay mapped and writable until acp_unregister_memory: an access of a
- * peer to what was unmapped or made read-only before fails with
- * ACPX_BAD_ADDRESS, and what was mapped there since belongs to the region. The
- * largest jobs have 254 keys a rank and 16 GiB - 64 bytes a region, small ones
- * thousands and terabytes.
+ * not for reading and writing, is refused where /proc/self/maps shows it. The
+ * region has to stay mapped and writable until acp_unregister_memory. An access
+ * of a peer to a part that was unmapped or made read-only before fails with
+ * ACPX_BAD_ADDRESS. Memory that was mapped there since belongs to the region.
+ * The largest jobs have 254 keys a rank and 16 GiB - 64 bytes a region, small
+ * ones thousands and terabytes.
  *
  * @param addr   first byte, not NULL, any alignment
  * @param size   bytes, 1 or more
@@ -72,9 +72,8 @@ acp_atkey_t acp_register_memory(void* addr, size_t size, int color);
 
 /** Ends a region. Specification 4.10.3. Afterwards its key and every address
  * made with it are dead on all ranks, and the memory may go (convention 4).
- * Waits until no network card and no rank of this host that copies to or from
- * the memory by itself does so any more: at most as long as the copies that
- * have begun.
+ * Waits until no NIC and no rank of this host copies to or from the memory any
+ * more: at most as long as the copies that have begun.
  *
  * @param atkey  a key that acp_register_memory returned on this rank
  * @return 0, or -1: ACPX_BAD_KEY (never issued, of another rank, or
@@ -92,8 +91,8 @@ int acp_unregister_memory(acp_atkey_t atkey);
  */
 acp_ga_t acp_query_ga(acp_atkey_t atkey, void* addr);
 
-/** How many colors there are: independent paths of the network in use.
- * Specification 4.10.5. The same on all ranks.
+/** The number of colors: independent paths of the network in use.
+ * Specification 4.10.5. The number is equal on all ranks.
  *
  * @return 1 or more, or -1: ACPX_NOT_INITIALIZED, ACPX_FINALIZED
  */
@@ -127,7 +126,7 @@ int acp_query_color(acp_ga_t ga);
  */
 void* acp_query_address(acp_ga_t ga);
 
-/** Where a rank's starter memory begins: the place for the first exchange of
+/** Where a rank's starter memory begins, which serves for the first exchange of
  * addresses. Specification 4.10.9.
  *
  * @param rank  0 .. acp_procs() - 1

@@ -1,7 +1,7 @@
 /* ACP global memory access: specification 2.1, chapter 4.11. One-sided copies
  * and atomics over all ranks' memory, and their order.
  *
- * Conventions, besides those of acp/infrastructure.h and
+ * Conventions, in addition to acp/infrastructure.h and
  * acp/global_memory.h; docs/ordering.md explains them with examples:
  *
  *  1. An operation needs no help of the ranks it touches: they may compute, or
@@ -283,7 +283,7 @@ acp_handle_t acp_swap8(acp_ga_t dst,
  *
  * @param handle  a handle, or ACP_HANDLE_ALL for everything issued so far by
  *                all threads of this rank
- * acp_errno: what the failed operation met, such as ACPX_BAD_KEY,
+ * acp_errno: the error of the failed operation, such as ACPX_BAD_KEY,
  *   ACPX_BAD_ADDRESS or ACPX_ORDER_FAILED; ACPX_PEER_DEAD, ACPX_ABORTED,
  *   ACPX_NOT_INITIALIZED, ACPX_FINALIZED
  */

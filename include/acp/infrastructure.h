@@ -8,8 +8,9 @@
  *     Outputs are written only on success.
  *  2. acp_errno is an int of the calling thread, 0 at first. A void function
  *     (acp_complete) can report only there: set it to 0 before the call.
- *  3. Who finds the cause of a failure writes one line to stderr: rank, host,
- *     the values seen, what to do. Callers need not print it again. Functions
+ *  3. The function that finds the cause of a failure writes one line to stderr:
+ *     rank, host, the values seen, a remedy. Callers need not print it again.
+ *     Functions
  *     that only ask about an address (acp_query_rank, acp_query_color,
  *     acp_query_address, acpx_pointer) answer without a line. With the setting
  *     ACP_ERRORS=abort the job ends after such a line, with exit status 1.
@@ -22,7 +23,7 @@
  *     ACPX_NOT_INITIALIZED, and the parent's job goes on; starter memory, the
  *     heap and module memory stay mapped there, and are the parent's own.
  *  6. "Does not block" means: waits for no other rank. "Blocks" means: returns
- *     when others have done their part, and makes progress meanwhile.
+ *     when other ranks have done their part, and makes progress meanwhile.
  *  7. "Collective" means: every rank calls it, in the same order as the other
  *     collective functions, from one thread at a time.
  *  8. Ranks count from 0 to acp_procs() - 1; sizes are bytes; times are
@@ -87,7 +88,7 @@ int* acpx_errno_location(void);
  * functions of the modules (acpx_add_module) in the order of their addition.
  * A program that no launcher started is rank 0 of 1.
  *
- * Starts a thread of the library's own, which blocks all signals but those of
+ * Starts a thread of the library, which blocks all signals but the signals of
  * a fault: a signal for the process always goes to a thread of the program.
  *
  * Called once in the life of a process: not again after a success, and not
@@ -105,9 +106,9 @@ int acp_init(int* argc, char*** argv);
 
 /** Leaves the job. Specification 4.1.2.
  *
- * Completes what this rank has outstanding, waits for every rank, runs the
+ * Completes the operations of this rank, waits for every rank, runs the
  * modules' fini functions in the reverse order of their addition, and frees
- * everything that the library holds: keys, handles and starter memory are
+ * everything that the library allocated: keys, handles and starter memory are
  * invalid from here on. Memory that the program registered stays the
  * program's. The job cannot be joined again by this process.
  *
@@ -122,12 +123,12 @@ int acp_finalize(void);
  *
  * Prints @p str, the text of this thread's acp_errno unless that is 0, rank and
  * host to stderr.
- * All ranks end without running anything of theirs; the exit status of the
+ * All ranks end without running further code; the exit status of the
  * job is 1. Does not return. Works at any time, in any thread: before
  * acp_init and after acp_finalize it ends its own process with status 1,
  * which ends the job.
  *
- * @param str  what went wrong, for people; may be NULL
+ * @param str  text about the error, for people; may be NULL
  */
 void acp_abort(const char* str);
 
@@ -146,10 +147,10 @@ int acp_rank(void);
 
 /** A barrier. Specification 4.1.6.
  *
- * Returns when every rank has called it. What a rank stored, and the
- * operations it had completed (acp_complete) before its call, are visible to
- * every rank afterwards. Operations still outstanding stay outstanding: the
- * barrier does not complete them.
+ * Returns when every rank has called it. Everything that a rank had stored, and
+ * the operations that it had completed (acp_complete), before its call are
+ * visible to every rank afterwards. Operations still outstanding stay
+ * outstanding: the barrier does not complete them.
  *
  * Collective; blocks.
  *
@@ -162,14 +163,14 @@ int acp_sync(void);
 /** Gives every process a new rank. Specification 4.1.7.
  *
  * The proposals of all processes together must be a permutation of
- * 0 .. acp_procs() - 1. Completes what is outstanding, runs the modules' fini
+ * 0 .. acp_procs() - 1. Completes all operations, runs the modules' fini
  * functions in reverse order, renumbers, makes all starter memory zero, and
  * runs the modules' init functions in order. Keys, handles, global addresses,
  * channels, data structures and workspaces of before are invalid: ask for them,
- * or create them, again. A number of before may be that of something new.
+ * or create them, again. A number of before may be used again for a new object.
  *
- * When the proposals are no permutation the call fails on every rank, and
- * nothing has changed: the old numbering, keys and memory go on working.
+ * When the proposals are no permutation the call fails on every rank and
+ * changes nothing: the old numbering, keys and memory stay valid.
  *
  * Collective; blocks. One thread, while no other is inside the library.
  *

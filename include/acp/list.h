@@ -1,16 +1,17 @@
 /* ACP lists: specification 2.1, chapters 2.2.5 and 4.5. A list in both
  * directions whose elements are on any ranks, changed and walked by every rank
- * without the others' help.
+ * without help of other ranks.
  *
- * Conventions, besides those of acp/infrastructure.h and acp/gma.h:
+ * Conventions, in addition to acp/infrastructure.h and acp/gma.h:
  *
  *  1. An element is a piece of bytes of any size, 0 too. Its data does not
  *     move until it is erased, and is aligned to 16.
  *  2. A list is a number that may be sent to other ranks. A handle of a
  *     destroyed list, or of none, fails with ACPX_INVALID_ARGUMENT.
- *  3. An iterator is a list and an element, or the end. One whose element was
- *     erased, or is in another list, fails with ACPX_INVALID_ARGUMENT where
- *     that can be seen; functions that give an iterator then give the end.
+ *  3. An iterator is a list and an element, or the end. An iterator whose
+ *     element was erased, or is in another list, fails with
+ * ACPX_INVALID_ARGUMENT where that can be seen; functions that give an iterator
+ * then give the end.
  *  4. A source (elem) may be memory of any rank, also data of an element. One
  *     of another rank than the caller costs a round trip more.
  *  5. Comparators get elements that the caller can read: acp_query_address
@@ -22,10 +23,10 @@
  *     ACPX_BAD_RANK, ACPX_BAD_ADDRESS (the source), ACPX_TOO_LARGE,
  *     ACPX_NO_MEMORY.
  *  7. Functions wait for the network and for other ranks' operations on the
- *     same list, not for their programs; and for what the caller issued
- *     before. Not in a progress step.
+ *     same list, not for their programs; and for operations that the caller
+ *     issued before. Not in a progress step.
  *
- * Which may run at the same time, from which ranks and threads:
+ * Functions that may run at the same time, from all ranks and threads:
  *
  *   push, pop, insert, erase    with everything: each is one undivided change
  *   size, empty, begin, end     with everything; no lock
@@ -75,7 +76,7 @@ void acp_assign_list(acp_list_t list1, acp_list_t list2);
  *
  * @param list   destination; may be the list of the range
  * @param start  first element
- * @param end    behind the last, of the same list
+ * @param end    behind the last element, of that list
  */
 void acp_assign_range_list(acp_list_t list,
                            acp_list_it_t start,
@@ -116,7 +117,7 @@ void acp_destroy_list(acp_list_t list);
  */
 int acp_empty_list(acp_list_t list);
 
-/** The place behind the last element. Specification 4.5.9. Asks nobody.
+/** The position behind the last element. Specification 4.5.9. Sends no message.
  *
  * @param list  a list; not looked at
  * @return the end
@@ -133,14 +134,14 @@ acp_list_it_t acp_erase_list(acp_list_it_t it);
 /** Takes a range out and frees it. Specification 4.5.11.
  *
  * @param start  first element
- * @param end    behind the last, of the same list
+ * @param end    behind the last element, of that list
  * @return @p end
  */
 acp_list_it_t acp_erase_range_list(acp_list_it_t start, acp_list_it_t end);
 
 /** Puts a new element in. Specification 4.5.12.
  *
- * @param it    where; the new element comes before this one
+ * @param it    position; the new element comes before this one
  * @param elem  its contents
  * @param rank  where the element is, 0 .. acp_procs() - 1
  * @return the new element; @p it with acp_errno when it fails
@@ -153,8 +154,8 @@ acp_list_it_t acp_insert_list(acp_list_it_t it,
  * 4.5.13.
  *
  * @param it     where; they come before this element
- * @param start  first element; of any list, that of @p it too
- * @param end    behind the last, of the same list
+ * @param start  first element; of any list, also of @p it
+ * @param end    behind the last element, of that list
  * @return the first new element; @p it when the range is empty, or with
  *   acp_errno when it fails
  */
@@ -296,7 +297,7 @@ acp_element_t acp_dereference_list_it(acp_list_it_t it);
 /** Elements from one place to another. Specification 4.5.30. Walks.
  *
  * @param first  an iterator
- * @param last   another of the same list
+ * @param last   another iterator of that list
  * @return how often @p first has to be incremented; negative when @p last
  *   comes first; 0 with ACPX_INVALID_ARGUMENT when neither comes
  */

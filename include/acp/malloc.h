@@ -3,9 +3,9 @@
  *
  * Each rank has a heap, whose size is the setting ACP_HEAP_SIZE (acprun
  * --acp-heapsize). It is library memory: ranks of the owner's host reach it by
- * acpx_pointer. Conventions, besides those of acp/infrastructure.h:
+ * acpx_pointer. Conventions, in addition to acp/infrastructure.h:
  *
- *  1. A block may be freed by any rank, and is then nobody's. Operations on it
+ *  1. A block may be freed by any rank. Operations on it
  *     have to be complete before.
  *  2. Blocks are aligned to 16 bytes, and to 64 when their size is a multiple
  *     of 64. Their bytes are not cleared.
@@ -43,7 +43,7 @@ extern "C" {
  */
 acp_ga_t acp_malloc(size_t size, int rank);
 
-/** Frees what acp_malloc returned, on this rank or another. Specification
+/** Frees a block of acp_malloc, from this rank or another. Specification
  * 4.9.2. Does not wait for the owner's program or processor.
  *
  * An address that is no block in use is ignored where that can be seen, and

@@ -1,8 +1,8 @@
 /* ACP maps: specification 2.1, chapters 2.2.6 and 4.7. Values under keys,
  * spread over ranks by hash, found, changed and removed by every rank without
- * the others' help.
+ * the help of other ranks.
  *
- * Conventions, besides those of acp/infrastructure.h and acp/gma.h:
+ * Conventions, in addition to acp/infrastructure.h and acp/gma.h:
  *
  *  1. A key is a piece of bytes, 1 or more; two are equal when size and bytes
  *     are. A value is a piece of bytes, 0 or more, aligned to 8. It does not
@@ -24,10 +24,10 @@
  *     ACPX_NOT_INITIALIZED, ACPX_FINALIZED, ACPX_PEER_DEAD, ACPX_ABORTED; every
  *     one with a key with ACPX_BAD_ADDRESS, ACPX_TOO_LARGE, ACPX_NO_MEMORY.
  *  7. Functions wait for the network and for other ranks' changes of elements
- *     with a similar hash, not for their programs; and for what the caller
- *     issued before. Not in a progress step.
+ *     with a similar hash, not for their programs; and for operations that the
+ *     caller issued before. Not in a progress step.
  *
- * Which may run at the same time, from which ranks and threads:
+ * Functions that may run at the same time, from all ranks and threads:
  *
  *   find, insert, remove,       with everything but swap; each is one
  *     retrieve,                 undivided operation. Of several inserts of
@@ -55,8 +55,8 @@
 extern "C" {
 #endif
 
-/** A map; no map when ga is ACP_GA_NULL. The other two are what it was created
- * with, for the program. */
+/** A map; no map when ga is ACP_GA_NULL. The other two members are the
+ * arguments of its creation, for the program. */
 typedef struct {
   acp_ga_t ga;
   uint64_t num_ranks;
@@ -83,7 +83,7 @@ typedef struct {
  * @p map2 does not have, then copies the elements of @p map2 that are on the
  * caller's rank; a key that @p map1 has already gets the value of @p map2. When
  * all ranks call it, in any order or at the same time, @p map1 becomes equal,
- * whichever ranks the two are over. Not collective: waits for nobody.
+ * whichever ranks the two are over. Not collective: waits for no rank.
  *
  * @param map1  destination
  * @param map2  source
@@ -162,14 +162,14 @@ int acp_empty_local_map(acp_map_t map);
 int acp_empty_map(acp_map_t map);
 
 /** Where iterators over the caller's elements end. Specification 4.7.12.
- * Asks nobody. As acp_end_map, but for slot.
+ * Sends no message. As acp_end_map, but for slot.
  *
  * @param map  a map; not looked at
  * @return the end; elem is ACP_GA_NULL
  */
 acp_map_it_t acp_end_local_map(acp_map_t map);
 
-/** Where iterators end. Specification 4.7.13. Asks nobody.
+/** Where iterators end. Specification 4.7.13. Sends no message.
  *
  * @param map  a map; not looked at
  * @return the end; elem is ACP_GA_NULL
@@ -181,7 +181,7 @@ acp_map_it_t acp_end_map(acp_map_t map);
  * than 32 bytes.
  *
  * @param map  a map
- * @param key  what to look for
+ * @param key  the key to find
  * @return an iterator, which goes on over all elements; acp_end_map when there
  * is no such key (acp_errno is left alone), or with acp_errno
  */
@@ -206,7 +206,7 @@ int acp_insert_map(acp_map_t map, acp_pair_t pair);
 void acp_merge_local_map(acp_map_t map1, acp_map_t map2);
 
 /** Copies the elements of @p map2 that @p map1 does not have.
- * Specification 4.7.17. What the destination has under a key stays. Nothing
+ * Specification 4.7.17. Values of keys in the destination stay. Nothing
  * when both are one.
  *
  * @param map1  destination
@@ -222,7 +222,7 @@ void acp_merge_map(acp_map_t map1, acp_map_t map2);
  */
 void acp_move_local_map(acp_map_t map1, acp_map_t map2);
 
-/** Moves the elements of @p map2 that @p map1 does not have; the others stay.
+/** Moves the elements of @p map2 that @p map1 does not have; the rest stays.
  * Specification 4.7.19. Nothing when both are one.
  *
  * @param map1  destination
@@ -234,7 +234,7 @@ void acp_move_map(acp_map_t map1, acp_map_t map2);
  * when it is not there, which is no failure.
  *
  * @param map  a map
- * @param key  what to remove
+ * @param key  the key to remove
  */
 void acp_remove_map(acp_map_t map, acp_element_t key);
 

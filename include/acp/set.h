@@ -1,7 +1,7 @@
 /* ACP sets: specification 2.1, chapter 4.6. Keys, spread over ranks by hash,
- * found, inserted and removed by every rank without the others' help.
+ * found, inserted and removed by every rank without help of other ranks.
  *
- * Conventions, besides those of acp/infrastructure.h and acp/gma.h:
+ * Conventions, in addition to acp/infrastructure.h and acp/gma.h:
  *
  *  1. A key is a piece of bytes, 1 or more; two are equal when size and bytes
  *     are.
@@ -21,10 +21,10 @@
  *     ACPX_NOT_INITIALIZED, ACPX_FINALIZED, ACPX_PEER_DEAD, ACPX_ABORTED; every
  *     one with a key with ACPX_BAD_ADDRESS, ACPX_TOO_LARGE, ACPX_NO_MEMORY.
  *  7. Functions wait for the network and for other ranks' changes of keys
- *     with a similar hash, not for their programs; and for what the caller
- *     issued before. Not in a progress step.
+ *     with a similar hash, not for their programs; and for operations that the
+ *     caller issued before. Not in a progress step.
  *
- * Which may run at the same time, from which ranks and threads:
+ * Functions that may run at the same time, from all ranks and threads:
  *
  *   find, insert, remove        with everything but swap; each is one
  *                               undivided operation. Of several inserts of
@@ -52,8 +52,8 @@
 extern "C" {
 #endif
 
-/** A set; no set when ga is ACP_GA_NULL. The other two are what it was created
- * with, for the program. */
+/** A set; no set when ga is ACP_GA_NULL. The other two members are the
+ * arguments of its creation, for the program. */
 typedef struct {
   acp_ga_t ga;
   uint64_t num_ranks;
@@ -79,7 +79,7 @@ typedef struct {
  * Removes the keys of @p set1 that are on the caller's rank and that @p set2
  * does not have, then copies the keys of @p set2 that are on the caller's rank.
  * When all ranks call it, in any order or at the same time, @p set1 becomes
- * equal, whichever ranks the two are over. Not collective: waits for nobody.
+ * equal, whichever ranks the two are over. Not collective: waits for no rank.
  *
  * @param set1  destination
  * @param set2  source
@@ -158,14 +158,14 @@ int acp_empty_local_set(acp_set_t set);
 int acp_empty_set(acp_set_t set);
 
 /** Where iterators over the caller's keys end. Specification 4.6.12.
- * Asks nobody. As acp_end_set, but for slot.
+ * Sends no message. As acp_end_set, but for slot.
  *
  * @param set  a set; not looked at
  * @return the end; elem is ACP_GA_NULL
  */
 acp_set_it_t acp_end_local_set(acp_set_t set);
 
-/** Where iterators end. Specification 4.6.13. Asks nobody.
+/** Where iterators end. Specification 4.6.13. Sends no message.
  *
  * @param set  a set; not looked at
  * @return the end; elem is ACP_GA_NULL
@@ -176,7 +176,7 @@ acp_set_it_t acp_end_set(acp_set_t set);
  * key is large: more than 32 bytes.
  *
  * @param set  a set
- * @param key  what to look for
+ * @param key  the key to find
  * @return an iterator, which goes on over all keys; acp_end_set when there is
  *   no such key (acp_errno is left alone), or with acp_errno
  */
@@ -215,7 +215,7 @@ void acp_merge_set(acp_set_t set1, acp_set_t set2);
  */
 void acp_move_local_set(acp_set_t set1, acp_set_t set2);
 
-/** Moves the keys of @p set2 that @p set1 does not have; the others stay.
+/** Moves the keys of @p set2 that @p set1 does not have; the rest stays.
  * Specification 4.6.19. Nothing when both are one.
  *
  * @param set1  destination
@@ -227,7 +227,7 @@ void acp_move_set(acp_set_t set1, acp_set_t set2);
  * is not there, which is no failure.
  *
  * @param set  a set
- * @param key  what to remove
+ * @param key  the key to remove
  */
 void acp_remove_set(acp_set_t set, acp_element_t key);
 

@@ -2,14 +2,14 @@
  * bytes on one rank, which every rank changes and reads without that rank's
  * help.
  *
- * Conventions, besides those of acp/infrastructure.h and acp/gma.h:
+ * Conventions, in addition to acp/infrastructure.h and acp/gma.h:
  *
  *  1. Elements are bytes: sizes, offsets and distances count them. The first
  *     byte is aligned to 64, so elements of 8 bytes are aligned.
  *  2. A vector is a number that may be sent to other ranks. A handle of a
  *     destroyed vector, or of none, fails with ACPX_INVALID_ARGUMENT.
- *  3. An iterator is a vector and an offset; making and advancing one asks
- *     nobody, but acp_end_vector.
+ *  3. An iterator is a vector and an offset; making and advancing one sends
+ *     no message, but acp_end_vector.
  *  4. Addresses (acp_at_vector, acp_dereference_vector_it) are valid until the
  *     vector changes by anything but acp_push_back_vector. After a growth by
  *     push_back an address from before is of the bytes before, until the next
@@ -21,10 +21,10 @@
  *     ACPX_INVALID_ARGUMENT (convention 2), ACPX_NOT_INITIALIZED,
  *     ACPX_FINALIZED, ACPX_PEER_DEAD, ACPX_ABORTED.
  *  7. Functions wait for the network and, at most, for the steps of another
- *     rank's operation on the same vector; and for what the caller issued
- *     before. Not in a progress step.
+ *     rank's operation on the same vector; and for operations that the caller
+ *     issued before. Not in a progress step.
  *
- * Which may run at the same time, from which ranks and threads:
+ * Functions that may run at the same time, from all ranks and threads:
  *
  *   push_back                   with everything; each is one undivided change.
  *                               Pushes wait for no other push
@@ -89,7 +89,7 @@ void acp_assign_range_vector(acp_vector_t vector,
  */
 acp_ga_t acp_at_vector(acp_vector_t vector, int offset);
 
-/** The first place. Specification 4.3.5. Asks nobody.
+/** The first place. Specification 4.3.5. Sends no message.
  *
  * @param vector  a vector; not looked at
  * @return an iterator of offset 0
@@ -140,7 +140,7 @@ int acp_empty_vector(acp_vector_t vector);
  */
 acp_vector_it_t acp_end_vector(acp_vector_t vector);
 
-/** Takes bytes out. Specification 4.3.12. What is behind them moves up. A
+/** Takes bytes out. Specification 4.3.12. The bytes behind them move up. A
  * range that goes beyond the end is cut there. acp_errno: ACPX_BAD_ADDRESS
  * (@p it is not in the vector).
  *
@@ -163,7 +163,7 @@ acp_vector_it_t acp_erase_range_vector(acp_vector_it_t start,
 /** Puts bytes in. Specification 4.3.14. acp_errno: ACPX_BAD_ADDRESS (@p it not
  * in the vector and not its end, or @p ga cannot be read), ACPX_NO_MEMORY.
  *
- * @param it    where; what is there moves back
+ * @param it    position; the bytes behind it move back
  * @param ga    the bytes, on any rank
  * @param size  how many
  * @return the place of the first new byte: @p it
@@ -176,7 +176,7 @@ acp_vector_it_t acp_insert_vector(acp_vector_it_t it,
  * acp_insert_vector and acp_assign_range_vector.
  *
  * @param it     where
- * @param start  first byte; of any vector, that of @p it too
+ * @param start  first byte; of any vector, also of @p it
  * @param end    behind the last
  * @return the place of the first new byte: @p it
  */
@@ -225,7 +225,7 @@ size_t acp_size_vector(acp_vector_t vector);
  */
 void acp_swap_vector(acp_vector_t vector1, acp_vector_t vector2);
 
-/** Moves an iterator. Specification 4.3.21. Asks nobody, so the end is not
+/** Moves an iterator. Specification 4.3.21. Sends no message, so the end is not
  * known: an offset beyond it fails where it is used. Stops at 0 and INT_MAX.
  *
  * @param it  an iterator
@@ -242,10 +242,10 @@ acp_vector_it_t acp_advance_vector_it(acp_vector_it_t it, int n);
  */
 acp_ga_t acp_dereference_vector_it(acp_vector_it_t it);
 
-/** Bytes from one place to another. Specification 4.3.23. Asks nobody.
+/** Bytes from one iterator to another. Specification 4.3.23. Sends no message.
  *
  * @param first  an iterator
- * @param last   another of the same vector
+ * @param last   another iterator of that vector
  * @return last - first; 0 with ACPX_INVALID_ARGUMENT for two vectors
  */
 int acp_distance_vector_it(acp_vector_it_t first, acp_vector_it_t last);

@@ -1,7 +1,7 @@
 /* ACP workspaces: specification 2.1, chapters 2.2.7 and 4.8. Memory of all
  * ranks together, read and written at offsets, as a file is.
  *
- * Conventions, besides those of acp/infrastructure.h:
+ * Conventions, in addition to acp/infrastructure.h:
  *
  *  1. A workspace is cut into parts of equal size; part i is on rank
  *     (start + i) % acp_procs(). acp_setparams_ws chooses start and size.
@@ -9,7 +9,7 @@
  *  2. Parts are blocks of the ranks' heaps (ACP_HEAP_SIZE). Bytes of a new
  *     workspace are undefined.
  *  3. Reads and writes of several ranks or threads may run at the same time;
- *     of two that overlap, each byte is that of one of them, an aligned 8-byte
+ *     of two that overlap, each byte comes from one write, an aligned 8-byte
  *     word that one reads or writes by itself is seen whole. A write that has
  *     returned is seen by every read that begins after it.
  *  4. Reads and writes wait for the network, not for other ranks' programs.
@@ -31,7 +31,7 @@ extern "C" {
 typedef struct acp_wsditem acp_wsditem;
 typedef acp_wsditem* acp_wsd_t;
 
-/* No workspace: what acp_create_ws returns when it fails. */
+/* No workspace: the value that acp_create_ws returns when it fails. */
 #define ACP_WSD_NULL ((acp_wsd_t)-1)
 
 /** Creates a workspace. Specification 4.8.2. Collective; blocks.
@@ -46,14 +46,14 @@ typedef acp_wsditem* acp_wsd_t;
  */
 acp_wsd_t acp_create_ws(size_t size);
 
-/** Ends a workspace and frees its memory. Specification 4.8.3. Waits until all
- * ranks have come, so nobody still uses it. Collective; blocks.
+/** Ends a workspace and frees its memory. Specification 4.8.3. Waits for the
+ * calls of all ranks, so that no rank still uses it. Collective; blocks.
  *
- * @param wsd  the same on all ranks. acp_errno: ACPX_INVALID_ARGUMENT (no
- *             workspace, or ranks differ: then nothing is destroyed, and all
- *             ranks fail), ACPX_NOT_INITIALIZED, ACPX_FINALIZED,
- * ACPX_PEER_DEAD, ACPX_ABORTED; ACPX_CLOSED (as acp_sync, and not on every
- * rank)
+ * @param wsd  a workspace; all ranks give one value. acp_errno:
+ *             ACPX_INVALID_ARGUMENT (no workspace, or ranks differ: then
+ * nothing is destroyed, and all ranks fail), ACPX_NOT_INITIALIZED,
+ *             ACPX_FINALIZED, ACPX_PEER_DEAD, ACPX_ABORTED; ACPX_CLOSED (as
+ *             acp_sync, and not on every rank)
  */
 void acp_destroy_ws(acp_wsd_t wsd);
 
@@ -62,10 +62,10 @@ void acp_destroy_ws(acp_wsd_t wsd);
  * @param wsd     a workspace
  * @param ga      where to; on any rank
  * @param size    bytes; 0 does nothing
- * @param offset  of the first byte in the workspace; offset + size is at most
- *                the workspace's size
+ * @param offset  position of the first byte in the workspace; offset + size is
+ *                at most the workspace's size
  * @return 0, or 1 and nothing was copied: ACPX_INVALID_ARGUMENT (no
- *   workspace), ACPX_BAD_ADDRESS (beyond the end); or 1: what acp_copy met
+ *   workspace), ACPX_BAD_ADDRESS (beyond the end); or 1: a code of acp_copy
  */
 int acp_read_ws(acp_wsd_t wsd, acp_ga_t ga, size_t size, size_t offset);
 
@@ -79,14 +79,14 @@ int acp_read_ws(acp_wsd_t wsd, acp_ga_t ga, size_t size, size_t offset);
  */
 int acp_setparams_ws(size_t proc_start, size_t size_default);
 
-/** Copies memory into a workspace. Specification 4.8.6. As acp_read_ws, the
- * other way.
+/** Copies memory into a workspace. Specification 4.8.6. Like
+ * acp_read_ws, in the other direction.
  *
  * @param wsd     a workspace
  * @param ga      where from; on any rank
  * @param size    bytes; 0 does nothing
- * @param offset  of the first byte in the workspace
- * @return as acp_read_ws
+ * @param offset  position of the first byte in the workspace
+ * @return 0 or 1, with the codes of acp_read_ws
  */
 int acp_write_ws(acp_wsd_t wsd, const acp_ga_t ga, size_t size, size_t offset);
 
