@@ -22,7 +22,7 @@
 #define MOST_LOG2 22 /* 32 MiB: all of it, should there be one rank only */
 #define DEFAULT_UPDATES 4
 
-/* What follows the table in the library memory of every rank. */
+/* The part behind the table in the library memory of every rank. */
 struct tail {
   uint64_t old;     /* receives the old value of every operation */
   uint64_t wrong;   /* on rank 0: words that differ at the end   */
@@ -32,7 +32,7 @@ struct tail {
 static int module;
 static int procs;
 static int rank;
-static uint64_t words;          /* of the whole table, a power of two */
+static uint64_t words;          /* in the whole table, a power of two */
 static uint64_t words_per_rank; /* rounded up                         */
 
 static double seconds(void) {

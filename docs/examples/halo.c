@@ -26,11 +26,11 @@
 #define PATIENCE_MS 60000
 
 /* Library memory of every rank. Two plates: a step reads one and writes the
- * other. Row 0 of a plate and the one behind the last are the halo: copies of
+ * other. Row 0 of a plate and the row behind the last are the halo: copies of
  * the neighbours' rows, or the plate's edge. */
 struct memory {
   uint64_t from_above; /* signals of the neighbour with the lower rank  */
-  uint64_t from_below; /* and of the one with the higher                */
+  uint64_t from_below; /* signals of the neighbour with the higher rank */
   uint64_t checksum;   /* on rank 0: the sum over all ranks             */
   uint64_t old;        /* receives old values of atomics                */
   double plate[2][(size_t)(MOST_ROWS + 2) * (MOST_ROWS + 2)];
@@ -40,8 +40,8 @@ static int module;
 
 struct job {
   int rank, procs;
-  size_t rows;  /* of the plate, and its columns                */
-  size_t width; /* of a row in memory: columns and both edges   */
+  size_t rows;  /* rows, and columns, of the plate               */
+  size_t width; /* points of a row in memory, both edges too     */
   struct memory* own;
 };
 
@@ -65,7 +65,7 @@ static acp_ga_t row_of(const struct job* job, int rank, int plate, size_t row) {
   return member_of(rank, offset + row * job->width * sizeof(double));
 }
 
-/* ---- Computing: the same for the divided plate and for the whole one ------
+/* ---- Computing: one function for the divided plate and for the whole ------
  */
 
 /* The upper edge of the whole plate is hot, all else is cold. */
@@ -208,6 +208,8 @@ static uint64_t number_of(const char* text, uint64_t most) {
   return value;
 }
 
+/* Computes the plate together with all ranks. Then rank 0 computes it alone and
+ * compares. The module has to be added before acp_init. */
 int main(int argc, char** argv) {
   acpx_module_t memory = {.name = "halo", .bytes = sizeof(struct memory)};
   module = acpx_add_module(&memory);

@@ -15,7 +15,7 @@ int main(int argc, char** argv) {
   acp_add8(mine + 8, acp_query_starter_ga(0), 1, ACP_HANDLE_NULL);
   acp_complete(ACP_HANDLE_ALL); /* my copy and my addition are done ... */
   if (acp_errno != 0) acp_abort("cannot greet"); /* ... or one has failed ... */
-  if (acp_sync() != 0) return 1; /* ... and everybody's are done as well */
+  if (acp_sync() != 0) return 1; /* ... and every rank is here */
 
   printf("rank %d got: %s\n", acp_rank(), memory + 128);
   const uint64_t count = *(uint64_t*)(void*)memory;

@@ -3,14 +3,14 @@
  *
  * Shows: a map as a graph. Every k-mer with the base behind it is a key, and
  * its value counts how often it was seen. Ranks count their shares of the reads
- * at the same time. Then each looks among the keys that it has itself for those
- * that nothing leads to, and rank 0 walks from these, each step a look-up on
- * whichever rank has it.
+ * at the same time. Then each rank searches its own keys for starts, k-mers
+ * that no other k-mer leads to. Rank 0 walks from the starts; each step is a
+ * look-up on the rank that has the key.
  *
  *   make_reads.sh >reads.fasta
  *   acprun -np 4 kmer reads.fasta
  *
- * Rank 0 does the same with a sorted array, without the map, and compares all
+ * Rank 0 repeats this with a sorted array, without the map, and compares all
  * counts and all sequences. Reads are of one strand and without errors. */
 #include <ctype.h>
 #include <stdio.h>
@@ -33,6 +33,8 @@ typedef struct {
   size_t reads;
 } reads_t;
 
+/* Reads the sequences of a FASTA file, one behind the other, each with a 0 at
+ * its end. Header lines are left out, and lines of one sequence are joined. */
 static reads_t read_fasta(const char* name) {
   reads_t all = {NULL, 0, 0};
   FILE* file = fopen(name, "r");
@@ -61,12 +63,13 @@ static reads_t read_fasta(const char* name) {
 
 /* ---- With the map -------------------------------------------------------- */
 
-/* Rank 0 creates map and vector and tells the others by starter memory. */
+/* Rank 0 creates map and vector and sends the handles by starter memory. */
 typedef struct {
   acp_map_t map;
   acp_vector_t starts; /* k-mers that nothing leads to, PLACE bytes each */
 } graph_t;
 
+/* Returns on all ranks after the handles have arrived. */
 static graph_t create_graph(int rank, int procs, size_t keys) {
   graph_t graph = {{0, 0, 0}, {0}};
   acp_ga_t mine = acp_query_starter_ga(rank);
@@ -178,7 +181,7 @@ static table_t make_table(const reads_t* all) {
   return table;
 }
 
-/* As look_up(). */
+/* look_up() in the sorted array instead of the map. */
 static int look_up_serially(const table_t* table,
                             const char* bases,
                             size_t place,
@@ -225,6 +228,8 @@ static int is_contig(const table_t* table, const char* contig, size_t size) {
   return look_up_serially(table, contig + at - K, K, &next) != 1;
 }
 
+/* Compares counts, starts and contigs with the sorted array. Called by rank 0
+ * while the other ranks change nothing. */
 static int compare(graph_t graph, acp_ga_t keys, const reads_t* all) {
   const table_t table = make_table(all);
   char* contig = malloc(all->size + 1);
@@ -260,6 +265,8 @@ static int compare(graph_t graph, acp_ga_t keys, const reads_t* all) {
   return is_equal;
 }
 
+/* The three phases, with a barrier behind each: count all k-mers, find starts,
+ * and walk on rank 0. */
 int main(int argc, char** argv) {
   if (acp_init(&argc, &argv) != 0) {
     fprintf(stderr, "kmer: acp_init failed\n");

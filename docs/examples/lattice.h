@@ -1,6 +1,6 @@
-/* What su3.c and wilson.c share: a four-dimensional lattice divided among the
- * nodes, 3 x 3 matrices, a random generator for each site, and sums that are
- * equal to the last bit on any number of nodes. */
+/* The part that su3.c and wilson.c share: a four-dimensional lattice divided
+ * among the nodes, 3 x 3 matrices, a random generator for each site, and sums
+ * that are equal to the last bit on any number of nodes. */
 #ifndef EXAMPLE_LATTICE_H
 #define EXAMPLE_LATTICE_H
 
@@ -28,10 +28,10 @@ static void check(QMP_status_t status, const char* what) {
  */
 
 struct lattice {
-  int size[AXES];   /* of the whole lattice                       */
-  int local[AXES];  /* of this node's part; all even              */
-  int origin[AXES]; /* of this node's part in the whole           */
-  int sites;        /* of this node's part                        */
+  int size[AXES];   /* sites of the whole lattice on an axis      */
+  int local[AXES];  /* sites of this node's part; all even        */
+  int origin[AXES]; /* first site of this node's part             */
+  int sites;        /* number of sites of this node's part        */
 };
 
 /* Divides a lattice among the nodes. */

@@ -17,9 +17,9 @@ typedef struct {
 
 /* At the start of every rank's starter memory. */
 typedef struct {
-  acp_ga_t head; /* of the list; rank 0's counts */
+  acp_ga_t head; /* head of the list, used on rank 0 */
   acp_ga_t old;  /* result of my compare-and-swaps */
-  note_t note;   /* what I send */
+  note_t note;   /* the note that I send */
 } desk_t;
 
 static acp_ga_t add_note(desk_t* desk, int number) {
@@ -38,7 +38,8 @@ static acp_ga_t add_note(desk_t* desk, int number) {
                           ACP_HANDLE_NULL));
     acp_complete(acp_cas8(old, head, desk->note.next, note, ACP_HANDLE_NULL));
     if (desk->old == desk->note.next) return note;
-    desk->note.next = desk->old; /* another was faster: behind that one */
+    desk->note.next =
+        desk->old; /* another rank was faster: go behind its note */
   }
 }
 

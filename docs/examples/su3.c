@@ -39,7 +39,7 @@ struct field {
   uint64_t* random; /* a generator for each local site           */
   struct matrix* links[AXES];
   QMP_mem_t* memory[AXES];
-  QMP_msghandle_t halo[AXES][AXES]; /* of links along mu, for an axis */
+  QMP_msghandle_t halo[AXES][AXES]; /* links along mu, for an axis */
 };
 
 /* ---- Matrices --------------------------------------------------------------
@@ -554,7 +554,7 @@ int main(int argc, char** argv) {
   }
   struct options options = read_options(argv);
   int is_speaker = QMP_is_primary_node();
-  /* Before the run: who cannot write should not compute. */
+  /* Before the run: a job that cannot write should not compute. */
   FILE* picture = open_picture(&options, is_speaker);
   struct field field = make_field(&options);
   if (options.is_hot) disorder(&field);

@@ -31,7 +31,7 @@
 #define STACK 2048 /* nodes of a rank's own stack; depth 10 needs few */
 
 typedef struct {
-  unsigned char state[20]; /* of the random numbers: a SHA-1 */
+  unsigned char state[20]; /* random state: a SHA-1 */
   uint32_t depth;
 } node_t;
 
@@ -128,12 +128,12 @@ static uint64_t count_sequentially(const node_t* node, uint32_t depth) {
 
 /* ---- The search --------------------------------------------------------- */
 
-/* What a rank has in its starter memory; rank 0's words are those of all. */
+/* The starter memory of a rank. Some words are used on rank 0 only. */
 typedef struct {
   uint64_t open;   /* on rank 0: nodes that are not visited, or more */
   uint64_t nodes;  /* on rank 0: visited, at the end */
-  uint64_t result; /* of my atomics */
-  uint64_t seen;   /* what open was */
+  uint64_t result; /* old values of my atomics */
+  uint64_t seen;   /* the value of open at my last look */
   acp_ga_t deque;  /* this rank's */
   acp_ga_t theirs; /* another's, when I have asked */
   node_t chunk[CHUNK];
@@ -146,7 +146,7 @@ typedef struct {
   acp_ga_t mine; /* my desk */
   node_t* stack;
   size_t count;    /* nodes on my stack */
-  uint64_t change; /* of open, not told yet */
+  uint64_t change; /* change of open, not added yet */
   uint64_t visited;
   uint64_t stolen; /* chunks */
 } search_t;
@@ -173,7 +173,7 @@ static void visit(search_t* s) {
   ++s->visited;
 }
 
-/* The oldest nodes of my stack, which have the largest trees, for everybody. */
+/* Offers the oldest nodes of my stack, which have the largest trees, to all. */
 static void share_chunk(search_t* s, acp_deque_t deque) {
   tell_change(s);
   memcpy(s->desk->chunk, s->stack, sizeof s->desk->chunk);
@@ -203,6 +203,9 @@ static int is_all_visited(search_t* s) {
   return s->desk->seen == 0;
 }
 
+/* Visits my nodes, then takes chunks: first from my own deque, then from the
+ * next rank's. Ends when rank 0's counter says that all nodes are visited. The
+ * counter is brought up to date before each look at it. */
 static void search(search_t* s) {
   const acp_deque_t mine = {s->desk->deque};
   int victim = s->rank;
@@ -245,6 +248,7 @@ static uint32_t depth_of(const char* text) {
   return (uint32_t)depth;
 }
 
+/* Each rank creates its deque before the barrier, so that thieves find it. */
 int main(int argc, char** argv) {
   if (acp_init(&argc, &argv) != 0) {
     fprintf(stderr, "uts: acp_init failed\n");

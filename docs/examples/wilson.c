@@ -51,10 +51,10 @@ struct dirac {
   struct matrix* links[AXES];
   int* neighbour[AXES][2]; /* local site, or -1 - place in the face */
   int* inner;              /* sites without a neighbour in a face   */
-  int* outer;              /* and those with one                    */
+  int* outer;              /* sites with a neighbour in a face      */
   int inner_count, outer_count;
   struct faces faces;
-  double* value; /* for sums over sites */
+  double* value; /* one for each site, to add up */
 };
 
 /* ---- Gamma matrices --------------------------------------------------------
@@ -136,7 +136,7 @@ static struct half_spinor adjoint_times(const struct matrix* link,
 /* ---- The operator ----------------------------------------------------------
  */
 
-/* The number of a site among those of the hypersurface it lies on. */
+/* The number of a site in the hypersurface it lies on. */
 static int place_in_face(const struct lattice* lattice,
                          const int at[AXES],
                          int mu) {
@@ -148,8 +148,8 @@ static int place_in_face(const struct lattice* lattice,
   return number_in(box, place);
 }
 
-/* Fills what goes out: from the first slice (1 - gamma) psi to -mu, from the
- * last one (1 + gamma) U+ psi to +mu. */
+/* Fills the outgoing faces: from the first slice (1 - gamma) psi to -mu, from
+ * the last one (1 + gamma) U+ psi to +mu. */
 static void fill_faces(struct dirac* dirac, const struct spinor* psi) {
   const struct lattice* lattice = &dirac->lattice;
   for (int i = 0; i < dirac->outer_count; ++i) {
@@ -248,6 +248,8 @@ static void* allocate(size_t count, size_t bytes) {
   return memory;
 }
 
+/* Divides the sites into inner and outer ones, and numbers the neighbours. A
+ * neighbour on another node has a negative number: its position in the face. */
 static void find_neighbours(struct dirac* dirac) {
   const struct lattice* lattice = &dirac->lattice;
   size_t sites = (size_t)lattice->sites;
@@ -286,6 +288,7 @@ static struct half_spinor* make_face(QMP_mem_t** memory, size_t sites) {
   return QMP_get_memory_pointer(*memory);
 }
 
+/* Declares all sends and receives of a step as one multiple. */
 static void declare_faces(struct dirac* dirac) {
   struct faces* faces = &dirac->faces;
   QMP_msghandle_t part[4 * AXES];
@@ -476,6 +479,7 @@ static struct options read_options(char** argv) {
   return options;
 }
 
+/* Compares M and its adjoint, solves M x = b, and checks the solution. */
 int main(int argc, char** argv) {
   if (QMP_init_msg_passing(&argc, &argv, QMP_THREAD_SINGLE, NULL) !=
       QMP_SUCCESS) {

@@ -16,7 +16,7 @@
 #include <acp/extension.h>
 
 #define DEFAULT_FILE "/usr/share/common-licenses/GPL-3"
-#define LONGEST 64 /* bytes of a word; what is longer is cut */
+#define LONGEST 64 /* bytes of a word; longer words are cut  */
 
 typedef struct {
   char (*words)[LONGEST];
@@ -32,6 +32,7 @@ static void append(list_t* list, const char* word) {
   strcpy(list->words[list->count++], word);
 }
 
+/* Appends the words of a file, in lower case. */
 static void read_words(const char* path, list_t* list) {
   FILE* file = fopen(path, "r");
   if (file == NULL) {
@@ -59,7 +60,7 @@ static int compare(const void* a, const void* b) {
   return strcmp(a, b);
 }
 
-/* Rank 0 creates the map and tells the others by their starter memory. */
+/* Rank 0 creates the map and sends its handle by starter memory. */
 static acp_map_t create_map(int rank, int procs) {
   acp_map_t map = {0, 0, 0};
   acp_ga_t mine = acp_query_starter_ga(rank);
@@ -90,6 +91,8 @@ static uint64_t run_length(const list_t* sorted, size_t i) {
   return end - i;
 }
 
+/* Compares the map with a sorted array. Called by rank 0 while the other ranks
+ * change nothing. */
 static int check(acp_map_t map, list_t* words, acp_ga_t memory) {
   char* key = acp_query_address(memory);
   uint64_t* value = (uint64_t*)(void*)(key + LONGEST);
@@ -135,7 +138,7 @@ int main(int argc, char** argv) {
   }
   acp_sync();
 
-  /* Each rank has a part of the words; this one adds up its own. */
+  /* Each rank has a part of the words; a rank adds up its own part. */
   uint64_t here = 0;
   for (acp_map_it_t it = acp_begin_local_map(map); it.elem != ACP_GA_NULL;
        it = acp_increment_map_it(it)) {

@@ -2,9 +2,9 @@
  *
  * Shows: channels as a pipeline. Rank 0 reads the file and sends each word to
  * rank 1. Every rank after it keeps the KEPT words that are smallest so far and
- * hands the others on, so a word travels until somebody keeps it. An empty
- * message ends the stream, and then the ranks send what they kept to rank 0, in
- * order: rank 1 has the smallest words, rank 2 the next ones, and so on.
+ * hands the rest on, so a word travels until a rank keeps it. An empty message
+ * ends the stream, and then the ranks send their words to rank 0, in order:
+ * rank 1 has the smallest words, rank 2 the next ones, and so on.
  *
  *   acprun -np 4 wordsort [FILE]
  *
@@ -18,7 +18,7 @@
 #include <acp.h>
 
 #define DEFAULT_FILE "/usr/share/common-licenses/GPL-3"
-#define LONGEST 64 /* bytes of a word; what is longer is cut */
+#define LONGEST 64 /* bytes of a word; longer words are cut  */
 #define KEPT 1000  /* words that a rank in the middle keeps */
 #define WINDOW 32  /* sends under way */
 
@@ -83,6 +83,7 @@ static int compare(const void* a, const void* b) {
   return strcmp(a, b);
 }
 
+/* Appends the words of a file, in lower case. */
 static void read_words(const char* path, list_t* list) {
   FILE* file = fopen(path, "r");
   if (file == NULL) {
@@ -124,7 +125,7 @@ static void sift_down(list_t* heap, size_t i) {
   }
 }
 
-/* Keeps the KEPT smallest words of the stream and passes the others on. */
+/* Keeps the KEPT smallest words of the stream and passes the rest on. */
 static void keep_smallest(acp_ch_t in, stream_t* out, list_t* kept) {
   char word[LONGEST];
   while (get(in, word)) {
@@ -179,6 +180,7 @@ static void sort_by_others(const list_t* words, list_t* sorted, int procs) {
   }
 }
 
+/* Rank 0 sorts by the other ranks, and once more alone to compare. */
 int main(int argc, char** argv) {
   if (acp_init(&argc, &argv) != 0) {
     fprintf(stderr, "wordsort: acp_init failed\n");

@@ -289,14 +289,14 @@ acp_handle_t acp_swap8(acp_ga_t dst,
  */
 void acp_complete(acp_handle_t handle);
 
-/** Whether something up to @p handle is incomplete. Specification 4.11.16.
+/** Whether an operation up to @p handle is incomplete. Specification 4.11.16.
  *
  * A failed operation counts as complete; its failure stays to be collected by
  * acp_complete. Makes progress, does not block.
  *
  * @param handle  a handle, or ACP_HANDLE_ALL
- * @return 0 when all of it is complete (also for ACP_HANDLE_NULL and for a
- *   handle not issued yet), 1 when something is not. Outside acp_init ..
+ * @return 0 when all of them are complete (also for ACP_HANDLE_NULL and for a
+ *   handle not issued yet), 1 when an operation is not. Outside acp_init ..
  *   acp_finalize: 0, with ACPX_NOT_INITIALIZED or ACPX_FINALIZED.
  */
 int acp_inquire(acp_handle_t handle);
