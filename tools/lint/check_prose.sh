@@ -20,13 +20,9 @@ here=$(cd "$(dirname "$0")" && pwd)
 ceilings() {
   cat <<'END'
 *                5.0     0   0
-.                  18     0   3
-docs               16    33  63
-docs/decisions     15     2  11
-docs/examples      16    21   0
+docs               12    17  22
 docs/man           16     0   0
-docs/tutorial      18     1   0
-include            12    49   3
+include             5    22   1
 launcher           19    26   1
 src/agent          21     3   4
 src/api             3     1   0
