@@ -25,7 +25,7 @@ using Context = std::unique_ptr<ibv_context, Releaser<ibv_close_device>>;
 
 constexpr const char* kDirectory = "/dev/infiniband";
 
-/// A port and the state of its endpoint.
+/// A port, and whether it can be used.
 struct Candidate {
   Port port;
   std::string device;
@@ -49,7 +49,7 @@ const char* lack_of(const ibv_device& device) {
 }
 
 /// An address that connections can be made with: of an interface that is up,
-/// and none that is valid on one endpoint only.
+/// and none that is valid on one link only.
 bool has_usable_address(const ifaddrs& interface) {
   if (interface.ifa_addr == nullptr || (interface.ifa_flags & IFF_UP) == 0) {
     return false;
@@ -165,7 +165,7 @@ std::string describe_ports(std::span<const Candidate> candidates) {
 Status refuse_ports(std::string_view what,
                     std::span<const Candidate> candidates) {
   log_error(
-      "verbs: {}{}. A port has to be active: cable and switch (ip endpoint set "
+      "verbs: {}{}. A port has to be active: cable and switch (ip link set "
       "... up), for InfiniBand a subnet manager; and its interface needs an IP "
       "address (ip addr add ...), by which connections are made and which "
       "gives RoCE its GID",
@@ -218,7 +218,7 @@ Result<EventChannel> open_event_channel() {
     log_error(
         "verbs: there is no {}: no RDMA device, or its modules are not loaded "
         "(modprobe ib_uverbs rdma_ucm); a container needs --device={}. Without "
-        "an adapter: rdma endpoint add rxe0 type rxe netdev eth0, or "
+        "an adapter: rdma link add rxe0 type rxe netdev eth0, or "
         "ACP_NET=udp",
         kDirectory, kDirectory);
     return Status::kUnsupported;
@@ -228,7 +228,7 @@ Result<EventChannel> open_event_channel() {
   if (list == nullptr || count == 0) {
     log_error(
         "verbs: there is no RDMA device (ibv_devices shows them). Without an "
-        "adapter: rdma endpoint add rxe0 type rxe netdev eth0, or ACP_NET=udp");
+        "adapter: rdma link add rxe0 type rxe netdev eth0, or ACP_NET=udp");
     return Status::kUnsupported;
   }
   EventChannel channel(rdma_create_event_channel());
