@@ -6,9 +6,9 @@ namespace acp::udp {
 
 namespace {
 
-constexpr std::uint32_t kMaxWorth = 1 << 16;
+constexpr std::uint32_t kMaxThreshold = 1 << 16;
 /// An owner that sent nothing in so many transmissions of the process yields.
-constexpr std::uint64_t kIdle = 4096;
+constexpr std::uint64_t kIdleTransmissions = 4096;
 
 }  // namespace
 
@@ -16,20 +16,20 @@ std::optional<Status> Connection::send(transport::Color color,
                                        const Address& to,
                                        const Datagram& datagram,
                                        std::uint64_t txno) {
-  if (!slot_ && ++waited_ >= worth_) {
+  if (!index_ && ++unconnected_ >= threshold_) {
     open(color, to, txno);
   }
-  if (!slot_) {
+  if (!index_) {
     return std::nullopt;
   }
-  const Status status = socket_.send_connected(*slot_, datagram);
+  const Status status = socket_.send_connected(*index_, datagram);
   if (status == Status::kSystem) {
     give_up();
     return std::nullopt;
   }
-  last_used_ = txno;
-  if (tried_ == 0) {
-    tried_ = txno;
+  last_txno_ = txno;
+  if (first_txno_ == 0) {
+    first_txno_ = txno;
   }
   return status;
 }
@@ -37,30 +37,30 @@ std::optional<Status> Connection::send(transport::Color color,
 void Connection::open(transport::Color color,
                       const Address& to,
                       std::uint64_t txno) {
-  waited_ = 0;
-  const std::optional<std::size_t> slot = find_slot(txno);
-  if (!slot) {
+  unconnected_ = 0;
+  const std::optional<std::size_t> index = find_index(txno);
+  if (!index) {
     return;
   }
-  if (table_[*slot] != nullptr) {
-    table_[*slot]->close();
+  if (table_[*index] != nullptr) {
+    table_[*index]->close();
   }
-  if (!socket_.connect(*slot, color, to)) {
+  if (!socket_.connect(*index, color, to)) {
     give_up();
     return;
   }
-  slot_ = slot;
-  table_[*slot] = this;
+  index_ = index;
+  table_[*index] = this;
 }
 
 /// A free one, or the one that has been idle for longest.
-std::optional<std::size_t> Connection::find_slot(
+std::optional<std::size_t> Connection::find_index(
     std::uint64_t txno) const noexcept {
-  const auto last_used = [](const Connection* owner) {
-    return owner == nullptr ? 0 : owner->last_used_;
+  const auto last_txno = [](const Connection* owner) {
+    return owner == nullptr ? 0 : owner->last_txno_;
   };
-  const auto oldest = std::ranges::min_element(table_, {}, last_used);
-  if (*oldest != nullptr && txno - (*oldest)->last_used_ < kIdle) {
+  const auto oldest = std::ranges::min_element(table_, {}, last_txno);
+  if (*oldest != nullptr && txno - (*oldest)->last_txno_ < kIdleTransmissions) {
     return std::nullopt;
   }
   return static_cast<std::size_t>(oldest - table_.begin());
@@ -69,38 +69,38 @@ std::optional<std::size_t> Connection::find_slot(
 /// While it is tried, no fragment goes another way: on_loss() would have ended
 /// that.
 void Connection::on_echo(std::uint64_t txno) noexcept {
-  if (!is_proven_ && tried_ != 0 && txno >= tried_) {
+  if (!is_proven_ && first_txno_ != 0 && txno >= first_txno_) {
     is_proven_ = true;
-    worth_ = kFirstWorth;
+    threshold_ = kFirstThreshold;
   }
 }
 
 void Connection::on_loss() {
   if (is_proven_) {
     is_proven_ = false;
-    tried_ = 0;
-  } else if (tried_ != 0) {
+    first_txno_ = 0;
+  } else if (first_txno_ != 0) {
     give_up();
   }
 }
 
 void Connection::on_spurious_loss() noexcept {
-  worth_ = std::max(worth_ / 2, kFirstWorth);
+  threshold_ = std::max(threshold_ / 2, kFirstThreshold);
 }
 
 /// The next one is tried later.
 void Connection::give_up() {
   close();
-  worth_ = std::min(2 * worth_, kMaxWorth);
+  threshold_ = std::min(2 * threshold_, kMaxThreshold);
 }
 
 void Connection::close() {
-  if (slot_) {
-    socket_.disconnect(*slot_);
-    table_[*slot_] = nullptr;
-    slot_.reset();
+  if (index_) {
+    socket_.disconnect(*index_);
+    table_[*index_] = nullptr;
+    index_.reset();
     is_proven_ = false;
-    tried_ = 0;
+    first_txno_ = 0;
   }
 }
 

@@ -54,19 +54,20 @@ class Connection {
 
  private:
   void open(transport::Color color, const Address& to, std::uint64_t txno);
-  std::optional<std::size_t> find_slot(std::uint64_t txno) const noexcept;
+  std::optional<std::size_t> find_index(std::uint64_t txno) const noexcept;
   void give_up();
 
-  static constexpr std::uint32_t kFirstWorth = 64;
+  static constexpr std::uint32_t kFirstThreshold = 64;
 
   DatagramSocket& socket_;
   Table& table_;
-  std::optional<std::size_t> slot_;
+  std::optional<std::size_t> index_;
   bool is_proven_ = false;
-  std::uint32_t worth_ = kFirstWorth;  ///< Fragments before it is opened.
-  std::uint32_t waited_ = 0;           ///< Of these.
-  std::uint64_t tried_ = 0;            ///< First transmission to prove it.
-  std::uint64_t last_used_ = 0;        ///< A transmission.
+  std::uint32_t threshold_ =
+      kFirstThreshold;             ///< Fragments before it is opened.
+  std::uint32_t unconnected_ = 0;  ///< Of these.
+  std::uint64_t first_txno_ = 0;   ///< First transmission to prove it.
+  std::uint64_t last_txno_ = 0;    ///< A transmission.
 };
 
 }  // namespace acp::udp

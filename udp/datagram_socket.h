@@ -60,17 +60,17 @@ class DatagramSocket {
   /// through a connection does. No other user has it while the wire lives.
   virtual std::span<const std::uint16_t> send_ports() const noexcept = 0;
 
-  /// Opens connection `slot`, which is not open, from `color` to `to`.
+  /// Opens connection `index`, which is not open, from `color` to `to`.
   /// Nothing comes through it. False: there is none to be had.
-  virtual bool connect(std::size_t slot,
+  virtual bool connect(std::size_t index,
                        transport::Color color,
                        const Address& to) = 0;
 
   /// kSystem: it did not go, and should go by send().
-  [[nodiscard]] virtual Status send_connected(std::size_t slot,
+  [[nodiscard]] virtual Status send_connected(std::size_t index,
                                               const Datagram& datagram) = 0;
 
-  virtual void disconnect(std::size_t slot) = 0;
+  virtual void disconnect(std::size_t index) = 0;
 
   /// The next datagram that came to the address of `color`; nothing when
   /// there is none now.

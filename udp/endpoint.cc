@@ -18,10 +18,10 @@ namespace {
 
 /// Half of a datagram's cost on loopback is bytes when it carries so many; more
 /// of them in one would only wait for each other.
-constexpr std::size_t kEnoughBytes = 32'768;
+constexpr std::size_t kBatchBytes = 32'768;
 /// Less is cheaper to copy than to send as a second piece.
-constexpr std::size_t kWorthInPlace = 8192;
-constexpr Duration kTellInterval = std::chrono::seconds(1);
+constexpr std::size_t kMinInPlaceBytes = 8192;
+constexpr Duration kWarningInterval = std::chrono::seconds(1);
 
 /// What to do about an error of sending.
 const char* advice_for(int error) {
@@ -47,42 +47,42 @@ const char* advice_for(int error) {
 
 }  // namespace
 
-Endpoint::Endpoint(EndpointHub& hub,
+Endpoint::Endpoint(SharedState& shared,
                    transport::ProcId peer,
                    transport::Color color,
                    const Address& address,
                    std::uint16_t send_port)
-    : hub_(hub),
+    : shared_(shared),
       peer_(peer),
       color_(color),
       address_(address),
       send_port_(send_port),
-      connection_(hub.socket, hub.connections),
-      sender_(hub.pool, hub.limits),
-      receiver_(hub.pool, hub.limits) {}
+      connection_(shared.socket, shared.connections),
+      sender_(shared.pool, shared.limits),
+      receiver_(shared.pool, shared.limits) {}
 
-void Endpoint::mark_dirty() {
-  if (!is_dirty) {
-    is_dirty = true;
-    hub_.dirty.push_back(this);
+void Endpoint::queue_for_flush() {
+  if (!is_queued_for_flush) {
+    is_queued_for_flush = true;
+    shared_.to_flush.push_back(this);
   }
 }
 
-void Endpoint::watch_deadline() {
+void Endpoint::update_deadline() {
   const TimePoint mine = deadline();
   if (mine == TimePoint::max()) {
     return;
   }
-  hub_.deadline = std::min(hub_.deadline, mine);
-  if (!is_active) {
-    is_active = true;
-    hub_.active.push_back(this);
+  shared_.deadline = std::min(shared_.deadline, mine);
+  if (!is_timed) {
+    is_timed = true;
+    shared_.timed.push_back(this);
   }
 }
 
 Status Endpoint::send(std::span<const std::span<const std::byte>> parts,
                       transport::Ordering ordering) {
-  return take(parts, ordering, false);
+  return append(parts, ordering, false);
 }
 
 Status Endpoint::send_in_place(
@@ -90,13 +90,13 @@ Status Endpoint::send_in_place(
     transport::Ordering ordering) {
   // Nothing can follow in the same datagram: only what leaves little room.
   const std::size_t last = parts.back().size();
-  return take(parts, ordering,
-              last >= kWorthInPlace && last > hub_.max_message / 2);
+  return append(parts, ordering,
+                last >= kMinInPlaceBytes && last > shared_.max_message / 2);
 }
 
-Status Endpoint::take(std::span<const std::span<const std::byte>> parts,
-                      transport::Ordering ordering,
-                      bool is_in_place) {
+Status Endpoint::append(std::span<const std::span<const std::byte>> parts,
+                        transport::Ordering ordering,
+                        bool is_in_place) {
   if (has_failed_) {
     return Status::kPeerDead;
   }
@@ -104,7 +104,7 @@ Status Endpoint::take(std::span<const std::span<const std::byte>> parts,
   for (const std::span<const std::byte> part : parts) {
     bytes += part.size();
   }
-  if (bytes > hub_.max_message) {
+  if (bytes > shared_.max_message) {
     return Status::kTooLarge;
   }
   const auto append = [&] {
@@ -117,7 +117,7 @@ Status Endpoint::take(std::span<const std::span<const std::byte>> parts,
     status = append();
   }
   if (status == Status::kOk) {
-    mark_dirty();
+    queue_for_flush();
   }
   return status;
 }
@@ -129,14 +129,14 @@ bool Endpoint::transmit() {
       return false;
     }
   }
-  const bool is_sent = !receiver_.owes_ack() || send_due_ack(hub_.time());
-  watch_deadline();
+  const bool is_sent = !receiver_.owes_ack() || send_due_ack(shared_.time());
+  update_deadline();
   return is_sent;
 }
 
-bool Endpoint::waits_for_company() const noexcept {
+bool Endpoint::may_wait_for_more() const noexcept {
   return sender_.has_unacknowledged() && !sender_.has_pending() &&
-         sender_.open_bytes() < kEnoughBytes;
+         sender_.open_bytes() < kBatchBytes;
 }
 
 PacketHeader Endpoint::make_header(PacketType type,
@@ -144,11 +144,11 @@ PacketHeader Endpoint::make_header(PacketType type,
                                    TimePoint now) {
   PacketHeader header;
   header.type = type;
-  header.epoch = hub_.epoch;
-  header.source = hub_.me;
+  header.epoch = shared_.epoch;
+  header.source = shared_.me;
   header.destination = peer_;
-  header.txno = ++hub_.txno;
-  ACP_ASSERT(hub_.txno <= kMaxTxno);
+  header.txno = ++shared_.txno;
+  ACP_ASSERT(shared_.txno <= kMaxTxno);
   receiver_.fill(header, sack, now);
   return header;
 }
@@ -156,19 +156,19 @@ PacketHeader Endpoint::make_header(PacketType type,
 Status Endpoint::send_first(const Datagram& datagram, std::uint64_t txno) {
   const std::optional<Status> status =
       connection_.send(color_, address_, datagram, txno);
-  hub_.counters.connected += status == Status::kOk ? 1 : 0;
-  return status ? *status : hub_.socket.send(color_, address_, datagram);
+  shared_.counters.connected += status == Status::kOk ? 1 : 0;
+  return status ? *status : shared_.socket.send(color_, address_, datagram);
 }
 
 /// False: the wire had no room. What the system refuses is as good as lost: it
 /// is sent again, because a route or an interface may come back.
 bool Endpoint::count_sent(Status status) {
   if (status == Status::kAgain) {
-    ++hub_.counters.refused;
+    ++shared_.counters.refused;
     return false;
   }
-  ++hub_.counters.sent;
-  const int error = status == Status::kOk ? 0 : hub_.socket.send_error();
+  ++shared_.counters.sent;
+  const int error = status == Status::kOk ? 0 : shared_.socket.send_error();
   if (error != 0 || send_error_ != 0) {
     on_send_error(error);
   }
@@ -178,15 +178,15 @@ bool Endpoint::count_sent(Status status) {
 /// Tells at once, once for each change; and once a second when the same error
 /// concerns many peers.
 void Endpoint::on_send_error(int error) {
-  hub_.counters.unsent += error != 0 ? 1 : 0;
+  shared_.counters.unsent += error != 0 ? 1 : 0;
   const int before = std::exchange(send_error_, error);
-  const TimePoint now = hub_.time();
+  const TimePoint now = shared_.time();
   if (error == 0 || error == before ||
-      (error == hub_.told_error && now < hub_.told_until)) {
+      (error == shared_.warned_error && now < shared_.muted_until)) {
     return;
   }
-  hub_.told_error = error;
-  hub_.told_until = now + kTellInterval;
+  shared_.warned_error = error;
+  shared_.muted_until = now + kWarningInterval;
   log_warning(
       "udp: sending to process {} at {}: {}; {}. It is tried again, and the "
       "peer is given up when it has been silent for ACP_UDP_SILENCE seconds",
@@ -194,7 +194,7 @@ void Endpoint::on_send_error(int error) {
 }
 
 bool Endpoint::transmit(Fragment& fragment) {
-  const TimePoint now = hub_.time();
+  const TimePoint now = shared_.time();
   const bool is_first = fragment.transmissions == 0;
   SackBitmap sack;
   PacketHeader header = make_header(PacketType::kData, sack, now);
@@ -202,16 +202,16 @@ bool Endpoint::transmit(Fragment& fragment) {
   header.seq = static_cast<std::uint32_t>(fragment.seq);
   if (!is_first) {
     connection_.on_loss();
-    sender_.keep(fragment);
+    sender_.copy_tail(fragment);
   }
   const auto head = encode_packet(header, sack, fragment.bytes(), fragment.tail,
-                                  &hub_.tail_hash);
+                                  &shared_.tail_hash);
   const Datagram datagram = {head, fragment.tail};
   if (!count_sent(is_first ? send_first(datagram, header.txno)
-                           : hub_.socket.send(color_, address_, datagram))) {
+                           : shared_.socket.send(color_, address_, datagram))) {
     return false;
   }
-  hub_.counters.retransmitted += is_first ? 0 : 1;
+  shared_.counters.retransmitted += is_first ? 0 : 1;
   sender_.on_transmitted(fragment, header.txno, now);
   receiver_.on_ack_sent();
   return true;
@@ -226,10 +226,10 @@ bool Endpoint::send_due_ack(TimePoint now) {
   const PacketHeader header = make_header(PacketType::kAck, sack, now);
   const auto datagram =
       encode_packet(header, sack, std::span(storage).subspan(storage.size()));
-  if (!count_sent(hub_.socket.send(color_, address_, {datagram, {}}))) {
+  if (!count_sent(shared_.socket.send(color_, address_, {datagram, {}}))) {
     return false;
   }
-  ++hub_.counters.pure_acks;
+  ++shared_.counters.pure_acks;
   receiver_.on_ack_sent();
   return true;
 }
@@ -238,18 +238,18 @@ void Endpoint::on_packet(const PacketView& packet,
                          Fragment*& carrier,
                          transport::MessageSink& sink) {
   connection_.on_echo(packet.header.echo);
-  sender_.on_heard(hub_.now);
-  if (const std::size_t spurious = sender_.on_ack(packet, hub_.now)) {
-    hub_.counters.spurious += spurious;
+  sender_.on_heard(shared_.now);
+  if (const std::size_t spurious = sender_.on_ack(packet, shared_.now)) {
+    shared_.counters.spurious += spurious;
     connection_.on_spurious_loss();
   }
   if (packet.header.type == PacketType::kData) {
     on_fragment(packet, carrier, sink);
   }
-  if (sender_.has_pending() || receiver_.owes_ack_now(hub_.now)) {
-    mark_dirty();
+  if (sender_.has_pending() || receiver_.owes_ack_now(shared_.now)) {
+    queue_for_flush();
   }
-  watch_deadline();
+  update_deadline();
 }
 
 void Endpoint::on_fragment(const PacketView& packet,
@@ -259,15 +259,16 @@ void Endpoint::on_fragment(const PacketView& packet,
   if (verdict == Receiver::Verdict::kHold && !hold(packet, carrier)) {
     verdict = Receiver::Verdict::kDrop;
   }
-  hub_.counters.duplicates += verdict == Receiver::Verdict::kDuplicate ? 1 : 0;
-  hub_.counters.not_held += verdict == Receiver::Verdict::kDrop ? 1 : 0;
+  shared_.counters.duplicates +=
+      verdict == Receiver::Verdict::kDuplicate ? 1 : 0;
+  shared_.counters.not_held += verdict == Receiver::Verdict::kDrop ? 1 : 0;
   if (verdict != Receiver::Verdict::kDeliver) {
-    receiver_.on_arrival(packet.header, verdict, hub_.now);
+    receiver_.on_arrival(packet.header, verdict, shared_.now);
     return;
   }
   // What the sink sends meanwhile must not count as the ack of this one.
   deliver(packet.payload, sink);
-  receiver_.on_arrival(packet.header, verdict, hub_.now);
+  receiver_.on_arrival(packet.header, verdict, shared_.now);
   receiver_.mark_delivered(packet.header);
   while (const Fragment* fragment = receiver_.ready()) {
     deliver(fragment->bytes(), sink);
@@ -276,7 +277,7 @@ void Endpoint::on_fragment(const PacketView& packet,
 }
 
 bool Endpoint::hold(const PacketView& packet, Fragment*& carrier) {
-  Fragment* replacement = hub_.pool.acquire();
+  Fragment* replacement = shared_.pool.acquire();
   if (replacement == nullptr) {
     return false;
   }
@@ -285,14 +286,14 @@ bool Endpoint::hold(const PacketView& packet, Fragment*& carrier) {
   carrier->payload_bytes = packet.payload.size();
   receiver_.hold(packet.header, carrier);
   carrier = replacement;
-  ++hub_.counters.held;
+  ++shared_.counters.held;
   return true;
 }
 
 void Endpoint::deliver(std::span<const std::byte> payload,
                        transport::MessageSink& sink) {
   while (!payload.empty()) {
-    ++hub_.counters.delivered;
+    ++shared_.counters.delivered;
     sink.on_message(peer_, color_, take_message(payload));
   }
 }
@@ -304,14 +305,14 @@ TimePoint Endpoint::deadline() const noexcept {
 void Endpoint::on_timer(TimePoint now) {
   sender_.on_timer(now);
   if (sender_.has_pending()) {
-    mark_dirty();
+    queue_for_flush();
   }
   on_ack_timer(now);
 }
 
 void Endpoint::on_ack_timer(TimePoint now) {
   if (receiver_.owes_ack_now(now)) {
-    mark_dirty();
+    queue_for_flush();
   }
 }
 
@@ -320,7 +321,7 @@ bool Endpoint::probe(TimePoint now) {
       !sender_.append_probe()) {
     return false;
   }
-  mark_dirty();
+  queue_for_flush();
   return true;
 }
 

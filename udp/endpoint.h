@@ -42,7 +42,7 @@ struct Counters {
 };
 
 /// What the endpoints of a transport share. The transport owns it.
-struct EndpointHub {
+struct SharedState {
   DatagramSocket& socket;
   const Clock& clock;
   FragmentPool& pool;
@@ -54,23 +54,23 @@ struct EndpointHub {
   std::uint64_t txno = 0;  ///< Last one used, over all peers.
   Connection::Table connections{};
   Counters counters{};
-  TimePoint now{};                  ///< Of the poll under way.
-  bool is_polling = false;          ///< Then `now` is good enough.
-  std::vector<Endpoint*> dirty{};   ///< To be looked at by the next flush.
-  std::vector<Endpoint*> active{};  ///< May have a deadline.
+  TimePoint now{};                    ///< Of the poll under way.
+  bool is_polling = false;            ///< Then `now` is good enough.
+  std::vector<Endpoint*> to_flush{};  ///< To be looked at by the next flush.
+  std::vector<Endpoint*> timed{};     ///< May have a deadline.
   TimePoint deadline = TimePoint::max();  ///< No endpoint's is earlier.
 
-  int told_error = 0;      ///< The errno value of the last warning about
-  TimePoint told_until{};  ///< sending; until then it is not repeated.
+  int warned_error = 0;     ///< The errno value of the last warning about
+  TimePoint muted_until{};  ///< sending; until then it is not repeated.
 
   TimePoint time() const noexcept { return is_polling ? now : clock.now(); }
 };
 
 /// One thread at a time. Small while nothing is under way: buffers come from
-/// the hub's pool.
+/// the shared's pool.
 class Endpoint final : public transport::Endpoint {
  public:
-  Endpoint(EndpointHub& hub,
+  Endpoint(SharedState& shared,
            transport::ProcId peer,
            transport::Color color,
            const Address& address,
@@ -99,7 +99,7 @@ class Endpoint final : public transport::Endpoint {
 
   /// Whether what is to be sent should be joined by more: the peer will answer
   /// soon, and little has come together.
-  bool waits_for_company() const noexcept;
+  bool may_wait_for_more() const noexcept;
 
   TimePoint deadline() const noexcept;
   void on_timer(TimePoint now);
@@ -132,15 +132,15 @@ class Endpoint final : public transport::Endpoint {
 
   const Sender& sender() const noexcept { return sender_; }
 
-  bool is_dirty = false;   ///< In hub.dirty.
-  bool is_active = false;  ///< In hub.active.
+  bool is_queued_for_flush = false;  ///< In shared.to_flush.
+  bool is_timed = false;             ///< In shared.timed.
 
  private:
-  Status take(std::span<const std::span<const std::byte>> parts,
-              transport::Ordering ordering,
-              bool is_in_place);
-  void mark_dirty();
-  void watch_deadline();
+  Status append(std::span<const std::span<const std::byte>> parts,
+                transport::Ordering ordering,
+                bool is_in_place);
+  void queue_for_flush();
+  void update_deadline();
   PacketHeader make_header(PacketType type, SackBitmap& sack, TimePoint now);
   bool transmit(Fragment& fragment);
   bool send_due_ack(TimePoint now);
@@ -154,7 +154,7 @@ class Endpoint final : public transport::Endpoint {
                    transport::MessageSink& sink);
   bool hold(const PacketView& packet, Fragment*& carrier);
 
-  EndpointHub& hub_;
+  SharedState& shared_;
   transport::ProcId peer_;
   transport::Color color_;
   Address address_;

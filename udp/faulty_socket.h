@@ -39,17 +39,17 @@ class FaultySocket final : public DatagramSocket {
     return inner_->send_ports();
   }
 
-  bool connect(std::size_t slot,
+  bool connect(std::size_t index,
                transport::Color color,
                const Address& to) override {
-    return inner_->connect(slot, color, to);
+    return inner_->connect(index, color, to);
   }
 
-  Status send_connected(std::size_t slot, const Datagram& datagram) override {
-    return inner_->send_connected(slot, datagram);
+  Status send_connected(std::size_t index, const Datagram& datagram) override {
+    return inner_->send_connected(index, datagram);
   }
 
-  void disconnect(std::size_t slot) override { inner_->disconnect(slot); }
+  void disconnect(std::size_t index) override { inner_->disconnect(index); }
 
   std::optional<Arrival> receive(transport::Color color,
                                  std::span<std::byte> buffer) override;

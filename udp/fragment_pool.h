@@ -19,7 +19,7 @@ namespace acp::udp {
 /// One datagram on its way.
 struct Transmission {
   std::uint64_t txno = 0;
-  std::uint64_t order = 0;  ///< The same, counted within the stream.
+  std::uint64_t ordinal = 0;  ///< The same, counted within the stream.
   TimePoint sent{};
 };
 
@@ -82,11 +82,11 @@ struct Fragment {
 
 /// Fragments under way by seq modulo the window; nullptr: acknowledged.
 struct SendRing {
-  std::array<Fragment*, kWindowFragments> slots{};
+  std::array<Fragment*, kWindowFragments> fragments{};
   SendRing* next = nullptr;
 
   Fragment*& operator[](std::uint64_t seq) noexcept {
-    return slots[seq % kWindowFragments];
+    return fragments[seq % kWindowFragments];
   }
 };
 

@@ -214,7 +214,7 @@ Status KernelSocket::send(transport::Color color,
   return Status::kOk;
 }
 
-bool KernelSocket::connect(std::size_t slot,
+bool KernelSocket::connect(std::size_t index,
                            transport::Color color,
                            const Address& to) {
   if (!port_holders_[color]) {
@@ -231,13 +231,13 @@ bool KernelSocket::connect(std::size_t slot,
       ::connect(fd.get(), &peer.any, transport::socket_bytes(peer)) != 0) {
     return false;
   }
-  connections_[slot] = std::move(fd);
+  connections_[index] = std::move(fd);
   return true;
 }
 
-Status KernelSocket::send_connected(std::size_t slot,
+Status KernelSocket::send_connected(std::size_t index,
                                     const Datagram& datagram) {
-  const int error = send_by(connections_[slot].get(), nullptr, datagram);
+  const int error = send_by(connections_[index].get(), nullptr, datagram);
   return error == 0               ? Status::kOk
          : has_no_room_now(error) ? Status::kAgain
                                   : Status::kSystem;

@@ -41,12 +41,12 @@ class KernelSocket final : public DatagramSocket {
     return send_ports_;
   }
 
-  bool connect(std::size_t slot,
+  bool connect(std::size_t index,
                transport::Color color,
                const Address& to) override;
-  Status send_connected(std::size_t slot, const Datagram& datagram) override;
+  Status send_connected(std::size_t index, const Datagram& datagram) override;
 
-  void disconnect(std::size_t slot) override { connections_[slot].reset(); }
+  void disconnect(std::size_t index) override { connections_[index].reset(); }
 
   std::optional<Arrival> receive(transport::Color color,
                                  std::span<std::byte> buffer) override;

@@ -25,7 +25,8 @@ Receiver::Verdict Receiver::judge(const PacketHeader& header) const noexcept {
   if (offset == 0 || (header.flags & kFlagOrdered) == 0) {
     return Verdict::kDeliver;
   }
-  return held_count_ < limits_.hold_fragments ? Verdict::kHold : Verdict::kDrop;
+  return held_count_ < limits_.max_held_fragments ? Verdict::kHold
+                                                  : Verdict::kDrop;
 }
 
 void Receiver::on_arrival(const PacketHeader& header,
@@ -68,7 +69,8 @@ void Receiver::mark_delivered(const PacketHeader& header) noexcept {
 void Receiver::hold(const PacketHeader& header, Fragment* fragment) noexcept {
   const std::uint64_t offset = static_cast<std::uint32_t>(
       header.seq - static_cast<std::uint32_t>(base_));
-  ACP_ASSERT(offset < kWindowFragments && held_count_ < limits_.hold_fragments);
+  ACP_ASSERT(offset < kWindowFragments &&
+             held_count_ < limits_.max_held_fragments);
   set_bit(offset);
   fragment->seq = base_ + offset;
   Fragment** at = &held_;

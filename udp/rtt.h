@@ -17,7 +17,7 @@ inline constexpr Duration kMinRtoOversubscribed = std::chrono::milliseconds(20);
 inline constexpr Duration kCoreTurns = std::chrono::milliseconds(8);
 /// Ranks per core from which on a round trip is mostly the wait for a core.
 /// With fewer, losses are repaired faster when each stream keeps to its own.
-inline constexpr std::uint32_t kCrowd = 8;
+inline constexpr std::uint32_t kCoreBoundRanks = 8;
 /// Doubling ends here, where the measured round trip allows it.
 inline constexpr Duration kMaxBackoff = std::chrono::seconds(1);
 /// However long the round trip is.

@@ -17,7 +17,7 @@ constexpr std::uint64_t kReorderTransmissions = 3;
 /// Or when a later one arrived and it has not for this long.
 constexpr Duration kMinReorderWindow = std::chrono::microseconds(200);
 /// Both are doubled up to so many times on a path that reorders more.
-constexpr std::uint8_t kMaxReordering = 4;
+constexpr std::uint8_t kMaxReorderLevel = 4;
 constexpr std::uint8_t kMaxDoublings = 20;
 
 }  // namespace
@@ -90,7 +90,7 @@ bool Sender::append_probe() {
   return true;
 }
 
-void Sender::keep(Fragment& fragment) noexcept {
+void Sender::copy_tail(Fragment& fragment) noexcept {
   if (!fragment.tail.empty()) {
     std::memcpy(fragment.payload + fragment.payload_bytes, fragment.tail.data(),
                 fragment.tail.size());
@@ -101,24 +101,24 @@ void Sender::keep(Fragment& fragment) noexcept {
 }
 
 template <typename Predicate>
-void Sender::keep_if(Predicate is_meant) noexcept {
+void Sender::copy_tails_if(Predicate is_meant) noexcept {
   for (std::uint64_t seq = base_; in_place_ != 0 && seq != next_; ++seq) {
     Fragment* fragment = (*ring_)[seq];
     if (fragment != nullptr && is_meant(fragment->tail)) {
-      keep(*fragment);
+      copy_tail(*fragment);
     }
   }
 }
 
 void Sender::reclaim(std::span<const std::byte> memory) noexcept {
   const auto begin = reinterpret_cast<std::uintptr_t>(memory.data());
-  keep_if([begin, size = memory.size()](std::span<const std::byte> tail) {
+  copy_tails_if([begin, size = memory.size()](std::span<const std::byte> tail) {
     return reinterpret_cast<std::uintptr_t>(tail.data()) - begin < size;
   });
 }
 
 void Sender::reclaim_all() noexcept {
-  keep_if([](std::span<const std::byte>) { return true; });
+  copy_tails_if([](std::span<const std::byte>) { return true; });
 }
 
 /// A message of `bytes` bytes that begins with `parts`.
@@ -166,7 +166,7 @@ Fragment& Sender::next_pending() noexcept {
 
 std::uint8_t Sender::flags_for(const Fragment& fragment) noexcept {
   std::uint8_t flags = fragment.is_ordered ? kFlagOrdered : 0;
-  // Four requests a window keep it moving with the fewest acks (many small
+  // Four requests a window copy_tail it moving with the fewest acks (many small
   // fragments are acknowledged by their number, see kAckEvery); an empty
   // window needs none; who sends again wants to know at once, and so does who
   // asks only whether the peer lives.
@@ -189,12 +189,12 @@ void Sender::on_transmitted(Fragment& fragment,
   if (fragment.seq == base_ && fragment.transmissions == 0) {
     // Nothing was unacknowledged: the clocks start here.
     timer_start_ = now;
-    heard_ = now;
+    heard_at_ = now;
     timeouts_ = 0;
   }
   --pending_;
   fragment.state = Fragment::State::kInFlight;
-  fragment.add_transmission({txno, ++order_, now});
+  fragment.add_transmission({txno, ++last_ordinal_, now});
   if (fragment.transmissions > 1) {
     recovery_end_ = next_;
   }
@@ -259,9 +259,9 @@ bool Sender::acknowledge(std::uint64_t seq,
     // core for: the next answer may take as long (RFC 9002, section 5.3).
     const Duration held = std::min<Duration>(
         std::chrono::microseconds(packet.header.held_us), kAckDelay);
-    learn(*fragment, *arrived, now - arrived->sent - held);
+    on_echo(*fragment, *arrived, now - arrived->sent - held);
   } else if (fragment->transmissions == 1) {
-    newest_ = std::max(newest_, fragment->last.order);
+    newest_arrived_ = std::max(newest_arrived_, fragment->last.ordinal);
   }
   if (fragment->state == Fragment::State::kPending) {
     --pending_;
@@ -276,10 +276,10 @@ bool Sender::acknowledge(std::uint64_t seq,
 /// not the last one, the fragment was sent again for nothing (Eifel, RFC 3522,
 /// exact here because no two transmissions have one number): whatever was
 /// concluded from the supposed loss is taken back.
-void Sender::learn(const Fragment& fragment,
-                   const Transmission& arrived,
-                   Duration sample) {
-  newest_ = std::max(newest_, arrived.order);
+void Sender::on_echo(const Fragment& fragment,
+                     const Transmission& arrived,
+                     Duration sample) {
+  newest_arrived_ = std::max(newest_arrived_, arrived.ordinal);
   rtt_.add_sample(sample);
   limits_.longest_rtt.add_sample(sample);
   backoff_ = 0;
@@ -288,11 +288,12 @@ void Sender::learn(const Fragment& fragment,
     ++spurious_;
   }
   if (is_spurious && fragment.was_overtaken) {
-    reordering_ = std::min<std::uint8_t>(reordering_ + 1, kMaxReordering);
+    reorder_level_ =
+        std::min<std::uint8_t>(reorder_level_ + 1, kMaxReorderLevel);
   } else if (is_spurious) {
     rtt_.widen(sample);
-  } else if (fragment.was_overtaken && reordering_ > 0) {
-    --reordering_;  // that one was lost indeed
+  } else if (fragment.was_overtaken && reorder_level_ > 0) {
+    --reorder_level_;  // that one was lost indeed
   }
 }
 
@@ -301,12 +302,13 @@ void Sender::detect_losses(TimePoint now) {
   const Duration window = reorder_window();
   for (std::uint64_t seq = base_; seq != closed_end(); ++seq) {
     Fragment* fragment = (*ring_)[seq];
-    if (fragment == nullptr || fragment->last.order >= newest_ ||
+    if (fragment == nullptr || fragment->last.ordinal >= newest_arrived_ ||
         fragment->state != Fragment::State::kInFlight) {
       continue;
     }
     const Transmission& last = fragment->last;
-    if (last.order + (kReorderTransmissions << reordering_) <= newest_ ||
+    if (last.ordinal + (kReorderTransmissions << reorder_level_) <=
+            newest_arrived_ ||
         last.sent + window <= now) {
       fragment->was_overtaken = true;
       make_pending(*fragment);
@@ -319,7 +321,7 @@ void Sender::detect_losses(TimePoint now) {
 Duration Sender::reorder_window() const noexcept {
   const Duration window =
       std::max(rtt_.smoothed() + rtt_.smoothed() / 8, kMinReorderWindow);
-  return window * (std::int64_t{1} << reordering_);
+  return window * (std::int64_t{1} << reorder_level_);
 }
 
 /// The first time-out of a path that is known is a tail probe: sooner, and it
@@ -334,7 +336,7 @@ Duration Sender::rto() const noexcept {
     return first;
   }
   const Duration own = rtt_.rto(limits_.rto_floor);
-  return limits_.shares_cores ? std::max(own, first) : own;
+  return limits_.is_core_bound ? std::max(own, first) : own;
 }
 
 Duration Sender::timeout() const noexcept {
@@ -342,7 +344,7 @@ Duration Sender::timeout() const noexcept {
   if (!is_probe_next()) {
     return backed_off(rto, backoff_);
   }
-  const Duration least = limits_.shares_cores
+  const Duration least = limits_.is_core_bound
                              ? limits_.longest_rtt.rto(limits_.rto_floor / 4)
                              : limits_.rto_floor / 4;
   return std::clamp(2 * rtt_.smoothed() + kAckDelay, least, rto);
@@ -354,7 +356,7 @@ TimePoint Sender::deadline() const noexcept {
   }
   TimePoint deadline = std::min(loss_deadline_, timer_start_ + timeout());
   if (timeouts_ >= kDeathTimeouts && limits_.silence.count() > 0) {
-    deadline = std::min(deadline, heard_ + limits_.silence);
+    deadline = std::min(deadline, heard_at_ + limits_.silence);
   }
   return deadline;
 }
@@ -389,18 +391,18 @@ void Sender::on_timer(TimePoint now) {
 
 bool Sender::is_peer_dead(TimePoint now) const noexcept {
   return has_unacknowledged() && timeouts_ >= kDeathTimeouts &&
-         limits_.silence.count() > 0 && now >= heard_ + limits_.silence;
+         limits_.silence.count() > 0 && now >= heard_at_ + limits_.silence;
 }
 
 Duration Sender::silence(TimePoint now) const noexcept {
-  return now - heard_;
+  return now - heard_at_;
 }
 
 void Sender::abandon() noexcept {
   if (ring_ == nullptr) {
     return;
   }
-  for (Fragment*& fragment : ring_->slots) {
+  for (Fragment*& fragment : ring_->fragments) {
     if (fragment != nullptr) {
       pool_.release(std::exchange(fragment, nullptr));
     }

@@ -44,14 +44,14 @@ class Sender {
 
   /// Before a fragment is sent again: as its bytes are now, for good. While
   /// they were read in place, somebody may have changed them.
-  void keep(Fragment& fragment) noexcept;
+  void copy_tail(Fragment& fragment) noexcept;
 
   /// Makes a fragment without messages, whose ack shows that the peer lives.
   /// False: something else waits for an ack, or there is no room.
   bool append_probe();
 
   /// Since when nothing has been heard of the peer.
-  TimePoint heard() const noexcept { return heard_; }
+  TimePoint heard() const noexcept { return heard_at_; }
 
   bool has_open() const noexcept { return open_ != nullptr; }
 
@@ -73,7 +73,7 @@ class Sender {
   void on_transmitted(Fragment& fragment, std::uint64_t txno, TimePoint now);
 
   /// A valid packet of the peer came.
-  void on_heard(TimePoint now) noexcept { heard_ = now; }
+  void on_heard(TimePoint now) noexcept { heard_at_ = now; }
 
   /// What a packet says about our fragments. Old news is ignored. Returns how
   /// many were sent again for nothing: an earlier transmission has arrived.
@@ -108,12 +108,12 @@ class Sender {
   [[nodiscard]] Status open_fragment();
   [[nodiscard]] Status make_room(std::size_t bytes);
   template <typename Predicate>
-  void keep_if(Predicate is_meant) noexcept;
+  void copy_tails_if(Predicate is_meant) noexcept;
   void add(Parts parts, std::size_t bytes, transport::Ordering ordering);
   bool acknowledge(std::uint64_t seq, const PacketView& packet, TimePoint now);
-  void learn(const Fragment& fragment,
-             const Transmission& arrived,
-             Duration sample);
+  void on_echo(const Fragment& fragment,
+               const Transmission& arrived,
+               Duration sample);
   bool acknowledge_bitmap(std::uint64_t ack,
                           const PacketView& packet,
                           TimePoint now);
@@ -130,13 +130,13 @@ class Sender {
   Fragment* open_ = nullptr;
   std::uint64_t base_;
   std::uint64_t next_;
-  std::uint64_t recovery_end_;       ///< Below: losses or gaps were seen.
-  std::uint64_t order_ = 0;          ///< Transmissions so far.
-  std::uint64_t newest_ = 0;         ///< Latest of them known to have arrived.
-  std::uint64_t bytes_ = 0;          ///< Charged for the closed fragments.
-  std::uint64_t unasked_bytes_ = 0;  ///< Sent since the last ack request.
+  std::uint64_t recovery_end_;        ///< Below: losses or gaps were seen.
+  std::uint64_t last_ordinal_ = 0;    ///< Transmissions so far.
+  std::uint64_t newest_arrived_ = 0;  ///< Latest of them known to have arrived.
+  std::uint64_t bytes_ = 0;           ///< Charged for the closed fragments.
+  std::uint64_t unasked_bytes_ = 0;   ///< Sent since the last ack request.
   RttEstimator rtt_;
-  TimePoint heard_{};        ///< Last packet of the peer, or first unacked.
+  TimePoint heard_at_{};     ///< Last packet of the peer, or first unacked.
   TimePoint timer_start_{};  ///< Last progress or time-out.
   TimePoint loss_deadline_ = TimePoint::max();
   std::uint32_t pending_ = 0;
@@ -145,8 +145,8 @@ class Sender {
   /// Doublings of the RTO. Karn's rule: only a sample ends them, because only
   /// it shows that the RTO is long enough for the path.
   std::uint8_t backoff_ = 0;
-  std::uint8_t reordering_ =
-      0;  ///< How much has been seen: 0 .. kMaxReordering.
+  std::uint8_t reorder_level_ =
+      0;  ///< How much has been seen: 0 .. kMaxReorderLevel.
   std::uint16_t spurious_ = 0;  ///< Found by the on_ack() under way.
 };
 

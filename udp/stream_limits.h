@@ -14,12 +14,13 @@ namespace acp::udp {
 struct StreamLimits {
   std::size_t fragment_bytes = 0;  ///< Payload of one fragment at most.
   std::uint64_t window_bytes = 0;  ///< Charged bytes under way, see charge().
-  std::uint32_t hold_fragments = 64;  ///< Early ordered fragments kept.
-  std::uint64_t first_seq = 0;        ///< The same on both sides.
+  std::uint32_t max_held_fragments = 64;  ///< Early ordered fragments kept.
+  std::uint64_t first_seq = 0;            ///< The same on both sides.
   Duration rto_floor = kMinRto;
-  /// Many ranks share a core (kCrowd). Then a round trip is mostly the time
-  /// until the peer gets a core, and one stream's tells what another's will be.
-  bool shares_cores = false;
+  /// Many ranks share a core (kCoreBoundRanks). Then a round trip is mostly the
+  /// time until the peer gets a core, and one stream's tells what another's
+  /// will be.
+  bool is_core_bound = false;
   /// Over all streams; they add what they measure.
   LongestRtt longest_rtt{};
   /// Silence of a peer that owes an ack before it is taken for dead; 0: never.

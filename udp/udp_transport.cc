@@ -18,11 +18,11 @@ constexpr std::size_t kPoolBytes = std::size_t{64} << 20;
 /// More under way than this only gets cold.
 constexpr std::uint64_t kMaxWindowBytes = std::uint64_t{1} << 20;
 /// With more peers than this kept waiting, looking at each costs too much.
-constexpr std::size_t kMaxWaiting = 16;
+constexpr std::size_t kMaxBatchingPeers = 16;
 
 /// How often a process that waits looks for a silent peer. It probes one at
 /// most, so with many peers all of this stays four datagrams a second.
-constexpr Duration kLookInterval = std::chrono::milliseconds(250);
+constexpr Duration kSilenceCheckInterval = std::chrono::milliseconds(250);
 /// Peers that one look passes over because they were heard of lately.
 constexpr std::size_t kMaxSuspects = 256;
 
@@ -43,7 +43,7 @@ StreamLimits limits_for(const UdpOptions& options,
   limits.window_bytes = std::min<std::uint64_t>(
       kMaxWindowBytes, socket.receive_buffer_bytes() / 2);
   limits.first_seq = options.first_seq;
-  limits.shares_cores = options.ranks_per_core >= kCrowd;
+  limits.is_core_bound = options.ranks_per_core >= kCoreBoundRanks;
   limits.rto_floor = rto_floor(options.ranks_per_core);
   return limits;
 }
@@ -56,7 +56,7 @@ UdpTransport::UdpTransport(UdpOptions options,
     : options_(std::move(options)),
       socket_(std::move(socket)),
       pool_(options_.datagram_bytes, pool_fragments(options_)),
-      hub_{.socket = *socket_, .clock = clock, .pool = pool_},
+      shared_{.socket = *socket_, .clock = clock, .pool = pool_},
       endpoints_(options_.procs,
                  static_cast<transport::Color>(socket_->addresses().size())),
       carrier_(pool_.acquire()),
@@ -64,11 +64,11 @@ UdpTransport::UdpTransport(UdpOptions options,
   ACP_ASSERT(options_.datagram_bytes >= kMinDatagramBytes &&
              options_.datagram_bytes <= kMaxDatagramBytes);
   ACP_ASSERT(carrier_ != nullptr);
-  hub_.me = options_.me;
-  hub_.epoch = options_.epoch;
-  hub_.limits = limits_for(options_, *socket_);
-  hub_.max_message = hub_.limits.fragment_bytes - kMessagePrefixBytes;
-  capabilities_.max_message = hub_.max_message;
+  shared_.me = options_.me;
+  shared_.epoch = options_.epoch;
+  shared_.limits = limits_for(options_, *socket_);
+  shared_.max_message = shared_.limits.fragment_bytes - kMessagePrefixBytes;
+  capabilities_.max_message = shared_.max_message;
 
   const std::span<const Address> addresses = socket_->addresses();
   AddressCard card;
@@ -81,7 +81,7 @@ UdpTransport::UdpTransport(UdpOptions options,
 }
 
 UdpTransport::~UdpTransport() {
-  const Counters& c = hub_.counters;
+  const Counters& c = shared_.counters;
   log(LogLevel::kDebug,
       "udp: sent {} ({} connected, {} pure acks, {} again, {} of these for "
       "nothing, {} refused), "
@@ -130,15 +130,15 @@ Result<Endpoint*> UdpTransport::make_endpoint(transport::ProcId peer,
     return Status::kBadOption;
   }
   return endpoints_.insert(
-      std::make_unique<Endpoint>(hub_, peer, color, card->addresses[color],
+      std::make_unique<Endpoint>(shared_, peer, color, card->addresses[color],
                                  card->send_ports[color]),
       peer, color);
 }
 
 std::size_t UdpTransport::poll(transport::MessageSink& sink) {
-  const std::uint64_t before = hub_.counters.delivered;
-  hub_.is_polling = true;
-  hub_.now = hub_.clock.now();  // not between an arrival and its answer
+  const std::uint64_t before = shared_.counters.delivered;
+  shared_.is_polling = true;
+  shared_.now = shared_.clock.now();  // not between an arrival and its answer
   Drained all{0, true};
   for (transport::Color color = 0; color < capabilities_.colors; ++color) {
     const Drained drained = drain(color, sink);
@@ -146,16 +146,16 @@ std::size_t UdpTransport::poll(transport::MessageSink& sink) {
     all.is_empty &= drained.is_empty;
   }
   had_arrivals_ = all.datagrams != 0;
-  if (hub_.now >= next_look_) {
-    look_for_silence();
+  if (shared_.now >= next_silence_check_) {
+    check_for_silence();
   }
-  if (hub_.now < hub_.deadline) {
+  if (shared_.now < shared_.deadline) {
     taken_when_due_ = 0;
   } else {
     run_timers(what_is_due(all), sink);
   }
-  hub_.is_polling = false;
-  return static_cast<std::size_t>(hub_.counters.delivered - before);
+  shared_.is_polling = false;
+  return static_cast<std::size_t>(shared_.counters.delivered - before);
 }
 
 /// A process that had no core finds the acks in its sockets. So a peer is late
@@ -188,9 +188,9 @@ UdpTransport::Drained UdpTransport::drain(transport::Color color,
       is_empty = true;
       break;
     }
-    ++hub_.counters.received;
+    ++shared_.counters.received;
     if (count > 0 || color > 0) {
-      hub_.now = hub_.clock.now();  // what came before took its time
+      shared_.now = shared_.clock.now();  // what came before took its time
     }
     on_datagram(color, *arrival, sink);
     bytes += arrival->bytes;
@@ -215,7 +215,7 @@ bool UdpTransport::is_for_us(const PacketHeader& header) noexcept {
 void UdpTransport::on_datagram(transport::Color color,
                                const DatagramSocket::Arrival& arrival,
                                transport::MessageSink& sink) {
-  Counters& counters = hub_.counters;
+  Counters& counters = shared_.counters;
   const std::span<const std::byte> area = pool_.receive_area(*carrier_);
   if (arrival.bytes > area.size()) {
     ++counters.malformed;
@@ -266,26 +266,26 @@ void UdpTransport::flush() {
 }
 
 void UdpTransport::flush_idle() {
-  flush_endpoints(hub_.dirty.size() <= kMaxWaiting);
+  flush_endpoints(shared_.to_flush.size() <= kMaxBatchingPeers);
 }
 
-void UdpTransport::flush_endpoints(bool may_wait) {
+void UdpTransport::flush_endpoints(bool may_batch) {
   std::size_t kept = 0;
-  for (std::size_t i = 0; i < hub_.dirty.size(); ++i) {
-    Endpoint* endpoint = hub_.dirty[i];
-    endpoint->is_dirty =
-        (may_wait && endpoint->waits_for_company()) || !endpoint->transmit();
-    if (endpoint->is_dirty) {
-      hub_.dirty[kept++] = endpoint;
+  for (std::size_t i = 0; i < shared_.to_flush.size(); ++i) {
+    Endpoint* endpoint = shared_.to_flush[i];
+    endpoint->is_queued_for_flush =
+        (may_batch && endpoint->may_wait_for_more()) || !endpoint->transmit();
+    if (endpoint->is_queued_for_flush) {
+      shared_.to_flush[kept++] = endpoint;
     }
   }
-  hub_.dirty.resize(kept);
+  shared_.to_flush.resize(kept);
 }
 
 /// What is under way from any region is not read any more.
 bool UdpTransport::on_unregistered(std::uint32_t /*key*/,
                                    std::uint64_t /*state*/) {
-  for (const auto* endpoints : {&hub_.dirty, &hub_.active}) {
+  for (const auto* endpoints : {&shared_.to_flush, &shared_.timed}) {
     for (Endpoint* endpoint : *endpoints) {
       endpoint->reclaim_all();
     }
@@ -294,37 +294,37 @@ bool UdpTransport::on_unregistered(std::uint32_t /*key*/,
 }
 
 void UdpTransport::run_timers(Due due, transport::MessageSink& sink) {
-  if (due == Due::kAll && hub_.limits.shares_cores) {
+  if (due == Due::kAll && shared_.limits.is_core_bound) {
     // As long as this process waited for a core its peers may wait.
-    hub_.limits.longest_rtt.add_stall(hub_.now - hub_.deadline);
+    shared_.limits.longest_rtt.add_stall(shared_.now - shared_.deadline);
   }
-  hub_.deadline = TimePoint::max();
+  shared_.deadline = TimePoint::max();
   std::size_t kept = 0;
-  for (std::size_t i = 0; i < hub_.active.size(); ++i) {
-    Endpoint* endpoint = hub_.active[i];
+  for (std::size_t i = 0; i < shared_.timed.size(); ++i) {
+    Endpoint* endpoint = shared_.timed[i];
     if (due == Due::kAcks) {
-      endpoint->on_ack_timer(hub_.now);
-    } else if (endpoint->deadline() <= hub_.now) {
-      endpoint->on_timer(hub_.now);
-      if (endpoint->is_peer_dead(hub_.now)) {
+      endpoint->on_ack_timer(shared_.now);
+    } else if (endpoint->deadline() <= shared_.now) {
+      endpoint->on_timer(shared_.now);
+      if (endpoint->is_peer_dead(shared_.now)) {
         fail_peer(*endpoint, sink);
       }
     }
     const TimePoint deadline = endpoint->deadline();
-    endpoint->is_active = deadline != TimePoint::max();
-    if (endpoint->is_active) {
-      hub_.active[kept++] = endpoint;
-      hub_.deadline = std::min(hub_.deadline, deadline);
+    endpoint->is_timed = deadline != TimePoint::max();
+    if (endpoint->is_timed) {
+      shared_.timed[kept++] = endpoint;
+      shared_.deadline = std::min(shared_.deadline, deadline);
     }
   }
-  hub_.active.resize(kept);
+  shared_.timed.resize(kept);
 }
 
 void UdpTransport::fail_peer(Endpoint& silent, transport::MessageSink& sink) {
   const std::string why = fmt::format(
       "process {} does not answer: {}; it has died, is stopped (see "
       "ACP_UDP_SILENCE), or its packets are filtered",
-      silent.peer(), silent.describe_silence(hub_.now));
+      silent.peer(), silent.describe_silence(shared_.now));
   for (transport::Color color = 0; color < capabilities_.colors; ++color) {
     Endpoint* endpoint = endpoints_.find(silent.peer(), color);
     if (endpoint == nullptr) {
@@ -344,22 +344,22 @@ void UdpTransport::fail_peer(Endpoint& silent, transport::MessageSink& sink) {
 /// no deadline for that: who waits polls often enough. The first suspect
 /// differs from process to process, so that many that wait for one together
 /// find it soon.
-void UdpTransport::look_for_silence() {
-  next_look_ = hub_.now + kLookInterval;
-  if (!options_.waited_for || hub_.limits.silence.count() == 0) {
+void UdpTransport::check_for_silence() {
+  next_silence_check_ = shared_.now + kSilenceCheckInterval;
+  if (!options_.waited_for || shared_.limits.silence.count() == 0) {
     return;
   }
   using transport::WaitedFor;
   const WaitedFor waited = options_.waited_for();
   if (waited.whom == WaitedFor::Whom::kPeer && waited.peer != options_.me) {
     if (const auto found = endpoint(waited.peer, 0); found.ok()) {
-      static_cast<Endpoint*>(found.value())->probe(hub_.now);
+      static_cast<Endpoint*>(found.value())->probe(shared_.now);
     }
   } else if (waited.whom == WaitedFor::Whom::kAnybody) {
     const auto endpoints = endpoints_.all();
     for (std::size_t i = 0; i < std::min(endpoints.size(), kMaxSuspects); ++i) {
       Endpoint* endpoint = endpoints[next_suspect_++ % endpoints.size()];
-      if (endpoint->peer() != options_.me && endpoint->probe(hub_.now)) {
+      if (endpoint->peer() != options_.me && endpoint->probe(shared_.now)) {
         return;
       }
     }
@@ -367,12 +367,12 @@ void UdpTransport::look_for_silence() {
 }
 
 TimePoint UdpTransport::next_deadline() const noexcept {
-  return hub_.dirty.empty() ? hub_.deadline : TimePoint{};  // long ago
+  return shared_.to_flush.empty() ? shared_.deadline : TimePoint{};  // long ago
 }
 
 bool UdpTransport::arm() {
   flush();
-  return hub_.dirty.empty() && !socket_->has_backlog();
+  return shared_.to_flush.empty() && !socket_->has_backlog();
 }
 
 }  // namespace acp::udp

@@ -94,7 +94,7 @@ class UdpTransport final : public transport::Transport {
 
   void disarm() override {}
 
-  const Counters& counters() const noexcept { return hub_.counters; }
+  const Counters& counters() const noexcept { return shared_.counters; }
 
  private:
   bool comes_from(transport::ProcId peer,
@@ -114,17 +114,17 @@ class UdpTransport final : public transport::Transport {
                    const DatagramSocket::Arrival& arrival,
                    transport::MessageSink& sink);
   bool is_for_us(const PacketHeader& header) noexcept;
-  void flush_endpoints(bool may_wait);
+  void flush_endpoints(bool may_batch);
   enum class Due : std::uint8_t { kAcks, kAll };
   Due what_is_due(const Drained& drained) noexcept;
   void run_timers(Due due, transport::MessageSink& sink);
   void fail_peer(Endpoint& silent, transport::MessageSink& sink);
-  void look_for_silence();
+  void check_for_silence();
 
   UdpOptions options_;
   std::unique_ptr<DatagramSocket> socket_;
   FragmentPool pool_;
-  EndpointHub hub_;
+  SharedState shared_;
   EndpointTable endpoints_;
   transport::Capabilities capabilities_;
   Fragment* carrier_;  ///< Receives the next datagram.
@@ -135,8 +135,8 @@ class UdpTransport final : public transport::Transport {
   bool had_arrivals_ = false;  ///< In the last poll.
   /// Datagrams taken since a time-out is due, while more may wait in a socket.
   std::size_t taken_when_due_ = 0;
-  TimePoint next_look_{};         ///< For peers that are silent.
-  std::size_t next_suspect_ = 0;  ///< In endpoints_.all(), modulo its size.
+  TimePoint next_silence_check_{};  ///< For peers that are silent.
+  std::size_t next_suspect_ = 0;    ///< In endpoints_.all(), modulo its size.
 };
 
 }  // namespace acp::udp

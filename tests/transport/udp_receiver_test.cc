@@ -16,7 +16,7 @@ constexpr std::size_t kDatagram = 1400;
 
 StreamLimits make_limits(std::uint64_t first_seq) {
   StreamLimits limits;
-  limits.hold_fragments = 4;
+  limits.max_held_fragments = 4;
   limits.first_seq = first_seq;
   return limits;
 }

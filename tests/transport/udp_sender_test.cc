@@ -325,8 +325,8 @@ TEST_CASE("udp sender: a path that reorders is given more time",
 TEST_CASE("udp sender: where cores are shared, one stream warns the others",
           "[udp][sender][rto]") {
   Bench bench;
-  const bool shares_cores = GENERATE(false, true);
-  bench.limits.shares_cores = shares_cores;
+  const bool is_core_bound = GENERATE(false, true);
+  bench.limits.is_core_bound = is_core_bound;
   bench.send_one();
   bench.now += microseconds(4);
   bench.ack(1, 1);
@@ -334,7 +334,7 @@ TEST_CASE("udp sender: where cores are shared, one stream warns the others",
   bench.limits.longest_rtt.add_sample(milliseconds(400));
   bench.send_one();
   CHECK(bench.expire() ==
-        (shares_cores ? Duration(milliseconds(800)) : kMinRto / 4));
+        (is_core_bound ? Duration(milliseconds(800)) : kMinRto / 4));
   // One that knows no better takes it in any case.
   REQUIRE(other.append({}, 0, Ordering::kFree) == Status::kOk);
   other.close();
