@@ -39,10 +39,10 @@ std::size_t encode_card(const AddressCard& card,
   store_little(bytes.data() + 8, static_cast<std::uint32_t>(card.atomics));
   std::byte* at = bytes.data() + kCardHeaderBytes;
   for (transport::Color color = 0; color < card.colors; ++color) {
-    const Place& place = card.places[color];
-    transport::encode_address(place.address, at);
-    std::memcpy(at + transport::kAddressBytes, place.gid.data(),
-                place.gid.size());
+    const ListenAddress& listen_address = card.listen_addresses[color];
+    transport::encode_address(listen_address.address, at);
+    std::memcpy(at + transport::kAddressBytes, listen_address.gid.data(),
+                listen_address.gid.size());
     at += kCardColorBytes;
   }
   return static_cast<std::size_t>(at - bytes.data());
@@ -71,10 +71,10 @@ std::optional<AddressCard> decode_card(std::span<const std::byte> bytes) {
     if (!address) {
       return std::nullopt;
     }
-    Place& place = card.places[color];
-    place.address = *address;
-    std::memcpy(place.gid.data(), at + transport::kAddressBytes,
-                place.gid.size());
+    ListenAddress& listen_address = card.listen_addresses[color];
+    listen_address.address = *address;
+    std::memcpy(listen_address.gid.data(), at + transport::kAddressBytes,
+                listen_address.gid.size());
   }
   return card;
 }

@@ -43,19 +43,19 @@ enum class Executor : std::uint8_t { kAgent = 0, kDevice = 1 };
 const char* executor_name(Executor executor) noexcept;
 
 /// Where one color listens.
-struct Place {
+struct ListenAddress {
   transport::Address address;
   Gid gid{};
 
-  friend bool operator==(const Place&, const Place&) = default;
+  friend bool operator==(const ListenAddress&, const ListenAddress&) = default;
 };
 
-/// A plain value; places[color] for color < colors.
+/// A plain value; listen_addresses[color] for color < colors.
 struct AddressCard {
   transport::Color colors = 0;
   std::uint16_t packet_bytes = 0;
   Executor atomics = Executor::kAgent;
-  std::array<Place, kMaxColors> places{};
+  std::array<ListenAddress, kMaxColors> listen_addresses{};
 
   friend bool operator==(const AddressCard&, const AddressCard&) = default;
 };

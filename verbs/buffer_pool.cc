@@ -26,8 +26,8 @@ Status BufferPool::grow(std::size_t count) {
     log_error("verbs: {} bytes for packets: {}", bytes, errno_text(errno));
     return Status::kNoMemory;
   }
-  // Packets in flight tell a debugger nothing, and registering touches them
-  // all.
+  // Packets in flight send_control a debugger nothing, and registering touches
+  // them all.
   (void)::madvise(memory, bytes, MADV_DONTDUMP);
   MemoryRegion region(
       ibv_reg_mr(&domain_, memory, bytes, int{IBV_ACCESS_LOCAL_WRITE}));

@@ -47,7 +47,9 @@ class Device {
   /// "rxe0 port 1".
   const std::string& name() const noexcept { return port_.name; }
 
-  const Place& place() const noexcept { return port_.place; }
+  const ListenAddress& listen_address() const noexcept {
+    return port_.listen_address;
+  }
 
   /// Reads and atomics that the device takes from a peer at a time, and sends.
   std::uint8_t responder_resources() const noexcept {

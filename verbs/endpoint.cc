@@ -10,18 +10,21 @@ namespace acp::verbs {
 namespace {
 
 /// Empty packets always find room: they return the credit that makes room.
-constexpr std::uint32_t kSendRoom = kSendQueue - kEmptyPackets;
+constexpr std::uint32_t kUsableSendQueue = kSendQueue - kEmptyPackets;
 
 // A full queue holds a signalled request, whose completion makes room.
-static_assert(kSignalEvery < kSendRoom);
+static_assert(kSignalEvery < kUsableSendQueue);
 
 }  // namespace
 
-Endpoint::Endpoint(EndpointHub& hub,
+Endpoint::Endpoint(SharedState& shared,
                    Device& device,
                    transport::ProcId peer,
-                   const Place& place)
-    : hub_(hub), device_(device), peer_(peer), place_(place) {}
+                   const ListenAddress& listen_address)
+    : shared_(shared),
+      device_(device),
+      peer_(peer),
+      listen_address_(listen_address) {}
 
 Endpoint::~Endpoint() {
   if (state_ == EndpointState::kReady) {
@@ -29,10 +32,10 @@ Endpoint::~Endpoint() {
   }
 }
 
-void Endpoint::mark_dirty() {
-  if (!is_dirty_) {
-    is_dirty_ = true;
-    hub_.dirty.push_back(this);
+void Endpoint::queue_for_flush() {
+  if (!is_queued_for_flush_) {
+    is_queued_for_flush_ = true;
+    shared_.to_flush.push_back(this);
   }
 }
 
@@ -40,31 +43,31 @@ void Endpoint::mark_dirty() {
 /// completed, by steps that wait for a doorbell, and by the open packet.
 /// Completions may come long after the peer's credit, so nothing else limits
 /// what is posted.
-std::uint32_t Endpoint::places_taken() const noexcept {
-  return posted_ - freed_ + static_cast<std::uint32_t>(queue_->count) +
+std::uint32_t Endpoint::send_queue_used() const noexcept {
+  return posted_ - freed_ + static_cast<std::uint32_t>(queue_->batched) +
          (open_ == nullptr ? 0 : 1);
 }
 
-/// The slot of the next work request that is posted.
-Endpoint::Slot& Endpoint::take_slot() noexcept {
+/// The work of the next work request that is posted.
+Endpoint::WorkRequest& Endpoint::next_work_request() noexcept {
   ACP_ASSERT(posted_ - freed_ < kSendQueue);
-  return queue_->slots[posted_++ % kSendQueue];
+  return queue_->outstanding[posted_++ % kSendQueue];
 }
 
-/// Whether so many steps find a place. Precondition: ready.
-bool Endpoint::has_places(std::size_t steps) const noexcept {
-  return places_taken() + steps <= kSendRoom;
+/// Whether so many steps find a listen_address. Precondition: ready.
+bool Endpoint::has_send_room(std::size_t steps) const noexcept {
+  return send_queue_used() + steps <= kUsableSendQueue;
 }
 
 /// Whether a packet may be opened. Precondition: ready.
-bool Endpoint::has_room() const noexcept {
-  return sent_ - peer_consumed_ < kWindow && has_places(1);
+bool Endpoint::may_open_packet() const noexcept {
+  return packets_sent_ - peer_consumed_ < kWindow && has_send_room(1);
 }
 
 Status Endpoint::send(std::span<const std::span<const std::byte>> parts,
                       transport::Ordering) {
   return state_ == EndpointState::kReady ? append(parts, Row::kMessage)
-                                         : send_unready();
+                                         : send_before_ready();
 }
 
 /// Precondition: ready.
@@ -79,13 +82,13 @@ Status Endpoint::append(std::span<const std::span<const std::byte>> parts,
   }
   for (int attempt = 0; attempt < 2; ++attempt) {
     if (open_ == nullptr) {
-      if (!has_room()) {
-        ++hub_.counters.no_credit;
+      if (!may_open_packet()) {
+        ++shared_.counters.no_credit;
         return Status::kAgain;
       }
       open_ = device_.send_buffers().acquire();
       if (open_ == nullptr) {
-        ++hub_.counters.no_buffer;
+        ++shared_.counters.no_buffer;
         return Status::kAgain;
       }
     }
@@ -93,7 +96,7 @@ Status Endpoint::append(std::span<const std::span<const std::byte>> parts,
         append_row(open_->bytes(), open_bytes_, parts, bytes, row);
     if (used != 0) {
       open_bytes_ = static_cast<std::uint32_t>(used);
-      mark_dirty();
+      queue_for_flush();
       return Status::kOk;
     }
     close_packet();
@@ -109,7 +112,7 @@ void Endpoint::close_packet() {
   const std::size_t bytes = open_bytes_;
   open_ = nullptr;
   open_bytes_ = 0;
-  ++sent_;
+  ++packets_sent_;
   post(buffer, bytes);
 }
 
@@ -133,24 +136,24 @@ void Endpoint::post(Buffer* buffer, std::size_t bytes) {
     send.sg_list = &piece;
     send.num_sge = 1;
   }
-  Slot& slot = take_slot();
+  WorkRequest& work = next_work_request();
   ibv_send_wr* bad = nullptr;
   const int error = ibv_post_send(id_->qp, &send, &bad);
   const bool is_free = buffer != nullptr && (is_inline || error != 0);
   if (is_free) {
     device_.send_buffers().release(buffer);
   }
-  slot = {.buffer = is_free ? nullptr : buffer};
+  work = {.buffer = is_free ? nullptr : buffer};
   if (error != 0) {
     fail(fmt::format("posting a send: {}", errno_text(error)));
     return;
   }
-  told_ = consumed_;
+  credit_sent_ = consumed_;
   unsignalled_ = is_signalled ? 0 : unsignalled_;
-  ++hub_.counters.sent;
-  hub_.counters.empty += buffer == nullptr ? 1 : 0;
-  hub_.counters.inlined += is_inline || buffer == nullptr ? 1 : 0;
-  hub_.counters.signalled += is_signalled ? 1 : 0;
+  ++shared_.counters.sent;
+  shared_.counters.empty += buffer == nullptr ? 1 : 0;
+  shared_.counters.inlined += is_inline || buffer == nullptr ? 1 : 0;
+  shared_.counters.signalled += is_signalled ? 1 : 0;
 }
 
 bool Endpoint::flush() {
@@ -163,7 +166,8 @@ bool Endpoint::flush_idle() {
 
 bool Endpoint::flush(bool is_idle) {
   const bool is_clean = flush_parts(is_idle);
-  is_dirty_ = !is_clean;  // not before: nobody may enter it a second time
+  is_queued_for_flush_ =
+      !is_clean;  // not before: nobody may enter it a second time
   return is_clean;
 }
 
@@ -171,7 +175,7 @@ bool Endpoint::flush(bool is_idle) {
 bool Endpoint::flush_parts(bool is_idle) {
   if (state_ == EndpointState::kGone && (open_ != nullptr || has_steps())) {
     // That will never arrive: this has to be said, in time.
-    if (!has_had_time()) {
+    if (!launcher_had_time()) {
       return false;
     }
     fail(gone_why_);
@@ -179,20 +183,21 @@ bool Endpoint::flush_parts(bool is_idle) {
   if (state_ != EndpointState::kReady) {
     return true;
   }
-  bool is_clean = send_owed();
+  bool is_clean = send_controls();
   if (open_ != nullptr) {
     close_packet();
   }
   const bool may_wait = is_idle && steps_posted_ != 0;
-  if (state_ == EndpointState::kReady && queue_->count != 0) {
+  if (state_ == EndpointState::kReady && queue_->batched != 0) {
     if (may_wait) {
       is_clean = false;
     } else {
       post_batch();
     }
   }
-  if (consumed_ - told_ >= kCreditStep && state_ == EndpointState::kReady) {
-    if (places_taken() == kSendQueue) {
+  if (consumed_ - credit_sent_ >= kCreditStep &&
+      state_ == EndpointState::kReady) {
+    if (send_queue_used() == kSendQueue) {
       return false;
     }
     post(nullptr, 0);
@@ -209,12 +214,12 @@ void Endpoint::on_packet(std::uint32_t consumed,
   if (state_ == EndpointState::kFailed) {
     return;
   }
-  ++hub_.counters.received;
-  if (!is_credit_possible(sent_, peer_consumed_, consumed)) {
+  ++shared_.counters.received;
+  if (!is_credit_possible(packets_sent_, peer_consumed_, consumed)) {
     fail(fmt::format(
         "it says that it has consumed {} packets; {} were sent, {} consumed "
         "before",
-        consumed, sent_, peer_consumed_));
+        consumed, packets_sent_, peer_consumed_));
     return;
   }
   peer_consumed_ = consumed;
@@ -225,7 +230,7 @@ void Endpoint::on_packet(std::uint32_t consumed,
       return;
     }
     if (row->row == Row::kMessage) {
-      ++hub_.counters.delivered;
+      ++shared_.counters.delivered;
       sink.on_message(peer_, device_.color(), row->bytes);
     }
   }
@@ -233,8 +238,8 @@ void Endpoint::on_packet(std::uint32_t consumed,
 
 void Endpoint::on_consumed() {
   ++consumed_;
-  if (consumed_ - told_ >= kCreditStep) {
-    mark_dirty();
+  if (consumed_ - credit_sent_ >= kCreditStep) {
+    queue_for_flush();
   }
 }
 
@@ -245,23 +250,24 @@ bool Endpoint::on_sent(std::uint32_t number,
   if (number - freed_ >= posted_ - freed_) {
     return false;
   }
-  const bool is_step = queue_->slots[number % kSendQueue].theirs != nullptr;
+  const bool is_step =
+      queue_->outstanding[number % kSendQueue].theirs != nullptr;
   while (freed_ != number + 1) {
     bool is_done =
         state_ != EndpointState::kFailed && (is_good || freed_ != number);
-    Slot& slot = queue_->slots[freed_ % kSendQueue];
-    const Slot done = slot;
-    if (slot.buffer != nullptr) {
-      device_.send_buffers().release(slot.buffer);
+    WorkRequest& work = queue_->outstanding[freed_ % kSendQueue];
+    const WorkRequest done = work;
+    if (work.buffer != nullptr) {
+      device_.send_buffers().release(work.buffer);
     }
     // A loop may go on, before its memory is free for others.
-    is_done = is_done && (slot.atomic == nullptr || end_atomic(slot));
-    free_atomic(slot);
-    end_flight(slot);
-    slot = {};
+    is_done = is_done && (work.atomic == nullptr || end_atomic(work));
+    free_atomic(work);
+    end_use(work);
+    work = {};
     ++freed_;
     if (done.ends_chain && is_done) {
-      ++hub_.counters.done;
+      ++shared_.counters.done;
       sink.on_posted_done(done.token);
     }
   }
@@ -279,7 +285,7 @@ void Endpoint::on_error(std::string_view what, const ibv_wc& completion) {
       ibv_wc_status_str(completion.status), static_cast<int>(completion.status),
       completion.vendor_err, completion.qp_num);
   if (completion.status == IBV_WC_WR_FLUSH_ERR) {
-    lose(why);
+    on_peer_gone(why);
   } else {
     fail(why);
   }
@@ -287,8 +293,8 @@ void Endpoint::on_error(std::string_view what, const ibv_wc& completion) {
 
 std::string Endpoint::describe() const {
   return fmt::format("process {} at {} (gid {}) by {}", peer_,
-                     transport::format_address(place_.address),
-                     format_gid(place_.gid), device_.name());
+                     transport::format_address(listen_address_.address),
+                     format_gid(listen_address_.gid), device_.name());
 }
 
 void Endpoint::fail(std::string_view why) {
@@ -297,7 +303,7 @@ void Endpoint::fail(std::string_view why) {
   }
   failure_ = fmt::format("{}: {}", describe(), why);
   abandon();
-  hub_.failed.push_back(this);
+  shared_.failed.push_back(this);
 }
 
 void Endpoint::abandon() {

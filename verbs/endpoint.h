@@ -37,7 +37,7 @@ struct ReadDepths {
   std::uint8_t initiator_depth = 0;
 };
 
-/// Bytes of a step at most, and work requests of steps under way or waiting on
+/// Bytes of a step at most, and work requests of steps under way or batch on
 /// one connection.
 inline constexpr std::size_t kMaxStepBytes = 256 << 10;
 inline constexpr std::uint32_t kStepWindow = 64;
@@ -70,7 +70,7 @@ struct Counters {
 };
 
 /// What the endpoints of a transport share. The transport owns it.
-struct EndpointHub {
+struct SharedState {
   transport::ProcId me;
   JobId job;
   rdma_event_channel& channel;
@@ -81,9 +81,9 @@ struct EndpointHub {
   std::uint32_t connecting = 0;  ///< Links whose connection is being made.
   /// Links that will try again, at the times that they say. Has room for all.
   std::vector<Endpoint*> backing_off{};
-  std::minstd_rand random{};        ///< Seeded by job and process.
-  std::vector<Endpoint*> dirty{};   ///< To be looked at by the next flush.
-  std::vector<Endpoint*> failed{};  ///< To be reported.
+  std::minstd_rand random{};          ///< Seeded by job and process.
+  std::vector<Endpoint*> to_flush{};  ///< To be looked at by the next flush.
+  std::vector<Endpoint*> failed{};    ///< To be reported.
 };
 
 /// How far a connection is.
@@ -102,10 +102,10 @@ enum class EndpointState : std::uint8_t {
 /// One thread at a time.
 class Endpoint final : public transport::Endpoint {
  public:
-  Endpoint(EndpointHub& hub,
+  Endpoint(SharedState& shared,
            Device& device,
            transport::ProcId peer,
-           const Place& place);
+           const ListenAddress& listen_address);
   ~Endpoint() override;
 
   Status send(std::span<const std::span<const std::byte>> parts,
@@ -168,7 +168,7 @@ class Endpoint final : public transport::Endpoint {
 
  private:
   /// A work request under way: a packet's buffer, or a part of a step.
-  struct Slot {
+  struct WorkRequest {
     Buffer* buffer = nullptr;
     MyRegion* mine = nullptr;      ///< In use by it; null: none.
     PeerWindow* theirs = nullptr;  ///< In use by it; null: no step.
@@ -182,14 +182,14 @@ class Endpoint final : public transport::Endpoint {
   static constexpr std::size_t kBatch = 16;
 
   /// What a connection needs besides; made with it.
-  struct Queue {
-    std::array<Slot, kSendQueue> slots{};
+  struct SendQueue {
+    std::array<WorkRequest, kSendQueue> outstanding{};
     /// Work requests that are not posted yet: a batch, and the next rounds of
     /// loops, which have to find room while completions are looked at.
     std::array<ibv_send_wr, kBatch + kAtomicWindow> requests{};
-    std::array<ibv_sge, kBatch + kAtomicWindow> pieces{};
-    std::array<Slot, kBatch + kAtomicWindow> waiting{};
-    std::size_t count = 0;
+    std::array<ibv_sge, kBatch + kAtomicWindow> sges{};
+    std::array<WorkRequest, kBatch + kAtomicWindow> batch{};
+    std::size_t batched = 0;
     std::array<WordAtomic, kAtomicWindow> atomics{};
     std::size_t atomics_used = 0;
     /// The last word that an atomic was done on, as it left it.
@@ -206,46 +206,47 @@ class Endpoint final : public transport::Endpoint {
     kNever,  ///< Not by the devices, or not in this flight.
   };
 
-  Status send_unready();
+  Status send_before_ready();
   Status append(std::span<const std::span<const std::byte>> parts, Row row);
   bool flush(bool is_idle);
   bool flush_parts(bool is_idle);
-  std::uint32_t places_taken() const noexcept;
-  Slot& take_slot() noexcept;
-  bool has_places(std::size_t steps) const noexcept;
-  bool has_room() const noexcept;
+  std::uint32_t send_queue_used() const noexcept;
+  WorkRequest& next_work_request() noexcept;
+  bool has_send_room(std::size_t steps) const noexcept;
+  bool may_open_packet() const noexcept;
   bool has_steps() const noexcept;
-  bool is_possible(std::span<const transport::RemoteStep> steps) const noexcept;
+  bool can_devices_do(
+      std::span<const transport::RemoteStep> steps) const noexcept;
   Feasible plan_step(const transport::RemoteStep& step, Plan& plan);
   Feasible find_window(const transport::RemoteStep& step,
                        std::uint64_t offset,
                        PeerWindow*& theirs);
-  bool has_room_for(std::size_t atomics, std::size_t words) const noexcept;
+  bool has_atomic_room(std::size_t atomics, std::size_t words) const noexcept;
   WordAtomic& begin_atomic(const transport::RemoteStep& step,
                            std::uint64_t address,
                            std::uint32_t rkey);
   void fill_atomic(const WordAtomic& atomic,
                    ibv_send_wr& request,
                    ibv_sge& piece) noexcept;
-  bool end_atomic(Slot& slot);
-  void repeat_atomic(Slot& slot);
-  void free_atomic(Slot& slot) noexcept;
-  void want(const transport::RemoteStep& step);
+  bool end_atomic(WorkRequest& work);
+  void repeat_atomic(WorkRequest& work);
+  void free_atomic(WorkRequest& work) noexcept;
+  void ask_for_window(const transport::RemoteStep& step);
   void collect(Plan& plan, std::uint64_t token);
   void post_batch();
-  void put_into_word(Slot& slot, ibv_sge& piece) noexcept;
-  void end_flight(Slot& slot);
-  void free_word(Slot& slot) noexcept;
+  void put_into_word(WorkRequest& work, ibv_sge& piece) noexcept;
+  void end_use(WorkRequest& work);
+  void free_word(WorkRequest& work) noexcept;
   void drop_steps() noexcept;
-  void tell(const Control& control);
-  bool send_owed();
+  void send_control(const Control& control);
+  bool send_controls();
   bool on_control(std::span<const std::byte> bytes);
   void on_want(const Control& want);
   void on_region(const Control& told);
   void on_revoke(const Control& revoke);
   void close_packet();
   void post(Buffer* buffer, std::size_t bytes);
-  void mark_dirty();
+  void queue_for_flush();
 
   void connect();
   void start_attempt();
@@ -255,44 +256,44 @@ class Endpoint final : public transport::Endpoint {
   void request();
   void accept(CmId id, ReadDepths asked);
   void become_ready();
-  void lose(std::string_view why);
-  bool has_had_time() const noexcept;
+  void on_peer_gone(std::string_view why);
+  bool launcher_had_time() const noexcept;
   void on_rejected(int status, std::span<const std::byte> data);
   void drop_attempt() noexcept;
   void set_state(EndpointState state) noexcept;
   std::string describe() const;
 
-  EndpointHub& hub_;
+  SharedState& shared_;
   Device& device_;
   transport::ProcId peer_;
   EndpointState state_ = EndpointState::kIdle;
-  bool is_dirty_ = false;
-  Place place_;
+  bool is_queued_for_flush_ = false;
+  ListenAddress listen_address_;
   CmId id_;
 
   Buffer* open_ = nullptr;  ///< The packet that messages are appended to.
   std::uint32_t open_bytes_ = 0;
 
   /// Work requests, by number modulo 2^32: [freed_, posted_) are with the
-  /// device, described in queue_. take_slot() counts the first, on_sent() the
-  /// second; the difference is never more than kSendQueue.
+  /// device, described in queue_. next_work_request() counts the first,
+  /// on_sent() the second; the difference is never more than kSendQueue.
   std::uint32_t posted_ = 0;
   std::uint32_t freed_ = 0;
   std::uint32_t unsignalled_ = 0;   ///< Since the last signalled one.
   std::uint32_t steps_posted_ = 0;  ///< Of these, parts of steps.
-  std::unique_ptr<Queue> queue_;
+  std::unique_ptr<SendQueue> queue_;
 
   PeerMemory peer_memory_;
-  bool is_asking_ = false;       ///< A kWant is not answered yet.
-  bool is_denied_ = false;       ///< The last one was, and nobody knows yet.
-  transport::RemoteStep asked_;  ///< What the last one was for.
-  std::vector<Control> owed_;    ///< To be told to the peer, in order.
+  bool is_asking_ = false;         ///< A kWant is not answered yet.
+  bool is_denied_ = false;         ///< The last one was, and nobody knows yet.
+  transport::RemoteStep asked_;    ///< What the last one was for.
+  std::vector<Control> controls_;  ///< To be told to the peer, in order.
 
   /// Packets with messages, modulo 2^32.
-  std::uint32_t sent_ = 0;
+  std::uint32_t packets_sent_ = 0;
   std::uint32_t peer_consumed_ = 0;  ///< Of those, as the peer said last.
   std::uint32_t consumed_ = 0;       ///< Of the peer's,
-  std::uint32_t told_ = 0;           ///< as I said last.
+  std::uint32_t credit_sent_ = 0;    ///< as I said last.
 
   std::uint32_t attempts_ = 0;  ///< To connect, so far.
   TimePoint first_attempt_{};

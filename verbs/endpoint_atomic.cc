@@ -25,9 +25,10 @@ std::uint64_t poison_of(const JobId& job, std::uint32_t number) noexcept {
 
 }  // namespace
 
-/// Whether there are places for so many atomics, and registered words.
-bool Endpoint::has_room_for(std::size_t atomics,
-                            std::size_t words) const noexcept {
+/// Whether there are listen_addresses for so many atomics, and registered
+/// words.
+bool Endpoint::has_atomic_room(std::size_t atomics,
+                               std::size_t words) const noexcept {
   if (words > device_.words().free()) {
     return false;
   }
@@ -36,7 +37,7 @@ bool Endpoint::has_room_for(std::size_t atomics,
   return atomics == 0 || queue_->atomics_used <= limit;
 }
 
-/// Precondition: has_room_for() it.
+/// Precondition: has_atomic_room() it.
 WordAtomic& Endpoint::begin_atomic(const RemoteStep& step,
                                    std::uint64_t address,
                                    std::uint32_t rkey) {
@@ -51,7 +52,7 @@ WordAtomic& Endpoint::begin_atomic(const RemoteStep& step,
             .address = address,
             .rkey = rkey,
             .result = device_.words().acquire(),
-            .poison = poison_of(hub_.job, posted_)};
+            .poison = poison_of(shared_.job, posted_)};
   // A guess that is right saves the flight that asks.
   atomic.expected = queue_->last_address == address ? queue_->last_value : 0;
   return atomic;
@@ -61,7 +62,7 @@ WordAtomic& Endpoint::begin_atomic(const RemoteStep& step,
 void Endpoint::fill_atomic(const WordAtomic& atomic,
                            ibv_send_wr& request,
                            ibv_sge& piece) noexcept {
-  ++hub_.counters.atomics;
+  ++shared_.counters.atomics;
   std::atomic_ref(*atomic.result.value)
       .store(atomic.poison, std::memory_order_relaxed);
   piece.addr = reinterpret_cast<std::uintptr_t>(atomic.result.value);
@@ -84,8 +85,8 @@ void Endpoint::fill_atomic(const WordAtomic& atomic,
 
 /// The device is done with it. False: it is not done, and goes on, or the
 /// connection has failed.
-bool Endpoint::end_atomic(Slot& slot) {
-  WordAtomic& atomic = *slot.atomic;
+bool Endpoint::end_atomic(WorkRequest& work) {
+  WordAtomic& atomic = *work.atomic;
   // Pairs with the device, which wrote it before it completed the request.
   const std::uint64_t old =
       std::atomic_ref(*atomic.result.value).load(std::memory_order_acquire);
@@ -95,7 +96,7 @@ bool Endpoint::end_atomic(Slot& slot) {
   }
   if (is_loop(atomic.opcode) && old != atomic.expected) {
     atomic.expected = old;
-    repeat_atomic(slot);
+    repeat_atomic(work);
     return false;
   }
   queue_->last_address = atomic.address;
@@ -110,35 +111,36 @@ bool Endpoint::end_atomic(Slot& slot) {
 
 /// The word has changed meanwhile: the same with the value that it had. Each
 /// round that fails is one in which another rank's atomic was done. The round
-/// takes the place in the send queue that the caller is about to free, so it
-/// only waits for a doorbell: posted now, it would need a place more.
-void Endpoint::repeat_atomic(Slot& slot) {
-  ++hub_.counters.repeated;
-  const std::size_t at = queue_->count++;
-  ACP_ASSERT(at < queue_->waiting.size());
-  Slot& next = queue_->waiting[at];
-  next = slot;
-  slot.atomic = nullptr;
+/// takes the listen_address in the send queue that the caller is about to free,
+/// so it only waits for a doorbell: posted now, it would need a listen_address
+/// more.
+void Endpoint::repeat_atomic(WorkRequest& work) {
+  ++shared_.counters.repeated;
+  const std::size_t at = queue_->batched++;
+  ACP_ASSERT(at < queue_->batch.size());
+  WorkRequest& next = queue_->batch[at];
+  next = work;
+  work.atomic = nullptr;
   // What else they use is used twice now: the caller ends the first one.
-  ++next.theirs->flights;
+  ++next.theirs->uses;
   if (next.mine != nullptr) {
-    next.mine->begin_flight();
+    next.mine->begin_use();
   }
   ibv_send_wr& request = queue_->requests[at];
   request = {};
-  request.sg_list = &queue_->pieces[at];
+  request.sg_list = &queue_->sges[at];
   request.num_sge = 1;
-  fill_atomic(*next.atomic, request, queue_->pieces[at]);
-  mark_dirty();
+  fill_atomic(*next.atomic, request, queue_->sges[at]);
+  queue_for_flush();
 }
 
-void Endpoint::free_atomic(Slot& slot) noexcept {
-  if (slot.atomic == nullptr) {
+void Endpoint::free_atomic(WorkRequest& work) noexcept {
+  if (work.atomic == nullptr) {
     return;
   }
-  device_.words().release(slot.atomic->result);
-  slot.atomic->result = {};
-  slot.atomic = nullptr;
+  device_.words().release(work.atomic->result);
+  work.atomic->result = {};
+  work.atomic = nullptr;
   --queue_->atomics_used;
 }
 

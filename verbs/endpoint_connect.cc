@@ -18,8 +18,8 @@ constexpr int kStaleConnection = 10;
 /// Of "receiver not ready": 7 is for ever.
 constexpr std::uint8_t kNotReadyRetries = 7;
 
-/// What the launcher may take to tell how a process has died.
-constexpr Duration kLaunchersTime = std::chrono::seconds(2);
+/// What the launcher may take to send_control how a process has died.
+constexpr Duration kLauncherTime = std::chrono::seconds(2);
 
 bool is_being_made(EndpointState state) noexcept {
   return state == EndpointState::kAwaited ||
@@ -52,15 +52,15 @@ void refuse(CmId id, Refusal refusal) noexcept {
 }
 
 void Endpoint::set_state(EndpointState state) noexcept {
-  hub_.connecting -= is_being_made(state_) ? 1 : 0;
-  hub_.connecting += is_being_made(state) ? 1 : 0;
+  shared_.connecting -= is_being_made(state_) ? 1 : 0;
+  shared_.connecting += is_being_made(state) ? 1 : 0;
   state_ = state;
 }
 
-Status Endpoint::send_unready() {
+Status Endpoint::send_before_ready() {
   if (state_ == EndpointState::kIdle) {
     connect();
-  } else if (state_ == EndpointState::kGone && has_had_time()) {
+  } else if (state_ == EndpointState::kGone && launcher_had_time()) {
     fail(gone_why_);
   }
   return state_ == EndpointState::kFailed ? Status::kPeerDead : Status::kAgain;
@@ -70,14 +70,15 @@ Status Endpoint::send_unready() {
 void Endpoint::start_attempt() {
   ++attempts_;
   rdma_cm_id* raw = nullptr;
-  if (rdma_create_id(&hub_.channel, &raw, this, RDMA_PS_TCP) != 0) {
+  if (rdma_create_id(&shared_.channel, &raw, this, RDMA_PS_TCP) != 0) {
     fail(fmt::format("making an rdma_cm id: {}", errno_text(errno)));
     return;
   }
   id_.reset(raw);
-  set_ack_timer(*raw, hub_.timers.ack_timeout);
-  transport::SocketAddress from = transport::to_socket(device_.place().address);
-  transport::SocketAddress to = transport::to_socket(place_.address);
+  set_ack_timer(*raw, shared_.timers.ack_timeout);
+  transport::SocketAddress from =
+      transport::to_socket(device_.listen_address().address);
+  transport::SocketAddress to = transport::to_socket(listen_address_.address);
   transport::set_port(from, 0);
   set_state(EndpointState::kResolving);
   if (rdma_resolve_addr(raw, &from.any, &to.any, kResolveTimeoutMs) != 0) {
@@ -103,18 +104,18 @@ void Endpoint::request() {
     fail(fmt::format("making a queue pair: {}", errno_text(errno)));
     return;
   }
-  const auto hello = encode_hello({.source = hub_.me,
+  const auto hello = encode_hello({.source = shared_.me,
                                    .destination = peer_,
                                    .color = device_.color(),
                                    .packet_bytes = kPacketBytes,
                                    .window = kWindow,
-                                   .job = hub_.job});
+                                   .job = shared_.job});
   rdma_conn_param parameters{};
   parameters.private_data = hello.data();
   parameters.private_data_len = hello.size();
   parameters.responder_resources = device_.responder_resources();
   parameters.initiator_depth = device_.initiator_depth();
-  parameters.retry_count = hub_.timers.retries;
+  parameters.retry_count = shared_.timers.retries;
   parameters.rnr_retry_count = kNotReadyRetries;
   if (rdma_connect(id_.get(), &parameters) != 0) {
     fail(fmt::format("connecting: {}", errno_text(errno)));
@@ -130,8 +131,8 @@ void Endpoint::on_request(CmId id, ReadDepths asked) {
     case EndpointState::kBackingOff: accept(std::move(id), asked); return;
     case EndpointState::kResolving:
     case EndpointState::kConnecting:
-      if (peer_ < hub_.me) {
-        ++hub_.counters.crossed;
+      if (peer_ < shared_.me) {
+        ++shared_.counters.crossed;
         drop_attempt();
         accept(std::move(id), asked);
         return;
@@ -154,7 +155,7 @@ void Endpoint::on_request(CmId id, ReadDepths asked) {
 void Endpoint::accept(CmId id, ReadDepths asked) {
   id_ = std::move(id);
   id_->context = this;
-  set_ack_timer(*id_, hub_.timers.ack_timeout);
+  set_ack_timer(*id_, shared_.timers.ack_timeout);
   rdma_conn_param parameters{};
   parameters.responder_resources =
       std::min(device_.responder_resources(), asked.responder_resources);
@@ -162,7 +163,8 @@ void Endpoint::accept(CmId id, ReadDepths asked) {
       std::min(device_.initiator_depth(), asked.initiator_depth);
   parameters.rnr_retry_count = kNotReadyRetries;
   if (device_.add_connection(*id_, *this) != Status::kOk) {
-    lose(fmt::format("a queue pair for its connection: {}", errno_text(errno)));
+    on_peer_gone(
+        fmt::format("a queue pair for its connection: {}", errno_text(errno)));
     reject(*id_, Refusal::kGone);
     return;
   }
@@ -179,11 +181,11 @@ void Endpoint::accept(CmId id, ReadDepths asked) {
 
 void Endpoint::become_ready() {
   set_state(EndpointState::kReady);
-  ++hub_.counters.connected;
-  queue_ = std::make_unique<Queue>();
+  ++shared_.counters.connected;
+  queue_ = std::make_unique<SendQueue>();
   // rdma_cm leaves the longest time there is, 655 ms.
   ibv_qp_attr attributes{};
-  attributes.min_rnr_timer = not_ready_code(hub_.timers.not_ready_delay);
+  attributes.min_rnr_timer = not_ready_code(shared_.timers.not_ready_delay);
   const int error = ibv_modify_qp(id_->qp, &attributes, IBV_QP_MIN_RNR_TIMER);
   ibv_qp_init_attr made{};
   static_cast<void>(ibv_query_qp(
@@ -222,10 +224,11 @@ void Endpoint::on_event(rdma_cm_event_type event,
       return;
     case RDMA_CM_EVENT_REJECTED: on_rejected(status, data); return;
     case RDMA_CM_EVENT_DISCONNECTED:
-      lose("it has closed the connection");
+      on_peer_gone("it has closed the connection");
       return;
     case RDMA_CM_EVENT_CONNECT_ERROR:
-      lose(fmt::format("connecting: {}", errno_text(status < 0 ? -status : 0)));
+      on_peer_gone(
+          fmt::format("connecting: {}", errno_text(status < 0 ? -status : 0)));
       return;
     case RDMA_CM_EVENT_DEVICE_REMOVAL: fail(kDeviceRemoved); return;
     case RDMA_CM_EVENT_ADDR_ERROR:
@@ -244,7 +247,7 @@ void Endpoint::on_event(rdma_cm_event_type event,
 void Endpoint::on_rejected(int status, std::span<const std::byte> data) {
   const auto refusal = decode_refusal(data);
   if (refusal == Refusal::kCrossed) {
-    ++hub_.counters.crossed;
+    ++shared_.counters.crossed;
     drop_attempt();
     set_state(EndpointState::kAwaited);
   } else if (refusal == Refusal::kGone) {
@@ -255,7 +258,7 @@ void Endpoint::on_rejected(int status, std::span<const std::byte> data) {
         "{} (status {}{})", rdma_event_str(RDMA_CM_EVENT_REJECTED), status,
         status == kStaleConnection ? ", stale connection" : ""));
   } else {
-    lose(fmt::format(
+    on_peer_gone(fmt::format(
         "it rejects a connection (status {}); nobody listens there any more, "
         "or another job does",
         status));
@@ -265,7 +268,7 @@ void Endpoint::on_rejected(int status, std::span<const std::byte> data) {
 /// The other end is no more. Not an error by itself: a peer that has finalized
 /// closes, and of one that has died the launcher tells, and how. Only if
 /// neither ends this process soon it is one, for who wants to send.
-void Endpoint::lose(std::string_view why) {
+void Endpoint::on_peer_gone(std::string_view why) {
   if (state_ == EndpointState::kGone || state_ == EndpointState::kFailed) {
     return;
   }
@@ -275,14 +278,14 @@ void Endpoint::lose(std::string_view why) {
   if (id_->qp != nullptr) {
     rdma_disconnect(id_.get());  // so what is still in the queue comes back
   }
-  hub_.regions.drop_holder(*this);  // it reaches nothing any more
+  shared_.regions.drop_holder(*this);  // it reaches nothing any more
   if (open_ != nullptr || has_steps()) {
-    mark_dirty();
+    queue_for_flush();
   }
 }
 
-bool Endpoint::has_had_time() const noexcept {
-  return SteadyClock().now() - gone_at_ >= kLaunchersTime;
+bool Endpoint::launcher_had_time() const noexcept {
+  return SteadyClock().now() - gone_at_ >= kLauncherTime;
 }
 
 }  // namespace acp::verbs

@@ -4,53 +4,54 @@
 namespace acp::verbs {
 
 /// What is owed goes when there is room for it, in order.
-void Endpoint::tell(const Control& control) {
-  owed_.push_back(control);
-  mark_dirty();
+void Endpoint::send_control(const Control& control) {
+  controls_.push_back(control);
+  queue_for_flush();
 }
 
 /// False: no room for all. Precondition: ready.
-bool Endpoint::send_owed() {
+bool Endpoint::send_controls() {
   std::size_t sent = 0;
-  for (; sent < owed_.size() && state_ == EndpointState::kReady; ++sent) {
-    const auto bytes = encode_control(owed_[sent]);
+  for (; sent < controls_.size() && state_ == EndpointState::kReady; ++sent) {
+    const auto bytes = encode_control(controls_[sent]);
     const std::span<const std::byte> part = bytes;
     if (append({&part, 1}, Row::kControl) != Status::kOk) {
       break;
     }
   }
-  owed_.erase(owed_.begin(), owed_.begin() + static_cast<std::ptrdiff_t>(sent));
-  return owed_.empty();
+  controls_.erase(controls_.begin(),
+                  controls_.begin() + static_cast<std::ptrdiff_t>(sent));
+  return controls_.empty();
 }
 
 void Endpoint::revoke(const transport::Region& region) {
-  ++hub_.counters.revoked;
-  tell({.kind = ControlKind::kRevoke,
-        .key = region.key,
-        .epoch = hub_.regions.epoch(),
-        .state = region.state});
+  ++shared_.counters.revoked;
+  send_control({.kind = ControlKind::kRevoke,
+                .key = region.key,
+                .epoch = shared_.regions.epoch(),
+                .state = region.state});
 }
 
 void Endpoint::forget_regions() noexcept {
   peer_memory_.clear();
   is_asking_ = false;
   is_denied_ = false;
-  owed_.clear();
+  controls_.clear();
 }
 
 /// Asks for the window that a step needs, one at a time.
-void Endpoint::want(const transport::RemoteStep& step) {
+void Endpoint::ask_for_window(const transport::RemoteStep& step) {
   if (is_asking_) {
     return;
   }
   is_asking_ = true;
   is_denied_ = false;
   asked_ = step;
-  ++hub_.counters.wanted;
-  tell({.kind = ControlKind::kWant,
-        .key = step.key,
-        .epoch = hub_.regions.epoch(),
-        .offset = step.offset});
+  ++shared_.counters.wanted;
+  send_control({.kind = ControlKind::kWant,
+                .key = step.key,
+                .epoch = shared_.regions.epoch(),
+                .offset = step.offset});
 }
 
 /// False: no process of ours says that.
@@ -59,7 +60,7 @@ bool Endpoint::on_control(std::span<const std::byte> bytes) {
   if (!control) {
     return false;
   }
-  if (control->epoch != hub_.regions.epoch()) {
+  if (control->epoch != shared_.regions.epoch()) {
     return true;  // of before a reset: it speaks of nothing any more
   }
   switch (control->kind) {
@@ -67,7 +68,7 @@ bool Endpoint::on_control(std::span<const std::byte> bytes) {
     case ControlKind::kRegion: on_region(*control); break;
     case ControlKind::kRevoke: on_revoke(*control); break;
     case ControlKind::kRevoked:
-      hub_.regions.drop_holder(control->key, control->state, *this);
+      shared_.regions.drop_holder(control->key, control->state, *this);
       break;
   }
   return true;
@@ -81,8 +82,8 @@ void Endpoint::on_want(const Control& want) {
                .key = want.key,
                .epoch = want.epoch,
                .offset = want.offset};
-  MyRegion* mine = hub_.regions.live(want.key);
-  const bool is_for_atomics = hub_.executes_atomics && device_.color() == 0;
+  MyRegion* mine = shared_.regions.live(want.key);
+  const bool is_for_atomics = shared_.executes_atomics && device_.color() == 0;
   if (mine != nullptr &&
       (mine->region().color == device_.color() || is_for_atomics)) {
     const transport::Region& region = mine->region();
@@ -90,7 +91,7 @@ void Endpoint::on_want(const Control& want) {
         reinterpret_cast<std::uintptr_t>(region.address) &
         (transport::kOffsetAlignment - 1);
     if (want.offset - skew < region.size) {
-      const Window window = hub_.regions.window(
+      const Window window = shared_.regions.window(
           device_, *mine, region.address + (want.offset - skew));
       told.state = region.state;
       told.offset = window.offset;
@@ -98,12 +99,12 @@ void Endpoint::on_want(const Control& want) {
         told.rkey = window.registered->rkey;
         told.size = window.size;
         told.address = reinterpret_cast<std::uintptr_t>(window.address);
-        hub_.regions.add_holder(*mine, *this);
-        ++hub_.counters.told;
+        shared_.regions.add_holder(*mine, *this);
+        ++shared_.counters.told;
       }
     }
   }
-  tell(told);
+  send_control(told);
 }
 
 void Endpoint::on_region(const Control& told) {
@@ -122,10 +123,10 @@ void Endpoint::on_region(const Control& told) {
 
 void Endpoint::on_revoke(const Control& revoke) {
   if (peer_memory_.revoke(revoke.key, revoke.state)) {
-    tell({.kind = ControlKind::kRevoked,
-          .key = revoke.key,
-          .epoch = revoke.epoch,
-          .state = revoke.state});
+    send_control({.kind = ControlKind::kRevoked,
+                  .key = revoke.key,
+                  .epoch = revoke.epoch,
+                  .state = revoke.state});
   }
 }
 

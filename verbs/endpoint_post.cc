@@ -43,15 +43,16 @@ bool is_atomic(const RemoteStep& step) noexcept {
 
 /// Something was posted, or waits to be, and is not done.
 bool Endpoint::has_steps() const noexcept {
-  return queue_ != nullptr && (steps_posted_ != 0 || queue_->count != 0);
+  return queue_ != nullptr && (steps_posted_ != 0 || queue_->batched != 0);
 }
 
 /// Whether the device does such steps. Signals are the agent's, and atomics may
 /// be. What is a loop is no flight that others could share.
-bool Endpoint::is_possible(std::span<const RemoteStep> steps) const noexcept {
+bool Endpoint::can_devices_do(
+    std::span<const RemoteStep> steps) const noexcept {
   for (const RemoteStep& step : steps) {
     const bool is_known = is_atomic(step)
-                              ? hub_.executes_atomics && step.width == 8 &&
+                              ? shared_.executes_atomics && step.width == 8 &&
                                     (steps.size() == 1 || !is_loop(step.opcode))
                               : step.opcode == Opcode::kPut ||
                                     step.opcode == Opcode::kGet ||
@@ -66,13 +67,13 @@ bool Endpoint::is_possible(std::span<const RemoteStep> steps) const noexcept {
 }
 
 Status Endpoint::post(std::span<const RemoteStep> steps, std::uint64_t token) {
-  if (!is_possible(steps)) {
+  if (!can_devices_do(steps)) {
     return Status::kUnsupported;
   }
   const bool has_atomic = std::ranges::any_of(steps, is_atomic);
   if (state_ != EndpointState::kReady) {
     // A message also makes the connection, but no agent does these atomics.
-    return has_atomic ? send_unready() : Status::kUnsupported;
+    return has_atomic ? send_before_ready() : Status::kUnsupported;
   }
   Plan plan;
   for (const RemoteStep& step : steps) {
@@ -82,18 +83,19 @@ Status Endpoint::post(std::span<const RemoteStep> steps, std::uint64_t token) {
                                                         : Status::kUnsupported;
     }
   }
-  if (steps_posted_ + queue_->count + plan.count > kStepWindow ||
-      !has_places(plan.count) || !has_room_for(plan.atomics, plan.words)) {
+  if (steps_posted_ + queue_->batched + plan.count > kStepWindow ||
+      !has_send_room(plan.count) ||
+      !has_atomic_room(plan.atomics, plan.words)) {
     return Status::kAgain;
   }
-  if (queue_->count + plan.count > kBatch) {
+  if (queue_->batched + plan.count > kBatch) {
     post_batch();
     if (state_ != EndpointState::kReady) {
       return Status::kPeerDead;
     }
   }
   collect(plan, token);
-  mark_dirty();
+  queue_for_flush();
   return Status::kOk;
 }
 
@@ -119,7 +121,7 @@ Endpoint::Feasible Endpoint::find_window(const RemoteStep& step,
   }
   RemoteStep missing = step;
   missing.offset = offset;
-  want(missing);
+  ask_for_window(missing);
   return Feasible::kLater;
 }
 
@@ -145,7 +147,7 @@ Endpoint::Feasible Endpoint::plan_step(const RemoteStep& step, Plan& plan) {
   const bool needs_word = is_word && !is_inline;
   plan.words += needs_word ? 1 : 0;
   MyRegion* mine =
-      step.local == nullptr ? nullptr : hub_.regions.live(step.local_key);
+      step.local == nullptr ? nullptr : shared_.regions.live(step.local_key);
   if ((mine == nullptr) != (step.local == nullptr) ||
       (mine == nullptr && !is_word)) {
     return Feasible::kNever;
@@ -167,7 +169,7 @@ Endpoint::Feasible Endpoint::plan_step(const RemoteStep& step, Plan& plan) {
     std::uint32_t lkey = 0;
     if (!is_word && !is_inline) {
       const std::byte* from = step.local + done;
-      const Window window = hub_.regions.window(device_, *mine, from);
+      const Window window = shared_.regions.window(device_, *mine, from);
       if (window.registered == nullptr) {
         return Feasible::kNever;
       }
@@ -190,51 +192,51 @@ Endpoint::Feasible Endpoint::plan_step(const RemoteStep& step, Plan& plan) {
 
 /// A put8 on a device that takes nothing inline: the device reads the value
 /// some time later, so it has to be in registered memory until then.
-void Endpoint::put_into_word(Slot& slot, ibv_sge& piece) noexcept {
-  slot.word = device_.words().acquire();
-  *slot.word.value = slot.operand;
-  piece.addr = reinterpret_cast<std::uintptr_t>(slot.word.value);
-  piece.lkey = slot.word.lkey;
+void Endpoint::put_into_word(WorkRequest& work, ibv_sge& piece) noexcept {
+  work.word = device_.words().acquire();
+  *work.word.value = work.operand;
+  piece.addr = reinterpret_cast<std::uintptr_t>(work.word.value);
+  piece.lkey = work.word.lkey;
 }
 
 /// Takes the chain over: there is room.
 void Endpoint::collect(Plan& plan, std::uint64_t token) {
-  ++hub_.counters.posted;
+  ++shared_.counters.posted;
   for (std::size_t i = 0; i < plan.count; ++i) {
     const Plan::Part& part = plan.parts[i];
     const RemoteStep& step = *part.step;
-    Slot& slot = queue_->waiting[queue_->count];
-    slot = {.mine = part.mine,
+    WorkRequest& work = queue_->batch[queue_->batched];
+    work = {.mine = part.mine,
             .theirs = part.theirs,
             .token = token,
             .ends_chain = i + 1 == plan.count,
             .operand = step.operand};
-    ++part.theirs->flights;
+    ++part.theirs->uses;
     if (part.mine != nullptr) {
-      part.mine->begin_flight();
+      part.mine->begin_use();
     }
     const std::uint64_t address =
         part.theirs->address + (step.offset + part.done - part.theirs->offset);
-    ibv_sge& piece = queue_->pieces[queue_->count];
-    ibv_send_wr& request = queue_->requests[queue_->count];
+    ibv_sge& piece = queue_->sges[queue_->batched];
+    ibv_send_wr& request = queue_->requests[queue_->batched];
     request = {};
     request.sg_list = &piece;
     request.num_sge = 1;
-    ++queue_->count;
+    ++queue_->batched;
     if (is_atomic(step)) {
-      slot.atomic = &begin_atomic(step, address, part.theirs->rkey);
-      slot.atomic->is_fenced = part.is_fenced;
-      fill_atomic(*slot.atomic, request, piece);
+      work.atomic = &begin_atomic(step, address, part.theirs->rkey);
+      work.atomic->is_fenced = part.is_fenced;
+      fill_atomic(*work.atomic, request, piece);
       continue;
     }
     const bool is_put8 = step.opcode == Opcode::kPut8;
-    const void* local = is_put8 ? static_cast<const void*>(&slot.operand)
+    const void* local = is_put8 ? static_cast<const void*>(&work.operand)
                                 : step.local + part.done;
     piece.addr = reinterpret_cast<std::uintptr_t>(local);
     piece.length = part.size;
     piece.lkey = part.lkey;
     if (is_put8 && !part.is_inline) {
-      put_into_word(slot, piece);
+      put_into_word(work, piece);
     }
     request.opcode =
         step.opcode == Opcode::kGet ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE;
@@ -248,19 +250,19 @@ void Endpoint::collect(Plan& plan, std::uint64_t token) {
 /// One doorbell, and one completion for all of it: a queue pair completes in
 /// order.
 void Endpoint::post_batch() {
-  const std::size_t count = queue_->count;
+  const std::size_t count = queue_->batched;
   for (std::size_t i = 0; i < count; ++i) {
     ibv_send_wr& request = queue_->requests[i];
     request.wr_id = std::uint64_t{posted_} << 1;
     request.next = i + 1 < count ? &queue_->requests[i + 1] : nullptr;
-    take_slot() = queue_->waiting[i];
+    next_work_request() = queue_->batch[i];
   }
   queue_->requests[count - 1].send_flags |= IBV_SEND_SIGNALED;
   unsignalled_ = 0;
   steps_posted_ += static_cast<std::uint32_t>(count);
-  queue_->count = 0;
-  ++hub_.counters.doorbells;
-  hub_.counters.requests += count;
+  queue_->batched = 0;
+  ++shared_.counters.doorbells;
+  shared_.counters.requests += count;
   ibv_send_wr* bad = nullptr;
   const int error = ibv_post_send(id_->qp, queue_->requests.data(), &bad);
   if (error != 0) {
@@ -268,28 +270,28 @@ void Endpoint::post_batch() {
   }
 }
 
-void Endpoint::free_word(Slot& slot) noexcept {
-  if (slot.word.value != nullptr) {
-    device_.words().release(slot.word);
-    slot.word = {};
+void Endpoint::free_word(WorkRequest& work) noexcept {
+  if (work.word.value != nullptr) {
+    device_.words().release(work.word);
+    work.word = {};
   }
 }
 
-/// What a step used is free for others; its slot may be used again.
-void Endpoint::end_flight(Slot& slot) {
-  free_word(slot);
-  if (slot.mine != nullptr) {
-    slot.mine->end_flight();
+/// What a step used is free for others; its work may be used again.
+void Endpoint::end_use(WorkRequest& work) {
+  free_word(work);
+  if (work.mine != nullptr) {
+    work.mine->end_use();
   }
-  if (slot.theirs == nullptr) {
+  if (work.theirs == nullptr) {
     return;
   }
   --steps_posted_;
-  PeerWindow& theirs = *slot.theirs;
-  if (--theirs.flights == 0 && theirs.is_revoked) {
+  PeerWindow& theirs = *work.theirs;
+  if (--theirs.uses == 0 && theirs.is_revoked) {
     on_revoke({.kind = ControlKind::kRevoke,
                .key = theirs.key,
-               .epoch = hub_.regions.epoch(),
+               .epoch = shared_.regions.epoch(),
                .state = theirs.state});
   }
 }
@@ -301,24 +303,24 @@ void Endpoint::drop_steps() noexcept {
     attributes.qp_state = IBV_QPS_ERR;
     static_cast<void>(ibv_modify_qp(id_->qp, &attributes, IBV_QP_STATE));
   }
-  hub_.regions.drop_holder(*this);
+  shared_.regions.drop_holder(*this);
   peer_memory_.clear();
-  owed_.clear();
+  controls_.clear();
   steps_posted_ = 0;
   if (queue_ == nullptr) {
     return;
   }
-  const auto drop = [this](Slot& slot) {
-    if (slot.mine != nullptr) {
-      slot.mine->end_flight();
+  const auto drop = [this](WorkRequest& work) {
+    if (work.mine != nullptr) {
+      work.mine->end_use();
     }
-    free_atomic(slot);
-    free_word(slot);
-    slot = {.buffer = slot.buffer};
+    free_atomic(work);
+    free_word(work);
+    work = {.buffer = work.buffer};
   };
-  std::ranges::for_each(queue_->slots, drop);
-  std::ranges::for_each(std::span(queue_->waiting).first(queue_->count), drop);
-  queue_->count = 0;
+  std::ranges::for_each(queue_->outstanding, drop);
+  std::ranges::for_each(std::span(queue_->batch).first(queue_->batched), drop);
+  queue_->batched = 0;
 }
 
 }  // namespace acp::verbs

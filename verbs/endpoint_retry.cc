@@ -11,7 +11,7 @@ namespace {
 /// No attempt begins later than this after the first one. It matters where an
 /// attempt itself takes long: the kernel waits more than a minute for the
 /// answer to a request before it says that a peer is unreachable.
-constexpr Duration kConnectPatience = std::chrono::minutes(2);
+constexpr Duration kConnectTimeLimit = std::chrono::minutes(2);
 
 }  // namespace
 
@@ -24,7 +24,7 @@ void Endpoint::connect() {
 
 /// Precondition: backing off.
 void Endpoint::retry() {
-  ++hub_.counters.retried;
+  ++shared_.counters.retried;
   start_attempt();
 }
 
@@ -52,7 +52,7 @@ void Endpoint::back_off(std::string_view why) {
   drop_attempt();
   const TimePoint now = SteadyClock().now();
   const Duration spent = now - first_attempt_;
-  if (attempts_ >= kConnectAttempts || spent >= kConnectPatience) {
+  if (attempts_ >= kConnectAttempts || spent >= kConnectTimeLimit) {
     fail(fmt::format(
         "connecting has failed {} times in {:.1f} s, at last with {}; see that "
         "the interfaces of both addresses are up and reach each other (ping, "
@@ -60,15 +60,16 @@ void Endpoint::back_off(std::string_view why) {
         attempts_, std::chrono::duration<double>(spent).count(), why));
     return;
   }
-  retry_at_ = now + retry_delay(attempts_, hub_.random);
+  retry_at_ = now + retry_delay(attempts_, shared_.random);
   log(LogLevel::kDebug, "verbs: {}: attempt {} to connect: {}; again in {} ms",
       describe(), attempts_, why,
       std::chrono::duration_cast<std::chrono::milliseconds>(retry_at_ - now)
           .count());
   set_state(EndpointState::kBackingOff);
   // It may be there still, when it has left that state and come back.
-  if (std::ranges::find(hub_.backing_off, this) == hub_.backing_off.end()) {
-    hub_.backing_off.push_back(this);
+  if (std::ranges::find(shared_.backing_off, this) ==
+      shared_.backing_off.end()) {
+    shared_.backing_off.push_back(this);
   }
 }
 

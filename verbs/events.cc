@@ -82,8 +82,8 @@ bool VerbsTransport::take_connection_event() {
 }
 
 /// A device that is removed is lost to this process whether or not it has
-/// connections yet: nobody else can tell, and some devices (rxe) wait in their
-/// removal until it lets go of them.
+/// connections yet: nobody else can send_control, and some devices (rxe) wait
+/// in their removal until it lets go of them.
 void VerbsTransport::on_listener_event(const Device& device,
                                        rdma_cm_event_type event,
                                        int status) {
@@ -104,11 +104,11 @@ void VerbsTransport::on_request(const Device& device,
   const bool is_ours =
       hello && hello->job == options_.job &&
       hello->destination == options_.me &&
-      (!is_mine || (hub_.executes_atomics && hello->color == 0)) &&
+      (!is_mine || (shared_.executes_atomics && hello->color == 0)) &&
       hello->source < options_.procs && hello->color == device.color() &&
       hello->packet_bytes == kPacketBytes && hello->window == kWindow;
   if (!is_ours) {
-    ++hub_.counters.refused;
+    ++shared_.counters.refused;
     log(LogLevel::kDebug, "verbs: {}: a stranger's request", device.name());
     rdma_reject(id.get(), nullptr, 0);
     return;
@@ -123,7 +123,7 @@ void VerbsTransport::on_request(const Device& device,
   }
 }
 
-/// Only told: what they do to a connection, its completions tell.
+/// Only told: what they do to a connection, its completions send_control.
 void VerbsTransport::take_device_events(const Device& device) {
   ibv_async_event event{};
   while (ibv_get_async_event(&device.context(), &event) == 0) {

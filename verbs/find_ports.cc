@@ -81,9 +81,10 @@ std::optional<Candidate> bind_to(rdma_event_channel& channel,
   candidate.device = ibv_get_device_name(raw->verbs->device);
   candidate.number = raw->port_num;
   candidate.port.name = name_of(candidate.device, candidate.number);
-  candidate.port.place.address = transport::to_address(address);
+  candidate.port.listen_address.address = transport::to_address(address);
   const ibv_gid& gid = raw->route.addr.addr.ibaddr.sgid;
-  std::memcpy(candidate.port.place.gid.data(), gid.raw, sizeof gid.raw);
+  std::memcpy(candidate.port.listen_address.gid.data(), gid.raw,
+              sizeof gid.raw);
   ibv_port_attr attributes{};
   candidate.is_usable =
       lack_of(*raw->verbs->device) == nullptr &&
@@ -126,11 +127,11 @@ std::string describe_port(const std::string& name,
   const auto found = std::find_if(
       candidates.begin(), candidates.end(),
       [&name](const Candidate& each) { return each.port.name == name; });
-  return fmt::format(
-      "; {} is {}, {}", name, ibv_port_state_str(state),
-      found == candidates.end()
-          ? "without an address"
-          : "at " + transport::format_address(found->port.place.address));
+  return fmt::format("; {} is {}, {}", name, ibv_port_state_str(state),
+                     found == candidates.end()
+                         ? "without an address"
+                         : "at " + transport::format_address(
+                                       found->port.listen_address.address));
 }
 
 /// What each port of this host has and lacks, for the error.

@@ -14,8 +14,8 @@ namespace acp::verbs {
 /// A port with an address, and an id bound to it.
 struct Port {
   CmId id;
-  std::string name;  ///< "rxe0 port 1".
-  Place place;       ///< Port 0 of the address: not listening yet.
+  std::string name;              ///< "rxe0 port 1".
+  ListenAddress listen_address;  ///< Port 0 of the address: not listening yet.
 };
 
 /// The channel of all events of connections, non-blocking. kUnsupported,

@@ -44,7 +44,7 @@ std::size_t append_row(std::span<std::byte> packet,
                        std::size_t bytes,
                        Row row) noexcept;
 
-/// A row of a packet, in place.
+/// A row of a packet, in listen_address.
 struct RowView {
   Row row = Row::kMessage;
   std::span<const std::byte> bytes;

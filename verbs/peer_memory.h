@@ -15,8 +15,8 @@ struct PeerWindow {
   std::uint64_t offset = 0;   ///< As in a global address.
   std::uint64_t size = 0;     ///< Bytes from there; 0: not to be reached.
   std::uint64_t address = 0;  ///< In the peer.
-  std::uint32_t flights = 0;  ///< Posted work requests that use it.
-  bool is_revoked = false;    ///< To be dropped without flights.
+  std::uint32_t uses = 0;     ///< Posted work requests that use it.
+  bool is_revoked = false;    ///< To be dropped without uses.
 };
 
 /// One thread at a time. Windows stay where they are until they are dropped.
@@ -39,11 +39,11 @@ class PeerMemory {
     return last_;
   }
 
-  /// The peer tells. A window that is still in use at its place stays.
+  /// The peer tells. A window that is still in use at its listen_address stays.
   void add(const PeerWindow& window) {
     const auto [at, is_new] =
         windows_.try_emplace({window.key, window.offset}, window);
-    if (!is_new && at->second.flights == 0 && !at->second.is_revoked) {
+    if (!is_new && at->second.uses == 0 && !at->second.is_revoked) {
       at->second = window;
     }
   }
@@ -58,7 +58,7 @@ class PeerMemory {
       PeerWindow& window = at->second;
       if (window.state != state) {
         ++at;
-      } else if (window.flights != 0) {
+      } else if (window.uses != 0) {
         window.is_revoked = true;
         is_gone = false;
         ++at;

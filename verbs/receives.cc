@@ -25,9 +25,10 @@ bool is_missing(int error) noexcept {
 
 Status Receives::open(const ibv_device_attr& limits) {
   if (limits.max_srq_wr > 0) {
-    most_ = std::min(most_, static_cast<std::uint32_t>(limits.max_srq_wr));
+    max_buffers_ =
+        std::min(max_buffers_, static_cast<std::uint32_t>(limits.max_srq_wr));
     ibv_srq_init_attr wanted{};
-    wanted.attr.max_wr = most_;
+    wanted.attr.max_wr = max_buffers_;
     wanted.attr.max_sge = 1;
     shared_.reset(ibv_create_srq(&domain_, &wanted));
     if (shared_ == nullptr && !is_missing(errno)) {
@@ -35,18 +36,18 @@ Status Receives::open(const ibv_device_attr& limits) {
     }
   }
   if (shared_ == nullptr) {
-    most_ = std::min(most_, kReceivesPerConnection);
+    max_buffers_ = std::min(max_buffers_, kReceivesPerConnection);
     log(LogLevel::kDebug,
         "verbs: {} has no shared receive queue: {} receive buffers for each "
         "connection",
-        ibv_get_device_name(domain_.context->device), most_);
+        ibv_get_device_name(domain_.context->device), max_buffers_);
   }
   return Status::kOk;
 }
 
 void Receives::describe(ibv_qp_init_attr& wanted) const noexcept {
   wanted.srq = shared_.get();
-  wanted.cap.max_recv_wr = shared_ == nullptr ? most_ : 0;
+  wanted.cap.max_recv_wr = shared_ == nullptr ? max_buffers_ : 0;
   wanted.cap.max_recv_sge = shared_ == nullptr ? 1 : 0;
 }
 
@@ -78,10 +79,10 @@ void Receives::drop(const ibv_qp& pair) {
 /// A buffer for everything that all connections may bring at a time.
 Status Receives::grow_shared() {
   const std::uint32_t wanted =
-      std::min(most_, connections_ * kReceivesPerConnection);
+      std::min(max_buffers_, connections_ * kReceivesPerConnection);
   while (buffers_.size() < wanted) {
     const std::size_t count =
-        std::min<std::size_t>(kChunk, most_ - buffers_.size());
+        std::min<std::size_t>(kChunk, max_buffers_ - buffers_.size());
     if (const Status status = buffers_.grow(count); status != Status::kOk) {
       return status;
     }
@@ -102,7 +103,7 @@ Status Receives::grow_shared() {
 Status Receives::fill(ibv_qp& pair) {
   Pair own{.pair = &pair, .buffers = {}};
   Status status = Status::kOk;
-  while (own.buffers.size() < most_ && status == Status::kOk) {
+  while (own.buffers.size() < max_buffers_ && status == Status::kOk) {
     Buffer* buffer = buffers_.acquire();
     if (buffer == nullptr) {
       status = buffers_.grow(kChunk);
@@ -110,7 +111,8 @@ Status Receives::fill(ibv_qp& pair) {
     }
     own.buffers.push_back(buffer);
     append(buffer);
-    if ((recycled_ == kBatch || own.buffers.size() == most_) && !post(&pair)) {
+    if ((recycled_ == kBatch || own.buffers.size() == max_buffers_) &&
+        !post(&pair)) {
       status = Status::kSystem;
     }
   }

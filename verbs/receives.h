@@ -21,7 +21,7 @@ class Receives {
  public:
   /// At most `most` buffers: in the shared queue, or in each queue pair.
   Receives(ibv_pd& domain, std::uint32_t most)
-      : buffers_(domain), domain_(domain), most_(most) {}
+      : buffers_(domain), domain_(domain), max_buffers_(most) {}
 
   /// Makes the shared receive queue, if the device has such. kSystem,
   /// kNoMemory: with errno.
@@ -57,7 +57,7 @@ class Receives {
 
   BufferPool buffers_;
   ibv_pd& domain_;
-  std::uint32_t most_;
+  std::uint32_t max_buffers_;
   SharedReceiveQueue shared_;      ///< Null: the device has none.
   std::uint32_t connections_ = 0;  ///< That use the shared queue.
   /// By the number of the queue pair; empty with a shared queue.

@@ -11,7 +11,7 @@ namespace acp::verbs {
 
 void Regions::add(const transport::Region& region) {
   MyRegion& mine = *all_.emplace_back(std::make_unique<MyRegion>(region));
-  mine.pieces_.resize(colors_);
+  mine.registrations_.resize(colors_);
   if (live_.size() <= region.key) {
     live_.resize(region.key + 1);
   }
@@ -34,7 +34,7 @@ bool Regions::remove(std::uint32_t key, std::uint64_t state) {
       holder->revoke(mine.region_);
     }
   }
-  if (mine.flights_ != 0 || !mine.holders_.empty()) {
+  if (mine.uses_ != 0 || !mine.holders_.empty()) {
     return false;
   }
   all_.erase(found);
@@ -51,27 +51,30 @@ Window Regions::window(Device& device,
                        MyRegion& mine,
                        const std::byte* address) {
   const transport::Region& region = mine.region_;
-  const std::uint64_t piece_bytes =
-      region.is_sparse ? kSparsePieceBytes : kPieceBytes;
-  // Counted as in a global address: no aligned word lies in two pieces.
+  const std::uint64_t registration_bytes =
+      region.is_sparse ? kSparseRegistrationBytes : kRegistrationBytes;
+  // Counted as in a global address: no aligned word lies in two registrations.
   const std::uint64_t skew = reinterpret_cast<std::uintptr_t>(region.address) &
                              (transport::kOffsetAlignment - 1);
   const std::uint64_t end = skew + region.size;
-  std::vector<MyRegion::Piece>& pieces = mine.pieces_[device.color()];
-  if (pieces.empty()) {
-    pieces.resize((end + piece_bytes - 1) / piece_bytes);
+  std::vector<MyRegion::Registration>& registrations =
+      mine.registrations_[device.color()];
+  if (registrations.empty()) {
+    registrations.resize((end + registration_bytes - 1) / registration_bytes);
   }
   const auto at = skew + static_cast<std::uint64_t>(address - region.address);
-  MyRegion::Piece& piece = pieces[at / piece_bytes];
+  MyRegion::Registration& registration = registrations[at / registration_bytes];
   Window window;
-  window.offset = std::max(at / piece_bytes * piece_bytes, skew);
+  window.offset = std::max(at / registration_bytes * registration_bytes, skew);
   window.size =
-      std::min((at / piece_bytes + 1) * piece_bytes, end) - window.offset;
+      std::min((at / registration_bytes + 1) * registration_bytes, end) -
+      window.offset;
   window.address = region.address + (window.offset - skew);
-  if (piece.registered == nullptr && !piece.has_failed) {
-    piece.registered = device.register_memory(window.address, window.size);
-    piece.has_failed = piece.registered == nullptr;
-    if (piece.has_failed) {
+  if (registration.registered == nullptr && !registration.has_failed) {
+    registration.registered =
+        device.register_memory(window.address, window.size);
+    registration.has_failed = registration.registered == nullptr;
+    if (registration.has_failed) {
       log(has_warned_ ? LogLevel::kDebug : LogLevel::kWarning,
           "verbs: registering {} bytes at {} with {}: {}; copies to and from "
           "there go as messages, which is slower; {}",
@@ -80,7 +83,7 @@ Window Regions::window(Device& device,
       has_warned_ = true;
     }
   }
-  window.registered = piece.registered.get();
+  window.registered = registration.registered.get();
   return window;
 }
 

@@ -16,8 +16,8 @@ class Endpoint;
 
 /// Memory is registered by so much, as it is used: registering pins it, takes
 /// time, and much of a large region may never be touched.
-inline constexpr std::uint64_t kPieceBytes = 16 << 20;
-inline constexpr std::uint64_t kSparsePieceBytes = 2 << 20;
+inline constexpr std::uint64_t kRegistrationBytes = 16 << 20;
+inline constexpr std::uint64_t kSparseRegistrationBytes = 2 << 20;
 
 /// One entry of the key table. Owned by Regions; stays as long as it is used.
 class MyRegion {
@@ -27,23 +27,24 @@ class MyRegion {
   const transport::Region& region() const noexcept { return region_; }
 
   /// A posted step begins or ends to use the memory at this side.
-  void begin_flight() noexcept { ++flights_; }
+  void begin_use() noexcept { ++uses_; }
 
-  void end_flight() noexcept { --flights_; }
+  void end_use() noexcept { --uses_; }
 
  private:
   friend class Regions;
 
-  struct Piece {
+  struct Registration {
     MemoryRegion registered;
     bool has_failed = false;
   };
 
   transport::Region region_;
   bool is_live_ = true;
-  std::uint32_t flights_ = 0;
-  std::vector<Endpoint*> holders_;          ///< Were told of it and may use it.
-  std::vector<std::vector<Piece>> pieces_;  ///< By color, then by place.
+  std::uint32_t uses_ = 0;
+  std::vector<Endpoint*> holders_;  ///< Were told of it and may use it.
+  std::vector<std::vector<Registration>>
+      registrations_;  ///< By color, then by listen_address.
 };
 
 /// A part of a region that is one registration.

@@ -14,7 +14,7 @@ namespace acp::verbs {
 namespace {
 
 /// Events cost a system call to look for, completions do not.
-constexpr int kPollsBetweenLooks = 32;
+constexpr int kPollsBetweenEventChecks = 32;
 
 std::uint64_t endpoint_key(transport::ProcId peer, transport::Color color) {
   return std::uint64_t{peer} * kMaxColors + color;
@@ -108,13 +108,13 @@ VerbsTransport::VerbsTransport(VerbsOptions options,
       channel_(std::move(channel)),
       devices_(std::move(devices)),
       regions_(static_cast<transport::Color>(devices_.size())),
-      hub_{.me = options_.me,
-           .job = options_.job,
-           .channel = *channel_,
-           .regions = regions_,
-           .executes_atomics = options_.atomics == Executor::kDevice,
-           .timers = options_.timers,
-           .random = std::minstd_rand(seed_of(options_))},
+      shared_{.me = options_.me,
+              .job = options_.job,
+              .channel = *channel_,
+              .regions = regions_,
+              .executes_atomics = options_.atomics == Executor::kDevice,
+              .timers = options_.timers,
+              .random = std::minstd_rand(seed_of(options_))},
       has_failed_(options_.procs) {
   capabilities_.max_message = kMaxMessageBytes;
   capabilities_.max_posted = kMaxStepBytes;
@@ -123,10 +123,10 @@ VerbsTransport::VerbsTransport(VerbsOptions options,
   card.colors = capabilities_.colors;
   card.packet_bytes = kPacketBytes;
   card.atomics = options_.atomics;
-  capabilities_.executes_atomics = hub_.executes_atomics;
+  capabilities_.executes_atomics = shared_.executes_atomics;
   descriptors_.push_back(channel_->fd);
   for (const auto& device : devices_) {
-    card.places[device->color()] = device->place();
+    card.listen_addresses[device->color()] = device->listen_address();
     const int events = device->event_descriptor();
     // Ports of one device share these.
     if (std::find(descriptors_.begin(), descriptors_.end(), events) ==
@@ -139,8 +139,8 @@ VerbsTransport::VerbsTransport(VerbsOptions options,
     descriptors_.push_back(device->completions().descriptor());
     log(LogLevel::kDebug, "verbs: color {} is {} at {}, gid {}",
         device->color(), device->name(),
-        transport::format_address(device->place().address),
-        format_gid(device->place().gid));
+        transport::format_address(device->listen_address().address),
+        format_gid(device->listen_address().gid));
   }
   for (const int descriptor : descriptors_) {
     watched_.push_back({descriptor, POLLIN, 0});
@@ -149,7 +149,7 @@ VerbsTransport::VerbsTransport(VerbsOptions options,
 }
 
 VerbsTransport::~VerbsTransport() {
-  const Counters& c = hub_.counters;
+  const Counters& c = shared_.counters;
   log(LogLevel::kDebug,
       "verbs: {} connections ({} attempts crossed, {} made again, {} strangers "
       "refused), sent "
@@ -186,10 +186,11 @@ Result<Endpoint*> VerbsTransport::endpoint_to(transport::ProcId peer,
     return known->second.get();
   }
   if (is_mine) {
-    return hub_.executes_atomics ? Result<Endpoint*>(add_endpoint(
-                                       endpoint_key(peer, color), peer, color,
-                                       devices_[color]->place()))
-                                 : Status::kUnsupported;
+    return shared_.executes_atomics
+               ? Result<Endpoint*>(
+                     add_endpoint(endpoint_key(peer, color), peer, color,
+                                  devices_[color]->listen_address()))
+               : Status::kUnsupported;
   }
   if (peer >= options_.procs) {
     return Status::kInvalidArgument;
@@ -220,7 +221,7 @@ Result<Endpoint*> VerbsTransport::endpoint_to(transport::ProcId peer,
     return Status::kBadOption;
   }
   return add_endpoint(endpoint_key(peer, color), peer, color,
-                      card->places[color]);
+                      card->listen_addresses[color]);
 }
 
 /// Where the connection to myself ends, and what fails when this process does.
@@ -230,59 +231,61 @@ Endpoint& VerbsTransport::endpoint_from_myself(transport::Color color) {
   const auto known = endpoints_.find(key);
   return known != endpoints_.end()
              ? *known->second
-             : *add_endpoint(key, options_.me, color, devices_[color]->place());
+             : *add_endpoint(key, options_.me, color,
+                             devices_[color]->listen_address());
 }
 
 Endpoint* VerbsTransport::add_endpoint(std::uint64_t key,
                                        transport::ProcId peer,
                                        transport::Color color,
-                                       const Place& place) {
-  auto endpoint =
-      std::make_unique<Endpoint>(hub_, *devices_[color], peer, place);
+                                       const ListenAddress& listen_address) {
+  auto endpoint = std::make_unique<Endpoint>(shared_, *devices_[color], peer,
+                                             listen_address);
   if (has_failed_[peer]) {
     endpoint->abandon();
   }
   // So that nothing is allocated when they are needed.
-  hub_.dirty.reserve(endpoints_.size() + 1);
-  hub_.failed.reserve(endpoints_.size() + 1);
-  hub_.backing_off.reserve(endpoints_.size() + 1);
+  shared_.to_flush.reserve(endpoints_.size() + 1);
+  shared_.failed.reserve(endpoints_.size() + 1);
+  shared_.backing_off.reserve(endpoints_.size() + 1);
   return endpoints_.emplace(key, std::move(endpoint)).first->second.get();
 }
 
 std::size_t VerbsTransport::poll(transport::MessageSink& sink) {
-  const std::uint64_t before = hub_.counters.delivered + hub_.counters.done;
-  if (hub_.connecting != 0 || --polls_until_look_ < 0) {
-    look_at(std::span(watched_).first(event_descriptors_));
+  const std::uint64_t before =
+      shared_.counters.delivered + shared_.counters.done;
+  if (shared_.connecting != 0 || --polls_until_event_check_ < 0) {
+    check_descriptors(std::span(watched_).first(event_descriptors_));
   }
   if (has_events_) {
     take_events();
   }
-  if (!hub_.backing_off.empty()) {
+  if (!shared_.backing_off.empty()) {
     start_retries();
   }
   for (const auto& device : devices_) {
     drain(*device, sink);
   }
-  if (!hub_.failed.empty()) {
+  if (!shared_.failed.empty()) {
     report_failures(sink);
   }
-  return static_cast<std::size_t>(hub_.counters.delivered + hub_.counters.done -
-                                  before);
+  return static_cast<std::size_t>(shared_.counters.delivered +
+                                  shared_.counters.done - before);
 }
 
 /// Links that are due, and no longer in the list those that meanwhile accept
 /// their peer's attempt or have failed.
 void VerbsTransport::start_retries() {
   const TimePoint now = SteadyClock().now();
-  for (std::size_t i = 0; i < hub_.backing_off.size();) {
-    Endpoint* endpoint = hub_.backing_off[i];
+  for (std::size_t i = 0; i < shared_.backing_off.size();) {
+    Endpoint* endpoint = shared_.backing_off[i];
     const bool is_waiting = endpoint->state() == EndpointState::kBackingOff;
     if (is_waiting && endpoint->retry_at() > now) {
       ++i;
       continue;
     }
-    hub_.backing_off[i] = hub_.backing_off.back();
-    hub_.backing_off.pop_back();
+    shared_.backing_off[i] = shared_.backing_off.back();
+    shared_.backing_off.pop_back();
     if (is_waiting) {
       endpoint->retry();  // may put it at the list's end, to be tried later
     }
@@ -358,13 +361,13 @@ void VerbsTransport::flush_idle() {
 
 void VerbsTransport::flush_endpoints(bool (Endpoint::*flush_one)()) {
   std::size_t kept = 0;
-  for (std::size_t i = 0; i < hub_.dirty.size(); ++i) {
-    Endpoint* endpoint = hub_.dirty[i];
+  for (std::size_t i = 0; i < shared_.to_flush.size(); ++i) {
+    Endpoint* endpoint = shared_.to_flush[i];
     if (!(endpoint->*flush_one)()) {
-      hub_.dirty[kept++] = endpoint;
+      shared_.to_flush[kept++] = endpoint;
     }
   }
-  hub_.dirty.resize(kept);
+  shared_.to_flush.resize(kept);
 }
 
 void VerbsTransport::on_registered(const transport::Region& region) {
@@ -383,8 +386,8 @@ void VerbsTransport::forget_regions() {
 }
 
 void VerbsTransport::report_failures(transport::MessageSink& sink) {
-  const std::vector<Endpoint*> failed = std::exchange(hub_.failed, {});
-  hub_.failed.reserve(endpoints_.size());
+  const std::vector<Endpoint*> failed = std::exchange(shared_.failed, {});
+  shared_.failed.reserve(endpoints_.size());
   for (const Endpoint* endpoint : failed) {
     const transport::ProcId peer = endpoint->peer();
     if (has_failed_[peer]) {
@@ -401,11 +404,11 @@ void VerbsTransport::report_failures(transport::MessageSink& sink) {
 }
 
 TimePoint VerbsTransport::next_deadline() const noexcept {
-  if (!hub_.dirty.empty() || !hub_.failed.empty()) {
+  if (!shared_.to_flush.empty() || !shared_.failed.empty()) {
     return TimePoint{};  // long ago
   }
   TimePoint next = TimePoint::max();
-  for (const Endpoint* endpoint : hub_.backing_off) {
+  for (const Endpoint* endpoint : shared_.backing_off) {
     next = std::min(next, endpoint->retry_at());
   }
   return next;
@@ -413,7 +416,7 @@ TimePoint VerbsTransport::next_deadline() const noexcept {
 
 bool VerbsTransport::arm() {
   flush();
-  bool is_quiet = hub_.dirty.empty() && hub_.failed.empty();
+  bool is_quiet = shared_.to_flush.empty() && shared_.failed.empty();
   for (const auto& device : devices_) {
     is_quiet = device->completions().arm() && is_quiet;
   }
@@ -423,7 +426,7 @@ bool VerbsTransport::arm() {
 /// Reads the notifications: one that stays would end every later sleep. Nobody
 /// else may, since who has armed and sleeps relies on finding it.
 void VerbsTransport::disarm() {
-  look_at(watched_);
+  check_descriptors(watched_);
   for (std::size_t i = 0; i < devices_.size(); ++i) {
     if (watched_[event_descriptors_ + i].revents != 0) {
       devices_[i]->completions().take_notifications();
@@ -432,8 +435,8 @@ void VerbsTransport::disarm() {
 }
 
 /// Finds out in one call what there is to read.
-void VerbsTransport::look_at(std::span<pollfd> descriptors) {
-  polls_until_look_ = kPollsBetweenLooks;
+void VerbsTransport::check_descriptors(std::span<pollfd> descriptors) {
+  polls_until_event_check_ = kPollsBetweenEventChecks;
   if (::poll(descriptors.data(), descriptors.size(), 0) > 0) {
     for (const pollfd& each : descriptors.first(event_descriptors_)) {
       has_events_ |= each.revents != 0;

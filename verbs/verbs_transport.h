@@ -78,7 +78,7 @@ class VerbsTransport final : public transport::Transport {
   bool arm() override;
   void disarm() override;
 
-  const Counters& counters() const noexcept { return hub_.counters; }
+  const Counters& counters() const noexcept { return shared_.counters; }
 
  private:
   VerbsTransport(VerbsOptions options,
@@ -90,7 +90,7 @@ class VerbsTransport final : public transport::Transport {
   Endpoint* add_endpoint(std::uint64_t key,
                          transport::ProcId peer,
                          transport::Color color,
-                         const Place& place);
+                         const ListenAddress& listen_address);
   void start_retries();
   void drain(Device& device, transport::MessageSink& sink);
   void on_receive(Device& device,
@@ -100,7 +100,7 @@ class VerbsTransport final : public transport::Transport {
                const ibv_wc& completion,
                transport::MessageSink& sink);
   void flush_endpoints(bool (Endpoint::*flush_one)());
-  void look_at(std::span<pollfd> descriptors);
+  void check_descriptors(std::span<pollfd> descriptors);
   void take_events();
   bool take_connection_event();
   void on_listener_event(const Device& device,
@@ -117,7 +117,7 @@ class VerbsTransport final : public transport::Transport {
   EventChannel channel_;
   std::vector<std::unique_ptr<Device>> devices_;  ///< By color.
   Regions regions_;
-  EndpointHub hub_;
+  SharedState shared_;
   std::unordered_map<std::uint64_t, std::unique_ptr<Endpoint>> endpoints_;
   std::vector<bool> has_failed_;  ///< By process.
   transport::Capabilities capabilities_;
@@ -127,7 +127,7 @@ class VerbsTransport final : public transport::Transport {
   std::vector<pollfd> watched_;  ///< The same for poll(2).
   std::array<std::byte, kMaxCardBytes> card_{};
   std::size_t card_bytes_ = 0;
-  int polls_until_look_ = 0;
+  int polls_until_event_check_ = 0;
   bool has_events_ = false;  ///< Of connections or devices, to be taken.
 };
 

@@ -22,11 +22,12 @@ AddressCard sample_card() {
   card.colors = 2;
   card.packet_bytes = kPacketBytes;
   card.atomics = Executor::kDevice;
-  card.places[0].address = *transport::parse_address("10.77.0.1");
-  card.places[0].address.port = 0x1234;
-  card.places[0].gid = {0xfe, 0x80, 0, 0, 0, 0, 0, 0, 2, 2, 0xc9, 0xff};
-  card.places[1].address = *transport::parse_address("2001:db8::7");
-  card.places[1].address.port = 7;
+  card.listen_addresses[0].address = *transport::parse_address("10.77.0.1");
+  card.listen_addresses[0].address.port = 0x1234;
+  card.listen_addresses[0].gid = {0xfe, 0x80, 0, 0, 0,    0,
+                                  0,    0,    2, 2, 0xc9, 0xff};
+  card.listen_addresses[1].address = *transport::parse_address("2001:db8::7");
+  card.listen_addresses[1].address.port = 7;
   return card;
 }
 
@@ -89,7 +90,7 @@ TEST_CASE("verbs card: what no peer would have written is refused",
 }
 
 TEST_CASE("verbs card: a GID is printed as tools print it", "[verbs][card]") {
-  CHECK(format_gid(sample_card().places[0].gid) ==
+  CHECK(format_gid(sample_card().listen_addresses[0].gid) ==
         "fe80:0000:0000:0000:0202:c9ff:0000:0000");
 }
 
@@ -235,7 +236,7 @@ TEST_CASE("verbs peer memory: a window in use outlives its revocation",
   CHECK(memory.revoke(3, 2));  // of another state: stays
   PeerWindow* window = memory.find(3, 0);
   REQUIRE(window != nullptr);
-  window->flights = 1;
+  window->uses = 1;
   CHECK_FALSE(memory.revoke(3, 1));
   CHECK(window->is_revoked);
   // The next region of that key has to wait until it can be told again.
@@ -245,7 +246,7 @@ TEST_CASE("verbs peer memory: a window in use outlives its revocation",
   memory.add({.key = 3, .rkey = 4, .state = 1, .offset = 200, .size = 100});
   CHECK_FALSE(memory.revoke(3, 1));
   CHECK(memory.find(3, 200) == nullptr);
-  window->flights = 0;
+  window->uses = 0;
   CHECK(memory.revoke(3, 1));
   CHECK(memory.find(3, 0) == nullptr);
   memory.add({.key = 3, .rkey = 2, .state = 2, .offset = 0, .size = 100});
