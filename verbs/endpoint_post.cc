@@ -2,38 +2,14 @@
 #include <algorithm>
 
 #include "base/log.h"
-#include "verbs/endpoint.h"
+#include "verbs/endpoint_plan.h"
 
 namespace acp::verbs {
 
 using protocol::Opcode;
 using transport::RemoteStep;
 
-/// The work requests of one chain, before any is taken over.
-struct Endpoint::Plan {
-  struct Part {
-    const RemoteStep* step;
-    std::uint64_t done;  ///< Bytes of the step before this part.
-    std::uint32_t size;
-    PeerWindow* theirs;
-    MyRegion* mine;
-    std::uint32_t lkey;
-    bool is_inline;
-    bool is_fenced;
-  };
-
-  std::array<Part, kBatch> parts{};
-  std::size_t count = 0;
-  std::size_t atomics = 0;
-  std::size_t words = 0;  ///< Registered words that it needs.
-  bool has_read = false;
-};
-
 namespace {
-
-bool is_aligned_word(const RemoteStep& step) noexcept {
-  return step.size == 8 && (step.offset & 7) == 0;
-}
 
 bool is_atomic(const RemoteStep& step) noexcept {
   return protocol::is_atomic(step.opcode);
@@ -44,26 +20,6 @@ bool is_atomic(const RemoteStep& step) noexcept {
 /// Something was posted, or waits to be, and is not done.
 bool Endpoint::has_steps() const noexcept {
   return queue_ != nullptr && (steps_posted_ != 0 || queue_->batched != 0);
-}
-
-/// Whether the device does such steps. Signals are the agent's, and atomics may
-/// be. What is a loop is no flight that others could share.
-bool Endpoint::can_devices_do(
-    std::span<const RemoteStep> steps) const noexcept {
-  for (const RemoteStep& step : steps) {
-    const bool is_known = is_atomic(step)
-                              ? shared_.executes_atomics && step.width == 8 &&
-                                    (steps.size() == 1 || !is_loop(step.opcode))
-                              : step.opcode == Opcode::kPut ||
-                                    step.opcode == Opcode::kGet ||
-                                    step.opcode == Opcode::kPut8;
-    // rxe copies bytes in any order: nobody would see a word whole.
-    const bool is_word = step.opcode == Opcode::kPut8 || is_aligned_word(step);
-    if (!is_known || step.flags != 0 || (device_.is_rxe() && is_word)) {
-      return false;
-    }
-  }
-  return true;
 }
 
 Status Endpoint::post(std::span<const RemoteStep> steps, std::uint64_t token) {
@@ -97,97 +53,6 @@ Status Endpoint::post(std::span<const RemoteStep> steps, std::uint64_t token) {
   collect(plan, token);
   queue_for_flush();
   return Status::kOk;
-}
-
-/// The window of the peer that holds a byte of the step's memory; asks for it
-/// when it is not known.
-Endpoint::Feasible Endpoint::find_window(const RemoteStep& step,
-                                         std::uint64_t offset,
-                                         PeerWindow*& theirs) {
-  theirs = peer_memory_.find(step.key, offset);
-  if (theirs != nullptr && theirs->is_revoked) {
-    return Feasible::kLater;
-  }
-  if (theirs != nullptr &&
-      ((theirs->state ^ step.state) & step.state_mask) == 0) {
-    return Feasible::kNow;
-  }
-  const bool is_answered =
-      is_denied_ && asked_.key == step.key && asked_.offset == offset &&
-      asked_.state == step.state && asked_.state_mask == step.state_mask;
-  if (is_answered) {
-    is_denied_ = false;  // told now; who comes back asks again
-    return Feasible::kNever;
-  }
-  RemoteStep missing = step;
-  missing.offset = offset;
-  ask_for_window(missing);
-  return Feasible::kLater;
-}
-
-/// Cuts a step where windows end, here and there.
-Endpoint::Feasible Endpoint::plan_step(const RemoteStep& step, Plan& plan) {
-  const bool is_read = step.opcode == Opcode::kGet;
-  const bool is_word = step.opcode == Opcode::kPut8 || is_atomic(step);
-  const std::uint64_t size = is_word ? 8 : step.size;
-  const bool is_inline =
-      !is_read && !is_atomic(step) && size <= device_.inline_bytes();
-  // A write or an atomic may overtake a read before it, and an atomic. rxe
-  // keeps the order of the latter; its fences are not to be had.
-  const bool may_overtake_read = !is_read && plan.has_read;
-  const bool may_overtake_atomic = !is_read && plan.atomics != 0;
-  if (may_overtake_read && device_.is_rxe()) {
-    return Feasible::kNever;
-  }
-  const bool is_fenced =
-      (may_overtake_read || may_overtake_atomic) && !device_.is_rxe();
-  plan.has_read = plan.has_read || is_read;
-  plan.atomics += is_atomic(step) ? 1 : 0;
-  // An atomic's result, or a put8's value that does not go inline.
-  const bool needs_word = is_word && !is_inline;
-  plan.words += needs_word ? 1 : 0;
-  MyRegion* mine =
-      step.local == nullptr ? nullptr : shared_.regions.live(step.local_key);
-  if ((mine == nullptr) != (step.local == nullptr) ||
-      (mine == nullptr && !is_word)) {
-    return Feasible::kNever;
-  }
-  for (std::uint64_t done = 0; done < size;) {
-    PeerWindow* theirs = nullptr;
-    const Feasible feasible = find_window(step, step.offset + done, theirs);
-    if (feasible != Feasible::kNow) {
-      return feasible;
-    }
-    const std::uint64_t at = step.offset + done - theirs->offset;
-    // Devices do not refuse what is misaligned: some never complete it.
-    if (plan.count == plan.parts.size() ||
-        (is_atomic(step) &&
-         (theirs->size - at < 8 || ((theirs->address + at) & 7) != 0))) {
-      return Feasible::kNever;
-    }
-    std::uint64_t bytes = std::min(size - done, theirs->size - at);
-    std::uint32_t lkey = 0;
-    if (!is_word && !is_inline) {
-      const std::byte* from = step.local + done;
-      const Window window = shared_.regions.window(device_, *mine, from);
-      if (window.registered == nullptr) {
-        return Feasible::kNever;
-      }
-      lkey = window.registered->lkey;
-      bytes = std::min(bytes, window.size - static_cast<std::uint64_t>(
-                                                from - window.address));
-    }
-    plan.parts[plan.count++] = {.step = &step,
-                                .done = done,
-                                .size = static_cast<std::uint32_t>(bytes),
-                                .theirs = theirs,
-                                .mine = mine,
-                                .lkey = lkey,
-                                .is_inline = is_inline,
-                                .is_fenced = is_fenced};
-    done += bytes;
-  }
-  return Feasible::kNow;
 }
 
 /// A put8 on a device that takes nothing inline: the device reads the value

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "base/log.h"
-#include "verbs/find_ports.h"
 
 namespace acp::verbs {
 
@@ -15,10 +14,6 @@ namespace {
 
 /// Events cost a system call to look for, completions do not.
 constexpr int kPollsBetweenEventChecks = 32;
-
-std::uint64_t endpoint_key(transport::ProcId peer, transport::Color color) {
-  return std::uint64_t{peer} * kMaxColors + color;
-}
 
 Buffer* buffer_of(const ibv_wc& completion) noexcept {
   return reinterpret_cast<Buffer*>(  // NOLINT(performance-no-int-to-ptr)
@@ -34,119 +29,7 @@ bool has_messages(const ibv_wc& completion) noexcept {
          completion.byte_len != 0;
 }
 
-/// The other end of the endpoint to myself is a endpoint of a process beyond
-/// the last.
-std::uint64_t from_myself_key(std::uint32_t procs, transport::Color color) {
-  return endpoint_key(procs, color);
-}
-
-/// So that ranks which fail together do not try again together.
-std::uint32_t seed_of(const VerbsOptions& options) {
-  std::uint32_t seed = options.me + 1;
-  for (const std::uint8_t byte : options.job) {
-    seed = seed * 31 + byte;
-  }
-  return seed;
-}
-
-Status prepare_atomics(Device& device) {
-  if (!device.has_atomics()) {
-    log_error(
-        "ACP_VERBS_ATOMICS=device: {} has no atomics of 8 bytes; choose other "
-        "devices with ACP_VERBS_DEVICES, or set ACP_VERBS_ATOMICS=agent",
-        device.name());
-    return Status::kUnsupported;
-  }
-  return device.make_words();
-}
-
 }  // namespace
-
-Result<std::unique_ptr<VerbsTransport>> VerbsTransport::open(
-    VerbsOptions options) {
-  auto channel = open_event_channel();
-  if (!channel.ok()) {
-    return channel.status();
-  }
-  auto ports = find_ports(**channel, options.devices);
-  if (!ports.ok()) {
-    return ports.status();
-  }
-  if (ports->size() > kMaxColors) {
-    log_error("ACP_VERBS_DEVICES: {} devices: at most {}", ports->size(),
-              kMaxColors);
-    return Status::kBadOption;
-  }
-  std::vector<std::unique_ptr<Device>> devices;
-  for (Port& port : *ports) {
-    // Each other process, and the two ends of a connection to myself.
-    auto device = Device::open(std::move(port),
-                               static_cast<transport::Color>(devices.size()),
-                               {.connections = options.procs + 1,
-                                .max_receives = options.max_receives});
-    if (!device.ok()) {
-      return device.status();
-    }
-    devices.push_back(std::move(*device));
-  }
-  if (options.atomics == Executor::kDevice) {
-    for (const auto& device : devices) {
-      if (const Status status = prepare_atomics(*device);
-          status != Status::kOk) {
-        return status;
-      }
-    }
-  }
-  return std::unique_ptr<VerbsTransport>(new VerbsTransport(
-      std::move(options), std::move(*channel), std::move(devices)));
-}
-
-VerbsTransport::VerbsTransport(VerbsOptions options,
-                               EventChannel channel,
-                               std::vector<std::unique_ptr<Device>> devices)
-    : options_(std::move(options)),
-      channel_(std::move(channel)),
-      devices_(std::move(devices)),
-      regions_(static_cast<transport::Color>(devices_.size())),
-      shared_{.me = options_.me,
-              .job = options_.job,
-              .channel = *channel_,
-              .regions = regions_,
-              .executes_atomics = options_.atomics == Executor::kDevice,
-              .timers = options_.timers,
-              .random = std::minstd_rand(seed_of(options_))},
-      has_failed_(options_.procs) {
-  capabilities_.max_message = kMaxMessageBytes;
-  capabilities_.max_posted = kMaxStepBytes;
-  capabilities_.colors = static_cast<transport::Color>(devices_.size());
-  AddressCard card;
-  card.colors = capabilities_.colors;
-  card.packet_bytes = kPacketBytes;
-  card.atomics = options_.atomics;
-  capabilities_.executes_atomics = shared_.executes_atomics;
-  descriptors_.push_back(channel_->fd);
-  for (const auto& device : devices_) {
-    card.listen_addresses[device->color()] = device->listen_address();
-    const int events = device->event_descriptor();
-    // Ports of one device share these.
-    if (std::find(descriptors_.begin(), descriptors_.end(), events) ==
-        descriptors_.end()) {
-      descriptors_.push_back(events);
-    }
-  }
-  event_descriptors_ = descriptors_.size();
-  for (const auto& device : devices_) {
-    descriptors_.push_back(device->completions().descriptor());
-    log(LogLevel::kDebug, "verbs: color {} is {} at {}, gid {}",
-        device->color(), device->name(),
-        transport::format_address(device->listen_address().address),
-        format_gid(device->listen_address().gid));
-  }
-  for (const int descriptor : descriptors_) {
-    watched_.push_back({descriptor, POLLIN, 0});
-  }
-  card_bytes_ = encode_card(card, card_);
-}
 
 VerbsTransport::~VerbsTransport() {
   const Counters& c = shared_.counters;
@@ -163,92 +46,6 @@ VerbsTransport::~VerbsTransport() {
       "{} windows, told of {}, revoked {} regions",
       c.posted, c.requests, c.doorbells, c.wanted, c.told, c.revoked);
   endpoints_.clear();  // queue pairs before what they use
-}
-
-Result<transport::Endpoint*> VerbsTransport::endpoint(transport::ProcId peer,
-                                                      transport::Color color) {
-  const Result<Endpoint*> endpoint = endpoint_to(peer, color);
-  return endpoint.ok() ? Result<transport::Endpoint*>(endpoint.value())
-                       : Result<transport::Endpoint*>(endpoint.status());
-}
-
-Result<Endpoint*> VerbsTransport::endpoint_to(transport::ProcId peer,
-                                              transport::Color color) {
-  if (color >= capabilities_.colors) {
-    return Status::kBadColor;
-  }
-  const bool is_mine = peer == options_.me;
-  if (is_mine) {
-    color = 0;  // one connection to myself is enough
-  }
-  const auto known = endpoints_.find(endpoint_key(peer, color));
-  if (known != endpoints_.end()) {
-    return known->second.get();
-  }
-  if (is_mine) {
-    return shared_.executes_atomics
-               ? Result<Endpoint*>(
-                     add_endpoint(endpoint_key(peer, color), peer, color,
-                                  devices_[color]->listen_address()))
-               : Status::kUnsupported;
-  }
-  if (peer >= options_.procs) {
-    return Status::kInvalidArgument;
-  }
-  const auto card = decode_card(options_.card_of(peer));
-  if (!card) {
-    log_error(
-        "verbs: process {} has no valid card: it has not opened verbs, or its "
-        "library is of a different build",
-        peer);
-    return Status::kProtocol;
-  }
-  if (card->colors != capabilities_.colors ||
-      card->packet_bytes != kPacketBytes) {
-    log_error(
-        "verbs: process {} has {} devices and packets of {} bytes, this one "
-        "has {} and {}: set ACP_VERBS_DEVICES so that all ranks have equally "
-        "many",
-        peer, card->colors, card->packet_bytes, capabilities_.colors,
-        kPacketBytes);
-    return Status::kBadOption;
-  }
-  if (card->atomics != options_.atomics) {
-    log_error(
-        "verbs: process {} has ACP_VERBS_ATOMICS={}, this one {}: give all "
-        "ranks the same",
-        peer, executor_name(card->atomics), executor_name(options_.atomics));
-    return Status::kBadOption;
-  }
-  return add_endpoint(endpoint_key(peer, color), peer, color,
-                      card->listen_addresses[color]);
-}
-
-/// Where the connection to myself ends, and what fails when this process does.
-/// Nobody sends on it: it receives, and returns credit.
-Endpoint& VerbsTransport::endpoint_from_myself(transport::Color color) {
-  const std::uint64_t key = from_myself_key(options_.procs, color);
-  const auto known = endpoints_.find(key);
-  return known != endpoints_.end()
-             ? *known->second
-             : *add_endpoint(key, options_.me, color,
-                             devices_[color]->listen_address());
-}
-
-Endpoint* VerbsTransport::add_endpoint(std::uint64_t key,
-                                       transport::ProcId peer,
-                                       transport::Color color,
-                                       const ListenAddress& listen_address) {
-  auto endpoint = std::make_unique<Endpoint>(shared_, *devices_[color], peer,
-                                             listen_address);
-  if (has_failed_[peer]) {
-    endpoint->abandon();
-  }
-  // So that nothing is allocated when they are needed.
-  shared_.to_flush.reserve(endpoints_.size() + 1);
-  shared_.failed.reserve(endpoints_.size() + 1);
-  shared_.backing_off.reserve(endpoints_.size() + 1);
-  return endpoints_.emplace(key, std::move(endpoint)).first->second.get();
 }
 
 std::size_t VerbsTransport::poll(transport::MessageSink& sink) {
@@ -382,24 +179,6 @@ void VerbsTransport::forget_regions() {
   regions_.forget();
   for (const auto& [key, endpoint] : endpoints_) {
     endpoint->forget_regions();
-  }
-}
-
-void VerbsTransport::report_failures(transport::MessageSink& sink) {
-  const std::vector<Endpoint*> failed = std::exchange(shared_.failed, {});
-  shared_.failed.reserve(endpoints_.size());
-  for (const Endpoint* endpoint : failed) {
-    const transport::ProcId peer = endpoint->peer();
-    if (has_failed_[peer]) {
-      continue;
-    }
-    has_failed_[peer] = true;
-    for (const auto& [key, other] : endpoints_) {
-      if (other->peer() == peer) {
-        other->abandon();
-      }
-    }
-    sink.on_peer_failed(peer, endpoint->failure());
   }
 }
 

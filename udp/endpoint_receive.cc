@@ -1,0 +1,71 @@
+// The receiving part of Endpoint: a packet that passed every check goes to the
+// sender (its ack), to the receiver (its fragment) and to the sink.
+#include "udp/endpoint.h"
+
+namespace acp::udp {
+
+void Endpoint::on_packet(const PacketView& packet,
+                         Fragment*& carrier,
+                         transport::MessageSink& sink) {
+  connection_.on_echo(packet.header.echo);
+  sender_.on_heard(shared_.now);
+  if (const std::size_t spurious = sender_.on_ack(packet, shared_.now)) {
+    shared_.counters.spurious += spurious;
+    connection_.on_spurious_loss();
+  }
+  if (packet.header.type == PacketType::kData) {
+    on_fragment(packet, carrier, sink);
+  }
+  if (sender_.has_pending() || receiver_.owes_ack_now(shared_.now)) {
+    queue_for_flush();
+  }
+  update_deadline();
+}
+
+void Endpoint::on_fragment(const PacketView& packet,
+                           Fragment*& carrier,
+                           transport::MessageSink& sink) {
+  Receiver::Verdict verdict = receiver_.judge(packet.header);
+  if (verdict == Receiver::Verdict::kHold && !hold(packet, carrier)) {
+    verdict = Receiver::Verdict::kDrop;
+  }
+  shared_.counters.duplicates +=
+      verdict == Receiver::Verdict::kDuplicate ? 1 : 0;
+  shared_.counters.not_held += verdict == Receiver::Verdict::kDrop ? 1 : 0;
+  if (verdict != Receiver::Verdict::kDeliver) {
+    receiver_.on_arrival(packet.header, verdict, shared_.now);
+    return;
+  }
+  // What the sink sends meanwhile must not count as the ack of this one.
+  deliver(packet.payload, sink);
+  receiver_.on_arrival(packet.header, verdict, shared_.now);
+  receiver_.mark_delivered(packet.header);
+  while (const Fragment* fragment = receiver_.ready()) {
+    deliver(fragment->bytes(), sink);
+    receiver_.finish_held();
+  }
+}
+
+bool Endpoint::hold(const PacketView& packet, Fragment*& carrier) {
+  Fragment* replacement = shared_.pool.acquire();
+  if (replacement == nullptr) {
+    return false;
+  }
+  carrier->payload =
+      carrier->storage + (packet.payload.data() - carrier->storage);
+  carrier->payload_bytes = packet.payload.size();
+  receiver_.hold(packet.header, carrier);
+  carrier = replacement;
+  ++shared_.counters.held;
+  return true;
+}
+
+void Endpoint::deliver(std::span<const std::byte> payload,
+                       transport::MessageSink& sink) {
+  while (!payload.empty()) {
+    ++shared_.counters.delivered;
+    sink.on_message(peer_, color_, take_message(payload));
+  }
+}
+
+}  // namespace acp::udp

@@ -1,0 +1,33 @@
+// How a chain of steps becomes work requests. Private to Endpoint:
+// endpoint_plan.cc fills a plan, endpoint_post.cc carries it out.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "verbs/endpoint.h"
+
+namespace acp::verbs {
+
+/// The work requests of one chain, before any is taken over.
+struct Endpoint::Plan {
+  struct Part {
+    const transport::RemoteStep* step;
+    std::uint64_t done;  ///< Bytes of the step before this part.
+    std::uint32_t size;
+    PeerWindow* theirs;
+    MyRegion* mine;
+    std::uint32_t lkey;
+    bool is_inline;
+    bool is_fenced;
+  };
+
+  std::array<Part, kBatch> parts{};
+  std::size_t count = 0;
+  std::size_t atomics = 0;
+  std::size_t words = 0;  ///< Registered words that it needs.
+  bool has_read = false;
+};
+
+}  // namespace acp::verbs

@@ -1,0 +1,120 @@
+// VerbsTransport::open: from settings to a transport over opened devices.
+#include <algorithm>
+
+#include "base/log.h"
+#include "verbs/find_ports.h"
+#include "verbs/verbs_transport.h"
+
+namespace acp::verbs {
+
+namespace {
+
+/// So that ranks which fail together do not try again together.
+std::uint32_t seed_of(const VerbsOptions& options) {
+  std::uint32_t seed = options.me + 1;
+  for (const std::uint8_t byte : options.job) {
+    seed = seed * 31 + byte;
+  }
+  return seed;
+}
+
+Status prepare_atomics(Device& device) {
+  if (!device.has_atomics()) {
+    log_error(
+        "ACP_VERBS_ATOMICS=device: {} has no atomics of 8 bytes; choose other "
+        "devices with ACP_VERBS_DEVICES, or set ACP_VERBS_ATOMICS=agent",
+        device.name());
+    return Status::kUnsupported;
+  }
+  return device.make_words();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<VerbsTransport>> VerbsTransport::open(
+    VerbsOptions options) {
+  auto channel = open_event_channel();
+  if (!channel.ok()) {
+    return channel.status();
+  }
+  auto ports = find_ports(**channel, options.devices);
+  if (!ports.ok()) {
+    return ports.status();
+  }
+  if (ports->size() > kMaxColors) {
+    log_error("ACP_VERBS_DEVICES: {} devices: at most {}", ports->size(),
+              kMaxColors);
+    return Status::kBadOption;
+  }
+  std::vector<std::unique_ptr<Device>> devices;
+  for (Port& port : *ports) {
+    // Each other process, and the two ends of a connection to myself.
+    auto device = Device::open(std::move(port),
+                               static_cast<transport::Color>(devices.size()),
+                               {.connections = options.procs + 1,
+                                .max_receives = options.max_receives});
+    if (!device.ok()) {
+      return device.status();
+    }
+    devices.push_back(std::move(*device));
+  }
+  if (options.atomics == Executor::kDevice) {
+    for (const auto& device : devices) {
+      if (const Status status = prepare_atomics(*device);
+          status != Status::kOk) {
+        return status;
+      }
+    }
+  }
+  return std::unique_ptr<VerbsTransport>(new VerbsTransport(
+      std::move(options), std::move(*channel), std::move(devices)));
+}
+
+VerbsTransport::VerbsTransport(VerbsOptions options,
+                               EventChannel channel,
+                               std::vector<std::unique_ptr<Device>> devices)
+    : options_(std::move(options)),
+      channel_(std::move(channel)),
+      devices_(std::move(devices)),
+      regions_(static_cast<transport::Color>(devices_.size())),
+      shared_{.me = options_.me,
+              .job = options_.job,
+              .channel = *channel_,
+              .regions = regions_,
+              .executes_atomics = options_.atomics == Executor::kDevice,
+              .timers = options_.timers,
+              .random = std::minstd_rand(seed_of(options_))},
+      has_failed_(options_.procs) {
+  capabilities_.max_message = kMaxMessageBytes;
+  capabilities_.max_posted = kMaxStepBytes;
+  capabilities_.colors = static_cast<transport::Color>(devices_.size());
+  AddressCard card;
+  card.colors = capabilities_.colors;
+  card.packet_bytes = kPacketBytes;
+  card.atomics = options_.atomics;
+  capabilities_.executes_atomics = shared_.executes_atomics;
+  descriptors_.push_back(channel_->fd);
+  for (const auto& device : devices_) {
+    card.listen_addresses[device->color()] = device->listen_address();
+    const int events = device->event_descriptor();
+    // Ports of one device share these.
+    if (std::find(descriptors_.begin(), descriptors_.end(), events) ==
+        descriptors_.end()) {
+      descriptors_.push_back(events);
+    }
+  }
+  event_descriptors_ = descriptors_.size();
+  for (const auto& device : devices_) {
+    descriptors_.push_back(device->completions().descriptor());
+    log(LogLevel::kDebug, "verbs: color {} is {} at {}, gid {}",
+        device->color(), device->name(),
+        transport::format_address(device->listen_address().address),
+        format_gid(device->listen_address().gid));
+  }
+  for (const int descriptor : descriptors_) {
+    watched_.push_back({descriptor, POLLIN, 0});
+  }
+  card_bytes_ = encode_card(card, card_);
+}
+
+}  // namespace acp::verbs

@@ -1,0 +1,128 @@
+// The part of VerbsTransport that makes and finds endpoints, and reports peers
+// that have failed.
+#include <utility>
+
+#include "base/log.h"
+#include "verbs/verbs_transport.h"
+
+namespace acp::verbs {
+
+namespace {
+
+std::uint64_t endpoint_key(transport::ProcId peer, transport::Color color) {
+  return std::uint64_t{peer} * kMaxColors + color;
+}
+
+/// The other end of the endpoint to myself is a endpoint of a process beyond
+/// the last.
+std::uint64_t from_myself_key(std::uint32_t procs, transport::Color color) {
+  return endpoint_key(procs, color);
+}
+
+}  // namespace
+
+Result<transport::Endpoint*> VerbsTransport::endpoint(transport::ProcId peer,
+                                                      transport::Color color) {
+  const Result<Endpoint*> endpoint = endpoint_to(peer, color);
+  return endpoint.ok() ? Result<transport::Endpoint*>(endpoint.value())
+                       : Result<transport::Endpoint*>(endpoint.status());
+}
+
+Result<Endpoint*> VerbsTransport::endpoint_to(transport::ProcId peer,
+                                              transport::Color color) {
+  if (color >= capabilities_.colors) {
+    return Status::kBadColor;
+  }
+  const bool is_mine = peer == options_.me;
+  if (is_mine) {
+    color = 0;  // one connection to myself is enough
+  }
+  const auto known = endpoints_.find(endpoint_key(peer, color));
+  if (known != endpoints_.end()) {
+    return known->second.get();
+  }
+  if (is_mine) {
+    return shared_.executes_atomics
+               ? Result<Endpoint*>(
+                     add_endpoint(endpoint_key(peer, color), peer, color,
+                                  devices_[color]->listen_address()))
+               : Status::kUnsupported;
+  }
+  if (peer >= options_.procs) {
+    return Status::kInvalidArgument;
+  }
+  const auto card = decode_card(options_.card_of(peer));
+  if (!card) {
+    log_error(
+        "verbs: process {} has no valid card: it has not opened verbs, or its "
+        "library is of a different build",
+        peer);
+    return Status::kProtocol;
+  }
+  if (card->colors != capabilities_.colors ||
+      card->packet_bytes != kPacketBytes) {
+    log_error(
+        "verbs: process {} has {} devices and packets of {} bytes, this one "
+        "has {} and {}: set ACP_VERBS_DEVICES so that all ranks have equally "
+        "many",
+        peer, card->colors, card->packet_bytes, capabilities_.colors,
+        kPacketBytes);
+    return Status::kBadOption;
+  }
+  if (card->atomics != options_.atomics) {
+    log_error(
+        "verbs: process {} has ACP_VERBS_ATOMICS={}, this one {}: give all "
+        "ranks the same",
+        peer, executor_name(card->atomics), executor_name(options_.atomics));
+    return Status::kBadOption;
+  }
+  return add_endpoint(endpoint_key(peer, color), peer, color,
+                      card->listen_addresses[color]);
+}
+
+/// Where the connection to myself ends, and what fails when this process does.
+/// Nobody sends on it: it receives, and returns credit.
+Endpoint& VerbsTransport::endpoint_from_myself(transport::Color color) {
+  const std::uint64_t key = from_myself_key(options_.procs, color);
+  const auto known = endpoints_.find(key);
+  return known != endpoints_.end()
+             ? *known->second
+             : *add_endpoint(key, options_.me, color,
+                             devices_[color]->listen_address());
+}
+
+Endpoint* VerbsTransport::add_endpoint(std::uint64_t key,
+                                       transport::ProcId peer,
+                                       transport::Color color,
+                                       const ListenAddress& listen_address) {
+  auto endpoint = std::make_unique<Endpoint>(shared_, *devices_[color], peer,
+                                             listen_address);
+  if (has_failed_[peer]) {
+    endpoint->abandon();
+  }
+  // So that nothing is allocated when they are needed.
+  shared_.to_flush.reserve(endpoints_.size() + 1);
+  shared_.failed.reserve(endpoints_.size() + 1);
+  shared_.backing_off.reserve(endpoints_.size() + 1);
+  return endpoints_.emplace(key, std::move(endpoint)).first->second.get();
+}
+
+void VerbsTransport::report_failures(transport::MessageSink& sink) {
+  const std::vector<Endpoint*> failed = std::exchange(shared_.failed, {});
+  shared_.failed.reserve(endpoints_.size());
+  for (const Endpoint* endpoint : failed) {
+    const transport::ProcId peer = endpoint->peer();
+    if (has_failed_[peer]) {
+      continue;
+    }
+    has_failed_[peer] = true;
+    for (const auto& [key, other] : endpoints_) {
+      if (other->peer() == peer) {
+        other->abandon();
+      }
+    }
+    sink.on_peer_failed(peer, endpoint->failure());
+  }
+}
+
+}  // namespace acp::verbs
