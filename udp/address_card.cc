@@ -1,3 +1,5 @@
+// Encoding and decoding of address cards. Bytes come from other processes, so
+// decoding trusts nothing.
 #include "udp/address_card.h"
 
 #include "base/assert.h"

@@ -1,5 +1,6 @@
-// What a process tells all others before the first packet: where each of its
-// colors listens. Little-endian:
+// The address card: 512 bytes at most that a process publishes before the
+// first packet, so that all others know where each of its colors listens.
+// Written and read by UdpTransport. Little-endian:
 //
 //   offset 0  u32 magic      'UDPC'
 //          4  u8  version    kCardVersion
@@ -31,7 +32,7 @@ inline constexpr std::size_t kMaxCardBytes =
     kCardHeaderBytes + kMaxColors * kCardColorBytes;
 static_assert(kMaxCardBytes <= protocol::kCardBytes);
 
-/// A plain value; [color] for color < colors.
+/// A plain value. The arrays are valid for index < colors.
 struct AddressCard {
   transport::Color colors = 0;
   std::uint16_t datagram_bytes = 0;
@@ -41,7 +42,8 @@ struct AddressCard {
   friend bool operator==(const AddressCard&, const AddressCard&) = default;
 };
 
-/// Whether who listens at `own` sends from there.
+/// Whether a datagram from `from` can come from the process that listens at
+/// `own` and whose connected sockets send from port `send_port`.
 inline bool sends_from(const Address& own,
                        std::uint16_t send_port,
                        const Address& from) noexcept {
@@ -49,12 +51,13 @@ inline bool sends_from(const Address& own,
          from.bytes == own.bytes && from.family == own.family;
 }
 
-/// Writes the card; `card.colors` is 1 .. kMaxColors. Returns its bytes.
+/// Writes the card; `card.colors` is 1 .. kMaxColors. Returns the number of
+/// bytes written.
 std::size_t encode_card(const AddressCard& card,
                         std::span<std::byte, kMaxCardBytes> bytes);
 
-/// Pure: bytes to card; what follows the last color is ignored. Nothing when
-/// no peer of ours would have written them.
+/// Pure: bytes to card. Bytes after the last color are ignored. Nothing when
+/// the bytes are no valid card of this version.
 std::optional<AddressCard> decode_card(std::span<const std::byte> bytes);
 
 }  // namespace acp::udp

@@ -1,3 +1,5 @@
+// When an endpoint opens, keeps and gives up its connected socket. Called by
+// Endpoint for each fragment and ack; system calls only at opening and closing.
 #include "udp/connection.h"
 
 #include <algorithm>
@@ -7,7 +9,8 @@ namespace acp::udp {
 namespace {
 
 constexpr std::uint32_t kMaxThreshold = 1 << 16;
-/// An owner that sent nothing in so many transmissions of the process yields.
+/// An owner that sent nothing in this many transmissions of the process loses
+/// its connection to an endpoint that wants one.
 constexpr std::uint64_t kIdleTransmissions = 4096;
 
 }  // namespace
@@ -53,7 +56,8 @@ void Connection::open(transport::Color color,
   table_[*index] = this;
 }
 
-/// A free one, or the one that has been idle for longest.
+/// A free connection, else the one that has been idle for longest; nothing when
+/// all have been used lately.
 std::optional<std::size_t> Connection::find_index(
     std::uint64_t txno) const noexcept {
   const auto last_txno = [](const Connection* owner) {
@@ -66,8 +70,8 @@ std::optional<std::size_t> Connection::find_index(
   return static_cast<std::size_t>(oldest - table_.begin());
 }
 
-/// While it is tried, no fragment goes another way: on_loss() would have ended
-/// that.
+/// By invariant 3 an echo of first_txno_ or later names a transmission that
+/// went through the connected socket.
 void Connection::on_echo(std::uint64_t txno) noexcept {
   if (!is_proven_ && first_txno_ != 0 && txno >= first_txno_) {
     is_proven_ = true;
@@ -88,7 +92,7 @@ void Connection::on_spurious_loss() noexcept {
   threshold_ = std::max(threshold_ / 2, kFirstThreshold);
 }
 
-/// The next one is tried later.
+/// Each failure doubles the number of fragments until the next attempt.
 void Connection::give_up() {
   close();
   threshold_ = std::min(2 * threshold_, kMaxThreshold);

@@ -1,6 +1,7 @@
-// A connected socket for a peer that much is sent to. The kernel looks up the
-// route of each datagram that an unconnected socket sends; a connected one
-// keeps it. docs/udp.md, "Connected sockets".
+// A connected socket for a peer to which many fragments go. The kernel looks up
+// a route for each datagram that an unconnected socket sends; a connected
+// socket keeps the route. Owned by an Endpoint. docs/udp.md, "Connected
+// sockets".
 #pragma once
 
 #include <array>
@@ -12,18 +13,23 @@
 
 namespace acp::udp {
 
-/// What a endpoint sends fragments through when they go for the first time:
+/// Carries the first transmission of an endpoint's fragments:
 ///
-///   none --(much was sent)--> tried --(one has arrived)--> proven
-///    ^                        |    ^                          |
-///    +---(one was lost)-------+    +------(one was lost)------+
+///   none --(many fragments sent)--> tried --(one acknowledged)--> proven
+///    ^                              |   ^                            |
+///    +------(a fragment lost)-------+   +------(a fragment lost)-----+
 ///
-/// Something between the processes may let only the ports pass that they
-/// listen at; so whatever is sent again, and every ack of its own, goes from
-/// there. One thread at a time.
+/// A firewall may pass only datagrams between the listening ports. Therefore
+/// retransmissions and pure acks never use the connected socket.
+///
+/// Guarded by the engine's lock. Invariants:
+/// 1. index_ has a value exactly while socket_ has that connection open, and
+///    then table_[*index_] == this.
+/// 2. first_txno_ != 0 only while index_ has a value.
+/// 3. While tried and not proven, no fragment has been sent any other way.
 class Connection {
  public:
-  /// Whose each of the wire's connections is.
+  /// The owner of each connection of the datagram socket; null: free.
   using Table = std::array<Connection*, kConnections>;
 
   Connection(DatagramSocket& socket, Table& table)
@@ -34,20 +40,20 @@ class Connection {
 
   ~Connection() { close(); }
 
-  /// Sends a fragment's first transmission, which is `txno` of the transport.
-  /// Nothing when it has to go another way.
+  /// Sends the first transmission of a fragment, numbered `txno`. Nothing:
+  /// there is no connection, and the caller sends by the unconnected socket.
   std::optional<Status> send(transport::Color color,
                              const Address& to,
                              const Datagram& datagram,
                              std::uint64_t txno);
 
-  /// The peer has got transmission `txno`, or 0 for none yet.
+  /// The peer has received transmission `txno`; 0: none yet.
   void on_echo(std::uint64_t txno) noexcept;
 
-  /// A fragment is about to be sent again, another way.
+  /// A fragment is about to be retransmitted by the unconnected socket.
   void on_loss();
 
-  /// What on_loss() was told was no loss.
+  /// An earlier on_loss() was about a fragment that had arrived after all.
   void on_spurious_loss() noexcept;
 
   void close();
@@ -64,10 +70,10 @@ class Connection {
   std::optional<std::size_t> index_;
   bool is_proven_ = false;
   std::uint32_t threshold_ =
-      kFirstThreshold;             ///< Fragments before it is opened.
-  std::uint32_t unconnected_ = 0;  ///< Of these.
-  std::uint64_t first_txno_ = 0;   ///< First transmission to prove it.
-  std::uint64_t last_txno_ = 0;    ///< A transmission.
+      kFirstThreshold;             ///< Fragments until it is opened.
+  std::uint32_t unconnected_ = 0;  ///< Fragments sent without it.
+  std::uint64_t first_txno_ = 0;   ///< First one sent by it.
+  std::uint64_t last_txno_ = 0;    ///< Last one sent by it.
 };
 
 }  // namespace acp::udp

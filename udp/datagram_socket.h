@@ -1,5 +1,6 @@
-// What carries datagrams: sockets, or a network inside a test. Unreliable:
-// anything may be lost, doubled, reordered or damaged.
+// The interface through which the transport sends and receives datagrams.
+// Implemented by sockets and by a network inside a test. Unreliable: a datagram
+// may be lost, doubled, reordered or damaged.
 #pragma once
 
 #include <cstddef>
@@ -15,10 +16,10 @@ namespace acp::udp {
 using transport::Address;
 using transport::Family;
 
-/// Connected sockets of a wire, each with a number below this.
+/// Connected sockets that one DatagramSocket can have, numbered from 0.
 inline constexpr std::size_t kConnections = 16;
 
-/// A datagram to be sent: one byte string in two pieces.
+/// A datagram to be sent: `tail` follows `head` in the same datagram.
 struct Datagram {
   std::span<const std::byte> head;
   std::span<const std::byte> tail;
@@ -26,11 +27,11 @@ struct Datagram {
   std::size_t size() const noexcept { return head.size() + tail.size(); }
 };
 
-/// One thread at a time. Nothing blocks, nothing allocates per datagram.
+/// One thread at a time. No call blocks, and none allocates per datagram.
 class DatagramSocket {
  public:
-  /// A datagram that arrived. `bytes` beyond the buffer were cut off, which
-  /// makes it useless.
+  /// A datagram that arrived. `bytes` above the size of the buffer means that
+  /// the rest was cut off; such a datagram cannot be used.
   struct Arrival {
     std::size_t bytes = 0;
     Address from;
@@ -44,7 +45,7 @@ class DatagramSocket {
   /// Where this process listens, one address per color.
   virtual std::span<const Address> addresses() const noexcept = 0;
 
-  /// Charged bytes (see charge()) that the receive buffer of one color takes.
+  /// Size of the receive buffer of one color, in charged bytes (see charge()).
   virtual std::size_t receive_buffer_bytes() const noexcept = 0;
 
   /// Sends from the address of `color`. kOk: handed over. kAgain: no room now.
@@ -56,31 +57,31 @@ class DatagramSocket {
   /// The errno value of the last send() that was kSystem.
   virtual int send_error() const noexcept = 0;
 
-  /// Per color, the second port that its datagrams may come from: what goes
-  /// through a connection does. No other user has it while the wire lives.
+  /// Per color, the port that its connected sockets send from. It is reserved
+  /// for this user as long as the object lives.
   virtual std::span<const std::uint16_t> send_ports() const noexcept = 0;
 
-  /// Opens connection `index`, which is not open, from `color` to `to`.
-  /// Nothing comes through it. False: there is none to be had.
+  /// Opens connection `index`, which is not open, from `color` to `to`. It only
+  /// sends. False: the system has none to give.
   virtual bool connect(std::size_t index,
                        transport::Color color,
                        const Address& to) = 0;
 
-  /// kSystem: it did not go, and should go by send().
+  /// kOk, kAgain: as send(). kSystem: not sent; the caller uses send() instead.
   [[nodiscard]] virtual Status send_connected(std::size_t index,
                                               const Datagram& datagram) = 0;
 
   virtual void disconnect(std::size_t index) = 0;
 
-  /// The next datagram that came to the address of `color`; nothing when
-  /// there is none now.
+  /// Takes the next datagram that came to the address of `color`; nothing when
+  /// none is there now.
   virtual std::optional<Arrival> receive(transport::Color color,
                                          std::span<std::byte> buffer) = 0;
 
-  /// Datagrams are kept here that descriptors() do not show.
+  /// Whether datagrams wait that descriptors() do not show.
   virtual bool has_backlog() const noexcept { return false; }
 
-  /// Readable when a datagram is there; valid as long as the wire.
+  /// Become readable when a datagram is there. Valid as long as the object.
   virtual std::span<const int> descriptors() const noexcept = 0;
 };
 

@@ -1,3 +1,5 @@
+// The sending part of Endpoint: takes messages, sends fragments and acks, and
+// reports errors of sending. Called by the engine and by UdpTransport.
 #include "udp/endpoint.h"
 
 #include <fmt/format.h>
@@ -16,14 +18,14 @@ namespace acp::udp {
 
 namespace {
 
-/// Half of a datagram's cost on loopback is bytes when it carries so many; more
-/// of them in one would only wait for each other.
+/// Batching stops at this size: on loopback, half of such a datagram's cost is
+/// its bytes, so a larger one saves little and waits longer.
 constexpr std::size_t kBatchBytes = 32'768;
-/// Less is cheaper to copy than to send as a second piece.
+/// Data below this size are cheaper to copy than to send in place.
 constexpr std::size_t kMinInPlaceBytes = 8192;
 constexpr Duration kWarningInterval = std::chrono::seconds(1);
 
-/// What to do about an error of sending.
+/// Advice for the user about an errno value of sending.
 const char* advice_for(int error) {
   switch (error) {
     case ENETUNREACH:
@@ -88,12 +90,15 @@ Status Endpoint::send(std::span<const std::span<const std::byte>> parts,
 Status Endpoint::send_in_place(
     std::span<const std::span<const std::byte>> parts,
     transport::Ordering ordering) {
-  // Nothing can follow in the same datagram: only what leaves little room.
+  // No message can follow in the datagram, so data in place must fill most of
+  // it.
   const std::size_t last = parts.back().size();
   return append(parts, ordering,
                 last >= kMinInPlaceBytes && last > shared_.max_message / 2);
 }
 
+/// A full open fragment is sent at once and a new one opened, so kAgain means a
+/// full window, pool or socket.
 Status Endpoint::append(std::span<const std::span<const std::byte>> parts,
                         transport::Ordering ordering,
                         bool is_in_place) {
@@ -160,8 +165,9 @@ Status Endpoint::send_first(const Datagram& datagram, std::uint64_t txno) {
   return status ? *status : shared_.socket.send(color_, address_, datagram);
 }
 
-/// False: the wire had no room. What the system refuses is as good as lost: it
-/// is sent again, because a route or an interface may come back.
+/// Counts a datagram that was given to the socket. False: the socket had no
+/// room. A datagram that the system refuses counts as sent and lost: it is sent
+/// again, because a route or an interface may come back.
 bool Endpoint::count_sent(Status status) {
   if (status == Status::kAgain) {
     ++shared_.counters.refused;
@@ -175,8 +181,8 @@ bool Endpoint::count_sent(Status status) {
   return true;
 }
 
-/// Tells at once, once for each change; and once a second when the same error
-/// concerns many peers.
+/// Warns once for each change of the error, and at most once a second while the
+/// same error concerns many peers.
 void Endpoint::on_send_error(int error) {
   shared_.counters.unsent += error != 0 ? 1 : 0;
   const int before = std::exchange(send_error_, error);
@@ -193,6 +199,8 @@ void Endpoint::on_send_error(int error) {
       peer_, format_address(address_), errno_text(error), advice_for(error));
 }
 
+/// Sends one fragment with the current ack. The first transmission may use the
+/// connected socket; a retransmission goes from the listening port.
 bool Endpoint::transmit(Fragment& fragment) {
   const TimePoint now = shared_.time();
   const bool is_first = fragment.transmissions == 0;

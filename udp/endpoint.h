@@ -1,5 +1,6 @@
-// One peer in one color: the endpoint that the engine sends to, and the two
-// halves of the stream between the two processes, joined by their packets.
+// One peer in one color: the endpoint that the engine sends to. It joins the
+// two halves of the stream, Sender and Receiver, by packets. endpoint.cc sends,
+// endpoint_receive.cc receives.
 #pragma once
 
 #include <cstdint>
@@ -21,27 +22,30 @@ namespace acp::udp {
 
 class Endpoint;
 
-/// What happened, for tests, traces and acp_info.
+/// Counts of a transport, for tests and traces. Written by its endpoints and by
+/// the transport.
 struct Counters {
   std::uint64_t sent = 0;           ///< Datagrams, retransmissions included.
-  std::uint64_t connected = 0;      ///< Of these, by connected sockets.
-  std::uint64_t pure_acks = 0;      ///< Of these, acks without a fragment.
-  std::uint64_t retransmitted = 0;  ///< Of these, fragments sent again.
-  std::uint64_t spurious = 0;       ///< Of these, for nothing, as acks told.
-  std::uint64_t unsent = 0;         ///< Of these, refused by the system.
-  std::uint64_t refused = 0;        ///< Sends that the wire had no room for.
+  std::uint64_t connected = 0;      ///< Of `sent`, by connected sockets.
+  std::uint64_t pure_acks = 0;      ///< Of `sent`, acks without a fragment.
+  std::uint64_t retransmitted = 0;  ///< Of `sent`, fragments sent again.
+  std::uint64_t spurious = 0;       ///< Of `retransmitted`, needless.
+  std::uint64_t unsent = 0;         ///< Of `sent`, refused by the system.
+  std::uint64_t refused = 0;        ///< Sends without room in the socket.
   std::uint64_t received = 0;       ///< Datagrams, the dropped ones included.
   std::uint64_t delivered = 0;      ///< Messages.
-  std::uint64_t duplicates = 0;     ///< Fragments that had come before.
+  std::uint64_t duplicates = 0;     ///< Fragments received before.
   std::uint64_t held = 0;           ///< Ordered fragments that came early.
-  std::uint64_t not_held = 0;       ///< The same, dropped for want of room.
-  std::uint64_t malformed = 0;      ///< Dropped: no packet of this version,
-  std::uint64_t strays = 0;         ///< of another job or for another process,
-  std::uint64_t unknown = 0;        ///< not from its source's address,
-  std::uint64_t corrupt = 0;        ///< with a wrong tag.
+  std::uint64_t not_held = 0;       ///< Early ones dropped for lack of room.
+  std::uint64_t malformed = 0;      ///< Dropped: not a packet of this version.
+  std::uint64_t strays = 0;         ///< Dropped: other job or destination.
+  std::uint64_t unknown = 0;        ///< Dropped: not its source's address.
+  std::uint64_t corrupt = 0;        ///< Dropped: wrong tag.
 };
 
-/// What the endpoints of a transport share. The transport owns it.
+/// What the endpoints of a transport share. The transport owns it and sets
+/// `now`, `is_polling` and `deadline`; the endpoints write the rest. Guarded by
+/// the engine's lock.
 struct SharedState {
   DatagramSocket& socket;
   const Clock& clock;
@@ -51,23 +55,24 @@ struct SharedState {
   std::uint32_t epoch = 0;
   StreamLimits limits{};
   std::size_t max_message = 0;
-  std::uint64_t txno = 0;  ///< Last one used, over all peers.
+  std::uint64_t txno = 0;  ///< Last one used for any peer.
   Connection::Table connections{};
   Counters counters{};
-  TimePoint now{};                    ///< Of the poll under way.
-  bool is_polling = false;            ///< Then `now` is good enough.
-  std::vector<Endpoint*> to_flush{};  ///< To be looked at by the next flush.
+  TimePoint now{};                    ///< Time of the poll in progress.
+  bool is_polling = false;            ///< Then time() is `now`.
+  std::vector<Endpoint*> to_flush{};  ///< Have something to send.
   std::vector<Endpoint*> timed{};     ///< May have a deadline.
-  TimePoint deadline = TimePoint::max();  ///< No endpoint's is earlier.
+  TimePoint deadline =
+      TimePoint::max();  ///< No endpoint's deadline is earlier.
 
-  int warned_error = 0;     ///< The errno value of the last warning about
-  TimePoint muted_until{};  ///< sending; until then it is not repeated.
+  int warned_error = 0;     ///< errno value of the last warning.
+  TimePoint muted_until{};  ///< No repetition of it until then.
 
   TimePoint time() const noexcept { return is_polling ? now : clock.now(); }
 };
 
-/// One thread at a time. Small while nothing is under way: buffers come from
-/// the shared's pool.
+/// Guarded by the engine's lock. Small while nothing is under way, since
+/// buffers come from the transport's pool.
 class Endpoint final : public transport::Endpoint {
  public:
   Endpoint(SharedState& shared,
@@ -87,28 +92,30 @@ class Endpoint final : public transport::Endpoint {
 
   void reclaim_all() noexcept { sender_.reclaim_all(); }
 
-  /// A packet that passed every check, in `carrier`'s buffer. Takes the
-  /// carrier when it has to be kept: then it is replaced by another one.
+  /// Takes a packet that passed every check and lies in `carrier`'s buffer. If
+  /// the fragment has to be held, keeps the carrier and sets it to an empty
+  /// one.
   void on_packet(const PacketView& packet,
                  Fragment*& carrier,
                  transport::MessageSink& sink);
 
-  /// Sends everything that can go and the ack that is due. False: the wire
-  /// has no room, call again.
+  /// Sends all pending fragments and the ack that is due. False: the socket has
+  /// no room, call again.
   bool transmit();
 
-  /// Whether what is to be sent should be joined by more: the peer will answer
-  /// soon, and little has come together.
+  /// Whether flush_idle() may leave the open fragment for batching: the peer
+  /// will answer soon, and the fragment is still small.
   bool may_wait_for_more() const noexcept;
 
+  /// When on_timer() has to be called; max(): never.
   TimePoint deadline() const noexcept;
   void on_timer(TimePoint now);
-  /// Only what this process owes: a due ack.
+  /// Does only the part of on_timer() that concerns acks of this process.
   void on_ack_timer(TimePoint now);
 
-  /// Asks for a sign of life when there was none for kQuiet and nothing is
-  /// under way that asks for one already. The ack, or its absence, is treated
-  /// as that of any fragment. False: there is no need.
+  /// Sends a probe if the peer has been silent for kQuiet and no fragment waits
+  /// for its ack already. A missing ack counts as for any fragment. False: no
+  /// probe was needed.
   bool probe(TimePoint now);
 
   bool is_peer_dead(TimePoint now) const noexcept {
@@ -118,22 +125,22 @@ class Endpoint final : public transport::Endpoint {
   /// "10.0 s of silence at 127.0.0.1:4711, 16 transmissions unanswered".
   std::string describe_silence(TimePoint now) const;
 
-  /// Nothing goes to or comes from the peer any more.
+  /// Gives the peer up: nothing is sent to it or accepted from it any more.
   void fail() noexcept;
 
   bool has_failed() const noexcept { return has_failed_; }
 
   transport::ProcId peer() const noexcept { return peer_; }
 
-  /// Whether the peer's datagrams come from there.
+  /// Whether a datagram from `from` can be the peer's.
   bool comes_from(const Address& from) const noexcept {
     return sends_from(address_, send_port_, from);
   }
 
   const Sender& sender() const noexcept { return sender_; }
 
-  bool is_queued_for_flush = false;  ///< In shared.to_flush.
-  bool is_timed = false;             ///< In shared.timed.
+  bool is_queued_for_flush = false;  ///< In SharedState::to_flush; see flush.
+  bool is_timed = false;             ///< In SharedState::timed.
 
  private:
   Status append(std::span<const std::span<const std::byte>> parts,
@@ -159,8 +166,8 @@ class Endpoint final : public transport::Endpoint {
   transport::Color color_;
   Address address_;
   std::uint16_t send_port_;
-  bool has_failed_ = false;
-  int send_error_ = 0;  ///< Of the last datagram: an errno value, 0 for none.
+  bool has_failed_ = false;  ///< Set by fail(), for good.
+  int send_error_ = 0;  ///< errno value of the last datagram; 0: it was sent.
   Connection connection_;
   Sender sender_;
   Receiver receiver_;

@@ -1,5 +1,6 @@
 // The receiving part of Endpoint: a packet that passed every check goes to the
-// sender (its ack), to the receiver (its fragment) and to the sink.
+// Sender (its ack), to the Receiver (its fragment) and to the sink (messages).
+// Called by UdpTransport::poll; sends nothing itself.
 #include "udp/endpoint.h"
 
 namespace acp::udp {
@@ -22,6 +23,9 @@ void Endpoint::on_packet(const PacketView& packet,
   update_deadline();
 }
 
+/// An ack names a fragment only after its messages were handed over. The sink
+/// may send to this peer meanwhile, and that packet must not acknowledge them
+/// yet.
 void Endpoint::on_fragment(const PacketView& packet,
                            Fragment*& carrier,
                            transport::MessageSink& sink) {
@@ -36,7 +40,6 @@ void Endpoint::on_fragment(const PacketView& packet,
     receiver_.on_arrival(packet.header, verdict, shared_.now);
     return;
   }
-  // What the sink sends meanwhile must not count as the ack of this one.
   deliver(packet.payload, sink);
   receiver_.on_arrival(packet.header, verdict, shared_.now);
   receiver_.mark_delivered(packet.header);
@@ -46,6 +49,7 @@ void Endpoint::on_fragment(const PacketView& packet,
   }
 }
 
+/// Keeps the buffer instead of copying it. False: the pool has no replacement.
 bool Endpoint::hold(const PacketView& packet, Fragment*& carrier) {
   Fragment* replacement = shared_.pool.acquire();
   if (replacement == nullptr) {

@@ -1,5 +1,5 @@
-// Links by process and color, in two levels: a job of a million processes of
-// which a few are spoken to costs a few pages.
+// Endpoints by process and color, in two levels: in a job of a million
+// processes, only the pages of peers in use are allocated.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 
 namespace acp::udp {
 
-/// Owns the endpoints. Not thread-safe.
+/// Owns the endpoints. Guarded by the engine's lock.
 class EndpointTable {
  public:
   EndpointTable(std::uint32_t procs, transport::Color colors)
@@ -44,7 +44,7 @@ class EndpointTable {
     return slot.get();
   }
 
-  /// In the order in which they were made.
+  /// All endpoints in the order in which they were made.
   std::span<Endpoint* const> all() const noexcept { return all_; }
 
  private:

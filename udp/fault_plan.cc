@@ -1,3 +1,4 @@
+// Parses ACP_UDP_FAULTS and rolls its dice. For tests only.
 #include "udp/fault_plan.h"
 
 #include <charconv>

@@ -1,5 +1,6 @@
-// Faults for tests: how often a datagram is lost, doubled, overtaken or
-// damaged, and the dice that decide it.
+// Faults for tests: how often a datagram is lost, doubled, reordered or
+// damaged, and the random numbers that decide it. Used by FaultySocket and by
+// the network of the tests.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,7 @@
 
 namespace acp::udp {
 
-/// Rates are probabilities for each datagram. A plain value.
+/// Probabilities, each for a single datagram. A plain value.
 struct FaultPlan {
   double loss = 0;
   double duplicate = 0;
@@ -25,11 +26,11 @@ struct FaultPlan {
 };
 
 /// "loss=0.05,duplicate=0.02,reorder=0.05,corrupt=0.01,seed=7"; every part
-/// may be left out. Nothing when the text is anything else: unknown words,
-/// rates outside 0 .. 1, loss above 0.9 (nothing would ever arrive).
+/// may be left out. Nothing for any other text, for rates outside 0 .. 1, and
+/// for loss or corrupt above 0.9, with which hardly a datagram would arrive.
 std::optional<FaultPlan> parse_fault_plan(std::string_view text);
 
-/// A reproducible row of random numbers (splitmix64). Not thread-safe.
+/// A reproducible sequence of random numbers (splitmix64). Not thread-safe.
 class FaultDice {
  public:
   explicit FaultDice(std::uint64_t seed) noexcept : state_(seed) {}

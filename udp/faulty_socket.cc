@@ -1,3 +1,4 @@
+// Faults are applied on arrival, in receive(). Sending passes through.
 #include "udp/faulty_socket.h"
 
 #include <algorithm>
@@ -6,7 +7,7 @@ namespace acp::udp {
 
 namespace {
 
-/// A datagram kept back is overtaken by up to this many others.
+/// A late datagram is overtaken by up to this many others.
 constexpr std::uint64_t kMaxWait = 8;
 
 }  // namespace
@@ -19,6 +20,8 @@ FaultySocket::FaultySocket(std::unique_ptr<DatagramSocket> inner,
       dice_(plan.seed * 1'000'003 + me),
       kept_(inner_->addresses().size()) {}
 
+/// Late datagrams come first. A new one is lost, doubled, delayed or damaged,
+/// in this order of rolls, so that a seed always gives the same faults.
 std::optional<DatagramSocket::Arrival> FaultySocket::receive(
     transport::Color color, std::span<std::byte> buffer) {
   if (const auto arrival = release_kept(color, buffer)) {

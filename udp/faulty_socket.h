@@ -1,5 +1,5 @@
-// A wire that spoils what arrives on another one, for tests of real jobs
-// (ACP_UDP_FAULTS).
+// A datagram socket that loses, doubles, reorders and damages datagrams that
+// arrive on another one, for tests of real jobs (ACP_UDP_FAULTS).
 #pragma once
 
 #include <deque>
@@ -14,7 +14,7 @@ namespace acp::udp {
 /// One thread at a time. Allocates: it is for tests only.
 class FaultySocket final : public DatagramSocket {
  public:
-  /// The faults of process `me`: each process rolls dice of its own.
+  /// `me` is mixed into the seed, so that each process has its own faults.
   FaultySocket(std::unique_ptr<DatagramSocket> inner,
                const FaultPlan& plan,
                transport::ProcId me);
@@ -60,11 +60,11 @@ class FaultySocket final : public DatagramSocket {
   }
 
  private:
-  /// A datagram that is kept back.
+  /// A datagram that is delivered late, or a second time.
   struct Kept {
     Address from;
     std::vector<std::byte> bytes;
-    int wait = 0;  ///< Calls of receive() until it is let go.
+    int wait = 0;  ///< Calls of receive() until it is delivered.
   };
 
   std::optional<Arrival> release_kept(transport::Color color,
@@ -76,7 +76,7 @@ class FaultySocket final : public DatagramSocket {
   std::unique_ptr<DatagramSocket> inner_;
   FaultPlan plan_;
   FaultDice dice_;
-  std::vector<std::deque<Kept>> kept_;  ///< By color.
+  std::vector<std::deque<Kept>> kept_;  ///< By color; in order of delivery.
 };
 
 }  // namespace acp::udp

@@ -1,3 +1,4 @@
+// Slabs of fragments and free lists. Only grow() allocates.
 #include "udp/fragment_pool.h"
 
 #include <algorithm>
@@ -14,8 +15,8 @@ constexpr std::size_t kAlignment = 64;
 
 }  // namespace
 
-// The odd line at the end spreads the buffers over the sets of a cache:
-// their headers would else all fall into the same few.
+// An odd number of cache lines per buffer spreads the headers of the buffers
+// over all sets of a cache. An even number would put them into a few sets.
 FragmentPool::FragmentPool(std::size_t datagram_bytes,
                            std::size_t max_fragments)
     : datagram_bytes_(datagram_bytes),
@@ -24,12 +25,13 @@ FragmentPool::FragmentPool(std::size_t datagram_bytes,
                      3 * kAlignment),
       max_fragments_(max_fragments) {}
 
+/// Adds one slab. False: the limit is reached or memory is exhausted.
 bool FragmentPool::grow() noexcept {
   const std::size_t count = std::min(kSlabFragments, max_fragments_ - made_);
   if (count == 0) {
     return false;
   }
-  // Not initialised: pages that are never touched cost nothing.
+  // Not initialised, so pages that are never touched cost nothing.
   std::unique_ptr<std::byte[]> storage(
       new (std::nothrow) std::byte[count * storage_bytes_ + kAlignment]);
   std::unique_ptr<Fragment[]> fragments(new (std::nothrow) Fragment[count]);

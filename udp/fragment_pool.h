@@ -1,6 +1,6 @@
-// Buffers for fragments, and the windows that hold those under way: one
-// supply for all streams of a transport, so that a silent peer costs nothing
-// and a busy one no allocation.
+// Buffers for fragments, and the rings in which senders keep unacknowledged
+// ones. One pool serves all streams of a transport, so a silent peer costs no
+// memory and a busy one allocates nothing.
 #pragma once
 
 #include <algorithm>
@@ -16,37 +16,38 @@
 
 namespace acp::udp {
 
-/// One datagram on its way.
+/// One datagram that was sent.
 struct Transmission {
-  std::uint64_t txno = 0;
-  std::uint64_t ordinal = 0;  ///< The same, counted within the stream.
+  std::uint64_t txno = 0;     ///< Number within the process.
+  std::uint64_t ordinal = 0;  ///< Number within the stream, from 1.
   TimePoint sent{};
 };
 
-/// A datagram's buffer, with room for all of it, and what its stream knows.
-/// Owned by the pool; used by whoever acquired it until released.
+/// A buffer with room for a whole datagram, and the state of its fragment.
+/// Owned by the pool. The Sender or Receiver that acquired it writes all fields
+/// until it releases the fragment. Guarded by the engine's lock.
 struct Fragment {
   static constexpr std::size_t kEarlier = 8;
 
   enum class State : std::uint8_t {
-    kOpen,      ///< Takes more messages.
-    kPending,   ///< To be sent, or sent again.
-    kInFlight,  ///< Sent, and nothing heard of it.
+    kOpen,      ///< More messages may be appended.
+    kPending,   ///< Has to be sent or retransmitted.
+    kInFlight,  ///< Sent and not acknowledged.
   };
 
-  Fragment* next = nullptr;      ///< For lists of whoever owns it.
+  Fragment* next = nullptr;      ///< Next in the list that it is in.
   std::byte* storage = nullptr;  ///< Start of the buffer.
-  std::byte* payload = nullptr;
+  std::byte* payload = nullptr;  ///< In `storage`, behind the header's room.
   std::size_t payload_bytes = 0;
-  std::span<const std::byte> tail{};  ///< The rest, in its sender's memory.
+  std::span<const std::byte> tail{};  ///< Rest of the payload, in user memory.
   std::uint64_t seq = 0;
-  Transmission last;  ///< Valid when there was one.
+  Transmission last;  ///< Valid if transmissions > 0.
   std::uint32_t transmissions = 0;
   State state = State::kOpen;
   bool is_ordered = false;
-  bool was_overtaken = false;  ///< So it is sent again; else after a time-out.
-  /// The first, and the latest of those between it and the last: an ack may
-  /// name any of them.
+  bool was_overtaken = false;  ///< Last loss: seen by order, not time-out.
+  /// An ack may name any transmission. [0] is the first; the others are the
+  /// latest ones before `last`, as a ring.
   std::array<Transmission, kEarlier> earlier{};
 
   std::span<std::byte> bytes() const noexcept {
@@ -64,7 +65,8 @@ struct Fragment {
     ++transmissions;
   }
 
-  /// Nothing when it was never sent as `txno`, or too many times since.
+  /// Null when the fragment was never sent as `txno`, or that transmission is
+  /// no longer remembered.
   const Transmission* find_transmission(std::uint64_t txno) const noexcept {
     if (last.txno == txno) {
       return transmissions > 0 ? &last : nullptr;
@@ -80,7 +82,8 @@ struct Fragment {
   }
 };
 
-/// Fragments under way by seq modulo the window; nullptr: acknowledged.
+/// Unacknowledged fragments of a stream, by seq modulo the window. nullptr:
+/// acknowledged, or not made yet.
 struct SendRing {
   std::array<Fragment*, kWindowFragments> fragments{};
   SendRing* next = nullptr;
@@ -90,23 +93,23 @@ struct SendRing {
   }
 };
 
-/// Not thread-safe; lives longer than everything that it gave out.
+/// Guarded by the engine's lock. Outlives everything that it lent.
 class FragmentPool {
  public:
   /// Fragments for datagrams of `datagram_bytes`, at most `max_fragments`.
-  /// Memory is taken in slabs as it is needed and kept.
+  /// Memory is allocated in slabs when needed, and freed with the pool.
   FragmentPool(std::size_t datagram_bytes, std::size_t max_fragments);
 
   /// An empty fragment; nullptr when all are in use or memory is exhausted.
   Fragment* acquire() noexcept;
   void release(Fragment* fragment) noexcept;
 
-  /// A ring of nullptr; nullptr when memory is exhausted. Give it back with
-  /// every slot nullptr again.
+  /// A ring whose entries are all nullptr; nullptr when memory is exhausted.
+  /// All entries must be nullptr again when the ring is released.
   SendRing* acquire_ring() noexcept;
   void release_ring(SendRing* ring) noexcept;
 
-  /// Where a datagram is received so that its payload is 8-byte aligned.
+  /// Where to receive a datagram, so that its payload is 8-byte aligned.
   std::span<std::byte> receive_area(const Fragment& fragment) const noexcept {
     return {fragment.storage + kSackBytes, datagram_bytes_};
   }

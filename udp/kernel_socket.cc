@@ -1,3 +1,5 @@
+// Sockets of the kernel: opening, buffer sizes, ports, sending and receiving.
+// Never blocks; binds only loopback addresses.
 #include "udp/kernel_socket.h"
 
 #include <sys/socket.h>
@@ -18,7 +20,7 @@ namespace {
 
 using transport::SocketAddress;
 
-/// Takes some 10,000 small datagrams or a few windows of large ones.
+/// Room for some 10,000 small datagrams or a few windows of large ones.
 constexpr int kWantedBufferBytes = 4 << 20;
 
 Result<Address> checked_address(std::string_view text) {
@@ -79,7 +81,8 @@ bool share_port(int fd) {
   return ::setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &yes, sizeof yes) == 0;
 }
 
-/// A socket to send by, which takes nothing in. Empty when there is none.
+/// A socket that is only sent by: its receive buffer is the smallest possible.
+/// Empty when the system gives none.
 UniqueFd make_sender(const SocketAddress& address) {
   const int least = 0;
   UniqueFd fd(::socket(address.any.sa_family,
@@ -94,9 +97,9 @@ bool bind_to(const UniqueFd& fd, const SocketAddress& address) {
   return ::bind(fd.get(), &address.any, transport::socket_bytes(address)) == 0;
 }
 
-/// Takes a free port of that address and lets connected sockets share it. Not
-/// the other way round: to one that shares, the kernel also gives a port that
-/// is shared already.
+/// Takes a free port of the address, then lets connected sockets share it. The
+/// order matters: a socket that already shares may be given a port that another
+/// process shares.
 UniqueFd hold_port(const Address& address) {
   const SocketAddress own = transport::to_socket(address);
   UniqueFd fd = make_sender(own);
@@ -104,7 +107,7 @@ UniqueFd hold_port(const Address& address) {
                                                         : UniqueFd();
 }
 
-/// 0, or the error.
+/// Returns 0 or the errno value.
 int send_by(int fd, SocketAddress* to, const Datagram& datagram) {
   const ssize_t sent = datagram.tail.empty() ? send_one(fd, to, datagram.head)
                                              : send_two(fd, to, datagram);
@@ -117,6 +120,8 @@ bool has_no_room_now(int error) {
 
 }  // namespace
 
+/// Opens the colors in the order of the list, so that the index of an address
+/// is its color on every process.
 Result<std::unique_ptr<KernelSocket>> KernelSocket::open(
     std::string_view addresses, bool warns) {
   std::unique_ptr<KernelSocket> socket(new KernelSocket);
@@ -142,6 +147,8 @@ Result<std::unique_ptr<KernelSocket>> KernelSocket::open(
   return socket;
 }
 
+/// Binds before it sizes the buffers: the bind fails first when the address is
+/// wrong. The bound port is read back, because the kernel chooses it.
 Status KernelSocket::add_color(std::string_view text) {
   if (addresses_.size() == kMaxColors) {
     log_error("ACP_UDP_ADDRESSES: more than {} addresses", kMaxColors);
@@ -171,7 +178,8 @@ Status KernelSocket::add_color(std::string_view text) {
   return Status::kOk;
 }
 
-/// Without one, nothing is connected.
+/// Reserves the port of the connected sockets. If that fails, connect() refuses
+/// in this color, and the card names the listening port twice.
 void KernelSocket::add_send_port(const Address& address) {
   UniqueFd holder = hold_port(address);
   SocketAddress bound{};

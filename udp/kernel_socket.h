@@ -1,4 +1,5 @@
-// The real wire: one UDP socket per color, and connected ones to send by.
+// DatagramSocket over the kernel: one UDP socket per color, and connected
+// sockets that only send. Made by UdpTransport::open.
 #pragma once
 
 #include <array>
@@ -17,8 +18,8 @@ class KernelSocket final : public DatagramSocket {
  public:
   /// Binds a socket to each address of a list such as "127.0.0.1,::1", on a
   /// free port; an empty list is "127.0.0.1". Only loopback addresses while
-  /// packets are not authenticated. `warns`: say so when the kernel grants
-  /// small buffers; one process of a job does.
+  /// packets are not authenticated. `warns`: log a warning when the kernel
+  /// grants small buffers; only one process of a job sets it.
   /// kBadOption, kSystem: logged.
   static Result<std::unique_ptr<KernelSocket>> open(std::string_view addresses,
                                                     bool warns);
@@ -61,9 +62,9 @@ class KernelSocket final : public DatagramSocket {
   void add_send_port(const Address& address);
   [[nodiscard]] Status size_buffers(int fd);
 
-  std::vector<UniqueFd> sockets_;
+  std::vector<UniqueFd> sockets_;  ///< By color, as are all vectors here.
   std::vector<int> descriptors_;
-  std::vector<UniqueFd> port_holders_;  ///< Not sent by. Empty: none to be had.
+  std::vector<UniqueFd> port_holders_;  ///< Reserve the send ports.
   std::vector<std::uint16_t> send_ports_;
   std::array<UniqueFd, kConnections> connections_;
   std::vector<Address> addresses_;

@@ -1,4 +1,5 @@
-// UdpTransport::open: from settings to a transport over sockets.
+// UdpTransport::open: checks settings, opens sockets, makes the transport.
+// Called once per process, in acp_init.
 #include <algorithm>
 
 #include "base/log.h"
@@ -10,8 +11,8 @@ namespace acp::udp {
 
 namespace {
 
-/// Measured, see docs/udp.md: on the loopback interface a datagram costs much
-/// more than its bytes.
+/// On the loopback interface a datagram costs much more than its bytes, see
+/// docs/udp.md, "Measured".
 constexpr std::size_t kLoopbackDatagramBytes = 60'000;
 /// Fits an Ethernet frame with IPv6 and a tunnel header.
 constexpr std::size_t kNetworkDatagramBytes = 1'400;

@@ -1,3 +1,5 @@
+// Encoding, decoding and hashing of packets. Bytes come from the network, so
+// decoding trusts nothing (tests/fuzz/fuzz_udp_packet.cc).
 #include "udp/packet.h"
 
 #ifdef ACP_HAS_XXHASH_DISPATCH
@@ -16,7 +18,7 @@ namespace acp::udp {
 
 namespace {
 
-/// The header as it lies in the packet; natural alignment leaves no holes.
+/// The header's layout in the packet; natural alignment leaves no gaps.
 struct HeaderLayout {
   std::uint8_t version_type;
   std::uint8_t flags;
@@ -79,8 +81,8 @@ std::uint64_t hash(std::span<const std::byte> bytes) noexcept {
   return XXH3_64bits(bytes.data(), bytes.size());
 }
 
-/// The tag of a packet: hash over the header and the hash of the rest, so
-/// that the hash needs no copy of the packet without its tag.
+/// The tag: the hash of the header and the hash of the rest. Hashing in two
+/// steps needs no copy of the packet without its tag.
 std::uint64_t digest(const std::byte* header, std::uint64_t rest) noexcept {
   std::array<std::byte, kHeaderBytes + sizeof(std::uint64_t)> input{};
   std::memcpy(input.data(), header, kHeaderBytes);
@@ -102,7 +104,8 @@ bool is_whole_messages(std::span<const std::byte> payload) noexcept {
   return true;
 }
 
-/// A pure ack carries nothing, a fragment carries messages, or none: a probe.
+/// A pure ack has no payload and no seq. A fragment carries whole messages; a
+/// fragment with none is a probe.
 bool is_consistent(const PacketView& packet) noexcept {
   const PacketHeader& header = packet.header;
   if (header.txno == 0 || header.txno > kMaxTxno ||

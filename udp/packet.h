@@ -1,4 +1,5 @@
-// One UDP datagram between two processes of a job, as bytes. Little-endian:
+// The layout of one UDP datagram between two processes of a job. Pure
+// functions, used by Endpoint and UdpTransport. Little-endian:
 //
 //   offset  0  u8   version (high half) and PacketType (low half)
 //           1  u8   flags, kFlag...
@@ -6,17 +7,17 @@
 //           4  u32  epoch of the job, a hash of its id
 //           8  u32  source process
 //          12  u32  destination process
-//          16  u48  txno: number of this transmission, never used twice
+//          16  u48  txno: number of this transmission, unique in its process
 //          22  u16  credit grant; zero in this version
 //          24  u32  seq of the fragment, low half; zero in a pure ack
 //          28  u32  ack, low half: every fragment below has been delivered
-//          32  u48  echo: txno of the last fragment that came; 0: none yet
-//          38  u16  microseconds for which the echo was held back
+//          32  u48  echo: txno of the last fragment received; 0: none yet
+//          38  u16  microseconds between that arrival and this packet
 //          40  16 B tag: XXH3-64 of the packet, then zeros
 //          56  32 B SACK bitmap, when kFlagSack is set
 //           .. payload: messages, each u16 size and its bytes
 //
-// The reasons are in docs/udp.md, which changes with this file.
+// docs/udp.md gives the reasons and changes with this file.
 #pragma once
 
 #include <array>
@@ -35,11 +36,11 @@ inline constexpr std::size_t kTagBytes = 16;
 inline constexpr std::size_t kSackBytes = 32;
 inline constexpr std::size_t kMessagePrefixBytes = 2;
 inline constexpr std::size_t kMinPacketBytes = kHeaderBytes + kTagBytes;
-/// What encode_packet may need in front of a payload.
+/// Room that encode_packet needs in front of a payload.
 inline constexpr std::size_t kHeadroomBytes = kMinPacketBytes + kSackBytes;
 inline constexpr std::uint64_t kMaxTxno = (std::uint64_t{1} << 48) - 1;
 
-/// Fragments of a stream that may be under way at once: what a SACK covers.
+/// Fragments of a stream that may be unacknowledged: one bit of a SACK each.
 inline constexpr std::uint64_t kWindowFragments = 8 * kSackBytes;
 
 /// Bit i stands for the fragment with seq = ack + i.
@@ -47,8 +48,8 @@ using SackBitmap = std::array<std::uint64_t, kWindowFragments / 64>;
 
 enum class PacketType : std::uint8_t { kData = 1, kAck = 2 };
 
-inline constexpr std::uint8_t kFlagOrdered = 1;     ///< After all earlier ones.
-inline constexpr std::uint8_t kFlagAckRequest = 2;  ///< Ack without delay.
+inline constexpr std::uint8_t kFlagOrdered = 1;     ///< Deliver in order.
+inline constexpr std::uint8_t kFlagAckRequest = 2;  ///< Acknowledge at once.
 inline constexpr std::uint8_t kFlagSack = 4;        ///< A bitmap follows.
 inline constexpr std::uint8_t kKnownFlags =
     kFlagOrdered | kFlagAckRequest | kFlagSack;
@@ -77,8 +78,7 @@ struct PacketView {
   std::span<const std::byte> bytes;
 };
 
-/// Hashes bytes that lie in two places as if they lay in one. One thread at a
-/// time.
+/// Hashes two byte strings as if they were one. One thread at a time.
 class TailHash {
  public:
   TailHash();
@@ -90,21 +90,21 @@ class TailHash {
                            std::span<const std::byte> tail) noexcept;
 
  private:
-  XXH3_state_s* state_;  ///< The library keeps its size to itself.
+  XXH3_state_s* state_;  ///< Owned. The library hides its size.
 };
 
-/// Pure: bytes to packet. Checks everything that the bytes tell by
-/// themselves except the tag: sizes, version, type, flags, and that a data
-/// payload is a whole number of messages; none in a probe.
+/// Pure: bytes to packet. Checks sizes, version, type, flags, and that the
+/// payload is a whole number of messages (none in a probe). Does not check the
+/// tag. Nothing: not a valid packet.
 std::optional<PacketView> decode_packet(std::span<const std::byte> bytes);
 
-/// Whether the packet is as it was sent. The second step after decode_packet,
-/// so that what is not for us costs no hash.
+/// Whether the tag matches. Separate from decode_packet, so that packets for
+/// other processes cost no hash.
 bool has_valid_tag(const PacketView& packet) noexcept;
 
-/// Writes header, tag and, with kFlagSack, `sack` into the bytes in front of
-/// `payload`, of which there are kHeadroomBytes. Returns the whole datagram,
-/// except for `tail`, with which its payload ends; `hash` is for that.
+/// Writes header, tag and, with kFlagSack, `sack` in front of `payload`, where
+/// kHeadroomBytes must be free. `tail` ends the payload and stays in place.
+/// Returns the datagram without `tail`. `hash` is needed only with a tail.
 std::span<const std::byte> encode_packet(const PacketHeader& header,
                                          const SackBitmap& sack,
                                          std::span<std::byte> payload,
@@ -118,8 +118,8 @@ std::span<const std::byte> take_message(
 /// The 32-bit epoch of a job from its id.
 std::uint32_t epoch_of(std::span<const std::uint8_t> job_id) noexcept;
 
-/// The 64-bit number whose low half is `low` and that is nearest to `near`;
-/// nothing when that would be negative.
+/// The 64-bit number nearest to `near` whose low half is `low`; nothing when
+/// that would be negative.
 std::optional<std::uint64_t> extend(std::uint64_t near,
                                     std::uint32_t low) noexcept;
 

@@ -1,3 +1,5 @@
+// Deduplication, order and acks of a stream. Called by Endpoint; never calls
+// the sink or the socket. receiver.h has the invariants.
 #include "udp/receiver.h"
 
 #include <algorithm>
@@ -29,15 +31,17 @@ Receiver::Verdict Receiver::judge(const PacketHeader& header) const noexcept {
                                                   : Verdict::kDrop;
 }
 
+/// Decides whether the ack goes at once: on a request, after kAckEvery
+/// fragments, and whenever the arrival was not simply the next in order.
 void Receiver::on_arrival(const PacketHeader& header,
                           Verdict verdict,
                           TimePoint now) noexcept {
   if (verdict == Verdict::kDrop) {
-    return;  // not received: it must not be echoed either
+    return;  // counts as not received, so it must not be echoed
   }
-  // Several transmissions of a fragment may lie in the socket together when
-  // this process had no core. The ack names the one that brought the news: from
-  // the copies the sender would measure too short a round trip.
+  // When this process had no core, several transmissions of a fragment may wait
+  // in the socket. The ack names the first that was taken: from the later ones
+  // the sender would measure too short a round trip.
   if (verdict != Verdict::kDuplicate || !owes_ack()) {
     echo_ = header.txno;
     echo_time_ = now;
@@ -46,7 +50,7 @@ void Receiver::on_arrival(const PacketHeader& header,
   const bool is_in_order = verdict == Verdict::kDeliver &&
                            header.seq == static_cast<std::uint32_t>(base_) &&
                            !has_gap();
-  // Whoever sends twice, or whose packets go missing, needs news at once.
+  // A duplicate or a gap means that the sender waits for this ack to recover.
   ack_now_ |= !is_in_order || (header.flags & kFlagAckRequest) != 0 ||
               unacked_ >= kAckEvery;
   if (ack_deadline_ == TimePoint::max()) {
@@ -93,15 +97,15 @@ void Receiver::finish_held() noexcept {
   --held_count_;
   pool_.release(fragment);
   advance();
-  ack_now_ = true;  // an ack sent from within its delivery did not cover it
+  ack_now_ = true;  // an ack sent during its delivery did not name it
 }
 
 bool Receiver::has_gap() const noexcept {
   return (received_[0] | received_[1] | received_[2] | received_[3]) != 0;
 }
 
-/// Moves the base over what has been delivered, up to a gap or to a held
-/// fragment, which is to be handed over first.
+/// Moves base_ over delivered fragments, up to the next gap or held fragment. A
+/// held fragment has to be handed over before base_ may pass it.
 void Receiver::advance() noexcept {
   while (has_bit(0) && ready() == nullptr) {
     auto count = static_cast<std::uint64_t>(std::countr_one(received_[0]));
@@ -134,7 +138,7 @@ void Receiver::fill(PacketHeader& header,
   if (has_gap()) {
     header.flags |= kFlagSack;
     sack = received_;
-    sack[0] &= ~std::uint64_t{1};  // a held one that is being handed over
+    sack[0] &= ~std::uint64_t{1};  // held, and not delivered yet
   }
 }
 

@@ -1,6 +1,6 @@
-// The receiving half of a stream: tells new fragments from old ones, keeps
-// early ordered ones, and decides when to acknowledge. Pure: no sockets, time
-// is an argument. Used by Endpoint.
+// The receiving half of a stream: tells new fragments from duplicates, holds
+// ordered fragments that came early, and decides when to acknowledge. Used by
+// Endpoint. No sockets and no clock: time is an argument.
 #pragma once
 
 #include <cstdint>
@@ -11,34 +11,44 @@
 
 namespace acp::udp {
 
-/// One thread at a time. The pool and the limits outlive it.
+/// Guarded by the engine's lock. The pool and the limits outlive it.
+///
+/// Invariants between calls:
+/// 1. Every fragment below base_ has been delivered; fragment base_ has not.
+/// 2. Bit i of received_: fragment base_ + i is delivered or held. Bit 0 is set
+///    only while a held fragment base_ is being handed over.
+/// 3. The held_ list is sorted by seq, has held_count_ <= max_held_fragments
+///    entries, and the bit of each is set.
+/// 4. A held fragment is never dropped: an ack may already have named it.
 class Receiver {
  public:
   enum class Verdict : std::uint8_t {
-    kDeliver,    ///< Hand its messages over, then mark_delivered.
-    kHold,       ///< Ordered and early: hold() it.
-    kDuplicate,  ///< It came before.
+    kDeliver,    ///< Hand over its messages, then call mark_delivered.
+    kHold,       ///< Ordered and early: call hold().
+    kDuplicate,  ///< Received before.
     kDrop,       ///< No room to hold it, or beyond the window.
   };
 
   Receiver(FragmentPool& pool, const StreamLimits& limits);
 
-  /// What to do with the fragment of this packet; changes nothing.
+  /// Decides about the fragment of this packet; changes nothing.
   Verdict judge(const PacketHeader& header) const noexcept;
 
-  /// A valid fragment came, whatever the verdict: for the echo and the acks.
+  /// Notes that a valid fragment came. Called for every verdict, since echo and
+  /// acks depend on it.
   void on_arrival(const PacketHeader& header,
                   Verdict verdict,
                   TimePoint now) noexcept;
 
-  /// All its messages have been handed over. Only now may an ack name it.
+  /// All messages of the fragment have been handed over. Only now may an ack
+  /// name it.
   void mark_delivered(const PacketHeader& header) noexcept;
 
-  /// Takes over an early fragment, of which judge said kHold.
+  /// Takes ownership of an early fragment for which judge returned kHold.
   void hold(const PacketHeader& header, Fragment* fragment) noexcept;
 
-  /// The held fragment whose turn it is; nullptr when none. Hand its messages
-  /// over, then call finish_held.
+  /// The held fragment that is next in order; nullptr when there is none. Hand
+  /// over its messages, then call finish_held.
   Fragment* ready() const noexcept;
   void finish_held() noexcept;
 
@@ -48,12 +58,13 @@ class Receiver {
             TimePoint now) const noexcept;
   void on_ack_sent() noexcept;
 
-  /// After data have been sent it does not, and there is no need for the time.
+  /// Whether any ack is owed, now or later. A data packet that was just sent
+  /// has paid it, so this cheap check spares most calls a look at the clock.
   bool owes_ack() const noexcept {
     return ack_now_ || ack_deadline_ != TimePoint::max();
   }
 
-  /// The peer should hear now, not when something goes there anyway.
+  /// Whether the ack is due now and cannot wait for a data packet.
   bool owes_ack_now(TimePoint now) const noexcept {
     return ack_now_ || now >= ack_deadline_;
   }
@@ -63,7 +74,7 @@ class Receiver {
 
   std::uint64_t base() const noexcept { return base_; }
 
-  /// Gives held fragments back.
+  /// Releases all held fragments; the peer has failed.
   void abandon() noexcept;
 
  private:
@@ -81,15 +92,15 @@ class Receiver {
 
   FragmentPool& pool_;
   const StreamLimits& limits_;
-  std::uint64_t base_;        ///< The oldest fragment not yet delivered.
-  SackBitmap received_{};     ///< From base_: delivered, or held.
-  Fragment* held_ = nullptr;  ///< By seq, oldest first.
+  std::uint64_t base_;        ///< Oldest fragment not delivered.
+  SackBitmap received_{};     ///< See invariant 2.
+  Fragment* held_ = nullptr;  ///< Early ordered fragments, oldest first.
   std::uint32_t held_count_ = 0;
-  std::uint32_t unacked_ = 0;
-  std::uint64_t echo_ = 0;
-  TimePoint echo_time_{};
-  TimePoint ack_deadline_ = TimePoint::max();
-  bool ack_now_ = false;
+  std::uint32_t unacked_ = 0;  ///< Arrivals since the last ack was sent.
+  std::uint64_t echo_ = 0;     ///< txno that the next ack names.
+  TimePoint echo_time_{};      ///< Arrival of that transmission.
+  TimePoint ack_deadline_ = TimePoint::max();  ///< max(): no ack is owed.
+  bool ack_now_ = false;  ///< The ack must not wait for the deadline.
 };
 
 }  // namespace acp::udp

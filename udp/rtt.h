@@ -1,4 +1,5 @@
-// Round-trip time of a stream and the time-outs that follow from it.
+// Round-trip time of a stream and the time-outs computed from it. Plain values
+// and pure functions, used by Sender.
 #pragma once
 
 #include <algorithm>
@@ -8,23 +9,26 @@
 
 namespace acp::udp {
 
-/// A time-out exceeds the smoothed round trip by at least this.
+/// Minimum by which a time-out exceeds the smoothed round trip.
 inline constexpr Duration kMinRto = std::chrono::milliseconds(5);
-/// A process that shares its core was seen to stall for 8 to 36 ms.
+/// Minimum where ranks share cores: such a process was seen to stall for 8 to
+/// 36 ms.
 inline constexpr Duration kMinRtoOversubscribed = std::chrono::milliseconds(20);
-/// And with many ranks to a core by a time slice for each of them, twice: the
-/// peer waits for its turn to answer, and this process for its own.
+/// Minimum per rank of a core, where many share it: two time slices. The peer
+/// waits for its turn to answer, and this process for its own.
 inline constexpr Duration kCoreTurns = std::chrono::milliseconds(8);
-/// Ranks per core from which on a round trip is mostly the wait for a core.
-/// With fewer, losses are repaired faster when each stream keeps to its own.
+/// With this many ranks per core, a round trip is mostly the wait for a core,
+/// so all streams share one estimate. With fewer, losses are repaired faster
+/// when each stream uses its own.
 inline constexpr std::uint32_t kCoreBoundRanks = 8;
-/// Doubling ends here, where the measured round trip allows it.
+/// Doubling a time-out stops here, unless the RTO itself is longer.
 inline constexpr Duration kMaxBackoff = std::chrono::seconds(1);
-/// However long the round trip is.
+/// Longest RTO, however long the round trip is.
 inline constexpr Duration kMaxRto = std::chrono::seconds(3);
-/// Until something has been measured.
+/// RTO before anything has been measured.
 inline constexpr Duration kInitialRto = std::chrono::milliseconds(20);
 
+/// The least by which a time-out exceeds the round trip on this host.
 inline Duration rto_floor(std::uint32_t ranks_per_core) noexcept {
   return ranks_per_core <= 1
              ? kMinRto
@@ -34,7 +38,7 @@ inline Duration rto_floor(std::uint32_t ranks_per_core) noexcept {
 
 /// Smoothed round-trip time and its mean deviation (RFC 6298: gains 1/8 and
 /// 1/4). Samples come from echoed transmission numbers, so a retransmission
-/// is never mistaken for its original. A plain value.
+/// cannot be mistaken for its original. A plain value.
 class RttEstimator {
  public:
   void add_sample(Duration sample) noexcept {
@@ -50,9 +54,9 @@ class RttEstimator {
     smoothed_ += (sample - smoothed_) / 8;
   }
 
-  /// A fragment was sent again before the answer to its earlier transmission
-  /// came, after `sample`: the time-out starts anew from that, if it is longer
-  /// (RFC 4015, section 3.4).
+  /// A time-out was too short: the ack of the earlier transmission came after
+  /// `sample`. The estimate starts anew from there if that is longer (RFC 4015,
+  /// section 3.4).
   void widen(Duration sample) noexcept {
     smoothed_ = std::max(smoothed_, sample);
     deviation_ = std::max(deviation_, sample / 2);
@@ -62,8 +66,8 @@ class RttEstimator {
 
   Duration smoothed() const noexcept { return smoothed_; }
 
-  /// smoothed + 4 x deviation, at least smoothed + floor: deviations of a
-  /// steady path decay to nothing, and then every ack would come too late.
+  /// smoothed + 4 x deviation, at least smoothed + floor. Without the floor a
+  /// steady path, whose deviation decays to zero, would time out on every ack.
   Duration rto(Duration floor) const noexcept {
     return has_sample()
                ? std::min(smoothed_ + std::max(4 * deviation_, floor), kMaxRto)
@@ -75,8 +79,8 @@ class RttEstimator {
   Duration deviation_{};
 };
 
-/// About the longest of the round trips that the streams of a process have
-/// seen lately: rises at once, and falls by 1/64 with each shorter one. A plain
+/// About the longest recent round trip of all streams of a process: rises at
+/// once, and falls by 1/64 of the difference with each shorter one. A plain
 /// value.
 class LongestRtt {
  public:
@@ -84,7 +88,7 @@ class LongestRtt {
     longest_ = std::max(sample, longest_ - (longest_ - sample) / 64);
   }
 
-  /// Another process may have to wait for a core as long as this one had to.
+  /// This process waited for a core for `stall`; a peer may wait as long.
   void add_stall(Duration stall) noexcept {
     longest_ = std::max(longest_, stall);
   }

@@ -1,3 +1,6 @@
+// The part of Sender that packs messages into fragments and hands them out for
+// sending. Called by Endpoint; sends nothing itself. sender.h has the
+// invariants.
 #include "udp/sender.h"
 
 #include <algorithm>
@@ -16,6 +19,7 @@ Sender::Sender(FragmentPool& pool, StreamLimits& limits)
       next_(limits.first_seq),
       recovery_end_(limits.first_seq) {}
 
+/// A first fragment is always allowed by the byte limit, however large it is.
 Status Sender::open_fragment() {
   const bool is_full = next_ - base_ == kWindowFragments ||
                        (next_ != base_ && bytes_ >= limits_.window_bytes);
@@ -35,7 +39,7 @@ Status Sender::open_fragment() {
   return Status::kOk;
 }
 
-/// For a message of `bytes` in the open fragment.
+/// Provides an open fragment with room for a message of `bytes` bytes.
 Status Sender::make_room(std::size_t bytes) {
   if (open_ == nullptr) {
     return open_fragment();
@@ -108,7 +112,8 @@ void Sender::reclaim_all() noexcept {
   copy_tails_if([](std::span<const std::byte>) { return true; });
 }
 
-/// A message of `bytes` bytes that begins with `parts`.
+/// Appends the size prefix `bytes` and copies `parts`. In append_in_place the
+/// parts are fewer bytes than the prefix says; the tail follows.
 void Sender::add(Parts parts, std::size_t bytes, transport::Ordering ordering) {
   std::byte* at = open_->payload + open_->payload_bytes;
   store_little(at, static_cast<std::uint16_t>(bytes));
@@ -137,7 +142,7 @@ void Sender::make_pending(Fragment& fragment) noexcept {
 
 Fragment& Sender::next_pending() noexcept {
   ACP_ASSERT(pending_ > 0);
-  // In most cases the only one is the newest.
+  // Usually only the newest fragment is pending: no search.
   Fragment* newest = (*ring_)[closed_end() - 1];
   if (pending_ == 1 && newest != nullptr &&
       newest->state == Fragment::State::kPending) {
@@ -151,12 +156,12 @@ Fragment& Sender::next_pending() noexcept {
   return *(*ring_)[seq];
 }
 
+/// Asks for an immediate ack as rarely as the flow of acks allows.
 std::uint8_t Sender::flags_for(const Fragment& fragment) noexcept {
   std::uint8_t flags = fragment.is_ordered ? kFlagOrdered : 0;
-  // Four requests a window copy_tail it moving with the fewest acks (many small
-  // fragments are acknowledged by their number, see kAckEvery); an empty
-  // window needs none; who sends again wants to know at once, and so does who
-  // asks only whether the peer lives.
+  // Four requests per window keep it moving with the fewest acks; many small
+  // fragments are acknowledged by their number, see kAckEvery. A fragment that
+  // is alone needs no request, unless it is a retransmission or a probe.
   const bool is_alone = fragment.seq == base_;
   unasked_bytes_ = is_alone ? 0 : unasked_bytes_;
   unasked_bytes_ += charge(fragment.size());
@@ -174,7 +179,7 @@ void Sender::on_transmitted(Fragment& fragment,
                             TimePoint now) {
   ACP_ASSERT(fragment.state == Fragment::State::kPending);
   if (fragment.seq == base_ && fragment.transmissions == 0) {
-    // Nothing was unacknowledged: the clocks start here.
+    // Nothing was unacknowledged before, so time-outs count from now.
     timer_start_ = now;
     heard_at_ = now;
     timeouts_ = 0;

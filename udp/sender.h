@@ -1,9 +1,10 @@
 // The sending half of a stream: packs messages into fragments, keeps each
-// until it is acknowledged, and says which to send again and when. Pure: no
-// sockets, time is an argument. Used by Endpoint.
+// fragment until it is acknowledged, and decides which to send again and when.
+// Used by Endpoint. No sockets and no clock: time is an argument. sender.cc has
+// the packing, sender_recovery.cc acks, losses and time-outs.
 //
-//   seq:   base_ ............... next_ - 1
-//          oldest not yet acked  newest made; open_ when it takes messages
+//   seq:   base_ ................. next_ - 1
+//          oldest unacknowledged   newest made; open_ while it takes messages
 #pragma once
 
 #include <cstdint>
@@ -18,86 +19,99 @@
 
 namespace acp::udp {
 
-/// One thread at a time. The pool and the limits outlive it.
+/// Guarded by the engine's lock. The pool and the limits outlive it.
+///
+/// Invariants between calls:
+/// 1. (*ring_)[seq] for base_ <= seq < next_ is the fragment, or null if a SACK
+///    has acknowledged it. ring_ is not null while base_ != next_.
+/// 2. A SACK never releases the fragment at its own cumulative ack, the oldest
+///    that the peer lacks: the peer can be asked with that fragment.
+/// 3. open_ is null or fragment next_ - 1, the only one in state kOpen.
+/// 4. pending_ counts fragments in state kPending, in_place_ those with a tail,
+///    bytes_ the charge of all unacknowledged fragments that are not open.
 class Sender {
  public:
   using Parts = std::span<const std::span<const std::byte>>;
 
   Sender(FragmentPool& pool, StreamLimits& limits);
 
-  /// Copies one message of `bytes` bytes into the open fragment.
-  /// kAgain: it has no room, or there is none and the window or the pool is
-  /// full. The caller has checked that the message fits a fragment.
+  /// Copies a message of `bytes` bytes into the open fragment, or into a new
+  /// one. kAgain: the open fragment has no room; or none is open, and the
+  /// window or the pool is full. Precondition: the message fits a fragment.
   [[nodiscard]] Status append(Parts parts,
                               std::size_t bytes,
                               transport::Ordering ordering);
 
-  /// The same for all but the last part, which stays where it is until it is
-  /// acknowledged or reclaim(). Its fragment takes no more messages.
+  /// Like append, but the last part is not copied: it is read in place until
+  /// the fragment is acknowledged or reclaim() is called. Its fragment takes no
+  /// more messages.
   [[nodiscard]] Status append_in_place(Parts parts,
                                        std::size_t bytes,
                                        transport::Ordering ordering);
 
-  /// Copies what is still in `memory`; the second: wherever it is.
+  /// Copies all data that is still read in place from `memory`.
   void reclaim(std::span<const std::byte> memory) noexcept;
+  /// Copies all data that is still read in place.
   void reclaim_all() noexcept;
 
-  /// Before a fragment is sent again: as its bytes are now, for good. While
-  /// they were read in place, somebody may have changed them.
+  /// Copies the tail of a fragment into its buffer. Called before each
+  /// retransmission: the program may change data in place at any time, and the
+  /// packet's tag must match its bytes.
   void copy_tail(Fragment& fragment) noexcept;
 
-  /// Makes a fragment without messages, whose ack shows that the peer lives.
-  /// False: something else waits for an ack, or there is no room.
+  /// Makes a fragment without messages; its ack shows that the peer lives.
+  /// False: another fragment waits for an ack already, or there is no room.
   bool append_probe();
 
-  /// Since when nothing has been heard of the peer.
+  /// When the last valid packet of the peer came.
   TimePoint heard() const noexcept { return heard_at_; }
 
   bool has_open() const noexcept { return open_ != nullptr; }
 
-  /// Collected in the open fragment.
+  /// Bytes in the open fragment.
   std::size_t open_bytes() const noexcept {
     return open_ != nullptr ? open_->size() : 0;
   }
 
-  /// The open fragment takes no more; it is the next to be sent.
+  /// Closes the open fragment, if any, and makes it pending.
   void close();
 
   bool has_pending() const noexcept { return pending_ != 0; }
 
-  /// The oldest fragment to be sent (again); only when has_pending().
+  /// The oldest pending fragment. Precondition: has_pending().
   Fragment& next_pending() noexcept;
-  /// Flags of the packet in which the fragment will travel.
+  /// Flags for the packet that is about to carry the fragment.
   std::uint8_t flags_for(const Fragment& fragment) noexcept;
-  /// It went out as `txno`.
+  /// The fragment was sent as transmission `txno`.
   void on_transmitted(Fragment& fragment, std::uint64_t txno, TimePoint now);
 
-  /// A valid packet of the peer came.
+  /// A valid packet of the peer arrived.
   void on_heard(TimePoint now) noexcept { heard_at_ = now; }
 
-  /// What a packet says about our fragments. Old news is ignored. Returns how
-  /// many were sent again for nothing: an earlier transmission has arrived.
+  /// Takes the ack fields of a packet; old ones are ignored. Returns how many
+  /// fragments were retransmitted needlessly: an earlier transmission arrived.
   std::size_t on_ack(const PacketView& packet, TimePoint now);
 
   /// When on_timer has to be called; max() when nothing is unacknowledged.
   TimePoint deadline() const noexcept;
-  /// Makes fragments pending whose time is up; early calls do no harm.
+  /// Makes timed-out fragments pending. Calls before the deadline do nothing.
   void on_timer(TimePoint now);
 
-  /// The peer owes an ack for too long.
+  /// Whether the peer has owed an ack for longer than the limit of silence.
   bool is_peer_dead(TimePoint now) const noexcept;
   Duration silence(TimePoint now) const noexcept;
 
+  /// Time-outs since the last ack.
   std::uint32_t unanswered() const noexcept { return timeouts_; }
 
-  /// Fragments sent and not acknowledged, or about to be.
+  /// Whether a closed fragment is not acknowledged.
   bool has_unacknowledged() const noexcept { return base_ != closed_end(); }
 
   std::uint64_t fragments_in_window() const noexcept { return next_ - base_; }
 
   const RttEstimator& rtt() const noexcept { return rtt_; }
 
-  /// Gives all fragments back; nothing may be appended after that.
+  /// Releases all fragments; nothing may be appended after that.
   void abandon() noexcept;
 
  private:
@@ -126,28 +140,28 @@ class Sender {
 
   FragmentPool& pool_;
   StreamLimits& limits_;
-  SendRing* ring_ = nullptr;  ///< While the window is not empty.
-  Fragment* open_ = nullptr;
-  std::uint64_t base_;
-  std::uint64_t next_;
-  std::uint64_t recovery_end_;        ///< Below: losses or gaps were seen.
-  std::uint64_t last_ordinal_ = 0;    ///< Transmissions so far.
-  std::uint64_t newest_arrived_ = 0;  ///< Latest of them known to have arrived.
-  std::uint64_t bytes_ = 0;           ///< Charged for the closed fragments.
-  std::uint64_t unasked_bytes_ = 0;   ///< Sent since the last ack request.
-  RttEstimator rtt_;
-  TimePoint heard_at_{};     ///< Last packet of the peer, or first unacked.
-  TimePoint timer_start_{};  ///< Last progress or time-out.
-  TimePoint loss_deadline_ = TimePoint::max();
-  std::uint32_t pending_ = 0;
-  std::uint32_t in_place_ = 0;  ///< Fragments with a tail.
-  std::uint32_t timeouts_ = 0;  ///< Since the last progress.
-  /// Doublings of the RTO. Karn's rule: only a sample ends them, because only
-  /// it shows that the RTO is long enough for the path.
+  SendRing* ring_ = nullptr;          ///< From the pool.
+  Fragment* open_ = nullptr;          ///< Takes messages; null: none does.
+  std::uint64_t base_;                ///< Oldest unacknowledged fragment.
+  std::uint64_t next_;                ///< The next fragment that is made.
+  std::uint64_t recovery_end_;        ///< Losses or gaps were seen below.
+  std::uint64_t last_ordinal_ = 0;    ///< Transmissions of the stream.
+  std::uint64_t newest_arrived_ = 0;  ///< Latest one that arrived.
+  std::uint64_t bytes_ = 0;           ///< See invariant 4.
+  std::uint64_t unasked_bytes_ = 0;   ///< Charge since the last ack request.
+  RttEstimator rtt_;                  ///< Of this stream alone.
+  TimePoint heard_at_{};     ///< Last packet of the peer, or first send.
+  TimePoint timer_start_{};  ///< Last ack that released, or time-out.
+  TimePoint loss_deadline_ = TimePoint::max();  ///< For detect_losses().
+  std::uint32_t pending_ = 0;                   ///< See invariant 4.
+  std::uint32_t in_place_ = 0;                  ///< See invariant 4.
+  std::uint32_t timeouts_ = 0;                  ///< Since the last progress.
+  /// Doublings of the RTO. Only a sample resets them (Karn's rule), because
+  /// only a sample shows that the RTO is long enough for the path.
   std::uint8_t backoff_ = 0;
-  std::uint8_t reorder_level_ =
-      0;  ///< How much has been seen: 0 .. kMaxReorderLevel.
-  std::uint16_t spurious_ = 0;  ///< Found by the on_ack() under way.
+  /// How much the path reorders, 0 .. kMaxReorderLevel. Doubles reorder limits.
+  std::uint8_t reorder_level_ = 0;
+  std::uint16_t spurious_ = 0;  ///< Counted during one on_ack().
 };
 
 }  // namespace acp::udp

@@ -1,5 +1,6 @@
-// The part of Sender that learns from acks and time-outs: what has arrived,
-// what is lost, and when to ask again.
+// The part of Sender that takes acks and time-outs: which fragments arrived,
+// which are lost, and when to ask again. Called by Endpoint; sends nothing
+// itself. docs/udp.md, "Loss".
 #include <algorithm>
 #include <bit>
 #include <utility>
@@ -10,20 +11,24 @@ namespace acp::udp {
 
 namespace {
 
-/// A fragment is lost when one sent this many transmissions later arrived.
+/// A fragment counts as lost when a transmission that was sent this many later
+/// has arrived.
 constexpr std::uint64_t kReorderTransmissions = 3;
-/// Or when a later one arrived and it has not for this long.
+/// It also counts as lost when a later transmission has arrived, and this time
+/// or 9/8 of the round trip has passed since the fragment was sent.
 constexpr Duration kMinReorderWindow = std::chrono::microseconds(200);
-/// Both are doubled up to so many times on a path that reorders more.
+/// Both limits are doubled, up to this many times, on a path that reorders.
 constexpr std::uint8_t kMaxReorderLevel = 4;
 constexpr std::uint8_t kMaxDoublings = 20;
 
 }  // namespace
 
+/// Order: cumulative ack, then bitmap, then losses. The losses are judged with
+/// everything that this packet has told.
 std::size_t Sender::on_ack(const PacketView& packet, TimePoint now) {
   const auto ack = extend(base_, packet.header.ack);
   if (!ack || *ack < base_ || *ack > closed_end()) {
-    return 0;  // reordered, or of another stream's life
+    return 0;  // an older ack that was overtaken, or an impossible one
   }
   spurious_ = 0;
   bool has_progress = false;
@@ -57,7 +62,7 @@ bool Sender::acknowledge_bitmap(std::uint64_t ack,
     for (std::uint64_t bits = packet.sack[word]; bits != 0; bits &= bits - 1) {
       const std::uint64_t seq =
           ack + 64 * word + static_cast<std::uint64_t>(std::countr_zero(bits));
-      // Never the oldest: it stays to ask with until `ack` has passed it.
+      // By invariant 2 fragment `ack` stays until the cumulative ack passes it.
       if (seq != ack && seq < closed_end()) {
         has_progress |= acknowledge(seq, packet, now);
       }
@@ -66,6 +71,9 @@ bool Sender::acknowledge_bitmap(std::uint64_t ack,
   return has_progress;
 }
 
+/// Releases a fragment. The echo of the packet gives a sample if it names one
+/// of the fragment's transmissions; otherwise a fragment that was sent once is
+/// known to have arrived as that transmission. False: it was released before.
 bool Sender::acknowledge(std::uint64_t seq,
                          const PacketView& packet,
                          TimePoint now) {
@@ -75,8 +83,8 @@ bool Sender::acknowledge(std::uint64_t seq,
   }
   if (const Transmission* arrived =
           fragment->find_transmission(packet.header.echo)) {
-    // What the peer held it beyond the delay of acks is time that it had no
-    // core for: the next answer may take as long (RFC 9002, section 5.3).
+    // Only the intended ack delay is subtracted. A longer delay means that the
+    // peer had no core, and its next answer may take as long (RFC 9002, 5.3).
     const Duration held = std::min<Duration>(
         std::chrono::microseconds(packet.header.held_us), kAckDelay);
     on_echo(*fragment, *arrived, now - arrived->sent - held);
@@ -92,10 +100,11 @@ bool Sender::acknowledge(std::uint64_t seq,
   return true;
 }
 
-/// The ack of `fragment` names the transmission that it answers. If that is
-/// not the last one, the fragment was sent again for nothing (Eifel, RFC 3522,
-/// exact here because no two transmissions have one number): whatever was
-/// concluded from the supposed loss is taken back.
+/// The ack of `fragment` names the transmission that arrived. If that is not
+/// the last one, the retransmission was needless (as Eifel, RFC 3522; exact
+/// here, because each transmission has its own number). Then the conclusion
+/// from the supposed loss is corrected: a longer reorder limit, or a longer
+/// RTO.
 void Sender::on_echo(const Fragment& fragment,
                      const Transmission& arrived,
                      Duration sample) {
@@ -113,10 +122,12 @@ void Sender::on_echo(const Fragment& fragment,
   } else if (is_spurious) {
     rtt_.widen(sample);
   } else if (fragment.was_overtaken && reorder_level_ > 0) {
-    --reorder_level_;  // that one was lost indeed
+    --reorder_level_;  // the loss was real
   }
 }
 
+/// Makes fragments pending that later transmissions have overtaken by too much,
+/// and sets loss_deadline_ for those that are overtaken by less.
 void Sender::detect_losses(TimePoint now) {
   loss_deadline_ = TimePoint::max();
   const Duration window = reorder_window();
@@ -144,8 +155,8 @@ Duration Sender::reorder_window() const noexcept {
   return window * (std::int64_t{1} << reorder_level_);
 }
 
-/// The first time-out of a path that is known is a tail probe: sooner, and it
-/// does not double.
+/// Whether the next time-out is a tail probe: on a path with samples the first
+/// time-out comes sooner than the RTO, and does not double it.
 bool Sender::is_probe_next() const noexcept {
   return timeouts_ == 0 && backoff_ == 0 && rtt_.has_sample();
 }
@@ -181,6 +192,8 @@ TimePoint Sender::deadline() const noexcept {
   return deadline;
 }
 
+/// Losses by order first, then at most one fragment per time-out: its ack shows
+/// what else is lost.
 void Sender::on_timer(TimePoint now) {
   if (!has_unacknowledged()) {
     return;
@@ -191,8 +204,8 @@ void Sender::on_timer(TimePoint now) {
   if (now < timer_start_ + timeout()) {
     return;
   }
-  // The first asks about the newest, whose ack tells about all before it; the
-  // others send the oldest, which may be what holds up the peer.
+  // The first time-out sends the newest fragment, whose ack tells about all
+  // before it. Later ones send the oldest, which may be what the peer lacks.
   const bool is_first = timeouts_ == 0;
   if (!is_probe_next() && backoff_ < kMaxDoublings) {
     ++backoff_;

@@ -1,5 +1,5 @@
-// How much one stream may have under way and how long it waits; the same for
-// all streams of a transport.
+// Limits and times that all streams of a transport share: how much a stream may
+// send, and how long it waits. Sender and Receiver refer to them.
 #pragma once
 
 #include <algorithm>
@@ -11,43 +11,44 @@
 
 namespace acp::udp {
 
+/// Set when the transport is made. Only longest_rtt changes later; the engine's
+/// lock guards it.
 struct StreamLimits {
-  std::size_t fragment_bytes = 0;  ///< Payload of one fragment at most.
-  std::uint64_t window_bytes = 0;  ///< Charged bytes under way, see charge().
+  std::size_t fragment_bytes = 0;         ///< Largest payload of a fragment.
+  std::uint64_t window_bytes = 0;         ///< Unacknowledged, see charge().
   std::uint32_t max_held_fragments = 64;  ///< Early ordered fragments kept.
-  std::uint64_t first_seq = 0;            ///< The same on both sides.
+  std::uint64_t first_seq = 0;            ///< Equal on both sides.
   Duration rto_floor = kMinRto;
-  /// Many ranks share a core (kCoreBoundRanks). Then a round trip is mostly the
-  /// time until the peer gets a core, and one stream's tells what another's
-  /// will be.
+  /// kCoreBoundRanks or more ranks share a core. Then a round trip is mostly
+  /// the time until the peer gets a core, which is alike for all streams.
   bool is_core_bound = false;
-  /// Over all streams; they add what they measure.
+  /// Over all streams: each Sender adds its samples.
   LongestRtt longest_rtt{};
-  /// Silence of a peer that owes an ack before it is taken for dead; 0: never.
+  /// A peer that owes an ack for this long counts as dead; 0: never.
   Duration silence = std::chrono::seconds(10);
 };
 
-/// How many transmissions it must have left unanswered by then: a process that
-/// was itself stopped for a while asks again first.
+/// Time-outs that must also have passed before a peer counts as dead. A process
+/// that was itself stopped therefore asks again before it judges.
 inline constexpr std::uint32_t kDeathTimeouts = 8;
 
-/// Streams begin with what others have measured. On a host whose ranks share
-/// cores all streams keep to it: a rank to which little is sent would else find
-/// out by itself, with retransmissions, that the host has become busy.
+/// RTO of a stream without samples: what other streams have measured. If ranks
+/// share cores, all streams use it as their least RTO. A stream that sends
+/// little would otherwise learn only by retransmissions that the host is busy.
 inline Duration first_rto(const StreamLimits& limits) noexcept {
   return std::max(limits.longest_rtt.rto(limits.rto_floor), kInitialRto);
 }
 
-/// A peer that is waited for is asked for a sign of life after this.
+/// Silence after which a peer that this process waits for is probed.
 inline constexpr Duration kQuiet = std::chrono::seconds(1);
 
-/// How long an ack waits for a packet that it can ride on.
+/// How long an ack waits for a data packet to carry it.
 inline constexpr Duration kAckDelay = std::chrono::microseconds(250);
-/// Fragments after which it does not wait.
+/// Fragments after which an ack goes at once.
 inline constexpr std::uint32_t kAckEvery = 16;
 
-/// What a fragment costs of a receive buffer: the kernel keeps about this
-/// much of its own for each datagram.
+/// Bytes of a receive buffer that a fragment uses: the kernel adds about 1 KiB
+/// of its own to each datagram.
 constexpr std::uint64_t charge(std::size_t payload_bytes) noexcept {
   return payload_bytes + 1024;
 }

@@ -1,5 +1,5 @@
-// The part of UdpTransport that time drives: time-outs of the endpoints, peers
-// that have failed, and probes of peers that are silent. Called by poll().
+// The part of UdpTransport that time drives: time-outs of endpoints, failed
+// peers, and probes of silent peers. Called by poll(); sends nothing itself.
 #include <algorithm>
 
 #include "base/log.h"
@@ -9,17 +9,18 @@ namespace acp::udp {
 
 namespace {
 
-/// How often a process that waits looks for a silent peer. It probes one at
-/// most, so with many peers all of this stays four datagrams a second.
+/// A process that waits checks this often for a silent peer. Each check probes
+/// one peer at most, so probes stay at four datagrams a second.
 constexpr Duration kSilenceCheckInterval = std::chrono::milliseconds(250);
-/// Peers that one look passes over because they were heard of lately.
+/// Peers that one check examines at most.
 constexpr std::size_t kMaxSuspects = 256;
 
 }  // namespace
 
-/// A process that had no core finds the acks in its sockets. So a peer is late
-/// only when all that had arrived by then has been taken, which may need more
-/// than one poll; but no more than what the receive buffers hold.
+/// A process that had no core finds acks waiting in its sockets. So time-outs
+/// run only once everything that had arrived has been taken, which may need
+/// several polls. The bound is the number of datagrams that a receive buffer
+/// can hold.
 UdpTransport::Due UdpTransport::what_is_due(const Drained& drained) noexcept {
   taken_when_due_ += drained.datagrams;
   if (!drained.is_empty &&
@@ -30,9 +31,10 @@ UdpTransport::Due UdpTransport::what_is_due(const Drained& drained) noexcept {
   return Due::kAll;
 }
 
+/// Runs the timers that are due and computes the earliest remaining deadline.
 void UdpTransport::run_timers(Due due, transport::MessageSink& sink) {
   if (due == Due::kAll && shared_.limits.is_core_bound) {
-    // As long as this process waited for a core its peers may wait.
+    // This process waited for a core that long, and so may its peers.
     shared_.limits.longest_rtt.add_stall(shared_.now - shared_.deadline);
   }
   shared_.deadline = TimePoint::max();
@@ -57,6 +59,7 @@ void UdpTransport::run_timers(Due due, transport::MessageSink& sink) {
   shared_.timed.resize(kept);
 }
 
+/// Gives the peer up in all colors and reports it once.
 void UdpTransport::fail_peer(Endpoint& silent, transport::MessageSink& sink) {
   const std::string why = fmt::format(
       "process {} does not answer: {}; it has died, is stopped (see "
@@ -65,7 +68,7 @@ void UdpTransport::fail_peer(Endpoint& silent, transport::MessageSink& sink) {
   for (transport::Color color = 0; color < capabilities_.colors; ++color) {
     Endpoint* endpoint = endpoints_.find(silent.peer(), color);
     if (endpoint == nullptr) {
-      // A color not yet used is dead as well.
+      // An endpoint that is made later must know that the peer is dead.
       const Result<Endpoint*> made = make_endpoint(silent.peer(), color);
       endpoint = made.ok() ? made.value() : nullptr;
     }
@@ -76,11 +79,10 @@ void UdpTransport::fail_peer(Endpoint& silent, transport::MessageSink& sink) {
   sink.on_peer_failed(silent.peer(), why);
 }
 
-/// A peer that owes nothing may be waited for: it is stopped or cut off, and
-/// nothing of ours asks it for an ack. So a process that waits asks. There is
-/// no deadline for that: who waits polls often enough. The first suspect
-/// differs from process to process, so that many that wait for one together
-/// find it soon.
+/// A process may wait for a peer that owes no ack. If that peer is stopped or
+/// unreachable, no time-out notices it, so a waiting process sends probes. This
+/// sets no deadline, since a process that waits polls often enough. Processes
+/// begin with different peers, so that many together find a silent one soon.
 void UdpTransport::check_for_silence() {
   next_silence_check_ = shared_.now + kSilenceCheckInterval;
   if (!options_.waited_for || shared_.limits.silence.count() == 0) {

@@ -1,3 +1,6 @@
+// Polling and flushing: datagrams from the sockets to the endpoints, and what
+// the endpoints want to send to the sockets. Called by the engine; never
+// blocks.
 #include "udp/udp_transport.h"
 
 #include <algorithm>
@@ -9,15 +12,16 @@ namespace acp::udp {
 
 namespace {
 
-/// Datagrams of one color that one poll takes at most, and bytes after which
-/// it takes no more: a sender with a full window waits for the acks that go out
-/// at the end.
+/// One poll takes at most this many datagrams of a color, and none after this
+/// many bytes. A sender with a full window waits for the acks, which leave
+/// after the poll.
 constexpr std::size_t kBurst = 16;
 constexpr std::size_t kBurstBytes = std::size_t{128} << 10;
 constexpr std::size_t kPoolBytes = std::size_t{64} << 20;
-/// More under way than this only gets cold.
+/// A larger window would only fill caches.
 constexpr std::uint64_t kMaxWindowBytes = std::uint64_t{1} << 20;
-/// With more peers than this kept waiting, looking at each costs too much.
+/// With more peers than this in to_flush, batching is off: looking at each in
+/// every pass would cost too much.
 constexpr std::size_t kMaxBatchingPeers = 16;
 
 std::size_t pool_fragments(const UdpOptions& options) {
@@ -32,8 +36,8 @@ StreamLimits limits_for(const UdpOptions& options,
   StreamLimits limits;
   limits.silence = options.silence;
   limits.fragment_bytes = options.datagram_bytes - kHeadroomBytes;
-  // Several peers may send at once, so nobody fills the buffer alone; more of
-  // them may overflow it, which is loss like any other.
+  // Half, so that one peer cannot fill the receive buffer alone. Several peers
+  // may still overflow it, which is repaired like any loss.
   limits.window_bytes = std::min<std::uint64_t>(
       kMaxWindowBytes, socket.receive_buffer_bytes() / 2);
   limits.first_seq = options.first_seq;
@@ -129,10 +133,12 @@ Result<Endpoint*> UdpTransport::make_endpoint(transport::ProcId peer,
       peer, color);
 }
 
+/// Arrivals first, then timers: an ack that has arrived must be taken before a
+/// time-out is judged.
 std::size_t UdpTransport::poll(transport::MessageSink& sink) {
   const std::uint64_t before = shared_.counters.delivered;
   shared_.is_polling = true;
-  shared_.now = shared_.clock.now();  // not between an arrival and its answer
+  shared_.now = shared_.clock.now();  // here, not between arrival and answer
   Drained all{0, true};
   for (transport::Color color = 0; color < capabilities_.colors; ++color) {
     const Drained drained = drain(color, sink);
@@ -152,11 +158,10 @@ std::size_t UdpTransport::poll(transport::MessageSink& sink) {
   return static_cast<std::size_t>(shared_.counters.delivered - before);
 }
 
-/// Takes what has arrived in one color. In an exchange of single packets the
-/// answer must not wait for a look whether there is a second one; so only a
-/// color whose packets come in bursts is looked at again, or after a packet so
-/// large that it is most likely a piece of something: the look is cheap beside
-/// it, and the answers to two pieces go in one packet.
+/// Takes datagrams of one color. In an exchange of single packets the answer
+/// must not wait for a second receive call that finds nothing. So a second call
+/// is made only for a color with bursts, or after a packet that is most likely
+/// part of a large transfer: there the call is cheap, and one ack answers both.
 UdpTransport::Drained UdpTransport::drain(transport::Color color,
                                           transport::MessageSink& sink) {
   std::size_t count = 0;
@@ -192,7 +197,8 @@ bool UdpTransport::is_for_us(const PacketHeader& header) noexcept {
          header.source < options_.procs;
 }
 
-/// The cheap checks first, the hash last, and only then state is touched.
+/// Cheap checks come first and the hash last. No state changes before all have
+/// passed, and a packet that fails is only counted.
 void UdpTransport::on_datagram(transport::Color color,
                                const DatagramSocket::Arrival& arrival,
                                transport::MessageSink& sink) {
@@ -263,7 +269,7 @@ void UdpTransport::flush_endpoints(bool may_batch) {
   shared_.to_flush.resize(kept);
 }
 
-/// What is under way from any region is not read any more.
+/// The endpoints do not know regions, so all data in place are copied.
 bool UdpTransport::on_unregistered(std::uint32_t /*key*/,
                                    std::uint64_t /*state*/) {
   for (const auto* endpoints : {&shared_.to_flush, &shared_.timed}) {

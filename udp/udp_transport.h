@@ -1,5 +1,6 @@
-// The transport over UDP: messages only, reliable streams over an unreliable
-// wire. docs/udp.md tells how it works; transport/transport.h is its contract.
+// The transport over UDP: messages only, as reliable streams over datagrams.
+// docs/udp.md explains it; transport/transport.h is its contract. Made by
+// src/api/net_transport.cc, called by the engine.
 #pragma once
 
 #include <array>
@@ -20,24 +21,24 @@
 
 namespace acp::udp {
 
-/// Smallest datagram that may be asked for, and the largest.
+/// Smallest and largest datagram that a user may ask for.
 inline constexpr std::size_t kMinDatagramBytes = 576;
 inline constexpr std::size_t kMaxDatagramBytes = 65'000;
 
-/// What a UdpTransport is made of besides its wire.
+/// What a UdpTransport needs besides its datagram socket.
 struct UdpOptions {
   transport::ProcId me = 0;
   std::uint32_t procs = 1;
-  std::uint32_t epoch = 0;  ///< epoch_of(job id): tells jobs apart.
-  /// The card of a process; empty when it has none (yet). Called on the
-  /// first contact with it, by whoever calls into the transport.
+  std::uint32_t epoch = 0;  ///< epoch_of(job id).
+  /// The address card of a process; empty when it has none (yet). Called at the
+  /// first contact with it, within a call into the transport.
   std::function<std::span<const std::byte>(transport::ProcId)> card_of;
-  /// Asked a few times a second by whoever polls; empty: always nobody.
+  /// Called by poll() up to four times a second. Empty: nobody is waited for.
   std::function<transport::WaitedFor()> waited_for;
-  std::size_t datagram_bytes = 0;             ///< 0: what suits the addresses.
-  Duration silence = StreamLimits().silence;  ///< See there.
+  std::size_t datagram_bytes = 0;             ///< 0: chosen by the addresses.
+  Duration silence = StreamLimits().silence;  ///< See StreamLimits.
   std::uint32_t ranks_per_core = 1;           ///< Of this host, rounded up.
-  std::uint64_t first_seq = 0;    ///< For tests; the same everywhere.
+  std::uint64_t first_seq = 0;    ///< For tests; equal on all ranks.
   std::size_t max_fragments = 0;  ///< Buffers in all; 0: about 64 MiB.
 };
 
@@ -47,24 +48,25 @@ struct SocketOptions {
   std::string faults;     ///< As in ACP_UDP_FAULTS; may be empty.
 };
 
-/// One thread at a time.
+/// One thread at a time; the engine's lock sees to that, and guards all fields.
 class UdpTransport final : public transport::Transport {
  public:
-  /// Binds one socket per address. Then card() is known, and after all cards
-  /// have been exchanged the transport can be used; what arrives earlier
-  /// waits in the sockets. kBadOption, kSystem: logged. `clock` outlives it.
+  /// Binds one socket per address. card() is valid from then on. The transport
+  /// may be used once all cards have been exchanged; datagrams that arrive
+  /// earlier wait in the sockets. kBadOption, kSystem: logged. `clock` outlives
+  /// the transport.
   static Result<std::unique_ptr<UdpTransport>> open(
       const UdpOptions& options,
       const SocketOptions& sockets,
       const Clock& clock);
 
-  /// Over any wire. options.datagram_bytes is not 0 here.
+  /// Over any datagram socket. Precondition: options.datagram_bytes is not 0.
   UdpTransport(UdpOptions options,
                std::unique_ptr<DatagramSocket> socket,
                const Clock& clock);
   ~UdpTransport() override;
 
-  /// What the others have to know, encoded.
+  /// The encoded address card of this process.
   std::span<const std::byte> card() const noexcept {
     return std::span(card_).first(card_bytes_);
   }
@@ -75,9 +77,9 @@ class UdpTransport final : public transport::Transport {
     return capabilities_;
   }
 
-  /// Besides the interface's reasons: kInvalidArgument for a process that
-  /// does not exist, kProtocol and kBadOption (logged) for a card that is
-  /// damaged or does not fit ours.
+  /// Also fails with kInvalidArgument for a process that does not exist, and
+  /// with kProtocol or kBadOption (logged) for a card that is damaged or does
+  /// not fit this process's card.
   Result<transport::Endpoint*> endpoint(transport::ProcId peer,
                                         transport::Color color) override;
   std::size_t poll(transport::MessageSink& sink) override;
@@ -103,10 +105,10 @@ class UdpTransport final : public transport::Transport {
   Result<Endpoint*> make_endpoint(transport::ProcId peer,
                                   transport::Color color);
 
-  /// How much of what had arrived was taken.
+  /// What drain() has taken from a color.
   struct Drained {
     std::size_t datagrams = 0;
-    bool is_empty = false;  ///< Nothing more was there.
+    bool is_empty = false;  ///< The socket had no more.
   };
 
   Drained drain(transport::Color color, transport::MessageSink& sink);
@@ -115,6 +117,7 @@ class UdpTransport final : public transport::Transport {
                    transport::MessageSink& sink);
   bool is_for_us(const PacketHeader& header) noexcept;
   void flush_endpoints(bool may_batch);
+  /// Which timers poll() may run: only those of acks, or all.
   enum class Due : std::uint8_t { kAcks, kAll };
   Due what_is_due(const Drained& drained) noexcept;
   void run_timers(Due due, transport::MessageSink& sink);
@@ -130,13 +133,13 @@ class UdpTransport final : public transport::Transport {
   Fragment* carrier_;  ///< Receives the next datagram.
   std::array<std::byte, kMaxCardBytes> card_{};
   std::size_t card_bytes_ = 0;
-  /// By color: datagrams have been coming in bursts.
+  /// By color: datagrams come in bursts, so look for a second one.
   std::array<bool, kMaxColors> is_bursty_{};
-  bool had_arrivals_ = false;  ///< In the last poll.
-  /// Datagrams taken since a time-out is due, while more may wait in a socket.
+  bool had_arrivals_ = false;  ///< Whether the last poll took any.
+  /// Datagrams taken since a time-out became due; see what_is_due().
   std::size_t taken_when_due_ = 0;
-  TimePoint next_silence_check_{};  ///< For peers that are silent.
-  std::size_t next_suspect_ = 0;    ///< In endpoints_.all(), modulo its size.
+  TimePoint next_silence_check_{};  ///< Probe of a peer.
+  std::size_t next_suspect_ = 0;    ///< Index into endpoints_.all().
 };
 
 }  // namespace acp::udp
