@@ -1,3 +1,5 @@
+// Encoding and decoding of address cards. Bytes come from other processes, so
+// decoding trusts nothing.
 #include "verbs/address_card.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,6 @@
-// What a process tells all others before the first connection: where each of
-// its colors listens. Little-endian:
+// The address card: 512 bytes at most that a process publishes before the first
+// connection, so that all others know where each of its colors listens. Written
+// and read by VerbsTransport. Little-endian:
 //
 //   offset 0  u32 magic      'VRBC'
 //          4  u8  version    kCardVersion
@@ -33,13 +34,14 @@ static_assert(kMaxCardBytes <= protocol::kCardBytes);
 /// An address of the RDMA fabric, in network byte order.
 using Gid = std::array<std::uint8_t, 16>;
 
-/// "fe80:0000:0000:0000:0202:c9ff:fe00:0001", as tools of RDMA print it.
+/// Text such as "fe80:0000:0000:0000:0202:c9ff:fe00:0001", as RDMA tools print
+/// it.
 std::string format_gid(const Gid& gid);
 
-/// Who executes atomics of 8 bytes on a process's memory.
+/// What executes atomics of 8 bytes on a process's memory.
 enum class Executor : std::uint8_t { kAgent = 0, kDevice = 1 };
 
-/// As in ACP_VERBS_ATOMICS.
+/// The value of ACP_VERBS_ATOMICS that chooses the executor.
 const char* executor_name(Executor executor) noexcept;
 
 /// Where one color listens.
@@ -50,7 +52,7 @@ struct ListenAddress {
   friend bool operator==(const ListenAddress&, const ListenAddress&) = default;
 };
 
-/// A plain value; listen_addresses[color] for color < colors.
+/// A plain value. listen_addresses is valid for color < colors.
 struct AddressCard {
   transport::Color colors = 0;
   std::uint16_t packet_bytes = 0;
@@ -60,12 +62,13 @@ struct AddressCard {
   friend bool operator==(const AddressCard&, const AddressCard&) = default;
 };
 
-/// Writes the card; `card.colors` is 1 .. kMaxColors. Returns its bytes.
+/// Writes the card; `card.colors` is 1 .. kMaxColors. Returns the number of
+/// bytes written.
 std::size_t encode_card(const AddressCard& card,
                         std::span<std::byte, kMaxCardBytes> bytes);
 
-/// Pure: bytes to card; what follows the last color is ignored. Nothing when
-/// no peer of ours would have written them.
+/// Pure: bytes to card. Bytes after the last color are ignored. Nothing when
+/// the bytes are no valid card of this version.
 std::optional<AddressCard> decode_card(std::span<const std::byte> bytes);
 
 }  // namespace acp::verbs

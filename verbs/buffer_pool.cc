@@ -1,3 +1,4 @@
+// Allocates and registers packet buffers. Only grow() makes system calls.
 #include "verbs/buffer_pool.h"
 
 #include <sys/mman.h>
@@ -18,16 +19,16 @@ BufferPool::~BufferPool() {
 
 Status BufferPool::grow(std::size_t count) {
   const std::size_t bytes = count * kPacketBytes;
-  // Shared: a fork must not give this process a copy where the device goes on
-  // writing to the original.
+  // Shared, because a private mapping would be copied on fork, and the device
+  // would go on writing to the original alone.
   void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) {
     log_error("verbs: {} bytes for packets: {}", bytes, errno_text(errno));
     return Status::kNoMemory;
   }
-  // Packets in flight send_control a debugger nothing, and registering touches
-  // them all.
+  // Registering touches all pages, and packets in flight are of no use in a
+  // core dump.
   (void)::madvise(memory, bytes, MADV_DONTDUMP);
   MemoryRegion region(
       ibv_reg_mr(&domain_, memory, bytes, int{IBV_ACCESS_LOCAL_WRITE}));

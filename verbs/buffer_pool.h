@@ -1,4 +1,5 @@
-// Registered memory, cut into buffers of one packet each.
+// Registered memory in buffers of one packet each. A device has one pool for
+// sends; its receives and words have pools of their own.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +13,7 @@
 
 namespace acp::verbs {
 
-/// One packet. Owned by its pool; lent.
+/// A buffer for one packet. Owned by its pool and lent.
 struct Buffer {
   std::byte* data = nullptr;
   std::uint32_t lkey = 0;
@@ -20,7 +21,7 @@ struct Buffer {
   std::span<std::byte> bytes() const noexcept { return {data, kPacketBytes}; }
 };
 
-/// Grows by whole chunks, never shrinks. Not thread-safe.
+/// Grows by whole chunks and never shrinks. Guarded by the engine's lock.
 class BufferPool {
  public:
   explicit BufferPool(ibv_pd& domain) : domain_(domain) {}
@@ -32,7 +33,7 @@ class BufferPool {
   /// Adds at least `count` buffers. kNoMemory, logged with what to do.
   [[nodiscard]] Status grow(std::size_t count);
 
-  /// Null when all are lent.
+  /// Lends a buffer; null when all are lent.
   Buffer* acquire() noexcept {
     if (free_.empty()) {
       return nullptr;
@@ -46,10 +47,11 @@ class BufferPool {
 
   std::size_t size() const noexcept { return size_; }
 
-  /// Less than half of the buffers are there.
+  /// Whether less than half of the buffers are free.
   bool is_low() const noexcept { return free_.size() * 2 < size_; }
 
  private:
+  /// Memory of one grow(), registered as a whole.
   struct Chunk {
     void* memory;
     std::size_t bytes;
@@ -59,7 +61,7 @@ class BufferPool {
 
   ibv_pd& domain_;
   std::vector<Chunk> chunks_;
-  std::vector<Buffer*> free_;  ///< Has room for all: release() allocates not.
+  std::vector<Buffer*> free_;  ///< Room for all, so release() never allocates.
   std::size_t size_ = 0;
 };
 

@@ -1,3 +1,5 @@
+// Making, polling and arming the completion queues of a device. Called by
+// Device and by VerbsTransport.
 #include "verbs/completion_queues.h"
 
 #include <algorithm>
@@ -7,7 +9,7 @@
 namespace acp::verbs {
 
 CompletionQueues::~CompletionQueues() {
-  take_notifications();  // one that was not read would hold its queue
+  take_notifications();  // an unread one would keep its queue from ending
 }
 
 Status CompletionQueues::open(ibv_context& context,
@@ -35,6 +37,7 @@ bool CompletionQueues::add_queue() noexcept {
   return true;
 }
 
+/// Fills the first queue with room, and makes another one when all are full.
 ibv_cq* CompletionQueues::acquire() noexcept {
   auto found = std::ranges::find_if(queues_, [this](const Queue& each) {
     return each.connections < capacity_;
@@ -64,8 +67,8 @@ int CompletionQueues::poll() noexcept {
   if (stashed_ != 0) {
     return std::exchange(stashed_, 0);
   }
-  // Begins behind the queue that had something last: one that is never empty
-  // does not keep the others waiting.
+  // Begins after the queue that had something last, so that a queue that is
+  // never empty does not starve the others.
   for (std::size_t i = 0; i < queues_.size(); ++i) {
     next_ = next_ + 1 < queues_.size() ? next_ + 1 : 0;
     const int count = poll(*queues_[next_].queue);
@@ -76,6 +79,8 @@ int CompletionQueues::poll() noexcept {
   return 0;
 }
 
+/// Requests a notification of each queue, then looks into it. A completion
+/// after the request makes the descriptor readable, so none is missed.
 bool CompletionQueues::arm() noexcept {
   if (stashed_ != 0) {
     return false;
@@ -85,8 +90,9 @@ bool CompletionQueues::arm() noexcept {
       return false;
     }
   }
-  // What completed before the request rings nobody. A queue behind the first
-  // one that has something need not be looked into: this sleep is off.
+  // A completion from before the request makes no notification, so each queue
+  // is looked into once. The first one found ends the search, because the
+  // caller will not sleep then.
   for (std::size_t i = 0; i < queues_.size() && stashed_ == 0; ++i) {
     stashed_ = std::max(0, poll(*queues_[i].queue));
   }
@@ -94,7 +100,7 @@ bool CompletionQueues::arm() noexcept {
 }
 
 void CompletionQueues::take_notifications() noexcept {
-  // At most one of each queue is there: it is given once for each request.
+  // Each queue has at most one notification: one per request.
   for (std::size_t i = 0; i < queues_.size(); ++i) {
     ibv_cq* queue = nullptr;
     void* context = nullptr;

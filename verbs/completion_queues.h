@@ -1,7 +1,7 @@
-// The completion queues of a device. Each has room for all that a number of
-// connections can have outstanding, so none overflows; when it serves as many,
-// another one is made. None is ever resized: not every device can do that, and
-// what it costs to look into a second queue counts only beyond 256 connections.
+// The completion queues of a device. A queue has room for all completions that
+// a fixed number of connections can have, so it never overflows. More
+// connections get another queue. No queue is resized, because not every device
+// can do that; a second queue costs a look only beyond 256 connections.
 #pragma once
 
 #include <array>
@@ -15,17 +15,17 @@
 
 namespace acp::verbs {
 
-/// Work requests of a send queue, signalled ones and others.
+/// Entries of a send queue.
 inline constexpr std::uint32_t kSendQueue = 128;
-/// Completions that a connection can have in its queue at a time: all sends,
-/// all receives, and the receives of an attempt that was given up for it.
+/// Completions that one connection can have in its queue: all sends, all
+/// receives, and the receives of an attempt that was given up for it.
 inline constexpr std::uint32_t kCompletionsPerConnection =
     kSendQueue + 2 * kReceivesPerConnection;
-/// Connections of one queue; fewer where the device's queues are smaller. A
-/// queue of so many takes some 3 MiB.
+/// Connections per queue; fewer where the device's queues are smaller. A queue
+/// for this many takes some 3 MiB.
 inline constexpr std::uint32_t kConnectionsPerQueue = 256;
 
-/// One thread at a time.
+/// One thread at a time; guarded by the engine's lock.
 class CompletionQueues {
  public:
   explicit CompletionQueues(CompletionChannel channel)
@@ -35,27 +35,27 @@ class CompletionQueues {
   CompletionQueues& operator=(const CompletionQueues&) = delete;
   ~CompletionQueues();
 
-  /// Makes the first queue. `connections` is how many this process can have at
-  /// most. kSystem, kNoMemory: with errno.
+  /// Makes the first queue. `connections` is the most that this process can
+  /// have. kSystem, kNoMemory: with errno.
   [[nodiscard]] Status open(ibv_context& context,
                             const ibv_device_attr& limits,
                             std::uint32_t connections);
 
-  /// A queue with room for one more connection, which takes that room. Null:
-  /// there is none, and no other can be made; with errno.
+  /// Reserves room for one connection and returns its queue. Null: no queue has
+  /// room and none can be made; with errno.
   ibv_cq* acquire() noexcept;
-  /// The connection is no more.
+  /// Gives the room of a connection back.
   void release(const ibv_cq& queue) noexcept;
 
-  /// Some of what has completed, of one queue after the other; valid until the
-  /// next call. Those that failed are among them. Negative: a queue is broken.
+  /// Takes completions of one queue, in turn. They are valid until the next
+  /// call and include failed ones. Negative: a queue is broken.
   int poll() noexcept;
 
   const ibv_wc& completion(int index) const noexcept {
     return completions_[static_cast<std::size_t>(index)];
   }
 
-  /// As Transport::arm.
+  /// Same contract as Transport::arm.
   bool arm() noexcept;
   /// Reads the notifications that made the descriptor readable.
   void take_notifications() noexcept;
@@ -68,7 +68,7 @@ class CompletionQueues {
 
   struct Queue {
     CompletionQueue queue;
-    std::uint32_t connections = 0;  ///< That have their room in it.
+    std::uint32_t connections = 0;  ///< Connections with room in it.
   };
 
   bool add_queue() noexcept;
@@ -76,11 +76,11 @@ class CompletionQueues {
 
   CompletionChannel channel_;
   ibv_context* context_ = nullptr;
-  std::uint32_t capacity_ = 0;  ///< Connections of a queue.
+  std::uint32_t capacity_ = 0;  ///< Connections per queue.
   std::vector<Queue> queues_;   ///< At least one, once opened.
-  std::size_t next_ = 0;        ///< The queue to look into first.
+  std::size_t next_ = 0;        ///< Index of the queue that was polled last.
   std::array<ibv_wc, kBatch> completions_{};
-  int stashed_ = 0;  ///< Completions that arm() found.
+  int stashed_ = 0;  ///< Found by arm(), for the next poll().
 };
 
 }  // namespace acp::verbs

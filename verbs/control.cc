@@ -1,3 +1,5 @@
+// Encoding and decoding of control rows. Bytes come from the peer, so decoding
+// trusts nothing.
 #include "verbs/control.h"
 
 #include "base/little_endian.h"
@@ -33,7 +35,7 @@ std::optional<Control> decode_control(std::span<const std::byte> bytes) {
   control.address = load_little<std::uint64_t>(bytes.data() + 40);
   const bool is_known = control.kind >= ControlKind::kWant &&
                         control.kind <= ControlKind::kRevoked;
-  // A window wraps neither where it lies nor where it counts from.
+  // Neither offsets nor addresses of a window may wrap around.
   const bool wraps = control.size > UINT64_MAX - control.offset ||
                      control.size > UINT64_MAX - control.address;
   return is_known && !wraps ? std::optional(control) : std::nullopt;

@@ -1,12 +1,12 @@
-// What the two ends of a connection say to each other about memory: rows of a
-// packet that are no messages. Little-endian:
+// Control rows: what the two ends of a connection tell each other about memory.
+// They travel in packets beside messages. Little-endian:
 //
 //   all     offset 0  u8  kind
 //                  1  3 B zero
 //                  4  u32 key       index in the owner's key table
-//                  8  u32 epoch     resets so far; of another one: ignored
+//                  8  u32 epoch     resets so far; another epoch is ignored
 //                 12  u32 rkey      kRegion, else 0
-//                 16  u64 offset    kWant: asked for. kRegion: of the window
+//                 16  u64 offset    kWant: wanted byte. kRegion: of the window
 //                 24  u64 state     kRegion, kRevoke, kRevoked: of the entry
 //                 32  u64 size      kRegion: of the window; 0: there is none
 //                 40  u64 address   kRegion: of the window, in the owner
@@ -25,10 +25,10 @@ namespace acp::verbs {
 inline constexpr std::size_t kControlBytes = 48;
 
 enum class ControlKind : std::uint8_t {
-  kWant = 1,     ///< How do I reach this memory of yours?
-  kRegion = 2,   ///< The answer.
-  kRevoke = 3,   ///< Reach it no more, and say when that is so.
-  kRevoked = 4,  ///< It is so.
+  kWant = 1,     ///< Asks for the window of a byte.
+  kRegion = 2,   ///< Answers with a window, or with none.
+  kRevoke = 3,   ///< Demands that a region is dropped.
+  kRevoked = 4,  ///< Confirms that it is dropped.
 };
 
 /// A plain value.
@@ -47,7 +47,7 @@ struct Control {
 
 std::array<std::byte, kControlBytes> encode_control(const Control& control);
 
-/// Pure. Nothing when no process of ours would have written it.
+/// Pure. Nothing when the bytes are no valid control row.
 std::optional<Control> decode_control(std::span<const std::byte> bytes);
 
 }  // namespace acp::verbs

@@ -1,3 +1,5 @@
+// Opening a device, and the queue pairs of its connections. Called by
+// VerbsTransport and Endpoint; the data path does not come here.
 #include "verbs/device.h"
 
 #include <fcntl.h>
@@ -13,13 +15,13 @@ namespace acp::verbs {
 namespace {
 
 constexpr std::size_t kSendBuffers = 256;
-/// Of connections that wait to be looked at.
+/// Connect requests that may wait to be accepted.
 constexpr int kBacklog = 1024;
 
-/// What rxe says; the name of a device is anybody's choice.
+/// Vendor id of rxe. Its name proves nothing, since the user chooses it.
 constexpr std::uint32_t kRxeVendor = 0xffffff;
 
-/// A put8 has to fit, or it needs a registered word.
+/// Inline limit below which a put8 needs a registered word.
 constexpr std::uint32_t kWordBytes = 8;
 
 Status refuse(const Port& port, const char* what) {
@@ -49,6 +51,7 @@ Device::Device(Port port,
       send_buffers_(*domain_),
       words_(*domain_) {}
 
+/// Listening comes last: a request may arrive at once and needs all the rest.
 Result<std::unique_ptr<Device>> Device::open(Port port,
                                              transport::Color color,
                                              const DeviceLoad& load) {
@@ -81,6 +84,7 @@ Result<std::unique_ptr<Device>> Device::open(Port port,
   return device;
 }
 
+/// Reads the device's limits, then makes the queues that depend on them.
 Status Device::make_queues(const ibv_device_attr& attributes,
                            std::uint32_t connections) {
   is_rxe_ = attributes.vendor_id == kRxeVendor;
@@ -108,6 +112,8 @@ Status Device::listen() {
   return Status::kOk;
 }
 
+/// Completions, queue pair, receive buffers: each step is undone if a later one
+/// fails, and errno tells the first failure.
 Status Device::add_connection(rdma_cm_id& id, Endpoint& endpoint) {
   ibv_cq* completions = completions_.acquire();
   if (completions == nullptr) {
@@ -160,8 +166,8 @@ ibv_qp_init_attr Device::queue_pair(ibv_cq* completions) const noexcept {
   return wanted;
 }
 
-/// No query tells how many bytes a device takes inline: makes a queue pair,
-/// with less and less.
+/// No query tells the inline limit of a device. So this makes queue pairs with
+/// smaller and smaller limits until one succeeds.
 Status Device::find_inline_bytes() {
   ibv_cq* completions = completions_.acquire();
   for (;;) {

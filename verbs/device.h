@@ -1,5 +1,6 @@
-// One port of an RDMA device and what belongs to it here: protection domain,
-// completion queues, receive buffers, send buffers, listener.
+// One port of an RDMA device, which is one color, and what this process has
+// there: protection domain, completion queues, receive and send buffers,
+// registered words, listener. Made by VerbsTransport::open.
 #pragma once
 
 #include <cstdint>
@@ -21,19 +22,20 @@ namespace acp::verbs {
 
 class Endpoint;
 
-/// A send is signalled when so many before it were not.
+/// Every this many sends of a connection one is signalled.
 inline constexpr std::uint32_t kSignalEvery = 8;
 
-/// How much a device will have to do.
+/// The load that a device is sized for.
 struct DeviceLoad {
-  std::uint32_t connections = 1;              ///< At most.
+  std::uint32_t connections = 1;              ///< Most that there can be.
   std::uint32_t max_receives = kMaxReceives;  ///< At least 1.
 };
 
-/// One thread at a time. Links are named by their queue pairs and not owned.
+/// One thread at a time; guarded by the engine's lock. Endpoints are found by
+/// their queue pairs and not owned.
 class Device {
  public:
-  /// Makes all of it and listens. kSystem, kNoMemory: logged.
+  /// Makes everything and listens. kSystem, kNoMemory: logged.
   static Result<std::unique_ptr<Device>> open(Port port,
                                               transport::Color color,
                                               const DeviceLoad& load);
@@ -51,29 +53,31 @@ class Device {
     return port_.listen_address;
   }
 
-  /// Reads and atomics that the device takes from a peer at a time, and sends.
+  /// RDMA reads and atomics that the device can serve for one peer, and that it
+  /// can send to one peer.
   std::uint8_t responder_resources() const noexcept {
     return responder_resources_;
   }
 
   std::uint8_t initiator_depth() const noexcept { return initiator_depth_; }
 
-  /// Whether it executes atomics of 8 bytes, and lets others do so here.
+  /// Whether the device executes atomics of 8 bytes, as target and as sender.
   bool has_atomics() const noexcept { return has_atomics_; }
 
-  /// Makes its words for results of atomics, which a device without inline
-  /// data has anyhow. kNoMemory: logged.
+  /// Makes the registered words for results of atomics. A device without inline
+  /// data has them already. kNoMemory: logged.
   [[nodiscard]] Status make_words() { return words_.make(); }
 
   RegisteredWords& words() noexcept { return words_; }
 
-  /// Provides buffers and completions for one more connection, makes its queue
-  /// pair on `id`, and names `endpoint` by it. kNoMemory, kSystem: with errno.
+  /// Makes the queue pair of a new connection on `id`, with its buffers and
+  /// completions, and registers `endpoint` for it. kNoMemory, kSystem: with
+  /// errno.
   [[nodiscard]] Status add_connection(rdma_cm_id& id, Endpoint& endpoint);
-  /// The opposite: destroys the queue pair. Nothing was ever sent on it.
+  /// Undoes add_connection. Precondition: nothing was ever sent on it.
   void drop_connection(rdma_cm_id& id) noexcept;
 
-  /// Null when no endpoint has that queue pair.
+  /// The endpoint of a queue pair; null when there is none.
   Endpoint* endpoint_of(std::uint32_t queue_pair) const noexcept {
     const auto found = endpoints_.find(queue_pair);
     return found == endpoints_.end() ? nullptr : found->second;
@@ -83,18 +87,19 @@ class Device {
 
   Receives& receives() noexcept { return receives_; }
 
-  /// For peers and for this process, to read and to write. Null, with errno.
+  /// Registers memory that peers and this process may read and write. Null,
+  /// with errno.
   MemoryRegion register_memory(std::byte* address, std::uint64_t size) noexcept;
 
-  /// The software device rxe, which needs some care: docs/verbs.md.
+  /// Whether this is the software device rxe; docs/verbs.md, "rxe".
   bool is_rxe() const noexcept { return is_rxe_; }
 
   BufferPool& send_buffers() noexcept { return send_buffers_; }
 
-  /// Bytes that can be sent without a buffer.
+  /// Bytes that can be sent inline, without a registered buffer.
   std::uint32_t inline_bytes() const noexcept { return inline_bytes_; }
 
-  /// Becomes readable when the device has something to say.
+  /// Becomes readable when the device has an asynchronous event.
   int event_descriptor() const noexcept { return port_.id->verbs->async_fd; }
 
   ibv_context& context() const noexcept { return *port_.id->verbs; }

@@ -1,3 +1,5 @@
+// Messages, credit, completions and failure of an Endpoint. Called by the
+// engine and by VerbsTransport; never blocks.
 #include "verbs/endpoint.h"
 
 #include <arpa/inet.h>
@@ -9,10 +11,11 @@ namespace acp::verbs {
 
 namespace {
 
-/// Empty packets always find room: they return the credit that makes room.
+/// Entries of the send queue for packets and steps. The others are reserved for
+/// empty packets, which return the credit that lets the peer go on.
 constexpr std::uint32_t kUsableSendQueue = kSendQueue - kEmptyPackets;
 
-// A full queue holds a signalled request, whose completion makes room.
+// A full queue always holds a signalled request, whose completion makes room.
 static_assert(kSignalEvery < kUsableSendQueue);
 
 }  // namespace
@@ -39,22 +42,21 @@ void Endpoint::queue_for_flush() {
   }
 }
 
-/// Places of the send queue that are taken: by what the device has not
-/// completed, by steps that wait for a doorbell, and by the open packet.
-/// Completions may come long after the peer's credit, so nothing else limits
-/// what is posted.
+/// Entries of the send queue that are taken: by work requests that the device
+/// has not completed, by the batch, and by the open packet. Credit does not
+/// bound this: a completion may come long after the peer has returned credit.
 std::uint32_t Endpoint::send_queue_used() const noexcept {
   return posted_ - freed_ + static_cast<std::uint32_t>(queue_->batched) +
          (open_ == nullptr ? 0 : 1);
 }
 
-/// The work of the next work request that is posted.
+/// The entry for the next work request that is posted.
 Endpoint::WorkRequest& Endpoint::next_work_request() noexcept {
   ACP_ASSERT(posted_ - freed_ < kSendQueue);
   return queue_->outstanding[posted_++ % kSendQueue];
 }
 
-/// Whether so many steps find a listen_address. Precondition: ready.
+/// Whether the send queue has room for this many steps. Precondition: ready.
 bool Endpoint::has_send_room(std::size_t steps) const noexcept {
   return send_queue_used() + steps <= kUsableSendQueue;
 }
@@ -70,6 +72,7 @@ Status Endpoint::send(std::span<const std::span<const std::byte>> parts,
                                          : send_before_ready();
 }
 
+/// Appends to the open packet; closes it and opens another if it is full.
 /// Precondition: ready.
 Status Endpoint::append(std::span<const std::span<const std::byte>> parts,
                         Row row) {
@@ -116,7 +119,8 @@ void Endpoint::close_packet() {
   post(buffer, bytes);
 }
 
-/// One work request, one doorbell. Null and 0: an empty packet.
+/// Posts one packet with one doorbell. `buffer` null: an empty packet. The
+/// buffer is free at once if the data go inline, else at a completion.
 void Endpoint::post(Buffer* buffer, std::size_t bytes) {
   const bool is_inline = buffer != nullptr && bytes <= device_.inline_bytes();
   ++unsignalled_;
@@ -166,15 +170,16 @@ bool Endpoint::flush_idle() {
 
 bool Endpoint::flush(bool is_idle) {
   const bool is_clean = flush_parts(is_idle);
-  is_queued_for_flush_ =
-      !is_clean;  // not before: nobody may enter it a second time
+  is_queued_for_flush_ = !is_clean;  // last, so that it is not queued twice
   return is_clean;
 }
 
-/// False: something is left that has to be looked at again.
+/// Order: control rows into the open packet, the packet, the batch, then
+/// credit. False: something is left, and flush has to be called again.
 bool Endpoint::flush_parts(bool is_idle) {
   if (state_ == EndpointState::kGone && (open_ != nullptr || has_steps())) {
-    // That will never arrive: this has to be said, in time.
+    // These messages will never arrive. Failing waits for the launcher, which
+    // knows better why the peer has left.
     if (!launcher_had_time()) {
       return false;
     }
@@ -205,11 +210,13 @@ bool Endpoint::flush_parts(bool is_idle) {
   return is_clean || state_ != EndpointState::kReady;
 }
 
+/// Credit first, then the rows in order. A packet that breaks a rule fails the
+/// peer, since the stream behind it has no meaning.
 void Endpoint::on_packet(std::uint32_t consumed,
                          std::span<const std::byte> packet,
                          transport::MessageSink& sink) {
   if (state_ == EndpointState::kAccepting) {
-    become_ready();  // as good as the event that says so
+    become_ready();  // a packet proves it before the event does
   }
   if (state_ == EndpointState::kFailed) {
     return;
@@ -243,10 +250,13 @@ void Endpoint::on_consumed() {
   }
 }
 
+/// A queue pair completes in order, so one completion ends all work requests up
+/// to `number`. Each entry is released before the sink is called, which may
+/// post.
 bool Endpoint::on_sent(std::uint32_t number,
                        bool is_good,
                        transport::MessageSink& sink) {
-  // Modulo 2^32: a number that is not under way is nobody's.
+  // Modulo 2^32. A number outside of [freed_, posted_) is not outstanding.
   if (number - freed_ >= posted_ - freed_) {
     return false;
   }
@@ -260,7 +270,7 @@ bool Endpoint::on_sent(std::uint32_t number,
     if (work.buffer != nullptr) {
       device_.send_buffers().release(work.buffer);
     }
-    // A loop may go on, before its memory is free for others.
+    // A loop is repeated before its window and region are released.
     is_done = is_done && (work.atomic == nullptr || end_atomic(work));
     free_atomic(work);
     end_use(work);
@@ -275,8 +285,8 @@ bool Endpoint::on_sent(std::uint32_t number,
 }
 
 void Endpoint::on_error(std::string_view what, const ibv_wc& completion) {
-  // What a connection flushes whose other end is gone was on its way when the
-  // peer had all that it needed; see docs/verbs.md, "Failures".
+  // A connection whose peer has left flushes its queue. The peer had all that
+  // it needed, so this is no error; docs/verbs.md, "Failures".
   if (state_ == EndpointState::kGone || state_ == EndpointState::kFailed) {
     return;
   }

@@ -1,9 +1,13 @@
 // One peer in one color: the endpoint that the engine sends to, and its
-// connection. docs/verbs.md has states and rules. Messages are in endpoint.cc,
-// the making of the connection in endpoint_connect.cc, attempts that fail in
-// endpoint_retry.cc, steps without the peer in endpoint_post.cc, atomics among
-// them in endpoint_atomic.cc, and what the two ends say of their memory in
-// endpoint_control.cc.
+// connection. docs/verbs.md has states and rules.
+//
+//   endpoint.cc          messages, credit, completions, failure
+//   endpoint_connect.cc  making and losing the connection
+//   endpoint_retry.cc    attempts to connect that fail
+//   endpoint_plan.cc     whether and how the devices can do steps
+//   endpoint_post.cc     posting these steps, and their end
+//   endpoint_atomic.cc   atomics among them
+//   endpoint_control.cc  what the two ends tell each other about memory
 #pragma once
 
 #include <array>
@@ -30,76 +34,79 @@ namespace acp::verbs {
 
 class Endpoint;
 
-/// Reads and atomics at a time, as rdma_cm has them: those that the other side
-/// asks this one to take, and those that it takes from this one.
+/// How many RDMA reads and atomics may be outstanding, as rdma_cm names them:
+/// those that the peer may send to this side, and those that this side may
+/// send.
 struct ReadDepths {
   std::uint8_t responder_resources = 0;
   std::uint8_t initiator_depth = 0;
 };
 
-/// Bytes of a step at most, and work requests of steps under way or batch on
-/// one connection.
+/// Largest step in bytes, and work requests of steps that may be posted or
+/// batched on one connection.
 inline constexpr std::size_t kMaxStepBytes = 256 << 10;
 inline constexpr std::uint32_t kStepWindow = 64;
-/// Atomics of these.
+/// Atomics among these work requests.
 inline constexpr std::size_t kAtomicWindow = 16;
 
-/// What happened, for tests, traces and acp_info.
+/// Counts of a transport, for tests and traces. Written by its endpoints.
 struct Counters {
   std::uint64_t connected = 0;  ///< Connections made.
-  std::uint64_t crossed = 0;    ///< Attempts given up for the other side's.
-  std::uint64_t retried = 0;    ///< Attempts made after one that failed.
-  std::uint64_t refused = 0;    ///< Requests of strangers.
-  std::uint64_t sent = 0;       ///< Packets, each one doorbell.
-  std::uint64_t empty = 0;      ///< Of these, with nothing but credit.
-  std::uint64_t inlined = 0;    ///< Of these, without a buffer.
-  std::uint64_t signalled = 0;  ///< Of these, with a completion.
-  std::uint64_t no_credit = 0;  ///< Messages put off: window or queue is full,
-  std::uint64_t no_buffer = 0;  ///< or all send buffers are in use.
+  std::uint64_t crossed = 0;    ///< Attempts given up for the peer's.
+  std::uint64_t retried = 0;    ///< Attempts after a failed one.
+  std::uint64_t refused = 0;    ///< Requests of other jobs.
+  std::uint64_t sent = 0;       ///< Packets; one doorbell each.
+  std::uint64_t empty = 0;      ///< Of `sent`, only credit.
+  std::uint64_t inlined = 0;    ///< Of `sent`, without a buffer.
+  std::uint64_t signalled = 0;  ///< Of `sent`, with a completion.
+  std::uint64_t no_credit = 0;  ///< Messages put off: no credit or queue room.
+  std::uint64_t no_buffer = 0;  ///< Messages put off: no send buffer.
   std::uint64_t received = 0;   ///< Packets, empty ones included.
   std::uint64_t delivered = 0;  ///< Messages.
-  std::uint64_t posted = 0;     ///< Chains without the peer,
-  std::uint64_t requests = 0;   ///< their work requests,
-  std::uint64_t doorbells = 0;  ///< each one completion,
-  std::uint64_t done = 0;       ///< and chains that are done.
+  std::uint64_t posted = 0;     ///< Chains given to the device.
+  std::uint64_t requests = 0;   ///< Work requests of these chains.
+  std::uint64_t doorbells = 0;  ///< Doorbells of these; one completion each.
+  std::uint64_t done = 0;       ///< Chains that are complete.
   std::uint64_t atomics = 0;    ///< Work requests that were atomics,
-  std::uint64_t repeated = 0;   ///< of them those of a loop after its first.
-  std::uint64_t wanted = 0;     ///< Windows asked for,
-  std::uint64_t told = 0;       ///< and told of.
-  std::uint64_t revoked = 0;    ///< Regions that a peer was to drop.
+  std::uint64_t repeated = 0;   ///< Atomics repeated by a loop.
+  std::uint64_t wanted = 0;     ///< Windows asked for.
+  std::uint64_t told = 0;       ///< Windows that peers were told of.
+  std::uint64_t revoked = 0;    ///< Regions that peers had to drop.
 };
 
-/// What the endpoints of a transport share. The transport owns it.
+/// What the endpoints of a transport share. The transport owns it and fills the
+/// first fields; the endpoints write the rest. Guarded by the engine's lock.
 struct SharedState {
   transport::ProcId me;
   JobId job;
   rdma_event_channel& channel;
   Regions& regions;
-  bool executes_atomics = false;  ///< Atomics of 8 bytes are the devices'.
+  bool executes_atomics = false;  ///< ACP_VERBS_ATOMICS=device.
   Timers timers{};
   Counters counters{};
-  std::uint32_t connecting = 0;  ///< Links whose connection is being made.
-  /// Links that will try again, at the times that they say. Has room for all.
+  std::uint32_t connecting = 0;  ///< Endpoints that are connecting.
+  /// Endpoints that wait for retry_at(). Has room for all endpoints.
   std::vector<Endpoint*> backing_off{};
   std::minstd_rand random{};          ///< Seeded by job and process.
-  std::vector<Endpoint*> to_flush{};  ///< To be looked at by the next flush.
-  std::vector<Endpoint*> failed{};    ///< To be reported.
+  std::vector<Endpoint*> to_flush{};  ///< Have something to send.
+  std::vector<Endpoint*> failed{};    ///< Failed, not yet reported.
 };
 
-/// How far a connection is.
+/// State of an endpoint's connection. docs/verbs.md, "Connections", has the
+/// transitions.
 enum class EndpointState : std::uint8_t {
-  kIdle,        ///< None, never used.
-  kAwaited,     ///< None; the peer's is on its way.
-  kBackingOff,  ///< None; my last attempt has failed, and another will follow.
-  kResolving,   ///< Mine: address and route.
-  kConnecting,  ///< Mine: the peer has been asked.
-  kAccepting,   ///< The peer's; it may not know yet that I have accepted.
-  kReady,
-  kGone,  ///< The peer's end of it is no more.
-  kFailed,
+  kIdle,        ///< No connection, never used.
+  kAwaited,     ///< No connection; the peer's request is coming.
+  kBackingOff,  ///< No connection; my attempt failed and I retry.
+  kResolving,   ///< My attempt: address and route.
+  kConnecting,  ///< My attempt: the request is sent.
+  kAccepting,   ///< The peer's attempt; I have accepted.
+  kReady,       ///< Connected: the only state that sends.
+  kGone,        ///< The peer's end has closed; see on_peer_gone().
+  kFailed,      ///< Given up and reported, for good.
 };
 
-/// One thread at a time.
+/// One thread at a time; the engine's lock sees to that and guards all fields.
 class Endpoint final : public transport::Endpoint {
  public:
   Endpoint(SharedState& shared,
@@ -114,96 +121,101 @@ class Endpoint final : public transport::Endpoint {
   Status post(std::span<const transport::RemoteStep> steps,
               std::uint64_t token) override;
 
-  /// Sends the open packet, the credit that is due, and what was posted.
+  /// Sends the open packet, the credit that is due, and the batch of steps.
   /// False: no room, call again.
   bool flush();
-  /// The same, but steps wait for batching while others are under way.
+  /// Like flush(), but keeps the batch while other steps are outstanding.
   bool flush_idle();
 
-  /// A packet of the peer has arrived.
+  /// A packet of the peer has arrived. `consumed` is the credit in its
+  /// immediate data.
   void on_packet(std::uint32_t consumed,
                  std::span<const std::byte> packet,
                  transport::MessageSink& sink);
-  /// The buffer of a packet with messages is with the device again.
+  /// The receive buffer of a packet with messages is posted again, so its
+  /// credit may go back.
   void on_consumed();
-  /// All work requests before this one have completed well, and this one too
-  /// or not. True when this one was a part of a step.
+  /// Work request `number` has completed, with success if `is_good`. All before
+  /// it have completed with success. True when it belonged to a step.
   bool on_sent(std::uint32_t number,
                bool is_good,
                transport::MessageSink& sink);
   /// A work request has failed.
   void on_error(std::string_view what, const ibv_wc& completion);
 
-  /// Asks the peer to drop what it was told of the region, and to say so.
+  /// Asks the peer to drop the region's windows and to confirm that.
   void revoke(const transport::Region& region);
-  /// acp_reset: what the two ends know of each other's memory is void.
+  /// For acp_reset: drops all that the two ends know of each other's memory.
   void forget_regions() noexcept;
 
-  /// A request of this endpoint's peer; `id` is the connection that it would
-  /// be.
+  /// The peer requests a connection; `id` becomes it if accepted.
   void on_request(CmId id, ReadDepths asked);
-  /// Any other event of the connection. `data` is private data of a rejection,
-  /// `status` the event's.
+  /// Any other event of the connection. `data` is the private data of a
+  /// rejection, `status` the status of the event.
   void on_event(rdma_cm_event_type event,
                 int status,
                 std::span<const std::byte> data);
 
-  /// When the next attempt to connect is due. Only while backing off.
+  /// When the next attempt to connect is due. Precondition: backing off.
   TimePoint retry_at() const noexcept { return retry_at_; }
 
-  /// Makes that attempt.
+  /// Makes the next attempt. Precondition: backing off.
   void retry();
 
-  /// Nothing goes to or comes from the peer any more; reported once.
+  /// Gives the peer up and queues the endpoint for one report.
   void fail(std::string_view why);
-  /// The same, without a report: another endpoint of the peer has failed.
+  /// Gives the peer up without a report: another endpoint of it has failed.
   void abandon();
 
   transport::ProcId peer() const noexcept { return peer_; }
 
   EndpointState state() const noexcept { return state_; }
 
-  /// Why it has failed, for people.
+  /// Why the endpoint has failed, as text for the user.
   const std::string& failure() const noexcept { return failure_; }
 
  private:
-  /// A work request under way: a packet's buffer, or a part of a step.
+  /// An outstanding or batched work request: a packet, or a part of a step.
+  /// Written by the endpoint when it is made and when it completes.
   struct WorkRequest {
     Buffer* buffer = nullptr;
-    MyRegion* mine = nullptr;      ///< In use by it; null: none.
-    PeerWindow* theirs = nullptr;  ///< In use by it; null: no step.
+    MyRegion* mine = nullptr;      ///< Local region that it uses; or null.
+    PeerWindow* theirs = nullptr;  ///< Peer's window; null: no step.
     std::uint64_t token = 0;
-    bool ends_chain = false;
-    std::uint64_t operand = 0;     ///< Of a put8, until it is posted.
-    WordAtomic* atomic = nullptr;  ///< Null: no atomic.
-    RegisteredWord word{};         ///< A put8's value, unless it went inline.
+    bool ends_chain = false;       ///< Its completion reports `token`.
+    std::uint64_t operand = 0;     ///< Value of a put8 until it is posted.
+    WordAtomic* atomic = nullptr;  ///< Null: not an atomic.
+    RegisteredWord word{};         ///< Value of a put8 that is not inline.
   };
 
   static constexpr std::size_t kBatch = 16;
 
-  /// What a connection needs besides; made with it.
+  /// The send queue of a connection, made when it becomes ready. Written by the
+  /// endpoint alone.
   struct SendQueue {
+    /// By number modulo kSendQueue.
     std::array<WorkRequest, kSendQueue> outstanding{};
-    /// Work requests that are not posted yet: a batch, and the next rounds of
-    /// loops, which have to find room while completions are looked at.
+    /// The batch: `batched` work requests that wait for a doorbell, with their
+    /// descriptors. The extra kAtomicWindow entries are for loops, which repeat
+    /// while completions are handled and must always find room.
     std::array<ibv_send_wr, kBatch + kAtomicWindow> requests{};
     std::array<ibv_sge, kBatch + kAtomicWindow> sges{};
     std::array<WorkRequest, kBatch + kAtomicWindow> batch{};
     std::size_t batched = 0;
     std::array<WordAtomic, kAtomicWindow> atomics{};
     std::size_t atomics_used = 0;
-    /// The last word that an atomic was done on, as it left it.
+    /// Address of the last word that an atomic changed, and its value then.
     std::uint64_t last_address = 0;
     std::uint64_t last_value = 0;
   };
 
   struct Plan;
 
-  /// What can be done with a step.
+  /// Whether a step can be posted.
   enum class Feasible : std::uint8_t {
     kNow,
-    kLater,  ///< When the peer has told, or has nothing under way there.
-    kNever,  ///< Not by the devices, or not in this flight.
+    kLater,  ///< Once the peer answers or a revoked window ends.
+    kNever,  ///< Not by the devices, or not in one chain.
   };
 
   Status send_before_ready();
@@ -271,40 +283,45 @@ class Endpoint final : public transport::Endpoint {
   ListenAddress listen_address_;
   CmId id_;
 
-  Buffer* open_ = nullptr;  ///< The packet that messages are appended to.
+  Buffer* open_ = nullptr;  ///< Packet that takes messages; or null.
   std::uint32_t open_bytes_ = 0;
 
-  /// Work requests, by number modulo 2^32: [freed_, posted_) are with the
-  /// device, described in queue_. next_work_request() counts the first,
-  /// on_sent() the second; the difference is never more than kSendQueue.
+  /// Numbers of work requests, modulo 2^32. Invariants:
+  /// 1. [freed_, posted_) are with the device and described in
+  ///    queue_->outstanding; posted_ - freed_ <= kSendQueue.
+  /// 2. Only next_work_request() advances posted_, and only on_sent() advances
+  ///    freed_.
+  /// 3. Packets and steps use at most kUsableSendQueue entries, so that empty
+  ///    packets, which return credit, always find room.
   std::uint32_t posted_ = 0;
   std::uint32_t freed_ = 0;
-  std::uint32_t unsignalled_ = 0;   ///< Since the last signalled one.
-  std::uint32_t steps_posted_ = 0;  ///< Of these, parts of steps.
+  std::uint32_t unsignalled_ = 0;   ///< Sends since the last signalled one.
+  std::uint32_t steps_posted_ = 0;  ///< Outstanding ones of steps.
   std::unique_ptr<SendQueue> queue_;
 
   PeerMemory peer_memory_;
-  bool is_asking_ = false;         ///< A kWant is not answered yet.
-  bool is_denied_ = false;         ///< The last one was, and nobody knows yet.
-  transport::RemoteStep asked_;    ///< What the last one was for.
-  std::vector<Control> controls_;  ///< To be told to the peer, in order.
+  bool is_asking_ = false;         ///< A kWant is unanswered.
+  bool is_denied_ = false;         ///< It was denied; no step has failed yet.
+  transport::RemoteStep asked_;    ///< The step of the last kWant.
+  std::vector<Control> controls_;  ///< Not sent yet, in order.
 
-  /// Packets with messages, modulo 2^32.
+  /// Packets with messages, modulo 2^32. Invariant: packets_sent_ -
+  /// peer_consumed_ <= kWindow, since the peer has that many buffers.
   std::uint32_t packets_sent_ = 0;
-  std::uint32_t peer_consumed_ = 0;  ///< Of those, as the peer said last.
-  std::uint32_t consumed_ = 0;       ///< Of the peer's,
-  std::uint32_t credit_sent_ = 0;    ///< as I said last.
+  std::uint32_t peer_consumed_ = 0;  ///< Last count from the peer.
+  std::uint32_t consumed_ = 0;       ///< Packets consumed of the peer's.
+  std::uint32_t credit_sent_ = 0;    ///< Last count sent to the peer.
 
-  std::uint32_t attempts_ = 0;  ///< To connect, so far.
+  std::uint32_t attempts_ = 0;  ///< Attempts to connect.
   TimePoint first_attempt_{};
-  TimePoint retry_at_{};  ///< kBackingOff.
+  TimePoint retry_at_{};  ///< In kBackingOff: the next attempt.
 
-  TimePoint gone_at_{};   ///< kGone.
-  std::string gone_why_;  ///< For people.
+  TimePoint gone_at_{};   ///< In kGone: since when.
+  std::string gone_why_;  ///< In kGone: why, as text for the user.
   std::string failure_;
 };
 
-/// Why what used a device has failed, for people.
+/// Why an endpoint of a removed device has failed, as text for the user.
 inline constexpr std::string_view kDeviceRemoved =
     "the device was removed from this host";
 

@@ -1,4 +1,5 @@
-// Atomics of 8 bytes that the devices do.
+// Atomics of 8 bytes that the devices execute, and loops of them. Part of
+// Endpoint; used only with ACP_VERBS_ATOMICS=device.
 #include <algorithm>
 #include <atomic>
 
@@ -12,8 +13,8 @@ using transport::RemoteStep;
 
 namespace {
 
-/// What a result holds before the device writes it. Nobody chooses it: that a
-/// word has this value is as good as impossible.
+/// The value of a result before the device writes it. It is pseudo-random, so a
+/// word practically never has it.
 std::uint64_t poison_of(const JobId& job, std::uint32_t number) noexcept {
   std::uint64_t mixed = number;
   for (const std::uint8_t byte : job) {
@@ -25,8 +26,7 @@ std::uint64_t poison_of(const JobId& job, std::uint32_t number) noexcept {
 
 }  // namespace
 
-/// Whether there are listen_addresses for so many atomics, and registered
-/// words.
+/// Whether this many atomics and registered words are available.
 bool Endpoint::has_atomic_room(std::size_t atomics,
                                std::size_t words) const noexcept {
   if (words > device_.words().free()) {
@@ -37,7 +37,7 @@ bool Endpoint::has_atomic_room(std::size_t atomics,
   return atomics == 0 || queue_->atomics_used <= limit;
 }
 
-/// Precondition: has_atomic_room() it.
+/// Takes a free WordAtomic and a result word. Precondition: has_atomic_room().
 WordAtomic& Endpoint::begin_atomic(const RemoteStep& step,
                                    std::uint64_t address,
                                    std::uint32_t rkey) {
@@ -53,12 +53,13 @@ WordAtomic& Endpoint::begin_atomic(const RemoteStep& step,
             .rkey = rkey,
             .result = device_.words().acquire(),
             .poison = poison_of(shared_.job, posted_)};
-  // A guess that is right saves the flight that asks.
+  // A loop needs the current value. The last one seen is a good guess, and a
+  // right guess saves a round trip.
   atomic.expected = queue_->last_address == address ? queue_->last_value : 0;
   return atomic;
 }
 
-/// Makes the work request, and waits for its result.
+/// Fills in the work request and poisons the result word.
 void Endpoint::fill_atomic(const WordAtomic& atomic,
                            ibv_send_wr& request,
                            ibv_sge& piece) noexcept {
@@ -83,11 +84,12 @@ void Endpoint::fill_atomic(const WordAtomic& atomic,
       is_cas ? atomic.operand : value_after(atomic, atomic.expected);
 }
 
-/// The device is done with it. False: it is not done, and goes on, or the
-/// connection has failed.
+/// The work request has completed. False: the atomic is not complete, because
+/// its loop goes on or the connection has failed.
 bool Endpoint::end_atomic(WorkRequest& work) {
   WordAtomic& atomic = *work.atomic;
-  // Pairs with the device, which wrote it before it completed the request.
+  // Pairs with the device, which wrote the result before it completed the
+  // request.
   const std::uint64_t old =
       std::atomic_ref(*atomic.result.value).load(std::memory_order_acquire);
   if (old == atomic.poison) {
@@ -102,18 +104,16 @@ bool Endpoint::end_atomic(WorkRequest& work) {
   queue_->last_address = atomic.address;
   queue_->last_value = value_after(atomic, old);
   if (atomic.local != nullptr) {
-    // Pairs with a thread of this process that looks for it.
+    // Pairs with a thread of this process that polls this word.
     std::atomic_ref(*reinterpret_cast<std::uint64_t*>(atomic.local))
         .store(old, std::memory_order_release);
   }
   return true;
 }
 
-/// The word has changed meanwhile: the same with the value that it had. Each
-/// round that fails is one in which another rank's atomic was done. The round
-/// takes the listen_address in the send queue that the caller is about to free,
-/// so it only waits for a doorbell: posted now, it would need a listen_address
-/// more.
+/// Another atomic changed the word in between, so the loop compares with the
+/// new value. The repetition only joins the batch: posted now, it would need an
+/// entry of the send queue that the caller has not freed yet.
 void Endpoint::repeat_atomic(WorkRequest& work) {
   ++shared_.counters.repeated;
   const std::size_t at = queue_->batched++;
@@ -121,7 +121,8 @@ void Endpoint::repeat_atomic(WorkRequest& work) {
   WorkRequest& next = queue_->batch[at];
   next = work;
   work.atomic = nullptr;
-  // What else they use is used twice now: the caller ends the first one.
+  // The window and the region are counted twice now; the caller ends the first
+  // use.
   ++next.theirs->uses;
   if (next.mine != nullptr) {
     next.mine->begin_use();

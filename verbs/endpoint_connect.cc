@@ -1,4 +1,5 @@
-// How a endpoint gets its connection, and loses it.
+// How an Endpoint gets its connection and loses it: attempts, requests of the
+// peer, and events of rdma_cm. Called by send() and by VerbsTransport.
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -12,13 +13,13 @@ namespace acp::verbs {
 namespace {
 
 constexpr int kResolveTimeoutMs = 10'000;
-/// What a rejection of InfiniBand's connection manager says when the number of
-/// the queue pair is, to the asked side, one of a connection that was lost.
+/// Status of a rejection by InfiniBand's connection manager: the asked side
+/// still knows the queue pair number from a lost connection.
 constexpr int kStaleConnection = 10;
-/// Of "receiver not ready": 7 is for ever.
+/// Retries after "receiver not ready": 7 means without limit.
 constexpr std::uint8_t kNotReadyRetries = 7;
 
-/// What the launcher may take to send_control how a process has died.
+/// Time for the launcher to report how a process has died.
 constexpr Duration kLauncherTime = std::chrono::seconds(2);
 
 bool is_being_made(EndpointState state) noexcept {
@@ -40,7 +41,7 @@ void set_ack_timer(rdma_cm_id& id, std::chrono::milliseconds timeout) noexcept {
 void reject(rdma_cm_id& id, Refusal refusal) noexcept {
   const auto data = encode_refusal(refusal);
   if (rdma_reject(&id, data.data(), data.size()) != 0) {
-    // The asking side has given up meanwhile.
+    // The asking side has given up in the meantime.
     log(LogLevel::kDebug, "verbs: rejecting a request: {}", errno_text(errno));
   }
 }
@@ -66,7 +67,7 @@ Status Endpoint::send_before_ready() {
   return state_ == EndpointState::kFailed ? Status::kPeerDead : Status::kAgain;
 }
 
-/// One attempt: this, and the events that follow.
+/// Begins one attempt to connect; events of rdma_cm carry it on.
 void Endpoint::start_attempt() {
   ++attempts_;
   rdma_cm_id* raw = nullptr;
@@ -94,6 +95,8 @@ void Endpoint::resolve_route() {
   }
 }
 
+/// The route is resolved: makes the queue pair and sends the request with the
+/// hello.
 void Endpoint::request() {
   if (id_->verbs != &device_.context()) {
     fail(fmt::format("the route goes by {}",
@@ -124,6 +127,8 @@ void Endpoint::request() {
   set_state(EndpointState::kConnecting);
 }
 
+/// Decides between two attempts that cross: the request of the lower process
+/// number wins. docs/verbs.md, "Connections", has the table.
 void Endpoint::on_request(CmId id, ReadDepths asked) {
   switch (state_) {
     case EndpointState::kIdle:
@@ -140,7 +145,7 @@ void Endpoint::on_request(CmId id, ReadDepths asked) {
       refuse(std::move(id), Refusal::kCrossed);
       return;
     case EndpointState::kAccepting:
-      // A peer makes one attempt at a time: it has given the first one up.
+      // A peer makes one attempt at a time, so it has given up the first one.
       drop_attempt();
       accept(std::move(id), asked);
       return;
@@ -152,6 +157,8 @@ void Endpoint::on_request(CmId id, ReadDepths asked) {
   }
 }
 
+/// The queue pair is made before the answer, so the peer's first packet finds
+/// its buffers.
 void Endpoint::accept(CmId id, ReadDepths asked) {
   id_ = std::move(id);
   id_->context = this;
@@ -170,8 +177,7 @@ void Endpoint::accept(CmId id, ReadDepths asked) {
   }
   set_state(EndpointState::kAccepting);
   if (rdma_accept(id_.get(), &parameters) != 0) {
-    // Most likely there is nobody any more to accept: who has given this
-    // attempt up asks again.
+    // Most likely the peer has given this attempt up. It will ask again.
     log(LogLevel::kDebug, "verbs: {}: accepting its connection: {}", describe(),
         errno_text(errno));
     rdma_reject(id_.get(), nullptr, 0);
@@ -179,11 +185,12 @@ void Endpoint::accept(CmId id, ReadDepths asked) {
   }
 }
 
+/// Makes the send queue. Called once, by the event or by the first packet.
 void Endpoint::become_ready() {
   set_state(EndpointState::kReady);
   ++shared_.counters.connected;
   queue_ = std::make_unique<SendQueue>();
-  // rdma_cm leaves the longest time there is, 655 ms.
+  // rdma_cm leaves this timer at its longest value, 655 ms.
   ibv_qp_attr attributes{};
   attributes.min_rnr_timer = not_ready_code(shared_.timers.not_ready_delay);
   const int error = ibv_modify_qp(id_->qp, &attributes, IBV_QP_MIN_RNR_TIMER);
@@ -207,6 +214,7 @@ void Endpoint::drop_attempt() noexcept {
   }
 }
 
+/// Carries an attempt on, or ends it. docs/verbs.md, "Connections".
 void Endpoint::on_event(rdma_cm_event_type event,
                         int status,
                         std::span<const std::byte> data) {
@@ -217,7 +225,7 @@ void Endpoint::on_event(rdma_cm_event_type event,
     case RDMA_CM_EVENT_ADDR_RESOLVED: resolve_route(); return;
     case RDMA_CM_EVENT_ROUTE_RESOLVED: request(); return;
     case RDMA_CM_EVENT_ESTABLISHED:
-      // Its first packet may have said so before.
+      // The peer's first packet may have made the endpoint ready before.
       if (is_being_made(state_)) {
         become_ready();
       }
@@ -244,6 +252,8 @@ void Endpoint::on_event(rdma_cm_event_type event,
   }
 }
 
+/// What a rejection means depends on who rejects: a peer whose own attempt goes
+/// on, a peer that has given up, or a stranger.
 void Endpoint::on_rejected(int status, std::span<const std::byte> data) {
   const auto refusal = decode_refusal(data);
   if (refusal == Refusal::kCrossed) {
@@ -265,9 +275,9 @@ void Endpoint::on_rejected(int status, std::span<const std::byte> data) {
   }
 }
 
-/// The other end is no more. Not an error by itself: a peer that has finalized
-/// closes, and of one that has died the launcher tells, and how. Only if
-/// neither ends this process soon it is one, for who wants to send.
+/// The peer has closed its end: it has finalized, or it has died and the
+/// launcher will tell. So this is no failure by itself. It becomes one if this
+/// process still has something to send when the launcher has had its time.
 void Endpoint::on_peer_gone(std::string_view why) {
   if (state_ == EndpointState::kGone || state_ == EndpointState::kFailed) {
     return;
@@ -276,9 +286,9 @@ void Endpoint::on_peer_gone(std::string_view why) {
   gone_at_ = SteadyClock().now();
   gone_why_ = why;
   if (id_->qp != nullptr) {
-    rdma_disconnect(id_.get());  // so what is still in the queue comes back
+    rdma_disconnect(id_.get());  // flushes the send queue
   }
-  shared_.regions.drop_holder(*this);  // it reaches nothing any more
+  shared_.regions.drop_holder(*this);  // its queue pair is closed
   if (open_ != nullptr || has_steps()) {
     queue_for_flush();
   }

@@ -1,15 +1,17 @@
-// What the two ends of a connection say to each other about their memory.
+// What the two ends of a connection tell each other about their memory: control
+// rows. Part of Endpoint. docs/verbs.md, "Keys".
 #include "verbs/endpoint.h"
 
 namespace acp::verbs {
 
-/// What is owed goes when there is room for it, in order.
+/// Queues a control row. Rows are sent in order when there is credit.
 void Endpoint::send_control(const Control& control) {
   controls_.push_back(control);
   queue_for_flush();
 }
 
-/// False: no room for all. Precondition: ready.
+/// Sends queued control rows. False: there was no room for all. Precondition:
+/// ready.
 bool Endpoint::send_controls() {
   std::size_t sent = 0;
   for (; sent < controls_.size() && state_ == EndpointState::kReady; ++sent) {
@@ -39,7 +41,7 @@ void Endpoint::forget_regions() noexcept {
   controls_.clear();
 }
 
-/// Asks for the window that a step needs, one at a time.
+/// Asks the peer for the window that a step needs. One question at a time.
 void Endpoint::ask_for_window(const transport::RemoteStep& step) {
   if (is_asking_) {
     return;
@@ -54,14 +56,14 @@ void Endpoint::ask_for_window(const transport::RemoteStep& step) {
                 .offset = step.offset});
 }
 
-/// False: no process of ours says that.
+/// False: the bytes are no valid control row.
 bool Endpoint::on_control(std::span<const std::byte> bytes) {
   const auto control = decode_control(bytes);
   if (!control) {
     return false;
   }
   if (control->epoch != shared_.regions.epoch()) {
-    return true;  // of before a reset: it speaks of nothing any more
+    return true;  // from before a reset: what it names is gone
   }
   switch (control->kind) {
     case ControlKind::kWant: on_want(*control); break;
@@ -74,9 +76,11 @@ bool Endpoint::on_control(std::span<const std::byte> bytes) {
   return true;
 }
 
+/// Registers the memory if needed and answers with its window, or with size 0
+/// if the peer may not reach it. The peer is noted as a holder of the region.
 void Endpoint::on_want(const Control& want) {
   if (state_ != EndpointState::kReady) {
-    return;  // nobody would take its name off the region any more
+    return;  // it could not be dropped as a holder any more
   }
   Control told{.kind = ControlKind::kRegion,
                .key = want.key,

@@ -1,4 +1,5 @@
-// Whether and how the devices can do a chain of steps.
+// Whether and how the devices can do a chain of steps. Part of Endpoint.
+// Changes nothing but the question for a missing window.
 #include "verbs/endpoint_plan.h"
 
 #include <algorithm>
@@ -20,8 +21,8 @@ bool is_atomic(const RemoteStep& step) noexcept {
 
 }  // namespace
 
-/// Whether the device does such steps. Signals are the agent's, and atomics may
-/// be. What is a loop is no flight that others could share.
+/// Whether the devices can do all steps of a chain. Signals always need the
+/// agent, and atomics may. A loop must be alone in its chain.
 bool Endpoint::can_devices_do(
     std::span<const RemoteStep> steps) const noexcept {
   for (const RemoteStep& step : steps) {
@@ -31,7 +32,7 @@ bool Endpoint::can_devices_do(
                               : step.opcode == Opcode::kPut ||
                                     step.opcode == Opcode::kGet ||
                                     step.opcode == Opcode::kPut8;
-    // rxe copies bytes in any order: nobody would see a word whole.
+    // rxe copies bytes in any order, so a word might be seen half written.
     const bool is_word = step.opcode == Opcode::kPut8 || is_aligned_word(step);
     if (!is_known || step.flags != 0 || (device_.is_rxe() && is_word)) {
       return false;
@@ -40,7 +41,7 @@ bool Endpoint::can_devices_do(
   return true;
 }
 
-/// The window of the peer that holds a byte of the step's memory; asks for it
+/// Finds the peer's window that holds a byte of the step's memory; asks for it
 /// when it is not known.
 Endpoint::Feasible Endpoint::find_window(const RemoteStep& step,
                                          std::uint64_t offset,
@@ -57,7 +58,7 @@ Endpoint::Feasible Endpoint::find_window(const RemoteStep& step,
       is_denied_ && asked_.key == step.key && asked_.offset == offset &&
       asked_.state == step.state && asked_.state_mask == step.state_mask;
   if (is_answered) {
-    is_denied_ = false;  // told now; who comes back asks again
+    is_denied_ = false;  // reported now; the next try asks again
     return Feasible::kNever;
   }
   RemoteStep missing = step;
@@ -66,15 +67,17 @@ Endpoint::Feasible Endpoint::find_window(const RemoteStep& step,
   return Feasible::kLater;
 }
 
-/// Cuts a step where windows end, here and there.
+/// Plans the work requests of a step. A work request ends where a registration
+/// ends, at either side.
 Endpoint::Feasible Endpoint::plan_step(const RemoteStep& step, Plan& plan) {
   const bool is_read = step.opcode == Opcode::kGet;
   const bool is_word = step.opcode == Opcode::kPut8 || is_atomic(step);
   const std::uint64_t size = is_word ? 8 : step.size;
   const bool is_inline =
       !is_read && !is_atomic(step) && size <= device_.inline_bytes();
-  // A write or an atomic may overtake a read before it, and an atomic. rxe
-  // keeps the order of the latter; its fences are not to be had.
+  // InfiniBand lets a write or an atomic overtake an earlier read or atomic
+  // unless it is fenced. rxe keeps atomics in order, but its fences can hang
+  // the queue pair.
   const bool may_overtake_read = !is_read && plan.has_read;
   const bool may_overtake_atomic = !is_read && plan.atomics != 0;
   if (may_overtake_read && device_.is_rxe()) {
@@ -84,7 +87,7 @@ Endpoint::Feasible Endpoint::plan_step(const RemoteStep& step, Plan& plan) {
       (may_overtake_read || may_overtake_atomic) && !device_.is_rxe();
   plan.has_read = plan.has_read || is_read;
   plan.atomics += is_atomic(step) ? 1 : 0;
-  // An atomic's result, or a put8's value that does not go inline.
+  // For an atomic's result, or for a put8's value that does not go inline.
   const bool needs_word = is_word && !is_inline;
   plan.words += needs_word ? 1 : 0;
   MyRegion* mine =
@@ -100,7 +103,7 @@ Endpoint::Feasible Endpoint::plan_step(const RemoteStep& step, Plan& plan) {
       return feasible;
     }
     const std::uint64_t at = step.offset + done - theirs->offset;
-    // Devices do not refuse what is misaligned: some never complete it.
+    // Some devices neither refuse nor complete a misaligned atomic.
     if (plan.count == plan.parts.size() ||
         (is_atomic(step) &&
          (theirs->size - at < 8 || ((theirs->address + at) & 7) != 0))) {

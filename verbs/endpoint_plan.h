@@ -10,8 +10,9 @@
 
 namespace acp::verbs {
 
-/// The work requests of one chain, before any is taken over.
+/// The work requests of one chain, before anything is changed for it.
 struct Endpoint::Plan {
+  /// One work request.
   struct Part {
     const transport::RemoteStep* step;
     std::uint64_t done;  ///< Bytes of the step before this part.
@@ -26,7 +27,7 @@ struct Endpoint::Plan {
   std::array<Part, kBatch> parts{};
   std::size_t count = 0;
   std::size_t atomics = 0;
-  std::size_t words = 0;  ///< Registered words that it needs.
+  std::size_t words = 0;  ///< Registered words needed.
   bool has_read = false;
 };
 

@@ -1,4 +1,5 @@
-// Steps that the devices do without the peer: writes and reads of its memory.
+// Posting steps that the devices do without the peer, and their end. Part of
+// Endpoint; endpoint_plan.cc decides what can be posted.
 #include <algorithm>
 
 #include "base/log.h"
@@ -17,18 +18,21 @@ bool is_atomic(const RemoteStep& step) noexcept {
 
 }  // namespace
 
-/// Something was posted, or waits to be, and is not done.
+/// Whether a step is posted or batched, and not complete.
 bool Endpoint::has_steps() const noexcept {
   return queue_ != nullptr && (steps_posted_ != 0 || queue_->batched != 0);
 }
 
+/// All or nothing: the plan changes nothing, and it is carried out only when
+/// the batch, the send queue and the words have room for all of it.
 Status Endpoint::post(std::span<const RemoteStep> steps, std::uint64_t token) {
   if (!can_devices_do(steps)) {
     return Status::kUnsupported;
   }
   const bool has_atomic = std::ranges::any_of(steps, is_atomic);
   if (state_ != EndpointState::kReady) {
-    // A message also makes the connection, but no agent does these atomics.
+    // A message would make the connection as well, but no agent may execute
+    // atomics that belong to the device.
     return has_atomic ? send_before_ready() : Status::kUnsupported;
   }
   Plan plan;
@@ -55,8 +59,8 @@ Status Endpoint::post(std::span<const RemoteStep> steps, std::uint64_t token) {
   return Status::kOk;
 }
 
-/// A put8 on a device that takes nothing inline: the device reads the value
-/// some time later, so it has to be in registered memory until then.
+/// Puts the value of a put8 into registered memory. Used where the device takes
+/// no inline data and reads the value only later.
 void Endpoint::put_into_word(WorkRequest& work, ibv_sge& piece) noexcept {
   work.word = device_.words().acquire();
   *work.word.value = work.operand;
@@ -64,7 +68,7 @@ void Endpoint::put_into_word(WorkRequest& work, ibv_sge& piece) noexcept {
   piece.lkey = work.word.lkey;
 }
 
-/// Takes the chain over: there is room.
+/// Adds the planned work requests to the batch. Precondition: there is room.
 void Endpoint::collect(Plan& plan, std::uint64_t token) {
   ++shared_.counters.posted;
   for (std::size_t i = 0; i < plan.count; ++i) {
@@ -112,8 +116,8 @@ void Endpoint::collect(Plan& plan, std::uint64_t token) {
   }
 }
 
-/// One doorbell, and one completion for all of it: a queue pair completes in
-/// order.
+/// Posts the batch with one doorbell. Only the last request is signalled,
+/// because a queue pair completes in order.
 void Endpoint::post_batch() {
   const std::size_t count = queue_->batched;
   for (std::size_t i = 0; i < count; ++i) {
@@ -142,7 +146,7 @@ void Endpoint::free_word(WorkRequest& work) noexcept {
   }
 }
 
-/// What a step used is free for others; its work may be used again.
+/// Ends the use of the window, the region and the word of a work request.
 void Endpoint::end_use(WorkRequest& work) {
   free_word(work);
   if (work.mine != nullptr) {
@@ -161,7 +165,8 @@ void Endpoint::end_use(WorkRequest& work) {
   }
 }
 
-/// The connection has failed: from now on the device touches nothing.
+/// Drops all steps after a failure. The queue pair goes to the error state
+/// first, so that the device touches no memory any more.
 void Endpoint::drop_steps() noexcept {
   if (id_ != nullptr && id_->qp != nullptr) {
     ibv_qp_attr attributes{};

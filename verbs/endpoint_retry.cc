@@ -1,4 +1,5 @@
-// Attempts to connect that fail, and what follows.
+// Attempts to connect that fail: which are repeated, when, and when the peer is
+// given up. Part of Endpoint.
 #include <algorithm>
 
 #include "base/log.h"
@@ -8,9 +9,8 @@ namespace acp::verbs {
 
 namespace {
 
-/// No attempt begins later than this after the first one. It matters where an
-/// attempt itself takes long: the kernel waits more than a minute for the
-/// answer to a request before it says that a peer is unreachable.
+/// No attempt begins later than this after the first one. Attempts can be slow:
+/// the kernel waits for more than a minute before it reports "unreachable".
 constexpr Duration kConnectTimeLimit = std::chrono::minutes(2);
 
 }  // namespace
@@ -22,22 +22,22 @@ void Endpoint::connect() {
   start_attempt();
 }
 
-/// Precondition: backing off.
 void Endpoint::retry() {
   ++shared_.counters.retried;
   start_attempt();
 }
 
-/// An attempt has come to nothing, for a reason that may pass: a neighbour or
-/// a route that is not known yet, requests that were lost among those of many
-/// ranks, or a number that the other side has not forgotten yet.
+/// An attempt has failed for a reason that may pass: a neighbour or route that
+/// is not known yet, requests lost among those of many ranks, or a queue pair
+/// number that the peer still remembers.
 void Endpoint::on_attempt_failed(std::string_view why) {
   switch (state_) {
     case EndpointState::kResolving:
     case EndpointState::kConnecting: back_off(why); return;
     case EndpointState::kAccepting:
-      // The peer's attempt. It asks again, or this side does when it has
-      // something to send; of a peer that has died the launcher tells.
+      // This was the peer's attempt. The peer asks again, or this side connects
+      // when it has something to send. If the peer has died, the launcher
+      // tells.
       log(LogLevel::kDebug, "verbs: {}: its attempt is over: {}", describe(),
           why);
       drop_attempt();
@@ -47,7 +47,7 @@ void Endpoint::on_attempt_failed(std::string_view why) {
   }
 }
 
-/// Gives the attempt up and makes another one later, if there may be one more.
+/// Ends the attempt and schedules another one, or fails after the last.
 void Endpoint::back_off(std::string_view why) {
   drop_attempt();
   const TimePoint now = SteadyClock().now();
@@ -66,7 +66,7 @@ void Endpoint::back_off(std::string_view why) {
       std::chrono::duration_cast<std::chrono::milliseconds>(retry_at_ - now)
           .count());
   set_state(EndpointState::kBackingOff);
-  // It may be there still, when it has left that state and come back.
+  // The endpoint may still be listed if it left this state and came back.
   if (std::ranges::find(shared_.backing_off, this) ==
       shared_.backing_off.end()) {
     shared_.backing_off.push_back(this);

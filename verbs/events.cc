@@ -1,4 +1,5 @@
-// Events: of connections, and of devices.
+// The part of VerbsTransport that takes events of connections (rdma_cm) and of
+// devices. Called by poll().
 #include <cerrno>
 #include <cstring>
 
@@ -9,14 +10,14 @@ namespace acp::verbs {
 
 namespace {
 
-/// What an event says: copied, because it has to be acknowledged before
-/// anything that it is about can be destroyed.
+/// A copy of an event. The event has to be acknowledged before the connection
+/// it is about can be destroyed.
 struct ConnectionEvent {
   rdma_cm_event_type type{};
   int status = 0;
   rdma_cm_id* id = nullptr;
-  const Device* listener = nullptr;  ///< A request's.
-  ReadDepths depths;                 ///< A request's.
+  const Device* listener = nullptr;  ///< Of a request.
+  ReadDepths depths;                 ///< Of a request.
   std::array<std::byte, 256> data{};
   std::size_t data_bytes = 0;
 };
@@ -39,7 +40,7 @@ ConnectionEvent copy_of(const rdma_cm_event& event) {
   return copy;
 }
 
-/// The device that listens by this id; null: it is a connection's.
+/// The device that listens with this id; null if the id is a connection's.
 const Device* listener_of(const rdma_cm_id& id,
                           std::span<const std::unique_ptr<Device>> devices) {
   for (const auto& device : devices) {
@@ -61,7 +62,7 @@ void VerbsTransport::take_events() {
   }
 }
 
-/// False: there was none.
+/// Takes one event. False: there was none.
 bool VerbsTransport::take_connection_event() {
   rdma_cm_event* event = nullptr;
   if (rdma_get_cm_event(channel_.get(), &event) != 0) {
@@ -81,9 +82,9 @@ bool VerbsTransport::take_connection_event() {
   return true;
 }
 
-/// A device that is removed is lost to this process whether or not it has
-/// connections yet: nobody else can send_control, and some devices (rxe) wait
-/// in their removal until it lets go of them.
+/// A removed device is lost to this process even without connections, and no
+/// other process can tell. Some devices (rxe) wait in their removal until this
+/// process lets go of them.
 void VerbsTransport::on_listener_event(const Device& device,
                                        rdma_cm_event_type event,
                                        int status) {
@@ -95,6 +96,8 @@ void VerbsTransport::on_listener_event(const Device& device,
   }
 }
 
+/// Checks the hello before anything is made: only processes of this job with
+/// equal settings are passed to an endpoint.
 void VerbsTransport::on_request(const Device& device,
                                 CmId id,
                                 std::span<const std::byte> data,
@@ -123,7 +126,7 @@ void VerbsTransport::on_request(const Device& device,
   }
 }
 
-/// Only told: what they do to a connection, its completions send_control.
+/// Only logs: completions show what a device event does to a connection.
 void VerbsTransport::take_device_events(const Device& device) {
   ibv_async_event event{};
   while (ibv_get_async_event(&device.context(), &event) == 0) {

@@ -1,3 +1,5 @@
+// Lists the RDMA ports of this host, chooses those that can be used, and
+// explains why others cannot. Called once, in acp_init.
 #include "verbs/find_ports.h"
 
 #include <fcntl.h>
@@ -37,8 +39,8 @@ std::string name_of(const std::string& device, int number) {
   return fmt::format("{} port {}", device, number);
 }
 
-/// What keeps ports of a device from being used, whatever their state; null
-/// when nothing does. InfiniBand and RoCE are of the first kind.
+/// Why no port of this device can be used, whatever its state; null if ports
+/// can be. InfiniBand and RoCE both have IBV_TRANSPORT_IB.
 const char* lack_of(const ibv_device& device) {
   switch (device.transport_type) {
     case IBV_TRANSPORT_IB: return nullptr;
@@ -48,8 +50,8 @@ const char* lack_of(const ibv_device& device) {
   }
 }
 
-/// An address that connections can be made with: of an interface that is up,
-/// and none that is valid on one link only.
+/// Whether connections can be made with the address of an interface: it is up,
+/// and the address is not link-local.
 bool has_usable_address(const ifaddrs& interface) {
   if (interface.ifa_addr == nullptr || (interface.ifa_flags & IFF_UP) == 0) {
     return false;
@@ -63,7 +65,7 @@ bool has_usable_address(const ifaddrs& interface) {
 }
 
 /// The port that has this address, with an id bound to it; nothing when the
-/// address is no RDMA device's.
+/// address belongs to no RDMA device.
 std::optional<Candidate> bind_to(rdma_event_channel& channel,
                                  const ifaddrs& interface) {
   rdma_cm_id* raw = nullptr;
@@ -93,7 +95,7 @@ std::optional<Candidate> bind_to(rdma_event_channel& channel,
   return candidate;
 }
 
-/// Every port that has an address, once, by name.
+/// Every port with an address, once, sorted by name.
 std::vector<Candidate> ports_with_addresses(rdma_event_channel& channel) {
   std::vector<Candidate> found;
   ifaddrs* list = nullptr;
@@ -120,7 +122,7 @@ std::vector<Candidate> ports_with_addresses(rdma_event_channel& channel) {
   return found;
 }
 
-/// "; rxe0 port 1 is active at 10.77.0.1".
+/// For example "; rxe0 port 1 is active, at 10.77.0.1".
 std::string describe_port(const std::string& name,
                           ibv_port_state state,
                           std::span<const Candidate> candidates) {
@@ -134,7 +136,7 @@ std::string describe_port(const std::string& name,
                                        found->port.listen_address.address));
 }
 
-/// What each port of this host has and lacks, for the error.
+/// What each port of this host has and lacks, as text for the error.
 std::string describe_ports(std::span<const Candidate> candidates) {
   int count = 0;
   const DeviceList list(ibv_get_device_list(&count));
@@ -174,7 +176,7 @@ Status refuse_ports(std::string_view what,
   return Status::kUnsupported;
 }
 
-/// "rxe0" or "rxe0:1".
+/// Whether `word` names the port, as "rxe0" or "rxe0:1".
 bool is_named(const Candidate& candidate, std::string_view word) {
   const std::size_t colon = word.find(':');
   return candidate.device == word.substr(0, colon) &&
@@ -182,6 +184,8 @@ bool is_named(const Candidate& candidate, std::string_view word) {
           std::to_string(candidate.number) == word.substr(colon + 1));
 }
 
+/// Takes the ports in the order in which the user names them: the order gives
+/// the colors.
 Result<std::vector<Port>> choose_named(std::vector<Candidate> candidates,
                                        std::string_view wanted) {
   std::vector<Candidate*> chosen;

@@ -1,4 +1,5 @@
-// Which ports of which devices can be used here, and why not.
+// Finds the RDMA ports that this process can use, and explains why others
+// cannot be used. Called by VerbsTransport::open.
 #pragma once
 
 #include <string>
@@ -11,19 +12,19 @@
 
 namespace acp::verbs {
 
-/// A port with an address, and an id bound to it.
+/// A port with an address, and an rdma_cm id that is bound to it.
 struct Port {
   CmId id;
   std::string name;              ///< "rxe0 port 1".
-  ListenAddress listen_address;  ///< Port 0 of the address: not listening yet.
+  ListenAddress listen_address;  ///< Port 0 until it listens.
 };
 
-/// The channel of all events of connections, non-blocking. kUnsupported,
+/// Opens the channel for events of all connections, non-blocking. kUnsupported:
 /// logged with what to do.
 Result<EventChannel> open_event_channel();
 
-/// The ports that `wanted` names, in that order ("rxe0,mlx5_1:2"), or when it
-/// is empty all that can be used, by name. At least one. kUnsupported,
+/// The ports that `wanted` names, in that order ("rxe0,mlx5_1:2"). If `wanted`
+/// is empty, all usable ports, sorted by name. At least one. kUnsupported,
 /// kBadOption: logged with what to do.
 Result<std::vector<Port>> find_ports(rdma_event_channel& channel,
                                      std::string_view wanted);

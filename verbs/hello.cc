@@ -1,3 +1,5 @@
+// Encoding and decoding of connect requests and refusals. Bytes may come from
+// strangers, so decoding trusts nothing.
 #include "verbs/hello.h"
 
 #include <cstring>

@@ -1,5 +1,5 @@
-// What goes with a connect request, and with its rejection: rdma_cm's private
-// data. Little-endian; rdma_cm may pad it with zeros.
+// The private data of a connect request (hello) and of its rejection (refusal).
+// Little-endian; rdma_cm may pad them with zeros.
 //
 //   hello:  offset 0  u32 magic        'ACPV'
 //                  4  u8  version      kHelloVersion
@@ -24,7 +24,7 @@
 
 namespace acp::verbs {
 
-/// What fits the private data of a request over InfiniBand: 56.
+/// At most 56 bytes: the private data of a request over InfiniBand.
 inline constexpr std::size_t kHelloBytes = 40;
 inline constexpr std::size_t kRefusalBytes = 5;
 
@@ -42,16 +42,16 @@ struct Hello {
   friend bool operator==(const Hello&, const Hello&) = default;
 };
 
-/// Why a request of our own is refused.
+/// Why a request of this job's process is refused.
 enum class Refusal : std::uint8_t {
-  kCrossed = 1,  ///< The other direction is, or will be, connected.
+  kCrossed = 1,  ///< The attempt of the asked side wins.
   kGone = 2,     ///< The asked process has given up on the asking one.
 };
 
 std::array<std::byte, kHelloBytes> encode_hello(const Hello& hello);
 std::array<std::byte, kRefusalBytes> encode_refusal(Refusal refusal);
 
-/// Pure. Nothing when no process of ours would have written it.
+/// Pure. Nothing when the bytes are not valid.
 std::optional<Hello> decode_hello(std::span<const std::byte> bytes);
 std::optional<Refusal> decode_refusal(std::span<const std::byte> bytes);
 

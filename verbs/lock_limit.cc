@@ -1,3 +1,4 @@
+// Text about RLIMIT_MEMLOCK. Called when a registration has failed.
 #include "verbs/lock_limit.h"
 
 #include <fmt/format.h>

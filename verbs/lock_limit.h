@@ -1,11 +1,12 @@
-// What a process may lock, for messages about registrations that failed.
+// Describes the limit of locked memory, for messages about registrations that
+// failed.
 #pragma once
 
 #include <string>
 
 namespace acp::verbs {
 
-/// "a process may lock 65536 bytes (ulimit -l): ..." with what to do.
+/// For example "a process may lock 65536 bytes (ulimit -l): ...", with advice.
 std::string lock_limit();
 
 }  // namespace acp::verbs

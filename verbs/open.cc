@@ -1,4 +1,5 @@
-// VerbsTransport::open: from settings to a transport over opened devices.
+// VerbsTransport::open: finds ports, opens devices, makes the transport. Called
+// once per process, in acp_init.
 #include <algorithm>
 
 #include "base/log.h"
@@ -9,7 +10,8 @@ namespace acp::verbs {
 
 namespace {
 
-/// So that ranks which fail together do not try again together.
+/// Differs from rank to rank, so that ranks which failed together do not try
+/// again together.
 std::uint32_t seed_of(const VerbsOptions& options) {
   std::uint32_t seed = options.me + 1;
   for (const std::uint8_t byte : options.job) {
@@ -31,6 +33,8 @@ Status prepare_atomics(Device& device) {
 
 }  // namespace
 
+/// The event channel comes first: ports are found by binding ids to it. A
+/// device is opened for each port, in the order of the colors.
 Result<std::unique_ptr<VerbsTransport>> VerbsTransport::open(
     VerbsOptions options) {
   auto channel = open_event_channel();
@@ -48,7 +52,7 @@ Result<std::unique_ptr<VerbsTransport>> VerbsTransport::open(
   }
   std::vector<std::unique_ptr<Device>> devices;
   for (Port& port : *ports) {
-    // Each other process, and the two ends of a connection to myself.
+    // Connections to all other processes, and two ends of one to itself.
     auto device = Device::open(std::move(port),
                                static_cast<transport::Color>(devices.size()),
                                {.connections = options.procs + 1,
@@ -97,7 +101,7 @@ VerbsTransport::VerbsTransport(VerbsOptions options,
   for (const auto& device : devices_) {
     card.listen_addresses[device->color()] = device->listen_address();
     const int events = device->event_descriptor();
-    // Ports of one device share these.
+    // Ports of one device share this descriptor.
     if (std::find(descriptors_.begin(), descriptors_.end(), events) ==
         descriptors_.end()) {
       descriptors_.push_back(events);

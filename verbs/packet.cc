@@ -1,3 +1,5 @@
+// Appending and reading rows of packets. Bytes come from the peer, so reading
+// trusts nothing.
 #include "verbs/packet.h"
 
 #include <cstring>

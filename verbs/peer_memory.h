@@ -1,4 +1,5 @@
-// What a endpoint knows of its peer's memory: windows that the peer told of.
+// What an endpoint knows of its peer's memory: the windows that the peer has
+// told.
 #pragma once
 
 #include <cstdint>
@@ -7,22 +8,23 @@
 
 namespace acp::verbs {
 
-/// Memory of a peer that is one registration there.
+/// A window: memory of a peer that is one registration there.
 struct PeerWindow {
   std::uint32_t key = 0;
   std::uint32_t rkey = 0;
-  std::uint64_t state = 0;
-  std::uint64_t offset = 0;   ///< As in a global address.
-  std::uint64_t size = 0;     ///< Bytes from there; 0: not to be reached.
-  std::uint64_t address = 0;  ///< In the peer.
-  std::uint32_t uses = 0;     ///< Posted work requests that use it.
-  bool is_revoked = false;    ///< To be dropped without uses.
+  std::uint64_t state = 0;    ///< Of the peer's key entry.
+  std::uint64_t offset = 0;   ///< First byte, as in a global address.
+  std::uint64_t size = 0;     ///< Bytes from there.
+  std::uint64_t address = 0;  ///< Of the first byte, in the peer.
+  std::uint32_t uses = 0;     ///< Work requests that use it, batched ones too.
+  bool is_revoked = false;    ///< Dropped when `uses` is 0.
 };
 
-/// One thread at a time. Windows stay where they are until they are dropped.
+/// Guarded by the engine's lock. A window stays at its address until it is
+/// dropped, so work requests may point to it.
 class PeerMemory {
  public:
-  /// The window that holds the byte; null when there is none.
+  /// The window that holds the byte; null when none does.
   PeerWindow* find(std::uint32_t key, std::uint64_t offset) noexcept {
     if (last_ != nullptr && holds(*last_, key, offset)) {
       return last_;
@@ -39,7 +41,8 @@ class PeerMemory {
     return last_;
   }
 
-  /// The peer tells. A window that is still in use at its listen_address stays.
+  /// Adds a window that the peer has told. It replaces one at the same offset,
+  /// unless that one is in use or revoked.
   void add(const PeerWindow& window) {
     const auto [at, is_new] =
         windows_.try_emplace({window.key, window.offset}, window);
@@ -48,8 +51,8 @@ class PeerMemory {
     }
   }
 
-  /// The peer revokes its region: windows that are not in use are gone. True
-  /// when none is left; else call again when the last flight of one has ended.
+  /// Drops the windows of a region that the peer revokes. True when none is
+  /// left. Otherwise call again when the last use of a window has ended.
   bool revoke(std::uint32_t key, std::uint64_t state) {
     bool is_gone = true;
     last_ = nullptr;

@@ -13,7 +13,7 @@ std::uint64_t endpoint_key(transport::ProcId peer, transport::Color color) {
   return std::uint64_t{peer} * kMaxColors + color;
 }
 
-/// The other end of the endpoint to myself is a endpoint of a process beyond
+/// Key of the accepting end of the connection to itself: as a process beyond
 /// the last.
 std::uint64_t from_myself_key(std::uint32_t procs, transport::Color color) {
   return endpoint_key(procs, color);
@@ -28,6 +28,8 @@ Result<transport::Endpoint*> VerbsTransport::endpoint(transport::ProcId peer,
                        : Result<transport::Endpoint*>(endpoint.status());
 }
 
+/// Makes the endpoint at first use, after the peer's card has been compared
+/// with the settings of this process.
 Result<Endpoint*> VerbsTransport::endpoint_to(transport::ProcId peer,
                                               transport::Color color) {
   if (color >= capabilities_.colors) {
@@ -35,7 +37,7 @@ Result<Endpoint*> VerbsTransport::endpoint_to(transport::ProcId peer,
   }
   const bool is_mine = peer == options_.me;
   if (is_mine) {
-    color = 0;  // one connection to myself is enough
+    color = 0;  // one connection to itself is enough
   }
   const auto known = endpoints_.find(endpoint_key(peer, color));
   if (known != endpoints_.end()) {
@@ -80,8 +82,9 @@ Result<Endpoint*> VerbsTransport::endpoint_to(transport::ProcId peer,
                       card->listen_addresses[color]);
 }
 
-/// Where the connection to myself ends, and what fails when this process does.
-/// Nobody sends on it: it receives, and returns credit.
+/// The accepting end of the connection of this process to itself. It only
+/// receives and returns credit. It is also what fails when this process itself
+/// is lost.
 Endpoint& VerbsTransport::endpoint_from_myself(transport::Color color) {
   const std::uint64_t key = from_myself_key(options_.procs, color);
   const auto known = endpoints_.find(key);
@@ -100,13 +103,14 @@ Endpoint* VerbsTransport::add_endpoint(std::uint64_t key,
   if (has_failed_[peer]) {
     endpoint->abandon();
   }
-  // So that nothing is allocated when they are needed.
+  // Room for all endpoints, so that later appends allocate nothing.
   shared_.to_flush.reserve(endpoints_.size() + 1);
   shared_.failed.reserve(endpoints_.size() + 1);
   shared_.backing_off.reserve(endpoints_.size() + 1);
   return endpoints_.emplace(key, std::move(endpoint)).first->second.get();
 }
 
+/// Reports each failed peer once, and gives it up in all colors first.
 void VerbsTransport::report_failures(transport::MessageSink& sink) {
   const std::vector<Endpoint*> failed = std::exchange(shared_.failed, {});
   shared_.failed.reserve(endpoints_.size());

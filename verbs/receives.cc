@@ -1,3 +1,5 @@
+// Posting and recycling the receive buffers of a device. Called by Device and
+// by VerbsTransport.
 #include "verbs/receives.h"
 
 #include <algorithm>
@@ -11,10 +13,10 @@ namespace acp::verbs {
 
 namespace {
 
-/// Buffers are made by so many.
+/// Buffers are allocated in this number.
 constexpr std::size_t kChunk = 64;
 
-/// Tells receives from sends when a failed completion does not.
+/// Marks ids of receives: a failed completion does not tell its kind.
 constexpr std::uint64_t kReceiveTag = 1;
 
 bool is_missing(int error) noexcept {
@@ -69,14 +71,15 @@ void Receives::drop(const ibv_qp& pair) {
   }
   const auto found = pairs_.find(pair.qp_num);
   if (found != pairs_.end()) {
-    // They may still complete, as flushed: recycle() knows the number no more.
+    // They may still complete as flushed. recycle() ignores completions of a
+    // queue pair that it does not know.
     std::ranges::for_each(found->second.buffers,
                           [this](Buffer* buffer) { buffers_.release(buffer); });
     pairs_.erase(found);
   }
 }
 
-/// A buffer for everything that all connections may bring at a time.
+/// Grows to a buffer for every packet that all connections can bring at once.
 Status Receives::grow_shared() {
   const std::uint32_t wanted =
       std::min(max_buffers_, connections_ * kReceivesPerConnection);
@@ -99,7 +102,7 @@ Status Receives::grow_shared() {
   return Status::kOk;
 }
 
-/// The buffers of one queue pair.
+/// Gives a queue pair its own buffers. On failure all of them are taken back.
 Status Receives::fill(ibv_qp& pair) {
   Pair own{.pair = &pair, .buffers = {}};
   Status status = Status::kOk;
@@ -144,8 +147,8 @@ void Receives::recycle(Buffer* buffer, const ibv_wc& completion) noexcept {
   ibv_qp* pair = nullptr;
   if (shared_ == nullptr) {
     const auto found = pairs_.find(completion.qp_num);
-    // A queue pair that has failed would only flush the buffer again, and the
-    // buffers of one that was dropped are others' by now.
+    // A failed queue pair would only flush the buffer again, and buffers of a
+    // dropped one may belong to another by now.
     if (found == pairs_.end() || completion.status != IBV_WC_SUCCESS) {
       return;
     }
@@ -162,7 +165,7 @@ bool Receives::post_recycled() noexcept {
   return post(recycled_to_) && !is_broken_;
 }
 
-/// Null: to the shared queue.
+/// Posts the chain of receives; `pair` null: to the shared queue.
 bool Receives::post(ibv_qp* pair) noexcept {
   if (recycled_ == 0) {
     return true;

@@ -1,5 +1,5 @@
-// The receive buffers of a device. They lie in one shared receive queue; on a
-// device that has none, each queue pair has its own.
+// The receive buffers of a device. They are in one shared receive queue. On a
+// device without such queues, each queue pair has its own.
 #pragma once
 
 #include <array>
@@ -13,38 +13,39 @@
 
 namespace acp::verbs {
 
-/// Buffers of a shared queue: beyond this many its connections share.
+/// Most buffers of a shared queue. Beyond that, its connections share them.
 inline constexpr std::uint32_t kMaxReceives = 4096;
 
-/// One thread at a time.
+/// One thread at a time; guarded by the engine's lock.
 class Receives {
  public:
-  /// At most `most` buffers: in the shared queue, or in each queue pair.
+  /// `most` limits the buffers of the shared queue, or of each queue pair.
   Receives(ibv_pd& domain, std::uint32_t most)
       : buffers_(domain), domain_(domain), max_buffers_(most) {}
 
-  /// Makes the shared receive queue, if the device has such. kSystem,
+  /// Makes the shared receive queue if the device supports it. kSystem,
   /// kNoMemory: with errno.
   [[nodiscard]] Status open(const ibv_device_attr& limits);
 
-  /// What a queue pair has to be made with.
+  /// Sets the receive fields for making a queue pair.
   void describe(ibv_qp_init_attr& wanted) const noexcept;
 
-  /// A queue pair was made that may not receive yet: provides a buffer for
-  /// everything that may arrive by it at a time. kNoMemory, kSystem: logged.
+  /// Provides the buffers of a new queue pair, before it can receive.
+  /// kNoMemory, kSystem: logged.
   [[nodiscard]] Status add(ibv_qp& pair);
-  /// The opposite, before the queue pair is destroyed. It has received nothing.
+  /// Undoes add(), before the queue pair is destroyed. Precondition: it has
+  /// received nothing.
   void drop(const ibv_qp& pair);
 
-  /// Gives the buffer of a receive back to the device: all at once in the end.
+  /// Queues the buffer of a completed receive for posting.
   void recycle(Buffer* buffer, const ibv_wc& completion) noexcept;
-  /// False: a queue does not take its buffers. Logged.
+  /// Posts all queued buffers. False: a queue did not take them. Logged.
   [[nodiscard]] bool post_recycled() noexcept;
 
  private:
   static constexpr std::size_t kBatch = 16;
 
-  /// A queue pair with receives of its own.
+  /// A queue pair with buffers of its own.
   struct Pair {
     ibv_qp* pair = nullptr;
     std::vector<Buffer*> buffers;
@@ -59,16 +60,17 @@ class Receives {
   ibv_pd& domain_;
   std::uint32_t max_buffers_;
   SharedReceiveQueue shared_;      ///< Null: the device has none.
-  std::uint32_t connections_ = 0;  ///< That use the shared queue.
-  /// By the number of the queue pair; empty with a shared queue.
+  std::uint32_t connections_ = 0;  ///< Users of the shared queue.
+  /// By queue pair number. Empty with a shared queue.
   std::unordered_map<std::uint32_t, Pair> pairs_;
 
-  /// Receives to be posted, chained, to this queue pair or the shared queue.
+  /// Receives that wait to be posted, as a chain, to `recycled_to_`; null there
+  /// means the shared queue.
   std::array<ibv_recv_wr, kBatch> receives_{};
   std::array<ibv_sge, kBatch> pieces_{};
   std::size_t recycled_ = 0;
   ibv_qp* recycled_to_ = nullptr;
-  bool is_broken_ = false;
+  bool is_broken_ = false;  ///< A post has failed; kept until reported.
 };
 
 }  // namespace acp::verbs

@@ -1,3 +1,5 @@
+// Registering this process's memory, and letting it go. Called by
+// VerbsTransport and Endpoint.
 #include "verbs/regions.h"
 
 #include <algorithm>
@@ -18,6 +20,8 @@ void Regions::add(const transport::Region& region) {
   live_[region.key] = &mine;
 }
 
+/// The first call revokes the region at its holders. The region ends when none
+/// of them and no posted step uses it any more.
 bool Regions::remove(std::uint32_t key, std::uint64_t state) {
   const auto found =
       std::find_if(all_.begin(), all_.end(), [&](const auto& each) {
@@ -47,13 +51,15 @@ void Regions::forget() {
   all_.clear();
 }
 
+/// Registers at first use. A registration that failed is not tried again.
 Window Regions::window(Device& device,
                        MyRegion& mine,
                        const std::byte* address) {
   const transport::Region& region = mine.region_;
   const std::uint64_t registration_bytes =
       region.is_sparse ? kSparseRegistrationBytes : kRegistrationBytes;
-  // Counted as in a global address: no aligned word lies in two registrations.
+  // Counted as in a global address, so no aligned word lies in two
+  // registrations.
   const std::uint64_t skew = reinterpret_cast<std::uintptr_t>(region.address) &
                              (transport::kOffsetAlignment - 1);
   const std::uint64_t end = skew + region.size;
@@ -98,7 +104,7 @@ void Regions::drop_holder(std::uint32_t key,
                           std::uint64_t state,
                           const Endpoint& endpoint) {
   for (const auto& each : all_) {
-    // A live one was told again: not what this is about.
+    // A live region was told again; this answer is about its former use.
     if (each->region_.key == key && each->region_.state == state &&
         !each->is_live_) {
       std::erase(each->holders_, &endpoint);

@@ -1,3 +1,4 @@
+// Makes the registered words of a device, from one packet buffer.
 #include "verbs/registered_words.h"
 
 namespace acp::verbs {

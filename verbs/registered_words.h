@@ -1,6 +1,5 @@
-// Words that a device reads and writes for this process alone: where atomics
-// leave old values, and from where a device that takes no data inline gets the
-// value of a put8.
+// Words that the device of this process reads and writes: results of atomics,
+// and values of put8 on a device that takes no inline data.
 #pragma once
 
 #include <cstddef>
@@ -11,23 +10,23 @@
 
 namespace acp::verbs {
 
-/// A word in registered memory. Owned by its pool; lent.
+/// A word in registered memory. Owned by its pool and lent.
 struct RegisteredWord {
   std::uint64_t* value = nullptr;
   std::uint32_t lkey = 0;
 };
 
-/// The words of one device. One thread at a time.
+/// The words of one device. Guarded by the engine's lock.
 class RegisteredWords {
  public:
   explicit RegisteredWords(ibv_pd& domain) : memory_(domain) {}
 
-  /// Makes 1,024 words, unless they are there. kNoMemory: logged.
+  /// Makes 1,024 words, unless they exist. kNoMemory: logged.
   [[nodiscard]] Status make();
 
   std::size_t free() const noexcept { return free_.size(); }
 
-  /// Precondition: there is a free one.
+  /// Precondition: free() > 0.
   RegisteredWord acquire() noexcept {
     const RegisteredWord word = free_.back();
     free_.pop_back();
@@ -38,7 +37,7 @@ class RegisteredWords {
 
  private:
   BufferPool memory_;
-  std::vector<RegisteredWord> free_;  ///< Has room for all.
+  std::vector<RegisteredWord> free_;  ///< Has room for all words.
 };
 
 }  // namespace acp::verbs

@@ -1,4 +1,4 @@
-// Objects of libibverbs and librdmacm that end themselves.
+// Owning pointers to objects of libibverbs and librdmacm.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace acp::verbs {
 
-/// Calls `release`; a failure to release is nobody's to mend.
+/// Calls `release`. Its failure is ignored, since nothing can be done about it.
 template <auto release>
 struct Releaser {
   template <typename T>

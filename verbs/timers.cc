@@ -1,3 +1,4 @@
+// Codes for times, and the delay between attempts. Pure functions.
 #include "verbs/timers.h"
 
 #include <algorithm>
@@ -12,8 +13,8 @@ constexpr std::uint8_t kLastCode = 31;
 constexpr Duration kFirstDelay = std::chrono::milliseconds(50);
 constexpr Duration kLongestDelay = std::chrono::seconds(2);
 
-/// By code, in microseconds: the InfiniBand specification's table. Code 0 is
-/// the longest.
+/// In microseconds, by code, from the InfiniBand specification. Code 0 is the
+/// longest.
 constexpr std::array<std::uint32_t, kLastCode + 1> kNotReadyDelays = {
     655'360, 10,     20,     30,      40,      60,      80,      120,
     160,     240,    320,    480,     640,     960,     1'280,   1'920,

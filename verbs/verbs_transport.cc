@@ -1,3 +1,6 @@
+// Polling and flushing: completions of the devices to the endpoints, and what
+// the endpoints want to send to the devices. Called by the engine; never
+// blocks.
 #include "verbs/verbs_transport.h"
 
 #include <arpa/inet.h>
@@ -12,7 +15,8 @@ namespace acp::verbs {
 
 namespace {
 
-/// Events cost a system call to look for, completions do not.
+/// Looking for events costs a system call, looking for completions does not. So
+/// poll() looks for events only this often.
 constexpr int kPollsBetweenEventChecks = 32;
 
 Buffer* buffer_of(const ibv_wc& completion) noexcept {
@@ -45,9 +49,12 @@ VerbsTransport::~VerbsTransport() {
       "for "
       "{} windows, told of {}, revoked {} regions",
       c.posted, c.requests, c.doorbells, c.wanted, c.told, c.revoked);
-  endpoints_.clear();  // queue pairs before what they use
+  endpoints_.clear();  // queue pairs end before what they use
 }
 
+/// Events first, since they make the endpoints that completions are for.
+/// Failures are reported last, when all that arrived before them has been
+/// handed over.
 std::size_t VerbsTransport::poll(transport::MessageSink& sink) {
   const std::uint64_t before =
       shared_.counters.delivered + shared_.counters.done;
@@ -70,8 +77,8 @@ std::size_t VerbsTransport::poll(transport::MessageSink& sink) {
                                   shared_.counters.done - before);
 }
 
-/// Links that are due, and no longer in the list those that meanwhile accept
-/// their peer's attempt or have failed.
+/// Starts the attempts that are due. Also drops from the list endpoints that
+/// have accepted their peer's attempt, or failed, in the meantime.
 void VerbsTransport::start_retries() {
   const TimePoint now = SteadyClock().now();
   for (std::size_t i = 0; i < shared_.backing_off.size();) {
@@ -84,11 +91,12 @@ void VerbsTransport::start_retries() {
     shared_.backing_off[i] = shared_.backing_off.back();
     shared_.backing_off.pop_back();
     if (is_waiting) {
-      endpoint->retry();  // may put it at the list's end, to be tried later
+      endpoint->retry();  // may append it to the list again
     }
   }
 }
 
+/// Handles one batch of completions of a device.
 void VerbsTransport::drain(Device& device, transport::MessageSink& sink) {
   CompletionQueues& completions = device.completions();
   const int count = completions.poll();
@@ -101,7 +109,7 @@ void VerbsTransport::drain(Device& device, transport::MessageSink& sink) {
     }
   }
   const bool is_broken = count < 0 || !device.receives().post_recycled();
-  // Credit goes back when the buffers are there again, not before.
+  // Credit goes back only after the receive buffers are posted again.
   for (int i = 0; i < count; ++i) {
     const ibv_wc& completion = completions.completion(i);
     Endpoint* endpoint = device.endpoint_of(completion.qp_num);
@@ -202,8 +210,9 @@ bool VerbsTransport::arm() {
   return is_quiet;
 }
 
-/// Reads the notifications: one that stays would end every later sleep. Nobody
-/// else may, since who has armed and sleeps relies on finding it.
+/// Reads the notifications, since one that stays would end every later sleep at
+/// once. Only the thread that armed and slept may read them: it relies on
+/// finding its own.
 void VerbsTransport::disarm() {
   check_descriptors(watched_);
   for (std::size_t i = 0; i < devices_.size(); ++i) {
@@ -213,7 +222,7 @@ void VerbsTransport::disarm() {
   }
 }
 
-/// Finds out in one call what there is to read.
+/// Looks at descriptors with one system call.
 void VerbsTransport::check_descriptors(std::span<pollfd> descriptors) {
   polls_until_event_check_ = kPollsBetweenEventChecks;
   if (::poll(descriptors.data(), descriptors.size(), 0) > 0) {

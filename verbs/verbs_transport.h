@@ -1,6 +1,7 @@
 // The transport over RDMA devices: messages by SEND over reliable connections
-// that are made on first use. docs/verbs.md tells how it works;
-// transport/transport.h is its contract.
+// that are made at first use, and one-sided steps. docs/verbs.md explains it;
+// transport/transport.h is its contract. Made by src/api/net_transport.cc,
+// called by the engine.
 #pragma once
 
 #include <poll.h>
@@ -23,13 +24,13 @@
 
 namespace acp::verbs {
 
-/// What a VerbsTransport is made of.
+/// What a VerbsTransport is made from.
 struct VerbsOptions {
   transport::ProcId me = 0;
   std::uint32_t procs = 1;
   JobId job{};  ///< Tells jobs apart, and strangers from peers.
-  /// The card of a process; empty when it has none (yet). Called on the
-  /// first contact with it, by whoever calls into the transport.
+  /// The address card of a process; empty when it has none (yet). Called at the
+  /// first contact with it, within a call into the transport.
   std::function<std::span<const std::byte>(transport::ProcId)> card_of;
   std::string devices;  ///< As in ACP_VERBS_DEVICES; may be empty.
   Executor atomics = Executor::kAgent;        ///< As in ACP_VERBS_ATOMICS.
@@ -37,16 +38,16 @@ struct VerbsOptions {
   Timers timers{};
 };
 
-/// One thread at a time.
+/// One thread at a time; the engine's lock sees to that, and guards all fields.
 class VerbsTransport final : public transport::Transport {
  public:
-  /// Opens the devices and listens. Then card() is known, and after all cards
-  /// have been exchanged the transport can be used. kUnsupported, kBadOption,
+  /// Opens the devices and listens. card() is valid from then on. The transport
+  /// may be used once all cards have been exchanged. kUnsupported, kBadOption,
   /// kNoMemory, kSystem: logged with what to do.
   static Result<std::unique_ptr<VerbsTransport>> open(VerbsOptions options);
   ~VerbsTransport() override;
 
-  /// What the others have to know, encoded.
+  /// The encoded address card of this process.
   std::span<const std::byte> card() const noexcept {
     return std::span(card_).first(card_bytes_);
   }
@@ -57,10 +58,10 @@ class VerbsTransport final : public transport::Transport {
     return capabilities_;
   }
 
-  /// Besides the interface's reasons: kUnsupported for this process itself,
-  /// unless devices execute atomics, in whatever color; kInvalidArgument for
-  /// one that does not exist, kProtocol and kBadOption (logged) for a card that
-  /// is damaged or does not fit ours.
+  /// Also fails with kInvalidArgument for a process that does not exist, and
+  /// with kProtocol or kBadOption (logged) for a card that is damaged or does
+  /// not fit this process's card. For this process itself, in any color:
+  /// kUnsupported, unless devices execute atomics.
   Result<transport::Endpoint*> endpoint(transport::ProcId peer,
                                         transport::Color color) override;
   std::size_t poll(transport::MessageSink& sink) override;
@@ -121,14 +122,15 @@ class VerbsTransport final : public transport::Transport {
   std::unordered_map<std::uint64_t, std::unique_ptr<Endpoint>> endpoints_;
   std::vector<bool> has_failed_;  ///< By process.
   transport::Capabilities capabilities_;
-  /// Of events of connections and devices, then of completions by color.
+  /// Descriptors of connection and device events, then the completion channels
+  /// by color.
   std::vector<int> descriptors_;
-  std::size_t event_descriptors_ = 0;
-  std::vector<pollfd> watched_;  ///< The same for poll(2).
+  std::size_t event_descriptors_ = 0;  ///< How many of them are for events.
+  std::vector<pollfd> watched_;        ///< descriptors_ for poll(2).
   std::array<std::byte, kMaxCardBytes> card_{};
   std::size_t card_bytes_ = 0;
   int polls_until_event_check_ = 0;
-  bool has_events_ = false;  ///< Of connections or devices, to be taken.
+  bool has_events_ = false;  ///< take_events() has work.
 };
 
 }  // namespace acp::verbs

@@ -1,5 +1,5 @@
-// One atomic of 8 bytes by a device. Devices know compare-and-swap and
-// fetch-and-add; the others are loops of compare-and-swap.
+// An atomic of 8 bytes that a device executes. Devices have compare-and-swap
+// and fetch-and-add; the others are loops of compare-and-swap.
 #pragma once
 
 #include <cstddef>
@@ -10,18 +10,18 @@
 
 namespace acp::verbs {
 
-/// As asked for, and as far as it is.
+/// The request and the progress of one atomic. Written by Endpoint.
 struct WordAtomic {
   protocol::Opcode opcode = protocol::Opcode::kAdd;
   std::uint64_t operand = 0;
-  std::uint64_t compare = 0;   ///< kCas.
+  std::uint64_t compare = 0;   ///< Of kCas only.
   std::byte* local = nullptr;  ///< Where the old value goes; may be null.
-  std::uint64_t address = 0;   ///< In the peer.
+  std::uint64_t address = 0;   ///< Of the word, in the peer.
   std::uint32_t rkey = 0;
   bool is_fenced = false;
-  std::uint64_t expected = 0;  ///< By the compare-and-swap of a loop.
-  RegisteredWord result;       ///< None: this is free.
-  std::uint64_t poison = 0;    ///< What the result was before.
+  std::uint64_t expected = 0;  ///< A loop's guess of the current value.
+  RegisteredWord result;       ///< None: this entry is free.
+  std::uint64_t poison = 0;    ///< `result` before the device writes it.
 };
 
 constexpr bool is_loop(protocol::Opcode opcode) noexcept {
