@@ -1,5 +1,6 @@
-// One suite over every way that leads from rank to rank. Ranks are threads,
-// so that the sanitizers see both sides.
+// One suite over every way in which ranks reach each other: shared memory,
+// messages and posted steps. Ranks are threads, so that sanitizers see both
+// sides.
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
@@ -26,7 +27,7 @@ using gmm::GlobalAddress;
 using protocol::Opcode;
 using runtime::Task;
 
-/// A way to run the job.
+/// One way in which ranks of the job reach each other.
 struct Way {
   const char* name;
   std::uint32_t ranks;
@@ -36,7 +37,7 @@ struct Way {
 };
 
 #ifdef ACP_TEST_UDP
-/// The library's wire, with what a posting one does besides.
+/// The library's transport, with what a posting one does besides.
 runtime::NetTransportFactory posting_factory(const Way& way) {
   return [hub = std::make_shared<PostingHub>(
               way.is_apart ? PostedAtomics::kApart : PostedAtomics::kAgree)](
@@ -270,7 +271,7 @@ TEST_CASE("transport: a chain of ordered copies keeps its order",
     const auto others = exchange(task, memory.address());
     const std::uint32_t next = (task.rank() + 1) % task.procs();
     constexpr std::uint64_t kSteps = 200;
-    // Alternating ends of one word pair: only in order does the last win.
+    // Puts alternate between two words, so only in order does the last one win.
     Handle order = kHandleNull;
     for (std::uint64_t i = 1; i <= kSteps; ++i) {
       memory.at<std::uint64_t>(1024 + 8 * (i % 64)) = i;

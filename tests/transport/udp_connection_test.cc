@@ -1,5 +1,5 @@
-// Connected sockets beside the one that all peers know: when they are opened,
-// who has them, and that nothing depends on them.
+// Connected sockets: when they are opened, which endpoints have them, and that
+// no stream depends on them.
 #include <array>
 #include <map>
 #include <set>
@@ -18,7 +18,7 @@ using transport::Color;
 using transport::Ordering;
 using transport::ProcId;
 
-/// Sees that connected sockets carry fragments alone, and each once.
+/// Checks that connected sockets carry only fragments, and each fragment once.
 class Witness {
  public:
   void on_datagram(const FakeNetwork::Event& event) {
@@ -75,7 +75,7 @@ class Exchanges {
     CHECK(answers_ == (asked_ += static_cast<std::uint64_t>(rounds)));
   }
 
-  /// A message of its own.
+  /// Sends one message in a datagram of its own.
   Status offer(ProcId from, ProcId to, Color color = 0) {
     const std::array<std::span<const std::byte>, 1> parts = {message_};
     return job_.endpoint(from, to, color).send(parts, Ordering::kOrdered);
@@ -90,7 +90,7 @@ class Exchanges {
 
   std::uint64_t plain() const { return plain_; }
 
-  /// Connected ones to this process.
+  /// Datagrams of connected sockets to this process.
   std::uint64_t to(ProcId peer) { return by_peer_[peer]; }
 
  private:
@@ -245,7 +245,7 @@ TEST_CASE("udp connection: the peers that most is sent to have them",
   plan.procs = kProcs;
   FakeJob job(plan);
   Exchanges exchanges(job, kProcs);
-  // All the same: there is one too few.
+  // All endpoints are used alike, and there is one connection too few.
   for (int round = 0; round < 200; ++round) {
     for (ProcId peer = 1; peer < kProcs; ++peer) {
       exchanges.run(1, peer);
@@ -264,7 +264,7 @@ TEST_CASE("udp connection: the peers that most is sent to have them",
   CHECK(before > 0);
   exchanges.run(100, without[0]);
   CHECK(exchanges.to(without[0]) == before + 100);
-  // Who lost his sends on.
+  // The endpoint that lost its connection goes on sending.
   for (ProcId peer = 1; peer < kProcs; ++peer) {
     exchanges.run(100, peer);
   }

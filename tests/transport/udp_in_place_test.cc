@@ -1,5 +1,5 @@
-// Messages whose data are read where they lie: what arrives, what is sent
-// again, and when their memory is not read any more.
+// Messages whose data are read in place: what arrives, what is sent again, and
+// when their memory is not read any more.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -52,7 +52,7 @@ struct Inbox {
   std::vector<std::vector<std::byte>> messages;
 };
 
-/// What a program may do once nobody reads its memory: it is gone.
+/// Memory that ends: what a program may do once it is no longer read.
 class Source {
  public:
   explicit Source(std::byte fill)
@@ -152,8 +152,8 @@ TEST_CASE("udp in place: memory that changes is sent whole in the end",
           "[udp][in_place]") {
   FakeJob job(large_plan());
   Inbox inbox(job);
-  // Somebody writes into it with each datagram, and the first one is damaged:
-  // its tag was that of other bytes.
+  // The program writes into it with each datagram, and the first datagram is
+  // damaged: its tag is of other bytes.
   Source source(std::byte{0});
   int datagrams = 0;
   job.network().plan().faults.corrupt = 1;

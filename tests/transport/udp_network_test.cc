@@ -1,5 +1,5 @@
-// The transport's contract over a network without accidents, and what it
-// does with packets that are not for it and peers that fall silent.
+// The transport's contract over a network without faults, and what the
+// transport does with packets for others and peers that fall silent.
 #include <array>
 #include <string>
 #include <vector>
@@ -287,7 +287,7 @@ TEST_CASE("udp transport: packets of another job or place are dropped",
   CHECK(arrivals.count == 0);
   CHECK(counters.sent == 0);
 
-  // The same packet as it should be makes the link and is delivered.
+  // The correct packet makes the endpoint and is delivered.
   job.network().inject(from, to, forged_packet(first_header()));
   job.run_for(milliseconds(1));
   CHECK(arrivals.count == 1);

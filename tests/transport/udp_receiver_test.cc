@@ -21,7 +21,7 @@ StreamLimits make_limits(std::uint64_t first_seq) {
   return limits;
 }
 
-/// Does with each fragment what Link does; records the order of delivery.
+/// Does with each fragment what Endpoint does; records the order of delivery.
 struct Bench {
   explicit Bench(std::uint64_t first_seq = 0)
       : limits(make_limits(first_seq)) {}

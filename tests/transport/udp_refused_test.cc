@@ -1,5 +1,5 @@
-// The system refuses to send: a route, an interface or a firewall. It is told
-// at once, and the peer is given up at the limit of silence.
+// The system refuses to send, because of a route, an interface or a firewall.
+// The transport warns at once and gives the peer up at the limit of silence.
 #include <cerrno>
 #include <span>
 #include <string>
@@ -73,7 +73,7 @@ TEST_CASE("udp refused: told at once, once, with what to do",
   CHECK(contains(log, text));
   CHECK(contains(log, advice));
   CHECK(contains(log, "ACP_UDP_SILENCE"));
-  // Not for each peer, nor for each transmission.
+  // One warning, not one for each peer or transmission.
   CHECK(count_of(log, "udp: sending to") == 1);
 }
 

@@ -1,5 +1,5 @@
-// Round trips that are long, or that change: what is sent again without having
-// been lost, and how it is taken back.
+// Round trips that are long or change: needless retransmissions, and how their
+// effect is taken back.
 #include <array>
 #include <cstring>
 #include <vector>
@@ -36,7 +36,7 @@ class Numbered {
     };
   }
 
-  /// In a datagram of its own.
+  /// Sends a message in a datagram of its own.
   void send() {
     const auto number = static_cast<std::uint32_t>(seen_.size());
     const std::array parts = {std::as_bytes(std::span(&number, 1))};

@@ -24,7 +24,7 @@ StreamLimits make_limits(std::uint64_t first_seq = 0) {
   return limits;
 }
 
-/// A sender under a microscope: each message travels in its own fragment.
+/// A Sender alone: each message travels in its own fragment.
 struct Bench {
   explicit Bench(std::uint64_t first_seq = 0)
       : limits(make_limits(first_seq)) {}
@@ -60,7 +60,7 @@ struct Bench {
     return seqs;
   }
 
-  /// Returns how many had been sent again for nothing.
+  /// Returns how many fragments had been retransmitted needlessly.
   std::size_t ack(std::uint64_t next,
                   std::uint64_t echo,
                   std::uint64_t sack = 0,

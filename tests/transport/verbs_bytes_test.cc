@@ -1,4 +1,5 @@
-// What the verbs transport reads from outside: cards, hellos, packets, credit.
+// What the verbs transport reads from other processes: address cards, hellos,
+// packets, credit.
 #include <cstring>
 #include <string>
 #include <vector>
