@@ -1,6 +1,6 @@
 // The transport over UDP: messages only, as reliable streams over datagrams.
 // docs/udp.md explains it; transport/transport.h is its contract. Made by
-// src/api/net_transport.cc, called by the engine.
+// open_network.cc, called by the engine.
 #pragma once
 
 #include <array>

@@ -1,6 +1,6 @@
 // The transport over RDMA devices: messages by SEND over reliable connections
 // that are made at first use, and one-sided steps. docs/verbs.md explains it;
-// transport/transport.h is its contract. Made by src/api/net_transport.cc,
+// transport/transport.h is its contract. Made by open_network.cc,
 // called by the engine.
 #pragma once
 
