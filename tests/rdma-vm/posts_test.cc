@@ -150,7 +150,8 @@ TEST_CASE("verbs post: sparse memory is registered where it is used",
   CHECK(far.wire->counters().told == 1);
   // Over the end of a piece: two windows, two work requests.
   const std::uint64_t before = near.wire->counters().requests;
-  REQUIRE(pair.post(at(kSparsePieceBytes - 500, 1000), 2) == Status::kOk);
+  REQUIRE(pair.post(at(kSparseRegistrationBytes - 500, 1000), 2) ==
+          Status::kOk);
   REQUIRE(pair.is_done(2));
   CHECK(near.wire->counters().requests - before == 2);
   CHECK(far.wire->counters().told == 2);
@@ -158,7 +159,7 @@ TEST_CASE("verbs post: sparse memory is registered where it is used",
   REQUIRE(pair.is_done(3));
   CHECK(far.wire->counters().told == 3);
   for (const std::size_t begin :
-       {std::size_t{100}, kSparsePieceBytes - 500, End::kBytes - 100}) {
+       {std::size_t{100}, kSparseRegistrationBytes - 500, End::kBytes - 100}) {
     const std::size_t size = std::min<std::size_t>(1000, End::kBytes - begin);
     CHECK(std::memcmp(far.memory.data() + begin, near.memory.data() + begin,
                       size) == 0);
