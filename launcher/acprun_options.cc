@@ -1,0 +1,343 @@
+// The rows of acprun's options, and the functions that take values which need
+// more than their form. Nothing else knows an option of acprun by its name but
+// parse_options (--help, --version) and messages that advise one.
+#include "launcher/acprun_options.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+
+#include "base/byte_count.h"
+#include "launcher/nodefile.h"
+
+namespace acp::launcher {
+
+namespace {
+
+using Group = OptionGroup;
+using Kind = OptionKind;
+
+EarlyExit error(std::string text) {
+  return {kStatusLauncher, std::move(text)};
+}
+
+std::optional<EarlyExit> take_procs(const std::string& value,
+                                    Options& options) {
+  std::uint32_t procs = 0;
+  const char* end = value.data() + value.size();
+  const auto [rest, failure] = std::from_chars(value.data(), end, procs);
+  if (failure != std::errc{} || rest != end || procs == 0 ||
+      procs > kMaxRanks) {
+    return error(fmt::format("-np {}: must be a number of ranks from 1 to {}",
+                             value, kMaxRanks));
+  }
+  if (options.procs != 0 && options.procs != procs) {
+    return error(
+        fmt::format("-np is given twice, as {} and {}", options.procs, procs));
+  }
+  options.procs = procs;
+  return std::nullopt;
+}
+
+/// A second node file is often a network that was meant for --acp-envnet.
+std::optional<EarlyExit> take_nodefile(const std::string& value,
+                                       Options& options) {
+  if (options.nodefile && *options.nodefile != value) {
+    const auto& nets = settings_table()[static_cast<int>(SettingId::kNet)];
+    const bool is_net =
+        ("|" + std::string(nets.choices) + "|").find("|" + value + "|") !=
+        std::string::npos;
+    return error(fmt::format(
+        "a second --acp-nodefile={}{}", value,
+        is_net ? "; did you mean --acp-envnet=" + value + "?"
+               : ": there can be one, and " + *options.nodefile + " is it"));
+  }
+  options.nodefile = value;
+  return std::nullopt;
+}
+
+/// Older scripts size the data library's starter memory for the older library.
+/// The heap takes its place here and must not get smaller than its default.
+std::optional<EarlyExit> take_old_heap_size(const std::string& value,
+                                            Options& options) {
+  const auto bytes = parse_bytes(value);
+  if (!bytes) {
+    return error(fmt::format(
+        "--acp-startermemsize-dl={}: must be a number of bytes", value));
+  }
+  if (*bytes <= options.settings.number(SettingId::kHeapSize)) {
+    return std::nullopt;
+  }
+  if (options.settings.set(SettingId::kHeapSize, value,
+                           SettingSource::kOption) != Status::kOk) {
+    return error("");
+  }
+  options.setting_variables.push_back(fmt::format(
+      "ACP_HEAP_SIZE={}", options.settings.text(SettingId::kHeapSize)));
+  return std::nullopt;
+}
+
+std::optional<EarlyExit> take_binding(const std::string& value,
+                                      Options& options) {
+  using Name = std::pair<std::string_view, Binding>;
+  for (const auto& [name, binding] :
+       {Name{"auto", Binding::kAuto}, Name{"none", Binding::kNone},
+        Name{"core", Binding::kCore}, Name{"numa", Binding::kNuma},
+        Name{"hwthread", Binding::kHwThread}}) {
+    if (name == value) options.binding = binding;
+  }
+  return std::nullopt;
+}
+
+std::optional<EarlyExit> take_stdin(const std::string& value,
+                                    Options& options) {
+  options.reads_stdin = value == "0";
+  return std::nullopt;
+}
+
+std::optional<EarlyExit> take_wrap(const std::string& value, Options& options) {
+  auto wrap = split_command(value);
+  if (!wrap) {
+    return error(fmt::format("--wrap={}: a quote is not closed", value));
+  }
+  options.wrap = std::move(*wrap);
+  return std::nullopt;
+}
+
+std::optional<EarlyExit> take_wrap_ranks(const std::string& value,
+                                         Options& options) {
+  options.wrap_ranks = RankSet::parse(value);
+  return std::nullopt;
+}
+
+constexpr std::array<OptionRow, 26> kRows = {{
+    {.name = "--acp-nprocs",
+     .short_name = "-np",
+     .old_names = "-n",
+     .group = Group::kSpecification,
+     .kind = Kind::kText,
+     .repeat = OptionRepeat::kAllowed,
+     .argument = "N",
+     .default_value = "1",
+     .summary = "Number of ranks",
+     .manual = "Number of ranks, 1 to 65536. Without it there is one rank, or "
+               "one for each line of the node file.",
+     .target = take_procs},
+    {.name = "--acp-nodefile",
+     .old_names = "-nodefile -machinefile",
+     .group = Group::kSpecification,
+     .kind = Kind::kFile,
+     .repeat = OptionRepeat::kAllowed,
+     .argument = "FILE",
+     .summary = "Line i of the file names the host of rank i",
+     .manual = "Line i names the host of rank i. All of them have to be this "
+               "host.",
+     .target = take_nodefile},
+    {.name = "--acp-envnet",
+     .old_names = "--acp-envent -envnet -net",
+     .group = Group::kSpecification,
+     .kind = Kind::kChoice,
+     .repeat = OptionRepeat::kAllowed,
+     .argument = "NET",
+     .summary = "Network",
+     .manual =
+         "The network: shared memory (`auto`, `shm`), UDP also between ranks "
+         "of one host (`udp`), or RDMA devices beside shared memory (`ib`, "
+         "also spelled `verbs`; only in builds with libibverbs). A network "
+         "that is not built in is refused with status 125. Without the option "
+         "it is `ACP_NET`, or the network that the program was linked for by "
+         "`acpcc -ndev`, or `auto`.",
+     .target = SettingId::kNet},
+    {.name = "--acp-startermemsize",
+     .old_names = "-startermemsize -smemsize",
+     .group = Group::kSpecification,
+     .kind = Kind::kText,
+     .repeat = OptionRepeat::kAllowed,
+     .argument = "BYTES",
+     .default_value = "10240",
+     .summary = "Starter memory of each rank; K, M, G and T are understood",
+     .manual = "Starter memory of each rank. K, M, G and T are understood.",
+     .target = SettingId::kStarterMemory},
+    {.name = "--acp-heapsize",
+     .group = Group::kSpecification,
+     .kind = Kind::kText,
+     .repeat = OptionRepeat::kAllowed,
+     .argument = "BYTES",
+     .default_value = "1G",
+     .summary = "Heap of each rank, for acp_malloc",
+     .manual = "Heap of each rank, which `acp_malloc` allocates from. "
+               "`acp_info` prints all settings of the library; each has an "
+               "environment variable.",
+     .target = SettingId::kHeapSize},
+    {.name = "--acp-startermemsize-dl",
+     .old_names = "-startermemsize-dl",
+     .group = Group::kSpecification,
+     .kind = Kind::kText,
+     .repeat = OptionRepeat::kAllowed,
+     .argument = "BYTES",
+     .summary = "For older scripts: raises the heap to this size",
+     .manual = "For older scripts: raises the heap to this size, and never "
+               "lowers it.",
+     .target = take_old_heap_size},
+
+    {.name = "--host",
+     .old_names = "-host",
+     .group = Group::kHosts,
+     .kind = Kind::kText,
+     .argument = "HOST[:N],...",
+     .summary = "Hosts; only this one for now",
+     .manual = "Checked, and nothing else: every host named has to be this "
+               "one. Jobs on several hosts are not supported yet.",
+     .target = &Options::hosts},
+    {.name = "--rsh",
+     .group = Group::kHosts,
+     .kind = Kind::kCommand,
+     .argument = "COMMAND",
+     .summary = "How to reach other hosts; not used yet",
+     .manual = "Accepted and not used: jobs on several hosts are not supported "
+               "yet.",
+     .target = &Options::rsh},
+    {.name = "--oversubscribe",
+     .group = Group::kHosts,
+     .summary = "Use a node file's lines again when it has too few",
+     .manual = "Uses the lines of a node file again when it has too few.",
+     .target = &Options::oversubscribe},
+
+    {.name = "--wdir",
+     .group = Group::kRanks,
+     .kind = Kind::kDirectory,
+     .argument = "DIR",
+     .summary = "Working directory of the ranks",
+     .manual = "Working directory of the ranks.",
+     .target = &Options::directory},
+    {.name = "--env",
+     .group = Group::kRanks,
+     .kind = Kind::kAssignment,
+     .repeat = OptionRepeat::kAllowed,
+     .argument = "NAME=VALUE",
+     .summary = "Variable for the ranks; may be given several times",
+     .manual = "A variable for the ranks. It may be given several times.",
+     .target = &Options::environment},
+    {.name = "--bind",
+     .group = Group::kRanks,
+     .kind = Kind::kChoice,
+     .argument = "WHERE",
+     .choices = "auto|none|core|numa|hwthread",
+     .default_value = "auto: to cores that no other job has taken",
+     .summary = "Bind ranks to processors",
+     .manual =
+         "Binds ranks: `auto`, `none`, `core`, `numa` or `hwthread`. `auto`, "
+         "the default, gives each of two and more ranks a core that no other "
+         "job of this host has claimed, if there are enough. It does not bind "
+         "when a variable like `OMP_NUM_THREADS` is above 1. Programs with "
+         "several threads in each rank want `none`.",
+     .target = take_binding},
+    {.name = "--report-bindings",
+     .group = Group::kRanks,
+     .summary = "Print where each rank is bound",
+     .manual = "Prints where the ranks are bound, or why they are not.",
+     .target = &Options::report_bindings},
+    {.name = "--wrap",
+     .group = Group::kRanks,
+     .kind = Kind::kCommand,
+     .argument = "COMMAND",
+     .summary = "Command to put before the program",
+     .manual = "Puts a command, such as `gdb --args` or `valgrind`, before the "
+               "program.",
+     .target = take_wrap},
+    {.name = "--wrap-ranks",
+     .group = Group::kRanks,
+     .kind = Kind::kRankList,
+     .argument = "LIST",
+     .default_value = "all",
+     .needs = "--wrap",
+     .summary = "Ranks that --wrap is for, like 0,2-3",
+     .manual = "The ranks that `--wrap` is for, like `0,2-3`; all without it.",
+     .target = take_wrap_ranks},
+
+    {.name = "--tag",
+     .group = Group::kStreams,
+     .summary = "Put \"[rank] \" before each output line",
+     .manual = "Puts \"[rank] \" before each line of output.",
+     .target = &Options::tag},
+    {.name = "--output-dir",
+     .group = Group::kStreams,
+     .kind = Kind::kDirectory,
+     .argument = "DIR",
+     .summary = "Write rank.N.out and rank.N.err into this directory",
+     .manual = "Writes what the ranks print into files `rank.N.out` and "
+               "`rank.N.err` of this directory instead.",
+     .target = &Options::output_dir},
+    {.name = "--stdin",
+     .group = Group::kStreams,
+     .kind = Kind::kChoice,
+     .argument = "RANK",
+     .choices = "0|none",
+     .default_value = "0",
+     .summary = "Rank that reads standard input",
+     .manual = "The rank that reads standard input: `0`, the default, or "
+               "`none`.",
+     .target = take_stdin},
+
+    {.name = "--timeout",
+     .group = Group::kTimeLimits,
+     .kind = Kind::kSeconds,
+     .argument = "S",
+     .summary = "End the job after these seconds",
+     .manual = "Ends the job after S seconds.",
+     .target = &Options::timeout},
+    {.name = "--watchdog",
+     .group = Group::kTimeLimits,
+     .kind = Kind::kSeconds,
+     .argument = "S",
+     .summary = "End the job when all ranks wait for these seconds",
+     .manual = "Ends the job when all ranks have waited for S seconds and none "
+               "got any further.",
+     .target = &Options::watchdog},
+    {.name = "--init-timeout",
+     .group = Group::kTimeLimits,
+     .kind = Kind::kSeconds,
+     .argument = "S",
+     .default_value = "60",
+     .summary = "Seconds for all ranks to reach acp_init",
+     .manual = "Ends the job when a rank has not called `acp_init` S seconds "
+               "after the first; 60 s without it, and 0 waits for ever.",
+     .target = &Options::init_timeout},
+    {.name = "--grace",
+     .group = Group::kTimeLimits,
+     .kind = Kind::kSeconds,
+     .argument = "S",
+     .default_value = "5",
+     .summary = "Seconds between SIGTERM and SIGKILL",
+     .manual = "Time between SIGTERM and SIGKILL when the job was asked to "
+               "end; 5 s without it.",
+     .target = &Options::grace},
+
+    {.name = "--dry-run",
+     .summary = "Print the plan, start nothing",
+     .manual = "Prints the plan and starts nothing.",
+     .target = &Options::dry_run},
+    {.name = "--verbose",
+     .short_name = "-v",
+     .summary = "Say what is being done",
+     .manual = "Says what is being done.",
+     .target = &Options::verbose},
+    {.name = "--version",
+     .summary = "Print the version",
+     .manual = "Prints the version."},
+    {.name = "--help",
+     .short_name = "-h",
+     .summary = "Print this help",
+     .manual = "Prints all options."},
+}};
+
+}  // namespace
+
+const OptionTable& acprun_options() {
+  static constexpr OptionTable kTable = {
+      "acprun", "[-np N] [options] program [arguments]", kRows};
+  return kTable;
+}
+
+}  // namespace acp::launcher

@@ -1,0 +1,10 @@
+// acprun's table of options.
+#pragma once
+
+#include "launcher/option_table.h"
+
+namespace acp::launcher {
+
+const OptionTable& acprun_options();
+
+}  // namespace acp::launcher

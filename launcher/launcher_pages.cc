@@ -1,0 +1,59 @@
+// Writes what is made of acprun's table of options while the project is built.
+// It is not installed.
+//
+//   launcher_pages completion OUT        the bash completion of acprun
+//   launcher_pages man PAGE.md OUT       a page of docs/man for man(1)
+//   launcher_pages markdown PAGE.md OUT  the page with the table's options;
+//                                        OUT may be PAGE.md itself
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <string_view>
+
+#include "launcher/acprun_options.h"
+#include "launcher/man_page.h"
+#include "launcher/option_pages.h"
+
+namespace {
+
+using namespace acp::launcher;  // NOLINT: this file is the program
+
+/// The page with acprun's options. Other pages have no place for them.
+std::string with_options(const std::string& page, ManualScope scope) {
+  return replace_options(page, options_in_markdown(acprun_options(), scope));
+}
+
+int fail(std::string_view text) {
+  fmt::print(stderr, "launcher_pages: {}\n", text);
+  return 1;
+}
+
+int write(const char* name, std::string_view text) {
+  std::ofstream file(name);
+  file << text;
+  file.close();
+  return file ? 0 : fail(fmt::format("cannot write {}", name));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string_view what = argc > 1 ? argv[1] : "";
+  if (what == "completion" && argc == 3) {
+    return write(argv[2], bash_completion(acprun_options()));
+  }
+  if ((what != "man" && what != "markdown") || argc != 4) {
+    return fail("completion OUT, man PAGE.md OUT or markdown PAGE.md OUT");
+  }
+  std::ifstream file(argv[2]);
+  if (!file) return fail(fmt::format("cannot read {}", argv[2]));
+  const std::string page(std::istreambuf_iterator<char>(file), {});
+  if (what == "markdown") {
+    return write(argv[3], with_options(page, ManualScope::kEveryBuild));
+  }
+  return write(argv[3], man_page(with_options(page, ManualScope::kThisBuild),
+                                 ACP_VERSION));
+}
