@@ -92,7 +92,7 @@ class Job {
   Status watch_everything() {
     limits_.emplace(plan_.options);
     Status status =
-        loop_.watch(keeper_.fd(), EPOLLIN, [this] { hear_keeper(); });
+        loop_.watch(keeper_.fd(), EPOLLIN, [this] { receive_from_keeper(); });
     if (status == Status::kOk) {
       status = loop_.watch(signals_.fd(), EPOLLIN, [this] { take_signals(); });
     }
@@ -131,18 +131,18 @@ class Job {
 
   // --- events --------------------------------------------------------------
 
-  void hear_keeper() {
+  void receive_from_keeper() {
     KeeperMessage message;
     for (;;) {
-      switch (keeper_.next(message)) {
-        case KeeperLink::News::kNothing: return;
-        case KeeperLink::News::kGone: lose_keeper(); return;
-        case KeeperLink::News::kMessage: take_news(message); break;
+      switch (keeper_.receive(message)) {
+        case KeeperConnection::Received::kNothing: return;
+        case KeeperConnection::Received::kClosed: lose_keeper(); return;
+        case KeeperConnection::Received::kMessage: take_message(message); break;
       }
     }
   }
 
-  void take_news(const KeeperMessage& message) {
+  void take_message(const KeeperMessage& message) {
     const auto value = static_cast<std::uint32_t>(message.value);
     switch (message.type) {
       case KeeperMessageType::kStarted:
@@ -288,7 +288,7 @@ class Job {
   const std::vector<pid_t> older_children_;
   EventLoop loop_;
   BootstrapServer bootstrap_;
-  KeeperLink keeper_;
+  KeeperConnection keeper_;
   std::vector<RankStreams> streams_;
   Output output_{loop_, STDOUT_FILENO, STDERR_FILENO, [this](int error) {
                    lose_output(error);

@@ -76,7 +76,7 @@ Status start_ranks(const JobPlan& plan,
                    std::span<const RankStreams> streams,
                    std::span<const UniqueFd> bootstrap_ends,
                    const InheritedState& inherited,
-                   KeeperLink& keeper) {
+                   KeeperConnection& keeper) {
   const std::size_t ranks = plan.ranks.size();
   SharedFailures failures(ranks);
   if (!failures.is_mapped()) {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "launcher/keeper_link.h"
+#include "launcher/keeper_connection.h"
 #include "launcher/plan.h"
 #include "launcher/rank_streams.h"
 #include "launcher/verdict.h"
@@ -19,7 +19,7 @@ namespace acp::launcher {
                                  std::span<const RankStreams> streams,
                                  std::span<const UniqueFd> bootstrap_ends,
                                  const InheritedState& inherited,
-                                 KeeperLink& keeper);
+                                 KeeperConnection& keeper);
 
 /// Why a rank has never run its program; `step` and `error` are the shim's.
 Verdict judge_failed_start(const JobPlan& plan,

@@ -1,4 +1,4 @@
-#include "launcher/keeper_link.h"
+#include "launcher/keeper_connection.h"
 
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -13,7 +13,7 @@
 
 namespace acp::launcher {
 
-Status KeeperLink::start(std::span<const SpawnRequest> requests) {
+Status KeeperConnection::start(std::span<const SpawnRequest> requests) {
   std::array<int, 2> ends{};
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) !=
       0) {
@@ -33,7 +33,7 @@ Status KeeperLink::start(std::span<const SpawnRequest> requests) {
   return Status::kOk;
 }
 
-void KeeperLink::order(KeeperMessageType type, std::int64_t value) {
+void KeeperConnection::order(KeeperMessageType type, std::int64_t value) {
   KeeperMessage message;
   message.type = type;
   message.value = value;
@@ -41,15 +41,15 @@ void KeeperLink::order(KeeperMessageType type, std::int64_t value) {
       control_.get(), &message, sizeof message, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-KeeperLink::News KeeperLink::next(KeeperMessage& message) {
+KeeperConnection::Received KeeperConnection::receive(KeeperMessage& message) {
   const ssize_t n =
       ::recv(control_.get(), &message, sizeof message, MSG_DONTWAIT);
-  if (n == static_cast<ssize_t>(sizeof message)) return News::kMessage;
-  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return News::kNothing;
-  return News::kGone;
+  if (n == static_cast<ssize_t>(sizeof message)) return Received::kMessage;
+  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return Received::kNothing;
+  return Received::kClosed;
 }
 
-int KeeperLink::collect() {
+int KeeperConnection::collect() {
   int status = 0;
   while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
   }

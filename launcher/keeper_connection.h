@@ -14,7 +14,7 @@
 namespace acp::launcher {
 
 /// Used by one thread.
-class KeeperLink {
+class KeeperConnection {
  public:
   /// Forks the keeper, which starts the ranks; kSystem, logged. The requests
   /// may go when this returns.
@@ -27,10 +27,10 @@ class KeeperLink {
   /// Sends an order; a keeper that is gone does not need it.
   void order(KeeperMessageType type, std::int64_t value = 0);
 
-  enum class News : std::uint8_t { kMessage, kNothing, kGone };
+  enum class Received : std::uint8_t { kMessage, kNothing, kClosed };
 
   /// The next message, if there is one.
-  News next(KeeperMessage& message);
+  Received receive(KeeperMessage& message);
 
   /// Waits for the end of the keeper, which is gone; its wait status.
   int collect();
