@@ -77,6 +77,7 @@ class Translator {
   void take(std::string_view line, std::string_view next) {
     const bool is_indented = line.starts_with("    ");
     if (!line.empty()) is_after_heading_ = false;
+    if (in_table_ && line.empty()) end_table();
     if (in_block_ && !is_indented && !line.empty()) end_block();
     if (line.empty()) {
       if (in_block_) {
@@ -95,6 +96,8 @@ class Translator {
     } else if (next.starts_with(": ")) {
       out_ += ".TP\n" + inline_roff(line) + '\n';
       needs_paragraph_ = false;
+    } else if (line.find_first_not_of(' ') == line.find('|')) {
+      take_table_row(line.substr(line.find('|') + 1), next);
     } else if (line.starts_with("- ")) {
       out_ += ".IP \\(bu 2\n" + inline_roff(line.substr(2)) + '\n';
       needs_paragraph_ = false;
@@ -108,6 +111,7 @@ class Translator {
 
   std::string finish() {
     if (in_block_) end_block();
+    if (in_table_) end_table();
     return std::move(out_);
   }
 
@@ -141,8 +145,26 @@ class Translator {
     skipped_ = 0;
   }
 
+  /// A row of two columns becomes a definition. The title is the row before
+  /// "|---|"; neither is kept.
+  void take_table_row(std::string_view cells, std::string_view next) {
+    if (!in_table_) out_ += ".RS\n";
+    in_table_ = true;
+    if (cells.starts_with("---") || next.find("|---") != next.npos) return;
+    const std::size_t bar = cells.find(" | ");
+    out_ += fmt::format(
+        ".TP\n{}\n{}\n", inline_roff(cells.substr(1, bar - 1)),
+        inline_roff(cells.substr(bar + 3, cells.rfind(" |") - bar - 3)));
+  }
+
+  void end_table() {
+    out_ += ".RE\n";
+    in_table_ = false;
+  }
+
   std::string_view version_;
   std::string out_;
+  bool in_table_ = false;
   bool in_block_ = false;          ///< Inside of indented code.
   bool is_after_heading_ = false;  ///< No text since the last heading.
   bool needs_paragraph_ = false;   ///< An empty line was before this one.

@@ -128,6 +128,11 @@ TEST_CASE("man page: each kind of text", "[launcher][options]") {
         ".SH S\n.RS 4\n.nf\na\n\nb\\en\n.fi\n.RE\n.PP\nc\n.IP \\(bu 2\nd\n");
 }
 
+TEST_CASE("man page: a table becomes definitions", "[launcher][options]") {
+  CHECK(man_page("a\n\n| t | u |\n|---|---|\n| b | c d |\n\ne\n", "") ==
+        "a\n.RS\n.TP\nb\nc d\n.RE\n.PP\ne\n");
+}
+
 TEST_CASE("man page: brackets of code and of synopses stay",
           "[launcher][options]") {
   CHECK(man_page("a [B] `[c](d)` e\n", "") == "a [B] \\fB[c](d)\\fR e\n");

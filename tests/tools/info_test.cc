@@ -1,6 +1,7 @@
 // What acp_info says: addresses, limits, settings, and its trials.
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -12,6 +13,7 @@
 #include "probes.h"
 #include "protocol/host_segment.h"
 #include "rdma_ports.h"
+#include "settings/networks.h"
 #include "text.h"
 
 using namespace acp;        // NOLINT(google-build-using-namespace)
@@ -69,6 +71,16 @@ TEST_CASE("acp_info: shows every setting, its value and where that is from",
     CHECK_FALSE(fact.documentation.empty());
     CHECK(text_of(facts).find(fact.name + " = ") != std::string::npos);
   }
+}
+
+TEST_CASE("acp_info: names only networks of this build", "[info]") {
+  const std::vector<SettingFact> facts = setting_facts(Settings());
+  const auto net = std::find_if(
+      facts.begin(), facts.end(),
+      [](const SettingFact& fact) { return fact.name == "ACP_NET"; });
+  REQUIRE(net != facts.end());
+  CHECK(net->choices ==
+        (is_network_built_in("ib") ? "auto|shm|udp|ib" : "auto|shm|udp"));
 }
 
 TEST_CASE("acp_info: counts the addresses of udp as colors", "[info]") {

@@ -68,6 +68,21 @@ const char* region_name(std::uint32_t key) {
   }
 }
 
+/// The values that this build takes: not the networks that it lacks.
+std::string choices_of(const Setting& setting, SettingId id) {
+  if (id != SettingId::kNet) return std::string(setting.choices);
+  std::string_view left = setting.choices;
+  std::string choices;
+  while (!left.empty()) {
+    const std::string_view net = left.substr(0, left.find('|'));
+    left.remove_prefix(std::min(net.size() + 1, left.size()));
+    if (!is_network_built_in(net)) continue;
+    choices += choices.empty() ? "" : "|";
+    choices += net;
+  }
+  return choices;
+}
+
 }  // namespace
 
 std::vector<TransportFact> transport_facts(const Settings& settings) {
@@ -113,7 +128,7 @@ std::vector<SettingFact> setting_facts(const Settings& settings) {
     const auto id = static_cast<SettingId>(i);
     facts.push_back({std::string(setting.name), std::string(setting.option),
                      std::string(setting.documentation),
-                     std::string(setting.choices),
+                     choices_of(setting, id),
                      std::string(setting.default_value), settings.text(id),
                      source_name(settings.source(id))});
   }

@@ -34,7 +34,7 @@ struct SettingFact {
   std::string name;
   std::string option;
   std::string documentation;
-  std::string choices;
+  std::string choices;  ///< Those of this build, separated by '|'.
   std::string default_value;
   std::string value;
   std::string source;
