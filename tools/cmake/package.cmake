@@ -36,7 +36,6 @@ foreach(name acp acp_static)
   install(FILES ${CMAKE_BINARY_DIR}/package/${name}.pc DESTINATION ${pc_dir})
 endforeach()
 
-set(QMP_VERSION 2.5.4)
 set_target_properties(qmp PROPERTIES INSTALL_RPATH "$ORIGIN")
 install(TARGETS qmp qmp_static scu scu_static lqcd lqcd_static EXPORT QMPTargets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
