@@ -1,4 +1,5 @@
-// acprun: starts an SPMD program on this host. docs/launcher.md.
+// acprun's main: options, plan, signals, then the job. docs/launcher.md
+// explains the whole.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
@@ -39,13 +40,14 @@ int leave(const EarlyExit& exit) {
   return exit.status;
 }
 
-/// Opens 0 to 3 where they are closed, so that nothing of ours gets these
-/// numbers, and keeps what we inherited from the ranks.
+/// Opens descriptors 0 to 3 where they are closed, so that no descriptor of
+/// acprun gets these numbers. Sets close-on-exec on 3 and all above, so that
+/// ranks get none that acprun inherited.
 void tidy_descriptors() {
   for (int fd = 0; fd <= kBootstrapFd; ++fd) {
     if (::fcntl(fd, F_GETFD) < 0) {
-      // The lowest free number is this one. Nobody can write to a folder: a
-      // closed standard output stays an error.
+      // open() returns the lowest free number, which is `fd`. A closed standard
+      // output becomes a folder, to which writing stays an error.
       [[maybe_unused]] const int opened =
           fd == STDOUT_FILENO ? ::open("/", O_PATH | O_DIRECTORY)
                               : ::open("/dev/null", O_RDWR);
@@ -55,7 +57,8 @@ void tidy_descriptors() {
             CLOSE_RANGE_CLOEXEC);
 }
 
-/// Each rank takes six descriptors for a moment.
+/// Raises the limit of open files: each rank takes six descriptors for a
+/// moment.
 void raise_open_files() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) {
@@ -76,8 +79,8 @@ std::string describe_bindings(const JobPlan& plan) {
   return text;
 }
 
-/// The user has asked for a binding that is not possible. By default a job runs
-/// unbound without a word.
+/// Returns whether the user asked for a binding that is not possible. A job
+/// that is unbound by default runs without a message.
 bool is_binding_refused(const JobPlan& plan) {
   return !plan.why_unbound.empty() && plan.options.binding != Binding::kAuto;
 }
@@ -98,6 +101,7 @@ void warn_of_other_hosts(const Options& options) {
 
 }  // namespace
 
+/// Each step may end acprun before it starts a process; run_job() starts them.
 int main(int argc, char** argv) {
   acp::set_log_prefix("acprun");
   tidy_descriptors();

@@ -1,3 +1,5 @@
+// Reads what Slurm, PBS and SGE leave in the environment. Called by acprun's
+// main for a warning; it decides nothing.
 #include "launcher/allocation.h"
 
 #include <fmt/format.h>
@@ -11,7 +13,8 @@ namespace acp::launcher {
 
 namespace {
 
-/// The different first words of a file's lines.
+/// Counts the different first words of a file's lines. PBS repeats a host for
+/// each of its slots.
 std::size_t hosts_in(const char* file_name) {
   std::ifstream file(file_name);
   std::set<std::string> hosts;

@@ -1,4 +1,4 @@
-// The allocation of a batch system: whether it has more hosts than this one.
+// Finds out whether the allocation of a batch system has more than this host.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace acp::launcher {
 
-/// The variable that tells of several hosts, for a message: "SLURM_NNODES=2",
-/// "PBS_NODEFILE has 2 hosts". "" when there is one host, or no batch system.
-/// `lookup` reads the environment.
+/// Returns what tells of several hosts, for a message: "SLURM_NNODES=2",
+/// "PBS_NODEFILE has 2 hosts". Returns "" when there is one host, or no batch
+/// system. `lookup` reads the environment; the function may read files.
 std::string allocation_of_several_hosts(const Settings::Lookup& lookup);
 
 }  // namespace acp::launcher

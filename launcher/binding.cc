@@ -1,3 +1,5 @@
+// Chooses processors for ranks and claims them. Called once by make_plan;
+// the ranks bind themselves in spawn.cc.
 #include "launcher/binding.h"
 
 #include <fmt/format.h>
@@ -24,7 +26,7 @@ CpuSet set_of(const char* what, const Processors& processors) {
   return set;
 }
 
-/// Takes some 20 ms; null when there is nothing to be had.
+/// Asks hwloc, which takes some 20 ms. Returns null when hwloc fails.
 Topology load_topology() {
   hwloc_topology_t raw = nullptr;
   if (hwloc_topology_init(&raw) != 0) {
@@ -38,7 +40,7 @@ Topology load_topology() {
   return topology;
 }
 
-/// Every NUMA node that has processors we may use.
+/// Lists the NUMA nodes with processors that acprun may use.
 std::vector<CpuSet> numa_nodes(const CpuMask& allowed) {
   std::vector<CpuSet> sets;
   const Topology topology = load_topology();
@@ -62,7 +64,7 @@ std::vector<CpuSet> numa_nodes(const CpuMask& allowed) {
   return sets;
 }
 
-/// Neighbours in rank share a node.
+/// Binds to NUMA nodes; ranks with neighbouring numbers share a node.
 void bind_to_nodes(const CpuMask& allowed,
                    std::uint32_t ranks,
                    Bindings& bindings) {
@@ -77,7 +79,8 @@ void bind_to_nodes(const CpuMask& allowed,
   }
 }
 
-/// False: there are not enough free ones.
+/// Binds each rank to a set of its own. Returns false, and binds nothing, when
+/// there are not enough free ones.
 bool bind_to_own(const char* what,
                  const std::vector<Processors>& sets,
                  Bindings& bindings) {
@@ -101,6 +104,8 @@ bool bind_to_own(const char* what,
   return true;
 }
 
+/// Binds as kAuto does. Each branch is a case in which bound ranks would be
+/// slower than unbound ones, or gain nothing.
 void bind_unless_harmful(const CpuMask& allowed,
                          std::span<const std::string> environment,
                          Bindings& bindings) {
@@ -118,7 +123,7 @@ void bind_unless_harmful(const CpuMask& allowed,
   }
 }
 
-/// Whether one of the numbers of "4", "1,4" is more than 1.
+/// Returns whether a number of a list like "4" or "1,4" is above 1.
 bool has_several(std::string_view list) {
   while (!list.empty()) {
     unsigned number = 0;

@@ -1,4 +1,4 @@
-// Which processors each rank may use.
+// Chooses the processors that each rank may use.
 #pragma once
 
 #include <cstdint>
@@ -12,31 +12,33 @@
 
 namespace acp::launcher {
 
-/// A mask, and its name for people.
+/// A set of processors, with a name for people.
 struct CpuSet {
   CpuMask mask;                  ///< Empty: unbound.
   std::string name = "unbound";  ///< "core (cpus 3,11)"
 };
 
-/// The ranks' places. Move-only: the claims last as long as this.
+/// The processors of each rank. Move-only: the claims last as long as this.
 struct Bindings {
   std::vector<CpuSet> ranks;
   CoreClaims claims;
-  std::string why_unbound;  ///< "": they are bound, or were not to be.
+  std::string why_unbound;  ///< "": bound, or unbound as asked for.
 };
 
-/// One set per rank, inside of what acprun itself may use; all of them or none
-/// are bound, and that is never an error.
+/// Chooses one set of processors per rank, among those that acprun itself may
+/// use. Either all ranks are bound or none; unbound ranks are no error.
 ///
-/// kCore and kHwThread take those that no other job has claimed. kAuto binds
-/// two and more ranks, to cores if there are enough free ones, else to hardware
-/// threads; not when `environment`, the ranks', asks for several threads in
-/// each rank. kNuma shares the NUMA nodes and claims nothing.
+/// kCore and kHwThread take processors that no other job has claimed. kAuto
+/// binds jobs of two and more ranks: to cores if there are enough free ones,
+/// else to hardware threads. It binds nothing when `environment`, that of the
+/// ranks, asks for several threads in each rank. kNuma shares the NUMA nodes
+/// and claims nothing.
 Bindings bind_ranks(Binding binding,
                     std::uint32_t ranks,
                     std::span<const std::string> environment);
 
-/// The first variable like OMP_NUM_THREADS that is more than 1; "" for none.
+/// Returns the first variable like OMP_NUM_THREADS whose value is above 1, as
+/// "NAME=value"; "" when there is none.
 std::string asks_for_threads(std::span<const std::string> environment);
 
 }  // namespace acp::launcher

@@ -1,3 +1,5 @@
+// The sockets and the host segment behind the roll-call. All calls come from
+// the thread of the job's event loop.
 #include "launcher/bootstrap_server.h"
 
 #include <sys/socket.h>
@@ -27,6 +29,7 @@ Match(Cases...) -> Match<Cases...>;
 
 }  // namespace
 
+/// Makes the segment, then a pair of connected sockets for each rank.
 Status BootstrapServer::open(const protocol::HostPlan& plan) {
   Result<UniqueFd> fd = protocol::create_host_segment(plan);
   if (!fd.ok()) return fd.status();
@@ -70,7 +73,8 @@ void BootstrapServer::catch_up() {
 }
 
 void BootstrapServer::receive_all(std::uint32_t rank) {
-  // One byte more than allowed: what is longer does not decode.
+  // The buffer is one byte longer than the longest message, so a message that
+  // is too long fails to decode instead of being cut.
   std::array<std::byte,
              protocol::kBootstrapHeaderBytes + protocol::kBootstrapMaxText + 1>
       buffer{};
@@ -80,7 +84,7 @@ void BootstrapServer::receive_all(std::uint32_t rank) {
     if (size < 0 && errno == EINTR) continue;
     if (size < 0 && errno == EAGAIN) return;
     if (size <= 0) {
-      // It closed its end: it is finalized, or about to die.
+      // The rank closed its end: it is finalized, or about to die.
       loop_->forget(sockets_[rank].get());
       sockets_[rank].reset();
       return;
@@ -140,8 +144,8 @@ void BootstrapServer::send(std::uint32_t rank,
     item->cmsg_len = CMSG_LEN(sizeof(int));
     std::memcpy(CMSG_DATA(item), &attached_fd, sizeof attached_fd);
   }
-  // A rank that is gone is the keeper's news, not ours. The buffer holds far
-  // more than the few answers that one rank can be owed.
+  // A failed send is no error here: the keeper reports a rank that is gone.
+  // The socket's buffer holds far more than the few answers of one rank.
   while (::sendmsg(sockets_[rank].get(), &header, MSG_NOSIGNAL | MSG_DONTWAIT) <
              0 &&
          errno == EINTR) {
@@ -160,13 +164,14 @@ void BootstrapServer::announce_ending(std::string_view why) {
 
 void BootstrapServer::wake_sleepers() {
   protocol::HostHeader& header = segment_.header();
-  // Release: pairs with the acquire load of who looks after waking up.
+  // Release: pairs with the acquire load of a rank that looks after waking up.
   header.job_state.store(
       static_cast<std::uint32_t>(protocol::JobState::kEnding),
       std::memory_order_release);
   for (std::uint32_t slot = 0; slot < header.local_procs; ++slot) {
     std::atomic<std::uint32_t>& doorbell = segment_.slice_header(slot).doorbell;
-    // Changed first: who is just going to sleep on the old value does not.
+    // The doorbell changes before the wake: a rank that is about to sleep on
+    // the old value then does not.
     doorbell.fetch_add(1, std::memory_order_release);
     futex_wake_all(doorbell);
     futex_wake_all(segment_.slice_header(slot).pair.epoch);

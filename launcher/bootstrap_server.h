@@ -1,5 +1,5 @@
-// acprun's side of the bootstrap: a socket per rank, the host segment, and
-// the roll-call that decides what is answered.
+// acprun's side of the bootstrap. It owns a socket per rank and the host
+// segment; the roll-call decides what each rank is answered.
 #pragma once
 
 #include <functional>
@@ -16,32 +16,36 @@
 
 namespace acp::launcher {
 
-/// Used by one thread.
+/// Used by the thread of the event loop, which alone reads and writes all
+/// fields.
 class BootstrapServer {
  public:
   using OnFailure = std::function<void(Verdict)>;
 
-  /// Makes segment and sockets; kSystem or kNoMemory, logged.
+  /// Makes the host segment and the sockets. Fails with kSystem or kNoMemory,
+  /// logged.
   [[nodiscard]] Status open(const protocol::HostPlan& plan);
 
-  /// The ranks' ends of the sockets, for the keeper; close them afterwards.
+  /// The sockets' other ends, by rank. The keeper gives them to the ranks; the
+  /// caller then closes acprun's copies.
   std::span<const UniqueFd> rank_ends() const { return rank_ends_; }
 
   void close_rank_ends() { rank_ends_.clear(); }
 
-  /// Answers ranks from now on. Failures are reported, and answered no more.
+  /// Answers ranks from now on. A rank that breaks the protocol is reported to
+  /// `on_failure` and gets no answer.
   [[nodiscard]] Status serve(EventLoop& loop, OnFailure on_failure);
 
-  /// Reads what every rank has sent so far: it was sent before whatever the
-  /// caller has just learnt, a rank's death for example.
+  /// Reads all messages that ranks have sent so far. A caller that has learnt
+  /// of a rank's death calls this first, because the rank sent them before.
   void catch_up();
 
   Rollcall& rollcall() { return rollcall_; }
 
   const protocol::HostSegment& segment() const { return segment_; }
 
-  /// Ends the job for those inside: the segment's state, its sleepers, and
-  /// the ranks that listen.
+  /// Tells the ranks that the job ends: sets the state in the host segment,
+  /// wakes its sleepers, and sends Ending to every rank that has said Hello.
   void announce_ending(std::string_view why);
 
  private:
@@ -54,12 +58,12 @@ class BootstrapServer {
 
   UniqueFd segment_fd_;
   protocol::HostSegment segment_;
-  std::vector<UniqueFd> sockets_;
+  std::vector<UniqueFd> sockets_;  ///< By rank; empty once the rank closed.
   std::vector<UniqueFd> rank_ends_;
   Rollcall rollcall_{0};
-  EventLoop* loop_ = nullptr;
+  EventLoop* loop_ = nullptr;  ///< Set by serve(), as is the next.
   OnFailure on_failure_;
-  bool is_ending_ = false;
+  bool is_ending_ = false;  ///< Set once, by announce_ending().
 };
 
 }  // namespace acp::launcher

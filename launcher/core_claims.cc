@@ -1,3 +1,5 @@
+// Claims of processors by locks, and which processors form a core. Called by
+// bind_ranks before the keeper is forked.
 #include "launcher/core_claims.h"
 
 #include <fcntl.h>
@@ -18,7 +20,7 @@ std::string folder_of(unsigned cpu) {
   return fmt::format("/sys/devices/system/cpu/cpu{}", cpu);
 }
 
-/// Equal for hardware threads of one core.
+/// A name that hardware threads of one core share.
 std::string core_name(unsigned cpu) {
   std::ifstream file(folder_of(cpu) + "/topology/thread_siblings_list");
   std::string text;
@@ -26,8 +28,8 @@ std::string core_name(unsigned cpu) {
   return text.empty() ? fmt::format("cpu {}", cpu) : text;
 }
 
-/// Locks all of them, or returns nothing. A lock that cannot be had for another
-/// reason than its holder is no claim either.
+/// Locks all processors of a set, or returns nothing. A processor whose folder
+/// cannot be locked for any reason counts as claimed by another job.
 std::vector<UniqueFd> lock_all(const Processors& processors) {
   std::vector<UniqueFd> locks;
   for (const unsigned cpu : processors) {

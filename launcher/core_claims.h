@@ -1,5 +1,5 @@
-// Cores that belong to this job while it runs, so that two jobs of one host
-// never bind their ranks to the same ones. docs/decisions/0006 says why so.
+// Claims cores for this job while it runs, so that two jobs of one host never
+// bind their ranks to the same cores. docs/decisions/0006 has the reasons.
 #pragma once
 
 #include <vector>
@@ -9,17 +9,17 @@
 
 namespace acp::launcher {
 
-/// Processors that are bound to, and claimed, together: a core, or one hardware
-/// thread of it.
+/// Processors that a rank is bound to together: those of a core, or one
+/// hardware thread.
 using Processors = std::vector<unsigned>;
 
-/// The cores of these processors, each with those of its hardware threads that
-/// are among them. Ordered by their first processor. A processor of which the
-/// kernel says nothing is a core.
+/// Groups the processors by core, ordered by their first processor. Hardware
+/// threads outside of `cpus` are left out. A processor of which the kernel says
+/// nothing is a core of its own.
 std::vector<Processors> cores_of(const CpuMask& cpus);
 
-/// Hardware threads of these processors, one in each set. Threads of different
-/// cores come first.
+/// Returns the processors in sets of one. The first hardware threads of all
+/// cores come before the second ones.
 std::vector<Processors> hardware_threads_of(const CpuMask& cpus);
 
 /// Claims of processors. A claim is a lock (flock) on the kernel's own folder
@@ -28,13 +28,13 @@ std::vector<Processors> hardware_threads_of(const CpuMask& cpus);
 /// Jobs see each other's claims, of all users, within one network namespace.
 class CoreClaims {
  public:
-  /// Claims `count` of the sets, the first ones that are free, and returns
-  /// them. Fewer: there are not so many, and nothing is claimed.
+  /// Claims the first `count` free sets and returns them. When fewer are free,
+  /// it returns those and claims nothing.
   std::vector<Processors> take(const std::vector<Processors>& sets,
                                std::size_t count);
 
  private:
-  std::vector<UniqueFd> locks_;
+  std::vector<UniqueFd> locks_;  ///< Open folders with a lock on each.
 };
 
 }  // namespace acp::launcher

@@ -1,3 +1,5 @@
+// Walks and ends the process tree by /proc and pidfds. Called by the keeper,
+// and by acprun at the end of a job.
 #include "launcher/descendants.h"
 
 #include <dirent.h>
@@ -37,7 +39,7 @@ std::string read_small_file(const std::string& name) {
   return text;
 }
 
-/// Numeric names in a directory of /proc.
+/// Lists the names in a directory of /proc that are numbers.
 std::vector<pid_t> list_numbers(const std::string& name) {
   std::vector<pid_t> numbers;
   const Directory directory(::opendir(name.c_str()), ::closedir);
@@ -51,7 +53,7 @@ std::vector<pid_t> list_numbers(const std::string& name) {
   return numbers;
 }
 
-/// The number at the front of the text; -1 when there is none.
+/// Reads the number at the front of the text; -1 when there is none.
 pid_t parse_pid(std::string_view text) {
   pid_t pid = -1;
   std::from_chars(text.data(), text.data() + text.size(), pid);
@@ -61,13 +63,14 @@ pid_t parse_pid(std::string_view text) {
 pid_t parent_of(pid_t process) {
   const std::string stat =
       read_small_file(fmt::format("/proc/{}/stat", process));
-  // "pid (name) state ppid": the name may hold anything, also ") ".
+  // The line is "pid (name) state ppid". The name may contain ") " as well,
+  // so the search is for the last one.
   std::string_view rest(stat);
   rest.remove_prefix(std::min(rest.rfind(')'), rest.size()));
   return rest.size() < 4 ? -1 : parse_pid(rest.substr(4));
 }
 
-/// For kernels without the children file.
+/// Finds children on kernels without the file "children".
 std::vector<pid_t> scan_for_children(pid_t process) {
   std::vector<pid_t> children;
   for (const pid_t other : list_numbers("/proc")) {
@@ -86,8 +89,8 @@ bool has_children_files() {
   return has;
 }
 
-/// A pidfd first, then a look whether it still is who we mean: a number that
-/// the kernel gave away again in between is never hit.
+/// Signals `child` by a pidfd, after a look whether its parent is the expected
+/// one. So a process that got a reused number is never hit.
 void signal_child(pid_t parent, pid_t child, int signal) {
   const UniqueFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
   if (!pidfd) {
@@ -105,7 +108,7 @@ struct Kinship {
   pid_t child;
 };
 
-/// Everybody below `top`, parents before their children.
+/// Collects all processes below `top`, parents before their children.
 void collect_below(pid_t top,
                    std::span<const pid_t> spared,
                    std::vector<Kinship>& found) {
@@ -117,7 +120,8 @@ void collect_below(pid_t top,
   }
 }
 
-/// Collects exit statuses without waiting. True: there is nobody to wait for.
+/// Collects exit statuses without waiting. Returns true when only `spared`
+/// children are left.
 bool reap_all(std::span<const pid_t> spared) {
   for (;;) {
     const pid_t pid = ::waitpid(-1, nullptr, WNOHANG);
@@ -132,6 +136,7 @@ bool reap_all(std::span<const pid_t> spared) {
 
 }  // namespace
 
+/// Each thread of a process has a list of the children that it forked.
 std::vector<pid_t> children_of(pid_t process) {
   if (!has_children_files()) {
     return scan_for_children(process);
@@ -154,7 +159,8 @@ std::vector<pid_t> children_of(pid_t process) {
 }
 
 int signal_descendants(int signal, std::span<const pid_t> spared) {
-  // All are found before the first is hit: children of a dead parent move.
+  // All processes are found before the first is hit: the children of a process
+  // that dies get another parent.
   std::vector<Kinship> found;
   collect_below(::getpid(), spared, found);
   for (const auto& [parent, child] : found) {
@@ -172,7 +178,8 @@ bool end_descendants(std::span<const pid_t> spared,
   while (!reap_all(spared)) {
     if (std::chrono::steady_clock::now() > deadline) return false;
     signal_descendants(SIGKILL, spared);
-    // Somebody who was between two parents is seen in the next round.
+    // A process whose parent just died may be in no list. The next round sees
+    // it.
     const timespec pause{0, 5'000'000};
     ::sigtimedwait(&child_signal, nullptr, &pause);
   }

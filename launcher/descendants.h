@@ -1,5 +1,5 @@
-// Finding and ending every process below this one. Works for a subreaper:
-// orphans come back as its children, so nobody gets away.
+// Finds and ends every process below the calling one. The caller is a
+// subreaper: the kernel gives it orphans as children, so no process gets away.
 #pragma once
 
 #include <sys/types.h>
@@ -10,16 +10,16 @@
 
 namespace acp::launcher {
 
-/// The children of a process, from /proc. Empty when it is gone.
+/// Lists the children of a process from /proc; empty when it is gone.
 std::vector<pid_t> children_of(pid_t process);
 
-/// Sends the signal to every process below this one, those in `spared` and
-/// what is below them excepted. Returns how many there were.
+/// Sends the signal to every process below this one, except those in `spared`
+/// and the processes below them. Returns how many processes it found.
 int signal_descendants(int signal, std::span<const pid_t> spared);
 
-/// SIGKILLs and reaps until nobody is left, `spared` excepted, or the time is
-/// over (a process of another user, or one in the kernel). True: all gone.
-/// SIGCHLD has to be blocked.
+/// Kills and reaps all processes below this one, except those in `spared`.
+/// Returns true when all are gone, false after `limit`: a process may belong to
+/// another user or hang in the kernel. SIGCHLD has to be blocked.
 bool end_descendants(std::span<const pid_t> spared,
                      std::chrono::milliseconds limit);
 

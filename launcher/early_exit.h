@@ -11,8 +11,8 @@ inline constexpr int kStatusLauncher = 125;
 inline constexpr int kStatusCannotRun = 126;
 inline constexpr int kStatusNotFound = 127;
 
-/// Status 0: the text goes to standard output (--help). Else it is an error
-/// line, without newline.
+/// With status 0 the text goes to standard output, as for --help. Otherwise it
+/// is an error line without newline, or "" when the error is already logged.
 struct EarlyExit {
   int status = kStatusLauncher;
   std::string text;

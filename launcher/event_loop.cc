@@ -1,3 +1,5 @@
+// The epoll behind the job's event loop. Handlers run in the thread that
+// calls turn().
 #include "launcher/event_loop.h"
 
 #include <array>
@@ -25,7 +27,7 @@ Status EventLoop::watch(int fd, std::uint32_t events, Handler handler) {
   event.events = events;
   event.data.fd = fd;
   if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) != 0) {
-    // Regular files cannot be waited for: they never block.
+    // EPERM: epoll refuses regular files, because they never block.
     if (errno != EPERM) {
       log_error("epoll_ctl: {}", errno_text(errno));
       return Status::kSystem;
@@ -51,11 +53,13 @@ void EventLoop::forget(int fd) {
 void EventLoop::call(int fd) {
   const auto found = watches_.find(fd);
   if (found == watches_.end()) return;
-  // The handler may forget itself.
+  // The copy keeps the handler alive: it may forget its own descriptor.
   const std::shared_ptr<Watch> watch = found->second;
   watch->handler();
 }
 
+/// Calls handlers of epoll's descriptors first, then those of regular files. A
+/// handler may change watches_, so the files are listed before.
 void EventLoop::turn(std::chrono::milliseconds limit) {
   std::array<epoll_event, 64> events{};
   const int timeout =

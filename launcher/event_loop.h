@@ -1,4 +1,5 @@
-// Waits for descriptors and calls whoever watches them. A thin epoll.
+// The event loop of a job: waits for descriptors with epoll and calls their
+// handlers.
 #pragma once
 
 #include <sys/epoll.h>
@@ -14,20 +15,21 @@
 
 namespace acp::launcher {
 
-/// Used by one thread. Handlers may watch and forget any descriptor.
+/// Used by one thread, which alone touches all fields. Handlers may watch and
+/// forget any descriptor.
 class EventLoop {
  public:
   using Handler = std::function<void()>;
 
-  /// kSystem, logged.
+  /// Makes the epoll descriptor. Fails with kSystem, logged.
   [[nodiscard]] Status open();
 
-  /// Calls `handler` when the descriptor has one of EPOLLIN, EPOLLOUT; closed
-  /// and broken ones count as ready. A regular file is always ready. Watching
-  /// a watched descriptor replaces what was said before. kSystem, logged.
+  /// Calls `handler` when the descriptor has one of EPOLLIN and EPOLLOUT, or is
+  /// closed or broken. A regular file is always ready. A second call for a
+  /// descriptor replaces the first. Fails with kSystem, logged.
   [[nodiscard]] Status watch(int fd, std::uint32_t events, Handler handler);
 
-  /// No effect on a descriptor that is not watched.
+  /// Stops watching; has no effect on a descriptor that is not watched.
   void forget(int fd);
 
   /// Waits at most this long (negative: for ever), then calls the handlers.
@@ -43,7 +45,7 @@ class EventLoop {
 
   UniqueFd epoll_;
   std::unordered_map<int, std::shared_ptr<Watch>> watches_;
-  int always_ready_ = 0;
+  int always_ready_ = 0;  ///< Number of watched regular files.
 };
 
 }  // namespace acp::launcher

@@ -1,3 +1,5 @@
+// Names that Open MPI, MPICH and Slurm give to options that acprun has under
+// another name. Called by the parser for unknown options.
 #include "launcher/foreign_options.h"
 
 #include <algorithm>

@@ -1,12 +1,12 @@
-// Options of other launchers: what to write for acprun instead.
+// Advice for users who give acprun an option of another launcher.
 #pragma once
 
 #include <string_view>
 
 namespace acp::launcher {
 
-/// A clause such as "the number of ranks is -np N"; empty for words that no
-/// launcher known here has. `option` is without its value. Pure.
+/// Returns a clause such as "the number of ranks is -np N", or "" when no known
+/// launcher has this option. `option` is without its value. Pure.
 std::string_view advice_for_foreign(std::string_view option) noexcept;
 
 }  // namespace acp::launcher

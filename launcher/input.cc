@@ -1,3 +1,5 @@
+// Reads standard input piece by piece, and the next one only when the rank's
+// pipe has taken the last.
 #include "launcher/input.h"
 
 #include <unistd.h>
@@ -16,7 +18,8 @@ Input::~Input() {
 void Input::start() {
   is_paused_ = false;
   if (!pipe_) return;
-  // A background process that touches the terminal is stopped; ask first.
+  // The kernel stops a background process that reads the terminal, so ask
+  // first.
   if (::isatty(source_) == 1 && ::tcgetpgrp(source_) != ::getpgrp()) {
     is_paused_ = true;
     return;
@@ -43,6 +46,8 @@ void Input::on_readable() {
   on_writable();
 }
 
+/// Writes what was read. A full pipe is watched, and start() reads on when all
+/// is written.
 void Input::on_writable() {
   while (begin_ < end_) {
     const ssize_t n =
@@ -56,7 +61,7 @@ void Input::on_writable() {
       }
       return;
     } else if (errno != EINTR) {
-      stop();  // The rank reads no more.
+      stop();  // The rank has closed its standard input.
       return;
     }
   }

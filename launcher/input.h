@@ -9,19 +9,21 @@
 
 namespace acp::launcher {
 
-/// Used by one thread. Reads only what the rank has room for.
+/// Used by the thread of the event loop, which alone touches all fields. It
+/// reads standard input only while the rank's pipe has room.
 class Input {
  public:
-  /// `source` stays the caller's; `pipe` is non-blocking.
+  /// `source` is not closed here. `pipe` has to be non-blocking.
   Input(EventLoop& loop, int source, UniqueFd pipe);
   Input(const Input&) = delete;
   Input& operator=(const Input&) = delete;
   ~Input();
 
-  /// Begins, or begins again after the terminal was taken from us.
+  /// Begins to read, also after a pause.
   void start();
 
-  /// True while the terminal belongs to somebody else: start() again later.
+  /// True while the terminal belongs to another process group. The caller calls
+  /// start() again later.
   bool is_paused() const noexcept { return is_paused_; }
 
  private:
@@ -33,8 +35,8 @@ class Input {
   int source_;
   UniqueFd pipe_;
   std::array<char, 1 << 16> buffer_{};
-  std::size_t begin_ = 0;
-  std::size_t end_ = 0;
+  std::size_t begin_ = 0;  ///< First byte of buffer_ to write.
+  std::size_t end_ = 0;    ///< Behind its last byte.
   bool is_paused_ = false;
 };
 

@@ -1,3 +1,6 @@
+// The event loop of one job. It starts the keeper, reacts to messages,
+// signals and deadlines, and decides with the first failure how the job
+// ends. It never waits for a rank outside of the loop.
 #include "launcher/job.h"
 
 #include <fmt/format.h>
@@ -27,12 +30,12 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-/// Between SIGTERM and SIGKILL when the job has failed by itself: with the
-/// rest it has to be over within 2 s.
+/// Time between SIGTERM and SIGKILL when the job has failed by itself. A failed
+/// job has to be over within 2 s, all steps together.
 constexpr milliseconds kFailureGrace{1000};
-/// How much longer than its grace the keeper may take.
+/// Time beyond the grace period after which acprun does the keeper's work.
 constexpr milliseconds kKeeperLimit{1000};
-/// How often to look whether the terminal is ours again.
+/// Time between two looks whether the terminal belongs to acprun again.
 constexpr milliseconds kTerminalTick{500};
 constexpr milliseconds kForEver{-1};
 
@@ -40,6 +43,13 @@ Verdict without_rank(Cause cause, std::int64_t value, std::uint32_t pid = 0) {
   return {cause, kNoRank, pid, value, {}, {}};
 }
 
+/// Used by one thread, which alone reads and writes all fields.
+///
+/// Invariants:
+///  1. verdict_ is set once, by fail(); what fails later follows from it.
+///  2. While verdict_ is set, force_at_ is finite, so the loop always ends.
+///  3. is_keeper_gone_ ends the loop; wind_up() then reads what is left in the
+///     pipes.
 class Job {
  public:
   Job(const JobPlan& plan, const Signals& signals)
@@ -82,7 +92,7 @@ class Job {
     streams_ = std::move(*streams);
     status = start_ranks(plan_, streams_, bootstrap_.rank_ends(),
                          signals_.inherited(), keeper_);
-    // Our copies would keep pipes and sockets open after a rank's death.
+    // Copies in acprun would keep pipes and sockets open after a rank's death.
     bootstrap_.close_rank_ends();
     for (RankStreams& one : streams_)
       one.rank_ends = {};
@@ -103,6 +113,7 @@ class Job {
     return status == Status::kOk ? watch_streams() : status;
   }
 
+  /// A single rank without --tag is passed through, so that its prompts appear.
   Status watch_streams() {
     const bool is_tagged = plan_.options.tag;
     const LineMode mode = plan_.ranks.size() == 1 && !is_tagged
@@ -162,7 +173,8 @@ class Job {
   }
 
   void take_exit(const KeeperMessage& message) {
-    // Its last words, and everybody else's, were sent before this.
+    // All ranks may have sent messages before this rank died; an acp_abort
+    // among them is the cause rather than the death.
     bootstrap_.catch_up();
     Rollcall& rollcall = bootstrap_.rollcall();
     const auto step = static_cast<SpawnStep>(message.step);
@@ -184,7 +196,8 @@ class Job {
       passed_on_.insert(signal);
       keeper_.order(KeeperMessageType::kSignal, signal);
       if (signal == SIGTSTP) {
-        // Now the shell gets its prompt; "fg" wakes us, then the ranks.
+        // acprun stops, and the shell shows its prompt. After "fg" acprun gets
+        // SIGCONT and passes it on.
         ::kill(::getpid(), SIGSTOP);
       }
       if (signal == SIGCONT && input_ && input_->is_paused()) input_->start();
@@ -194,7 +207,7 @@ class Job {
   void interrupt(int signal) {
     fail(without_rank(Cause::kInterrupted, signal));
     if (++interrupts_ > 1) {
-      // Who asks twice does not want to wait.
+      // A user who asks twice does not want to wait.
       keeper_.order(KeeperMessageType::kKill);
       force_at_ = std::min(force_at_, Clock::now() + kKeeperLimit);
       give_up_output_at_ = Clock::now();
@@ -243,10 +256,10 @@ class Job {
   void check_deadlines() {
     if (is_keeper_gone_) return;
     if (verdict_) {
-      // Something keeps the keeper from its work: somebody stopped it.
+      // The keeper does not do its work, for example because it was stopped.
       if (Clock::now() >= force_at_) {
         loop_.forget(keeper_.fd());
-        is_keeper_gone_ = true;  // wind_up() ends it, as all the others.
+        is_keeper_gone_ = true;  // wind_up() kills the keeper, too.
       }
       return;
     }
@@ -267,9 +280,11 @@ class Job {
                     milliseconds(0));
   }
 
+  /// Ends what is left of the tree, then delivers what the ranks wrote, then
+  /// prints the summary: it has to be the last lines.
   int wind_up() {
     input_.reset();
-    // After the keeper's own death its children are ours.
+    // A keeper that died has left its children to acprun, a subreaper.
     end_descendants(older_children_, kKeeperLimit);
     output_.finish_reading();
     if (verdict_ && verdict_->cause != Cause::kOutputClosed) {
@@ -284,7 +299,7 @@ class Job {
 
   const JobPlan& plan_;
   const Signals& signals_;
-  /// Of who became acprun by exec; not ours to end.
+  /// Children of the process that became acprun by exec; they are spared.
   const std::vector<pid_t> older_children_;
   EventLoop loop_;
   BootstrapServer bootstrap_;
@@ -296,12 +311,15 @@ class Job {
   std::optional<Input> input_;
   std::optional<TimeLimits> limits_;  ///< Since the start of the ranks.
 
-  std::set<int> passed_on_;  ///< Signals that the ranks got from us.
+  std::set<int> passed_on_;  ///< Signals that acprun sent to the ranks.
   std::optional<Verdict> verdict_;
-  std::vector<RankWait> waits_;  ///< When the verdict came.
+  std::vector<RankWait> waits_;  ///< As the ranks stood at the verdict.
+  /// Time to do the keeper's work; set by fail().
   Clock::time_point force_at_ = Clock::time_point::max();
+  /// Time to give up a slow reader of the output; only where the user asked for
+  /// the end.
   Clock::time_point give_up_output_at_ = Clock::time_point::max();
-  int interrupts_ = 0;
+  int interrupts_ = 0;  ///< Requests to end by signal.
   bool is_keeper_gone_ = false;
 };
 

@@ -1,5 +1,5 @@
-// One job from start to end: the loop that ties keeper, bootstrap, streams,
-// signals and time limits together.
+// Runs one job from start to end: ties keeper, bootstrap, streams, signals and
+// time limits together.
 #pragma once
 
 #include "launcher/plan.h"
@@ -7,8 +7,9 @@
 
 namespace acp::launcher {
 
-/// Runs the planned job and returns acprun's exit status. `signals` have
-/// been taken over. Descriptors 0 to 3 are open, and 3 is nobody's.
+/// Runs the planned job and returns acprun's exit status. `signals` have been
+/// taken over. Descriptors 0 to 3 have to be open, and 3 unused: it gets its
+/// meaning in the ranks.
 int run_job(const JobPlan& plan, const Signals& signals);
 
 }  // namespace acp::launcher

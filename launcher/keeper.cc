@@ -1,3 +1,6 @@
+// The keeper's process: starts the ranks, then waits for orders and deaths
+// until no descendant is left. Between fork and its end it calls nothing of
+// acprun's event loop.
 #include "launcher/keeper.h"
 
 #include <fcntl.h>
@@ -24,11 +27,12 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-/// What background processes get after the last rank has left by itself.
+/// Time for background processes to end after the last rank has left by itself.
 constexpr milliseconds kLeftoverGrace{500};
-/// Who survives SIGKILL for so long cannot be ended by us.
+/// Time after which the keeper gives up processes that survive SIGKILL.
 constexpr milliseconds kKillLimit{5000};
 
+/// Closes all descriptors above standard output that are not in `kept`.
 void close_all_but(std::vector<int> kept) {
   kept.push_back(STDERR_FILENO);
   std::sort(kept.begin(), kept.end());
@@ -41,13 +45,16 @@ void close_all_but(std::vector<int> kept) {
   ::syscall(SYS_close_range, next, std::numeric_limits<unsigned>::max(), 0);
 }
 
+/// Used by the keeper's only thread. Call prepare, start_ranks and watch in
+/// this order.
 class Keeper {
  public:
   Keeper(UniqueFd control, std::span<const SpawnRequest> requests)
       : control_(std::move(control)), requests_(requests) {}
 
   void prepare() {
-    // Signals of the terminal are acprun's business.
+    // Signals of the terminal reach acprun alone: it is in the foreground
+    // group.
     ::setpgid(0, 0);
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
     ::prctl(PR_SET_NAME, "acprun-keeper");
@@ -148,7 +155,8 @@ class Keeper {
     }
   }
 
-  /// Collects who has ended. True: no descendant is left.
+  /// Collects the processes that have ended and reports the ranks among them.
+  /// Returns true when no descendant is left.
   bool reap() {
     struct End {
       std::uint32_t rank;
@@ -165,8 +173,9 @@ class Keeper {
           {static_cast<std::uint32_t>(found - pids_.begin()), status});
     }
     const bool is_empty = pid < 0 && errno == ECHILD;
-    // Of ranks that ended together, one that was killed is more likely the
-    // cause, and one that left with 0 the least.
+    // acprun takes the first report for the cause. Among ranks that ended
+    // together, a killed one is the most likely cause, and one that left with
+    // status 0 the least likely.
     const auto weight = [](const End& end) {
       return WIFSIGNALED(end.status) ? 0 : WEXITSTATUS(end.status) != 0 ? 1 : 2;
     };
@@ -185,7 +194,7 @@ class Keeper {
 
   void report(std::uint32_t rank, int status) {
     --living_;
-    pids_[rank] = 0;  // The kernel may give the number to somebody else.
+    pids_[rank] = 0;  // The kernel may give the number to another process.
     const SpawnFailure& failure = *requests_[rank].failure;
     // Acquire: pairs with the shim's store; then the error is there too.
     const SpawnStep step = failure.step.load(std::memory_order_acquire);
@@ -194,7 +203,7 @@ class Keeper {
   }
 
   void tell(const KeeperMessage& message) {
-    // Who is gone need not be told; the next poll notices.
+    // A failed send means that acprun is gone; the next poll notices.
     [[maybe_unused]] const ssize_t n =
         ::send(control_.get(), &message, sizeof message, MSG_NOSIGNAL);
   }
@@ -202,10 +211,10 @@ class Keeper {
   UniqueFd control_;
   UniqueFd children_;
   std::span<const SpawnRequest> requests_;
-  std::vector<pid_t> pids_;  ///< By rank; not positive: not running.
-  std::ptrdiff_t living_ = 0;
-  bool is_ending_ = false;
-  Clock::time_point deadline_;
+  std::vector<pid_t> pids_;     ///< By rank; not positive: not running.
+  std::ptrdiff_t living_ = 0;   ///< Ranks that have not ended.
+  bool is_ending_ = false;      ///< Set by end_within(), never cleared.
+  Clock::time_point deadline_;  ///< Time of SIGKILL while is_ending_.
 };
 
 }  // namespace
@@ -217,7 +226,8 @@ void run_keeper(UniqueFd control, std::span<const SpawnRequest> requests) {
     keeper.start_ranks();
     keeper.watch();
   }
-  // Not exit: what acprun registered to run at its end is not ours.
+  // _exit, because functions that acprun registered with atexit must not run in
+  // the keeper.
   ::_exit(0);
 }
 

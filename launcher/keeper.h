@@ -1,5 +1,5 @@
-// The keeper: parent of all ranks, and the one who sees to it that none of
-// their processes outlives the job. docs/launcher.md says what it does when.
+// The keeper is the parent of all ranks. It sees to it that none of their
+// processes outlives the job. docs/launcher.md has its states and messages.
 #pragma once
 
 #include <span>
@@ -10,9 +10,9 @@
 
 namespace acp::launcher {
 
-/// Runs in a process of its own, just forked; never returns. `control` is its
-/// end of the control socket; every other descriptor that no request names is
-/// closed, so acprun's death closes the other end.
+/// Runs in a process of its own, just forked, and never returns. `control` is
+/// its end of the control socket. It closes every descriptor that no request
+/// names, so only acprun has the other end, and acprun's death closes that.
 [[noreturn]] void run_keeper(UniqueFd control,
                              std::span<const SpawnRequest> requests);
 

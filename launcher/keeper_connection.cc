@@ -1,3 +1,5 @@
+// Forks the keeper and exchanges packets with it. Called by the job's event
+// loop.
 #include "launcher/keeper_connection.h"
 
 #include <sys/socket.h>

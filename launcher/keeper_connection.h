@@ -1,4 +1,4 @@
-// acprun's side of the keeper.
+// acprun's connection to the keeper: a socket, and the keeper's process.
 #pragma once
 
 #include <sys/types.h>
@@ -13,26 +13,29 @@
 
 namespace acp::launcher {
 
-/// Used by one thread.
+/// Used by one thread, which alone touches all fields.
 class KeeperConnection {
  public:
-  /// Forks the keeper, which starts the ranks; kSystem, logged. The requests
-  /// may go when this returns.
+  /// Forks the keeper, which starts the ranks from its copy of the requests.
+  /// Fails with kSystem, logged.
   [[nodiscard]] Status start(std::span<const SpawnRequest> requests);
 
   int fd() const noexcept { return control_.get(); }
 
   pid_t pid() const noexcept { return pid_; }
 
-  /// Sends an order; a keeper that is gone does not need it.
+  /// Sends an order. A keeper that is gone does not get it, which is no error.
   void order(KeeperMessageType type, std::int64_t value = 0);
 
+  /// kClosed: the keeper has ended.
   enum class Received : std::uint8_t { kMessage, kNothing, kClosed };
 
-  /// The next message, if there is one.
+  /// Takes the next message without waiting. `message` has a meaning with
+  /// kMessage only.
   Received receive(KeeperMessage& message);
 
-  /// Waits for the end of the keeper, which is gone; its wait status.
+  /// Returns the keeper's wait status. Waits for its end, so it is called after
+  /// kClosed.
   int collect();
 
  private:

@@ -1,5 +1,5 @@
-// Packets on the control socket between acprun and its keeper; both are the
-// same program, so the bytes are the struct.
+// Packets on the control socket between acprun and its keeper. Both are one
+// program, forked, so a packet is the bytes of the struct.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,12 @@
 namespace acp::launcher {
 
 enum class KeeperMessageType : std::uint32_t {
-  kSignal,       ///< To the keeper. value: signal for every rank.
-  kEnd,          ///< To the keeper. value: milliseconds until SIGKILL.
-  kKill,         ///< To the keeper.
-  kStarted,      ///< From it. rank, value: process id.
-  kStartFailed,  ///< From it. rank, value: errno of the fork.
-  kExited,       ///< From it. rank, value: wait status, step, error.
+  kSignal,       ///< To keeper. value: signal for every rank.
+  kEnd,          ///< To keeper. value: milliseconds until SIGKILL.
+  kKill,         ///< To keeper.
+  kStarted,      ///< From keeper. rank; value: process id.
+  kStartFailed,  ///< From keeper. rank; value: errno of the fork.
+  kExited,       ///< From keeper. rank; value: wait status; step; error.
 };
 
 struct KeeperMessage {

@@ -1,3 +1,5 @@
+// Builds the keeper's requests from the plan, and the verdicts on ranks that
+// could not be started. Called by job.cc.
 #include "launcher/launch.h"
 
 #include <fmt/format.h>
@@ -14,7 +16,7 @@ namespace acp::launcher {
 
 namespace {
 
-/// Null-terminated array of pointers into `words`, as exec wants it.
+/// Returns a null-terminated array of pointers into `words`, as exec wants it.
 std::vector<char*> pointers_to(const std::vector<std::string>& words) {
   std::vector<char*> pointers;
   pointers.reserve(words.size() + 1);
@@ -25,7 +27,8 @@ std::vector<char*> pointers_to(const std::vector<std::string>& words) {
   return pointers;
 }
 
-/// The variables that only this rank has. All ranks are on this host.
+/// The variables that differ between ranks. All ranks are on this host, so the
+/// local numbers are the global ones.
 std::vector<std::string> place_of(std::size_t rank, std::size_t ranks) {
   return {fmt::format("{}={}", protocol::kRankVariable, rank),
           fmt::format("{}={}", protocol::kProcsVariable, ranks),
@@ -33,14 +36,16 @@ std::vector<std::string> place_of(std::size_t rank, std::size_t ranks) {
           fmt::format("{}={}", protocol::kLocalProcsVariable, ranks)};
 }
 
-/// One rank's argv and environment, and the words that only it has.
+/// One rank's argv and environment, and the variables of this rank alone, which
+/// the environment points into.
 struct RankWords {
   std::vector<std::string> place;
   std::vector<char*> words;
   std::vector<char*> environment;
 };
 
-/// Memory that a shim shares with its parents, also when it has been forked.
+/// Memory that an exec shim shares with the keeper, also where vfork is a plain
+/// fork.
 class SharedFailures {
  public:
   explicit SharedFailures(std::size_t count)
@@ -72,6 +77,8 @@ class SharedFailures {
 
 }  // namespace
 
+/// All strings and arrays are made before the fork, because a shim may only
+/// make system calls. They live until the keeper has its copy.
 Status start_ranks(const JobPlan& plan,
                    std::span<const RankStreams> streams,
                    std::span<const UniqueFd> bootstrap_ends,
@@ -113,7 +120,7 @@ Status start_ranks(const JobPlan& plan,
 
 namespace {
 
-/// Advice for a step of the shim that failed; "" where there is none to give.
+/// Advice for a step of the shim that failed; "" where there is none.
 std::string advise_on_start(SpawnStep step, int error) {
   if (step == SpawnStep::kDirectory) return "check --wdir";
   if (step != SpawnStep::kExec) return "";

@@ -1,4 +1,4 @@
-// Turns the plan into what the keeper needs to start the ranks.
+// Makes the keeper's requests from the plan, and judges ranks that never ran.
 #pragma once
 
 #include <span>
@@ -14,24 +14,25 @@
 namespace acp::launcher {
 
 /// Forks the keeper, which starts every rank of the plan with its streams and
-/// its end of the bootstrap socket. kSystem, logged.
+/// its end of the bootstrap socket. Fails with kSystem, logged.
 [[nodiscard]] Status start_ranks(const JobPlan& plan,
                                  std::span<const RankStreams> streams,
                                  std::span<const UniqueFd> bootstrap_ends,
                                  const InheritedState& inherited,
                                  KeeperConnection& keeper);
 
-/// Why a rank has never run its program; `step` and `error` are the shim's.
+/// The verdict on a rank that has never run its program. `step` and `error` are
+/// those that the exec shim reported.
 Verdict judge_failed_start(const JobPlan& plan,
                            std::uint32_t rank,
                            std::uint32_t pid,
                            SpawnStep step,
                            int error);
 
-/// There was no process for the rank.
+/// The verdict when the keeper could not make a process for the rank.
 Verdict judge_failed_fork(std::uint32_t rank, int error);
 
-/// Advice for this error of fork.
+/// Advice to the user for an errno of fork.
 std::string advise_on_fork(int error);
 
 }  // namespace acp::launcher

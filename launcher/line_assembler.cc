@@ -1,3 +1,5 @@
+// Cuts a stream of bytes into lines. Called by Output for each piece that it
+// reads.
 #include "launcher/line_assembler.h"
 
 namespace acp::launcher {

@@ -1,4 +1,4 @@
-// Makes whole lines of the bytes of one stream of one rank.
+// Assembles whole lines from the bytes of one stream of one rank.
 #pragma once
 
 #include <string>
@@ -8,16 +8,16 @@ namespace acp::launcher {
 
 enum class LineMode : std::uint8_t {
   kLines,        ///< Whole lines only.
-  kPassThrough,  ///< Bytes as they come: nobody else writes.
+  kPassThrough,  ///< Bytes as they come, for a single rank.
 };
 
-/// Pure; used by one thread.
+/// Makes no system call. Used by one thread.
 class LineAssembler {
  public:
   /// A line longer than this is delivered in pieces.
   static constexpr std::size_t kMaxLine = 1 << 20;
 
-  /// `tag` goes before every line; kPassThrough takes none.
+  /// `tag` goes before every line; with kPassThrough it has to be "".
   LineAssembler(LineMode mode, std::string tag)
       : mode_(mode), tag_(std::move(tag)) {}
 
@@ -32,8 +32,8 @@ class LineAssembler {
 
   LineMode mode_;
   std::string tag_;
-  std::string partial_;    ///< Of the last line; its tag is not yet written ...
-  bool in_piece_ = false;  ///< ... unless a piece of it has been delivered.
+  std::string partial_;    ///< Begin of the last line, without its tag.
+  bool in_piece_ = false;  ///< Tag and a piece of that line are delivered.
 };
 
 }  // namespace acp::launcher

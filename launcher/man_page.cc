@@ -74,6 +74,8 @@ class Translator {
  public:
   explicit Translator(std::string_view version) : version_(version) {}
 
+  /// Takes the next line. `next` is the line behind it: a line before ": " is
+  /// the term of a definition.
   void take(std::string_view line, std::string_view next) {
     const bool is_indented = line.starts_with("    ");
     if (!line.empty()) is_after_heading_ = false;

@@ -1,3 +1,5 @@
+// The parser of node files. Called by make_plan, and for each host of
+// --host.
 #include "launcher/nodefile.h"
 
 #include <fmt/format.h>
@@ -35,7 +37,8 @@ std::optional<std::uint32_t> parse_slots(std::string_view text) {
   return slots;
 }
 
-/// Text of a file is shown to people: nothing that moves their cursor.
+/// Returns at most 80 characters for a message, without control characters: the
+/// file could otherwise send commands to the user's terminal.
 std::string printable(std::string_view text) {
   std::string shown(text.substr(0, 80));
   std::replace_if(
@@ -45,7 +48,8 @@ std::string printable(std::string_view text) {
   return shown;
 }
 
-/// Splits "host:2" and "[::1]:2"; an address with several colons is whole.
+/// Splits "host:2" and "[::1]:2" before the colon of the count. A word with
+/// several colons is an IPv6 address without a count.
 std::pair<std::string_view, std::string_view> split_count(
     std::string_view word) {
   if (word.starts_with('[')) {
@@ -62,7 +66,8 @@ std::pair<std::string_view, std::string_view> split_count(
   return {word.substr(0, colon), word.substr(colon)};
 }
 
-/// A line without its comment; `node.line` is set.
+/// Fills `node` from a line without its comment; returns what is wrong with the
+/// line, if anything.
 std::optional<std::string> parse_line(std::string_view line, Node& node) {
   const std::string_view first = take_word(line);
   const std::string_view option = take_word(line);
@@ -97,6 +102,7 @@ std::optional<std::string> parse_line(std::string_view line, Node& node) {
 
 }  // namespace
 
+/// The line's number counts all lines, empty ones as well.
 std::variant<std::vector<Node>, NodefileError> parse_nodefile(
     std::string_view text) {
   std::vector<Node> nodes;

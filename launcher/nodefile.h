@@ -1,9 +1,9 @@
-// The node file: which host runs which rank. Line i is rank i:
+// Reads a node file, which says which host runs which rank. Line i is rank i:
 //
 //   host          one rank
 //   host:2        two ranks; so does "host slots=2"
 //   [::1]:2       an address with colons takes brackets before a count
-//   # comment     also behind a line's text; empty lines do not count
+//   # comment     also at the end of a line; empty lines do not count
 #pragma once
 
 #include <cstdint>
@@ -29,11 +29,11 @@ struct NodefileError {
   std::string text;
 };
 
-/// Pure. Any bytes are allowed as input.
+/// Parses the text of a node file; any bytes are allowed. Pure.
 std::variant<std::vector<Node>, NodefileError> parse_nodefile(
     std::string_view text);
 
-/// Ranks that these nodes have room for, at most kMaxRanks.
+/// Returns how many ranks these nodes have room for, at most kMaxRanks.
 std::uint32_t count_slots(const std::vector<Node>& nodes);
 
 }  // namespace acp::launcher

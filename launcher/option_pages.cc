@@ -51,6 +51,7 @@ std::vector<std::string_view> names_of(const OptionRow& row) {
   return names;
 }
 
+/// A name that is too long for the first column gets a line of its own.
 std::string help_line(const OptionRow& row) {
   std::string line = "  ";
   for (const std::string_view name : names_of(row)) {

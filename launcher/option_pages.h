@@ -1,5 +1,5 @@
-// What people read of a table of options: --help, the options of the manual
-// page, and the bash completion. Pure.
+// Pages for users, made from a table of options: --help, the options of the
+// manual page, and the bash completion. Pure.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@
 
 namespace acp::launcher {
 
-/// What --help prints. It offers only what this build has.
+/// The text of --help. It offers only what this build has.
 std::string help_text(const OptionTable& table);
 
-/// For whom the manual's options are: readers of the source tree, or users of
-/// this build, who are also told which networks it has.
+/// kEveryBuild is for the page in the source tree. kThisBuild also tells users
+/// which networks their build has.
 enum class ManualScope : std::uint8_t { kEveryBuild, kThisBuild };
 
 /// The options as Markdown: a heading for each group, a definition for each

@@ -70,9 +70,9 @@ struct OptionRow {
   OptionRepeat repeat = OptionRepeat::kRefused;  ///< Flags always may.
   std::string_view argument{};                   ///< "FILE"; "" for a flag.
   std::string_view choices{};  ///< kChoice without a setting: "core|numa".
-  std::string_view default_value{};  ///< For people; "" shows none.
+  std::string_view default_value{};  ///< Shown to users; "" shows none.
   std::string_view needs{};    ///< Name of an option that must be given, too.
-  std::string_view summary{};  ///< For --help, without a full stop.
+  std::string_view summary{};  ///< Line of --help, without a full stop.
   std::string_view manual{};   ///< Sentences in Markdown for the manual.
   OptionTarget target{};
 };

@@ -1,4 +1,4 @@
-// What the user asked acprun for.
+// acprun's options as values: what the command line and the environment say.
 #pragma once
 
 #include <chrono>
@@ -20,7 +20,7 @@ enum class Binding : std::uint8_t { kAuto, kNone, kCore, kNuma, kHwThread };
 struct Options {
   std::uint32_t procs = 0;  ///< 0: not given.
   std::optional<std::string> nodefile;
-  Settings settings;  ///< Environment and options together.
+  Settings settings;  ///< From the environment, options and --env.
   /// Settings given as options, as "NAME=value" for the ranks.
   std::vector<std::string> setting_variables;
 
@@ -46,13 +46,14 @@ struct Options {
   std::vector<std::string> command;  ///< At least the program.
 };
 
-/// `words` excludes acprun's own name; `lookup` reads the environment.
-/// A bad value of a setting is logged, and the exit has no text.
+/// Reads acprun's command line, without acprun's own name, and the settings
+/// that `lookup` finds in the environment. A bad value of a setting is logged,
+/// and the exit has no text then.
 OrExit<Options> parse_options(std::span<const std::string> words,
                               const Settings::Lookup& lookup);
 
-/// Splits a command as a shell would: blanks, quotes, backslashes. Nothing
-/// when a quote is not closed.
+/// Splits a command at blanks as a shell does, with quotes and backslashes.
+/// Returns nothing when a quote is not closed.
 std::optional<std::vector<std::string>> split_command(std::string_view text);
 
 }  // namespace acp::launcher

@@ -1,3 +1,5 @@
+// Reads the ranks' pipes into line assemblers, and writes their lines into
+// two sinks. Runs in the thread of the event loop.
 #include "launcher/output.h"
 
 #include <sys/stat.h>
@@ -13,7 +15,8 @@ namespace acp::launcher {
 namespace {
 
 constexpr std::size_t kReadBytes = 1 << 16;
-/// A sink with more than this makes ranks wait, until it has less than half.
+/// With more pending bytes in a sink, its ranks are not read until less than
+/// half is left.
 constexpr std::size_t kMaxPending = 1 << 20;
 
 bool is_same_file(int a, int b) {
@@ -35,7 +38,7 @@ Output::Output(EventLoop& loop,
       on_broken_(std::move(on_broken)),
       out_(std::make_unique<OutputSink>(stdout_fd)),
       buffer_(kReadBytes) {
-  // Two descriptions of one pipe would cut each other's lines.
+  // Two sinks of one file would write into each other's lines.
   if (!is_same_file(stdout_fd, stderr_fd)) {
     err_ = std::make_unique<OutputSink>(stderr_fd);
   }
@@ -81,6 +84,8 @@ void Output::on_readable(Source& source) {
   flush(sink);
 }
 
+/// Writes, and then follows the sink's change of state: a blocked sink is
+/// watched and may pause its ranks; a broken standard output is reported, once.
 void Output::flush(OutputSink& sink) {
   const SinkState before = sink.state();
   const SinkState now = sink.flush();
@@ -137,7 +142,7 @@ void Output::finish_reading() {
     if (!source->pipe) continue;
     if (source->is_watched) loop_.forget(source->pipe.get());
     source->is_watched = false;
-    // At most what the pipe holds: nobody is left to fill it.
+    // This ends: no process is left that could write into the pipe.
     Taken taken = Taken::kSome;
     while (taken == Taken::kSome)
       taken = take(*source);

@@ -1,4 +1,4 @@
-// Carries what ranks write to acprun's standard output and error.
+// Carries the ranks' output to acprun's standard output and error.
 #pragma once
 
 #include <functional>
@@ -13,15 +13,16 @@
 
 namespace acp::launcher {
 
-/// Used by one thread. Nothing is lost and nothing grows without limit: when
-/// a reader is slow, ranks are not read.
+/// Used by the thread of the event loop, which alone touches all fields.
+/// Nothing is lost and no buffer grows without limit: while acprun's reader is
+/// slow, acprun does not read from the ranks.
 class Output {
  public:
-  /// Called once when standard output cannot be written: errno.
+  /// Called once, with an errno, when standard output cannot be written.
   using OnBroken = std::function<void(int)>;
 
-  /// `stdout_fd` and `stderr_fd` stay the caller's; the same file behind both
-  /// is written in one order.
+  /// `stdout_fd` and `stderr_fd` are not closed here. When both are one file,
+  /// its lines keep the order in which acprun read them.
   Output(EventLoop& loop, int stdout_fd, int stderr_fd, OnBroken on_broken);
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
@@ -32,13 +33,13 @@ class Output {
   /// Reads this pipe from now on.
   [[nodiscard]] Status add(UniqueFd pipe, Stream stream, LineAssembler lines);
 
-  /// Text of acprun's own for standard error; whole lines.
+  /// Writes acprun's own text, whole lines, to standard error.
   void say(std::string_view text);
 
-  /// Takes what is in the pipes now and stops reading: all writers are gone.
+  /// Reads what is left in the pipes and closes them. All writers are gone.
   void finish_reading();
 
-  /// True when nothing waits to be written.
+  /// Returns whether all text is written.
   bool is_flushed() const noexcept;
 
  private:
@@ -46,7 +47,7 @@ class Output {
     UniqueFd pipe;
     OutputSink* sink;
     LineAssembler lines;
-    bool is_watched = false;
+    bool is_watched = false;  ///< In the event loop; false while paused.
   };
 
   enum class Taken : std::uint8_t { kSome, kNothing, kEnd };

@@ -1,3 +1,5 @@
+// Writes to acprun's standard output or error without blocking. Called by
+// Output.
 #include "launcher/output_sink.h"
 
 #include <fcntl.h>
@@ -58,7 +60,8 @@ SinkState OutputSink::flush() {
     if (n >= 0) {
       written_ += static_cast<std::size_t>(n);
     } else if (errno == EAGAIN) {
-      // Keep the buffer short: what is written does not come back.
+      // Written bytes go now, so that a slow reader does not make pending_
+      // grow.
       pending_.erase(0, written_);
       written_ = 0;
       return state_ = SinkState::kBlocked;

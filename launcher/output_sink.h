@@ -1,4 +1,4 @@
-// acprun's standard output or error: takes whole lines, never blocks.
+// A buffer before acprun's standard output or error. Its writes never block.
 #pragma once
 
 #include <functional>
@@ -12,43 +12,45 @@ namespace acp::launcher {
 enum class SinkState : std::uint8_t {
   kIdle,     ///< Everything is written.
   kBlocked,  ///< The reader is slow: flush() again when it is writable.
-  kBroken,   ///< Nobody will read it any more; what comes is dropped.
+  kBroken,   ///< A write has failed; the text is dropped from now on.
 };
 
-/// Bytes to write next, so that a write of up to 4096 bytes, which a pipe
-/// takes as a whole or not at all, ends at a line's end where possible.
+/// Returns how many bytes to write next. A pipe takes up to 4096 bytes as a
+/// whole or not at all, so writes have this size at most and end at a line's
+/// end where possible.
 std::size_t next_write_size(std::string_view pending) noexcept;
 
-/// Used by one thread.
+/// Used by the thread of the event loop, which alone touches all fields.
 class OutputSink {
  public:
-  /// `fd` stays the caller's. Terminals and pipes are opened once more, so
-  /// that not to block here does not change them for others.
+  /// `fd` is not closed here. A terminal or pipe is opened a second time:
+  /// O_NONBLOCK on the first description would change it for other processes.
   explicit OutputSink(int fd);
 
-  /// The descriptor to wait for.
+  /// The descriptor to wait for while kBlocked.
   int fd() const noexcept { return own_ ? own_.get() : fd_; }
 
   std::string& buffer() noexcept { return pending_; }
 
   std::size_t pending() const noexcept { return pending_.size() - written_; }
 
+  /// Writes what the descriptor takes now.
   SinkState flush();
 
   SinkState state() const noexcept { return state_; }
 
-  /// errno of the write that broke it.
+  /// The errno of the write that failed, while kBroken.
   int error() const noexcept { return error_; }
 
  private:
   ssize_t write_some(std::string_view bytes);
 
   int fd_;
-  UniqueFd own_;  ///< Non-blocking twin of fd_.
+  UniqueFd own_;  ///< Second, non-blocking description of fd_; may be empty.
   bool is_socket_ = false;
-  bool may_block_ = false;  ///< No twin: ask poll before each write.
+  bool may_block_ = false;  ///< own_ is missing: ask poll before each write.
   std::string pending_;
-  std::size_t written_ = 0;  ///< Of pending_'s front.
+  std::size_t written_ = 0;  ///< Bytes at the front of pending_ that are out.
   SinkState state_ = SinkState::kIdle;
   int error_ = 0;
 };

@@ -1,3 +1,5 @@
+// Works out the plan of a job. Called once by main; starts no process, but
+// claims cores.
 #include "launcher/plan.h"
 
 #include <fmt/format.h>
@@ -64,8 +66,8 @@ OrExit<std::string> read_file(const std::string& name) {
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
-/// Checks that the node file has this host for every rank; sets the number
-/// of ranks where the user did not.
+/// Checks that the node file names this host for every rank. Sets the number of
+/// ranks where the user did not.
 std::optional<EarlyExit> apply_nodefile(Options& options) {
   const std::string& name = *options.nodefile;
   auto text = read_file(name);
@@ -99,8 +101,8 @@ std::optional<EarlyExit> apply_nodefile(Options& options) {
   return std::nullopt;
 }
 
-/// acprun's own environment, then settings given as options, then --env:
-/// later ones replace earlier ones.
+/// Joins acprun's own environment, settings given as options, and --env. A
+/// later variable replaces an earlier one of the same name.
 std::vector<std::string> make_environment(const Options& options,
                                           char* const* inherited) {
   std::vector<std::string> variables;
@@ -119,7 +121,8 @@ std::vector<std::string> make_environment(const Options& options,
   for (const std::string& entry : options.environment)
     put(entry);
   put(fmt::format("{}={}", protocol::kBootstrapFdVariable, 3));
-  // acprun may itself be a rank of another job, whose place is not its ranks'.
+  // acprun may itself be a rank of another job. That rank's numbers must not
+  // reach its own ranks.
   std::erase_if(variables, [](const std::string& entry) {
     const std::string name = entry.substr(0, entry.find('='));
     return name == protocol::kRankVariable ||
@@ -140,6 +143,8 @@ std::string value_of(const std::vector<std::string>& environment,
 
 }  // namespace
 
+/// Hosts and node file come first, because they set the number of ranks. Cores
+/// are claimed last, so that no error follows a claim.
 OrExit<JobPlan> make_plan(Options options, char* const* environment) {
   if (auto exit = check_hosts(options)) return std::move(*exit);
   if (options.nodefile) {
@@ -185,6 +190,7 @@ OrExit<JobPlan> make_plan(Options options, char* const* environment) {
   return plan;
 }
 
+/// One line for each setting and variable, then one for each rank.
 std::string describe_plan(const JobPlan& plan) {
   std::string text = fmt::format("{} rank{} on {}\n", plan.ranks.size(),
                                  plan.ranks.size() == 1 ? "" : "s", plan.host);

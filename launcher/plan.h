@@ -1,4 +1,5 @@
-// What will be run where: options and node file, checked and worked out.
+// The plan of a job: which program runs with which words on which processors,
+// worked out from options and node file.
 #pragma once
 
 #include <string>
@@ -11,7 +12,7 @@
 namespace acp::launcher {
 
 struct RankPlan {
-  std::string path;                ///< What is executed.
+  std::string path;                ///< File for exec.
   std::vector<std::string> words;  ///< argv.
   CpuSet cpus;
 };
@@ -20,17 +21,17 @@ struct JobPlan {
   Options options;
   std::string host;
   std::vector<RankPlan> ranks;
-  std::vector<std::string>
-      environment;          ///< Variables of every rank, but for its place.
-  CoreClaims claims;        ///< On the cores of the ranks.
-  std::string why_unbound;  ///< The reason, see Bindings.
+  /// Variables of all ranks, without their numbers.
+  std::vector<std::string> environment;
+  CoreClaims claims;        ///< Claims on the cores of the ranks.
+  std::string why_unbound;  ///< See Bindings.
 };
 
 /// Reads the node file, finds the programs, claims cores and binds to them.
 /// `environment` is acprun's own.
 OrExit<JobPlan> make_plan(Options options, char* const* environment);
 
-/// What --dry-run prints.
+/// The text that --dry-run prints.
 std::string describe_plan(const JobPlan& plan);
 
 }  // namespace acp::launcher

@@ -1,3 +1,5 @@
+// Reads the states of threads from /proc. Called by the watchdog's looks and
+// by the summary.
 #include "launcher/process_state.h"
 
 #include <fmt/format.h>
@@ -13,8 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The letter behind the name, which is in parentheses; '\0' when the thread
-/// is gone.
+/// Returns the letter behind the thread's name, which is in parentheses; '\0'
+/// when the thread is gone.
 char state_letter(const fs::path& directory) {
   std::ifstream file(directory / "stat");
   std::string line;

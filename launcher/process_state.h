@@ -1,20 +1,21 @@
-// The states of a rank's threads, which the kernel shows in /proc/PID.
+// Reads the states of a rank's threads from /proc/PID.
 #pragma once
 
 #include <cstdint>
 
 namespace acp::launcher {
 
-/// One look. Plain value; all false when the process is gone.
+/// The states at one moment. Plain value; all false when the process is gone.
 struct ProcessState {
   bool is_stopped = false;  ///< By a signal: state T.
   bool is_traced = false;   ///< By a debugger: state t.
-  /// The given thread runs, waits for a processor, or for the disk: R or D.
+  /// The given thread runs, or waits for a processor or the disk: state R or D.
   bool is_thread_running = false;
-  bool are_others_running = false;  ///< Any other thread does.
+  bool are_others_running = false;  ///< Another thread is in state R or D.
 };
 
-/// Reads one file of /proc for each thread of the process.
+/// Looks at all threads of a process; `thread` is the one to tell from the
+/// others. Reads one file of /proc for each.
 ProcessState state_of_process(std::uint32_t pid, std::uint32_t thread);
 
 }  // namespace acp::launcher

@@ -1,3 +1,5 @@
+// Looks for a program's file as a shell does. Called by make_plan for
+// program and wrapper.
 #include "launcher/program.h"
 
 #include <fmt/format.h>
@@ -13,7 +15,7 @@ namespace acp::launcher {
 
 namespace {
 
-/// 0 when the file can be executed, else the errno.
+/// Returns 0 when the file can be executed, else an errno.
 int check_executable(const std::string& file) {
   struct stat info {};
 

@@ -1,3 +1,5 @@
+// Lists of ranks, to and from text. Pure; called by the options' checks and
+// by the summary.
 #include "launcher/rank_set.h"
 
 #include <fmt/format.h>
@@ -9,7 +11,7 @@ namespace acp::launcher {
 
 namespace {
 
-/// Reads a number at the front of `text` and removes it.
+/// Takes a number from the front of `text`.
 std::optional<std::uint32_t> take_number(std::string_view& text) {
   std::uint32_t number = 0;
   const char* end = text.data() + text.size();
@@ -23,6 +25,7 @@ std::optional<std::uint32_t> take_number(std::string_view& text) {
 
 }  // namespace
 
+/// Each turn takes "N" or "N-M", and the comma behind it.
 std::optional<RankSet> RankSet::parse(std::string_view text) {
   RankSet set;
   while (true) {
@@ -53,6 +56,7 @@ bool RankSet::contains(std::uint32_t rank) const noexcept {
   });
 }
 
+/// Each turn joins neighbouring numbers to one range.
 std::string describe_ranks(std::span<const std::uint32_t> ranks) {
   constexpr int kShownRanges = 12;
   std::string text = ranks.size() == 1 ? "rank " : "ranks ";

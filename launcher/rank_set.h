@@ -14,7 +14,7 @@ namespace acp::launcher {
 /// Plain value.
 class RankSet {
  public:
-  /// Nothing when the text is no such list.
+  /// Returns nothing when the text is no such list.
   static std::optional<RankSet> parse(std::string_view text);
 
   bool contains(std::uint32_t rank) const noexcept;
@@ -26,8 +26,8 @@ class RankSet {
   std::uint32_t largest_ = 0;
 };
 
-/// "rank 3", "ranks 0,2-3"; from ascending ranks, at least one. Long lists are
-/// cut after some ranges.
+/// Returns "rank 3" or "ranks 0,2-3". `ranks` has to be ascending and not
+/// empty. Long lists are cut after some ranges, with a count of the rest.
 std::string describe_ranks(std::span<const std::uint32_t> ranks);
 
 }  // namespace acp::launcher

@@ -1,3 +1,5 @@
+// Opens pipes and files for the ranks before the keeper is forked. Called by
+// job.cc.
 #include "launcher/rank_streams.h"
 
 #include <fcntl.h>
@@ -14,7 +16,8 @@ namespace acp::launcher {
 
 namespace {
 
-/// {read end, write end}; empty, logged, when there are no more descriptors.
+/// Returns {read end, write end}. Fails, logged, when there are no more
+/// descriptors.
 Result<std::array<UniqueFd, 2>> make_pipe() {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
@@ -77,6 +80,7 @@ Status open_output(const JobPlan& plan,
 
 }  // namespace
 
+/// The directory is made first, also with its parents.
 Result<std::vector<RankStreams>> open_streams(const JobPlan& plan) {
   const std::string& directory = plan.options.output_dir;
   if (!directory.empty()) {

@@ -1,4 +1,5 @@
-// The standard descriptors of each rank: pipes to acprun, files, /dev/null.
+// Opens the standard descriptors of each rank: pipes to acprun, files, or
+// /dev/null.
 #pragma once
 
 #include <array>
@@ -10,15 +11,15 @@
 
 namespace acp::launcher {
 
-/// One rank's descriptors 0, 1, 2, and acprun's ends of those that are pipes.
+/// One rank's descriptors 0, 1 and 2, and acprun's ends of the pipes.
 struct RankStreams {
   std::array<UniqueFd, 3> rank_ends;
-  UniqueFd input;   ///< Rank 0 only, non-blocking; else empty.
-  UniqueFd output;  ///< Empty with --output-dir, as is the next.
+  UniqueFd input;   ///< To rank 0, non-blocking; empty for other ranks.
+  UniqueFd output;  ///< Empty with --output-dir, as is `error`.
   UniqueFd error;
 };
 
-/// Opens the streams of every rank; kSystem, logged.
+/// Opens the streams of every rank. Fails with kSystem, logged.
 Result<std::vector<RankStreams>> open_streams(const JobPlan& plan);
 
 }  // namespace acp::launcher

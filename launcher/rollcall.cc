@@ -1,3 +1,5 @@
+// The transitions of the roll-call, and its judgement on ranks that leave.
+// Called by BootstrapServer and job.cc.
 #include "launcher/rollcall.h"
 
 #include <fmt/format.h>
@@ -37,7 +39,7 @@ const PhaseRow* find_phase(std::uint64_t phase) {
   return nullptr;
 }
 
-/// Between Go(kInit) and Finalized, or on the way there.
+/// From Hello until Finalized.
 bool is_inside(RankState state) {
   return state != RankState::kStarted && state != RankState::kFinalized;
 }
@@ -135,6 +137,9 @@ std::optional<Verdict> Rollcall::on_exit(std::uint32_t rank, int wait_status) {
   return judge_silent_exit(rank);
 }
 
+/// Judges a rank that ended with status 0. It fails the job when others wait
+/// for it: before acp_init is over, or inside of the library. A job in which no
+/// rank said Hello is one of ordinary programs.
 std::optional<Verdict> Rollcall::judge_silent_exit(std::uint32_t rank) const {
   const RankState state = ranks_[rank].state;
   if (state == RankState::kFinalized) return std::nullopt;

@@ -1,5 +1,6 @@
-// Where each rank stands between Hello and Finalized, and whether its next
-// step is allowed. A pure state machine: docs/launcher.md has the picture.
+// The roll-call: the state of each rank between Hello and Finalized, and
+// whether its next message is allowed. A pure state machine; docs/launcher.md
+// has the table of its states.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +36,7 @@ struct SayGo {
 
 using Answer = std::variant<Nothing, SayWelcome, SayGo, Verdict>;
 
-/// Used by one thread.
+/// Used by one thread, which alone touches all fields. Makes no system call.
 class Rollcall {
  public:
   explicit Rollcall(std::uint32_t ranks) : ranks_(ranks) {}
@@ -50,16 +51,17 @@ class Rollcall {
 
   bool has_exited(std::uint32_t rank) const { return ranks_[rank].has_exited; }
 
-  /// What to answer to a message of this rank.
+  /// Takes a message of this rank and returns the answer to it.
   Answer on_message(std::uint32_t rank,
                     const protocol::BootstrapMessage& message);
 
-  /// The failure that this end of a rank is, if it is one.
+  /// Takes the end of a rank's process. Returns a verdict when the job fails by
+  /// it.
   std::optional<Verdict> on_exit(std::uint32_t rank, int wait_status);
 
-  /// True from the first Arrive(kInit) until Go(kInit).
+  /// True from the first Arrive(kInit) until Go(kInit), for --init-timeout.
   bool is_meeting() const noexcept;
-  /// Ranks that have not arrived in acp_init.
+  /// Lists the ranks that have not arrived in acp_init.
   std::vector<std::uint32_t> missing_in_init() const;
 
  private:

@@ -1,3 +1,5 @@
+// Blocks the signals of acprun and reads them from a signalfd. Called by
+// main before the keeper is forked.
 #include "launcher/signals.h"
 
 #include <sys/signalfd.h>
@@ -41,19 +43,21 @@ Result<Signals> Signals::take_over() {
   sigemptyset(&handled);
   for (const int signal : {SIGINT, SIGTERM, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2,
                            SIGWINCH, SIGTSTP, SIGCONT}) {
-    // Who started us with nohup or "&" wants it to stay ignored.
+    // nohup and "&" ignore signals, which then have to stay ignored.
     if (!is_ignored(signal)) sigaddset(&handled, signal);
   }
   sigset_t blocked = handled;
   sigaddset(&blocked, SIGCHLD);
-  // Reading the terminal from the background then fails instead of stopping.
+  // With SIGTTIN blocked, reading the terminal from the background fails
+  // instead of stopping acprun.
   sigaddset(&blocked, SIGTTIN);
   if (::sigprocmask(SIG_BLOCK, &blocked, &inherited.mask) != 0) {
     log_error("sigprocmask: {}", errno_text(errno));
     return Status::kSystem;
   }
   set_disposition(SIGPIPE, SIG_IGN);
-  // A parent that ignored it would take the exit statuses from us.
+  // With SIGCHLD ignored, as some parents leave it, the kernel would drop exit
+  // statuses.
   set_disposition(SIGCHLD, SIG_DFL);
   signals.fd_.reset(::signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!signals.fd_) {

@@ -1,4 +1,4 @@
-// acprun's signals as a descriptor, and what its children get back.
+// Takes acprun's signals by a descriptor, and keeps what the ranks get back.
 #pragma once
 
 #include <sys/resource.h>
@@ -11,26 +11,26 @@
 
 namespace acp::launcher {
 
-/// What acprun was started with and a rank gets again.
+/// State that acprun was started with and changes. Each rank gets it back.
 struct InheritedState {
   sigset_t mask{};
   bool ignores_pipe = false;
   rlimit open_files{};
 };
 
-/// Blocks and collects what acprun handles: INT, TERM, QUIT, HUP (unless
-/// ignored at the start, as nohup does), USR1, USR2, WINCH, TSTP, CONT.
-/// One object, for the life of the process.
+/// Blocks and collects the signals that acprun handles: INT, TERM, QUIT, HUP,
+/// USR1, USR2, WINCH, TSTP and CONT. A signal that was ignored at the start, as
+/// nohup does, stays ignored. There is one object, for the life of the process.
 class Signals {
  public:
-  /// Takes over; kSystem, logged.
+  /// Blocks the signals. Fails with kSystem, logged.
   static Result<Signals> take_over();
 
   int fd() const noexcept { return fd_.get(); }
 
   const InheritedState& inherited() const noexcept { return inherited_; }
 
-  /// The next signal, or 0 when there is none.
+  /// Takes the next signal without waiting; 0 when there is none.
   int next() const;
 
  private:
@@ -38,7 +38,8 @@ class Signals {
   UniqueFd fd_;
 };
 
-/// Whether this signal asks acprun to end the job (else it is passed on).
+/// Returns whether this signal asks acprun to end the job. The others are
+/// passed on to the ranks.
 bool is_request_to_end(int signal) noexcept;
 
 }  // namespace acp::launcher

@@ -1,3 +1,5 @@
+// The exec shim. become_rank runs between vfork and exec in the keeper's
+// memory: it makes system calls only, and allocates nothing.
 #include "launcher/spawn.h"
 
 #include <fcntl.h>
@@ -11,7 +13,8 @@ namespace acp::launcher {
 namespace {
 
 [[noreturn]] void fail(const SpawnRequest& request, SpawnStep step) {
-  // Release: the parent reads the error after it has seen the step.
+  // Release: pairs with the keeper's acquire load of the step, behind which it
+  // reads the error.
   request.failure->error.store(errno, std::memory_order_relaxed);
   request.failure->step.store(step, std::memory_order_release);
   ::_exit(127);
@@ -41,11 +44,11 @@ void restore_inherited(const InheritedState& inherited) {
 [[noreturn]] void become_rank(const SpawnRequest& request, pid_t keeper) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != keeper) {
-    ::_exit(127);  // It died before the line above took effect.
+    ::_exit(127);  // The keeper died before the line above took effect.
   }
   ::setpgid(0, 0);
   if (request.cpus != nullptr) {
-    bind_this_thread(*request.cpus);  // Unbound is slower, not wrong.
+    bind_this_thread(*request.cpus);  // A failure is slow, not wrong.
   }
   if (!place_descriptors(request)) {
     fail(request, SpawnStep::kDescriptors);

@@ -1,7 +1,10 @@
+// Splits the command of --wrap into words. Pure.
 #include "launcher/options.h"
 
 namespace acp::launcher {
 
+/// One pass over the characters. `in_word` tells an empty pair of quotes, which
+/// is a word, from blanks; `quote` is the quote that is open.
 std::optional<std::vector<std::string>> split_command(std::string_view text) {
   std::vector<std::string> words;
   std::string word;

@@ -1,3 +1,5 @@
+// The texts of a bad end. Called by job.cc with the verdict and the ranks'
+// waits at that moment.
 #include "launcher/summary.h"
 
 #include <fmt/format.h>
@@ -13,7 +15,7 @@ namespace acp::launcher {
 
 namespace {
 
-/// "rank 2", or "rank 2 (started as rank 0)" after acp_reset.
+/// Returns "rank 2", or "rank 2 (started as rank 0)" after acp_reset.
 std::string name_rank(std::uint32_t launch_rank,
                       std::span<const RankWait> waits) {
   if (launch_rank >= waits.size() || waits[launch_rank].rank == launch_rank) {
@@ -31,13 +33,13 @@ std::string on_one_line(std::string text) {
   return text;
 }
 
-/// Ranks that did the same.
+/// Ranks that did one and the same thing.
 struct Group {
   std::string what;
   std::vector<std::uint32_t> ranks;
 };
 
-/// The largest group first.
+/// Groups the ranks without the culprit, the largest group first.
 std::vector<Group> group_others(std::uint32_t culprit,
                                 std::span<const RankWait> waits) {
   std::map<std::string, std::vector<std::uint32_t>> by_call;
@@ -68,7 +70,7 @@ Group join_groups(std::span<const Group> groups) {
   return all;
 }
 
-/// The roll-call: a line for each group of ranks, three lines at most.
+/// Describes the other ranks: a line for each group, three lines at most.
 std::string describe_others(std::uint32_t culprit,
                             std::span<const RankWait> waits) {
   constexpr std::size_t kLines = 3;
@@ -105,6 +107,7 @@ std::string advise_on_signal(const Verdict& verdict) {
   }
 }
 
+/// A verdict's own advice comes first; otherwise the cause decides.
 std::string advise(const Verdict& verdict) {
   if (!verdict.advice.empty()) return verdict.advice;
   switch (verdict.cause) {

@@ -1,4 +1,4 @@
-// The lines that acprun prints when a job ends badly.
+// Makes the lines that acprun prints when a job ends badly.
 #pragma once
 
 #include <span>
@@ -10,14 +10,15 @@
 
 namespace acp::launcher {
 
-/// Pure. One line says who failed and why, up to three what the other ranks did
-/// (the roll-call), and one what acprun did and what to do now. Each ends with
-/// a newline.
+/// The first line says which rank failed and why. Up to three lines say what
+/// the other ranks did. The last one says what acprun did and what the user can
+/// do. Each ends with a newline. Pure.
 std::string summarize(const Verdict& verdict,
                       std::string_view host,
                       std::span<const RankWait> waits);
 
-/// One clause for the ranks themselves: "rank 1 was killed by signal 9 ...".
+/// Returns one clause for the ranks themselves: "rank 1 was killed by signal 9
+/// ...".
 std::string describe_end(const Verdict& verdict,
                          std::string_view host,
                          std::span<const RankWait> waits);

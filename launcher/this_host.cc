@@ -1,3 +1,4 @@
+// Compares a name with the host's names and addresses. Called by make_plan.
 #include "launcher/this_host.h"
 
 #include <arpa/inet.h>
@@ -56,6 +57,7 @@ bool is_same_address(const sockaddr* address, const std::string& text) {
   return false;
 }
 
+/// Loopback addresses need no look at the interfaces.
 bool is_own_address(const std::string& text) {
   in_addr v4{};
   in6_addr v6{};

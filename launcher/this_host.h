@@ -1,4 +1,4 @@
-// Which names mean the host that acprun runs on.
+// Tells whether a name means the host that acprun runs on.
 #pragma once
 
 #include <string_view>
@@ -6,8 +6,8 @@
 namespace acp::launcher {
 
 /// True for localhost, loopback addresses, the host's name with or without
-/// domain, and the addresses of its interfaces. May ask the resolver, only
-/// for a name with a domain whose first part is ours.
+/// domain, and the addresses of its interfaces. Asks the resolver only for a
+/// name with a domain whose first part is the host's name.
 bool is_this_host(std::string_view name);
 
 }  // namespace acp::launcher

@@ -1,3 +1,5 @@
+// Checks --timeout, --init-timeout and --watchdog. Called by the job's event
+// loop; it ends nothing itself.
 #include "launcher/time_limits.h"
 
 #include <algorithm>
@@ -39,7 +41,7 @@ std::optional<Verdict> TimeLimits::check_watchdog(
     const protocol::HostSegment& segment,
     const Rollcall& rollcall,
     Clock::time_point now) {
-  // Events may come much more often than this, and each sight reads /proc.
+  // Events may come much more often than the tick, and each look reads /proc.
   if (watchdog_limit_.count() == 0 || now < next_sight_) return std::nullopt;
   next_sight_ = now + kWatchdogTick;
   if (!watchdog_.is_stuck(see_ranks(segment, rollcall), now)) {

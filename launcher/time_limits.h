@@ -1,4 +1,4 @@
-// Everything that ends a job because time has passed while it ran.
+// The limits that end a job because time has passed.
 #pragma once
 
 #include <chrono>
@@ -11,19 +11,22 @@
 
 namespace acp::launcher {
 
-/// --timeout, --init-timeout and --watchdog. Used by one thread.
+/// Keeps --timeout, --init-timeout and --watchdog. Used by the thread of the
+/// event loop, which alone touches all fields.
 class TimeLimits {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// The job starts now.
+  /// The job starts when this is constructed.
   explicit TimeLimits(const Options& options);
 
-  /// To be called after every event and when next() has come.
+  /// Returns a verdict when a limit has passed. Call it after every event and
+  /// at the time next().
   std::optional<Verdict> check(const protocol::HostSegment& segment,
                                const Rollcall& rollcall);
 
-  /// When to check again; Clock::time_point::max(): after the next event.
+  /// The time of the next check without an event; Clock::time_point::max() when
+  /// an event is enough.
   Clock::time_point next() const;
 
  private:
@@ -37,9 +40,10 @@ class TimeLimits {
   std::chrono::milliseconds init_timeout_;
   std::chrono::milliseconds watchdog_limit_;
   Clock::time_point started_;
+  /// Time at which check() first saw a rank in acp_init; empty while none is.
   std::optional<Clock::time_point> meeting_since_;
   Watchdog watchdog_;
-  Clock::time_point next_sight_;  ///< When the watchdog looks again.
+  Clock::time_point next_sight_;  ///< Time of the watchdog's next look.
 };
 
 }  // namespace acp::launcher

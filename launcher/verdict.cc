@@ -1,3 +1,4 @@
+// Exit statuses and texts of the ways in which a job fails. Pure.
 #include "launcher/verdict.h"
 
 #include <fmt/format.h>
@@ -17,7 +18,7 @@ std::string seconds(std::int64_t milliseconds) {
   return fmt::format("{:g} s", static_cast<double>(milliseconds) / 1000.0);
 }
 
-/// Of a rank that says it failed: anything but success.
+/// The exit status of a rank that failed. A value that would be 0 becomes 1.
 int failure_status(std::int64_t value) noexcept {
   const int status = static_cast<int>(value & 0xff);
   return status == 0 ? 1 : status;
@@ -51,6 +52,7 @@ std::string describe_signal(int signal) {
                      text == nullptr ? "unknown" : text);
 }
 
+/// The clause follows "rank N on HOST (pid P)" or stands alone, by the cause.
 std::string describe_cause(const Verdict& verdict) {
   const auto number = static_cast<int>(verdict.value);
   switch (verdict.cause) {

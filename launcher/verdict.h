@@ -1,4 +1,4 @@
-// How a job failed, and acprun's exit status for it.
+// A verdict says how a job failed. acprun's exit status follows from it.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@ namespace acp::launcher {
 
 inline constexpr std::uint32_t kNoRank = UINT32_MAX;
 
+/// The ways in which a job fails, with the fields of Verdict that each uses.
 enum class Cause : std::uint8_t {
   kExited,        ///< value: exit status, not 0.
   kSignaled,      ///< value: signal.
@@ -34,16 +35,17 @@ struct Verdict {
   std::int64_t value = 0;
   std::string text;
   std::vector<std::uint32_t> ranks;
-  std::string advice = {};  ///< For the user; empty: by the cause.
+  std::string advice = {};  ///< Advice to the user; "": by the cause.
 };
 
-/// What acprun returns for this end of the job; never 0.
+/// Returns acprun's exit status for this end of the job; never 0.
 int exit_status(const Verdict& verdict) noexcept;
 
-/// A clause without subject's host: "was killed by signal 9 (Killed)".
+/// Returns a clause without the rank and its host: "was killed by signal 9
+/// (Killed)".
 std::string describe_cause(const Verdict& verdict);
 
-/// "signal 9 (Killed)".
+/// Returns "signal 9 (Killed)".
 std::string describe_signal(int signal);
 
 }  // namespace acp::launcher

@@ -1,3 +1,5 @@
+// Reads the ranks' records in the host segment. Called by job.cc for the
+// summary and by TimeLimits for the watchdog; changes nothing.
 #include "launcher/waits.h"
 
 #include <fmt/format.h>
@@ -10,7 +12,7 @@ using protocol::HostSegment;
 using protocol::ProcRecord;
 using protocol::WaitKind;
 
-/// For ranks that have written nothing into the segment.
+/// Describes a rank whose record in the segment says no wait.
 std::string describe_state(RankState state) {
   switch (state) {
     case RankState::kStarted: return "not in acp_init yet";
@@ -29,7 +31,7 @@ bool is_settled(RankState state) {
   return state == RankState::kRunning;
 }
 
-/// The reason why the process does not run at all; "" when it may.
+/// Returns why the process does not run at all; "" when it may run.
 std::string describe_halt(std::uint32_t pid) {
   const ProcessState process = state_of_process(pid, 0);
   return process.is_stopped  ? "stopped by a signal (state T), "
@@ -65,7 +67,7 @@ std::vector<RankWait> collect_waits(const HostSegment& segment,
                                     const Rollcall& rollcall) {
   std::vector<RankWait> waits;
   for (std::uint32_t slot = 0; slot < segment.header().local_procs; ++slot) {
-    // Relaxed: a snapshot for people; the ranks are not stopped for it.
+    // Relaxed: this is a snapshot for people, while the ranks go on.
     const ProcRecord& record = segment.record(slot);
     RankWait wait;
     wait.launch_rank = slot;
@@ -95,7 +97,7 @@ std::vector<RankSight> see_ranks(const HostSegment& segment,
   std::vector<RankSight> sights;
   for (std::uint32_t slot = 0; slot < segment.header().local_procs; ++slot) {
     if (rollcall.has_exited(slot)) continue;
-    // Relaxed: two sights are compared, and the ranks are not stopped for it.
+    // Relaxed: the watchdog compares several looks, while the ranks go on.
     const ProcRecord& record = segment.record(slot);
     const RankState state = rollcall.state(slot);
     RankSight sight;

@@ -1,4 +1,4 @@
-// What each rank is waiting for, as the host segment and the roll-call say.
+// Tells what each rank waits for, from the host segment and the roll-call.
 #pragma once
 
 #include <cstdint>
@@ -11,30 +11,31 @@
 
 namespace acp::launcher {
 
-/// One rank at the moment the job failed. Plain value.
+/// One rank at the moment when the job failed. Plain value.
 struct RankWait {
   std::uint32_t launch_rank = 0;  ///< Number at launch.
-  std::uint32_t rank = 0;         ///< Now; acp_reset changes it.
-  /// "waiting in acp_sync", "computing"; in front of that, when it is so,
-  /// "stopped by a signal (state T), ".
+  std::uint32_t rank = 0;         ///< Present number; acp_reset changes it.
+  /// "waiting in acp_sync" or "computing". "stopped by a signal (state T), "
+  /// stands before that where it holds.
   std::string what;
 };
 
-/// "waiting in acp_sync"; "" for kNothing. `name` is the function that the
-/// program called, "" where the kind of the wait says it.
+/// Returns "waiting in acp_sync", or "" for kNothing. `name` is the function
+/// that the program called; "" where the kind of the wait names it.
 std::string describe_wait(std::uint32_t wait_kind,
                           std::uint32_t wait_peer,
                           const std::string& name = "");
 
-/// Looks at every rank.
+/// Looks at every rank, for the summary.
 std::vector<RankWait> collect_waits(const protocol::HostSegment& segment,
                                     const Rollcall& rollcall);
 
-/// One look of the watchdog at each rank that has not exited.
+/// Looks at each rank that has not exited, for the watchdog.
 std::vector<RankSight> see_ranks(const protocol::HostSegment& segment,
                                  const Rollcall& rollcall);
 
-/// Numbers at launch of the ranks that a signal has stopped, by their process.
+/// Returns the numbers at launch of the ranks whose processes a signal has
+/// stopped.
 std::vector<std::uint32_t> stopped_ranks(const Rollcall& rollcall,
                                          std::uint32_t ranks);
 

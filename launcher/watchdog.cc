@@ -1,3 +1,5 @@
+// Judges series of looks at the ranks. Pure; called by TimeLimits a few
+// times a second.
 #include "launcher/watchdog.h"
 
 #include <algorithm>
@@ -9,17 +11,18 @@ namespace {
 using std::chrono::milliseconds;
 using Ranks = std::span<const RankSight>;
 
-/// An acprun that slept for so long between two sights was stopped with the
-/// job, or got no processor: its next sight says nothing of the time between.
+/// Longest time between two sights that belong together. After a longer one,
+/// acprun was stopped with the job or got no processor, and its next sight says
+/// nothing of the time between.
 constexpr milliseconds kLongestGap{1000};
 /// A rank that polls a lock naps for 125 ms or longer between two looks at it.
 /// The nap and the look are waits that begin and end: 32 times a second.
 constexpr std::uint64_t kPollWaitsPerSecond = 50;
-/// One look is two messages of a network. More messages than looks explain mean
-/// that data are moving.
+/// One look at a lock is two messages of a network. More messages than the
+/// looks explain mean that data are moving.
 constexpr std::uint64_t kArrivalsPerWait = 2;
-/// Passes after which a rank has had its turn since the first sight. One may
-/// have been under way then; the second has seen all that had come.
+/// Passes of progress after which a rank has looked since the first sight. One
+/// pass may have been under way then; the second has seen all that had come.
 constexpr std::uint64_t kPasses = 2;
 
 bool can_be_stuck(const RankSight& rank) {
@@ -60,7 +63,7 @@ void Watchdog::see_no_moves(Ranks ranks, Clock::time_point now) {
       std::none_of(ranks.begin(), ranks.end(), does_other_work) ? 1 : 0;
 }
 
-/// Whether all that has happened since the last sight can be polling.
+/// Returns whether polling explains all that has happened since the last sight.
 bool Watchdog::can_be_polls(Ranks ranks, Clock::time_point now) const {
   if (last_.size() != ranks.size()) return false;
   const auto gap = static_cast<std::uint64_t>(
@@ -83,6 +86,7 @@ void Watchdog::see_polls(Ranks ranks, Clock::time_point now) {
       std::none_of(ranks.begin(), ranks.end(), wants_processor) ? 1 : 0;
 }
 
+/// Both stretches start again when a rank does not wait, or after a gap.
 bool Watchdog::is_stuck(Ranks ranks, Clock::time_point now) {
   const bool do_all_wait =
       !ranks.empty() && std::all_of(ranks.begin(), ranks.end(), can_be_stuck);

@@ -1,5 +1,6 @@
-// Notices a job that stands still: every rank waits in the library, and none
-// gets any further. It tells that from a job that waits for a processor.
+// The watchdog notices a job that stands still: every rank waits in the
+// library, and none gets any further. It does not take a job for one that waits
+// for a processor.
 #pragma once
 
 #include <chrono>
@@ -22,7 +23,8 @@ struct RankSight {
   ProcessState process;
 };
 
-/// Pure: time and sights come from the caller. Used by one thread.
+/// Pure: time and sights come from the caller. Used by one thread, which alone
+/// touches all fields.
 ///
 /// While all ranks are waiting, or stopped by a signal, there are two ways to
 /// stand still for the whole limit:
@@ -31,20 +33,20 @@ struct RankSight {
 ///  2. Some ranks poll a lock, with naps: few waits begin or end, and in half
 ///  of
 ///     the sights no thread of any rank wants a processor.
-/// On an overloaded machine, whoever could go on has not looked, or wants a
-/// processor. A rank that a debugger holds is never taken for stuck.
+/// On an overloaded machine, a rank that could go on has not looked, or wants a
+/// processor. A rank that a debugger has stopped never counts as stuck.
 class Watchdog {
  public:
   using Clock = std::chrono::steady_clock;
 
   explicit Watchdog(std::chrono::milliseconds limit) : limit_(limit) {}
 
-  /// To be called a few times a second, with a sight of every rank that has not
-  /// exited. True: the job has been standing still for the limit.
+  /// Takes a sight of every rank that has not exited. Call it a few times a
+  /// second. Returns true when the job has stood still for the limit.
   bool is_stuck(std::span<const RankSight> ranks, Clock::time_point now);
 
  private:
-  /// A time in which the job seemed to stand still.
+  /// A span of time in which the job seemed to stand still.
   struct Stretch {
     Clock::time_point since;
     std::vector<RankSight> first;
@@ -60,9 +62,9 @@ class Watchdog {
   bool is_polling(Clock::time_point now) const;
 
   std::chrono::milliseconds limit_;
-  std::optional<Stretch> no_moves_;
-  std::optional<Stretch> polls_;
-  std::vector<RankSight> last_;
+  std::optional<Stretch> no_moves_;  ///< Way 1; empty while a rank moves.
+  std::optional<Stretch> polls_;     ///< Way 2.
+  std::vector<RankSight> last_;      ///< Of the call before, as last_time_.
   Clock::time_point last_time_;
 };
 

@@ -1,3 +1,5 @@
+// The checks of acp_info --check, each with a command that mends what it
+// finds. They try things and read /proc and /sys; they change nothing.
 #include "checks.h"
 
 #include <fmt/format.h>
@@ -11,8 +13,8 @@ namespace acp::info {
 
 namespace {
 
-/// What a rank's udp socket asks the kernel for, so that bursts of many peers
-/// fit.
+/// Bytes of receive buffer that a rank's udp socket asks the kernel for, so
+/// that bursts of many peers fit.
 constexpr std::int64_t kReceiveBufferBytes = 4 << 20;
 
 Check check_memfd() {
@@ -58,7 +60,7 @@ Check check_udp() {
           probe.detail, probe.works ? "" : "sudo ip link set lo up"};
 }
 
-/// Matters to who has an adapter.
+/// Optional, because it matters only with an RDMA adapter.
 Check check_ib() {
   const Probe probe = probe_ib();
   if (probe.works) {
@@ -70,7 +72,7 @@ Check check_ib() {
           "rxe0 type rxe netdev eth0"};
 }
 
-/// Only adapters need locked memory.
+/// Optional, because only RDMA adapters need locked memory.
 Check check_locked_memory() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_MEMLOCK, &limit) != 0 ||

@@ -1,5 +1,5 @@
-// acp_info --check: is this machine set up so that ACP runs well, and what to
-// type when it is not.
+// acp_info --check: tells whether this machine is set up so that ACP runs well,
+// and what to type where it is not.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace acp::info {
 
 enum class CheckState : std::uint8_t {
   kOk,
-  kOptional,  ///< Could be better; only matters to some jobs.
+  kOptional,  ///< Could be better; matters to some jobs only.
   kWarning,   ///< Something will be slow, or will not work.
 };
 
@@ -21,8 +21,10 @@ struct Check {
   std::string fix;  ///< Empty when there is nothing to do.
 };
 
+/// Runs all checks; takes some milliseconds.
 std::vector<Check> run_checks();
 
+/// "ok", "optional" or "warning".
 const char* state_name(CheckState state);
 
 }  // namespace acp::info

@@ -1,3 +1,5 @@
+// Collects the facts. Called by main.cc; it tries what a fact is about and
+// starts no job.
 #include "facts.h"
 
 #include <algorithm>
@@ -68,7 +70,8 @@ const char* region_name(std::uint32_t key) {
   }
 }
 
-/// The values that this build takes: not the networks that it lacks.
+/// Returns the values that this build takes: networks that it lacks are left
+/// out.
 std::string choices_of(const Setting& setting, SettingId id) {
   if (id != SettingId::kNet) return std::string(setting.choices);
   std::string_view left = setting.choices;

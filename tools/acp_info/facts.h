@@ -1,4 +1,5 @@
-// What acp_info has to tell, as plain values; text and JSON are made of them.
+// The facts that acp_info tells, as plain values. text.cc and json.cc print
+// them.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,7 @@
 
 namespace acp::info {
 
-/// One transport: is it part of this build, and does it work here?
+/// One transport: whether it is part of this build, and whether it works here.
 struct TransportFact {
   std::string name;
   bool is_built = false;
@@ -26,7 +27,7 @@ struct Limits {
   int key_bits = 0;
   int offset_bits = 0;
   std::uint32_t colors_at_most = 0;
-  std::uint32_t regions_at_most = 0;  ///< A program's own, of one rank.
+  std::uint32_t regions_at_most = 0;  ///< Registered by one rank's program.
   std::uint64_t region_bytes_at_most = 0;
 };
 
@@ -34,13 +35,13 @@ struct SettingFact {
   std::string name;
   std::string option;
   std::string documentation;
-  std::string choices;  ///< Those of this build, separated by '|'.
+  std::string choices;  ///< Values of this build, separated by '|'.
   std::string default_value;
   std::string value;
   std::string source;
 };
 
-/// A global address taken apart.
+/// The fields of a global address.
 struct AddressFact {
   std::uint64_t address = 0;
   bool is_null = false;
@@ -53,17 +54,20 @@ struct AddressFact {
   std::string region;  ///< "starter memory", ...
 };
 
+/// Tries every transport.
 std::vector<TransportFact> transport_facts(const Settings& settings);
 
-/// The addresses of ACP_UDP_ADDRESSES, one color each; the loopback when it
-/// is empty.
+/// Returns the addresses of ACP_UDP_ADDRESSES, one color each. Without any,
+/// returns the loopback address.
 std::vector<std::string> udp_addresses(const Settings& settings);
 
-/// `ranks` in 1 .. 1,048,575.
+/// Returns the limits of a job. `ranks` is 1 to 1,048,575.
 Limits limits_of(std::uint32_t ranks);
 
+/// One fact for each setting, in the order of the table.
 std::vector<SettingFact> setting_facts(const Settings& settings);
 
+/// Takes an address of a job of `ranks` ranks apart.
 AddressFact take_apart(std::uint64_t address, std::uint32_t ranks);
 
 }  // namespace acp::info

@@ -1,3 +1,5 @@
+// Prints the facts as JSON. The names of the members are an interface for
+// programs: they do not change.
 #include "json.h"
 
 #include <fmt/format.h>

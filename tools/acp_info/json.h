@@ -1,4 +1,4 @@
-// The facts as JSON for programs.
+// Makes JSON of the facts, for programs.
 #pragma once
 
 #include <vector>

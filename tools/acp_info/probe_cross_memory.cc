@@ -1,5 +1,5 @@
-// The trial of process_vm_readv and writev: two children of this process, of
-// which one copies from and to the other.
+// Tries process_vm_readv and process_vm_writev: forks two children, of which
+// one copies from and to the other. Called by the checks and the facts.
 #include <fcntl.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -15,17 +15,17 @@ namespace acp::info {
 
 namespace {
 
-// At the same address in both children, which are forks of this process.
+// The word has one address in both children, because both are forks.
 volatile std::uint64_t probed_word = 0;
 
 constexpr std::uint64_t kOwners = 0x0123456789abcdef;
 constexpr std::uint64_t kWritten = 0xfedcba9876543210;
 
-/// Children say how it went by their exit status: 0, or an errno value.
+/// The children's exit status is 0, an errno, or this.
 constexpr int kWrongBytes = 255;
 
-/// Holds the word until the pipe's other end closes; 0 when the word is what
-/// the other child wrote.
+/// The first child: owns the word until the pipe's other end closes. Exits with
+/// 0 when the word is then the one that the other child wrote.
 [[noreturn]] void run_owner(int ready, int end) {
   probed_word = kOwners;
   char byte = 1;
@@ -35,6 +35,7 @@ constexpr int kWrongBytes = 255;
   ::_exit(probed_word == kWritten ? 0 : kWrongBytes);
 }
 
+/// The second child: reads the owner's word, and writes another one.
 [[noreturn]] void run_copier(pid_t owner) {
   std::uint64_t word = 0;
   const iovec mine{&word, sizeof(word)};
@@ -50,7 +51,8 @@ constexpr int kWrongBytes = 255;
   ::_exit(0);
 }
 
-/// The exit status of a child; -1 when it did not exit by itself.
+/// Waits for a child. Returns its exit status; -1 when it did not exit by
+/// itself.
 int wait_for(pid_t child) {
   int status = 0;
   while (::waitpid(child, &status, 0) < 0) {
@@ -83,6 +85,8 @@ std::string describe(int copier, int owner) {
 
 }  // namespace
 
+/// The pipe `ready` says that the owner has its word; closing `end` lets the
+/// owner look at it.
 Probe probe_cross_memory() {
   Pipe ready;
   Pipe end;

@@ -1,4 +1,5 @@
-// Whether jobs can use an RDMA device here.
+// Tells whether jobs can use an RDMA device here, from sysfs. Called by the
+// checks and the facts.
 #include <fmt/format.h>
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
-// The trial of a UDP socket: tools may not use udp/, which opens its sockets
-// for a job.
+// Tries a UDP socket. Tools may not use udp/, which opens its sockets for a
+// job.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -24,7 +24,7 @@ union Address {
   sockaddr_in6 v6;
 };
 
-/// Returns the length, 0 when the text is no address.
+/// Fills `address` and returns its length; 0 when the text is no IP address.
 socklen_t parse(const std::string& text, Address& address) {
   std::memset(&address, 0, sizeof(address));
   if (::inet_pton(AF_INET, text.c_str(), &address.v4.sin_addr) == 1) {
@@ -44,6 +44,7 @@ Probe failed(const char* what, const std::string& address) {
 
 }  // namespace
 
+/// The kernel chooses the port; the datagram goes from the socket to itself.
 Probe probe_udp(const std::string& text) {
   Address address{};
   socklen_t length = parse(text, address);

@@ -1,3 +1,5 @@
+// The trials that need no file of their own. Called by the checks and the
+// facts.
 #include "probes.h"
 
 #include <fcntl.h>

@@ -1,4 +1,5 @@
-// Tries what the transports need from this machine, by doing it.
+// Trials: each does what a transport needs from this machine, and says whether
+// it worked.
 #pragma once
 
 #include <cstdint>
@@ -6,28 +7,28 @@
 
 namespace acp::info {
 
-/// What became of a trial.
+/// The result of a trial.
 struct Probe {
   bool works = false;
-  std::string detail;  ///< What was seen: a number, or the error's text.
+  std::string detail;  ///< The fact seen, or the error's text.
 };
 
-/// A sealed memory file, mapped: how ranks of one host share memory.
+/// Maps a sealed memory file, as ranks of one host do to share memory.
 Probe probe_memfd();
 
-/// process_vm_readv and writev between two processes of which neither is the
-/// other's ancestor, as ranks are.
+/// Copies with process_vm_readv and process_vm_writev between two processes.
+/// Neither is the other's ancestor, as it is with ranks.
 Probe probe_cross_memory();
 
-/// A UDP socket bound to an address, and a datagram from it to itself.
+/// Binds a UDP socket to an address and sends a datagram from it to itself.
 Probe probe_udp(const std::string& text);
 
-/// RDMA devices and their ports: whether one is active, has an address, is of
-/// a kind that jobs can use, and can be opened.
+/// Looks for an RDMA port that is active, has an address, is of a kind that
+/// jobs can use, and whose connection manager may be opened.
 Probe probe_ib();
 
-/// The first number in a file such as /proc/sys/net/core/rmem_max; -1 when
-/// it cannot be read.
+/// Returns the first number in a file such as /proc/sys/net/core/rmem_max; -1
+/// when it cannot be read.
 std::int64_t number_in_file(const char* path);
 
 }  // namespace acp::info

@@ -1,3 +1,5 @@
+// Reads the RDMA devices and their ports from sysfs, and judges each. Called
+// by probe_ib; a test gives it a sysfs of its own.
 #include "rdma_ports.h"
 
 #include <arpa/inet.h>
@@ -19,8 +21,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Entries of a port's table of GIDs that are looked at: those of addresses
-/// come first, and the table of some devices has thousands.
+/// Entries of a port's table of GIDs that are read. Entries of IP addresses
+/// come first, and the tables of some devices have thousands.
 constexpr int kGids = 64;
 
 std::string first_line(const fs::path& path) {
@@ -48,8 +50,9 @@ std::string state_word(const std::string& line) {
   return word;
 }
 
-/// The network interfaces of a port: RoCE's have GIDs there, IPoIB's name the
-/// device and count its ports from 0.
+/// Lists the network interfaces of a port. Interfaces of RoCE stand in the
+/// port's table of GIDs. Interfaces of IPoIB name their device and count its
+/// ports from 0.
 std::vector<std::string> interfaces_of(const fs::path& sys,
                                        const std::string& device,
                                        const fs::path& port) {
@@ -60,7 +63,7 @@ std::vector<std::string> interfaces_of(const fs::path& sys,
   }
   for (const fs::path& interface : sorted_entries(sys / "class/net")) {
     std::error_code error;
-    // An interface that says nothing is that of the first port.
+    // An interface without this number belongs to the first port.
     const std::int64_t number =
         1 + std::max(std::int64_t{0},
                      number_in_file((interface / "dev_port").c_str()));
@@ -126,7 +129,8 @@ RdmaPort read_port(const fs::path& sys,
   return found;
 }
 
-/// Empty for one that is valid on one link only, and for what is none.
+/// Returns the address as text; "" for an IPv6 link-local address, and for
+/// other families.
 std::string text_of(const sockaddr& address) {
   std::array<char, INET6_ADDRSTRLEN> text{};
   if (address.sa_family == AF_INET) {

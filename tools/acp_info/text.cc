@@ -1,3 +1,4 @@
+// Prints the facts as text. People read it; programs take the JSON.
 #include "text.h"
 
 #include <fmt/format.h>
@@ -31,7 +32,7 @@ std::string wrapped(const std::string& sentence, const std::string& indent) {
   return text + '\n';
 }
 
-/// "16 GiB - 64" is what limits look like; shown rounded down.
+/// Limits are like "16 GiB - 64 bytes": returns "16 GiB".
 std::string rounded_bytes(std::uint64_t bytes) {
   static constexpr const char* kUnits[] = {"bytes", "KiB", "MiB",
                                            "GiB",   "TiB", "PiB"};

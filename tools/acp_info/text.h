@@ -1,4 +1,4 @@
-// The facts as text for people.
+// Makes text of the facts, for people.
 #pragma once
 
 #include <string>
