@@ -58,7 +58,8 @@ std::optional<EarlyExit> take_nodefile(const std::string& value,
 }
 
 /// Older scripts size the data library's starter memory for the older library.
-/// The heap takes its place here and must not get smaller than its default.
+/// This library has the heap instead, which must not get smaller than its
+/// default.
 std::optional<EarlyExit> take_old_heap_size(const std::string& value,
                                             Options& options) {
   const auto bytes = parse_bytes(value);

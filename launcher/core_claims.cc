@@ -45,12 +45,12 @@ std::vector<UniqueFd> lock_all(const Processors& processors) {
 
 std::vector<Processors> cores_of(const CpuMask& cpus) {
   std::vector<Processors> cores;
-  std::map<std::string, std::size_t> places;
+  std::map<std::string, std::size_t> indices;  // Into `cores`, by name.
   for (unsigned cpu = 0; cpu < CpuMask::kMaxCpus; ++cpu) {
     if (!cpus.has(cpu)) continue;
-    const auto [place, is_new] = places.emplace(core_name(cpu), cores.size());
+    const auto [entry, is_new] = indices.emplace(core_name(cpu), cores.size());
     if (is_new) cores.emplace_back();
-    cores[place->second].push_back(cpu);
+    cores[entry->second].push_back(cpu);
   }
   return cores;
 }

@@ -29,7 +29,7 @@ std::vector<char*> pointers_to(const std::vector<std::string>& words) {
 
 /// The variables that differ between ranks. All ranks are on this host, so the
 /// local numbers are the global ones.
-std::vector<std::string> place_of(std::size_t rank, std::size_t ranks) {
+std::vector<std::string> numbers_of(std::size_t rank, std::size_t ranks) {
   return {fmt::format("{}={}", protocol::kRankVariable, rank),
           fmt::format("{}={}", protocol::kProcsVariable, ranks),
           fmt::format("{}={}", protocol::kLocalRankVariable, rank),
@@ -39,7 +39,7 @@ std::vector<std::string> place_of(std::size_t rank, std::size_t ranks) {
 /// One rank's argv and environment, and the variables of this rank alone, which
 /// the environment points into.
 struct RankWords {
-  std::vector<std::string> place;
+  std::vector<std::string> numbers;
   std::vector<char*> words;
   std::vector<char*> environment;
 };
@@ -97,8 +97,8 @@ Status start_ranks(const JobPlan& plan,
     const RankPlan& one = plan.ranks[rank];
     RankWords& own = words[rank];
     own.words = pointers_to(one.words);
-    own.place = place_of(rank, ranks);
-    own.environment = pointers_to(own.place);
+    own.numbers = numbers_of(rank, ranks);
+    own.environment = pointers_to(own.numbers);
     own.environment.insert(own.environment.end() - 1, environment.begin(),
                            environment.end() - 1);
     SpawnRequest& request = requests[rank];

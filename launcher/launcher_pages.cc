@@ -21,7 +21,8 @@ namespace {
 
 using namespace acp::launcher;  // NOLINT: this file is the program
 
-/// The page with acprun's options. Other pages have no place for them.
+/// The page with acprun's options. Other pages have no lines
+/// that mark them, and stay as they are.
 std::string with_options(const std::string& page, ManualScope scope) {
   return replace_options(page, options_in_markdown(acprun_options(), scope));
 }

@@ -260,10 +260,10 @@ std::string bash_completion(const OptionTable& table) {
       "options.\n{}",
       table.program, script);
   // Variables and arrays of the script have an "@" of their own: "${words[@]}".
-  for (const std::string_view place : {"_@_values", "_@()", "-F _@ @"}) {
-    std::string with(place);
+  for (const std::string_view part : {"_@_values", "_@()", "-F _@ @"}) {
+    std::string with(part);
     replace_all(with, "@", table.program);
-    replace_all(script, place, with);
+    replace_all(script, part, with);
   }
   return script;
 }

@@ -18,7 +18,7 @@ Probe judge_ports(const std::vector<RdmaPort>& ports) {
     probe.works |= port.lack.empty();
     probe.detail +=
         fmt::format("{}{} {} ({}){}{}", probe.detail.empty() ? "" : "; ",
-                    port.name, port.state, port.wire,
+                    port.name, port.state, port.link_layer,
                     port.address.empty() ? "" : " at " + port.address,
                     port.lack.empty() ? "" : ", left out: " + port.lack);
   }

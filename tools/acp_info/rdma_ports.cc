@@ -116,8 +116,8 @@ RdmaPort read_port(const fs::path& sys,
   RdmaPort found;
   found.name = fmt::format("{} port {}", name, port.filename().string());
   found.state = state_word(first_line(port / "state"));
-  found.wire = fmt::format("{}, {}", first_line(port / "link_layer"),
-                           first_line(port / "rate"));
+  found.link_layer = fmt::format("{}, {}", first_line(port / "link_layer"),
+                                 first_line(port / "rate"));
   const auto interfaces = interfaces_of(sys, name, port);
   for (const std::string& each : interfaces) {
     found.address = found.address.empty() ? address_of(each) : found.address;

@@ -13,10 +13,10 @@ namespace acp::info {
 
 /// A port, with the reason why jobs cannot use it.
 struct RdmaPort {
-  std::string name;     ///< "mlx5_0 port 1".
-  std::string state;    ///< "active", "down".
-  std::string wire;     ///< "Ethernet, 100 Gb/sec (4X EDR)".
-  std::string address;  ///< An IP address of the port; may be empty.
+  std::string name;        ///< "mlx5_0 port 1".
+  std::string state;       ///< "active", "down".
+  std::string link_layer;  ///< "Ethernet, 100 Gb/sec (4X EDR)".
+  std::string address;     ///< An IP address of the port; may be empty.
   /// The missing thing, and what to do; "" when jobs can use the port.
   std::string lack;
 };
