@@ -1,5 +1,5 @@
-// Reads what Slurm, PBS and SGE leave in the environment. Called by acprun's
-// main for a warning; it decides nothing.
+// Reads the variables of Slurm, PBS and SGE in the environment. Called by
+// acprun's main for a warning; it decides nothing.
 #include "launcher/allocation.h"
 
 #include <fmt/format.h>

@@ -150,6 +150,7 @@ std::string asks_for_threads(std::span<const std::string> environment) {
   return "";
 }
 
+/// The claims are a part of the result: they last as long as the job.
 Bindings bind_ranks(Binding binding,
                     std::uint32_t ranks,
                     std::span<const std::string> environment) {

@@ -46,8 +46,8 @@ void Input::on_readable() {
   on_writable();
 }
 
-/// Writes what was read. A full pipe is watched, and start() reads on when all
-/// is written.
+/// Writes the bytes of the last read. A full pipe is watched, and start() reads
+/// on when all is written.
 void Input::on_writable() {
   while (begin_ < end_) {
     const ssize_t n =

@@ -46,7 +46,7 @@ Verdict without_rank(Cause cause, std::int64_t value, std::uint32_t pid = 0) {
 /// Used by one thread, which alone reads and writes all fields.
 ///
 /// Invariants:
-///  1. verdict_ is set once, by fail(); what fails later follows from it.
+///  1. verdict_ is set once, by fail(); later failures follow from it.
 ///  2. While verdict_ is set, force_at_ is finite, so the loop always ends.
 ///  3. is_keeper_gone_ ends the loop; wind_up() then reads what is left in the
 ///     pipes.
@@ -313,7 +313,7 @@ class Job {
 
   std::set<int> passed_on_;  ///< Signals that acprun sent to the ranks.
   std::optional<Verdict> verdict_;
-  std::vector<RankWait> waits_;  ///< As the ranks stood at the verdict.
+  std::vector<RankWait> waits_;  ///< Waits at the time of the verdict.
   /// Time to do the keeper's work; set by fail().
   Clock::time_point force_at_ = Clock::time_point::max();
   /// Time to give up a slow reader of the output; only where the user asked for

@@ -1,5 +1,5 @@
-// Writes what is made of acprun's table of options while the project is built.
-// It is not installed.
+// Writes the pages that come from acprun's table of options while the project
+// is built. It is not installed.
 //
 //   launcher_pages completion OUT        the bash completion of acprun
 //   launcher_pages man PAGE.md OUT       a page of docs/man for man(1)

@@ -15,7 +15,7 @@ namespace acp::launcher {
 /// One option of the command line. A plain value; the table outlives it.
 struct GivenOption {
   const OptionRow* row = nullptr;
-  std::string value;  ///< "" for a flag.
+  std::string value;  ///< A flag has "".
 };
 
 struct ParsedWords {

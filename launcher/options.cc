@@ -46,6 +46,8 @@ std::optional<EarlyExit> check_net(const Settings& settings) {
 
 }  // namespace
 
+/// --help and --version come before all values, so that they work with a bad
+/// environment, too.
 OrExit<Options> parse_options(std::span<const std::string> words,
                               const Settings::Lookup& lookup) {
   auto parsed = parse_words(acprun_options(), words);

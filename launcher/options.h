@@ -1,4 +1,4 @@
-// acprun's options as values: what the command line and the environment say.
+// acprun's options as values: the command line and the environment together.
 #pragma once
 
 #include <chrono>

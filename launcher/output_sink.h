@@ -34,7 +34,7 @@ class OutputSink {
 
   std::size_t pending() const noexcept { return pending_.size() - written_; }
 
-  /// Writes what the descriptor takes now.
+  /// Writes as much as the descriptor takes now.
   SinkState flush();
 
   SinkState state() const noexcept { return state_; }

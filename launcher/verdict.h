@@ -14,10 +14,10 @@ enum class Cause : std::uint8_t {
   kExited,        ///< value: exit status, not 0.
   kSignaled,      ///< value: signal.
   kAborted,       ///< value: exit status; text: the rank's own words.
-  kNotStarted,    ///< value: exit status to give; text: what failed.
+  kNotStarted,    ///< value: exit status to give; text: the failed step.
   kLeftEarly,     ///< Exit 0 before the others' acp_init was over.
   kNotFinalized,  ///< Exit 0 without acp_finalize.
-  kProtocol,      ///< text: what it did.
+  kProtocol,      ///< text: the broken rule.
   kInitTimeout,   ///< value: milliseconds; ranks: the missing.
   kTimeout,       ///< value: milliseconds.
   kWatchdog,      ///< value: milliseconds; ranks: stopped, pid: the first's.

@@ -64,7 +64,7 @@ class Watchdog {
   std::chrono::milliseconds limit_;
   std::optional<Stretch> no_moves_;  ///< Way 1; empty while a rank moves.
   std::optional<Stretch> polls_;     ///< Way 2.
-  std::vector<RankSight> last_;      ///< Of the call before, as last_time_.
+  std::vector<RankSight> last_;      ///< Sights of the last call.
   Clock::time_point last_time_;
 };
 

@@ -1,5 +1,5 @@
 // acp_info --check: tells whether this machine is set up so that ACP runs well,
-// and what to type where it is not.
+// and which command mends it.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace acp::info {
 enum class CheckState : std::uint8_t {
   kOk,
   kOptional,  ///< Could be better; matters to some jobs only.
-  kWarning,   ///< Something will be slow, or will not work.
+  kWarning,   ///< A part of ACP is slow here, or fails.
 };
 
 struct Check {

@@ -1,5 +1,5 @@
-// Trials: each does what a transport needs from this machine, and says whether
-// it worked.
+// Trials: each tries a service that a transport needs from this machine, and
+// says whether it worked.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
-// Lists the ports of RDMA devices from sysfs, and what each of them lacks for
-// the network `ib`. It opens no device, so it works without the libraries.
+// Lists the ports of RDMA devices from sysfs, with the reason why
+// the network `ib` cannot use a port. It opens no device, so it works without
+// the libraries.
 #pragma once
 
 #include <filesystem>
@@ -17,7 +18,7 @@ struct RdmaPort {
   std::string state;       ///< "active", "down".
   std::string link_layer;  ///< "Ethernet, 100 Gb/sec (4X EDR)".
   std::string address;     ///< An IP address of the port; may be empty.
-  /// The missing thing, and what to do; "" when jobs can use the port.
+  /// The lack, and the remedy; "" when jobs can use the port.
   std::string lack;
 };
 
