@@ -240,7 +240,10 @@ TEST_CASE("launcher endings: no file is left", "[launcher]") {
   setup.directory = scratch.path();
   run(probe(2, {"hello", "init", "finalize", "finalized", how}), setup);
   CHECK(scratch.is_empty());
+  // Other jobs of this machine come and go: only what stays is left behind.
   for (const std::string& name : names()) {
-    CHECK((before.count(name) == 1 || !contains(name, "acp")));
+    INFO(name);
+    const bool is_new = before.count(name) == 0 && contains(name, "acp");
+    CHECK((!is_new || eventually([&] { return names().count(name) == 0; })));
   }
 }

@@ -165,9 +165,17 @@ std::set<std::string> shared_memory_names() {
 
 bool no_new_shared_memory(const std::set<std::string>& before,
                           milliseconds limit) {
+  // Other jobs of this machine come and go: only what stays is left behind.
+  std::set<std::string> left = shared_memory_names();
+  for (const std::string& name : before) {
+    left.erase(name);
+  }
   return comes_true(limit, [&] {
     const std::set<std::string> now = shared_memory_names();
-    return std::includes(before.begin(), before.end(), now.begin(), now.end());
+    for (auto name = left.begin(); name != left.end();) {
+      name = now.count(*name) == 0 ? left.erase(name) : std::next(name);
+    }
+    return left.empty();
   });
 }
 
