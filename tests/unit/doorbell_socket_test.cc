@@ -1,12 +1,16 @@
 #include "transport/shm/doorbell_socket.h"
 
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -162,17 +166,68 @@ TEST_CASE("doorbell socket: a queue full of strangers' datagrams wakes",
   CHECK(has_rung(**mine));
 }
 
+namespace {
+
+/// While it lives, this process may have this many.
+class MoreDescriptors {
+ public:
+  explicit MoreDescriptors(rlim_t count) {
+    REQUIRE(::getrlimit(RLIMIT_NOFILE, &before_) == 0);
+    rlimit now = before_;
+    now.rlim_cur = std::max(before_.rlim_cur, std::min(count, now.rlim_max));
+    REQUIRE(::setrlimit(RLIMIT_NOFILE, &now) == 0);
+  }
+
+  MoreDescriptors(const MoreDescriptors&) = delete;
+  MoreDescriptors& operator=(const MoreDescriptors&) = delete;
+
+  ~MoreDescriptors() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
+/// While it lives, this process gets no further descriptor.
+class NoDescriptors {
+ public:
+  NoDescriptors() {
+    REQUIRE(::getrlimit(RLIMIT_NOFILE, &before_) == 0);
+    // Descriptors are given lowest first: the next one is the first refused.
+    const UniqueFd next(::dup(0));
+    rlimit now = before_;
+    now.rlim_cur = static_cast<rlim_t>(next.get());
+    REQUIRE(::setrlimit(RLIMIT_NOFILE, &now) == 0);
+  }
+
+  NoDescriptors(const NoDescriptors&) = delete;
+  NoDescriptors& operator=(const NoDescriptors&) = delete;
+
+  ~NoDescriptors() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
+}  // namespace
+
 TEST_CASE("doorbell socket: one rank wakes all others of a large host",
           "[shm][doorbell]") {
+  const bool has_descriptors = GENERATE(true, false);
   // More than the buffer of a socket has room for: none of them is on a
   // processor, so none takes what it was sent.
   constexpr std::uint32_t kRanks = 700;
+  const MoreDescriptors more(4 * kRanks);
   const test::HostMemory host(kRanks);
   std::vector<std::unique_ptr<DoorbellSocket>> doorbells;
   for (std::uint32_t slot = 0; slot < kRanks; ++slot) {
     auto doorbell = DoorbellSocket::open(host.segment(), slot);
     REQUIRE(doorbell.ok());
     doorbells.push_back(std::move(*doorbell));
+  }
+  std::optional<NoDescriptors> none;
+  if (!has_descriptors) {
+    none.emplace();
+    REQUIRE(::dup(0) < 0);
   }
   std::uint32_t rung = 0;
   for (std::uint32_t slot = 1; slot < kRanks; ++slot) {

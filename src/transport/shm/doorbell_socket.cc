@@ -3,6 +3,7 @@
 #include "transport/shm/doorbell_socket.h"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -41,7 +42,14 @@ UniqueFd make_socket() {
       ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 }
 
-/// Returns false, with errno, when the datagram found no room.
+/// Whether at least three quarters of the send buffer are free. A datagram
+/// takes from it until its receiver has read it.
+bool has_room(int socket) noexcept {
+  pollfd entry{socket, POLLOUT, 0};
+  return ::poll(&entry, 1, 0) == 1 && (entry.revents & POLLOUT) != 0;
+}
+
+/// False, with errno, when the datagram did not find room.
 bool send_token(int socket, const Address& to) noexcept {
   const char token = 1;
   return ::sendto(socket, &token, sizeof token, MSG_DONTWAIT | MSG_NOSIGNAL,
@@ -62,7 +70,8 @@ Result<std::unique_ptr<DoorbellSocket>> DoorbellSocket::open(
   const std::string text = fmt::format("acp-{:016x}", number);
   const Address address = address_of(text);
   UniqueFd socket = make_socket();
-  if (!socket ||
+  UniqueFd spare = make_socket();
+  if (!socket || !spare ||
       ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address.name),
              address.size) != 0) {
     log_error("doorbell socket @{}: {}", text, errno_text(errno));
@@ -74,7 +83,7 @@ Result<std::unique_ptr<DoorbellSocket>> DoorbellSocket::open(
   mine.doorbell_socket.size.store(static_cast<std::uint32_t>(text.size()),
                                   std::memory_order_release);
   return std::unique_ptr<DoorbellSocket>(
-      new DoorbellSocket(std::move(socket), mine));
+      new DoorbellSocket(std::move(socket), std::move(spare), mine));
 }
 
 void DoorbellSocket::wake_thread(const protocol::SliceHeader& slice) noexcept {
@@ -87,15 +96,32 @@ void DoorbellSocket::wake_thread(const protocol::SliceHeader& slice) noexcept {
   if (send_token(socket_.get(), to) || errno != EAGAIN) {
     return;  // sent, or the owner is gone
   }
-  // Either the receiver's queue is full, and then the receiver is awake
-  // already; or datagrams that many other ranks have not taken yet fill the
-  // send buffer of this socket, and then a new socket has an empty buffer.
-  const UniqueFd other = make_socket();
-  if (!other) {
-    log_error("a socket to wake another rank by: {}", errno_text(errno));
-    return;
+  // Either the receiver's queue is full, and what is in it wakes the receiver;
+  // or the buffer of this socket is used up by tokens that many other ranks
+  // have not taken yet. The spare socket has a buffer of its own.
+  const std::lock_guard lock(mutex_);
+  if (!has_room(spare_.get())) {
+    renew_spare();
   }
-  (void)send_token(other.get(), to);
+  if (spare_) {
+    (void)send_token(spare_.get(), to);
+  }
+}
+
+/// A new socket starts with an empty buffer. When the process has as many
+/// descriptors as it may have, the old socket's becomes the new one's: its
+/// datagrams stay with their receivers.
+void DoorbellSocket::renew_spare() noexcept {
+  UniqueFd next = make_socket();
+  if (!next) {
+    spare_.reset();
+    next = make_socket();
+  }
+  if (!next) {
+    // Another thread of the program has taken the descriptor meanwhile.
+    log_error("a socket to wake another rank by: {}", errno_text(errno));
+  }
+  spare_ = std::move(next);
 }
 
 void DoorbellSocket::wake_own() noexcept {

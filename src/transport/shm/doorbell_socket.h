@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <utility>
 
 #include "base/result.h"
@@ -40,11 +41,18 @@ class DoorbellSocket final : public transport::ThreadWaker {
   void drain() noexcept;
 
  private:
-  DoorbellSocket(UniqueFd socket, protocol::SliceHeader& mine)
-      : mine_(mine), socket_(std::move(socket)) {}
+  DoorbellSocket(UniqueFd socket, UniqueFd spare, protocol::SliceHeader& mine)
+      : mine_(mine), socket_(std::move(socket)), spare_(std::move(spare)) {}
+
+  void renew_spare() noexcept;
 
   protocol::SliceHeader& mine_;
   UniqueFd socket_;
+  std::mutex mutex_;  ///< Guards spare_.
+  /// Sends what socket_ has no room for. Opened ahead of need: no descriptor
+  /// may be free when it is needed, and a token that is not sent is a lost
+  /// wake-up.
+  UniqueFd spare_;
 };
 
 }  // namespace acp::shm
