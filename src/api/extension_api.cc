@@ -250,15 +250,13 @@ int acpx_add_progress(int (*step)(void*), void* arg) {
     fail_without_task();
     return -1;
   }
-  const Status status = mine->steps().add(step, arg);
+  const Status status = mine->progress().add_step(step, arg);
   if (status != Status::kOk) {
     acp::log_error("acpx_add_progress: the step is {}",
                    step == nullptr ? "NULL" : "there already");
     fail(status);
     return -1;
   }
-  mine->progress().rouse_thread();  // The thread sleeps so that signals wake it
-                                    // from now on.
   return 0;
 }
 
@@ -268,7 +266,7 @@ int acpx_remove_progress(int (*step)(void*), void* arg) {
     fail_without_task();
     return -1;
   }
-  const Status status = mine->steps().remove(step, arg);
+  const Status status = mine->progress().remove_step(step, arg);
   if (status != Status::kOk) {
     acp::log_error("acpx_remove_progress: there is no such step");
     fail(status);

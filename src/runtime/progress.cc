@@ -1,42 +1,26 @@
+// The system calls of progress: futexes, epoll, the doorbell socket and the
+// thread. Called by waits, by the engine and by the Task. What follows what,
+// and for how long, is decided in progress_states.cc and progress_loop.cc.
 #include "runtime/progress.h"
 
 #include <pthread.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <utility>
 
 #include "base/futex.h"
 #include "base/host_facts.h"
-#include "base/log.h"
 #include "base/thread.h"
-#include "gma/call_name.h"
 #include "gma/step_scope.h"
+#include "runtime/progress_loop.h"
 
 namespace acp::runtime {
 
 namespace {
 
-constexpr Duration kTick = std::chrono::milliseconds(1);
-/// Until steps are run again that found their data in use.
-constexpr Duration kBusyNap = std::chrono::microseconds(50);
-/// While a caller has the role of the poller: the end of its wait ends the nap.
-constexpr Duration kLongNap = std::chrono::milliseconds(500);
-/// Passes of callers within a tick from which on they do the thread's work.
-constexpr std::uint64_t kBusyPasses = 64;
-
-/// The kernel's number of the calling thread.
-std::uint32_t this_thread() noexcept {
-  thread_local constinit std::uint32_t number = 0;
-  if (number == 0) {
-    number = static_cast<std::uint32_t>(::gettid());
-  }
-  return number;
-}
-
-/// One more. Threads that count at the same time may lose one of theirs, which
-/// spares each pass and each wait an atomic addition: readers only ask whether
-/// a counter has moved, or has moved often.
+/// Adds 1. Threads that count at the same time may lose one of their counts,
+/// which spares each pass an atomic addition: readers only ask whether a
+/// counter has moved, or has moved often.
 void count(std::atomic<std::uint64_t>& counter) noexcept {
   counter.store(counter.load(std::memory_order_relaxed) + 1,
                 std::memory_order_relaxed);
@@ -44,14 +28,177 @@ void count(std::atomic<std::uint64_t>& counter) noexcept {
 
 }  // namespace
 
+/// What both kinds of epoll sleepers do in the same way.
+class Progress::Sleeper : public EpollSleeper {
+ public:
+  explicit Sleeper(Progress& progress) : progress_(progress) {}
+
+  TimePoint now() final { return SteadyClock().now(); }
+
+  void empty_doorbell() final { progress_.doorbell_.drain(); }
+
+  bool watch_transports() final { return progress_.watch_.attach(); }
+
+  bool wait(TimePoint limit) final { return progress_.watch_.wait(limit); }
+
+  void withdraw() final {
+    progress_.mine_.asleep.fetch_and(~announced_, std::memory_order_seq_cst);
+  }
+
+ protected:
+  /// Seq_cst: the partners are ring_signal(), ShmEndpoint::send() and
+  /// rouse_sleeper().
+  void announce_as(std::uint64_t wishes) {
+    announced_ = protocol::kThreadAsleep | wishes;
+    progress_.mine_.asleep.fetch_or(announced_, std::memory_order_seq_cst);
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+  }
+
+  /// The engine's mutex is held.
+  bool arm_transports(TimePoint& limit) {
+    const bool is_quiet = progress_.transports_->arm();
+    limit = std::min(limit, progress_.transports_->next_deadline());
+    progress_.asleep_until_ = limit;
+    return is_quiet;
+  }
+
+  Progress& progress_;
+
+ private:
+  std::uint64_t announced_ = 0;  ///< Bits of SliceHeader::asleep.
+};
+
+/// A caller that waits and has the role. It has no time for yields: it takes
+/// the engine's mutex at once.
+class Progress::Caller final : public Sleeper {
+ public:
+  Caller(Progress& progress, const std::function<bool()>& is_done)
+      : Sleeper(progress), is_done_(is_done) {}
+
+  void announce() override {
+    announce_as(protocol::kThreadWantsSignals);
+  }
+
+  bool arm(TimePoint& limit) override {
+    bool is_quiet = false;
+    progress_.engine_->guarded([&] { is_quiet = arm_transports(limit); });
+    return is_quiet;
+  }
+
+  bool is_over() override {
+    return is_done_() || progress_.health() != Status::kOk;
+  }
+
+  /// Another thread may be running the steps, for long. It is not waited for:
+  /// the caller may have a deadline.
+  Steps::Outcome run_steps_again() override { return progress_.steps_.run(); }
+
+  void disarm() override {
+    progress_.engine_->guarded([this] { progress_.transports_->disarm(); });
+  }
+
+  Duration busy_nap() const override { return ProgressStates::kTick; }
+
+ private:
+  const std::function<bool()>& is_done_;
+};
+
+/// The progress thread. It leaves the engine's mutex to callers.
+class Progress::Thread final : public ProgressActions, public Sleeper {
+ public:
+  using Sleeper::Sleeper;
+
+  bool is_stopping() override {
+    return progress_.is_stopping_.load(std::memory_order_seq_cst);
+  }
+
+  ProgressStates::Sight look() override {
+    return {progress_.caller_passes_.load(std::memory_order_relaxed),
+            progress_.awake_callers_.load(std::memory_order_relaxed),
+            progress_.poller_.is_callers()};
+  }
+
+  ProgressStates::Pass make_pass() override {
+    steps_added_ = progress_.steps_.added();
+    const bool has_received = progress_.engine_->progress();
+    const Steps::Outcome steps = progress_.steps_.run();
+    if (has_received || steps == Steps::Outcome::kMoved) {
+      count(progress_.record_.arrivals);
+      return ProgressStates::Pass::kMoved;
+    }
+    return steps == Steps::Outcome::kBusy ? ProgressStates::Pass::kBusy
+                                          : ProgressStates::Pass::kNothing;
+  }
+
+  void stop_watching() override {
+    if (progress_.poller_.take_for_thread()) {
+      progress_.watch_.detach();
+      progress_.poller_.leave_for_thread();
+    }
+  }
+
+  bool take_role() override { return progress_.poller_.take_for_thread(); }
+
+  void leave_role() override { progress_.poller_.leave_for_thread(); }
+
+  bool caller_has_role() override { return progress_.poller_.is_callers(); }
+
+  std::uint32_t nap_word() override {
+    return progress_.nap_word_.load(std::memory_order_seq_cst);
+  }
+
+  void sleep_on_nap_word(std::uint32_t word, Duration limit) override {
+    futex_wait(progress_.nap_word_, word, limit);
+  }
+
+  void set_beside_caller(bool is_beside) override {
+    progress_.is_beside_caller_.store(is_beside, std::memory_order_seq_cst);
+  }
+
+  /// Signals are only for steps here: waiting callers have a futex.
+  void announce() override {
+    announce_as(progress_.steps_.is_empty() ? 0
+                                            : protocol::kThreadWantsSignals);
+  }
+
+  bool arm(TimePoint& limit) override {
+    bool is_quiet = false;
+    progress_.engine_->guarded_later([&] { is_quiet = arm_transports(limit); });
+    return is_quiet;
+  }
+
+  /// A step that was added before the announcement, and that the last pass did
+  /// not run, shows in the count. One that is added later rouses the sleeper.
+  bool is_over() override {
+    return is_stopping() || progress_.poller_.is_promised() ||
+           progress_.steps_.added() != steps_added_;
+  }
+
+  Steps::Outcome run_steps_again() override {
+    return progress_.steps_.run_last();
+  }
+
+  void disarm() override {
+    progress_.engine_->guarded_later(
+        [this] { progress_.transports_->disarm(); });
+  }
+
+  Duration busy_nap() const override { return ProgressStates::kBusyNap; }
+
+ private:
+  std::uint64_t steps_added_ = 0;  ///< Steps::added() before the last pass.
+};
+
 Progress::Progress(const protocol::HostSegment& segment,
                    std::uint32_t my_slot,
                    shm::DoorbellSocket& doorbell,
+                   WaitRecord& waits,
                    const gma::WaitPolicy& policy)
     : segment_(segment),
       mine_(segment.slice_header(my_slot)),
       record_(segment.record(my_slot)),
       doorbell_(doorbell),
+      waits_(waits),
       policy_(policy),
       cores_(segment, my_slot),
       caller_passes_(record_.passes) {}
@@ -60,12 +207,9 @@ Progress::~Progress() {
   stop();
 }
 
-void Progress::attach(gma::Engine& engine,
-                      TransportSet& transports,
-                      Steps& steps) {
+void Progress::attach(gma::Engine& engine, TransportSet& transports) {
   engine_ = &engine;
   transports_ = &transports;
-  steps_ = &steps;
 }
 
 Status Progress::start() {
@@ -74,8 +218,10 @@ Status Progress::start() {
   if (status != Status::kOk) {
     return status;
   }
-  Result<std::thread> thread =
-      start_thread("the progress thread", [this] { run(); });
+  Result<std::thread> thread = start_thread("the progress thread", [this] {
+    Thread self(*this);
+    run_progress_thread(self, self);
+  });
   if (!thread.ok()) {
     return thread.status();
   }
@@ -86,8 +232,8 @@ Status Progress::start() {
 
 /// The launcher binds a rank for the thread that computes. On its core the
 /// progress thread would have to wait until the scheduler takes the core away
-/// from that one, and so would every peer that has asked for something. A mask
-/// that the program or its user has chosen is another one, and stays.
+/// from that thread, and so would every peer that has asked for something. A
+/// mask that the program or its user has chosen is another one, and stays.
 void Progress::free_thread_from_bound_core() noexcept {
   const CpuMask& cpus = segment_.header().cpus;
   if (!record_.bound_cpus.is_empty() && allowed_cpus() == record_.bound_cpus) {
@@ -98,21 +244,35 @@ void Progress::free_thread_from_bound_core() noexcept {
   }
 }
 
+/// The flag is set before the thread is woken, wherever it sleeps: in epoll it
+/// looks at the flag after the doorbell was emptied, and in a nap after the nap
+/// word was read.
 void Progress::stop() {
   if (!thread_.joinable()) {
     return;
   }
   is_stopping_.store(true, std::memory_order_seq_cst);
-  nap_word_.fetch_add(1, std::memory_order_seq_cst);
-  futex_wake_all(nap_word_);
+  move_nap_word();
   doorbell_.wake_own();
   thread_.join();
+}
+
+Status Progress::add_step(Steps::Function function, void* argument) {
+  const Status status = steps_.add(function, argument);
+  if (status == Status::kOk) {
+    rouse_sleeper();  // it runs the step, and from now on it wants signals
+  }
+  return status;
+}
+
+Status Progress::remove_step(Steps::Function function, void* argument) {
+  return steps_.remove(function, argument);
 }
 
 bool Progress::make_progress() {
   count(caller_passes_);
   const bool has_received = engine_->progress();
-  const bool has_moved = steps_->run() == Steps::Outcome::kMoved;
+  const bool has_moved = steps_.run() == Steps::Outcome::kMoved;
   if (has_received || has_moved) {
     count(record_.arrivals);
   }
@@ -129,10 +289,10 @@ Status Progress::health() {
                                                        : Status::kPeerDead;
 }
 
-/// The job's end comes first: it cuts off waits, and ranks that were cut off go
-/// on to acp_finalize, where nobody may blame them.
+/// The job's end comes before a rank that has left: the end makes ranks leave
+/// their waits for acp_finalize, and these ranks are not to be blamed.
 Status Progress::sync_health() {
-  // Acquire: what made the rank leave is seen by the look at the job's state.
+  // Acquire: the look at the job's state sees what made the rank leave.
   const std::uint64_t word = leaving_->load(std::memory_order_acquire);
   const Status status = health();
   if (status != Status::kOk) {
@@ -144,54 +304,45 @@ Status Progress::sync_health() {
 }
 
 void Progress::enter_wait(protocol::WaitKind kind, std::uint32_t peer) {
-  awake_waiters_.fetch_add(1, std::memory_order_relaxed);
-  count(record_.waits);
-  record_.wait_thread.store(this_thread(), std::memory_order_relaxed);
-  record_.wait_peer.store(peer, std::memory_order_relaxed);
-  if (const char* name = gma::call_name();
-      name != wait_name_.load(std::memory_order_relaxed)) {
-    wait_name_.store(name, std::memory_order_relaxed);
-    record_.wait_name.set(name);
-  }
-  record_.wait_kind.store(static_cast<std::uint32_t>(kind),
-                          std::memory_order_relaxed);
+  awake_callers_.fetch_add(1, std::memory_order_relaxed);
+  waits_.enter(kind, peer);
 }
 
 void Progress::leave_wait() {
-  count(record_.waits);
-  record_.wait_kind.store(
-      static_cast<std::uint32_t>(protocol::WaitKind::kNothing),
-      std::memory_order_relaxed);
-  awake_waiters_.fetch_sub(1, std::memory_order_relaxed);
-  if (is_resting_.load(std::memory_order_seq_cst)) {
-    nap_word_.fetch_add(1, std::memory_order_seq_cst);
-    futex_wake_all(nap_word_);
+  waits_.leave();
+  awake_callers_.fetch_sub(1, std::memory_order_relaxed);
+  // Seq_cst: invariant 7 of progress_loop.h. The role was given back before.
+  if (is_beside_caller_.load(std::memory_order_seq_cst)) {
+    move_nap_word();
   }
 }
 
+/// With a network, the first caller that sleeps watches it itself and needs no
+/// help from the thread; other callers sleep on the futex of the slice. A
+/// caller inside a step never takes the role: the thread may have it and be
+/// blocked until that step ends.
 void Progress::sleep(const std::function<bool()>& is_done, Duration limit) {
-  awake_waiters_.fetch_sub(1, std::memory_order_relaxed);
-  // With a network, the first sleeper watches it itself and needs no help
-  // from the thread. Not inside a step: the thread may have the role and be
-  // the one that runs it.
+  awake_callers_.fetch_sub(1, std::memory_order_relaxed);
   if (transports_->has_net() && !gma::is_inside_step() &&
-      poller_.take([this] { rouse_thread(); })) {
-    sleep_in_epoll(Sleeper::kCaller, is_done, SteadyClock().now() + limit,
-                   true);
+      poller_.take([this] { rouse_sleeper(); })) {
+    Caller self(*this, is_done);
+    (void)sleep_in_epoll(self, SteadyClock().now() + limit);
     poller_.leave();
   } else {
     sleep_on_futex(is_done, limit);
   }
-  awake_waiters_.fetch_add(1, std::memory_order_relaxed);
+  awake_callers_.fetch_add(1, std::memory_order_relaxed);
 }
 
-/// The caller counts as asleep, so that the thread answers others at once.
+/// The caller counts as asleep, so that the thread answers peers at once.
 void Progress::sleep_on(const gma::SleepWord& place, Duration limit) {
-  awake_waiters_.fetch_sub(1, std::memory_order_relaxed);
+  awake_callers_.fetch_sub(1, std::memory_order_relaxed);
   gma::sleep_on_word(place, limit);
-  awake_waiters_.fetch_add(1, std::memory_order_relaxed);
+  awake_callers_.fetch_add(1, std::memory_order_relaxed);
 }
 
+/// Announce, read the doorbell, look again, sleep: gmm/doorbell.h has the
+/// waker's half. Whoever has the role of the poller takes what arrives.
 void Progress::sleep_on_futex(const std::function<bool()>& is_done,
                               Duration limit) {
   mine_.asleep.fetch_add(protocol::kWaiterOne, std::memory_order_seq_cst);
@@ -203,83 +354,7 @@ void Progress::sleep_on_futex(const std::function<bool()>& is_done,
   mine_.asleep.fetch_sub(protocol::kWaiterOne, std::memory_order_seq_cst);
 }
 
-/// Has the role of the poller. True when something arrived or the doorbell
-/// rang.
-bool Progress::sleep_in_epoll(Sleeper sleeper,
-                              const std::function<bool()>& is_done,
-                              TimePoint limit,
-                              bool wants_signals) {
-  // A caller has no time for yields.
-  const auto guarded = [this, sleeper](auto work) {
-    if (sleeper == Sleeper::kThread) {
-      engine_->guarded_later(work);
-    } else {
-      engine_->guarded(work);
-    }
-  };
-  doorbell_.drain();
-  if (!watch_.attach()) {
-    limit = std::min(limit, SteadyClock().now() + kTick);
-  }
-  const std::uint64_t bits =
-      protocol::kThreadAsleep |
-      (wants_signals ? protocol::kThreadWantsSignals : 0);
-  mine_.asleep.fetch_or(bits, std::memory_order_seq_cst);
-  std::atomic_thread_fence(std::memory_order_seq_cst);
-  bool is_quiet = false;
-  guarded([&] {
-    is_quiet = transports_->arm();
-    limit = std::min(limit, transports_->next_deadline());
-    asleep_until_ = limit;
-  });
-  const bool has_news =
-      is_quiet && !is_done() && health() == Status::kOk && watch_.wait(limit);
-  mine_.asleep.fetch_and(~bits, std::memory_order_seq_cst);
-  guarded([&] { transports_->disarm(); });
-  return has_news;
-}
-
-/// One that waits, is awake and goes on looking does all that this thread does,
-/// and has its core and the wires to itself.
-bool Progress::a_caller_polls() noexcept {
-  const std::uint64_t passes = caller_passes_.load(std::memory_order_relaxed);
-  if (awake_waiters_.load(std::memory_order_relaxed) == 0 ||
-      passes == passes_seen_) {
-    return false;
-  }
-  passes_seen_ = passes;
-  return true;
-}
-
-/// After a short sleep that ended for nothing one pass is enough: it took what
-/// had arrived, and the next will be taken by the same. And after a busy step:
-/// who uses its data is at work.
-bool Progress::callers_are_active(bool one_is_enough) noexcept {
-  const std::uint64_t passes = caller_passes_.load(std::memory_order_relaxed);
-  const std::uint64_t since = passes - passes_seen_;
-  passes_seen_ = passes;
-  return since >= (one_is_enough ? 1 : kBusyPasses) ||
-         awake_waiters_.load(std::memory_order_relaxed) != 0;
-}
-
-void Progress::nap(Duration limit) noexcept {
-  const std::uint32_t word = nap_word_.load(std::memory_order_seq_cst);
-  if (!is_stopping_.load(std::memory_order_seq_cst)) {
-    futex_wait(nap_word_, word, limit);
-  }
-}
-
-/// While a caller sleeps in epoll; ends with that caller's wait.
-void Progress::rest() noexcept {
-  const std::uint32_t word = nap_word_.load(std::memory_order_seq_cst);
-  is_resting_.store(true, std::memory_order_seq_cst);
-  if (!is_stopping_.load(std::memory_order_seq_cst) && poller_.is_callers()) {
-    futex_wait(nap_word_, word, kLongNap);
-  }
-  is_resting_.store(false, std::memory_order_seq_cst);
-}
-
-void Progress::rouse_thread() noexcept {
+void Progress::rouse_sleeper() noexcept {
   if ((mine_.asleep.load(std::memory_order_seq_cst) &
        protocol::kThreadAsleep) != 0) {
     doorbell_.wake_own();
@@ -289,63 +364,13 @@ void Progress::rouse_thread() noexcept {
 void Progress::rouse_before(TimePoint deadline) noexcept {
   if (deadline < asleep_until_) {
     asleep_until_ = deadline;  // once is enough
-    rouse_thread();
+    rouse_sleeper();
   }
 }
 
-/// Nobody will sleep in epoll soon.
-void Progress::stop_watching() noexcept {
-  if (poller_.take_for_thread()) {
-    watch_.detach();
-    poller_.leave_for_thread();
-  }
-}
-
-void Progress::run() {
-  bool was_woken = false;
-  while (!is_stopping_.load(std::memory_order_seq_cst)) {
-    if (a_caller_polls()) {
-      stop_watching();
-      nap(kTick);
-      continue;
-    }
-    const std::uint64_t added = steps_->added();
-    const bool has_received = engine_->progress();
-    const Steps::Outcome stepped = steps_->run();
-    if (has_received || stepped == Steps::Outcome::kMoved) {
-      count(record_.arrivals);
-      was_woken = false;
-      continue;
-    }
-    const bool is_busy = stepped == Steps::Outcome::kBusy;
-    if (callers_are_active(std::exchange(was_woken, false) || is_busy)) {
-      stop_watching();
-      nap(kTick);
-      continue;
-    }
-    if (is_busy) {
-      nap(poller_.is_callers() ? kTick : kBusyNap);  // its user may be asleep
-      continue;
-    }
-    if (!poller_.take_for_thread()) {
-      rest();
-      continue;
-    }
-    // A step that was added since the look at `added` finds this thread asleep
-    // and rouses it, or is seen by the last look before the sleep. A signal
-    // that came since the steps ran woke nobody: they look once more, now that
-    // it would.
-    const auto has_news = [this, added] {
-      return is_stopping_.load() || poller_.is_promised() ||
-             steps_->added() != added ||
-             steps_->run_last() != Steps::Outcome::kIdle;
-    };
-    const TimePoint before = SteadyClock().now();
-    was_woken = sleep_in_epoll(Sleeper::kThread, has_news, TimePoint::max(),
-                               !steps_->is_empty()) &&
-                SteadyClock().now() - before < kTick;
-    poller_.leave_for_thread();
-  }
+void Progress::move_nap_word() noexcept {
+  nap_word_.fetch_add(1, std::memory_order_seq_cst);
+  futex_wake_all(nap_word_);
 }
 
 }  // namespace acp::runtime

@@ -1,11 +1,18 @@
-// Who makes progress, and who sleeps where: the progress thread and the
-// threads of the program that wait. docs/engine.md, "Who makes progress".
+// The owner of progress: the progress thread, and where the threads of the
+// program sleep when they wait. docs/engine.md, "Who makes progress".
+//
+//   progress_states.h  what the thread does next
+//   progress_loop.h    how it gets there, and how threads fall asleep in epoll
+//   poller_role.h      which thread sleeps in epoll
+//   this class         owns the thread and does the system calls
+//
+// The engine and everything that waits see it as a gma::WaitHost. Its other
+// functions are for the Task that owns it.
 #pragma once
 
 #include <atomic>
 #include <functional>
 #include <thread>
-#include <vector>
 
 #include "gma/engine.h"
 #include "gma/waiting.h"
@@ -15,6 +22,7 @@
 #include "runtime/poller_role.h"
 #include "runtime/steps.h"
 #include "runtime/transport_set.h"
+#include "runtime/wait_record.h"
 #include "transport/shm/doorbell_socket.h"
 
 namespace acp::runtime {
@@ -22,19 +30,37 @@ namespace acp::runtime {
 /// Thread-safe after attach(), but for start() and stop().
 class Progress final : public gma::WaitHost {
  public:
+  /// The arguments must outlive this.
   Progress(const protocol::HostSegment& segment,
            std::uint32_t my_slot,
            shm::DoorbellSocket& doorbell,
+           WaitRecord& waits,
            const gma::WaitPolicy& policy);
   ~Progress() override;
 
   /// Before the first call of anything else.
-  void attach(gma::Engine& engine, TransportSet& transports, Steps& steps);
+  void attach(gma::Engine& engine, TransportSet& transports);
 
   /// Starts the thread. kSystem, logged.
   [[nodiscard]] Status start();
   /// Ends and joins it. Safe to call twice.
   void stop();
+
+  /// As Steps'. A step that is added runs at once and then after each pass.
+  [[nodiscard]] Status add_step(Steps::Function function, void* argument);
+  [[nodiscard]] Status remove_step(Steps::Function function, void* argument);
+
+  /// This rank is coming to its acp_sync `number`, counted from 1:
+  /// sync_health() looks whether the rank in `leaving`, a Leaving, misses it.
+  void enter_sync(std::uint64_t number,
+                  const std::atomic<std::uint64_t>& leaving) noexcept {
+    sync_ = number;
+    leaving_ = &leaving;
+  }
+
+  /// A transport has something to do at `deadline`. Rouses the epoll sleeper
+  /// if it would sleep past this. The engine's mutex is held.
+  void rouse_before(TimePoint deadline) noexcept;
 
   bool make_progress() override;
   Status health() override;
@@ -46,64 +72,48 @@ class Progress final : public gma::WaitHost {
 
   bool shares_core_now() noexcept override { return cores_.is_shared_here(); }
 
-  /// This rank is coming to its acp_sync `number`, counted from 1:
-  /// sync_health() looks whether the rank in `leaving`, a Leaving, misses it.
-  void enter_sync(std::uint64_t number,
-                  const std::atomic<std::uint64_t>& leaving) noexcept {
-    sync_ = number;
-    leaving_ = &leaving;
-  }
-
   const gma::WaitPolicy& policy() const noexcept override { return policy_; }
 
-  /// Something has changed that a sleeping thread has to know.
-  void rouse_thread() noexcept;
-  /// The same when it would sleep past this. The engine's mutex held.
-  void rouse_before(TimePoint deadline) noexcept;
-
  private:
-  void run();
-  void free_thread_from_bound_core() noexcept;
-  enum class Sleeper : std::uint8_t { kCaller, kThread };
+  class Sleeper;
+  class Caller;
+  class Thread;
 
-  bool a_caller_polls() noexcept;
-  bool callers_are_active(bool one_is_enough) noexcept;
-  void nap(Duration limit) noexcept;
-  void rest() noexcept;
-  void stop_watching() noexcept;
+  void free_thread_from_bound_core() noexcept;
+  void rouse_sleeper() noexcept;
+  void move_nap_word() noexcept;
   void sleep_on_futex(const std::function<bool()>& is_done, Duration limit);
-  bool sleep_in_epoll(Sleeper sleeper,
-                      const std::function<bool()>& is_done,
-                      TimePoint limit,
-                      bool wants_signals);
 
   const protocol::HostSegment& segment_;
   protocol::SliceHeader& mine_;
   protocol::ProcRecord& record_;
   shm::DoorbellSocket& doorbell_;
-  gma::WaitPolicy policy_;
+  WaitRecord& waits_;
+  const gma::WaitPolicy policy_;
   CoreTable cores_;
   gma::Engine* engine_ = nullptr;
   TransportSet* transports_ = nullptr;
-  Steps* steps_ = nullptr;
+  Steps steps_;
   std::thread thread_;
-  std::atomic<bool> is_stopping_{false};
+  std::atomic<bool> is_stopping_{false};  ///< Set by stop() for the thread.
 
   PollerRole poller_;
-  EpollWatch watch_;  ///< The poller's.
-  /// Of the last sleep in epoll. Guarded by the engine's mutex.
+  EpollWatch watch_;  ///< Used by the thread in the role of the poller.
+  /// Up to when the epoll sleeper sleeps, or slept last. Written by the sleeper
+  /// and by rouse_before(). Guarded by the engine's mutex.
   TimePoint asleep_until_{};
-  std::atomic<std::uint32_t> nap_word_{0};  ///< Futex: ends nap() and rest().
-  std::atomic<bool> is_resting_{false};
+  std::atomic<std::uint32_t> nap_word_{0};  ///< Futex; moved to end a nap.
+  /// The thread is in kBesideCaller. Written by the thread.
+  std::atomic<bool> is_beside_caller_{false};
 
-  /// Of the thread in acp_sync, one at a time.
+  /// Callers in a wait that are not asleep. Written by each of them.
+  std::atomic<std::uint32_t> awake_callers_{0};
+  /// Passes of callers, in record_. Written by each of them.
+  std::atomic<std::uint64_t>& caller_passes_;
+
+  /// Written and read by the thread in acp_sync, one at a time.
   std::uint64_t sync_ = 0;
   const std::atomic<std::uint64_t>* leaving_ = nullptr;
-  std::atomic<std::uint32_t> awake_waiters_{0};
-  /// The name in record_.wait_name: names are literals, and seldom change.
-  std::atomic<const char*> wait_name_{nullptr};
-  std::atomic<std::uint64_t>& caller_passes_;  ///< In the host segment.
-  std::uint64_t passes_seen_ = 0;              ///< The thread's own.
 };
 
 }  // namespace acp::runtime

@@ -104,8 +104,8 @@ Status Task::open(const NetTransportFactory& make_net_transport) {
   protocol::ProcRecord& record = segment_.record(slot_);
   record.os_pid.store(static_cast<std::uint32_t>(::getpid()),
                       std::memory_order_relaxed);
-  record.wait_kind.store(static_cast<std::uint32_t>(protocol::WaitKind::kInit),
-                         std::memory_order_relaxed);
+  waits_.emplace(record);
+  waits_->enter(protocol::WaitKind::kInit, protocol::kNoSlot);
   if (const Status status = check_module_memory(); status != Status::kOk) {
     return status;
   }
@@ -172,7 +172,8 @@ Status Task::open_transports(const NetTransportFactory& make_net_transport) {
   gma::WaitPolicy policy =
       policy_for(settings_, segment_.header().shares_cores());
   policy.looks = wants_net() ? 1 : policy.looks;
-  progress_ = std::make_unique<Progress>(segment_, slot_, *doorbell_, policy);
+  progress_ =
+      std::make_unique<Progress>(segment_, slot_, *doorbell_, *waits_, policy);
   transports_ = std::make_unique<TransportSet>(segment_);
   colors_ = colors_of(settings_);
   if (wants_net()) {
@@ -215,7 +216,7 @@ Status Task::open_engine() {
       *engine_, *agent_,
       [this](TimePoint deadline) { progress_->rouse_before(deadline); },
       [this](std::string_view text) { bootstrap_->abort(1, text); });
-  progress_->attach(*engine_, *transports_, steps_);
+  progress_->attach(*engine_, *transports_);
   host_barrier_ = std::make_unique<HostBarrier>(segment_, slot_, *progress_);
   net_barrier_ =
       std::make_unique<NetBarrier>(*engine_, *progress_, segment_.header());
@@ -265,9 +266,7 @@ Status Task::start() {
   record.state.store(
       static_cast<std::uint32_t>(protocol::ProcState::kInitialized),
       std::memory_order_relaxed);
-  record.wait_kind.store(
-      static_cast<std::uint32_t>(protocol::WaitKind::kNothing),
-      std::memory_order_relaxed);
+  waits_->leave();
   return Status::kOk;
 }
 
@@ -350,9 +349,7 @@ Status Task::finalize() {
   if (drained != Status::kOk) {
     return drained;
   }
-  segment_.record(slot_).wait_kind.store(
-      static_cast<std::uint32_t>(protocol::WaitKind::kFinalize),
-      std::memory_order_relaxed);
+  waits_->enter(protocol::WaitKind::kFinalize, protocol::kNoSlot);
   announce_leaving(segment_.header().left);
   // The progress thread goes on answering until every rank is done.
   const Status met = bootstrap_->arrive(protocol::Phase::kFinalize);
@@ -377,8 +374,7 @@ Status Task::reset(int new_rank) {
     return status;
   }
   protocol::ProcRecord& record = segment_.record(slot_);
-  record.wait_kind.store(static_cast<std::uint32_t>(protocol::WaitKind::kReset),
-                         std::memory_order_relaxed);
+  waits_->enter(protocol::WaitKind::kReset, protocol::kNoSlot);
   record.proposed_rank.store(
       is_in_range ? static_cast<std::uint32_t>(new_rank) : kNoProposal,
       std::memory_order_relaxed);
@@ -394,7 +390,7 @@ Status Task::reset(int new_rank) {
   }
   if (segment_.header().reset_verdict.load(std::memory_order_relaxed) !=
       kVerdictGood) {
-    record.wait_kind.store(0, std::memory_order_relaxed);
+    waits_->leave();
     log_error(
         "acp_reset({}): the new numbers of all ranks are not 0 to {}, "
         "each once; the old numbers stay",
@@ -409,7 +405,7 @@ Status Task::reset(int new_rank) {
   }
   take_new_rank(static_cast<gmm::Rank>(new_rank));
   status = collective();
-  record.wait_kind.store(0, std::memory_order_relaxed);
+  waits_->leave();
   return status == Status::kOk ? modules_.init() : status;
 }
 

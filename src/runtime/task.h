@@ -24,8 +24,8 @@
 #include "runtime/modules.h"
 #include "runtime/net_barrier.h"
 #include "runtime/progress.h"
-#include "runtime/steps.h"
 #include "runtime/transport_set.h"
+#include "runtime/wait_record.h"
 #include "settings/settings.h"
 #include "transport/network.h"
 #include "transport/shm/doorbell_socket.h"
@@ -79,8 +79,6 @@ class Task {
 
   Progress& progress() noexcept { return *progress_; }
 
-  Steps& steps() noexcept { return steps_; }
-
   gmm::ThreadWaker& waker() noexcept { return *doorbell_; }
 
   std::uint32_t procs() const noexcept { return segment_.header().procs; }
@@ -114,6 +112,7 @@ class Task {
   Modules& modules_;
   const protocol::HostSegment& segment_;
   std::uint32_t slot_ = 0;
+  std::optional<WaitRecord> waits_;  ///< Outlives progress_.
   std::unique_ptr<shm::DoorbellSocket> doorbell_;
   std::unique_ptr<gmm::KeyTable> keys_;
   gmm::MemoryMap memory_map_;
@@ -124,7 +123,6 @@ class Task {
   std::unique_ptr<Progress> progress_;
   std::optional<gma::Engine> engine_;  ///< At a fixed place in the task.
   std::unique_ptr<agent::Agent> agent_;
-  Steps steps_;
   std::unique_ptr<HostBarrier> host_barrier_;
   std::unique_ptr<NetBarrier> net_barrier_;
   std::uint64_t syncs_ = 0;      ///< Calls of sync() that began a barrier.

@@ -413,7 +413,7 @@ int check_lock(void*) {
 TEST_CASE("transport: unregistering runs no progress step",
           "[transport][keys]") {
   over_every_way([](Task& task) {
-    RANK_CHECK(task.steps().add(&check_lock, nullptr) == Status::kOk);
+    RANK_CHECK(task.progress().add_step(&check_lock, nullptr) == Status::kOk);
     Registered target(task, 20'000);
     const auto targets = exchange(task, target.address());
     const std::uint32_t next = (task.rank() + 1) % task.procs();
@@ -432,7 +432,8 @@ TEST_CASE("transport: unregistering runs no progress step",
           kHandleAll, SteadyClock().now() + std::chrono::seconds(60)));
     }
     require_sync(task);
-    RANK_CHECK(task.steps().remove(&check_lock, nullptr) == Status::kOk);
+    RANK_CHECK(task.progress().remove_step(&check_lock, nullptr) ==
+               Status::kOk);
   });
 }
 

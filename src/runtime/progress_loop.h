@@ -1,0 +1,102 @@
+// How a thread falls asleep in epoll, and how the progress thread goes from
+// state to state. The order of the actions is here; the actions themselves are
+// Progress's. Tests put other threads' deeds between any two of them.
+//
+// A wake-up is not lost because of these invariants. Wakers do two things: they
+// store what the sleeper looks for, and then wake it if it is announced. All
+// these accesses are seq_cst, and so one of the two sees the other's store.
+//
+//  1. The doorbell is emptied before the last look. Whoever sent a token that
+//     is thrown away has stored before it what the last look finds.
+//  2. The sleeper is announced before its last look. What was stored before the
+//     last look is found by it; the waker of what is stored later sees the
+//     announcement, and the doorbell ends the sleep.
+//  3. The last look covers everything that a wake-up can be for:
+//     messages and packets (arm), time-outs of the transports (arm's deadline),
+//     the end of the wait or of the thread, a step that was added, a caller
+//     that wants the role (is_over), and work for steps (run_steps_again).
+//  4. The deadline up to which the sleeper sleeps is published under the
+//     engine's mutex, in the same section that reads it. A caller that brings
+//     about an earlier one, under the same mutex, rouses the sleeper.
+//  5. Only the thread in the role of the poller announces and withdraws an
+//     epoll sleeper, and it withdraws before it gives the role away.
+//  6. Transports are in epoll from before the announcement to the end of the
+//     sleep, or the sleep is short. Who takes them out has the role.
+//  7. The nap word is read, then the stay beside the caller is announced, then
+//     the role is looked at. A caller gives the role back before it looks for
+//     that announcement at the end of its wait, and then moves the word.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "base/clock.h"
+#include "runtime/progress_states.h"
+#include "runtime/steps.h"
+
+namespace acp::runtime {
+
+/// What a sleep in epoll consists of, in the order of the calls. The caller of
+/// sleep_in_epoll has the role of the poller.
+class EpollSleeper {
+ public:
+  EpollSleeper() = default;
+  EpollSleeper(const EpollSleeper&) = delete;
+  EpollSleeper& operator=(const EpollSleeper&) = delete;
+  virtual ~EpollSleeper() = default;
+
+  virtual TimePoint now() = 0;
+  virtual void empty_doorbell() = 0;
+  /// False: the system refuses, so arrivals do not end the sleep.
+  virtual bool watch_transports() = 0;
+  virtual void announce() = 0;
+  /// False: something has arrived. Lowers `limit` to the next deadline of the
+  /// transports and publishes it.
+  virtual bool arm(TimePoint& limit) = 0;
+  /// There is a reason not to sleep.
+  virtual bool is_over() = 0;
+  virtual Steps::Outcome run_steps_again() = 0;
+  /// True when the doorbell or an arrival ended it.
+  virtual bool wait(TimePoint limit) = 0;
+  virtual void withdraw() = 0;
+  virtual void disarm() = 0;
+
+  /// Longest sleep after a step that found its data in use.
+  virtual Duration busy_nap() const = 0;
+};
+
+/// Sleeps until the doorbell, an arrival or `limit`; true when one of the first
+/// two ended it. Returns at once when the last look finds something.
+bool sleep_in_epoll(EpollSleeper& sleeper, TimePoint limit);
+
+/// What the progress thread does besides, and what it sees.
+class ProgressActions {
+ public:
+  ProgressActions() = default;
+  ProgressActions(const ProgressActions&) = delete;
+  ProgressActions& operator=(const ProgressActions&) = delete;
+  virtual ~ProgressActions() = default;
+
+  virtual bool is_stopping() = 0;
+  virtual ProgressStates::Sight look() = 0;
+  virtual ProgressStates::Pass make_pass() = 0;
+  /// Takes the transports out of epoll, unless a caller has the role.
+  virtual void stop_watching() = 0;
+
+  /// False: a caller has the role of the poller.
+  virtual bool take_role() = 0;
+  virtual void leave_role() = 0;
+  virtual bool caller_has_role() = 0;
+
+  virtual std::uint32_t nap_word() = 0;
+  /// Sleeps while the nap word is `word`.
+  virtual void sleep_on_nap_word(std::uint32_t word, Duration limit) = 0;
+  /// Asks for the nap word to be moved at the end of a caller's wait.
+  virtual void set_beside_caller(bool is_beside) = 0;
+};
+
+/// The progress thread's whole life. `sleeper` is the thread as one that sleeps
+/// in epoll.
+void run_progress_thread(ProgressActions& thread, EpollSleeper& sleeper);
+
+}  // namespace acp::runtime

@@ -1,0 +1,53 @@
+// Which state of the progress thread follows from what it has seen. Called by
+// run_progress_thread; may not look at a clock or at shared memory.
+#include "runtime/progress_states.h"
+
+#include <utility>
+
+namespace acp::runtime {
+
+/// A caller that waits and makes passes does all that the thread would do. The
+/// thread would take the core and the packets from it.
+ProgressStates::Next ProgressStates::before_pass(const Sight& sight) noexcept {
+  if (sight.awake == 0 || sight.passes == passes_seen_) {
+    return {};
+  }
+  passes_seen_ = sight.passes;
+  return {State::kNapping, kTick, true};
+}
+
+/// Callers come before a busy step: if they are active, they use its data.
+ProgressStates::Next ProgressStates::after_pass(Pass pass,
+                                                const Sight& sight) noexcept {
+  if (pass == Pass::kMoved) {
+    was_woken_early_ = false;
+    return {};
+  }
+  const bool is_busy = pass == Pass::kBusy;
+  const bool was_woken_early = std::exchange(was_woken_early_, false);
+  if (callers_are_active(was_woken_early || is_busy, sight)) {
+    return {State::kNapping, kTick, true};
+  }
+  if (is_busy) {
+    // A caller in the role sleeps, and may be the user of the data.
+    return {State::kNapping, sight.caller_has_role ? kTick : kBusyNap};
+  }
+  return {State::kAsleep};
+}
+
+void ProgressStates::slept(Duration time, bool was_woken) noexcept {
+  was_woken_early_ = was_woken && time < kTick;
+}
+
+/// One pass of a caller is enough after a short sleep in which the thread was
+/// woken and then found nothing: the caller has taken what woke it, and will
+/// take what comes next. One pass is enough after a busy step, too, because it
+/// shows that the user of the data is at work.
+bool ProgressStates::callers_are_active(bool one_is_enough,
+                                        const Sight& sight) noexcept {
+  const std::uint64_t since = sight.passes - passes_seen_;
+  passes_seen_ = sight.passes;
+  return since >= (one_is_enough ? 1 : kManyPasses) || sight.awake != 0;
+}
+
+}  // namespace acp::runtime

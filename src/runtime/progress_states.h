@@ -1,0 +1,103 @@
+// The states of the progress thread, apart from the thread: what it does next
+// after what it has seen. No clock, no system call, no shared memory here, so
+// tests put it through its transitions under a virtual clock.
+// run_progress_thread (progress_loop.h) does what the states say.
+//
+//   state          what the thread does
+//   kPolling       makes a pass of progress, then runs the steps
+//   kNapping       sleeps on its nap word for a fixed time
+//   kBesideCaller  sleeps on its nap word while a caller sleeps in epoll
+//   kAsleep        sleeps in epoll, in the role of the poller
+//
+//   from           to             when
+//   any            kNapping, 1 ms a caller waits, is awake and has made a pass
+//                                 since the thread looked: it makes them all
+//   kPolling       kPolling       the pass or a step brought something
+//   kPolling       kNapping, 1 ms it brought nothing, and callers are active
+//   kPolling       kNapping       a step found its data in use: 50 us, or 1 ms
+//                                 while a caller has the role
+//   kPolling       kAsleep        it brought nothing, and no caller is active
+//   kAsleep        kBesideCaller  at once, when a caller has the role
+//   kAsleep        kPolling       doorbell, arrival, deadline of a transport, a
+//                                 caller that wants the role, stop()
+//   kNapping       kPolling       the time is over, or stop()
+//   kBesideCaller  kPolling       a caller's wait ends, 500 ms are over, stop()
+//
+// No state but kAsleep lasts for more than 1 ms without a caller that makes the
+// thread's passes or sleeps in epoll in its stead. Why no wake-up is lost in
+// kAsleep and kBesideCaller stands in progress_loop.h.
+#pragma once
+
+#include <cstdint>
+
+#include "base/clock.h"
+
+namespace acp::runtime {
+
+/// Used by the progress thread alone.
+class ProgressStates {
+ public:
+  enum class State : std::uint8_t {
+    kPolling,
+    kNapping,
+    kBesideCaller,
+    kAsleep
+  };
+
+  /// A nap beside callers at work. It bounds how long a request of a peer lies
+  /// when the caller stops making passes, and it is a tick of the kernel, below
+  /// which a sleep costs more than it spares.
+  static constexpr Duration kTick = std::chrono::milliseconds(1);
+  /// The time until steps run again that found their data in use. The user of
+  /// the data holds them for the length of a call; peers are served meanwhile.
+  static constexpr Duration kBusyNap = std::chrono::microseconds(50);
+  /// Longest stay beside a caller. The end of a caller's wait ends it; the
+  /// limit only bounds what a caller can do by staying in its own condition
+  /// function, and two wake-ups a second cost nothing.
+  static constexpr Duration kLongestRest = std::chrono::milliseconds(500);
+  /// Passes of callers since the last look from which on callers count as
+  /// active. Within a tick these are one in 16 us: a caller that only asks now
+  /// and then makes fewer, and must not keep the thread from peers.
+  static constexpr std::uint64_t kManyPasses = 64;
+
+  /// What the thread can see of the callers.
+  struct Sight {
+    std::uint64_t passes = 0;  ///< Made by callers so far.
+    std::uint32_t awake = 0;   ///< Callers that wait and are not asleep.
+    bool caller_has_role = false;
+  };
+
+  /// What a pass and the steps after it brought.
+  enum class Pass : std::uint8_t { kNothing, kBusy, kMoved };
+
+  struct Next {
+    State state = State::kPolling;
+    Duration nap{0};        ///< Only in kNapping and kBesideCaller.
+    bool detaches = false;  ///< Takes the transports out of epoll: the callers
+                            ///< at work would pay for it with each packet.
+  };
+
+  /// Before a pass. kPolling or kNapping.
+  Next before_pass(const Sight& sight) noexcept;
+
+  /// After it. Any state but kBesideCaller.
+  Next after_pass(Pass pass, const Sight& sight) noexcept;
+
+  /// kAsleep was the answer, and a caller has the role.
+  Next beside_caller() const noexcept {
+    return {State::kBesideCaller, kLongestRest};
+  }
+
+  /// The thread has been asleep in epoll. `was_woken`: by something, not by
+  /// its deadline.
+  void slept(Duration time, bool was_woken) noexcept;
+
+ private:
+  bool callers_are_active(bool one_is_enough, const Sight& sight) noexcept;
+
+  std::uint64_t passes_seen_ = 0;  ///< Sight::passes at the last look.
+  /// The last sleep was short, and nothing has been found since.
+  bool was_woken_early_ = false;
+};
+
+}  // namespace acp::runtime

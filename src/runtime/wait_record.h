@@ -1,0 +1,43 @@
+// What the threads of this rank wait for, published in the rank's ProcRecord:
+// acprun names it when a job ends badly, and the UDP transport probes the peer
+// that is waited for.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "protocol/host_segment.h"
+
+namespace acp::runtime {
+
+/// The record has room for one wait, and shows the one that began last of those
+/// that have not ended. Thread-safe.
+class WaitRecord {
+ public:
+  explicit WaitRecord(protocol::ProcRecord& record) : record_(record) {}
+
+  /// The calling thread begins a wait. `peer` is a rank or protocol::kNoSlot.
+  void enter(protocol::WaitKind kind, std::uint32_t peer);
+  /// The wait ends that the calling thread began last.
+  void leave();
+
+ private:
+  struct Wait {
+    protocol::WaitKind kind;
+    std::uint32_t peer;
+    std::uint32_t thread;  ///< The kernel's number of it.
+    const char* name;      ///< Of the function that the program called.
+  };
+
+  void publish();
+
+  protocol::ProcRecord& record_;  ///< Its fields of waits are written here.
+  std::mutex mutex_;              ///< Guards waits_ and shown_name_.
+  std::vector<Wait> waits_;       ///< In order of their beginnings.
+  /// The name in the record. Names are literals and seldom change, so a pointer
+  /// tells whether the record has to be written.
+  const char* shown_name_ = nullptr;
+};
+
+}  // namespace acp::runtime

@@ -1,0 +1,141 @@
+// Each transition of the table in runtime/progress_states.h.
+#include "runtime/progress_states.h"
+
+#include <catch2/catch.hpp>
+
+namespace acp::runtime {
+
+namespace {
+
+using State = ProgressStates::State;
+using Pass = ProgressStates::Pass;
+using Sight = ProgressStates::Sight;
+
+constexpr Duration kTick = ProgressStates::kTick;
+
+/// The states with the callers that they see.
+struct Rank {
+  ProgressStates states;
+  Sight sight;
+
+  ProgressStates::Next before() { return states.before_pass(sight); }
+
+  ProgressStates::Next after(Pass pass) {
+    return states.after_pass(pass, sight);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("progress states: without callers it polls, then falls asleep",
+          "[runtime][progress]") {
+  Rank rank;
+  CHECK(rank.before().state == State::kPolling);
+  CHECK(rank.after(Pass::kMoved).state == State::kPolling);
+  CHECK(rank.after(Pass::kNothing).state == State::kAsleep);
+}
+
+TEST_CASE("progress states: it naps while a caller waits and polls",
+          "[runtime][progress]") {
+  Rank rank;
+  rank.sight = {1, 1};
+  for (int i = 0; i < 3; ++i) {
+    ++rank.sight.passes;
+    const auto next = rank.before();
+    CHECK(next.state == State::kNapping);
+    CHECK(next.nap == kTick);
+    CHECK(next.detaches);
+  }
+  // It waits, but makes no pass: the thread makes one each tick.
+  CHECK(rank.before().state == State::kPolling);
+  CHECK(rank.after(Pass::kNothing).state == State::kNapping);
+  CHECK(rank.before().state == State::kPolling);
+}
+
+TEST_CASE("progress states: a caller that is asleep does not keep it away",
+          "[runtime][progress]") {
+  Rank rank;
+  rank.sight = {1000, 1};
+  CHECK(rank.before().state == State::kNapping);
+  rank.sight = {1001, 0};
+  CHECK(rank.before().state == State::kPolling);
+  CHECK(rank.after(Pass::kNothing).state == State::kAsleep);
+}
+
+TEST_CASE("progress states: many passes of callers make it nap, few do not",
+          "[runtime][progress]") {
+  Rank rank;
+  rank.sight.passes = ProgressStates::kManyPasses - 1;
+  CHECK(rank.after(Pass::kNothing).state == State::kAsleep);
+  rank.sight.passes += ProgressStates::kManyPasses;
+  const auto next = rank.after(Pass::kNothing);
+  CHECK(next.state == State::kNapping);
+  CHECK(next.nap == kTick);
+  CHECK(next.detaches);
+  CHECK(rank.after(Pass::kNothing).state == State::kAsleep);
+}
+
+TEST_CASE("progress states: woken early for nothing, one pass is enough",
+          "[runtime][progress]") {
+  Rank rank;
+  SECTION("by something, early") {
+    rank.states.slept(kTick - Duration(1), true);
+    ++rank.sight.passes;
+    CHECK(rank.after(Pass::kNothing).state == State::kNapping);
+  }
+  SECTION("but without a caller's pass it sleeps on") {
+    rank.states.slept(Duration(0), true);
+    CHECK(rank.after(Pass::kNothing).state == State::kAsleep);
+  }
+  SECTION("not by its deadline") {
+    rank.states.slept(Duration(0), false);
+    ++rank.sight.passes;
+    CHECK(rank.after(Pass::kNothing).state == State::kAsleep);
+  }
+  SECTION("not late") {
+    rank.states.slept(kTick, true);
+    ++rank.sight.passes;
+    CHECK(rank.after(Pass::kNothing).state == State::kAsleep);
+  }
+  SECTION("not for something") {
+    rank.states.slept(Duration(0), true);
+    CHECK(rank.after(Pass::kMoved).state == State::kPolling);
+    ++rank.sight.passes;
+    CHECK(rank.after(Pass::kNothing).state == State::kAsleep);
+  }
+  // It is told once.
+  CHECK(rank.after(Pass::kNothing).state == State::kAsleep);
+  ++rank.sight.passes;
+  CHECK(rank.after(Pass::kNothing).state == State::kAsleep);
+}
+
+TEST_CASE("progress states: a busy step is run again soon",
+          "[runtime][progress]") {
+  Rank rank;
+  SECTION("when no caller makes passes") {
+    const auto next = rank.after(Pass::kBusy);
+    CHECK(next.state == State::kNapping);
+    CHECK(next.nap == ProgressStates::kBusyNap);
+    CHECK_FALSE(next.detaches);
+  }
+  SECTION("later when a caller sleeps, who may be the user of its data") {
+    rank.sight.caller_has_role = true;
+    CHECK(rank.after(Pass::kBusy).nap == kTick);
+  }
+  SECTION("later when a caller has made a pass") {
+    ++rank.sight.passes;
+    const auto next = rank.after(Pass::kBusy);
+    CHECK(next.nap == kTick);
+    CHECK(next.detaches);
+  }
+}
+
+TEST_CASE("progress states: it stays beside a caller for half a second at most",
+          "[runtime][progress]") {
+  const auto next = ProgressStates().beside_caller();
+  CHECK(next.state == State::kBesideCaller);
+  CHECK(next.nap == ProgressStates::kLongestRest);
+  CHECK_FALSE(next.detaches);
+}
+
+}  // namespace acp::runtime
