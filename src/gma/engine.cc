@@ -236,6 +236,7 @@ bool Engine::settle() {
     // Whichever thread got here, others may sleep for what is complete now.
     std::atomic_thread_fence(std::memory_order_seq_cst);
     gmm::wake_waiters(*space_.slice_header(space_.my_rank()));
+    wait_host_.on_completed();
   }
   return has_copied;
 }

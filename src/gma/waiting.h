@@ -84,6 +84,10 @@ class WaitHost {
   virtual void enter_wait(protocol::WaitKind kind, std::uint32_t peer) = 0;
   virtual void leave_wait() = 0;
 
+  /// Operations have completed. Wakes a caller that sleeps elsewhere than on
+  /// the futex of its slice. Called after a seq_cst fence.
+  virtual void on_completed() noexcept {}
+
   /// Whether another rank of the host may want the core that this thread is on.
   /// Asked between two passes of progress; costs a few nanoseconds.
   virtual bool shares_core_now() noexcept { return false; }

@@ -197,6 +197,8 @@ inline constexpr int kKeyCounterShift = 2;
 inline constexpr std::uint64_t kWaiterOne = 1;  ///< Low half counts waiters.
 inline constexpr std::uint64_t kThreadAsleep = std::uint64_t{1} << 32;
 inline constexpr std::uint64_t kThreadWantsSignals = std::uint64_t{1} << 33;
+/// The epoll sleeper is a caller, which completions of its process wake.
+inline constexpr std::uint64_t kWantsCompletions = std::uint64_t{1} << 34;
 
 /// Where the owner of a slice has its doorbell socket: an abstract name,
 /// without the 0 byte in front. Written once by the owner, text before size

@@ -46,8 +46,8 @@ class Progress::Sleeper : public EpollSleeper {
   }
 
  protected:
-  /// Seq_cst: the partners are ring_signal(), ShmEndpoint::send() and
-  /// rouse_sleeper().
+  /// Seq_cst: the partners are ring_signal(), ShmEndpoint::send(),
+  /// rouse_sleeper() and on_completed().
   void announce_as(std::uint64_t wishes) {
     announced_ = protocol::kThreadAsleep | wishes;
     progress_.mine_.asleep.fetch_or(announced_, std::memory_order_seq_cst);
@@ -76,7 +76,7 @@ class Progress::Caller final : public Sleeper {
       : Sleeper(progress), is_done_(is_done) {}
 
   void announce() override {
-    announce_as(protocol::kThreadWantsSignals);
+    announce_as(protocol::kThreadWantsSignals | protocol::kWantsCompletions);
   }
 
   bool arm(TimePoint& limit) override {
@@ -352,6 +352,13 @@ void Progress::sleep_on_futex(const std::function<bool()>& is_done,
     futex_wait(mine_.doorbell, doorbell, limit);
   }
   mine_.asleep.fetch_sub(protocol::kWaiterOne, std::memory_order_seq_cst);
+}
+
+void Progress::on_completed() noexcept {
+  if ((mine_.asleep.load(std::memory_order_seq_cst) &
+       protocol::kWantsCompletions) != 0) {
+    doorbell_.wake_own();
+  }
 }
 
 void Progress::rouse_sleeper() noexcept {
