@@ -1,10 +1,11 @@
 // One rank's whole library: everything between acp_init and acp_finalize.
 //
-// The public functions reach it through current_task(); tests make several in
-// one process, as ranks that are threads.
+// The public functions reach it through task() in src/api; tests make several
+// in one process, as ranks that are threads. Its parts: job_plan.h (decisions
+// before anything is opened), progress.h, sync.h, registration.h,
+// renumbering.h.
 #pragma once
 
-#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -16,14 +17,14 @@
 #include "gma/engine.h"
 #include "gmm/address_space.h"
 #include "gmm/key_table.h"
-#include "gmm/memory_map.h"
 #include "gmm/touch.h"
 #include "protocol/host_segment.h"
 #include "runtime/bootstrap.h"
-#include "runtime/host_barrier.h"
 #include "runtime/modules.h"
-#include "runtime/net_barrier.h"
 #include "runtime/progress.h"
+#include "runtime/registration.h"
+#include "runtime/renumbering.h"
+#include "runtime/sync.h"
 #include "runtime/transport_set.h"
 #include "runtime/wait_record.h"
 #include "settings/settings.h"
@@ -32,7 +33,9 @@
 
 namespace acp::runtime {
 
-/// Opens the network between hosts; tests replace it.
+/// Opens the network between hosts; tests replace it. Its address goes into
+/// this process's address card, and it may read the other cards once all
+/// processes have arrived at Phase::kInit.
 using NetTransportFactory = std::function<transport::OpenNetwork>;
 
 /// Collective functions: one thread of a rank at a time. The rest as the
@@ -53,21 +56,34 @@ class Task {
   /// Joins the job; returns when all ranks have. Once.
   [[nodiscard]] Status join(const NetTransportFactory& make_net_transport);
   [[nodiscard]] Status finalize();
+
   /// kTimedOut: the next call goes on with this barrier. kClosed, logged: a
   /// rank has left without coming to it.
-  [[nodiscard]] Status sync(TimePoint deadline = TimePoint::max());
+  /// As Sync::wait().
+  [[nodiscard]] Status sync(TimePoint deadline = TimePoint::max()) {
+    return sync_->wait(deadline);
+  }
+
+  /// kBadRank, logged: the new numbers are no numbering; the old ones stay.
   [[nodiscard]] Status reset(int new_rank);
   /// Prints and ends the job and this process.
   [[noreturn]] void abort(std::string_view text, int error);
   /// Ends the job because of an error that has been logged as `text`.
   [[noreturn]] void abort_after_error(std::string_view text);
 
-  /// `level`: of the line that says why a region is refused.
-  Result<gmm::GlobalAddress> register_memory(void* address,
-                                             std::size_t size,
-                                             int color,
-                                             LogLevel level = LogLevel::kError);
-  [[nodiscard]] Status unregister_memory(gmm::GlobalAddress atkey);
+  /// As Registration's.
+  Result<gmm::GlobalAddress> register_memory(
+      void* address,
+      std::size_t size,
+      int color,
+      LogLevel level = LogLevel::kError) {
+    return registration_->add(address, size, color, level);
+  }
+
+  [[nodiscard]] Status unregister_memory(gmm::GlobalAddress atkey) {
+    return registration_->remove(atkey);
+  }
+
   gmm::GlobalAddress starter(gmm::Rank rank) const noexcept;
   Result<gmm::GlobalAddress> module_memory(int module, int rank) const;
 
@@ -91,31 +107,24 @@ class Task {
   Status open_transports(const NetTransportFactory& make_net_transport);
   Status open_engine();
   Status start();
-  Status check_module_memory() const;
-  Status check_region(void* address,
-                      std::size_t size,
-                      int color,
-                      LogLevel level);
-  bool wants_net() const;
   bool modules_agree() const;
   Status drain(protocol::WaitKind kind);
-  Status barrier(TimePoint deadline);
   Status collective();
-  void announce_leaving(std::atomic<std::uint64_t>& leaving) const;
-  bool proposals_are_a_permutation() const;
+  Status agree_on_rank(int new_rank);
   void take_new_rank(gmm::Rank rank);
-  void register_library();
   void set_identity();
 
+  // In the order in which they are opened: each uses some of those before it,
+  // and ends before them.
   Settings settings_;
-  std::unique_ptr<Bootstrap> bootstrap_;
+  std::unique_ptr<Bootstrap> bootstrap_;  ///< Owns the host segment.
   Modules& modules_;
   const protocol::HostSegment& segment_;
-  std::uint32_t slot_ = 0;
-  std::optional<WaitRecord> waits_;  ///< Outlives progress_.
+  std::uint32_t slot_;  ///< Of this process, on this host.
+  WaitRecord waits_;    ///< From acp_init on: waits for the other ranks.
+  Renumbering renumbering_;
   std::unique_ptr<shm::DoorbellSocket> doorbell_;
   std::unique_ptr<gmm::KeyTable> keys_;
-  gmm::MemoryMap memory_map_;
   gmm::FaultHandler
       fault_handler_;  ///< Of the agent's and the mover's touches.
   std::unique_ptr<TransportSet> transports_;
@@ -123,12 +132,8 @@ class Task {
   std::unique_ptr<Progress> progress_;
   std::optional<gma::Engine> engine_;  ///< At a fixed place in the task.
   std::unique_ptr<agent::Agent> agent_;
-  std::unique_ptr<HostBarrier> host_barrier_;
-  std::unique_ptr<NetBarrier> net_barrier_;
-  std::uint64_t syncs_ = 0;      ///< Calls of sync() that began a barrier.
-  bool is_sync_open_ = false;    ///< The last one has not seen its end.
-  bool is_out_of_step_ = false;  ///< One was kClosed.
-  bool is_finalizing_ = false;
+  std::optional<Sync> sync_;
+  std::optional<Registration> registration_;
 };
 
 }  // namespace acp::runtime

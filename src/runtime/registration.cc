@@ -1,0 +1,121 @@
+// Registers and unregisters memory of this rank. Called by the Task for public
+// functions; remove() waits, add() does not.
+#include "runtime/registration.h"
+
+#include <cstdint>
+
+#include "gma/step_scope.h"
+
+namespace acp::runtime {
+
+Registration::Registration(gmm::KeyTable& keys,
+                           gma::Engine& engine,
+                           TransportSet& transports,
+                           gma::WaitHost& wait_host,
+                           std::uint32_t max_regions)
+    : max_regions_(max_regions),
+      keys_(keys),
+      engine_(engine),
+      transports_(transports),
+      wait_host_(wait_host) {}
+
+void Registration::add_library_memory() {
+  engine_.guarded([this] {
+    transports_.on_registered(keys_.region(gmm::kStarterKey));
+    transports_.on_registered(keys_.region(gmm::kModuleKey));
+  });
+}
+
+void Registration::forget_all() {
+  keys_.clear();
+  engine_.guarded([this] { transports_.forget_regions(); });
+}
+
+/// Refuses what the key table cannot know to be wrong: an address that is not
+/// mapped, or not writable, would fail much later in a peer's access.
+Status Registration::check(void* address,
+                           std::size_t size,
+                           int color,
+                           LogLevel level) {
+  if (address == nullptr || size == 0 ||
+      size > UINTPTR_MAX - reinterpret_cast<std::uintptr_t>(address)) {
+    log(level, "acp_register_memory({}, {}, {}): the region is empty or wraps",
+        address, size, color);
+    return Status::kInvalidArgument;
+  }
+  if (color < 0 || static_cast<gmm::Color>(color) >= space().colors()) {
+    log(level, "acp_register_memory({}, {}, {}): colors are 0 to {}", address,
+        size, color, space().colors() - 1);
+    return Status::kBadColor;
+  }
+  if (size > space().codec().max_region_bytes()) {
+    return Status::kOk;  // refused as too large, whatever is there
+  }
+  const gmm::MemoryMap::Obstacle obstacle = memory_map_.find_obstacle(
+      reinterpret_cast<std::uintptr_t>(address), size);
+  if (!obstacle.text.empty()) {
+    log(level,
+        "acp_register_memory({}, {}, {}): the address {:#x} {}; a region has "
+        "to be readable and writable, so copy what is constant",
+        address, size, color, obstacle.address, obstacle.text);
+    return Status::kInvalidArgument;
+  }
+  return Status::kOk;
+}
+
+Result<gmm::GlobalAddress> Registration::add(void* address,
+                                             std::size_t size,
+                                             int color,
+                                             LogLevel level) {
+  if (const Status status = check(address, size, color, level);
+      status != Status::kOk) {
+    return status;
+  }
+  const Result<gmm::GlobalAddress> atkey = keys_.add(
+      space().my_rank(), static_cast<gmm::Color>(color), address, size);
+  if (!atkey.ok()) {
+    log(level,
+        "acp_register_memory({}, {}, {}): {}; a region has at most {} "
+        "bytes, a rank {} regions",
+        address, size, color, status_text(atkey.status()),
+        space().codec().max_region_bytes(), max_regions_);
+    return atkey;
+  }
+  engine_.guarded([&] {
+    transports_.on_registered(
+        keys_.region(space().codec().index(atkey.value())));
+  });
+  return atkey;
+}
+
+/// The key ends first, so that nothing begins to use the region; then this
+/// waits for what uses it.
+Status Registration::remove(gmm::GlobalAddress atkey) {
+  const Result<std::uint64_t> state = keys_.state(space().my_rank(), atkey);
+  Status status = state.status();
+  const std::uint32_t index = space().codec().index(atkey);
+  const auto is_released = [&] {
+    bool is_free = false;
+    engine_.guarded(
+        [&] { is_free = transports_.on_unregistered(index, state.value()); });
+    return is_free && !keys_.has_transfers(index);
+  };
+  if (status == Status::kOk) {
+    // Under the engine's mutex: the agent and the mover look the key up and
+    // touch the memory in one go.
+    engine_.guarded([&] { status = keys_.remove(space().my_rank(), atkey); });
+  }
+  if (status != Status::kOk) {
+    log_error("acp_unregister_memory({:#x}): {}", atkey, status_text(status));
+    return status;
+  }
+  // Transports may use the region, here and at peers, and peers of this host
+  // may copy from it by themselves. No progress step runs meanwhile: a step may
+  // want a lock that this caller holds, and callers do not expect this to wait.
+  const gma::StepScope no_steps;
+  gma::WaitPurpose purpose;
+  purpose.kind = protocol::WaitKind::kComplete;
+  return gma::wait_until(wait_host_, purpose, TimePoint::max(), is_released);
+}
+
+}  // namespace acp::runtime

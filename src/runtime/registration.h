@@ -1,0 +1,59 @@
+// acp_register_memory and acp_unregister_memory: the key table of this rank and
+// what the transports know of its memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/log.h"
+#include "base/result.h"
+#include "gma/engine.h"
+#include "gma/waiting.h"
+#include "gmm/address_space.h"
+#include "gmm/key_table.h"
+#include "gmm/memory_map.h"
+#include "runtime/transport_set.h"
+
+namespace acp::runtime {
+
+/// Thread-safe.
+class Registration {
+ public:
+  /// The arguments must outlive this.
+  Registration(gmm::KeyTable& keys,
+               gma::Engine& engine,
+               TransportSet& transports,
+               gma::WaitHost& wait_host,
+               std::uint32_t max_regions);
+
+  /// Tells the transports of starter and module memory, which have keys of
+  /// their own. At the start, and again after forget_all().
+  void add_library_memory();
+
+  /// The region's key. kInvalidArgument, kBadColor, kTooLarge, kNoMemory: see
+  /// acp_register_memory; logged at this level.
+  Result<gmm::GlobalAddress> add(void* address,
+                                 std::size_t size,
+                                 int color,
+                                 LogLevel level);
+
+  /// Returns when nothing touches the region any more. Logged.
+  [[nodiscard]] Status remove(gmm::GlobalAddress atkey);
+
+  /// acp_reset: all keys end. No rank has anything under way.
+  void forget_all();
+
+ private:
+  Status check(void* address, std::size_t size, int color, LogLevel level);
+
+  const gmm::AddressSpace& space() const noexcept { return engine_.space(); }
+
+  std::uint32_t max_regions_;  ///< Named in a line of the log.
+  gmm::KeyTable& keys_;
+  gma::Engine& engine_;
+  TransportSet& transports_;
+  gma::WaitHost& wait_host_;
+  gmm::MemoryMap memory_map_;
+};
+
+}  // namespace acp::runtime

@@ -1,0 +1,61 @@
+// acp_sync: the barrier, how often this rank has come to it, and ranks that
+// have left the job without coming to it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "gma/engine.h"
+#include "protocol/host_segment.h"
+#include "runtime/host_barrier.h"
+#include "runtime/net_barrier.h"
+#include "runtime/progress.h"
+
+namespace acp::runtime {
+
+/// Which of the two barriers the job uses. Fixed for the whole job.
+enum class BarrierKind : std::uint8_t { kHost, kNet };
+
+/// One thread of a rank at a time.
+class Sync {
+ public:
+  /// The arguments must outlive this.
+  Sync(const protocol::HostSegment& segment,
+       std::uint32_t my_slot,
+       BarrierKind kind,
+       gma::Engine& engine,
+       Progress& progress);
+
+  /// Returns when all ranks have called it as often as this one. kTimedOut: the
+  /// next call goes on with this barrier. kClosed, logged: a rank has left
+  /// without coming to it. Otherwise the host's health.
+  [[nodiscard]] Status wait(TimePoint deadline);
+
+  /// acp_finalize begins. From here on only modules call wait().
+  void begin_finalize();
+  /// The modules have ended: this rank never calls wait() again.
+  void end_modules();
+
+  /// A call of wait() has found that a rank has left.
+  bool is_out_of_step() const noexcept { return is_out_of_step_; }
+
+  /// acp_reset, between two barriers of the launcher.
+  void reset() noexcept { net_barrier_.reset(); }
+
+ private:
+  Status barrier(TimePoint deadline);
+  void announce_leaving(std::atomic<std::uint64_t>& leaving) const;
+
+  protocol::HostHeader& header_;
+  gma::Engine& engine_;
+  Progress& progress_;
+  BarrierKind kind_;
+  HostBarrier host_barrier_;
+  NetBarrier net_barrier_;
+  std::uint64_t syncs_ = 0;      ///< Calls of wait() that began a barrier.
+  bool is_open_ = false;         ///< The last one has not seen its end.
+  bool is_out_of_step_ = false;  ///< One call was kClosed.
+  bool is_finalizing_ = false;   ///< begin_finalize() was called.
+};
+
+}  // namespace acp::runtime
