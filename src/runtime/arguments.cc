@@ -1,3 +1,5 @@
+// Takes options of the library out of a program's arguments. Called by
+// acp_init; it changes argc and argv only when every option is good.
 #include "runtime/arguments.h"
 
 #include <string_view>
@@ -10,6 +12,7 @@ namespace acp::runtime {
 
 namespace {
 
+/// Sets what one word says; an unknown name is told with the nearest known one.
 Status take_one(std::string_view word, Settings& settings) {
   const std::size_t equals = word.find('=');
   const std::string_view name = word.substr(0, equals);
@@ -38,6 +41,8 @@ Status take_one(std::string_view word, Settings& settings) {
 
 }  // namespace
 
+/// Words are kept in a list first, so that an error leaves the arguments as
+/// they were.
 Status take_arguments(int* argc, char*** argv, Settings& settings) {
   if ((argc == nullptr) != (argv == nullptr)) {
     log_error("acp_init: argc and argv must both be given, or both be null");

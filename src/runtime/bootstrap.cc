@@ -1,3 +1,5 @@
+// Finds the launcher by what it has left in the environment. Called by acp_init
+// before any other thread of the library runs: it changes the environment.
 #include "runtime/bootstrap.h"
 
 #include <fcntl.h>
@@ -13,8 +15,9 @@ namespace acp::runtime {
 
 namespace {
 
-/// Variables by which other launchers say how many processes they started. Not
-/// SLURM_NTASKS: the shell of an allocation has it, and is one process.
+/// Variables in which other launchers give the number of processes.
+/// SLURM_NTASKS is left out: the shell of an allocation has it, too, and is one
+/// process.
 constexpr std::array<const char*, 4> kSizeVariables = {
     "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS",
     "MPI_LOCALNRANKS"};
@@ -28,6 +31,7 @@ int number_of(std::string_view text) {
 
 }  // namespace
 
+/// acprun comes first: a job of acprun may run inside another launcher's.
 Result<std::unique_ptr<Bootstrap>> find_bootstrap(const Settings& settings) {
   if (const char* text = std::getenv(protocol::kBootstrapFdVariable)) {
     const int fd = number_of(text);

@@ -1,5 +1,5 @@
-// How a process learns who it is and meets the others: one interface, a
-// provider per kind of launcher.
+// How a process learns its number and meets the other processes of its job. The
+// interface has one implementation for each kind of launcher.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +22,9 @@ class Bootstrap {
   Bootstrap& operator=(const Bootstrap&) = delete;
   virtual ~Bootstrap() = default;
 
-  /// "acprun", "singleton".
+  /// The kind of launcher: "acprun" or "singleton".
   virtual std::string_view name() const noexcept = 0;
-  /// My number at launch.
+  /// This process's number at launch.
   virtual std::uint32_t proc() const noexcept = 0;
   /// The memory of this host's ranks; valid as long as this.
   virtual const protocol::HostSegment& segment() const noexcept = 0;
@@ -37,7 +37,7 @@ class Bootstrap {
   /// itself afterwards.
   virtual void abort(int exit_status, std::string_view text) = 0;
 
-  /// From here on this process may exit as it likes.
+  /// From here on this process may exit without ending the job.
   virtual void finalized() = 0;
 };
 

@@ -1,3 +1,6 @@
+// A process that acprun has started: messages of protocol/bootstrap.h over the
+// socket that it inherits. Called by the Task, which waits in arrive() for as
+// long as the other processes take.
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -20,6 +23,9 @@ class Acprun final : public Bootstrap {
  public:
   explicit Acprun(UniqueFd socket) : socket_(std::move(socket)) {}
 
+  /// Says hello, takes the welcome with the memory of the host, and checks
+  /// both. A mistake here means that launcher and library do not belong
+  /// together.
   Status join() {
     if (const Status status = send({BootstrapType::kHello,
                                     static_cast<std::uint64_t>(::getpid()),
@@ -64,6 +70,7 @@ class Acprun final : public Bootstrap {
     return segment_;
   }
 
+  /// acprun answers when all processes have arrived, or when the job ends.
   Status arrive(protocol::Phase phase) override {
     const auto value = static_cast<std::uint64_t>(phase);
     const Status status = send({BootstrapType::kArrive, value, {}});
@@ -113,8 +120,8 @@ class Acprun final : public Bootstrap {
     return Status::kOk;
   }
 
-  /// The next message; keeps a descriptor that rides along. No deadline of
-  /// its own: acprun has one for every phase, and its death closes the
+  /// The next message; keeps the descriptor that comes with it. It has no
+  /// deadline: acprun has one for every phase, and acprun's death closes the
   /// socket.
   Result<BootstrapMessage> receive() {
     std::array<std::byte,
@@ -156,7 +163,7 @@ class Acprun final : public Bootstrap {
   }
 
   UniqueFd socket_;
-  UniqueFd memory_;  ///< Between the welcome and its mapping.
+  UniqueFd memory_;  ///< The host segment, from the welcome to its mapping.
   protocol::HostSegment segment_;
   std::uint32_t proc_ = 0;
 };

@@ -1,3 +1,5 @@
+// A process that was started by hand: a job of one rank, which makes its own
+// host segment and meets no other process.
 #include "runtime/bootstrap.h"
 
 namespace acp::runtime {

@@ -1,5 +1,6 @@
-// Which core each rank of the host has waited on last: a rank that waits for
-// another one on its own core has to leave the core, or both wait for nothing.
+// The core on which each rank of the host has waited last. Two ranks may get
+// the same core. The rank that waits there has to leave it to the rank that it
+// waits for.
 #pragma once
 
 #include <atomic>
@@ -21,15 +22,16 @@ class CoreTable {
   /// Publishes the core that this thread runs on as the one of its rank. True
   /// when another rank of the host has published the same core.
   ///
-  /// An entry may be old: the kernel moves ranks while they compute, too. Who
-  /// believes an old entry yields its core for nothing once or twice; who
-  /// misses a new one finds it at its next look.
+  /// An entry may be old: the kernel moves ranks while they compute, too. A
+  /// rank that believes an old entry yields its core once or twice in vain. A
+  /// rank that misses a new entry finds it at its next look.
   bool is_shared_here() noexcept;
 
  private:
-  std::atomic<std::uint32_t>* cores_;
-  std::uint32_t ranks_;
-  std::uint32_t mine_;
+  std::atomic<std::uint32_t>* cores_;  ///< 1 + core, by slot; each is written
+                                       ///< by its rank. 0: has not waited.
+  std::uint32_t ranks_;                ///< Entries of cores_.
+  std::uint32_t mine_;                 ///< This rank's entry.
 };
 
 }  // namespace acp::runtime

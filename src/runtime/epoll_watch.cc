@@ -1,3 +1,5 @@
+// The system calls of a sleep in epoll. Called by Progress; what may be slept
+// over is not decided here.
 #include "runtime/epoll_watch.h"
 
 #include <sys/epoll.h>
@@ -13,7 +15,8 @@ namespace acp::runtime {
 
 namespace {
 
-/// For epoll_wait; rounded up, a day at most.
+/// A time for epoll_wait: rounded up, so that it does not return early, and at
+/// most a day, which an int holds.
 int milliseconds_of(Duration time, bool is_forever) {
   constexpr Duration kDay = std::chrono::hours(24);
   return is_forever
@@ -67,6 +70,8 @@ void EpollWatch::detach() noexcept {
   }
 }
 
+/// epoll_pwait2 takes nanoseconds; epoll_wait would turn a time-out of 250 us
+/// into one of a millisecond.
 bool EpollWatch::wait(TimePoint limit) {
   const bool is_forever = limit == TimePoint::max();
   const Duration left = limit - SteadyClock().now();

@@ -1,7 +1,9 @@
-// Sleeping until a wire or the doorbell has something. A descriptor that epoll
-// watches costs whoever sends to it a call into epoll for each packet, also
-// when nobody sleeps there: 0.3 us of the 2.5 that a datagram takes on
-// loopback. So the wires are watched only from a sleep on until detach().
+// Sleeps in epoll until a transport or the doorbell has something to read.
+//
+// Every packet for a descriptor that epoll watches costs its sender a call into
+// epoll, even if no thread sleeps there: 0.3 us of the 2.5 us that a datagram
+// takes on loopback. So transports are watched from attach(), before a sleep,
+// to detach(), when callers poll.
 #pragma once
 
 #include <vector>
@@ -12,18 +14,21 @@
 
 namespace acp::runtime {
 
-/// One thread at a time, after open().
+/// Used by the thread in the role of the poller, after open().
 class EpollWatch {
  public:
-  /// kSystem, logged.
+  /// Watches the descriptors from now on. kSystem, logged.
   [[nodiscard]] Status open(int doorbell, std::vector<int> transports);
 
-  /// False, logged once: the system refuses, and wait() sees the doorbell only.
+  /// Watches the transports, if it does not. False, logged once: the system
+  /// refuses, and wait() sees the doorbell only.
   bool attach();
+  /// Watches the doorbell only.
   void detach() noexcept;
 
-  /// Sleeps until `limit`, max() for ever, or until there is something to read;
-  /// true when there is, false after a signal, too.
+  /// Sleeps until there is something to read, at most until `limit`; max()
+  /// means no limit. True when there is something to read. False after the
+  /// limit, and after a signal of the system.
   bool wait(TimePoint limit);
 
  private:
@@ -31,9 +36,9 @@ class EpollWatch {
 
   UniqueFd epoll_;
   std::vector<int> transports_;
-  bool is_attached_ = false;
-  bool has_complained_ = false;
-  bool has_pwait2_ = true;
+  bool is_attached_ = false;     ///< The transports are watched.
+  bool has_complained_ = false;  ///< attach() has logged its failure.
+  bool has_pwait2_ = true;       ///< The system has not refused epoll_pwait2.
 };
 
 }  // namespace acp::runtime

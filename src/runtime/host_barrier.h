@@ -8,17 +8,17 @@
 
 namespace acp::runtime {
 
-/// Two ranks use a word each, more a counter and an epoch. Who waits sleeps on
-/// the word that ends the barrier, where signals wake nobody, and leaves
-/// requests of others to the progress thread. One thread of each rank at a
-/// time.
+/// Two ranks use a word each; more ranks use a counter and an epoch. A waiting
+/// rank sleeps on the word that ends the barrier, where no signal wakes it, and
+/// leaves requests of peers to its progress thread. One thread of each rank at
+/// a time.
 class HostBarrier {
  public:
   HostBarrier(const protocol::HostSegment& segment,
               std::uint32_t my_slot,
               gma::WaitHost& wait_host);
 
-  /// Returns when all local ranks have called it as often as I did. kOk, the
+  /// Returns when all local ranks have called it as often as this one. kOk, the
   /// host's health, or kTimedOut: then the next call goes on with this barrier.
   Status wait(TimePoint deadline);
 
@@ -30,9 +30,9 @@ class HostBarrier {
   const protocol::HostSegment& segment_;
   gma::WaitHost& wait_host_;
   std::uint32_t my_slot_;
-  bool is_open_ = false;     ///< I have arrived, and have not seen its end.
-  std::uint32_t epoch_ = 0;  ///< While it is open.
-  std::uint32_t pair_epoch_ = 0;  ///< As PairBarrier::epoch of mine.
+  bool is_open_ = false;     ///< This rank has arrived, and not seen the end.
+  std::uint32_t epoch_ = 0;  ///< Of the barrier, while it is open.
+  std::uint32_t pair_epoch_ = 0;  ///< A copy of this rank's PairBarrier::epoch.
 };
 
 }  // namespace acp::runtime

@@ -1,3 +1,5 @@
+// The list of modules. Called by the Task; the functions of the modules run in
+// the thread of acp_init, acp_reset or acp_finalize and may call the library.
 #include "runtime/modules.h"
 
 #include "base/log.h"
@@ -30,6 +32,7 @@ Result<int> Modules::add_to(std::vector<Entry>& entries,
   return static_cast<int>(entries.size() - 1);
 }
 
+/// Each module's memory starts on a cache line of its own.
 Status Modules::lay_out(std::uint64_t available) {
   std::uint64_t offset = 0;
   for (std::vector<Entry>* entries : {&own_, &entries_}) {

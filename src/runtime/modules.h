@@ -1,5 +1,5 @@
-// Modules of the layers above: what acp_init, acp_reset and acp_finalize call
-// for them, and the library memory they asked for.
+// Modules: parts of the layers above that acp_init, acp_reset and acp_finalize
+// call, and the library memory that each of them has asked for.
 #pragma once
 
 #include <cstddef>
@@ -23,16 +23,16 @@ class Modules {
   /// The module's number, from 0. kInvalidArgument, kNoMemory (too many).
   Result<int> add(const acpx_module_t& module);
 
-  /// The same for one of the library's own, from kMaxModules. They come first
-  /// in every respect, though acp_init adds them when the program's have their
-  /// numbers already.
+  /// Adds a module of the library itself; numbers start at kMaxModules. These
+  /// modules come before the program's in memory and in the order of calls,
+  /// although acp_init adds them later.
   Result<int> add_own(const acpx_module_t& module);
 
-  /// Forgets the library's own, for another acp_init.
+  /// Forgets the library's own modules, for another acp_init.
   void clear_own() { own_.clear(); }
 
-  /// Gives each its place. kNoMemory, logged, when `available` bytes do not
-  /// do.
+  /// Gives each module its memory. kNoMemory, logged, when `available` bytes
+  /// are too few.
   [[nodiscard]] Status lay_out(std::uint64_t available);
 
   /// Tells whether two ranks have the same modules: names, sizes and order.
@@ -42,9 +42,10 @@ class Modules {
   /// kInvalidArgument.
   Result<std::uint64_t> offset(int module) const;
 
-  /// Calls init in order; on failure fini of those before, and kSystem.
+  /// Calls the init functions in order. When one fails, calls the fini
+  /// functions of the modules before it and returns kSystem, logged.
   [[nodiscard]] Status init() const;
-  /// Calls fini in reverse order. A failure is logged at this level.
+  /// Calls the fini functions in reverse order. A failure is logged at `level`.
   void fini(LogLevel level = LogLevel::kWarning) const;
 
  private:
@@ -61,8 +62,8 @@ class Modules {
                          std::size_t count,
                          LogLevel level);
 
-  std::vector<Entry> own_;
-  std::vector<Entry> entries_;
+  std::vector<Entry> own_;      ///< Modules of the library.
+  std::vector<Entry> entries_;  ///< Modules of the program.
 };
 
 }  // namespace acp::runtime

@@ -1,3 +1,5 @@
+// Rounds of the barrier over transports. Called by Sync; every wait may time
+// out, and the next call then goes on in the same round.
 #include "runtime/net_barrier.h"
 
 #include <atomic>
@@ -6,6 +8,8 @@ namespace acp::runtime {
 
 namespace {
 
+/// Longest sleep before the next look at the health of the job. The words are
+/// added to with a signal, which wakes this rank.
 constexpr Duration kLookForDeath = std::chrono::milliseconds(100);
 
 }  // namespace
@@ -17,6 +21,8 @@ NetBarrier::NetBarrier(gma::Engine& engine,
       wait_host_(wait_host),
       words_offset_(header.module_offset) {}
 
+/// A rank that is ahead by one barrier may have added to a word twice: words
+/// count up and are compared with the epoch, and never cleared.
 Status NetBarrier::wait(TimePoint deadline) {
   gma::settle_stores();
   const gmm::AddressSpace& space = engine_.space();

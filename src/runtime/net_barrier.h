@@ -1,4 +1,4 @@
-// acp_sync over the wires: dissemination, log2(ranks) rounds.
+// acp_sync over transports: a dissemination barrier of log2(ranks) rounds.
 #pragma once
 
 #include <array>
@@ -10,9 +10,9 @@
 
 namespace acp::runtime {
 
-/// In round k each rank adds 1 to word k of rank + 2^k and waits for its own.
-/// The words lie in the runtime area of every rank's module memory. One thread
-/// of each rank at a time.
+/// In round k each rank adds 1 to word k of rank + 2^k, and waits until its own
+/// word k has been added to. The words lie in the runtime area of every rank's
+/// module memory. One thread of each rank at a time.
 class NetBarrier {
  public:
   NetBarrier(gma::Engine& engine,
@@ -31,10 +31,10 @@ class NetBarrier {
 
   gma::Engine& engine_;
   gma::WaitHost& wait_host_;
-  std::uint64_t words_offset_;  ///< From the slice.
-  std::uint64_t epoch_ = 0;
-  std::size_t round_ = 0;  ///< Not 0 between calls: one of them timed out,
-  bool has_told_ = false;  ///< or this is true.
+  std::uint64_t words_offset_;  ///< Of word 0, from the start of a slice.
+  std::uint64_t epoch_ = 0;     ///< Barriers begun: what the words count up to.
+  std::size_t round_ = 0;       ///< Goes on from here after a time-out.
+  bool has_told_ = false;       ///< The partner of this round has been told.
 };
 
 }  // namespace acp::runtime

@@ -1,7 +1,8 @@
-// The role of sleeping in epoll: nobody's, the progress thread's or one
-// caller's. A caller that is about to sleep takes it from the thread: what
-// arrives then wakes who waits, and spins for what follows. Otherwise the
-// thread would be woken for each packet while the caller sleeps beside it.
+// The role of the poller, which sleeps in epoll. At most one thread has it: the
+// progress thread or one caller. A caller that is about to sleep takes it from
+// the progress thread. Each arrival then wakes the caller, which waits for it
+// and spins for the next; otherwise the progress thread would be woken for each
+// packet while the caller sleeps beside it.
 #pragma once
 
 #include <atomic>
@@ -9,11 +10,14 @@
 
 namespace acp::runtime {
 
-/// Thread-safe. What happened in the role is visible to the next who has it.
+/// Thread-safe. What a thread did in the role is visible to the next in the
+/// role. All accesses are seq_cst: a caller that has promised itself the role
+/// and the thread that announces its sleep must not miss each other.
 class PollerRole {
  public:
-  /// A caller's. False: another caller has the role, or gets it. `rouse` has to
-  /// make the thread leave epoll; it is called when the thread has the role.
+  /// Takes the role for a caller; blocks until the progress thread has left it.
+  /// False: another caller has the role, or gets it. `rouse` has to make the
+  /// thread leave epoll; it is called when the thread has the role.
   template <typename Rouse>
   bool take(Rouse rouse) {
     Holder holder = Holder::kNobody;
@@ -31,14 +35,16 @@ class PollerRole {
     return true;
   }
 
+  /// Gives a caller's role back.
   void leave() noexcept { holder_.store(Holder::kNobody); }
 
-  /// The thread's. False: a caller has it.
+  /// Takes the role for the progress thread. False: a caller has it.
   bool take_for_thread() noexcept {
     Holder nobody = Holder::kNobody;
     return holder_.compare_exchange_strong(nobody, Holder::kThread);
   }
 
+  /// Gives the thread's role back, or on to the caller that waits for it.
   void leave_for_thread() noexcept {
     Holder thread = Holder::kThread;
     if (!holder_.compare_exchange_strong(thread, Holder::kNobody)) {
@@ -47,7 +53,8 @@ class PollerRole {
     }
   }
 
-  /// The thread has to leave. Stays true until it does.
+  /// A caller waits for the role: the thread has to leave it. Stays true until
+  /// it does.
   bool is_promised() const noexcept {
     return holder_.load() == Holder::kPromised;
   }
@@ -58,7 +65,7 @@ class PollerRole {
   enum class Holder : std::uint32_t {
     kNobody,
     kThread,
-    kPromised,  ///< The thread's, and a caller's as soon as it leaves.
+    kPromised,  ///< The thread has it, and a caller gets it next.
     kCaller,
   };
 

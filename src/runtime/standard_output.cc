@@ -1,3 +1,4 @@
+// C's stdout of a rank. Called when a job begins and when it is ended early.
 #include "runtime/standard_output.h"
 
 #include <cstdio>
@@ -9,9 +10,9 @@ void buffer_output_by_line(const Settings& settings) noexcept {
   if (settings.text(SettingId::kStdout) != "line") {
     return;
   }
-  // A new buffer, which stdout keeps for ever: with the one that it has, glibc
-  // goes on filling it when the program has printed already, and a line ended
-  // by putchar or puts stays inside. What the old one holds is written first.
+  // stdout gets a new buffer and keeps it for ever. If the program has printed
+  // already, glibc would go on filling the old buffer, and a line that putchar
+  // or puts ends would stay inside. glibc writes out the old buffer first.
   if (auto* buffer = static_cast<char*>(std::malloc(BUFSIZ))) {
     (void)std::setvbuf(stdout, buffer, _IOLBF, BUFSIZ);
   }

@@ -1,6 +1,5 @@
 // The rank's standard output, which a launcher collects through a pipe.
-//
-// acp_init calls this once, before the program can have printed much.
+// acp_init sets it up before the program can have printed much.
 #pragma once
 
 #include "settings/settings.h"
@@ -15,7 +14,7 @@ namespace acp::runtime {
 void buffer_output_by_line(const Settings& settings) noexcept;
 
 /// Writes out what stdout still holds, unless another thread is writing to it
-/// at this moment: who ends a job must not wait for that thread.
+/// at this moment: a thread that ends the job must not wait for that thread.
 void flush_output() noexcept;
 
 }  // namespace acp::runtime

@@ -1,3 +1,5 @@
+// The list of progress steps. Called by Progress; the steps themselves belong
+// to the middle layer, to QMP and to programs.
 #include "runtime/steps.h"
 
 #include <algorithm>
@@ -24,7 +26,7 @@ Status Steps::remove(Function function, void* argument) {
   }
   const std::lock_guard lock(mutex_);
   const Status status = remove_locked(function, argument);
-  forget_removed();  // run() does not come by when there are none left
+  forget_removed();  // run() returns early when no step is left
   return status;
 }
 
@@ -73,10 +75,12 @@ Steps::Outcome Steps::run_last() {
   return run_locked();
 }
 
+/// A step that is removed inside a run stays in the list without its function
+/// until the run is over.
 Steps::Outcome Steps::run_locked() {
   const gma::StepScope scope;
   Outcome outcome = Outcome::kIdle;
-  // By index: a step may add and remove steps.
+  // By index: a step that adds another one may move the list in memory.
   for (std::size_t i = 0; i < steps_.size(); ++i) {
     const Step step = steps_[i];
     const int result =

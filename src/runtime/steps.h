@@ -1,5 +1,5 @@
-// Progress steps of layers above: small functions that the library calls
-// whenever it makes progress.
+// Progress steps: small functions of the layers above that the library calls
+// after each pass of progress. They are no steps of an operation.
 #pragma once
 
 #include <atomic>
@@ -12,7 +12,8 @@
 
 namespace acp::runtime {
 
-/// Steps run one at a time and never nested. Thread-safe.
+/// Steps run one at a time and never nested, and each step may add and remove
+/// steps. Thread-safe.
 class Steps {
  public:
   using Function = int (*)(void*);
@@ -26,19 +27,21 @@ class Steps {
 
   enum class Outcome : std::uint8_t {
     kIdle,
-    kBusy,   ///< A step could not look, or another thread runs them and may be
-             ///< past the one that a signal was for: run them again soon.
-    kMoved,  ///< A step did something: run them again.
+    /// A step found its data in use, or another thread runs the steps and may
+    /// be past the step that a signal was for. Run them again soon.
+    kBusy,
+    kMoved,  ///< A step did something. Run them again.
   };
 
-  /// Runs each step once.
+  /// Runs each step once. Does not wait for another thread that runs them.
   Outcome run();
 
-  /// The same, after a run in another thread is over: that one may have looked
-  /// already at what has just changed.
+  /// Waits until no other thread runs the steps, and then runs each once. The
+  /// other thread may have been past the step that has something to do now.
   Outcome run_last();
 
-  /// Counts add(): what has changed since is not to be slept over. Any thread.
+  /// The number of successful calls of add(). Whoever is about to sleep
+  /// compares it with an earlier one: a new step has not run yet.
   std::uint64_t added() const noexcept {
     return added_.load(std::memory_order_seq_cst);
   }
