@@ -21,14 +21,6 @@ constexpr std::array<Opcode, 10> kOpcodes = {
 constexpr std::uint32_t kAnyFlags = ACPX_MORE | ACPX_HOLD;
 constexpr std::uint32_t kFlags = ACPX_SIGNAL | kAnyFlags;
 
-bool is_bulk(const Step& step) {
-  return step.opcode == Opcode::kPut || step.opcode == Opcode::kGet;
-}
-
-std::uint64_t bytes_of(const Step& step) {
-  return is_bulk(step) ? step.size : 8;
-}
-
 bool has_signal(const acpx_op_t& op) {
   return (op.flags & ACPX_SIGNAL) != 0;
 }
@@ -51,7 +43,7 @@ bool convert(const acpx_op_t& op, Step& step) {
 
 /// What can be said before any effect.
 Status check(const Step& step, const gmm::AddressSpace& space) {
-  const std::uint64_t size = bytes_of(step);
+  const std::uint64_t size = bytes_at_remote(step);
   if (size == 0) {
     return Status::kOk;
   }

@@ -1,9 +1,13 @@
+// The ordered engine's slow path: issuing, completing, one pass of progress.
+// Public calls, the progress thread and the agent call it. A function blocks
+// only where its header says that it waits.
 #include "gma/engine.h"
 
 #include <algorithm>
 
 #include "base/log.h"
 #include "gma/describe.h"
+#include "gma/route.h"
 #include "gma/step_scope.h"
 #include "gmm/transfer_guard.h"
 
@@ -31,15 +35,15 @@ bool is_signal(const Step& step) {
 }  // namespace
 
 Engine::Engine(const gmm::AddressSpace& space,
-               Links& links,
+               Endpoints& endpoints,
                gmm::ThreadWaker& waker,
                Transports& transports,
                WaitHost& wait_host)
     : space_(space),
-      links_(links),
+      endpoints_(endpoints),
       transports_(transports),
       wait_host_(wait_host),
-      mover_(space_, links, waker, *this) {}
+      runner_(space_, endpoints, waker, *this) {}
 
 Engine::~Engine() = default;
 
@@ -58,14 +62,16 @@ Result<Handle> Engine::copy_slow(GlobalAddress to,
   if (size == 0) {
     return queue_.issued();
   }
-  for (const GlobalAddress address : {to, from}) {
-    const Result<gmm::Target> target = space_.locate(address, size);
-    if (!target.ok()) {
-      return refuse(step, target.status());
-    }
+  const Result<gmm::Target> target = space_.locate(to, size);
+  if (!target.ok()) {
+    return refuse(step, target.status());
+  }
+  const Result<gmm::Target> source = space_.locate(from, size);
+  if (!source.ok()) {
+    return refuse(step, source.status());
   }
   Status status = Status::kOk;
-  if (transfer_now(step, order, status)) {
+  if (transfer_now(step, target.value(), source.value(), order, status)) {
     if (status != Status::kOk) {
       return refuse(step, status);
     }
@@ -74,35 +80,34 @@ Result<Handle> Engine::copy_slow(GlobalAddress to,
   return issue({&step, 1}, order);
 }
 
-/// A copy between my memory and memory that a rank of this host registered is
-/// done in the call, without the mutex. False: it has to be queued.
-bool Engine::transfer_now(const Step& step, Handle order, Status& status) {
-  if (!is_clear(order)) {
+/// Copies between memory of this rank and memory that a rank of this host
+/// registered, in the call and without the mutex. False: the copy has to be
+/// queued.
+bool Engine::transfer_now(const Step& step,
+                          const gmm::Target& to,
+                          const gmm::Target& from,
+                          Handle order,
+                          Status& status) {
+  const Way way = route_copy(end_of(to), end_of(from), Transfers::kPossible,
+                             ThirdParty::kNot);
+  const bool is_get = way == Way::kTransferGet;
+  if (!is_clear(order) || (!is_get && way != Way::kTransferPut)) {
     return false;
   }
-  const Result<gmm::Target> to = space_.locate(step.remote, step.size);
-  const Result<gmm::Target> from = space_.locate(step.local, step.size);
-  if (!to.ok() || !from.ok()) {
-    return false;
-  }
-  const bool is_get = to.value().direct != nullptr;
-  const gmm::Target& peer = is_get ? from.value() : to.value();
-  std::byte* local = is_get ? to.value().direct : from.value().direct;
-  if (local == nullptr || peer.direct != nullptr || !peer.is_same_host) {
-    return false;
-  }
+  const gmm::Target& peer = is_get ? from : to;
+  std::byte* local = is_get ? to.direct : from.direct;
   transport::Endpoint* endpoint = nullptr;
   {
     const std::lock_guard lock(mutex_);
-    const Result<Link> link = links_.link(peer.rank, 0);
-    if (!link.ok()) {
+    const Result<PeerEndpoint> found = endpoints_.endpoint_of(peer.rank, 0);
+    if (!found.ok()) {
       return false;
     }
-    endpoint = link.value().endpoint;
+    endpoint = found.value().endpoint;
   }
   before_direct(order);
-  const gmm::TransferGuard hold(peer);
-  if (!hold.is_live()) {
+  const gmm::TransferGuard guard(peer);
+  if (!guard.is_live()) {
     status = Status::kBadKey;
     return true;
   }
@@ -173,7 +178,7 @@ Result<Handle> Engine::issue(std::span<const Step> steps,
       on_finished(operation);
     } else {
       before_direct(order);
-      mover_.start(operation);
+      runner_.start(operation);
     }
   }
   (void)settle();
@@ -214,7 +219,7 @@ bool Engine::settle() {
   bool has_completed = false;
   bool has_copied = false;
   while (has_moved) {
-    has_copied |= mover_.has_unsent() && mover_.pump();
+    has_copied |= runner_.has_unsent() && runner_.pump();
     ready_.clear();
     has_moved = queue_.has_done() && queue_.retire(ready_);
     has_completed = has_completed || has_moved;
@@ -227,11 +232,11 @@ bool Engine::settle() {
         on_finished(operation);
       } else {
         settle_stores();
-        mover_.start(operation);
+        runner_.start(operation);
       }
     }
   }
-  has_unsent_.store(mover_.has_unsent(), std::memory_order_relaxed);
+  has_unsent_.store(runner_.has_unsent(), std::memory_order_relaxed);
   if (has_completed) {
     // Whichever thread got here, others may sleep for what is complete now.
     std::atomic_thread_fence(std::memory_order_seq_cst);
@@ -253,7 +258,7 @@ void Engine::on_finished(Operation& operation) {
     case Owner::kInternal:
       internal_.fetch_sub(1, std::memory_order_release);
       break;
-    case Owner::kRelay: ACP_ASSERT(false);  // the mover's own
+    case Owner::kRelay: ACP_ASSERT(false);  // ends in the runner
   }
   free_operations_.push_back(&operation);
 }
@@ -276,14 +281,14 @@ Operation& Engine::new_operation(Owner owner, std::span<const Step> steps) {
 void Engine::start_internal(std::span<const Step> steps) {
   Operation& operation = new_operation(Owner::kInternal, steps);
   internal_.fetch_add(1, std::memory_order_relaxed);
-  mover_.start(operation);
+  runner_.start(operation);
 }
 
 void Engine::start_delegated(const ReplyTo& reply_to, const Step& step) {
   Operation& operation = new_operation(Owner::kDelegated, {&step, 1});
   operation.reply_to = reply_to;
   internal_.fetch_add(1, std::memory_order_relaxed);
-  mover_.start(operation);
+  runner_.start(operation);
 }
 
 Status Engine::complete_slow(Handle handle, TimePoint deadline) {
@@ -374,7 +379,7 @@ void Engine::reset(Rank new_rank) {
   const std::lock_guard lock(mutex_);
   ACP_ASSERT(queue_.issued() == queue_.completed());
   queue_.clear_failures();
-  mover_.forget_paths();
+  runner_.forget_peers();
   space_.set_rank(new_rank);
 }
 

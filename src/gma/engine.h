@@ -17,8 +17,8 @@
 
 #include "base/clock.h"
 #include "base/result.h"
-#include "gma/mover.h"
 #include "gma/operation.h"
+#include "gma/operation_runner.h"
 #include "gma/order_queue.h"
 #include "gma/waiting.h"
 #include "gmm/address_space.h"
@@ -73,7 +73,8 @@ class Transports {
   Transports& operator=(const Transports&) = delete;
   virtual ~Transports() = default;
 
-  /// Polls all wires; messages end in the agent and in Mover::on_reply.
+  /// Polls all wires; messages end in the agent and in
+  /// OperationRunner::on_reply.
   virtual Arrivals poll() = 0;
   /// Sends what the wires keep back.
   virtual void flush() = 0;
@@ -89,7 +90,7 @@ class Engine final : private OperationOwner {
   using DelegatedDone = std::function<void(const ReplyTo&, Status)>;
 
   Engine(const gmm::AddressSpace& space,
-         Links& links,
+         Endpoints& endpoints,
          gmm::ThreadWaker& waker,
          Transports& transports,
          WaitHost& wait_host);
@@ -301,8 +302,8 @@ class Engine final : private OperationOwner {
     delegated_done_ = std::move(done);
   }
 
-  Mover& mover() noexcept {
-    return mover_;
+  OperationRunner& runner() noexcept {
+    return runner_;
   }
 
   const OrderQueue& queue() const noexcept {
@@ -343,7 +344,11 @@ class Engine final : private OperationOwner {
   Result<Handle> issue(std::span<const Step> steps,
                        Handle order,
                        Departure departure = Departure::kNow);
-  bool transfer_now(const Step& step, Handle order, Status& status);
+  bool transfer_now(const Step& step,
+                    const gmm::Target& to,
+                    const gmm::Target& from,
+                    Handle order,
+                    Status& status);
   Sequence condition_of(Handle order) const noexcept;
   Status make_room();
   Status refuse(const Step& step, Status status) const;
@@ -353,12 +358,12 @@ class Engine final : private OperationOwner {
   void on_finished(Operation& operation) override;
 
   gmm::AddressSpace space_;  ///< A copy: one load less on every path.
-  Links& links_;
+  Endpoints& endpoints_;
   Transports& transports_;
   WaitHost& wait_host_;
   std::mutex mutex_;  ///< Guards all that follows, the wires and the agent.
   OrderQueue queue_;  ///< Its atomics are read without the mutex.
-  Mover mover_;
+  OperationRunner runner_;
   DelegatedDone delegated_done_;
   std::vector<std::unique_ptr<Operation>> operations_;
   std::vector<Operation*> free_operations_;

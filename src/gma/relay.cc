@@ -1,7 +1,10 @@
+// Cuts relayed copies into parts. The operation runner starts the parts and
+// reports their ends; nothing here sends.
 #include "gma/relay.h"
 
 #include <algorithm>
 #include <utility>
+#include <variant>
 
 namespace acp::gma {
 
@@ -12,7 +15,7 @@ Relay::Relay(const gmm::AddressSpace& space) : space_(space) {
 }
 
 void Relay::add(Operation& copy) {
-  copy.sent_bytes = 0;
+  ACP_ASSERT(std::holds_alternative<Relayed>(copy.flight));
   copy.has_unsent = true;
   waiting_.push_back(&copy);
 }
@@ -21,10 +24,11 @@ Operation& Relay::next_part() {
   const std::size_t index = free_.back();
   free_.pop_back();
   Operation& copy = *waiting_.front();
-  const std::uint64_t offset = copy.sent_bytes;
-  const std::uint64_t size = std::min(kSlotBytes, copy.piece_bytes - offset);
-  copy.sent_bytes += size;
-  copy.has_unsent = copy.sent_bytes < copy.piece_bytes;
+  auto& relayed = std::get<Relayed>(copy.flight);
+  const std::uint64_t offset = relayed.begun_bytes;
+  const std::uint64_t size = std::min(kSlotBytes, relayed.bytes - offset);
+  relayed.begun_bytes += size;
+  copy.has_unsent = relayed.begun_bytes < relayed.bytes;
   ++copy.outstanding;
   if (!copy.has_unsent) {
     waiting_.pop_front();
@@ -33,10 +37,10 @@ Operation& Relay::next_part() {
   in.remote =
       space_.codec().encode(space_.my_rank(), 0, gmm::kModuleKey, 0,
                             protocol::kRuntimeWordBytes + index * kSlotBytes);
-  in.local = copy.piece_local + offset;
+  in.local = relayed.from + offset;
   in.size = size;
   Step out = in;
-  out.remote = copy.piece_remote + offset;
+  out.remote = relayed.to + offset;
   out.local = in.remote;
   Slot& slot = slots_[index];
   slot.copy = &copy;

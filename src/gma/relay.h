@@ -1,5 +1,5 @@
-// Copies between two other ranks by way of this one: read into a buffer here,
-// written from there. Where wires do both, no processor of the two takes part.
+// Copies between two other ranks by way of this one: read into a buffer here
+// and written from there. Endpoints that post need neither rank's processor.
 #pragma once
 
 #include <array>
@@ -13,10 +13,9 @@
 
 namespace acp::gma {
 
-/// Cuts copies into parts, each an operation of its own: a copy into a slot of
-/// the runtime's own memory, and one out of it. As many as there are slots are
-/// under way at a time, of the oldest copies first. Guarded by the engine's
-/// mutex.
+/// Cuts copies into parts. A part is an operation of two copies: into a slot of
+/// the runtime's own memory, and out of it. One part per slot is under way at a
+/// time, and the oldest copy's parts go first. Guarded by the engine's mutex.
 class Relay {
  public:
   static constexpr std::size_t kSlots = 8;
@@ -24,24 +23,24 @@ class Relay {
 
   explicit Relay(const gmm::AddressSpace& space);
 
-  /// Takes over the step under way, whose piece_remote, piece_local and
-  /// piece_bytes are set. Its ends must not overlap.
+  /// Takes over the step under way, whose flight is Relayed. Its ends must not
+  /// overlap.
   void add(Operation& copy);
 
-  /// Whether a part may be started.
+  /// Whether a copy has a part to start, and a slot is free for it.
   bool has_next() const noexcept { return !waiting_.empty() && !free_.empty(); }
 
-  /// That part. Precondition: has_next().
+  /// Makes the next part of the oldest copy. Precondition: has_next().
   Operation& next_part();
 
-  /// A part has ended. The copy that it was the last of; null when there are
-  /// more.
+  /// Frees the slot of a part that has ended. Returns its copy when this was
+  /// the last part, otherwise null.
   Operation* on_ended(Operation& part);
 
  private:
   struct Slot {
     Operation part;
-    Operation* copy = nullptr;  ///< Whose part it is; null: free.
+    Operation* copy = nullptr;  ///< The copy of this part; null: free.
   };
 
   const gmm::AddressSpace& space_;

@@ -1,4 +1,4 @@
-// What the files of the mover share about the bytes of requests.
+// What the files of the runner share about the bytes of requests.
 #pragma once
 
 #include <algorithm>

@@ -41,6 +41,16 @@ constexpr bool is_atomic(Opcode opcode) noexcept {
   return opcode >= Opcode::kAdd && opcode <= Opcode::kSwap;
 }
 
+/// A put or a get: any number of bytes.
+constexpr bool is_bulk(Opcode opcode) noexcept {
+  return opcode == Opcode::kPut || opcode == Opcode::kGet;
+}
+
+/// A step on one word.
+constexpr bool is_word(Opcode opcode) noexcept {
+  return opcode == Opcode::kPut8 || is_atomic(opcode);
+}
+
 enum class MessageType : std::uint8_t { kRequest = 1, kReply = 2 };
 
 /// Step flag: wake the target's sleepers when the step is done. With a put of

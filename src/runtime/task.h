@@ -126,7 +126,7 @@ class Task {
   std::unique_ptr<shm::DoorbellSocket> doorbell_;
   std::unique_ptr<gmm::KeyTable> keys_;
   gmm::FaultHandler
-      fault_handler_;  ///< Of the agent's and the mover's touches.
+      fault_handler_;  ///< Of the agent's and the engine's touches.
   std::unique_ptr<TransportSet> transports_;
   gmm::Color colors_ = 1;
   std::unique_ptr<Progress> progress_;

@@ -12,13 +12,13 @@ TransportSet::TransportSet(const protocol::HostSegment& segment)
     : segment_(segment) {}
 
 void TransportSet::set_host_transport(
-    std::unique_ptr<transport::Transport> wire) {
-  host_ = std::move(wire);
+    std::unique_ptr<transport::Transport> transport) {
+  host_ = std::move(transport);
 }
 
 void TransportSet::set_net_transport(
-    std::unique_ptr<transport::Transport> wire) {
-  net_ = std::move(wire);
+    std::unique_ptr<transport::Transport> transport) {
+  net_ = std::move(transport);
 }
 
 void TransportSet::attach(gma::Engine& engine,
@@ -31,42 +31,42 @@ void TransportSet::attach(gma::Engine& engine,
   end_job_ = std::move(end_job);
 }
 
-transport::Transport* TransportSet::wire_to(transport::ProcId proc) const {
+transport::Transport* TransportSet::transport_to(transport::ProcId proc) const {
   const bool is_local = segment_.slot_of_proc(proc) != protocol::kNoSlot;
   return host_ != nullptr && is_local ? host_.get() : net_.get();
 }
 
-Result<gma::Link> TransportSet::link(gmm::Rank rank, gmm::Color color) {
-  gma::Link link;
-  link.proc = segment_.proc_of_rank()[rank].load(std::memory_order_relaxed);
-  transport::Transport* wire = wire_to(link.proc);
-  if (wire == nullptr) {
+Result<gma::PeerEndpoint> TransportSet::endpoint_of(gmm::Rank rank,
+                                                    gmm::Color color) {
+  gma::PeerEndpoint found;
+  found.proc = segment_.proc_of_rank()[rank].load(std::memory_order_relaxed);
+  transport::Transport* by = transport_to(found.proc);
+  if (by == nullptr) {
     return Status::kUnsupported;
   }
-  const Result<transport::Endpoint*> endpoint =
-      wire->endpoint(link.proc, color);
+  const Result<transport::Endpoint*> endpoint = by->endpoint(found.proc, color);
   if (!endpoint.ok()) {
     return endpoint.status();
   }
-  link.endpoint = endpoint.value();
-  link.max_message = wire->capabilities().max_message;
-  link.max_posted = wire->capabilities().max_posted;
-  return link;
+  found.endpoint = endpoint.value();
+  found.max_message = by->capabilities().max_message;
+  found.max_posted = by->capabilities().max_posted;
+  return found;
 }
 
 Result<transport::Endpoint*> TransportSet::endpoint(transport::ProcId proc,
                                                     transport::Color color) {
-  transport::Transport* wire = wire_to(proc);
-  if (wire == nullptr) {
+  transport::Transport* by = transport_to(proc);
+  if (by == nullptr) {
     return Status::kUnsupported;
   }
-  return wire->endpoint(proc, color);
+  return by->endpoint(proc, color);
 }
 
 gma::Arrivals TransportSet::poll() {
   std::size_t received = 0;
-  for (transport::Transport* wire : {host_.get(), net_.get()}) {
-    received += wire != nullptr ? wire->poll(*this) : 0;
+  for (transport::Transport* each : {host_.get(), net_.get()}) {
+    received += each != nullptr ? each->poll(*this) : 0;
   }
   const bool has_sent = agent_->flush_backlog();
   return agent_->take_signal()       ? gma::Arrivals::kSignal
@@ -75,17 +75,17 @@ gma::Arrivals TransportSet::poll() {
 }
 
 void TransportSet::flush() {
-  for (transport::Transport* wire : {host_.get(), net_.get()}) {
-    if (wire != nullptr) {
-      wire->flush();
+  for (transport::Transport* each : {host_.get(), net_.get()}) {
+    if (each != nullptr) {
+      each->flush();
     }
   }
 }
 
 void TransportSet::flush_idle() {
-  for (transport::Transport* wire : {host_.get(), net_.get()}) {
-    if (wire != nullptr) {
-      wire->flush_idle();
+  for (transport::Transport* each : {host_.get(), net_.get()}) {
+    if (each != nullptr) {
+      each->flush_idle();
     }
   }
 }
@@ -117,7 +117,7 @@ void TransportSet::on_message(transport::ProcId from,
   if (type == protocol::MessageType::kRequest) {
     agent_->on_request(from, color, bytes);
   } else if (type == protocol::MessageType::kReply) {
-    engine_->mover().on_reply(bytes);
+    engine_->runner().on_reply(bytes);
   } else {
     log_warning("dropped a message of {} bytes from process {}: unknown type",
                 bytes.size(), from);
@@ -125,30 +125,30 @@ void TransportSet::on_message(transport::ProcId from,
 }
 
 void TransportSet::on_posted_done(std::uint64_t token) {
-  engine_->mover().on_posted_done(token);
+  engine_->runner().on_posted_done(token);
 }
 
 void TransportSet::on_registered(const transport::Region& region) {
-  for (transport::Transport* wire : {host_.get(), net_.get()}) {
-    if (wire != nullptr) {
-      wire->on_registered(region);
+  for (transport::Transport* each : {host_.get(), net_.get()}) {
+    if (each != nullptr) {
+      each->on_registered(region);
     }
   }
 }
 
 bool TransportSet::on_unregistered(std::uint32_t key, std::uint64_t state) {
   bool is_released = true;
-  for (transport::Transport* wire : {host_.get(), net_.get()}) {
+  for (transport::Transport* each : {host_.get(), net_.get()}) {
     is_released =
-        (wire == nullptr || wire->on_unregistered(key, state)) && is_released;
+        (each == nullptr || each->on_unregistered(key, state)) && is_released;
   }
   return is_released;
 }
 
 void TransportSet::forget_regions() {
-  for (transport::Transport* wire : {host_.get(), net_.get()}) {
-    if (wire != nullptr) {
-      wire->forget_regions();
+  for (transport::Transport* each : {host_.get(), net_.get()}) {
+    if (each != nullptr) {
+      each->forget_regions();
     }
   }
 }
@@ -170,17 +170,18 @@ void TransportSet::on_peer_failed(transport::ProcId peer,
   log_error("{}", text);
   agent_->forget_peer(peer);
   dead_proc_.store(peer, std::memory_order_release);
-  engine_->mover().fail_peer(peer, Status::kPeerDead);
+  engine_->runner().fail_peer(peer, Status::kPeerDead);
   // Others may still hear it: without an end they would go on with half a job.
   end_job_(text);
 }
 
 std::vector<int> TransportSet::descriptors() const {
   std::vector<int> descriptors;
-  for (const transport::Transport* wire : {host_.get(), net_.get()}) {
-    if (wire != nullptr) {
-      const auto of_wire = wire->descriptors();
-      descriptors.insert(descriptors.end(), of_wire.begin(), of_wire.end());
+  for (const transport::Transport* each : {host_.get(), net_.get()}) {
+    if (each != nullptr) {
+      const auto of_transport = each->descriptors();
+      descriptors.insert(descriptors.end(), of_transport.begin(),
+                         of_transport.end());
     }
   }
   return descriptors;
@@ -188,9 +189,9 @@ std::vector<int> TransportSet::descriptors() const {
 
 TimePoint TransportSet::next_deadline() const {
   TimePoint next = TimePoint::max();
-  for (const transport::Transport* wire : {host_.get(), net_.get()}) {
-    if (wire != nullptr) {
-      next = std::min(next, wire->next_deadline());
+  for (const transport::Transport* each : {host_.get(), net_.get()}) {
+    if (each != nullptr) {
+      next = std::min(next, each->next_deadline());
     }
   }
   if (engine_->has_unsent() || agent_->has_backlog()) {
@@ -203,16 +204,16 @@ TimePoint TransportSet::next_deadline() const {
 
 bool TransportSet::arm() {
   bool is_quiet = true;
-  for (transport::Transport* wire : {host_.get(), net_.get()}) {
-    is_quiet = (wire == nullptr || wire->arm()) && is_quiet;
+  for (transport::Transport* each : {host_.get(), net_.get()}) {
+    is_quiet = (each == nullptr || each->arm()) && is_quiet;
   }
   return is_quiet;
 }
 
 void TransportSet::disarm() {
-  for (transport::Transport* wire : {host_.get(), net_.get()}) {
-    if (wire != nullptr) {
-      wire->disarm();
+  for (transport::Transport* each : {host_.get(), net_.get()}) {
+    if (each != nullptr) {
+      each->disarm();
     }
   }
 }

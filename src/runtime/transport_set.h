@@ -7,15 +7,15 @@
 #include <vector>
 
 #include "agent/agent.h"
+#include "gma/endpoints.h"
 #include "gma/engine.h"
-#include "gma/link.h"
 #include "protocol/host_segment.h"
 #include "transport/transport.h"
 
 namespace acp::runtime {
 
 /// Guarded by the engine's mutex, but for what says otherwise or is fixed.
-class TransportSet final : public gma::Links,
+class TransportSet final : public gma::Endpoints,
                            public gma::Transports,
                            private transport::MessageSink,
                            public agent::Surroundings {
@@ -24,8 +24,8 @@ class TransportSet final : public gma::Links,
 
   /// `host` leads to ranks of this host, `net` to all others; either may be
   /// null. Before attach().
-  void set_host_transport(std::unique_ptr<transport::Transport> wire);
-  void set_net_transport(std::unique_ptr<transport::Transport> wire);
+  void set_host_transport(std::unique_ptr<transport::Transport> transport);
+  void set_net_transport(std::unique_ptr<transport::Transport> transport);
   /// Says who executes and who is told: `on_deadline` of next_deadline(), when
   /// that may have changed. Before the first poll().
   void attach(gma::Engine& engine,
@@ -33,7 +33,8 @@ class TransportSet final : public gma::Links,
               std::function<void(TimePoint)> on_deadline,
               std::function<void(std::string_view)> end_job);
 
-  Result<gma::Link> link(gmm::Rank rank, gmm::Color color) override;
+  Result<gma::PeerEndpoint> endpoint_of(gmm::Rank rank,
+                                        gmm::Color color) override;
   gma::Arrivals poll() override;
   void flush() override;
   void flush_idle() override;
@@ -63,7 +64,7 @@ class TransportSet final : public gma::Links,
 
   transport::Transport* net() const noexcept { return net_.get(); }
 
-  /// A peer that a wire has given up on, or kNoSlot. Any thread.
+  /// A peer that a transport has given up on, or kNoSlot. Any thread.
   std::uint32_t dead_proc() const noexcept {
     return dead_proc_.load(std::memory_order_acquire);
   }
@@ -74,7 +75,7 @@ class TransportSet final : public gma::Links,
                   std::span<const std::byte> bytes) override;
   void on_posted_done(std::uint64_t token) override;
   void on_peer_failed(transport::ProcId peer, std::string_view why) override;
-  transport::Transport* wire_to(transport::ProcId proc) const;
+  transport::Transport* transport_to(transport::ProcId proc) const;
   gmm::Rank rank_of(transport::ProcId proc) const;
 
   const protocol::HostSegment& segment_;

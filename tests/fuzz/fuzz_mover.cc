@@ -11,7 +11,7 @@
 
 #include "base/assert.h"
 #include "base/log.h"
-#include "gma/mover.h"
+#include "gma/operation_runner.h"
 #include "gmm/key_table.h"
 #include "support/fake_endpoint.h"
 #include "support/host_memory.h"
@@ -26,7 +26,7 @@ constexpr std::size_t kGetBytes = 100;
 constexpr std::size_t kResultEnd = kResultAt + 8 + kGetBytes + 4;
 
 /// Rank 0, whose other ranks are elsewhere, with an operation to rank 1.
-class Initiator final : private acp::gma::Links,
+class Initiator final : private acp::gma::Endpoints,
                         private acp::gma::OperationOwner {
  public:
   Initiator() {
@@ -37,7 +37,7 @@ class Initiator final : private acp::gma::Links,
   }
 
   void take(std::span<const std::byte> reply) {
-    mover_.on_reply(reply);
+    runner_.on_reply(reply);
     if (!acp::protocol::decode_reply(reply)) {
       return;
     }
@@ -70,8 +70,8 @@ class Initiator final : private acp::gma::Links,
     operation_ = acp::gma::Operation{};
     operation_.steps = std::move(steps);
     ends_ = 0;
-    mover_.start(operation_);
-    mover_.pump();
+    runner_.start(operation_);
+    runner_.pump();
     ACP_ASSERT(endpoint_.sent.size() == 1);
     const auto message = endpoint_.take();
     const auto request = acp::protocol::decode_request(message);
@@ -79,9 +79,9 @@ class Initiator final : private acp::gma::Links,
     std::vector<std::byte> bytes(reply.begin(), reply.end());
     std::memcpy(bytes.data() + offsetof(acp::protocol::ReplyHeader, id),
                 &request->header.id, sizeof request->header.id);
-    mover_.on_reply(bytes);
+    runner_.on_reply(bytes);
     ACP_ASSERT(ends_ == 1);
-    mover_.on_reply(bytes);
+    runner_.on_reply(bytes);
     ACP_ASSERT(ends_ == 1);
     const auto is_untouched = [](std::byte byte) {
       return byte == std::byte{0xaa};
@@ -92,9 +92,9 @@ class Initiator final : private acp::gma::Links,
         std::all_of(memory_.begin() + kResultEnd, memory_.end(), is_untouched));
   }
 
-  acp::Result<acp::gma::Link> link(acp::gmm::Rank /*rank*/,
-                                   acp::gmm::Color /*color*/) override {
-    return acp::gma::Link{&endpoint_, endpoint_.max_message, 1};
+  acp::Result<acp::gma::PeerEndpoint> endpoint_of(
+      acp::gmm::Rank /*rank*/, acp::gmm::Color /*color*/) override {
+    return acp::gma::PeerEndpoint{&endpoint_, endpoint_.max_message, 1};
   }
 
   void on_finished(acp::gma::Operation& /*operation*/) override { ++ends_; }
@@ -106,7 +106,7 @@ class Initiator final : private acp::gma::Links,
                                 acp::gmm::Reach::kHost};
   acp::test::CountingWaker waker_;
   acp::test::FakeEndpoint endpoint_;
-  acp::gma::Mover mover_{space_, *this, waker_, *this};
+  acp::gma::OperationRunner runner_{space_, *this, waker_, *this};
   acp::gma::Operation operation_;
   acp::gmm::GlobalAddress base_ = 0;
   int ends_ = 0;

@@ -14,7 +14,7 @@ namespace {
 
 /// Rank 0 of two, on hosts of their own; the test says what each pass takes
 /// from the wire.
-class EngineUnderTest final : private Links,
+class EngineUnderTest final : private Endpoints,
                               private Transports,
                               private WaitHost {
  public:
@@ -48,8 +48,8 @@ class EngineUnderTest final : private Links,
     return signal;
   }
 
-  Result<Link> link(Rank, Color) override {
-    Link found;
+  Result<PeerEndpoint> endpoint_of(Rank, Color) override {
+    PeerEndpoint found;
     found.endpoint = &wire_;
     found.max_message = 1024;
     return found;

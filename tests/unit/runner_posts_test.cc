@@ -1,10 +1,10 @@
-// What the mover gives to a wire that reaches the peer's memory by itself.
+// What the runner gives to a wire that reaches the peer's memory by itself.
 #include <algorithm>
 #include <cstring>
 #include <random>
 
 #include "gmm/memory_ops.h"
-#include "unit/mover_peer.h"
+#include "unit/runner_peer.h"
 
 namespace acp::gma {
 
@@ -17,9 +17,9 @@ constexpr std::size_t kMaxPosted = 700;
 
 }  // namespace
 
-TEST_CASE("mover post: a put is one posted step and no message",
-          "[gma][mover]") {
-  MoverWorld world(kMaxMessage, kMaxPosted);
+TEST_CASE("runner post: a put is one posted step and no message",
+          "[gma][runner]") {
+  RunnerWorld world(kMaxMessage, kMaxPosted);
   auto& wire = world.wire(2);
   wire.post_status = always(Status::kOk);
   const Operation& put =
@@ -39,16 +39,16 @@ TEST_CASE("mover post: a put is one posted step and no message",
   CHECK(wire.offers == 0);
   CHECK(world.ends_of(put) == 0);
   const std::uint64_t token = wire.posted.front().token;
-  world.mover.on_posted_done(token);
+  world.runner.on_posted_done(token);
   CHECK(world.has_ended(put, Status::kOk));
   // Once is enough.
-  world.mover.on_posted_done(token);
+  world.runner.on_posted_done(token);
   CHECK(world.ends_of(put) == 1);
 }
 
-TEST_CASE("mover post: a chain is posted whole, steps of no bytes left out",
-          "[gma][mover]") {
-  MoverWorld world(kMaxMessage, kMaxPosted);
+TEST_CASE("runner post: a chain is posted whole, steps of no bytes left out",
+          "[gma][runner]") {
+  RunnerWorld world(kMaxMessage, kMaxPosted);
   Peer peer(4096);
   auto& wire = world.wire(2);
   wire.post_status = always(Status::kOk);
@@ -75,9 +75,9 @@ TEST_CASE("mover post: a chain is posted whole, steps of no bytes left out",
   CHECK(world.has_ended(empty, Status::kOk));
 }
 
-TEST_CASE("mover post: what the wire does not do goes by message",
-          "[gma][mover]") {
-  MoverWorld world(kMaxMessage, kMaxPosted);
+TEST_CASE("runner post: what the wire does not do goes by message",
+          "[gma][runner]") {
+  RunnerWorld world(kMaxMessage, kMaxPosted);
   auto& wire = world.wire(2);
   int offers = 0;
   wire.post_status = [&offers] {
@@ -101,8 +101,9 @@ TEST_CASE("mover post: what the wire does not do goes by message",
   CHECK(offers == 2);
 }
 
-TEST_CASE("mover post: a full wire is offered the rest later", "[gma][mover]") {
-  MoverWorld world(kMaxMessage, kMaxPosted);
+TEST_CASE("runner post: a full wire is offered the rest later",
+          "[gma][runner]") {
+  RunnerWorld world(kMaxMessage, kMaxPosted);
   Peer peer(4096);
   auto& wire = world.wire(2);
   wire.post_status = [&wire] {
@@ -113,7 +114,7 @@ TEST_CASE("mover post: a full wire is offered the rest later", "[gma][mover]") {
   }
   const Operation& put =
       world.start({copy_step(world.far(2, 1), world.mine, 2000)});
-  CHECK(world.mover.has_unsent());
+  CHECK(world.runner.has_unsent());
   CHECK(wire.posted.size() == 2);
   complete_oldest(world, peer);
   CHECK(world.ends_of(put) == 0);
@@ -126,32 +127,32 @@ TEST_CASE("mover post: a full wire is offered the rest later", "[gma][mover]") {
   CHECK(wire.offers == 0);
 }
 
-TEST_CASE("mover post: a token is nobody's reply, and a reply's id no token",
-          "[gma][mover]") {
-  MoverWorld world(kMaxMessage, kMaxPosted);
+TEST_CASE("runner post: a token is nobody's reply, and a reply's id no token",
+          "[gma][runner]") {
+  RunnerWorld world(kMaxMessage, kMaxPosted);
   auto& wire = world.wire(2);
   wire.post_status = always(Status::kOk);
   const Operation& put =
       world.start({copy_step(world.far(2, 0), world.mine, 8)});
-  world.mover.on_reply(
+  world.runner.on_reply(
       test::reply_message(wire.posted.front().token, Status::kOk, 0, {}));
   CHECK(world.ends_of(put) == 0);
   wire.post_status = always(Status::kUnsupported);
   const Operation& by_message =
       world.start({copy_step(world.far(2, 0), world.mine, 8)});
   const auto request = protocol::decode_request(wire.sent.front());
-  world.mover.on_posted_done(request->header.id);
+  world.runner.on_posted_done(request->header.id);
   CHECK(world.ends_of(by_message) == 0);
-  world.mover.on_posted_done(~std::uint64_t{0});
+  world.runner.on_posted_done(~std::uint64_t{0});
   world.answer(2);
-  world.mover.on_posted_done(wire.posted.front().token);
+  world.runner.on_posted_done(wire.posted.front().token);
   CHECK(world.has_ended(put, Status::kOk));
   CHECK(world.has_ended(by_message, Status::kOk));
 }
 
-TEST_CASE("mover post: memory unregistered before its piece was posted",
-          "[gma][mover]") {
-  MoverWorld world(kMaxMessage, kMaxPosted);
+TEST_CASE("runner post: memory unregistered before its piece was posted",
+          "[gma][runner]") {
+  RunnerWorld world(kMaxMessage, kMaxPosted);
   auto& wire = world.wire(2);
   wire.post_status = [&wire] {
     return wire.posted.empty() ? Status::kOk : Status::kAgain;
@@ -164,7 +165,7 @@ TEST_CASE("mover post: memory unregistered before its piece was posted",
   world.pump();
   CHECK(wire.posted.empty());
   CHECK(world.ends_of(put) == 0);  // its first piece is still under way
-  world.mover.on_posted_done(token);
+  world.runner.on_posted_done(token);
   CHECK(world.has_ended(put, Status::kBadKey));
 }
 
@@ -211,9 +212,9 @@ class RandomRun {
     }
     auto& wire = world_.wire(2);
     const auto late = wire.posted;
-    world_.mover.fail_peer(12, Status::kPeerDead);
+    world_.runner.fail_peer(12, Status::kPeerDead);
     for (const auto& chain : late) {
-      world_.mover.on_posted_done(chain.token);
+      world_.runner.on_posted_done(chain.token);
     }
     world_.pump();
     has_failed_ = true;
@@ -229,14 +230,14 @@ class RandomRun {
       REQUIRE(std::equal(far_.begin(), far_.end(), peer_.memory.begin()));
       REQUIRE(std::equal(near_.begin(), near_.end(), world_.memory.begin()));
     }
-    REQUIRE_FALSE(world_.mover.has_unsent());
-    world_.mover.forget_paths();
+    REQUIRE_FALSE(world_.runner.has_unsent());
+    world_.runner.forget_peers();
   }
 
  private:
   bool is_quiet() {
     return world_.wire(2).posted.empty() && world_.wire(2).sent.empty() &&
-           !world_.mover.has_unsent();
+           !world_.runner.has_unsent();
   }
 
   /// One thing happens on the wire: requests in any order, chains in theirs.
@@ -250,7 +251,7 @@ class RandomRun {
       return false;
     }
     std::swap(wire.sent.front(), wire.sent[random_() % wire.sent.size()]);
-    world_.mover.on_reply(peer_.answer(wire.take(), world_.space.codec()));
+    world_.runner.on_reply(peer_.answer(wire.take(), world_.space.codec()));
     return true;
   }
 
@@ -324,7 +325,7 @@ class RandomRun {
   }
 
   std::mt19937 random_;
-  MoverWorld world_{kMaxMessage, kMaxPosted};
+  RunnerWorld world_{kMaxMessage, kMaxPosted};
   Peer peer_;
   std::vector<std::byte> far_;   ///< What is expected there,
   std::vector<std::byte> near_;  ///< and here.
@@ -334,8 +335,8 @@ class RandomRun {
 
 }  // namespace
 
-TEST_CASE("mover post: whatever the wire takes, the results are the same",
-          "[gma][mover]") {
+TEST_CASE("runner post: whatever the wire takes, the results are the same",
+          "[gma][runner]") {
   for (std::uint32_t seed = 1; seed <= 100; ++seed) {
     INFO("seed " << seed);
     RandomRun run(seed);
@@ -344,8 +345,8 @@ TEST_CASE("mover post: whatever the wire takes, the results are the same",
   }
 }
 
-TEST_CASE("mover post: when the peer is lost each operation ends once",
-          "[gma][mover]") {
+TEST_CASE("runner post: when the peer is lost each operation ends once",
+          "[gma][runner]") {
   for (std::uint32_t seed = 1; seed <= 100; ++seed) {
     INFO("seed " << seed);
     RandomRun run(seed);

@@ -1,4 +1,4 @@
-// A mover with its surroundings, for its tests: rank 0 with memory of its own,
+// A runner with its surroundings, for its tests: rank 0 with memory of its own,
 // and peers that are reached by a fake wire.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "gma/mover.h"
+#include "gma/operation_runner.h"
 #include "gmm/key_table.h"
 #include "support/fake_endpoint.h"
 #include "support/host_memory.h"
@@ -19,13 +19,13 @@ namespace acp::gma {
 
 /// Ranks 0 and 1 are of this host, 2 and 3 elsewhere. Process numbers are
 /// ranks plus 10.
-class MoverWorld final : private Links, private OperationOwner {
+class RunnerWorld final : private Endpoints, private OperationOwner {
  public:
   static constexpr std::size_t kMemory = 9 << 20;
 
-  explicit MoverWorld(std::size_t max_message = 1024,
-                      std::size_t max_posted = 0,
-                      gmm::Reach reach = gmm::Reach::kHost)
+  explicit RunnerWorld(std::size_t max_message = 1024,
+                       std::size_t max_posted = 0,
+                       gmm::Reach reach = gmm::Reach::kHost)
       : max_message_(max_message),
         max_posted_(max_posted),
         memory(kMemory),
@@ -50,13 +50,13 @@ class MoverWorld final : private Links, private OperationOwner {
   /// Starts an operation, copies and sends what can be copied and sent.
   Operation& start(std::vector<Step> steps) {
     Operation& operation = prepare(std::move(steps));
-    mover.start(operation);
+    runner.start(operation);
     pump();
     return operation;
   }
 
   void pump() {
-    while (mover.pump()) {
+    while (runner.pump()) {
     }
   }
 
@@ -76,7 +76,7 @@ class MoverWorld final : private Links, private OperationOwner {
     REQUIRE(request.has_value());
     const protocol::WireStep step = request->step(0);
     if ((request->header.flags & protocol::kMoreFlag) == 0) {
-      mover.on_reply(test::reply_message(request->header.id, status, 0, data));
+      runner.on_reply(test::reply_message(request->header.id, status, 0, data));
     }
     return step;
   }
@@ -92,11 +92,11 @@ class MoverWorld final : private Links, private OperationOwner {
   }
 
  private:
-  Result<Link> link(Rank rank, Color color) override {
-    if (link_failure != Status::kOk) {
-      return link_failure;
+  Result<PeerEndpoint> endpoint_of(Rank rank, Color color) override {
+    if (endpoint_failure != Status::kOk) {
+      return endpoint_failure;
     }
-    Link found;
+    PeerEndpoint found;
     found.endpoint = &wire(rank, color);
     found.max_message = max_message_;
     found.max_posted = max_posted_;
@@ -121,10 +121,10 @@ class MoverWorld final : private Links, private OperationOwner {
   gmm::AddressSpace space;
   gmm::AddressSpace peer_space{host.segment(), 1, 1, 2, gmm::Reach::kHost};
   test::CountingWaker waker;
-  Mover mover{space, *this, waker, *this};
+  OperationRunner runner{space, *this, waker, *this};
   GlobalAddress mine = 0;    ///< memory[0].
   GlobalAddress theirs = 0;  ///< peer_memory[0].
-  Status link_failure = Status::kOk;
+  Status endpoint_failure = Status::kOk;
 };
 
 inline Step copy_step(GlobalAddress to,

@@ -1,4 +1,4 @@
-// A far rank of a MoverWorld whose memory is there, for its device and its
+// A far rank of a RunnerWorld whose memory is there, for its device and its
 // agent.
 #pragma once
 
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "gmm/memory_ops.h"
-#include "unit/mover_world.h"
+#include "unit/runner_world.h"
 
 namespace acp::gma {
 
@@ -68,7 +68,7 @@ class Peer {
 };
 
 /// Does the oldest chain that was posted to `rank` and says so; its token.
-inline std::uint64_t complete_oldest(MoverWorld& world,
+inline std::uint64_t complete_oldest(RunnerWorld& world,
                                      Peer& peer,
                                      Rank rank = 2) {
   auto& posted = world.wire(rank).posted;
@@ -77,7 +77,7 @@ inline std::uint64_t complete_oldest(MoverWorld& world,
   for (const transport::RemoteStep& step : chain.steps) {
     peer.run(step);
   }
-  world.mover.on_posted_done(chain.token);
+  world.runner.on_posted_done(chain.token);
   return chain.token;
 }
 

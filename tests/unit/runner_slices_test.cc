@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "unit/mover_world.h"
+#include "unit/runner_world.h"
 
 namespace acp::gma {
 
@@ -19,35 +19,35 @@ void fill(std::vector<std::byte>& bytes) {
 
 }  // namespace
 
-TEST_CASE("mover slices: a long copy moves a slice a turn", "[gma][mover]") {
-  MoverWorld world;
+TEST_CASE("runner slices: a long copy moves a slice a turn", "[gma][runner]") {
+  RunnerWorld world;
   fill(world.peer_memory);
   world.wire(1).transfer_status = Status::kOk;
   const std::size_t size = 4 * kSlice + 5;
   Operation& get = world.prepare({copy_step(world.mine, world.theirs, size)});
-  world.mover.start(get);
+  world.runner.start(get);
   Operation& small =
       world.prepare({copy_step(world.mine + 8 * kSlice, world.theirs, 100)});
-  world.mover.start(small);
+  world.runner.start(small);
   CHECK(world.has_ended(small, Status::kOk));
   for (int turn = 1; turn <= 4; ++turn) {
     CHECK(world.ends_of(get) == 0);
-    CHECK(world.mover.has_unsent());
-    CHECK(world.mover.pump());
+    CHECK(world.runner.has_unsent());
+    CHECK(world.runner.pump());
   }
   CHECK(world.has_ended(get, Status::kOk));
-  CHECK_FALSE(world.mover.pump());
-  CHECK_FALSE(world.mover.has_unsent());
+  CHECK_FALSE(world.runner.pump());
+  CHECK_FALSE(world.runner.has_unsent());
   CHECK(std::memcmp(world.memory.data(), world.peer_memory.data(), size) == 0);
   CHECK(world.memory[size] == std::byte{0});
 }
 
-TEST_CASE("mover slices: overlapping memory of mine is like memmove",
-          "[gma][mover]") {
+TEST_CASE("runner slices: overlapping memory of mine is like memmove",
+          "[gma][runner]") {
   const std::size_t size = 3 * kSlice + 77;
   for (const std::size_t shift : {std::size_t{1}, kSlice - 1, 2 * kSlice + 9}) {
     for (const bool is_up : {true, false}) {
-      MoverWorld world;
+      RunnerWorld world;
       fill(world.memory);
       std::vector<std::byte> expected = world.memory;
       const std::size_t to = is_up ? shift : 0;
@@ -61,8 +61,9 @@ TEST_CASE("mover slices: overlapping memory of mine is like memmove",
   }
 }
 
-TEST_CASE("mover slices: the steps of a chain stay in order", "[gma][mover]") {
-  MoverWorld world;
+TEST_CASE("runner slices: the steps of a chain stay in order",
+          "[gma][runner]") {
+  RunnerWorld world;
   fill(world.memory);
   const std::size_t size = 2 * kSlice + 1;
   const GlobalAddress second = world.mine + 3 * kSlice;
@@ -75,18 +76,18 @@ TEST_CASE("mover slices: the steps of a chain stay in order", "[gma][mover]") {
                     size) == 0);
 }
 
-TEST_CASE("mover slices: refused in the middle, the rest goes by message",
-          "[gma][mover]") {
-  MoverWorld world(1 << 20);
+TEST_CASE("runner slices: refused in the middle, the rest goes by message",
+          "[gma][runner]") {
+  RunnerWorld world(1 << 20);
   fill(world.memory);
   world.wire(1).transfer_status = Status::kOk;
   const std::size_t size = 2 * kSlice + 500;
   Operation& put = world.prepare({copy_step(world.theirs, world.mine, size)});
-  world.mover.start(put);
-  CHECK(world.mover.pump());
+  world.runner.start(put);
+  CHECK(world.runner.pump());
   world.wire(1).transfer_status = Status::kUnsupported;
-  world.mover.pump();  // takes its turn, and finds that
-  world.mover.pump();  // sends
+  world.runner.pump();  // takes its turn, and finds that
+  world.runner.pump();  // sends
   REQUIRE(world.wire(1).sent.size() == 1);
   const auto request = protocol::decode_request(world.wire(1).sent.front());
   REQUIRE(request.has_value());
@@ -101,20 +102,20 @@ TEST_CASE("mover slices: refused in the middle, the rest goes by message",
                     2 * kSlice) == 0);
 }
 
-TEST_CASE("mover slices: memory unregistered between two is not touched",
-          "[gma][mover]") {
-  MoverWorld world;
+TEST_CASE("runner slices: memory unregistered between two is not touched",
+          "[gma][runner]") {
+  RunnerWorld world;
   fill(world.memory);
   world.wire(1).transfer_status = Status::kOk;
   Operation& put =
       world.prepare({copy_step(world.theirs, world.mine, 3 * kSlice)});
-  world.mover.start(put);
+  world.runner.start(put);
   const GlobalAddress key = world.mine & ~std::uint64_t{63};
   REQUIRE(world.keys.remove(0, key) == Status::kOk);
-  world.mover.pump();
+  world.runner.pump();
   CHECK(world.has_ended(put, Status::kBadKey));
   CHECK(world.peer_memory[kSlice] == std::byte{0});
-  CHECK_FALSE(world.mover.has_unsent());
+  CHECK_FALSE(world.runner.has_unsent());
 }
 
 }  // namespace acp::gma

@@ -1,7 +1,7 @@
 // Puts that do not fit one message, and the words that go with them.
 #include <algorithm>
 
-#include "unit/mover_world.h"
+#include "unit/runner_world.h"
 
 namespace acp::gma {
 
@@ -18,7 +18,7 @@ struct Sent {
 };
 
 /// The oldest request to rank 2.
-Sent take(MoverWorld& world) {
+Sent take(RunnerWorld& world) {
   Sent sent;
   sent.bytes = world.wire(2).take();
   const auto view = protocol::decode_request(sent.bytes);
@@ -32,7 +32,7 @@ bool is_part(const Sent& sent) {
 }
 
 /// A put of `size` bytes to rank 2, and words behind it.
-std::vector<Step> put_and(const MoverWorld& world,
+std::vector<Step> put_and(const RunnerWorld& world,
                           std::size_t size,
                           std::vector<Step> words) {
   words.insert(words.begin(),
@@ -42,9 +42,10 @@ std::vector<Step> put_and(const MoverWorld& world,
 
 }  // namespace
 
-TEST_CASE("mover parts: a large put is one request, whose last part is ordered",
-          "[gma][mover]") {
-  MoverWorld world;
+TEST_CASE(
+    "runner parts: a large put is one request, whose last part is ordered",
+    "[gma][runner]") {
+  RunnerWorld world;
   const Operation& put =
       world.start({copy_step(world.far(2, 0), world.mine, 3 * kPart - 70)});
   auto& wire = world.wire(2);
@@ -61,14 +62,14 @@ TEST_CASE("mover parts: a large put is one request, whose last part is ordered",
   CHECK(sent[0].view.data.size() == sent[1].view.data.size());
   CHECK(sent[2].view.data.size() + 2 * 64 > sent[0].view.data.size());
   CHECK(world.ends_of(put) == 0);
-  world.mover.on_reply(
+  world.runner.on_reply(
       test::reply_message(sent[2].view.header.id, Status::kOk, 0, {}));
   CHECK(world.has_ended(put, Status::kOk));
 }
 
-TEST_CASE("mover parts: words behind a put go with its last part",
-          "[gma][mover]") {
-  MoverWorld world;
+TEST_CASE("runner parts: words behind a put go with its last part",
+          "[gma][runner]") {
+  RunnerWorld world;
   std::fill_n(world.memory.begin(), 64, std::byte{0xee});
   const Operation& chain = world.start(
       put_and(world, 2 * kPart,
@@ -86,27 +87,27 @@ TEST_CASE("mover parts: words behind a put go with its last part",
   CHECK(last.view.step(1).operand == 5);
   CHECK(last.view.step(2).operand == 7);
   SECTION("all are done") {
-    world.mover.on_reply(test::reply_message(last.view.header.id, Status::kOk,
-                                             0, test::word_bytes(99)));
+    world.runner.on_reply(test::reply_message(last.view.header.id, Status::kOk,
+                                              0, test::word_bytes(99)));
     CHECK(world.has_ended(chain, Status::kOk));
     CHECK(test::word_of(std::span(world.memory).subspan(16)) == 99);
     CHECK(world.wire(2).sent.empty());
   }
   SECTION("the put has failed") {
-    world.mover.on_reply(
+    world.runner.on_reply(
         test::reply_message(last.view.header.id, Status::kBadAddress, 0, {}));
     CHECK(world.has_ended(chain, Status::kBadAddress));
     CHECK(chain.current == 0);
     CHECK(world.memory[16] == std::byte{0xee});
   }
   SECTION("a word has failed") {
-    world.mover.on_reply(
+    world.runner.on_reply(
         test::reply_message(last.view.header.id, Status::kMisaligned, 2, {}));
     CHECK(world.has_ended(chain, Status::kMisaligned));
     CHECK(chain.current == 2);
   }
   SECTION("a result is missing") {
-    world.mover.on_reply(
+    world.runner.on_reply(
         test::reply_message(last.view.header.id, Status::kOk, 0, {}));
     CHECK(world.ends_of(chain) == 1);
     CHECK(chain.status != Status::kOk);
@@ -114,9 +115,9 @@ TEST_CASE("mover parts: words behind a put go with its last part",
   }
 }
 
-TEST_CASE("mover parts: what cannot go along follows the answer",
-          "[gma][mover]") {
-  MoverWorld world;
+TEST_CASE("runner parts: what cannot go along follows the answer",
+          "[gma][runner]") {
+  RunnerWorld world;
   Step behind;
   SECTION("a get") {
     behind = bulk_step(Opcode::kGet, world.far(2, 0), world.mine, 8);
@@ -129,7 +130,7 @@ TEST_CASE("mover parts: what cannot go along follows the answer",
   }
   SECTION("a word whose result has no place") {
     behind = word_step(Opcode::kAdd, world.far(2, 0),
-                       world.mine + MoverWorld::kMemory);
+                       world.mine + RunnerWorld::kMemory);
   }
   const Operation& chain = world.start(
       put_and(world, 2 * kPart,
@@ -141,7 +142,7 @@ TEST_CASE("mover parts: what cannot go along follows the answer",
   CHECK(world.wire(2, 1).sent.empty());
   CHECK(protocol::decode_request(world.wire(2).sent[0])->header.steps == 2);
   world.answer(2);
-  world.mover.pump();
+  world.runner.pump();
   const bool has_place = world.space.own(behind.local, 8).ok();
   CHECK(world.ends_of(chain) == (has_place ? 0 : 1));
   CHECK(world.wire(2).sent.size() + world.wire(3).sent.size() +
@@ -149,9 +150,9 @@ TEST_CASE("mover parts: what cannot go along follows the answer",
         (has_place ? 1 : 0));
 }
 
-TEST_CASE("mover parts: the smallest messages take some words along",
-          "[gma][mover]") {
-  MoverWorld world(486);  // of datagrams of 576 bytes
+TEST_CASE("runner parts: the smallest messages take some words along",
+          "[gma][runner]") {
+  RunnerWorld world(486);  // of datagrams of 576 bytes
   const Operation& chain = world.start(put_and(
       world, 2000,
       std::vector<Step>(15, word_step(Opcode::kPut8, world.far(2, 0), 0))));
@@ -161,20 +162,20 @@ TEST_CASE("mover parts: the smallest messages take some words along",
     REQUIRE(request.has_value());
     steps += is_part({{}, *request}) ? 0 : request->header.steps;
     world.answer(2);
-    world.mover.pump();
+    world.runner.pump();
   }
   CHECK(steps == 16);
   CHECK(world.has_ended(chain, Status::kOk));
 }
 
-TEST_CASE("mover parts: a full wire takes one part after the other",
-          "[gma][mover]") {
-  MoverWorld world;
+TEST_CASE("runner parts: a full wire takes one part after the other",
+          "[gma][runner]") {
+  RunnerWorld world;
   world.wire(2).room = 1;
   const Operation& chain = world.start(
       put_and(world, 4 * kPart, {word_step(Opcode::kAdd, world.far(2, 0), 0)}));
   std::uint64_t next = world.far(2, 4096);
-  for (bool is_last = false; !is_last; world.mover.pump()) {
+  for (bool is_last = false; !is_last; world.runner.pump()) {
     REQUIRE(world.wire(2).sent.size() == 1);
     const auto request = protocol::decode_request(world.wire(2).sent[0]);
     is_last = request->header.steps == 2;
@@ -184,12 +185,12 @@ TEST_CASE("mover parts: a full wire takes one part after the other",
   }
   CHECK(next == world.far(2, 4096) + 4 * kPart);
   CHECK(world.has_ended(chain, Status::kOk));
-  CHECK_FALSE(world.mover.has_unsent());
+  CHECK_FALSE(world.runner.has_unsent());
 }
 
-TEST_CASE("mover parts: the source is read in place, and not after the end",
-          "[gma][mover]") {
-  MoverWorld world;
+TEST_CASE("runner parts: the source is read in place, and not after the end",
+          "[gma][runner]") {
+  RunnerWorld world;
   auto& wire = world.wire(2);
   SECTION("in parts") {
     const Operation& put =
@@ -218,15 +219,15 @@ TEST_CASE("mover parts: the source is read in place, and not after the end",
   SECTION("by a peer that dies") {
     const Operation& put =
         world.start({copy_step(world.far(2, 0), world.mine, 3 * kPart)});
-    world.mover.fail_peer(12, Status::kPeerDead);
+    world.runner.fail_peer(12, Status::kPeerDead);
     CHECK(world.has_ended(put, Status::kPeerDead));
   }
   CHECK(wire.in_place.empty());
 }
 
-TEST_CASE("mover parts: the end of one leaves the sources of others",
-          "[gma][mover]") {
-  MoverWorld world;
+TEST_CASE("runner parts: the end of one leaves the sources of others",
+          "[gma][runner]") {
+  RunnerWorld world;
   auto& wire = world.wire(2);
   const Operation& first =
       world.start({copy_step(world.far(2, 0), world.mine, 100)});
@@ -243,9 +244,9 @@ TEST_CASE("mover parts: the end of one leaves the sources of others",
   CHECK(wire.in_place.empty());
 }
 
-TEST_CASE("mover parts: requests without data have nothing to read in place",
-          "[gma][mover]") {
-  MoverWorld world;
+TEST_CASE("runner parts: requests without data have nothing to read in place",
+          "[gma][runner]") {
+  RunnerWorld world;
   world.start({word_step(Opcode::kAdd, world.far(2, 0), 0),
                word_step(Opcode::kAdd, world.far(2, 8), 0)});
   world.start({copy_step(world.mine, world.far(2, 0), 100)});
@@ -253,32 +254,32 @@ TEST_CASE("mover parts: requests without data have nothing to read in place",
   CHECK(world.wire(2).in_place.empty());
 }
 
-TEST_CASE("mover parts: a source unregistered under way ends what was begun",
-          "[gma][mover]") {
-  MoverWorld world;
+TEST_CASE("runner parts: a source unregistered under way ends what was begun",
+          "[gma][runner]") {
+  RunnerWorld world;
   world.wire(2).room = 1;
   const Operation& chain = world.start(
       put_and(world, 3 * kPart, {word_step(Opcode::kAdd, world.far(2, 0), 0)}));
   const GlobalAddress key = world.mine & ~std::uint64_t{63};
   REQUIRE(world.keys.remove(0, key) == Status::kOk);
-  world.mover.pump();  // the wire is full: it has to be tried again
-  CHECK(world.mover.has_unsent());
+  world.runner.pump();  // the wire is full: it has to be tried again
+  CHECK(world.runner.has_unsent());
   CHECK(is_part(take(world)));
-  world.mover.pump();
+  world.runner.pump();
   const Sent end = take(world);
   CHECK_FALSE(is_part(end));
   CHECK(end.view.header.steps == 1);
   CHECK(end.view.step(0).size == 0);
   CHECK(world.ends_of(chain) == 0);
-  world.mover.on_reply(
+  world.runner.on_reply(
       test::reply_message(end.view.header.id, Status::kOk, 0, {}));
   CHECK(world.has_ended(chain, Status::kBadKey));
-  CHECK_FALSE(world.mover.has_unsent());
+  CHECK_FALSE(world.runner.has_unsent());
 }
 
-TEST_CASE("mover parts: a wire that reaches memory is asked for pieces",
-          "[gma][mover]") {
-  MoverWorld world(1024, 512);
+TEST_CASE("runner parts: a wire that reaches memory is asked for pieces",
+          "[gma][runner]") {
+  RunnerWorld world(1024, 512);
   world.start({copy_step(world.far(2, 0), world.mine, 3 * kPart)});
   for (const auto& message : world.wire(2).sent) {
     CHECK(protocol::decode_request(message)->header.flags == 0);

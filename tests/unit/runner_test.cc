@@ -1,9 +1,9 @@
-// Pieces, full wires, replies and failures of the mover.
+// Pieces, full wires, replies and failures of the runner.
 #include <algorithm>
 #include <numeric>
 #include <random>
 
-#include "unit/mover_world.h"
+#include "unit/runner_world.h"
 
 namespace acp::gma {
 
@@ -33,10 +33,10 @@ std::uint64_t reply_bytes_on(const test::FakeEndpoint& wire) {
 
 }  // namespace
 
-TEST_CASE("mover: the pieces of a large put cover each byte once",
-          "[gma][mover]") {
+TEST_CASE("runner: the pieces of a large put cover each byte once",
+          "[gma][runner]") {
   for (const std::size_t size : {1U, 975U, 976U, 977U, 100'001U}) {
-    MoverWorld world;
+    RunnerWorld world;
     fill(world.memory, 1);
     const Operation& put =
         world.start({copy_step(world.far(2, 1000), world.mine + 7, size)});
@@ -66,10 +66,10 @@ TEST_CASE("mover: the pieces of a large put cover each byte once",
   }
 }
 
-TEST_CASE("mover: the pieces of a large get arrive in any order",
-          "[gma][mover]") {
+TEST_CASE("runner: the pieces of a large get arrive in any order",
+          "[gma][runner]") {
   constexpr std::size_t kSize = 50'001;
-  MoverWorld world;
+  RunnerWorld world;
   std::vector<std::byte> source(kSize);
   fill(source, 2);
   const Operation& get =
@@ -92,9 +92,9 @@ TEST_CASE("mover: the pieces of a large get arrive in any order",
   CHECK(world.memory[3 + kSize] == std::byte{0});
 }
 
-TEST_CASE("mover: a full wire is offered the rest later, in order",
-          "[gma][mover]") {
-  MoverWorld world;
+TEST_CASE("runner: a full wire is offered the rest later, in order",
+          "[gma][runner]") {
+  RunnerWorld world;
   auto& wire = world.wire(2);
   wire.room = 2;
   const Operation& large =
@@ -103,7 +103,7 @@ TEST_CASE("mover: a full wire is offered the rest later, in order",
       world.start({word_step(Opcode::kAdd, world.far(2, 8), world.mine + 8)});
   const Operation& elsewhere =
       world.start({word_step(Opcode::kAdd, world.far(3, 8), 0)});
-  CHECK(world.mover.has_unsent());
+  CHECK(world.runner.has_unsent());
   CHECK(wire.sent.size() == 2);
   CHECK(world.wire(3).sent.size() == 1);
   world.answer(3, Status::kOk, test::word_bytes(0));
@@ -115,21 +115,21 @@ TEST_CASE("mover: a full wire is offered the rest later, in order",
     CHECK(step.opcode == Opcode::kPut);
     CHECK(step.remote == next);
     next += step.size;
-    world.mover.pump();
+    world.runner.pump();
     CHECK(wire.sent.size() <= 2);
   }
   CHECK(world.has_ended(large, Status::kOk));
-  CHECK_FALSE(world.mover.has_unsent());
+  CHECK_FALSE(world.runner.has_unsent());
   CHECK(world.answer(2, Status::kOk, test::word_bytes(5)).opcode ==
         Opcode::kAdd);
   CHECK(world.has_ended(small, Status::kOk));
   CHECK(test::word_of(std::span(world.memory).subspan(8)) == 5);
 }
 
-TEST_CASE("mover: bytes that replies may bring are bounded per path",
-          "[gma][mover]") {
+TEST_CASE("runner: bytes that replies may bring are bounded per path",
+          "[gma][runner]") {
   constexpr std::uint64_t kBound = 1 << 20;
-  MoverWorld world(64 << 10);
+  RunnerWorld world(64 << 10);
   const Operation& get =
       world.start({copy_step(world.mine, world.far(2, 0), 8 << 20)});
   const Operation& other =
@@ -147,7 +147,7 @@ TEST_CASE("mover: bytes that replies may bring are bounded per path",
     const auto size = request->step(0).size;
     received += size;
     world.answer(2, Status::kOk, std::span(bytes).first(size));
-    world.mover.pump();
+    world.runner.pump();
   }
   CHECK(most > kBound / 2);
   CHECK(received == 8 << 20);
@@ -156,12 +156,12 @@ TEST_CASE("mover: bytes that replies may bring are bounded per path",
   CHECK(world.has_ended(other, Status::kOk));
   // Puts bring nothing back: they are not held up.
   world.start({copy_step(world.far(2, 0), world.mine, 8 << 20)});
-  CHECK_FALSE(world.mover.has_unsent());
+  CHECK_FALSE(world.runner.has_unsent());
 }
 
-TEST_CASE("mover: one reply larger than the bound may be under way",
-          "[gma][mover]") {
-  MoverWorld world(3 << 20);
+TEST_CASE("runner: one reply larger than the bound may be under way",
+          "[gma][runner]") {
+  RunnerWorld world(3 << 20);
   const Operation& get =
       world.start({copy_step(world.mine, world.far(2, 0), 8 << 20)});
   const std::vector<std::byte> bytes(3 << 20);
@@ -170,14 +170,14 @@ TEST_CASE("mover: one reply larger than the bound may be under way",
     REQUIRE(world.wire(2).sent.size() == 1);
     const auto request = protocol::decode_request(world.wire(2).sent.front());
     world.answer(2, Status::kOk, std::span(bytes).first(request->step(0).size));
-    world.mover.pump();
+    world.runner.pump();
     ++replies;
   }
   CHECK(replies == 3);
 }
 
-TEST_CASE("mover: replies to no request are dropped", "[gma][mover]") {
-  MoverWorld world;
+TEST_CASE("runner: replies to no request are dropped", "[gma][runner]") {
+  RunnerWorld world;
   std::fill(world.memory.begin(), world.memory.end(), std::byte{9});
   const auto before = world.memory;
   const Operation& get =
@@ -189,21 +189,21 @@ TEST_CASE("mover: replies to no request are dropped", "[gma][mover]") {
   for (const std::uint64_t wrong :
        {id + 1, id + 1000, id + (std::uint64_t{1} << 32), ~std::uint64_t{0},
         id ^ std::uint64_t{1} << 63}) {
-    world.mover.on_reply(test::reply_message(wrong, Status::kOk, 0, data));
+    world.runner.on_reply(test::reply_message(wrong, Status::kOk, 0, data));
   }
   const auto good = test::reply_message(id, Status::kOk, 0, data);
   for (std::size_t size = 0; size < good.size(); ++size) {
-    world.mover.on_reply(std::span(good).first(size));
+    world.runner.on_reply(std::span(good).first(size));
   }
   CHECK(world.ends_of(get) == 0);
   CHECK(world.memory == before);
-  world.mover.on_reply(good);
+  world.runner.on_reply(good);
   CHECK(world.has_ended(get, Status::kOk));
 
   // The same again, while the record serves another request.
   const Operation& next =
       world.start({copy_step(world.mine + 8, world.far(2, 0), 4)});
-  world.mover.on_reply(good);
+  world.runner.on_reply(good);
   CHECK(world.ends_of(get) == 1);
   CHECK(world.ends_of(next) == 0);
   world.wire(2).take();
@@ -211,8 +211,8 @@ TEST_CASE("mover: replies to no request are dropped", "[gma][mover]") {
   CHECK(world.has_ended(next, Status::kOk));
 }
 
-TEST_CASE("mover: a reply that is too short is a failure", "[gma][mover]") {
-  MoverWorld world;
+TEST_CASE("runner: a reply that is too short is a failure", "[gma][runner]") {
+  RunnerWorld world;
   const Operation& get =
       world.start({copy_step(world.mine, world.far(2, 0), 100)});
   world.answer(2, Status::kOk, std::vector<std::byte>(99));
@@ -220,8 +220,8 @@ TEST_CASE("mover: a reply that is too short is a failure", "[gma][mover]") {
   CHECK(get.status != Status::kOk);
 }
 
-TEST_CASE("mover: a piece that fails stops the rest", "[gma][mover]") {
-  MoverWorld world;
+TEST_CASE("runner: a piece that fails stops the rest", "[gma][runner]") {
+  RunnerWorld world;
   world.wire(2).room = 3;
   const Operation& get =
       world.start({copy_step(world.mine, world.far(2, 0), 100 * 976),
@@ -231,21 +231,21 @@ TEST_CASE("mover: a piece that fails stops the rest", "[gma][mover]") {
   const std::vector<std::byte> data(976);
   world.answer(2, Status::kOk, data);
   world.answer(2, Status::kBadAddress);
-  world.mover.pump();
+  world.runner.pump();
   CHECK(world.ends_of(get) == 0);  // one piece is still under way
   world.answer(2, Status::kOk, data);
   CHECK(world.has_ended(get, Status::kBadAddress));
   // The next operation of the path goes on, and nothing else was sent.
-  world.mover.pump();
+  world.runner.pump();
   REQUIRE(world.wire(2).sent.size() == 1);
   CHECK(world.answer(2).opcode == Opcode::kPut8);
   CHECK(world.has_ended(behind, Status::kOk));
-  CHECK_FALSE(world.mover.has_unsent());
+  CHECK_FALSE(world.runner.has_unsent());
 }
 
-TEST_CASE("mover: the first failure of several pieces is told",
-          "[gma][mover]") {
-  MoverWorld world;
+TEST_CASE("runner: the first failure of several pieces is told",
+          "[gma][runner]") {
+  RunnerWorld world;
   const Operation& get =
       world.start({copy_step(world.mine, world.far(2, 0), 3 * 976)});
   world.answer(2, Status::kBadKey);
@@ -254,8 +254,8 @@ TEST_CASE("mover: the first failure of several pieces is told",
   CHECK(world.has_ended(get, Status::kBadKey));
 }
 
-TEST_CASE("mover: a wire that refuses ends the operation", "[gma][mover]") {
-  MoverWorld world;
+TEST_CASE("runner: a wire that refuses ends the operation", "[gma][runner]") {
+  RunnerWorld world;
   SECTION("while sending") {
     world.wire(2).failure = Status::kPeerDead;
     const Operation& put =
@@ -267,7 +267,7 @@ TEST_CASE("mover: a wire that refuses ends the operation", "[gma][mover]") {
     const Operation& get =
         world.start({copy_step(world.mine, world.far(2, 0), 3000)});
     world.wire(2).failure = Status::kPeerDead;
-    world.mover.pump();
+    world.runner.pump();
     CHECK(world.ends_of(get) == 0);
     world.answer(2);
     CHECK(world.has_ended(get, Status::kPeerDead));
@@ -277,23 +277,23 @@ TEST_CASE("mover: a wire that refuses ends the operation", "[gma][mover]") {
     const Operation& put =
         world.start({copy_step(world.far(2, 0), world.mine, 3000)});
     world.wire(2).failure = Status::kPeerDead;
-    world.mover.pump();
+    world.runner.pump();
     CHECK(world.has_ended(put, Status::kPeerDead));
     world.answer(2);
     CHECK(world.ends_of(put) == 1);
   }
   SECTION("there is no wire") {
-    world.link_failure = Status::kUnsupported;
+    world.endpoint_failure = Status::kUnsupported;
     const Operation& put =
         world.start({copy_step(world.far(2, 0), world.mine, 3000)});
     CHECK(world.has_ended(put, Status::kUnsupported));
   }
-  CHECK_FALSE(world.mover.has_unsent());
+  CHECK_FALSE(world.runner.has_unsent());
 }
 
-TEST_CASE("mover: a dead peer ends everything that goes there",
-          "[gma][mover]") {
-  MoverWorld world;
+TEST_CASE("runner: a dead peer ends everything that goes there",
+          "[gma][runner]") {
+  RunnerWorld world;
   world.wire(2).room = 2;
   const Operation& half =
       world.start({copy_step(world.far(2, 0), world.mine, 5000)});
@@ -311,33 +311,33 @@ TEST_CASE("mover: a dead peer ends everything that goes there",
   const auto late = world.wire(2).sent.front();
   const std::uint64_t late_id = protocol::decode_request(late)->header.id;
 
-  world.mover.fail_peer(12, Status::kPeerDead);
+  world.runner.fail_peer(12, Status::kPeerDead);
   for (const Operation* operation :
        {&half, &unsent, &chain, &colored, &delegated}) {
     CHECK(world.has_ended(*operation, Status::kPeerDead));
   }
   CHECK(world.ends_of(other) == 0);
-  world.mover.pump();
-  CHECK_FALSE(world.mover.has_unsent());
-  world.mover.on_reply(test::reply_message(late_id, Status::kOk, 0, {}));
+  world.runner.pump();
+  CHECK_FALSE(world.runner.has_unsent());
+  world.runner.on_reply(test::reply_message(late_id, Status::kOk, 0, {}));
   CHECK(world.ends_of(half) == 1);
   world.answer(3);
   CHECK(world.has_ended(other, Status::kOk));
-  world.mover.forget_paths();
+  world.runner.forget_peers();
 }
 
-TEST_CASE("mover: memory unregistered under way is not touched",
-          "[gma][mover]") {
-  MoverWorld world;
+TEST_CASE("runner: memory unregistered under way is not touched",
+          "[gma][runner]") {
+  RunnerWorld world;
   const GlobalAddress key = world.mine & ~std::uint64_t{63};
   SECTION("the source of a put") {
     world.wire(2).room = 1;
     const Operation& put =
         world.start({copy_step(world.far(2, 0), world.mine, 3000)});
     REQUIRE(world.keys.remove(0, key) == Status::kOk);
-    world.mover.pump();
+    world.runner.pump();
     world.answer(2);
-    world.mover.pump();
+    world.runner.pump();
     CHECK(world.ends_of(put) == 0);  // what is under way ends first
     CHECK(world.answer(2).size == 0);
     CHECK(world.has_ended(put, Status::kBadKey));
@@ -359,12 +359,12 @@ TEST_CASE("mover: memory unregistered under way is not touched",
     CHECK(world.has_ended(add, Status::kBadKey));
     CHECK(world.memory[0] == std::byte{0});
   }
-  CHECK_FALSE(world.mover.has_unsent());
+  CHECK_FALSE(world.runner.has_unsent());
 }
 
-TEST_CASE("mover: a copy between others is asked of the source's rank",
-          "[gma][mover]") {
-  MoverWorld world;
+TEST_CASE("runner: a copy between others is asked of the source's rank",
+          "[gma][runner]") {
+  RunnerWorld world;
   const Operation& copy =
       world.start({copy_step(world.far(2, 64), world.far(3, 128), 1 << 20)});
   CHECK(world.wire(2).sent.empty());
@@ -381,9 +381,9 @@ TEST_CASE("mover: a copy between others is asked of the source's rank",
   CHECK(world.has_ended(bad, Status::kBadKey));
 }
 
-TEST_CASE("mover: paths of different colors are different wires",
-          "[gma][mover]") {
-  MoverWorld world;
+TEST_CASE("runner: paths of different colors are different wires",
+          "[gma][runner]") {
+  RunnerWorld world;
   world.start({copy_step(world.far(2, 0, 1), world.mine, 8)});
   CHECK(world.wire(2, 0).sent.empty());
   CHECK(world.wire(2, 1).sent.size() == 1);

@@ -1,8 +1,8 @@
-// Chains, transfers and direct steps of the mover.
+// Chains, transfers and direct steps of the runner.
 #include <algorithm>
 #include <cstring>
 
-#include "unit/mover_world.h"
+#include "unit/runner_world.h"
 
 namespace acp::gma {
 
@@ -16,8 +16,8 @@ std::uint64_t word_at(std::span<const std::byte> memory, std::size_t offset) {
 
 }  // namespace
 
-TEST_CASE("mover chain: goes in one message when it fits", "[gma][mover]") {
-  MoverWorld world;
+TEST_CASE("runner chain: goes in one message when it fits", "[gma][runner]") {
+  RunnerWorld world;
   std::memcpy(world.memory.data(), "abcde", 5);
   const Operation& chain = world.start({
       bulk_step(Opcode::kPut, world.far(2, 0), world.mine, 5),
@@ -41,16 +41,16 @@ TEST_CASE("mover chain: goes in one message when it fits", "[gma][mover]") {
                  {std::byte{'x'}, std::byte{'y'}, std::byte{'z'}});
   const auto swap_result = test::word_bytes(22);
   results.insert(results.end(), swap_result.begin(), swap_result.end());
-  world.mover.on_reply(
+  world.runner.on_reply(
       test::reply_message(request->header.id, Status::kOk, 0, results));
   CHECK(world.has_ended(chain, Status::kOk));
   CHECK(word_at(world.memory, 16) == 11);
   CHECK(std::memcmp(world.memory.data() + 32, "xyz\0", 4) == 0);
 }
 
-TEST_CASE("mover chain: runs step by step when it does not fit",
-          "[gma][mover]") {
-  MoverWorld world;
+TEST_CASE("runner chain: runs step by step when it does not fit",
+          "[gma][runner]") {
+  RunnerWorld world;
   std::vector<Step> steps;
   SECTION("a get larger than a message") {
     steps = {bulk_step(Opcode::kGet, world.far(2, 0), world.mine, 2000)};
@@ -78,7 +78,7 @@ TEST_CASE("mover chain: runs step by step when it does not fit",
     const auto step = request->step(0);
     const std::vector<std::byte> data(protocol::reply_bytes(step));
     world.answer(2, Status::kOk, data);
-    world.mover.pump();
+    world.runner.pump();
     seen.push_back(step.opcode);
   }
   CHECK(world.ends_of(chain) == 1);
@@ -90,12 +90,12 @@ TEST_CASE("mover chain: runs step by step when it does not fit",
   }
 }
 
-TEST_CASE("mover chain: the message may be filled to its last byte",
-          "[gma][mover]") {
+TEST_CASE("runner chain: the message may be filled to its last byte",
+          "[gma][runner]") {
   constexpr std::size_t kHead =
       sizeof(protocol::RequestHeader) + 2 * sizeof(protocol::WireStep);
   for (const bool fits : {true, false}) {
-    MoverWorld world;
+    RunnerWorld world;
     const std::size_t size = 1024 - kHead + (fits ? 0 : 1);
     world.start({bulk_step(Opcode::kPut, world.far(2, 0), world.mine, size),
                  word_step(Opcode::kPut8, world.far(2, 8), 0)});
@@ -106,9 +106,9 @@ TEST_CASE("mover chain: the message may be filled to its last byte",
   }
 }
 
-TEST_CASE("mover chain: a step that fails ends it, results before it count",
-          "[gma][mover]") {
-  MoverWorld world;
+TEST_CASE("runner chain: a step that fails ends it, results before it count",
+          "[gma][runner]") {
+  RunnerWorld world;
   std::fill_n(world.memory.begin(), 64, std::byte{0xee});
   const std::vector<Step> steps = {
       word_step(Opcode::kAdd, world.far(2, 8), world.mine),
@@ -125,9 +125,9 @@ TEST_CASE("mover chain: a step that fails ends it, results before it count",
     REQUIRE(request->header.steps == 3);
     // A step that the chain does not have must do no harm.
     const std::size_t done = std::min<std::size_t>(failed, 2);
-    world.mover.on_reply(test::reply_message(request->header.id,
-                                             Status::kBadAddress, failed,
-                                             std::vector<std::byte>(8 * done)));
+    world.runner.on_reply(
+        test::reply_message(request->header.id, Status::kBadAddress, failed,
+                            std::vector<std::byte>(8 * done)));
     CHECK(world.has_ended(chain, Status::kBadAddress));
     for (std::size_t i = 0; i < 8; ++i) {
       CHECK(word_at(world.memory, 8 * i) ==
@@ -136,46 +136,47 @@ TEST_CASE("mover chain: a step that fails ends it, results before it count",
   }
 }
 
-TEST_CASE("mover chain: a failed step that it does not have is not looked up",
-          "[gma][mover]") {
+TEST_CASE("runner chain: a failed step that it does not have is not looked up",
+          "[gma][runner]") {
   // Steps without results: nothing else would end the walk over them.
-  MoverWorld world;
+  RunnerWorld world;
   const Operation& chain =
       world.start({word_step(Opcode::kPut8, world.far(2, 0), 0),
                    word_step(Opcode::kPut8, world.far(2, 8), 0)});
   const auto message = world.wire(2).take();
   const auto request = protocol::decode_request(message);
   REQUIRE(request.has_value());
-  world.mover.on_reply(
+  world.runner.on_reply(
       test::reply_message(request->header.id, Status::kBadAddress,
                           protocol::kMaxSteps - 1, std::vector<std::byte>(64)));
   CHECK(world.has_ended(chain, Status::kBadAddress));
   CHECK(chain.current < chain.steps.size());
 }
 
-TEST_CASE("mover chain: waits for room as a whole", "[gma][mover]") {
-  MoverWorld world;
+TEST_CASE("runner chain: waits for room as a whole", "[gma][runner]") {
+  RunnerWorld world;
   world.wire(2).room = 0;
   const Operation& chain =
       world.start({word_step(Opcode::kPut8, world.far(2, 0), 0),
                    word_step(Opcode::kPut8, world.far(2, 8), 0)});
-  CHECK(world.mover.has_unsent());
+  CHECK(world.runner.has_unsent());
   world.wire(2).room = 1;
-  world.mover.pump();
-  CHECK_FALSE(world.mover.has_unsent());
+  world.runner.pump();
+  CHECK_FALSE(world.runner.has_unsent());
   world.answer(2);
   CHECK(world.has_ended(chain, Status::kOk));
 }
 
-TEST_CASE("mover chain: a copy in it is a request of its own", "[gma][mover]") {
+TEST_CASE("runner chain: a copy in it is a request of its own",
+          "[gma][runner]") {
   // A put with signal from another rank's memory.
-  MoverWorld world;
+  RunnerWorld world;
   const Operation& chain =
       world.start({copy_step(world.far(2, 0), world.far(3, 0), 100),
                    word_step(Opcode::kAdd, world.far(2, 128), 0)});
   REQUIRE(world.wire(2).sent.empty());
   CHECK(world.answer(3).opcode == Opcode::kCopy);
-  world.mover.pump();
+  world.runner.pump();
   CHECK(world.answer(2, Status::kOk, test::word_bytes(0)).opcode ==
         Opcode::kAdd);
   CHECK(world.has_ended(chain, Status::kOk));
@@ -184,13 +185,13 @@ TEST_CASE("mover chain: a copy in it is a request of its own", "[gma][mover]") {
       world.start({copy_step(world.far(2, 0), world.far(3, 0), 100),
                    word_step(Opcode::kAdd, world.far(2, 128), 0)});
   world.answer(3, Status::kBadAddress);
-  world.mover.pump();
+  world.runner.pump();
   CHECK(world.has_ended(bad, Status::kBadAddress));
   CHECK(world.wire(2).sent.empty());
 }
 
-TEST_CASE("mover chain: on mapped memory needs no message", "[gma][mover]") {
-  MoverWorld world;
+TEST_CASE("runner chain: on mapped memory needs no message", "[gma][runner]") {
+  RunnerWorld world;
   const GlobalAddress starter =
       world.space.codec().encode(1, 0, gmm::kStarterKey, 0, 0);
   protocol::SliceHeader& slice = world.host.segment().slice_header(1);
@@ -211,9 +212,9 @@ TEST_CASE("mover chain: on mapped memory needs no message", "[gma][mover]") {
   CHECK(slice.doorbell == 1);
 }
 
-TEST_CASE("mover transfer: memory of this host is moved by the kernel",
-          "[gma][mover]") {
-  MoverWorld world;
+TEST_CASE("runner transfer: memory of this host is moved by the kernel",
+          "[gma][runner]") {
+  RunnerWorld world;
   world.wire(1).transfer_status = Status::kOk;
   std::memcpy(world.memory.data(), "abcdefgh", 8);
   const Operation& put =
@@ -231,9 +232,9 @@ TEST_CASE("mover transfer: memory of this host is moved by the kernel",
   CHECK(world.wire(1).transfers == 2);
 }
 
-TEST_CASE("mover transfer: what the kernel refuses goes by message",
-          "[gma][mover]") {
-  MoverWorld world;
+TEST_CASE("runner transfer: what the kernel refuses goes by message",
+          "[gma][runner]") {
+  RunnerWorld world;
   const Operation& put =
       world.start({copy_step(world.theirs, world.mine, 2000)});
   CHECK(world.ends_of(put) == 0);
@@ -253,9 +254,9 @@ TEST_CASE("mover transfer: what the kernel refuses goes by message",
   CHECK(world.has_ended(hole, Status::kBadAddress));
 }
 
-TEST_CASE("mover transfer: overlapping memory of another rank is like memmove",
-          "[gma][mover]") {
-  MoverWorld world;
+TEST_CASE("runner transfer: overlapping memory of another rank is like memmove",
+          "[gma][runner]") {
+  RunnerWorld world;
   world.wire(1).transfer_status = Status::kOk;
   world.wire(1, 1).transfer_status = Status::kOk;
   // The same memory under a second key and a second color: global addresses
@@ -263,9 +264,9 @@ TEST_CASE("mover transfer: overlapping memory of another rank is like memmove",
   std::byte* base = world.peer_memory.data();
   const GlobalAddress skew = reinterpret_cast<std::uintptr_t>(base) & 63;
   const GlobalAddress second =
-      world.peer_keys.add(1, 0, base, MoverWorld::kMemory).value() + skew;
+      world.peer_keys.add(1, 0, base, RunnerWorld::kMemory).value() + skew;
   const GlobalAddress colored =
-      world.peer_keys.add(1, 1, base, MoverWorld::kMemory).value() + skew;
+      world.peer_keys.add(1, 1, base, RunnerWorld::kMemory).value() + skew;
   constexpr std::size_t kSize = 300'000;
   for (const GlobalAddress to : {world.theirs, second, colored}) {
     for (const GlobalAddress from : {world.theirs, second, colored}) {
@@ -289,13 +290,13 @@ TEST_CASE("mover transfer: overlapping memory of another rank is like memmove",
   }
 }
 
-TEST_CASE("mover: nothing is done where an end is bad", "[gma][mover]") {
-  MoverWorld world;
+TEST_CASE("runner: nothing is done where an end is bad", "[gma][runner]") {
+  RunnerWorld world;
   const auto& codec = world.space.codec();
   const GlobalAddress starter = codec.encode(1, 0, gmm::kStarterKey, 0, 0);
   const GlobalAddress bad[] = {
       0, codec.encode(4, 0, 0, 0, 0), codec.encode(0, 3, 0, 0, 0),
-      codec.encode(1, 0, 77, 0, 0), world.mine + MoverWorld::kMemory - 4};
+      codec.encode(1, 0, 77, 0, 0), world.mine + RunnerWorld::kMemory - 4};
   for (const GlobalAddress address : bad) {
     CHECK(world.start({copy_step(address, starter, 8)}).status != Status::kOk);
     CHECK(world.start({copy_step(starter, address, 8)}).status != Status::kOk);

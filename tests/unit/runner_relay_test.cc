@@ -4,7 +4,7 @@
 #include <random>
 
 #include "gma/relay.h"
-#include "unit/mover_peer.h"
+#include "unit/runner_peer.h"
 
 namespace acp::gma {
 
@@ -39,7 +39,7 @@ struct TwoPeers {
     if (!wire.posted.empty()) {
       complete_oldest(world, peer, rank);
     } else if (!wire.sent.empty()) {
-      world.mover.on_reply(peer.answer(wire.take(), world.space.codec()));
+      world.runner.on_reply(peer.answer(wire.take(), world.space.codec()));
     } else {
       return false;
     }
@@ -52,17 +52,17 @@ struct TwoPeers {
     }
   }
 
-  MoverWorld world{kMaxMessage, kMaxPosted};
+  RunnerWorld world{kMaxMessage, kMaxPosted};
   Peer two;
   Peer three;
 };
 
 }  // namespace
 
-TEST_CASE("mover relay: a read, then a write, and no message",
-          "[gma][mover][relay]") {
+TEST_CASE("runner relay: a read, then a write, and no message",
+          "[gma][runner][relay]") {
   TwoPeers peers(4096);
-  MoverWorld& world = peers.world;
+  RunnerWorld& world = peers.world;
   const Operation& copy =
       world.start({copy_step(world.far(3, 64), world.far(2, 8), 100)});
   REQUIRE(world.wire(2).posted.size() == 1);
@@ -79,21 +79,21 @@ TEST_CASE("mover relay: a read, then a write, and no message",
   CHECK(world.wire(2).offers + world.wire(3).offers == 0);
 }
 
-TEST_CASE("mover relay: colors are those of the two addresses",
-          "[gma][mover][relay]") {
+TEST_CASE("runner relay: colors are those of the two addresses",
+          "[gma][runner][relay]") {
   TwoPeers peers(4096);
-  MoverWorld& world = peers.world;
+  RunnerWorld& world = peers.world;
   world.wire(2, 1).post_status = always(Status::kOk);
   world.start({copy_step(world.far(3, 0), world.far(2, 0, 1), 100)});
   CHECK(world.wire(2).posted.empty());
   REQUIRE(world.wire(2, 1).posted.size() == 1);
 }
 
-TEST_CASE("mover relay: a large copy takes all slots, and no more",
-          "[gma][mover][relay]") {
+TEST_CASE("runner relay: a large copy takes all slots, and no more",
+          "[gma][runner][relay]") {
   constexpr std::uint64_t kBytes = 20 * Relay::kSlotBytes + 77;
   TwoPeers peers(kBytes);
-  MoverWorld& world = peers.world;
+  RunnerWorld& world = peers.world;
   const Operation& copy =
       world.start({copy_step(world.far(3, 0), world.far(2, 0), kBytes)});
   CHECK(world.wire(2).posted.size() == Relay::kSlots);
@@ -111,10 +111,10 @@ TEST_CASE("mover relay: a large copy takes all slots, and no more",
   CHECK(peers.two.memory == peers.three.memory);
 }
 
-TEST_CASE("mover relay: what the wire does not take goes by message",
-          "[gma][mover][relay]") {
+TEST_CASE("runner relay: what the wire does not take goes by message",
+          "[gma][runner][relay]") {
   TwoPeers peers(4096);
-  MoverWorld& world = peers.world;
+  RunnerWorld& world = peers.world;
   SECTION("neither") {
     world.wire(2).post_status = always(Status::kUnsupported);
     world.wire(3).post_status = always(Status::kUnsupported);
@@ -132,9 +132,9 @@ TEST_CASE("mover relay: what the wire does not take goes by message",
   CHECK(peers.two.memory == peers.three.memory);
 }
 
-TEST_CASE("mover relay: a chain goes on behind it", "[gma][mover][relay]") {
+TEST_CASE("runner relay: a chain goes on behind it", "[gma][runner][relay]") {
   TwoPeers peers(4096);
-  MoverWorld& world = peers.world;
+  RunnerWorld& world = peers.world;
   std::memset(peers.three.memory.data() + 512, 0, 8);
   const Operation& chain =
       world.start({copy_step(world.far(3, 0), world.far(2, 0), 500),
@@ -148,10 +148,10 @@ TEST_CASE("mover relay: a chain goes on behind it", "[gma][mover][relay]") {
         0);
 }
 
-TEST_CASE("mover relay: one end is registered by a rank of this host",
-          "[gma][mover][relay]") {
+TEST_CASE("runner relay: one end is registered by a rank of this host",
+          "[gma][runner][relay]") {
   TwoPeers peers(4096);
-  MoverWorld& world = peers.world;
+  RunnerWorld& world = peers.world;
   world.wire(1).transfer_status = Status::kOk;
   fill(std::span(world.peer_memory).first(4096), 1);
   // The "other process" is this one, so its address is what peer_space says.
@@ -165,27 +165,27 @@ TEST_CASE("mover relay: one end is registered by a rank of this host",
                    world.peer_memory.begin()));
 }
 
-TEST_CASE("mover relay: memory of one rank is moved by its owner",
-          "[gma][mover][relay]") {
+TEST_CASE("runner relay: memory of one rank is moved by its owner",
+          "[gma][runner][relay]") {
   TwoPeers peers(4096);
-  MoverWorld& world = peers.world;
+  RunnerWorld& world = peers.world;
   world.start({copy_step(world.far(2, 8), world.far(2, 0), 100)});
   CHECK(world.wire(2).posted.empty());
   CHECK(world.answer(2).opcode == Opcode::kCopy);
 }
 
-TEST_CASE("mover relay: without such wires the source's owner is asked",
-          "[gma][mover][relay]") {
-  MoverWorld world(kMaxMessage, 0);
+TEST_CASE("runner relay: without such wires the source's owner is asked",
+          "[gma][runner][relay]") {
+  RunnerWorld world(kMaxMessage, 0);
   world.start({copy_step(world.far(3, 8), world.far(2, 0), 100)});
   CHECK(world.answer(2).opcode == Opcode::kCopy);
 }
 
-TEST_CASE("mover relay: a part that fails ends its copy once, and no other",
-          "[gma][mover][relay]") {
+TEST_CASE("runner relay: a part that fails ends its copy once, and no other",
+          "[gma][runner][relay]") {
   constexpr std::uint64_t kBytes = 20 * Relay::kSlotBytes;
   TwoPeers peers(kBytes);
-  MoverWorld& world = peers.world;
+  RunnerWorld& world = peers.world;
   // Asked instead of the wire: the owner says what is wrong.
   world.wire(2).post_status = always(Status::kUnsupported);
   const Operation& bad =
@@ -198,18 +198,18 @@ TEST_CASE("mover relay: a part that fails ends its copy once, and no other",
   peers.deliver_all();
   CHECK(world.has_ended(bad, Status::kBadKey));
   CHECK(world.has_ended(good, Status::kOk));
-  CHECK_FALSE(world.mover.has_unsent());
+  CHECK_FALSE(world.runner.has_unsent());
 }
 
-TEST_CASE("mover relay: peers may be lost at any moment",
-          "[gma][mover][relay]") {
+TEST_CASE("runner relay: peers may be lost at any moment",
+          "[gma][runner][relay]") {
   constexpr std::uint64_t kOwn = 2 * Relay::kSlotBytes;
   constexpr std::size_t kCopies = 8;
   for (std::uint32_t seed = 1; seed <= 60; ++seed) {
     INFO("seed " << seed);
     std::mt19937 random(seed);
     TwoPeers peers(kCopies * kOwn);
-    MoverWorld& world = peers.world;
+    RunnerWorld& world = peers.world;
     for (const Rank rank : {2U, 3U}) {
       world.wire(rank).post_status = [&random] {
         const auto dice = random() % 10;
@@ -230,7 +230,7 @@ TEST_CASE("mover relay: peers may be lost at any moment",
             {copy_step(world.far(3, at), world.far(2, at), size)}));
         std::memcpy(expected.data() + at, peers.two.memory.data() + at, size);
       } else if (!peers.deliver(2 + random() % 2) && copies.size() == kCopies &&
-                 !world.mover.has_unsent() && !peers.deliver(2) &&
+                 !world.runner.has_unsent() && !peers.deliver(2) &&
                  !peers.deliver(3)) {
         break;
       }
@@ -238,7 +238,7 @@ TEST_CASE("mover relay: peers may be lost at any moment",
     }
     const bool is_lost = lost_at != SIZE_MAX;
     if (is_lost) {
-      world.mover.fail_peer(lost + 10, Status::kPeerDead);
+      world.runner.fail_peer(lost + 10, Status::kPeerDead);
       world.wire(lost).post_status = always(Status::kPeerDead);
       world.wire(lost).failure = Status::kPeerDead;
       world.wire(lost).posted.clear();
@@ -253,7 +253,7 @@ TEST_CASE("mover relay: peers may be lost at any moment",
       REQUIRE((copy->status == Status::kOk ||
                (is_lost && copy->status == Status::kPeerDead)));
     }
-    REQUIRE_FALSE(world.mover.has_unsent());
+    REQUIRE_FALSE(world.runner.has_unsent());
     if (!is_lost) {
       REQUIRE(expected == peers.three.memory);
     }

@@ -1,5 +1,5 @@
 // Atomics of 8 bytes that a device of their owner executes, and no CPU.
-#include "unit/mover_world.h"
+#include "unit/runner_world.h"
 
 namespace acp::gma {
 
@@ -27,7 +27,7 @@ struct DeviceWorld {
     REQUIRE_FALSE(posted.empty());
     const std::uint64_t token = posted.front().token;
     posted.pop_front();
-    world.mover.on_posted_done(token);
+    world.runner.on_posted_done(token);
     world.pump();
   }
 
@@ -40,7 +40,7 @@ struct DeviceWorld {
     world.pump();
   }
 
-  MoverWorld world{1024, 700, gmm::Reach::kSelfDeviceAtomics};
+  RunnerWorld world{1024, 700, gmm::Reach::kSelfDeviceAtomics};
 };
 
 Step signalled(Step step) {
@@ -50,9 +50,9 @@ Step signalled(Step step) {
 
 }  // namespace
 
-TEST_CASE("mover device: an atomic is posted, in color 0", "[gma][mover]") {
+TEST_CASE("runner device: an atomic is posted, in color 0", "[gma][runner]") {
   DeviceWorld device;
-  MoverWorld& world = device.world;
+  RunnerWorld& world = device.world;
   const Operation& add = world.start(
       {word_step(Opcode::kAdd, world.far(2, 64, 1), world.mine, 5)});
   REQUIRE(world.wire(2, 0).posted.size() == 1);
@@ -65,14 +65,14 @@ TEST_CASE("mover device: an atomic is posted, in color 0", "[gma][mover]") {
   CHECK(world.wire(2, 0).offers + world.wire(2, 1).offers == 0);
 }
 
-TEST_CASE("mover device: what the wire has no room for is offered again",
-          "[gma][mover]") {
+TEST_CASE("runner device: what the wire has no room for is offered again",
+          "[gma][runner]") {
   DeviceWorld device;
-  MoverWorld& world = device.world;
+  RunnerWorld& world = device.world;
   device.says(2, Status::kAgain);
   const Operation& add =
       world.start({word_step(Opcode::kAdd, world.far(2, 64), 0)});
-  CHECK(world.mover.has_unsent());
+  CHECK(world.runner.has_unsent());
   world.pump();
   CHECK(world.wire(2).posted.empty());
   device.says(2, Status::kOk);
@@ -82,10 +82,10 @@ TEST_CASE("mover device: what the wire has no room for is offered again",
   CHECK(world.wire(2).offers == 0);
 }
 
-TEST_CASE("mover device: of one that is impossible the agent says why",
-          "[gma][mover]") {
+TEST_CASE("runner device: of one that is impossible the agent says why",
+          "[gma][runner]") {
   DeviceWorld device;
-  MoverWorld& world = device.world;
+  RunnerWorld& world = device.world;
   device.says(2, Status::kUnsupported);
   const Operation& add =
       world.start({word_step(Opcode::kAdd, world.far(2, 64), 0)});
@@ -94,10 +94,10 @@ TEST_CASE("mover device: of one that is impossible the agent says why",
   CHECK(world.has_ended(add, Status::kBadAddress));
 }
 
-TEST_CASE("mover device: my own words go by wire, except those of 4 bytes",
-          "[gma][mover]") {
+TEST_CASE("runner device: my own words go by wire, except those of 4 bytes",
+          "[gma][runner]") {
   DeviceWorld device;
-  MoverWorld& world = device.world;
+  RunnerWorld& world = device.world;
   const Operation& own =
       world.start({word_step(Opcode::kAdd, world.mine + 64, world.mine)});
   CHECK(world.ends_of(own) == 0);
@@ -111,9 +111,9 @@ TEST_CASE("mover device: my own words go by wire, except those of 4 bytes",
   CHECK(world.wire(0).posted.empty());
 }
 
-TEST_CASE("mover device: a signal follows the atomic", "[gma][mover]") {
+TEST_CASE("runner device: a signal follows the atomic", "[gma][runner]") {
   DeviceWorld device;
-  MoverWorld& world = device.world;
+  RunnerWorld& world = device.world;
   SECTION("to a peer: a message that rings") {
     const Operation& add = world.start(
         {signalled(word_step(Opcode::kAdd, world.far(2, 64), world.mine))});
@@ -129,7 +129,7 @@ TEST_CASE("mover device: a signal follows the atomic", "[gma][mover]") {
         {signalled(word_step(Opcode::kAdd, world.far(2, 64), world.mine))});
     world.wire(2).room = 0;
     device.complete_posted(2);
-    CHECK(world.mover.has_unsent());
+    CHECK(world.runner.has_unsent());
     world.wire(2).room = 1;
     world.pump();
     device.answer_ring();
@@ -148,10 +148,10 @@ TEST_CASE("mover device: a signal follows the atomic", "[gma][mover]") {
   }
 }
 
-TEST_CASE("mover device: a chain goes in one flight, its signal behind it",
-          "[gma][mover]") {
+TEST_CASE("runner device: a chain goes in one flight, its signal behind it",
+          "[gma][runner]") {
   DeviceWorld device;
-  MoverWorld& world = device.world;
+  RunnerWorld& world = device.world;
   const Operation& chain = world.start(
       {bulk_step(Opcode::kPut, world.far(2, 0, 1), world.mine, 100),
        signalled(word_step(Opcode::kAdd, world.far(2, 128, 1), 0))});
@@ -164,10 +164,10 @@ TEST_CASE("mover device: a chain goes in one flight, its signal behind it",
   CHECK(world.has_ended(chain, Status::kOk));
 }
 
-TEST_CASE("mover device: a chain that no flight takes runs step by step",
-          "[gma][mover]") {
+TEST_CASE("runner device: a chain that no flight takes runs step by step",
+          "[gma][runner]") {
   DeviceWorld device;
-  MoverWorld& world = device.world;
+  RunnerWorld& world = device.world;
   auto& wire = world.wire(2);
   int offers = 0;
   // Neither the chain nor its put: the put goes by message, never an atomic.
@@ -191,10 +191,10 @@ TEST_CASE("mover device: a chain that no flight takes runs step by step",
   CHECK(world.has_ended(chain, Status::kOk));
 }
 
-TEST_CASE("mover device: of a chain on my own memory the copies are mine",
-          "[gma][mover]") {
+TEST_CASE("runner device: of a chain on my own memory the copies are mine",
+          "[gma][runner]") {
   DeviceWorld device;
-  MoverWorld& world = device.world;
+  RunnerWorld& world = device.world;
   world.memory[0] = std::byte{42};
   const Operation& chain = world.start(
       {bulk_step(Opcode::kPut, world.mine + 64, world.mine, 8),
@@ -209,15 +209,15 @@ TEST_CASE("mover device: of a chain on my own memory the copies are mine",
   CHECK(world.has_ended(chain, Status::kOk));
 }
 
-TEST_CASE("mover device: the peer dies before its signal", "[gma][mover]") {
+TEST_CASE("runner device: the peer dies before its signal", "[gma][runner]") {
   DeviceWorld device;
-  MoverWorld& world = device.world;
+  RunnerWorld& world = device.world;
   const Operation& add = world.start(
       {signalled(word_step(Opcode::kAdd, world.far(2, 64), world.mine))});
   device.complete_posted(2);
-  world.mover.fail_peer(12, Status::kPeerDead);
+  world.runner.fail_peer(12, Status::kPeerDead);
   CHECK(world.has_ended(add, Status::kPeerDead));
-  CHECK_FALSE(world.mover.has_unsent());
+  CHECK_FALSE(world.runner.has_unsent());
 }
 
 }  // namespace acp::gma

@@ -1,0 +1,34 @@
+// How the engine finds the way to a rank; the runtime implements it.
+#pragma once
+
+#include <cstddef>
+
+#include "base/result.h"
+#include "gmm/global_address.h"
+#include "transport/transport.h"
+
+namespace acp::gma {
+
+/// The endpoint to one rank in one color, with the limits of its transport.
+struct PeerEndpoint {
+  transport::Endpoint* endpoint = nullptr;
+  std::size_t max_message = 0;  ///< Bytes of one message, all parts.
+  std::size_t max_posted = 0;   ///< Bytes of one posted step; 0: no posting.
+  transport::ProcId proc = 0;   ///< The process that has the rank.
+};
+
+/// Finds endpoints by rank. Called with the engine's mutex held.
+class Endpoints {
+ public:
+  Endpoints() = default;
+  Endpoints(const Endpoints&) = delete;
+  Endpoints& operator=(const Endpoints&) = delete;
+  virtual ~Endpoints() = default;
+
+  /// Fails with kUnsupported when no transport reaches the rank, and as
+  /// Transport::endpoint does.
+  virtual Result<PeerEndpoint> endpoint_of(gmm::Rank rank,
+                                           gmm::Color color) = 0;
+};
+
+}  // namespace acp::gma

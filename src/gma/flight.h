@@ -1,0 +1,61 @@
+// The state of the step that an operation has under way, one type for each way.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <variant>
+
+#include "gmm/global_address.h"
+#include "protocol/operation.h"
+
+namespace acp::gma {
+
+/// Nothing has been done yet for the current step.
+struct Idle {};
+
+/// This process copies by itself, one slice in each pump().
+struct Slices {
+  std::uint64_t copied_bytes = 0;
+};
+
+/// One step as independent requests or posts to one endpoint. A put or a get
+/// may need several; a word or a delegated copy is a single one.
+struct Pieces {
+  protocol::Opcode opcode = protocol::Opcode::kPut;
+  gmm::GlobalAddress remote = 0;
+  gmm::GlobalAddress local = 0;  ///< kCopy: the source, on another rank.
+  std::uint64_t bytes = 0;       ///< Bytes of the step that requests carry.
+  std::uint64_t sent_bytes = 0;
+};
+
+/// A put above one message: one request in parts. The words that follow in the
+/// chain join the last part.
+struct Parts {
+  gmm::GlobalAddress remote = 0;
+  gmm::GlobalAddress local = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t sent_bytes = 0;
+  std::optional<std::uint64_t> request_id;  ///< Set when the first part goes.
+  std::size_t joined_steps = 0;
+};
+
+/// All steps of the operation in one request or one post.
+struct Chain {};
+
+/// A device has done the step. A message follows that rings the target's
+/// doorbell, which no device does.
+struct Signal {};
+
+/// A copy between two other ranks through memory of this one (relay.h).
+struct Relayed {
+  gmm::GlobalAddress to = 0;
+  gmm::GlobalAddress from = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t begun_bytes = 0;  ///< Bytes that parts were made for.
+};
+
+using Flight =
+    std::variant<Idle, Slices, Pieces, Parts, Chain, Signal, Relayed>;
+
+}  // namespace acp::gma

@@ -1,0 +1,145 @@
+// Puts that do not fit one message: one request in parts. The last part carries
+// the words that follow in the chain, and is answered for all (docs/engine.md).
+#include <algorithm>
+#include <array>
+
+#include "base/inline_vector.h"
+#include "gma/flight_sender.h"
+#include "gma/request_bytes.h"
+#include "gma/word_step.h"
+
+namespace acp::gma {
+
+using transport::Ordering;
+
+/// An endpoint that posts has no need of parts.
+bool FlightSender::needs_parts(std::uint64_t bytes, const PeerEndpoint& to) {
+  return to.max_posted == 0 && bytes > to.max_message - kRequestHead;
+}
+
+/// Counts the steps behind the current one that may join its last part: words
+/// for the agent of the same rank and color, whose own end is valid. At most
+/// as many as fill half a message, so that data still fits.
+std::size_t FlightSender::joinable_steps(const PeerQueue& queue,
+                                         const Operation& operation,
+                                         const Parts& parts) const {
+  const auto& codec = space_.codec();
+  const std::size_t most =
+      queue.to().max_message / 2 / sizeof(protocol::WireStep);
+  const auto behind = std::span(operation.steps).subspan(operation.current + 1);
+  const auto rest = behind.first(std::min(behind.size(), most));
+  const auto stays_behind = [&](const Step& step) {
+    if (!protocol::is_word(step.opcode) ||
+        codec.rank(step.remote) != codec.rank(parts.remote) ||
+        codec.color(step.remote) != codec.color(parts.remote)) {
+      return true;
+    }
+    const Result<gmm::Target> remote = space_.locate(step.remote, step.width);
+    return !remote.ok() ||
+           word_way(space_, step, remote.value()) == WordWay::kHere ||
+           (step.local != 0 && !space_.own(step.local, step.width).ok());
+  };
+  return static_cast<std::size_t>(
+      std::find_if(rest.begin(), rest.end(), stays_behind) - rest.begin());
+}
+
+/// Opens the request of all parts. kAgain: no room for its reply now.
+Status FlightSender::open_parts(PeerQueue& queue,
+                                Operation& operation,
+                                Parts& parts) {
+  Request request;
+  request.operation = &operation;
+  request.queue = &queue;
+  const auto words = std::span(operation.steps)
+                         .subspan(operation.current + 1, parts.joined_steps);
+  for (const Step& word : words) {
+    request.reply_bytes += protocol::reply_bytes(wire_step(word));
+  }
+  parts.request_id = requests_.open(request);
+  return parts.request_id ? Status::kOk : Status::kAgain;
+}
+
+/// Sends the next part. The first one decides how many words join the last.
+Status FlightSender::send_part(PeerQueue& queue,
+                               Operation& operation,
+                               Parts& parts) {
+  if (!parts.request_id) {
+    parts.joined_steps = joinable_steps(queue, operation, parts);
+  }
+  const std::uint64_t offset = parts.sent_bytes;
+  // Each part leaves room for the joined words, since the last one needs it.
+  const std::size_t head =
+      kRequestHead + parts.joined_steps * sizeof(protocol::WireStep);
+  const std::uint64_t size =
+      std::min(parts.bytes - offset,
+               piece_size(parts.bytes, queue.to().max_message - head));
+  const auto from = source_at(parts.local + offset, size);
+  if (!from.ok()) {
+    return parts.request_id ? end_parts(queue, operation, parts, from.status())
+                            : from.status();
+  }
+  if (!parts.request_id) {
+    if (const Status status = open_parts(queue, operation, parts);
+        status != Status::kOk) {
+      return status;
+    }
+  }
+  const bool is_last = offset + size == parts.bytes;
+  InlineVector<protocol::WireStep, protocol::kMaxSteps> steps;
+  protocol::WireStep& put = steps.push_back({});
+  put.remote = parts.remote + offset;
+  put.size = static_cast<std::uint32_t>(size);
+  for (std::size_t i = 1; is_last && i <= parts.joined_steps; ++i) {
+    steps.push_back(wire_step(operation.steps[operation.current + i]));
+  }
+  const Status status =
+      send_part_message(queue, operation, parts, steps, {from.value(), size},
+                        is_last ? Ordering::kOrdered : Ordering::kFree);
+  if (status == Status::kOk) {
+    parts.sent_bytes += size;
+    operation.has_unsent = !is_last;
+  }
+  return status;
+}
+
+/// kFree sends a part. kOrdered sends the last, which arrives after all others.
+Status FlightSender::send_part_message(
+    PeerQueue& queue,
+    Operation& operation,
+    const Parts& parts,
+    std::span<const protocol::WireStep> steps,
+    std::span<const std::byte> data,
+    Ordering ordering) {
+  protocol::RequestHeader header;
+  header.steps = static_cast<std::uint8_t>(steps.size());
+  header.flags = ordering == Ordering::kOrdered ? 0 : protocol::kMoreFlag;
+  header.data_bytes = static_cast<std::uint32_t>(data.size());
+  header.id = *parts.request_id;
+  const std::array<std::span<const std::byte>, 3> message = {
+      bytes_of(header), std::as_bytes(steps), data};
+  const Status status = send_data(queue, operation, message, ordering);
+  if (status != Status::kOk && status != Status::kAgain) {
+    requests_.close(*parts.request_id);
+  }
+  return status;
+}
+
+/// The source is gone. Parts under way must have ended before the operation
+/// does, so a last part that does nothing completes their request.
+Status FlightSender::end_parts(PeerQueue& queue,
+                               Operation& operation,
+                               Parts& parts,
+                               Status why) {
+  parts.joined_steps = 0;
+  protocol::WireStep nothing;
+  nothing.remote = parts.remote;
+  const Status status = send_part_message(
+      queue, operation, parts, {&nothing, 1}, {}, Ordering::kOrdered);
+  if (status == Status::kOk) {
+    operation.status = why;
+    operation.has_unsent = false;
+  }
+  return status;
+}
+
+}  // namespace acp::gma

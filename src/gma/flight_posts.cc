@@ -1,0 +1,138 @@
+// Posts: steps that an endpoint does in a peer's memory without the peer. A
+// post is a request that the transport's completion answers.
+#include <algorithm>
+#include <array>
+
+#include "gma/flight_sender.h"
+
+namespace acp::gma {
+
+static_assert(transport::kOffsetAlignment == gmm::kBaseAlignment);
+
+bool FlightSender::is_for_device(const Step& step) const {
+  return space_.has_device_atomics() && protocol::is_atomic(step.opcode) &&
+         step.width == 8;
+}
+
+bool FlightSender::has_step_for_device(const Operation& operation) const {
+  return space_.has_device_atomics() &&
+         std::ranges::any_of(operation.steps, [this](const Step& step) {
+           return is_for_device(step);
+         });
+}
+
+Color FlightSender::color_of(const Step& step) const {
+  return is_for_device(step) ? 0 : space_.codec().color(step.remote);
+}
+
+bool FlightSender::owes_signal(const Operation& operation) const {
+  const auto is_signal = [this](const Step& step) {
+    return (step.flags & protocol::kSignalFlag) != 0 && is_for_device(step);
+  };
+  if (std::holds_alternative<Signal>(operation.flight)) {
+    return false;
+  }
+  return std::holds_alternative<Chain>(operation.flight)
+             ? std::ranges::any_of(operation.steps, is_signal)
+             : is_signal(operation.steps[operation.current]);
+}
+
+/// kBadKey: the own end was unregistered while the operation was under way.
+Status FlightSender::remote_step(const Step& step,
+                                 transport::RemoteStep& remote) const {
+  const auto& codec = space_.codec();
+  remote.opcode = step.opcode;
+  remote.width = step.width;
+  remote.flags = is_for_device(step) ? 0 : step.flags;  // a Signal follows
+  remote.key = codec.index(step.remote);
+  remote.state = codec.state_bits(step.remote);
+  remote.state_mask = codec.state_mask();
+  remote.offset = codec.offset(step.remote);
+  remote.size = is_bulk(step) ? step.size : 0;
+  remote.operand = step.operand;
+  remote.compare = step.compare;
+  if (step.local != 0) {
+    remote.local = space_.direct(step.local, bytes_at_remote(step));
+    remote.local_key = codec.index(step.local);
+    if (remote.local == nullptr) {
+      return Status::kBadKey;
+    }
+  }
+  return Status::kOk;
+}
+
+/// kUnsupported: the endpoint does not post these. kAgain: no room now.
+Status FlightSender::post(PeerQueue& queue,
+                          Operation& operation,
+                          std::span<const transport::RemoteStep> steps) {
+  Request request;
+  request.operation = &operation;
+  request.queue = &queue;
+  request.answered_by = AnsweredBy::kCompletion;
+  const auto id = requests_.open(request);
+  if (!id) {
+    return Status::kAgain;
+  }
+  const Status status = queue.endpoint().post(steps, *id);
+  if (status != Status::kOk) {
+    requests_.close(*id);
+  }
+  return status;
+}
+
+/// Posts the next piece of a step. The source's agent does a delegated copy,
+/// and no device.
+Status FlightSender::post_piece(PeerQueue& queue,
+                                Operation& operation,
+                                Pieces& pieces) {
+  if (pieces.opcode == protocol::Opcode::kCopy) {
+    return Status::kUnsupported;
+  }
+  const std::uint64_t offset = pieces.sent_bytes;
+  Step piece = operation.steps[operation.current];
+  piece.opcode = pieces.opcode;
+  piece.remote = pieces.remote + offset;
+  piece.local = pieces.local == 0 ? 0 : pieces.local + offset;
+  std::uint64_t size = pieces.bytes;
+  if (is_bulk(piece)) {
+    size =
+        std::min<std::uint64_t>(pieces.bytes - offset, queue.to().max_posted);
+    piece.size = size;
+  }
+  transport::RemoteStep remote;
+  Status status = remote_step(piece, remote);
+  if (status == Status::kOk) {
+    status = post(queue, operation, {&remote, 1});
+  }
+  if (status == Status::kOk) {
+    pieces.sent_bytes += size;
+  }
+  return status;
+}
+
+/// Posts all steps of a chain but empty ones. A step above max_posted, or a
+/// chain of empty steps alone, is not posted.
+Status FlightSender::post_chain(PeerQueue& queue, Operation& operation) {
+  std::array<transport::RemoteStep, protocol::kMaxSteps> steps;
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < operation.steps.size(); ++i) {
+    const Step& step = operation.steps[i];
+    if (is_bulk(step) && step.size == 0) {
+      continue;
+    }
+    if (is_bulk(step) && step.size > queue.to().max_posted) {
+      return Status::kUnsupported;
+    }
+    const Status status = remote_step(step, steps[count++]);
+    if (status != Status::kOk) {
+      operation.current = i;
+      return status;
+    }
+  }
+  if (count == 0) {
+    return Status::kUnsupported;
+  }
+  return post(queue, operation, std::span(steps).first(count));
+}
+
+}  // namespace acp::gma

@@ -1,0 +1,87 @@
+// Sends what a flight consists of: requests to agents, and posts.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "gma/peer_queue.h"
+#include "gma/request_table.h"
+#include "gmm/address_space.h"
+#include "protocol/operation.h"
+#include "transport/transport.h"
+
+namespace acp::gma {
+
+/// Guarded by the engine's mutex. Addresses are looked up again whenever bytes
+/// are sent: a region may have been unregistered since the last send.
+class FlightSender {
+ public:
+  FlightSender(const gmm::AddressSpace& space, RequestTable& requests)
+      : space_(space), requests_(requests) {}
+
+  /// Sends the next request or post of the operation's flight, which is Pieces,
+  /// Parts, Chain or Signal. Writes has_unsent, current and the flight.
+  /// kAgain: no room now, nothing has changed. kUnsupported for a Chain: it
+  /// does not go as one; nothing was sent. Anything else ends the operation.
+  Status send(PeerQueue& queue, Operation& operation);
+
+  /// Whether the request and the reply of a chain fit one message each.
+  static bool fits_one_message(const Operation& operation,
+                               const PeerEndpoint& to);
+
+  /// Whether a put has to be sent as Parts. Posts are cut in another way.
+  static bool needs_parts(std::uint64_t bytes, const PeerEndpoint& to);
+
+  /// Whether only the owner's device may execute the step.
+  bool is_for_device(const Step& step) const;
+  bool has_step_for_device(const Operation& operation) const;
+
+  /// The color that leads to the executor of the step. Devices of one rank are
+  /// not atomic with each other, so atomics for a device always go to color 0.
+  Color color_of(const Step& step) const;
+
+  /// Whether a Signal has to follow the flight, because a device executed a
+  /// step with a signal and devices ring no doorbell.
+  bool owes_signal(const Operation& operation) const;
+
+ private:
+  Status send_piece(PeerQueue& queue, Operation& operation, Pieces& pieces);
+  Status send_piece_message(PeerQueue& queue,
+                            Operation& operation,
+                            Pieces& pieces);
+  Status send_chain(PeerQueue& queue, Operation& operation);
+  Status send_chain_message(PeerQueue& queue, Operation& operation);
+  Status send_signal(PeerQueue& queue, Operation& operation);
+  Status send_part(PeerQueue& queue, Operation& operation, Parts& parts);
+  Status open_parts(PeerQueue& queue, Operation& operation, Parts& parts);
+  Status send_part_message(PeerQueue& queue,
+                           Operation& operation,
+                           const Parts& parts,
+                           std::span<const protocol::WireStep> steps,
+                           std::span<const std::byte> data,
+                           transport::Ordering ordering);
+  Status end_parts(PeerQueue& queue,
+                   Operation& operation,
+                   Parts& parts,
+                   Status why);
+  std::size_t joinable_steps(const PeerQueue& queue,
+                             const Operation& operation,
+                             const Parts& parts) const;
+  Status post_piece(PeerQueue& queue, Operation& operation, Pieces& pieces);
+  Status post_chain(PeerQueue& queue, Operation& operation);
+  Status post(PeerQueue& queue,
+              Operation& operation,
+              std::span<const transport::RemoteStep> steps);
+  Status remote_step(const Step& step, transport::RemoteStep& remote) const;
+  static Status send_data(PeerQueue& queue,
+                          Operation& operation,
+                          std::span<const std::span<const std::byte>> parts,
+                          transport::Ordering ordering);
+  Result<const std::byte*> source_at(GlobalAddress local,
+                                     std::uint64_t size) const;
+
+  const gmm::AddressSpace& space_;
+  RequestTable& requests_;
+};
+
+}  // namespace acp::gma

@@ -1,0 +1,109 @@
+// Copies by this process's processor or kernel. The operation runner calls it
+// slice by slice; nothing here sends a message.
+#include "gma/local_copy.h"
+
+#include <algorithm>
+
+#include "gmm/memory_ops.h"
+#include "gmm/touch.h"
+#include "gmm/transfer_guard.h"
+
+namespace acp::gma {
+
+namespace {
+
+constexpr std::uint64_t kBounceBytes = 64 << 10;
+
+/// Bytes of one slice: the mutex is held for about 0.1 ms.
+constexpr std::uint64_t kSliceBytes = 1 << 20;
+
+/// Compares the owner's addresses: two keys or colors may name one memory.
+bool is_backward(const gmm::Target& to, const gmm::Target& from) noexcept {
+  return to.direct != nullptr || from.direct != nullptr
+             ? to.direct > from.direct
+             : to.rank == from.rank && to.owner_address > from.owner_address;
+}
+
+}  // namespace
+
+gmm::Target advanced(gmm::Target target, std::uint64_t offset) noexcept {
+  if (target.direct != nullptr) {
+    target.direct += offset;
+  }
+  target.owner_address += offset;
+  return target;
+}
+
+LocalCopier::Plan LocalCopier::plan(std::uint64_t size,
+                                    std::uint64_t copied_bytes,
+                                    const gmm::Target& to,
+                                    const gmm::Target& from) noexcept {
+  const bool is_through_bounce = to.direct == nullptr && from.direct == nullptr;
+  const bool is_from_end = is_backward(to, from);
+  Plan plan;
+  plan.rest_bytes = size - copied_bytes;
+  plan.rest_offset = is_from_end ? 0 : copied_bytes;
+  plan.slice_bytes =
+      std::min(plan.rest_bytes, is_through_bounce ? kBounceBytes : kSliceBytes);
+  plan.slice_offset =
+      plan.rest_offset + (is_from_end ? plan.rest_bytes - plan.slice_bytes : 0);
+  return plan;
+}
+
+Status LocalCopier::copy(Way way,
+                         const Step& slice,
+                         const gmm::Target& to,
+                         const gmm::Target& from) {
+  const auto& codec = space_.codec();
+  switch (way) {
+    case Way::kLocal:
+      if (!gmm::can_touch(space_, slice.remote, to.direct, slice.size,
+                          gmm::Access::kWrite) ||
+          !gmm::can_touch(space_, slice.local, from.direct, slice.size,
+                          gmm::Access::kRead)) {
+        return Status::kBadAddress;
+      }
+      gmm::copy_bytes(to.direct, from.direct, slice.size);
+      return Status::kOk;
+    case Way::kTransferGet:
+      return transfer(transport::Direction::kGet, to.direct, slice.size, from,
+                      codec.color(slice.local));
+    case Way::kTransferPut:
+      return transfer(transport::Direction::kPut, from.direct, slice.size, to,
+                      codec.color(slice.remote));
+    case Way::kBounce: return bounce(slice, to, from);
+    default: return Status::kUnsupported;
+  }
+}
+
+Status LocalCopier::transfer(transport::Direction direction,
+                             std::byte* local,
+                             std::uint64_t size,
+                             const gmm::Target& peer,
+                             Color color) {
+  const Result<PeerEndpoint> found = endpoints_.endpoint_of(peer.rank, color);
+  if (!found.ok()) {
+    return found.status();
+  }
+  const gmm::TransferGuard guard(peer);
+  if (!guard.is_live()) {
+    return Status::kBadKey;
+  }
+  return found.value().endpoint->transfer(direction, {local, size},
+                                          peer.owner_address);
+}
+
+/// Copies at most kBounceBytes, which plan() sees to.
+Status LocalCopier::bounce(const Step& slice,
+                           const gmm::Target& to,
+                           const gmm::Target& from) {
+  bounce_.resize(kBounceBytes);
+  const Color color = space_.codec().color(slice.remote);
+  const Status status = transfer(transport::Direction::kGet, bounce_.data(),
+                                 slice.size, from, color);
+  return status == Status::kOk ? transfer(transport::Direction::kPut,
+                                          bounce_.data(), slice.size, to, color)
+                               : status;
+}
+
+}  // namespace acp::gma

@@ -1,0 +1,112 @@
+// Runs operations: picks the way of each step, keeps its flight going, and ends
+// the operation. docs/gma.md has the states and ways as tables.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "gma/endpoints.h"
+#include "gma/flight_sender.h"
+#include "gma/local_copy.h"
+#include "gma/operation.h"
+#include "gma/peer_queue.h"
+#include "gma/relay.h"
+#include "gma/request_table.h"
+#include "gmm/address_space.h"
+#include "gmm/doorbell.h"
+
+namespace acp::gma {
+
+/// Told when an operation has ended; the operation may be reused then.
+class OperationOwner {
+ public:
+  OperationOwner() = default;
+  OperationOwner(const OperationOwner&) = delete;
+  OperationOwner& operator=(const OperationOwner&) = delete;
+  virtual void on_finished(Operation& operation) = 0;
+
+ protected:
+  ~OperationOwner() = default;
+};
+
+/// Guarded by the engine's mutex. Each function but the last two may call
+/// OperationOwner::on_finished before it returns, which must not call back.
+class OperationRunner {
+ public:
+  OperationRunner(const gmm::AddressSpace& space,
+                  Endpoints& endpoints,
+                  gmm::ThreadWaker& waker,
+                  OperationOwner& owner);
+
+  /// Begins the operation at its first step.
+  void start(Operation& operation);
+
+  /// Takes a reply; one with an unknown id is dropped.
+  void on_reply(std::span<const std::byte> bytes);
+
+  /// Takes the completion of a post; an unknown id is dropped.
+  void on_posted_done(std::uint64_t id);
+
+  /// Sends what has room now, and copies one slice of each copy that this
+  /// process does by itself. True when it copied: there may be more.
+  bool pump();
+
+  /// Fails all operations that have requests or pieces for this process.
+  void fail_peer(transport::ProcId proc, Status status);
+
+  /// acp_reset: forgets the queues to peers, since ranks are about to move.
+  /// Precondition: no operation is under way.
+  void forget_peers();
+
+  bool has_unsent() const noexcept {
+    return queues_.has_listed() || !long_copies_.empty() || relay_.has_next();
+  }
+
+ private:
+  enum class Progress : std::uint8_t { kDone, kPending, kFailed };
+
+  void advance(Operation& operation);
+  void finish(Operation& operation);
+  void end_relay_part(Operation& part);
+  static Progress fail(Operation& operation, Status status);
+
+  Progress run_step(Operation& operation, const Step& step);
+  Progress run_chain_step(Operation& operation, const Step& step);
+  Progress run_copy(Operation& operation,
+                    const Step& copy,
+                    const Result<gmm::Target>& to,
+                    const Result<gmm::Target>& from);
+  Progress send_copy(Operation& operation,
+                     Way way,
+                     const Step& rest,
+                     const gmm::Target& to,
+                     const gmm::Target& from);
+  Progress run_signal(Operation& operation, Rank rank);
+  ThirdParty third_party(const Step& copy,
+                         const gmm::Target& to,
+                         const gmm::Target& from);
+  bool reaches(const gmm::Target& target, Color color);
+
+  Progress start_chain(Operation& operation);
+  bool runs_here(const Operation& operation) const;
+  Progress enqueue(Operation& operation, Rank rank, Color color);
+
+  void send_queue(PeerQueue& queue);
+  void settle(Operation& operation, PeerQueue& queue);
+  void end_flight(Operation& operation);
+
+  const gmm::AddressSpace& space_;
+  Endpoints& endpoints_;
+  gmm::ThreadWaker& waker_;
+  OperationOwner& owner_;
+  PeerQueues queues_;
+  RequestTable requests_;
+  FlightSender sender_;
+  LocalCopier copier_;
+  Relay relay_;
+  std::vector<Operation*> long_copies_;  ///< Copies with a slice to do next.
+  std::vector<Operation*> turn_;         ///< Copies that pump() is working on.
+};
+
+}  // namespace acp::gma

@@ -1,0 +1,66 @@
+// Queues of operations by peer. The operation runner adds operations and sends
+// what they hold. This file sends nothing by itself.
+#include "gma/peer_queue.h"
+
+#include "base/assert.h"
+
+namespace acp::gma {
+
+namespace {
+
+/// Bounds what a target has to hold for one initiator (docs/engine.md).
+constexpr std::uint64_t kMaxReplyBytes = 1 << 20;
+
+std::uint64_t queue_key(Rank rank, Color color) {
+  return std::uint64_t{rank} << 8 | color;
+}
+
+}  // namespace
+
+bool PeerQueue::reserve_reply(std::uint64_t bytes) noexcept {
+  if (reply_bytes_ != 0 && reply_bytes_ + bytes > kMaxReplyBytes) {
+    return false;
+  }
+  reply_bytes_ += bytes;
+  return true;
+}
+
+Result<PeerQueue*> PeerQueues::queue_to(Rank rank, Color color) {
+  const auto known = queues_.find(queue_key(rank, color));
+  if (known != queues_.end()) {
+    return known->second.get();
+  }
+  const Result<PeerEndpoint> to = endpoints_.endpoint_of(rank, color);
+  if (!to.ok()) {
+    return to.status();
+  }
+  auto& queue = queues_[queue_key(rank, color)];
+  queue = std::make_unique<PeerQueue>(to.value());
+  return queue.get();
+}
+
+void PeerQueues::add(Operation& operation, PeerQueue& queue) {
+  operation.has_unsent = true;
+  queue.unsent_.push_back(&operation);
+  if (!queue.is_listed_) {
+    queue.is_listed_ = true;
+    listed_.push_back(&queue);
+  }
+}
+
+std::vector<PeerQueue*> PeerQueues::queues_to(transport::ProcId proc) const {
+  std::vector<PeerQueue*> found;
+  for (const auto& [key, queue] : queues_) {
+    if (queue->to().proc == proc) {
+      found.push_back(queue.get());
+    }
+  }
+  return found;
+}
+
+void PeerQueues::forget_all() {
+  ACP_ASSERT(listed_.empty());
+  queues_.clear();
+}
+
+}  // namespace acp::gma

@@ -1,0 +1,102 @@
+// Results of replies: old values of atomics and data of gets. The operation
+// runner calls it once for each reply. The bytes come from a peer: they may be
+// short, and nothing is written but the memory that the steps name.
+#include "gma/reply_results.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "gmm/memory_ops.h"
+#include "gmm/touch.h"
+
+namespace acp::gma {
+
+namespace {
+
+using protocol::Opcode;
+
+/// The results in a reply, in the order of the steps that brought them.
+class Results {
+ public:
+  Results(const gmm::AddressSpace& space, std::span<const std::byte> data)
+      : space_(space), data_(data) {}
+
+  /// Stores the result of the next step, if it has one. False: the reply does
+  /// not contain it, or the memory is gone.
+  bool place(Opcode opcode, GlobalAddress local, std::uint64_t size) {
+    const bool is_get = opcode == Opcode::kGet;
+    if (!is_get && !protocol::is_atomic(opcode)) {
+      return true;
+    }
+    const std::uint64_t carried = is_get ? size : sizeof(std::uint64_t);
+    if (data_.size() < carried) {
+      return false;
+    }
+    if (local != 0) {
+      std::byte* to = space_.direct(local, size);
+      if (to == nullptr ||
+          !gmm::can_touch(space_, local, to, size, gmm::Access::kWrite)) {
+        return false;
+      }
+      if (is_get) {
+        gmm::copy_bytes(to, data_.data(), size);
+      } else {
+        std::uint64_t old = 0;
+        std::memcpy(&old, data_.data(), sizeof old);
+        gmm::store_word(to, size, old);
+      }
+    }
+    data_ = data_.subspan(carried);
+    return true;
+  }
+
+ private:
+  const gmm::AddressSpace& space_;
+  std::span<const std::byte> data_;
+};
+
+/// Stores the results of `count` steps from the current one on. A step that
+/// failed, here or at the peer, becomes the current one. False: here.
+bool place_steps(Results& results,
+                 const protocol::ReplyHeader& header,
+                 Operation& operation,
+                 std::size_t count) {
+  const std::size_t done =
+      header.status == Status::kOk
+          ? count
+          : std::min<std::size_t>(header.failed_step, count - 1);
+  for (std::size_t i = 0; i < done; ++i) {
+    const Step& step = operation.steps[operation.current + i];
+    if (!results.place(step.opcode, step.local,
+                       step.opcode == Opcode::kGet ? step.size : step.width)) {
+      operation.current += i;
+      return false;
+    }
+  }
+  operation.current += done == count ? 0 : done;
+  return true;
+}
+
+}  // namespace
+
+Status place_results(const gmm::AddressSpace& space,
+                     const Request& request,
+                     const protocol::ReplyView& reply,
+                     Operation& operation) {
+  Results results(space, reply.data);
+  bool is_good = true;
+  if (std::holds_alternative<Chain>(operation.flight)) {
+    is_good =
+        place_steps(results, reply.header, operation, operation.steps.size());
+  } else if (const auto* parts = std::get_if<Parts>(&operation.flight)) {
+    is_good =
+        place_steps(results, reply.header, operation, 1 + parts->joined_steps);
+  } else if (const auto* pieces = std::get_if<Pieces>(&operation.flight);
+             pieces != nullptr && reply.header.status == Status::kOk) {
+    is_good = results.place(pieces->opcode, request.local, request.size);
+  }
+  return is_good || reply.header.status != Status::kOk ? reply.header.status
+                                                       : Status::kBadKey;
+}
+
+}  // namespace acp::gma
