@@ -101,7 +101,7 @@ Status Registration::remove(gmm::GlobalAddress atkey) {
     return is_free && !keys_.has_transfers(index);
   };
   if (status == Status::kOk) {
-    // Under the engine's mutex: the agent and the mover look the key up and
+    // Under the engine's mutex: the agent and the engine look the key up and
     // touch the memory in one go.
     engine_.guarded([&] { status = keys_.remove(space().my_rank(), atkey); });
   }
