@@ -197,8 +197,8 @@ Status Agent::run_step(const protocol::WireStep& step,
         space_.has_cpu_atomics(step.width)
             ? gmm::apply_atomic(step.opcode, step.width, target, step.operand,
                                 step.compare)
-            : gmm::apply_atomic_apart(step.opcode, step.width, target,
-                                      step.operand, step.compare);
+            : gmm::apply_unlocked_atomic(step.opcode, step.width, target,
+                                         step.operand, step.compare);
     const auto old_bytes = std::as_bytes(std::span(&old, 1));
     results_.insert(results_.end(), old_bytes.begin(), old_bytes.end());
   }

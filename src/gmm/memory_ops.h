@@ -118,11 +118,11 @@ template <typename Word>
 /// Executes an atomic as a network adapter does whose atomics do not agree with
 /// those of the CPU: it loads, and stores some time later. For tests; one
 /// thread at a time.
-inline std::uint64_t apply_atomic_apart(protocol::Opcode opcode,
-                                        std::size_t width,
-                                        std::byte* address,
-                                        std::uint64_t operand,
-                                        std::uint64_t compare) noexcept {
+inline std::uint64_t apply_unlocked_atomic(protocol::Opcode opcode,
+                                           std::size_t width,
+                                           std::byte* address,
+                                           std::uint64_t operand,
+                                           std::uint64_t compare) noexcept {
   constexpr int kReads = 200;
   const auto apply = [&](auto word) -> std::uint64_t {
     using Word = decltype(word);

@@ -98,7 +98,7 @@ gmm::Reach reach_with(const Settings& settings,
   if (!is_network_everywhere(settings)) {
     return gmm::Reach::kHost;
   }
-  return settings.text(SettingId::kAtomics) == "apart"
+  return settings.text(SettingId::kAtomics) == "agent"
              ? gmm::Reach::kSelfAgentAtomics
              : gmm::Reach::kSelf;
 }

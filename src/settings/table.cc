@@ -84,10 +84,10 @@ constexpr std::array<Setting, static_cast<std::size_t>(SettingId::kCount)>
          "this rank had no receive buffer, as often as it takes; rounded up to "
          "a value of the InfiniBand specification. Matters with more than 227 "
          "connections on a device."},
-        {"ACP_ATOMICS", "", SettingKind::kChoice, "cpu", "cpu|apart", 0, 0,
-         "For tests, with ACP_NET=udp: apart has atomics done by the owner of "
-         "the memory alone, asked by the wire even by itself, and as a "
-         "network card does them: not atomic with those of a CPU."},
+        {"ACP_ATOMICS", "", SettingKind::kChoice, "cpu", "cpu|agent", 0, 0,
+         "For tests, with ACP_NET=udp: with agent, only the agent of the "
+         "memory's owner executes atomics, also on its own rank's memory, and "
+         "as a network adapter does: not atomic with those of a CPU."},
         {"ACP_CMA", "", SettingKind::kChoice, "auto", "auto|off", 0, 0,
          "Copies between registered memories on one host by "
          "process_vm_readv and writev: auto probes it, off goes through the "

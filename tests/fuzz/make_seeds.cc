@@ -204,7 +204,7 @@ bool write_seeds(const std::filesystem::path& top) {
   };
   fill("agent", add_requests);
   fill("bootstrap", add_bootstrap);
-  fill("mover", add_replies);
+  fill("replies", add_replies);
   fill("nodefile", add_nodefiles);
   fill("operation", add_requests, add_replies);
   fill("udp_packet", add_udp);

@@ -63,7 +63,8 @@ class PostingTransport final : public transport::Transport {
         random_(me + 1),
         capabilities_(inner_->capabilities()) {
     capabilities_.max_posted = kMaxPosted;
-    capabilities_.executes_atomics = hub_->atomics() == PostedAtomics::kApart;
+    capabilities_.executes_atomics =
+        hub_->atomics() == PostedAtomics::kDisagree;
   }
 
   std::string_view name() const noexcept override { return "posting"; }
@@ -291,8 +292,8 @@ void PostingHub::run(ProcId from,
           atomics_ == PostedAtomics::kAgree
               ? gmm::apply_atomic(step.opcode, 8, at, step.operand,
                                   step.compare)
-              : gmm::apply_atomic_apart(step.opcode, 8, at, step.operand,
-                                        step.compare);
+              : gmm::apply_unlocked_atomic(step.opcode, 8, at, step.operand,
+                                           step.compare);
       if (step.local != nullptr) {
         gmm::store_word(step.local, 8, old);
       }

@@ -16,7 +16,7 @@ namespace acp::test {
 
 /// Who executes atomics of 8 bytes besides the wire: the agents, or nobody,
 /// since they are not atomic with those of a CPU.
-enum class PostedAtomics : std::uint8_t { kAgree, kApart };
+enum class PostedAtomics : std::uint8_t { kAgree, kDisagree };
 
 /// What all ranks of a job have registered, and who is at it. Thread-safe.
 class PostingHub {

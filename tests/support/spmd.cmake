@@ -15,15 +15,15 @@
 #       udp        udp between all ranks
 #       faults     udp that loses, duplicates and reorders packets (seeded)
 #       colors     udp over two addresses
-#       apart      udp; atomics do not agree with those of the CPU, and a
-#                  rank's own go by the wire
+#       agent_atomics  udp; only agents execute atomics, also on memory of their
+#                  own rank, and these do not agree with those of the CPU
 
 set(ACP_SPMD_ENV_shm "")
 set(ACP_SPMD_ENV_cma_off ACP_CMA=off)
 set(ACP_SPMD_ENV_udp ACP_NET=udp)
 set(ACP_SPMD_ENV_faults ACP_NET=udp
   ACP_UDP_FAULTS=loss=0.05,duplicate=0.02,reorder=0.05,seed=7)
-set(ACP_SPMD_ENV_apart ACP_NET=udp ACP_ATOMICS=apart)
+set(ACP_SPMD_ENV_agent_atomics ACP_NET=udp ACP_ATOMICS=agent)
 set(ACP_SPMD_ENV_colors ACP_NET=udp ACP_UDP_ADDRESSES=127.0.0.1,127.0.0.2)
 
 function(acp_spmd_program name)

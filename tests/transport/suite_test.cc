@@ -33,22 +33,23 @@ struct Way {
   std::uint32_t ranks;
   std::vector<std::pair<SettingId, std::string>> settings;
   bool is_posting = false;  ///< Steps are also done without the peer,
-  bool is_apart = false;    ///< atomics of 8 bytes never with it.
+  bool disagrees = false;   ///< atomics of 8 bytes never with it.
 };
 
 #ifdef ACP_TEST_UDP
 /// The library's transport, with what a posting one does besides.
 runtime::NetTransportFactory posting_factory(const Way& way) {
-  return [hub = std::make_shared<PostingHub>(
-              way.is_apart ? PostedAtomics::kApart : PostedAtomics::kAgree)](
-             const transport::NetworkContext& context)
-             -> Result<std::unique_ptr<transport::Transport>> {
-    auto wire = api::open_network(context);
-    if (!wire.ok()) {
-      return wire.status();
-    }
-    return make_posting_transport(std::move(*wire), hub, context.proc);
-  };
+  return
+      [hub = std::make_shared<PostingHub>(
+           way.disagrees ? PostedAtomics::kDisagree : PostedAtomics::kAgree)](
+          const transport::NetworkContext& context)
+          -> Result<std::unique_ptr<transport::Transport>> {
+        auto wire = api::open_network(context);
+        if (!wire.ok()) {
+          return wire.status();
+        }
+        return make_posting_transport(std::move(*wire), hub, context.proc);
+      };
 }
 #endif
 
