@@ -22,7 +22,7 @@ namespace acp::api {
 namespace {
 
 struct Opener {
-  std::string_view name;  ///< As in ACP_NET.
+  std::string_view name;  ///< A value of ACP_NET.
   transport::OpenNetwork* open;
 };
 

@@ -11,7 +11,7 @@ namespace {
 /// The part of a run from byte `offset` of its stream to the end of that block.
 struct Piece {
   std::int64_t at;       ///< Distance from the run's base.
-  std::uint64_t length;  ///< To the end of that block.
+  std::uint64_t length;  ///< Bytes up to the end of that block.
 };
 
 Piece piece_at(std::uint64_t offset, std::uint64_t block, std::int64_t stride) {

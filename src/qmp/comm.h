@@ -21,8 +21,8 @@ class Revocation;
 }  // namespace qmp
 
 /// Does not change after it is made, except for the topology, which is declared
-/// once, and the members for global operations. One thread at a time calls
-/// those.
+/// once, and the members for global operations, which one thread at a time
+/// calls.
 struct QMP_comm_struct {
   /// Communicators that share two ranks have different numbers.
   std::uint32_t number = 0;

@@ -188,8 +188,8 @@ class ReceiveHalf final : public Half {
   bool report();
 
   std::uint64_t started_ = 0;   ///< Number of the next transfer.
-  std::uint64_t consumed_ = 0;  ///< Messages below are consumed,
-  std::uint32_t ahead_ = 0;     ///< and of those above this mask.
+  std::uint64_t consumed_ = 0;  ///< All messages below are consumed.
+  std::uint32_t ahead_ = 0;     ///< Consumed messages above it, as a mask.
   std::uint64_t reported_ = 0;  ///< The sender knows that these are consumed.
   std::array<std::uint64_t, kEntries>
       words_{};                    ///< Grants last written to the peer.

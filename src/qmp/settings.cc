@@ -1,3 +1,4 @@
+// Reads the QMP_ variables, and warns of those that no setting has.
 #include "qmp/settings.h"
 
 #include <unistd.h>

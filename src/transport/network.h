@@ -1,5 +1,5 @@
-// What the folder of a network provides besides its transport, and what it gets
-// for that: the settings, and the job's host segment with the address cards.
+// How a network opens: the function that its folder provides, and the settings
+// and address cards that this function gets.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,8 @@
 
 namespace acp::transport {
 
-/// What a network may use while it opens, and as long as its transport lives.
+/// The parts of the job that a network may use, while it opens and as long as
+/// its transport lives.
 struct NetworkContext {
   const Settings& settings;
   const protocol::HostSegment& segment;

@@ -1,4 +1,4 @@
-// What an endpoint answers that reaches no memory without its peer.
+// Defaults of endpoints that reach no memory without their peer.
 #include "transport/transport.h"
 
 namespace acp::transport {

@@ -54,20 +54,20 @@ struct Region {
 /// address rounded down to this alignment.
 inline constexpr std::uint64_t kOffsetAlignment = 64;
 
-/// A step that a wire does in a peer's memory without the peer. The caller has
-/// checked only its own side.
+/// A step that a transport executes in a peer's memory without the peer's
+/// agent. The caller has checked only its own side of it.
 struct RemoteStep {
-  protocol::Opcode opcode = protocol::Opcode::kPut;  ///< Not kCopy.
-  std::uint8_t width = 8;                            ///< Of an atomic, bytes.
+  protocol::Opcode opcode = protocol::Opcode::kPut;  ///< Any but kCopy.
+  std::uint8_t width = 8;                            ///< Bytes of an atomic.
   std::uint16_t flags = 0;                           ///< protocol::kSignalFlag.
-  std::uint32_t key = 0;         ///< Entry of the peer's key table, whose
-  std::uint64_t state = 0;       ///< state has to have these bits
-  std::uint64_t state_mask = 0;  ///< where this has ones.
+  std::uint32_t key = 0;         ///< Index of an entry of the peer's key table.
+  std::uint64_t state = 0;       ///< The state that the entry must have,
+  std::uint64_t state_mask = 0;  ///< compared at the bits of this mask.
   std::uint64_t offset = 0;      ///< See kOffsetAlignment.
-  std::byte* local = nullptr;    ///< Source, or where the result goes; null:
-                                 ///< kPut8, or the old value is not wanted.
-  std::uint32_t local_key = 0;   ///< My region that holds it.
-  std::uint64_t size = 0;        ///< Of a put or get: not 0.
+  std::byte* local = nullptr;    ///< Source of a put, or memory for the result.
+                                 ///< Null: kPut8, or no old value is wanted.
+  std::uint32_t local_key = 0;   ///< This process's region that holds `local`.
+  std::uint64_t size = 0;        ///< Bytes of a put or get, at least 1.
   std::uint64_t operand = 0;
   std::uint64_t compare = 0;
 };

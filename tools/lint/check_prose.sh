@@ -20,38 +20,31 @@ here=$(cd "$(dirname "$0")" && pwd)
 ceilings() {
   cat <<'END'
 *                5.0     0   0
-docs               12    17  22
-docs/man           16     0   0
-include             5    22   1
-launcher           19    26   1
-src/agent          21     3   4
-src/api             3     1   0
-src/compat         16    11   0
-src/gma            27    38  18
-src/middle         22    86   4
-src/protocol       16    11   2
-src/qmp            20    47   3
-src/runtime        24    16   7
-src/transport       7     5   1
-tests/compat       25     1   0
-tests/conformance   18    11   1
-tests/fault        24     4   0
-tests/fuzz         35     2   0
-tests/launcher     20     8   0
-tests/middle       23    10   0
-tests/multiproc    21     5   1
-tests/porting      17     1   0
-tests/qmp          20     6   0
-tests/rdma-vm      32    12   2
-tests/support      21    17   6
-tests/tools        20     2   0
-tests/transport    28    10   2
-tests/unit         22    18  12
-tools/acp_info     30     7   0
-tools/acp_perf     23    39  10
-tools/qmp_perf     22     2   0
-udp                19    40  20
-verbs              24    65   5
+docs               8     8   2
+docs/man          14     0   0
+include            5     7   1
+src/agent         20     3   4
+src/gma           17    25   8
+src/protocol      15    11   2
+src/runtime       14    19   3
+src/transport      6     0   0
+tests/compat       8     0   0
+tests/conformance  9     1   0
+tests/fault       23     4   0
+tests/fuzz        34     2   0
+tests/launcher    19     8   0
+tests/middle       7     0   0
+tests/multiproc   21     5   1
+tests/porting     16     1   0
+tests/rdma-vm     31    12   2
+tests/support     21    17   6
+tests/tools       19     2   0
+tests/transport   21     8   0
+tests/unit        23    22  12
+tools/acp_info     9     0   0
+tools/acp_perf    22    39  10
+udp                5    15   5
+verbs              7    23   5
 END
 }
 

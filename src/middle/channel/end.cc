@@ -8,7 +8,7 @@ End& EndTable::at_or_new(std::uint32_t index) {
   std::atomic<Block*>& entry = blocks_[index / kBlock];
   Block* block = entry.load(std::memory_order_acquire);
   if (block == nullptr) {
-    block = new Block;  // for the life of the process
+    block = new Block;  // It lives as long as the process.
     for (std::uint32_t i = 0; i < kBlock; ++i) {
       (*block)[i].index = index / kBlock * kBlock + i;
     }

@@ -64,7 +64,7 @@ bool find_many(const Call& call,
         continue;  // done by itself, below
       }
       if (!one.key.open(key_scratch, call, element)) {
-        // what is under way still uses the scratch: wait first
+        // Operations in flight still use the scratch: wait first.
         is_good = false;
         break;
       }
