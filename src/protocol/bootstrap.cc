@@ -1,3 +1,5 @@
+// Encodes and decodes bootstrap messages; bootstrap.h has the layout. Ranks
+// (src/runtime) and acprun (launcher) call it. It does no input or output.
 #include "protocol/bootstrap.h"
 
 #include <algorithm>
@@ -20,6 +22,8 @@ static_assert(sizeof(Header) == kBootstrapHeaderBytes);
 
 }  // namespace
 
+/// The bytes may come from any process of the user, so every field is checked
+/// before any is used.
 std::optional<BootstrapMessage> decode_bootstrap(
     std::span<const std::byte> bytes) {
   Header header{};

@@ -1,5 +1,5 @@
-// What a rank and its launcher say to each other over one SOCK_SEQPACKET
-// socket. One packet is one message:
+// The messages between a rank and its launcher. They go over one SOCK_SEQPACKET
+// socket for each rank, and one packet is one message:
 //
 //   offset 0  u32 magic      'ACPB'
 //          4  u16 version    kBootstrapVersion
@@ -12,7 +12,7 @@
 // rank -> launcher   Hello (value: pid), Arrive (value: phase), Abort (value:
 //                    exit status, text: message), Finalized
 // launcher -> rank   Welcome (value: process number; the host segment's
-//                    descriptor rides along), Go (value: phase), Ending
+//                    descriptor is attached), Go (value: phase), Ending
 //                    (text: why the job ends)
 #pragma once
 
@@ -26,11 +26,10 @@
 
 namespace acp::protocol {
 
-/// Environment variable with the number of the rank's end of the socket.
+/// Environment variable with the descriptor of the rank's end of the socket.
 inline constexpr const char* kBootstrapFdVariable = "ACP_BOOTSTRAP_FD";
-/// Variables by which a rank knows its place before acp_init, or without it.
-/// Its number at launch, and the number of ranks; then the same among the ranks
-/// of its host.
+/// Environment variables for programs that ask before acp_init, or without it:
+/// the rank at launch and the number of ranks, in the job and on the host.
 inline constexpr const char* kRankVariable = "ACP_RANK";
 inline constexpr const char* kProcsVariable = "ACP_PROCS";
 inline constexpr const char* kLocalRankVariable = "ACP_LOCAL_RANK";
@@ -53,8 +52,8 @@ enum class BootstrapType : std::uint16_t {
 /// Collective points at which the launcher waits for every rank. A rank
 /// passes them in this order, kCollective any number of times.
 enum class Phase : std::uint64_t {
-  kInit = 1,        ///< All cards are written: the job's tables are complete.
-  kCollective = 2,  ///< A collective step between hosts (acp_reset).
+  kInit = 1,        ///< All address cards are in the host segment.
+  kCollective = 2,  ///< A barrier inside acp_reset.
   kFinalize = 3,    ///< All operations of all ranks are complete.
 };
 
@@ -64,11 +63,12 @@ struct BootstrapMessage {
   std::string text;  ///< At most kBootstrapMaxText bytes.
 };
 
-/// Pure: bytes to message; nothing when no peer of ours would send them.
+/// Decodes one packet; nullopt when no rank or launcher of this version would
+/// send it.
 std::optional<BootstrapMessage> decode_bootstrap(
     std::span<const std::byte> bytes);
 
-/// Text beyond kBootstrapMaxText is cut.
+/// Encodes one packet. Text beyond kBootstrapMaxText bytes is left out.
 std::vector<std::byte> encode_bootstrap(const BootstrapMessage& message);
 
 }  // namespace acp::protocol

@@ -1,3 +1,7 @@
+// Makes and maps the host segment, and computes its offsets; host_segment.h has
+// the layout. The launcher or a singleton makes it, every rank maps it. Later
+// accesses to its fields belong to the parts that the fields name, not to this
+// file.
 #include "protocol/host_segment.h"
 
 #include <fcntl.h>
@@ -24,6 +28,8 @@ constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) {
   return (value + unit - 1) / unit * unit;
 }
 
+/// Fills the sizes and offsets of the header. Every part begins on a page of
+/// its own, so that a core dump can leave out parts by whole pages.
 void lay_out(HostHeader& header, const HostPlan& plan) {
   header.magic = kHostMagic;
   header.version = kHostVersion;
@@ -63,6 +69,8 @@ void lay_out(HostHeader& header, const HostPlan& plan) {
       header.slices_offset + header.slice_stride * plan.local_procs;
 }
 
+/// Writes the tables of ranks and the fixed fields of the records. No rank runs
+/// yet, so relaxed stores are enough.
 void fill_tables(const HostSegment& segment, const HostPlan& plan) {
   const HostHeader& header = segment.header();
   auto* slot_of_proc = reinterpret_cast<std::uint32_t*>(
@@ -83,11 +91,14 @@ void fill_tables(const HostSegment& segment, const HostPlan& plan) {
   }
 }
 
-/// Failing is harmless: a core dump then holds more, or less.
+/// Puts these pages into core dumps. A failure is harmless: a core dump then
+/// has less in it.
 void keep_in_core_dump(std::byte* start, std::uint64_t bytes) noexcept {
   (void)::madvise(start, round_up(bytes, kPage), MADV_DODUMP);
 }
 
+/// Takes the whole mapping out of core dumps, and then puts the header, the
+/// tables and the key tables of the first slices back in.
 void limit_core_dump(const HostSegment& segment) noexcept {
   const HostHeader& header = segment.header();
   (void)::madvise(segment.base(), header.total_bytes, MADV_DONTDUMP);
@@ -131,6 +142,8 @@ std::uint64_t module_bytes_for(const Settings& settings) {
          round_up(settings.number(SettingId::kModuleMemory), kPage);
 }
 
+/// The header is written before the first mapping, because map() checks it. The
+/// seals come last: from then on no process can change the size.
 Result<UniqueFd> create_host_segment(const HostPlan& plan) {
   ACP_ASSERT(plan.procs >= 1 && plan.local_procs >= 1 &&
              plan.first_proc + plan.local_procs <= plan.procs);
@@ -171,6 +184,8 @@ Result<UniqueFd> create_host_segment(const HostPlan& plan) {
   return fd;
 }
 
+/// The header is read from the file and checked before anything is mapped,
+/// since it says how many bytes to map.
 Result<HostSegment> HostSegment::map(int fd) {
   HostHeader header{};
 

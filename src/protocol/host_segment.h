@@ -1,13 +1,15 @@
-// The shared memory of all ranks of a job on one host: one memfd, made by
-// whoever starts them, mapped by each. Its layout, and how it is made.
+// The layout of the host segment: the shared memory of all ranks of a job on
+// one host. It is one memfd. The launcher makes it, or a singleton that runs
+// without one, and every rank of the host maps it.
 //
-//   HostHeader | rank tables | cores | ProcRecord per local process | cards
+//   HostHeader | rank tables | cores | ProcRecord per process | address cards
 //   slice 0 | slice 1 | ...                  one per local process ("slot")
 //
 //   a slice: SliceHeader | key table | command ring | module memory | starter
 //
-// Only offsets are stored: it is mapped anywhere. Untouched pages cost
-// nothing. docs/host_segment.md has the picture; it changes with this file.
+// The segment has offsets instead of pointers, because each process maps it at
+// its own address. Untouched pages cost nothing. docs/host_segment.md has the
+// picture and the table of writers and readers; it changes with this file.
 #pragma once
 
 #include <array>
@@ -30,10 +32,11 @@ inline constexpr std::uint32_t kNoSlot = UINT32_MAX;
 inline constexpr std::size_t kCacheLine = 64;
 inline constexpr std::size_t kCardBytes = 512;
 
-/// What ends a job early, in HostHeader::job_state.
+/// The values of HostHeader::job_state.
 enum class JobState : std::uint32_t { kRunning = 0, kEnding = 1 };
 
-/// What a process is doing, for the summary of a job that ends badly.
+/// The values of ProcRecord::wait_kind: the call in which a process waits. The
+/// launcher prints it when a job ends badly.
 enum class WaitKind : std::uint32_t {
   kNothing,
   kInit,
@@ -45,36 +48,42 @@ enum class WaitKind : std::uint32_t {
   kFinalize,
 };
 
-/// How far a process has come; set by itself.
+/// The values of ProcRecord::state: how far a process has come.
 enum class ProcState : std::uint32_t {
   kStarted,
   kInitialized,
   kFinalized,
 };
 
-/// A barrier of three and more processes of the host. Each on a line of its
-/// own.
+/// A barrier of three and more processes of the host, a cache line for each
+/// field. Every process adds to `arrived`. The last one sets it to 0 and then
+/// moves `epoch` on (seq_cst); the others read `epoch` (acquire).
 struct HostBarrier {
+  /// Processes that have come to the barrier under way.
   alignas(kCacheLine) std::atomic<std::uint32_t> arrived;
-  alignas(kCacheLine) std::atomic<std::uint32_t> epoch;     ///< Futex.
-  alignas(kCacheLine) std::atomic<std::uint32_t> sleepers;  ///< On epoch.
+  /// Barriers that are over, modulo 2^32. A futex.
+  alignas(kCacheLine) std::atomic<std::uint32_t> epoch;
+  /// Processes that sleep on epoch, or are about to. Each counts itself.
+  alignas(kCacheLine) std::atomic<std::uint32_t> sleepers;
 };
 
-/// One process's part of a barrier of two. Both on one line: the owner writes
-/// the first and then looks at the second, and its partner writes that only
-/// when it goes to sleep.
+/// One process's part of a barrier of two. Both fields share a cache line: the
+/// owner writes epoch and then reads sleepers, and its partner writes sleepers
+/// only when it goes to sleep.
 struct alignas(kCacheLine) PairBarrier {
-  std::atomic<std::uint32_t> epoch;  ///< Barriers that the owner has come to,
-                                     ///< modulo 2^32. Futex.
-  std::atomic<std::uint32_t> sleepers;  ///< Of the partner, on epoch.
+  /// Barriers that the owner has come to, modulo 2^32. A futex; the owner
+  /// writes it, the partner reads it (acquire).
+  std::atomic<std::uint32_t> epoch;
+  /// Not 0 while the partner sleeps on epoch; the partner writes it.
+  std::atomic<std::uint32_t> sleepers;
 };
 
-/// Who is in acp_finalize, and how often it has called acp_sync.
+/// A rank that is in acp_finalize, and how often it has called acp_sync.
 struct Leaving {
   std::uint32_t rank = 0;
   std::uint32_t syncs = 0;  ///< Modulo 2^32: no two ranks differ by much.
 
-  /// `word` is not 0, which means nobody.
+  /// `word` must not be 0: that is the word of a job that no rank leaves yet.
   static constexpr Leaving of(std::uint64_t word) noexcept {
     return {static_cast<std::uint32_t>(word) & ~kSomebody,
             static_cast<std::uint32_t>(word >> 32)};
@@ -84,7 +93,8 @@ struct Leaving {
     return std::uint64_t{syncs} << 32 | kSomebody | rank;
   }
 
-  /// Whether it never comes to call `number` of acp_sync, counted from 1.
+  /// Whether this rank never makes its acp_sync number `number`, counted
+  /// from 1.
   constexpr bool misses(std::uint64_t number) const noexcept {
     return static_cast<std::int32_t>(static_cast<std::uint32_t>(number) -
                                      syncs) > 0;
@@ -94,18 +104,21 @@ struct Leaving {
   static constexpr std::uint32_t kSomebody = std::uint32_t{1} << 31;
 };
 
+/// The start of the host segment. Fields that are not atomic are written before
+/// the first rank runs and never change.
 struct alignas(kCacheLine) HostHeader {
   std::uint64_t magic;
   std::uint32_t version;
   std::uint32_t procs;        ///< Processes of the job.
-  std::uint32_t local_procs;  ///< Of this host; slots 0 .. local_procs - 1.
-  std::uint32_t cores;        ///< That these may use, all together.
+  std::uint32_t local_procs;  ///< Processes of this host: slots 0, 1, ...
+  std::uint32_t cores;        ///< Cores that these processes share.
   std::uint32_t key_slots;    ///< Entries of each key table.
   std::uint64_t starter_bytes;
   std::uint64_t module_bytes;
   std::uint64_t total_bytes;
   std::uint64_t slice_stride;
-  std::uint64_t slices_offset;        ///< All offsets from the mapping's start.
+  std::uint64_t slices_offset;  ///< This one and the next six count from the
+                                ///< start of the segment.
   std::uint64_t proc_of_rank_offset;  ///< u32[procs], rewritten by acp_reset.
   std::uint64_t slot_of_rank_offset;  ///< u32[procs], kNoSlot: other host.
   std::uint64_t slot_of_proc_offset;  ///< u32[procs], fixed.
@@ -113,27 +126,33 @@ struct alignas(kCacheLine) HostHeader {
                                       ///< process last waited on; 0: none yet.
   std::uint64_t records_offset;       ///< ProcRecord[local_procs].
   std::uint64_t cards_offset;         ///< kCardBytes each, [procs].
-  std::uint64_t keys_offset;          ///< These four from a slice's start.
+  std::uint64_t keys_offset;          ///< This one and the next three count
+                                      ///< from the start of a slice.
   std::uint64_t ring_offset;
   std::uint64_t module_offset;
   std::uint64_t starter_offset;
-  std::array<std::uint8_t, 16> job_id;  ///< Random; names nothing else twice.
-  CpuMask cpus;                         ///< That whoever made this may use.
-  alignas(kCacheLine) std::atomic<std::uint32_t> job_state;  ///< JobState.
-  std::atomic<std::uint32_t> reset_verdict;  ///< Of the acp_reset under way.
-  /// A Leaving each: of the ranks in acp_finalize, and of those behind the
-  /// modules' fini functions there, the one with the fewest acp_sync.
+  std::array<std::uint8_t, 16> job_id;  ///< Random; tells jobs from each other.
+  CpuMask cpus;  ///< Cores that the maker of the segment may use.
+  /// JobState. The launcher sets it to kEnding once; every wait reads it.
+  alignas(kCacheLine) std::atomic<std::uint32_t> job_state;
+  /// Whether the ranks proposed to acp_reset are a permutation. Slot 0 writes
+  /// it between two barriers of the launcher, all read it after the second.
+  std::atomic<std::uint32_t> reset_verdict;
+  /// The Leaving with the fewest acp_sync among the ranks in acp_finalize, or
+  /// 0. Each rank there puts its own in by compare and exchange (release).
   std::atomic<std::uint64_t> leaving;
+  /// The Leaving with the fewest acp_sync among the ranks whose modules' fini
+  /// functions have run in acp_finalize, or 0. It is written like `leaving`.
   std::atomic<std::uint64_t> left;
   HostBarrier barrier;
 
-  /// Some processes of this host have to take turns.
+  /// Whether there are fewer cores than processes of this host.
   bool shares_cores() const noexcept { return local_procs > cores; }
 };
 
-/// The name of the function that a program waits in, for the roll-call. Written
-/// by the waiting thread, read by acprun at any time. A name that acprun reads
-/// while it changes is wrong, and harms nothing.
+/// The name of the function that a program waits in, for acprun's roll-call.
+/// The waiting thread writes it (relaxed), and acprun reads it at any time. A
+/// name that changes while acprun reads it comes out mixed, which is harmless.
 class CallName {
  public:
   /// Takes the first kBytes - 1 characters; nullptr is "".
@@ -145,75 +164,98 @@ class CallName {
   std::array<std::atomic<std::uint64_t>, kBytes / 8> words_;
 };
 
-/// One local process, by slot.
+/// One local process, found by its slot. The process itself writes the atomic
+/// fields (relaxed, but for probe_address). Peers read os_pid, slice_address,
+/// modules and proposed_rank after a barrier of the launcher that follows the
+/// write. The launcher reads the others at any time.
 struct alignas(kCacheLine) ProcRecord {
-  std::uint32_t proc;
+  std::uint32_t proc;  ///< Number in the job; never changes.
   std::atomic<std::uint32_t> os_pid;
   std::atomic<std::uint32_t> state;          ///< ProcState.
   std::atomic<std::uint32_t> wait_kind;      ///< WaitKind.
   std::atomic<std::uint32_t> wait_peer;      ///< Rank waited for, or kNoSlot.
   std::atomic<std::uint32_t> rank;           ///< Current rank.
-  std::atomic<std::uint64_t> slice_address;  ///< Of its slice, in itself.
-  std::atomic<std::uint32_t> proposed_rank;  ///< During acp_reset.
-  std::atomic<std::uint64_t> probe_address;  ///< Of a word in the process ...
-  std::atomic<std::uint64_t> probe_value;  ///< ... that holds this (CMA probe).
-  std::atomic<std::uint64_t> modules;      ///< Modules::fingerprint().
-  CallName wait_name;                      ///< "": wait_kind says the function.
-  CpuMask
-      bound_cpus;  ///< Set by the launcher before the start; empty: unbound.
-  /// For the launcher's watchdog, which compares two looks at them. On a line
-  /// of their own, because their process writes them often. Passes of progress
-  /// that a thread of the program has made.
+  std::atomic<std::uint64_t> slice_address;  ///< Where it has mapped its slice.
+  std::atomic<std::uint32_t> proposed_rank;  ///< New rank during acp_reset.
+  /// Address, in the process, of a word with probe_value: a peer reads the word
+  /// to learn whether process_vm_readv works. Written after probe_value
+  /// (release), read before it (acquire).
+  std::atomic<std::uint64_t> probe_address;
+  std::atomic<std::uint64_t> probe_value;
+  std::atomic<std::uint64_t> modules;  ///< Modules::fingerprint().
+  CallName wait_name;                  ///< "": wait_kind says the function.
+  CpuMask bound_cpus;  ///< The launcher writes it before the start; empty:
+                       ///< unbound.
+  /// Passes of progress that threads of the program have made. The launcher's
+  /// watchdog compares two readings of this field and the next three. They have
+  /// a cache line of their own, because their process writes them often.
   alignas(kCacheLine) std::atomic<std::uint64_t> passes;
-  std::atomic<std::uint64_t> waits;        ///< Begun and ended, counted each.
-  std::atomic<std::uint64_t> arrivals;     ///< Passes that brought something.
-  std::atomic<std::uint32_t> wait_thread;  ///< Kernel's id of the last to wait.
+  std::atomic<std::uint64_t> waits;        ///< Waits begun plus waits ended.
+  std::atomic<std::uint64_t> arrivals;     ///< Passes that found work.
+  std::atomic<std::uint32_t> wait_thread;  ///< Kernel's id of the last waiter.
 };
 
-/// One published registration; readers see it whole or not at all.
+/// One entry of a key table: a published registration. The owner of the slice
+/// writes it, every process of the host reads it. A reader sees the whole
+/// registration or none:
+///   owner    state := not live (then a release fence); fields; state := live
+///            (release)
+///   reader   state (acquire); fields; acquire fence; state again
 ///
-/// state, low to high: live bit, registered bit, a counter of 32 bits that
-/// every registration's end moves on, and, where a global address has its color
-/// and generation, those of the region. So one comparison tells whether an
-/// address belongs to it. Writer: not live, fields, live.
+/// state, low to high: live bit, registered bit, a counter of 32 bits that the
+/// end of every registration moves on, then color and generation at the bits
+/// that they have in a global address. So one comparison tells whether an
+/// address belongs to the registration.
 struct KeyEntry {
   std::atomic<std::uint64_t> state;
   std::atomic<std::uint64_t> base;  ///< Distance from the owner's slice, in
                                     ///< the owner's address space.
   std::atomic<std::uint64_t> size;  ///< Bytes from base.
-  /// Copies that peers of this host are making by process_vm_readv or writev.
+  /// Copies that peers are making by process_vm_readv or writev; the peers
+  /// count them (seq_cst). gmm/transfer_guard.h has the order.
   std::atomic<std::uint64_t> transfers;
 };
 
 static_assert(sizeof(KeyEntry) == 32);
 
 inline constexpr std::uint64_t kLiveBit = 1;
-/// The owner's own memory; clear: in the slice, where every local process can
-/// touch it.
+/// Set: the region is memory that the owner has registered. Clear: the region
+/// is in the slice, where every local process can touch it.
 inline constexpr std::uint64_t kRegisteredBit = 2;
 inline constexpr int kKeyCounterShift = 2;
 
-/// Flags in SliceHeader::asleep, high half: the progress thread sleeps.
-inline constexpr std::uint64_t kWaiterOne = 1;  ///< Low half counts waiters.
+/// SliceHeader::asleep: the low half counts threads that sleep on the doorbell.
+inline constexpr std::uint64_t kWaiterOne = 1;
+/// SliceHeader::asleep: a thread sleeps in epoll and has to be woken for
+/// messages.
 inline constexpr std::uint64_t kThreadAsleep = std::uint64_t{1} << 32;
+/// SliceHeader::asleep: that thread has to be woken for signals, too.
 inline constexpr std::uint64_t kThreadWantsSignals = std::uint64_t{1} << 33;
 /// The epoll sleeper is a caller, which completions of its process wake.
 inline constexpr std::uint64_t kWantsCompletions = std::uint64_t{1} << 34;
 
-/// Where the owner of a slice has its doorbell socket: an abstract name,
-/// without the 0 byte in front. Written once by the owner, text before size
-/// (release); read by its wakers, size (acquire) before text.
+/// The address of the doorbell socket of a slice's owner: an abstract name,
+/// without the 0 byte in front. The owner writes it once, text before size
+/// (release). Wakers read size (acquire) before text.
 struct DoorbellName {
   std::atomic<std::uint32_t> size;  ///< 0: there is no socket yet.
   std::array<char, 28> text;
 };
 
-/// Head of a slice. Each group on a line of its own.
+/// The start of a slice, a cache line for each group of fields.
 struct SliceHeader {
-  alignas(kCacheLine) std::atomic<std::uint32_t> doorbell;   ///< Futex.
-  alignas(kCacheLine) std::atomic<std::uint64_t> asleep;     ///< See above.
-  alignas(kCacheLine) std::atomic<std::uint64_t> ring_head;  ///< Consumer.
-  alignas(kCacheLine) std::atomic<std::uint64_t> ring_tail;  ///< Producers.
+  /// The futex that threads of the owner sleep on; wakers move it on.
+  /// gmm/doorbell.h has the order: all seq_cst.
+  alignas(kCacheLine) std::atomic<std::uint32_t> doorbell;
+  /// Number of sleepers, kThreadAsleep and kThreadWantsSignals. Threads of the
+  /// owner write it, wakers read it; all seq_cst.
+  alignas(kCacheLine) std::atomic<std::uint64_t> asleep;
+  /// Messages that the owner has taken out of its command ring (relaxed); only
+  /// its consumer uses the field.
+  alignas(kCacheLine) std::atomic<std::uint64_t> ring_head;
+  /// Slots of the command ring that producers have claimed (relaxed). The
+  /// sequence word of each slot orders its contents.
+  alignas(kCacheLine) std::atomic<std::uint64_t> ring_tail;
   PairBarrier pair;
   alignas(kCacheLine) DoorbellName doorbell_socket;
 };
@@ -225,27 +267,27 @@ inline constexpr std::size_t kRingSlots = 64;
 inline constexpr std::size_t kRingSlotBytes = 4096 + 256;
 inline constexpr std::size_t kRingMessageBytes = kRingSlotBytes - 64;
 
-/// Bytes before the modules' own memory that the runtime keeps for itself, in
-/// the same registered region: words for barriers, then what copies between two
-/// others pass through. Pages that nobody touches take no memory.
+/// Sizes of the two areas that the runtime has at the start of module memory,
+/// in the same registered region: words for barriers, then a buffer that copies
+/// between two other ranks pass through. Untouched pages take no memory.
 inline constexpr std::size_t kRuntimeWordBytes = 4096;
 inline constexpr std::size_t kRelayBytes = 1 << 20;
 inline constexpr std::size_t kRuntimeAreaBytes =
     kRuntimeWordBytes + kRelayBytes;
 
-/// Entries of each key table in a job of this many ranks. Small jobs may
-/// register thousands of regions, a million ranks 256 each: the number of key
-/// bits in an address (docs/global_address.md).
+/// Number of entries of each key table in a job of this many ranks: 4096 in
+/// small jobs, 256 with a million ranks. The bits that a global address has for
+/// the key limit it (docs/global_address.md).
 std::uint32_t key_slots_for(std::uint32_t procs);
 
 /// Bytes of module memory that the middle layer has besides the heap.
 inline constexpr std::uint64_t kMiddleBytes = std::uint64_t{40} << 20;
 
-/// Module memory of each rank: what the middle layer takes, its heap
-/// included, and ACP_MODULE_MEMORY for the program's modules.
+/// Bytes of module memory of each rank: the heap, kMiddleBytes, and
+/// ACP_MODULE_MEMORY for the program's own modules.
 std::uint64_t module_bytes_for(const Settings& settings);
 
-/// What to make a host segment for.
+/// The numbers and sizes that a host segment is made for.
 struct HostPlan {
   std::uint32_t procs = 1;
   std::uint32_t first_proc = 0;  ///< Local processes are consecutive.
@@ -254,20 +296,20 @@ struct HostPlan {
   std::uint64_t module_bytes = 64 << 20;
 };
 
-/// Makes the sealed memfd (size fixed, close-on-exec) and initialises it;
-/// ranks start equal to process numbers, and what the caller may use counts as
-/// their cores: one that is bound sees its own only. kSystem or kNoMemory,
-/// logged.
+/// Makes the sealed memfd (size fixed, close-on-exec) and initialises it. Ranks
+/// begin equal to process numbers. The cores of the segment are those that the
+/// caller may use. Failures, logged: kSystem, kNoMemory.
 Result<UniqueFd> create_host_segment(const HostPlan& plan);
 
-/// Slices whose header and key table every process of the host has in its core
-/// dump, besides its own: each takes two more mappings of the kernel.
+/// The first slices of a host have their header and key table in every core
+/// dump. There is a limit because each slice takes two more mappings of the
+/// kernel.
 inline constexpr std::uint32_t kSlicesInCoreDump = 64;
 /// Bytes of its own starter memory that a process has in its core dump.
 inline constexpr std::uint64_t kStarterBytesInCoreDump = 1 << 20;
 
-/// A mapping of a host segment. Unmaps itself. Pointers into it are valid as
-/// long as it lives. Thread-safe after map().
+/// A mapping of a host segment. The destructor unmaps it, and pointers into it
+/// are valid until then. Thread-safe after map().
 class HostSegment {
  public:
   HostSegment() = default;
@@ -277,13 +319,14 @@ class HostSegment {
   HostSegment& operator=(const HostSegment&) = delete;
   ~HostSegment();
 
-  /// Maps and checks magic, version and sizes. kProtocol, kSystem, logged.
-  /// A core dump gets the headers and tables only: the kernel would touch every
-  /// page of a shared mapping that it dumps, gigabytes that nobody has used.
+  /// Maps the segment after a check of magic, version and size. Failures,
+  /// logged: kProtocol, kSystem, kNoMemory. Core dumps get headers and tables
+  /// only: the kernel touches every page that it dumps, so a whole dump would
+  /// take gigabytes of pages that no rank has used.
   static Result<HostSegment> map(int fd);
 
-  /// Adds to the core dump what a debugger wants of the process's own slice:
-  /// the command ring, the runtime's words and the start of starter memory.
+  /// Adds parts of the process's own slice to its core dump, for debuggers: the
+  /// command ring, the runtime's words and the start of starter memory.
   void dump_own_slice(std::uint32_t slot) const noexcept;
 
   std::byte* base() const noexcept { return base_; }
@@ -297,6 +340,7 @@ class HostSegment {
   std::uint32_t slot_of_proc(std::uint32_t proc) const noexcept;
   std::atomic<std::uint32_t>* core_of_slot() const noexcept;
   ProcRecord& record(std::uint32_t slot) const noexcept;
+  /// The address card of a process of the job.
   std::span<std::byte> card(std::uint32_t proc) const noexcept;
   std::byte* slice(std::uint32_t slot) const noexcept;
 
