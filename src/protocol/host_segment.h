@@ -56,8 +56,8 @@ enum class ProcState : std::uint32_t {
 };
 
 /// A barrier of three and more processes of the host, a cache line for each
-/// field. Every process adds to `arrived`. The last one sets it to 0 and then
-/// moves `epoch` on (seq_cst); the others read `epoch` (acquire).
+/// field. Every process adds to `arrived`. The last to come sets it to 0 and
+/// then moves `epoch` on (seq_cst), which the waiting processes read (acquire).
 struct HostBarrier {
   /// Processes that have come to the barrier under way.
   alignas(kCacheLine) std::atomic<std::uint32_t> arrived;
@@ -117,8 +117,8 @@ struct alignas(kCacheLine) HostHeader {
   std::uint64_t module_bytes;
   std::uint64_t total_bytes;
   std::uint64_t slice_stride;
-  std::uint64_t slices_offset;  ///< This one and the next six count from the
-                                ///< start of the segment.
+  /// This offset and the next six count from the start of the segment.
+  std::uint64_t slices_offset;
   std::uint64_t proc_of_rank_offset;  ///< u32[procs], rewritten by acp_reset.
   std::uint64_t slot_of_rank_offset;  ///< u32[procs], kNoSlot: other host.
   std::uint64_t slot_of_proc_offset;  ///< u32[procs], fixed.
@@ -126,8 +126,8 @@ struct alignas(kCacheLine) HostHeader {
                                       ///< process last waited on; 0: none yet.
   std::uint64_t records_offset;       ///< ProcRecord[local_procs].
   std::uint64_t cards_offset;         ///< kCardBytes each, [procs].
-  std::uint64_t keys_offset;          ///< This one and the next three count
-                                      ///< from the start of a slice.
+  /// This offset and the next three count from the start of a slice.
+  std::uint64_t keys_offset;
   std::uint64_t ring_offset;
   std::uint64_t module_offset;
   std::uint64_t starter_offset;
@@ -167,7 +167,7 @@ class CallName {
 /// One local process, found by its slot. The process itself writes the atomic
 /// fields (relaxed, but for probe_address). Peers read os_pid, slice_address,
 /// modules and proposed_rank after a barrier of the launcher that follows the
-/// write. The launcher reads the others at any time.
+/// write. The launcher reads the rest at any time.
 struct alignas(kCacheLine) ProcRecord {
   std::uint32_t proc;  ///< Number in the job; never changes.
   std::atomic<std::uint32_t> os_pid;
@@ -231,7 +231,8 @@ inline constexpr std::uint64_t kWaiterOne = 1;
 inline constexpr std::uint64_t kThreadAsleep = std::uint64_t{1} << 32;
 /// SliceHeader::asleep: that thread has to be woken for signals, too.
 inline constexpr std::uint64_t kThreadWantsSignals = std::uint64_t{1} << 33;
-/// The epoll sleeper is a caller, which completions of its process wake.
+/// SliceHeader::asleep: that thread is a caller, and completions of its own
+/// process have to wake it.
 inline constexpr std::uint64_t kWantsCompletions = std::uint64_t{1} << 34;
 
 /// The address of the doorbell socket of a slice's owner: an abstract name,
@@ -247,7 +248,7 @@ struct SliceHeader {
   /// The futex that threads of the owner sleep on; wakers move it on.
   /// gmm/doorbell.h has the order: all seq_cst.
   alignas(kCacheLine) std::atomic<std::uint32_t> doorbell;
-  /// Number of sleepers, kThreadAsleep and kThreadWantsSignals. Threads of the
+  /// Number of sleepers, and the bits defined above. Threads of the
   /// owner write it, wakers read it; all seq_cst.
   alignas(kCacheLine) std::atomic<std::uint64_t> asleep;
   /// Messages that the owner has taken out of its command ring (relaxed); only
@@ -297,8 +298,8 @@ struct HostPlan {
 };
 
 /// Makes the sealed memfd (size fixed, close-on-exec) and initialises it. Ranks
-/// begin equal to process numbers. The cores of the segment are those that the
-/// caller may use. Failures, logged: kSystem, kNoMemory.
+/// begin equal to process numbers. The cores that the caller may use become the
+/// cores of the ranks. Failures, logged: kSystem, kNoMemory, kProtocol.
 Result<UniqueFd> create_host_segment(const HostPlan& plan);
 
 /// The first slices of a host have their header and key table in every core
