@@ -1,5 +1,5 @@
-// Atomics of 8 bytes by devices, between two transports of this process and of
-// each with itself.
+// Tests of 8-byte atomics that RDMA devices execute: between two verbs
+// transports of this process, and of a transport on its own memory.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -12,7 +12,7 @@ namespace acp::verbs {
 
 namespace {
 
-/// Which word of an end's memory: aligned, whatever its begin is.
+/// Offset of an end's aligned word `index`; its memory may begin unaligned.
 std::size_t word_place(const End& end, std::size_t index) {
   const auto begin = reinterpret_cast<std::uintptr_t>(end.memory.data());
   return (8 - (begin & 7)) % 8 + index * 8;
@@ -23,7 +23,7 @@ std::uint64_t& word(End& end, std::size_t index) {
                                            word_place(end, index));
 }
 
-/// A device writes them.
+/// Reads a word that a device may be writing.
 std::uint64_t look(End& end, std::size_t index) {
   return std::atomic_ref(word(end, index)).load();
 }
@@ -32,8 +32,8 @@ void set(End& end, std::size_t index, std::uint64_t value) {
   std::atomic_ref(word(end, index)).store(value);
 }
 
-/// The atomic of `from` on word `at` of `to`; the old value to its own word
-/// `result`.
+/// An atomic of `from` on word `at` of `to`. The old value goes to word
+/// `result` of `from`.
 RemoteStep atomic_step(Opcode opcode,
                        End& from,
                        End& to,
@@ -59,7 +59,7 @@ transport::Endpoint& endpoint(End& from, const End& to) {
   return &from == &to ? from.endpoint_to_myself() : from.endpoint();
 }
 
-/// Offers the steps until the wire takes them or never will.
+/// Posts the steps again and again while the endpoint answers kAgain.
 Status post(Pair& pair, End& from, End& to, std::span<const RemoteStep> steps) {
   Status status = Status::kAgain;
   REQUIRE(pair.until([&] {
@@ -69,7 +69,7 @@ Status post(Pair& pair, End& from, End& to, std::span<const RemoteStep> steps) {
   return status;
 }
 
-/// Does one atomic; its old value.
+/// Does one atomic and returns the old value of its word.
 std::uint64_t run(Pair& pair, End& from, End& to, const RemoteStep& step) {
   const std::size_t before = from.done.size();
   REQUIRE(post(pair, from, to, {&step, 1}) == Status::kOk);
@@ -119,7 +119,8 @@ TEST_CASE("verbs atomics: every one, on a peer's memory and on my own",
     REQUIRE(pair.until([&] { return near.done.size() == before + 1; }));
     CHECK(look(*to, 2) == value + 1);
   }
-  CHECK(near.wire->counters().connected == 3);  // both ends to itself are here
+  // The connection to the peer, and both ends of the connection to itself.
+  CHECK(near.wire->counters().connected == 3);
   CHECK(near.messages + pair.ends[1].messages == 1);
 }
 
@@ -133,7 +134,7 @@ TEST_CASE("verbs atomics: a loop that guesses right is one work request",
   CHECK(run(pair, near, far,
             atomic_step(Opcode::kSwap, near, far, 0, 100, 9)) == 6);
   CHECK(near.wire->counters().atomics - before.atomics == 1);
-  set(far, 0, 50);  // behind its back
+  set(far, 0, 50);  // a change that the initiator does not know of
   CHECK(run(pair, near, far, atomic_step(Opcode::kOr, near, far, 0, 100, 1)) ==
         50);
   CHECK(near.wire->counters().atomics - before.atomics == 3);
@@ -147,7 +148,8 @@ TEST_CASE("verbs atomics: the owner and a peer at once lose nothing",
   constexpr std::uint64_t kRounds = 100;
   set(far, 0, 0);
   set(far, 1, 0);
-  // Each swaps its own numbers in: each number comes out once, or stays.
+  // Each end swaps numbers of its own in. Every number comes out once, but for
+  // the last, which stays.
   std::array<std::uint64_t, 2> issued{};
   std::array<std::uint64_t, 2> done{};
   std::vector<std::uint64_t> seen;

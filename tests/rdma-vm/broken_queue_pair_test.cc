@@ -1,4 +1,5 @@
-// A queue pair that fails for a reason of its own, because the test breaks it.
+// Tests of queue pairs that fail: the test breaks them while their connection
+// works, and the transport has to report it once.
 #include "rdma-vm/created_pairs.h"
 #include "rdma-vm/pair.h"
 
@@ -12,10 +13,11 @@ Status send_one(End& end) {
   return end.endpoint().send({&part, 1}, transport::Ordering::kFree);
 }
 
-/// The device takes it, and fails the queue pair when it gets there.
+/// Posts a work request that the device accepts and cannot execute: the queue
+/// pair fails.
 void post_nonsense(ibv_qp& pair) {
   ibv_send_wr request{};
-  request.wr_id = 2 * std::uint64_t{UINT32_MAX};  // nobody's
+  request.wr_id = 2 * std::uint64_t{UINT32_MAX};  // not of the transport
   request.opcode = IBV_WR_TSO;
   ibv_send_wr* bad = nullptr;
   REQUIRE(ibv_post_send(&pair, &request, &bad) == 0);
@@ -43,7 +45,7 @@ TEST_CASE("verbs queue pair: one that fails is told once, with its reason",
                           std::to_string(created[broken]->qp_num)) !=
         std::string::npos);
   CHECK(send_one(told) == Status::kPeerDead);
-  // Whom nobody tells finds out when it wants something.
+  // The other end is not told. It finds out when it sends.
   CHECK(pair.until([&] { return send_one(other) == Status::kPeerDead; }));
   CHECK(pair.until([&] { return other.failures == 1; }));
   CHECK(told.failures == 1);
@@ -57,7 +59,9 @@ TEST_CASE("verbs queue pair: one that is flushed without a reason is lost",
   ibv_qp_attr attributes{};
   attributes.qp_state = IBV_QPS_ERR;
   REQUIRE(ibv_modify_qp(created[0], &attributes, IBV_QP_STATE) == 0);
-  int flushed = 0;  // the other end hears that the connection is closed
+  // The first end finds its queue pair flushed. The other end hears only that
+  // the connection is closed.
+  int flushed = 0;
   for (End& end : pair.ends) {
     CHECK(pair.until([&] { return send_one(end) == Status::kPeerDead; }));
     CHECK(pair.until([&] { return end.failures == 1; }));

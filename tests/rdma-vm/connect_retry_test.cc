@@ -1,7 +1,7 @@
-// Attempts to connect that fail. The test puts failures into the events of
-// rdma_cm (linked with --wrap): those of resolving replace the event of a
-// success; for the others the request is spoiled so that the peer rejects it,
-// and the rejection is replaced.
+// Tests of attempts to connect that fail. Wrappers (--wrap) change the events
+// of rdma_cm. An address or a route that was resolved becomes an error of
+// resolving. For errors of connecting, the request is spoiled so that the peer
+// rejects it, and the rejection becomes the error.
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -14,7 +14,7 @@
 
 namespace {
 
-/// What shall happen to attempts, the next one first.
+/// The error that an attempt to connect shall meet.
 enum class Fault : std::uint8_t {
   kAddress,      ///< ADDR_ERROR
   kRoute,        ///< ROUTE_ERROR
@@ -23,15 +23,16 @@ enum class Fault : std::uint8_t {
   kTooLate,      ///< UNREACHABLE although the peer has accepted
 };
 
+/// Faults that are still to come, in order.
 std::deque<Fault>& faults() {
   static std::deque<Fault> all;
   return all;
 }
 
-/// The peer's end of an attempt that came too late hears nothing more.
+/// After kTooLate, the accepting end of the attempt gets no further event.
 struct Silence {
   bool is_wanted = false;
-  const rdma_cm_id* id = nullptr;  ///< Once it is known.
+  const rdma_cm_id* id = nullptr;  ///< The accepting end, once it is known.
 };
 
 Silence& silence() {
@@ -51,7 +52,8 @@ void become(rdma_cm_event& event, rdma_cm_event_type type, int status) {
   faults().pop_front();
 }
 
-/// The connection is made, or already gone, for a link in this state.
+/// Whether the event says "established" or "disconnected" to an endpoint in
+/// this state.
 bool is_told_to(const rdma_cm_event& event, acp::verbs::EndpointState state) {
   return (event.event == RDMA_CM_EVENT_ESTABLISHED ||
           event.event == RDMA_CM_EVENT_DISCONNECTED) &&
@@ -59,6 +61,7 @@ bool is_told_to(const rdma_cm_event& event, acp::verbs::EndpointState state) {
              state;
 }
 
+/// Turns an event into the next fault where it is of the fault's kind.
 void put_fault_into(rdma_cm_event& event) {
   if (event.event == RDMA_CM_EVENT_ADDR_RESOLVED && is_next(Fault::kAddress)) {
     become(event, RDMA_CM_EVENT_ADDR_ERROR, -ETIMEDOUT);
@@ -75,7 +78,8 @@ void put_fault_into(rdma_cm_event& event) {
     become(event, RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT);
     silence().is_wanted = true;
   }
-  // Whichever of the two ends is told first.
+  // Either end of the attempt may be told first, so the accepting end may be
+  // found before the fault or after it.
   if ((silence().is_wanted || is_next(Fault::kTooLate)) &&
       silence().id == nullptr &&
       is_told_to(event, acp::verbs::EndpointState::kAccepting)) {
@@ -109,7 +113,7 @@ int __wrap_rdma_connect(rdma_cm_id* id, rdma_conn_param* parameters) {
   std::memcpy(hello.data(), parameters->private_data, hello.size());
   rdma_conn_param spoiled = *parameters;
   if (is_next(Fault::kUnreachable) || is_next(Fault::kStale)) {
-    hello.back() ^= std::byte{1};  // another job's id: a stranger
+    hello.back() ^= std::byte{1};  // now the job's id is wrong
     spoiled.private_data = hello.data();
   }
   return __real_rdma_connect(id, &spoiled);
@@ -123,7 +127,7 @@ namespace acp::verbs {
 
 namespace {
 
-/// Two ends without a connection.
+/// Two ends that have not connected yet.
 struct Strangers {
   Strangers() {
     ends[0].meet(ends[1]);
@@ -152,7 +156,7 @@ Status send_one(End& end) {
   return end.endpoint().send({&part, 1}, transport::Ordering::kFree);
 }
 
-/// A message each way, over one connection.
+/// Checks that a message arrives each way, over one connection.
 void check_connected(Strangers& pair) {
   for (End& end : pair.ends) {
     REQUIRE(pair.until([&] { return send_one(end) == Status::kOk; }));
@@ -194,7 +198,8 @@ TEST_CASE("verbs connect: the peer's attempt is taken between two of my own",
   faults() = {Fault::kRoute};
   REQUIRE(send_one(pair.ends[0]) == Status::kAgain);
   REQUIRE(pair.until([&] { return faults().empty(); }));
-  // The other end is quicker than the next attempt, or crosses with it.
+  // The other end connects before the next attempt of this end, or both
+  // attempts cross.
   check_connected(pair);
   CHECK(pair.ends[0].wire->next_deadline() == TimePoint::max());
 }
@@ -212,7 +217,9 @@ TEST_CASE("verbs connect: after the last attempt the failure says it all",
   auto& [near, far] = pair.ends;
   faults().assign(kConnectAttempts, fault);
   REQUIRE(send_one(near) == Status::kAgain);
-  bool has_slept = false;  // a thread that sleeps would be woken for it
+  // Set when the next attempt has a deadline, so that a thread may sleep until
+  // then.
+  bool has_slept = false;
   REQUIRE(pair.until([&] {
     const TimePoint deadline = near.wire->next_deadline();
     has_slept |= deadline > SteadyClock().now() && deadline != TimePoint::max();

@@ -1,4 +1,5 @@
-// What the queue pairs of a connection were told of times and repetitions.
+// Tests that the queue pairs of a connection have the time-outs and the numbers
+// of retries that the settings ask for.
 #include "rdma-vm/created_pairs.h"
 #include "rdma-vm/pair.h"
 
@@ -8,7 +9,8 @@ namespace acp::verbs {
 
 namespace {
 
-/// Time-out code, retries, and code of the delay after "not ready".
+/// The code of the time-out, the retries, and the code of the delay after
+/// "receiver not ready".
 std::array<int, 3> timers_of(ibv_qp& pair) {
   ibv_qp_attr found{};
   ibv_qp_init_attr made{};

@@ -1,3 +1,5 @@
+// Remembers every queue pair that rdma_create_qp makes in this process, through
+// a wrapper (--wrap=rdma_create_qp). Only tests of the verbs transport link it.
 #include "rdma-vm/created_pairs.h"
 
 #include <rdma/rdma_cma.h>

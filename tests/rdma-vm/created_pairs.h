@@ -8,7 +8,8 @@
 
 namespace acp::verbs {
 
-/// In the order in which they were made; who connects makes its own first.
+/// The queue pairs in the order in which they were made. Of a connection, the
+/// end that connects makes its queue pair first.
 std::vector<ibv_qp*>& created_pairs();
 
 }  // namespace acp::verbs

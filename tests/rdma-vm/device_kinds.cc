@@ -1,5 +1,5 @@
-// Jobs that have to work over a device of any kind: they run over devices that
-// lack something, as spoof.cc makes them.
+// Cases for jobs over devices that lack a feature. The library of spoof.cc,
+// preloaded, makes the devices so; every case has to pass with all of them.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::size_t kBytes = 64;
 
-/// Places in my block that others write to, and places that only I use.
+/// Offsets in a rank's block. Peers write to kWord, kSum and kData. Only the
+/// rank itself uses kSource, kBack and kOld.
 constexpr std::size_t kWord = 0;
 constexpr std::size_t kSum = 8;
 constexpr std::size_t kData = 64;
@@ -46,7 +47,8 @@ acpx_op_t update(acpx_opcode_t opcode,
   return op;
 }
 
-/// Data, a word, the data back, other data behind that read, and a sum.
+/// One chain: puts data and a word, gets the data back, puts again over data
+/// that was read, and adds to a sum.
 void run_chain(const spmd::Block& block, int peer, std::uint64_t round) {
   const auto source = block.bytes().subspan(kSource, kBytes);
   const auto back = block.bytes().subspan(kBack, kBytes);
@@ -59,7 +61,8 @@ void run_chain(const spmd::Block& block, int peer, std::uint64_t round) {
       transfer(ACPX_GET, data, block.mine(kBack), kBytes),
       transfer(ACPX_PUT, data, block.mine(kSource), kBytes / 2),
       update(ACPX_ADD8, block.at(peer, kSum), block.mine(kOld), 1)};
-  // Every second one without the atomic: then the device does all of it.
+  // Every second chain leaves the atomic out. The device then executes all of
+  // it, without the peer's agent.
   const std::size_t count = ops.size() - round % 2;
   EXPECT_DONE(acpx_post(ops.data(), count, ACP_HANDLE_NULL));
   EXPECT_EQ(spmd::pattern_mismatch(back, salt_of(acp_rank(), round)), kBytes);
@@ -70,6 +73,8 @@ void run_chain(const spmd::Block& block, int peer, std::uint64_t round) {
 
 }  // namespace
 
+// Each rank sends its chains to the right. The counts and the last data in its
+// own block then come from the left.
 SPMD_CASE(device_chains, "chains of puts, words, gets and atomics in a ring") {
   const std::uint64_t rounds = 2 * spmd::scaled(2'000, 20);
   const spmd::Block block(spmd::Memory::kRegistered, kBlockBytes);
@@ -85,6 +90,7 @@ SPMD_CASE(device_chains, "chains of puts, words, gets and atomics in a ring") {
             kBytes);
 }
 
+// All connections are made at once, which takes large completion queues.
 SPMD_CASE(device_meets_all, "every rank writes to all others at once") {
   const auto procs = static_cast<std::size_t>(acp_procs());
   const auto me = static_cast<std::size_t>(acp_rank());
@@ -106,6 +112,8 @@ SPMD_CASE(device_meets_all, "every rank writes to all others at once") {
   }
 }
 
+// The first two chains make the peer publish its memory; after that the flood
+// does not wait for anything but room in the send queue.
 SPMD_CASE(device_flood, "more operations than fit a send queue, of all kinds") {
   SPMD_NEEDS_RANKS(2);
   const std::size_t rounds = spmd::scaled(20'000, 200);
@@ -115,7 +123,7 @@ SPMD_CASE(device_flood, "more operations than fit a send queue, of all kinds") {
                           kBlockBytes + 2 * rounds * kBytes);
   const auto sources = block.bytes().subspan(kBlockBytes, rounds * kBytes);
   const auto arrived = block.bytes().subspan(kBlockBytes + rounds * kBytes);
-  run_chain(block, peer, 1);  // the first ones ask for the memory
+  run_chain(block, peer, 1);
   run_chain(block, peer, 2);
   spmd::fill_pattern(sources, salt_of(acp_rank(), 0));
   for (std::size_t i = 0; i < rounds; ++i) {

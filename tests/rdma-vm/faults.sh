@@ -1,6 +1,7 @@
 #!/bin/bash
-# What goes wrong ends with a line that says what, and soon. Pulls cables and
-# kills, so only in the virtual machine of tests/rdma-vm, with two devices.
+# Tests that each fault of a device or a rank ends the job soon, with a line that
+# names the fault. The script pulls cables and kills processes, so it runs only
+# in the virtual machine of tests/rdma-vm, with two devices.
 #
 #   faults.sh BIN TESTS [full]   directories of acprun and of the test programs;
 #                                full: all moments at which a rank or a device
@@ -48,7 +49,7 @@ expect() {
 job=("$bin/acprun" -np 2 "$tests/conformance/global_memory")
 export ACP_NET=verbs ACP_SHM=off
 
-# ---- What is missing at the start
+# ---- Devices, addresses or rights that are missing at the start
 expect "no such device" "not 0" '"mlx9_0" is no device.*rxe0 port 1 is active, at 10.77.0.1;' \
   env ACP_VERBS_DEVICES=mlx9_0 "${job[@]}"
 expect "a device named twice" "not 0" 'is named twice' \
@@ -71,7 +72,7 @@ restore 1
 ip addr flush dev eth1
 expect "a port without address" "not 0" 'rxe1 port 1 is active, without an address' \
   env ACP_VERBS_DEVICES=rxe1 "${job[@]}"
-# acp_info says it of the port, and that the other one can be used.
+# acp_info names the port that cannot be used, and says that the other one can.
 expect "acp_info: a port without address" 1 \
   'rxe0 port 1 active .* at 10.77.0.1; rxe1 port 1 active .*left out: no IP address: sudo ip addr add ADDRESS/BITS dev eth1' \
   "$bin/acp_info" --check
@@ -94,7 +95,7 @@ expect "no /dev/infiniband" "not 0" 'there is no /dev/infiniband.*modprobe' \
   "${job[@]}"
 mv /dev/infiniband-away /dev/infiniband
 
-# ---- A wire that loses packets only makes it slower
+# ---- A network that loses packets only makes the job slower
 for device in eth0 eth1; do
   tc qdisc add dev $device root netem loss 1% delay 1ms
 done
@@ -157,7 +158,7 @@ export -f amid
 export work here bin tests
 
 # ---- A cable that is pulled while ranks on two devices copy: one side cannot
-# send any more, the other gets no answer. Who notices first tells.
+# send any more, the other gets no answer. The side that notices first says so.
 expect "a link that goes down" "not 0" \
   'is lost: process [01] at 10.77.0.[12]:.*(retry counter|QP operation) e' \
   bash -c 'amid in_copy ip link set eth1 down'

@@ -1,6 +1,6 @@
-// Connections that have fewer receive buffers than their credit, as happens
-// beyond kMaxReceives: the receiver is not ready, and the sender's device
-// repeats until it is.
+// Tests of connections that have fewer receive buffers than credit, as in jobs
+// that need more than kMaxReceives. A message may then find no buffer, and the
+// sender's device repeats it until there is one.
 #include "rdma-vm/not_ready.h"
 
 #include <algorithm>
@@ -14,17 +14,18 @@ namespace acp::verbs {
 
 namespace {
 
-/// Of kWindow that may arrive at a time.
+/// Receive buffers of an end, far fewer than the kWindow messages of its
+/// credit.
 constexpr std::uint32_t kFewReceives = 4;
 
-/// Messages of one end to the other, of all sizes, a packet each.
+/// A series of random messages from one end to the other, a packet each.
 class Stream {
  public:
   Stream(End& from, std::uint32_t seed) : from_(from), random_(seed) {
     make_next();
   }
 
-  /// False: no credit.
+  /// Sends the next message; false when there is no credit for it.
   bool send() {
     const std::span<const std::byte> part = next_;
     const Status status =
@@ -40,7 +41,7 @@ class Stream {
     return true;
   }
 
-  std::vector<std::byte> sent;  ///< One message behind the other.
+  std::vector<std::byte> sent;  ///< All messages, one behind the other.
   int count = 0;
 
  private:
@@ -55,7 +56,8 @@ class Stream {
   std::vector<std::byte> next_;
 };
 
-/// Whether a receiver was not ready since then; true where nobody counts it.
+/// Whether a receiver was not ready since the count was `before`; true where no
+/// device counts it.
 bool was_not_ready(std::optional<std::uint64_t> before) {
   return !before || count_not_ready().value_or(0) > *before;
 }
@@ -72,8 +74,8 @@ TEST_CASE("verbs: a receiver that is not ready only delays", "[verbs][rnr]") {
   const int messages = far.messages;
   far.heard.clear();
 
-  // The far end stands still while the near one sends all that it may, and
-  // puts something behind that.
+  // The far end does not poll while the near end sends all that its credit
+  // allows, and then a put.
   Stream stream(near, 2);
   while (stream.send()) {
   }
@@ -114,13 +116,13 @@ TEST_CASE("verbs: ends that flood each other without enough buffers",
       while (stream.count < kMessages && stream.send()) {
       }
     }
-    // Now one of them is late to look, now the other.
+    // Only one end polls in each round, chosen at random.
     End& end = pair.ends[random() % 2];
     end.wire->poll(end);
     end.wire->flush();
     return pair.ends[0].messages + pair.ends[1].messages != seen;
   };
-  // Something arrives within ten seconds, until all has.
+  // As long as messages are missing, the next one arrives within ten seconds.
   const int all = messages[0] + messages[1] + 2 * kMessages;
   for (seen = messages[0] + messages[1]; seen < all;
        seen = pair.ends[0].messages + pair.ends[1].messages) {

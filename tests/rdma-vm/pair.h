@@ -1,5 +1,5 @@
-// Two transports of this process, and their memory, for tests of what they do
-// without each other's help.
+// Two verbs transports in one process, with registered memory and a connection
+// between them, for tests of the transport without an engine above it.
 #pragma once
 
 #include <array>
@@ -21,7 +21,8 @@ using transport::RemoteStep;
 
 inline constexpr std::uint64_t kState = protocol::kLiveBit;
 
-/// One end, with memory that it has registered as key 2.
+/// One transport with its memory, which has key 2. The fields behind `wire`
+/// hold the results of its polls.
 class End final : public transport::MessageSink {
  public:
   static constexpr std::size_t kBytes = (5 << 20) + 24;
@@ -87,14 +88,15 @@ class End final : public transport::MessageSink {
   std::vector<std::byte> heard;  ///< All messages, one behind the other.
   int messages = 0;
   int failures = 0;
-  std::string failure;  ///< The last of them.
+  std::string failure;  ///< The reason of the last failure.
 
  private:
   transport::ProcId me_;
   End* other_ = nullptr;
 };
 
-/// Two ends that are connected.
+/// Two connected ends. The constructor sends one message from end 0 to end 1,
+/// so counts of messages begin with 1 there.
 class Pair {
  public:
   explicit Pair(Executor atomics = Executor::kAgent,
@@ -130,13 +132,14 @@ class Pair {
     }
   }
 
-  /// Both ends know that they are connected.
+  /// Whether both ends know that they are connected.
   bool is_ready() const {
     return ends[0].wire->counters().connected == 1 &&
            ends[1].wire->counters().connected == 1;
   }
 
-  /// Posts until the wire knows the memory.
+  /// Posts a step of end 0 until the endpoint knows the peer's memory; before
+  /// that it answers kUnsupported.
   Status post(const RemoteStep& step, std::uint64_t token) {
     Status status = Status::kUnsupported;
     static_cast<void>(until([&] {
@@ -150,6 +153,8 @@ class Pair {
     return until([&] { return ends[0].done.size() == count; });
   }
 
+  /// A step of end 0 between offset `far` in the memory of end 1 and offset
+  /// `near` in its own.
   RemoteStep step(Opcode opcode,
                   std::uint64_t far,
                   std::uint64_t near,

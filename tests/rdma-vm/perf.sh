@@ -1,6 +1,6 @@
 #!/bin/bash
-# What the library adds to an RDMA device: rows of acp_perf beside the same of
-# perftest, in turns on the same device, as medians and ratios.
+# Measures the time that the library adds to an RDMA device: rows of acp_perf
+# beside rows of perftest, in turns on one device, as medians and ratios.
 #
 #   tests/rdma-vm/run -n 1 -- tests/rdma-vm/perf.sh BIN [TURNS]
 #

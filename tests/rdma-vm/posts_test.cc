@@ -1,5 +1,6 @@
-// Steps without the peer, between two transports of this process: what arrives,
-// what it costs, and what becomes of memory that is unregistered.
+// Tests of steps that the device executes without the peer's processor: puts
+// and gets between two transports of this process, the work requests that they
+// take, and memory that is unregistered under them.
 #include <array>
 #include <cstring>
 #include <map>
@@ -102,7 +103,8 @@ TEST_CASE("verbs post: what is refused", "[verbs][post]") {
   step.local_key = 3;
   CHECK(says(step) == Status::kUnsupported);
   CHECK(says(pair.step(Opcode::kAdd, 0, 0, 8)) == Status::kUnsupported);
-  // The last byte can be reached, and nothing was posted by the others.
+  // A put to the last byte works. It is the second work request: the refused
+  // steps above have posted none.
   REQUIRE(pair.post(pair.step(Opcode::kPut, end - 16, 0, 16), 2) ==
           Status::kOk);
   REQUIRE(pair.is_done(2));
@@ -148,7 +150,8 @@ TEST_CASE("verbs post: sparse memory is registered where it is used",
   REQUIRE(pair.post(at(100, 1000), 1) == Status::kOk);
   REQUIRE(pair.is_done(1));
   CHECK(far.wire->counters().told == 1);
-  // Over the end of a piece: two windows, two work requests.
+  // A put across the end of a registration needs two registrations and two work
+  // requests.
   const std::uint64_t before = near.wire->counters().requests;
   REQUIRE(pair.post(at(kSparseRegistrationBytes - 500, 1000), 2) ==
           Status::kOk);
@@ -199,11 +202,12 @@ TEST_CASE("verbs post: a thousand regions come and go", "[verbs][keys]") {
   for (std::uint64_t i = 1; i <= 1000; ++i) {
     far.wire->on_registered(far.region(i));
     std::memset(near.memory.data(), static_cast<int>(i), 16);
-    // The address of the one before is refused, whatever is known.
+    // The address of the region before it is refused, although both have the
+    // same key.
     const RemoteStep stale = pair.step(Opcode::kPut, 0, 0, 16, i - 1);
     REQUIRE(near.endpoint().post({&stale, 1}, i) == Status::kUnsupported);
     REQUIRE(pair.post(pair.step(Opcode::kPut, 0, 0, 16, i), i) == Status::kOk);
-    // It may be under way when its memory goes.
+    // The put may be under way when its memory is unregistered.
     REQUIRE(pair.until(
         [&] { return far.wire->on_unregistered(2, far.region(i).state); }));
     REQUIRE(pair.is_done(i));
@@ -220,7 +224,7 @@ TEST_CASE("verbs post: after a reset nothing is known of before",
   auto& [near, far] = pair.ends;
   REQUIRE(pair.post(pair.step(Opcode::kPut, 0, 0, 16), 1) == Status::kOk);
   REQUIRE(pair.is_done(1));
-  // A question from before, which arrives after it.
+  // A question for a key that is sent before the reset and arrives after it.
   RemoteStep other = pair.step(Opcode::kPut, 0, 0, 16);
   other.key = 7;
   CHECK(near.endpoint().post({&other, 1}, 2) == Status::kUnsupported);
@@ -250,7 +254,7 @@ TEST_CASE("verbs post: a peer that is gone is told of once",
     return near.failures != 0 ||
            near.endpoint().post({&step, 1}, 2) == Status::kUnsupported;
   }));
-  // What was posted and will never be done does not hold the memory for ever.
+  // Work requests that will never complete do not keep the memory for ever.
   REQUIRE(test::eventually([&] {
     near.wire->poll(near);
     near.wire->flush();

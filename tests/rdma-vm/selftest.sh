@@ -1,6 +1,6 @@
 #!/bin/bash
-# What tests/rdma-vm/run promises: output, status, environment, what can be
-# written and what cannot, devices, the time limit, nothing left behind.
+# Tests what tests/rdma-vm/run promises: output, status, environment, files that
+# can be written and files that cannot, devices, the time limit, nothing left.
 #
 #   selftest.sh COMMAND [ARGUMENT...]
 #

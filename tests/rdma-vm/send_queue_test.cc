@@ -1,6 +1,6 @@
-// A send queue whose completions come late. The peer consumes packets and
-// returns credit meanwhile, so only the queue's own count keeps a link from
-// posting more than there is room for.
+// Tests a send queue whose completions come late. The peer consumes packets and
+// returns credit meanwhile, so credit does not limit the endpoint: it has to
+// count the work requests in the queue itself.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -13,9 +13,9 @@ namespace acp::verbs {
 
 namespace {
 
-/// Stands between the transport and the device of one queue pair, as long as
-/// it lives: counts what the queue holds, and keeps completions of sends back
-/// until release(). One at a time.
+/// Replaces the post and poll functions of the device of one queue pair, as
+/// long as it lives. It counts the work requests in the send queue, and keeps
+/// their completions back until release(). Only one may live at a time.
 class LateQueue {
  public:
   explicit LateQueue(const ibv_qp& pair)
@@ -56,6 +56,8 @@ class LateQueue {
     return me.original_.post_send(pair, list, bad);
   }
 
+  // Takes completions of sends out of the result. After release() they come
+  // back in their order, as far as there is room.
   static int poll_cq(ibv_cq* queue, int room, ibv_wc* completions) {
     LateQueue& me = *current;
     const int count = me.original_.poll_cq(queue, room, completions);
@@ -84,7 +86,7 @@ class LateQueue {
   std::size_t posted_ = 0;
   std::size_t completed_ = 0;
   std::size_t most_ = 0;
-  std::deque<std::size_t> signalled_;  ///< Each completes all up to it.
+  std::deque<std::size_t> signalled_;  ///< Numbers of signalled requests.
   std::deque<ibv_wc> waiting_;
   bool is_released_ = false;
 };
@@ -122,7 +124,8 @@ TEST_CASE("verbs send queue: late completions never let it overflow",
     return late.outstanding() + 2 >= kSendQueue;
   };
   REQUIRE(pair.until(send_all));
-  // Steps come on top, and credit that is owed for packets of the far end.
+  // The queue is nearly full of messages. Puts come on top, and messages that
+  // return credit for packets of the far end.
   std::uint64_t posted = 0;
   const auto post_one = [&] {
     const RemoteStep put =

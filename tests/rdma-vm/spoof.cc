@@ -1,6 +1,6 @@
-// A library to preload: the devices of this machine seem to be others. What a
-// real device of that kind refuses, this one refuses, too. RDMA_SPOOF names the
-// kinds, separated by commas:
+// A library to preload that makes the RDMA devices of this machine look like
+// other kinds, and refuses the calls that such a device refuses. RDMA_SPOOF
+// names the kinds, separated by commas:
 //
 //   vendor        not rxe by its vendor id, so fences and words by the device
 //   no_inline     takes no data inline
@@ -10,12 +10,13 @@
 //   late          completions of sends come a hundred polls later
 //   iwarp         devices are iWARP's
 //
-// Whatever it is, a send queue takes no more than was asked for: rxe has room
-// for twice as much, other devices do not.
+// With every kind, a send queue takes only as many work requests as were asked
+// for. The real rxe has room for twice as many, and other devices do not.
 //
-// Functions of libibverbs and librdmacm that lie in these libraries are found
-// before theirs; those that are inline in their headers are in the table of the
-// context, which is changed when the first completion queue is made.
+// The library replaces functions of libibverbs and librdmacm in two ways. The
+// dynamic linker finds its functions before theirs. Functions that are inline
+// in their headers call a table of the context, which ibv_create_cq changes
+// here.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -48,7 +49,7 @@ bool is_spoofed(std::string_view kind) {
   return false;
 }
 
-/// The function of that name that this library hides.
+/// The real function of that name, which this library hides.
 template <typename Function>
 Function* hidden(const char* name) {
   return reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));
@@ -64,10 +65,11 @@ struct SendQueue {
   std::uint32_t capacity = 0;
   std::uint64_t posted = 0;
   std::uint64_t freed = 0;
-  std::deque<std::uint64_t> signalled;  ///< Each frees all up to its number.
+  /// Numbers of signalled work requests; each frees all up to its own.
+  std::deque<std::uint64_t> signalled;
 };
 
-/// A completion that nobody has seen yet.
+/// A completion that the program has not seen yet.
 struct Late {
   ibv_wc completion{};
   std::uint64_t due = 0;  ///< The poll of its queue that may return it.
@@ -78,7 +80,7 @@ struct LateQueue {
   std::deque<Late> waiting;
 };
 
-/// What is known of all devices of the process; `mutex` guards all of it.
+/// The state of all devices of the process; `mutex` guards all of it.
 struct Known {
   std::mutex mutex;
   ibv_context_ops original{};  ///< All devices here are of one provider.
@@ -87,11 +89,12 @@ struct Known {
 };
 
 Known& known() {
-  static auto* all = new Known;  // outlives all that poll at the end
+  static auto* all = new Known;  // never freed: threads poll until the end
   return *all;
 }
 
-/// False: the queue is full, or the device does not take that.
+/// Counts a work request. False when the queue is full, or the device takes no
+/// inline data.
 bool is_taken(SendQueue& queue, const ibv_send_wr& request) {
   const bool is_inline = (request.send_flags & IBV_SEND_INLINE) != 0;
   if (queue.posted - queue.freed == queue.capacity ||
@@ -121,7 +124,8 @@ bool is_receive(const ibv_wc& completion) {
   return (completion.opcode & IBV_WC_RECV) != 0;
 }
 
-/// The program sees it now, so its places in the send queue are free.
+/// The program sees the completion now, so the work requests up to it are out
+/// of the send queue.
 void free_places(const ibv_wc& completion) {
   const auto found = known().send_queues.find(completion.qp_num);
   if (found == known().send_queues.end() ||
@@ -133,7 +137,8 @@ void free_places(const ibv_wc& completion) {
   found->second.signalled.pop_front();
 }
 
-/// Puts completions of sends off, and returns those whose time has come.
+/// Keeps new completions of sends back, and adds earlier completions whose time
+/// has come. Returns the number of completions.
 int put_off(LateQueue& late, int room, int count, ibv_wc* completions) {
   ++late.polls;
   int kept = 0;
@@ -145,7 +150,8 @@ int put_off(LateQueue& late, int room, int count, ibv_wc* completions) {
       completions[kept++] = each;
     }
   }
-  // One that has failed completes all that was before it.
+  // A failed completion completes all work requests before it, so completions
+  // that are kept back must not come behind it.
   const bool is_failed = std::any_of(
       completions, completions + kept,
       [](const ibv_wc& each) { return each.status != IBV_WC_SUCCESS; });
@@ -172,8 +178,9 @@ int poll_cq(ibv_cq* queue, int room, ibv_wc* completions) {
   return count;
 }
 
-/// A late completion would wake who sleeps; here nothing would. So all of them
-/// come before the sleep: the program looks once more after this call.
+/// A completion that is kept back here would not wake a sleeping program, as a
+/// real late completion does. So all of them become due before the sleep: the
+/// program polls once more after this call.
 int req_notify_cq(ibv_cq* queue, int solicited_only) {
   const std::scoped_lock lock(known().mutex);
   for (Late& each : known().late_queues[queue].waiting) {

@@ -1,6 +1,6 @@
-// A rank that is stopped, as in a debugger, while others send to it, write to
-// it and read from it. Nothing fails: what needs its processor waits, and what
-// does not is done meanwhile.
+// Cases in which a rank is stopped, as in a debugger, while others use its
+// memory. Nothing may fail. Operations that need its processor wait, and
+// operations that only devices execute complete meanwhile.
 #include <unistd.h>
 
 #include <chrono>
@@ -18,14 +18,14 @@
 namespace {
 
 constexpr int kStopped = 1;
-/// More than the 7.5 s for which a device repeats what nobody acknowledges.
+/// Longer than the 7.5 s for which a device repeats an unacknowledged packet.
 constexpr auto kStandstill = std::chrono::seconds(9);
 
-/// Words of a block, by their index, and then pieces, one for each rank.
-constexpr std::size_t kCount = 0;  ///< Adds of others.
-constexpr std::size_t kGo = 1;     ///< How far the other one is.
-constexpr std::size_t kOver = 2;   ///< Ranks that are done with it.
-constexpr std::size_t kOld = 3;    ///< What my last add found.
+/// A block has words, named here by index, and then a piece for each rank.
+constexpr std::size_t kCount = 0;  ///< Adds of other ranks to this block.
+constexpr std::size_t kGo = 1;     ///< Points that the partner has reached.
+constexpr std::size_t kOver = 2;   ///< Ranks that are done with this rank.
+constexpr std::size_t kOld = 3;    ///< Old value of this rank's last add.
 constexpr std::size_t kPieces = 4096;
 constexpr std::size_t kPieceBytes = 64 << 10;
 
@@ -42,6 +42,7 @@ void wait_until(const std::function<bool()>& condition) {
   }
 }
 
+/// Whether the kernel shows the process as stopped.
 bool stands_still(pid_t process) {
   std::ifstream file("/proc/" + std::to_string(process) + "/stat");
   std::string text;
@@ -51,7 +52,7 @@ bool stands_still(pid_t process) {
          text[name_end + 2] == 'T';
 }
 
-/// Writes my piece of the block there and reads it back.
+/// Writes this rank's piece to the stopped rank's block and reads it back.
 void write_and_read(const spmd::Block& block, std::uint64_t salt) {
   const int me = acp_rank();
   const acp_ga_t there = block.at(kStopped, piece_of(me));
@@ -70,7 +71,8 @@ acp_handle_t add(const spmd::Block& block, int rank, std::size_t word) {
                   ACP_HANDLE_NULL);
 }
 
-/// Adds to the others until they want nothing of this rank any more. How often.
+/// The part of the stopped rank: adds to the other ranks until both are done
+/// with it. Returns the number of adds.
 std::uint64_t be_stopped(const spmd::Block& block) {
   std::uint64_t added = 0;
   for (; block.word(kOver).load() != 2; ++added) {
@@ -79,7 +81,8 @@ std::uint64_t be_stopped(const spmd::Block& block) {
   return added;
 }
 
-/// More than there is credit for: waits until the rank goes on.
+/// Sends more to the stopped rank than there is credit for, so that it
+/// completes only after the rank goes on.
 void flood(const spmd::Block& block, std::size_t adds) {
   const std::size_t mine = piece_of(acp_rank());
   for (std::size_t i = 0; i < adds; ++i) {
@@ -96,10 +99,12 @@ void wait_for_go(const spmd::Block& block, std::uint64_t count) {
   wait_until([&] { return block.word(kGo).load() == count; });
 }
 
-/// What the two others do; rank 0 stops it and lets it go on.
+/// The part of the two other ranks. Both write and read, rank 0 stops the
+/// process, both write and read again, and both flood until rank 0 lets the
+/// process go on.
 void use_stopped(const spmd::Block& block, pid_t process, std::size_t adds) {
   const bool is_keeper = acp_rank() == 0;
-  // The first ones go by message, and ask for the memory.
+  // The first accesses go by message, until the rank has told of its memory.
   for (std::uint64_t i = 0; i < 4; ++i) {
     write_and_read(block, i);
   }
@@ -112,7 +117,7 @@ void use_stopped(const spmd::Block& block, pid_t process, std::size_t adds) {
     EXPECT_DONE(add(block, 0, kGo));
     wait_for_go(block, 1);
   }
-  // These its device does alone.
+  // The device of the stopped rank executes these alone.
   for (std::uint64_t i = 10; i < 14; ++i) {
     write_and_read(block, i);
   }
@@ -163,8 +168,8 @@ SPMD_CASE(stopped_peer, "a rank that is stopped only delays") {
                 kPieceBytes);
     }
   }
-  // Credit has kept them from sending what there was no buffer for. Elsewhere
-  // the devices may be other programs', too.
+  // Credit has kept senders from sending without a receive buffer. Outside of
+  // the virtual machine, other programs may use the devices and count, too.
   if (std::getenv("ACP_RDMA_VM") != nullptr) {
     EXPECT(acp::verbs::count_not_ready() == not_ready);
   }
@@ -187,7 +192,7 @@ SPMD_CASE(copy_between_stopped_peers,
     wait_until([&] { return block.word(kOver).load() == 1; });
     return;
   }
-  for (int i = 0; i < 4; ++i) {  // the first ones ask for the memory
+  for (int i = 0; i < 4; ++i) {  // until both ranks have told of their memory
     EXPECT_DONE(acp_copy(target, source, 16, ACP_HANDLE_NULL));
     EXPECT_DONE(acp_copy(block.mine(kPieces), target, 16, ACP_HANDLE_NULL));
   }

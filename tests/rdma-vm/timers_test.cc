@@ -1,4 +1,5 @@
-// The codes by which devices are told times.
+// Tests of the codes by which devices take times (verbs/timers.h), and of the
+// delays between attempts to connect. They need no device.
 #include "verbs/timers.h"
 
 #include <algorithm>
