@@ -1,5 +1,6 @@
-// A bad call says why: acp_errno, and one line on stderr with rank, host and
-// the values, from whichever rank found it. The job goes on.
+// Cases of calls with bad arguments. Such a call sets acp_errno, and the rank
+// that finds the error writes one line to stderr with its rank, its host and
+// the values. The job goes on.
 #include <unistd.h>
 
 #include <algorithm>
@@ -23,8 +24,8 @@ std::string host_name() {
   return name.data();
 }
 
-/// Rank 0 makes the call; some rank says why, in one line that holds `value`.
-/// Collective.
+/// Rank 0 makes the call. Checks that acp_errno is set there, and that all
+/// ranks together write one line, which contains `value`. Collective.
 template <typename Call>
 void expect_one_line(const char* what, const std::string& value, Call call) {
   EXPECT_EQ(acp_sync(), 0);

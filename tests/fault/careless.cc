@@ -1,9 +1,10 @@
-// A program that never looks whether a call has failed: rank 0 copies to
-// where rank 1 has no memory, a thousand times, and all ranks end as if
-// nothing had happened. With the argument "abort" rank 0 calls acp_abort
-// before anything has failed; with "wait" it waits for a message of rank 1,
-// which is in acp_finalize; with "constant" it sends rank 1 a message from
-// memory that cannot be written, which is no error.
+// A program that never checks whether a call has failed; errors_test.cc runs
+// it. Rank 0 copies a thousand times to an address where rank 1 has no memory,
+// and then all ranks end normally. An argument chooses other behaviour of rank
+// 0:
+//   abort     calls acp_abort before any call has failed
+//   wait      waits for a message of rank 1, which is in acp_finalize
+//   constant  sends rank 1 a message from read-only memory, which is no error
 #include <sys/mman.h>
 
 #include <cstddef>
@@ -32,6 +33,7 @@ int send_constant() {
 
 }  // namespace
 
+/// No result is checked, on purpose.
 int main(int argc, char** argv) {
   acp_init(&argc, &argv);
   if (argc > 1 && std::string_view(argv[1]) == "abort" && acp_rank() == 0) {

@@ -1,5 +1,6 @@
-// The core file of a rank that crashes: small, and with what a debugger wants.
-// Only where the kernel writes core files into the working directory.
+// Tests the core file of a rank that crashes: it is small, and it has the
+// headers of the host segment. The test needs a kernel that writes core files
+// into the working directory; otherwise it is skipped.
 #include <sys/resource.h>
 #include <sys/stat.h>
 
@@ -18,7 +19,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::chrono::seconds kPatience{60};
-/// On the disk. One rank's slice alone has 1.1 GB of address space.
+/// Limit for a core file's bytes on the disk. The slice of one rank has 1.1 GB
+/// of address space.
 constexpr long long kLargestCore = 64 << 20;
 
 std::string contents(const fs::path& file) {
@@ -26,7 +28,7 @@ std::string contents(const fs::path& file) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-/// core_pattern is a plain file name, and the limit can be lifted. Ranks
+/// Whether core_pattern is a plain file name and the limit can be lifted. Ranks
 /// inherit the limit from this process.
 bool are_cores_written_here() {
   const std::string pattern = contents("/proc/sys/kernel/core_pattern");

@@ -1,6 +1,7 @@
-// A rank that dies, at any moment and in any way, ends its job: soon, with the
-// right status and a summary, and nothing is left of it. So does a launcher
-// that is killed. Places of the programs come from the build (ACPRUN, VICTIM).
+// Tests of ranks that die, at many moments and in many ways. The job has to end
+// soon, with the right status and a summary, and must leave no process and no
+// shared memory. A launcher that is killed must leave none either. The build
+// gives the paths of the programs (ACPRUN, VICTIM).
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -20,7 +21,7 @@ namespace {
 constexpr auto kEndsWithin = 6s;
 constexpr auto kPatience = 60s;
 
-/// Removes the files of a run.
+/// The name of a file that the victim writes. The destructor removes the file.
 struct Scratch {
   explicit Scratch(const char* stem) : path(job::scratch_file(stem)) {}
 
@@ -59,7 +60,7 @@ std::size_t lines_of(const std::string& path) {
   return count;
 }
 
-/// Until all ranks have joined and said so.
+/// Waits until `count` ranks have called acp_init and written their line.
 void wait_for_lines(const std::string& path, std::size_t count) {
   const auto limit = job::Clock::now() + kPatience;
   while (lines_of(path) < count && job::Clock::now() < limit) {
@@ -82,7 +83,8 @@ int expected_status(const std::string& how) {
   return 128 + SIGKILL;
 }
 
-/// Runs one death and checks what remains; the caller checks the status.
+/// Runs a job in which one rank dies. Checks the time, the summary, and that
+/// nothing is left; the caller checks the status.
 job::Outcome run_death(const std::string& moment,
                        const std::string& how,
                        const std::string& net) {
@@ -99,7 +101,7 @@ job::Outcome run_death(const std::string& moment,
   CHECK(outcome.ended - death.time < kEndsWithin);
   CHECK(job::all_gone(marker, kEndsWithin));
   CHECK(job::no_new_shared_memory(names, kEndsWithin));
-  // The summary: who, and which process.
+  // The summary names the rank and its process.
   CHECK(outcome.output.find("rank ") != std::string::npos);
   CHECK(outcome.output.find(std::to_string(death.pid)) != std::string::npos);
   if (death.rank >= 0) {
@@ -151,7 +153,8 @@ TEST_CASE("death: a rank that is killed in a data structure ends the others",
 }
 
 TEST_CASE("death: ranks that wait for a structure's lock sleep", "[death]") {
-  // The watchdog acts where all wait and hardly any processor time is used.
+  // The watchdog ends a job whose ranks all wait and use hardly any processor
+  // time.
   const std::string net = GENERATE("auto", "udp");
   const std::string moment =
       GENERATE("vector_reserved", "deque_locked", "map_locked");

@@ -1,4 +1,5 @@
-// Errors that the program does not look at.
+// Tests how a job shows errors that its program ignores: lines on stderr,
+// ACP_ERRORS=abort, and the summary of acprun. The program is careless.cc.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -61,7 +62,7 @@ TEST_CASE("errors: ACP_ERRORS=abort ends the job at the first", "[errors]") {
   CHECK(outcome.is_over);
   CHECK(outcome.status == 1);
   CHECK(lines_with(outcome.output, "done").empty());
-  // The rank's own line, and acprun's summary with the reason.
+  // Two lines have the reason: the line of the rank, and the summary of acprun.
   const auto lines = lines_with(outcome.output, "address outside its region");
   CHECK(lines.size() == 2);
   CHECK(lines.back().find("acprun: rank 0") == 0);

@@ -1,4 +1,5 @@
-// Launches that cannot work: acprun says why and leaves nothing running.
+// Tests of command lines that acprun refuses: it says why, exits with the right
+// status and leaves no process running.
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -18,9 +19,9 @@ constexpr int kNotFound = 127;
 
 struct Refusal {
   const char* what;
-  std::vector<std::string> words;  ///< Behind acprun.
+  std::vector<std::string> words;  ///< Arguments of acprun.
   int status;
-  std::string text;  ///< That the message has to hold.
+  std::string text;  ///< Text that the message has to contain.
 };
 
 void check_refusal(const Refusal& refusal) {

@@ -1,4 +1,5 @@
-// The output of a rank arrives, however the rank ends.
+// Tests that the output of a rank arrives however the rank ends. The program is
+// printer.cc.
 #include <string>
 #include <vector>
 

@@ -1,6 +1,7 @@
-// Prints lines in all ways of C and C++, without a flush, and then ends as its
-// argument says: "abort" calls acp_abort on rank 1, "kill" kills rank 1, and
-// the others wait for a message that never comes.
+// A program for output_test.cc. It prints lines in all ways of C and C++,
+// without a flush, and then rank 1 ends as the argument says: "abort" calls
+// acp_abort, "kill" raises SIGKILL. The other ranks wait until the job is
+// ended.
 #include <unistd.h>
 
 #include <csignal>

@@ -1,9 +1,11 @@
-// A rank that dies at a chosen moment in a chosen way, and ranks that wait
-// for it for ever: `victim MOMENT HOW FILE [marker]`. Driven by death_test.
+// A program for death_test.cc: one rank, the victim, dies at a chosen moment in
+// a chosen way, and the other ranks wait for it until the job is ended.
 //
-// Before it dies the victim writes "rank pid monotonic-nanoseconds" to FILE;
-// with HOW = stay nobody dies, and every rank appends its pid to FILE; with
-// HOW = wait the victim waits, with what it has, until the job is ended.
+//   victim MOMENT HOW FILE [marker]
+//
+// Before it dies the victim writes "rank pid monotonic-nanoseconds" to FILE.
+// With HOW = stay no rank dies, and every rank appends its pid to FILE. With
+// HOW = wait the victim keeps its locks and waits until the job is ended.
 #include <fcntl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -36,9 +38,11 @@ struct Plan {
 
 constexpr int kVictim = 1;
 
+/// Operations that the calling thread has completed; the thread that kills the
+/// process reads it.
 std::atomic<std::uint64_t> g_copies{0};
 
-/// Nobody ever writes this word.
+/// Waits for a word that no rank ever writes.
 void wait_for_ever() {
   acpx_wait_word(acp_query_starter_ga(acp_rank()), 0, -1, nullptr);
   // The job has ended; so does this process, at the latest by its launcher.
@@ -47,6 +51,7 @@ void wait_for_ever() {
   }
 }
 
+/// Writes the file, and then ends the process as the plan says.
 [[noreturn]] void die(const Plan& plan) {
   const auto now = Clock::now().time_since_epoch();
   const std::string text =
@@ -74,7 +79,7 @@ void wait_for_ever() {
   _exit(78);
 }
 
-/// Whether that thread of this process sleeps in the kernel.
+/// Whether a thread of this process sleeps in the kernel.
 bool is_asleep(pid_t thread) {
   std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/stat");
   std::string text;
@@ -84,8 +89,9 @@ bool is_asleep(pid_t thread) {
          text[name_end + 2] == 'S';
 }
 
-/// Dies from a second thread once the calling thread waits inside of the
-/// library (seen asleep a few times), or has copied for a while.
+/// Starts a thread that kills this process in the middle of a call of the
+/// calling thread: after it was seen asleep 20 times, or, at moments without
+/// sleep, after it has completed 20 operations.
 void die_from_another_thread(const Plan& plan) {
   const auto thread = static_cast<pid_t>(syscall(SYS_gettid));
   std::thread([plan, thread] {
@@ -109,7 +115,8 @@ void die_from_another_thread(const Plan& plan) {
   }).detach();
 }
 
-/// The one process that creates the file; before acp_init none has a rank.
+/// Whether this process is the first to create a file: it becomes the victim.
+/// Before acp_init there are no ranks to choose by.
 bool is_elected(const char* file) {
   const std::string name = std::string(file) + ".elected";
   const int fd = open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL, 0600);
@@ -129,8 +136,8 @@ void copy_for_ever() {
   }
 }
 
-/// Until it does not answer. Silence tells nothing about a rank that owes no
-/// answer, so it always owes one.
+/// Sends the victim atomics until it does not answer. A silent rank counts as
+/// lost only while it owes an answer, so there is always an atomic under way.
 void ask_the_victim() {
   acp_handle_t handle = ACP_HANDLE_NULL;
   do {
@@ -139,8 +146,8 @@ void ask_the_victim() {
   } while (acpx_complete_timeout(handle, -1) == 0);
 }
 
-/// In the heap of rank 0, as all ranks do; the victim's death comes between
-/// any two steps of a malloc or a free.
+/// Allocates and frees in the heap of rank 0, as all ranks do. The victim dies
+/// between any two steps of a malloc or a free.
 void allocate_for_ever() {
   std::array<acp_ga_t, 200> blocks{};
   for (std::size_t i = 0;; ++i) {
@@ -151,7 +158,8 @@ void allocate_for_ever() {
   }
 }
 
-/// Messages of all sizes to the right and from the left, until a wait fails.
+/// Sends messages of all sizes to the right and receives from the left, until a
+/// wait fails.
 void send_until_the_end() {
   const int rank = acp_rank();
   const int procs = acp_procs();
@@ -171,8 +179,9 @@ void send_until_the_end() {
   }
 }
 
-/// Memory that comes and goes while the rank to the left copies to where it
-/// last was, until the job ends.
+/// Registers and unregisters memory, and tells its address to the rank to the
+/// left, which copies there whether it is still registered or not. Ends with
+/// the job.
 void register_until_the_end() {
   constexpr std::size_t kBytes = 3000;
   static std::array<std::byte, kBytes> bytes;
@@ -194,12 +203,13 @@ void register_until_the_end() {
   }
 }
 
-/// Whether the victim dies with something of a structure, which it takes
-/// before a barrier; after that the others want it.
+/// Whether the victim dies with a lock or a reservation of a data structure. It
+/// takes that before a barrier, after which the other ranks need it.
 bool is_after_taking(std::string_view moment) {
   return is_structure_moment(moment) && !moment.starts_with("in_");
 }
 
+/// Goes into the call that the moment names, and dies there.
 void die_inside(const Plan& plan) {
   if (plan.moment == "computing") {
     die(plan);
@@ -238,8 +248,8 @@ void die_inside(const Plan& plan) {
   }
 }
 
-/// All ranks but 0: a barrier that rank 0 never comes to, again and again while
-/// the job is being ended.
+/// Calls acp_sync again and again while the job is being ended. All ranks but 0
+/// do so, and no barrier may succeed without rank 0.
 void sync_after_the_end() {
   for (int i = 0; i < 1000; ++i) {
     if (acp_sync() == 0) {

@@ -1,3 +1,5 @@
+// The operations on data structures that victim.cc runs until its job ends.
+// Calls may fail here: when the job ends, they have to.
 #include "fault/victim_structures.h"
 
 #include <array>
@@ -12,7 +14,8 @@
 
 namespace {
 
-/// Handles and values lie in starter memory, from here on.
+/// Offsets in starter memory: the handles of all structures, a value to put in,
+/// and a result.
 constexpr std::size_t kHandles = 1024;
 constexpr std::size_t kValue = 2048;
 constexpr std::size_t kResult = 4096;
@@ -23,12 +26,12 @@ struct Handles {
   acp_list_t list;
   acp_set_t set;
   acp_map_t map;
-  acp_ga_t bucket;  ///< The map's only one, but for overflow; its lock.
+  acp_ga_t bucket;  ///< Lock word of the map's first and only bucket.
 };
 
 Handles g_all;
 acp_wsd_t g_workspace;
-const std::function<void()>* g_die;  ///< For the comparator.
+const std::function<void()>* g_die;  ///< Called by the comparator, unless null.
 
 std::byte* starter(std::size_t at) {
   return static_cast<std::byte*>(
@@ -49,7 +52,7 @@ bool has_ended() {
   return acp_errno == ACPX_PEER_DEAD || acp_errno == ACPX_ABORTED;
 }
 
-/// docs/containers.md: the sync word of a handle.
+/// The sync word of a handle (docs/containers.md).
 acp_ga_t sync_word(acp_ga_t handle) {
   return (handle & ~acp_ga_t{63}) + 64 + (handle & 63) * 8;
 }
@@ -107,8 +110,7 @@ void use_workspace(std::uint64_t i) {
   acp_read_ws(g_workspace, starter_ga(kResult), 1 + i % 4000, i % 2000);
 }
 
-/// What waits for the death of the victim: the operation that needs what it
-/// had, whole words of which the moment's name begins with.
+/// Runs one operation on the structure that the name of the moment contains.
 void use(std::string_view moment, std::uint64_t i) {
   const auto is_of = [&](std::string_view name) {
     return moment.find(name) != std::string_view::npos;
@@ -148,7 +150,7 @@ void make_structures() {
     for (int rank = 0; rank < acp_procs(); ++rank) {
       ranks.push_back(rank);
     }
-    // Where nobody dies, so that others get as far as they can.
+    // The structures are on rank 0, which does not die.
     g_all = {acp_create_vector(0, 0),
              acp_create_deque(0, 0),
              acp_create_list(0),
@@ -158,7 +160,7 @@ void make_structures() {
     for (std::uint64_t i = 0; i < 5; ++i) {
       acp_push_back_list(g_all.list, put(i), 0);
     }
-    // An iterator names the entry, in the first line of its bucket.
+    // An iterator names an entry, which is in the first 64 bytes of its bucket.
     acp_insert_map(g_all.map, {put(7), put(7)});
     g_all.bucket = acp_find_map(g_all.map, put(7)).elem & ~acp_ga_t{63};
     std::memcpy(starter(kHandles), &g_all, sizeof g_all);

@@ -1,6 +1,6 @@
-// Fuzz target: any request into an agent that owns one registered region. No
-// byte outside of the region changes, and the reply is one that the initiator
-// can decode. The region is exactly as long as its allocation, so a
+// Fuzz target: an agent with one registered region gets any bytes as a request.
+// No byte outside of the region may change, and the initiator has to be able to
+// decode the reply. The region is exactly as long as its allocation, so a
 // sanitizer sees a step that leaves it.
 #include <cstddef>
 #include <cstdint>
@@ -74,7 +74,8 @@ class Process {
   void serve(std::span<const std::byte> request) {
     agent_.on_request(0, 0, request);
     ACP_ASSERT(!agent_.has_backlog());
-    agent_.forget_peer(0);  // parts that failed, whose last never comes
+    // A request in parts may have begun whose last part never comes.
+    agent_.forget_peer(0);
   }
 
  private:
@@ -88,8 +89,8 @@ class Process {
   GlobalAddress base_ = 0;
 };
 
-/// Random addresses hit nothing: moves those whose top bit is off to the
-/// region and its surroundings. The others stay as they are.
+/// Moves addresses whose top bit is off to the region and its surroundings,
+/// since random addresses would hit no memory. Other addresses stay.
 void aim(std::span<std::byte> request, GlobalAddress base) {
   using acp::protocol::RequestHeader;
   for (std::size_t at = sizeof(RequestHeader);

@@ -1,5 +1,6 @@
-// Any bytes as a bootstrap message: refused, or the same bytes when encoded
-// again; and a roll-call that gets it stays sane.
+// Fuzz target: any bytes as a bootstrap message. The decoder refuses them, or
+// encoding the result again gives equal bytes. A roll-call that gets the
+// message must keep a valid state.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>

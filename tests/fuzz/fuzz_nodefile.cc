@@ -1,4 +1,5 @@
-// Any bytes as a node file: a list of sane nodes or an error, never more.
+// Fuzz target: any bytes as a node file. The parser returns nodes with valid
+// names and counts, or an error.
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -27,8 +28,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
     written += node.host + " slots=" + std::to_string(node.slots) + "\n";
   }
   if (count_slots(nodes) > kMaxRanks) std::abort();
-  // What we would write for these nodes has to mean the same, except for
-  // hosts with one colon, which only brackets tell from a count.
+  // A file written from these nodes has to have the same meaning. The exception
+  // are hosts with one colon, which only brackets tell from a count.
   const auto again = parse_nodefile(written);
   if (const auto* same = std::get_if<std::vector<Node>>(&again)) {
     if (same->size() != nodes.size() ||

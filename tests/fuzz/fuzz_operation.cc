@@ -1,5 +1,5 @@
-// Fuzz target: any bytes into the decoders of requests and replies. What they
-// accept has to add up.
+// Fuzz target: any bytes into the decoders of requests and replies. The sizes
+// in an accepted message have to add up to its length.
 #include <cstddef>
 #include <cstdint>
 #include <span>

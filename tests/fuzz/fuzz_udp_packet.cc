@@ -1,5 +1,5 @@
-// Fuzz target: any bytes into the decoders of the udp transport. What they
-// accept must hold what they promise.
+// Fuzz target: any bytes into the decoders of the udp transport. An accepted
+// packet or address card has to keep the limits of its format.
 #include <cstddef>
 #include <cstdint>
 #include <span>

@@ -1,4 +1,5 @@
-// Writes valid inputs for every fuzz target, made by the encoders.
+// A program that writes valid inputs for every fuzz target, made by the
+// encoders. The test fuzz.seeds runs it before the fuzz tests.
 //
 //   fuzz_make_seeds <folder>     fills <folder>/<target>/
 #include <fmt/format.h>
@@ -130,6 +131,7 @@ void add_nodefiles(SeedFolder& folder) {
   }
 }
 
+/// A packet with messages of these sizes, or a pure ack without any.
 void add_packet(SeedFolder& folder,
                 std::uint8_t flags,
                 std::initializer_list<std::uint16_t> messages) {
@@ -169,6 +171,8 @@ void add_udp(SeedFolder& folder) {
 }
 
 #ifdef ACP_HAS_VERBS
+/// An input for each decoder of the verbs transport: address card, hello,
+/// refusal, packet.
 void add_verbs(SeedFolder& folder) {
   acp::verbs::AddressCard card;
   card.colors = 2;

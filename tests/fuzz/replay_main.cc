@@ -1,5 +1,5 @@
-// Runs a fuzz target without libFuzzer: every seed of a folder, then a series
-// of mutated seeds that is the same on every run.
+// The main program of a fuzz target without libFuzzer. It runs every seed of a
+// folder, then a series of mutated seeds that is equal on every run.
 //
 //   fuzz_NAME <folder of seeds> <mutations> <number of the series>
 //
@@ -29,10 +29,10 @@ using Input = std::vector<std::uint8_t>;
 
 constexpr std::size_t kMaxInputBytes = 4096;
 
-/// What the target is looking at, for the signal handler.
+/// The input that the target has now; the signal handler prints it.
 const Input* current_input = nullptr;
 
-/// Async-signal-safe: write(2) only.
+/// The signal handler. It calls write(2) only, which is async-signal-safe.
 void print_input(int signal) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   constexpr std::string_view kTitle = "\nfailed on input: ";
@@ -124,6 +124,7 @@ void run(const Input& input) {
 
 }  // namespace
 
+/// Seeds come before mutations: a failing seed is easier to read.
 int main(int argc, char** argv) {
   std::uint64_t mutations = 0;
   std::uint64_t series = 0;
