@@ -1,4 +1,4 @@
-// How jobs of the older interfaces begin and end, and what they print. The
+// Tests how jobs of the older interfaces begin and end, and their output. The
 // build gives the paths of the programs (ACPRUN, SCU_PROBE, LQCD_PROBE).
 #include <cstdlib>
 #include <filesystem>
@@ -177,7 +177,8 @@ TEST_CASE("LQCD: what is left behind does not stop the end", "[lqcd]") {
     INFO(leaves.output);
     CHECK(leaves.status == 0);
     CHECK(has(leaves, "left 0\n"));
-    CHECK_FALSE(has(leaves, "again 0\n"));  // once in a process
+    // A process may initialise the interface only once.
+    CHECK_FALSE(has(leaves, "again 0\n"));
   }
 }
 

@@ -1,4 +1,4 @@
-// Definitions of the machine, and files of seeds.
+// Tests the parser of machine definitions (COMMS_DEF) and of seed files.
 #include "compat/scu/definition.h"
 
 #include <unistd.h>

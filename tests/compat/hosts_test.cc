@@ -1,4 +1,4 @@
-// Host numbers and neighbours.
+// Tests the host numbers and the neighbours of the LQCD interface.
 #include "compat/lqcd/hosts.h"
 
 #include <catch2/catch.hpp>

@@ -1,4 +1,4 @@
-// Every function of lqcd.h, called by the hosts of a job.
+// Cases for every function of lqcd.h, which the hosts of a job call together.
 #include <algorithm>
 #include <array>
 #include <string>
@@ -55,6 +55,8 @@ void wait_ok(void* handle) {
 
 }  // namespace
 
+// The receive starts before the send in every second round, and after it in the
+// others.
 SPMD_CASE(lqcd_ring, "startSend, startReceive, waitFor: all sizes in a ring") {
   const int right = (me() + 1) % hosts();
   const int left = (me() + hosts() - 1) % hosts();
@@ -86,7 +88,7 @@ SPMD_CASE(lqcd_short_sends, "startSend: short ones are copies, and complete") {
   const int name = next_name();
   const int right = (me() + 1) % hosts();
   const int left = (me() + hosts() - 1) % hosts();
-  constexpr int kCount = 300;  // more than an inbox has cells
+  constexpr int kCount = 300;  // more messages than an inbox has room for
   std::vector<char> bytes(500);
   void* send = declareSendTo(bytes.data(), 500, right, name);
   for (int i = 0; i < kCount; ++i) {
@@ -132,6 +134,8 @@ SPMD_CASE(lqcd_any_sender, "declareReceive: does not know who sends") {
   }
 }
 
+// Messages are sent in the opposite order of the receives, so only their names
+// can bring them together.
 SPMD_CASE(lqcd_names, "declareReceive: messages go to their name") {
   constexpr int kNames = 5;
   const int first = next_name();
@@ -249,6 +253,7 @@ SPMD_CASE(lqcd_test_completion, "testCompletion: makes progress") {
   EXPECT(in == out);
 }
 
+// The handle at the end has been refused in several ways, and must still work.
 SPMD_CASE(lqcd_refused, "failures: a code and a sentence") {
   int word = 0;
   EXPECT(declareReceive(nullptr, 4, 1) == nullptr);

@@ -1,5 +1,5 @@
-// Every function of scu/sysfunc.h and scu/scu_dir_arg.h, called by the nodes of
-// a job.
+// Cases for every function of scu/sysfunc.h and scu/scu_dir_arg.h, which the
+// nodes of a job call together.
 #include <array>
 #include <cstdint>
 #include <cstdlib>
@@ -208,6 +208,7 @@ SPMD_CASE(scu_trans_stride, "SCUTrans: blocks, with gaps on both sides") {
   }
 }
 
+// Elements outside of the received blocks must keep their value.
 SPMD_CASE(scu_trans_offset, "SCUTrans: one shape at several offsets") {
   std::vector<float> out(100);
   std::vector<float> in(100, -1);
@@ -255,6 +256,7 @@ SPMD_CASE(scu_trans_addr,
   }
 }
 
+// The second sum has one array for input and output.
 SPMD_CASE(scu_global_sum, "SCUGlobalSum: every type and size") {
   const int nodes = NumNodes();
   const int sum = nodes * (nodes + 1) / 2;
@@ -313,6 +315,8 @@ SPMD_CASE(scu_beside_qmp, "SCUTrans: beside the program's own QMP") {
   QMP_free_msgmem(to);
 }
 
+/// The SCU interface reads its grid from COMMS_DEF, so the number of nodes has
+/// to be known before SCUCommsInit(). A second SCUCommsFinalize() is allowed.
 int main(int argc, char** argv) {
   if (spmd::list_cases(argc, argv)) {
     return 0;

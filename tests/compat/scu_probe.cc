@@ -1,5 +1,5 @@
-// A program of SCU whose first argument says what it does. compat_job_test.cc
-// looks at the end of the job and at the output.
+// A program over the SCU interface. Its first argument selects the behaviour,
+// and compat_job_test.cc checks the end of the job and the output.
 #include <cstdio>
 #include <cstdlib>
 #include <string>

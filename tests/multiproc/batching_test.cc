@@ -1,4 +1,5 @@
-// How many datagrams small operations over UDP share. docs/udp.md, "Batching".
+// Tests how many datagrams small operations over UDP share (docs/udp.md,
+// "Batching"). The program is talk.cc.
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -13,7 +14,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
-/// Sent by the rank that sent most; from the line that each logs at its end.
+/// The datagrams of the rank that sent most. Each rank logs its number at the
+/// end.
 long most_datagrams(const std::string& output) {
   const std::string text = "udp: sent ";
   long most = 0;
@@ -37,9 +39,9 @@ long datagrams_of(const std::string& pattern, int count) {
   return most_datagrams(outcome.output);
 }
 
-/// Ranks that are slow, or kept from running, send more: their thread sends
-/// what has waited for a millisecond. So the best of some, against what each
-/// operation would send for certain if it went alone.
+/// Repeats the job until it sends fewer than `aim` datagrams, or 120 s are
+/// over. A rank that is kept from running sends more, because its progress
+/// thread sends messages that have waited for a millisecond.
 long least_datagrams_of(const std::string& pattern, int count, long aim) {
   const Clock::time_point limit = Clock::now() + 120s;
   long least = 0;

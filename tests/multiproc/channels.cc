@@ -1,5 +1,5 @@
-// Channels under load: a million messages with checksums, all ranks to all, a
-// receiver that is slow, keys that run out, channels by the hundred.
+// Cases of channels under load: a million messages with checksums, all ranks to
+// all, a slow receiver, a full key table, hundreds of channels.
 #include <sched.h>
 #include <xxhash.h>
 
@@ -25,14 +25,15 @@ namespace {
 using Bytes = std::vector<std::byte>;
 
 constexpr std::size_t kLongest = std::size_t{4} << 20;
-constexpr std::size_t kHead = 16;  ///< Checksum and number, where they fit.
+/// A message of at least this size begins with its checksum and its number.
+constexpr std::size_t kHead = 16;
 
 bool is_over_network() {
   const acp_ga_t other = acp_query_starter_ga(spmd::right_of(acp_rank()));
   return acp_procs() > 1 && acpx_pointer(other) == nullptr;
 }
 
-/// From 0 bytes to kLongest, each power of two as likely as any other.
+/// A random size from 0 bytes to kLongest; each power of two is equally likely.
 std::size_t random_size(std::mt19937_64& random) {
   const double bits = std::uniform_real_distribution<>(-1, 22)(random);
   return bits < 0 ? 0 : static_cast<std::size_t>(std::exp2(bits));
@@ -52,7 +53,7 @@ const Bytes& noise() {
   return bytes;
 }
 
-/// A message: checksum of what follows it, its number, noise.
+/// Makes a message: its number and noise, behind a checksum of both.
 void make_message(Bytes& message, std::size_t size, std::uint64_t number) {
   message.resize(size);
   if (size != 0) {
@@ -83,7 +84,8 @@ void check_message(const Bytes& message,
   }
 }
 
-/// One end with a window of requests: sends or checks the same random series.
+/// One end of a channel, with a window of requests. Both ends draw one random
+/// series: the sender sends its messages, the receiver checks them.
 class Stream {
  public:
   Stream(int sender, int receiver, std::uint64_t salt, std::size_t window)
@@ -156,7 +158,8 @@ class Stream {
   std::uint64_t bytes_ = 0;
 };
 
-/// Resident bytes of this process that others share: the rings.
+/// Resident bytes of this process that other processes share, which contain the
+/// channels' rings.
 std::size_t shared_bytes() {
   std::size_t pages[3] = {};
   std::FILE* file = std::fopen("/proc/self/statm", "r");
@@ -167,7 +170,8 @@ std::size_t shared_bytes() {
   return pages[2] * 4096;
 }
 
-/// Waits for a word of the own starter memory without a call of the library.
+/// Waits for a word of this rank's starter memory without a call of the
+/// library.
 void compute_until(std::uint64_t value) {
   auto* word = static_cast<std::uint64_t*>(
       acp_query_address(acp_query_starter_ga(acp_rank())));
@@ -179,6 +183,7 @@ void compute_until(std::uint64_t value) {
   }
 }
 
+/// Sets the word that compute_until() waits for.
 void tell(int rank, std::uint64_t value) {
   const acpx_op_t put = {
       ACPX_PUT8, ACPX_SIGNAL, acp_query_starter_ga(rank), 0, 0, value, 0};
@@ -219,6 +224,7 @@ SPMD_CASE(channels_million_messages,
   }
 }
 
+// Each rank has two channels with every other rank, one in each direction.
 SPMD_CASE(channels_all_to_all,
           "channels: every rank to every rank, random sizes") {
   SPMD_NEEDS_RANKS(2);
@@ -250,7 +256,8 @@ SPMD_CASE(channels_large_to_a_program_that_computes,
   if (acp_rank() >= 2) {
     return;
   }
-  constexpr std::uint64_t kTold = std::uint64_t{1} << 32;  // no case before
+  // Values that no earlier case has put into the word.
+  constexpr std::uint64_t kTold = std::uint64_t{1} << 32;
   const std::size_t rounds = spmd::scaled(10'000, 100);
   const acp_ch_t ch = acp_create_ch(0, 1);
   Bytes message(std::size_t{1} << 20);
@@ -278,8 +285,10 @@ SPMD_CASE(channels_freed_by_a_program_that_computes,
   if (acp_rank() >= 2) {
     return;
   }
-  constexpr std::uint64_t kTold = std::uint64_t{2} << 32;  // no case before
-  constexpr std::uint64_t kRecord = 16;                    // of 8 bytes
+  // Values that no earlier case has put into the word.
+  constexpr std::uint64_t kTold = std::uint64_t{2} << 32;
+  constexpr std::uint64_t kRecord =
+      16;  // bytes in the ring for 8 bytes of data
   std::uint64_t ring = 0;
   EXPECT_EQ(acpx_setting("ACP_CH_BUFFER", &ring), 0);
   const std::uint64_t fitting = std::bit_floor(ring) / kRecord - 1;
@@ -373,13 +382,15 @@ SPMD_CASE(channels_without_keys,
       stream.post(kLongest);
     }
     stream.end();
-    EXPECT_EQ(acp_errno, 0);  // nothing of this failed
+    EXPECT_EQ(acp_errno, 0);
     for (const acp_atkey_t key : keys) {
       EXPECT_EQ(acp_unregister_memory(key), 0);
     }
   }
 }
 
+// A third of the channels goes the other way, so that both ranks send and
+// receive.
 SPMD_CASE(channels_by_the_hundred,
           "channels: hundreds of a pair, made, used and freed") {
   SPMD_NEEDS_RANKS(2);
@@ -403,6 +414,7 @@ SPMD_CASE(channels_by_the_hundred,
   }
 }
 
+// Each rank has four threads, and each thread has a channel of its own.
 SPMD_CASE(channels_with_threads,
           "channels: threads with channels of their own at the same time") {
   SPMD_NEEDS_RANKS(2);
@@ -431,6 +443,7 @@ SPMD_CASE(channels_with_threads,
   }
 }
 
+// In each round one rank, chosen at random, creates its end after the other.
 SPMD_CASE(channels_create_late,
           "channels: partners come late, by turns, with messages waiting") {
   SPMD_NEEDS_RANKS(2);

@@ -1,5 +1,5 @@
-// All ranks, the owner among them, change one word at once: the result is
-// exact, and every old value was handed out once.
+// Cases in which all ranks, the owner among them, change one word at once by
+// atomics. The result has to be exact, and no old value may come out twice.
 #include <algorithm>
 #include <numeric>
 #include <vector>
@@ -16,7 +16,8 @@ namespace {
 constexpr std::size_t kWindow = 64;
 constexpr std::size_t kFull = 100'000;
 constexpr std::size_t kLeast = 1'000;
-/// Each blocking operation that is lost on a bad network costs a time-out.
+/// Fewer rounds, because each blocking operation that a bad network loses costs
+/// a time-out.
 constexpr std::size_t kBlockingFull = 2'000;
 
 enum class Pace { kWindows, kBlocking };
@@ -26,14 +27,15 @@ std::size_t rounds_of(Pace pace) {
                                 : spmd::scaled(kBlockingFull, 100);
 }
 
-/// Word 0 of rank 0 is fought for; results go to words 64 .. 127 of mine.
+/// All ranks work on word 0 of rank 0. Old values go to words 64 .. 127 of the
+/// rank's own block.
 class Arena {
  public:
   explicit Arena(Memory memory) : block_(memory, 2 * kWindow * 8) {}
 
   acp_ga_t word() const { return block_.at(0); }
 
-  /// The word in my own memory, whichever rank I am.
+  /// The start of this rank's own block.
   std::byte* memory() const { return block_.data(); }
 
   acp_ga_t result(std::size_t slot) const {
@@ -48,7 +50,7 @@ class Arena {
     return block_.half(2 * (kWindow + slot)).load();
   }
 
-  /// The word when all are done. Collective.
+  /// The value of the word when all ranks are done. Collective.
   std::uint64_t final_value() const {
     EXPECT_EQ(acp_sync(), 0);
     EXPECT_DONE(acp_copy(result(0), word(), 8, ACP_HANDLE_ALL));
@@ -57,8 +59,8 @@ class Arena {
     return value;
   }
 
-  /// Issues `count` operations by issue(i, slot) in windows; look(i, slot)
-  /// sees each one's old value.
+  /// Calls issue(i, slot) for `count` operations, a window at a time. After
+  /// each window it calls look(i, slot), which can read the old values.
   template <typename Issue, typename Look>
   void run(Pace pace, std::size_t count, Issue issue, Look look) const {
     const std::size_t width = pace == Pace::kWindows ? kWindow : 1;
@@ -94,7 +96,8 @@ std::uint64_t all_ranks() {
 const auto nothing_to_see = [](std::size_t, std::size_t) {
 };
 
-/// add8: the sum of the old values is that of 0 .. n - 1: each came once.
+/// add8: each of 0 .. n - 1 comes out once as an old value, which their sum
+/// shows.
 void check_add8(Memory memory, Pace pace) {
   const Arena arena(memory);
   const std::size_t count = rounds_of(pace);
@@ -150,7 +153,7 @@ void check_swap(Memory memory, Pace pace, bool is_wide) {
   EXPECT_EQ(sum_over_ranks(came_out) + left, sum_over_ranks(put_in));
 }
 
-/// xor: what each rank put in, it takes out again.
+/// xor: each rank applies every value twice, so 0 is left.
 void check_xor(Memory memory, Pace pace, bool is_wide) {
   const Arena arena(memory);
   const std::size_t count = rounds_of(pace) / 2 * 2;
@@ -169,8 +172,8 @@ void check_xor(Memory memory, Pace pace, bool is_wide) {
   EXPECT_EQ(arena.final_value(), 0U);
 }
 
-/// or, and: each rank owns some bits, sets them all, clears them all, and must
-/// find each in the old value as it left it.
+/// Checks or and and: each rank owns some bits of the word. It sets and clears
+/// them all, and must find each bit in the old value as it left it.
 void check_bits(Memory memory, Pace pace, bool is_wide) {
   const Arena arena(memory);
   const std::uint64_t bits = (is_wide ? 64 : 32) / all_ranks();
@@ -228,7 +231,8 @@ void check_cas(Memory memory, Pace pace, bool is_wide) {
   EXPECT_EQ(arena.final_value(), sum_over_ranks(successes));
 }
 
-/// cas in windows: 64 guesses at once, of which as many as come in order win.
+/// cas in windows: 64 guesses at once, each higher by 1 than the guess before.
+/// Guesses succeed as long as they arrive in order.
 void check_cas_windows(Memory memory, bool is_wide) {
   const Arena arena(memory);
   const std::size_t count = rounds_of(Pace::kWindows);
@@ -344,6 +348,8 @@ SPMD_CASE(cas4, "acp_cas4: as many steps as successes") {
     check_cas_windows(memory, false);
 }
 
+// Even operations are calls. Odd operations are chains of two adds, so each of
+// them counts twice.
 SPMD_CASE(chains_and_calls,
           "acpx_post and acp_add8 on one word are atomic with each other") {
   for (const Memory memory : kMemories) {

@@ -1,5 +1,6 @@
-// Many more ranks than cores over UDP: what is late is not lost. docs/udp.md,
-// "Loss".
+// Tests that udp sends few datagrams again when there are many more ranks than
+// cores: late datagrams are not lost (docs/udp.md, "Loss"). The program is
+// talk.cc.
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -13,13 +14,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// The number behind a text in the line that each rank logs at its end, added
-/// up.
+/// A sum over the lines that the ranks log at their end.
 struct Sum {
   long total = 0;
   int lines = 0;
 };
 
+/// Adds up the numbers that follow a text.
 Sum sum_behind(const std::string& output, const std::string& text) {
   Sum sum;
   for (std::size_t at = output.find(text); at != std::string::npos;
@@ -30,7 +31,7 @@ Sum sum_behind(const std::string& output, const std::string& text) {
   return sum;
 }
 
-/// 256 at full scale.
+/// The number of ranks: 256 at full scale, at least 32.
 int number_of_ranks() {
   const char* scale = std::getenv("ACP_TEST_SCALE");
   return std::clamp(

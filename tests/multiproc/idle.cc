@@ -1,6 +1,6 @@
-// Who has nothing to do uses no processor: outside of the library, waiting for
-// other ranks, waiting for a word. Shares of processor time and counts of
-// sleeps, not durations: a loaded machine makes them smaller.
+// Cases of idle ranks, which must use no processor: outside of the library,
+// waiting for other ranks, waiting for a word. They measure shares of processor
+// time and counts of sleeps, which a loaded machine only makes smaller.
 #include <poll.h>
 #include <sched.h>
 #include <sys/resource.h>
@@ -41,7 +41,8 @@ double wall_seconds() {
       .count();
 }
 
-/// Processor time of this rank, all its threads, in `idle`, by wall time.
+/// Processor time of all threads of this rank during `idle`, divided by the
+/// wall time.
 template <typename Idle>
 double share_of(Idle idle) {
   const double wall = wall_seconds();
@@ -75,22 +76,21 @@ long sleeps_of_other_threads() {
   return sleeps;
 }
 
-/// How often one thread (RUSAGE_THREAD) or all of this process (RUSAGE_SELF)
-/// fell asleep so far; each sleep has been a wake-up.
+/// How often the calling thread (RUSAGE_THREAD) or all threads of this process
+/// (RUSAGE_SELF) fell asleep so far. Each sleep has ended with a wake-up.
 long sleeps_of(int who) {
   rusage usage{};
   EXPECT_EQ(getrusage(who, &usage), 0);
   return usage.ru_nvcsw;
 }
 
-/// Whether other ranks reach this one's registered memory and the barrier
-/// through the host's memory.
+/// Whether ranks reach registered memory and the barrier through shared memory.
 bool is_over_shm() {
   const char* net = std::getenv("ACP_NET");
   return net == nullptr || std::string(net).empty();
 }
 
-/// Words of starter memory; the first stays 0.
+/// Indices of words of starter memory; the first word stays 0.
 enum Word : std::size_t { kZero, kMine, kTheirs, kOld, kSignal, kTurn };
 
 acp_ga_t starter_word(int rank, Word word) {
@@ -102,12 +102,12 @@ std::uint64_t* starter_words() {
       acp_query_address(starter_word(acp_rank(), kZero)));
 }
 
-/// Memory of this rank that others reach by message alone.
+/// Memory of this rank that other ranks reach by message alone.
 class Registered {
  public:
   Registered() : key_(acp_register_memory(words_.data(), sizeof words_, 0)) {
     EXPECT(key_ != ACP_ATKEY_NULL);
-    // In my starter memory, for the others.
+    // Other ranks read the address from this word of starter memory.
     starter_words()[kMine] = acp_query_ga(key_, words_.data());
     acp_sync();
   }
@@ -120,7 +120,7 @@ class Registered {
     EXPECT_EQ(acp_unregister_memory(key_), 0);
   }
 
-  /// The words of another rank.
+  /// The address of another rank's words.
   static acp_ga_t of(int rank) {
     acp_complete(acp_copy(starter_word(acp_rank(), kTheirs),
                           starter_word(rank, kMine), 8, ACP_HANDLE_NULL));
@@ -162,7 +162,7 @@ SPMD_CASE(idle_after_message,
           "idle: acp_sync wakes 20 times a second at most after a message") {
   const Registered memory;
   if (acp_rank() == 0) {
-    ::poll(nullptr, 0, 10);  // the others have come
+    ::poll(nullptr, 0, 10);  // by now the other ranks are in acp_sync
     for (int rank = 1; rank < acp_procs(); ++rank) {
       add_to(Registered::of(rank));
     }
@@ -173,7 +173,8 @@ SPMD_CASE(idle_after_message,
   const double wall = wall_seconds();
   const long sleeps = sleeps_of(RUSAGE_SELF);
   EXPECT_EQ(acp_sync(), 0);
-  // Some for the message, and for the begin and the end of the wait.
+  // 40 sleeps are allowed for the message, and for the begin and the end of the
+  // wait.
   EXPECT(static_cast<double>(sleeps_of(RUSAGE_SELF) - sleeps) <
          40 + 20 * (wall_seconds() - wall));
 }
@@ -185,8 +186,9 @@ SPMD_CASE(idle_in_long_wait,
   const long sleeps = sleeps_of(RUSAGE_THREAD);
   EXPECT_EQ(
       acpx_wait_word(starter_word(acp_rank(), kZero), 0, kLongMs, nullptr), 1);
-  // 16 in the first 16 ms, then one per sixteenth more up to 0.8 s, then 20 a
-  // second: some 100, where one a millisecond would be 2,000.
+  // The wait looks 16 times in the first 16 ms. Up to 0.8 s each pause is then
+  // a sixteenth of the time waited, and after that the wait looks 20 times a
+  // second. That makes some 100 sleeps; one a millisecond would make 2,000.
   EXPECT(sleeps_of(RUSAGE_THREAD) - sleeps < 250);
   acp_sync();
 }
@@ -201,7 +203,7 @@ SPMD_CASE(idle_signals_in_sync,
   acp_sync();
   if (acp_rank() == 0) {
     for (int i = 0; i < kSignals; ++i) {
-      ::poll(nullptr, 0, 1);  // it would be asleep again
+      ::poll(nullptr, 0, 1);  // rank 1 would be asleep again
       acp_complete(acpx_put_signal(ACP_GA_NULL, ACP_GA_NULL, 0,
                                    starter_word(1, kSignal), 1,
                                    ACP_HANDLE_NULL));
@@ -229,8 +231,8 @@ SPMD_CASE(idle_answers_in_sync,
       add_to(word);
       quick += wall_seconds() - start < kHalfNap ? 1 : 0;
     }
-    // Where the thread naps, each waits for the end of a nap. Where others take
-    // the processor, some wait for that.
+    // If the progress thread napped, every atomic would wait for the end of a
+    // nap. Some may be slow because other programs take the processor.
     EXPECT(quick > kAtomics / 2);
   }
   EXPECT_EQ(acp_sync(), 0);
@@ -295,8 +297,8 @@ SPMD_CASE(idle_on_one_core,
         signal_turn(0);
       }
     }
-    // A spin is 50 us, and would come before the other one's turn in each
-    // round.
+    // A spin takes 50 us. With spins, each round would have one before the turn
+    // of the other rank.
     EXPECT(!core.is_there() || thread_seconds() - cpu < kRounds * 25e-6);
   }
   acp_sync();
@@ -315,7 +317,7 @@ SPMD_CASE(idle_for_a_word,
 SPMD_CASE(idle_thread, "idle: who waits does without the progress thread") {
   constexpr int kGets = 3000;
   acp_sync();
-  // Long enough for the thread to sleep where packets arrive.
+  // In this time the progress thread goes to sleep in epoll.
   ::poll(nullptr, 0, acp_rank() == 0 ? 50 : 10);
   const long sleeps = sleeps_of_other_threads();
   const double begin = wall_seconds();
@@ -332,8 +334,8 @@ SPMD_CASE(idle_thread, "idle: who waits does without the progress thread") {
   if (acp_rank() < 2) {
     const double ms = (wall_seconds() - begin) * 1e3;
     const auto slept = static_cast<double>(sleeps_of_other_threads() - sleeps);
-    // It looks once a millisecond. Between two gets nobody waits: then it may
-    // go to sleep where packets arrive, and be woken by the next.
+    // The thread looks once a millisecond. Between two gets no caller waits, so
+    // it may go to sleep in epoll and be woken by the next packet.
     EXPECT(slept < 100 + (acp_rank() == 0 ? 3 : 1.5) * ms);
   }
   if (acp_rank() == 0) {

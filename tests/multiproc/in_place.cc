@@ -1,5 +1,6 @@
-// Puts whose data a network may send from where they lie: nobody can read the
-// memory once their end, or that of its registration, allows it.
+// Cases of puts whose data a network sends from user memory without a copy.
+// Once the put or the registration has ended, the library must not read the
+// memory: the cases make it unreadable then.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -19,7 +20,7 @@ using spmd::Memory;
 
 constexpr std::size_t kLargest = 400'000;
 
-/// Registered pages of their own. Whoever reads them after hide() dies.
+/// Registered pages of their own. A read after hide() kills the process.
 class Pages {
  public:
   explicit Pages(std::size_t bytes)
@@ -86,6 +87,8 @@ SPMD_CASE(hidden_after_the_end,
   }
 }
 
+// Each source is hidden as soon as its own put is complete, while later puts
+// may still be under way.
 SPMD_CASE(hidden_one_by_one, "sources of several puts under way") {
   constexpr std::size_t kPuts = 4;
   std::mt19937_64 random = spmd::random_of_job();

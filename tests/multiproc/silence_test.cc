@@ -1,5 +1,5 @@
-// A rank that is stopped owes nothing, and another waits for it. docs/udp.md,
-// "Silence".
+// Tests that udp notices a stopped rank that owes no answer, when another rank
+// waits for it (docs/udp.md, "Silence"). The program is talk.cc.
 #include <chrono>
 #include <string>
 

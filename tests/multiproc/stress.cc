@@ -1,5 +1,5 @@
-// Many ranks and threads at once: all to all, four threads a rank, ranks that
-// compute and do not call the library.
+// Cases with many ranks and threads at once: all ranks to all, four threads in
+// each rank, ranks that compute and do not call the library.
 #include <chrono>
 #include <thread>
 #include <vector>
@@ -16,11 +16,11 @@ namespace {
 
 constexpr std::size_t kThreads = 4;
 
-/// What one thread does: puts and gets in a stripe of its own, atomics on a
-/// word of all, each completed by its own handle.
+/// The work of one thread: puts and gets in a stripe of its own, and atomics on
+/// a word that all threads share.
 void thread_work(const Block& block, std::size_t thread, std::size_t rounds) {
   const int right = spmd::right_of(acp_rank());
-  // Per thread: 64 bytes to send from, 64 to receive at, 64 for results.
+  // Each thread has 64 bytes to send from, 64 to receive at, 64 for results.
   const std::size_t base = 64 + thread * 192;
   const std::size_t index = base / 8;
   for (std::uint64_t round = 1; round <= rounds; ++round) {
@@ -43,7 +43,7 @@ void thread_work(const Block& block, std::size_t thread, std::size_t rounds) {
   acp_complete(ACP_HANDLE_ALL);
 }
 
-/// Register, use, unregister, in one thread of several.
+/// Registers memory, copies to it and unregisters it, in one thread of several.
 void registration_work(std::size_t rounds) {
   std::vector<std::uint64_t> words(16);
   const acp_ga_t starter = acp_query_starter_ga(acp_rank());
@@ -68,7 +68,7 @@ void compute_until(Clock::time_point limit) {
   }
 }
 
-/// A put, a get, an atomic and a chain to rank 0, all completed.
+/// Does a put, a get, an atomic and a chain to rank 0, and completes each.
 void touch_rank_zero(const Block& block, std::uint64_t round) {
   const std::size_t place = static_cast<std::size_t>(acp_rank()) * 64;
   block.word(place / 8).store(round);
@@ -88,6 +88,7 @@ void touch_rank_zero(const Block& block, std::uint64_t round) {
 
 }  // namespace
 
+// A second barrier ends each round, so that no put arrives during the check.
 SPMD_CASE(all_to_all, "all ranks put to all ranks, many rounds") {
   constexpr std::size_t kBytes = 3'000;
   for (const Memory memory : kMemories) {
@@ -121,7 +122,8 @@ SPMD_CASE(flood_both_ways,
   for (const Memory memory : kMemories) {
     const auto procs = static_cast<std::size_t>(acp_procs());
     const auto rank = static_cast<std::size_t>(acp_rank());
-    // What I give, what each rank put here, what I got of each rank.
+    // The block has the data of this rank, then an area for the put of each
+    // rank, then an area for the get from each rank.
     const Block block(memory, kBytes * (1 + 2 * procs));
     spmd::fill_pattern(block.bytes().subspan(0, kBytes), rank);
     EXPECT_EQ(acp_sync(), 0);
@@ -146,6 +148,7 @@ SPMD_CASE(flood_both_ways,
   }
 }
 
+// All threads add to word 0 of rank 0, so its final value counts all rounds.
 SPMD_CASE(four_threads, "four threads of each rank issue and complete") {
   for (const Memory memory : kMemories) {
     const Block block(memory, 64 + kThreads * 192);
@@ -187,7 +190,7 @@ SPMD_CASE(passive_rank, "a rank that computes for a second holds up nobody") {
     const Clock::time_point start = Clock::now();
     if (acp_rank() == 0) {
       compute_until(start + std::chrono::seconds(1));
-      // Says so in its own memory; nobody may have needed to wait for it.
+      // The other ranks must be done before this store, and read 0.
       block.word(7).store(1);
     } else {
       constexpr std::uint64_t kRounds = 20;
@@ -212,6 +215,8 @@ SPMD_CASE(passive_rank, "a rank that computes for a second holds up nobody") {
   }
 }
 
+// Rank 2 reads the words that ranks 0 and 1 set after they have computed. Both
+// must still be 0 when its copy is complete.
 SPMD_CASE(passive_source,
           "a copy between two ranks that compute needs neither") {
   SPMD_NEEDS_RANKS(3);

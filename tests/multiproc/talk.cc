@@ -1,5 +1,5 @@
-// Small operations between ranks: `talk PATTERN COUNT`. batching_test.cc and
-// crowd_test.cc count their datagrams, silence_test.cc sees one stopped.
+// A program with small operations between ranks: `talk PATTERN COUNT`. The
+// tests of udp in this directory start it.
 #include <csignal>
 #include <cstdint>
 #include <cstdlib>
@@ -10,7 +10,7 @@
 
 namespace {
 
-/// Rank 0 has all of them in flight.
+/// Rank 0 puts, and completes all puts at the end.
 void put(std::uint64_t count) {
   const acp_ga_t mine = acp_query_starter_ga(0);
   const acp_ga_t theirs = acp_query_starter_ga(1);
@@ -31,7 +31,7 @@ void push(std::uint64_t count) {
   }
 }
 
-/// Rank 0 inserts what is there already, into a map of rank 1.
+/// Rank 0 inserts one element again and again into a map of rank 1.
 void insert(std::uint64_t count) {
   if (acp_rank() == 0) {
     const int ranks[] = {1};
@@ -74,8 +74,8 @@ void all(std::uint64_t count) {
   }
 }
 
-/// Rank 1 stops while rank 0 waits for it. Its wait before that ends by the
-/// time-out, and lets the acks out that it still owes.
+/// Rank 1 stops while rank 0 waits for it. Before that, rank 1 waits for 100
+/// ms, so that it sends the acks that it owes.
 void stop(bool is_sync) {
   acp_sync();
   if (acp_rank() == 1) {
@@ -91,6 +91,7 @@ void stop(bool is_sync) {
 
 }  // namespace
 
+/// The argument selects the pattern; an unknown pattern means answer().
 int main(int argc, char** argv) {
   if (acp_init(&argc, &argv) != 0 || argc < 3) {
     return 1;

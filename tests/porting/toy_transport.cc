@@ -26,7 +26,8 @@ namespace acp::toy {
 namespace {
 
 constexpr std::size_t kMaxMessage = 8192;
-/// Messages that one poll() takes, so that a flood does not hold the engine.
+/// Messages that a call of poll() takes at most, so that a flood of messages
+/// does not keep the engine in it.
 constexpr int kMessagesPerPoll = 64;
 
 /// The address card: a name in the kernel's abstract namespace.
@@ -43,7 +44,7 @@ sockaddr_un address_of(std::span<const std::byte> card) {
 constexpr socklen_t kAddressBytes =
     offsetof(sockaddr_un, sun_path) + 1 + sizeof(Card);
 
-/// What precedes each message in its datagram.
+/// A datagram has this header, and then its message.
 struct Header {
   transport::ProcId from = 0;
   transport::Color color = 0;
@@ -93,6 +94,8 @@ class ToyTransport final : public transport::Transport {
     return endpoint.get();
   }
 
+  // Failures are reported here and not in send(), because only poll() has the
+  // sink that hears of them.
   std::size_t poll(transport::MessageSink& sink) override {
     was_refused_ = false;
     for (const transport::ProcId peer : std::exchange(dead_, {})) {
@@ -150,6 +153,8 @@ class ToyTransport final : public transport::Transport {
   SteadyClock clock_;
 };
 
+// A full socket is no failure: the engine sends the message again later. Any
+// other error means that the peer's socket is closed.
 Status ToyEndpoint::send(std::span<const std::span<const std::byte>> parts,
                          transport::Ordering) {
   Header header{transport_.context_.proc, 0};

@@ -1,4 +1,5 @@
-// What acp_info says: addresses, limits, settings, and its trials.
+// Tests the parts of acp_info: global addresses, limits, settings, and the
+// probes of --check.
 #include <unistd.h>
 
 #include <algorithm>
@@ -126,7 +127,7 @@ class FakeSys {
     std::ofstream(root_ / path) << line << '\n';
   }
 
-  /// What is said of the port when eth4 has this address.
+  /// The verdict on the port when eth4 has this address.
   Probe judge(const std::string& address) const {
     return judge_ports(rdma_ports(root_, [&](const std::string& interface) {
       return interface == "eth4" ? address : std::string();
@@ -170,7 +171,8 @@ TEST_CASE("acp_info: InfiniBand's ports have the address of IPoIB", "[info]") {
   CHECK(none.detail.find("modprobe ib_ipoib") != std::string::npos);
   sys.write("class/net/eth4/device/infiniband/mlx5_0/name", "");
   sys.write("class/net/eth4/dev_port", "1");
-  CHECK_FALSE(sys.judge("10.0.0.1").works);  // the second port's
+  // The interface belongs to the second port of the device.
+  CHECK_FALSE(sys.judge("10.0.0.1").works);
   sys.write("class/net/eth4/dev_port", "0");
   CHECK(sys.judge("10.0.0.1").works);
 }

@@ -1,4 +1,4 @@
-// The command line of acp_perf, and which rows it selects.
+// Tests the command line of acp_perf, and the rows that it selects.
 #include <algorithm>
 
 #include <catch2/catch.hpp>

@@ -1,4 +1,4 @@
-// The table, CSV and JSON of acp_perf.
+// Tests the table, the CSV and the JSON that acp_perf prints.
 #include <catch2/catch.hpp>
 
 #include "report.h"

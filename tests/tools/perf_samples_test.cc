@@ -1,4 +1,4 @@
-// The figures that acp_perf makes of its times.
+// Tests the medians and percentiles that acp_perf computes from its times.
 #include <catch2/catch.hpp>
 
 #include "samples.h"
