@@ -1,10 +1,14 @@
 // Wakes threads of a rank on this host that sleep on the rank's doorbell, a
 // futex word in its slice.
 //
-// sleeper: asleep += 1; d = doorbell; check the condition; futex_wait(doorbell,
-// d) waker:   make the condition true; if asleep != 0: doorbell += 1;
-// futex_wake Invariant: every access is seq_cst. So the waker sees `asleep`, or
-// the sleeper sees the condition; no wake-up is lost.
+// Sleeper: adds 1 to `asleep`, loads `doorbell`, checks its condition, and
+// calls futex_wait(doorbell, loaded value).
+//
+// Waker: makes the condition true. If `asleep` is not 0, it adds 1 to
+// `doorbell` and calls futex_wake.
+//
+// Invariant: every access is seq_cst. So the waker sees `asleep`, or the
+// sleeper sees the condition; no wake-up is lost.
 #pragma once
 
 #include "base/futex.h"

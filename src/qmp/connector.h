@@ -24,8 +24,8 @@ class Connector {
   /// Queues an announcement for `rank`. False: no memory.
   bool announce(int rank, const Announcement& text);
 
-  /// Moves queued announcements on, and receives. True when one of them ended
-  /// or arrived.
+  /// Sends queued announcements and receives new ones. Returns true when at
+  /// least one announcement was sent or arrived.
   bool advance();
 
   /// Tells the next rank that this one leaves after `barriers` barriers of the

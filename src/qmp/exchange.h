@@ -17,8 +17,8 @@
 
 namespace qmp {
 
-/// A spin lock for std::lock_guard. Its holders never wait for a peer, and what
-/// it guards takes less time than a mutex.
+/// A spin lock for std::lock_guard. Its holders never wait for a peer, and the
+/// guarded work is shorter than the cost of a mutex.
 class Lock {
  public:
   bool try_lock() noexcept {

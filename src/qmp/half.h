@@ -56,8 +56,8 @@ class Half {
   /// memory to write to it from.
   virtual bool connect(acp_ga_t peer) = 0;
 
-  /// Starts a transfer: gives it its number, and sends or posts what it can at
-  /// once. A failure is told by transfer.status. Operations may join `batch`;
+  /// Starts a transfer: numbers it, and sends or posts as much as possible at
+  /// once. transfer.status reports a failure. Operations may join `batch`;
   /// with null each leaves at once.
   virtual void start(Transfer& transfer, Batch* batch) = 0;
 

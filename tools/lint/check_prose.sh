@@ -21,24 +21,15 @@ ceilings() {
   cat <<'END'
 *                5.0     0   0
 docs               8     8   2
-docs/man          14     0   0
 include            5     7   1
 src/agent         20     3   4
 src/gma           17    25   8
-src/protocol      15    11   2
 src/runtime       14    19   3
 src/transport      6     0   0
-tests/compat       8     0   0
 tests/conformance  9     1   0
-tests/fault       23     4   0
-tests/fuzz        34     2   0
 tests/launcher    19     8   0
 tests/middle       7     0   0
-tests/multiproc   21     5   1
-tests/porting     16     1   0
-tests/rdma-vm     31    12   2
 tests/support     21    17   6
-tests/tools       19     2   0
 tests/transport   21     8   0
 tests/unit        23    22  12
 tools/acp_info     9     0   0
