@@ -25,7 +25,7 @@ class Connector {
   bool announce(int rank, const Announcement& text);
 
   /// Sends queued announcements and receives new ones. Returns true when at
-  /// least one announcement was sent or arrived.
+  /// least one was delivered, failed, or arrived.
   bool advance();
 
   /// Tells the next rank that this one leaves after `barriers` barriers of the
