@@ -23,9 +23,11 @@ namespace acp::udp {
 ///
 /// Invariants between calls:
 /// 1. (*ring_)[seq] for base_ <= seq < next_ is the fragment, or null if a SACK
-///    has acknowledged it. ring_ is not null while base_ != next_.
-/// 2. A SACK never releases the fragment at its own cumulative ack, the oldest
-///    that the peer lacks: the peer can be asked with that fragment.
+///    has acknowledged it, or the question that ask() made in its stead.
+///    ring_ is not null while base_ != next_.
+/// 2. A SACK never releases the fragment at its own cumulative ack. A later
+///    cumulative ack may still stop at a fragment that a SACK has released, and
+///    leave none; then the next time-out makes a question (pool permitting).
 /// 3. open_ is null or fragment next_ - 1, the only one in state kOpen.
 /// 4. pending_ counts fragments in state kPending, in_place_ those with a tail,
 ///    bytes_ the charge of all unacknowledged fragments that are not open.
@@ -132,6 +134,7 @@ class Sender {
                           const PacketView& packet,
                           TimePoint now);
   void make_pending(Fragment& fragment) noexcept;
+  void ask() noexcept;
   void detect_losses(TimePoint now);
   bool is_probe_next() const noexcept;
   Duration rto() const noexcept;

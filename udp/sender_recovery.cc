@@ -220,6 +220,24 @@ void Sender::on_timer(TimePoint now) {
       return;
     }
   }
+  if (pending_ == 0) {
+    ask();
+  }
+}
+
+/// Puts a question, a fragment without messages, at base_. Called when SACKs
+/// have released all closed fragments and the cumulative ack has not come: the
+/// peer sent its last ack while it handed over base_, which it had held. To the
+/// peer the question is a duplicate of base_, so it is acknowledged at once.
+void Sender::ask() noexcept {
+  Fragment* question = pool_.acquire();
+  if (question == nullptr) {
+    return;  // the next time-out tries again
+  }
+  question->seq = base_;
+  (*ring_)[base_] = question;
+  bytes_ += charge(0);
+  make_pending(*question);
 }
 
 bool Sender::is_peer_dead(TimePoint now) const noexcept {

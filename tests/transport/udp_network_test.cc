@@ -402,4 +402,44 @@ TEST_CASE("udp transport: idle peers hold no buffers", "[udp][transport]") {
   CHECK(sizeof(udp::Endpoint) <= 512);
 }
 
+TEST_CASE("udp transport: a lost ack of a held fragment is asked for again",
+          "[udp][transport][death]") {
+  FakeJob job(FakeJobPlan{});
+  int arrivals = 0;
+  bool has_failed = false;
+  job.sink(0).failed = [&](auto, auto) {
+    has_failed = true;
+  };
+  // Lost: the first transmission of fragment 0, and the first ack of both.
+  int data_packets = 0;
+  int final_acks = 0;
+  job.network().observe([&](const FakeNetwork::Event& event) {
+    const auto packet = udp::decode_packet(event.bytes);
+    REQUIRE(packet);
+    const bool is_data = packet->header.type == udp::PacketType::kData;
+    data_packets += is_data && packet->header.source == 0 ? 1 : 0;
+    const bool is_final = packet->header.source == 1 && packet->header.ack == 2;
+    final_acks += is_final ? 1 : 0;
+    const bool is_lost =
+        (is_data && data_packets == 1) || (is_final && final_acks == 1);
+    is_lost ? job.network().cut(1) : job.network().mend(1);
+  });
+  // Process 1 sends while it hands over the held fragment 1.
+  job.sink(1).message = [&](auto, auto, auto) {
+    if (++arrivals == 2) {
+      REQUIRE(send_bytes(job.endpoint(1, 0), {}) == Status::kOk);
+      job.transport(1).flush();
+    }
+  };
+  for (int i = 0; i < 2; ++i) {
+    REQUIRE(send_bytes(job.endpoint(0, 1), {}, Ordering::kOrdered) ==
+            Status::kOk);
+    job.transport(0).flush();
+  }
+  REQUIRE(job.run_until_idle());
+  CHECK(arrivals == 2);
+  CHECK(final_acks >= 2);
+  CHECK_FALSE(has_failed);
+}
+
 }  // namespace acp::test

@@ -378,6 +378,46 @@ TEST_CASE("udp sender: a bitmap never takes the oldest away", "[udp][sender]") {
   CHECK(bench.transmit_all() == std::vector<std::uint64_t>{0});
 }
 
+TEST_CASE("udp sender: asks by number when a SACK has released the window",
+          "[udp][sender][death]") {
+  Bench bench;
+  bench.send_one();
+  bench.send_one(Ordering::kOrdered);
+  bench.ack(0, 2, 0b10);  // 1 is held
+  CHECK(bench.pool.in_use() == 1);
+  bench.ack(1, 1);  // sent while 1 was being handed over
+  CHECK(bench.pool.in_use() == 0);
+  CHECK(bench.sender.has_unacknowledged());
+  // The next ack is lost. Each time-out asks once, by number 1 and no data.
+  for (int i = 0; i < 4; ++i) {
+    bench.expire();
+    CHECK(bench.transmit_all() == std::vector<std::uint64_t>{1});
+    CHECK((bench.last_flags & kFlagAckRequest) != 0);
+    CHECK(bench.pool.in_use() == 1);
+  }
+  CHECK(bench.sender.fragments_in_window() == 1);
+
+  SECTION("the answer ends it") {
+    bench.now += microseconds(10);
+    bench.ack(2, bench.txno);
+    CHECK(bench.pool.in_use() == 0);
+    CHECK(bench.sender.deadline() == TimePoint::max());
+  }
+  SECTION("new fragments go on beside it") {
+    bench.send_one();
+    CHECK(bench.last_seq == 2);
+    bench.ack(3, bench.txno);
+    CHECK_FALSE(bench.sender.has_unacknowledged());
+  }
+  SECTION("without an answer the peer is dead") {
+    while (!bench.sender.is_peer_dead(bench.now)) {
+      CHECK(bench.expire() <= kMaxRto);
+      bench.transmit_all();
+    }
+    CHECK(bench.sender.silence(bench.now) == StreamLimits().silence);
+  }
+}
+
 TEST_CASE("udp sender: numbers pass 32 bits", "[udp][sender]") {
   Bench bench(0xFFFFFFF0);
   for (int i = 0; i < 100; ++i) {
