@@ -1,3 +1,5 @@
+// The name of the public function that each thread is in. Set by the public
+// functions and read by WaitRecord; may not allocate or block.
 #include "gma/call_name.h"
 
 namespace acp::gma {

@@ -7,14 +7,14 @@
 
 namespace acp::gma {
 
-/// nullptr: none is set. Lives as long as whoever set it says.
+/// nullptr: no name is set. The caller of enter_call() says how long it lives.
 const char* call_name() noexcept;
 
-/// Sets `name` unless there is one: the outermost function is the one that the
-/// program called. Returns what was set before.
+/// Sets `name` unless a name is set: the program has called the outermost
+/// function. Returns the name before the call.
 const char* enter_call(const char* name) noexcept;
 
-/// Ends what enter_call() began, which had returned `before`.
+/// Sets the name back to `before`, which enter_call() had returned.
 void leave_call(const char* before) noexcept;
 
 /// A function of ACP that calls others.

@@ -1,3 +1,5 @@
+// Chains as the program writes them: their checks, and the chains that run in
+// the call. Called by src/api. Queueing and sending belong to the engine.
 #include "gma/chain.h"
 
 #include <algorithm>
@@ -17,7 +19,7 @@ constexpr std::array<Opcode, 10> kOpcodes = {
     Opcode::kPut,  Opcode::kPut8, Opcode::kGet, Opcode::kAdd, Opcode::kCas,
     Opcode::kAnd,  Opcode::kOr,   Opcode::kXor, Opcode::kSwap};
 
-/// Those of any step, and all.
+/// Flags that any step may have, and all flags.
 constexpr std::uint32_t kAnyFlags = ACPX_MORE | ACPX_HOLD;
 constexpr std::uint32_t kFlags = ACPX_SIGNAL | kAnyFlags;
 
@@ -41,7 +43,7 @@ bool convert(const acpx_op_t& op, Step& step) {
   return (op.flags & ~kFlags) == 0 && !(has_signal(op) && is_bulk(step));
 }
 
-/// What can be said before any effect.
+/// Finds the errors of a step that show before it has any effect.
 Status check(const Step& step, const gmm::AddressSpace& space) {
   const std::uint64_t size = bytes_at_remote(step);
   if (size == 0) {
@@ -66,8 +68,8 @@ struct DirectStep {
   std::byte* local;  ///< Null: the old value is not wanted.
 };
 
-/// False: some end is not mapped, or something is wrong that the slow way will
-/// name.
+/// Looks up both ends of a step. False: an end is not mapped here, or the step
+/// has an error, which the slow way will name.
 bool locate_direct(const acpx_op_t& op,
                    const gmm::AddressSpace& space,
                    DirectStep& step) {
@@ -87,6 +89,8 @@ bool locate_direct(const acpx_op_t& op,
   return step.remote != nullptr && (step.local != nullptr || !has_local);
 }
 
+/// Executes a step that locate_direct() has accepted. The doorbell comes after
+/// the word, so that a thread that it wakes sees the word.
 void run_direct(const acpx_op_t& op,
                 const DirectStep& step,
                 const gmm::AddressSpace& space,
@@ -117,8 +121,8 @@ void run_direct(const acpx_op_t& op,
   }
 }
 
-/// A whole chain in the call; kHandleNull when that is not possible, and
-/// nothing has happened then.
+/// Runs a whole chain in the call. Returns kHandleNull without any effect when
+/// that is not possible: all steps are looked up before the first runs.
 Handle post_direct(Engine& engine,
                    gmm::ThreadWaker& waker,
                    std::span<const acpx_op_t> ops,
@@ -162,6 +166,8 @@ Departure departure_of(std::span<const acpx_op_t> ops) {
 
 }  // namespace
 
+/// Tries the direct way first, which does not say why it refuses a chain. The
+/// checks here name the first error; only a chain without errors is queued.
 Result<Handle> post_chain(Engine& engine,
                           gmm::ThreadWaker& waker,
                           std::span<const acpx_op_t> ops,

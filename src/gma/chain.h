@@ -10,17 +10,17 @@
 
 namespace acp::gma {
 
-/// Checks all steps before any takes effect, then runs the chain: directly
-/// when every end is mapped here, else through the queue. Logged failures:
-/// kInvalidArgument (number of steps, opcode, flags, steps on several ranks
-/// or colors), and those of AddressSpace::locate and kMisaligned.
+/// Checks all steps before the first takes effect, then runs the chain:
+/// directly when every end is mapped here, else through the queue. Logged
+/// failures: kInvalidArgument (number of steps, opcode, flags, steps on several
+/// ranks or colors), kMisaligned, and the failures of AddressSpace::locate.
 Result<Handle> post_chain(Engine& engine,
                           gmm::ThreadWaker& waker,
                           std::span<const acpx_op_t> ops,
                           Handle order);
 
-/// Adds to a word of a slice that is mapped here: whoever sees it sees what was
-/// stored before, and whoever sleeps there is woken.
+/// Adds to a word of a slice that is mapped here, and wakes the threads that
+/// sleep there. A thread that sees the sum sees all earlier stores.
 [[gnu::always_inline]] inline void signal_word(std::byte* slice,
                                                std::byte* word,
                                                std::uint64_t add,
@@ -30,8 +30,8 @@ Result<Handle> post_chain(Engine& engine,
   gmm::ring_signal(*reinterpret_cast<protocol::SliceHeader*>(slice), waker);
 }
 
-/// put_signal() of no bytes when it can be done here and now: on a word of
-/// library memory. Else kHandleNull, and nothing has happened.
+/// put_signal() of no bytes in the call, on a word of library memory. Returns
+/// kHandleNull without any effect when that is not possible.
 [[gnu::always_inline]] inline Handle signal_direct(Engine& engine,
                                                    gmm::ThreadWaker& waker,
                                                    GlobalAddress word,
@@ -52,7 +52,8 @@ Result<Handle> post_chain(Engine& engine,
   return engine.borrowed();
 }
 
-/// The same with a word of data before it, from and to library memory.
+/// Like signal_direct(), but first copies one word of data from and to library
+/// memory.
 [[gnu::always_inline]] inline Handle put_word_signal_direct(
     Engine& engine,
     gmm::ThreadWaker& waker,
@@ -84,9 +85,10 @@ Result<Handle> post_chain(Engine& engine,
   return engine.borrowed();
 }
 
-/// A put and an add that wakes who waits for the word, in one chain; on a
-/// word of another rank than `to`, or with a remote source, one after the
-/// other.
+/// A put, and then an add that wakes the threads that wait for `word`. They go
+/// as one chain; with a remote source, or a `word` of another color than `to`,
+/// the add starts when the put is done. kBadRank, logged: `to` and `word` are
+/// on two ranks.
 Result<Handle> put_signal(Engine& engine,
                           gmm::ThreadWaker& waker,
                           GlobalAddress to,

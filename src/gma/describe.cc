@@ -1,3 +1,5 @@
+// Words for log lines about operations. Called when an operation or a call has
+// failed; may not change any state.
 #include "gma/describe.h"
 
 #include <fmt/format.h>
@@ -63,7 +65,8 @@ std::string describe_bounds(const Step& step,
                        step.opcode != protocol::Opcode::kPut &&
                        step.opcode != protocol::Opcode::kGet;
   const std::uint64_t size = is_word ? step.width : step.size;
-  // Where this rank cannot see a region's size, either end may be the one.
+  // This rank cannot see the size of a region of another host. If no end is
+  // surely at fault, the text names each such end.
   for (const bool is_sure : {true, false}) {
     for (const GlobalAddress address : {step.remote, step.local}) {
       const Result<gmm::Target> target = space.locate(address, size);
@@ -95,6 +98,8 @@ std::string describe_address(GlobalAddress address,
                      codec.index(address), codec.offset(address), address);
 }
 
+/// Names the ends by their part in the step: a copy has a destination and a
+/// source, a put or a get a remote and a local end, a word a result.
 std::string describe(const Step& step, const gmm::AddressSpace& space) {
   switch (step.opcode) {
     case protocol::Opcode::kCopy:

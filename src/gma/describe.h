@@ -1,4 +1,4 @@
-// Operations in words, for the one line that a failure logs.
+// Operations in words, for the log line of a failure.
 #pragma once
 
 #include <string>

@@ -47,13 +47,15 @@ Engine::Engine(const gmm::AddressSpace& space,
 
 Engine::~Engine() = default;
 
-/// Logs why a call fails; the values are the caller's, so it is told at once.
+/// Logs why a call fails because of its own arguments.
 Status Engine::refuse(const Step& step, Status status) const {
   log_error("{}: {}{}", describe(step, space_), status_text(status),
             describe_bounds(step, status, space_));
   return status;
 }
 
+/// Looks both ends up first, so that a bad address fails in the call. Then
+/// tries a transfer in the call, and queues the copy if that is not possible.
 Result<Handle> Engine::copy_slow(GlobalAddress to,
                                  GlobalAddress from,
                                  std::uint64_t size,
@@ -117,6 +119,8 @@ bool Engine::transfer_now(const Step& step,
   return status != Status::kUnsupported;
 }
 
+/// Checks alignment and both addresses before it queues the atomic, so that the
+/// caller's errors fail in the call.
 Result<Handle> Engine::atomic_slow(Opcode opcode,
                                    std::uint8_t width,
                                    GlobalAddress result,
@@ -145,10 +149,10 @@ Result<Handle> Engine::atomic_slow(Opcode opcode,
   return issue({&step, 1}, order);
 }
 
-/// NULL, ALL, CONT or a handle as the number to wait for; 0 for none.
-/// CONT waits like ALL, which the specification allows (4.11.1): sent ahead
-/// on the same path, it could take effect although the operation before it
-/// failed at the target.
+/// Converts NULL, ALL, CONT or a handle to the number to wait for; 0 for none.
+/// CONT waits like ALL, which the specification allows (4.11.1). If it did not
+/// wait, it could take effect although the operation before it failed at the
+/// target.
 Sequence Engine::condition_of(Handle order) const noexcept {
   if (order == kHandleAll || order == kHandleCont) {
     return queue_.issued();
@@ -182,7 +186,8 @@ Result<Handle> Engine::issue(std::span<const Step> steps,
     }
   }
   (void)settle();
-  // What follows closely can go along, unless somebody waits for this one.
+  // A signal leaves now, because a thread of the peer may wait for it. Other
+  // messages to peers that owe an answer may wait for batching.
   if (departure == Departure::kNow) {
     if (std::ranges::any_of(steps, is_signal)) {
       flush();
@@ -196,11 +201,11 @@ Result<Handle> Engine::issue(std::span<const Step> steps,
   return sequence;
 }
 
-/// The window is full: wait for room, unless this is a progress step, which
-/// may not wait. The wait runs no progress steps, because the caller may hold a
-/// lock that a step takes; room comes from the wires alone. For this reason it
-/// never sleeps in epoll either: the progress thread may have that role and be
-/// blocked in such a step.
+/// The order queue is full: waits for room, unless this is a progress step,
+/// which may not wait. The wait runs no progress steps, because the caller may
+/// hold a lock that a step takes; room comes from the transports alone. The
+/// wait never sleeps in epoll either: the progress thread may have that role
+/// and be blocked in such a step.
 Status Engine::make_room() {
   if (is_inside_step()) {
     return Status::kAgain;
@@ -212,8 +217,9 @@ Status Engine::make_room() {
                     [this] { return !queue_.is_full(); });
 }
 
-/// Retires what is done and starts what waited for it, until nothing moves.
-/// True when bytes were copied here, of which there may be more.
+/// Retires finished operations and starts the operations that waited for them,
+/// until nothing changes. True when this process copied a slice, so that it may
+/// have more to copy.
 bool Engine::settle() {
   bool has_moved = true;
   bool has_completed = false;
@@ -238,7 +244,7 @@ bool Engine::settle() {
   }
   has_unsent_.store(runner_.has_unsent(), std::memory_order_relaxed);
   if (has_completed) {
-    // Whichever thread got here, others may sleep for what is complete now.
+    // Other threads may sleep until one of these operations is complete.
     std::atomic_thread_fence(std::memory_order_seq_cst);
     gmm::wake_waiters(*space_.slice_header(space_.my_rank()));
     wait_host_.on_completed();
@@ -291,6 +297,8 @@ void Engine::start_delegated(const ReplyTo& reply_to, const Step& step) {
   runner_.start(operation);
 }
 
+/// A thread inside a progress step may not wait and gets kAgain. After a wait
+/// that did not end well, no failure is collected.
 Status Engine::complete_slow(Handle handle, TimePoint deadline) {
   Sequence sequence = handle;
   if (handle == kHandleAll) {
@@ -335,8 +343,8 @@ bool Engine::is_complete(Handle handle) {
   return is_done();
 }
 
-/// Sends everything. A reply that was held has gone along, and the next
-/// signal's may be held.
+/// Sends all messages. A reply that the last pass held back leaves too, and the
+/// reply to the next signal may be held back again.
 void Engine::flush() {
   transports_.flush();
   is_holding_ = false;
@@ -349,15 +357,15 @@ bool Engine::progress() {
   }
   const Arrivals arrivals = transports_.poll();
   const bool has_copied = settle();
-  // Whoever waited for the signal may answer it at once: what goes back to its
-  // sender goes along with that, or with the next pass.
+  // A thread that waited for the signal may answer it at once. The reply to the
+  // signal's sender waits for that answer, until the next pass at most.
   is_holding_ = arrivals == Arrivals::kSignal && !is_holding_;
   if (is_holding_) {
     holds_.fetch_add(1, std::memory_order_relaxed);
   } else {
     flush();
   }
-  transports_.announce_deadline();  // what has arrived may have to be answered
+  transports_.announce_deadline();  // arrivals want acknowledgements in time
   return arrivals != Arrivals::kNone || has_copied;
 }
 

@@ -1,4 +1,4 @@
-// The ordered engine: what acp_copy, the atomics and acp_complete do.
+// The ordered engine: acp_copy, the atomics and acp_complete.
 //
 // The fast path is in this header: no lock, no queue, nothing shared is
 // written (docs/engine.md, "Handles"). Everything else is guarded by one
@@ -26,7 +26,7 @@
 
 namespace acp::gma {
 
-/// As in the public header.
+/// A handle of the public interface: an operation's number, or a constant.
 using Handle = std::uint64_t;
 inline constexpr Handle kHandleNull = 0;
 inline constexpr Handle kHandleAll = ~std::uint64_t{0};
@@ -51,21 +51,22 @@ inline void settle_by_atomic() noexcept {
 #endif
 }
 
-/// What a pass has taken from the wires.
+/// Result of Transports::poll().
 enum class Arrivals : std::uint8_t {
   kNone,
-  kSome,
-  kSignal,  ///< Among them a signal to this rank.
+  kSome,    ///< Messages have arrived, or delayed replies have been sent.
+  kSignal,  ///< A request has signalled this rank.
 };
 
-/// When what is issued leaves, as far as it rests with the engine.
+/// When the messages of an operation that starts now leave.
 enum class Departure : std::uint8_t {
   kNow,
-  kLater,  ///< With what is issued next, or with the next pass.
-  kHeld,   ///< The same, and the caller sees to it.
+  kLater,  ///< With the next operation, or in the next pass.
+  kHeld,   ///< Like kLater, but no thread is woken: the caller flushes.
 };
 
-/// Does the engine's part of a progress pass; given by the runtime.
+/// The transports as the engine sees them; the runtime implements them. Called
+/// with the engine's mutex held.
 class Transports {
  public:
   Transports() = default;
@@ -73,14 +74,14 @@ class Transports {
   Transports& operator=(const Transports&) = delete;
   virtual ~Transports() = default;
 
-  /// Polls all wires; messages end in the agent and in
+  /// Polls all transports. Requests go to the agent, and replies to
   /// OperationRunner::on_reply.
   virtual Arrivals poll() = 0;
-  /// Sends what the wires keep back.
+  /// Sends the messages that transports keep back for batching.
   virtual void flush() = 0;
-  /// The same, except to peers that have something to answer.
+  /// Like flush(), but keeps messages to peers that owe an answer.
   virtual void flush_idle() = 0;
-  /// Wakes who sleeps past what the wires have to do next.
+  /// Wakes the epoll sleeper if a transport has to act before its sleep ends.
   virtual void announce_deadline() = 0;
 };
 
@@ -105,8 +106,8 @@ class Engine final : private OperationOwner {
     return handle != kHandleNull ? handle : copy_slow(to, from, size, order);
   }
 
-  /// The same when it can be done here and now; else kHandleNull, and nothing
-  /// has happened.
+  /// Copies in the call if both ends are mapped and `order` is clear. Otherwise
+  /// returns kHandleNull without any effect.
   Handle copy_direct(GlobalAddress to,
                      GlobalAddress from,
                      std::uint64_t size,
@@ -125,7 +126,8 @@ class Engine final : private OperationOwner {
     return queue_.issued();
   }
 
-  /// The same for an aligned word between library memories: the shortest way.
+  /// Like copy_direct(), for an aligned word between library memories: the
+  /// shortest way.
   [[gnu::always_inline]] Handle copy_library_word(GlobalAddress to,
                                                   GlobalAddress from,
                                                   Handle order) {
@@ -143,7 +145,7 @@ class Engine final : private OperationOwner {
     return queue_.issued();
   }
 
-  /// What copy() does when copy_direct() did not.
+  /// The part of copy() that follows when copy_direct() has refused.
   Result<Handle> copy_slow(GlobalAddress to,
                            GlobalAddress from,
                            std::uint64_t size,
@@ -164,8 +166,8 @@ class Engine final : private OperationOwner {
                                                operand, compare, order);
   }
 
-  /// The same on library memory, with a result in library memory; else
-  /// kHandleNull, and nothing has happened.
+  /// Like atomic_direct(), for a word and a result in library memory: the
+  /// shortest way.
   [[gnu::always_inline]] Handle atomic_library(protocol::Opcode opcode,
                                                std::uint8_t width,
                                                GlobalAddress result,
@@ -186,6 +188,9 @@ class Engine final : private OperationOwner {
     return queue_.issued();
   }
 
+  /// Executes the atomic in the call if the word and the result are mapped and
+  /// aligned, and the CPU may do it. Otherwise returns kHandleNull without any
+  /// effect; atomic_slow() then names the error, if there is one.
   Handle atomic_direct(protocol::Opcode opcode,
                        std::uint8_t width,
                        GlobalAddress result,
@@ -216,7 +221,7 @@ class Engine final : private OperationOwner {
                              std::uint64_t compare,
                              Handle order);
 
-  /// A chain on one peer, checked by the caller of this (chain.h).
+  /// Issues a chain on one peer. The caller (chain.h) has checked its steps.
   Result<Handle> chain(std::span<const Step> steps,
                        Handle order,
                        Departure departure = Departure::kNow) {
@@ -238,8 +243,8 @@ class Engine final : private OperationOwner {
   /// The number of an operation that was done in the call.
   Handle borrowed() const noexcept { return queue_.issued(); }
 
-  /// Waits until everything up to `handle` is complete. kOk; how one of them
-  /// failed; kTimedOut; or the host's health.
+  /// Waits until all operations up to `handle` are complete. Returns kOk, the
+  /// reason of their first failure, kTimedOut, or the host's health.
   Status complete(Handle handle, TimePoint deadline) {
     if (__builtin_expect(!queue_.is_busy(), 1)) {
       settle_stores();
@@ -251,14 +256,14 @@ class Engine final : private OperationOwner {
   /// True when everything up to `handle` is complete. Makes some progress.
   bool is_complete(Handle handle);
 
-  /// One pass; returns at once when another thread is at it. True when
-  /// something was done.
+  /// Makes one pass; returns at once while another thread makes one. True when
+  /// messages arrived or bytes were copied.
   bool progress();
 
-  /// Sends what waited for more to come.
+  /// Sends the messages that kLater and kHeld have kept back.
   void send_kept();
 
-  /// Runs `work` under the mutex, then sends what it started.
+  /// Runs `work` under the mutex, then sends the operations that it started.
   void run_locked(const std::function<void()>& work);
 
   /// Runs `work` under the mutex and nothing else.
@@ -268,11 +273,12 @@ class Engine final : private OperationOwner {
     work();
   }
 
-  /// The same for whoever has time: one that waited in the mutex would have to
-  /// be woken at each unlocking, and would mostly find it locked again.
+  /// Like guarded(), for a thread that is in no hurry: it yields its core while
+  /// the mutex is locked. A thread that blocked in the mutex would be woken at
+  /// each unlocking, and would mostly find the mutex locked again.
   template <typename Work>
   void guarded_later(Work work) {
-    constexpr int kTries = 100;  // then it is held for long: worth a wait
+    constexpr int kTries = 100;  // locked for longer than that: worth a wait
     for (int tries = 0; tries < kTries; ++tries) {
       if (const std::unique_lock lock(mutex_, std::try_to_lock);
           lock.owns_lock()) {
@@ -284,17 +290,19 @@ class Engine final : private OperationOwner {
     guarded(work);
   }
 
-  /// For tsan alone. A peer that the caller told or heard of through shared
-  /// memory has this process's progress thread touch memory for it: part of
-  /// that order is in the other process, where tsan cannot see it.
+  /// Only tsan needs this call. A caller and a peer may order their accesses
+  /// through shared memory, and a request of the peer then makes the progress
+  /// thread touch that memory. Part of this order is in the peer's process,
+  /// where tsan cannot see it; the mutex shows it the same order.
   void show_order_to_tsan() {
 #ifdef __SANITIZE_THREAD__
     guarded([] {});
 #endif
   }
 
-  /// Starts something that has no number. Mutex held (called by agent and,
-  /// through run_locked, by the runtime).
+  /// Start operations without a number: steps of the runtime, and copies that
+  /// another rank has delegated. Mutex held: the runtime calls the first
+  /// through run_locked(), and the agent the second.
   void start_internal(std::span<const Step> steps);
   void start_delegated(const ReplyTo& reply_to, const Step& step);
 
@@ -314,12 +322,13 @@ class Engine final : private OperationOwner {
     return space_;
   }
 
-  /// Pieces wait for room on a wire: do not sleep long. Any thread.
+  /// Operations wait for room in an endpoint, or have slices to copy: do not
+  /// sleep long. Any thread.
   bool has_unsent() const noexcept {
     return has_unsent_.load(std::memory_order_relaxed);
   }
 
-  /// Passes so far that left replies to the next one. Any thread.
+  /// Number of passes that left replies to the next pass. Any thread.
   std::uint32_t holds() const noexcept {
     return holds_.load(std::memory_order_relaxed);
   }
@@ -361,16 +370,18 @@ class Engine final : private OperationOwner {
   Endpoints& endpoints_;
   Transports& transports_;
   WaitHost& wait_host_;
-  std::mutex mutex_;  ///< Guards all that follows, the wires and the agent.
+  /// Guards the fields below, the transports and the agent.
+  std::mutex mutex_;
   OrderQueue queue_;  ///< Its atomics are read without the mutex.
   OperationRunner runner_;
   DelegatedDone delegated_done_;
-  std::vector<std::unique_ptr<Operation>> operations_;
+  std::vector<std::unique_ptr<Operation>> operations_;  ///< All, in use or not.
   std::vector<Operation*> free_operations_;
-  std::vector<Operation*> ready_;
-  bool is_holding_ = false;  ///< The last pass did not flush.
+  std::vector<Operation*> ready_;  ///< Scratch of settle().
+  bool is_holding_ = false;        ///< The last pass did not flush.
+  /// The atomics are written under the mutex and read by any thread.
   std::atomic<std::uint32_t> holds_{0};
-  std::atomic<bool> has_unsent_{false};
+  std::atomic<bool> has_unsent_{false};  ///< runner_.has_unsent().
   std::atomic<std::uint32_t> internal_{0};
 };
 

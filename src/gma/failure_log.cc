@@ -1,3 +1,5 @@
+// The list of failures. The order queue calls it, under the engine's mutex; it
+// may not drop a failure that was not collected.
 #include "gma/failure_log.h"
 
 #include <algorithm>
@@ -11,8 +13,8 @@ void FailureLog::note(Sequence sequence, Status status) {
     Entry& last = entries_.back();
     ACP_ASSERT(sequence > last.last);
     const bool follows = sequence == last.last + 1 && status == last.status;
-    // With no room left, operations between two failures count as failed: an
-    // error that did not happen is reported rather than one that did hidden.
+    // In a full log, operations between two failures count as failed, too. The
+    // log may report too many failures, but may not hide one.
     if (follows || entries_.size() == kMaxEntries) {
       last.last = sequence;
       return;

@@ -1,7 +1,7 @@
-// The failed operations that nobody has collected yet.
+// The failed operations that no call has collected yet.
 //
-// A failure is never forgotten before it is collected, because a forgotten one
-// would read as success, and what is ordered after it would start. Failed
+// A failure is never forgotten before it is collected. A forgotten failure
+// would read as success, and operations ordered after it would start. Failed
 // numbers that follow one another with the same reason share an entry.
 #pragma once
 

@@ -47,7 +47,7 @@ struct Chain {};
 /// doorbell, which no device does.
 struct Signal {};
 
-/// A copy between two other ranks through memory of this one (relay.h).
+/// A copy between two other ranks through memory of this rank (relay.h).
 struct Relayed {
   gmm::GlobalAddress to = 0;
   gmm::GlobalAddress from = 0;

@@ -17,9 +17,9 @@ bool FlightSender::needs_parts(std::uint64_t bytes, const PeerEndpoint& to) {
   return to.max_posted == 0 && bytes > to.max_message - kRequestHead;
 }
 
-/// Counts the steps behind the current one that may join its last part: words
-/// for the agent of the same rank and color, whose own end is valid. At most
-/// as many as fill half a message, so that data still fits.
+/// Counts the steps behind the current step that may join its last part: words
+/// for the agent of the same rank and color, whose own end is valid. They fill
+/// half a message at most, so that data still fits.
 std::size_t FlightSender::joinable_steps(const PeerQueue& queue,
                                          const Operation& operation,
                                          const Parts& parts) const {

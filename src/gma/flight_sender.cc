@@ -166,8 +166,8 @@ Status FlightSender::send_chain(PeerQueue& queue, Operation& operation) {
   return status;
 }
 
-/// Collects the data of all puts behind the steps. A source that is gone makes
-/// its step the current one, which is the one that the failure is about.
+/// Collects the data of all puts behind the steps. If a source is gone, its
+/// step becomes the current step, which the log line of the failure names.
 Status FlightSender::send_chain_message(PeerQueue& queue,
                                         Operation& operation) {
   protocol::RequestHeader header;

@@ -1,4 +1,4 @@
-// Sends what a flight consists of: requests to agents, and posts.
+// Sends the requests to agents, and the posts, of which a flight consists.
 #pragma once
 
 #include <cstdint>

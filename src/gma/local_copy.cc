@@ -50,6 +50,9 @@ LocalCopier::Plan LocalCopier::plan(std::uint64_t size,
   return plan;
 }
 
+/// A local copy first asks whether both ends are still mapped: a peer may have
+/// asked for it, and a fault would end this process. Transfers report that as
+/// an error by themselves.
 Status LocalCopier::copy(Way way,
                          const Step& slice,
                          const gmm::Target& to,

@@ -20,9 +20,9 @@ class LocalCopier {
   /// The part of `copy` to do next, when its first or last `copied_bytes` are
   /// done already. Like memmove, a copy to a higher address runs backward.
   struct Plan {
-    std::uint64_t rest_offset = 0;  ///< Of the bytes that are left.
+    std::uint64_t rest_offset = 0;  ///< Where the bytes begin that are left.
     std::uint64_t rest_bytes = 0;
-    std::uint64_t slice_offset = 0;  ///< Of the bytes to copy now.
+    std::uint64_t slice_offset = 0;  ///< Where the bytes begin to copy now.
     std::uint64_t slice_bytes = 0;
   };
 

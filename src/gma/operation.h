@@ -60,16 +60,16 @@ struct ReplyTo {
 };
 
 /// Owned by the engine's pool, or by the relay (kRelay). The engine's mutex
-/// guards all fields. The engine writes the first five before it starts the
-/// operation; OperationRunner and its parts write the others until
-/// on_finished().
+/// guards all fields. The engine, the order queue or the relay writes the first
+/// five before the operation starts. OperationRunner and its parts write the
+/// rest until on_finished().
 struct Operation {
   Owner owner = Owner::kInternal;
   Sequence sequence = 0;  ///< kQueue: the operation's number.
   Sequence wait_for = 0;  ///< kQueue: the number that has to complete first.
   ReplyTo reply_to;       ///< kDelegated.
   std::vector<Step> steps;
-  std::size_t current = 0;  ///< Step under way; the one that failed, if any.
+  std::size_t current = 0;  ///< Index of the step under way, or that failed.
   Status status = Status::kOk;
   Flight flight;                  ///< How the current step is under way.
   bool has_unsent = false;        ///< Queued to send more (peer or relay).

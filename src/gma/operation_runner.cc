@@ -408,7 +408,8 @@ void OperationRunner::settle(Operation& operation, PeerQueue& queue) {
   advance(operation);
 }
 
-/// Steps over what the flight has done, or leaves a Signal to send for it.
+/// Moves past the steps that the flight has done, or makes a Signal the flight
+/// of the last of them.
 void OperationRunner::end_flight(Operation& operation) {
   const bool owes_signal = sender_.owes_signal(operation);
   if (std::holds_alternative<Chain>(operation.flight)) {

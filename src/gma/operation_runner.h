@@ -48,8 +48,9 @@ class OperationRunner {
   /// Takes the completion of a post; an unknown id is dropped.
   void on_posted_done(std::uint64_t id);
 
-  /// Sends what has room now, and copies one slice of each copy that this
-  /// process does by itself. True when it copied: there may be more.
+  /// Sends as much as endpoints have room for, and copies one slice of each
+  /// copy that this process does by itself. True when it copied: slices may be
+  /// left.
   bool pump();
 
   /// Fails all operations that have requests or pieces for this process.

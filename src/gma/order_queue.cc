@@ -1,3 +1,5 @@
+// Numbers operations and completes them in order. The engine calls it under its
+// mutex; it may not start an operation.
 #include "gma/order_queue.h"
 
 #include "base/assert.h"
@@ -38,6 +40,8 @@ void OrderQueue::finish(Sequence sequence, Status status) {
   mine.status = status;
 }
 
+/// Stores completed_ before update_busy(): a thread that reads "not busy" then
+/// sees all operations complete, and no failure is left to collect.
 bool OrderQueue::retire(std::vector<Operation*>& ready) {
   Sequence done = completed();
   const Sequence newest = issued();

@@ -57,14 +57,14 @@ class OrderQueue {
   /// now, in order of issue per condition. True when completed() moved.
   bool retire(std::vector<Operation*>& ready);
 
-  /// How the first failure at or below `sequence` failed that nobody has
-  /// collected; kOk without one. Collected ones do not count, not even for
+  /// The reason of the first failure at or below `sequence` that no call has
+  /// collected; kOk without one. Collected failures do not count, not even for
   /// their own number: direct operations have borrowed it since.
   Status failure_up_to(Sequence sequence) const noexcept {
     return failures_.first_up_to(sequence);
   }
 
-  /// The same, and marks what it covers as collected.
+  /// Like failure_up_to(), and marks all failures up to there as collected.
   Status collect_up_to(Sequence sequence);
 
   /// acp_reset: forgets failures. Precondition: nothing is queued.
@@ -72,10 +72,10 @@ class OrderQueue {
 
  private:
   struct Slot {
-    Operation* first_waiter = nullptr;  ///< Wait for this number.
+    Operation* first_waiter = nullptr;  ///< List of waiters for this number.
     Operation* last_waiter = nullptr;
     Operation* operation = nullptr;
-    Operation* next_waiter = nullptr;  ///< In the list of whom it waits for.
+    Operation* next_waiter = nullptr;  ///< Waits for the same number as this.
     bool is_done = false;
     Status status = Status::kOk;
   };

@@ -1,5 +1,5 @@
 // Queues of operations by peer. The operation runner adds operations and sends
-// what they hold. This file sends nothing by itself.
+// their messages; this file sends nothing by itself.
 #include "gma/peer_queue.h"
 
 #include "base/assert.h"
@@ -8,7 +8,8 @@ namespace acp::gma {
 
 namespace {
 
-/// Bounds what a target has to hold for one initiator (docs/engine.md).
+/// Bounds the reply bytes that a target stores for one initiator
+/// (docs/engine.md).
 constexpr std::uint64_t kMaxReplyBytes = 1 << 20;
 
 std::uint64_t queue_key(Rank rank, Color color) {

@@ -1,5 +1,5 @@
-// Operations that have something to send to one rank in one color, and what
-// their replies may bring.
+// Queues of the operations that have requests or posts to send, by rank and
+// color, and the bytes that their replies may bring.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +43,7 @@ class PeerQueue {
   friend class PeerQueues;
 
   PeerEndpoint to_;
-  std::deque<Operation*> unsent_;
+  std::deque<Operation*> unsent_;  ///< First come, first sent.
   std::uint64_t reply_bytes_ = 0;  ///< Bytes that replies under way may bring.
   bool is_listed_ = false;         ///< In PeerQueues::listed_.
 };
@@ -57,7 +57,7 @@ class PeerQueues {
   /// Fails as Endpoints::endpoint_of does. The queue lives until forget_all().
   Result<PeerQueue*> queue_to(Rank rank, Color color);
 
-  /// Puts the operation behind the others of the queue.
+  /// Appends the operation to the queue.
   void add(Operation& operation, PeerQueue& queue);
 
   /// Calls `send` with each queue that has operations. A queue that is empty
@@ -79,7 +79,7 @@ class PeerQueues {
 
   bool has_listed() const noexcept { return !listed_.empty(); }
 
-  /// The queues to a process, whatever the color.
+  /// The queues to a process, in all colors.
   std::vector<PeerQueue*> queues_to(transport::ProcId proc) const;
 
   /// Forgets all queues. Precondition: all are empty and not in use.

@@ -20,6 +20,8 @@ void Relay::add(Operation& copy) {
   waiting_.push_back(&copy);
 }
 
+/// Gives the next bytes of the oldest copy to a free slot. The first step of
+/// the part copies into the slot, and the second copies out of it.
 Operation& Relay::next_part() {
   const std::size_t index = free_.back();
   free_.pop_back();

@@ -1,5 +1,6 @@
-// Copies between two other ranks by way of this one: read into a buffer here
-// and written from there. Endpoints that post need neither rank's processor.
+// Copies between two other ranks by way of memory of this rank: read into a
+// buffer here, and written from there. Where endpoints post, the CPUs of both
+// ranks have no part in the copy.
 #pragma once
 
 #include <array>
@@ -45,7 +46,7 @@ class Relay {
 
   const gmm::AddressSpace& space_;
   std::array<Slot, kSlots> slots_;
-  std::vector<std::size_t> free_;
+  std::vector<std::size_t> free_;   ///< Indices of free slots.
   std::deque<Operation*> waiting_;  ///< Copies with parts to come.
 };
 

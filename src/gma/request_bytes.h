@@ -1,4 +1,4 @@
-// What the files of the runner share about the bytes of requests.
+// The bytes of requests, for the files that send flights.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace acp::gma {
 
-/// In front of the data of a request of one step.
+/// Bytes in front of the data of a request of one step.
 inline constexpr std::size_t kRequestHead =
     sizeof(protocol::RequestHeader) + sizeof(protocol::WireStep);
 
@@ -35,9 +35,9 @@ inline protocol::WireStep wire_step(const Step& step) {
   return wire;
 }
 
-/// Pieces as equal as they can be, and no more of them than needed: the target
-/// places the first while the next is on its way, which a full piece and a
-/// small rest would make of little use.
+/// Divides `bytes` into the fewest pieces of at most `most` bytes, as equal as
+/// they can be. The target copies one piece while the next is on its way; a
+/// full piece and a small rest would overlap little.
 inline std::uint64_t piece_size(std::uint64_t bytes, std::uint64_t most) {
   constexpr std::uint64_t kLine = 64;  // pieces begin where copies are fast
   const std::uint64_t pieces = (bytes + most - 1) / most;

@@ -42,7 +42,7 @@ class RequestTable {
   /// has failed meanwhile, or the message is not for this process.
   const Request* find(std::uint64_t id, AnsweredBy answered_by) const noexcept;
 
-  /// Closes an open request and returns what it was.
+  /// Closes an open request and returns it.
   Request close(std::uint64_t id);
 
   /// The ids of all open requests to a process.

@@ -11,7 +11,7 @@ namespace acp::gma {
 enum class End : std::uint8_t {
   kMapped,  ///< This process loads and stores there.
   kHost,    ///< Memory that another rank of this host has registered.
-  kFar,     ///< A rank of another host, or one that is treated like it.
+  kFar,     ///< Memory of another host's rank, or of a rank treated like it.
 };
 
 End end_of(const gmm::Target& target) noexcept;
@@ -31,7 +31,7 @@ enum class Way : std::uint8_t {
 /// Whether Endpoint::transfer may still be tried for this step.
 enum class Transfers : std::uint8_t { kPossible, kRefused };
 
-/// What is known when neither end is mapped; otherwise not looked at.
+/// Whether a copy can be relayed. Only asked when neither end is mapped.
 enum class ThirdParty : std::uint8_t {
   kRelayable,  ///< Two ranks, and endpoints reach the memory of both.
   kNot,

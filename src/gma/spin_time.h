@@ -8,11 +8,11 @@
 
 namespace acp::gma {
 
-/// Waking a sleeper can take half a millisecond, on virtual machines above all:
-/// ranks that wait for each other would then sleep at each message, since the
-/// one's waking outlasts the other's spinning. So sleeps that were short make
-/// the waits after them spin longer, and one long sleep ends that. Thread-safe;
-/// what is lost between threads is one step.
+/// Waking a sleeper can take half a millisecond, on virtual machines above all.
+/// Ranks that wait for each other would then sleep at each message, because
+/// waking one rank outlasts the spin of the other. Each short sleep therefore
+/// makes the waits after it spin longer, and one long sleep ends that.
+/// Thread-safe: threads that report at once may lose one step of growth.
 class SpinTime {
  public:
   static constexpr Duration kLongest = std::chrono::milliseconds(1);
@@ -23,7 +23,8 @@ class SpinTime {
     return std::max(least, Duration(grown_.load(std::memory_order_relaxed)));
   }
 
-  /// After a spin that was in vain: `asleep` passed until something arrived.
+  /// A spin was in vain: `asleep` passed from the sleep after it to the next
+  /// arrival or to the end of the wait.
   void slept(Duration asleep) noexcept {
     constexpr Duration kFirst = std::chrono::microseconds(100);
     const Duration grown(grown_.load(std::memory_order_relaxed));

@@ -1,3 +1,5 @@
+// The mark of a thread that runs progress steps. Set by Steps, and by waits
+// that run no steps; asked before a thread would wait.
 #include "gma/step_scope.h"
 
 namespace acp::gma {

@@ -1,3 +1,5 @@
+// How a call that waits spends its time. Called by the engine, the barriers and
+// the functions of src/api; knows no operation and no transport.
 #include "gma/waiting.h"
 
 #include <sched.h>
@@ -40,9 +42,9 @@ Status health(WaitHost& host, const WaitPurpose& purpose) {
 }
 
 /// Spins for a time after the start and after each arrival, but not past the
-/// deadline; true when the wait is over. A rank that others are busy with thus
-/// answers without being woken each time. What is longer than the policy's time
-/// spares a sleep, and as a sleep would it leaves the processor to others.
+/// deadline. True when the wait is over. A rank that peers ask often thus
+/// answers without a wake-up each time. Beyond the policy's time the spin takes
+/// the place of a sleep, and so it yields the core in each pass.
 ///
 /// The kernel may put the rank that is waited for on this core although another
 /// core is idle. Then it cannot run before this thread leaves the core, so the
@@ -96,10 +98,10 @@ void sleep(WaitHost& host,
   }
 }
 
-/// How long to sleep before the next look at memory that a plain store may
-/// change: it wakes nobody. Of the time that nothing has happened a sixteenth
-/// at most, so a rank that waits for long wakes 20 times a second, and what
-/// comes is noticed soon compared with the time that it took.
+/// Returns the time to sleep before the next look. A plain store may end the
+/// wait, and it wakes no sleeper. The time is 1/16 of the idle time, within
+/// look_again and 50 ms: a long wait wakes 20 times a second, and it notices a
+/// store soon compared with the time that it has waited.
 Duration time_to_look(const WaitPurpose& purpose, Duration idle) {
   constexpr int kShare = 16;
   constexpr Duration kRarest = std::chrono::milliseconds(50);

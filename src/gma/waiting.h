@@ -15,22 +15,22 @@ namespace acp::gma {
 
 /// Fixed at start from the number of ranks and cores of the host.
 struct WaitPolicy {
-  /// 0: do not spin. Longer after short sleeps: SpinTime.
+  /// Time of a spin; 0: do not spin. SpinTime makes it longer.
   Duration spin{std::chrono::microseconds(50)};
-  /// The processor between two passes of progress, from the first on: where
-  /// ranks share cores, the one that is waited for may need this one.
+  /// Yields the core between two passes of progress, from the first pass on.
+  /// Where ranks share cores, the rank that is waited for may need this core.
   bool yields = false;
   bool may_sleep = true;  ///< False: spins to the end.
-  /// At memory, between two passes of progress. They see what a rank of this
-  /// host stores; what a network brings is only seen by the pass.
+  /// Looks at memory between two passes of progress. A look sees stores of
+  /// ranks of this host; only a pass sees messages of a network.
   int looks = 16;
 
-  /// Looking again takes the processor from nobody.
+  /// Whether a spin takes the core from no other rank.
   bool has_core() const noexcept { return spin.count() > 0 && !yields; }
 };
 
-/// A futex word that whoever ends the wait moves on, and then wakes its
-/// sleepers: what a barrier sleeps on. A signal to the rank wakes nobody there.
+/// A futex word for the sleepers of a barrier. The thread that ends the wait
+/// changes the word and then wakes them. A signal to the rank does not.
 ///
 /// sleeper: sleepers += 1; futex_wait(word, expected); sleepers -= 1
 /// waker:   word = another value; if sleepers != 0: futex_wake(word)
@@ -51,7 +51,7 @@ void move_word(std::atomic<std::uint32_t>& word,
                const std::atomic<std::uint32_t>& sleepers,
                std::uint32_t value);
 
-/// What a waiting thread needs from the runtime. Thread-safe.
+/// The services of the runtime for a waiting thread. Thread-safe.
 class WaitHost {
  public:
   WaitHost() = default;
@@ -59,23 +59,23 @@ class WaitHost {
   WaitHost& operator=(const WaitHost&) = delete;
   virtual ~WaitHost() = default;
 
-  /// One pass over wires and queue, and the progress steps. True when
-  /// something arrived.
+  /// Makes one pass over transports and queue, and runs the progress steps.
+  /// True when messages arrived or bytes were copied.
   virtual bool make_progress() = 0;
 
   /// kOk, or why waiting makes no sense any more (kAborted, kPeerDead).
   virtual Status health() = 0;
 
-  /// The same for the thread in acp_sync: kClosed, too, when a rank has left
-  /// that never comes to it.
+  /// health() for the thread in acp_sync. It is kClosed, too, when a rank has
+  /// left the job that never comes to this barrier.
   virtual Status sync_health() { return health(); }
 
   /// Sleeps until woken, `limit` passes, or is_done() holds after the sleeper
   /// has announced itself.
   virtual void sleep(const std::function<bool()>& is_done, Duration limit) = 0;
 
-  /// Sleeps until `place` is woken or `limit` passes. Meanwhile nobody of this
-  /// wait makes progress.
+  /// Sleeps until `place` is woken or `limit` passes. The thread makes no
+  /// progress meanwhile.
   virtual void sleep_on(const SleepWord& place, Duration limit) {
     sleep_on_word(place, limit);
   }
@@ -84,8 +84,8 @@ class WaitHost {
   virtual void enter_wait(protocol::WaitKind kind, std::uint32_t peer) = 0;
   virtual void leave_wait() = 0;
 
-  /// Operations have completed. Wakes a caller that sleeps elsewhere than on
-  /// the futex of its slice. Called after a seq_cst fence.
+  /// Operations have completed, and sleepers on the futex of the slice are
+  /// woken. Wakes a caller that sleeps in epoll. Called after a seq_cst fence.
   virtual void on_completed() noexcept {}
 
   /// Whether another rank of the host may want the core that this thread is on.
@@ -100,15 +100,15 @@ class WaitHost {
   SpinTime spin_time_;
 };
 
-/// What a wait is for.
+/// The reason of a wait, and where its thread sleeps.
 struct WaitPurpose {
   protocol::WaitKind kind = protocol::WaitKind::kNothing;
   std::uint32_t peer = protocol::kNoSlot;  ///< Rank, when there is one.
   /// Longest sleep: 1 ms where a plain store may end the wait, and more when
   /// nothing has happened for long (waiting.cc, time_to_look).
   Duration look_again{std::chrono::milliseconds(1)};
-  /// Where to sleep when the wait has a word of its own; else where signals and
-  /// arrivals wake.
+  /// The word to sleep on. Null: the thread sleeps where signals and arrivals
+  /// wake it.
   const SleepWord* sleep_word = nullptr;
 };
 

@@ -8,6 +8,7 @@
 
 namespace acp::gma {
 
+/// The doorbell comes last: a thread that it wakes sees the word.
 void run_word(const gmm::AddressSpace& space,
               gmm::ThreadWaker& waker,
               const Step& step,
