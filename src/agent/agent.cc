@@ -1,3 +1,6 @@
+// Executes requests in memory of this rank. The transports hand requests over
+// through TransportSet. Nothing here blocks: a reply without room waits in the
+// backlog.
 #include "agent/agent.h"
 
 #include <algorithm>
@@ -13,11 +16,11 @@ namespace {
 
 using protocol::Opcode;
 
-/// Replies to one request; larger gets are cut by the initiator.
+/// Bytes of results in one reply. Initiators divide larger gets.
 constexpr std::size_t kMaxResultBytes = 1 << 20;
 
-/// From this size on a get alone is read by the wire and not collected first:
-/// the collecting is two more passes over the bytes.
+/// From this size on, the endpoint sends the data of a single get from where
+/// they are. Collecting them first would be two more passes over the bytes.
 constexpr std::size_t kLargeGetBytes = 4096;
 
 bool is_large_get(const protocol::RequestView& request) {
@@ -33,6 +36,9 @@ Agent::Agent(const gmm::AddressSpace& space,
              Surroundings& surroundings)
     : space_(space), waker_(waker), surroundings_(surroundings) {}
 
+/// A part has no reply of its own, and a copy is answered when the engine has
+/// done it. All other requests run their steps in order, up to the first that
+/// fails, and are answered here.
 void Agent::on_request(transport::ProcId from,
                        transport::Color color,
                        std::span<const std::byte> bytes) {
@@ -91,7 +97,8 @@ void Agent::reply_get(transport::ProcId to,
     reply(to, color, id, source.ok() ? Status::kTooLarge : source.status());
     return;
   }
-  // As in gmm::copy_bytes: flags that were read earlier come before the data.
+  // This fence stands in gmm::copy_bytes, too: a flag that this thread has read
+  // earlier counts as read before the data.
   std::atomic_thread_fence(std::memory_order_acquire);
   protocol::ReplyHeader header;
   header.id = id;
@@ -99,7 +106,8 @@ void Agent::reply_get(transport::ProcId to,
   send_reply(to, color, header, {source.value(), get.size});
 }
 
-/// Its last part tells the failure of any: nobody waits for an answer earlier.
+/// Executes a part and remembers its failure. Only the reply to the last part
+/// tells it, because the initiator waits for no earlier reply.
 void Agent::on_part(transport::ProcId from,
                     transport::Color color,
                     const protocol::RequestView& part) {
@@ -130,8 +138,8 @@ Status Agent::take_failure(transport::ProcId from,
   return Status::kOk;
 }
 
-/// My memory at `ga`, which is there: kBadAddress when the program has unmapped
-/// it, or made it read-only, since it registered it.
+/// Looks up memory of this rank. kBadAddress: the program has unmapped it, or
+/// made it read-only, since it registered it.
 Result<std::byte*> Agent::open(gmm::GlobalAddress ga,
                                std::size_t size,
                                gmm::Access access) const {
@@ -184,7 +192,7 @@ Status Agent::run_step(const protocol::WireStep& step,
     std::atomic_ref(*reinterpret_cast<std::uint64_t*>(target))
         .store(step.operand);
   } else if (step.width == 8 && space_.has_device_atomics()) {
-    // A CPU's would not be atomic with the device's.
+    // An atomic of the CPU is not atomic with atomics of the device.
     log_error(
         "an atomic of 8 bytes at {:#018x} came by message: a device executes "
         "them (ACP_VERBS_ATOMICS=device), but could not register this memory; "
@@ -234,8 +242,8 @@ void Agent::send_reply(transport::ProcId to,
   backlog_.push_back({to, color, header, {results.begin(), results.end()}});
 }
 
-/// kAgain: the wire is full. A reply to a dead peer needs no care; one that
-/// the wire cannot carry goes without its results, as a failure.
+/// kAgain: the endpoint is full. A reply to a dead peer is dropped. A reply
+/// that is too large for the transport goes without its results, as a failure.
 Status Agent::try_send(transport::ProcId to,
                        transport::Color color,
                        protocol::ReplyHeader header,
@@ -265,7 +273,7 @@ bool Agent::flush_backlog() {
     return false;
   }
   const std::size_t before = backlog_.size();
-  // One full wire must not hold back the others' replies.
+  // One full endpoint must not hold back replies to other peers.
   for (std::size_t i = 0; i < before; ++i) {
     Waiting waiting = std::move(backlog_.front());
     backlog_.pop_front();

@@ -1,4 +1,4 @@
-// The target's side: executes what other ranks ask for and replies.
+// The target's side: executes the requests of other ranks and replies.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,15 @@
 
 namespace acp::agent {
 
-/// What the agent needs from around it. Called with the engine's mutex held.
+/// The functions that the agent calls; TransportSet implements them. Called
+/// with the engine's mutex held.
 class Surroundings {
  public:
   Surroundings() = default;
   Surroundings(const Surroundings&) = delete;
   Surroundings& operator=(const Surroundings&) = delete;
 
-  /// The way back to a peer.
+  /// The endpoint of a peer, for replies.
   virtual Result<transport::Endpoint*> endpoint(transport::ProcId proc,
                                                 transport::Color color) = 0;
 
@@ -58,7 +59,7 @@ class Agent {
              std::uint64_t id,
              Status status);
 
-  /// Sends replies that found the wire full. True when some went.
+  /// Sends replies that found their endpoint full. True when some were sent.
   bool flush_backlog();
 
   bool has_backlog() const noexcept { return !backlog_.empty(); }
@@ -66,10 +67,11 @@ class Agent {
   /// Whether there was a signal since the last call.
   bool take_signal() noexcept { return std::exchange(has_signal_, false); }
 
-  /// Drops replies to a peer that is gone, and what it left incomplete.
+  /// Drops the waiting replies to a lost peer, and its incomplete requests.
   void forget_peer(transport::ProcId peer);
 
  private:
+  /// A reply that waits for room in its endpoint.
   struct Waiting {
     transport::ProcId to;
     transport::Color color;
@@ -77,7 +79,7 @@ class Agent {
     std::vector<std::byte> results;
   };
 
-  /// A part of this request has failed, and its last has not come yet.
+  /// A request in parts, of which one has failed and the last has not come yet.
   struct Failed {
     transport::ProcId from;
     transport::Color color;
@@ -113,8 +115,8 @@ class Agent {
   const gmm::AddressSpace& space_;
   gmm::ThreadWaker& waker_;
   Surroundings& surroundings_;
-  bool has_signal_ = false;
-  std::vector<std::byte> results_;  ///< Of the request under way.
+  bool has_signal_ = false;         ///< Set by steps with the signal flag.
+  std::vector<std::byte> results_;  ///< Results of the request under way.
   std::deque<Waiting> backlog_;     ///< First come, first sent.
   std::vector<Failed> failed_;      ///< Nearly always empty.
 };
