@@ -1,9 +1,12 @@
+// Decodes requests and replies. Called for each message of a peer, which may
+// hold any bytes; may not read outside of them.
 #include "protocol/operation.h"
 
 namespace acp::protocol {
 
 namespace {
 
+/// Whether opcode, flags and width of a step fit each other.
 bool is_sound(const WireStep& step) noexcept {
   if (step.opcode < Opcode::kPut || step.opcode > Opcode::kCopy ||
       (step.flags & ~kSignalFlag) != 0) {
@@ -29,6 +32,8 @@ std::optional<MessageType> message_type(
   return type;
 }
 
+/// Checks the length before it looks at a step, and the data behind the steps
+/// last, because each put says how many of their bytes are its own.
 std::optional<RequestView> decode_request(
     std::span<const std::byte> bytes) noexcept {
   RequestView view;

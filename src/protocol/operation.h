@@ -1,7 +1,7 @@
 // Requests to a rank's agent and its replies: the bytes inside of messages.
 //
 //   request   0 u8 type = 1   1 u8 steps   2 u16 flags   4 u32 data bytes
-//             8 u64 id, the same in all parts of a request
+//             8 u64 id, equal in all parts of a request
 //            16 steps of 32 bytes, then the data of the put steps in order
 //   step      0 u8 opcode   1 u8 width   2 u16 flags   4 u32 size
 //             8 u64 remote   16 u64 operand   24 u64 compare
@@ -53,14 +53,14 @@ constexpr bool is_word(Opcode opcode) noexcept {
 
 enum class MessageType : std::uint8_t { kRequest = 1, kReply = 2 };
 
-/// Step flag: wake the target's sleepers when the step is done. With a put of
-/// no bytes nothing but that.
+/// Step flag: wake the target's sleepers when the step is done. A put of no
+/// bytes with this flag only wakes them.
 inline constexpr std::uint16_t kSignalFlag = 1;
 inline constexpr std::size_t kMaxSteps = 16;
 
-/// Request flag: a part, a put alone. More of the same id comes, and the last
-/// of it after all others; it is answered for all of them, and not executed
-/// when one of them has failed.
+/// Request flag: the request is a part, a single put. More parts with its id
+/// follow. The last part does not have the flag and arrives after all others.
+/// Its reply answers all parts; it is not executed if a part has failed.
 inline constexpr std::uint16_t kMoreFlag = 1;
 
 struct RequestHeader {
@@ -106,7 +106,7 @@ constexpr std::size_t reply_bytes(const WireStep& step) noexcept {
                                      : 0;
 }
 
-/// A request in somebody's receive buffer.
+/// A decoded request, which points into the receive buffer.
 struct RequestView {
   RequestHeader header;
   std::span<const std::byte> step_bytes;
@@ -120,12 +120,13 @@ struct RequestView {
   }
 };
 
+/// A decoded reply, which points into the receive buffer.
 struct ReplyView {
   ReplyHeader header;
   std::span<const std::byte> data;
 };
 
-/// Pure; nothing when the bytes are no such message.
+/// Pure functions. They return nothing when the bytes are no such message.
 std::optional<MessageType> message_type(
     std::span<const std::byte> bytes) noexcept;
 std::optional<RequestView> decode_request(
