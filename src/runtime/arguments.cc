@@ -12,7 +12,8 @@ namespace acp::runtime {
 
 namespace {
 
-/// Sets what one word says; an unknown name is told with the nearest known one.
+/// Sets the option in one word. The log line of an unknown name has the nearest
+/// known name.
 Status take_one(std::string_view word, Settings& settings) {
   const std::size_t equals = word.find('=');
   const std::string_view name = word.substr(0, equals);

@@ -1,4 +1,4 @@
-// Finds the launcher by what it has left in the environment. Called by acp_init
+// Finds the launcher by its variables in the environment. Called by acp_init
 // before any other thread of the library runs: it changes the environment.
 #include "runtime/bootstrap.h"
 

@@ -19,7 +19,7 @@ class CoreTable {
         ranks_(segment.header().local_procs),
         mine_(my_slot) {}
 
-  /// Publishes the core that this thread runs on as the one of its rank. True
+  /// Publishes the core that this thread runs on as the core of its rank. True
   /// when another rank of the host has published the same core.
   ///
   /// An entry may be old: the kernel moves ranks while they compute, too. A

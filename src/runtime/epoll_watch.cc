@@ -1,5 +1,5 @@
-// The system calls of a sleep in epoll. Called by Progress; what may be slept
-// over is not decided here.
+// The system calls of a sleep in epoll. Called by Progress, which decides when
+// and for how long to sleep.
 #include "runtime/epoll_watch.h"
 
 #include <sys/epoll.h>

@@ -1,4 +1,5 @@
-// Sleeps in epoll until a transport or the doorbell has something to read.
+// Sleeps in epoll until a descriptor of a transport or the doorbell socket is
+// readable.
 //
 // Every packet for a descriptor that epoll watches costs its sender a call into
 // epoll, even if no thread sleeps there: 0.3 us of the 2.5 us that a datagram
@@ -26,9 +27,9 @@ class EpollWatch {
   /// Watches the doorbell only.
   void detach() noexcept;
 
-  /// Sleeps until there is something to read, at most until `limit`; max()
-  /// means no limit. True when there is something to read. False after the
-  /// limit, and after a signal of the system.
+  /// Sleeps until a descriptor is readable, at most until `limit`; max() means
+  /// no limit. True when a descriptor is readable. False after the limit, and
+  /// after a signal of the system.
   bool wait(TimePoint limit);
 
  private:

@@ -52,7 +52,8 @@ Status HostBarrier::wait_for_partner(TimePoint deadline) {
     ++pair_epoch_;
     gma::move_word(mine.epoch, mine.sleepers, pair_epoch_);
   }
-  // The partner is one barrier behind this rank, or at this one, or one ahead.
+  // The partner is one barrier behind this rank, or level with it, or one
+  // ahead.
   const std::uint32_t behind = pair_epoch_ - 1;
   const auto has_come = [&partner, behind] {
     return partner.epoch.load(std::memory_order_acquire) != behind;
@@ -75,7 +76,7 @@ Status HostBarrier::wait_for_partner(TimePoint deadline) {
 /// Counts this rank; the last rank to come ends the barrier for all. Returns
 /// the epoch that is over then.
 std::uint32_t HostBarrier::arrive(protocol::HostBarrier& barrier) {
-  // No rank can move the epoch before this one has arrived.
+  // No rank can move the epoch before this rank has arrived.
   const std::uint32_t epoch = barrier.epoch.load(std::memory_order_relaxed);
   const std::uint32_t arrived =
       barrier.arrived.fetch_add(1, std::memory_order_acq_rel) + 1;

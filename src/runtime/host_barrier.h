@@ -18,8 +18,9 @@ class HostBarrier {
               std::uint32_t my_slot,
               gma::WaitHost& wait_host);
 
-  /// Returns when all local ranks have called it as often as this one. kOk, the
-  /// host's health, or kTimedOut: then the next call goes on with this barrier.
+  /// Returns when all local ranks have called it as often as this rank. kOk,
+  /// the host's health, or kTimedOut: then the next call goes on with this
+  /// barrier.
   Status wait(TimePoint deadline);
 
  private:
@@ -31,7 +32,7 @@ class HostBarrier {
   gma::WaitHost& wait_host_;
   std::uint32_t my_slot_;
   bool is_open_ = false;     ///< This rank has arrived, and not seen the end.
-  std::uint32_t epoch_ = 0;  ///< Of the barrier, while it is open.
+  std::uint32_t epoch_ = 0;  ///< Epoch of the barrier, while it is open.
   std::uint32_t pair_epoch_ = 0;  ///< A copy of this rank's PairBarrier::epoch.
 };
 

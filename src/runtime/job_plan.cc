@@ -67,7 +67,7 @@ bool wants_net(const Settings& settings, const protocol::HostHeader& header) {
 }
 
 /// ACP_WAIT=auto yields where ranks share cores: the rank that is waited for
-/// may need this one's.
+/// may need the core of this rank.
 gma::WaitPolicy wait_policy(const Settings& settings,
                             const protocol::HostHeader& header) {
   gma::WaitPolicy policy;

@@ -1,5 +1,5 @@
-// What follows from the settings and the host segment before a rank opens
-// anything: which networks, how to wait, how many colors.
+// Decisions from the settings and the host segment, before a rank opens its
+// transports: which networks, how to wait, how many colors.
 #pragma once
 
 #include "base/status.h"

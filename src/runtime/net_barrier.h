@@ -31,8 +31,8 @@ class NetBarrier {
 
   gma::Engine& engine_;
   gma::WaitHost& wait_host_;
-  std::uint64_t words_offset_;  ///< Of word 0, from the start of a slice.
-  std::uint64_t epoch_ = 0;     ///< Barriers begun: what the words count up to.
+  std::uint64_t words_offset_;  ///< From the start of a slice to word 0.
+  std::uint64_t epoch_ = 0;     ///< Barriers begun; the words count up to it.
   std::size_t round_ = 0;       ///< Goes on from here after a time-out.
   bool has_told_ = false;       ///< The partner of this round has been told.
 };

@@ -10,9 +10,10 @@
 
 namespace acp::runtime {
 
-/// Thread-safe. What a thread did in the role is visible to the next in the
-/// role. All accesses are seq_cst: a caller that has promised itself the role
-/// and the thread that announces its sleep must not miss each other.
+/// Thread-safe. The stores of a thread in the role are visible to the next
+/// thread in the role. All accesses are seq_cst: a caller that has promised
+/// itself the role and the thread that announces its sleep must not miss each
+/// other.
 class PollerRole {
  public:
   /// Takes the role for a caller; blocks until the progress thread has left it.

@@ -1,6 +1,7 @@
 // The system calls of progress: futexes, epoll, the doorbell socket and the
-// thread. Called by waits, by the engine and by the Task. What follows what,
-// and for how long, is decided in progress_states.cc and progress_loop.cc.
+// thread. Called by waits, by the engine and by the Task. The order of the
+// calls and the lengths of sleeps are decided in progress_states.cc and
+// progress_loop.cc.
 #include "runtime/progress.h"
 
 #include <pthread.h>
@@ -28,7 +29,7 @@ void count(std::atomic<std::uint64_t>& counter) noexcept {
 
 }  // namespace
 
-/// What both kinds of epoll sleepers do in the same way.
+/// The actions that both kinds of epoll sleepers share.
 class Progress::Sleeper : public EpollSleeper {
  public:
   explicit Sleeper(Progress& progress) : progress_(progress) {}
@@ -168,7 +169,8 @@ class Progress::Thread final : public ProgressActions, public Sleeper {
   }
 
   /// A step that was added before the announcement, and that the last pass did
-  /// not run, shows in the count. One that is added later rouses the sleeper.
+  /// not run, shows in the count. A step that is added later rouses the
+  /// sleeper.
   bool is_over() override {
     return is_stopping() || progress_.poller_.is_promised() ||
            progress_.steps_.added() != steps_added_;
@@ -230,10 +232,10 @@ Status Progress::start() {
   return Status::kOk;
 }
 
-/// The launcher binds a rank for the thread that computes. On its core the
-/// progress thread would have to wait until the scheduler takes the core away
-/// from that thread, and so would every peer that has asked for something. A
-/// mask that the program or its user has chosen is another one, and stays.
+/// The launcher binds a rank to a core for the thread that computes. On that
+/// core the progress thread, and every peer with a request, would wait until
+/// the scheduler takes the core away from the computing thread. A mask that the
+/// program or its user has chosen differs from the launcher's, and stays.
 void Progress::free_thread_from_bound_core() noexcept {
   const CpuMask& cpus = segment_.header().cpus;
   if (!record_.bound_cpus.is_empty() && allowed_cpus() == record_.bound_cpus) {
@@ -292,7 +294,7 @@ Status Progress::health() {
 /// The job's end comes before a rank that has left: the end makes ranks leave
 /// their waits for acp_finalize, and these ranks are not to be blamed.
 Status Progress::sync_health() {
-  // Acquire: the look at the job's state sees what made the rank leave.
+  // Acquire: health() then sees an end of the job that made the rank leave.
   const std::uint64_t word = leaving_->load(std::memory_order_acquire);
   const Status status = health();
   if (status != Status::kOk) {
@@ -342,7 +344,7 @@ void Progress::sleep_on(const gma::SleepWord& place, Duration limit) {
 }
 
 /// Announce, read the doorbell, look again, sleep: gmm/doorbell.h has the
-/// waker's half. Whoever has the role of the poller takes what arrives.
+/// waker's half. The thread in the role of the poller receives messages.
 void Progress::sleep_on_futex(const std::function<bool()>& is_done,
                               Duration limit) {
   mine_.asleep.fetch_add(protocol::kWaiterOne, std::memory_order_seq_cst);

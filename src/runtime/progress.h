@@ -1,13 +1,13 @@
-// The owner of progress: the progress thread, and where the threads of the
-// program sleep when they wait. docs/engine.md, "Who makes progress".
+// The owner of progress: the progress thread, and the sleep of the program's
+// threads in a wait. docs/engine.md, "Who makes progress".
 //
-//   progress_states.h  what the thread does next
-//   progress_loop.h    how it gets there, and how threads fall asleep in epoll
+//   progress_states.h  the states of the thread and their transitions
+//   progress_loop.h    the order of actions, and how threads sleep in epoll
 //   poller_role.h      which thread sleeps in epoll
 //   this class         owns the thread and does the system calls
 //
-// The engine and everything that waits see it as a gma::WaitHost. Its other
-// functions are for the Task that owns it.
+// The engine and all waits see it as a gma::WaitHost. Its other functions are
+// for the Task that owns it.
 #pragma once
 
 #include <atomic>
@@ -46,7 +46,8 @@ class Progress final : public gma::WaitHost {
   /// Ends and joins it. Safe to call twice.
   void stop();
 
-  /// As Steps'. A step that is added runs at once and then after each pass.
+  /// Steps::add() and Steps::remove(). A step that is added runs at once and
+  /// then after each pass.
   [[nodiscard]] Status add_step(Steps::Function function, void* argument);
   [[nodiscard]] Status remove_step(Steps::Function function, void* argument);
 
@@ -58,8 +59,8 @@ class Progress final : public gma::WaitHost {
     leaving_ = &leaving;
   }
 
-  /// A transport has something to do at `deadline`. Rouses the epoll sleeper
-  /// if it would sleep past this. The engine's mutex is held.
+  /// A transport has to act at `deadline`. Rouses the epoll sleeper if it would
+  /// sleep past this time. The engine's mutex is held.
   void rouse_before(TimePoint deadline) noexcept;
 
   bool make_progress() override;
@@ -100,8 +101,8 @@ class Progress final : public gma::WaitHost {
 
   PollerRole poller_;
   EpollWatch watch_;  ///< Used by the thread in the role of the poller.
-  /// Up to when the epoll sleeper sleeps, or slept last. Written by the sleeper
-  /// and by rouse_before(). Guarded by the engine's mutex.
+  /// Up to when the epoll sleeper sleeps, or slept last. The sleeper and
+  /// rouse_before() write it. Guarded by the engine's mutex.
   TimePoint asleep_until_{};
   std::atomic<std::uint32_t> nap_word_{0};  ///< Futex; moved to end a nap.
   /// The thread is in kBesideCaller. Written by the thread.

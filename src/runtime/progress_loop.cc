@@ -12,13 +12,13 @@ using State = ProgressStates::State;
 
 void nap(ProgressActions& thread, Duration limit) {
   const std::uint32_t word = thread.nap_word();
-  // stop() moves the word after it has set what this looks at.
+  // stop() sets is_stopping() and then moves the word.
   if (!thread.is_stopping()) {
     thread.sleep_on_nap_word(word, limit);
   }
 }
 
-/// Invariant 7.
+/// Keeps invariant 7: the order of these lines.
 void stay_beside_caller(ProgressActions& thread, Duration limit) {
   const std::uint32_t word = thread.nap_word();
   thread.set_beside_caller(true);
@@ -64,6 +64,8 @@ bool sleep_in_epoll(EpollSleeper& sleeper, TimePoint limit) {
   return was_woken;
 }
 
+/// The role is taken after the decision to sleep, because a caller may have
+/// taken it since the last look. Transports leave epoll before a nap only.
 void run_progress_thread(ProgressActions& thread, EpollSleeper& sleeper) {
   ProgressStates states;
   while (!thread.is_stopping()) {

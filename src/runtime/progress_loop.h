@@ -1,16 +1,17 @@
 // How a thread falls asleep in epoll, and how the progress thread goes from
 // state to state. The order of the actions is here; the actions themselves are
-// Progress's. Tests put other threads' deeds between any two of them.
+// Progress's. Tests run actions of other threads between any two of them.
 //
-// A wake-up is not lost because of these invariants. Wakers do two things: they
-// store what the sleeper looks for, and then wake it if it is announced. All
+// No wake-up is lost because of these invariants. A waker does two things: it
+// stores the reason to wake, and then wakes the sleeper if it is announced. All
 // these accesses are seq_cst, and so one of the two sees the other's store.
 //
-//  1. The doorbell is emptied before the last look. Whoever sent a token that
-//     is thrown away has stored before it what the last look finds.
-//  2. The sleeper is announced before its last look. What was stored before the
-//     last look is found by it; the waker of what is stored later sees the
-//     announcement, and the doorbell ends the sleep.
+//  1. The doorbell socket is emptied before the last look. A waker stores its
+//     reason before it sends a token, so the last look finds the reason of each
+//     token that is thrown away.
+//  2. The sleeper is announced before its last look. The last look finds each
+//     reason that was stored before it. The waker of a later reason sees the
+//     announcement, and its token ends the sleep.
 //  3. The last look covers everything that a wake-up can be for:
 //     messages and packets (arm), time-outs of the transports (arm's deadline),
 //     the end of the wait or of the thread, a step that was added, a caller
@@ -21,7 +22,8 @@
 //  5. Only the thread in the role of the poller announces and withdraws an
 //     epoll sleeper, and it withdraws before it gives the role away.
 //  6. Transports are in epoll from before the announcement to the end of the
-//     sleep, or the sleep is short. Who takes them out has the role.
+//     sleep, or the sleep is short. The thread that takes them out of epoll has
+//     the role.
 //  7. The nap word is read, then the stay beside the caller is announced, then
 //     the role is looked at. A caller gives the role back before it looks for
 //     that announcement at the end of its wait, and then moves the word.
@@ -36,7 +38,7 @@
 
 namespace acp::runtime {
 
-/// What a sleep in epoll consists of, in the order of the calls. The caller of
+/// The actions of a sleep in epoll, in the order of the calls. The caller of
 /// sleep_in_epoll has the role of the poller.
 class EpollSleeper {
  public:
@@ -50,7 +52,7 @@ class EpollSleeper {
   /// False: the system refuses, so arrivals do not end the sleep.
   virtual bool watch_transports() = 0;
   virtual void announce() = 0;
-  /// False: something has arrived. Lowers `limit` to the next deadline of the
+  /// False: messages have arrived. Lowers `limit` to the next deadline of the
   /// transports and publishes it.
   virtual bool arm(TimePoint& limit) = 0;
   /// There is a reason not to sleep.
@@ -65,11 +67,13 @@ class EpollSleeper {
   virtual Duration busy_nap() const = 0;
 };
 
-/// Sleeps until the doorbell, an arrival or `limit`; true when one of the first
-/// two ended it. Returns at once when the last look finds something.
+/// Sleeps until the doorbell, an arrival or `limit`; true when the doorbell or
+/// an arrival ended the sleep. Returns at once when the last look finds a
+/// reason not to sleep.
 bool sleep_in_epoll(EpollSleeper& sleeper, TimePoint limit);
 
-/// What the progress thread does besides, and what it sees.
+/// The actions of the progress thread outside of epoll, and its view of the
+/// callers.
 class ProgressActions {
  public:
   ProgressActions() = default;
@@ -95,8 +99,8 @@ class ProgressActions {
   virtual void set_beside_caller(bool is_beside) = 0;
 };
 
-/// The progress thread's whole life. `sleeper` is the thread as one that sleeps
-/// in epoll.
+/// The progress thread's whole life. `thread` and `sleeper` are the same
+/// thread: its own actions, and its actions in epoll.
 void run_progress_thread(ProgressActions& thread, EpollSleeper& sleeper);
 
 }  // namespace acp::runtime

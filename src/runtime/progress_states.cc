@@ -1,4 +1,4 @@
-// Which state of the progress thread follows from what it has seen. Called by
+// The transitions between the states of the progress thread. Called by
 // run_progress_thread; may not look at a clock or at shared memory.
 #include "runtime/progress_states.h"
 
@@ -39,10 +39,10 @@ void ProgressStates::slept(Duration time, bool was_woken) noexcept {
   was_woken_early_ = was_woken && time < kTick;
 }
 
-/// One pass of a caller is enough after a short sleep in which the thread was
-/// woken and then found nothing: the caller has taken what woke it, and will
-/// take what comes next. One pass is enough after a busy step, too, because it
-/// shows that the user of the data is at work.
+/// One pass of a caller is enough in two cases. After a short sleep in which
+/// the thread was woken and then found nothing, the caller has taken the
+/// message that woke the thread, and will take the next one. After a busy step,
+/// the pass shows that the user of the step's data is at work.
 bool ProgressStates::callers_are_active(bool one_is_enough,
                                         const Sight& sight) noexcept {
   const std::uint64_t since = sight.passes - passes_seen_;

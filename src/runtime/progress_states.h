@@ -1,9 +1,9 @@
-// The states of the progress thread, apart from the thread: what it does next
-// after what it has seen. No clock, no system call, no shared memory here, so
-// tests put it through its transitions under a virtual clock.
-// run_progress_thread (progress_loop.h) does what the states say.
+// The states of the progress thread without the thread: each state follows from
+// the last pass and from the callers' activity. No clock, no system call and no
+// shared memory is used here, so tests check the transitions under a virtual
+// clock. run_progress_thread (progress_loop.h) acts on the states.
 //
-//   state          what the thread does
+//   state          action of the thread
 //   kPolling       makes a pass of progress, then runs the steps
 //   kNapping       sleeps on its nap word for a fixed time
 //   kBesideCaller  sleeps on its nap word while a caller sleeps in epoll
@@ -12,11 +12,11 @@
 //   from           to             when
 //   any            kNapping, 1 ms a caller waits, is awake and has made a pass
 //                                 since the thread looked: it makes them all
-//   kPolling       kPolling       the pass or a step brought something
-//   kPolling       kNapping, 1 ms it brought nothing, and callers are active
+//   kPolling       kPolling       the pass or a step made progress
+//   kPolling       kNapping, 1 ms neither did, and callers are active
 //   kPolling       kNapping       a step found its data in use: 50 us, or 1 ms
 //                                 while a caller has the role
-//   kPolling       kAsleep        it brought nothing, and no caller is active
+//   kPolling       kAsleep        neither did, and no caller is active
 //   kAsleep        kBesideCaller  at once, when a caller has the role
 //   kAsleep        kPolling       doorbell, arrival, deadline of a transport, a
 //                                 caller that wants the role, stop()
@@ -51,23 +51,23 @@ class ProgressStates {
   /// The time until steps run again that found their data in use. The user of
   /// the data holds them for the length of a call; peers are served meanwhile.
   static constexpr Duration kBusyNap = std::chrono::microseconds(50);
-  /// Longest stay beside a caller. The end of a caller's wait ends it; the
-  /// limit only bounds what a caller can do by staying in its own condition
-  /// function, and two wake-ups a second cost nothing.
+  /// Longest stay beside a caller. The end of a caller's wait ends it. The
+  /// limit matters only when a caller stays in its own condition function for
+  /// long, and two wake-ups a second cost nothing.
   static constexpr Duration kLongestRest = std::chrono::milliseconds(500);
   /// Passes of callers since the last look from which on callers count as
   /// active. Within a tick these are one in 16 us: a caller that only asks now
   /// and then makes fewer, and must not keep the thread from peers.
   static constexpr std::uint64_t kManyPasses = 64;
 
-  /// What the thread can see of the callers.
+  /// The callers, as far as the thread can see them.
   struct Sight {
     std::uint64_t passes = 0;  ///< Made by callers so far.
     std::uint32_t awake = 0;   ///< Callers that wait and are not asleep.
     bool caller_has_role = false;
   };
 
-  /// What a pass and the steps after it brought.
+  /// The result of a pass and of the steps after it.
   enum class Pass : std::uint8_t { kNothing, kBusy, kMoved };
 
   struct Next {
@@ -88,8 +88,8 @@ class ProgressStates {
     return {State::kBesideCaller, kLongestRest};
   }
 
-  /// The thread has been asleep in epoll. `was_woken`: by something, not by
-  /// its deadline.
+  /// The thread has been asleep in epoll. `was_woken`: the doorbell or an
+  /// arrival ended the sleep, and not its deadline.
   void slept(Duration time, bool was_woken) noexcept;
 
  private:

@@ -31,8 +31,9 @@ void Registration::forget_all() {
   engine_.guarded([this] { transports_.forget_regions(); });
 }
 
-/// Refuses what the key table cannot know to be wrong: an address that is not
-/// mapped, or not writable, would fail much later in a peer's access.
+/// Refuses memory that the key table would take and that cannot be used. An
+/// address that is not mapped, or not writable, would fail much later in a
+/// peer's access.
 Status Registration::check(void* address,
                            std::size_t size,
                            int color,
@@ -49,7 +50,7 @@ Status Registration::check(void* address,
     return Status::kBadColor;
   }
   if (size > space().codec().max_region_bytes()) {
-    return Status::kOk;  // refused as too large, whatever is there
+    return Status::kOk;  // KeyTable::add() refuses it as too large
   }
   const gmm::MemoryMap::Obstacle obstacle = memory_map_.find_obstacle(
       reinterpret_cast<std::uintptr_t>(address), size);
@@ -63,6 +64,8 @@ Status Registration::check(void* address,
   return Status::kOk;
 }
 
+/// Checks the memory before it takes a key, so that no peer ever sees a key of
+/// bad memory. The transports learn of the region before the caller does.
 Result<gmm::GlobalAddress> Registration::add(void* address,
                                              std::size_t size,
                                              int color,
@@ -88,8 +91,8 @@ Result<gmm::GlobalAddress> Registration::add(void* address,
   return atkey;
 }
 
-/// The key ends first, so that nothing begins to use the region; then this
-/// waits for what uses it.
+/// The key ends first, so that no new access begins. Then this waits for the
+/// accesses that are under way.
 Status Registration::remove(gmm::GlobalAddress atkey) {
   const Result<std::uint64_t> state = keys_.state(space().my_rank(), atkey);
   Status status = state.status();

@@ -1,5 +1,5 @@
-// acp_register_memory and acp_unregister_memory: the key table of this rank and
-// what the transports know of its memory.
+// acp_register_memory and acp_unregister_memory: enters memory into the key
+// table of this rank, and tells the transports.
 #pragma once
 
 #include <cstddef>
@@ -37,7 +37,8 @@ class Registration {
                                  int color,
                                  LogLevel level);
 
-  /// Returns when nothing touches the region any more. Logged.
+  /// Returns when no thread and no device accesses the region any more. Errors
+  /// are logged.
   [[nodiscard]] Status remove(gmm::GlobalAddress atkey);
 
   /// acp_reset: all keys end. No rank has anything under way.

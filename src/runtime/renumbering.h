@@ -20,7 +20,7 @@ class Renumbering {
   /// Called by the process in slot 0: publishes whether all ranks want a number
   /// of their own from 0 on.
   void decide() const;
-  /// What decide() has found.
+  /// The answer that decide() has published.
   bool is_good() const noexcept;
   /// Enters this process into the host's tables of ranks.
   void take(gmm::Rank rank, std::uint32_t my_proc) const noexcept;

@@ -13,8 +13,8 @@ namespace acp::runtime {
 /// std::cout and Python's and Fortran's own buffers: docs/launcher.md.
 void buffer_output_by_line(const Settings& settings) noexcept;
 
-/// Writes out what stdout still holds, unless another thread is writing to it
-/// at this moment: a thread that ends the job must not wait for that thread.
+/// Writes out the text that is left in stdout's buffer, unless another thread
+/// is writing at this moment: a thread that ends the job must not wait for it.
 void flush_output() noexcept;
 
 }  // namespace acp::runtime

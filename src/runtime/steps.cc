@@ -80,7 +80,7 @@ Steps::Outcome Steps::run_last() {
 Steps::Outcome Steps::run_locked() {
   const gma::StepScope scope;
   Outcome outcome = Outcome::kIdle;
-  // By index: a step that adds another one may move the list in memory.
+  // By index: a step that adds a step may move the list in memory.
   for (std::size_t i = 0; i < steps_.size(); ++i) {
     const Step step = steps_[i];
     const int result =

@@ -30,18 +30,18 @@ class Steps {
     /// A step found its data in use, or another thread runs the steps and may
     /// be past the step that a signal was for. Run them again soon.
     kBusy,
-    kMoved,  ///< A step did something. Run them again.
+    kMoved,  ///< A step made progress. Run them again.
   };
 
   /// Runs each step once. Does not wait for another thread that runs them.
   Outcome run();
 
   /// Waits until no other thread runs the steps, and then runs each once. The
-  /// other thread may have been past the step that has something to do now.
+  /// other thread may have been past the step that has work to do now.
   Outcome run_last();
 
-  /// The number of successful calls of add(). Whoever is about to sleep
-  /// compares it with an earlier one: a new step has not run yet.
+  /// The number of successful calls of add(). A thread that is about to sleep
+  /// compares it with an earlier number: a new step has not run yet.
   std::uint64_t added() const noexcept {
     return added_.load(std::memory_order_seq_cst);
   }
@@ -63,8 +63,8 @@ class Steps {
 
   std::mutex mutex_;  ///< Guards steps_; held while they run.
   std::vector<Step> steps_;
-  std::atomic<std::size_t> count_{0};
-  std::atomic<std::uint64_t> added_{0};
+  std::atomic<std::size_t> count_{0};    ///< Steps that are not removed.
+  std::atomic<std::uint64_t> added_{0};  ///< Written under the mutex.
 };
 
 }  // namespace acp::runtime

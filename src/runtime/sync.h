@@ -26,8 +26,8 @@ class Sync {
        gma::Engine& engine,
        Progress& progress);
 
-  /// Returns when all ranks have called it as often as this one. kTimedOut: the
-  /// next call goes on with this barrier. kClosed, logged: a rank has left
+  /// Returns when all ranks have called it as often as this rank. kTimedOut:
+  /// the next call goes on with this barrier. kClosed, logged: a rank has left
   /// without coming to it. Otherwise the host's health.
   [[nodiscard]] Status wait(TimePoint deadline);
 

@@ -1,5 +1,6 @@
 // The life of a rank in a job: joining, acp_sync, acp_reset, acp_finalize,
-// acp_abort. Called by src/api; what each part does is in the parts.
+// acp_abort. Called by src/api. It orders the calls of the parts and does none
+// of their work.
 #include "runtime/task.h"
 
 #include <sys/mman.h>
@@ -55,8 +56,8 @@ Status Task::join(const NetTransportFactory& make_net_transport) {
   return status == Status::kOk ? start() : status;
 }
 
-/// Everything that this process can do alone. What is opened first is closed
-/// last, and used by what is opened after it.
+/// Opens all parts that need no other process. A part uses only parts that are
+/// opened before it, and is closed before them.
 Status Task::open(const NetTransportFactory& make_net_transport) {
   segment_.dump_own_slice(slot_);
   const protocol::HostHeader& header = segment_.header();
@@ -167,7 +168,7 @@ bool Task::modules_agree() const {
   return true;
 }
 
-/// Meets the others, who have opened all that they need to be reached.
+/// Meets all ranks. Each rank has opened the parts by which peers reach it.
 Status Task::start() {
   segment_.record(slot_).modules.store(modules_.fingerprint(),
                                        std::memory_order_relaxed);
@@ -207,14 +208,13 @@ Status Task::drain(protocol::WaitKind kind) {
   return status;
 }
 
-/// Three groups of calls of acp_sync may still meet: those of the programs,
-/// those of the modules, and none. Other ranks are told when this one passes
-/// from group to group, and no rank stops answering before every rank has come
-/// here.
+/// A rank in acp_finalize calls acp_sync for its modules only, and then never
+/// again. It tells other ranks of both changes, so that no rank waits for it in
+/// vain. No rank stops answering before every rank has come here.
 Status Task::finalize() {
   const gma::CallScope call("acp_finalize");  // modules may call acp_sync
   sync_->begin_finalize();
-  // Whatever made waiting senseless has been told already.
+  // A bad health or a missed barrier has been logged already.
   const bool is_well =
       progress_->health() == Status::kOk && !sync_->is_out_of_step();
   modules_.fini(is_well ? LogLevel::kWarning : LogLevel::kDebug);

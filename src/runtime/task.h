@@ -34,8 +34,8 @@
 namespace acp::runtime {
 
 /// Opens the network between hosts; tests replace it. Its address goes into
-/// this process's address card, and it may read the other cards once all
-/// processes have arrived at Phase::kInit.
+/// this process's address card. It may read the address cards of other
+/// processes once all have arrived at Phase::kInit.
 using NetTransportFactory = std::function<transport::OpenNetwork>;
 
 /// Collective functions: one thread of a rank at a time. The rest as the
@@ -57,9 +57,7 @@ class Task {
   [[nodiscard]] Status join(const NetTransportFactory& make_net_transport);
   [[nodiscard]] Status finalize();
 
-  /// kTimedOut: the next call goes on with this barrier. kClosed, logged: a
-  /// rank has left without coming to it.
-  /// As Sync::wait().
+  /// Sync::wait().
   [[nodiscard]] Status sync(TimePoint deadline = TimePoint::max()) {
     return sync_->wait(deadline);
   }
@@ -71,7 +69,7 @@ class Task {
   /// Ends the job because of an error that has been logged as `text`.
   [[noreturn]] void abort_after_error(std::string_view text);
 
-  /// As Registration's.
+  /// Registration::add() and Registration::remove().
   Result<gmm::GlobalAddress> register_memory(
       void* address,
       std::size_t size,
@@ -114,23 +112,22 @@ class Task {
   void take_new_rank(gmm::Rank rank);
   void set_identity();
 
-  // In the order in which they are opened: each uses some of those before it,
-  // and ends before them.
+  // The parts are in the order in which they are opened. Each uses some of the
+  // parts before it, and ends before them.
   Settings settings_;
   std::unique_ptr<Bootstrap> bootstrap_;  ///< Owns the host segment.
   Modules& modules_;
   const protocol::HostSegment& segment_;
-  std::uint32_t slot_;  ///< Of this process, on this host.
-  WaitRecord waits_;    ///< From acp_init on: waits for the other ranks.
+  std::uint32_t slot_;  ///< Slot of this process in the host segment.
+  WaitRecord waits_;    ///< Its first wait is acp_init.
   Renumbering renumbering_;
   std::unique_ptr<shm::DoorbellSocket> doorbell_;
   std::unique_ptr<gmm::KeyTable> keys_;
-  gmm::FaultHandler
-      fault_handler_;  ///< Of the agent's and the engine's touches.
+  gmm::FaultHandler fault_handler_;  ///< Lets can_touch() survive bad memory.
   std::unique_ptr<TransportSet> transports_;
   gmm::Color colors_ = 1;
   std::unique_ptr<Progress> progress_;
-  std::optional<gma::Engine> engine_;  ///< At a fixed place in the task.
+  std::optional<gma::Engine> engine_;  ///< Never moves: parts point to it.
   std::unique_ptr<agent::Agent> agent_;
   std::optional<Sync> sync_;
   std::optional<Registration> registration_;

@@ -1,3 +1,6 @@
+// Joins the transports of this process. The engine and Progress call it under
+// the engine's mutex; the transports call it back from poll(). It may not
+// block.
 #include "runtime/transport_set.h"
 
 #include <fmt/format.h>
@@ -171,7 +174,7 @@ void TransportSet::on_peer_failed(transport::ProcId peer,
   agent_->forget_peer(peer);
   dead_proc_.store(peer, std::memory_order_release);
   engine_->runner().fail_peer(peer, Status::kPeerDead);
-  // Others may still hear it: without an end they would go on with half a job.
+  // Other ranks may still reach the peer, and would go on without this rank.
   end_job_(text);
 }
 
@@ -195,7 +198,7 @@ TimePoint TransportSet::next_deadline() const {
     }
   }
   if (engine_->has_unsent() || agent_->has_backlog()) {
-    // Nobody rings when a full ring has room again: look soon.
+    // No doorbell tells that a full ring has room again, so the sleep is short.
     next = std::min(
         next, SteadyClock().now() + Duration(std::chrono::microseconds(200)));
   }

@@ -1,5 +1,6 @@
-// The transports of this process: which one leads to whom, and where their
-// messages go.
+// The transports of this process: one to ranks of this host and one to all
+// others. Finds the transport to a peer, and hands messages to agent and
+// engine.
 #pragma once
 
 #include <functional>
@@ -14,7 +15,9 @@
 
 namespace acp::runtime {
 
-/// Guarded by the engine's mutex, but for what says otherwise or is fixed.
+/// Guarded by the engine's mutex, except for functions marked "any thread" and
+/// for has_net(), net() and descriptors(). The results of these three are fixed
+/// once the transports are set.
 class TransportSet final : public gma::Endpoints,
                            public gma::Transports,
                            private transport::MessageSink,
@@ -26,8 +29,9 @@ class TransportSet final : public gma::Endpoints,
   /// null. Before attach().
   void set_host_transport(std::unique_ptr<transport::Transport> transport);
   void set_net_transport(std::unique_ptr<transport::Transport> transport);
-  /// Says who executes and who is told: `on_deadline` of next_deadline(), when
-  /// that may have changed. Before the first poll().
+  /// Sets the receivers of messages and events. `on_deadline` gets
+  /// next_deadline() when it may have changed; `end_job` ends the job when a
+  /// peer is lost. Before the first poll().
   void attach(gma::Engine& engine,
               agent::Agent& agent,
               std::function<void(TimePoint)> on_deadline,
@@ -48,15 +52,15 @@ class TransportSet final : public gma::Endpoints,
                   gmm::GlobalAddress source,
                   std::uint64_t size) override;
 
-  /// As Transport's, for all wires.
+  /// Each calls the function of this name of all transports.
   void on_registered(const transport::Region& region);
   bool on_unregistered(std::uint32_t key, std::uint64_t state);
   void forget_regions();
 
-  /// What to sleep on; fixed after the wires are set.
+  /// Descriptors to sleep on.
   std::vector<int> descriptors() const;
   TimePoint next_deadline() const;
-  /// False: something has arrived, poll instead of sleeping.
+  /// False: messages have arrived, so poll instead of sleeping.
   bool arm();
   void disarm();
 

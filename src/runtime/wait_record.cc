@@ -1,4 +1,4 @@
-// Publishes what this rank's threads wait for. Called by every wait when it
+// Publishes the waits of this rank's threads. Called by every wait when it
 // begins and when it ends; may not block for long.
 #include "runtime/wait_record.h"
 

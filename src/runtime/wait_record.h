@@ -1,5 +1,5 @@
-// What the threads of this rank wait for, published in the rank's ProcRecord:
-// acprun names it when a job ends badly, and the UDP transport probes the peer
+// The waits of this rank's threads, published in the rank's ProcRecord. acprun
+// names the wait when a job ends badly, and the UDP transport probes the peer
 // that is waited for.
 #pragma once
 
@@ -11,8 +11,8 @@
 
 namespace acp::runtime {
 
-/// The record has room for one wait, and shows the one that began last of those
-/// that have not ended. Thread-safe.
+/// The record has room for one wait. It shows the newest wait that has not
+/// ended. Thread-safe.
 class WaitRecord {
  public:
   explicit WaitRecord(protocol::ProcRecord& record) : record_(record) {}
@@ -27,7 +27,7 @@ class WaitRecord {
     protocol::WaitKind kind;
     std::uint32_t peer;
     std::uint32_t thread;  ///< The kernel's number of it.
-    const char* name;      ///< Of the function that the program called.
+    const char* name;      ///< The function that the program has called.
   };
 
   void publish();

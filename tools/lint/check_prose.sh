@@ -22,7 +22,6 @@ ceilings() {
 *                5.0     0   0
 docs               8     8   2
 include            5     7   1
-src/runtime       14    19   3
 src/transport      6     0   0
 tests/conformance  9     1   0
 tests/launcher    19     8   0
