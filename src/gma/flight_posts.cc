@@ -61,7 +61,7 @@ Status FlightSender::remote_step(const Step& step,
   return Status::kOk;
 }
 
-/// kUnsupported: the endpoint does not post these. kAgain: no room now.
+/// kUnsupported: the endpoint does not post these steps. kAgain: no room now.
 Status FlightSender::post(PeerQueue& queue,
                           Operation& operation,
                           std::span<const transport::RemoteStep> steps) {
@@ -80,8 +80,8 @@ Status FlightSender::post(PeerQueue& queue,
   return status;
 }
 
-/// Posts the next piece of a step. The source's agent does a delegated copy,
-/// and no device.
+/// Posts the next piece of a step. A delegated copy is never posted: an agent
+/// does it, and no device.
 Status FlightSender::post_piece(PeerQueue& queue,
                                 Operation& operation,
                                 Pieces& pieces) {

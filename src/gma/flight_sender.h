@@ -21,15 +21,17 @@ class FlightSender {
 
   /// Sends the next request or post of the operation's flight, which is Pieces,
   /// Parts, Chain or Signal. Writes has_unsent, current and the flight.
-  /// kAgain: no room now, nothing has changed. kUnsupported for a Chain: it
-  /// does not go as one; nothing was sent. Anything else ends the operation.
+  /// kAgain: no room now, nothing has changed. kUnsupported for a Chain: the
+  /// chain cannot go as one flight, and nothing was sent. Any other failure
+  /// ends the operation.
   Status send(PeerQueue& queue, Operation& operation);
 
   /// Whether the request and the reply of a chain fit one message each.
   static bool fits_one_message(const Operation& operation,
                                const PeerEndpoint& to);
 
-  /// Whether a put has to be sent as Parts. Posts are cut in another way.
+  /// Whether a put has to be sent as Parts. A put that is posted goes as Pieces
+  /// of max_posted bytes.
   static bool needs_parts(std::uint64_t bytes, const PeerEndpoint& to);
 
   /// Whether only the owner's device may execute the step.

@@ -53,6 +53,8 @@ void OperationRunner::advance(Operation& operation) {
   finish(operation);
 }
 
+/// Keeps invariant 7: the operation may be in use again when on_finished()
+/// returns, so nothing is read from it afterwards.
 void OperationRunner::finish(Operation& operation) {
   if (operation.owner == Owner::kRelay) {
     end_relay_part(operation);
@@ -66,7 +68,7 @@ void OperationRunner::finish(Operation& operation) {
   owner_.on_finished(operation);
 }
 
-/// Says nothing of a failure: the relayed copy does when it ends.
+/// Logs no failure of a part: the relayed copy logs it when it ends.
 void OperationRunner::end_relay_part(Operation& part) {
   Operation* copy = relay_.on_ended(part);
   if (copy == nullptr) {
@@ -97,7 +99,8 @@ OperationRunner::Progress OperationRunner::run_step(Operation& operation,
 }
 
 /// Copies a slice here if that is possible, and sends the rest otherwise.
-/// Between slices the mutex is free, so each slice has its ends looked up.
+/// Between slices the mutex is free, so each slice looks up its ends again
+/// (invariant 8).
 OperationRunner::Progress OperationRunner::run_copy(
     Operation& operation,
     const Step& copy,
@@ -180,8 +183,8 @@ OperationRunner::Progress OperationRunner::send_copy(Operation& operation,
   return Progress::kPending;
 }
 
-/// Memory of one rank may overlap, and its owner moves it. Nothing is asked
-/// when an end is mapped, or when transfers do the copy.
+/// Ends on one rank may overlap, so the agent of that rank copies. Endpoints
+/// are not asked when an end is mapped, or when transfers can do the copy.
 ThirdParty OperationRunner::third_party(const Step& copy,
                                         const gmm::Target& to,
                                         const gmm::Target& from) {
@@ -281,8 +284,9 @@ bool OperationRunner::runs_here(const Operation& operation) const {
   return is_reachable;
 }
 
-/// Sends a chain in one flight when it has to leave this process and fits. A
-/// free queue gets it at once. kDone: run it step by step.
+/// Sends a chain in one flight if a step has to leave this process and the
+/// chain fits one message. It leaves at once if no other operation waits for
+/// the peer. kDone: the chain runs step by step.
 OperationRunner::Progress OperationRunner::start_chain(Operation& operation) {
   const GlobalAddress first = operation.steps.front().remote;
   const Rank rank = space_.codec().rank(first);
@@ -383,14 +387,15 @@ void OperationRunner::on_reply(std::span<const std::byte> bytes) {
 
 void OperationRunner::on_posted_done(std::uint64_t id) {
   if (requests_.find(id, AnsweredBy::kCompletion) == nullptr) {
-    return;  // its peer has failed meanwhile, and the operation with it
+    return;  // fail_peer() has closed the request
   }
   const Request request = requests_.close(id);
   settle(*request.operation, *request.queue);
 }
 
-/// Called after an answer or a failed send. Goes on when nothing of the flight
-/// is left: a failed operation sends no more, but waits for its requests.
+/// Called after an answer or a failed send. The operation goes on when nothing
+/// of its flight is unsent or unanswered. A failed operation sends no more, but
+/// waits for its open requests (invariant 6).
 void OperationRunner::settle(Operation& operation, PeerQueue& queue) {
   if (operation.status != Status::kOk && operation.has_unsent) {
     queue.remove(operation);
@@ -425,8 +430,8 @@ void OperationRunner::end_flight(Operation& operation) {
   }
 }
 
-/// Closes the requests first: an operation ends when its last one is closed and
-/// nothing of it waits in a queue.
+/// Closes the requests first, and empties the queues then. An operation ends
+/// when its last request is closed and it waits in no queue.
 void OperationRunner::fail_peer(transport::ProcId proc, Status status) {
   for (const std::uint64_t id : requests_.ids_to(proc)) {
     const Request request = requests_.close(id);

@@ -32,6 +32,7 @@ class OperationOwner {
 
 /// Guarded by the engine's mutex. Each function but the last two may call
 /// OperationOwner::on_finished before it returns, which must not call back.
+/// docs/gma.md numbers the invariants that comments here refer to.
 class OperationRunner {
  public:
   OperationRunner(const gmm::AddressSpace& space,

@@ -1,8 +1,12 @@
 // Numbers, conditions and completion in order of the queued operations.
 //
-// A slot lives from push() until completed() has passed it. Operations that
-// wait hang in a list at the slot of the number they wait for. See
-// docs/engine.md, "Handles".
+// Operations that wait hang in a list at the slot of the number that they wait
+// for. Invariants (docs/engine.md, "Handles"):
+//  1. completed() <= issued().
+//  2. An operation starts at most once, and not before its order is complete.
+//  3. An operation completes exactly once. completed() stops at the first
+//     operation that is not done.
+//  4. A slot is in use from push() until completed() has passed it.
 #pragma once
 
 #include <atomic>

@@ -56,7 +56,8 @@ class Results {
 };
 
 /// Stores the results of `count` steps from the current one on. A step that
-/// failed, here or at the peer, becomes the current one. False: here.
+/// failed, here or at the peer, becomes the current step. False: it failed
+/// here.
 bool place_steps(Results& results,
                  const protocol::ReplyHeader& header,
                  Operation& operation,

@@ -1,4 +1,4 @@
-// Puts the results of a reply where the caller wanted them.
+// Stores the results of a reply at the local addresses of its steps.
 #pragma once
 
 #include "gma/request_table.h"

@@ -40,7 +40,7 @@ struct WaitPolicy {
 struct SleepWord {
   std::atomic<std::uint32_t>& word;
   std::atomic<std::uint32_t>& sleepers;
-  std::uint32_t expected;  ///< While the wait is not over.
+  std::uint32_t expected;  ///< Value of `word` until the wait is over.
 };
 
 /// Sleeps until `place` is woken or `limit` passes.
