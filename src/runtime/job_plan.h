@@ -30,7 +30,8 @@ gma::WaitPolicy wait_policy(const Settings& settings,
 /// that a program sees as many wherever its ranks run.
 gmm::Color colors_without_net(const Settings& settings);
 
-/// Whose memory this rank touches directly. `net` is null where there is none.
+/// Which memory this rank loads and stores directly, and which atomics its CPU
+/// may do. `net` is null where ranks need no network.
 gmm::Reach reach_with(const Settings& settings,
                       const transport::Transport* net);
 

@@ -89,6 +89,7 @@ class TransportSet final : public gma::Endpoints,
   agent::Agent* agent_ = nullptr;
   std::function<void(TimePoint)> on_deadline_;
   std::function<void(std::string_view)> end_job_;
+  /// Written by on_peer_failed().
   std::atomic<std::uint32_t> dead_proc_{protocol::kNoSlot};
 };
 
