@@ -231,7 +231,7 @@ bool Engine::settle() {
     has_completed = has_completed || has_moved;
     for (std::size_t i = 0; i < ready_.size(); ++i) {
       Operation& operation = *ready_[i];
-      // It waited for a number that has just been completed.
+      // The operation waited for a number that has just been completed.
       if (queue_.failure_up_to(queue_.completed()) != Status::kOk &&
           queue_.failure_up_to(operation.wait_for) != Status::kOk) {
         operation.status = Status::kOrderFailed;

@@ -291,9 +291,9 @@ class Engine final : private OperationOwner {
   }
 
   /// Only tsan needs this call. A caller and a peer may order their accesses
-  /// through shared memory, and a request of the peer then makes the progress
-  /// thread touch that memory. Part of this order is in the peer's process,
-  /// where tsan cannot see it; the mutex shows it the same order.
+  /// through shared memory. A later request of the peer makes the progress
+  /// thread touch that memory, too. Part of this order is in the peer's
+  /// process, where tsan cannot see it; the mutex shows it the same order.
   void show_order_to_tsan() {
 #ifdef __SANITIZE_THREAD__
     guarded([] {});

@@ -1,5 +1,5 @@
-// Copies by this process's processor or kernel. The operation runner calls it
-// slice by slice; nothing here sends a message.
+// Copies by the CPU or by the kernel in this process. The operation runner
+// calls it slice by slice; nothing here sends a message.
 #include "gma/local_copy.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Cuts relayed copies into parts. The operation runner starts the parts and
+// Divides relayed copies into parts. The operation runner starts the parts and
 // reports their ends; nothing here sends.
 #include "gma/relay.h"
 

@@ -14,9 +14,10 @@
 
 namespace acp::gma {
 
-/// Cuts copies into parts. A part is an operation of two copies: into a slot of
-/// the runtime's own memory, and out of it. One part per slot is under way at a
-/// time, and the oldest copy's parts go first. Guarded by the engine's mutex.
+/// Divides copies into parts. A part is an operation of two copies: into a slot
+/// of the runtime's own memory, and out of it. One part per slot is under way
+/// at a time, and the oldest copy's parts go first. Guarded by the engine's
+/// mutex.
 class Relay {
  public:
   static constexpr std::size_t kSlots = 8;

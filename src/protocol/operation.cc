@@ -32,8 +32,8 @@ std::optional<MessageType> message_type(
   return type;
 }
 
-/// Checks the length before it looks at a step, and the data behind the steps
-/// last, because each put says how many of their bytes are its own.
+/// Checks the length before it looks at a step. The data behind the steps come
+/// last, because each put step says how many bytes of them it has.
 std::optional<RequestView> decode_request(
     std::span<const std::byte> bytes) noexcept {
   RequestView view;
