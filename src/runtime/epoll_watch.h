@@ -2,7 +2,7 @@
 // readable.
 //
 // Every packet for a descriptor that epoll watches costs its sender a call into
-// epoll, even if no thread sleeps there: 0.3 us of the 2.5 us that a datagram
+// epoll, even if no thread sleeps in it: 0.3 us of the 2.5 us that a datagram
 // takes on loopback. So transports are watched from attach(), before a sleep,
 // to detach(), when callers poll.
 #pragma once

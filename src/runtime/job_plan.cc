@@ -11,8 +11,8 @@ namespace acp::runtime {
 
 namespace {
 
-/// The launcher laid the slices out after the settings that it saw, and every
-/// address of the job has to hold the offset of their last byte.
+/// The launcher has laid out the slices by the settings that it saw. A global
+/// address must have room for the offset of their last byte.
 Status check_module_memory(const Settings& settings,
                            const protocol::HostHeader& header) {
   if (header.module_bytes != protocol::module_bytes_for(settings)) {

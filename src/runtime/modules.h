@@ -35,7 +35,7 @@ class Modules {
   /// are too few.
   [[nodiscard]] Status lay_out(std::uint64_t available);
 
-  /// Tells whether two ranks have the same modules: names, sizes and order.
+  /// A hash of names, sizes and order: equal on ranks with the same modules.
   std::uint64_t fingerprint() const;
 
   /// Offset of a module's memory from the start of all modules' memory.

@@ -69,8 +69,8 @@ class Progress::Sleeper : public EpollSleeper {
   std::uint64_t announced_ = 0;  ///< Bits of SliceHeader::asleep.
 };
 
-/// A caller that waits and has the role. It has no time for yields: it takes
-/// the engine's mutex at once.
+/// A caller that waits and has the role of the poller. It takes the engine's
+/// mutex at once and does not yield to other callers first.
 class Progress::Caller final : public Sleeper {
  public:
   Caller(Progress& progress, const std::function<bool()>& is_done)
@@ -90,8 +90,8 @@ class Progress::Caller final : public Sleeper {
     return is_done_() || progress_.health() != Status::kOk;
   }
 
-  /// Another thread may be running the steps, for long. It is not waited for:
-  /// the caller may have a deadline.
+  /// Does not wait for another thread that runs the steps: it may take long,
+  /// and the caller may have a deadline.
   Steps::Outcome run_steps_again() override { return progress_.steps_.run(); }
 
   void disarm() override {

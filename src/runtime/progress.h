@@ -1,5 +1,6 @@
 // The owner of progress: the progress thread, and the sleep of the program's
-// threads in a wait. docs/engine.md, "Who makes progress".
+// threads in a wait. docs/engine.md has a table of the threads that make
+// passes.
 //
 //   progress_states.h  the states of the thread and their transitions
 //   progress_loop.h    the order of actions, and how threads sleep in epoll

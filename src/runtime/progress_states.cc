@@ -39,10 +39,10 @@ void ProgressStates::slept(Duration time, bool was_woken) noexcept {
   was_woken_early_ = was_woken && time < kTick;
 }
 
-/// One pass of a caller is enough in two cases. After a short sleep in which
-/// the thread was woken and then found nothing, the caller has taken the
-/// message that woke the thread, and will take the next one. After a busy step,
-/// the pass shows that the user of the step's data is at work.
+/// One pass of a caller is enough in two cases. In the first, the thread was
+/// woken from a short sleep and found nothing: the caller has taken the message
+/// that woke the thread, and will take the next one. In the second, a step was
+/// busy: the pass shows that the user of its data is at work.
 bool ProgressStates::callers_are_active(bool one_is_enough,
                                         const Sight& sight) noexcept {
   const std::uint64_t since = sight.passes - passes_seen_;

@@ -45,8 +45,8 @@ class ProgressStates {
   };
 
   /// A nap beside callers at work. It bounds how long a request of a peer lies
-  /// when the caller stops making passes, and it is a tick of the kernel, below
-  /// which a sleep costs more than it spares.
+  /// when the caller stops making passes. It is a tick of the kernel: a shorter
+  /// sleep would cost more than it spares.
   static constexpr Duration kTick = std::chrono::milliseconds(1);
   /// The time until steps run again that found their data in use. The user of
   /// the data holds them for the length of a call; peers are served meanwhile.
@@ -55,9 +55,9 @@ class ProgressStates {
   /// limit matters only when a caller stays in its own condition function for
   /// long, and two wake-ups a second cost nothing.
   static constexpr Duration kLongestRest = std::chrono::milliseconds(500);
-  /// Passes of callers since the last look from which on callers count as
-  /// active. Within a tick these are one in 16 us: a caller that only asks now
-  /// and then makes fewer, and must not keep the thread from peers.
+  /// Callers count as active if they have made so many passes since the last
+  /// look: one in 16 us within a tick. A caller that only asks now and then
+  /// makes fewer, and must not keep the thread from peers.
   static constexpr std::uint64_t kManyPasses = 64;
 
   /// The callers, as far as the thread can see them.
@@ -77,13 +77,13 @@ class ProgressStates {
                             ///< at work would pay for it with each packet.
   };
 
-  /// Before a pass. kPolling or kNapping.
+  /// The state before a pass: kPolling or kNapping.
   Next before_pass(const Sight& sight) noexcept;
 
-  /// After it. Any state but kBesideCaller.
+  /// The state after a pass: any but kBesideCaller.
   Next after_pass(Pass pass, const Sight& sight) noexcept;
 
-  /// kAsleep was the answer, and a caller has the role.
+  /// The state instead of kAsleep when a caller has the role.
   Next beside_caller() const noexcept {
     return {State::kBesideCaller, kLongestRest};
   }

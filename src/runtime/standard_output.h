@@ -7,9 +7,9 @@
 namespace acp::runtime {
 
 /// Makes C's stdout line-buffered, so that each line leaves the process when it
-/// is written. C fully buffers a stdout that is a pipe: the lines of a rank
-/// would reach the terminal at its end only, and a rank that is killed would
-/// take up to 4 KiB of them along. ACP_STDOUT=program changes nothing.
+/// is written. C fully buffers a stdout that is a pipe. The lines of a rank
+/// would then reach the terminal at its end only, and a rank that is killed
+/// would lose up to 4 KiB of them. ACP_STDOUT=program changes nothing.
 /// std::cout and Python's and Fortran's own buffers: docs/launcher.md.
 void buffer_output_by_line(const Settings& settings) noexcept;
 

@@ -38,19 +38,19 @@ namespace acp::runtime {
 /// processes once all have arrived at Phase::kInit.
 using NetTransportFactory = std::function<transport::OpenNetwork>;
 
-/// Collective functions: one thread of a rank at a time. The rest as the
-/// public functions that they carry out.
+/// One thread of a rank at a time may call collective functions. All others are
+/// as thread-safe as the public functions that they carry out.
 class Task {
  public:
-  /// `modules` must outlive the task. Everything else only after join().
+  /// `modules` must outlive the task. All other functions need join() first.
   Task(const Settings& settings,
        std::unique_ptr<Bootstrap> bootstrap,
        Modules& modules);
 
   Task(const Task&) = delete;
   Task& operator=(const Task&) = delete;
-  /// Ends the progress thread; leaves the job without a word if finalize()
-  /// was not called.
+  /// Ends the progress thread. Does not tell the launcher that this rank
+  /// leaves; finalize() does.
   ~Task();
 
   /// Joins the job; returns when all ranks have. Once.
