@@ -125,6 +125,7 @@ void Agent::on_part(transport::ProcId from,
   }
 }
 
+/// Returns and forgets the failure of an earlier part of this request.
 Status Agent::take_failure(transport::ProcId from,
                            transport::Color color,
                            std::uint64_t id) {
@@ -158,6 +159,9 @@ Result<std::byte*> Agent::open(gmm::GlobalAddress ga,
   return Status::kBadAddress;
 }
 
+/// Checks the memory before the step has any effect. Takes a put's bytes from
+/// the front of `data` and appends results to results_. The doorbell comes
+/// last: a thread that it wakes sees the effect.
 Status Agent::run_step(const protocol::WireStep& step,
                        std::span<const std::byte>& data) {
   const bool is_bulk =
@@ -231,6 +235,7 @@ void Agent::reply(transport::ProcId to,
   send_reply(to, color, header, {});
 }
 
+/// Sends a reply, or appends it to the backlog behind earlier replies.
 void Agent::send_reply(transport::ProcId to,
                        transport::Color color,
                        protocol::ReplyHeader header,
