@@ -99,7 +99,8 @@ class Sender {
   /// Makes timed-out fragments pending. Calls before the deadline do nothing.
   void on_timer(TimePoint now);
 
-  /// Whether the peer has owed an ack for longer than the limit of silence.
+  /// Whether the peer has owed an ack, and has sent no valid packet of any
+  /// kind, for longer than the limit of silence.
   bool is_peer_dead(TimePoint now) const noexcept;
   Duration silence(TimePoint now) const noexcept;
 

@@ -24,7 +24,8 @@ struct StreamLimits {
   bool is_core_bound = false;
   /// Over all streams: each Sender adds its samples.
   LongestRtt longest_rtt{};
-  /// A peer that owes an ack for this long counts as dead; 0: never.
+  /// A peer that owes an ack, and from which no valid packet has come for this
+  /// long, counts as dead; 0: never.
   Duration silence = std::chrono::seconds(10);
 };
 

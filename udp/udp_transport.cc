@@ -78,6 +78,8 @@ UdpTransport::UdpTransport(UdpOptions options,
   capabilities_.colors = card.colors;
 }
 
+/// Runs in acp_finalize. tests/multiproc reads this line: one test counts
+/// datagrams and another one their acks.
 UdpTransport::~UdpTransport() {
   const Counters& c = shared_.counters;
   log(LogLevel::kDebug,

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/assert.h"
 #include "protocol/operation.h"
 #include "verbs/registered_words.h"
 
@@ -39,7 +40,8 @@ constexpr std::uint64_t value_after(const WordAtomic& atomic,
     case protocol::Opcode::kAnd: return old & atomic.operand;
     case protocol::Opcode::kOr: return old | atomic.operand;
     case protocol::Opcode::kXor: return old ^ atomic.operand;
-    default: return atomic.operand;  // kSwap
+    case protocol::Opcode::kSwap: return atomic.operand;
+    default: ACP_ASSERT(false && "not an atomic"); return old;
   }
 }
 

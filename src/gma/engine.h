@@ -183,6 +183,7 @@ class Engine final : private OperationOwner {
     if (target == nullptr || to == nullptr) {
       return kHandleNull;
     }
+    // No before_direct(order): the atomic itself is the full fence.
     gmm::store_word(to, width,
                     gmm::apply_atomic(opcode, width, target, operand, compare));
     return queue_.issued();

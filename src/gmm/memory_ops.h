@@ -100,7 +100,9 @@ template <typename Word>
 }
 
 /// Runs one atomic (seq_cst) on an aligned word of `width` 4 or 8 bytes and
-/// returns the old value.
+/// returns the old value. Every opcode must execute a read-modify-write, also
+/// when the value stays the same: Engine::atomic_direct() relies on it as a
+/// full fence.
 [[gnu::always_inline]] inline std::uint64_t apply_atomic(
     protocol::Opcode opcode,
     std::size_t width,

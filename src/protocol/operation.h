@@ -37,6 +37,8 @@ enum class Opcode : std::uint8_t {
   kCopy = 10,  ///< Delegated: `compare` bytes from `operand` to `remote`.
 };
 
+/// The atomics stand together in Opcode. docs/gma.md lists the places that a
+/// new one touches.
 constexpr bool is_atomic(Opcode opcode) noexcept {
   return opcode >= Opcode::kAdd && opcode <= Opcode::kSwap;
 }
