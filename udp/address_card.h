@@ -51,13 +51,13 @@ inline bool sends_from(const Address& own,
          from.bytes == own.bytes && from.family == own.family;
 }
 
-/// Writes the card; `card.colors` is 1 .. kMaxColors. Returns the number of
-/// bytes written.
+/// Writes the address card; `card.colors` is 1 .. kMaxColors. Returns the
+/// number of bytes written.
 std::size_t encode_card(const AddressCard& card,
                         std::span<std::byte, kMaxCardBytes> bytes);
 
-/// Pure: bytes to card. Bytes after the last color are ignored. Nothing when
-/// the bytes are no valid card of this version.
+/// Pure: bytes to address card. Bytes after the last color are ignored. Nothing
+/// when the bytes are no valid address card of this version.
 std::optional<AddressCard> decode_card(std::span<const std::byte> bytes);
 
 }  // namespace acp::udp

@@ -15,6 +15,8 @@ constexpr std::uint64_t kIdleTransmissions = 4096;
 
 }  // namespace
 
+/// Counts the caller's fragments until the threshold, then opens. A socket that
+/// refuses is given up at once, and the fragment goes unconnected.
 std::optional<Status> Connection::send(transport::Color color,
                                        const Address& to,
                                        const Datagram& datagram,

@@ -26,11 +26,11 @@ class Endpoint;
 /// the transport.
 struct Counters {
   std::uint64_t sent = 0;           ///< Datagrams, retransmissions included.
-  std::uint64_t connected = 0;      ///< Of `sent`, by connected sockets.
-  std::uint64_t pure_acks = 0;      ///< Of `sent`, acks without a fragment.
-  std::uint64_t retransmitted = 0;  ///< Of `sent`, fragments sent again.
-  std::uint64_t spurious = 0;       ///< Of `retransmitted`, needless.
-  std::uint64_t unsent = 0;         ///< Of `sent`, refused by the system.
+  std::uint64_t connected = 0;      ///< Part of `sent`: by connected sockets.
+  std::uint64_t pure_acks = 0;      ///< Part of `sent`: without a fragment.
+  std::uint64_t retransmitted = 0;  ///< Part of `sent`: fragments sent again.
+  std::uint64_t spurious = 0;       ///< Part of `retransmitted`: needless.
+  std::uint64_t unsent = 0;         ///< Part of `sent`: refused by the system.
   std::uint64_t refused = 0;        ///< Sends without room in the socket.
   std::uint64_t received = 0;       ///< Datagrams, the dropped ones included.
   std::uint64_t delivered = 0;      ///< Messages.
@@ -43,7 +43,7 @@ struct Counters {
   std::uint64_t corrupt = 0;        ///< Dropped: wrong tag.
 };
 
-/// What the endpoints of a transport share. The transport owns it and sets
+/// State shared by the endpoints of a transport. The transport owns it and sets
 /// `now`, `is_polling` and `deadline`; the endpoints write the rest. Guarded by
 /// the engine's lock.
 struct SharedState {
@@ -60,7 +60,7 @@ struct SharedState {
   Counters counters{};
   TimePoint now{};                    ///< Time of the poll in progress.
   bool is_polling = false;            ///< Then time() is `now`.
-  std::vector<Endpoint*> to_flush{};  ///< Have something to send.
+  std::vector<Endpoint*> to_flush{};  ///< Have unsent data or acks.
   std::vector<Endpoint*> timed{};     ///< May have a deadline.
   TimePoint deadline =
       TimePoint::max();  ///< No endpoint's deadline is earlier.

@@ -1,5 +1,5 @@
-// A datagram socket that loses, doubles, reorders and damages datagrams that
-// arrive on another one, for tests of real jobs (ACP_UDP_FAULTS).
+// Wraps a datagram socket, and loses, doubles, reorders and damages the
+// datagrams that arrive on it. For tests of real jobs (ACP_UDP_FAULTS).
 #pragma once
 
 #include <deque>

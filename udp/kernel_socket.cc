@@ -135,7 +135,7 @@ Result<std::unique_ptr<KernelSocket>> KernelSocket::open(
     }
     rest = is_last ? "" : rest.substr(comma + 1);
   }
-  // The kernel reports twice what it was asked for.
+  // The kernel reports twice the size that was asked for.
   if (warns && socket->receive_buffer_bytes_ < 2 * kWantedBufferBytes) {
     log_warning(
         "udp: the kernel grants receive buffers of {} bytes, {} were asked "
@@ -179,7 +179,7 @@ Status KernelSocket::add_color(std::string_view text) {
 }
 
 /// Reserves the port of the connected sockets. If that fails, connect() refuses
-/// in this color, and the card names the listening port twice.
+/// in this color, and the address card gives the listening port twice.
 void KernelSocket::add_send_port(const Address& address) {
   UniqueFd holder = hold_port(address);
   SocketAddress bound{};
@@ -222,6 +222,8 @@ Status KernelSocket::send(transport::Color color,
   return Status::kOk;
 }
 
+/// The socket is bound before it is connected: peers check that datagrams come
+/// from the color's second port.
 bool KernelSocket::connect(std::size_t index,
                            transport::Color color,
                            const Address& to) {

@@ -25,6 +25,8 @@ std::size_t datagram_for(std::span<const Address> addresses) {
 
 }  // namespace
 
+/// Checks the settings before it opens sockets. The datagram size depends on
+/// the addresses that were bound; faults wrap the socket that was opened.
 Result<std::unique_ptr<UdpTransport>> UdpTransport::open(
     const UdpOptions& options,
     const SocketOptions& sockets,

@@ -7,6 +7,7 @@
 
 namespace acp::udp {
 
+/// Publishes the address card last: peers may send once they can read it.
 Result<std::unique_ptr<transport::Transport>> open_network(
     const transport::NetworkContext& context) {
   static const SteadyClock clock;

@@ -139,6 +139,8 @@ std::uint64_t TailHash::operator()(std::span<const std::byte> bytes,
   return XXH3_64bits_digest(state_);
 }
 
+/// The length is checked against the header's fields first; later code reads
+/// the bitmap and the payload without further checks of bounds.
 std::optional<PacketView> decode_packet(std::span<const std::byte> bytes) {
   if (bytes.size() < kMinPacketBytes) {
     return std::nullopt;
@@ -176,6 +178,8 @@ bool has_valid_tag(const PacketView& packet) noexcept {
                     hash(packet.bytes.subspan(kMinPacketBytes)));
 }
 
+/// Writes backwards from the payload: bitmap, then header. The tag comes last,
+/// since it covers all of them.
 std::span<const std::byte> encode_packet(const PacketHeader& header,
                                          const SackBitmap& sack,
                                          std::span<std::byte> payload,

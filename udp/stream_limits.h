@@ -33,7 +33,7 @@ struct StreamLimits {
 /// that was itself stopped therefore asks again before it judges.
 inline constexpr std::uint32_t kDeathTimeouts = 8;
 
-/// RTO of a stream without samples: what other streams have measured. If ranks
+/// RTO of a stream without samples, from samples of other streams. If ranks
 /// share cores, all streams use it as their least RTO. A stream that sends
 /// little would otherwise learn only by retransmissions that the host is busy.
 inline Duration first_rto(const StreamLimits& limits) noexcept {

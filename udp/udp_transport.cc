@@ -1,5 +1,5 @@
-// Polling and flushing: datagrams from the sockets to the endpoints, and what
-// the endpoints want to send to the sockets. Called by the engine; never
+// Polling and flushing: brings datagrams from the sockets to the endpoints, and
+// unsent data of the endpoints to the sockets. Called by the engine; never
 // blocks.
 #include "udp/udp_transport.h"
 
@@ -48,6 +48,7 @@ StreamLimits limits_for(const UdpOptions& options,
 
 }  // namespace
 
+/// Takes the limits from the bound sockets, then encodes the address card.
 UdpTransport::UdpTransport(UdpOptions options,
                            std::unique_ptr<DatagramSocket> socket,
                            const Clock& clock)
@@ -109,6 +110,7 @@ Result<transport::Endpoint*> UdpTransport::endpoint(transport::ProcId peer,
                        : Result<transport::Endpoint*>(endpoint.status());
 }
 
+/// Refuses a peer whose address card does not fit this process's settings.
 Result<Endpoint*> UdpTransport::make_endpoint(transport::ProcId peer,
                                               transport::Color color) {
   const auto card = decode_card(options_.card_of(peer));
@@ -178,7 +180,7 @@ UdpTransport::Drained UdpTransport::drain(transport::Color color,
     }
     ++shared_.counters.received;
     if (count > 0 || color > 0) {
-      shared_.now = shared_.clock.now();  // what came before took its time
+      shared_.now = shared_.clock.now();  // earlier datagrams took time
     }
     on_datagram(color, *arrival, sink);
     bytes += arrival->bytes;

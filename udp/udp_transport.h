@@ -25,7 +25,7 @@ namespace acp::udp {
 inline constexpr std::size_t kMinDatagramBytes = 576;
 inline constexpr std::size_t kMaxDatagramBytes = 65'000;
 
-/// What a UdpTransport needs besides its datagram socket.
+/// Options of a UdpTransport.
 struct UdpOptions {
   transport::ProcId me = 0;
   std::uint32_t procs = 1;
@@ -33,28 +33,29 @@ struct UdpOptions {
   /// The address card of a process; empty when it has none (yet). Called at the
   /// first contact with it, within a call into the transport.
   std::function<std::span<const std::byte>(transport::ProcId)> card_of;
-  /// Called by poll() up to four times a second. Empty: nobody is waited for.
+  /// Called by poll() up to four times a second. Empty: this process waits for
+  /// no peer.
   std::function<transport::WaitedFor()> waited_for;
   std::size_t datagram_bytes = 0;             ///< 0: chosen by the addresses.
   Duration silence = StreamLimits().silence;  ///< See StreamLimits.
-  std::uint32_t ranks_per_core = 1;           ///< Of this host, rounded up.
-  std::uint64_t first_seq = 0;    ///< For tests; equal on all ranks.
+  std::uint32_t ranks_per_core = 1;           ///< On this host, rounded up.
+  std::uint64_t first_seq = 0;    ///< Tests set it; equal on all ranks.
   std::size_t max_fragments = 0;  ///< Buffers in all; 0: about 64 MiB.
 };
 
-/// What open() needs to make sockets.
+/// Options with which open() makes sockets.
 struct SocketOptions {
   std::string addresses;  ///< "127.0.0.1,::1": one color each; may be empty.
-  std::string faults;     ///< As in ACP_UDP_FAULTS; may be empty.
+  std::string faults;     ///< Text of ACP_UDP_FAULTS; may be empty.
 };
 
 /// One thread at a time; the engine's lock sees to that, and guards all fields.
 class UdpTransport final : public transport::Transport {
  public:
-  /// Binds one socket per address. card() is valid from then on. The transport
-  /// may be used once all cards have been exchanged; datagrams that arrive
-  /// earlier wait in the sockets. kBadOption, kSystem: logged. `clock` outlives
-  /// the transport.
+  /// Binds one socket per address. `card()` is valid from then on. The
+  /// transport may be used once all address cards have been exchanged;
+  /// datagrams that arrive earlier wait in the sockets. kBadOption, kSystem:
+  /// logged. `clock` outlives the transport.
   static Result<std::unique_ptr<UdpTransport>> open(
       const UdpOptions& options,
       const SocketOptions& sockets,
@@ -78,8 +79,8 @@ class UdpTransport final : public transport::Transport {
   }
 
   /// Also fails with kInvalidArgument for a process that does not exist, and
-  /// with kProtocol or kBadOption (logged) for a card that is damaged or does
-  /// not fit this process's card.
+  /// with kProtocol or kBadOption (logged) for an address card that is damaged
+  /// or does not fit this process's own.
   Result<transport::Endpoint*> endpoint(transport::ProcId peer,
                                         transport::Color color) override;
   std::size_t poll(transport::MessageSink& sink) override;
@@ -105,7 +106,7 @@ class UdpTransport final : public transport::Transport {
   Result<Endpoint*> make_endpoint(transport::ProcId peer,
                                   transport::Color color);
 
-  /// What drain() has taken from a color.
+  /// Result of drain() for a color.
   struct Drained {
     std::size_t datagrams = 0;
     bool is_empty = false;  ///< The socket had no more.
