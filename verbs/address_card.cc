@@ -50,6 +50,7 @@ std::size_t encode_card(const AddressCard& card,
   return static_cast<std::size_t>(at - bytes.data());
 }
 
+/// Checks all fields: the bytes come from another process.
 std::optional<AddressCard> decode_card(std::span<const std::byte> bytes) {
   if (bytes.size() < kCardHeaderBytes ||
       load_little<std::uint32_t>(bytes.data()) != kMagic ||

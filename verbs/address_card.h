@@ -38,7 +38,7 @@ using Gid = std::array<std::uint8_t, 16>;
 /// it.
 std::string format_gid(const Gid& gid);
 
-/// What executes atomics of 8 bytes on a process's memory.
+/// The executor of 8-byte atomics on a process's memory.
 enum class Executor : std::uint8_t { kAgent = 0, kDevice = 1 };
 
 /// The value of ACP_VERBS_ATOMICS that chooses the executor.
@@ -62,13 +62,13 @@ struct AddressCard {
   friend bool operator==(const AddressCard&, const AddressCard&) = default;
 };
 
-/// Writes the card; `card.colors` is 1 .. kMaxColors. Returns the number of
-/// bytes written.
+/// Writes the address card; `card.colors` is 1 .. kMaxColors. Returns the
+/// number of bytes written.
 std::size_t encode_card(const AddressCard& card,
                         std::span<std::byte, kMaxCardBytes> bytes);
 
-/// Pure: bytes to card. Bytes after the last color are ignored. Nothing when
-/// the bytes are no valid card of this version.
+/// Pure: bytes to address card. Bytes after the last color are ignored. Nothing
+/// when the bytes are no valid address card of this version.
 std::optional<AddressCard> decode_card(std::span<const std::byte> bytes);
 
 }  // namespace acp::verbs

@@ -30,7 +30,7 @@ class BufferPool {
   BufferPool& operator=(const BufferPool&) = delete;
   ~BufferPool();
 
-  /// Adds at least `count` buffers. kNoMemory, logged with what to do.
+  /// Adds at least `count` buffers. kNoMemory: logged with the remedy.
   [[nodiscard]] Status grow(std::size_t count);
 
   /// Lends a buffer; null when all are lent.

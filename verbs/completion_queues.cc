@@ -37,7 +37,7 @@ bool CompletionQueues::add_queue() noexcept {
   return true;
 }
 
-/// Fills the first queue with room, and makes another one when all are full.
+/// Fills the first queue with room, and makes a new queue when all are full.
 ibv_cq* CompletionQueues::acquire() noexcept {
   auto found = std::ranges::find_if(queues_, [this](const Queue& each) {
     return each.connections < capacity_;
@@ -67,8 +67,8 @@ int CompletionQueues::poll() noexcept {
   if (stashed_ != 0) {
     return std::exchange(stashed_, 0);
   }
-  // Begins after the queue that had something last, so that a queue that is
-  // never empty does not starve the others.
+  // Begins after the queue that had the last completion, so that a queue that
+  // is never empty does not starve the rest.
   for (std::size_t i = 0; i < queues_.size(); ++i) {
     next_ = next_ + 1 < queues_.size() ? next_ + 1 : 0;
     const int count = poll(*queues_[next_].queue);

@@ -60,7 +60,7 @@ class CompletionQueues {
   /// Reads the notifications that made the descriptor readable.
   void take_notifications() noexcept;
 
-  /// Becomes readable when something has completed after arm().
+  /// Becomes readable at the first completion after arm().
   int descriptor() const noexcept { return channel_->fd; }
 
  private:

@@ -1,4 +1,4 @@
-// Control rows: what the two ends of a connection tell each other about memory.
+// Control rows: by them the two ends of a connection exchange memory windows.
 // They travel in packets beside messages. Little-endian:
 //
 //   all     offset 0  u8  kind

@@ -1,5 +1,5 @@
-// One port of an RDMA device, which is one color, and what this process has
-// there: protection domain, completion queues, receive and send buffers,
+// One port of an RDMA device, which is one color, and its resources in this
+// process: protection domain, completion queues, receive and send buffers,
 // registered words, listener. Made by VerbsTransport::open.
 #pragma once
 

@@ -175,7 +175,7 @@ bool Endpoint::flush(bool is_idle) {
 }
 
 /// Order: control rows into the open packet, the packet, the batch, then
-/// credit. False: something is left, and flush has to be called again.
+/// credit. False: a part is left, and flush has to be called again.
 bool Endpoint::flush_parts(bool is_idle) {
   if (state_ == EndpointState::kGone && (open_ != nullptr || has_steps())) {
     // These messages will never arrive. Failing waits for the launcher, which

@@ -7,7 +7,7 @@
 //   endpoint_plan.cc     whether and how the devices can do steps
 //   endpoint_post.cc     posting these steps, and their end
 //   endpoint_atomic.cc   atomics among them
-//   endpoint_control.cc  what the two ends tell each other about memory
+//   endpoint_control.cc  control rows: asking for memory windows and telling
 #pragma once
 
 #include <array>
@@ -35,8 +35,7 @@ namespace acp::verbs {
 class Endpoint;
 
 /// How many RDMA reads and atomics may be outstanding, as rdma_cm names them:
-/// those that the peer may send to this side, and those that this side may
-/// send.
+/// from the peer to this side, and from this side to the peer.
 struct ReadDepths {
   std::uint8_t responder_resources = 0;
   std::uint8_t initiator_depth = 0;
@@ -56,9 +55,9 @@ struct Counters {
   std::uint64_t retried = 0;    ///< Attempts after a failed one.
   std::uint64_t refused = 0;    ///< Requests of other jobs.
   std::uint64_t sent = 0;       ///< Packets; one doorbell each.
-  std::uint64_t empty = 0;      ///< Of `sent`, only credit.
-  std::uint64_t inlined = 0;    ///< Of `sent`, without a buffer.
-  std::uint64_t signalled = 0;  ///< Of `sent`, with a completion.
+  std::uint64_t empty = 0;      ///< Part of `sent`: only credit.
+  std::uint64_t inlined = 0;    ///< Part of `sent`: without a buffer.
+  std::uint64_t signalled = 0;  ///< Part of `sent`: with a completion.
   std::uint64_t no_credit = 0;  ///< Messages put off: no credit or queue room.
   std::uint64_t no_buffer = 0;  ///< Messages put off: no send buffer.
   std::uint64_t received = 0;   ///< Packets, empty ones included.
@@ -74,8 +73,9 @@ struct Counters {
   std::uint64_t revoked = 0;    ///< Regions that peers had to drop.
 };
 
-/// What the endpoints of a transport share. The transport owns it and fills the
-/// first fields; the endpoints write the rest. Guarded by the engine's lock.
+/// State shared by the endpoints of a transport. The transport owns it and
+/// fills the first fields; the endpoints write the rest. Guarded by the
+/// engine's lock.
 struct SharedState {
   transport::ProcId me;
   JobId job;
@@ -88,7 +88,7 @@ struct SharedState {
   /// Endpoints that wait for retry_at(). Has room for all endpoints.
   std::vector<Endpoint*> backing_off{};
   std::minstd_rand random{};          ///< Seeded by job and process.
-  std::vector<Endpoint*> to_flush{};  ///< Have something to send.
+  std::vector<Endpoint*> to_flush{};  ///< Have unsent data or credit.
   std::vector<Endpoint*> failed{};    ///< Failed, not yet reported.
 };
 
@@ -145,7 +145,7 @@ class Endpoint final : public transport::Endpoint {
 
   /// Asks the peer to drop the region's windows and to confirm that.
   void revoke(const transport::Region& region);
-  /// For acp_reset: drops all that the two ends know of each other's memory.
+  /// Drops all that the two ends know of each other's memory, for acp_reset.
   void forget_regions() noexcept;
 
   /// The peer requests a connection; `id` becomes it if accepted.

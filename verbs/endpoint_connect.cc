@@ -252,8 +252,8 @@ void Endpoint::on_event(rdma_cm_event_type event,
   }
 }
 
-/// What a rejection means depends on who rejects: a peer whose own attempt goes
-/// on, a peer that has given up, or a stranger.
+/// The meaning of a rejection depends on its sender: a peer whose own attempt
+/// goes on, a peer that has given up, or a stranger.
 void Endpoint::on_rejected(int status, std::span<const std::byte> data) {
   const auto refusal = decode_refusal(data);
   if (refusal == Refusal::kCrossed) {
@@ -277,7 +277,7 @@ void Endpoint::on_rejected(int status, std::span<const std::byte> data) {
 
 /// The peer has closed its end: it has finalized, or it has died and the
 /// launcher will tell. So this is no failure by itself. It becomes one if this
-/// process still has something to send when the launcher has had its time.
+/// process still has unsent messages when the launcher has had its time.
 void Endpoint::on_peer_gone(std::string_view why) {
   if (state_ == EndpointState::kGone || state_ == EndpointState::kFailed) {
     return;

@@ -1,5 +1,5 @@
-// What the two ends of a connection tell each other about their memory: control
-// rows. Part of Endpoint. docs/verbs.md, "Keys".
+// Control rows, by which the two ends of a connection tell each other about
+// their memory. Part of Endpoint. docs/verbs.md, "Keys".
 #include "verbs/endpoint.h"
 
 namespace acp::verbs {
@@ -63,7 +63,7 @@ bool Endpoint::on_control(std::span<const std::byte> bytes) {
     return false;
   }
   if (control->epoch != shared_.regions.epoch()) {
-    return true;  // from before a reset: what it names is gone
+    return true;  // from before a reset: its region is gone
   }
   switch (control->kind) {
     case ControlKind::kWant: on_want(*control); break;

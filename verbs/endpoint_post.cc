@@ -1,5 +1,5 @@
 // Posting steps that the devices do without the peer, and their end. Part of
-// Endpoint; endpoint_plan.cc decides what can be posted.
+// Endpoint; endpoint_plan.cc decides which steps can be posted.
 #include <algorithm>
 
 #include "base/log.h"

@@ -36,7 +36,7 @@ void Endpoint::on_attempt_failed(std::string_view why) {
     case EndpointState::kConnecting: back_off(why); return;
     case EndpointState::kAccepting:
       // This was the peer's attempt. The peer asks again, or this side connects
-      // when it has something to send. If the peer has died, the launcher
+      // when it has a message to send. If the peer has died, the launcher
       // tells.
       log(LogLevel::kDebug, "verbs: {}: its attempt is over: {}", describe(),
           why);
@@ -47,7 +47,7 @@ void Endpoint::on_attempt_failed(std::string_view why) {
   }
 }
 
-/// Ends the attempt and schedules another one, or fails after the last.
+/// Ends the attempt and schedules a new one, or fails after the last.
 void Endpoint::back_off(std::string_view why) {
   drop_attempt();
   const TimePoint now = SteadyClock().now();

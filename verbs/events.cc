@@ -16,8 +16,8 @@ struct ConnectionEvent {
   rdma_cm_event_type type{};
   int status = 0;
   rdma_cm_id* id = nullptr;
-  const Device* listener = nullptr;  ///< Of a request.
-  ReadDepths depths;                 ///< Of a request.
+  const Device* listener = nullptr;  ///< Set for a request.
+  ReadDepths depths;                 ///< Set for a request.
   std::array<std::byte, 256> data{};
   std::size_t data_bytes = 0;
 };
@@ -126,7 +126,7 @@ void VerbsTransport::on_request(const Device& device,
   }
 }
 
-/// Only logs: completions show what a device event does to a connection.
+/// Only logs: completions show the effect of a device event on a connection.
 void VerbsTransport::take_device_events(const Device& device) {
   ibv_async_event event{};
   while (ibv_get_async_event(&device.context(), &event) == 0) {

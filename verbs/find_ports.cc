@@ -1,5 +1,5 @@
-// Lists the RDMA ports of this host, chooses those that can be used, and
-// explains why others cannot. Called once, in acp_init.
+// Lists the RDMA ports of this host, chooses usable ports, and explains why
+// others cannot be used. Called once, in acp_init.
 #include "verbs/find_ports.h"
 
 #include <fcntl.h>
@@ -122,7 +122,7 @@ std::vector<Candidate> ports_with_addresses(rdma_event_channel& channel) {
   return found;
 }
 
-/// For example "; rxe0 port 1 is active, at 10.77.0.1".
+/// Text such as "; rxe0 port 1 is active, at 10.77.0.1".
 std::string describe_port(const std::string& name,
                           ibv_port_state state,
                           std::span<const Candidate> candidates) {
@@ -136,7 +136,7 @@ std::string describe_port(const std::string& name,
                                        found->port.listen_address.address));
 }
 
-/// What each port of this host has and lacks, as text for the error.
+/// The features and lacks of each port of this host, as text for the error.
 std::string describe_ports(std::span<const Candidate> candidates) {
   int count = 0;
   const DeviceList list(ibv_get_device_list(&count));
@@ -218,6 +218,8 @@ Result<std::vector<Port>> choose_named(std::vector<Candidate> candidates,
 
 }  // namespace
 
+/// Checks the modules, then the devices, then rdma_cm, so that the error names
+/// the first part that is missing.
 Result<EventChannel> open_event_channel() {
   if (::access(kDirectory, F_OK) != 0) {
     log_error(

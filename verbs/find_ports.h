@@ -20,12 +20,12 @@ struct Port {
 };
 
 /// Opens the channel for events of all connections, non-blocking. kUnsupported:
-/// logged with what to do.
+/// logged with the remedy.
 Result<EventChannel> open_event_channel();
 
 /// The ports that `wanted` names, in that order ("rxe0,mlx5_1:2"). If `wanted`
 /// is empty, all usable ports, sorted by name. At least one. kUnsupported,
-/// kBadOption: logged with what to do.
+/// kBadOption: logged with the remedy.
 Result<std::vector<Port>> find_ports(rdma_event_channel& channel,
                                      std::string_view wanted);
 

@@ -6,7 +6,7 @@
 
 namespace acp::verbs {
 
-/// For example "a process may lock 65536 bytes (ulimit -l): ...", with advice.
+/// Text such as "a process may lock 65536 bytes (ulimit -l): ...", with advice.
 std::string lock_limit();
 
 }  // namespace acp::verbs

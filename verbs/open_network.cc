@@ -6,6 +6,7 @@
 
 namespace acp::verbs {
 
+/// Publishes the address card last: peers may connect once they can read it.
 Result<std::unique_ptr<transport::Transport>> open_network(
     const transport::NetworkContext& context) {
   const Settings& settings = context.settings;

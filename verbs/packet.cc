@@ -8,6 +8,7 @@
 
 namespace acp::verbs {
 
+/// An empty part may have a null pointer, which memcpy must not get.
 std::size_t append_row(std::span<std::byte> packet,
                        std::size_t used,
                        std::span<const std::span<const std::byte>> parts,

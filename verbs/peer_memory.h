@@ -1,5 +1,4 @@
-// What an endpoint knows of its peer's memory: the windows that the peer has
-// told.
+// The memory windows of which an endpoint's peer has told it.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +11,10 @@ namespace acp::verbs {
 struct PeerWindow {
   std::uint32_t key = 0;
   std::uint32_t rkey = 0;
-  std::uint64_t state = 0;    ///< Of the peer's key entry.
+  std::uint64_t state = 0;    ///< State of the peer's key entry.
   std::uint64_t offset = 0;   ///< First byte, as in a global address.
   std::uint64_t size = 0;     ///< Bytes from there.
-  std::uint64_t address = 0;  ///< Of the first byte, in the peer.
+  std::uint64_t address = 0;  ///< First byte, in the peer.
   std::uint32_t uses = 0;     ///< Work requests that use it, batched ones too.
   bool is_revoked = false;    ///< Dropped when `uses` is 0.
 };
@@ -41,8 +40,8 @@ class PeerMemory {
     return last_;
   }
 
-  /// Adds a window that the peer has told. It replaces one at the same offset,
-  /// unless that one is in use or revoked.
+  /// Adds a window that the peer has told. It replaces a window at the
+  /// same offset, unless that window is in use or revoked.
   void add(const PeerWindow& window) {
     const auto [at, is_new] =
         windows_.try_emplace({window.key, window.offset}, window);

@@ -28,8 +28,8 @@ Result<transport::Endpoint*> VerbsTransport::endpoint(transport::ProcId peer,
                        : Result<transport::Endpoint*>(endpoint.status());
 }
 
-/// Makes the endpoint at first use, after the peer's card has been compared
-/// with the settings of this process.
+/// Makes the endpoint at first use, after the peer's address card has been
+/// compared with the settings of this process.
 Result<Endpoint*> VerbsTransport::endpoint_to(transport::ProcId peer,
                                               transport::Color color) {
   if (color >= capabilities_.colors) {
@@ -83,8 +83,7 @@ Result<Endpoint*> VerbsTransport::endpoint_to(transport::ProcId peer,
 }
 
 /// The accepting end of the connection of this process to itself. It only
-/// receives and returns credit. It is also what fails when this process itself
-/// is lost.
+/// receives and returns credit. It also fails when this process itself is lost.
 Endpoint& VerbsTransport::endpoint_from_myself(transport::Color color) {
   const std::uint64_t key = from_myself_key(options_.procs, color);
   const auto known = endpoints_.find(key);

@@ -25,6 +25,8 @@ bool is_missing(int error) noexcept {
 
 }  // namespace
 
+/// Tries a shared receive queue. On a device without them each queue pair gets
+/// its own receive queue; any other error ends the open.
 Status Receives::open(const ibv_device_attr& limits) {
   if (limits.max_srq_wr > 0) {
     max_buffers_ =

@@ -52,7 +52,7 @@ class MyRegion {
 struct Window {
   std::byte* address = nullptr;
   std::uint64_t size = 0;
-  std::uint64_t offset = 0;            ///< As in a global address.
+  std::uint64_t offset = 0;            ///< Offset in a global address.
   const ibv_mr* registered = nullptr;  ///< Null: it cannot be registered.
 };
 

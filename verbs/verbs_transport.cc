@@ -1,5 +1,5 @@
-// Polling and flushing: completions of the devices to the endpoints, and what
-// the endpoints want to send to the devices. Called by the engine; never
+// Polling and flushing: brings completions of the devices to the endpoints, and
+// unsent data of the endpoints to the devices. Called by the engine; never
 // blocks.
 #include "verbs/verbs_transport.h"
 
@@ -49,7 +49,7 @@ VerbsTransport::~VerbsTransport() {
       "for "
       "{} windows, told of {}, revoked {} regions",
       c.posted, c.requests, c.doorbells, c.wanted, c.told, c.revoked);
-  endpoints_.clear();  // queue pairs end before what they use
+  endpoints_.clear();  // queue pairs end before their buffers
 }
 
 /// Events first, since they make the endpoints that completions are for.
@@ -210,7 +210,7 @@ bool VerbsTransport::arm() {
   return is_quiet;
 }
 
-/// Reads the notifications, since one that stays would end every later sleep at
+/// Reads the notifications: if one stayed, it would end every later sleep at
 /// once. Only the thread that armed and slept may read them: it relies on
 /// finding its own.
 void VerbsTransport::disarm() {

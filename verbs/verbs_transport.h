@@ -24,7 +24,7 @@
 
 namespace acp::verbs {
 
-/// What a VerbsTransport is made from.
+/// Options of a VerbsTransport.
 struct VerbsOptions {
   transport::ProcId me = 0;
   std::uint32_t procs = 1;
@@ -32,18 +32,18 @@ struct VerbsOptions {
   /// The address card of a process; empty when it has none (yet). Called at the
   /// first contact with it, within a call into the transport.
   std::function<std::span<const std::byte>(transport::ProcId)> card_of;
-  std::string devices;  ///< As in ACP_VERBS_DEVICES; may be empty.
-  Executor atomics = Executor::kAgent;        ///< As in ACP_VERBS_ATOMICS.
-  std::uint32_t max_receives = kMaxReceives;  ///< Of each device; at least 1.
+  std::string devices;                  ///< ACP_VERBS_DEVICES; may be empty.
+  Executor atomics = Executor::kAgent;  ///< ACP_VERBS_ATOMICS.
+  std::uint32_t max_receives = kMaxReceives;  ///< Per device; at least 1.
   Timers timers{};
 };
 
 /// One thread at a time; the engine's lock sees to that, and guards all fields.
 class VerbsTransport final : public transport::Transport {
  public:
-  /// Opens the devices and listens. card() is valid from then on. The transport
-  /// may be used once all cards have been exchanged. kUnsupported, kBadOption,
-  /// kNoMemory, kSystem: logged with what to do.
+  /// Opens the devices and listens. `card()` is valid from then on. The
+  /// transport may be used once all address cards have been exchanged.
+  /// kUnsupported, kBadOption, kNoMemory, kSystem: logged with the remedy.
   static Result<std::unique_ptr<VerbsTransport>> open(VerbsOptions options);
   ~VerbsTransport() override;
 
@@ -59,8 +59,8 @@ class VerbsTransport final : public transport::Transport {
   }
 
   /// Also fails with kInvalidArgument for a process that does not exist, and
-  /// with kProtocol or kBadOption (logged) for a card that is damaged or does
-  /// not fit this process's card. For this process itself, in any color:
+  /// with kProtocol or kBadOption (logged) for an address card that is damaged
+  /// or does not fit this process's own. For this process itself, in any color:
   /// kUnsupported, unless devices execute atomics.
   Result<transport::Endpoint*> endpoint(transport::ProcId peer,
                                         transport::Color color) override;

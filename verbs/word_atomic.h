@@ -1,5 +1,5 @@
 // An atomic of 8 bytes that a device executes. Devices have compare-and-swap
-// and fetch-and-add; the others are loops of compare-and-swap.
+// and fetch-and-add; other atomics are loops of compare-and-swap.
 #pragma once
 
 #include <cstddef>
@@ -15,9 +15,9 @@ namespace acp::verbs {
 struct WordAtomic {
   protocol::Opcode opcode = protocol::Opcode::kAdd;
   std::uint64_t operand = 0;
-  std::uint64_t compare = 0;   ///< Of kCas only.
+  std::uint64_t compare = 0;   ///< Used by kCas only.
   std::byte* local = nullptr;  ///< Where the old value goes; may be null.
-  std::uint64_t address = 0;   ///< Of the word, in the peer.
+  std::uint64_t address = 0;   ///< The word, in the peer.
   std::uint32_t rkey = 0;
   bool is_fenced = false;
   std::uint64_t expected = 0;  ///< A loop's guess of the current value.
