@@ -1,3 +1,4 @@
+// The rank's side of the bootstrap, for tests that break its rules.
 #include "tests/launcher/bootstrap_client.h"
 
 #include <sys/socket.h>
@@ -54,6 +55,7 @@ void BootstrapClient::send_garbage() {
   send_bytes("no message of ours", 18);
 }
 
+/// Takes one message, with the descriptor that may come beside it.
 BootstrapMessage BootstrapClient::receive() {
   std::array<std::byte, 4096> buffer;
   alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};

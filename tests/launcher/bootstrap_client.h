@@ -1,5 +1,5 @@
-// The rank's side of the bootstrap, written for tests: it does what it is
-// told, also what the library would never do.
+// The rank's side of the bootstrap, written for tests: it obeys the test, also
+// where the library would never do such a thing.
 #pragma once
 
 #include <cstdint>

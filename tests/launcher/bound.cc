@@ -1,5 +1,5 @@
 // A rank that says how many processors its own thread, and the library's, may
-// use. With the argument "narrow" it first binds itself to the one it is on.
+// use. With the argument "narrow" it first binds itself to its processor.
 #include <dirent.h>
 #include <sched.h>
 #include <unistd.h>
@@ -20,8 +20,8 @@ int processors_of(pid_t thread) {
                                                             : -1;
 }
 
-/// Of the other thread of this process that may use most; a sanitizer has one
-/// of its own.
+/// The number for the other thread of this process that may use most. A
+/// sanitizer adds a thread of its own.
 int processors_of_library() {
   DIR* tasks = opendir("/proc/self/task");
   int processors = -1;

@@ -1,5 +1,5 @@
 // SIGKILL to acprun, to the keeper or to a rank, at every moment: within 2 s
-// nobody is left, not even a daemon.
+// no process of the job is left, not even a daemon.
 #include <csignal>
 #include <string>
 #include <vector>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr milliseconds kGoneWithin{2000};
 
-/// What both ranks do before they say "ready".
+/// The steps of both ranks before they say "ready".
 std::vector<std::string> steps_to(const std::string& moment) {
   if (moment == "before hello") return {};
   if (moment == "after hello") return {"hello"};

@@ -1,4 +1,4 @@
-// How jobs end: exit status, summary, and what the other ranks are told.
+// How jobs end: exit status, summary, and the message to the other ranks.
 #include <sys/stat.h>
 
 #include <csignal>
@@ -32,8 +32,8 @@ Outcome run_failure(const std::vector<std::string>& words) {
   Outcome outcome = run(words);
   INFO(outcome.err);
   CHECK(outcome.took < milliseconds(2000));
-  // A line for the failure, up to three for the other ranks, and one for what
-  // acprun did.
+  // A line for the failure, up to three for the other ranks, and one for the
+  // action of acprun.
   const int lines = count_of(outcome.err, "acprun: ");
   CHECK(lines >= 3);
   CHECK(lines <= 5);
@@ -137,7 +137,8 @@ TEST_CASE("launcher endings: two phases at once end the job", "[launcher]") {
 
 TEST_CASE("launcher endings: the summary says who waits for what",
           "[launcher]") {
-  // Rank 0 fails when the others wait: WaitKind 2 is acp_sync, 3 acp_complete.
+  // Rank 0 fails when the other ranks wait: WaitKind 2 is acp_sync, 3
+  // acp_complete.
   Running job(probe(4, {"hello", "init", "only:1:wait:2", "only:2:wait:3",
                         "only:3:wait:2", "cat", "exit:7"}),
               holding_input());
@@ -240,7 +241,8 @@ TEST_CASE("launcher endings: no file is left", "[launcher]") {
   setup.directory = scratch.path();
   run(probe(2, {"hello", "init", "finalize", "finalized", how}), setup);
   CHECK(scratch.is_empty());
-  // Other jobs of this machine come and go: only what stays is left behind.
+  // Other jobs of this machine come and go: only a name that stays is left
+  // behind.
   for (const std::string& name : names()) {
     INFO(name);
     const bool is_new = before.count(name) == 0 && contains(name, "acp");

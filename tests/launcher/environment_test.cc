@@ -1,4 +1,4 @@
-// What a rank finds when it starts.
+// The descriptors and variables that a rank finds when it starts.
 #include <filesystem>
 #include <string>
 
@@ -33,7 +33,7 @@ TEST_CASE("launcher environment: settings travel as variables", "[launcher]") {
 
 TEST_CASE("launcher environment: each rank is told its place", "[launcher]") {
   Setup setup;
-  setup.environment = {"ACP_RANK=77"};  // of a rank that starts acprun itself
+  setup.environment = {"ACP_RANK=77"};  // from an outer acprun
   const Outcome outcome =
       run({"-np", "3", PROBE, "env:ACP_RANK", "env:ACP_PROCS",
            "env:ACP_LOCAL_RANK", "env:ACP_LOCAL_PROCS"},

@@ -1,3 +1,4 @@
+// Tests how output in pieces becomes whole lines.
 #include "launcher/line_assembler.h"
 
 #include <string>

@@ -1,3 +1,4 @@
+// Tests the parsing of node files.
 #include "launcher/nodefile.h"
 
 #include <string>

@@ -1,3 +1,4 @@
+// Tests which words of a command line are options, and which are the command.
 #include "launcher/option_parser.h"
 
 #include <string>

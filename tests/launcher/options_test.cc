@@ -1,3 +1,4 @@
+// Tests acprun's options: defaults, values, and their order of precedence.
 #include "launcher/options.h"
 
 #include <map>

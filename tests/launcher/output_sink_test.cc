@@ -1,3 +1,4 @@
+// Tests writing of output to pipes that fill up.
 #include "launcher/output_sink.h"
 
 #include <fcntl.h>

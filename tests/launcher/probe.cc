@@ -1,6 +1,6 @@
 // A program for acprun to run: does the steps that its arguments name, in
 // order. "only:R:step" does a step on rank R only; before "hello" the rank
-// is what PROBE_RANK says. See kSteps for the words.
+// is PROBE_RANK. See kSteps for the words.
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -136,7 +136,7 @@ void wait_in_record(Context& context, int kind) {
   ::_exit(0);
 }
 
-/// A wait of `looks` times 50 ms for something that arrives piece by piece.
+/// A wait of `looks` times 50 ms for data that arrive piece by piece.
 void receive_in_record(Context& context, int looks) {
   auto& record = begin_wait(context, 2);
   auto& doorbell =

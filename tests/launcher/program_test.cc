@@ -1,3 +1,4 @@
+// Tests how acprun finds a program.
 #include "launcher/program.h"
 
 #include <stdlib.h>

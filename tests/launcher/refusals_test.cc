@@ -1,4 +1,5 @@
-// What acprun refuses before it starts anything, and how it says so.
+// Options, programs and node files that acprun refuses before it starts a
+// process, and the text of the refusal.
 #include <filesystem>
 #include <string>
 #include <vector>

@@ -1,3 +1,4 @@
+// Tests the roll-call: the life of each rank, and which endings are failures.
 #include "launcher/rollcall.h"
 
 #include <csignal>

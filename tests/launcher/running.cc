@@ -1,3 +1,4 @@
+// Starts acprun with pipes, and reads its output until it ends.
 #include "tests/launcher/running.h"
 
 #include <fcntl.h>
@@ -74,7 +75,7 @@ void Running::start(const std::vector<std::string>& words, const Setup& setup) {
   }
   const auto argv = pointers(command);
   const auto envp = pointers(environment);
-  std::signal(SIGPIPE, SIG_IGN);  // Writing to who reads no more.
+  std::signal(SIGPIPE, SIG_IGN);  // acprun may have closed its input.
   pid_ = ::fork();
   REQUIRE(pid_ >= 0);
   if (pid_ == 0) {

@@ -1,6 +1,6 @@
 // Runs acprun as a user would: feeds it, listens to it, kills it or parts of
-// it, and looks for what it left behind. Nothing here sleeps for a fixed
-// time: it waits for output or for the end, with a deadline.
+// it, and looks for files and processes that it left. Nothing here sleeps for a
+// fixed time: it waits for output or for the end, with a deadline.
 #pragma once
 
 #include <sys/types.h>
@@ -18,11 +18,11 @@ namespace running {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-/// For everything that should not take long but may on a busy machine.
+/// Limit of each wait that is short, except on a busy machine.
 inline constexpr milliseconds kPatience{60'000};
 
 struct Setup {
-  std::string input;                     ///< For standard input; then closed.
+  std::string input;                     ///< Standard input; then closed.
   std::vector<std::string> environment;  ///< NAME=value, added.
   std::string directory;                 ///< "": the test's own.
   bool holds_input = false;              ///< Open until close_input().
@@ -82,7 +82,7 @@ class Running {
   bool has_ended();
 
   pid_t pid_ = -1;
-  std::string mark_;  ///< In the environment of everybody.
+  std::string mark_;  ///< In the environment of all processes.
   acp::UniqueFd in_;
   acp::UniqueFd out_;
   acp::UniqueFd err_;
@@ -114,7 +114,7 @@ class Scratch {
 
   /// Writes a file and returns its path.
   std::string file(const std::string& name, std::string_view text) const;
-  /// What is in a file of it; "" when there is none.
+  /// The text of a file in it; "" when there is none.
   std::string read(const std::string& name) const;
   bool is_empty() const;
 

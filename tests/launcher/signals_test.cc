@@ -17,8 +17,8 @@ TEST_CASE("launcher signals: INT and TERM end the job", "[launcher]") {
   job.send(signal);
   const Outcome outcome = job.finish();
   CHECK(outcome.status == 128 + signal);
-  // A line for the failure, up to three for the ranks, and one for what acprun
-  // did.
+  // A line for the failure, up to three for the ranks, and one for the action
+  // of acprun.
   CHECK(count_of(outcome.err, "acprun: ") >= 3);
   CHECK(count_of(outcome.err, "acprun: ") <= 5);
   CHECK(job.is_all_gone(milliseconds(2000)));

@@ -16,7 +16,7 @@ using namespace running;
 
 namespace {
 
-/// Bytes of every value, a newline at the end; the same in every run.
+/// Bytes of every value, a newline at the end; every run gets equal bytes.
 std::string random_bytes(std::size_t size) {
   std::mt19937_64 generator(2024);
   std::string bytes(size, '\0');

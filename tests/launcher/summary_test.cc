@@ -1,3 +1,4 @@
+// Tests the text of the summary after a failed job.
 #include "launcher/summary.h"
 
 #include <cerrno>

@@ -1,4 +1,4 @@
-// acprun on a terminal: what is typed reaches rank 0, ^C ends the job, and a
+// acprun on a terminal: typed lines reach rank 0, ^C ends the job, and a
 // job in the background leaves the terminal alone.
 #include <fcntl.h>
 #include <poll.h>
@@ -97,7 +97,7 @@ class OnTerminal {
 };
 
 /// False where the system has no terminals to give, as in a chroot without
-/// /dev/pts. CTest then counts the test as skipped by what this prints.
+/// /dev/pts. CTest sees the text printed here and counts the test as skipped.
 bool has_terminals() {
   const acp::UniqueFd terminal(::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
   if (terminal && ::grantpt(terminal.get()) == 0) return true;

@@ -1,3 +1,4 @@
+// Tests the exit status that acprun derives from the ends of its ranks.
 #include "launcher/verdict.h"
 
 #include <csignal>

@@ -1,3 +1,4 @@
+// Tests when the watchdog calls a rank stuck.
 #include "launcher/watchdog.h"
 
 #include <catch2/catch.hpp>

@@ -1,5 +1,6 @@
-// The compiler wrappers of the build tree: what they call, by --showme and
-// with a stand-in for the compiler. Run by acprun, because it collects output.
+// The compiler wrappers of the build tree: the commands they call, by --showme
+// and with a stand-in for the compiler. Run by acprun, because it collects
+// output.
 #include <filesystem>
 #include <string>
 #include <vector>
