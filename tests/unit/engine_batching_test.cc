@@ -1,5 +1,5 @@
-// When a pass of progress leaves what is to go back to the sender of a signal
-// to what comes next. docs/udp.md, "Batching".
+// Tests when a pass of progress leaves the reply to a signal to the next pass.
+// docs/udp.md, "Batching".
 #include <deque>
 
 #include <catch2/catch.hpp>
@@ -12,8 +12,8 @@ namespace acp::gma {
 
 namespace {
 
-/// Rank 0 of two, on hosts of their own; the test says what each pass takes
-/// from the wire.
+/// Rank 0 of two, on hosts of their own; the test sets the arrivals that each
+/// pass takes from the transport.
 class EngineUnderTest final : private Endpoints,
                               private Transports,
                               private WaitHost {
@@ -28,7 +28,7 @@ class EngineUnderTest final : private Endpoints,
     REQUIRE(engine.chain({&signal, 1}, kHandleNull, departure).ok());
   }
 
-  /// As barriers do.
+  /// Starts a signal like a barrier's.
   void start_internal_signal() {
     const Step signal = signal_to_peer();
     engine.run_locked([&] { engine.start_internal({&signal, 1}); });

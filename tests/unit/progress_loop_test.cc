@@ -1,5 +1,5 @@
-// No wake-up is lost: something happens between any two actions of a thread
-// that falls asleep, and under a virtual clock that thread notices it in time.
+// No wake-up is lost: an event happens between any two actions of a thread that
+// falls asleep, and under a virtual clock that thread notices it in time.
 #include "runtime/progress_loop.h"
 
 #include <algorithm>
@@ -19,8 +19,8 @@ constexpr std::uint64_t kAsleep = 1;
 constexpr std::uint64_t kSignals = 2;
 constexpr std::uint64_t kCompletions = 4;
 
-/// A rank with a sleeper in it, the progress thread or a caller. Others act on
-/// it as real wakers do: they store, then wake who is announced.
+/// A rank with a sleeper in it, the progress thread or a caller. Events
+/// act on it as real wakers do: they store, then wake the announced sleeper.
 class World : public ProgressActions, public EpollSleeper {
  public:
   using Event = std::function<void(World&)>;
@@ -29,7 +29,7 @@ class World : public ProgressActions, public EpollSleeper {
   /// are fewer actions.
   World(Event event, int at) : event_(std::move(event)), at_(at) {}
 
-  // What others do.
+  // Actions of other threads and processes.
 
   void send_message() {
     message = true;
@@ -91,7 +91,7 @@ class World : public ProgressActions, public EpollSleeper {
     token = true;
   }
 
-  /// Whether the sleeper has something to do at this time.
+  /// Whether the sleeper has work at this time.
   bool is_owed() const {
     return message || packet || (has_step && step_has_work) ||
            role == Role::kPromised || deadline <= clock ||
@@ -163,7 +163,7 @@ class World : public ProgressActions, public EpollSleeper {
     }
     if (word == expected && is_beside) {
       happen();
-      is_over_for_test = role == Role::kCaller;  // that one goes on sleeping
+      is_over_for_test = role == Role::kCaller;  // the caller sleeps on
     }
     clock = word == expected ? until : clock;
     note_lateness();
@@ -274,7 +274,7 @@ class World : public ProgressActions, public EpollSleeper {
   bool is_over_for_test = false;
   bool has_lost = false;
   int actions = 0;
-  Duration latest{0};  ///< Longest time for which something was owed.
+  Duration latest{0};  ///< Longest time for which work was owed.
 
  private:
   void ring(std::uint64_t who) { token = token || (bits & who) != 0; }
@@ -328,7 +328,7 @@ struct Named {
   World::Event event;
 };
 
-/// What happens to a rank whose progress thread is about to sleep.
+/// Events of a rank whose progress thread is about to sleep.
 const std::vector<Named> kForThread = {
     {"a message", &World::send_message},
     {"a packet", &World::send_packet},

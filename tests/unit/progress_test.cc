@@ -1,4 +1,5 @@
-// What Progress does without an engine: what it publishes and whom it wakes.
+// Progress without an engine: the state that it publishes, and the threads that
+// it wakes.
 #include "runtime/progress.h"
 
 #include <poll.h>

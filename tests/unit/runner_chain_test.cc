@@ -307,7 +307,7 @@ TEST_CASE("runner: nothing is done where an end is bad", "[gma][runner]") {
         Status::kBadRank);
   CHECK(world.start({bulk_step(Opcode::kGet, starter, 0, 8)}).status ==
         Status::kBadAddress);
-  // Zero bytes: nothing to do, whatever the addresses.
+  // Zero bytes: nothing to do, even at bad addresses.
   CHECK(world.start({bulk_step(Opcode::kPut, 0, 0, 0)}).status == Status::kOk);
   CHECK(world.wire(1).offers == 0);
 }

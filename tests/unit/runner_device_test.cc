@@ -7,7 +7,7 @@ namespace {
 
 using protocol::Opcode;
 
-/// A rank whose wire takes what it is offered; `wire` leads to rank 2.
+/// A rank whose endpoints take every step that they are offered.
 struct DeviceWorld {
   DeviceWorld() {
     for (const Rank rank : {Rank{0}, Rank{2}}) {

@@ -58,7 +58,7 @@ TEST_CASE(
     CHECK(sent[i].view.header.id == sent[0].view.header.id);
     CHECK(is_part(sent[i]) == (i < 2));
   }
-  // As equal as they can be.
+  // The parts are as equal as possible.
   CHECK(sent[0].view.data.size() == sent[1].view.data.size());
   CHECK(sent[2].view.data.size() + 2 * 64 > sent[0].view.data.size());
   CHECK(world.ends_of(put) == 0);
@@ -152,7 +152,7 @@ TEST_CASE("runner parts: what cannot go along follows the answer",
 
 TEST_CASE("runner parts: the smallest messages take some words along",
           "[gma][runner]") {
-  RunnerWorld world(486);  // of datagrams of 576 bytes
+  RunnerWorld world(486);  // datagrams of 576 bytes
   const Operation& chain = world.start(put_and(
       world, 2000,
       std::vector<Step>(15, word_step(Opcode::kPut8, world.far(2, 0), 0))));
@@ -262,7 +262,7 @@ TEST_CASE("runner parts: a source unregistered under way ends what was begun",
       put_and(world, 3 * kPart, {word_step(Opcode::kAdd, world.far(2, 0), 0)}));
   const GlobalAddress key = world.mine & ~std::uint64_t{63};
   REQUIRE(world.keys.remove(0, key) == Status::kOk);
-  world.runner.pump();  // the wire is full: it has to be tried again
+  world.runner.pump();  // the endpoint is full: a later pump() sends
   CHECK(world.runner.has_unsent());
   CHECK(is_part(take(world)));
   world.runner.pump();

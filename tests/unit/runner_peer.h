@@ -12,7 +12,7 @@
 
 namespace acp::gma {
 
-/// The memory of a far rank, and what happens to it.
+/// The memory of a far rank; applies steps to it.
 class Peer {
  public:
   explicit Peer(std::size_t size) : memory(size) {}

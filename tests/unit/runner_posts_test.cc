@@ -1,4 +1,5 @@
-// What the runner gives to a wire that reaches the peer's memory by itself.
+// Steps that the runner posts to an endpoint which reaches the peer's memory by
+// itself.
 #include <algorithm>
 #include <cstring>
 #include <random>
@@ -33,7 +34,7 @@ TEST_CASE("runner post: a put is one posted step and no message",
   CHECK(step.size == 64);
   CHECK(step.local == world.memory.data() + 8);
   CHECK(step.local_key == world.space.codec().index(world.mine));
-  // A live entry without color and generation, with whatever counter.
+  // A live entry without color and generation, with any counter.
   CHECK(((step.state ^ 0x80000001) & step.state_mask) == 0);
   CHECK(((step.state ^ 0x80000000) & step.state_mask) != 0);
   CHECK(wire.offers == 0);
@@ -96,7 +97,7 @@ TEST_CASE("runner post: what the wire does not do goes by message",
   CHECK(world.has_ended(add, Status::kOk));
   CHECK(world.has_ended(chain, Status::kBadKey));
   CHECK(test::word_of(world.memory) == 7);
-  // A copy inside of another rank is nothing that a wire is asked for.
+  // A copy inside of another rank is never offered to an endpoint.
   world.start({copy_step(world.far(2, 8), world.far(2, 0), 8)});
   CHECK(offers == 2);
 }
@@ -171,13 +172,13 @@ TEST_CASE("runner post: memory unregistered before its piece was posted",
 
 namespace {
 
-/// Random operations, each on memory of its own at both ends, over a wire that
-/// takes some steps itself, puts off others and refuses the rest.
+/// Random operations, each on memory of its own at both ends, over an endpoint
+/// that takes some steps, puts off others and refuses the rest.
 class RandomRun {
  public:
   static constexpr std::size_t kOperations = 60;
   static constexpr std::size_t kOwn = 8192;  ///< Bytes of each at each end.
-  static constexpr std::size_t kLocal = kOwn / 5 / 8 * 8;  ///< Of a step.
+  static constexpr std::size_t kLocal = kOwn / 5 / 8 * 8;  ///< Limit of a step.
 
   explicit RandomRun(std::uint32_t seed)
       : random_(seed), peer_(kOperations * kOwn), far_(peer_.memory) {
@@ -240,7 +241,8 @@ class RandomRun {
            !world_.runner.has_unsent();
   }
 
-  /// One thing happens on the wire: requests in any order, chains in theirs.
+  /// One event at the endpoint: requests in any order, chains in order of
+  /// posting.
   bool deliver() {
     auto& wire = world_.wire(2);
     if (!wire.posted.empty() && (wire.sent.empty() || random_() % 2 == 0)) {
@@ -297,7 +299,7 @@ class RandomRun {
     return step;
   }
 
-  /// What the step should do.
+  /// Applies the expected effect of the step.
   void foresee(const Step& step) {
     const auto& codec = world_.space.codec();
     const bool is_get =
@@ -327,8 +329,8 @@ class RandomRun {
   std::mt19937 random_;
   RunnerWorld world_{kMaxMessage, kMaxPosted};
   Peer peer_;
-  std::vector<std::byte> far_;   ///< What is expected there,
-  std::vector<std::byte> near_;  ///< and here.
+  std::vector<std::byte> far_;   ///< Expected bytes there.
+  std::vector<std::byte> near_;  ///< Expected bytes here.
   std::vector<const Operation*> operations_;
   bool has_failed_ = false;
 };

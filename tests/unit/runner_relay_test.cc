@@ -23,7 +23,7 @@ void fill(std::span<std::byte> memory, std::uint64_t seed) {
   }
 }
 
-/// Ranks 2 and 3, whose wires do everything unless a test says otherwise.
+/// Ranks 2 and 3, whose endpoints do everything unless a test says otherwise.
 struct TwoPeers {
   explicit TwoPeers(std::size_t bytes) : two(bytes), three(bytes) {
     fill(two.memory, 2);
@@ -101,7 +101,7 @@ TEST_CASE("runner relay: a large copy takes all slots, and no more",
   CHECK(peers.deliver(2));
   CHECK(peers.deliver(3));
   CHECK(world.wire(2).posted.size() == Relay::kSlots);
-  // A small one comes after those that are cut already.
+  // A small copy comes after pieces that are made already.
   const Operation& late =
       world.start({copy_step(world.far(2, 9), world.far(3, 9), 8)});
   CHECK(world.wire(3).posted.empty());
@@ -154,7 +154,7 @@ TEST_CASE("runner relay: one end is registered by a rank of this host",
   RunnerWorld& world = peers.world;
   world.wire(1).transfer_status = Status::kOk;
   fill(std::span(world.peer_memory).first(4096), 1);
-  // The "other process" is this one, so its address is what peer_space says.
+  // The "other process" is the test's own, so peer_space has its address.
   const Operation& copy =
       world.start({copy_step(world.far(3, 0), world.theirs, 4096)});
   CHECK(world.wire(1).transfers == 1);
@@ -186,7 +186,7 @@ TEST_CASE("runner relay: a part that fails ends its copy once, and no other",
   constexpr std::uint64_t kBytes = 20 * Relay::kSlotBytes;
   TwoPeers peers(kBytes);
   RunnerWorld& world = peers.world;
-  // Asked instead of the wire: the owner says what is wrong.
+  // The endpoint refuses, so the owner is asked, and names the error.
   world.wire(2).post_status = always(Status::kUnsupported);
   const Operation& bad =
       world.start({copy_step(world.far(3, 0), world.far(2, 0), kBytes)});

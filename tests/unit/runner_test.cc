@@ -1,4 +1,4 @@
-// Pieces, full wires, replies and failures of the runner.
+// Pieces, full endpoints, replies and failures of the runner.
 #include <algorithm>
 #include <numeric>
 #include <random>
@@ -18,7 +18,7 @@ void fill(std::span<std::byte> bytes, std::uint32_t seed) {
   }
 }
 
-/// Bytes that the requests on a wire ask replies for.
+/// Bytes of the replies that the requests on an endpoint ask for.
 std::uint64_t reply_bytes_on(const test::FakeEndpoint& wire) {
   std::uint64_t bytes = 0;
   for (const auto& message : wire.sent) {
@@ -200,7 +200,7 @@ TEST_CASE("runner: replies to no request are dropped", "[gma][runner]") {
   world.runner.on_reply(good);
   CHECK(world.has_ended(get, Status::kOk));
 
-  // The same again, while the record serves another request.
+  // A late duplicate comes while the record serves another request.
   const Operation& next =
       world.start({copy_step(world.mine + 8, world.far(2, 0), 4)});
   world.runner.on_reply(good);
@@ -338,7 +338,7 @@ TEST_CASE("runner: memory unregistered under way is not touched",
     world.runner.pump();
     world.answer(2);
     world.runner.pump();
-    CHECK(world.ends_of(put) == 0);  // what is under way ends first
+    CHECK(world.ends_of(put) == 0);  // pieces under way end first
     CHECK(world.answer(2).size == 0);
     CHECK(world.has_ended(put, Status::kBadKey));
   }

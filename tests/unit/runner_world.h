@@ -1,5 +1,5 @@
 // A runner with its surroundings, for its tests: rank 0 with memory of its own,
-// and peers that are reached by a fake wire.
+// and peers that are reached by fake endpoints.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@
 
 namespace acp::gma {
 
-/// Ranks 0 and 1 are of this host, 2 and 3 elsewhere. Process numbers are
+/// Ranks 0 and 1 are of this host, 2 and 3 of other hosts. Process numbers are
 /// ranks plus 10.
 class RunnerWorld final : private Endpoints, private OperationOwner {
  public:
@@ -47,7 +47,7 @@ class RunnerWorld final : private Endpoints, private OperationOwner {
     return endpoint;
   }
 
-  /// Starts an operation, copies and sends what can be copied and sent.
+  /// Starts an operation, and makes all copies and sends that are possible.
   Operation& start(std::vector<Step> steps) {
     Operation& operation = prepare(std::move(steps));
     runner.start(operation);

@@ -1,3 +1,4 @@
+// Tests the record of a thread's wait, which the launcher reads.
 #include "runtime/wait_record.h"
 
 #include <thread>
@@ -13,7 +14,7 @@ namespace {
 
 using protocol::WaitKind;
 
-/// What the record shows.
+/// The fields of a record, read once.
 struct Shown {
   explicit Shown(const protocol::ProcRecord& record)
       : kind(static_cast<WaitKind>(record.wait_kind.load())),

@@ -1,3 +1,5 @@
+// Tests how a waiting thread looks, yields and sleeps, on a fake host and with
+// real threads on one core.
 #include "gma/waiting.h"
 
 #include <sched.h>
@@ -14,7 +16,7 @@ namespace acp::gma {
 
 namespace {
 
-/// Counts what a wait does; sleeping takes no time beyond its limit.
+/// Counts the actions of a wait; sleeping takes no time beyond its limit.
 class FakeHost final : public WaitHost {
  public:
   bool make_progress() override {
@@ -100,8 +102,8 @@ class SharedHost final : public WaitHost {
 
 constexpr int kRounds = 1000;
 
-/// With a partner on the same core, who yields it at once. Ends also when a
-/// turn is lost.
+/// Takes turns with a partner on the same core that yields it at once. Ends
+/// also when a turn is lost.
 void take_turns(WaitHost& host) {
   const test::OnOneCore one_core;
   const TimePoint deadline = SteadyClock().now() + std::chrono::seconds(20);
