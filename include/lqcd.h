@@ -107,7 +107,7 @@ int testCompletion(void* opaque);
  * @param milliseconds  how long; below 0 as long as QMP waits
  *                      (QMP_WAIT_TIMEOUT, 600 s; 0: without end), after which
  *                      it failed
- * @return as testCompletion; 0 when the time is over
+ * @return the value of testCompletion; 0 when the time is over
  */
 int waitFor(void* opaque, int milliseconds);
 

@@ -81,7 +81,7 @@ typedef enum QMP_thread_level {
   QMP_THREAD_MULTIPLE
 } QMP_thread_level_t;
 
-/* For QMP_clear_to_send. */
+/* Values of QMP_clear_to_send. */
 typedef enum QMP_clear_to_send {
   QMP_CTS_DISABLED = -1,
   QMP_CTS_NOT_READY = 0,
@@ -161,8 +161,8 @@ void QMP_abort(int error_code);
 
 /** QMP_abort, with a message to stderr before.
  *
- * @param error_code  as in QMP_abort
- * @param message     for people; may be NULL
+ * @param error_code  exit status, see QMP_abort
+ * @param message     text that is printed; may be NULL
  */
 void QMP_abort_string(int error_code, char* message);
 
@@ -330,7 +330,7 @@ int QMP_comm_get_node_number_from(QMP_comm_t comm, const int coordinates[]);
  * the fewest sites on faces to other nodes. QMP_LAYOUT in the environment
  * chooses; docs/qmp.md says how, and which of equally good divisions is taken.
  *
- * @param dimensions  of the lattice, 1 or more
+ * @param dimensions  sizes of the lattice, 1 or more
  * @param ndims       how many, 1 or more
  * @return QMP_SUCCESS; QMP_INVALID_ARG, QMP_INVALID_TOPOLOGY (it cannot be
  *   divided, or a node would get more than INT_MAX sites: nothing is declared),
@@ -404,7 +404,7 @@ void QMP_free_msgmem(QMP_msgmem_t m);
  * there sends to (axis, +1). A message may be shorter than its receive.
  *
  * @param m         memory of the message
- * @param axis      of the logical topology, or of the allocated grid
+ * @param axis      axis of the logical topology, or of the allocated grid
  * @param dir       +1 or -1
  * @param priority  a hint, not used
  * @return NULL: QMP_INVALID_ARG, QMP_NODE_OUTRANGE, QMP_NONEIGHBOR_INFO (no

@@ -83,7 +83,7 @@ unsigned int SeedS();
 unsigned int SeedT();
 unsigned int SeedST();
 
-/// The physical wire of a direction; here always `dir`.
+/// The physical link of a direction; here always `dir`.
 int SCURemap(SCUDir dir);
 
 // ---- Transfers --------------------------------------------------------------
@@ -131,7 +131,7 @@ void SCUCommsFinalize(void);
 /// @param tsize  bytes of an element: 4, 8 or sizeof(long double); of an int 1,
 ///               2, 4 or 8
 /// @param n      elements, 0 or more
-/// @param ivec   what is added
+/// @param ivec   the elements that are added
 /// @param ovec   where the sum goes; may be @p ivec
 void SCUGlobalSum(Type_tag t, size_t tsize, int n, void* ivec, void* ovec);
 
