@@ -20,19 +20,15 @@ here=$(cd "$(dirname "$0")" && pwd)
 ceilings() {
   cat <<'END'
 *                5.0     0   0
-docs               8     8   2
-include            5     7   1
 src/transport      6     0   0
 tests/conformance  9     1   0
-tests/launcher    19     8   0
 tests/middle       7     0   0
 tests/support     21    17   6
 tests/transport   21     8   0
-tests/unit        23    22  12
+tests/unit        10     8   2
 tools/acp_info     9     0   0
 tools/acp_perf    22    39  10
-udp                5    15   5
-verbs              7    23   5
+udp                5     2   0
 END
 }
 
