@@ -153,10 +153,10 @@ class Sender {
   std::uint64_t newest_arrived_ = 0;  ///< Latest one that arrived.
   std::uint64_t bytes_ = 0;           ///< See invariant 4.
   std::uint64_t unasked_bytes_ = 0;   ///< Charge since the last ack request.
-  RttEstimator rtt_;                  ///< Of this stream alone.
+  RttEstimator rtt_;                  ///< Measured on this stream alone.
   TimePoint heard_at_{};     ///< Last packet of the peer, or first send.
   TimePoint timer_start_{};  ///< Last ack that released, or time-out.
-  TimePoint loss_deadline_ = TimePoint::max();  ///< For detect_losses().
+  TimePoint loss_deadline_ = TimePoint::max();  ///< Read by detect_losses().
   std::uint32_t pending_ = 0;                   ///< See invariant 4.
   std::uint32_t in_place_ = 0;                  ///< See invariant 4.
   std::uint32_t timeouts_ = 0;                  ///< Since the last progress.

@@ -20,7 +20,6 @@ here=$(cd "$(dirname "$0")" && pwd)
 ceilings() {
   cat <<'END'
 *                5.0     0   0
-src/transport      6     0   0
 tests/conformance  9     1   0
 tests/middle       7     0   0
 tests/support     21    17   6
@@ -28,7 +27,6 @@ tests/transport   21     8   0
 tests/unit        10     8   2
 tools/acp_info     9     0   0
 tools/acp_perf    22    39  10
-udp                5     2   0
 END
 }
 
