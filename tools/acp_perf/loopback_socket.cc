@@ -1,3 +1,5 @@
+// Implements LoopbackSocket: two UDP sockets on 127.0.0.1 that learn each
+// other's port by way of ACP. The raw UDP rows use it on ranks 0 and 1.
 #include "loopback_socket.h"
 
 #include <arpa/inet.h>
@@ -21,8 +23,8 @@ sockaddr_in loopback(std::uint16_t port) {
   return address;
 }
 
-/// Each side tells the other its port in a word of ACP's memory; the word
-/// holds row number and port, so that one of an earlier row is not taken.
+/// Writes this side's port into a word of the other rank's memory. The word
+/// holds row number and port: wait_for_port ignores a port of an earlier row.
 void tell_port(Context& context, int rank, Word word, std::uint16_t port) {
   context.memory.put_word(rank, word, context.row << 16 | port);
 }

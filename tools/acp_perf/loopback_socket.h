@@ -1,4 +1,5 @@
-// UDP sockets on the loopback for raw rows: what the kernel takes by itself.
+// UDP sockets on the loopback. Raw rows measure with them the time that the
+// kernel's UDP takes without ACP.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +10,7 @@
 
 namespace acp::perf {
 
-/// A non-blocking socket; closes itself.
+/// A non-blocking UDP socket, closed by the destructor. Not thread-safe.
 class LoopbackSocket {
  public:
   LoopbackSocket();
@@ -17,19 +18,19 @@ class LoopbackSocket {
   LoopbackSocket& operator=(const LoopbackSocket&) = delete;
   ~LoopbackSocket();
 
-  /// On rank 0 and rank 1 of the row under way: connects their sockets. False
-  /// on both when that cannot be done.
+  /// Connects the sockets of ranks 0 and 1: rank 0 calls meet_rank_one, rank 1
+  /// meet_rank_zero. False on both when the sockets cannot be connected.
   bool meet_rank_one(Context& context) const;
   bool meet_rank_zero(Context& context) const;
 
-  /// A full buffer counts as a loss: the caller sends again.
+  /// Sends one datagram. A full send buffer loses it; the caller sends again.
   void send(std::span<const std::byte> bytes) const;
 
-  /// A datagram of exactly this size; false when none is there.
+  /// Receives a datagram of exactly this size; false when none has arrived.
   bool receive(std::span<std::byte> bytes) const;
 
-  /// Asks for a receive buffer, and says how much there is: of the kernel's
-  /// accounting, in which a datagram takes up to twice its bytes.
+  /// Asks for a receive buffer of `bytes`; returns the bytes granted. In the
+  /// kernel's accounting a datagram takes up to twice its size.
   std::size_t grow_buffer(int bytes) const;
 
  private:

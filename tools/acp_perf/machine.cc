@@ -1,3 +1,5 @@
+// Describes the machine and the job for the head line of a report; main.cc
+// calls it on rank 0.
 #include "machine.h"
 
 #include <sched.h>

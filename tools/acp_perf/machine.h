@@ -1,14 +1,14 @@
-// The head line of a report: what the figures were measured on.
+// The head line of a report: the machine and job that the figures belong to.
 #pragma once
 
 #include "report.h"
 
 namespace acp::perf {
 
-/// Processor, cores that this process may use, version.
+/// Version, processor, and number of online processors.
 Machine describe_machine();
 
-/// The same, and ranks, network and path of the job.
+/// The machine, and the job's ranks, network, path to the target and pinning.
 Machine describe_job(const Context& context);
 
 }  // namespace acp::perf

@@ -1,5 +1,5 @@
-// acp_perf: measures the basic layer beside what the machine itself does.
-// Rank 0 measures and prints; the others answer or wait.
+// acp_perf: measures the basic layer, and beside it the machine without ACP.
+// Rank 0 measures and prints; the other ranks respond to it or wait.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -27,8 +27,8 @@ int fail(const char* what) {
   return 1;
 }
 
-/// The program's own words: those of the library are acp_init's business,
-/// which says what is wrong with them.
+/// Parses the program's own arguments. Arguments of the library (--acp-...)
+/// are left to acp_init, which also reports their errors.
 Parsed parse_own_words(int argc, char** argv) {
   std::vector<const char*> own;
   for (int i = 0; i < argc; ++i) {
@@ -39,7 +39,7 @@ Parsed parse_own_words(int argc, char** argv) {
   return parse_options(static_cast<int>(own.size()), own.data());
 }
 
-/// 1 when a row failed, else 0.
+/// Prints the report. Returns 1 when a row failed, else 0.
 int print_results(const Machine& machine,
                   const std::vector<Result>& results,
                   Format format) {
@@ -56,7 +56,8 @@ void print_list(const Rows& rows) {
   }
 }
 
-/// A rank's work between acp_init and acp_finalize; its exit status.
+/// A rank's work between acp_init and acp_finalize: answers --help and --list,
+/// or pins itself, opens its memory and runs the rows. Returns the exit status.
 int run_rank(Context& context, const Parsed& parsed) {
   context.rank = acp_rank();
   context.procs = acp_procs();
@@ -91,6 +92,8 @@ int run_rank(Context& context, const Parsed& parsed) {
   return print_results(describe_job(context), results, parsed.options.format);
 }
 
+/// With --start, one process runs whole jobs and never calls acp_init itself.
+/// Otherwise memory is requested before acp_init, as acpx_add_module demands.
 int run(int argc, char** argv) {
   const Parsed parsed = parse_own_words(argc, argv);
   const Options& options = parsed.options;
@@ -110,7 +113,8 @@ int run(int argc, char** argv) {
   }
   if (acp_init(&argc, &argv) != 0) return fail("acp_init");
   const int status = options.nothing ? 0 : run_rank(context, parsed);
-  // A failed rank leaves at once: the others may wait for it in acp_sync.
+  // A failed rank exits without acp_finalize, since the other ranks may be
+  // waiting for it in acp_sync.
   if (status != 0 && !parsed.is_done && context.rank != 0) return status;
   return acp_finalize() == 0 ? status : fail("acp_finalize");
 }

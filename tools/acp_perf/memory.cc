@@ -1,3 +1,5 @@
+// Implements Memory: the module memory and the registered memory that the rows
+// read and write. main.cc opens it on every rank; rows only use it.
 #include "memory.h"
 
 #include <algorithm>
@@ -8,7 +10,8 @@ namespace acp::perf {
 
 namespace {
 
-// Library memory: card | words | inbox | outbox, each on a page of its own.
+// Layout of the library memory: facts of the rank, words, inbox, outbox. Each
+// part begins on a page of its own.
 constexpr std::size_t kPage = 4096;
 constexpr std::size_t kCardOffset = 0;
 constexpr std::size_t kWordsOffset = kPage;

@@ -1,5 +1,5 @@
-// Where the rows read and write: the library memory that acp_perf asks for
-// on every rank, and its registered memory from malloc.
+// Memory that the rows read and write: the library memory that acp_perf asks
+// for on every rank, and its registered memory from malloc.
 #pragma once
 
 #include <cstddef>
@@ -16,18 +16,18 @@ namespace acp::perf {
 /// Single words in library memory, one cache line pair each.
 enum class Word : std::uint32_t {
   kTarget,       ///< Written and read by the initiator, on its target.
-  kSource,       ///< The initiator's own: what is put,
-  kResult,       ///< what was got, or an atomic's old value.
-  kTargetOther,  ///< The same three for a second thread.
+  kSource,       ///< The initiator's source of puts.
+  kResult,       ///< The initiator's destination of gets and old values.
+  kTargetOther,  ///< kTarget of a second thread; the next two likewise.
   kSourceOther,
   kResultOther,
   kPing,     ///< From rank 0 to rank 1.
   kPong,     ///< From rank 1 to rank 0.
   kSignal,   ///< Counts signals.
   kStop,     ///< Number of the row that has ended.
-  kCount,    ///< What a row tells its responders.
-  kPhase,    ///< What a responder tells rank 0.
-  kFacts,    ///< What rank 0 found out at the start.
+  kCount,    ///< A number from rank 0 to the row's responders.
+  kPhase,    ///< A number from a responder to rank 0.
+  kFacts,    ///< Bits that rank 0 finds out in prepare().
   kScratch,  ///< Source of put_word.
   kWords
 };
@@ -36,30 +36,31 @@ inline constexpr std::size_t kWordStride = 128;
 inline constexpr std::size_t kBufferBytes = std::size_t{8} << 20;
 inline constexpr std::size_t kRegisteredBytes = std::size_t{1} << 20;
 
-/// What every rank tells the others about itself, in its library memory.
+/// Facts about a rank in its library memory, for the other ranks to read.
 struct Card {
   std::int64_t pid;
-  std::int64_t area_fd;              ///< Of rank 0's RawArea, or -1.
-  std::uint64_t udp_port;            ///< Of the raw socket, or 0.
+  std::int64_t area_fd;              ///< Descriptor of rank 0's RawArea, or -1.
+  std::uint64_t udp_port;            ///< Port of the raw socket, or 0.
   std::uint64_t boot_id;             ///< Equal on one host.
-  acp_ga_t registered;               ///< kRegisteredBytes of malloc memory,
-  std::uint64_t registered_address;  ///< and where that is in its process.
+  acp_ga_t registered;               ///< kRegisteredBytes of malloc memory.
+  std::uint64_t registered_address;  ///< Its virtual address in that process.
 };
 
-/// The memory of all ranks. Made before acp_init, filled after it.
+/// The memory of all ranks. Requested before acp_init, opened after it.
 class Memory {
  public:
-  /// Before acp_init: asks for the library memory. False: acp_errno says why.
-  bool request();
-  /// After acp_init: finds it, registers the malloc memory.
+  /// Asks for the library memory; call it before acp_init.
   /// False: acp_errno says why.
+  bool request();
+  /// Finds the library memory and registers the malloc memory; call it after
+  /// acp_init. False: acp_errno says why.
   bool open();
 
   acp_ga_t word(int rank, Word word) const;
-  /// Of this rank.
+  /// Pointer to a word of this rank.
   std::uint64_t* own_word(Word word) const;
-  /// kBufferBytes that other ranks write to and read from, and the same
-  /// again for the owner's side of a transfer.
+  /// The inbox is for other ranks to write and read, the outbox is the owner's
+  /// side of a copy. Each has kBufferBytes.
   acp_ga_t inbox(int rank) const;
   acp_ga_t outbox(int rank) const;
   std::byte* own_inbox() const;
@@ -68,9 +69,9 @@ class Memory {
   /// This rank's registered malloc memory.
   std::byte* registered() const { return registered_.get(); }
 
-  /// This rank's card; others read it after an acp_sync.
+  /// Facts of this rank. Other ranks read them after an acp_sync.
   Card& own_card() const;
-  /// A copy of another rank's card. False: acp_errno says why.
+  /// Copies the facts of another rank. False: acp_errno says why.
   bool read_card(int rank, Card& card) const;
 
   /// One completed put or get of a word of another rank.
@@ -89,8 +90,8 @@ class Memory {
   std::unique_ptr<std::byte[], Free> registered_;
 };
 
-/// Fills with a pattern that depends on `seed`, and says whether memory still
-/// holds it.
+/// fill_pattern writes a pattern that depends on `seed`; has_pattern says
+/// whether the memory still holds it.
 void fill_pattern(std::byte* bytes, std::size_t size, std::uint64_t seed);
 bool has_pattern(const std::byte* bytes, std::size_t size, std::uint64_t seed);
 

@@ -1,3 +1,4 @@
+// Parses the command line of acp_perf; main.cc calls it on every rank.
 #include "options.h"
 
 #include <regex>
@@ -22,6 +23,8 @@ std::string check_regex(const std::string& text) {
 
 }  // namespace
 
+/// Declares the options, parses, and then applies --quick last: CLI11 has
+/// refused it beside the two options that it sets.
 Parsed parse_options(int argc, const char* const* argv) {
   Parsed parsed;
   Options& options = parsed.options;

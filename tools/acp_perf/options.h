@@ -1,4 +1,4 @@
-// What the command line asks for.
+// The options of the command line.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +11,17 @@ enum class Format : std::uint8_t { kTable, kCsv, kJson };
 
 struct Options {
   std::int64_t time_ms = 150;  ///< For each row, all rounds together.
-  int rounds = 3;              ///< Times that the whole table is gone through.
-  std::string rows;            ///< Regular expression; empty: all.
+  int rounds = 3;              ///< Passes over the whole table.
+  std::string rows;            ///< Regular expression of names; empty: all.
   Format format = Format::kTable;
   bool pin = true;  ///< Ranks 0 and 1 on cores of their own.
   bool list = false;
   std::vector<int> start;  ///< Numbers of ranks whose start is timed.
-  std::string acprun;      ///< Empty: the one beside acp_perf, or in PATH.
+  std::string acprun;      ///< Empty: acprun beside acp_perf, or in PATH.
   bool nothing = false;    ///< Only acp_init and acp_finalize.
 };
 
-/// The options, or what to print instead and the exit status.
+/// The options; or, when is_done, a text to print and the exit status.
 struct Parsed {
   Options options;
   bool is_done = false;
@@ -29,7 +29,8 @@ struct Parsed {
   std::string text;
 };
 
-/// Parses the program's own words, without those of the library (--acp-...).
+/// Parses the program's own arguments. The caller has removed the arguments of
+/// the library (--acp-...).
 Parsed parse_options(int argc, const char* const* argv);
 
 }  // namespace acp::perf

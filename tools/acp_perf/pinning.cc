@@ -1,3 +1,5 @@
+// Binds ranks 0 and 1 to cores of their own; main.cc calls it before the rows
+// run. A single core, or a refusal of the kernel, is no error.
 #include "pinning.h"
 
 #include <fmt/format.h>
@@ -10,8 +12,8 @@ namespace acp::perf {
 
 namespace {
 
-/// The processors of the core that this one belongs to, as the kernel names
-/// them: equal for hardware threads of one core.
+/// The kernel's list of the hardware threads that share a core with
+/// `processor`. Hardware threads of one core have equal lists.
 std::string core_of(int processor) {
   std::ifstream file(
       fmt::format("/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list",
@@ -21,8 +23,8 @@ std::string core_of(int processor) {
   return text.empty() ? std::to_string(processor) : text;
 }
 
-/// One processor of each of the first two allowed cores; fewer where there
-/// are fewer.
+/// One processor of each of the first two allowed cores; a shorter list when
+/// fewer cores are allowed.
 std::vector<int> two_cores() {
   cpu_set_t allowed;
   CPU_ZERO(&allowed);

@@ -1,4 +1,4 @@
-// Places the two ranks that measure on cores of their own.
+// Binds the two ranks that measure to cores of their own.
 #pragma once
 
 #include <string>
@@ -6,9 +6,9 @@
 namespace acp::perf {
 
 /// Binds the calling thread: rank 0 to the first allowed core, rank 1 to the
-/// next other one. Other ranks, and hosts with one allowed core, stay as they
-/// are. Returns what was done, for the head line: "0 and 1", or "no";
-/// "rank 0 to 1" where it had one core only, from acprun or for want of more.
+/// second. Other ranks, and processes with one allowed core, are not bound.
+/// Returns a text for the head line: "0 and 1" when both cores are there, "no"
+/// when binding failed, "rank 0 to 1" when only one core was allowed.
 std::string pin_rank(int rank);
 
 }  // namespace acp::perf

@@ -1,3 +1,5 @@
+// Implements RawArea: a memfd that the ranks of one host map without ACP.
+// prepare() in runner.cc opens it; the raw rows use it.
 #include "raw_area.h"
 
 #include <fcntl.h>
@@ -27,7 +29,7 @@ RawArea::~RawArea() {
 bool RawArea::create() {
   fd_ = memfd_create("acp_perf", MFD_CLOEXEC);
   if (fd_ < 0 || ftruncate(fd_, kAreaBytes) != 0 || !map(fd_)) return false;
-  // Page faults are not what the rows are about.
+  // Touch each page now: a row must not measure page faults.
   std::memset(base_, 0, kAreaBytes);
   return true;
 }

@@ -1,5 +1,5 @@
-// Memory that ranks share without ACP: what the raw rows compare with. A memfd
-// of rank 0 that the others on its host open through /proc.
+// Memory that ranks share without ACP, for the raw rows: a memfd of rank 0 that
+// the other ranks of its host open through /proc.
 #pragma once
 
 #include <atomic>
@@ -10,14 +10,15 @@ namespace acp::perf {
 
 inline constexpr std::size_t kRawBufferBytes = std::size_t{8} << 20;
 
-/// Of two ranks their flags; of more a count and an epoch. They only grow.
+/// With two ranks, `first` and `second` are their flags. With more ranks,
+/// `first` counts arrivals and `second` is the epoch. Epochs only grow.
 struct RawBarrier {
   alignas(128) std::atomic<std::uint64_t> first;
   alignas(128) std::atomic<std::uint64_t> second;
   alignas(128) std::atomic<std::uint64_t> last;  ///< Epoch that ends the row.
 };
 
-/// The start of the area: words on lines of their own.
+/// The start of the area: each word has a pair of cache lines of its own.
 struct RawWords {
   alignas(128) std::atomic<std::uint64_t> ping;
   alignas(128) std::atomic<std::uint64_t> pong;
@@ -26,7 +27,7 @@ struct RawWords {
   RawBarrier barrier;
 };
 
-/// One mapping; unmaps itself. Not thread-safe.
+/// One mapping, unmapped by the destructor. Not thread-safe.
 class RawArea {
  public:
   RawArea() = default;
@@ -34,9 +35,10 @@ class RawArea {
   RawArea& operator=(const RawArea&) = delete;
   ~RawArea();
 
-  /// Rank 0: makes it. False: errno says why.
+  /// Creates and maps the memfd; rank 0 calls it. False: errno says why.
   bool create();
-  /// The others: maps that of process `pid`. False: errno says why.
+  /// Maps the memfd `fd` of process `pid`; the other ranks call it. False:
+  /// errno says why.
   bool attach(std::int64_t pid, std::int64_t fd);
 
   bool is_open() const noexcept { return base_ != nullptr; }
@@ -47,7 +49,7 @@ class RawArea {
     return *reinterpret_cast<RawWords*>(base_);
   }
 
-  /// kRawBufferBytes each.
+  /// Both buffers have kRawBufferBytes.
   std::byte* source() const noexcept;
   std::byte* destination() const noexcept;
 

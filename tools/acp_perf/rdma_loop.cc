@@ -1,3 +1,5 @@
+// Implements RdmaLoop with bare verbs: opens a device, connects two of its
+// queue pairs, posts and polls. Only the raw RDMA rows use it.
 #include "rdma_loop.h"
 
 #include <algorithm>
@@ -18,19 +20,21 @@ using DeviceList =
 
 constexpr int kAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
                         IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
-/// The queue pair gives up by itself within two seconds, if its device works.
+/// A queue pair whose device works reports an error within two seconds. After
+/// this time the device counts as broken.
 constexpr std::int64_t kLostNs = 10'000'000'000;
-/// Reads and atomics under way: each row has one.
+/// Reads and atomics under way at a time: no row posts more.
 constexpr std::uint8_t kReads = 1;
 
-/// The first of "rxe0:1,mlx5_0": device and, when it is named, port.
+/// The first name of ACP_VERBS_DEVICES: "rxe0:1" of "rxe0:1,mlx5_0". The port
+/// may be missing.
 std::string_view wanted_device() {
   const char* devices = std::getenv("ACP_VERBS_DEVICES");
   const std::string_view words = devices == nullptr ? "" : devices;
   return words.substr(0, words.find(','));
 }
 
-/// RoCE version 2 with an IPv4 address, as rdma_cm would take.
+/// True for RoCE version 2 with an IPv4 address, which rdma_cm would choose.
 bool is_usual(const ibv_gid_entry& entry) {
   const ibv_gid& gid = entry.gid;
   const bool is_ipv4 = gid.global.subnet_prefix == 0 && gid.raw[10] == 0xff &&
@@ -58,6 +62,8 @@ RdmaLoop::RdmaLoop() : memory_(2 * kBytes + 64) {
   }
 }
 
+/// Opens the first device that has the wanted name, if any, and an active
+/// port; leaves the port's attributes in port_.
 bool RdmaLoop::open_device() {
   const std::string_view wanted = wanted_device();
   const std::string_view name = wanted.substr(0, wanted.find(':'));
@@ -112,6 +118,8 @@ RdmaLoop::QueuePair RdmaLoop::create_queue_pair() {
   return QueuePair(ibv_create_qp(domain_.get(), &attributes));
 }
 
+/// Fills route_ with the path from the port to itself. InfiniBand needs only
+/// the LID; Ethernet needs a GID, and one with an IPv4 address comes first.
 bool RdmaLoop::find_route() {
   route_.port_num = port_number_;
   route_.dlid = port_.lid;
@@ -140,6 +148,8 @@ bool RdmaLoop::find_route() {
   return true;
 }
 
+/// Moves a queue pair through INIT, ready to receive and ready to send; the
+/// verbs allow no other order.
 bool RdmaLoop::connect(ibv_qp& from, const ibv_qp& to) {
   ibv_qp_attr attributes{};
   attributes.qp_state = IBV_QPS_INIT;
@@ -176,6 +186,9 @@ bool RdmaLoop::connect(ibv_qp& from, const ibv_qp& to) {
                            IBV_QP_MAX_QP_RD_ATOMIC) == 0;
 }
 
+/// Builds one chain of work requests, of which only the last is signalled: a
+/// queue pair completes in order, so its completion stands for all. The clock
+/// is read only every 1024 polls, to keep it out of the measured time.
 bool RdmaLoop::run(std::span<const RdmaRequest> requests) {
   std::array<ibv_sge, kMostPosted> parts{};
   std::array<ibv_send_wr, kMostPosted> posted{};
@@ -220,7 +233,7 @@ bool RdmaLoop::run(std::span<const RdmaRequest> requests) {
     } while (count == 0 && (++looks % 1024 != 0 || now_ns() < deadline));
   }
   if (count == 0) {
-    posting_.reset();  // nothing can be said of later requests either
+    posting_.reset();  // a late completion would be taken for a later run's
   }
   return count == 1 && completion.status == IBV_WC_SUCCESS;
 }

@@ -1,5 +1,5 @@
-// Two queue pairs of one device that are connected to each other: what RDMA
-// takes by itself, without a library on top.
+// Two queue pairs of one device that are connected to each other. Raw rows
+// measure with them the time that RDMA takes without ACP.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace acp::perf {
 
-/// Calls `release`; a failure to release is nobody's to mend.
+/// Deleter that calls `release`. It ignores failures, which have no remedy.
 template <auto release>
 struct RdmaReleaser {
   template <typename T>
@@ -24,11 +24,11 @@ struct RdmaReleaser {
 
 /// One request between the same offset of both buffers.
 struct RdmaRequest {
-  ibv_wr_opcode opcode =
-      IBV_WR_RDMA_WRITE;  ///< Or a read, fetch-and-add or compare-and-swap.
+  /// A write, read, fetch-and-add or compare-and-swap.
+  ibv_wr_opcode opcode = IBV_WR_RDMA_WRITE;
   std::size_t offset = 0;
   std::size_t bytes = 8;
-  std::uint64_t operand = 0;  ///< What is added, or stored by a swap.
+  std::uint64_t operand = 0;  ///< The value to add, or to store in a swap.
   std::uint64_t expected = 0;
 };
 
@@ -37,17 +37,17 @@ struct RdmaRequest {
 /// first with an active port. Not thread-safe.
 class RdmaLoop {
  public:
-  static constexpr std::size_t kBytes = 64 << 10;  ///< Of either buffer.
+  static constexpr std::size_t kBytes = 64 << 10;  ///< Size of each buffer.
   static constexpr std::size_t kMostPosted = 16;
 
   RdmaLoop();
 
-  /// "" when it can be used, else why not.
+  /// Why the loop cannot be used; "" when it can.
   const std::string& obstacle() const noexcept { return obstacle_; }
 
-  /// Posts 1 to kMostPosted by one call, the last one signalled, and polls
-  /// until it is complete, 10 seconds at most. False when one of them failed,
-  /// and ever after a time-out.
+  /// Posts 1 to kMostPosted requests by one call, the last signalled, and polls
+  /// for its completion, 10 seconds at most. False when a request failed. After
+  /// a time-out every later run is false.
   bool run(std::span<const RdmaRequest> requests);
 
   std::span<std::byte> near() noexcept { return near_; }
@@ -76,7 +76,7 @@ class RdmaLoop {
   QueuePair answering_;
   ibv_port_attr port_{};
   std::uint8_t port_number_ = 1;
-  ibv_ah_attr route_{};  ///< To the port itself.
+  ibv_ah_attr route_{};  ///< Path from the port to itself.
   std::string obstacle_;
 };
 

@@ -1,3 +1,5 @@
+// Renders the results as a table, CSV or JSON; main.cc calls it on rank 0. It
+// only computes text: it measures and prints nothing.
 #include "report.h"
 
 #include <fmt/format.h>
@@ -34,7 +36,7 @@ double figure(const Result& result, double fraction) {
   return in_unit(*result.row, result.samples.percentile(fraction));
 }
 
-/// Three significant digits are what such measurements are good for.
+/// Rounds to three significant digits: the measurements are no more precise.
 std::string digits(double value) {
   if (value >= 100) return fmt::format("{:.0f}", value);
   if (value >= 10) return fmt::format("{:.1f}", value);
@@ -42,7 +44,8 @@ std::string digits(double value) {
   return fmt::format("{:.2g}", value);
 }
 
-/// A figure of the table: times get the unit that suits them.
+/// Unit of a figure in the table, and the factor to get there from ns. Large
+/// times are shown in us or ms.
 struct Scale {
   double factor;
   const char* unit;
@@ -160,7 +163,8 @@ double ratio_of(const Result& result, const std::vector<Result>& all) {
   if (raw == all.end() || raw->samples.empty() || result.samples.empty()) {
     return 0;
   }
-  // Bandwidths compare also when the operations differ in size.
+  // If both rows have one unit, each is scaled by its own operation size, so
+  // bandwidths compare although the sizes differ.
   const Row& scale =
       raw->row->unit == result.row->unit ? *raw->row : *result.row;
   const double ours = figure(result, 0.5);

@@ -1,4 +1,4 @@
-// The table as people, spreadsheets and programs read it.
+// The results as a table for people, CSV for spreadsheets, JSON for programs.
 #pragma once
 
 #include <map>
@@ -11,7 +11,7 @@
 
 namespace acp::perf {
 
-/// What became of one row.
+/// The outcome of one row.
 struct Result {
   const Row* row = nullptr;
   Samples samples;
@@ -22,10 +22,10 @@ struct Result {
 /// The machine and the job in pairs of name and value, for the head line.
 using Machine = std::vector<std::pair<std::string, std::string>>;
 
-/// Nanoseconds per operation in the row's unit.
+/// Converts `ns` per operation to the row's unit.
 double in_unit(const Row& row, double ns);
 
-/// Ours divided by raw, both medians in the row's unit; 0 when there is none.
+/// The row's median divided by the median of its raw row; 0 without a raw row.
 double ratio_of(const Result& result, const std::vector<Result>& all);
 
 /// The whole report, with a line feed at its end.

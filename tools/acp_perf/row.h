@@ -1,4 +1,4 @@
-// What a row of the table is, and what it is given to run.
+// A row of the table, and the context in which every row runs.
 #pragma once
 
 #include <cstdint>
@@ -20,11 +20,12 @@ enum class Unit : std::uint8_t {
   kBandwidth,  ///< GB/s, 1e9 bytes
 };
 
-/// Which ranks take part in a row besides rank 0. The others wait in
-/// acp_sync for its end.
+/// Ranks that take part in a row besides rank 0. All other ranks wait in
+/// acp_sync for the end of the row.
 enum class Partners : std::uint8_t { kNone, kRankOne, kAll };
 
-/// What a row needs to be there; else it is skipped with a word why.
+/// Condition for a row to run. A row without its condition is skipped, and the
+/// report says why.
 enum class Needs : std::uint8_t {
   kNothing,
   kPeer,       ///< Two ranks.
@@ -32,28 +33,30 @@ enum class Needs : std::uint8_t {
   kAllOnHost,  ///< All ranks, and two at least.
 };
 
-/// Everything that a row works with. One per process; a row runs in all.
+/// Everything that a row works with; there is one Context per process.
+/// prepare() and main.cc write it before the first row; `row` grows with each
+/// row.
 struct Context {
   int rank = 0;
   int procs = 1;
-  int target = 0;  ///< Of one-sided operations: rank 1, or 0 alone.
+  int target = 0;  ///< Target of one-sided operations: rank 1, or 0 if alone.
   int third = 0;   ///< Destination of remote-to-remote: rank 2, or target.
   bool is_direct = false;        ///< Target's library memory is mapped here.
-  bool is_rdma = false;          ///< The wire is an RDMA device.
+  bool is_rdma = false;          ///< ACP_NET asks for the verbs transport.
   bool is_same_host = false;     ///< Ranks 0 and 1 share a host.
-  bool are_all_on_host = false;  ///< All ranks do.
-  std::string pinned = "no";     ///< For the head line.
-  std::int64_t time_ns = 0;      ///< For measuring, this time.
-  std::uint64_t row = 0;  ///< Counts the rows that ran; same on all ranks.
+  bool are_all_on_host = false;  ///< All ranks share a host.
+  std::string pinned = "no";     ///< Text of pin_rank for the head line.
+  std::int64_t time_ns = 0;      ///< Time to measure a row in this round.
+  std::uint64_t row = 0;  ///< Counts the rows that ran; equal on all ranks.
   Memory memory;
   RawArea area;
-  Card peer{};  ///< The target's card; on rank 1, rank 0's.
+  Card peer{};  ///< Copy from the target; on other ranks, from rank 0.
 
-  /// On a responder: the row has ended on rank 0.
+  /// Responders call it: true when rank 0 has ended the row.
   bool is_row_over() const;
 };
 
-/// What rank 0 found. An empty text is a success.
+/// The outcome of a row on rank 0. Both texts empty mean success.
 struct Verdict {
   std::string failure;  ///< Wrong data or a failed call.
   std::string skipped;  ///< Why it cannot run here.
@@ -63,19 +66,19 @@ struct Row {
   std::string name;
   std::string what;  ///< One line for --list.
   Unit unit = Unit::kTime;
-  std::uint64_t bytes = 0;  ///< Of one operation, for bandwidths.
+  std::uint64_t bytes = 0;  ///< Bytes of one operation, for bandwidths.
   Needs needs = Needs::kNothing;
   Partners partners = Partners::kNone;
-  std::string raw_direct;   ///< Row to compare with when memory is mapped,
-  std::string raw_network;  ///< and when a wire is between. May be empty.
-  std::string raw_rdma;  ///< Instead of that on an RDMA device, if not empty.
+  std::string raw_direct;   ///< Raw row if the target's memory is mapped.
+  std::string raw_network;  ///< Raw row if messages go to the target, or "".
+  std::string raw_rdma;     ///< Replaces raw_network in a verbs job, or "".
   /// On rank 0: measures into `samples`, checks the data.
   std::function<Verdict(Context&, Samples&)> run;
   /// On the partners; returns when the row is over.
   std::function<void(Context&)> respond;
 };
 
-/// "" when `ok`, else `text`: the usual end of a row.
+/// A failure with this text unless `ok`: the usual end of a row.
 Verdict expect(bool ok, std::string_view text);
 
 using Rows = std::vector<Row>;

@@ -1,3 +1,5 @@
+// Collects the rows of all files in the table's order, and has the helpers
+// that several files of rows share.
 #include "rows.h"
 
 #include <atomic>
@@ -15,6 +17,8 @@ Verdict expect(bool ok, std::string_view text) {
   return verdict;
 }
 
+/// A row must come after the row that it is compared with, since select_rows
+/// goes through the rows backwards.
 Rows all_rows() {
   Rows rows;
   add_raw_cpu_rows(rows);

@@ -26,13 +26,13 @@ void add_heap_rows(Rows& rows);
 void add_channel_rows(Rows& rows);
 void add_structure_rows(Rows& rows);
 
-/// All of them.
+/// All groups, in the table's order.
 Rows all_rows();
 
 /// "4K", "1M": how sizes appear in names.
 std::string size_name(std::uint64_t bytes);
 
-/// Sizes of the bandwidth rows, raw and ours.
+/// Sizes of the bandwidth rows, both of memmove and of acp_copy.
 inline constexpr std::uint64_t kBandwidthSizes[] = {4096, 65536, 1 << 20,
                                                     8 << 20};
 

@@ -1,4 +1,5 @@
-// One word, or two, put and got, with completion; and many puts under one.
+// Rows of single puts and gets of 8 and 16 bytes, each completed, and of many
+// puts with one completion.
 #include "rows.h"
 #include "timing.h"
 
@@ -96,7 +97,8 @@ void add_access_rows(Rows& rows) {
           Unit::kTime, "raw.load8", "raw.udp", "raw.rdma.get", run_get<8>);
   add_row(rows, "put8.rate", "64 puts of 8 bytes, then one acp_complete",
           Unit::kRate, "raw.store8", "", "", run_put_rate<8>);
-  // Two words: what a network card does by itself that does not keep one whole.
+  // No copy of 16 bytes has to be seen whole. So a NIC that writes no word of 8
+  // bytes whole, and leaves put8 to messages, still executes put16 by itself.
   add_row(rows, "put16", "the same as put8 with 16 bytes", Unit::kTime, "put8",
           "put8", "raw.rdma.put", run_put<16>);
   add_row(rows, "get16", "the same as get8 with 16 bytes", Unit::kTime, "get8",

@@ -1,5 +1,5 @@
-// Each atomic in 4 and 8 bytes, with its completion. A model of the word runs
-// along and has to agree with every old value and with the word at the end.
+// Rows of each atomic in 4 and 8 bytes, with its completion. Each row keeps a
+// model of the word, and compares it with every old value and the final word.
 #include "rows.h"
 #include "timing.h"
 
@@ -7,8 +7,8 @@ namespace acp::perf {
 
 namespace {
 
-/// `issue(dst, src, old, operand)` starts the atomic on a word that holds
-/// `old`; `next(old, operand)` is what the word holds then.
+/// Runs one atomic. `issue(dst, src, old, operand)` starts it on a word that
+/// holds `old`; `next(old, operand)` is the value of the word afterwards.
 template <typename T, typename Issue, typename Next>
 Verdict run_atomic(Context& context,
                    Samples& samples,
@@ -57,7 +57,8 @@ void add_row(Rows& rows,
   rows.push_back(std::move(row));
 }
 
-/// Every compare-and-swap succeeds: it expects what the model says.
+/// Adds the 4-byte rows. Every compare-and-swap succeeds, since it expects the
+/// value of the model.
 void add_rows_of_4(Rows& rows) {
   using T = std::uint32_t;
   using Ga = acp_ga_t;
@@ -92,6 +93,7 @@ void add_rows_of_4(Rows& rows) {
       [](T old, T value) { return old ^ value; });
 }
 
+/// Adds the 8-byte rows in the order of the 4-byte rows.
 void add_rows_of_8(Rows& rows) {
   using T = std::uint64_t;
   using Ga = acp_ga_t;

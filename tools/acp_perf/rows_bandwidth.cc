@@ -1,5 +1,5 @@
-// Puts and gets of blocks: a window of copies on one buffer, then one
-// completion.
+// Rows of the bandwidth of puts and gets: a window of copies on one buffer,
+// then one completion.
 #include <algorithm>
 #include <cstring>
 
@@ -12,12 +12,14 @@ namespace {
 
 enum class Way : std::uint8_t { kPut, kGet };
 
-/// Copies in flight: enough to keep a wire busy, few enough for a short
-/// batch.
+/// Number of copies in flight: enough to keep a network busy, few enough for a
+/// short batch.
 std::uint64_t window_of(std::uint64_t bytes) {
   return std::clamp<std::uint64_t>((std::uint64_t{1} << 20) / bytes, 2, 64);
 }
 
+/// Puts and gets are both checked in this rank's outbox: a get row first puts
+/// the pattern that it will get, a put row fetches the pattern at the end.
 Verdict run_copy(Context& context,
                  Samples& samples,
                  Way way,

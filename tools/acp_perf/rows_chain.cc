@@ -1,4 +1,4 @@
-// Chains of operations in one flight: acpx_post.
+// Rows of acpx_post: chains of two steps that travel together.
 #include <array>
 
 #include "rows.h"
@@ -34,6 +34,8 @@ acpx_op_t atomic(acpx_opcode_t opcode,
   return op;
 }
 
+/// A block, and a count behind it. At the end the block is fetched into an
+/// outbox that held another pattern, so that a lost put shows.
 Verdict run_put_add(Context& context, Samples& samples) {
   const Memory& memory = context.memory;
   const std::array<acpx_op_t, 2> chain = {
@@ -58,6 +60,8 @@ Verdict run_put_add(Context& context, Samples& samples) {
       "the block or the count at the target is wrong");
 }
 
+/// A compare-and-swap, and a get behind it. The block is put first;
+/// another pattern then fills the outbox, so that a lost get shows.
 Verdict run_cas_get(Context& context, Samples& samples) {
   const Memory& memory = context.memory;
   const std::uint64_t* old = memory.own_word(Word::kResult);

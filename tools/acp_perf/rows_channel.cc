@@ -1,5 +1,5 @@
-// Channels between ranks 0 and 1: there and back, and one way as fast as it
-// goes. A row ends with empty messages.
+// Rows of channels between ranks 0 and 1: round trips, and streams one way.
+// Rank 0 ends a row with empty messages.
 #include <array>
 #include <cstring>
 #include <vector>
@@ -12,9 +12,9 @@ namespace acp::perf {
 
 namespace {
 
-constexpr std::size_t kWindow = 64;  // The largest of window_of.
+constexpr std::size_t kWindow = 64;  // The largest value of window_of.
 
-/// My two ends: what I send by, what I receive by.
+/// This rank's two ends: `there` sends to the other rank, `back` receives.
 struct Pair {
   explicit Pair(const Context& context)
       : there(acp_create_ch(context.rank, 1 - context.rank)),
@@ -63,7 +63,7 @@ void respond_ping_pong(Context& context, std::size_t bytes) {
   }
 }
 
-/// Messages of this size that are posted at a time.
+/// Number of messages of this size that are posted at a time.
 std::size_t window_of(std::size_t bytes) {
   return bytes < 1 << 20 ? 64 : 8;
 }
@@ -124,6 +124,8 @@ Row make_row(std::string name, std::string what, Unit unit, std::size_t bytes) {
 
 }  // namespace
 
+/// Round trips come first. Only the row of 8 bytes has raw rows to compare
+/// with: no raw row copies a message of the larger sizes there and back.
 void add_channel_rows(Rows& rows) {
   for (const std::size_t bytes : {8, 4096, 1 << 20}) {
     Row row = make_row("channel." + size_name(bytes),

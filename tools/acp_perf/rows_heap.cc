@@ -1,6 +1,6 @@
-// acp_malloc and acp_free in pairs, each pair of the same size. With
-// ACP_MALLOC_CACHE=off in the environment the same rows measure the heap
-// without the caller's cache. The raw column is the row get8 of that path.
+// Rows of acp_malloc and acp_free in pairs of one size. With
+// ACP_MALLOC_CACHE=off in the environment, the rows measure the heap without
+// the caller's cache. Rows on the target compare with get8, a round trip.
 #include <algorithm>
 #include <array>
 
@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kSize = 64;
 constexpr std::size_t kMany = 64;
 
-/// `count` blocks are taken, then freed, again and again.
+/// Allocates and frees `count` blocks, again and again.
 Verdict run_pairs(Context& context,
                   Samples& samples,
                   int rank,

@@ -24,7 +24,7 @@ bool transfer(const Context& context, Way way, std::uint64_t bytes) {
   return moved == static_cast<ssize_t>(bytes);
 }
 
-/// What was written has to come back when read.
+/// Writes a pattern to the target, reads it back and compares.
 bool round_trip_holds(const Context& context, std::uint64_t bytes) {
   fill_pattern(context.memory.own_outbox(), bytes, context.row);
   if (!transfer(context, Way::kWrite, bytes)) return false;

@@ -62,7 +62,7 @@ Verdict run_cas(Context& context, Samples& samples, Word64& word) {
   asm volatile("");
 }
 
-/// As a procedure linkage table does it: the jump goes where memory says.
+/// Calls through a pointer in memory, as a procedure linkage table does.
 Verdict run_call(Context& context, Samples& samples) {
   void (*volatile const call)() noexcept = do_nothing;
   measure(context.time_ns, 1, samples, [&] { call(); });
@@ -94,6 +94,8 @@ void add_word_row(Rows& rows,
 
 }  // namespace
 
+/// The private atomics stand before the shared ones, so that the table shows
+/// the price of shared memory where no other rank contends for the word.
 void add_raw_cpu_rows(Rows& rows) {
   add_word_row(rows, "raw.store8", "a store to shared memory", run_store);
   add_word_row(rows, "raw.store8.fence",

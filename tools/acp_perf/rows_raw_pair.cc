@@ -1,4 +1,5 @@
-// Raw rows of processes over one shared page, without ACP.
+// Raw rows of two or more processes that share a page, without ACP: a cache
+// line there and back, a barrier, a futex.
 #include <linux/futex.h>
 #include <sched.h>
 #include <sys/syscall.h>
@@ -15,8 +16,8 @@ namespace {
 
 constexpr std::uint64_t kEnd = std::numeric_limits<std::uint64_t>::max();
 
-/// Timed together: the other rank may reach a single one before the clock is
-/// read.
+/// Barriers that are timed together. A single barrier cannot be timed: the
+/// other rank may arrive before rank 0 reads the clock.
 constexpr std::uint64_t kBarriers = 64;
 
 using Word64 = std::atomic<std::uint64_t>;
@@ -27,7 +28,7 @@ void reset(RawWords& words) {
   words.doorbell.store(0);
 }
 
-/// Rank 0: one round trip of a cache line counts as two ways.
+/// A round trip of a cache line counts as two operations, one each way.
 Verdict run_line(Context& context, Samples& samples) {
   RawWords& words = context.area.words();
   std::uint64_t count = 0;
@@ -56,14 +57,15 @@ void respond_line(Context& context) {
   }
 }
 
-/// The plainest barrier of two: each raises its own flag and waits for the
-/// other's.
+/// The simplest barrier of two ranks: each raises its own flag and waits for
+/// the flag of the other rank.
 void pass_two(Word64& mine, Word64& other, std::uint64_t epoch) {
   mine.store(epoch, std::memory_order_release);
   spin_until([&] { return other.load(std::memory_order_acquire) >= epoch; });
 }
 
-/// And of more: a count and an epoch; who waits leaves the core to the others.
+/// A barrier of more ranks: the last rank to arrive resets the count and sets
+/// the epoch. A waiting rank yields its core.
 void pass_many(RawBarrier& barrier, std::uint64_t procs, std::uint64_t epoch) {
   if (barrier.first.fetch_add(1) + 1 == procs) {
     barrier.first.store(0, std::memory_order_relaxed);
@@ -85,7 +87,8 @@ void pass_barrier(Context& context, std::uint64_t epoch) {
   }
 }
 
-/// Where the row before has left it: nobody gets further before I arrive.
+/// The epoch at which the barrier stood after the row before. It cannot move
+/// until this rank passes the barrier.
 std::uint64_t epoch_of(const Context& context) {
   const RawBarrier& barrier = context.area.words().barrier;
   return (context.rank == 1 || context.procs > 2 ? barrier.second
@@ -116,7 +119,8 @@ long futex(std::atomic<std::uint32_t>& word, int call, std::uint32_t value) {
   return ::syscall(SYS_futex, &word, call, value, nullptr, nullptr, 0);
 }
 
-/// One way, as row signal.wake: rank 1 answers with the time at which it ran.
+/// Times one way, like the row signal.wake. Rank 1 answers with the time at
+/// which it ran again; ranks of a host have one clock.
 Verdict run_wake(Context& context, Samples& samples) {
   RawWords& words = context.area.words();
   const std::int64_t end = now_ns() + context.time_ns;
@@ -143,7 +147,7 @@ Verdict run_wake(Context& context, Samples& samples) {
 
 void respond_wake(Context& context) {
   RawWords& words = context.area.words();
-  std::uint32_t seen = 0;  // it may have rung before this rank is here
+  std::uint32_t seen = 0;  // rank 0 may ring before this rank arrives
   for (;;) {
     while (words.doorbell.load() == seen) {
       futex(words.doorbell, FUTEX_WAIT, seen);

@@ -1,4 +1,5 @@
-// Raw rows of an RDMA device: requests of one queue pair, each waited for.
+// Raw rows of an RDMA device: rank 0 posts requests to one queue pair and polls
+// for their completion.
 #include <array>
 #include <cstring>
 
@@ -19,8 +20,8 @@ std::uint64_t word(std::span<const std::byte> bytes) {
   return value;
 }
 
-/// Skips what is not there, and fails when a request did. `check(loop, runs)`
-/// says whether the bytes are as they have to be.
+/// Measures run(loop, number). Skips the row without a usable device, and fails
+/// it when a run failed or check(loop, runs) finds wrong bytes.
 template <typename Run, typename Check>
 Verdict run_loop(Context& context,
                  Samples& samples,
@@ -92,7 +93,7 @@ Verdict run_cas(Context& context, Samples& samples) {
       });
 }
 
-/// A block and a count behind it, by one doorbell.
+/// Writes a block and adds to a count behind it; one post submits both.
 Verdict run_put_add(Context& context, Samples& samples) {
   return run_loop(
       context, samples, 1,

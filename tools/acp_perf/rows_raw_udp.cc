@@ -1,5 +1,5 @@
-// Raw rows of a UDP socket: the round trip that every operation over udp has
-// to make at least once, and what a stream of datagrams carries.
+// Raw rows of a UDP socket: the round trip that every operation over udp needs
+// at least once, and the bandwidth of a stream of datagrams.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -17,9 +17,9 @@ constexpr std::size_t kDatagramBytes = 64;
 /// After this long without an answer the datagram counts as lost.
 constexpr std::int64_t kLostNs = 200'000'000;
 
-/// As udp cuts large copies on the loopback.
+/// Size of the datagrams into which udp divides large copies on the loopback.
 constexpr std::size_t kStreamBytes = 60'000;
-/// Datagrams of a stream on their way: half of them are answered at a time.
+/// Datagrams of a stream in flight. Rank 1 answers once per half of them.
 constexpr std::size_t kStreamWindow = 8;
 constexpr int kStreamBuffer = 4 << 20;
 
@@ -33,7 +33,7 @@ void send_number(const LoopbackSocket& socket, std::uint64_t number) {
   socket.send(bytes);
 }
 
-/// False when nothing is there.
+/// False when no datagram has arrived.
 bool receive_number(const LoopbackSocket& socket, std::uint64_t& number) {
   Datagram bytes{};
   if (!socket.receive(bytes)) {
@@ -43,7 +43,7 @@ bool receive_number(const LoopbackSocket& socket, std::uint64_t& number) {
   return true;
 }
 
-/// Looks for answers until `done(answer)`; false when they are lost.
+/// Receives answers until `done(answer)`. False when kLostNs pass before.
 template <typename Done>
 bool wait_for_answer(const LoopbackSocket& socket, Done done) {
   const std::int64_t deadline = now_ns() + kLostNs;
@@ -86,7 +86,8 @@ void answer_each(Context& context) {
   }
 }
 
-/// What is answered together: small when the kernel allows little memory.
+/// Number of datagrams per answer: less than half a window when the kernel
+/// grants only a small buffer.
 std::size_t stream_batch(const LoopbackSocket& socket) {
   const std::size_t room = socket.grow_buffer(kStreamBuffer);
   return std::clamp<std::size_t>(room / (2 * kStreamBytes), 2, kStreamWindow) /
@@ -107,7 +108,7 @@ Verdict run_stream(Context& context, Samples& samples) {
       std::memcpy(bytes.data(), &sent, sizeof(sent));
       socket.send(bytes);
     }
-    // One batch stays on its way. A lost one shows as a slow sample.
+    // One batch stays in flight. A lost datagram shows as a slow sample.
     (void)wait_for_answer(
         socket, [&](std::uint64_t answer) { return answer + batch >= sent; });
   });

@@ -1,7 +1,7 @@
-// What the patterns of qmp_perf cost two bare UDP sockets: no acknowledgement,
-// no credit, one peer. Nothing that sends by such sockets is faster; nothing
-// that checks what came before it reaches memory is faster than the rows
-// .checked, in which both sides hash the data, and the receiver copies them.
+// Raw rows of the patterns of qmp_perf over two bare UDP sockets, without
+// acknowledgements and credits. They bound QMP over udp from below. In the rows
+// .checked both sides also hash the data and the receiver copies them; they
+// bound a library that verifies data before they reach the program's memory.
 #ifdef ACP_HAS_XXHASH_DISPATCH
 #include <xxh_x86dispatch.h>
 #else
@@ -25,14 +25,15 @@ namespace {
 struct Pattern {
   const char* name;
   const char* what;
-  std::uint64_t datagrams;  ///< That one rank sends in a round: 31 at most.
-  std::size_t bytes;        ///< Of each.
-  bool is_ping_pong;  ///< Rank 1 sends when it has received all; else both
-                      ///< send, and then receive.
-  bool is_checked;    ///< Hashed by both sides, and copied into place.
+  std::uint64_t datagrams;  ///< Datagrams per rank in a round, at most 31.
+  std::size_t bytes;        ///< Size of each datagram.
+  bool is_ping_pong;        ///< Rank 1 sends only when it has received all;
+                            ///< else both ranks send first, then receive.
+  bool is_checked;  ///< Both ranks hash the data, and the receiver copies them.
 };
 
-/// As QMP cuts these messages, with what goes along.
+/// Numbers and sizes of the datagrams into which QMP over udp divides these
+/// messages, headers included.
 constexpr std::array kPatterns = {
     Pattern{"raw.udp.exchange", "132 bytes each way at once over UDP", 1, 132,
             false, false},
@@ -54,7 +55,8 @@ constexpr std::array kPatterns = {
             32'900, false, true},
 };
 
-/// A datagram begins with its hash, where it is checked, and its number.
+/// A datagram begins with its hash, which only checked patterns fill, and its
+/// number.
 constexpr std::size_t kHashBytes = 8;
 
 std::uint64_t hash_of(std::span<const std::byte> datagram) {
@@ -68,15 +70,15 @@ std::uint64_t word_at(std::span<const std::byte> datagram, std::size_t offset) {
   return word;
 }
 
-/// After this long it is asked for.
+/// A rank that has waited this long asks for the round again.
 constexpr std::int64_t kLostNs = 200'000'000;
 constexpr int kBuffer = 4 << 20;
 
 /// Index of the datagram that asks for a round again.
 constexpr std::uint64_t kQuestion = 31;
 
-/// One rank's part. A round is sent again only to who asks for it, and nobody
-/// is more than one round ahead.
+/// One rank's side of a pattern. A rank resends a round only when it is asked
+/// to. Neither rank is more than one round ahead of the other.
 class Player {
  public:
   Player(const LoopbackSocket& socket, const Pattern& pattern)
@@ -91,7 +93,8 @@ class Player {
     send(round);
   }
 
-  /// False when the row ended first.
+  /// Receives the datagrams of `round`. A time-out means a loss, and asks the
+  /// other rank to send the round again. False when the row ended first.
   template <typename IsOver>
   bool receive(std::uint64_t round, IsOver is_over) {
     const std::uint64_t all = (std::uint64_t{1} << pattern_.datagrams) - 1;
@@ -139,7 +142,7 @@ class Player {
             std::uint64_t round,
             std::uint64_t& seen) {
     if (pattern_.is_checked && hash_of(datagram) != word_at(datagram, 0)) {
-      return;  // as good as lost
+      return;  // a wrong hash counts as a loss
     }
     const std::uint64_t number = word_at(datagram, kHashBytes);
     const std::uint64_t its_round = number / 32;
@@ -165,12 +168,13 @@ class Player {
   const Pattern& pattern_;
   std::vector<std::byte> out_;
   std::vector<std::byte> in_;
-  std::vector<std::byte> room_;  ///< For what is checked before it goes to in_.
-  std::uint64_t started_ = 0;
-  std::uint64_t ahead_ = 0;  ///< Seen of the round after the present one.
+  std::vector<std::byte> room_;  ///< A datagram until its hash is checked.
+  std::uint64_t started_ = 0;    ///< The last round that start() sent.
+  std::uint64_t ahead_ = 0;      ///< Bit per datagram seen of the next round.
 };
 
-/// Whether what may be under way fits the receive buffer, as the kernel counts.
+/// Whether all datagrams that may be in flight fit the receive buffer. The
+/// kernel counts up to twice their bytes.
 bool has_room(const LoopbackSocket& socket, const Pattern& pattern) {
   const std::uint64_t rounds = pattern.is_ping_pong ? 1 : 2;
   return socket.grow_buffer(kBuffer) >=
@@ -197,6 +201,8 @@ Verdict run_pattern(Context& context,
   return {};
 }
 
+/// In a ping-pong rank 1 sends a round only after it has received it. In the
+/// other patterns it sends first: both directions are busy at a time.
 void respond_pattern(Context& context, const Pattern& pattern) {
   const LoopbackSocket socket;
   const bool fits = has_room(socket, pattern);

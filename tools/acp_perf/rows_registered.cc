@@ -1,5 +1,5 @@
-// Operations on memory that the target's program got from malloc and
-// registered.
+// Rows of operations on registered memory that the target's program got from
+// malloc.
 #include <cstring>
 
 #include "rows.h"
@@ -11,6 +11,8 @@ namespace {
 
 enum class Way : std::uint8_t { kPut, kGet };
 
+/// Puts and gets are both checked in this rank's outbox: a get row first puts
+/// the pattern that it will get, a put row fetches the pattern at the end.
 Verdict run_copy(Context& context,
                  Samples& samples,
                  Way way,

@@ -1,5 +1,5 @@
-// Copies between two addresses of which neither is the caller's: rank 1 to
-// rank 2, or inside rank 1 when there is no rank 2.
+// Rows of copies between two other ranks: from rank 1 to rank 2, or inside rank
+// 1 when there is no rank 2.
 #include "rows.h"
 #include "timing.h"
 
@@ -10,7 +10,7 @@ namespace {
 Verdict run_copy(Context& context, Samples& samples, std::uint64_t bytes) {
   const Memory& memory = context.memory;
   const acp_ga_t source = memory.inbox(context.target);
-  // A rank's outbox is its own side, and free while it waits.
+  // Rank 2 does not use its outbox while it waits for the end of the row.
   const acp_ga_t destination = memory.outbox(context.third);
   const acp_ga_t local = memory.outbox(context.rank);
   std::byte* own = memory.own_outbox();

@@ -1,5 +1,5 @@
-// What the target's program notices: a put seen by polling, signals, and
-// being woken.
+// Rows that time until the target's program notices: a put that it polls for,
+// signals, and waking up.
 #include <atomic>
 
 #include "rows.h"
@@ -16,8 +16,9 @@ std::uint64_t load(const std::uint64_t* word) {
   return cell.load(std::memory_order_acquire);  // another rank's put
 }
 
-/// Puts words to one place. Over a wire it completes each at once: nothing
-/// promises that a put moves while its caller only polls.
+/// Puts words to one address. If the target's memory is not mapped, each put is
+/// completed at once: without it, a put need not move while its caller only
+/// spins outside of the library.
 class WordSender {
  public:
   WordSender(const Context& context, int rank, Word word)
@@ -39,7 +40,8 @@ class WordSender {
   bool is_direct_;
 };
 
-/// Values of one row: no other row leaves any of these in the two words.
+/// First of the values that a row puts. No other row leaves any of its values
+/// in the two words.
 std::uint64_t first_value(const Context& context) {
   return context.row << 32;
 }
@@ -61,7 +63,7 @@ Verdict run_poll(Context& context, Samples& samples) {
   return {};
 }
 
-/// As lean as its raw row: looks at nothing but the word.
+/// Looks at nothing but the word, like the responder of its raw row.
 void respond_poll(Context& context) {
   const std::uint64_t* ping = context.memory.own_word(Word::kPing);
   const WordSender pong(context, 0, Word::kPong);
@@ -108,7 +110,7 @@ Verdict run_signal_alone(Context& context, Samples& samples) {
   return expect(ok, "the count of signals is wrong");
 }
 
-/// Awake and outside of the library, so that no signal has to wake it.
+/// Spins outside of the library, so that no signal has to wake this rank.
 void respond_awake(Context& context) {
   spin_until([&] { return context.is_row_over(); });
 }
@@ -120,8 +122,8 @@ void signal_word(const Context& context) {
       memory.word(1, Word::kSignal), 1, ACP_HANDLE_NULL));
 }
 
-/// One way: rank 1 answers with the time at which it was awake again. Rank 0
-/// stays outside of the library meanwhile.
+/// Times one way: rank 1 answers with the time at which it was awake again.
+/// Rank 0 spins outside of the library until then.
 Verdict run_wake(Context& context, Samples& samples) {
   const std::uint64_t* pong = context.memory.own_word(Word::kPong);
   const std::uint64_t* ready = context.memory.own_word(Word::kPhase);
@@ -160,6 +162,7 @@ void respond_wake(Context& context) {
 
 }  // namespace
 
+/// Only signal.wake needs one host: it subtracts clocks of two ranks.
 void add_signal_rows(Rows& rows) {
   Row poll;
   poll.name = "put8.poll";

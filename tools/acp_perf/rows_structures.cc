@@ -1,6 +1,6 @@
-// Data structures that lie on the target: one rank at work, 8-byte elements,
-// keys and values unless the row says otherwise. The raw column is the row get8
-// of that path, so the ratio counts round trips where a network is between.
+// Rows of data structures on the target, which rank 0 alone uses. Elements,
+// keys and values have 8 bytes unless the row says otherwise. Rows compare with
+// get8, so over a network the ratio counts round trips.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -15,11 +15,11 @@ namespace acp::perf {
 namespace {
 
 constexpr std::size_t kBytes = 4096;
-constexpr std::uint64_t kElements = 20'000;  // of a structure, at most
+constexpr std::uint64_t kElements = 20'000;  // Most elements of a structure.
 
-/// Keys of a set or map that is half full: 0 to there - 1 are in it. Over a
-/// network fewer, since each costs round trips before a row can begin; and in
-/// a row that is given little time.
+/// Keys of a set or map that is half full: keys 0 to there - 1 are in it. There
+/// are fewer over a network, where each insertion takes round trips before the
+/// row can begin, and in a row that is given little time.
 struct Keys {
   std::uint64_t there;
 
@@ -31,16 +31,16 @@ struct Keys {
 
   int slots() const { return static_cast<int>(2 * there); }
 
-  /// Spreads over the keys that are there.
+  /// A key that is there; numbers spread over all of these keys.
   std::uint64_t some(std::uint64_t number) const {
     return number * 7919 % there;
   }
 
-  /// One that is not there.
+  /// A key that is not there.
   std::uint64_t other(std::uint64_t number) const { return 2 * there + number; }
 };
 
-/// Memory of the calling rank to put from and read to.
+/// Memory of the calling rank: source and destination of the operations.
 class Source {
  public:
   Source() : ga_(acp_malloc(kBytes, acp_rank())) {}
@@ -52,7 +52,7 @@ class Source {
 
   acp_ga_t ga(std::size_t at = 0) const { return ga_ + at; }
 
-  /// Element `index`, with this word.
+  /// Stores `value` as word `index`, and returns it as an element.
   acp_element_t word(std::size_t index, std::uint64_t value) const {
     std::memcpy(acp_query_address(ga_ + index * 8), &value, 8);
     return {ga_ + index * 8, 8};
@@ -64,7 +64,7 @@ class Source {
 
 using Operation = std::function<void(const Source&, std::uint64_t)>;
 
-/// Does an operation again and again, with a number that counts.
+/// Measures `operation`, which gets the number of its call.
 Verdict run(Context& context,
             Samples& samples,
             std::size_t count,
@@ -101,6 +101,7 @@ Verdict with_vector(Context& context, const Work& work) {
   return verdict;
 }
 
+/// The vector has its capacity reserved, so that push_back never reallocates.
 void add_vector_rows(Rows& rows) {
   add_row(rows, "vector.push_back", "acp_push_back_vector of 8 bytes",
           [](Context& context, Samples& samples) {
@@ -157,6 +158,7 @@ Verdict with_list(Context& context, const Work& work) {
   return verdict;
 }
 
+/// list.push clears its list now and then, or the target's heap would run out.
 void add_list_rows(Rows& rows) {
   add_row(rows, "list.push",
           "acp_push_back_list of 8 bytes; all are cleared at 100,000",
@@ -211,11 +213,13 @@ void add_list_rows(Rows& rows) {
 using MapOperation =
     std::function<void(acp_map_t, const Keys&, const Source&, std::uint64_t)>;
 
-/// What the map of a row begins with.
+/// Size of the map of a row, and of its values.
 struct MapPlan {
-  /// With keys of 8 bytes the table has room for 24; more lies apart from it.
+  /// Beside a key of 8 bytes the table has room for values of 24 bytes. Larger
+  /// values lie outside of the table.
   std::size_t value_bytes = 8;
-  /// Slots for a row that only inserts, a tenth of that over a network.
+  /// More slots for a row that only inserts, per millisecond of its time. Over
+  /// a network it gets a tenth of them.
   std::int64_t inserts_per_ms = 0;
 };
 
@@ -231,7 +235,7 @@ bool fill(acp_map_t map, const Keys& keys, std::size_t value_bytes) {
   return true;
 }
 
-/// On the target alone, half full.
+/// Adds a row with a map on the target that is half full when the row begins.
 void add_map_row(Rows& rows,
                  const char* name,
                  const char* what,
@@ -279,6 +283,8 @@ void insert_window(acp_map_t map,
   acpx_insert_map_n(map, pairs.data(), kWindow, nullptr);
 }
 
+/// Rows that leave the keys as they are call some(); rows that insert new keys
+/// call other(), and need a plan with more slots unless they remove the keys.
 void add_map_rows(Rows& rows) {
   add_map_row(rows, "map.find", "acp_find_map of a key that is there", 1,
               find_present);
@@ -320,7 +326,7 @@ void add_map_rows(Rows& rows) {
 
 // ---- Set ------------------------------------------------------------------
 
-/// On the target alone, half full.
+/// Adds a row with a set on the target that is half full when the row begins.
 void add_set_row(
     Rows& rows,
     const char* name,
@@ -367,12 +373,15 @@ void add_set_rows(Rows& rows) {
 constexpr std::size_t kPart = kBytes / 2;
 constexpr std::size_t kParts = 16;
 
-/// In turn on the ranks, so that kBytes are on two when there are two.
+/// The parts of the workspace go to the ranks in turn, so that kBytes lie on
+/// two ranks when there are two.
 acp_wsd_t create_workspace() {
   acp_setparams_ws(0, kPart);
   return acp_create_ws(kParts * kPart);
 }
 
+/// Creating and destroying a workspace are collective, so the other ranks take
+/// part in the row for these two calls.
 void add_workspace_row(Rows& rows,
                        const char* name,
                        const char* what,
@@ -395,6 +404,8 @@ void add_workspace_row(Rows& rows,
   };
 }
 
+/// Adds first the row that the workspace rows compare with: an acp_copy of an
+/// equal size.
 void add_workspace_rows(Rows& rows) {
   add_row(rows, "get.4K.one", "acp_copy of 4 KiB from the target",
           [](Context& context, Samples& samples) {

@@ -1,4 +1,4 @@
-// acp_sync of all ranks.
+// The row of acp_sync of all ranks.
 #include "rows.h"
 #include "timing.h"
 
@@ -6,10 +6,11 @@ namespace acp::perf {
 
 namespace {
 
-/// Short enough for oversubscribed hosts, long enough for the clock.
+/// Number of acp_sync in a batch: small enough for oversubscribed hosts, large
+/// enough for the resolution of the clock.
 constexpr std::uint64_t kBatch = 64;
 
-/// Tells the others how many acp_sync follow; 0 ends the row.
+/// Rank 0 tells the other ranks how many acp_sync follow; 0 ends the row.
 void announce(const Context& context, std::uint64_t count) {
   for (int rank = 1; rank < context.procs; ++rank) {
     context.memory.put_word(rank, Word::kCount, count);
@@ -17,7 +18,8 @@ void announce(const Context& context, std::uint64_t count) {
   acp_sync();
 }
 
-/// After the announcing acp_sync every rank has finished `batches`.
+/// True when every rank has finished `batches`, as it must have after the
+/// acp_sync of announce().
 bool all_reached(const Context& context, std::uint64_t batches) {
   bool ok = true;
   for (int rank = 1; rank < context.procs; ++rank) {
@@ -26,6 +28,8 @@ bool all_reached(const Context& context, std::uint64_t batches) {
   return ok;
 }
 
+/// Each batch begins with announce(), outside of the timed part; it also shows
+/// whether a rank left the batch before too early.
 Verdict run_sync(Context& context, Samples& samples) {
   const std::int64_t start = now_ns();
   std::uint64_t batches = 0;

@@ -1,4 +1,5 @@
-// Two threads of rank 0 that put at the same time; compare with put8.
+// The row of two threads of rank 0 that put at the same time; its raw row is
+// put8.
 #include <sched.h>
 
 #include <array>
@@ -27,7 +28,7 @@ void allow_all_processors() {
   for (std::size_t cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
     CPU_SET(cpu, &all);
   }
-  // Refused: the threads share what they have, and the row shows it.
+  // If the kernel refuses, the threads share a processor, and the row shows it.
   (void)sched_setaffinity(0, sizeof(all), &all);
 }
 

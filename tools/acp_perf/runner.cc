@@ -1,3 +1,5 @@
+// Runs the rows of acp_perf on all ranks together; main.cc calls it. Ranks
+// meet in acp_sync before and after each row.
 #include "runner.h"
 
 #include <unistd.h>
@@ -16,7 +18,7 @@ namespace acp::perf {
 
 namespace {
 
-// Bits of the word in which rank 0 tells all what it found.
+// Bits of Word::kFacts, which rank 0 puts to all ranks.
 constexpr std::uint64_t kDirect = 1;
 constexpr std::uint64_t kSameHost = 2;
 constexpr std::uint64_t kAllOnHost = 4;
@@ -29,7 +31,7 @@ std::uint64_t boot_id() {
   return std::hash<std::string>{}(text);
 }
 
-/// Which wire there is, as the job was told: every rank finds the same.
+/// Whether ACP_NET asks for the verbs transport. It is equal on all ranks.
 bool is_rdma_job() {
   const char* net = std::getenv("ACP_NET");
   const std::string_view name = net != nullptr ? net : "";
@@ -97,6 +99,10 @@ void run_row(Context& context, const Row& row, Result& result) {
 
 }  // namespace
 
+/// Takes three steps with an acp_sync between them. Each rank publishes its
+/// facts. Each rank then reads the facts of its peer and maps the raw area.
+/// Rank 0 at last puts its findings to all ranks, so that all skip the same
+/// rows.
 bool prepare(Context& context) {
   Memory& memory = context.memory;
   Card& card = memory.own_card();
@@ -149,7 +155,8 @@ std::vector<std::size_t> select_rows(const Context& context,
                                      const Options& options) {
   const std::regex expression(options.rows);
   std::set<std::string> wanted;
-  // Backwards: a row that another is compared with may have one of its own.
+  // Go backwards, since a raw row stands before the rows that compare with it
+  // and may itself compare with a row before it.
   for (auto row = rows.rbegin(); row != rows.rend(); ++row) {
     if (options.rows.empty() || wanted.count(row->name) != 0 ||
         std::regex_search(row->name, expression)) {
@@ -174,7 +181,7 @@ std::vector<Result> run_rows(Context& context,
     results[i].raw = raw_of(context, *results[i].row);
   }
   context.time_ns = options.time_ms * 1'000'000 / options.rounds;
-  // Rounds spread what disturbs the machine over all rows alike.
+  // Rounds spread disturbances of the machine over all rows.
   for (int round = 0; round < options.rounds; ++round) {
     for (Result& result : results) {
       run_row(context, *result.row, result);

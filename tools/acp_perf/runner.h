@@ -9,18 +9,19 @@
 
 namespace acp::perf {
 
-/// After acp_init and Memory::open on every rank: finds out who can reach
-/// what, makes the raw area. Collective. False: logged by the library or
-/// printed here.
+/// Makes the raw area and finds out which memory the ranks can reach. Every
+/// rank calls it together after acp_init and Memory::open. On false the library
+/// has logged the reason, or it was printed here.
 bool prepare(Context& context);
 
-/// The rows that `options` asks for, together with those they are compared
-/// with; indices into `rows`, in order.
+/// The rows that `options` asks for, and the rows to compare them with: indices
+/// into `rows`, in order.
 std::vector<std::size_t> select_rows(const Context& context,
                                      const Rows& rows,
                                      const Options& options);
 
-/// Runs them. Collective; the results are rank 0's.
+/// Runs the selected rows; every rank calls it together. Only rank 0's results
+/// have samples.
 std::vector<Result> run_rows(Context& context,
                              const Rows& rows,
                              const std::vector<std::size_t>& selected,

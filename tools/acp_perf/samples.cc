@@ -1,3 +1,5 @@
+// Implements Samples. Rows add to it while they measure; the report reads it
+// afterwards.
 #include "samples.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The times that one row collected, and the figures made of them.
+// The times that a row has collected, and their percentiles.
 #pragma once
 
 #include <cstddef>
@@ -13,12 +13,12 @@ class Samples {
   /// Entries beyond this many are refused: a row stops measuring then.
   static constexpr std::size_t kCapacity = std::size_t{1} << 18;
 
-  /// One batch of `ops` operations that took `ns` nanoseconds without the
-  /// clock's own time. Negative times (a clock read was cheaper than usual)
-  /// count as 0. Returns false when full.
+  /// Adds a batch of `ops` operations that took `ns` nanoseconds, the time of
+  /// reading the clock subtracted. A negative time, due to an unusually fast
+  /// reading, counts as 0. Returns false when full.
   bool add(double ns, std::uint64_t ops);
 
-  /// The entries of `other` count here as well, up to the capacity.
+  /// Adds the entries of `other`, up to the capacity.
   void merge(const Samples& other);
 
   bool empty() const noexcept { return ns_per_op_.empty(); }
@@ -36,8 +36,8 @@ class Samples {
   double percentile(double fraction) const;
 
  private:
-  std::vector<double> ns_per_op_;
-  std::uint64_t ops_ = 0;
+  std::vector<double> ns_per_op_;  ///< One entry per batch.
+  std::uint64_t ops_ = 0;          ///< Operations of all batches.
 };
 
 }  // namespace acp::perf

@@ -1,3 +1,5 @@
+// Times whole jobs for --start: starts acprun, waits for its end, and beside it
+// starts plain processes. main.cc calls it outside of any job.
 #include "start.h"
 
 #include <fmt/format.h>
@@ -21,8 +23,8 @@ constexpr std::int64_t kTimeNs = 3'000'000'000;
 
 using Words = std::vector<std::string>;
 
-/// Starts a program found in PATH; nothing and errno's value in `error` when
-/// it cannot be started.
+/// Starts a program found in PATH. Returns no process, and an errno value in
+/// `error`, when it cannot be started.
 std::optional<pid_t> spawn(const Words& words, int& error) {
   std::vector<char*> argv;
   for (const std::string& word : words) {
@@ -35,7 +37,8 @@ std::optional<pid_t> spawn(const Words& words, int& error) {
   return pid;
 }
 
-/// Runs `count` copies to their end. "" when all exit with 0.
+/// Runs `count` copies of a program to their end. Returns "" when all exit with
+/// 0, else a text about a copy that did not. Waits even after a failed start.
 std::string run_copies(const Words& words, int count) {
   std::vector<pid_t> started;
   std::string failure;
@@ -80,7 +83,8 @@ std::string own_program() {
   return error ? "acp_perf" : path.string();
 }
 
-/// The one beside this program, where builds and installations have it.
+/// The acprun beside this program, where builds and installations have it, or
+/// else the acprun in PATH.
 std::string acprun_beside(const std::string& program) {
   const auto path = std::filesystem::path(program).replace_filename("acprun");
   std::error_code error;
@@ -89,6 +93,8 @@ std::string acprun_beside(const std::string& program) {
 
 }  // namespace
 
+/// Each number of ranks gives a raw row, which starts as many processes that
+/// end at once, and a row that is compared with it.
 std::vector<Result> run_starts(const Options& options, Rows& rows) {
   rows.clear();
   rows.reserve(2 * options.start.size());  // Results keep addresses of rows.

@@ -7,8 +7,9 @@
 
 namespace acp::perf {
 
-/// For each number in options.start a row, and a raw one that starts as many
-/// processes without ACP. `rows` holds what the results point to.
+/// Measures two rows for each number in options.start: a raw row, which starts
+/// as many processes without ACP, and a row of acprun. The results point into
+/// `rows`, which must outlive them.
 std::vector<Result> run_starts(const Options& options, Rows& rows);
 
 }  // namespace acp::perf

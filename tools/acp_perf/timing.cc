@@ -1,3 +1,5 @@
+// Measures the cost of reading the clock, which timing.h subtracts from each
+// timed batch.
 #include "timing.h"
 
 namespace acp::perf {

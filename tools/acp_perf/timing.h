@@ -19,11 +19,11 @@ inline std::int64_t now_ns() noexcept {
   return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-/// What one call of now_ns() adds to a timed batch; measured once.
+/// Nanoseconds that a call of now_ns() adds to a timed batch; measured once.
 double clock_cost_ns();
 
-/// Spins until `done()`, and gives the core away now and then, so that it
-/// ends with fewer cores than spinning ranks too.
+/// Spins until `done()`. Yields the core now and then, so that it also ends
+/// when there are fewer cores than spinning ranks.
 template <typename Done>
 void spin_until(Done&& done) {
   constexpr int kSpinsPerYield = 20'000;
@@ -38,9 +38,9 @@ inline constexpr double kAloneNs = 1'000;
 inline constexpr double kBatchTargetNs = 5'000;
 inline constexpr std::uint64_t kMaxBatch = 2'000;
 
-/// How many calls of `call` make one batch. Warms up on the way, for a tenth
-/// of the time that will be measured. Goes by the shortest call: the others
-/// may have been interrupted.
+/// How many calls of `call` make one batch. It warms up meanwhile, for a tenth
+/// of the time that will be measured. The shortest call counts, since longer
+/// calls may have been interrupted.
 template <typename Call>
 std::uint64_t calibrate(std::int64_t time_ns, Call& call) {
   std::int64_t now = now_ns();
@@ -59,8 +59,8 @@ std::uint64_t calibrate(std::int64_t time_ns, Call& call) {
       static_cast<std::uint64_t>(kBatchTargetNs / each), 1, kMaxBatch);
 }
 
-/// Times `call` again and again for `time_ns`; each call is
-/// `ops_per_call` operations. At least three batches, however slow.
+/// Times batches of `call` for `time_ns`, and three batches at least. Each call
+/// makes `ops_per_call` operations.
 template <typename Call>
 void measure(std::int64_t time_ns,
              std::uint64_t ops_per_call,
@@ -80,8 +80,8 @@ void measure(std::int64_t time_ns,
   } while (after < end || samples.batches() < 3);
 }
 
-/// Long enough for the other rank to fall asleep, where a row wakes it, and for
-/// its wait to find that it slept long and should not spin longer.
+/// Rank 0 waits this long before it wakes the other rank: long enough for that
+/// rank to fall asleep, and for its next wait to spin no longer than usual.
 inline constexpr std::int64_t kFallAsleepNs = 5'000'000;
 
 /// Keeps the compiler from dropping the load that made `value`.

@@ -26,7 +26,6 @@ tests/support     21    17   6
 tests/transport   21     8   0
 tests/unit        10     8   2
 tools/acp_info     9     0   0
-tools/acp_perf    22    39  10
 END
 }
 
