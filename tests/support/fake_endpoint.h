@@ -1,4 +1,5 @@
-// A wire that keeps what is sent until the test takes it.
+// A fake endpoint that keeps messages and posted steps until the test takes
+// them. Unit tests give it to engines and agents instead of a transport's.
 #pragma once
 
 #include <cstring>
@@ -11,11 +12,13 @@
 
 namespace acp::test {
 
-/// Not thread-safe.
+/// The public fields are the test's. Results and limits steer the endpoint, and
+/// the other fields record its calls. Not thread-safe.
 class FakeEndpoint final : public transport::Endpoint {
  public:
   using Message = std::vector<std::byte>;
 
+  /// A failure that the test has set precedes the checks of size and room.
   Status send(std::span<const std::span<const std::byte>> parts,
               transport::Ordering ordering) override {
     ++offers;
@@ -53,7 +56,7 @@ class FakeEndpoint final : public transport::Endpoint {
     });
   }
 
-  /// The "peer" is this process.
+  /// Copies inside this process, which stands for the peer.
   Status transfer(transport::Direction direction,
                   std::span<std::byte> local,
                   std::uint64_t remote_address) override {
@@ -82,7 +85,7 @@ class FakeEndpoint final : public transport::Endpoint {
     return status;
   }
 
-  /// The oldest message.
+  /// Removes and returns the oldest message.
   Message take() {
     ACP_ASSERT(!sent.empty());
     Message message = std::move(sent.front());
@@ -91,14 +94,14 @@ class FakeEndpoint final : public transport::Endpoint {
   }
 
   std::deque<Message> sent;
-  std::vector<transport::Ordering> orderings;  ///< Of all that were taken.
-  std::size_t room = SIZE_MAX;                 ///< Messages that it holds.
+  std::vector<transport::Ordering> orderings;  ///< One per accepted message.
+  std::size_t room = SIZE_MAX;                 ///< Most messages in `sent`.
   std::size_t max_message = 4096;
-  Status failure = Status::kOk;                      ///< What send() says.
-  Status transfer_status = Status::kUnsupported;     ///< What transfer() says.
-  std::deque<Posted> posted;                         ///< Taken, not done yet.
-  std::function<Status()> post_status;               ///< What post() says.
-  std::vector<std::span<const std::byte>> in_place;  ///< Until reclaim().
+  Status failure = Status::kOk;                      ///< Result of send().
+  Status transfer_status = Status::kUnsupported;     ///< Result of transfer().
+  std::deque<Posted> posted;                         ///< Accepted, not done.
+  std::function<Status()> post_status;               ///< Result of post().
+  std::vector<std::span<const std::byte>> in_place;  ///< Kept until reclaim().
   int offers = 0;                                    ///< Calls of send().
   int transfers = 0;
 };

@@ -1,3 +1,5 @@
+// Implements FakeNetwork and FakeJob, over which the udp tests run. A whole
+// test runs in one thread.
 #include "support/fake_network.h"
 
 #include <algorithm>
@@ -26,7 +28,8 @@ transport::ProcId proc_of(const udp::Address& address) {
 
 }  // namespace
 
-/// One process's end of the network.
+/// The datagram socket of one process; it sends through the network's
+/// mailboxes.
 class FakeSocket final : public udp::DatagramSocket {
  public:
   FakeSocket(FakeNetwork& network,
@@ -141,6 +144,8 @@ FakeNetwork::AddressKey FakeNetwork::key_of(
   return proc_of(address) << 16 | address.port;
 }
 
+/// Applies the faults in a fixed order, so that a seed always gives the same
+/// run: loss, duplication, then per copy reordering and damage.
 void FakeNetwork::send(const udp::Address& from,
                        const udp::Address& to,
                        std::span<const std::byte> datagram) {
@@ -216,6 +221,8 @@ TimePoint FakeNetwork::next_arrival() const noexcept {
   return next;
 }
 
+/// A transport reads the address cards of its peers only when it makes an
+/// endpoint. So the processes may be made, and publish theirs, one by one.
 FakeJob::FakeJob(const FakeJobPlan& plan)
     : network_(plan.network),
       cards_(plan.procs),

@@ -1,6 +1,6 @@
-// A network inside one process with a clock of its own: datagrams between any
-// number of wires are lost, doubled, delayed, reordered and damaged from a
-// fixed seed, and time passes only when nothing is left to do.
+// A network inside one process with a clock of its own. Datagrams between any
+// number of datagram sockets are lost, doubled, delayed, reordered and damaged
+// from a fixed seed. Time passes only when no process has anything left to do.
 #pragma once
 
 #include <cstdint>
@@ -39,25 +39,25 @@ inline bool is_connected(const udp::Address& from) {
   return from.port >= kFirstSendPort;
 }
 
-/// How the network treats datagrams, besides the faults.
+/// How the network treats datagrams. Tests may change it while they run.
 struct NetworkPlan {
   udp::FaultPlan faults;
   Duration delay = std::chrono::microseconds(10);
-  /// Added to a datagram that is reordered: up to this.
+  /// Most that is added to the delay of a reordered datagram.
   Duration reorder_delay = std::chrono::microseconds(100);
-  /// A firewall that knows only the addresses that processes listen at.
+  /// Models a firewall that passes only datagrams from listening addresses.
   bool blocks_connected = false;
   bool has_connected = true;  ///< Connected sockets can be opened.
-  int send_error = 0;  ///< errno value by which the system refuses datagrams.
-  bool refuses_connected = false;  ///< They can, and cannot be sent by.
-  /// Receive buffer of each color; what does not fit is lost.
+  int send_error = 0;  ///< errno value with which every unconnected send fails.
+  bool refuses_connected = false;  ///< Every send by connected sockets fails.
+  /// Receive buffer of each color. A datagram that does not fit is lost.
   std::size_t buffer_bytes = std::size_t{8} << 20;
 };
 
-/// Not thread-safe. Wires must not outlive it.
+/// Not thread-safe. Its datagram sockets must not outlive it.
 class FakeNetwork {
  public:
-  /// What happened to a datagram, for observe().
+  /// A datagram that was sent, for observe().
   struct Event {
     TimePoint time;
     udp::Address from;
@@ -71,16 +71,16 @@ class FakeNetwork {
 
   NetworkPlan& plan() noexcept { return plan_; }
 
-  /// A wire of process `proc` with addresses of its own.
+  /// A datagram socket of process `proc` with addresses of its own.
   std::unique_ptr<udp::DatagramSocket> make_socket(transport::ProcId proc,
                                                    transport::Color colors);
 
-  /// Everything from and to this process is lost from now on.
+  /// From now on all datagrams from and to this process are lost.
   void cut(transport::ProcId proc) { cut_.insert(proc); }
 
   void mend(transport::ProcId proc) { cut_.erase(proc); }
 
-  /// Connected sockets that this process has now.
+  /// Number of connected sockets that this process has open.
   std::size_t open_connections(transport::ProcId proc) const;
 
   /// Puts a datagram on the network as if `from` had sent it; no faults.
@@ -88,7 +88,7 @@ class FakeNetwork {
               const udp::Address& to,
               std::span<const std::byte> datagram);
 
-  /// Sees each datagram that is sent, before the faults.
+  /// Sets a function that sees each datagram that is sent, before the faults.
   void observe(std::function<void(const Event&)> observer) {
     observer_ = std::move(observer);
   }
@@ -104,7 +104,7 @@ class FakeNetwork {
     std::vector<std::byte> bytes;
   };
 
-  /// What lies before one address, by time of arrival.
+  /// Datagrams on their way to one address, by time of arrival.
   struct Mailbox {
     std::multimap<TimePoint, Datagram> datagrams;
     std::uint64_t bytes = 0;
@@ -131,7 +131,7 @@ class FakeNetwork {
   std::function<void(const Event&)> observer_;
 };
 
-/// A sink that hands everything to functions, if they are set.
+/// A sink that calls the functions that the test has set.
 // Never deleted through its base, whose destructor is protected.
 // NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor)
 class FunctionSink final : public transport::MessageSink {
@@ -186,7 +186,7 @@ class FakeJob {
 
   udp::Address address(transport::ProcId proc, transport::Color color) const;
 
-  /// What the transport of `proc` is told when it asks.
+  /// Answer to the transport of `proc` when it asks which peers are waited for.
   transport::WaitedFor& waited_for(transport::ProcId proc) {
     return waited_for_[proc];
   }
@@ -204,7 +204,7 @@ class FakeJob {
   bool run_until(const std::function<bool()>& is_done,
                  Duration limit = std::chrono::hours(1));
 
-  /// Until nothing is under way and no time-out is pending.
+  /// Runs until nothing is under way and no time-out is pending.
   bool run_until_idle(Duration limit = std::chrono::hours(1));
 
   void run_for(Duration duration);

@@ -1,4 +1,4 @@
-// A host segment for tests of what lies on it, without a job around.
+// A host segment without a job, for tests of the structures in it.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,8 @@
 
 namespace acp::test {
 
-/// Makes a segment and maps it. Pinned: views into it stay valid.
+/// Makes a segment and maps it. It cannot be moved, so views into it stay
+/// valid.
 class HostMemory {
  public:
   /// `local` of `procs` processes, from `first` on, are of this host.
@@ -42,7 +43,7 @@ class HostMemory {
   protocol::HostSegment segment_;
 };
 
-/// Counts the calls; wakes nobody.
+/// Counts the calls, and wakes no thread.
 class CountingWaker final : public transport::ThreadWaker {
  public:
   void wake_thread(const protocol::SliceHeader& slice) noexcept override {

@@ -1,3 +1,5 @@
+// Implements Job and the searches for leftovers of a job. Tests that start
+// programs use it.
 #include "support/job.h"
 
 #include <fcntl.h>
@@ -61,6 +63,8 @@ bool is_number(const std::string& text) {
 
 }  // namespace
 
+/// Standard input is /dev/null, standard output and error share a pipe.
+/// `environment` stands first, so that its words win over the inherited ones.
 Job::Job(const std::vector<std::string>& words,
          const std::vector<std::string>& environment) {
   std::array<int, 2> pipe_ends{};
@@ -100,6 +104,8 @@ void Job::send(int signal) const {
   kill(pid_, signal);
 }
 
+/// Reads output before it looks at the end of the process: poll reports both,
+/// and output that is still in the pipe must not be lost.
 Outcome Job::wait(milliseconds limit) {
   const Clock::time_point end = Clock::now() + limit;
   Outcome outcome;
@@ -165,7 +171,8 @@ std::set<std::string> shared_memory_names() {
 
 bool no_new_shared_memory(const std::set<std::string>& before,
                           milliseconds limit) {
-  // Other jobs of this machine come and go: only what stays is left behind.
+  // Other jobs of this machine come and go. Only a name that stays until the
+  // time is over was left behind.
   std::set<std::string> left = shared_memory_names();
   for (const std::string& name : before) {
     left.erase(name);

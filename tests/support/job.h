@@ -1,5 +1,6 @@
 // Runs a command as a user would: starts it, sends it signals, waits for it
-// with a deadline, keeps its output; and looks for what it left behind.
+// with a deadline, keeps its output. Also finds processes and shared memory
+// that a job has left behind.
 #pragma once
 
 #include <sys/types.h>
@@ -14,7 +15,7 @@ namespace job {
 using Clock = std::chrono::steady_clock;
 
 struct Outcome {
-  bool is_over = false;  ///< False: the deadline passed; it was killed.
+  bool is_over = false;  ///< False if it was killed after the deadline.
   int status = -1;       ///< Exit status, or 128 + signal.
   std::string output;    ///< stdout and stderr, in the order of writing.
   Clock::time_point ended;
@@ -45,20 +46,21 @@ class Job {
 /// Processes that have `marker` as part of a word of their command line.
 std::vector<pid_t> processes_with(const std::string& marker);
 
-/// Whether no such process is left, looking again until the time is over.
+/// Whether no process with `marker` is left. Looks again until `limit` is over.
 bool all_gone(const std::string& marker, std::chrono::milliseconds limit);
 
 /// Names in /dev/shm.
 std::set<std::string> shared_memory_names();
 
-/// Whether /dev/shm has no name that `before` lacks, within the time.
+/// Whether /dev/shm has no name that `before` lacks. Looks again until `limit`
+/// is over.
 bool no_new_shared_memory(const std::set<std::string>& before,
                           std::chrono::milliseconds limit);
 
-/// A word that nobody else has on a command line.
+/// A word that is on no other command line.
 std::string unique_marker();
 
-/// A name for a file of the test, in its temporary folder; nothing there yet.
+/// A name for a file of the test in the temporary folder. No such file exists.
 std::string scratch_file(const std::string& stem);
 
 }  // namespace job

@@ -1,4 +1,4 @@
-// Requests and replies as bytes, for tests of those who read them.
+// Requests and replies as bytes, for tests of agents and engines.
 #pragma once
 
 #include <cstring>
@@ -45,7 +45,7 @@ inline std::vector<std::byte> reply_message(std::uint64_t id,
   return bytes;
 }
 
-/// The bytes of a word, as they travel.
+/// The bytes of a word in the layout of messages.
 inline std::vector<std::byte> word_bytes(std::uint64_t word) {
   std::vector<std::byte> bytes;
   append(bytes, std::span<const std::uint64_t>(&word, 1));

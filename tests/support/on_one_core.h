@@ -1,4 +1,4 @@
-// For a test of what happens where threads share a core.
+// Binds threads to one core, for tests of threads that share a core.
 #pragma once
 
 #include <sched.h>
@@ -7,7 +7,8 @@
 
 namespace acp::test {
 
-/// Binds the calling thread, and those it starts, to the core that it is on.
+/// Binds the calling thread, and the threads that it starts, to its present
+/// core. The destructor restores the calling thread's affinity.
 class OnOneCore {
  public:
   OnOneCore() {

@@ -1,3 +1,5 @@
+// Implements PostingTransport, which posts steps to a hub and leaves messages
+// to the library's transport. The transport suite and the engine tests use it.
 #include "support/posting_transport.h"
 
 #include <deque>
@@ -86,6 +88,8 @@ class PostingTransport final : public transport::Transport {
     return mine.get();
   }
 
+  /// Always refuses steps that no device could execute. A quarter of all other
+  /// chains is refused or put off at random: callers have to cope with both.
   Status post(ProcId peer,
               std::span<const RemoteStep> steps,
               std::uint64_t token) {
@@ -103,7 +107,8 @@ class PostingTransport final : public transport::Transport {
     }
     const std::uint32_t dice = random_() % 8;
     if (dice < 2) {
-      // By message an atomic that is mine alone would fail.
+      // kUnsupported would make the engine send the atomic as a message, which
+      // fails if this transport alone executes atomics.
       return dice == 0 && !(is_mine_alone && steps.size() == 1)
                  ? Status::kUnsupported
                  : Status::kAgain;
@@ -240,6 +245,8 @@ std::vector<PostingHub::Ends> PostingHub::ends_of(
   return found;
 }
 
+/// Checks all steps before it counts a flight: a refused chain leaves nothing
+/// behind.
 bool PostingHub::begin(ProcId from,
                        ProcId to,
                        std::span<const RemoteStep> steps) {
@@ -271,6 +278,8 @@ bool PostingHub::begin(ProcId from,
   return true;
 }
 
+/// Executes the steps in order, like a queue pair. The flights that begin()
+/// counted end here, so remove() cannot have erased the entries before.
 void PostingHub::run(ProcId from,
                      ProcId to,
                      std::span<const RemoteStep> steps) {

@@ -1,6 +1,6 @@
-// A wire whose steps without the peer are done by the caller's thread: the
-// ranks of these jobs are threads of one process. It refuses and puts off at
-// random what it is given, and does the rest late.
+// A transport that executes posted steps in the caller's thread: the ranks of
+// these jobs are threads of one process. It refuses and puts off steps at
+// random, and executes the accepted steps only in a later poll.
 #pragma once
 
 #include <map>
@@ -14,44 +14,47 @@
 
 namespace acp::test {
 
-/// Who executes atomics of 8 bytes besides the wire: the agents, or nobody,
-/// since they are not atomic with those of a CPU.
+/// kAgree: posted atomics of 8 bytes are atomic with atomics of CPUs, and
+/// agents execute them too. kDisagree: they are not, and only the transport
+/// executes them.
 enum class PostedAtomics : std::uint8_t { kAgree, kDisagree };
 
-/// What all ranks of a job have registered, and who is at it. Thread-safe.
+/// The regions of all ranks of a job, and how many accepted chains use each.
+/// Thread-safe.
 class PostingHub {
  public:
   explicit PostingHub(PostedAtomics atomics) : atomics_(atomics) {}
 
   void add(transport::ProcId proc, const transport::Region& region);
-  /// As Transport::on_unregistered.
+  /// Implements Transport::on_unregistered.
   bool remove(transport::ProcId proc, std::uint32_t key, std::uint64_t state);
   void forget(transport::ProcId proc);
 
-  /// Whether the steps can be done; then all ends are in use until run().
+  /// Whether the steps can be executed. If so, all their regions are in use
+  /// until run().
   bool begin(transport::ProcId from,
              transport::ProcId to,
              std::span<const transport::RemoteStep> steps);
-  /// Does them. Asserts that no memory was let go that was in use.
+  /// Executes the steps. Asserts that no region in use has been removed.
   void run(transport::ProcId from,
            transport::ProcId to,
            std::span<const transport::RemoteStep> steps);
 
   PostedAtomics atomics() const noexcept { return atomics_; }
 
-  /// What others have done here is seen by whoever has called this.
+  /// Makes the writes of earlier run() calls visible to the calling thread.
   void look() { const std::lock_guard lock(mutex_); }
 
  private:
   struct Entry {
     transport::Region region;
-    int flights = 0;
-    bool is_live = true;
+    int flights = 0;      ///< Accepted chains that use the region.
+    bool is_live = true;  ///< False once remove() was called.
   };
 
   using Id = std::pair<transport::ProcId, std::uint32_t>;
 
-  /// The regions that a step touches; near: null without a local end.
+  /// The regions that a step touches. `near` is null without a local end.
   struct Ends {
     Entry* far = nullptr;
     Entry* near = nullptr;
@@ -66,11 +69,11 @@ class PostingHub {
                             std::span<const transport::RemoteStep> steps);
 
   const PostedAtomics atomics_;
-  std::mutex mutex_;  ///< Guards all that follows.
+  std::mutex mutex_;  ///< Guards entries_ and the memory of posted steps.
   std::multimap<Id, Entry> entries_;
 };
 
-/// `wire` carries the messages. `hub` is one for all ranks of the job.
+/// The given transport carries the messages. All ranks of a job share `hub`.
 std::unique_ptr<transport::Transport> make_posting_transport(
     std::unique_ptr<transport::Transport> wire,
     std::shared_ptr<PostingHub> hub,

@@ -36,7 +36,8 @@ std::uint64_t case_seed(std::uint64_t salt) {
   return hash_of(g_current != nullptr ? g_current->id : "") + salt * 7919U;
 }
 
-/// Async-signal-safe: the case hangs, so nothing else can be trusted.
+/// Calls only async-signal-safe functions: the case hangs, perhaps inside of
+/// malloc or stdio.
 void on_alarm(int /*signal*/) {
   static constexpr char kText[] = "watchdog: case did not end in time: ";
   [[maybe_unused]] ssize_t n = write(STDERR_FILENO, kText, sizeof kText - 1);
@@ -46,7 +47,7 @@ void on_alarm(int /*signal*/) {
   _exit(99);
 }
 
-/// More at full scale: 50 GB through a channel take minutes.
+/// Grows with the scale: at full scale 50 GB through a channel take minutes.
 unsigned case_seconds() {
   return kCaseSeconds + static_cast<unsigned>(3 * kCaseSeconds * scale());
 }

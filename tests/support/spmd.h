@@ -25,13 +25,14 @@
 
 namespace spmd {
 
-/// Seconds that one case may take before the watchdog ends the job.
+/// Seconds that a case may take before the watchdog ends the job, at scale 0.
 inline constexpr unsigned kCaseSeconds = 150;
 
 /// A time limit for waits that have to end, in milliseconds.
 inline constexpr int kPatience = 60'000;
 
-/// A case's code and how it is found. Pinned: registers itself.
+/// The code of a case and its names. The constructor adds it to the list of
+/// cases by address, so it must not move.
 struct Case {
   Case(const char* case_id, const char* case_text, void (*function)());
 
@@ -40,11 +41,14 @@ struct Case {
   void (*run)();
 };
 
-/// For main(): names the cases when the command line asks for that.
+/// Prints the names of the cases and returns true if the command line is
+/// `--list`. main() calls it first.
 bool list_cases(int argc, char** argv);
-/// For main(): ends the program when a case, joining or leaving hangs.
+/// Starts the watchdog, which ends the program when a case, joining or leaving
+/// hangs. main() calls it before acp_init.
 void watch_time();
-/// For main(), in the job: runs what the command line chooses. The status.
+/// Runs the cases that the command line chooses. main() calls it inside the job
+/// and exits with the result.
 int run_chosen(int argc, char** argv);
 
 /// ACP_TEST_SCALE: 1 is the full size of the heavy cases; 0.1 when unset.
@@ -53,17 +57,17 @@ double scale();
 /// `full` repetitions scaled down, `least` at the fewest.
 std::size_t scaled(std::size_t full, std::size_t least = 16);
 
-/// The same for operations that each wait for a flight: fewer where many ranks
-/// share the processors that their network needs (full scale: more than four),
-/// and at most 2,000 where flights are lost.
+/// scaled() for operations that each wait for a flight. Over udp the count is
+/// lower with more than two ranks (at full scale, more than four), which share
+/// the processors that the network needs. With faults it is at most 2,000.
 std::size_t scaled_flights(std::size_t full);
 
 /// A generator seeded by the case's name, this rank and `salt`.
 std::mt19937_64 random_of_rank(std::uint64_t salt = 0);
-/// The same numbers on every rank.
+/// A generator seeded by the case's name and `salt`: equal on every rank.
 std::mt19937_64 random_of_job(std::uint64_t salt = 0);
 
-/// Prints rank, place and `text`, and ends the job with a failure.
+/// Prints rank, source line and `text`, and ends the job with a failure.
 [[noreturn]] void fail(
     const std::string& text,
     std::source_location where = std::source_location::current());
@@ -89,8 +93,8 @@ void expect_equal(const A& a,
   fail(out.str(), where);
 }
 
-/// Both must fail the same way: `handle` either is ACP_HANDLE_NULL now or
-/// completes as failed, and the reason is `code`. Collects the failure.
+/// Expects that an operation fails with `code`, at once or later: `handle` is
+/// ACP_HANDLE_NULL, or it completes as failed. Collects the failure.
 void expect_rejected(acp_handle_t handle,
                      int code,
                      const char* text,
@@ -119,7 +123,7 @@ void expect_rejected(acp_handle_t handle,
   spmd::expect_equal((a), (b), "EXPECT_EQ(" #a ", " #b ")", \
                      std::source_location::current())
 
-/// The call returns `failure` at once and sets acp_errno to `code`.
+/// Expects that the call returns `failure` and sets acp_errno to `code`.
 #define EXPECT_FAILS(call, failure, code) \
   do {                                    \
     acp_errno = 0;                        \
@@ -128,7 +132,7 @@ void expect_rejected(acp_handle_t handle,
     acp_errno = 0;                        \
   } while (false)
 
-/// A void function failed with `code`.
+/// Expects that a void function sets acp_errno to `code`.
 #define EXPECT_ERRNO(call, code)  \
   do {                            \
     acp_errno = 0;                \
@@ -137,7 +141,7 @@ void expect_rejected(acp_handle_t handle,
     acp_errno = 0;                \
   } while (false)
 
-/// The operation fails with `code`, at once or in its turn.
+/// Expects that an operation fails with `code`, at once or in its turn.
 #define EXPECT_REJECTED(call, code)                                     \
   do {                                                                  \
     acp_errno = 0;                                                      \
@@ -145,7 +149,7 @@ void expect_rejected(acp_handle_t handle,
                           std::source_location::current());             \
   } while (false)
 
-/// The operation is taken and completes without a failure.
+/// Expects that an operation is accepted and completes without a failure.
 #define EXPECT_DONE(call)                                                \
   do {                                                                   \
     const acp_handle_t expected_done = (call);                           \

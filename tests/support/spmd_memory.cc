@@ -1,3 +1,5 @@
+// Implements the exchanges and the blocks of SPMD test programs over module
+// memory, by the public interface alone.
 #include "support/spmd_memory.h"
 
 #include <algorithm>
@@ -11,9 +13,9 @@ namespace spmd {
 
 namespace {
 
-// The module's memory of a rank: an exchange area, then the blocks.
-//   0      what I send, one word
-//   64     what the others sent, one word each
+// Layout of the module memory of a rank: an exchange area, then the blocks.
+//   0      the word that this rank sends
+//   64     the words that it receives, one from each rank
 constexpr std::size_t kExchangeSlots = 64;
 constexpr std::size_t kBlocksOffset = 4096;
 
@@ -59,6 +61,8 @@ std::uint64_t broadcast(std::uint64_t value, int from) {
   return gather(value)[static_cast<std::size_t>(from)];
 }
 
+/// Library blocks are stacked: each rank has the block at an equal offset, so
+/// addresses need no exchange. The addresses of registered blocks are gathered.
 Block::Block(Memory memory, std::size_t bytes, int color)
     : memory_(memory), bytes_(bytes) {
   const std::size_t rounded = (bytes + 63) / 64 * 64;
@@ -97,8 +101,9 @@ Block::~Block() {
 
 namespace {
 
-/// All byte values, twice: every 256 bytes of a pattern are a piece of it, so
-/// that they can be copied and compared at once, also under the sanitizers.
+/// All byte values, twice. Each chunk of a pattern is 256 successive bytes of
+/// this array, so memcpy and memcmp handle it whole, which is quick even under
+/// the sanitizers.
 constexpr auto kValues = [] {
   std::array<std::byte, 512> values{};
   for (std::size_t i = 0; i < values.size(); ++i) {

@@ -1,5 +1,5 @@
-// Memory of SPMD test programs: the same block on every rank, with every
-// rank's address known; and small exchanges between ranks.
+// Memory of SPMD test programs: a block of equal size on every rank, whose
+// addresses all ranks know. Also small exchanges between ranks.
 #pragma once
 
 #include <atomic>
@@ -13,10 +13,10 @@
 
 namespace spmd {
 
-/// Where a block lives; the two take different ways through the library.
+/// Kind of a block's memory. The library accesses the two kinds differently.
 enum class Memory {
-  kLibrary,     ///< The library's own: mapped by all ranks of a host.
-  kRegistered,  ///< From the heap, by acp_register_memory.
+  kLibrary,     ///< Library memory, which all ranks of a host map.
+  kRegistered,  ///< Heap memory after acp_register_memory.
 };
 
 inline constexpr Memory kMemories[] = {Memory::kLibrary, Memory::kRegistered};
@@ -26,13 +26,13 @@ const char* memory_name(Memory memory);
 /// Bytes of library memory that blocks can take together.
 inline constexpr std::size_t kLibraryBytes = std::size_t{40} << 20;
 
-/// Called by main() before acp_init: asks for the library memory.
+/// Asks for the library memory. main() calls it before acp_init.
 void add_memory_module();
 
-/// Everyone's value, by rank. Collective.
+/// Returns the values of all ranks, by rank. Collective.
 std::vector<std::uint64_t> gather(std::uint64_t value);
 
-/// The value of one rank. Collective.
+/// Returns the value of rank `from`. Collective.
 std::uint64_t broadcast(std::uint64_t value, int from);
 
 /// `bytes` of zeroed memory on every rank, reachable from all. Construction
@@ -52,19 +52,19 @@ class Block {
     return addresses_[static_cast<std::size_t>(rank)] + offset;
   }
 
-  /// The byte `offset` of my block.
+  /// The byte `offset` of this rank's block.
   acp_ga_t mine(std::size_t offset = 0) const { return at(acp_rank(), offset); }
 
   std::byte* data() const { return data_; }
 
   std::span<std::byte> bytes() const { return {data_, bytes_}; }
 
-  /// The 8-byte word `index` of my block, as others change it.
+  /// The 8-byte word `index` of this rank's block. Other ranks may change it.
   std::atomic_ref<std::uint64_t> word(std::size_t index) const {
     return std::atomic_ref(reinterpret_cast<std::uint64_t*>(data_)[index]);
   }
 
-  /// The 4-byte word `index` of my block.
+  /// The 4-byte word `index` of this rank's block.
   std::atomic_ref<std::uint32_t> half(std::size_t index) const {
     return std::atomic_ref(reinterpret_cast<std::uint32_t*>(data_)[index]);
   }
@@ -78,7 +78,7 @@ class Block {
   std::vector<acp_ga_t> addresses_;
 };
 
-/// Bytes that tell their owner, place and `salt`.
+/// Byte `index` of the pattern that `salt` chooses.
 std::byte pattern_byte(std::uint64_t salt, std::size_t index);
 void fill_pattern(std::span<std::byte> bytes, std::uint64_t salt);
 /// Index of the first byte that differs from the pattern, or bytes.size().

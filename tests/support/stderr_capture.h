@@ -1,4 +1,4 @@
-// What this process writes to stderr for a while, kept for a look.
+// Captures the text that this process writes to stderr.
 #pragma once
 
 #include <sys/mman.h>
@@ -9,7 +9,7 @@
 
 namespace spmd {
 
-/// Captures from its construction to stop(). One at a time.
+/// Captures from its construction to stop(). Only one may exist at a time.
 class StderrCapture {
  public:
   StderrCapture()
@@ -26,7 +26,7 @@ class StderrCapture {
     close(file_);
   }
 
-  /// Ends the capture and gives what was written.
+  /// Ends the capture and returns the text.
   std::string stop() {
     dup2(saved_, STDERR_FILENO);
     const off_t size = lseek(file_, 0, SEEK_END);

@@ -1,3 +1,5 @@
+// Runs jobs whose ranks are threads of the test program, with the library's
+// real tasks and transports. Tests of the runtime and the transports use it.
 #include "support/thread_job.h"
 
 #include <unistd.h>
@@ -16,7 +18,8 @@ namespace acp::test {
 
 namespace {
 
-/// All threads of a job meet at one barrier; any phase is as good.
+/// Bootstrap of a rank that is a thread. All phases share one barrier, since
+/// every rank goes through them in one order.
 class ThreadBootstrap final : public runtime::Bootstrap {
  public:
   ThreadBootstrap(std::uint32_t proc,
@@ -49,6 +52,8 @@ class ThreadBootstrap final : public runtime::Bootstrap {
 
 }  // namespace
 
+/// Makes the segment first and then a thread per rank. A rank that fails to
+/// join ends the program, since the other ranks wait for it at the barrier.
 void run_thread_job(
     std::uint32_t ranks,
     const std::vector<std::pair<SettingId, std::string>>& settings,
@@ -65,7 +70,7 @@ void run_thread_job(
   plan.module_bytes = protocol::module_bytes_for(values);
   const Result<UniqueFd> memory = protocol::create_host_segment(plan);
   REQUIRE(memory.ok());
-  // One mapping for all: so tsan sees that they touch the same words.
+  // All ranks use one mapping, so that tsan sees them touch equal addresses.
   const Result<protocol::HostSegment> segment =
       protocol::HostSegment::map(memory.value().get());
   REQUIRE(segment.ok());

@@ -8,11 +8,12 @@
 
 namespace acp::test {
 
-/// Collects what threads find, since Catch2's own
-/// checks are for one thread. Thread-safe.
+/// Collects the results of checks in several threads, since Catch2's checks are
+/// for one thread. Thread-safe.
 class Verdict {
  public:
-  /// `text` must live for ever; the first that does not hold is kept.
+  /// Keeps the text of the first check that does not hold. `text` must outlive
+  /// the Verdict.
   bool expect(bool holds, const char* text) noexcept {
     const char* none = kNone;
     if (!holds) {
@@ -23,7 +24,7 @@ class Verdict {
 
   bool is_good() const noexcept { return failure() == kNone; }
 
-  /// "" when everything holds.
+  /// Text of the first check that does not hold; "" when all hold.
   const char* failure() const noexcept {
     return failure_.load(std::memory_order_relaxed);
   }
@@ -33,7 +34,7 @@ class Verdict {
   std::atomic<const char*> failure_{kNone};
 };
 
-/// Looks until the condition holds; false after a minute.
+/// Waits until the condition holds; false after a minute.
 template <typename Condition>
 bool comes_true(const Condition& condition) {
   const TimePoint deadline = SteadyClock().now() + std::chrono::minutes(1);
