@@ -32,12 +32,13 @@ struct Way {
   const char* name;
   std::uint32_t ranks;
   std::vector<std::pair<SettingId, std::string>> settings;
-  bool is_posting = false;  ///< Steps are also done without the peer,
-  bool disagrees = false;   ///< atomics of 8 bytes never with it.
+  bool is_posting = false;  ///< Steps may also be posted.
+  bool disagrees = false;   ///< Agents execute no atomics of 8 bytes.
 };
 
 #ifdef ACP_TEST_UDP
-/// The library's transport, with what a posting one does besides.
+/// Makes posting transports over the library's transports. All ranks of the job
+/// share their hub.
 runtime::NetTransportFactory posting_factory(const Way& way) {
   return
       [hub = std::make_shared<PostingHub>(
@@ -53,6 +54,8 @@ runtime::NetTransportFactory posting_factory(const Way& way) {
 }
 #endif
 
+/// The program of the verbs tests has only verbs, on the devices that the
+/// environment names. All other programs go from plain to unusual ways.
 const std::vector<Way>& ways() {
 #ifdef ACP_TEST_VERBS
   const char* devices = std::getenv("ACP_VERBS_DEVICES");
@@ -163,7 +166,8 @@ void require_complete(Task& task, Handle handle = kHandleAll) {
   RANK_CHECK(status == Status::kOk);
 }
 
-/// Tells everybody the address of my memory through starter memory.
+/// Tells all ranks the address of this rank's memory through starter memory.
+/// Returns the addresses by rank.
 std::vector<GlobalAddress> exchange(Task& task, GlobalAddress mine) {
   const std::uint64_t slot = task.rank() * sizeof(mine);
   auto own = task.space().own(task.starter(task.rank()), 8 * task.procs());
@@ -376,8 +380,8 @@ TEST_CASE("transport: what only the target sees fails in order",
     const auto bad =
         task.engine().copy(all[next] + 4090, memory.address(), 64, kHandleNull);
     if (bad.ok()) {
-      // Not visible here: it completes as failed, and what follows does not
-      // start.
+      // The initiator could not see the error. So the copy completes as failed,
+      // and the copy that waits for it does not start.
       const auto after = task.engine().copy(
           all[next] + 8, memory.address() + 16, 8, bad.value());
       RANK_CHECK(after.ok());
@@ -401,7 +405,7 @@ TEST_CASE("transport: what only the target sees fails in order",
 
 namespace {
 
-/// This thread holds what a progress step might want.
+/// True while this thread unregisters memory: no progress step may run then.
 thread_local bool g_is_holding = false;
 
 int check_lock(void*) {
@@ -428,7 +432,8 @@ TEST_CASE("transport: unregistering runs no progress step",
         g_is_holding = true;
       }
       g_is_holding = false;
-      // It may have failed: its source was gone before all of it was sent.
+      // The copy may have failed: its source was unregistered before the whole
+      // copy was sent.
       static_cast<void>(task.engine().complete(
           kHandleAll, SteadyClock().now() + std::chrono::seconds(60)));
     }

@@ -1,3 +1,4 @@
+// The address card of the udp transport: its layout, and text that is refused.
 #include <string>
 
 #include <catch2/catch.hpp>
@@ -69,7 +70,8 @@ TEST_CASE("udp card: damaged cards are refused", "[udp][card]") {
   for (std::size_t cut = 0; cut < size; ++cut) {
     CHECK_FALSE(decode_card(std::span(good).first(cut)).has_value());
   }
-  // magic, version, colors, family, zero, port, tail of an IPv4 address
+  // Offsets of magic, version, colors, family, zero, and of the unused bytes
+  // behind an IPv4 address.
   for (const std::size_t at : {0U, 4U, 5U, 8U, 9U, 16U}) {
     auto bad = good;
     bad[at] ^= std::byte{0x40};

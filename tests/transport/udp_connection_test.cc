@@ -1,5 +1,5 @@
-// Connected sockets: when they are opened, which endpoints have them, and that
-// no stream depends on them.
+// Connected sockets of the udp transport: when they are opened, and which
+// endpoints have them. No stream may depend on them.
 #include <array>
 #include <map>
 #include <set>
@@ -43,9 +43,12 @@ ProcId packet_to(const FakeNetwork::Event& event) {
   return udp::decode_packet(event.bytes)->header.destination;
 }
 
-/// Process 0 asks, the others answer; counts the datagrams of both kinds.
+/// Process 0 sends requests, which all other processes answer. Counts datagrams
+/// of connected sockets, and datagrams of listening sockets.
 class Exchanges {
  public:
+  /// The network's observer sees each datagram before the faults, so lost
+  /// datagrams count too.
   explicit Exchanges(FakeJob& job, std::uint32_t procs = 2) : job_(job) {
     for (ProcId proc = 1; proc < procs; ++proc) {
       job.sink(proc).message = [this, proc](auto, Color color, auto) {
@@ -81,7 +84,7 @@ class Exchanges {
     return job_.endpoint(from, to, color).send(parts, Ordering::kOrdered);
   }
 
-  /// One more answer will come than run() asks for.
+  /// Tells run() to expect an answer more than it asks for.
   void expect_one() { ++asked_; }
 
   std::uint64_t answers() const { return answers_; }
@@ -90,7 +93,7 @@ class Exchanges {
 
   std::uint64_t plain() const { return plain_; }
 
-  /// Datagrams of connected sockets to this process.
+  /// Number of datagrams that connected sockets sent to this process.
   std::uint64_t to(ProcId peer) { return by_peer_[peer]; }
 
  private:
@@ -121,7 +124,7 @@ TEST_CASE("udp connection: much is sent by a connected socket",
   exchanges.run(60);
   CHECK(exchanges.connected() == 0);
   exchanges.run(kMany);
-  // Both processes have one, and need no other datagrams any more.
+  // Both processes have a connected socket, and send by no other.
   CHECK(exchanges.plain() < 150);
   CHECK(exchanges.connected() > 2 * (kMany - 100));
   for (const ProcId proc : {0, 1}) {
@@ -135,7 +138,7 @@ TEST_CASE("udp connection: much is sent by a connected socket",
 TEST_CASE("udp connection: in a stream, and to oneself", "[udp][connection]") {
   const ProcId to = GENERATE(0, 1);
   FakeJob job(FakeJobPlan{});
-  Exchanges exchanges(job);  // with its witness
+  Exchanges exchanges(job);  // its witness checks every datagram
   int arrived = 0;
   job.sink(to).message = [&](auto, auto, auto) {
     ++arrived;
@@ -179,7 +182,8 @@ TEST_CASE("udp connection: a firewall that knows one port only is no obstacle",
     }
     REQUIRE(job.run_until([&] { return arrived == 20'000; }));
   }
-  // Each loss makes the next attempt twice as rare; one costs a window at most.
+  // Each loss makes the next attempt twice as rare. An attempt costs a window
+  // at most.
   constexpr std::uint64_t kAttempts = 9;  // 64 + 128 + ... < 20,000
   CHECK(exchanges.connected() > 0);
   CHECK(exchanges.connected() <= kAttempts * udp::kWindowFragments);
@@ -222,7 +226,7 @@ TEST_CASE("udp connection: pauses of the peer do not wear it out",
   Exchanges exchanges(job);
   for (int round = 0; round < 100; ++round) {
     exchanges.run(100);
-    // Process 0 asks and is heard late: it probes.
+    // Process 0 sends a request that arrives late, so it probes.
     const std::uint64_t before = exchanges.answers();
     REQUIRE(exchanges.offer(0, 1) == Status::kOk);
     job.transport(0).flush();
@@ -258,7 +262,8 @@ TEST_CASE("udp connection: the peers that most is sent to have them",
     }
   }
   REQUIRE(without.size() == 1);
-  // It gets one when the others have long been idle.
+  // This endpoint gets a connection when all other endpoints have long been
+  // idle.
   exchanges.run(6000, without[0]);
   const std::uint64_t before = exchanges.to(without[0]);
   CHECK(before > 0);
@@ -294,7 +299,7 @@ TEST_CASE("udp connection: the dead get nothing more, and keep no socket",
   plan.colors = 2;
   FakeJob job(plan);
   Exchanges exchanges(job);
-  exchanges.run(kMany, 1, 1);  // what it opens is idle from now on
+  exchanges.run(kMany, 1, 1);  // the connection of color 1 is idle from now on
   exchanges.run(kMany);
   REQUIRE(job.network().open_connections(0) == 2);
   bool has_failed = false;

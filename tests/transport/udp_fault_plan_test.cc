@@ -1,3 +1,4 @@
+// The setting ACP_UDP_FAULTS, and the dice that apply it.
 #include <string>
 
 #include <catch2/catch.hpp>

@@ -1,5 +1,5 @@
-// Messages whose data are read in place: what arrives, what is sent again, and
-// when their memory is not read any more.
+// Messages whose data the udp transport reads in the program's memory: arrival,
+// retransmission, and the end of reading.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -34,7 +34,7 @@ Status send_in_place(transport::Endpoint& endpoint,
   return endpoint.send_in_place(parts, Ordering::kFree);
 }
 
-/// Messages of process 1, as they came.
+/// Messages that process 1 has received, in order of arrival.
 struct Inbox {
   explicit Inbox(FakeJob& job) {
     job.sink(1).message = [this](auto, auto, auto bytes) {
@@ -42,7 +42,7 @@ struct Inbox {
     };
   }
 
-  /// Whether one of them is `head` and data of this byte.
+  /// Whether a message consists of `head` and data that are all `fill`.
   bool has(std::uint64_t head, std::byte fill) const {
     std::vector<std::byte> wanted(sizeof head + kData, fill);
     std::memcpy(wanted.data(), &head, sizeof head);
@@ -52,7 +52,8 @@ struct Inbox {
   std::vector<std::vector<std::byte>> messages;
 };
 
-/// Memory that ends: what a program may do once it is no longer read.
+/// Memory that is freed at the end, as a program may do once it is no longer
+/// read.
 class Source {
  public:
   explicit Source(std::byte fill)
@@ -152,8 +153,8 @@ TEST_CASE("udp in place: memory that changes is sent whole in the end",
           "[udp][in_place]") {
   FakeJob job(large_plan());
   Inbox inbox(job);
-  // The program writes into it with each datagram, and the first datagram is
-  // damaged: its tag is of other bytes.
+  // The program writes into the memory with each datagram. The first datagram
+  // is damaged: its tag belongs to other bytes.
   Source source(std::byte{0});
   int datagrams = 0;
   job.network().plan().faults.corrupt = 1;
@@ -170,7 +171,7 @@ TEST_CASE("udp in place: memory that changes is sent whole in the end",
   CHECK(datagrams >= 3);
   CHECK(job.transport(1).counters().corrupt >= 1);
   REQUIRE(inbox.messages.size() == 1);
-  CHECK(inbox.has(42, std::byte{1}));  // as it was at the second
+  CHECK(inbox.has(42, std::byte{1}));  // the bytes before the second datagram
 }
 
 TEST_CASE("udp in place: a dead peer's messages are not read any more",
@@ -203,7 +204,7 @@ TEST_CASE("udp in place: the end of one leaves the others where they are",
   REQUIRE(send_in_place(endpoint, 2, second.bytes()) == Status::kOk);
   endpoint.reclaim(first.bytes());
   first.release();
-  std::ranges::fill(second.bytes(), std::byte{3});  // it is read later
+  std::ranges::fill(second.bytes(), std::byte{3});  // sent later, so this goes
   job.network().mend(1);
   REQUIRE(job.run_until_idle());
   REQUIRE(inbox.messages.size() == 2);
@@ -221,7 +222,7 @@ TEST_CASE("udp in place: 5,000 messages from memory that is used again",
   plan.network.faults.reorder = 0.2;
   plan.network.faults.corrupt = 0.02;
   plan.network.faults.seed = 3;
-  plan.max_fragments = 16;  // runs out of them
+  plan.max_fragments = 16;  // fewer than the test needs
   FakeJob job(plan);
   udp::FaultDice dice(9);
   std::vector<bool> seen(kMessages);
@@ -239,11 +240,11 @@ TEST_CASE("udp in place: 5,000 messages from memory that is used again",
                              data.size()) ==
             std::string(data.size(), static_cast<char>(head)));
   };
-  // Many are acknowledged in place before their buffer's turn comes again.
+  // Many messages are acknowledged before the turn of their buffer comes again.
   std::vector<std::vector<std::byte>> buffers(kBuffers,
                                               std::vector<std::byte>(59'000));
   std::uint64_t next = 0;
-  std::size_t bytes = 0;  // of the next one; 0: not drawn yet
+  std::size_t bytes = 0;  // size of the next message; 0: not drawn yet
   transport::Endpoint& endpoint = job.endpoint(0, 1);
   REQUIRE(job.run_until([&] {
     while (next < kMessages) {

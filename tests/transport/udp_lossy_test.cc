@@ -1,5 +1,6 @@
-// Streams over a network that loses, doubles, reorders and damages: every
-// message arrives once, ordered ones after all before them.
+// Streams over a network that loses, doubles, reorders and damages datagrams.
+// Every message arrives once, and ordered messages arrive after all earlier
+// messages.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -48,6 +49,8 @@ class Flow {
     }
   }
 
+  /// Checks size, body and order. A message with an older one still missing has
+  /// overtaken it, which only free messages may do.
   void on_message(std::span<const std::byte> bytes) {
     MessageHead head{};
     REQUIRE(bytes.size() >= sizeof head);
@@ -108,7 +111,7 @@ FakeJobPlan lossy_plan(double loss, std::uint64_t seed) {
   return plan;
 }
 
-/// One flow from 0 to 1, to its end.
+/// Runs a flow from process 0 to process 1 to its end.
 void run_flow(FakeJob& job, Flow& flow) {
   job.sink(1).message = [&](auto, auto, auto bytes) {
     flow.on_message(bytes);
@@ -235,8 +238,8 @@ TEST_CASE("udp lossy: requests answered from within the delivery",
           "[udp][lossy]") {
   FakeJobPlan plan = lossy_plan(0.1, 8);
   FakeJob job(plan);
-  // 1 answers each request; what it cannot send at once waits in a queue, as
-  // an agent has to do it.
+  // Process 1 answers each request. Replies that cannot be sent at once wait in
+  // a queue, as in an agent.
   std::deque<std::vector<std::byte>> replies;
   Flow flow(20'000, 6, 0.2);
   transport::Endpoint& back = job.endpoint(1, 0);

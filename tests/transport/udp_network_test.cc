@@ -1,5 +1,5 @@
-// The transport's contract over a network without faults, and what the
-// transport does with packets for others and peers that fall silent.
+// The contract of the udp transport over a network without faults, with forged
+// packets, and with peers that fall silent.
 #include <array>
 #include <string>
 #include <vector>
@@ -23,7 +23,7 @@ Status send_bytes(transport::Endpoint& endpoint,
   return endpoint.send(parts, ordering);
 }
 
-/// A packet as process 0 would send its first one to process 1.
+/// A packet like the first packet from process 0 to process 1.
 std::vector<std::byte> forged_packet(udp::PacketHeader header) {
   std::vector<std::byte> storage(udp::kHeadroomBytes + 3, std::byte{0});
   storage[udp::kHeadroomBytes] = std::byte{1};  // one message of one byte
@@ -41,7 +41,7 @@ udp::PacketHeader first_header() {
   return header;
 }
 
-/// Counts what arrives at process 1.
+/// Counts the messages that arrive at process 1, and keeps the last.
 struct Arrivals {
   explicit Arrivals(FakeJob& job) {
     job.sink(1).message = [this](auto, auto, auto bytes) {
@@ -154,7 +154,8 @@ TEST_CASE("udp transport: blocks in flight fill a datagram",
     job.transport(0).flush_idle();
   }
   job.transport(0).flush();
-  // The first alone, since nothing is in flight; then 32 KiB each.
+  // The first message travels alone, since nothing is in flight; the datagrams
+  // after it carry 32 KiB each.
   CHECK(job.transport(0).counters().sent <= 1 + 64 / 8);
   REQUIRE(job.run_until_idle());
   CHECK(job.transport(1).counters().delivered == 1 + 64);

@@ -1,3 +1,4 @@
+// The layout of udp packets, and the packets that decoding refuses.
 #include <xxhash.h>
 
 #include <algorithm>

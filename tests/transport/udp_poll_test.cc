@@ -1,5 +1,5 @@
-// How many datagrams one poll takes, and what goes back for them.
-// docs/udp.md, "Polling".
+// How many datagrams a poll of the udp transport takes, and which replies and
+// acknowledgements it causes. docs/udp.md, "Polling".
 #include <array>
 #include <vector>
 
@@ -21,7 +21,7 @@ void send_to(FakeJob& job,
           Status::kOk);
 }
 
-/// Lets what is under way arrive, then one pass of that process.
+/// Lets all datagrams under way arrive; then process `proc` polls once.
 void poll_arrivals(FakeJob& job, transport::ProcId proc) {
   job.network().clock().advance(job.network().plan().delay);
   job.transport(proc).poll(job.sink(proc));
@@ -47,7 +47,7 @@ TEST_CASE("udp transport: the pieces of a transfer are answered together",
   poll_arrivals(job, 1);
   CHECK(job.transport(1).counters().received == 2);
   CHECK(job.transport(1).counters().sent == 1);
-  // It was their ack, too.
+  // The datagram of both answers also acknowledged both messages.
   REQUIRE(job.run_until_idle());
   CHECK(answers == 2);
   CHECK(job.transport(1).counters().sent == 1);

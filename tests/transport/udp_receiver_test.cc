@@ -1,3 +1,5 @@
+// Receiver alone, without sockets: which fragments it delivers, holds, drops
+// and acknowledges.
 #include <vector>
 
 #include <catch2/catch.hpp>
@@ -21,7 +23,7 @@ StreamLimits make_limits(std::uint64_t first_seq) {
   return limits;
 }
 
-/// Does with each fragment what Endpoint does; records the order of delivery.
+/// Handles each fragment like Endpoint, and records the order of delivery.
 struct Bench {
   explicit Bench(std::uint64_t first_seq = 0)
       : limits(make_limits(first_seq)) {}

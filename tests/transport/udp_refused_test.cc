@@ -32,7 +32,8 @@ bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-/// Sends from 0 to 1 while the system refuses; what was logged within `time`.
+/// Process 0 sends to all others while the system refuses with `error`. Returns
+/// the text that was logged within `time`.
 std::string log_of_refusal(FakeJob& job, int error, Duration time) {
   job.network().plan().send_error = error;
   spmd::StderrCapture capture;

@@ -1,5 +1,5 @@
-// Round trips that are long or change: needless retransmissions, and how their
-// effect is taken back.
+// Round trips that are long or change: they cause needless retransmissions,
+// whose effect on the window is taken back.
 #include <array>
 #include <cstring>
 #include <vector>
@@ -81,7 +81,7 @@ TEST_CASE("udp round trip: without loss little is sent again, of any length",
   }
   messages.finish();
   CHECK(messages.counters().sent <= 50 + kGuesses);
-  // Every one of them is recognized.
+  // Each needless retransmission is recognized.
   CHECK(messages.counters().spurious <= messages.counters().retransmitted);
   const std::uint64_t before = messages.counters().sent;
   for (int i = 0; i < 100; ++i) {
@@ -165,7 +165,7 @@ TEST_CASE("udp round trip: acks that wait in the socket are taken first",
     REQUIRE(job.endpoint(0, peer).send({}, Ordering::kFree) == Status::kOk);
   }
   job.transport(0).flush();
-  // All others answer while 0 has no core.
+  // All other processes answer while process 0 has no core.
   for (int pass = 0; pass < 3; ++pass) {
     job.network().clock().advance(milliseconds(1));
     for (transport::ProcId peer = 1; peer < plan.procs; ++peer) {
@@ -183,7 +183,7 @@ TEST_CASE("udp round trip: two copies that lie in one socket are one answer",
   FakeJob job(FakeJobPlan{});
   Numbered messages(job);
   messages.send();
-  // 1 has no core for 300 ms, in which 0 guesses.
+  // Process 1 has no core for 300 ms, in which process 0 retransmits.
   for (int ms = 0; ms < 300; ++ms) {
     job.network().clock().advance(milliseconds(1));
     job.transport(0).poll(job.sink(0));

@@ -1,3 +1,4 @@
+// RttEstimator alone: retransmission time-outs from samples of round trips.
 #include <catch2/catch.hpp>
 
 #include "udp/rtt.h"

@@ -1,3 +1,5 @@
+// Sender alone, without sockets: fragments, acknowledgements, loss and
+// time-outs. The test plays the receiver and moves the clock.
 #include <array>
 #include <vector>
 
@@ -231,7 +233,7 @@ TEST_CASE("udp sender: a retransmission does not condemn what it overtook",
     bench.send_one();
   }
   bench.transmit_all();
-  // The original of 0 arrived: that tells nothing about 1 to 4.
+  // The original of fragment 0 arrived, which tells nothing about 1 to 4.
   bench.ack(1, 1);
   CHECK_FALSE(bench.sender.has_pending());
 }
@@ -300,7 +302,7 @@ TEST_CASE("udp sender: an ack may name any transmission of a fragment",
   CHECK(bench.ack(1, named) == (named == 6 ? 0 : 1));
   const Duration round_trip = bench.now - sent[named - 1];
   CHECK(bench.sender.rtt().smoothed() == round_trip);
-  // The time-out is that of the sample, not doubled any more.
+  // The time-out follows from the sample, and is not doubled any more.
   bench.send_one();
   CHECK(bench.expire() ==
         std::min<Duration>(2 * round_trip + kAckDelay, kMaxRto));
@@ -335,7 +337,8 @@ TEST_CASE("udp sender: where cores are shared, one stream warns the others",
   bench.send_one();
   CHECK(bench.expire() ==
         (is_core_bound ? Duration(milliseconds(800)) : kMinRto / 4));
-  // One that knows no better takes it in any case.
+  // A stream without samples always takes the longest round trip of the
+  // process.
   REQUIRE(other.append({}, 0, Ordering::kFree) == Status::kOk);
   other.close();
   other.on_transmitted(other.next_pending(), ++bench.txno, bench.now);

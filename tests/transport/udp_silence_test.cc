@@ -15,7 +15,8 @@ using std::chrono::seconds;
 using transport::Ordering;
 using Whom = transport::WaitedFor::Whom;
 
-/// Process 0 has spoken to all others, and they owe it nothing.
+/// A job in which process 0 has sent to all other processes, and they owe it
+/// nothing.
 struct Quiet {
   explicit Quiet(FakeJobPlan plan) : job(plan), procs(plan.procs) {
     job.sink(0).failed = [this](auto peer, std::string_view why) {
@@ -29,7 +30,7 @@ struct Quiet {
     sent = job.transport(0).counters().sent;
   }
 
-  /// Time passes as for ranks that wait: they look every 50 ms.
+  /// Lets time pass like in ranks that wait, which poll every 50 ms.
   void pass(Duration duration) {
     const TimePoint end = job.network().clock().now() + duration;
     while (job.network().clock().now() < end) {

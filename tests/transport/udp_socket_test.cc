@@ -30,7 +30,7 @@ using udp::UdpTransport;
 
 constexpr auto kPatience = std::chrono::seconds(60);
 
-/// Processes that are all here, over sockets.
+/// The transports of several processes, all in this process, over real sockets.
 class SocketJob {
  public:
   SocketJob(std::uint32_t procs,
@@ -60,7 +60,7 @@ class SocketJob {
     return *endpoint.value();
   }
 
-  /// Polls everybody until `is_done`; false when patience ends.
+  /// Polls all transports until `is_done`; false after kPatience.
   template <typename Predicate>
   bool run_until(Predicate is_done) {
     const TimePoint end = clock_.now() + kPatience;
@@ -99,7 +99,8 @@ std::uint64_t number_of(std::span<const std::byte> bytes) {
   return number;
 }
 
-/// Sends `count` numbers in order from 0 to 1 and checks that they arrive so.
+/// Sends `count` numbers in order from process 0 to process 1, and checks that
+/// they arrive in this order.
 void run_stream(SocketJob& job,
                 transport::Color color,
                 std::uint64_t count,
@@ -126,7 +127,8 @@ void run_stream(SocketJob& job,
   REQUIRE(is_done);
 }
 
-/// Warnings about the machine's limits are not what these tests are about.
+/// Silences warnings about the machine's limits, which do not concern these
+/// tests.
 const struct QuietLog {
   QuietLog() { set_log_level(LogLevel::kError); }
 } quiet_log;
@@ -235,11 +237,11 @@ TEST_CASE("udp socket: a connected socket has another port, and only sends",
     const udp::Address peer = (*two)->addresses()[0];
     constexpr std::size_t kLast = udp::kConnections - 1;
     REQUIRE((*one)->connect(kLast, 0, peer));
-    REQUIRE((*one)->connect(0, 0, own));  // another one from the same port
+    REQUIRE((*one)->connect(0, 0, own));  // a second socket with an equal port
     const std::uint16_t port = (*one)->send_ports()[0];
     CHECK(port != own.port);
 
-    // Large pieces fill its buffers sooner or later, and leave them again.
+    // Large datagrams would fill the socket's buffers, did they not leave them.
     for (int i = 0; i < 1000; ++i) {
       REQUIRE((*one)->send_connected(kLast, {head, tail}) == Status::kOk);
       std::array<pollfd, 1> ready = {
@@ -253,7 +255,7 @@ TEST_CASE("udp socket: a connected socket has another port, and only sends",
     }
     REQUIRE((*one)->send_connected(kLast, {head, {}}) == Status::kOk);
 
-    // Nobody there: the kernel says so with one of the next.
+    // The peer has closed its socket. The kernel reports it with a later send.
     two->reset();
     Status status = Status::kOk;
     const TimePoint end = SteadyClock().now() + kPatience;

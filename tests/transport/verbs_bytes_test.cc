@@ -1,5 +1,5 @@
-// What the verbs transport reads from other processes: address cards, hellos,
-// packets, credit.
+// Bytes that the verbs transport reads from other processes: address cards,
+// hellos, packets, credit.
 #include <cstring>
 #include <string>
 #include <vector>
@@ -233,17 +233,18 @@ TEST_CASE("verbs peer memory: a window in use outlives its revocation",
           "[verbs][keys]") {
   PeerMemory memory;
   memory.add({.key = 3, .rkey = 1, .state = 1, .offset = 0, .size = 100});
-  CHECK(memory.revoke(4, 1));  // never heard of it
-  CHECK(memory.revoke(3, 2));  // of another state: stays
+  CHECK(memory.revoke(4, 1));  // no window has this key
+  CHECK(memory.revoke(3, 2));  // the window has another state and stays
   PeerWindow* window = memory.find(3, 0);
   REQUIRE(window != nullptr);
   window->uses = 1;
   CHECK_FALSE(memory.revoke(3, 1));
   CHECK(window->is_revoked);
-  // The next region of that key has to wait until it can be told again.
+  // A new region of that key is not added while the revoked window is in use.
   memory.add({.key = 3, .rkey = 2, .state = 2, .offset = 0, .size = 100});
   CHECK(memory.find(3, 0)->rkey == 1);
-  // Of several windows the last one counts.
+  // An unused window of the region is revoked at once, but revoke() is true
+  // only after the last use of all its windows.
   memory.add({.key = 3, .rkey = 4, .state = 1, .offset = 200, .size = 100});
   CHECK_FALSE(memory.revoke(3, 1));
   CHECK(memory.find(3, 200) == nullptr);
