@@ -1,3 +1,5 @@
+// AddressSpace: which memory a rank may touch directly, and the address that
+// belongs to each byte of a region.
 #include "gmm/address_space.h"
 
 #include <array>
@@ -16,7 +18,8 @@ namespace acp::gmm {
 
 namespace {
 
-/// Four ranks, two of them here; I am rank 0. One registered region each.
+/// Four ranks, two of them on this host. This process is rank 0. Each rank of
+/// the host has a registered region.
 struct Job {
   Job() {
     for (Color color = 0; color < 2; ++color) {
@@ -117,7 +120,7 @@ TEST_CASE("address space: my registered memory, to the last byte",
     CHECK(job.space.direct(ga + 199, 2) == nullptr);
     CHECK(job.space.direct(ga + 200, 1) == nullptr);
     CHECK(job.space.direct(ga, 201) == nullptr);
-    // Before an unaligned base: the offset wraps.
+    // The byte before an unaligned base has an offset that wraps.
     CHECK(job.space.direct(ga - 1, 1) == nullptr);
     CHECK(job.space.direct(ga - 3, 1) == nullptr);
     CHECK(job.space.direct(ga - 1, 2) == nullptr);
@@ -167,7 +170,7 @@ TEST_CASE("address space: what cannot be touched here is told apart",
           Status::kBadColor);
     CHECK(job.space.locate(codec.encode(0, 0, 77, 0, 0), 8).status() ==
           Status::kBadKey);
-    // A region is of one color.
+    // A region belongs to one color only.
     CHECK(job.space.locate(codec.encode(0, 1, kStarterKey, 0, 0), 8).status() ==
           Status::kBadKey);
     for (const GlobalAddress ga :
@@ -249,14 +252,14 @@ TEST_CASE("address space: readers never see a mixture of two regions",
   KeyTable keys(host.segment(), 0);
   const AddressSpace owner(host.segment(), 0, 0, 1, Reach::kHost);
   const AddressSpace peer(host.segment(), 1, 1, 1, Reach::kHost);
-  // Two regions: the small one low, the large one high. A mixture would be
-  // the high base with the small size, or the low base with the large one.
+  // The small region has a low address, the large region a high address. A torn
+  // entry would have the base of one region and the size of the other.
   alignas(64) static std::array<std::byte, 8192> memory{};
   std::byte* low = memory.data();
   std::byte* high = memory.data() + 4096;
   constexpr std::uint64_t kSmall = 64;
   constexpr std::uint64_t kLarge = 4096;
-  // One free key: it is used again and again.
+  // All keys but one are taken, so this key is used again and again.
   const std::uint32_t slots = host.segment().header().key_slots;
   for (std::uint32_t i = kFirstUserKey; i + 1 < slots; ++i) {
     REQUIRE(keys.add(0, 0, low, 1).ok());
@@ -266,8 +269,9 @@ TEST_CASE("address space: readers never see a mixture of two regions",
   std::atomic<GlobalAddress> hint{first.value()};
   std::atomic<bool> is_over{false};
   test::Verdict verdict;
-  // The one key comes back with the next generation: odd ones are large. So
-  // an address tells what it has to find, also after the generations wrapped.
+  // The key comes back with the next generation. Odd generations have the large
+  // region. So an address tells which region the reader has to find, also after
+  // the generations have wrapped.
   const auto read = [&] {
     while (!is_over.load(std::memory_order_relaxed)) {
       const GlobalAddress ga = hint.load(std::memory_order_relaxed);

@@ -1,3 +1,5 @@
+// Agent: executes the steps of a request in the memory of its rank, and sends
+// one reply. Fake endpoints stand for the peers.
 #include "agent/agent.h"
 
 #include <algorithm>
@@ -22,7 +24,8 @@ namespace {
 using protocol::Opcode;
 using protocol::WireStep;
 
-/// Rank 0 with 256 registered bytes; peers are numbers with an endpoint.
+/// The agent of rank 0 with 256 registered bytes. Each peer is a number with a
+/// fake endpoint.
 class AgentUnderTest final : private Surroundings {
  public:
   explicit AgentUnderTest(gmm::Reach reach = gmm::Reach::kHost)
@@ -57,7 +60,7 @@ class AgentUnderTest final : private Surroundings {
     return bulk_step;
   }
 
-  /// A put of one byte as a part of request `id`.
+  /// Sends a put of one byte as a part of request `id`.
   void part(std::size_t offset,
             std::byte value,
             std::uint64_t id,
@@ -76,7 +79,7 @@ class AgentUnderTest final : private Surroundings {
     agent.on_request(kPeer, 0, test::request_message(id, steps, data));
   }
 
-  /// The reply to peer `proc`, which there must be.
+  /// Takes the reply to peer `proc`. There must be a reply.
   protocol::ReplyView reply(transport::ProcId proc = kPeer) {
     last_reply_ = endpoints[proc].take();
     const auto view = protocol::decode_reply(last_reply_);
@@ -371,7 +374,7 @@ TEST_CASE("agent: replies to a full wire wait, those to others go", "[agent]") {
   rank.endpoints[1].room = SIZE_MAX;
   CHECK(rank.agent.flush_backlog());
   CHECK_FALSE(rank.agent.has_backlog());
-  // Each request once: the old values are 0 to 4, with their own ids.
+  // Each request was executed once: the old values are 0 to 4, with their ids.
   REQUIRE(rank.endpoints[1].sent.size() == 5);
   std::vector<bool> seen(5);
   for (int i = 0; i < 5; ++i) {
@@ -452,14 +455,14 @@ TEST_CASE("agent: a reply that the wire cannot carry becomes a failure",
   const auto reply = rank.reply();
   CHECK(reply.header.status == Status::kTooLarge);
   CHECK(reply.data.empty());
-  // The same for one that had to wait for room.
+  // A reply that had to wait for room becomes a failure too.
   rank.endpoints[1].room = 0;
   rank.request({&get, 1});
   CHECK(rank.agent.has_backlog());
   rank.endpoints[1].room = SIZE_MAX;
   CHECK(rank.agent.flush_backlog());
   CHECK(rank.reply().header.status == Status::kTooLarge);
-  // More than the agent gathers for one reply.
+  // This get asks for more bytes than the agent gathers for a reply.
   const std::uint64_t module_bytes =
       rank.host.segment().header().module_bytes + protocol::kRuntimeAreaBytes;
   WireStep huge = get;
@@ -526,11 +529,11 @@ TEST_CASE("agent: a part that fails is told by the last, which does nothing",
   const auto put8 = rank.step(Opcode::kPut8, 8);
   const std::uint64_t before = word_at(rank.memory.data() + 8);
   rank.part(256, std::byte{1}, 5);
-  rank.part(7, std::byte{99}, 5);  // nothing behind the failure either
+  rank.part(7, std::byte{99}, 5);  // parts behind a failure are not executed
   CHECK(rank.memory[7] == std::byte{7});
   CHECK(rank.endpoints[AgentUnderTest::kPeer].sent.empty());
 
-  // Other requests are none of its business: of another number, peer or color.
+  // The failure does not concern requests of another number, peer or color.
   rank.request({&put8, 1}, {}, 6);
   CHECK(rank.reply().header.status == Status::kOk);
   rank.part(6, std::byte{60}, 5, 2);
@@ -546,7 +549,7 @@ TEST_CASE("agent: a part that fails is told by the last, which does nothing",
   CHECK(failure.header.failed_step == 0);
   CHECK(word_at(rank.memory.data() + 8) == before);
 
-  // Told once: the number may serve another request.
+  // The failure is reported once: the number may then serve another request.
   rank.request({&put8, 1}, {}, 5);
   CHECK(rank.reply().header.status == Status::kOk);
 }

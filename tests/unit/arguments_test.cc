@@ -1,3 +1,4 @@
+// The options --acp-...: they are taken out of the command line of a program.
 #include "runtime/arguments.h"
 
 #include <string>
@@ -9,7 +10,7 @@ namespace acp::runtime {
 
 namespace {
 
-/// A command line as main() gets it.
+/// A command line in the form that main() gets.
 class CommandLine {
  public:
   explicit CommandLine(std::vector<std::string> words)

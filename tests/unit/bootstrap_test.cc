@@ -1,3 +1,4 @@
+// The messages between a process and its launcher, as bytes.
 #include "protocol/bootstrap.h"
 
 #include <string>

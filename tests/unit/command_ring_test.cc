@@ -1,3 +1,4 @@
+// CommandRing: producers in threads and in processes, and a ring that is full.
 #include "transport/shm/command_ring.h"
 
 #include <sys/wait.h>
@@ -23,7 +24,7 @@ namespace {
 constexpr std::uint32_t kProducers = 4;
 constexpr std::uint32_t kMessages = 100'000;
 
-/// What the producers send: enough to see loss, doubling and tearing.
+/// The head of each message. It shows loss, doubling and tearing.
 struct Token {
   std::uint32_t number;
   std::uint32_t inverse;
@@ -51,7 +52,7 @@ bool produce(const test::HostMemory& host, std::uint32_t from) {
   return true;
 }
 
-/// Takes everything that kProducers producers send.
+/// Takes all messages of kProducers producers, and checks their order.
 void consume(const test::HostMemory& host, test::Verdict& verdict) {
   CommandRing ring = ring_of(host);
   std::array<std::uint32_t, kProducers> next{};
@@ -132,7 +133,7 @@ TEST_CASE("command ring: full is an answer, and nothing is overwritten",
   const test::HostMemory host(1);
   CommandRing ring = ring_of(host);
   CHECK(ring.is_empty());
-  // Several times round, from every place.
+  // Fill the ring several times, from every position in it.
   std::uint32_t sent = 0;
   std::uint32_t taken = 0;
   const auto push = [&] {
@@ -192,7 +193,7 @@ TEST_CASE("command ring: messages up to the largest, in parts",
   REQUIRE(ring.front(empty));
   CHECK(empty.bytes.empty());
   ring.release();
-  // One byte more is refused and takes no place.
+  // A message that is a byte too large is refused and takes no room.
   CHECK(ring.push(7, 3, {&all, 1}) == Status::kTooLarge);
   CHECK(ring.is_empty());
   CHECK(ring.push(8, 3, {}) == Status::kOk);

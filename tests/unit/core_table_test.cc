@@ -1,3 +1,4 @@
+// CoreTable: ranks find out whether they share a core with other ranks.
 #include "runtime/core_table.h"
 
 #include <sched.h>
@@ -19,7 +20,7 @@ cpu_set_t allowed_cores() {
   return allowed;
 }
 
-/// An allowed core that this thread, which is bound, is not on.
+/// An allowed core other than the core to which this thread is bound.
 std::optional<std::size_t> other_core(const cpu_set_t& allowed) {
   const auto here = static_cast<std::size_t>(::sched_getcpu());
   for (std::size_t core = 0; core < CPU_SETSIZE; ++core) {

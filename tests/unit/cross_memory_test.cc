@@ -1,3 +1,5 @@
+// Transfers between processes by the kernel: the probe that allows them, and
+// memory that is not there. The peer is a child process.
 #include "transport/shm/cross_memory.h"
 
 #include <sys/mman.h>
@@ -21,7 +23,8 @@ namespace {
 
 using transport::Direction;
 
-/// A child that publishes its probe word and a buffer, and stays until told.
+/// A child process that publishes its probe word and a buffer. It lives until
+/// the test ends it.
 class Peer {
  public:
   explicit Peer(const test::HostMemory& host) : host_(host) {
@@ -38,7 +41,7 @@ class Peer {
 
   ~Peer() { end(); }
 
-  /// Ends it; its exit status is 0 when its buffer is as it should be.
+  /// Ends the child. Its exit status is 0 when its buffer has the right bytes.
   int end() {
     if (child_ > 0) {
       record().state.store(2);
@@ -66,7 +69,7 @@ class Peer {
     while (mine.state.load() == 1) {
       futex_wait(mine.state, 1, std::chrono::seconds(1));
       if (::getppid() == 1) {
-        ::_exit(9);  // the test is gone
+        ::_exit(9);  // the test has ended without telling
       }
     }
     const bool is_good =
@@ -116,7 +119,8 @@ TEST_CASE("cross memory: the probe knows the process", "[shm][cross_memory]") {
     WARN("the kernel does not let processes read each other here");
     return;
   }
-  // Another process under that number: its word is not the published one.
+  // Another process has got that number: its word differs from the published
+  // word.
   peer.record().probe_value.fetch_add(1);
   CHECK_FALSE(memory.probe(peer.record()));
   peer.record().probe_value.fetch_sub(1);

@@ -1,3 +1,4 @@
+// Texts of addresses and operations, for log lines.
 #include "gma/describe.h"
 
 #include <fmt/format.h>
@@ -62,7 +63,7 @@ TEST_CASE("describe: every operation names what, how much and where",
   operation.current = 1;
   contains(describe(operation, space), "step 2 of 3");
   contains(describe(operation, space), "handle 77");
-  operation.current = 99;  // behind its end
+  operation.current = 99;  // behind the last step
   contains(describe(operation, space), "step 3 of 3");
 }
 

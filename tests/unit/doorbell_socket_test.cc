@@ -1,3 +1,5 @@
+// DoorbellSocket: wakes a process that sleeps in epoll. Strangers on the host
+// may neither block it nor take its name.
 #include "transport/shm/doorbell_socket.h"
 
 #include <poll.h>
@@ -27,7 +29,7 @@ bool has_rung(const DoorbellSocket& doorbell) {
   return ::poll(&entry, 1, 0) == 1;
 }
 
-/// The name that a socket is bound to, as bytes: any user can see it.
+/// The name to which a socket is bound, as bytes. Any user can see it.
 std::string name_of(int socket) {
   sockaddr_un address{};
   socklen_t size = sizeof address;
@@ -36,7 +38,7 @@ std::string name_of(int socket) {
   return {address.sun_path, size - offsetof(sockaddr_un, sun_path)};
 }
 
-/// A socket of somebody else.
+/// A socket of a process outside of the job.
 class Stranger {
  public:
   explicit Stranger(std::string name = {})
@@ -47,7 +49,7 @@ class Stranger {
                     size) == 0));
   }
 
-  /// Sends until nothing more fits.
+  /// Sends until the receiver's queue is full.
   void flood(const std::string& name) const {
     const auto [address, size] = address_of(name);
     const std::string text(100, 'x');
@@ -96,7 +98,7 @@ TEST_CASE("doorbell socket: ringing never blocks, and drain takes all",
   for (int i = 0; i < 10'000; ++i) {
     (*mine)->wake_own();
   }
-  // Its owner is gone.
+  // The rank that owned the doorbell socket has ended.
   REQUIRE(DoorbellSocket::open(host.segment(), 1).ok());
   (*mine)->wake_thread(host.segment().slice_header(1));
   CHECK(has_rung(**mine));
@@ -138,8 +140,8 @@ TEST_CASE("doorbell socket: nobody can take a name before its rank does",
   const test::HostMemory host(3);
   auto first = DoorbellSocket::open(host.segment(), 0);
   REQUIRE(first.ok());
-  // What others see of the first rank: its name. It ends in its own number, or
-  // it tells nothing of the others.
+  // Strangers see the name of the first rank. They must not be able to derive
+  // the names of its peers from it, by another number at its end.
   std::string seen = name_of((*first)->descriptor());
   seen.pop_back();
   const Stranger one(seen + "1");
@@ -168,7 +170,7 @@ TEST_CASE("doorbell socket: a queue full of strangers' datagrams wakes",
 
 namespace {
 
-/// While it lives, this process may have this many.
+/// Raises the limit of descriptors of this process while it lives.
 class MoreDescriptors {
  public:
   explicit MoreDescriptors(rlim_t count) {
@@ -187,12 +189,13 @@ class MoreDescriptors {
   rlimit before_{};
 };
 
-/// While it lives, this process gets no further descriptor.
+/// Prevents this process from getting a further descriptor while it lives.
 class NoDescriptors {
  public:
   NoDescriptors() {
     REQUIRE(::getrlimit(RLIMIT_NOFILE, &before_) == 0);
-    // Descriptors are given lowest first: the next one is the first refused.
+    // The kernel gives the lowest free descriptor, so a limit at the next free
+    // number refuses all.
     const UniqueFd next(::dup(0));
     rlimit now = before_;
     now.rlim_cur = static_cast<rlim_t>(next.get());
@@ -213,8 +216,8 @@ class NoDescriptors {
 TEST_CASE("doorbell socket: one rank wakes all others of a large host",
           "[shm][doorbell]") {
   const bool has_descriptors = GENERATE(true, false);
-  // More than the buffer of a socket has room for: none of them is on a
-  // processor, so none takes what it was sent.
+  // The datagrams exceed the buffer of a socket: none of the ranks runs, so
+  // none takes its datagram.
   constexpr std::uint32_t kRanks = 700;
   const MoreDescriptors more(4 * kRanks);
   const test::HostMemory host(kRanks);

@@ -1,3 +1,4 @@
+// EpollWatch: a thread sleeps until its doorbell or a transport wakes it.
 #include "runtime/epoll_watch.h"
 
 #include <linux/filter.h>
@@ -23,7 +24,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-/// A descriptor that becomes readable when it is told to.
+/// A descriptor that becomes readable when the test wants it.
 class Doorbell {
  public:
   int fd() const { return fd_.get(); }
@@ -47,8 +48,9 @@ TimePoint late() {
   return SteadyClock().now() + seconds(60);
 }
 
-/// From here on epoll_pwait2 fails with `error` in this thread, which then must
-/// end: a filter of system calls stays. False: there are no filters here.
+/// Makes epoll_pwait2 fail with `error` in this thread from now on. The thread
+/// must end afterwards, since a filter of system calls stays. False where there
+/// are no filters.
 bool refuse_epoll_pwait2(unsigned error) {
   std::array<sock_filter, 4> rules = {
       sock_filter BPF_STMT(BPF_LD | BPF_W | BPF_ABS,

@@ -1,3 +1,4 @@
+// FailureLog: remembers in bounded memory which operations have failed.
 #include "gma/failure_log.h"
 
 #include <algorithm>
@@ -10,7 +11,7 @@ namespace acp::gma {
 
 namespace {
 
-/// All failures by number, without a bound.
+/// The reference: keeps all failures by number, without a bound.
 class Reference {
  public:
   void note(Sequence sequence, Status status) { failures_[sequence] = status; }

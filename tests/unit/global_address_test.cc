@@ -1,3 +1,4 @@
+// GlobalAddressCodec: the fields of 64-bit addresses in jobs of every size.
 #include "gmm/global_address.h"
 
 #include <random>
@@ -31,7 +32,7 @@ TEST_CASE("global address: every field survives a round trip",
         (std::uint64_t{1} << codec.offset_bits()) - 1;
     INFO("procs " << procs);
     for (int i = 0; i < 5000; ++i) {
-      // The corners first, then anything.
+      // Draw the extreme values first, then random values.
       const bool is_corner = i < 32;
       const auto pick = [&](int bit, std::uint64_t last) -> std::uint64_t {
         return is_corner ? (i >> bit & 1) * last : random() % (last + 1);
@@ -78,9 +79,9 @@ TEST_CASE("global address: the limits promised for the largest job",
     const GlobalAddressCodec codec(procs, keys);
     INFO("procs " << procs);
     CHECK(codec.max_colors() >= 4);
-    // 255 registered regions; the starter memory is one of them.
+    // A rank has 255 registered regions at least, starter memory included.
     CHECK(keys - 1 >= 255);
-    // 16 GiB, but for the unaligned head of a region.
+    // A region may have 16 GiB, less the unaligned bytes at its head.
     CHECK(codec.max_region_bytes() + kBaseAlignment >= std::uint64_t{16} << 30);
   }
 }
@@ -94,7 +95,7 @@ TEST_CASE("global address: what names no rank is told apart",
     CHECK(codec.rank(1) == UINT32_MAX);
     CHECK(codec.rank((std::uint64_t{1} << (64 - codec.rank_bits())) - 1) ==
           UINT32_MAX);
-    // All ones: the largest rank that the field can hold.
+    // All bits set: the largest rank that the field can have.
     CHECK(codec.rank(~std::uint64_t{0}) >= procs - 1);
   }
 }

@@ -1,3 +1,5 @@
+// HostBarrier: ranks of a host meet, spinning or asleep, and no wake-up is
+// lost.
 #include "runtime/host_barrier.h"
 
 #include <algorithm>
@@ -17,7 +19,7 @@ namespace acp::runtime {
 
 namespace {
 
-/// Sleeps on the slice's futex as the progress engine does.
+/// Sleeps on the futex of the slice, like a caller in the progress engine.
 class SleepingHost final : public gma::WaitHost {
  public:
   SleepingHost(const protocol::HostSegment& segment,
@@ -57,7 +59,8 @@ class SleepingHost final : public gma::WaitHost {
 
   const gma::WaitPolicy& policy() const noexcept override { return policy_; }
 
-  /// Longer than the library's, which would end a sleep that nobody ends.
+  /// Least time limit of a sleep. The library's own limit would end a sleep
+  /// whose wake-up was lost, and so hide the loss.
   Duration least_limit{0};
   Duration longest{0};
 
@@ -91,7 +94,7 @@ TEST_CASE("host barrier: nobody leaves before all have come",
           SleepingHost wait_host(host.segment(), rank, policy);
           HostBarrier barrier(host.segment(), rank, wait_host);
           for (std::uint64_t round = 1; round <= kRounds; ++round) {
-            // Relaxed: the barrier itself has to order it.
+            // Relaxed, since the barrier itself has to order this access.
             rounds[rank].store(round, std::memory_order_relaxed);
             verdict.expect(barrier.wait(TimePoint::max()) == Status::kOk,
                            "status");
@@ -124,7 +127,7 @@ TEST_CASE("host barrier: no wake-up is lost", "[runtime][barrier][wake]") {
       wait_host.least_limit = kForgotten;
       HostBarrier barrier(host.segment(), rank, wait_host);
       for (int round = 0; round < kRounds && verdict.is_good(); ++round) {
-        // Sometimes the last one is late, sometimes the sleeper.
+        // Sometimes the last rank arrives late, sometimes the sleeper.
         for (std::uint32_t i = random() % 64; i > 0; --i) {
           std::atomic_signal_fence(std::memory_order_seq_cst);
         }

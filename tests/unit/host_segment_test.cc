@@ -1,3 +1,4 @@
+// HostSegment: its tables and slices, its mappings, and files that are refused.
 #include "protocol/host_segment.h"
 
 #include <sys/mman.h>

@@ -1,3 +1,4 @@
+// KeyTable: registration, addresses of registered memory, generations of keys.
 #include "gmm/key_table.h"
 
 #include <array>
@@ -127,7 +128,7 @@ TEST_CASE("key table: a key is reused after all others, as another one",
   REQUIRE(generations > 1);
   std::deque<GlobalAddress> seen;
   std::set<GlobalAddress> all;
-  // Until the generation of the first key wraps.
+  // Repeat until the generation of the first key wraps.
   for (std::uint64_t round = 0; round < generations; ++round) {
     for (std::uint32_t i = 0; i < users; ++i) {
       const GlobalAddress atkey = owner.add(owner.bytes.data(), 64);
@@ -135,7 +136,8 @@ TEST_CASE("key table: a key is reused after all others, as another one",
       REQUIRE(owner.keys.remove(0, atkey) == Status::kOk);
       seen.push_back(atkey);
       if (seen.size() > users) {
-        // Longest dead first: the same index as one whole round before.
+        // The key that was freed first is used first: an index comes back after
+        // a whole round.
         REQUIRE(codec.index(seen.front()) == codec.index(atkey));
         REQUIRE(owner.space.direct(seen.front(), 1) == nullptr);
         seen.pop_front();
@@ -175,7 +177,7 @@ TEST_CASE("key table: a region larger than the field is refused",
     CHECK(owner.keys.add(0, 0, base, largest + 1).status() ==
           Status::kTooLarge);
     CHECK(owner.keys.add(0, 0, base, UINT64_MAX).status() == Status::kTooLarge);
-    // The largest one, unaligned: its last byte still has an address.
+    // The largest region, unaligned: its last byte still has an address.
     const GlobalAddress atkey = owner.add(base, largest);
     const Result<GlobalAddress> last =
         owner.keys.address_of(0, atkey, base + largest - 1);
@@ -201,7 +203,7 @@ TEST_CASE("key table: clear() ends all user regions and no other",
   CHECK(owner.space.direct(codec.encode(0, 0, kStarterKey, 0, 0), 8) !=
         nullptr);
   CHECK(owner.space.direct(codec.encode(0, 0, kModuleKey, 0, 0), 8) != nullptr);
-  // Every key is there again, each once.
+  // Every key can be given again, once.
   const std::uint32_t slots = owner.host.segment().header().key_slots;
   std::set<std::uint32_t> indices;
   for (std::uint32_t i = kFirstUserKey; i < slots; ++i) {

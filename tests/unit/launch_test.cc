@@ -1,4 +1,4 @@
-// How a process finds its launcher, and what it says to acprun.
+// How a process finds its launcher, and the messages that it sends to acprun.
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -25,7 +25,7 @@ constexpr const char* kVariables[] = {
     protocol::kBootstrapFdVariable, "OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
     "SLURM_STEP_NUM_TASKS",         "MPI_LOCALNRANKS",      "SLURM_NTASKS"};
 
-/// Takes all variables of launchers away, and puts them back.
+/// Removes all variables of launchers, and restores them at the end.
 class CleanEnvironment {
  public:
   CleanEnvironment() {
@@ -97,7 +97,7 @@ class FakeLauncher {
     return *message;
   }
 
-  /// Takes a packet, whatever it is; any thread.
+  /// Takes a packet of any kind. Any thread may call it.
   ssize_t take() {
     std::byte byte;
     return ::recv(mine_.get(), &byte, 1, 0);
@@ -107,7 +107,7 @@ class FakeLauncher {
 
   void leave() { mine_.reset(); }
 
-  /// A job of two; this rank is process 1.
+  /// Welcomes this process as process 1 of a job of two.
   std::unique_ptr<Bootstrap> welcome() {
     protocol::HostPlan plan;
     plan.procs = plan.local_procs = 2;
@@ -161,7 +161,7 @@ TEST_CASE("launch: another launcher's several tasks are no singletons",
           "[runtime][bootstrap]") {
   const CleanEnvironment clean;
   const Settings settings = small_settings();
-  ::setenv("SLURM_NTASKS", "4", 1);  // as in the shell of an allocation
+  ::setenv("SLURM_NTASKS", "4", 1);  // a shell of an allocation has this too
   CHECK(find_bootstrap(settings).ok());
   for (std::size_t i = 1; i < std::size(kVariables) - 1; ++i) {
     INFO(kVariables[i]);

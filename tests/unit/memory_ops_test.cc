@@ -1,3 +1,4 @@
+// Copies and atomics on mapped memory, and the words that wake sleepers.
 #include "gmm/memory_ops.h"
 
 #include <array>
@@ -150,7 +151,7 @@ TEST_CASE("doorbell: rings for those who sleep and no others",
   CHECK(slice.doorbell == 0);
   CHECK(waker.calls == 0);
 
-  // A thread in epoll that does not care for signals.
+  // A thread sleeps in epoll and does not wait for signals.
   slice.asleep = protocol::kThreadAsleep;
   wake_waiters(slice);
   ring_signal(slice, waker);

@@ -1,3 +1,4 @@
+// Modules: the layers above the basic layer, their memory, init and finalize.
 #include "runtime/modules.h"
 
 #include <string>
@@ -9,7 +10,7 @@ namespace acp::runtime {
 
 namespace {
 
-/// What was called, in order: "+a", "-a".
+/// Calls in order: "+a" for the init of module a, "-a" for its fini.
 std::vector<std::string>& calls() {
   static std::vector<std::string> all;
   return all;
@@ -63,7 +64,7 @@ TEST_CASE("modules: init in order, fini in reverse", "[runtime][modules]") {
   modules.fini();
   CHECK(calls() == Calls{"-c", "-b", "-a"});
   calls().clear();
-  // acp_reset does it again.
+  // acp_reset ends and begins the modules again.
   CHECK(modules.init() == Status::kOk);
   CHECK(calls() == Calls{"+a", "+b", "+c"});
 }

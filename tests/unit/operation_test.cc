@@ -1,3 +1,4 @@
+// The layout of requests and replies, and the bytes that decoding refuses.
 #include "protocol/operation.h"
 
 #include <array>
@@ -169,7 +170,8 @@ TEST_CASE("operation: a damaged request is refused", "[protocol][operation]") {
     CHECK(is_taken_with(kSecond + 1, value) == (value == 4 || value == 8));
     CHECK(is_taken_with(kSecond + 2, value) == (value <= 1));  // flags
     CHECK(is_taken_with(kSecond + 3, value) == (value == 0));
-    // A put would carry data, a copy is alone, the rest does not exist.
+    // A put would carry data, a copy must be the only step, and all other
+    // values name no opcode.
     const bool is_opcode = value >= 1 && value <= 9;
     CHECK(is_taken_with(kSecond, value) == is_opcode);
   }
@@ -236,7 +238,7 @@ TEST_CASE("operation: sizes that overflow together are refused",
   CHECK_FALSE(decode_request(request_message(1, huge, {})).has_value());
   const std::array wrap = {put_step(0x80000000), put_step(0x80000000)};
   CHECK_FALSE(decode_request(request_message(1, wrap, {})).has_value());
-  // A get carries nothing, whatever its size.
+  // A get of any size carries no data.
   WireStep get = put_step(UINT32_MAX);
   get.opcode = Opcode::kGet;
   CHECK(decode_request(request_message(1, {&get, 1}, {})).has_value());

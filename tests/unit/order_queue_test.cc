@@ -1,3 +1,5 @@
+// OrderQueue: when operations may start, and in which order they are complete.
+// A simple model runs beside it.
 #include "gma/order_queue.h"
 
 #include <algorithm>
@@ -12,7 +14,7 @@ namespace acp::gma {
 
 namespace {
 
-/// What the queue has to do, said as simply as possible.
+/// The model: the behaviour of the queue in the simplest code.
 class Reference {
  public:
   /// True when the operation may start at once.
@@ -57,14 +59,14 @@ class Reference {
   Sequence completed_ = 1;
 };
 
-/// Catch2 takes its time for each check that it counts.
+/// A check that is quick when it holds: Catch2 is slow for each check.
 void expect(bool holds) {
   if (!holds) {
     FAIL("queue and model differ");
   }
 }
 
-/// Drives the queue and the reference side by side.
+/// Drives the queue and the model side by side.
 class Model {
  public:
   explicit Model(std::uint64_t seed) : random_(seed) {}
@@ -106,7 +108,7 @@ class Model {
       case 0: return 0;
       case 1: return queue_.issued();
       default: {
-        // Any number ever given out, mostly recent ones.
+        // Draw any number that was ever given out, mostly recent numbers.
         const Sequence back = random_() % (random_() % 8 == 0 ? 5000 : 30);
         return queue_.issued() > back ? queue_.issued() - back : 0;
       }
@@ -143,7 +145,7 @@ class Model {
     running_.pop_back();
     queue_.finish(sequence, Status::kOk);
     reference_.finish(sequence);
-    // Its owner may use it again at once.
+    // The owner of an operation may use it again at once.
     Operation& operation = *operations_[sequence - 2];
     operation.sequence = ~Sequence{0};
   }
@@ -158,7 +160,7 @@ class Model {
     expect(queue_.is_busy() == (queue_.completed() != queue_.issued()));
     Operation* last = nullptr;
     for (Operation* operation : ready) {
-      // In order of issue among those that waited for the same.
+      // Operations that waited for one number start in order of issue.
       const bool is_alike =
           last != nullptr && last->wait_for == operation->wait_for;
       expect(!is_alike || last->sequence < operation->sequence);
@@ -168,7 +170,7 @@ class Model {
     check_none_forgotten();
   }
 
-  /// Everything near the front that may start has started.
+  /// Checks that every operation near the front that may start has started.
   void check_none_forgotten() const {
     const Sequence first = queue_.completed() + 1;
     const Sequence last = std::min(queue_.issued(), first + 20);
@@ -239,7 +241,7 @@ TEST_CASE("order queue: full at its capacity, and free again in order",
     queue.push(operations[i], 0);
   }
   CHECK(queue.is_full());
-  // All but the oldest are done: still full.
+  // All operations but the oldest are done, and the queue is still full.
   for (Sequence sequence = 3; sequence <= queue.issued(); ++sequence) {
     queue.finish(sequence, Status::kOk);
   }
@@ -249,7 +251,7 @@ TEST_CASE("order queue: full at its capacity, and free again in order",
   CHECK(queue.retire(ready));
   CHECK(queue.completed() == queue.issued());
   CHECK_FALSE(queue.is_busy());
-  // The same slots carry nothing over.
+  // A reused entry keeps nothing of the operation before.
   for (std::size_t i = 0; i < OrderQueue::kCapacity; ++i) {
     queue.push(operations[OrderQueue::kCapacity + i], 0);
   }
@@ -293,7 +295,7 @@ TEST_CASE("order queue: a failure stays until it is collected",
   CHECK(queue.is_busy());
   CHECK(queue.collect_up_to(later) == Status::kBadKey);
   CHECK_FALSE(queue.is_busy());
-  // Collected: nobody is told again, not even under its own number.
+  // A failure that was collected is not reported again, under no number.
   CHECK(queue.failure_up_to(later) == Status::kOk);
   CHECK(queue.collect_up_to(later) == Status::kOk);
   CHECK(queue.failure_up_to(bad) == Status::kOk);
@@ -350,7 +352,7 @@ TEST_CASE("order queue: waiters are started although their condition failed",
   queue.finish(first, Status::kBadKey);
   REQUIRE(queue.retire(ready));
   REQUIRE(ready.size() == 1);
-  // Whoever starts it asks.
+  // The caller that starts the operation has to ask for the failure.
   CHECK(queue.failure_up_to(ready[0]->wait_for) == Status::kBadKey);
 }
 

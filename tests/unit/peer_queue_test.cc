@@ -1,3 +1,4 @@
+// Peer queues: the operations that have messages to send to one peer.
 #include "gma/peer_queue.h"
 
 #include <catch2/catch.hpp>

@@ -1,3 +1,4 @@
+// PollerRole: one thread of a process at a time sleeps in epoll.
 #include "runtime/poller_role.h"
 
 #include <atomic>
@@ -51,7 +52,7 @@ TEST_CASE("poller role: two callers and the thread, 100,000 times",
           "[runtime][poller]") {
   constexpr int kTurns = 50'000;
   PollerRole role;
-  int holders = 0;  // What the role protects: tsan sees whether it does.
+  int holders = 0;  // Only the role guards it; tsan reports a race otherwise.
   std::atomic<std::uint32_t> doorbell{0};
   std::atomic<bool> is_over{false};
   const auto hold = [&holders] {

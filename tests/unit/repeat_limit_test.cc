@@ -1,3 +1,4 @@
+// RepeatLimit: log lines that repeat are counted instead of shown.
 #include "base/repeat_limit.h"
 
 #include <string>
@@ -11,7 +12,7 @@ using acp::TimePoint;
 
 namespace {
 
-/// A limit with a clock that stands until it is moved.
+/// A limit with a clock that only the test moves.
 class Lines {
  public:
   bool admits(const std::string& text) {

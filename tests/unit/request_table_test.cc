@@ -1,3 +1,4 @@
+// RequestTable: open requests by id, and ids of requests that have ended.
 #include "gma/request_table.h"
 
 #include <catch2/catch.hpp>

@@ -1,3 +1,4 @@
+// The way of a step, from the places of both ends and the settings.
 #include "gma/route.h"
 
 #include <vector>

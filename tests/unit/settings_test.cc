@@ -1,3 +1,4 @@
+// Settings: defaults, units, and the texts that are refused.
 #include "settings/settings.h"
 
 #include <array>

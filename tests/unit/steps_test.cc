@@ -1,3 +1,4 @@
+// Progress steps: added, run and removed, also from inside of a step.
 #include "runtime/steps.h"
 
 #include <array>
@@ -16,7 +17,7 @@ namespace acp::runtime {
 
 namespace {
 
-/// A step that counts its calls and does what it is told from inside.
+/// A progress step that counts its calls and runs `action` inside of them.
 struct Probe {
   Steps* steps = nullptr;
   Probe* other = nullptr;
@@ -200,7 +201,7 @@ TEST_CASE("steps: adding and removing leaves nothing behind",
 TEST_CASE("steps: one at a time, whoever makes progress", "[runtime][steps]") {
   struct Shared {
     std::atomic<int> inside{0};
-    int calls = 0;  // guarded by "one at a time"
+    int calls = 0;  // guarded by the rule that a step runs once at a time
     test::Verdict verdict;
 
     static int run(void* argument) {
@@ -214,7 +215,7 @@ TEST_CASE("steps: one at a time, whoever makes progress", "[runtime][steps]") {
 
   Steps steps;
   Shared shared;
-  // Different functions would be different steps: the data tells them apart.
+  // Function and data together name a step; all threads run this step.
   REQUIRE(steps.add(&Shared::run, &shared) == Status::kOk);
   std::atomic<bool> is_over{false};
   std::vector<std::thread> threads;

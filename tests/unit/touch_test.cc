@@ -1,3 +1,4 @@
+// Probing memory by touching it, with faults caught by a signal handler.
 #include "gmm/touch.h"
 
 #include <sys/mman.h>
@@ -19,7 +20,7 @@ namespace {
 
 constexpr std::size_t kPage = 4096;
 
-/// Pages of their own, between two that are not mapped.
+/// Mapped pages between two pages that are not mapped.
 class Pages {
  public:
   explicit Pages(std::size_t count, int flags = 0)
@@ -132,7 +133,7 @@ TEST_CASE("memory map: refuses what is not mapped or read-only",
   CHECK(obstacle_in(map, pages.start() - 1, 2).text == "is not mapped");
   CHECK(obstacle_in(map, pages.start() + 4 * kPage - 1, 2).text ==
         "is not mapped");
-  // Mapped since the last look.
+  // This page was mapped after the last look.
   const Pages more(2);
   CHECK(obstacle_in(map, more.start(), 2 * kPage).text.empty());
   std::byte on_stack{};

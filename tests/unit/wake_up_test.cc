@@ -1,4 +1,5 @@
-// No wake-up is lost: sleepers and wakers over 100,000 rounds and more.
+// The doorbell loses no wake-up: sleepers and wakers over 100,000 rounds and
+// more.
 #include <array>
 #include <random>
 #include <string>
@@ -15,11 +16,11 @@ namespace acp::gmm {
 
 namespace {
 
-/// Far more than a round takes: who sleeps that long was forgotten.
+/// Far more than a round takes: a thread that sleeps so long was forgotten.
 constexpr Duration kForgotten = std::chrono::seconds(20);
 
-/// Sleeps like a waiting caller of the library (runtime/progress.cc): asleep,
-/// doorbell, look again, futex.
+/// Sleeps like a waiting caller of the library (runtime/progress.cc): counts
+/// itself asleep, reads the doorbell, looks again, then sleeps on the futex.
 template <typename IsDone>
 void sleep_once(protocol::SliceHeader& slice, const IsDone& is_done) {
   slice.asleep.fetch_add(protocol::kWaiterOne, std::memory_order_seq_cst);
@@ -31,7 +32,7 @@ void sleep_once(protocol::SliceHeader& slice, const IsDone& is_done) {
   slice.asleep.fetch_sub(protocol::kWaiterOne, std::memory_order_seq_cst);
 }
 
-/// False: it slept until its time was over.
+/// Spins, then sleeps until `is_done`. False when it slept for kForgotten.
 template <typename IsDone>
 bool wait_asleep(protocol::SliceHeader& slice,
                  const IsDone& is_done,
@@ -56,7 +57,7 @@ using Store = void (*)(std::atomic<std::uint64_t>&,
                        protocol::SliceHeader&,
                        ThreadWaker&);
 
-/// The three ways in which the library stores what somebody waits for.
+/// The three ways in which the library stores a word that a thread waits for.
 constexpr std::pair<const char*, Store> kStores[] = {
     {"barrier",
      [](std::atomic<std::uint64_t>& word,
