@@ -152,7 +152,8 @@ class Translator {
   void take_table_row(std::string_view cells, std::string_view next) {
     if (!in_table_) out_ += ".RS\n";
     in_table_ = true;
-    if (cells.starts_with("---") || next.find("|---") != next.npos) return;
+    if (cells.starts_with("---") || next.find("|---") != std::string_view::npos)
+      return;
     const std::size_t bar = cells.find(" | ");
     out_ += fmt::format(
         ".TP\n{}\n{}\n", inline_roff(cells.substr(1, bar - 1)),

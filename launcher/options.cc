@@ -24,7 +24,7 @@ std::optional<EarlyExit> follow_environment(Options& options) {
   for (const std::string& entry : options.environment) {
     const std::size_t equals = entry.find('=');
     const SettingId id =
-        setting_named(std::string_view(entry).substr(0, equals));
+        setting_named(std::string_view{entry}.substr(0, equals));
     if (id != SettingId::kCount &&
         options.settings.set(id, entry.substr(equals + 1),
                              SettingSource::kEnvironment) != Status::kOk) {

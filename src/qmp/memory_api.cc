@@ -41,8 +41,8 @@ QMP_mem_t* QMP_allocate_aligned_memory(size_t nbytes,
   if (mine == nullptr) {
     return nullptr;
   }
-  static_cast<void>(
-      flags);  // Hints: one kind of memory serves all of them best.
+  // The flags are hints, and one kind of memory serves all of them best.
+  static_cast<void>(flags);
   if (alignment != QMP_ALIGN_ANY && !std::has_single_bit(alignment)) {
     return fail_null(QMP_INVALID_ARG,
                      "QMP_allocate_aligned_memory: alignment %zu is no power "
@@ -125,6 +125,7 @@ QMP_msgmem_t QMP_declare_strided_array_msgmem(void* base[],
 }
 
 // The types are those that programs know.
+// NOLINTBEGIN(readability-non-const-parameter)
 QMP_msgmem_t QMP_declare_indexed_msgmem(
     void* base, int blocklen[], int index[], int elemsize, int count) {
   if (qmp::job_for("QMP_declare_indexed_msgmem") == nullptr) {

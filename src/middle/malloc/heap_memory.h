@@ -43,6 +43,7 @@ class Flight {
   static constexpr std::size_t kMaxSteps = 64;
 
   // The arrays are not cleared: clearing costs more than most flights.
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init)
   explicit Flight(const HeapMemory& memory) noexcept : memory_(memory) {}
 
   /// Reads `bytes` bytes, a multiple of 8. Each word is read whole.

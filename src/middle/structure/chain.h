@@ -23,6 +23,7 @@ namespace acp::middle::structure {
 class Chain {
  public:
   // ops_ is not cleared: clearing costs more than most chains of this layer.
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init)
   explicit Chain(Scratch& scratch) : scratch_(scratch) {}
 
   std::uint64_t* get(acp_ga_t from, std::size_t bytes) {
