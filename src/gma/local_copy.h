@@ -59,7 +59,7 @@ class LocalCopier {
   std::vector<std::byte> bounce_;  ///< Empty until the first use.
 };
 
-/// The same memory, `offset` bytes further on.
+/// The memory that begins `offset` bytes behind the start of a target.
 gmm::Target advanced(gmm::Target target, std::uint64_t offset) noexcept;
 
 }  // namespace acp::gma

@@ -122,7 +122,7 @@ TEST_CASE("verbs: ends that flood each other without enough buffers",
     end.wire->flush();
     return pair.ends[0].messages + pair.ends[1].messages != seen;
   };
-  // As long as messages are missing, the next one arrives within ten seconds.
+  // Each message arrives within ten seconds of the message before it.
   const int all = messages[0] + messages[1] + 2 * kMessages;
   for (seen = messages[0] + messages[1]; seen < all;
        seen = pair.ends[0].messages + pair.ends[1].messages) {
