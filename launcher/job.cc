@@ -75,7 +75,10 @@ class Job {
   Status start() {
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
     const Options& options = plan_.options;
+    const auto identity = protocol::make_job_identity();
+    if (!identity.ok()) return identity.status();
     protocol::HostPlan host;
+    host.identity = *identity;
     host.procs = options.procs;
     host.local_procs = options.procs;
     host.starter_bytes = options.settings.number(SettingId::kStarterMemory);

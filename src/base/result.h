@@ -41,7 +41,11 @@ class [[nodiscard]] Result {
 
   T* operator->() { return &value(); }
 
+  const T* operator->() const { return &value(); }
+
   T& operator*() & { return value(); }
+
+  const T& operator*() const& { return value(); }
 
  private:
   std::optional<T> value_;

@@ -41,6 +41,7 @@ void lay_out(HostHeader& header, const HostPlan& plan) {
   header.starter_bytes = round_up(
       std::max<std::uint64_t>(plan.starter_bytes, kCacheLine), kCacheLine);
   header.module_bytes = round_up(plan.module_bytes, kPage);
+  header.job_id = plan.identity.id;
 
   std::uint64_t offset = round_up(sizeof(HostHeader), kPage);
   const auto take = [&offset](std::uint64_t bytes) {
@@ -57,6 +58,7 @@ void lay_out(HostHeader& header, const HostPlan& plan) {
   header.records_offset =
       take(std::uint64_t{plan.local_procs} * sizeof(ProcRecord));
   header.cards_offset = take(std::uint64_t{plan.procs} * kCardBytes);
+  header.secret_offset = take(sizeof(JobSecret));
   header.slices_offset = offset;
 
   offset = kSliceHeaderBytes;
@@ -69,10 +71,12 @@ void lay_out(HostHeader& header, const HostPlan& plan) {
       header.slices_offset + header.slice_stride * plan.local_procs;
 }
 
-/// Writes the tables of ranks and the fixed fields of the records. No rank runs
-/// yet, so relaxed stores are enough.
+/// Writes the secret, the tables of ranks and the fixed fields of the records.
+/// No rank runs yet, so relaxed stores are enough.
 void fill_tables(const HostSegment& segment, const HostPlan& plan) {
   const HostHeader& header = segment.header();
+  std::memcpy(segment.base() + header.secret_offset,
+              plan.identity.secret.data(), sizeof(JobSecret));
   auto* slot_of_proc = reinterpret_cast<std::uint32_t*>(
       segment.base() + header.slot_of_proc_offset);
   for (std::uint32_t proc = 0; proc < plan.procs; ++proc) {
@@ -98,11 +102,12 @@ void keep_in_core_dump(std::byte* start, std::uint64_t bytes) noexcept {
 }
 
 /// Takes the whole mapping out of core dumps, and then puts the header, the
-/// tables and the key tables of the first slices back in.
+/// tables and the key tables of the first slices back in. The secret, which
+/// lies between tables and slices, stays out.
 void limit_core_dump(const HostSegment& segment) noexcept {
   const HostHeader& header = segment.header();
   (void)::madvise(segment.base(), header.total_bytes, MADV_DONTDUMP);
-  keep_in_core_dump(segment.base(), header.slices_offset);
+  keep_in_core_dump(segment.base(), header.secret_offset);
   const std::uint32_t slices = std::min(header.local_procs, kSlicesInCoreDump);
   for (std::uint32_t slot = 0; slot < slices; ++slot) {
     keep_in_core_dump(segment.slice(slot), header.ring_offset);
@@ -142,6 +147,16 @@ std::uint64_t module_bytes_for(const Settings& settings) {
          round_up(settings.number(SettingId::kModuleMemory), kPage);
 }
 
+Result<JobIdentity> make_job_identity() {
+  JobIdentity identity{};
+  if (::getrandom(&identity, sizeof identity, 0) !=
+      static_cast<ssize_t>(sizeof identity)) {
+    log_error("getrandom: {}", errno_text(errno));
+    return Status::kSystem;
+  }
+  return identity;
+}
+
 /// The header is written before the first mapping, because map() checks it. The
 /// seals come last: from then on no process can change the size.
 Result<UniqueFd> create_host_segment(const HostPlan& plan) {
@@ -154,11 +169,6 @@ Result<UniqueFd> create_host_segment(const HostPlan& plan) {
   }
   HostHeader header{};
   lay_out(header, plan);
-  if (::getrandom(header.job_id.data(), header.job_id.size(), 0) !=
-      static_cast<ssize_t>(header.job_id.size())) {
-    log_error("getrandom: {}", errno_text(errno));
-    return Status::kSystem;
-  }
   if (::ftruncate(fd.get(), static_cast<off_t>(header.total_bytes)) != 0) {
     log_error(
         "shared memory of {} bytes for {} ranks: {}; set ACP_HEAP_SIZE and "
@@ -273,6 +283,10 @@ std::span<std::byte> HostSegment::card(std::uint32_t proc) const noexcept {
   ACP_ASSERT(proc < header().procs);
   return {base_ + header().cards_offset + std::size_t{proc} * kCardBytes,
           kCardBytes};
+}
+
+const JobSecret& HostSegment::secret() const noexcept {
+  return *reinterpret_cast<const JobSecret*>(base_ + header().secret_offset);
 }
 
 std::byte* HostSegment::slice(std::uint32_t slot) const noexcept {

@@ -3,6 +3,7 @@
 // without one, and every rank of the host maps it.
 //
 //   HostHeader | rank tables | cores | ProcRecord per process | address cards
+//   JobSecret
 //   slice 0 | slice 1 | ...                  one per local process ("slot")
 //
 //   a slice: SliceHeader | key table | command ring | module memory | starter
@@ -29,10 +30,24 @@ namespace acp::protocol {
 inline constexpr std::uint64_t kHostMagic = 0x31'74'73'6f'68'70'63'61;
 /// Raised when the layout of the segment or the bytes of requests and replies
 /// change: acprun and a library with different versions refuse each other.
-inline constexpr std::uint32_t kHostVersion = 4;
+inline constexpr std::uint32_t kHostVersion = 5;
 inline constexpr std::uint32_t kNoSlot = UINT32_MAX;
 inline constexpr std::size_t kCacheLine = 64;
 inline constexpr std::size_t kCardBytes = 512;
+
+/// Random bytes from which the processes of a job derive their keys. Whoever
+/// has them can write into the memory of the job. They reach a process only in
+/// the host segment, by an inherited descriptor; no core dump has them.
+using JobSecret = std::array<std::uint8_t, 32>;
+
+/// What all hosts of a job have alike and no other job has.
+struct JobIdentity {
+  std::array<std::uint8_t, 16> id;  ///< Public.
+  JobSecret secret;
+};
+
+/// A new identity, of the kernel's random numbers. kSystem, logged.
+Result<JobIdentity> make_job_identity();
 
 /// The values of HostHeader::job_state.
 enum class JobState : std::uint32_t { kRunning = 0, kEnding = 1 };
@@ -119,7 +134,7 @@ struct alignas(kCacheLine) HostHeader {
   std::uint64_t module_bytes;
   std::uint64_t total_bytes;
   std::uint64_t slice_stride;
-  /// This offset and the next six count from the start of the segment.
+  /// This offset and the next seven count from the start of the segment.
   std::uint64_t slices_offset;
   std::uint64_t proc_of_rank_offset;  ///< u32[procs], rewritten by acp_reset.
   std::uint64_t slot_of_rank_offset;  ///< u32[procs], kNoSlot: other host.
@@ -128,12 +143,13 @@ struct alignas(kCacheLine) HostHeader {
                                       ///< process last waited on; 0: none yet.
   std::uint64_t records_offset;       ///< ProcRecord[local_procs].
   std::uint64_t cards_offset;         ///< kCardBytes each, [procs].
+  std::uint64_t secret_offset;        ///< JobSecret.
   /// This offset and the next three count from the start of a slice.
   std::uint64_t keys_offset;
   std::uint64_t ring_offset;
   std::uint64_t module_offset;
   std::uint64_t starter_offset;
-  std::array<std::uint8_t, 16> job_id;  ///< Random; tells jobs from each other.
+  std::array<std::uint8_t, 16> job_id;  ///< JobIdentity::id.
   CpuMask cpus;  ///< Cores that the maker of the segment may use.
   /// JobState. The launcher sets it to kEnding once; every wait reads it.
   alignas(kCacheLine) std::atomic<std::uint32_t> job_state;
@@ -297,6 +313,8 @@ struct HostPlan {
   std::uint32_t local_procs = 1;
   std::uint64_t starter_bytes = 10240;
   std::uint64_t module_bytes = 64 << 20;
+  /// Equal on all hosts of the job.
+  JobIdentity identity{};
 };
 
 /// Makes the sealed memfd (size fixed, close-on-exec) and initialises it. Ranks
@@ -345,6 +363,7 @@ class HostSegment {
   ProcRecord& record(std::uint32_t slot) const noexcept;
   /// The address card of a process of the job.
   std::span<std::byte> card(std::uint32_t proc) const noexcept;
+  const JobSecret& secret() const noexcept;
   std::byte* slice(std::uint32_t slot) const noexcept;
 
   SliceHeader& slice_header(std::uint32_t slot) const noexcept {

@@ -32,7 +32,12 @@ class Singleton final : public Bootstrap {
 }  // namespace
 
 Result<std::unique_ptr<Bootstrap>> be_singleton(const Settings& settings) {
+  const auto identity = protocol::make_job_identity();
+  if (!identity.ok()) {
+    return identity.status();
+  }
   protocol::HostPlan plan;
+  plan.identity = *identity;
   plan.starter_bytes = settings.number(SettingId::kStarterMemory);
   plan.module_bytes = protocol::module_bytes_for(settings);
   const Result<UniqueFd> memory = protocol::create_host_segment(plan);

@@ -63,7 +63,10 @@ void run_thread_job(
   for (const auto& [id, text] : settings) {
     REQUIRE(values.set(id, text, SettingSource::kEnvironment) == Status::kOk);
   }
+  const auto identity = protocol::make_job_identity();
+  REQUIRE(identity.ok());
   protocol::HostPlan plan;
+  plan.identity = *identity;
   plan.procs = ranks;
   plan.local_procs = ranks;
   plan.starter_bytes = values.number(SettingId::kStarterMemory);

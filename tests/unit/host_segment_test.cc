@@ -111,6 +111,8 @@ TEST_CASE("host segment: a core dump has headers, tables and the own slice",
   segment->dump_own_slice(1);
   CHECK(is_in_core_dump(segment->base()));
   CHECK(is_in_core_dump(reinterpret_cast<std::byte*>(&segment->record(64))));
+  CHECK(is_in_core_dump(segment->card(0).data()));
+  CHECK_FALSE(is_in_core_dump(segment->base() + header.secret_offset));
   for (const std::uint32_t slot : {0U, 1U, kSlicesInCoreDump - 1}) {
     INFO("slot " << slot);
     CHECK(has(slot, 0));
@@ -125,6 +127,23 @@ TEST_CASE("host segment: a core dump has headers, tables and the own slice",
           (slot == 1));
   }
   CHECK_FALSE(has(kSlicesInCoreDump, 0));
+}
+
+TEST_CASE("host segment: it has the identity that its maker gives it",
+          "[protocol][host_segment]") {
+  const auto identity = make_job_identity();
+  const auto other = make_job_identity();
+  REQUIRE((identity.ok() && other.ok()));
+  CHECK(identity->id != other->id);
+  CHECK(identity->secret != other->secret);
+  HostPlan plan = plan_of(2);
+  plan.identity = *identity;
+  Result<UniqueFd> fd = create_host_segment(plan);
+  REQUIRE(fd.ok());
+  Result<HostSegment> segment = HostSegment::map(fd->get());
+  REQUIRE(segment.ok());
+  CHECK(segment->header().job_id == identity->id);
+  CHECK(segment->secret() == identity->secret);
 }
 
 TEST_CASE("host segment: its size is sealed", "[protocol][host_segment]") {
