@@ -10,7 +10,7 @@ namespace acp::udp {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x43504455;
-constexpr std::uint8_t kCardVersion = 2;
+constexpr std::uint8_t kCardVersion = 3;
 
 }  // namespace
 
@@ -21,6 +21,8 @@ std::size_t encode_card(const AddressCard& card,
   bytes[4] = std::byte{kCardVersion};
   bytes[5] = static_cast<std::byte>(card.colors);
   store_little(bytes.data() + 6, card.datagram_bytes);
+  bytes[8] = static_cast<std::byte>(card.security);
+  bytes[9] = std::byte{card.has_aes};
   std::byte* at = bytes.data() + kCardHeaderBytes;
   for (transport::Color color = 0; color < card.colors; ++color) {
     transport::encode_address(card.addresses[color], at);
@@ -40,7 +42,11 @@ std::optional<AddressCard> decode_card(std::span<const std::byte> bytes) {
   AddressCard card;
   card.colors = static_cast<transport::Color>(bytes[5]);
   card.datagram_bytes = load_little<std::uint16_t>(bytes.data() + 6);
-  if (card.colors < 1 || card.colors > kMaxColors ||
+  card.security = static_cast<Security>(bytes[8]);
+  card.has_aes = bytes[9] == std::byte{1};
+  if (card.security > Security::kEncrypt || bytes[9] > std::byte{1} ||
+      card.datagram_bytes < kLeastDatagramBytes || card.colors < 1 ||
+      card.colors > kMaxColors ||
       bytes.size() < kCardHeaderBytes + card.colors * kCardColorBytes) {
     return std::nullopt;
   }

@@ -6,7 +6,9 @@
 //          4  u8  version    kCardVersion
 //          5  u8  colors     1 .. kMaxColors
 //          6  u16 datagram   largest datagram that is sent and taken, bytes
-//          8  per color: its address, kAddressBytes, and u16 the second port
+//          8  u8  Security, equal in all processes
+//          9  u8  1: this processor has AES instructions
+//         10  per color: its address, kAddressBytes, and u16 the second port
 //             that its datagrams come from
 #pragma once
 
@@ -19,6 +21,7 @@
 #include "protocol/host_segment.h"
 #include "transport/address.h"
 #include "transport/transport.h"
+#include "udp/security.h"
 
 namespace acp::udp {
 
@@ -26,7 +29,9 @@ using transport::Address;
 using transport::Family;
 
 inline constexpr transport::Color kMaxColors = 16;
-inline constexpr std::size_t kCardHeaderBytes = 8;
+/// A datagram of this size can be taken by every process.
+inline constexpr std::size_t kLeastDatagramBytes = 576;
+inline constexpr std::size_t kCardHeaderBytes = 10;
 inline constexpr std::size_t kCardColorBytes = transport::kAddressBytes + 2;
 inline constexpr std::size_t kMaxCardBytes =
     kCardHeaderBytes + kMaxColors * kCardColorBytes;
@@ -36,6 +41,8 @@ static_assert(kMaxCardBytes <= protocol::kCardBytes);
 struct AddressCard {
   transport::Color colors = 0;
   std::uint16_t datagram_bytes = 0;
+  Security security = Security::kOff;
+  bool has_aes = false;
   std::array<Address, kMaxColors> addresses{};
   std::array<std::uint16_t, kMaxColors> send_ports{};
 

@@ -9,9 +9,9 @@ namespace acp::udp {
 namespace {
 
 constexpr std::uint32_t kMaxThreshold = 1 << 16;
-/// An owner that sent nothing in this many transmissions of the process loses
+/// An owner that sent nothing while the process sent this many fragments loses
 /// its connection to an endpoint that wants one.
-constexpr std::uint64_t kIdleTransmissions = 4096;
+constexpr std::uint64_t kIdleFragments = 4096;
 
 }  // namespace
 
@@ -21,8 +21,9 @@ std::optional<Status> Connection::send(transport::Color color,
                                        const Address& to,
                                        const Datagram& datagram,
                                        std::uint64_t txno) {
+  ++table_.sent;
   if (!index_ && ++unconnected_ >= threshold_) {
-    open(color, to, txno);
+    open(color, to);
   }
   if (!index_) {
     return std::nullopt;
@@ -32,44 +33,42 @@ std::optional<Status> Connection::send(transport::Color color,
     give_up();
     return std::nullopt;
   }
-  last_txno_ = txno;
+  last_sent_ = table_.sent;
   if (first_txno_ == 0) {
     first_txno_ = txno;
   }
   return status;
 }
 
-void Connection::open(transport::Color color,
-                      const Address& to,
-                      std::uint64_t txno) {
+void Connection::open(transport::Color color, const Address& to) {
   unconnected_ = 0;
-  const std::optional<std::size_t> index = find_index(txno);
+  const std::optional<std::uint8_t> index = find_index();
   if (!index) {
     return;
   }
-  if (table_[*index] != nullptr) {
-    table_[*index]->close();
+  if (table_.owners[*index] != nullptr) {
+    table_.owners[*index]->close();
   }
   if (!socket_.connect(*index, color, to)) {
     give_up();
     return;
   }
   index_ = index;
-  table_[*index] = this;
+  table_.owners[*index] = this;
 }
 
 /// A free connection, else the one that has been idle for longest; nothing when
 /// all have been used lately.
-std::optional<std::size_t> Connection::find_index(
-    std::uint64_t txno) const noexcept {
-  const auto last_txno = [](const Connection* owner) {
-    return owner == nullptr ? 0 : owner->last_txno_;
+std::optional<std::uint8_t> Connection::find_index() const noexcept {
+  const auto last_sent = [](const Connection* owner) {
+    return owner == nullptr ? 0 : owner->last_sent_;
   };
-  const auto oldest = std::ranges::min_element(table_, {}, last_txno);
-  if (*oldest != nullptr && txno - (*oldest)->last_txno_ < kIdleTransmissions) {
+  const auto oldest = std::ranges::min_element(table_.owners, {}, last_sent);
+  if (*oldest != nullptr &&
+      table_.sent - (*oldest)->last_sent_ < kIdleFragments) {
     return std::nullopt;
   }
-  return static_cast<std::size_t>(oldest - table_.begin());
+  return static_cast<std::uint8_t>(oldest - table_.owners.begin());
 }
 
 /// By invariant 3 an echo of first_txno_ or later names a transmission that
@@ -103,7 +102,7 @@ void Connection::give_up() {
 void Connection::close() {
   if (index_) {
     socket_.disconnect(*index_);
-    table_[*index_] = nullptr;
+    table_.owners[*index_] = nullptr;
     index_.reset();
     is_proven_ = false;
     first_txno_ = 0;

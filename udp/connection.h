@@ -24,13 +24,16 @@ namespace acp::udp {
 ///
 /// Guarded by the engine's lock. Invariants:
 /// 1. index_ has a value exactly while socket_ has that connection open, and
-///    then table_[*index_] == this.
+///    then table_.owners[*index_] == this.
 /// 2. first_txno_ != 0 only while index_ has a value.
 /// 3. While tried and not proven, no fragment has been sent any other way.
 class Connection {
  public:
-  /// The owner of each connection of the datagram socket; null: free.
-  using Table = std::array<Connection*, kConnections>;
+  /// The connections of the datagram socket.
+  struct Table {
+    std::array<Connection*, kConnections> owners{};  ///< Null: free.
+    std::uint64_t sent = 0;  ///< Fragments sent through any, or tried to.
+  };
 
   Connection(DatagramSocket& socket, Table& table)
       : socket_(socket), table_(table) {}
@@ -59,21 +62,21 @@ class Connection {
   void close();
 
  private:
-  void open(transport::Color color, const Address& to, std::uint64_t txno);
-  std::optional<std::size_t> find_index(std::uint64_t txno) const noexcept;
+  void open(transport::Color color, const Address& to);
+  std::optional<std::uint8_t> find_index() const noexcept;
   void give_up();
 
   static constexpr std::uint32_t kFirstThreshold = 64;
 
   DatagramSocket& socket_;
   Table& table_;
-  std::optional<std::size_t> index_;
+  std::optional<std::uint8_t> index_;
   bool is_proven_ = false;
   std::uint32_t threshold_ =
       kFirstThreshold;             ///< Fragments until it is opened.
   std::uint32_t unconnected_ = 0;  ///< Fragments sent without it.
   std::uint64_t first_txno_ = 0;   ///< First one sent by it.
-  std::uint64_t last_txno_ = 0;    ///< Last one sent by it.
+  std::uint64_t last_sent_ = 0;    ///< Table::sent when it was last used.
 };
 
 }  // namespace acp::udp

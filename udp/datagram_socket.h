@@ -23,6 +23,9 @@ inline constexpr std::size_t kConnections = 16;
 struct Datagram {
   std::span<const std::byte> head;
   std::span<const std::byte> tail;
+  /// Larger than the path: routers may divide it. Otherwise they drop what is
+  /// too large, and the sender finds the size that passes.
+  bool may_be_fragmented = false;
 
   std::size_t size() const noexcept { return head.size() + tail.size(); }
 };

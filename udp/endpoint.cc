@@ -25,6 +25,17 @@ constexpr std::size_t kBatchBytes = 32'768;
 constexpr std::size_t kMinInPlaceBytes = 8192;
 constexpr Duration kWarningInterval = std::chrono::seconds(1);
 
+Sender::Window window_on(const PeerPath& path, const StreamLimits& limits) {
+  return path.is_local() || limits.is_window_fixed ? Sender::Window::kFixed
+                                                   : Sender::Window::kAdaptive;
+}
+
+/// Bytes of a datagram that are not data of its message.
+constexpr std::size_t kOverhead = kHeadroomBytes + kMessagePrefixBytes;
+/// A fragment that was sent this often without an ack is too large for its
+/// path.
+constexpr std::uint32_t kTransmissionsOfBlackHole = 4;
+
 /// Advice for the user about an errno value of sending.
 const char* advice_for(int error) {
   switch (error) {
@@ -52,16 +63,17 @@ const char* advice_for(int error) {
 Endpoint::Endpoint(SharedState& shared,
                    transport::ProcId peer,
                    transport::Color color,
-                   const Address& address,
-                   std::uint16_t send_port)
+                   const PeerPath& path)
     : shared_(shared),
       peer_(peer),
       color_(color),
-      address_(address),
-      send_port_(send_port),
+      path_(path),
+      mtu_(path.is_local() ? path.most_bytes : PathMtu::kBase, path.most_bytes),
       connection_(shared.socket, shared.connections),
-      sender_(shared.pool, shared.limits),
-      receiver_(shared.pool, shared.limits) {}
+      sender_(shared.pool, shared.limits, window_on(path, shared.limits)),
+      receiver_(shared.pool, shared.limits) {
+  use_size();
+}
 
 void Endpoint::queue_for_flush() {
   if (!is_queued_for_flush) {
@@ -94,7 +106,30 @@ Status Endpoint::send_in_place(
   // it.
   const std::size_t last = parts.back().size();
   return append(parts, ordering,
-                last >= kMinInPlaceBytes && last > shared_.max_message / 2);
+                shared_.guard.takes_tail() && last >= kMinInPlaceBytes &&
+                    last > (path_.most_bytes - kOverhead) / 2);
+}
+
+/// Two messages at least fill a grant, so that the second is under way while
+/// the first is acknowledged.
+std::size_t Endpoint::good_message() const noexcept {
+  std::size_t datagram = mtu_.bytes();
+  if (const std::uint64_t granted = sender_.granted(); granted != 0) {
+    const std::size_t least = std::min(PathMtu::kBase, datagram);
+    datagram = std::clamp<std::size_t>(granted / 2, least, datagram);
+  }
+  return datagram - kOverhead;
+}
+
+void Endpoint::use_size() noexcept {
+  sender_.set_packed_bytes(mtu_.bytes() - kHeadroomBytes);
+}
+
+void Endpoint::on_black_hole(TimePoint now) noexcept {
+  if (mtu_.bytes() > PathMtu::kBase && !path_.is_local()) {
+    mtu_.on_black_hole(now);
+    use_size();
+  }
 }
 
 /// A full open fragment is sent at once and a new one opened, so kAgain means a
@@ -109,8 +144,11 @@ Status Endpoint::append(std::span<const std::span<const std::byte>> parts,
   for (const std::span<const std::byte> part : parts) {
     bytes += part.size();
   }
-  if (bytes > shared_.max_message) {
+  if (bytes > path_.most_bytes - kOverhead) {
     return Status::kTooLarge;
+  }
+  if (bytes > mtu_.bytes() / 2) {
+    mtu_.want();
   }
   const auto append = [&] {
     return is_in_place ? sender_.append_in_place(parts, bytes, ordering)
@@ -127,14 +165,23 @@ Status Endpoint::append(std::span<const std::span<const std::byte>> parts,
   return status;
 }
 
+/// Fragments first, since they carry the ack. What the rate forbids stays
+/// pending; the deadline brings the endpoint back.
 bool Endpoint::transmit() {
   sender_.close();
-  while (sender_.has_pending()) {
+  while (sender_.has_pending() &&
+         (!sender_.is_paced() || sender_.may_send(shared_.time()))) {
     if (!transmit(sender_.next_pending())) {
       return false;
     }
   }
-  const bool is_sent = !receiver_.owes_ack() || send_due_ack(shared_.time());
+  bool is_sent = true;
+  if (receiver_.owes_ack()) {
+    const TimePoint now = shared_.time();
+    is_sent =
+        !receiver_.owes_ack_now(now) || send_ack(PacketType::kAck, 0, now);
+  }
+  is_sent = is_sent && answer_size_probe() && probe_size();
   update_deadline();
   return is_sent;
 }
@@ -152,23 +199,25 @@ PacketHeader Endpoint::make_header(PacketType type,
   header.epoch = shared_.epoch;
   header.source = shared_.me;
   header.destination = peer_;
-  header.txno = ++shared_.txno;
-  ACP_ASSERT(shared_.txno <= kMaxTxno);
+  header.txno = ++txno_;
+  ACP_ASSERT(txno_ <= kMaxTxno);
+  header.grant = shared_.grants.kib_for_each();
   receiver_.fill(header, sack, now);
   return header;
 }
 
 Status Endpoint::send_first(const Datagram& datagram, std::uint64_t txno) {
   const std::optional<Status> status =
-      connection_.send(color_, address_, datagram, txno);
+      connection_.send(color_, path_.address, datagram, txno);
   shared_.counters.connected += status == Status::kOk ? 1 : 0;
-  return status ? *status : shared_.socket.send(color_, address_, datagram);
+  return status ? *status
+                : shared_.socket.send(color_, path_.address, datagram);
 }
 
 /// Counts a datagram that was given to the socket. False: the socket had no
 /// room. A datagram that the system refuses counts as sent and lost: it is sent
 /// again, because a route or an interface may come back.
-bool Endpoint::count_sent(Status status) {
+bool Endpoint::count_sent(Status status, std::size_t bytes) {
   if (status == Status::kAgain) {
     ++shared_.counters.refused;
     return false;
@@ -176,14 +225,19 @@ bool Endpoint::count_sent(Status status) {
   ++shared_.counters.sent;
   const int error = status == Status::kOk ? 0 : shared_.socket.send_error();
   if (error != 0 || send_error_ != 0) {
-    on_send_error(error);
+    on_send_error(error, bytes);
   }
   return true;
 }
 
 /// Warns once for each change of the error, and at most once a second while the
-/// same error concerns many peers.
-void Endpoint::on_send_error(int error) {
+/// same error concerns many peers. An interface whose MTU has shrunk is no
+/// error: the datagram goes again, and later ones are smaller.
+void Endpoint::on_send_error(int error, std::size_t bytes) {
+  if (error == EMSGSIZE && bytes > PathMtu::kBase && !path_.is_local()) {
+    on_black_hole(shared_.time());
+    return;
+  }
   shared_.counters.unsent += error != 0 ? 1 : 0;
   const int before = std::exchange(send_error_, error);
   const TimePoint now = shared_.time();
@@ -196,7 +250,8 @@ void Endpoint::on_send_error(int error) {
   log_warning(
       "udp: sending to process {} at {}: {}; {}. It is tried again, and the "
       "peer is given up when it has been silent for ACP_UDP_SILENCE seconds",
-      peer_, format_address(address_), errno_text(error), advice_for(error));
+      peer_, format_address(path_.address), errno_text(error),
+      advice_for(error));
 }
 
 /// Sends one fragment with the current ack. The first transmission may use the
@@ -212,11 +267,19 @@ bool Endpoint::transmit(Fragment& fragment) {
     connection_.on_loss();
     sender_.copy_tail(fragment);
   }
-  const auto head = encode_packet(header, sack, fragment.bytes(), fragment.tail,
-                                  &shared_.tail_hash);
-  const Datagram datagram = {head, fragment.tail};
-  if (!count_sent(is_first ? send_first(datagram, header.txno)
-                           : shared_.socket.send(color_, address_, datagram))) {
+  if (fragment.transmissions >= kTransmissionsOfBlackHole) {
+    on_black_hole(now);
+  }
+  Datagram datagram = shared_.guard.seal(
+      path_.cipher, color_, header,
+      encode_packet(header, sack, fragment.bytes(), fragment.tail.size()),
+      fragment.tail);
+  datagram.may_be_fragmented = datagram.size() > mtu_.bytes();
+  const bool may_connect = is_first && !datagram.may_be_fragmented;
+  const Status status =
+      may_connect ? send_first(datagram, header.txno)
+                  : shared_.socket.send(color_, path_.address, datagram);
+  if (!count_sent(status, datagram.size())) {
     return false;
   }
   shared_.counters.retransmitted += is_first ? 0 : 1;
@@ -225,30 +288,40 @@ bool Endpoint::transmit(Fragment& fragment) {
   return true;
 }
 
-bool Endpoint::send_due_ack(TimePoint now) {
-  if (!receiver_.owes_ack_now(now)) {
-    return true;
-  }
+/// Sends the current ack without a fragment. In an answer to a size probe
+/// `echo` names that probe, and the ack is still owed.
+bool Endpoint::send_ack(PacketType type, std::uint64_t probe, TimePoint now) {
   std::array<std::byte, kHeadroomBytes> storage{};
   SackBitmap sack;
-  const PacketHeader header = make_header(PacketType::kAck, sack, now);
-  const auto datagram =
-      encode_packet(header, sack, std::span(storage).subspan(storage.size()));
-  if (!count_sent(shared_.socket.send(color_, address_, {datagram, {}}))) {
+  PacketHeader header = make_header(type, sack, now);
+  if (type == PacketType::kProbeReply) {
+    header.echo = probe;
+  }
+  const Datagram datagram = shared_.guard.seal(
+      path_.cipher, color_, header,
+      encode_packet(header, sack, std::span(storage).subspan(storage.size())),
+      {});
+  if (!count_sent(shared_.socket.send(color_, path_.address, datagram),
+                  datagram.size())) {
     return false;
   }
   ++shared_.counters.pure_acks;
-  receiver_.on_ack_sent();
+  if (type == PacketType::kAck) {
+    receiver_.on_ack_sent();
+  }
   return true;
 }
 
 TimePoint Endpoint::deadline() const noexcept {
-  return std::min(sender_.deadline(), receiver_.deadline());
+  return std::min({sender_.deadline(), receiver_.deadline(), mtu_.deadline()});
 }
 
 void Endpoint::on_timer(TimePoint now) {
   sender_.on_timer(now);
-  if (sender_.has_pending()) {
+  if (sender_.unanswered() >= 2) {
+    on_black_hole(now);
+  }
+  if (sender_.has_pending() || mtu_.deadline() <= now) {
     queue_for_flush();
   }
   on_ack_timer(now);
@@ -276,7 +349,7 @@ std::string Endpoint::describe_silence(TimePoint now) const {
                                   : fmt::format(", the last was not sent ({})",
                                                 errno_text(send_error_));
   return fmt::format("{:.1f} s of silence at {}, {} transmissions unanswered{}",
-                     silence.count(), format_address(address_),
+                     silence.count(), format_address(path_.address),
                      sender_.unanswered(), refusal);
 }
 

@@ -13,8 +13,12 @@
 #include "udp/connection.h"
 #include "udp/datagram_socket.h"
 #include "udp/fragment_pool.h"
+#include "udp/grant_budget.h"
 #include "udp/packet.h"
+#include "udp/packet_guard.h"
+#include "udp/path_mtu.h"
 #include "udp/receiver.h"
+#include "udp/replay_window.h"
 #include "udp/sender.h"
 #include "udp/stream_limits.h"
 
@@ -28,6 +32,7 @@ struct Counters {
   std::uint64_t sent = 0;           ///< Datagrams, retransmissions included.
   std::uint64_t connected = 0;      ///< Part of `sent`: by connected sockets.
   std::uint64_t pure_acks = 0;      ///< Part of `sent`: without a fragment.
+  std::uint64_t size_probes = 0;    ///< Part of `sent`: of PathMtu.
   std::uint64_t retransmitted = 0;  ///< Part of `sent`: fragments sent again.
   std::uint64_t spurious = 0;       ///< Part of `retransmitted`: needless.
   std::uint64_t unsent = 0;         ///< Part of `sent`: refused by the system.
@@ -41,6 +46,7 @@ struct Counters {
   std::uint64_t strays = 0;         ///< Dropped: other job or destination.
   std::uint64_t unknown = 0;        ///< Dropped: not its source's address.
   std::uint64_t corrupt = 0;        ///< Dropped: wrong tag.
+  std::uint64_t replayed = 0;       ///< Dropped: a transmission taken before.
 };
 
 /// State shared by the endpoints of a transport. The transport owns it and sets
@@ -50,12 +56,11 @@ struct SharedState {
   DatagramSocket& socket;
   const Clock& clock;
   FragmentPool& pool;
-  TailHash tail_hash{};
+  PacketGuard& guard;
+  GrantBudget grants;
   transport::ProcId me = 0;
   std::uint32_t epoch = 0;
   StreamLimits limits{};
-  std::size_t max_message = 0;
-  std::uint64_t txno = 0;  ///< Last one used for any peer.
   Connection::Table connections{};
   Counters counters{};
   TimePoint now{};                    ///< Time of the poll in progress.
@@ -71,6 +76,21 @@ struct SharedState {
   TimePoint time() const noexcept { return is_polling ? now : clock.now(); }
 };
 
+/// How datagrams reach a peer in one color, from its address card.
+struct PeerPath {
+  Address address;               ///< Where it listens.
+  std::uint16_t send_port = 0;   ///< The second port that it sends from.
+  std::uint16_t most_bytes = 0;  ///< Largest datagram that both sides take.
+  Cipher cipher = Cipher::kChecksum;
+
+  bool is_local() const noexcept { return transport::is_loopback(address); }
+
+  /// Whether a datagram from `from` can be the peer's.
+  bool begins_at(const Address& from) const noexcept {
+    return sends_from(address, send_port, from);
+  }
+};
+
 /// Guarded by the engine's lock. Small while nothing is under way, since
 /// buffers come from the transport's pool.
 class Endpoint final : public transport::Endpoint {
@@ -78,13 +98,14 @@ class Endpoint final : public transport::Endpoint {
   Endpoint(SharedState& shared,
            transport::ProcId peer,
            transport::Color color,
-           const Address& address,
-           std::uint16_t send_port);
+           const PeerPath& path);
 
   Status send(std::span<const std::span<const std::byte>> parts,
               transport::Ordering ordering) override;
   Status send_in_place(std::span<const std::span<const std::byte>> parts,
                        transport::Ordering ordering) override;
+
+  std::size_t good_message() const noexcept override;
 
   void reclaim(std::span<const std::byte> memory) noexcept override {
     sender_.reclaim(memory);
@@ -132,10 +153,11 @@ class Endpoint final : public transport::Endpoint {
 
   transport::ProcId peer() const noexcept { return peer_; }
 
-  /// Whether a datagram from `from` can be the peer's.
-  bool comes_from(const Address& from) const noexcept {
-    return sends_from(address_, send_port_, from);
-  }
+  const PeerPath& path() const noexcept { return path_; }
+
+  /// False: this transmission of the peer has been taken before. Called once
+  /// for each packet with a valid tag, before on_packet().
+  bool accept(std::uint64_t txno) noexcept;
 
   const Sender& sender() const noexcept { return sender_; }
 
@@ -150,10 +172,14 @@ class Endpoint final : public transport::Endpoint {
   void update_deadline();
   PacketHeader make_header(PacketType type, SackBitmap& sack, TimePoint now);
   bool transmit(Fragment& fragment);
-  bool send_due_ack(TimePoint now);
+  bool send_ack(PacketType type, std::uint64_t probe, TimePoint now);
+  bool answer_size_probe();
+  bool probe_size();
+  void use_size() noexcept;
+  void on_black_hole(TimePoint now) noexcept;
   Status send_first(const Datagram& datagram, std::uint64_t txno);
-  bool count_sent(Status status);
-  void on_send_error(int error);
+  bool count_sent(Status status, std::size_t bytes);
+  void on_send_error(int error, std::size_t bytes);
   void deliver(std::span<const std::byte> payload,
                transport::MessageSink& sink);
   void on_fragment(const PacketView& packet,
@@ -164,10 +190,14 @@ class Endpoint final : public transport::Endpoint {
   SharedState& shared_;
   transport::ProcId peer_;
   transport::Color color_;
-  Address address_;
-  std::uint16_t send_port_;
+  PeerPath path_;
   bool has_failed_ = false;  ///< Set by fail(), for good.
   int send_error_ = 0;  ///< errno value of the last datagram; 0: it was sent.
+  std::uint64_t txno_ = 0;        ///< Transmissions so far; see PacketGuard.
+  std::uint64_t size_probe_ = 0;  ///< Of the peer, to be answered; 0: none.
+  PathMtu mtu_;
+  GrantBudget::Period grant_period_ = 0;  ///< See GrantBudget::on_fragment().
+  ReplayWindow replays_;  ///< Transmissions of the peer that were taken.
   Connection connection_;
   Sender sender_;
   Receiver receiver_;

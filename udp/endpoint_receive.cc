@@ -5,11 +5,29 @@
 
 namespace acp::udp {
 
+bool Endpoint::accept(std::uint64_t txno) noexcept {
+  const bool is_new = replays_.is_new(txno);
+  if (is_new) {
+    replays_.take(txno);
+  }
+  return is_new;
+}
+
 void Endpoint::on_packet(const PacketView& packet,
                          Fragment*& carrier,
                          transport::MessageSink& sink) {
-  connection_.on_echo(packet.header.echo);
   sender_.on_heard(shared_.now);
+  if (packet.header.type == PacketType::kSizeProbe) {
+    size_probe_ = packet.header.txno;
+    queue_for_flush();
+    return;
+  }
+  if (packet.header.type == PacketType::kProbeReply) {
+    mtu_.on_probe_acked(packet.header.echo);
+    use_size();
+    return;
+  }
+  connection_.on_echo(packet.header.echo);
   if (const std::size_t spurious = sender_.on_ack(packet, shared_.now)) {
     shared_.counters.spurious += spurious;
     connection_.on_spurious_loss();
@@ -29,6 +47,7 @@ void Endpoint::on_packet(const PacketView& packet,
 void Endpoint::on_fragment(const PacketView& packet,
                            Fragment*& carrier,
                            transport::MessageSink& sink) {
+  shared_.grants.on_fragment(grant_period_, shared_.now);
   Receiver::Verdict verdict = receiver_.judge(packet.header);
   if (verdict == Receiver::Verdict::kHold && !hold(packet, carrier)) {
     verdict = Receiver::Verdict::kDrop;

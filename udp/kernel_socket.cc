@@ -1,5 +1,5 @@
 // Sockets of the kernel: opening, buffer sizes, ports, sending and receiving.
-// Never blocks; binds only loopback addresses.
+// Never blocks; does not decide which addresses may be bound.
 #include "udp/kernel_socket.h"
 
 #include <sys/socket.h>
@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/assert.h"
 #include "base/log.h"
 #include "transport/socket_address.h"
 #include "udp/address_card.h"
@@ -22,26 +23,6 @@ using transport::SocketAddress;
 
 /// Room for some 10,000 small datagrams or a few windows of large ones.
 constexpr int kWantedBufferBytes = 4 << 20;
-
-Result<Address> checked_address(std::string_view text) {
-  const auto address = transport::parse_address(text);
-  if (!address) {
-    log_error(
-        "ACP_UDP_ADDRESSES: \"{}\" is no IPv4 or IPv6 address; give local "
-        "addresses separated by commas, such as 127.0.0.1,127.0.0.2",
-        text);
-    return Status::kBadOption;
-  }
-  if (!is_loopback(*address)) {
-    log_error(
-        "ACP_UDP_ADDRESSES: {} is not a loopback address; packets are not "
-        "authenticated yet, so whoever reaches that address could write into "
-        "the memory of this job: use 127.x.x.x or ::1",
-        text);
-    return Status::kBadOption;
-  }
-  return *address;
-}
 
 std::size_t granted_bytes(int fd) {
   int granted = 0;
@@ -93,6 +74,18 @@ UniqueFd make_sender(const SocketAddress& address) {
   return fd;
 }
 
+/// With the option on, no router divides a datagram, and the kernel refuses one
+/// above the interface's MTU. It does not believe ICMP messages about smaller
+/// paths (PMTUDISC_PROBE): anybody could send those.
+void forbid_fragments(int fd, const SocketAddress& address, bool forbids) {
+  const bool is_v4 = address.any.sa_family == AF_INET;
+  const int v4 = forbids ? IP_PMTUDISC_PROBE : IP_PMTUDISC_DONT;
+  const int v6 = forbids ? IPV6_PMTUDISC_PROBE : IPV6_PMTUDISC_DONT;
+  (void)::setsockopt(fd, is_v4 ? IPPROTO_IP : IPPROTO_IPV6,
+                     is_v4 ? IP_MTU_DISCOVER : IPV6_MTU_DISCOVER,
+                     is_v4 ? &v4 : &v6, sizeof v4);
+}
+
 bool bind_to(const UniqueFd& fd, const SocketAddress& address) {
   return ::bind(fd.get(), &address.any, transport::socket_bytes(address)) == 0;
 }
@@ -100,8 +93,7 @@ bool bind_to(const UniqueFd& fd, const SocketAddress& address) {
 /// Takes a free port of the address, then lets connected sockets share it. The
 /// order matters: a socket that already shares may be given a port that another
 /// process shares.
-UniqueFd hold_port(const Address& address) {
-  const SocketAddress own = transport::to_socket(address);
+UniqueFd hold_port(const SocketAddress& own) {
   UniqueFd fd = make_sender(own);
   return fd && bind_to(fd, own) && share_port(fd.get()) ? std::move(fd)
                                                         : UniqueFd();
@@ -120,20 +112,14 @@ bool has_no_room_now(int error) {
 
 }  // namespace
 
-/// Opens the colors in the order of the list, so that the index of an address
-/// is its color on every process.
 Result<std::unique_ptr<KernelSocket>> KernelSocket::open(
-    std::string_view addresses, bool warns) {
+    std::span<const transport::LocalAddress> addresses, bool warns) {
+  ACP_ASSERT(!addresses.empty() && addresses.size() <= kMaxColors);
   std::unique_ptr<KernelSocket> socket(new KernelSocket);
-  std::string_view rest = addresses.empty() ? "127.0.0.1" : addresses;
-  for (bool is_last = false; !is_last;) {
-    const std::size_t comma = rest.find(',');
-    is_last = comma == std::string_view::npos;
-    if (const Status status = socket->add_color(rest.substr(0, comma));
-        status != Status::kOk) {
+  for (const transport::LocalAddress& local : addresses) {
+    if (const Status status = socket->add_color(local); status != Status::kOk) {
       return status;
     }
-    rest = is_last ? "" : rest.substr(comma + 1);
   }
   // The kernel reports twice the size that was asked for.
   if (warns && socket->receive_buffer_bytes_ < 2 * kWantedBufferBytes) {
@@ -149,30 +135,27 @@ Result<std::unique_ptr<KernelSocket>> KernelSocket::open(
 
 /// Binds before it sizes the buffers: the bind fails first when the address is
 /// wrong. The bound port is read back, because the kernel chooses it.
-Status KernelSocket::add_color(std::string_view text) {
-  if (addresses_.size() == kMaxColors) {
-    log_error("ACP_UDP_ADDRESSES: more than {} addresses", kMaxColors);
-    return Status::kBadOption;
-  }
-  const Result<Address> address = checked_address(text);
-  if (!address.ok()) {
-    return address.status();
-  }
-  SocketAddress bound = transport::to_socket(address.value());
+Status KernelSocket::add_color(const transport::LocalAddress& local) {
+  const auto color = static_cast<transport::Color>(addresses_.size());
+  scopes_.push_back(local.scope);
+  SocketAddress bound = socket_address(color, local.address);
   socklen_t size = transport::socket_bytes(bound);
   UniqueFd fd(::socket(bound.any.sa_family,
                        SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd || ::bind(fd.get(), &bound.any, size) != 0 ||
       ::getsockname(fd.get(), &bound.any, &size) != 0) {
     log_error("udp: binding a socket to {}: {}; is the address set up here?",
-              text, errno_text(errno));
+              transport::format_address(local.address), errno_text(errno));
     return Status::kSystem;
+  }
+  if (!transport::is_loopback(local.address)) {
+    forbid_fragments(fd.get(), bound, true);
   }
   if (const Status status = size_buffers(fd.get()); status != Status::kOk) {
     return status;
   }
   addresses_.push_back(transport::to_address(bound));
-  add_send_port(address.value());
+  add_send_port(color);
   descriptors_.push_back(fd.get());
   sockets_.push_back(std::move(fd));
   return Status::kOk;
@@ -180,17 +163,30 @@ Status KernelSocket::add_color(std::string_view text) {
 
 /// Reserves the port of the connected sockets. If that fails, connect() refuses
 /// in this color, and the address card gives the listening port twice.
-void KernelSocket::add_send_port(const Address& address) {
-  UniqueFd holder = hold_port(address);
+void KernelSocket::add_send_port(transport::Color color) {
+  Address any_port = addresses_[color];
+  any_port.port = 0;
+  UniqueFd holder = hold_port(socket_address(color, any_port));
   SocketAddress bound{};
   socklen_t size = sizeof bound;
   if (holder && ::getsockname(holder.get(), &bound.any, &size) == 0) {
     send_ports_.push_back(transport::to_address(bound).port);
   } else {
     holder.reset();
-    send_ports_.push_back(addresses_.back().port);
+    send_ports_.push_back(addresses_[color].port);
   }
   port_holders_.push_back(std::move(holder));
+}
+
+/// A link-local address, our own or a peer's, is in the network of the color's
+/// interface; the kernel asks for that.
+SocketAddress KernelSocket::socket_address(transport::Color color,
+                                           const Address& address) const {
+  SocketAddress out = transport::to_socket(address);
+  if (transport::is_link_local(address)) {
+    out.v6.sin6_scope_id = scopes_[color];
+  }
+  return out;
 }
 
 Status KernelSocket::size_buffers(int fd) {
@@ -207,11 +203,24 @@ Status KernelSocket::size_buffers(int fd) {
   return Status::kOk;
 }
 
+/// The option belongs to the socket, so it is set for the one datagram that is
+/// larger than its path. That is rare: the path has become smaller.
+int KernelSocket::send_fragmented(transport::Color color,
+                                  SocketAddress& to,
+                                  const Datagram& datagram) {
+  forbid_fragments(descriptors_[color], to, false);
+  const int error = send_by(descriptors_[color], &to, datagram);
+  forbid_fragments(descriptors_[color], to, true);
+  return error;
+}
+
 Status KernelSocket::send(transport::Color color,
                           const Address& to,
                           const Datagram& datagram) {
-  SocketAddress address = transport::to_socket(to);
-  const int error = send_by(descriptors_[color], &address, datagram);
+  SocketAddress address = socket_address(color, to);
+  const int error = datagram.may_be_fragmented
+                        ? send_fragmented(color, address, datagram)
+                        : send_by(descriptors_[color], &address, datagram);
   if (has_no_room_now(error)) {
     return Status::kAgain;
   }
@@ -232,14 +241,17 @@ bool KernelSocket::connect(std::size_t index,
   }
   Address from = addresses_[color];
   from.port = send_ports_[color];
-  const SocketAddress own = transport::to_socket(from);
-  const SocketAddress peer = transport::to_socket(to);
+  const SocketAddress own = socket_address(color, from);
+  const SocketAddress peer = socket_address(color, to);
   const int room = kWantedBufferBytes;
   UniqueFd fd = make_sender(own);
   if (!fd || !share_port(fd.get()) || !bind_to(fd, own) ||
       ::setsockopt(fd.get(), SOL_SOCKET, SO_SNDBUF, &room, sizeof room) != 0 ||
       ::connect(fd.get(), &peer.any, transport::socket_bytes(peer)) != 0) {
     return false;
+  }
+  if (!transport::is_loopback(from)) {
+    forbid_fragments(fd.get(), own, true);
   }
   connections_[index] = std::move(fd);
   return true;

@@ -4,11 +4,12 @@
 
 #include <array>
 #include <memory>
-#include <string_view>
 #include <vector>
 
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "transport/interfaces.h"
+#include "transport/socket_address.h"
 #include "udp/datagram_socket.h"
 
 namespace acp::udp {
@@ -16,13 +17,11 @@ namespace acp::udp {
 /// One thread at a time.
 class KernelSocket final : public DatagramSocket {
  public:
-  /// Binds a socket to each address of a list such as "127.0.0.1,::1", on a
-  /// free port; an empty list is "127.0.0.1". Only loopback addresses while
-  /// packets are not authenticated. `warns`: log a warning when the kernel
-  /// grants small buffers; only one process of a job sets it.
-  /// kBadOption, kSystem: logged.
-  static Result<std::unique_ptr<KernelSocket>> open(std::string_view addresses,
-                                                    bool warns);
+  /// Binds a socket to each address, on a free port; the index of an address is
+  /// its color. `warns`: log a warning when the kernel grants small buffers;
+  /// only one process of a job sets it. kBadOption, kSystem: logged.
+  static Result<std::unique_ptr<KernelSocket>> open(
+      std::span<const transport::LocalAddress> addresses, bool warns);
 
   std::span<const Address> addresses() const noexcept override {
     return addresses_;
@@ -58,9 +57,14 @@ class KernelSocket final : public DatagramSocket {
 
  private:
   KernelSocket() = default;
-  [[nodiscard]] Status add_color(std::string_view text);
-  void add_send_port(const Address& address);
+  [[nodiscard]] Status add_color(const transport::LocalAddress& local);
+  void add_send_port(transport::Color color);
+  transport::SocketAddress socket_address(transport::Color color,
+                                          const Address& address) const;
   [[nodiscard]] Status size_buffers(int fd);
+  int send_fragmented(transport::Color color,
+                      transport::SocketAddress& to,
+                      const Datagram& datagram);
 
   std::vector<UniqueFd> sockets_;  ///< By color, as are all vectors here.
   std::vector<int> descriptors_;
@@ -68,6 +72,7 @@ class KernelSocket final : public DatagramSocket {
   std::vector<std::uint16_t> send_ports_;
   std::array<UniqueFd, kConnections> connections_;
   std::vector<Address> addresses_;
+  std::vector<std::uint32_t> scopes_;  ///< LocalAddress::scope.
   std::size_t receive_buffer_bytes_ = 0;
   int send_error_ = 0;
 };

@@ -1,8 +1,10 @@
 // UdpTransport::open: checks settings, opens sockets, makes the transport.
 // Called once per process, in acp_init.
 #include <algorithm>
+#include <vector>
 
 #include "base/log.h"
+#include "transport/interfaces.h"
 #include "udp/faulty_socket.h"
 #include "udp/kernel_socket.h"
 #include "udp/udp_transport.h"
@@ -11,16 +13,102 @@ namespace acp::udp {
 
 namespace {
 
+using transport::LocalAddress;
+
 /// On the loopback interface a datagram costs much more than its bytes, see
 /// docs/udp.md, "Measured".
 constexpr std::size_t kLoopbackDatagramBytes = 60'000;
-/// Fits an Ethernet frame with IPv6 and a tunnel header.
-constexpr std::size_t kNetworkDatagramBytes = 1'400;
+/// Of an interface that does not tell its MTU: Ethernet's.
+constexpr std::uint32_t kUsualMtu = 1'500;
+/// Headers of IP and UDP.
+constexpr std::uint32_t kIpv4Headers = 28;
+constexpr std::uint32_t kIpv6Headers = 48;
 
-std::size_t datagram_for(std::span<const Address> addresses) {
-  return std::all_of(addresses.begin(), addresses.end(), transport::is_loopback)
-             ? kLoopbackDatagramBytes
-             : kNetworkDatagramBytes;
+/// The largest datagram that leaves through an interface in one piece. PathMtu
+/// finds out how much of that the path to each peer carries.
+std::size_t datagram_through(const LocalAddress& local) {
+  if (transport::is_loopback(local.address)) {
+    return kLoopbackDatagramBytes;
+  }
+  const std::uint32_t mtu = local.mtu == 0 ? kUsualMtu : local.mtu;
+  const std::uint32_t headers = local.address.family == transport::Family::kIpv4
+                                    ? kIpv4Headers
+                                    : kIpv6Headers;
+  return std::clamp<std::size_t>(mtu - std::min(mtu, headers),
+                                 kMinDatagramBytes, kLoopbackDatagramBytes);
+}
+
+std::size_t datagram_for(std::span<const LocalAddress> addresses) {
+  std::size_t most = 0;
+  for (const LocalAddress& local : addresses) {
+    most = std::max(most, datagram_through(local));
+  }
+  return most;
+}
+
+/// The addresses of the colors: what the user names, else the one that routes
+/// to the other hosts, else 127.0.0.1.
+Result<std::vector<LocalAddress>> local_addresses(
+    const SocketOptions& sockets) {
+  if (!sockets.interfaces.empty()) {
+    const auto known = transport::list_local_addresses();
+    if (!known.ok()) {
+      return known.status();
+    }
+    auto chosen = transport::choose_addresses("ACP_UDP_INTERFACES",
+                                              sockets.interfaces, *known);
+    if (chosen.ok() && chosen->size() > kMaxColors) {
+      log_error("ACP_UDP_INTERFACES: more than {} addresses", kMaxColors);
+      return Status::kBadOption;
+    }
+    return chosen;
+  }
+  const auto own = transport::address_towards(
+      sockets.route_to.empty() ? "127.0.0.1" : sockets.route_to);
+  return own.ok() ? Result(std::vector{*own}) : own.status();
+}
+
+/// Everybody who reaches an address that is not loopback could write into the
+/// memory of the job, so `off` is refused there.
+Result<Security> security_for(std::string_view setting,
+                              std::span<const LocalAddress> addresses,
+                              bool warns) {
+  const auto outside =
+      std::ranges::find_if_not(addresses, [](const LocalAddress& one) {
+        return transport::is_loopback(one.address);
+      });
+  const bool is_inside = outside == addresses.end();
+  if (setting == "encrypt") {
+    return Security::kEncrypt;
+  }
+  if (setting == "auth" || (setting == "auto" && !is_inside)) {
+    return Security::kAuth;
+  }
+  if (setting == "off" && !is_inside) {
+    log_error(
+        "ACP_UDP_SECURITY=off: {} is not a loopback address, and whoever "
+        "reaches it could write into the memory of this job; leave the setting "
+        "out, or say insecure instead of off",
+        transport::format_address(outside->address));
+    return Status::kBadOption;
+  }
+  if (setting == "insecure" && !is_inside && warns) {
+    log_warning(
+        "udp: packets are not authenticated (ACP_UDP_SECURITY=insecure): "
+        "whoever reaches {} can write into the memory of this job",
+        transport::format_address(outside->address));
+  }
+  return Security::kOff;
+}
+
+Status check_datagram(std::size_t bytes) {
+  if (bytes == 0 ||
+      (bytes >= kMinDatagramBytes && bytes <= kMaxDatagramBytes)) {
+    return Status::kOk;
+  }
+  log_error("ACP_UDP_DATAGRAM: {} is not 0 or {} .. {}", bytes,
+            kMinDatagramBytes, kMaxDatagramBytes);
+  return Status::kBadOption;
 }
 
 }  // namespace
@@ -39,21 +127,28 @@ Result<std::unique_ptr<UdpTransport>> UdpTransport::open(
         sockets.faults);
     return Status::kBadOption;
   }
-  if (options.datagram_bytes != 0 &&
-      (options.datagram_bytes < kMinDatagramBytes ||
-       options.datagram_bytes > kMaxDatagramBytes)) {
-    log_error("ACP_UDP_DATAGRAM: {} is not 0 or {} .. {}",
-              options.datagram_bytes, kMinDatagramBytes, kMaxDatagramBytes);
-    return Status::kBadOption;
+  if (const Status status = check_datagram(options.datagram_bytes);
+      status != Status::kOk) {
+    return status;
   }
-  auto opened = KernelSocket::open(sockets.addresses, options.me == 0);
+  const auto addresses = local_addresses(sockets);
+  if (!addresses.ok()) {
+    return addresses.status();
+  }
+  const auto security =
+      security_for(sockets.security, *addresses, options.me == 0);
+  if (!security.ok()) {
+    return security.status();
+  }
+  auto opened = KernelSocket::open(*addresses, options.me == 0);
   if (!opened.ok()) {
     return opened.status();
   }
   std::unique_ptr<DatagramSocket> socket = std::move(opened).value();
   UdpOptions settled = options;
+  settled.security = *security;
   if (settled.datagram_bytes == 0) {
-    settled.datagram_bytes = datagram_for(socket->addresses());
+    settled.datagram_bytes = datagram_for(*addresses);
   }
   if (faults->is_active()) {
     socket =

@@ -7,6 +7,15 @@
 
 namespace acp::udp {
 
+namespace {
+
+/// Another host of the job, or empty.
+std::string route_to(const protocol::HostHeader& /*header*/) {
+  return {};
+}
+
+}  // namespace
+
 /// Publishes the address card last: peers may send once they can read it.
 Result<std::unique_ptr<transport::Transport>> open_network(
     const transport::NetworkContext& context) {
@@ -17,6 +26,7 @@ Result<std::unique_ptr<transport::Transport>> open_network(
   options.me = context.proc;
   options.procs = header.procs;
   options.epoch = epoch_of(header.job_id);
+  options.secret = context.segment.secret();
   options.card_of = [context](transport::ProcId peer) {
     return context.card_of(peer);
   };
@@ -25,14 +35,17 @@ Result<std::unique_ptr<transport::Transport>> open_network(
   };
   options.datagram_bytes =
       static_cast<std::size_t>(settings.number(SettingId::kUdpDatagram));
+  options.window_bytes = settings.number(SettingId::kUdpWindow);
   options.silence =
       std::chrono::seconds(settings.number(SettingId::kUdpSilence));
   options.ranks_per_core =
       (header.local_procs + header.cores - 1) / std::max(header.cores, 1U);
-  auto opened = UdpTransport::open(options,
-                                   {settings.text(SettingId::kUdpAddresses),
-                                    settings.text(SettingId::kUdpFaults)},
-                                   clock);
+  auto opened = UdpTransport::open(
+      options,
+      {settings.text(SettingId::kUdpInterfaces),
+       settings.text(SettingId::kUdpFaults), route_to(header),
+       settings.text(SettingId::kUdpSecurity)},
+      clock);
   if (!opened.ok()) {
     return opened.status();
   }

@@ -26,7 +26,7 @@ struct HeaderLayout {
   std::uint32_t epoch;
   std::uint32_t source;
   std::uint32_t destination;
-  std::uint64_t txno_credit;  ///< txno in the low 48 bits.
+  std::uint64_t txno_grant;  ///< txno in the low 48 bits.
   std::uint32_t seq;
   std::uint32_t ack;
   std::uint64_t echo_held;  ///< echo in the low 48 bits.
@@ -38,7 +38,7 @@ static_assert(offsetof(HeaderLayout, payload_bytes) == 2);
 static_assert(offsetof(HeaderLayout, epoch) == 4);
 static_assert(offsetof(HeaderLayout, source) == 8);
 static_assert(offsetof(HeaderLayout, destination) == 12);
-static_assert(offsetof(HeaderLayout, txno_credit) == 16);
+static_assert(offsetof(HeaderLayout, txno_grant) == 16);
 static_assert(offsetof(HeaderLayout, seq) == 24);
 static_assert(offsetof(HeaderLayout, ack) == 28);
 static_assert(offsetof(HeaderLayout, echo_held) == 32);
@@ -53,7 +53,8 @@ HeaderLayout to_layout(const PacketHeader& header, std::size_t payload_bytes) {
   layout.epoch = swap_unless_little(header.epoch);
   layout.source = swap_unless_little(header.source);
   layout.destination = swap_unless_little(header.destination);
-  layout.txno_credit = swap_unless_little(header.txno);
+  layout.txno_grant =
+      swap_unless_little(header.txno | std::uint64_t{header.grant} << 48);
   layout.seq = swap_unless_little(header.seq);
   layout.ack = swap_unless_little(header.ack);
   layout.echo_held =
@@ -62,6 +63,7 @@ HeaderLayout to_layout(const PacketHeader& header, std::size_t payload_bytes) {
 }
 
 PacketHeader from_layout(const HeaderLayout& layout) {
+  const std::uint64_t txno_grant = swap_unless_little(layout.txno_grant);
   const std::uint64_t echo_held = swap_unless_little(layout.echo_held);
   PacketHeader header;
   header.type = static_cast<PacketType>(layout.version_type & 0xF);
@@ -69,7 +71,8 @@ PacketHeader from_layout(const HeaderLayout& layout) {
   header.epoch = swap_unless_little(layout.epoch);
   header.source = swap_unless_little(layout.source);
   header.destination = swap_unless_little(layout.destination);
-  header.txno = swap_unless_little(layout.txno_credit);
+  header.txno = txno_grant & kMaxTxno;
+  header.grant = static_cast<std::uint16_t>(txno_grant >> 48);
   header.seq = swap_unless_little(layout.seq);
   header.ack = swap_unless_little(layout.ack);
   header.echo = echo_held & kMaxTxno;
@@ -81,42 +84,22 @@ std::uint64_t hash(std::span<const std::byte> bytes) noexcept {
   return XXH3_64bits(bytes.data(), bytes.size());
 }
 
-/// The tag: the hash of the header and the hash of the rest. Hashing in two
-/// steps needs no copy of the packet without its tag.
-std::uint64_t digest(const std::byte* header, std::uint64_t rest) noexcept {
-  std::array<std::byte, kHeaderBytes + sizeof(std::uint64_t)> input{};
-  std::memcpy(input.data(), header, kHeaderBytes);
-  store_little(input.data() + kHeaderBytes, rest);
-  return XXH3_64bits(input.data(), input.size());
-}
-
-bool is_whole_messages(std::span<const std::byte> payload) noexcept {
-  while (!payload.empty()) {
-    if (payload.size() < kMessagePrefixBytes) {
-      return false;
-    }
-    const std::size_t size = load_little<std::uint16_t>(payload.data());
-    if (size > payload.size() - kMessagePrefixBytes) {
-      return false;
-    }
-    payload = payload.subspan(kMessagePrefixBytes + size);
-  }
-  return true;
-}
-
-/// A pure ack has no payload and no seq. A fragment carries whole messages; a
-/// fragment with none is a probe.
+/// Only a fragment has a seq. Acks have no payload, and size probes have any.
 bool is_consistent(const PacketView& packet) noexcept {
   const PacketHeader& header = packet.header;
-  if (header.txno == 0 || header.txno > kMaxTxno ||
-      (header.flags & ~kKnownFlags) != 0) {
+  if (header.txno == 0 || (header.flags & ~kKnownFlags) != 0) {
     return false;
   }
-  if (header.type == PacketType::kAck) {
-    return packet.payload.empty() && header.seq == 0 &&
-           (header.flags & kFlagOrdered) == 0;
+  switch (header.type) {
+    case PacketType::kData: return true;
+    case PacketType::kAck:
+    case PacketType::kProbeReply:
+      return packet.payload.empty() && header.seq == 0 &&
+             (header.flags & kFlagOrdered) == 0;
+    case PacketType::kSizeProbe:
+      return header.seq == 0 && (header.flags & kFlagOrdered) == 0;
   }
-  return header.type == PacketType::kData && is_whole_messages(packet.payload);
+  return false;
 }
 
 }  // namespace
@@ -170,23 +153,27 @@ std::optional<PacketView> decode_packet(std::span<const std::byte> bytes) {
   return packet;
 }
 
-bool has_valid_tag(const PacketView& packet) noexcept {
-  const std::byte* tag = packet.bytes.data() + kHeaderBytes;
-  return load_little<std::uint64_t>(tag + 8) == 0 &&
-         load_little<std::uint64_t>(tag) ==
-             digest(packet.bytes.data(),
-                    hash(packet.bytes.subspan(kMinPacketBytes)));
+bool has_whole_messages(std::span<const std::byte> payload) noexcept {
+  while (!payload.empty()) {
+    if (payload.size() < kMessagePrefixBytes) {
+      return false;
+    }
+    const std::size_t size = load_little<std::uint16_t>(payload.data());
+    if (size > payload.size() - kMessagePrefixBytes) {
+      return false;
+    }
+    payload = payload.subspan(kMessagePrefixBytes + size);
+  }
+  return true;
 }
 
-/// Writes backwards from the payload: bitmap, then header. The tag comes last,
-/// since it covers all of them.
-std::span<const std::byte> encode_packet(const PacketHeader& header,
-                                         const SackBitmap& sack,
-                                         std::span<std::byte> payload,
-                                         std::span<const std::byte> tail,
-                                         TailHash* tail_hash) noexcept {
+/// Writes backwards from the payload: bitmap, then header.
+std::span<std::byte> encode_packet(const PacketHeader& header,
+                                   const SackBitmap& sack,
+                                   std::span<std::byte> payload,
+                                   std::size_t tail_bytes) noexcept {
   ACP_ASSERT(header.txno >= 1 && header.txno <= kMaxTxno &&
-             payload.size() + tail.size() <= UINT16_MAX);
+             payload.size() + tail_bytes <= UINT16_MAX);
   std::byte* body = payload.data();
   if ((header.flags & kFlagSack) != 0) {
     body -= kSackBytes;
@@ -195,14 +182,21 @@ std::span<const std::byte> encode_packet(const PacketHeader& header,
     }
   }
   std::byte* start = body - kMinPacketBytes;
-  const HeaderLayout layout = to_layout(header, payload.size() + tail.size());
+  const HeaderLayout layout = to_layout(header, payload.size() + tail_bytes);
   std::memcpy(start, &layout, sizeof layout);
-  const std::span<const std::byte> rest(body, payload.data() + payload.size());
-  std::byte* tag = start + kHeaderBytes;
-  store_little(
-      tag, digest(start, tail.empty() ? hash(rest) : (*tail_hash)(rest, tail)));
-  store_little(tag + 8, std::uint64_t{0});
-  return {start, kMinPacketBytes + rest.size()};
+  std::memset(start + kHeaderBytes, 0, kTagBytes);
+  return {start, payload.data() + payload.size()};
+}
+
+std::uint64_t checksum_of(std::span<const std::byte> packet,
+                          std::span<const std::byte> tail,
+                          TailHash& tail_hash) noexcept {
+  const auto rest = packet.subspan(kMinPacketBytes);
+  std::array<std::byte, kHeaderBytes + sizeof(std::uint64_t)> input{};
+  std::memcpy(input.data(), packet.data(), kHeaderBytes);
+  store_little(input.data() + kHeaderBytes,
+               tail.empty() ? hash(rest) : tail_hash(rest, tail));
+  return hash(input);
 }
 
 std::span<const std::byte> take_message(

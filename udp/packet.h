@@ -7,17 +7,18 @@
 //           4  u32  epoch of the job, a hash of its id
 //           8  u32  source process
 //          12  u32  destination process
-//          16  u48  txno: number of this transmission, unique in its process
-//          22  u16  credit grant; zero in this version
+//          16  u48  txno: number of this transmission, unique in its stream
+//          22  u16  grant: KiB that may be unacknowledged; 0: nothing is said
 //          24  u32  seq of the fragment, low half; zero in a pure ack
 //          28  u32  ack, low half: every fragment below has been delivered
 //          32  u48  echo: txno of the last fragment received; 0: none yet
 //          38  u16  microseconds between that arrival and this packet
-//          40  16 B tag: XXH3-64 of the packet, then zeros
+//          40  16 B tag, written and checked by PacketGuard
 //          56  32 B SACK bitmap, when kFlagSack is set
-//           .. payload: messages, each u16 size and its bytes
+//           .. payload: messages, each u16 size and its bytes; with encryption
+//              their ciphertext
 //
-// docs/udp.md gives the reasons and changes with this file.
+// docs/udp_wire.md gives the reasons and changes with this file.
 #pragma once
 
 #include <array>
@@ -30,7 +31,7 @@ struct XXH3_state_s;
 
 namespace acp::udp {
 
-inline constexpr std::uint8_t kPacketVersion = 1;
+inline constexpr std::uint8_t kPacketVersion = 2;
 inline constexpr std::size_t kHeaderBytes = 40;
 inline constexpr std::size_t kTagBytes = 16;
 inline constexpr std::size_t kSackBytes = 32;
@@ -46,7 +47,12 @@ inline constexpr std::uint64_t kWindowFragments = 8 * kSackBytes;
 /// Bit i stands for the fragment with seq = ack + i.
 using SackBitmap = std::array<std::uint64_t, kWindowFragments / 64>;
 
-enum class PacketType : std::uint8_t { kData = 1, kAck = 2 };
+enum class PacketType : std::uint8_t {
+  kData = 1,        ///< A fragment, and the current ack.
+  kAck = 2,         ///< The current ack alone.
+  kSizeProbe = 3,   ///< As kAck, with a payload of any bytes; see PathMtu.
+  kProbeReply = 4,  ///< As kAck, but `echo` is the txno of a size probe.
+};
 
 inline constexpr std::uint8_t kFlagOrdered = 1;     ///< Deliver in order.
 inline constexpr std::uint8_t kFlagAckRequest = 2;  ///< Acknowledge at once.
@@ -59,6 +65,7 @@ struct PacketHeader {
   PacketType type = PacketType::kData;
   std::uint8_t flags = 0;
   std::uint16_t held_us = 0;
+  std::uint16_t grant = 0;
   std::uint32_t epoch = 0;
   std::uint32_t source = 0;
   std::uint32_t destination = 0;
@@ -93,23 +100,34 @@ class TailHash {
   XXH3_state_s* state_;  ///< Owned. The library hides its size.
 };
 
-/// Pure: bytes to packet. Checks sizes, version, type, flags, and that the
-/// payload is a whole number of messages (none in a probe). Does not check the
-/// tag. Nothing: not a valid packet.
+/// Pure: bytes to packet. Checks sizes, version, type and flags, but neither
+/// the tag nor the payload, which may be encrypted. Nothing: not a valid
+/// packet.
 std::optional<PacketView> decode_packet(std::span<const std::byte> bytes);
 
-/// Whether the tag matches. Separate from decode_packet, so that packets for
-/// other processes cost no hash.
-bool has_valid_tag(const PacketView& packet) noexcept;
+/// Whether a payload is a whole number of messages (none in a probe). Only for
+/// payloads that PacketGuard has opened.
+bool has_whole_messages(std::span<const std::byte> payload) noexcept;
 
-/// Writes header, tag and, with kFlagSack, `sack` in front of `payload`, where
-/// kHeadroomBytes must be free. `tail` ends the payload and stays in place.
-/// Returns the datagram without `tail`. `hash` is needed only with a tail.
-std::span<const std::byte> encode_packet(const PacketHeader& header,
-                                         const SackBitmap& sack,
-                                         std::span<std::byte> payload,
-                                         std::span<const std::byte> tail = {},
-                                         TailHash* hash = nullptr) noexcept;
+/// Writes header and, with kFlagSack, `sack` in front of `payload`, where
+/// kHeadroomBytes must be free, and leaves the tag zero. Another `tail_bytes`
+/// of payload follow elsewhere. Returns the packet without them.
+std::span<std::byte> encode_packet(const PacketHeader& header,
+                                   const SackBitmap& sack,
+                                   std::span<std::byte> payload,
+                                   std::size_t tail_bytes = 0) noexcept;
+
+/// The tag of a packet, kTagBytes that PacketGuard owns.
+inline std::span<std::byte, kTagBytes> tag_of(std::span<std::byte> packet) {
+  return packet.subspan(kHeaderBytes).first<kTagBytes>();
+}
+
+/// The checksum of a packet whose last bytes are `tail`, without its tag: XXH3
+/// over the header and the XXH3 of what follows the tag. Two steps need no copy
+/// of the packet. `tail_hash` is needed only with a tail.
+std::uint64_t checksum_of(std::span<const std::byte> packet,
+                          std::span<const std::byte> tail,
+                          TailHash& tail_hash) noexcept;
 
 /// Takes the first message off a payload that decode_packet accepted.
 std::span<const std::byte> take_message(

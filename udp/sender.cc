@@ -12,17 +12,27 @@
 
 namespace acp::udp {
 
-Sender::Sender(FragmentPool& pool, StreamLimits& limits)
+Sender::Sender(FragmentPool& pool, StreamLimits& limits, Window window)
     : pool_(pool),
       limits_(limits),
       base_(limits.first_seq),
       next_(limits.first_seq),
-      recovery_end_(limits.first_seq) {}
+      recovery_end_(limits.first_seq),
+      window_kind_(window),
+      packed_bytes_(static_cast<std::uint16_t>(limits.fragment_bytes)),
+      grant_(static_cast<std::uint32_t>(limits.first_grant)) {}
+
+std::uint64_t Sender::window() const noexcept {
+  const std::uint64_t most =
+      std::min<std::uint64_t>(limits_.window_bytes, grant_);
+  return window_kind_ == Window::kFixed ? most
+                                        : std::min(most, congestion_.bytes());
+}
 
 /// A first fragment is always allowed by the byte limit, however large it is.
 Status Sender::open_fragment() {
   const bool is_full = next_ - base_ == kWindowFragments ||
-                       (next_ != base_ && bytes_ >= limits_.window_bytes);
+                       (next_ != base_ && bytes_ >= window());
   if (is_full) {
     return Status::kAgain;
   }
@@ -39,14 +49,15 @@ Status Sender::open_fragment() {
   return Status::kOk;
 }
 
-/// Provides an open fragment with room for a message of `bytes` bytes.
+/// Provides an open fragment with room for a message of `bytes` bytes. An empty
+/// one has room for any.
 Status Sender::make_room(std::size_t bytes) {
   if (open_ == nullptr) {
     return open_fragment();
   }
-  const bool fits = open_->tail.empty() &&
-                    open_->payload_bytes + kMessagePrefixBytes + bytes <=
-                        limits_.fragment_bytes;
+  const bool fits =
+      open_->tail.empty() &&
+      open_->payload_bytes + kMessagePrefixBytes + bytes <= packed_bytes_;
   return fits ? Status::kOk : Status::kAgain;
 }
 
@@ -161,13 +172,16 @@ std::uint8_t Sender::flags_for(const Fragment& fragment) noexcept {
   std::uint8_t flags = fragment.is_ordered ? kFlagOrdered : 0;
   // Four requests per window keep it moving with the fewest acks; many small
   // fragments are acknowledged by their number, see kAckEvery. A fragment that
-  // is alone needs no request, unless it is a retransmission or a probe.
+  // is alone needs no request, unless it fills the window, or is a
+  // retransmission or a probe.
   const bool is_alone = fragment.seq == base_;
   unasked_bytes_ = is_alone ? 0 : unasked_bytes_;
   unasked_bytes_ += charge(fragment.size());
-  const bool is_quarter = unasked_bytes_ >= limits_.window_bytes / 4;
+  const bool is_quarter = unasked_bytes_ >= window() / 4;
+  const bool is_full = bytes_ >= window();
   const bool is_probe = fragment.size() == 0;
-  if ((is_quarter && !is_alone) || fragment.transmissions > 0 || is_probe) {
+  if ((is_quarter && !is_alone) || is_full || fragment.transmissions > 0 ||
+      is_probe) {
     unasked_bytes_ = 0;
     flags |= kFlagAckRequest;
   }
@@ -180,11 +194,17 @@ void Sender::on_transmitted(Fragment& fragment,
   ACP_ASSERT(fragment.state == Fragment::State::kPending);
   if (fragment.seq == base_ && fragment.transmissions == 0) {
     // Nothing was unacknowledged before, so time-outs count from now.
+    if (has_grant_ && now - heard_at_ > kGrantAge) {
+      grant_ = std::min(grant_, kIdleGrant);
+    }
     timer_start_ = now;
     heard_at_ = now;
     timeouts_ = 0;
   }
   --pending_;
+  if (is_paced()) {
+    congestion_.on_sent(charge(fragment.size()), now);
+  }
   fragment.state = Fragment::State::kInFlight;
   fragment.add_transmission({txno, ++last_ordinal_, now});
   if (fragment.transmissions > 1) {

@@ -12,7 +12,9 @@
 
 #include "base/status.h"
 #include "transport/transport.h"
+#include "udp/congestion.h"
 #include "udp/fragment_pool.h"
+#include "udp/grant_budget.h"
 #include "udp/packet.h"
 #include "udp/rtt.h"
 #include "udp/stream_limits.h"
@@ -35,7 +37,10 @@ class Sender {
  public:
   using Parts = std::span<const std::span<const std::byte>>;
 
-  Sender(FragmentPool& pool, StreamLimits& limits);
+  /// How the window is set: fixed, or by the path's delay and losses.
+  enum class Window : std::uint8_t { kFixed, kAdaptive };
+
+  Sender(FragmentPool& pool, StreamLimits& limits, Window window);
 
   /// Copies a message of `bytes` bytes into the open fragment, or into a new
   /// one. kAgain: the open fragment has no room; or none is open, and the
@@ -77,6 +82,27 @@ class Sender {
 
   /// Closes the open fragment, if any, and makes it pending.
   void close();
+
+  /// Messages are packed together up to this payload, at most
+  /// StreamLimits::fragment_bytes. A larger message has a fragment of its own.
+  void set_packed_bytes(std::size_t bytes) noexcept {
+    packed_bytes_ = static_cast<std::uint16_t>(bytes);
+  }
+
+  /// Charged bytes that may be unacknowledged: what the peer grants, what the
+  /// path holds and what the limits allow.
+  std::uint64_t window() const noexcept;
+
+  /// Charged bytes that the peer has granted; nothing before it has said so.
+  std::uint64_t granted() const noexcept { return has_grant_ ? grant_ : 0; }
+
+  /// Whether the rate at which fragments leave is limited.
+  bool is_paced() const noexcept { return window_kind_ == Window::kAdaptive; }
+
+  /// Whether the rate allows that a pending fragment is sent now.
+  bool may_send(TimePoint now) const noexcept {
+    return !is_paced() || now >= congestion_.next_send();
+  }
 
   bool has_pending() const noexcept { return pending_ != 0; }
 
@@ -130,7 +156,8 @@ class Sender {
   bool acknowledge(std::uint64_t seq, const PacketView& packet, TimePoint now);
   void on_echo(const Fragment& fragment,
                const Transmission& arrived,
-               Duration sample);
+               Duration sample,
+               TimePoint now);
   bool acknowledge_bitmap(std::uint64_t ack,
                           const PacketView& packet,
                           TimePoint now);
@@ -166,6 +193,11 @@ class Sender {
   /// How much the path reorders, 0 .. kMaxReorderLevel. Doubles reorder limits.
   std::uint8_t reorder_level_ = 0;
   std::uint16_t spurious_ = 0;  ///< Counted during one on_ack().
+  Window window_kind_;
+  bool has_grant_ = false;       ///< The peer has granted anything yet.
+  std::uint16_t packed_bytes_;   ///< See set_packed_bytes().
+  std::uint32_t grant_;          ///< The latest grant of the peer.
+  CongestionWindow congestion_;  ///< Used with Window::kAdaptive.
 };
 
 }  // namespace acp::udp

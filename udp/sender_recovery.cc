@@ -31,6 +31,11 @@ std::size_t Sender::on_ack(const PacketView& packet, TimePoint now) {
     return 0;  // an older ack that was overtaken, or an impossible one
   }
   spurious_ = 0;
+  if (packet.header.grant != 0) {
+    grant_ = std::uint32_t{packet.header.grant} * 1024;
+    has_grant_ = true;
+  }
+  const std::uint64_t in_flight = bytes_;
   bool has_progress = false;
   for (; base_ != *ack; ++base_) {
     has_progress |= acknowledge(base_, packet, now);
@@ -42,6 +47,10 @@ std::size_t Sender::on_ack(const PacketView& packet, TimePoint now) {
   if (has_progress) {
     timeouts_ = 0;
     timer_start_ = now;
+    if (is_paced()) {
+      congestion_.on_ack(in_flight - bytes_, in_flight,
+                         std::min<std::uint64_t>(limits_.window_bytes, grant_));
+    }
   }
   if (base_ < recovery_end_) {
     detect_losses(now);
@@ -87,7 +96,7 @@ bool Sender::acknowledge(std::uint64_t seq,
     // peer had no core, and its next answer may take as long (RFC 9002, 5.3).
     const Duration held = std::min<Duration>(
         std::chrono::microseconds(packet.header.held_us), kAckDelay);
-    on_echo(*fragment, *arrived, now - arrived->sent - held);
+    on_echo(*fragment, *arrived, now - arrived->sent - held, now);
   } else if (fragment->transmissions == 1) {
     newest_arrived_ = std::max(newest_arrived_, fragment->last.ordinal);
   }
@@ -107,9 +116,13 @@ bool Sender::acknowledge(std::uint64_t seq,
 /// RTO.
 void Sender::on_echo(const Fragment& fragment,
                      const Transmission& arrived,
-                     Duration sample) {
+                     Duration sample,
+                     TimePoint now) {
   newest_arrived_ = std::max(newest_arrived_, arrived.ordinal);
   rtt_.add_sample(sample);
+  if (is_paced()) {
+    congestion_.on_sample(sample, now);
+  }
   limits_.longest_rtt.add_sample(sample);
   backoff_ = 0;
   const bool is_spurious = arrived.txno != fragment.last.txno;
@@ -143,6 +156,9 @@ void Sender::detect_losses(TimePoint now) {
         last.sent + window <= now) {
       fragment->was_overtaken = true;
       make_pending(*fragment);
+      if (is_paced()) {
+        congestion_.on_loss(charge(fragment->size()), now);
+      }
     } else {
       loss_deadline_ = std::min(loss_deadline_, last.sent + window);
     }
@@ -186,6 +202,9 @@ TimePoint Sender::deadline() const noexcept {
     return TimePoint::max();
   }
   TimePoint deadline = std::min(loss_deadline_, timer_start_ + timeout());
+  if (is_paced() && pending_ != 0) {
+    deadline = std::min(deadline, congestion_.next_send());
+  }
   if (timeouts_ >= kDeathTimeouts && limits_.silence.count() > 0) {
     deadline = std::min(deadline, heard_at_ + limits_.silence);
   }
@@ -212,6 +231,9 @@ void Sender::on_timer(TimePoint now) {
   }
   timer_start_ = now;
   ++timeouts_;
+  if (is_paced()) {
+    congestion_.on_timeout(timeouts_);
+  }
   for (std::uint64_t i = 0; i < closed_end() - base_; ++i) {
     Fragment* fragment = (*ring_)[is_first ? closed_end() - 1 - i : base_ + i];
     if (fragment != nullptr && fragment->state == Fragment::State::kInFlight) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "base/clock.h"
+#include "udp/grant_budget.h"
 #include "udp/rtt.h"
 
 namespace acp::udp {
@@ -14,8 +15,11 @@ namespace acp::udp {
 /// Set when the transport is made. Only longest_rtt changes later; the engine's
 /// lock guards it.
 struct StreamLimits {
-  std::size_t fragment_bytes = 0;         ///< Largest payload of a fragment.
-  std::uint64_t window_bytes = 0;         ///< Unacknowledged, see charge().
+  std::size_t fragment_bytes = 0;  ///< Largest payload of a fragment.
+  std::uint64_t window_bytes = 0;  ///< Unacknowledged, see charge().
+  bool is_window_fixed = false;    ///< Also on paths that leave the host.
+  /// Unacknowledged charged bytes before the peer has granted any.
+  std::uint64_t first_grant = kFirstGrant;
   std::uint32_t max_held_fragments = 64;  ///< Early ordered fragments kept.
   std::uint64_t first_seq = 0;            ///< Equal on both sides.
   Duration rto_floor = kMinRto;

@@ -24,6 +24,18 @@ constexpr std::uint64_t kMaxWindowBytes = std::uint64_t{1} << 20;
 /// every pass would cost too much.
 constexpr std::size_t kMaxBatchingPeers = 16;
 
+/// A nonce has 24 bits for a process.
+constexpr std::uint32_t kMaxProcs = 1 << 24;
+
+std::string_view text_of(Security security) {
+  switch (security) {
+    case Security::kOff: return "unprotected";
+    case Security::kAuth: return "authenticated";
+    case Security::kEncrypt: return "encrypted";
+  }
+  return "";
+}
+
 std::size_t pool_fragments(const UdpOptions& options) {
   return options.max_fragments != 0
              ? options.max_fragments
@@ -31,15 +43,27 @@ std::size_t pool_fragments(const UdpOptions& options) {
                                        1024, 16'384);
 }
 
+transport::Color colors_of(const DatagramSocket& socket) {
+  return static_cast<transport::Color>(socket.addresses().size());
+}
+
+/// Half of the receive buffer at most, so that one peer cannot fill it alone.
+std::uint64_t window_for(const UdpOptions& options,
+                         const DatagramSocket& socket) {
+  return options.window_bytes != 0
+             ? options.window_bytes
+             : std::min<std::uint64_t>(kMaxWindowBytes,
+                                       socket.receive_buffer_bytes() / 2);
+}
+
 StreamLimits limits_for(const UdpOptions& options,
                         const DatagramSocket& socket) {
   StreamLimits limits;
   limits.silence = options.silence;
   limits.fragment_bytes = options.datagram_bytes - kHeadroomBytes;
-  // Half, so that one peer cannot fill the receive buffer alone. Several peers
-  // may still overflow it, which is repaired like any loss.
-  limits.window_bytes = std::min<std::uint64_t>(
-      kMaxWindowBytes, socket.receive_buffer_bytes() / 2);
+  limits.window_bytes = window_for(options, socket);
+  limits.is_window_fixed = options.window_bytes != 0;
+  limits.first_grant = options.first_grant;
   limits.first_seq = options.first_seq;
   limits.is_core_bound = options.ranks_per_core >= kCoreBoundRanks;
   limits.rto_floor = rto_floor(options.ranks_per_core);
@@ -55,24 +79,31 @@ UdpTransport::UdpTransport(UdpOptions options,
     : options_(std::move(options)),
       socket_(std::move(socket)),
       pool_(options_.datagram_bytes, pool_fragments(options_)),
-      shared_{.socket = *socket_, .clock = clock, .pool = pool_},
-      endpoints_(options_.procs,
-                 static_cast<transport::Color>(socket_->addresses().size())),
+      guard_(options_.security, options_.secret, colors_of(*socket_)),
+      shared_{.socket = *socket_,
+              .clock = clock,
+              .pool = pool_,
+              .guard = guard_,
+              .grants = {socket_->receive_buffer_bytes(),
+                         window_for(options_, *socket_)}},
+      endpoints_(options_.procs, colors_of(*socket_)),
       carrier_(pool_.acquire()),
       next_suspect_(options_.me) {
   ACP_ASSERT(options_.datagram_bytes >= kMinDatagramBytes &&
              options_.datagram_bytes <= kMaxDatagramBytes);
-  ACP_ASSERT(carrier_ != nullptr);
+  ACP_ASSERT(carrier_ != nullptr && options_.procs <= kMaxProcs);
   shared_.me = options_.me;
   shared_.epoch = options_.epoch;
   shared_.limits = limits_for(options_, *socket_);
-  shared_.max_message = shared_.limits.fragment_bytes - kMessagePrefixBytes;
-  capabilities_.max_message = shared_.max_message;
+  capabilities_.max_message =
+      shared_.limits.fragment_bytes - kMessagePrefixBytes;
 
   const std::span<const Address> addresses = socket_->addresses();
   AddressCard card;
-  card.colors = static_cast<transport::Color>(addresses.size());
+  card.colors = colors_of(*socket_);
   card.datagram_bytes = static_cast<std::uint16_t>(options_.datagram_bytes);
+  card.security = options_.security;
+  card.has_aes = has_aes();
   std::copy(addresses.begin(), addresses.end(), card.addresses.begin());
   std::ranges::copy(socket_->send_ports(), card.send_ports.begin());
   card_bytes_ = encode_card(card, card_);
@@ -88,10 +119,10 @@ UdpTransport::~UdpTransport() {
       "nothing, {} refused), "
       "received {} "
       "({} twice, {} held, {} not held), dropped {} malformed, {} stray, {} "
-      "from wrong addresses, {} corrupt",
+      "from wrong addresses, {} corrupt, {} replayed",
       c.sent, c.connected, c.pure_acks, c.retransmitted, c.spurious, c.refused,
       c.received, c.duplicates, c.held, c.not_held, c.malformed, c.strays,
-      c.unknown, c.corrupt);
+      c.unknown, c.corrupt, c.replayed);
 }
 
 Result<transport::Endpoint*> UdpTransport::endpoint(transport::ProcId peer,
@@ -121,20 +152,32 @@ Result<Endpoint*> UdpTransport::make_endpoint(transport::ProcId peer,
         peer);
     return Status::kProtocol;
   }
-  if (card->colors <= color || card->datagram_bytes != pool_.datagram_bytes() ||
+  if (card->colors <= color ||
       card->addresses[color].family != socket_->addresses()[color].family) {
     log_error(
-        "udp: process {} has {} colors and datagrams of {} bytes, this one "
-        "has {} and {}, and color {} must be of one IP version: set "
-        "ACP_UDP_ADDRESSES and ACP_UDP_DATAGRAM alike for all ranks",
-        peer, card->colors, card->datagram_bytes, capabilities_.colors,
-        pool_.datagram_bytes(), color);
+        "udp: process {} has {} colors, this one has {}, and color {} must be "
+        "of one IP version: set ACP_UDP_INTERFACES alike for all ranks",
+        peer, card->colors, capabilities_.colors, color);
+    return Status::kBadOption;
+  }
+  if (card->security != options_.security) {
+    log_error(
+        "udp: process {} has packets {}, this one has them {}: set "
+        "ACP_UDP_SECURITY alike for all ranks",
+        peer, text_of(card->security), text_of(options_.security));
     return Status::kBadOption;
   }
   return endpoints_.insert(
-      std::make_unique<Endpoint>(shared_, peer, color, card->addresses[color],
-                                 card->send_ports[color]),
+      std::make_unique<Endpoint>(shared_, peer, color, path_to(*card, color)),
       peer, color);
+}
+
+PeerPath UdpTransport::path_to(const AddressCard& card,
+                               transport::Color color) const {
+  return {card.addresses[color], card.send_ports[color],
+          static_cast<std::uint16_t>(std::min<std::size_t>(
+              card.datagram_bytes, pool_.datagram_bytes())),
+          guard_.cipher_with(card.has_aes)};
 }
 
 /// Arrivals first, then timers: an ack that has arrived must be taken before a
@@ -201,18 +244,21 @@ bool UdpTransport::is_for_us(const PacketHeader& header) noexcept {
          header.source < options_.procs;
 }
 
-/// Cheap checks come first and the hash last. No state changes before all have
-/// passed, and a packet that fails is only counted.
+/// Cheap checks come first and the tag last. No state changes before all have
+/// passed, and a packet that fails is only counted. The address card of a
+/// process without an endpoint is decoded on the stack: nothing is allocated
+/// for a packet that is not authentic.
 void UdpTransport::on_datagram(transport::Color color,
                                const DatagramSocket::Arrival& arrival,
                                transport::MessageSink& sink) {
   Counters& counters = shared_.counters;
-  const std::span<const std::byte> area = pool_.receive_area(*carrier_);
+  const std::span<std::byte> area = pool_.receive_area(*carrier_);
   if (arrival.bytes > area.size()) {
     ++counters.malformed;
     return;
   }
-  const auto packet = decode_packet(area.first(arrival.bytes));
+  const std::span<std::byte> datagram = area.first(arrival.bytes);
+  const auto packet = decode_packet(datagram);
   if (!packet) {
     ++counters.malformed;
     return;
@@ -223,13 +269,19 @@ void UdpTransport::on_datagram(transport::Color color,
   }
   const transport::ProcId source = packet->header.source;
   Endpoint* endpoint = endpoints_.find(source, color);
-  if (endpoint != nullptr ? !endpoint->comes_from(arrival.from)
-                          : !comes_from(source, color, arrival.from)) {
+  const PeerPath path =
+      endpoint != nullptr ? endpoint->path() : path_from_card(source, color);
+  if (!path.begins_at(arrival.from)) {
     ++counters.unknown;
     return;
   }
-  if (!has_valid_tag(*packet)) {
+  if (!guard_.open(path.cipher, color, *packet, datagram)) {
     ++counters.corrupt;
+    return;
+  }
+  if (packet->header.type == PacketType::kData &&
+      !has_whole_messages(packet->payload)) {
+    ++counters.malformed;
     return;
   }
   if (endpoint == nullptr) {
@@ -239,17 +291,20 @@ void UdpTransport::on_datagram(transport::Color color,
     }
     endpoint = made.value();
   }
+  if (!endpoint->accept(packet->header.txno)) {
+    ++counters.replayed;
+    return;
+  }
   if (!endpoint->has_failed()) {
     endpoint->on_packet(*packet, carrier_, sink);
   }
 }
 
-bool UdpTransport::comes_from(transport::ProcId peer,
-                              transport::Color color,
-                              const Address& from) const {
+/// Without a valid card the path begins at no address.
+PeerPath UdpTransport::path_from_card(transport::ProcId peer,
+                                      transport::Color color) const {
   const auto card = decode_card(options_.card_of(peer));
-  return card && color < card->colors &&
-         sends_from(card->addresses[color], card->send_ports[color], from);
+  return card && color < card->colors ? path_to(*card, color) : PeerPath();
 }
 
 void UdpTransport::flush() {

@@ -18,11 +18,12 @@
 #include "udp/endpoint.h"
 #include "udp/endpoint_table.h"
 #include "udp/fragment_pool.h"
+#include "udp/packet_guard.h"
 
 namespace acp::udp {
 
 /// Smallest and largest datagram that a user may ask for.
-inline constexpr std::size_t kMinDatagramBytes = 576;
+inline constexpr std::size_t kMinDatagramBytes = kLeastDatagramBytes;
 inline constexpr std::size_t kMaxDatagramBytes = 65'000;
 
 /// Options of a UdpTransport.
@@ -30,23 +31,30 @@ struct UdpOptions {
   transport::ProcId me = 0;
   std::uint32_t procs = 1;
   std::uint32_t epoch = 0;  ///< epoch_of(job id).
+  Security security = Security::kOff;
+  protocol::JobSecret secret{};  ///< Keys are derived from it.
   /// The address card of a process; empty when it has none (yet). Called at the
   /// first contact with it, within a call into the transport.
   std::function<std::span<const std::byte>(transport::ProcId)> card_of;
   /// Called by poll() up to four times a second. Empty: this process waits for
   /// no peer.
   std::function<transport::WaitedFor()> waited_for;
-  std::size_t datagram_bytes = 0;             ///< 0: chosen by the addresses.
+  std::size_t datagram_bytes = 0;  ///< 0: chosen by the interfaces.
+  std::uint64_t window_bytes = 0;  ///< Of each stream; 0: found by its path.
   Duration silence = StreamLimits().silence;  ///< See StreamLimits.
   std::uint32_t ranks_per_core = 1;           ///< On this host, rounded up.
+  /// See StreamLimits.
+  std::uint64_t first_grant = kFirstGrant;
   std::uint64_t first_seq = 0;    ///< Tests set it; equal on all ranks.
   std::size_t max_fragments = 0;  ///< Buffers in all; 0: about 64 MiB.
 };
 
-/// Options with which open() makes sockets.
+/// Options with which open() makes sockets, texts of settings.
 struct SocketOptions {
-  std::string addresses;  ///< "127.0.0.1,::1": one color each; may be empty.
-  std::string faults;     ///< Text of ACP_UDP_FAULTS; may be empty.
+  std::string interfaces{};  ///< ACP_UDP_INTERFACES; see interfaces.h.
+  std::string faults{};      ///< ACP_UDP_FAULTS; may be empty.
+  std::string route_to{};  ///< HostHeader::route_to; empty: a job of one host.
+  std::string security = "auto";  ///< ACP_UDP_SECURITY.
 };
 
 /// One thread at a time; the engine's lock sees to that, and guards all fields.
@@ -100,9 +108,8 @@ class UdpTransport final : public transport::Transport {
   const Counters& counters() const noexcept { return shared_.counters; }
 
  private:
-  bool comes_from(transport::ProcId peer,
-                  transport::Color color,
-                  const Address& from) const;
+  PeerPath path_to(const AddressCard& card, transport::Color color) const;
+  PeerPath path_from_card(transport::ProcId peer, transport::Color color) const;
   Result<Endpoint*> make_endpoint(transport::ProcId peer,
                                   transport::Color color);
 
@@ -128,6 +135,7 @@ class UdpTransport final : public transport::Transport {
   UdpOptions options_;
   std::unique_ptr<DatagramSocket> socket_;
   FragmentPool pool_;
+  PacketGuard guard_;
   SharedState shared_;
   EndpointTable endpoints_;
   transport::Capabilities capabilities_;

@@ -1,6 +1,7 @@
 // How the engine finds the way to a rank; the runtime implements it.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 
 #include "base/result.h"
@@ -15,6 +16,11 @@ struct PeerEndpoint {
   std::size_t max_message = 0;  ///< Bytes of one message, all parts.
   std::size_t max_posted = 0;   ///< Bytes of one posted step; 0: no posting.
   transport::ProcId proc = 0;   ///< The process that has the rank.
+
+  /// Bytes of a message that suits the path now.
+  std::size_t good_message() const noexcept {
+    return std::min(max_message, endpoint->good_message());
+  }
 };
 
 /// Finds endpoints by rank. Called with the engine's mutex held.

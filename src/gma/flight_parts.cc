@@ -14,7 +14,7 @@ using transport::Ordering;
 
 /// An endpoint that posts has no need of parts.
 bool FlightSender::needs_parts(std::uint64_t bytes, const PeerEndpoint& to) {
-  return to.max_posted == 0 && bytes > to.max_message - kRequestHead;
+  return to.max_posted == 0 && bytes > to.good_message() - kRequestHead;
 }
 
 /// Counts the steps behind the current step that may join its last part: words
@@ -25,7 +25,7 @@ std::size_t FlightSender::joinable_steps(const PeerQueue& queue,
                                          const Parts& parts) const {
   const auto& codec = space_.codec();
   const std::size_t most =
-      queue.to().max_message / 2 / sizeof(protocol::WireStep);
+      queue.to().good_message() / 2 / sizeof(protocol::WireStep);
   const auto behind = std::span(operation.steps).subspan(operation.current + 1);
   const auto rest = behind.first(std::min(behind.size(), most));
   const auto stays_behind = [&](const Step& step) {
@@ -72,7 +72,7 @@ Status FlightSender::send_part(PeerQueue& queue,
       kRequestHead + parts.joined_steps * sizeof(protocol::WireStep);
   const std::uint64_t size =
       std::min(parts.bytes - offset,
-               piece_size(parts.bytes, queue.to().max_message - head));
+               piece_size(parts.bytes, queue.to().good_message() - head));
   const auto from = source_at(parts.local + offset, size);
   if (!from.ok()) {
     return parts.request_id ? end_parts(queue, operation, parts, from.status())

@@ -31,16 +31,17 @@ Status FlightSender::send(PeerQueue& queue, Operation& operation) {
 
 bool FlightSender::fits_one_message(const Operation& operation,
                                     const PeerEndpoint& to) {
+  const std::size_t most = to.good_message();
   std::size_t request = sizeof(protocol::RequestHeader);
   std::size_t reply = sizeof(protocol::ReplyHeader);
   for (const Step& step : operation.steps) {
-    if (is_bulk(step) && step.size > to.max_message) {
+    if (is_bulk(step) && step.size > most) {
       return false;
     }
     request += sizeof(protocol::WireStep) + request_bytes(wire_step(step));
     reply += reply_bytes(wire_step(step));
   }
-  return std::max(request, reply) <= to.max_message;
+  return std::max(request, reply) <= most;
 }
 
 /// Sends a message whose last part is data of the operation's source, if any.
@@ -106,7 +107,7 @@ Status FlightSender::send_piece_message(PeerQueue& queue,
   if (protocol::is_bulk(pieces.opcode)) {
     size = std::min(
         pieces.bytes - offset,
-        piece_size(pieces.bytes, queue.to().max_message - kRequestHead));
+        piece_size(pieces.bytes, queue.to().good_message() - kRequestHead));
     wire.size = static_cast<std::uint32_t>(size);
   }
   if (pieces.opcode == Opcode::kPut) {

@@ -40,7 +40,7 @@ inline constexpr std::size_t kCardBytes = 512;
 /// the host segment, by an inherited descriptor; no core dump has them.
 using JobSecret = std::array<std::uint8_t, 32>;
 
-/// What all hosts of a job have alike and no other job has.
+/// Two values that all hosts of a job have alike and no other job has.
 struct JobIdentity {
   std::array<std::uint8_t, 16> id;  ///< Public.
   JobSecret secret;

@@ -84,7 +84,7 @@ gma::WaitPolicy wait_policy(const Settings& settings,
 }
 
 gmm::Color colors_without_net(const Settings& settings) {
-  const std::string& list = settings.text(SettingId::kUdpAddresses);
+  const std::string& list = settings.text(SettingId::kUdpInterfaces);
   return list.empty() ? 1
                       : static_cast<gmm::Color>(
                             1 + std::count(list.begin(), list.end(), ','));

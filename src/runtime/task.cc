@@ -122,7 +122,7 @@ Status Task::open_engine() {
                                 reach_with(settings_, transports_->net()));
   if (colors_ > space.codec().max_colors()) {
     log_error(
-        "{} colors: at most {} with {} ranks; ACP_UDP_ADDRESSES or "
+        "{} colors: at most {} with {} ranks; ACP_UDP_INTERFACES or "
         "ACP_VERBS_DEVICES chooses fewer",
         colors_, space.codec().max_colors(), procs());
     return Status::kBadOption;

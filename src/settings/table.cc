@@ -49,12 +49,24 @@ constexpr std::array<Setting, static_cast<std::size_t>(SettingId::kCount)>
          std::uint64_t{1} << 33,
          "Bytes of address space that each rank sets aside for the modules "
          "of the program; memory is taken when it is first touched."},
-        {"ACP_UDP_ADDRESSES", "", SettingKind::kText, "", "", 0, 0,
-         "Local addresses for udp, separated by commas, IPv4 or IPv6: one "
-         "color each. Empty: 127.0.0.1."},
+        {"ACP_UDP_INTERFACES", "", SettingKind::kText, "", "", 0, 0,
+         "Interfaces for udp, separated by commas, one color each: names "
+         "(eth0), addresses (10.1.0.7) or subnets (10.1.0.0/16, fd00::/8). "
+         "Empty: 127.0.0.1, or the interface that routes to the other hosts."},
+        {"ACP_UDP_SECURITY", "", SettingKind::kChoice, "auto",
+         "auto|auth|encrypt|off|insecure", 0, 0,
+         "Protection of udp packets: auth refuses what no rank of the job has "
+         "sent, encrypt also hides the payload, off trusts everybody on the "
+         "loopback interface, insecure everybody on the network; auto is off "
+         "on "
+         "loopback and auth elsewhere."},
         {"ACP_UDP_DATAGRAM", "", SettingKind::kBytes, "0", "", 0, 65000,
          "Largest UDP payload in bytes, 576 or more; 0 takes what suits the "
          "interface."},
+        {"ACP_UDP_WINDOW", "", SettingKind::kBytes, "0", "", 0,
+         std::uint64_t{64} << 20,
+         "Bytes that udp may have under way to each peer; 0 finds what the "
+         "path holds without a queue. For paths of known capacity."},
         {"ACP_UDP_SILENCE", "", SettingKind::kNumber, "10", "", 0, 86'400,
          "Seconds without an answer after which udp takes a process for lost "
          "and the job ends; 0 waits for ever, for work with a debugger."},

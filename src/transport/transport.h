@@ -135,6 +135,11 @@ class Endpoint {
     return send(parts, ordering);
   }
 
+  /// Bytes of a message that suits the path now. Larger messages are sent as
+  /// well, but cost more: a copy is best divided into messages of this size.
+  /// May be above Capabilities::max_message, and may change with every send.
+  virtual std::size_t good_message() const noexcept { return SIZE_MAX; }
+
   /// Ends all reading by send_in_place() from within `memory`. After
   /// Transport::on_unregistered has returned true, and after the peer has
   /// failed, the transport reads no such memory either.

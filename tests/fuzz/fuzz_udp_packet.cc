@@ -27,8 +27,9 @@ void decode_as_packet(std::span<const std::byte> bytes) {
   ACP_ASSERT(packet->bytes.size() == bytes.size());
   ACP_ASSERT(packet->header.txno >= 1 &&
              packet->header.txno <= acp::udp::kMaxTxno);
-  [[maybe_unused]] const bool is_valid = acp::udp::has_valid_tag(*packet);
-  walk_messages(packet->payload);
+  if (acp::udp::has_whole_messages(packet->payload)) {
+    walk_messages(packet->payload);
+  }
 }
 
 }  // namespace

@@ -149,8 +149,11 @@ void add_packet(SeedFolder& folder,
   header.ack = 4;
   header.epoch = 0x1234;
   header.destination = 1;
-  folder.add(acp::udp::encode_packet(
-      header, {0xf0f0}, std::span(bytes).subspan(acp::udp::kHeadroomBytes)));
+  const auto packet = acp::udp::encode_packet(
+      header, {0xf0f0}, std::span(bytes).subspan(acp::udp::kHeadroomBytes));
+  acp::udp::PacketGuard guard(acp::udp::Security::kOff, {}, 1);
+  (void)guard.seal(acp::udp::Cipher::kChecksum, 0, header, packet, {});
+  folder.add(packet);
 }
 
 void add_udp(SeedFolder& folder) {

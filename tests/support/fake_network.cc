@@ -233,6 +233,9 @@ FakeJob::FakeJob(const FakeJobPlan& plan)
     options.me = proc;
     options.procs = plan.procs;
     options.epoch = kEpoch;
+    options.security = plan.security;
+    options.first_grant = plan.first_grant;
+    options.secret = kSecret;
     options.card_of = [this](transport::ProcId peer) {
       return std::span<const std::byte>(cards_[peer]);
     };

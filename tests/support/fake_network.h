@@ -166,6 +166,8 @@ struct FakeJobPlan {
   std::size_t max_fragments = 0;
   std::uint32_t ranks_per_core = 1;
   Duration silence = std::chrono::seconds(10);
+  udp::Security security = udp::Security::kOff;
+  std::uint64_t first_grant = std::uint64_t{1} << 20;
 };
 
 /// A job of several processes, each with its transport, over one network.
@@ -173,6 +175,7 @@ struct FakeJobPlan {
 class FakeJob {
  public:
   static constexpr std::uint32_t kEpoch = 0x5eed;
+  static constexpr protocol::JobSecret kSecret = {1, 2, 3};
 
   explicit FakeJob(const FakeJobPlan& plan);
 

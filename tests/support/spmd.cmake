@@ -24,7 +24,7 @@ set(ACP_SPMD_ENV_udp ACP_NET=udp)
 set(ACP_SPMD_ENV_faults ACP_NET=udp
   ACP_UDP_FAULTS=loss=0.05,duplicate=0.02,reorder=0.05,seed=7)
 set(ACP_SPMD_ENV_agent_atomics ACP_NET=udp ACP_ATOMICS=agent)
-set(ACP_SPMD_ENV_colors ACP_NET=udp ACP_UDP_ADDRESSES=127.0.0.1,127.0.0.2)
+set(ACP_SPMD_ENV_colors ACP_NET=udp ACP_UDP_INTERFACES=127.0.0.1,127.0.0.2)
 
 function(acp_spmd_program name)
   add_executable(${name} ${ARGN})

@@ -87,7 +87,7 @@ TEST_CASE("acp_info: names only networks of this build", "[info]") {
 TEST_CASE("acp_info: counts the addresses of udp as colors", "[info]") {
   Settings settings;
   CHECK(udp_addresses(settings) == std::vector<std::string>{"127.0.0.1"});
-  REQUIRE(settings.set(SettingId::kUdpAddresses, "127.0.0.2,::1",
+  REQUIRE(settings.set(SettingId::kUdpInterfaces, "127.0.0.2,::1",
                        SettingSource::kOption) == Status::kOk);
   CHECK(udp_addresses(settings) ==
         std::vector<std::string>{"127.0.0.2", "::1"});

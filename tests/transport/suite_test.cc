@@ -80,7 +80,7 @@ const std::vector<Way>& ways() {
       {"udp with posted atomics",
        3,
        {{SettingId::kNet, "udp"},
-        {SettingId::kUdpAddresses, "127.0.0.1,127.0.0.2"}},
+        {SettingId::kUdpInterfaces, "127.0.0.1,127.0.0.2"}},
        true,
        true},
       {"udp in small datagrams",
@@ -93,11 +93,11 @@ const std::vector<Way>& ways() {
          "loss=0.02,duplicate=0.02,reorder=0.02,seed=11"}}},
       {"udp over IPv6",
        2,
-       {{SettingId::kNet, "udp"}, {SettingId::kUdpAddresses, "::1"}}},
+       {{SettingId::kNet, "udp"}, {SettingId::kUdpInterfaces, "::1"}}},
       {"udp in two colors",
        3,
        {{SettingId::kNet, "udp"},
-        {SettingId::kUdpAddresses, "127.0.0.1,127.0.0.2"}}},
+        {SettingId::kUdpInterfaces, "127.0.0.1,127.0.0.2"}}},
 #endif
   };
 #endif

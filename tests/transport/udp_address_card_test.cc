@@ -17,6 +17,8 @@ AddressCard sample_card() {
   AddressCard card;
   card.colors = 2;
   card.datagram_bytes = 1400;
+  card.security = Security::kEncrypt;
+  card.has_aes = true;
   card.addresses[0] = *parse_address("127.0.0.2");
   card.addresses[0].port = 0x1234;
   card.addresses[1] = *parse_address("::1");
@@ -30,25 +32,25 @@ AddressCard sample_card() {
 
 TEST_CASE("udp card: survives encoding, whatever follows it", "[udp][card]") {
   std::array<std::byte, kMaxCardBytes> bytes{};
-  CHECK(encode_card(sample_card(), bytes) == 8 + 2 * 22);
+  CHECK(encode_card(sample_card(), bytes) == 10 + 2 * 22);
   CHECK(decode_card(bytes) == sample_card());
 }
 
 TEST_CASE("udp card: the layout is what the table says", "[udp][card]") {
   std::array<std::byte, kMaxCardBytes> bytes{};
   encode_card(sample_card(), bytes);
-  const std::array<int, 16> expected = {'U', 'D', 'P',  'C',  2,   2, 0x78, 5,
-                                        4,   0,   0x34, 0x12, 127, 0, 0,    2};
+  const std::array<int, 18> expected = {
+      'U', 'D', 'P', 'C', 3, 2, 0x78, 5, 2, 1, 4, 0, 0x34, 0x12, 127, 0, 0, 2};
   for (std::size_t i = 0; i < expected.size(); ++i) {
     INFO("byte " << i);
     CHECK(bytes[i] == static_cast<std::byte>(expected[i]));
   }
-  CHECK(bytes[28] == std::byte{0x78});
-  CHECK(bytes[29] == std::byte{0x56});
-  CHECK(bytes[30] == std::byte{6});
-  CHECK(bytes[32] == std::byte{7});
-  CHECK(bytes[49] == std::byte{1});
-  CHECK(bytes[50] == std::byte{9});
+  CHECK(bytes[30] == std::byte{0x78});
+  CHECK(bytes[31] == std::byte{0x56});
+  CHECK(bytes[32] == std::byte{6});
+  CHECK(bytes[34] == std::byte{7});
+  CHECK(bytes[51] == std::byte{1});
+  CHECK(bytes[52] == std::byte{9});
 }
 
 TEST_CASE("udp card: all colors fit", "[udp][card]") {
@@ -70,16 +72,16 @@ TEST_CASE("udp card: damaged cards are refused", "[udp][card]") {
   for (std::size_t cut = 0; cut < size; ++cut) {
     CHECK_FALSE(decode_card(std::span(good).first(cut)).has_value());
   }
-  // Offsets of magic, version, colors, family, zero, and of the unused bytes
-  // behind an IPv4 address.
-  for (const std::size_t at : {0U, 4U, 5U, 8U, 9U, 16U}) {
+  // Offsets of magic, version, colors, security, AES, family, zero, and of the
+  // unused bytes behind an IPv4 address.
+  for (const std::size_t at : {0U, 4U, 5U, 8U, 9U, 10U, 11U, 18U}) {
     auto bad = good;
     bad[at] ^= std::byte{0x40};
     INFO("byte " << at);
     CHECK_FALSE(decode_card(bad).has_value());
   }
   auto without_port = good;
-  without_port[28] = without_port[29] = std::byte{0};
+  without_port[30] = without_port[31] = std::byte{0};
   CHECK_FALSE(decode_card(without_port).has_value());
   CHECK_FALSE(decode_card(std::array<std::byte, 512>{}).has_value());
 }

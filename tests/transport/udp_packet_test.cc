@@ -8,6 +8,7 @@
 #include <catch2/catch.hpp>
 
 #include "udp/packet.h"
+#include "udp/packet_guard.h"
 
 namespace acp::udp {
 
@@ -35,6 +36,7 @@ PacketHeader sample_header() {
   header.ack = 0x54535251;
   header.echo = 0x666564636261;
   header.held_us = 0x7271;
+  header.grant = 0x3738;
   return header;
 }
 
@@ -47,14 +49,25 @@ const Bytes sample_payload = bytes_of({2, 0, 'A', 'B', 0, 0});
 Bytes encode(const PacketHeader& header, const Bytes& payload) {
   Bytes storage(kHeadroomBytes);
   storage.insert(storage.end(), payload.begin(), payload.end());
-  const auto packet = encode_packet(header, kSampleSack,
-                                    std::span(storage).subspan(kHeadroomBytes));
-  return {packet.begin(), packet.end()};
+  PacketGuard guard(Security::kOff, {}, 1);
+  const Datagram packet =
+      guard.seal(Cipher::kChecksum, 0, header,
+                 encode_packet(header, kSampleSack,
+                               std::span(storage).subspan(kHeadroomBytes)),
+                 {});
+  return {packet.head.begin(), packet.head.end()};
+}
+
+bool has_valid_tag(const PacketView& packet) {
+  Bytes copy(packet.bytes.begin(), packet.bytes.end());
+  PacketGuard guard(Security::kOff, {}, 1);
+  return guard.open(Cipher::kChecksum, 0, packet, copy);
 }
 
 bool is_accepted(const Bytes& bytes) {
   const auto packet = decode_packet(bytes);
-  return packet.has_value() && has_valid_tag(*packet);
+  return packet.has_value() && has_valid_tag(*packet) &&
+         has_whole_messages(packet->payload);
 }
 
 }  // namespace
@@ -62,15 +75,15 @@ bool is_accepted(const Bytes& bytes) {
 TEST_CASE("udp packet: the layout is what the table says", "[udp][packet]") {
   const Bytes packet = encode(sample_header(), sample_payload);
   const Bytes expected = bytes_of({
-      0x11, 3,    6,    0,     // version, type, flags, length
+      0x21, 3,    6,    0,     // version, type, flags, length
       0x01, 0x02, 0x03, 0x04,  // epoch
       0x11, 0x12, 0x13, 0x14,  // source
       0x21, 0x22, 0x23, 0x24,  // destination
-      0x31, 0x32, 0x33, 0x34, 0x35, 0x36, 0,    0,     // txno, credit
+      0x31, 0x32, 0x33, 0x34, 0x35, 0x36, 0x38, 0x37,  // txno, grant
       0x41, 0x42, 0x43, 0x44,                          // seq
       0x51, 0x52, 0x53, 0x54,                          // ack
       0x61, 0x62, 0x63, 0x64, 0x65, 0x66, 0x71, 0x72,  // echo, held
-      0x86, 0x7a, 0xab, 0x18, 0x09, 0x92, 0xe3, 0x88,  // XXH3-64
+      0x0a, 0xee, 0x07, 0xcf, 0xb2, 0x48, 0x61, 0x26,  // XXH3-64
       0,    0,    0,    0,    0,    0,    0,    0,     // rest of the tag
       2,    0,    'A',  'B',  0,    0,                 // payload
   });
@@ -108,7 +121,7 @@ TEST_CASE("udp packet: a tail counts as if it lay behind the payload",
   for (std::size_t i = 0; i < payload.size(); ++i) {
     payload[i] = static_cast<std::byte>(i * 7);
   }
-  TailHash hash;
+  PacketGuard guard(Security::kOff, {}, 1);
   for (const std::uint8_t flags : {std::uint8_t{0}, kFlagSack}) {
     PacketHeader header = sample_header();
     header.flags = flags;
@@ -118,10 +131,13 @@ TEST_CASE("udp packet: a tail counts as if it lay behind the payload",
       storage.insert(storage.end(), payload.begin(),
                      payload.begin() + static_cast<std::ptrdiff_t>(cut));
       const auto tail = std::span<const std::byte>(payload).subspan(cut);
-      const auto head = encode_packet(
-          header, kSampleSack, std::span(storage).subspan(kHeadroomBytes), tail,
-          &hash);
-      Bytes joined(head.begin(), head.end());
+      const Datagram sealed =
+          guard.seal(Cipher::kChecksum, 0, header,
+                     encode_packet(header, kSampleSack,
+                                   std::span(storage).subspan(kHeadroomBytes),
+                                   tail.size()),
+                     tail);
+      Bytes joined(sealed.head.begin(), sealed.head.end());
       joined.insert(joined.end(), tail.begin(), tail.end());
       CHECK(joined == whole);
     }

@@ -8,8 +8,8 @@
 #include <catch2/catch.hpp>
 
 #include "support/fake_network.h"
+#include "support/local_socket.h"
 #include "support/stderr_capture.h"
-#include "udp/kernel_socket.h"
 
 namespace acp::test {
 
@@ -115,7 +115,7 @@ TEST_CASE("udp refused: the peer is given up at the limit, with the reason",
 }
 
 TEST_CASE("udp refused: a socket says why", "[udp][refused]") {
-  auto wire = udp::KernelSocket::open("", false);
+  auto wire = open_socket("127.0.0.1");
   REQUIRE(wire.ok());
   const udp::Address self = (*wire)->addresses()[0];
   const std::vector<std::byte> too_large(65'535);

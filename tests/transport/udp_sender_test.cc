@@ -22,6 +22,7 @@ StreamLimits make_limits(std::uint64_t first_seq = 0) {
   StreamLimits limits;
   limits.fragment_bytes = kDatagram - kHeadroomBytes;
   limits.window_bytes = 1 << 20;
+  limits.first_grant = limits.window_bytes;
   limits.first_seq = first_seq;
   return limits;
 }
@@ -88,7 +89,7 @@ struct Bench {
 
   StreamLimits limits;
   FragmentPool pool{kDatagram, 1024};
-  Sender sender{pool, limits};
+  Sender sender{pool, limits, Sender::Window::kFixed};
   TimePoint now{seconds(100)};
   std::uint64_t txno = 0;
   std::uint64_t last_seq = 0;
@@ -146,7 +147,7 @@ TEST_CASE("udp sender: bytes under way are bounded", "[udp][sender]") {
 TEST_CASE("udp sender: an exhausted pool answers kAgain", "[udp][sender]") {
   FragmentPool pool(kDatagram, 1);
   StreamLimits limits = make_limits();
-  Sender sender(pool, limits);
+  Sender sender(pool, limits, Sender::Window::kFixed);
   Fragment* taken = pool.acquire();
   CHECK(sender.append({}, 0, Ordering::kFree) == Status::kAgain);
   pool.release(taken);
@@ -332,7 +333,7 @@ TEST_CASE("udp sender: where cores are shared, one stream warns the others",
   bench.send_one();
   bench.now += microseconds(4);
   bench.ack(1, 1);
-  Sender other(bench.pool, bench.limits);
+  Sender other(bench.pool, bench.limits, Sender::Window::kFixed);
   bench.limits.longest_rtt.add_sample(milliseconds(400));
   bench.send_one();
   CHECK(bench.expire() ==

@@ -15,7 +15,7 @@
 
 #include "base/log.h"
 #include "support/fake_network.h"
-#include "udp/kernel_socket.h"
+#include "support/local_socket.h"
 #include "udp/udp_transport.h"
 
 namespace acp::test {
@@ -24,6 +24,7 @@ namespace {
 
 using transport::Ordering;
 using udp::KernelSocket;
+using udp::kFirstGrant;
 using udp::SocketOptions;
 using udp::UdpOptions;
 using udp::UdpTransport;
@@ -35,13 +36,15 @@ class SocketJob {
  public:
   SocketJob(std::uint32_t procs,
             const SocketOptions& sockets,
-            std::size_t datagram_bytes = 0)
+            std::size_t datagram_bytes = 0,
+            std::uint64_t first_grant = kFirstGrant)
       : sinks(procs) {
     for (transport::ProcId proc = 0; proc < procs; ++proc) {
       UdpOptions options;
       options.me = proc;
       options.procs = procs;
       options.epoch = 77;
+      options.first_grant = first_grant;
       options.datagram_bytes = datagram_bytes;
       options.card_of = [this](transport::ProcId peer) {
         return transports[peer]->card();
@@ -166,8 +169,8 @@ TEST_CASE("udp socket: colors of both families side by side",
 
 TEST_CASE("udp socket: a color's packets really use its addresses",
           "[udp][socket][color]") {
-  auto one = KernelSocket::open("127.0.0.1,127.0.0.2", false);
-  auto two = KernelSocket::open("127.0.0.1,127.0.0.2", false);
+  auto one = open_socket("127.0.0.1,127.0.0.2");
+  auto two = open_socket("127.0.0.1,127.0.0.2");
   REQUIRE(one.ok());
   REQUIRE(two.ok());
   const std::array<std::byte, 3> datagram = {};
@@ -192,7 +195,7 @@ TEST_CASE("udp socket: a color's packets really use its addresses",
 
 TEST_CASE("udp socket: a datagram that was cut off shows its real size",
           "[udp][socket]") {
-  auto wire = KernelSocket::open("127.0.0.1", false);
+  auto wire = open_socket("127.0.0.1");
   REQUIRE(wire.ok());
   const std::array<std::byte, 100> datagram = {};
   std::array<std::byte, 10> buffer{};
@@ -207,7 +210,7 @@ TEST_CASE("udp socket: a datagram that was cut off shows its real size",
 
 TEST_CASE("udp socket: a datagram in two pieces arrives in one",
           "[udp][socket]") {
-  auto wire = KernelSocket::open("127.0.0.1", false);
+  auto wire = open_socket("127.0.0.1");
   REQUIRE(wire.ok());
   const std::array head = {std::byte{1}, std::byte{2}, std::byte{3}};
   const std::vector<std::byte> tail(59'000, std::byte{4});
@@ -229,8 +232,8 @@ TEST_CASE("udp socket: a connected socket has another port, and only sends",
   const std::vector<std::byte> tail(50'000, std::byte{3});
   std::vector<std::byte> buffer(60'000);
   for (const char* const text : {"127.0.0.1", "::1"}) {
-    auto one = KernelSocket::open(text, false);
-    auto two = KernelSocket::open(text, false);
+    auto one = open_socket(text);
+    auto two = open_socket(text);
     REQUIRE(one.ok());
     REQUIRE(two.ok());
     const udp::Address own = (*one)->addresses()[0];
@@ -274,7 +277,7 @@ TEST_CASE("udp socket: no two wires send from one port", "[udp][socket]") {
   std::set<std::uint16_t> ports;
   constexpr std::size_t kSockets = 400;
   for (std::size_t i = 0; i < kSockets; ++i) {
-    auto wire = KernelSocket::open("127.0.0.1", false);
+    auto wire = open_socket("127.0.0.1");
     REQUIRE(wire.ok());
     ports.insert((*wire)->send_ports()[0]);
     wires.push_back(std::move(wire).value());
@@ -284,7 +287,7 @@ TEST_CASE("udp socket: no two wires send from one port", "[udp][socket]") {
 
 TEST_CASE("udp socket: without descriptors there is no connected one",
           "[udp][socket]") {
-  auto wire = KernelSocket::open("127.0.0.1", false);
+  auto wire = open_socket("127.0.0.1");
   REQUIRE(wire.ok());
   const udp::Address to = (*wire)->addresses()[0];
   rlimit before{};
@@ -331,7 +334,7 @@ TEST_CASE("udp socket: a receive buffer that overflows is repaired",
   // Twelve windows of large datagrams are more than the largest buffer that
   // is asked for; all are sent before the receiver looks once.
   constexpr std::uint32_t kSenders = 12;
-  SocketJob job(kSenders + 1, {});
+  SocketJob job(kSenders + 1, {}, 0, std::uint64_t{1} << 20);
   const std::vector<std::byte> body(50'000, std::byte{1});
   std::vector<std::uint64_t> arrived(kSenders);
   job.sinks[kSenders].message = [&](auto from, auto, auto bytes) {
@@ -361,8 +364,9 @@ TEST_CASE("udp socket: bad settings are refused", "[udp][socket]") {
   const auto status_of = [&](const SocketOptions& sockets) {
     return UdpTransport::open(options, sockets, clock).status();
   };
-  for (const std::string addresses : {"0.0.0.0", "192.0.2.2", "::", "localhost",
-                                      "127.0.0.1,", ",", "127.0.0.1 ::1"}) {
+  for (const std::string addresses :
+       {"0.0.0.0", "198.51.100.2", "::", "localhost", "127.0.0.1,", ",",
+        "127.0.0.1 ::1"}) {
     INFO(addresses);
     CHECK(status_of({addresses, ""}) == Status::kBadOption);
   }
@@ -372,6 +376,7 @@ TEST_CASE("udp socket: bad settings are refused", "[udp][socket]") {
   }
   CHECK(status_of({many, ""}) == Status::kBadOption);
   CHECK(status_of({"", "loss=2"}) == Status::kBadOption);
+  CHECK(status_of({.route_to = "elsewhere"}) == Status::kSystem);
   options.datagram_bytes = 100;
   CHECK(status_of({}) == Status::kBadOption);
   options.datagram_bytes = 65'001;
@@ -401,11 +406,13 @@ TEST_CASE("udp socket: ranks with different settings are told so",
     REQUIRE(two.ok());
     CHECK((*two)->endpoint(0, 0).status() == Status::kBadOption);
   }
-  SECTION("other datagrams") {
+  SECTION("other datagrams: both use the smaller ones") {
     options.datagram_bytes = 1400;
     auto two = UdpTransport::open(options, {"127.0.0.1", ""}, clock);
     REQUIRE(two.ok());
-    CHECK((*two)->endpoint(0, 0).status() == Status::kBadOption);
+    const auto endpoint = (*two)->endpoint(0, 0);
+    REQUIRE(endpoint.ok());
+    CHECK(endpoint.value()->good_message() == 1400 - 90);
   }
   SECTION("no card") {
     card.clear();

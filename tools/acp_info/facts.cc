@@ -8,6 +8,7 @@
 #include "probes.h"
 #include "protocol/host_segment.h"
 #include "settings/networks.h"
+#include "transport/interfaces.h"
 
 namespace acp::info {
 
@@ -96,14 +97,30 @@ std::vector<TransportFact> transport_facts(const Settings& settings) {
           {"ucx", false, false, ""}};
 }
 
+namespace {
+
+/// The address that an item of ACP_UDP_INTERFACES names; the item itself if it
+/// names none, which the probe then says.
+std::string address_of(const std::string& item) {
+  const auto known = transport::list_local_addresses();
+  if (!known.ok()) return item;
+  const auto found =
+      transport::choose_addresses("ACP_UDP_INTERFACES", item, *known);
+  return found.ok() && found->size() == 1
+             ? transport::format_address(found->front().address)
+             : item;
+}
+
+}  // namespace
+
 std::vector<std::string> udp_addresses(const Settings& settings) {
-  const std::string& text = settings.text(SettingId::kUdpAddresses);
+  const std::string& text = settings.text(SettingId::kUdpInterfaces);
   if (text.empty()) return {"127.0.0.1"};
   std::vector<std::string> addresses;
   std::size_t start = 0;
   while (start <= text.size()) {
     const std::size_t comma = std::min(text.find(',', start), text.size());
-    addresses.push_back(text.substr(start, comma - start));
+    addresses.push_back(address_of(text.substr(start, comma - start)));
     start = comma + 1;
   }
   return addresses;

@@ -57,7 +57,7 @@ struct AddressFact {
 /// Tries every transport.
 std::vector<TransportFact> transport_facts(const Settings& settings);
 
-/// Returns the addresses of ACP_UDP_ADDRESSES, one color each. Without any,
+/// Returns the addresses of ACP_UDP_INTERFACES, one color each. Without any,
 /// returns the loopback address.
 std::vector<std::string> udp_addresses(const Settings& settings);
 

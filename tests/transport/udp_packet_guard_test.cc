@@ -1,0 +1,194 @@
+// Tags and encryption: what a process of the job seals, another one opens, and
+// nobody else does.
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "udp/packet.h"
+#include "udp/packet_guard.h"
+
+namespace acp::udp {
+
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+constexpr protocol::JobSecret kSecret = {1, 2, 3, 4};
+constexpr protocol::JobSecret kOtherSecret = {1, 2, 3, 5};
+
+PacketHeader header_with(std::uint8_t flags, std::uint64_t txno = 7) {
+  PacketHeader header;
+  header.flags = flags;
+  header.epoch = 5;
+  header.source = 1;
+  header.destination = 2;
+  header.txno = txno;
+  header.seq = 3;
+  return header;
+}
+
+/// One message of `size` bytes behind room for the header.
+Bytes fragment_with(std::size_t size) {
+  Bytes storage(kHeadroomBytes + kMessagePrefixBytes + size, std::byte{0x5A});
+  storage[kHeadroomBytes] = static_cast<std::byte>(size & 0xFF);
+  storage[kHeadroomBytes + 1] = static_cast<std::byte>(size >> 8);
+  return storage;
+}
+
+Bytes seal(PacketGuard& guard,
+           Cipher cipher,
+           transport::Color color,
+           const PacketHeader& header,
+           Bytes& storage) {
+  const auto head =
+      encode_packet(header, {0x11}, std::span(storage).subspan(kHeadroomBytes));
+  const Datagram sealed = guard.seal(cipher, color, header, head, {});
+  return {sealed.head.begin(), sealed.head.end()};
+}
+
+/// The payload if the guard accepts the packet.
+std::optional<Bytes> open(PacketGuard& guard,
+                          Cipher cipher,
+                          transport::Color color,
+                          Bytes packet) {
+  const auto view = decode_packet(packet);
+  if (!view || !guard.open(cipher, color, *view, packet)) {
+    return std::nullopt;
+  }
+  return Bytes(view->payload.begin(), view->payload.end());
+}
+
+struct Kind {
+  Security security;
+  Cipher cipher;
+};
+
+/// Every protection that this processor can make.
+std::vector<Kind> all_kinds() {
+  std::vector<Kind> kinds = {
+      {Security::kOff, Cipher::kChecksum},
+      {Security::kAuth, Cipher::kChaCha20Poly1305},
+      {Security::kEncrypt, Cipher::kChaCha20Poly1305},
+  };
+  if (has_aes()) {
+    kinds.push_back({Security::kAuth, Cipher::kAes256Gcm});
+    kinds.push_back({Security::kEncrypt, Cipher::kAes256Gcm});
+  }
+  return kinds;
+}
+
+}  // namespace
+
+TEST_CASE("udp guard: what one process seals another one opens",
+          "[udp][guard]") {
+  for (const Kind& kind : all_kinds()) {
+    INFO(name_of(kind.cipher, kind.security));
+    PacketGuard one(kind.security, kSecret, 2);
+    PacketGuard two(kind.security, kSecret, 2);
+    for (const std::size_t size : {0U, 1U, 24U, 1000U, 59'000U}) {
+      for (const std::uint8_t flags : {std::uint8_t{0}, kFlagSack}) {
+        Bytes storage = fragment_with(size);
+        const Bytes payload(storage.begin() + kHeadroomBytes, storage.end());
+        const Bytes packet =
+            seal(one, kind.cipher, 1, header_with(flags), storage);
+        CHECK(open(two, kind.cipher, 1, packet) == payload);
+        // A retransmission seals the same fragment again.
+        CHECK(std::equal(payload.begin(), payload.end(),
+                         storage.begin() + kHeadroomBytes));
+      }
+    }
+  }
+}
+
+TEST_CASE("udp guard: every damaged bit of a packet is noticed",
+          "[udp][guard]") {
+  for (const Kind& kind : all_kinds()) {
+    INFO(name_of(kind.cipher, kind.security));
+    PacketGuard guard(kind.security, kSecret, 1);
+    for (const std::uint8_t flags : {std::uint8_t{0}, kFlagSack}) {
+      Bytes storage = fragment_with(5);
+      const Bytes good =
+          seal(guard, kind.cipher, 0, header_with(flags), storage);
+      REQUIRE(open(guard, kind.cipher, 0, good));
+      for (std::size_t bit = 0; bit < good.size() * 8; ++bit) {
+        Bytes bad = good;
+        bad[bit / 8] ^= static_cast<std::byte>(1U << (bit % 8));
+        INFO("bit " << bit);
+        CHECK_FALSE(open(guard, kind.cipher, 0, bad));
+      }
+    }
+  }
+}
+
+TEST_CASE("udp guard: other jobs, colors and ciphers have other keys",
+          "[udp][guard]") {
+  for (const Kind& kind : all_kinds()) {
+    if (kind.security == Security::kOff) {
+      continue;
+    }
+    INFO(name_of(kind.cipher, kind.security));
+    PacketGuard guard(kind.security, kSecret, 2);
+    PacketGuard other_job(kind.security, kOtherSecret, 2);
+    Bytes storage = fragment_with(10);
+    const Bytes packet = seal(guard, kind.cipher, 0, header_with(0), storage);
+    CHECK_FALSE(open(other_job, kind.cipher, 0, packet));
+    CHECK_FALSE(open(guard, kind.cipher, 1, packet));
+    CHECK_FALSE(open(guard, Cipher::kChecksum, 0, packet));
+    if (has_aes()) {
+      const Cipher other = kind.cipher == Cipher::kAes256Gcm
+                               ? Cipher::kChaCha20Poly1305
+                               : Cipher::kAes256Gcm;
+      CHECK_FALSE(open(guard, other, 0, packet));
+    }
+  }
+}
+
+TEST_CASE("udp guard: a checksum does not pass for a tag", "[udp][guard]") {
+  PacketGuard forger(Security::kOff, {}, 1);
+  for (const Kind& kind : all_kinds()) {
+    if (kind.security == Security::kOff) {
+      continue;
+    }
+    PacketGuard guard(kind.security, kSecret, 1);
+    Bytes storage = fragment_with(10);
+    const Bytes packet =
+        seal(forger, Cipher::kChecksum, 0, header_with(0), storage);
+    CHECK_FALSE(open(guard, kind.cipher, 0, packet));
+  }
+}
+
+TEST_CASE("udp guard: encryption hides the payload and never repeats itself",
+          "[udp][guard]") {
+  for (const Kind& kind : all_kinds()) {
+    if (kind.security != Security::kEncrypt) {
+      continue;
+    }
+    INFO(name_of(kind.cipher, kind.security));
+    PacketGuard guard(kind.security, kSecret, 1);
+    Bytes storage = fragment_with(64);
+    const Bytes plain(storage.begin() + kHeadroomBytes, storage.end());
+    const Bytes first = seal(guard, kind.cipher, 0, header_with(0, 1), storage);
+    const Bytes second =
+        seal(guard, kind.cipher, 0, header_with(0, 2), storage);
+    CHECK(std::search(first.begin(), first.end(), plain.begin() + 2,
+                      plain.begin() + 10) == first.end());
+    CHECK(Bytes(first.begin() + kMinPacketBytes, first.end()) !=
+          Bytes(second.begin() + kMinPacketBytes, second.end()));
+  }
+}
+
+TEST_CASE("udp guard: peers agree on AES only if both have it",
+          "[udp][guard]") {
+  const PacketGuard off(Security::kOff, kSecret, 1);
+  CHECK(off.cipher_with(true) == Cipher::kChecksum);
+  CHECK(off.takes_tail());
+  const PacketGuard auth(Security::kAuth, kSecret, 1);
+  CHECK(auth.cipher_with(false) == Cipher::kChaCha20Poly1305);
+  CHECK(auth.cipher_with(true) ==
+        (has_aes() ? Cipher::kAes256Gcm : Cipher::kChaCha20Poly1305));
+  CHECK_FALSE(auth.takes_tail());
+}
+
+}  // namespace acp::udp

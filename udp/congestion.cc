@@ -1,0 +1,97 @@
+// The rules of CongestionWindow. Called by Sender with every ack, loss and
+// transmission; knows neither packets nor clocks.
+#include "udp/congestion.h"
+
+namespace acp::udp {
+
+namespace {
+
+/// Most that one reaction takes from the window, of 1024.
+constexpr std::uint32_t kMostShrink = 512;
+constexpr std::uint32_t kLossShrink = 307;  // 0.3
+/// Weight of the last round trip's losses against those before.
+constexpr std::uint32_t kRoundBytes = 1U << 22;
+
+}  // namespace
+
+/// The window grows only while it is what limits the stream: half of it was
+/// under way. It doubles at the start, and then gains one packet for each
+/// window that is acknowledged.
+void CongestionWindow::on_ack(std::uint64_t acked,
+                              std::uint64_t in_flight,
+                              std::uint64_t most) noexcept {
+  if (rtt_ > target() || 2 * in_flight < window_) {
+    return;
+  }
+  const std::uint64_t gain =
+      is_starting_ ? acked
+                   : std::max<std::uint64_t>(kPacket * acked / window_, 1);
+  window_ = static_cast<std::uint32_t>(std::min<std::uint64_t>(
+      window_ + gain, std::max<std::uint64_t>(most, kLeast)));
+}
+
+/// A delay above the target takes from the window the share by which the delay
+/// is too long, at most half, once in a round trip.
+void CongestionWindow::on_sample(Duration rtt, TimePoint now) noexcept {
+  rtt_ = std::max(rtt, Duration(1));
+  if (rtt_ <= least_rtt_ || now - least_rtt_time_ > kLeastRttAge) {
+    least_rtt_ = rtt_;
+    least_rtt_time_ = now;
+  }
+  if (rtt_ > target()) {
+    const auto share = static_cast<std::uint32_t>(
+        1024 * (rtt_ - target()).count() / rtt_.count());
+    shrink(std::min(share, kMostShrink), now);
+  }
+}
+
+/// The rate is a quarter above what the window gives per round trip, so that
+/// pacing never holds back a window that could be sent.
+void CongestionWindow::on_sent(std::uint64_t bytes, TimePoint now) noexcept {
+  round_sent_ += static_cast<std::uint32_t>(bytes);
+  if (round_sent_ > kRoundBytes) {
+    round_sent_ /= 2;
+    round_lost_ /= 2;
+  }
+  if (rtt_ == Duration::zero()) {
+    return;
+  }
+  const std::uint64_t rate =
+      std::uint64_t{window_} * (is_starting_ ? 8 : 5) / 4;
+  const auto time = Duration(static_cast<std::int64_t>(
+      bytes * static_cast<std::uint64_t>(rtt_.count()) /
+      std::max<std::uint64_t>(rate, 1)));
+  pace_ = std::max(pace_, now) + time;
+}
+
+void CongestionWindow::on_loss(std::uint64_t bytes, TimePoint now) noexcept {
+  round_lost_ += static_cast<std::uint32_t>(bytes);
+  if (std::uint64_t{round_lost_} * kLossShare >
+      std::max(round_sent_, window_)) {
+    shrink(kLossShrink, now);
+  }
+}
+
+/// The first time-out may be one lost packet at the end of a burst. Two in a
+/// row mean that nothing passes.
+void CongestionWindow::on_timeout(std::uint32_t count) noexcept {
+  if (count >= 2) {
+    is_starting_ = true;
+    window_ = kLeast;
+  }
+}
+
+void CongestionWindow::shrink(std::uint32_t parts_of_1024,
+                              TimePoint now) noexcept {
+  is_starting_ = false;
+  if (now < next_shrink_) {
+    return;
+  }
+  const std::uint64_t taken = std::uint64_t{window_} * parts_of_1024 / 1024;
+  window_ = std::max(window_ - static_cast<std::uint32_t>(taken), kLeast);
+  next_shrink_ = now + rtt_;
+  round_sent_ = 0;
+  round_lost_ = 0;
+}
+
+}  // namespace acp::udp

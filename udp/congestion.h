@@ -1,0 +1,79 @@
+// How many bytes a stream may have under way, so that it fills the path and no
+// queue: a window driven by the delay of acks, and the rate at which it is
+// spent. Used by Sender on paths that leave the host. docs/udp.md,
+// "Congestion".
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "base/clock.h"
+
+namespace acp::udp {
+
+/// Pure: time is an argument. Bytes are charged bytes (see charge()). Guarded
+/// by the engine's lock.
+///
+///   starting --(delay above target, or losses)--> avoiding
+///      the window doubles each round trip            grows by one packet, or
+///                                                    shrinks, each round trip
+class CongestionWindow {
+ public:
+  /// One full packet of a path with an MTU of 1,500 bytes.
+  static constexpr std::uint32_t kPacket = 2'500;
+  static constexpr std::uint32_t kFirst = 8 * kPacket;
+  static constexpr std::uint32_t kLeast = kPacket;
+
+  std::uint64_t bytes() const noexcept { return window_; }
+
+  /// Acks released `acked` bytes, of `in_flight` that had been under way.
+  /// The window never grows beyond `most`.
+  void on_ack(std::uint64_t acked,
+              std::uint64_t in_flight,
+              std::uint64_t most) noexcept;
+  /// The round trip of the packet that an ack names.
+  void on_sample(Duration rtt, TimePoint now) noexcept;
+
+  /// `bytes` were sent, for the first time or again.
+  void on_sent(std::uint64_t bytes, TimePoint now) noexcept;
+
+  /// `bytes` were found to be lost by what arrived after them.
+  void on_loss(std::uint64_t bytes, TimePoint now) noexcept;
+
+  /// Nothing came for the `count`th time-out in a row.
+  void on_timeout(std::uint32_t count) noexcept;
+
+  /// When the next packet may leave. A burst of kBurst passes at once.
+  TimePoint next_send() const noexcept { return pace_ - kBurstTime; }
+
+  /// Queueing delay that the window aims at: half the least round trip, so that
+  /// no queue grows beyond the path's delay-bandwidth product.
+  Duration target() const noexcept {
+    return least_rtt_ + std::max<Duration>(least_rtt_ / 2, kLeastQueue);
+  }
+
+ private:
+  void shrink(std::uint32_t parts_of_1024, TimePoint now) noexcept;
+
+  /// Queue that a host's own scheduling causes.
+  static constexpr Duration kLeastQueue = std::chrono::microseconds(100);
+  /// The least round trip is measured anew after this time: routes change.
+  static constexpr Duration kLeastRttAge = std::chrono::seconds(10);
+  /// A timer wakes this process that late at most times.
+  static constexpr Duration kBurstTime = std::chrono::microseconds(200);
+  /// A round trip that loses more than 1/16 of its bytes is congested, whatever
+  /// its delay says. Fewer losses are the path's own.
+  static constexpr std::uint32_t kLossShare = 16;
+
+  Duration least_rtt_ = Duration::max() / 4;
+  Duration rtt_{};              ///< Latest sample.
+  TimePoint least_rtt_time_{};  ///< When least_rtt_ was measured.
+  TimePoint next_shrink_{};     ///< One reaction in each round trip.
+  TimePoint pace_{};            ///< When what was sent has left at the rate.
+  std::uint32_t window_ = kFirst;
+  std::uint32_t round_sent_ = 0;  ///< Bytes since the last reaction; older
+  std::uint32_t round_lost_ = 0;  ///< ones count less.
+  bool is_starting_ = true;
+};
+
+}  // namespace acp::udp

@@ -1,0 +1,195 @@
+// Tags and encryption, by libsodium and XXH3. Called with packets that Endpoint
+// has encoded and UdpTransport has decoded; touches nothing but their bytes.
+#include "udp/packet_guard.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/assert.h"
+#include "base/little_endian.h"
+
+namespace acp::udp {
+
+namespace {
+
+/// The context of crypto_kdf: keys of other protocols differ from these.
+constexpr char kKeyContext[crypto_kdf_CONTEXTBYTES + 1] = "acp-udp2";
+/// Subkey numbers: the ciphers' keys of color c are at first + c.
+constexpr std::uint64_t kFirstAesKey = 1;
+constexpr std::uint64_t kFirstChaChaKey = 257;
+
+/// Where the payload of a packet begins.
+std::size_t body_offset(const PacketHeader& header) noexcept {
+  return kMinPacketBytes + ((header.flags & kFlagSack) != 0 ? kSackBytes : 0);
+}
+
+/// Source and destination with 24 bits each, then txno with 48. Two packets
+/// never have the same one with the same key: a color has a key of its own, and
+/// a stream counts its transmissions.
+using Nonce = std::array<unsigned char, 12>;
+static_assert(Nonce().size() == crypto_aead_aes256gcm_NPUBBYTES);
+static_assert(Nonce().size() == crypto_aead_chacha20poly1305_ietf_NPUBBYTES);
+
+Nonce nonce_of(const PacketHeader& header) noexcept {
+  std::array<std::byte, 16> bytes{};
+  store_little(bytes.data(), std::uint64_t{header.source} |
+                                 std::uint64_t{header.destination} << 24);
+  store_little(bytes.data() + 6, header.txno);
+  Nonce nonce;
+  std::memcpy(nonce.data(), bytes.data(), nonce.size());
+  return nonce;
+}
+
+unsigned char* raw(std::byte* bytes) noexcept {
+  return reinterpret_cast<unsigned char*>(bytes);
+}
+
+std::array<unsigned char, 32> derive(const PacketGuard::Secret& secret,
+                                     std::uint64_t number) {
+  static_assert(crypto_kdf_KEYBYTES == sizeof(PacketGuard::Secret));
+  std::array<unsigned char, 32> key{};
+  (void)crypto_kdf_derive_from_key(key.data(), key.size(), number, kKeyContext,
+                                   secret.data());
+  return key;
+}
+
+}  // namespace
+
+std::string_view name_of(Cipher cipher, Security security) noexcept {
+  const bool is_encrypted = security == Security::kEncrypt;
+  switch (cipher) {
+    case Cipher::kChecksum: return "XXH3, a checksum";
+    case Cipher::kAes256Gcm:
+      return is_encrypted ? "AES-256-GCM" : "AES-256-GMAC";
+    case Cipher::kChaCha20Poly1305:
+      return is_encrypted ? "ChaCha20-Poly1305" : "Poly1305";
+  }
+  return "";
+}
+
+/// The library looks at the processor once, in sodium_init.
+bool has_aes() noexcept {
+  return sodium_init() >= 0 && crypto_aead_aes256gcm_is_available() != 0;
+}
+
+PacketGuard::PacketGuard(Security security,
+                         const Secret& secret,
+                         transport::Color colors)
+    : security_(security) {
+  if (security == Security::kOff) {
+    return;
+  }
+  ACP_ASSERT(sodium_init() >= 0);
+  for (transport::Color color = 0; color < colors; ++color) {
+    chacha_keys_.push_back(derive(secret, kFirstChaChaKey + color));
+    if (has_aes()) {
+      Key key = derive(secret, kFirstAesKey + color);
+      aes_keys_.emplace_back();
+      (void)crypto_aead_aes256gcm_beforenm(&aes_keys_.back().state, key.data());
+      sodium_memzero(key.data(), key.size());
+    }
+  }
+  if (security == Security::kEncrypt) {
+    ciphertext_.resize(UINT16_MAX + kHeadroomBytes);
+  }
+}
+
+PacketGuard::~PacketGuard() {
+  for (AesKey& key : aes_keys_) {
+    sodium_memzero(&key, sizeof key);
+  }
+  for (Key& key : chacha_keys_) {
+    sodium_memzero(key.data(), key.size());
+  }
+}
+
+Cipher PacketGuard::cipher_with(bool peer_has_aes) const noexcept {
+  if (security_ == Security::kOff) {
+    return Cipher::kChecksum;
+  }
+  return peer_has_aes && !aes_keys_.empty() ? Cipher::kAes256Gcm
+                                            : Cipher::kChaCha20Poly1305;
+}
+
+Datagram PacketGuard::seal(Cipher cipher,
+                           transport::Color color,
+                           const PacketHeader& header,
+                           std::span<std::byte> head,
+                           std::span<const std::byte> tail) noexcept {
+  if (cipher == Cipher::kChecksum) {
+    return seal_checksum(head, tail);
+  }
+  ACP_ASSERT(tail.empty());
+  return seal_secret(cipher, color, header, head);
+}
+
+Datagram PacketGuard::seal_checksum(std::span<std::byte> head,
+                                    std::span<const std::byte> tail) noexcept {
+  store_little(tag_of(head).data(), checksum_of(head, tail, tail_hash_));
+  return {head, tail};
+}
+
+/// The tag covers the whole packet with a zero tag. With encryption the payload
+/// goes to ciphertext_: the fragment keeps the plain bytes, which a
+/// retransmission encrypts under another nonce.
+Datagram PacketGuard::seal_secret(Cipher cipher,
+                                  transport::Color color,
+                                  const PacketHeader& header,
+                                  std::span<std::byte> head) noexcept {
+  const bool is_encrypted = security_ == Security::kEncrypt;
+  const std::size_t clear = is_encrypted ? body_offset(header) : head.size();
+  std::span<std::byte> packet = head;
+  if (is_encrypted) {
+    packet = std::span(ciphertext_).first(head.size());
+    std::ranges::copy(head.first(clear), packet.begin());
+  }
+  const Nonce nonce = nonce_of(header);
+  std::array<unsigned char, kTagBytes> tag{};
+  unsigned char* out = raw(packet.data() + clear);
+  const unsigned char* plain = raw(head.data() + clear);
+  const std::size_t plain_bytes = head.size() - clear;
+  if (cipher == Cipher::kAes256Gcm) {
+    (void)crypto_aead_aes256gcm_encrypt_detached_afternm(
+        out, tag.data(), nullptr, plain, plain_bytes, raw(packet.data()), clear,
+        nullptr, nonce.data(), &aes_keys_[color].state);
+  } else {
+    (void)crypto_aead_chacha20poly1305_ietf_encrypt_detached(
+        out, tag.data(), nullptr, plain, plain_bytes, raw(packet.data()), clear,
+        nullptr, nonce.data(), chacha_keys_[color].data());
+  }
+  std::memcpy(tag_of(packet).data(), tag.data(), tag.size());
+  return {packet, {}};
+}
+
+bool PacketGuard::open(Cipher cipher,
+                       transport::Color color,
+                       const PacketView& packet,
+                       std::span<std::byte> datagram) noexcept {
+  const std::span<std::byte, kTagBytes> in_packet = tag_of(datagram);
+  if (cipher == Cipher::kChecksum) {
+    return load_little<std::uint64_t>(in_packet.data() + 8) == 0 &&
+           load_little<std::uint64_t>(in_packet.data()) ==
+               checksum_of(datagram, {}, tail_hash_);
+  }
+  std::array<unsigned char, kTagBytes> tag{};
+  std::memcpy(tag.data(), in_packet.data(), tag.size());
+  std::memset(in_packet.data(), 0, in_packet.size());
+  const std::size_t clear = security_ == Security::kEncrypt
+                                ? body_offset(packet.header)
+                                : datagram.size();
+  const Nonce nonce = nonce_of(packet.header);
+  unsigned char* body = raw(datagram.data() + clear);
+  const std::size_t body_bytes = datagram.size() - clear;
+  const int result = cipher == Cipher::kAes256Gcm
+                         ? crypto_aead_aes256gcm_decrypt_detached_afternm(
+                               body, nullptr, body, body_bytes, tag.data(),
+                               raw(datagram.data()), clear, nonce.data(),
+                               &aes_keys_[color].state)
+                         : crypto_aead_chacha20poly1305_ietf_decrypt_detached(
+                               body, nullptr, body, body_bytes, tag.data(),
+                               raw(datagram.data()), clear, nonce.data(),
+                               chacha_keys_[color].data());
+  return result == 0;
+}
+
+}  // namespace acp::udp

@@ -1,0 +1,89 @@
+// Makes and checks the tags of packets, and encrypts payloads. Used by Endpoint
+// for each packet that it sends and by UdpTransport for each that arrives.
+// docs/udp_wire.md has the keys, the nonces and the threats.
+#pragma once
+
+#include <sodium.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "protocol/host_segment.h"
+#include "transport/transport.h"
+#include "udp/datagram_socket.h"
+#include "udp/packet.h"
+#include "udp/security.h"
+
+namespace acp::udp {
+
+/// "AES-256-GMAC", for messages to the user.
+std::string_view name_of(Cipher cipher, Security security) noexcept;
+
+/// Whether this processor has the instructions that kAes256Gcm needs.
+bool has_aes() noexcept;
+
+/// One thread at a time; the engine's lock sees to that.
+class PacketGuard {
+ public:
+  using Secret = protocol::JobSecret;
+
+  /// Derives one key for each color and cipher. `secret` is not kept, and not
+  /// used with kOff.
+  PacketGuard(Security security, const Secret& secret, transport::Color colors);
+  PacketGuard(const PacketGuard&) = delete;
+  PacketGuard& operator=(const PacketGuard&) = delete;
+  ~PacketGuard();
+
+  Security security() const noexcept { return security_; }
+
+  /// The cipher towards a peer that has AES instructions or not.
+  Cipher cipher_with(bool peer_has_aes) const noexcept;
+
+  /// Whether seal() takes a tail. The ciphers of the library read one piece.
+  bool takes_tail() const noexcept { return security_ == Security::kOff; }
+
+  /// Completes a packet: `head` is what encode_packet returned for `header`,
+  /// and `tail` ends its payload. Returns the datagram to send. It may lie in a
+  /// buffer of this object, which the next call overwrites; `head` then still
+  /// has the plain payload.
+  Datagram seal(Cipher cipher,
+                transport::Color color,
+                const PacketHeader& header,
+                std::span<std::byte> head,
+                std::span<const std::byte> tail) noexcept;
+
+  /// Checks the tag of a packet that decode_packet returned for `datagram`, and
+  /// decrypts the payload where it lies. False: the packet is not from a
+  /// process of this job, or it was damaged; then its payload is undefined.
+  bool open(Cipher cipher,
+            transport::Color color,
+            const PacketView& packet,
+            std::span<std::byte> datagram) noexcept;
+
+ private:
+  using Key = std::array<unsigned char, 32>;
+
+  /// A key in the form that AES-GCM uses for each packet.
+  struct alignas(16) AesKey {
+    crypto_aead_aes256gcm_state state;
+  };
+
+  Datagram seal_checksum(std::span<std::byte> head,
+                         std::span<const std::byte> tail) noexcept;
+  Datagram seal_secret(Cipher cipher,
+                       transport::Color color,
+                       const PacketHeader& header,
+                       std::span<std::byte> head) noexcept;
+
+  Security security_;
+  TailHash tail_hash_;
+  std::vector<AesKey> aes_keys_;       ///< By color; empty without AES.
+  std::vector<Key> chacha_keys_;       ///< By color; empty with kOff.
+  std::vector<std::byte> ciphertext_;  ///< Of seal(); used with kEncrypt only.
+};
+
+}  // namespace acp::udp
