@@ -1,5 +1,5 @@
 # What an installation consists of besides the programs, which their own
-# folders install: headers, libraries, acp.pc, acp_static.pc and qmp.pc, qmp-config, the CMake
+# folders install: headers, Fortran modules, libraries, acp.pc, acp_static.pc and qmp.pc, qmp-config, the CMake
 # packages acp::acp and QMP::qmp. QMP's has the older interfaces as QMP::scu and
 # QMP::lqcd.
 include(CMakePackageConfigHelpers)
@@ -54,6 +54,23 @@ install(FILES
 configure_file(${CMAKE_CURRENT_LIST_DIR}/qmp.pc.in
   ${CMAKE_BINARY_DIR}/package/qmp.pc @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/package/qmp.pc DESTINATION ${pc_dir})
+
+# The Fortran modules, their libraries, acp-fortran.pc and qmp-fortran.pc.
+if(ACP_HAS_FORTRAN)
+  foreach(package acp QMP)
+    string(TOLOWER ${package} name)
+    install(TARGETS ${name}_fortran EXPORT ${package}FortranTargets
+      ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+    install(EXPORT ${package}FortranTargets NAMESPACE ${package}::
+      DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/${package})
+    configure_file(${CMAKE_CURRENT_LIST_DIR}/${name}-fortran.pc.in
+      ${CMAKE_BINARY_DIR}/package/${name}-fortran.pc @ONLY)
+    install(FILES ${CMAKE_BINARY_DIR}/package/${name}-fortran.pc
+      DESTINATION ${pc_dir})
+  endforeach()
+  install(DIRECTORY ${CMAKE_BINARY_DIR}/fortran/
+    DESTINATION ${ACP_FORTRAN_MODULE_DIR} FILES_MATCHING PATTERN "*.mod")
+endif()
 
 # Programs of SCU link with -lcommsMPI.
 foreach(kind SHARED STATIC)

@@ -39,6 +39,7 @@ set(ALLOW_middle base public)
 set(ALLOW_inbox public)
 set(ALLOW_qmp public inbox)
 set(ALLOW_compat public inbox)
+set(ALLOW_fortran public)
 set(ALLOW_examples public)
 # Programs of ours beside the library.
 set(ALLOW_launcher base settings protocol public)
@@ -46,7 +47,7 @@ set(ALLOW_launcher base settings protocol public)
 set(ALLOW_tools base settings protocol transport gmm public)
 
 set(LAYERS public base settings protocol transport self shm ucx verbs udp gmm gma agent
-  runtime api middle inbox qmp compat examples launcher tools)
+  runtime api middle inbox qmp compat fortran examples launcher tools)
 
 # Foreign headers that only some places may touch: a name for the message, the
 # headers, the files.
