@@ -71,7 +71,8 @@ contains
   !> addresses. Both stay, and the words that the library takes out of them are
   !> out for acpx_get_command_argument.
   subroutine begin_command_line(argc_of_c, argv_of_c)
-    type(c_ptr), intent(out) :: argc_of_c, argv_of_c
+    integer(c_int), pointer, intent(out) :: argc_of_c
+    type(c_ptr), intent(out) :: argv_of_c
     integer :: i
 
     if (.not. allocated(argv)) then
@@ -85,7 +86,7 @@ contains
       argc = int(size(words), c_int)
       start_of_argv = c_loc(argv)
     end if
-    argc_of_c = c_loc(argc)
+    argc_of_c => argc
     argv_of_c = c_loc(start_of_argv)
   end subroutine
 

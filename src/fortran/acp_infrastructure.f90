@@ -57,7 +57,8 @@ module acp_infrastructure
 
     function c_acp_init(argc, argv) bind(C, name='acp_init')
       import
-      type(c_ptr), value :: argc, argv
+      integer(c_int), intent(inout) :: argc
+      type(c_ptr), value :: argv
       integer(c_int) :: c_acp_init
     end function
   end interface
@@ -68,7 +69,8 @@ contains
   !> are options; acpx_get_command_argument has the words that remain.
   function acp_init() result(status)
     integer(c_int) :: status
-    type(c_ptr) :: argc, argv
+    integer(c_int), pointer :: argc
+    type(c_ptr) :: argv
 
     call begin_command_line(argc, argv)
     status = c_acp_init(argc, argv)

@@ -120,7 +120,8 @@ module qmp_job
     function c_init(argc, argv, required, provided) &
         bind(C, name='QMP_init_msg_passing')
       import
-      type(c_ptr), value :: argc, argv
+      integer(c_int), intent(inout) :: argc
+      type(c_ptr), value :: argv
       integer(QMP_thread_level_t), value :: required
       integer(QMP_thread_level_t), intent(inout), optional :: provided
       integer(QMP_status_t) :: c_init
@@ -152,7 +153,8 @@ contains
     integer(QMP_thread_level_t), intent(in) :: required
     integer(QMP_thread_level_t), intent(inout), optional :: provided
     integer(QMP_status_t) :: status
-    type(c_ptr) :: argc, argv
+    integer(c_int), pointer :: argc
+    type(c_ptr) :: argv
 
     call begin_command_line(argc, argv)
     status = c_init(argc, argv, required, provided)
