@@ -101,6 +101,19 @@ std::optional<EarlyExit> apply_nodefile(Options& options) {
   return std::nullopt;
 }
 
+/// Makes gfortran's run-time library write each line as it is printed, as
+/// acp_init does for C's stdout. The library reads the variable before main, so
+/// only the launcher can set it.
+void add_line_output_of_fortran(std::vector<std::string>& variables) {
+  constexpr std::string_view name = "GFORTRAN_UNBUFFERED_PRECONNECTED=";
+  for (const std::string& entry : variables) {
+    if (entry.starts_with(name) || entry == "ACP_STDOUT=program") {
+      return;
+    }
+  }
+  variables.push_back(std::string(name) + "y");
+}
+
 /// Joins acprun's own environment, settings given as options, and --env. A
 /// later variable replaces an earlier one of the same name.
 std::vector<std::string> make_environment(const Options& options,
@@ -121,6 +134,7 @@ std::vector<std::string> make_environment(const Options& options,
   for (const std::string& entry : options.environment)
     put(entry);
   put(fmt::format("{}={}", protocol::kBootstrapFdVariable, 3));
+  add_line_output_of_fortran(variables);
   // acprun may itself be a rank of another job. That rank's numbers must not
   // reach its own ranks.
   std::erase_if(variables, [](const std::string& entry) {

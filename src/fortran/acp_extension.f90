@@ -2,10 +2,11 @@
 !> conventions hold here too. Part of module acp.
 !>
 !> Differences to C: texts are Fortran's, and acpx_add_module also takes its
-!> name as a text. Procedures of the program go in as c_funloc(f) of a function
-!> with BIND(C) that has one of the abstract interfaces here.
+!> name as a text and its functions as procedures. Other procedures of the
+!> program go in as c_funloc(f) of a function with BIND(C) that has one of the
+!> abstract interfaces here.
 module acp_extension
-  use, intrinsic :: iso_c_binding, only: c_char, c_funptr, c_int, &
+  use, intrinsic :: iso_c_binding, only: c_char, c_funloc, c_funptr, c_int, &
       c_int32_t, c_int64_t, c_loc, c_ptr, c_size_t
   use acp_c_texts, only: acpx_module_t, c_acpx_add_module, c_acpx_log, &
       c_acpx_setting, c_acpx_strerror, c_acpx_version
@@ -15,8 +16,8 @@ module acp_extension
   use acp_types, only: acp_atkey_t, acp_element_t, acp_ga_t, ACP_GA_NULL, &
       acp_handle_t, acp_pair_t
   implicit none
-  private :: c_char, c_funptr, c_int, c_int32_t, c_int64_t, &
-      c_loc, c_ptr, c_size_t
+  private :: c_char, c_funloc, c_funptr, c_int, c_int32_t, c_int64_t, c_loc, &
+      c_ptr, c_size_t
   private :: acp_atkey_t, acp_deque_it_t, acp_deque_t, acp_element_t, &
       acp_ga_t, ACP_GA_NULL, acp_handle_t, acp_map_t, acp_pair_t
   private :: to_c, to_fortran
@@ -326,7 +327,7 @@ contains
   function add_named_module(name, bytes, init, fini, arg) result(number)
     character(*), intent(in) :: name
     integer(c_size_t), intent(in) :: bytes
-    type(c_funptr), intent(in), optional :: init, fini
+    procedure(acpx_callback), optional :: init, fini
     type(c_ptr), intent(in), optional :: arg
     integer(c_int) :: number
     character(kind=c_char), pointer :: text(:)
@@ -336,8 +337,8 @@ contains
     text = to_c(name)
     module%name = c_loc(text)
     module%bytes = bytes
-    if (present(init)) module%init = init
-    if (present(fini)) module%fini = fini
+    if (present(init)) module%init = c_funloc(init)
+    if (present(fini)) module%fini = c_funloc(fini)
     if (present(arg)) module%arg = arg
     number = c_acpx_add_module(module)
     if (number < 0) deallocate (text)

@@ -1,5 +1,5 @@
-!> What the Fortran tests share: an assertion, and scratch memory that every rank
-!> reaches. A failed assertion ends the whole job with status 1.
+!> What the Fortran tests share: an assertion, and scratch memory that every
+!> rank reaches. A failed assertion ends the whole job with status 1.
 module checks
   use, intrinsic :: iso_c_binding, only: c_f_pointer, c_int, c_int64_t, c_size_t
   use, intrinsic :: iso_fortran_env, only: error_unit

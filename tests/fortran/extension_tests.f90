@@ -57,7 +57,7 @@ contains
     type(acpx_module_t) :: other
 
     layer = acpx_add_module('a layer', 128_c_size_t, &
-        init=c_funloc(count_call), arg=c_loc(inits))
+        init=count_call, arg=c_loc(inits))
     call check(layer >= 0, 'acpx_add_module with a text')
     other%name = c_loc(other_name)
     other%bytes = 64

@@ -106,8 +106,8 @@ contains
         acp_advance_list_it(acp_begin_list(other), 1_c_int))
     call expect(list, [5, 3, 5], 'acp_splice_list')
     call expect(other, [3], 'acp_splice_list, the other')
-    call acp_splice_range_list(acp_end_list(other), &
-        acp_begin_list(list), acp_advance_list_it(acp_begin_list(list), 2_c_int))
+    it = acp_advance_list_it(acp_begin_list(list), 2_c_int)
+    call acp_splice_range_list(acp_end_list(other), acp_begin_list(list), it)
     call expect(other, [3, 5, 3], 'acp_splice_range_list')
     call acp_swap_list(list, other)
     call expect(list, [3, 5, 3], 'acp_swap_list')

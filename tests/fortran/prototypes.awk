@@ -1,6 +1,6 @@
-# Brings prototypes of C, one a line, into one form: "name(result; arg:kind, ...)"
-# in lower case, to compare those of the headers with those that gfortran makes
-# of module sources. Called by bindings_test.sh.
+# Brings prototypes of C, one a line, into one form, "name(result; arg:kind, ...)"
+# in lower case. bindings_test.sh compares the prototypes of the headers with
+# those that gfortran makes of the module sources.
 #
 # Kinds: i4 and i8 for integers, f4, f8 and f16 for reals, the name of a
 # structure, ptr for pointers to memory of any kind and to functions, "kind*"

@@ -1,5 +1,5 @@
-!> Barriers, broadcasts and reductions of QMP, on the default communicator and on
-!> one of all nodes. Node n gives n + 1; sums are then nodes (nodes + 1) / 2.
+!> Barriers, broadcasts and reductions of QMP, by both names of each. Node n
+!> gives n + 1; sums are then nodes (nodes + 1) / 2.
 module qmp_global_tests
   use, intrinsic :: iso_c_binding, only: c_double, c_f_pointer, c_float, &
       c_funloc, c_int, c_int64_t, c_loc, c_long, c_long_double, c_null_ptr, &

@@ -31,6 +31,20 @@ TEST_CASE("launcher environment: settings travel as variables", "[launcher]") {
   CHECK(contains(outcome.out, "OTHER=inherited\n"));
 }
 
+TEST_CASE("launcher environment: gfortran's output comes by lines",
+          "[launcher]") {
+  const char* asked = "env:GFORTRAN_UNBUFFERED_PRECONNECTED";
+  Setup setup;
+  CHECK(contains(run({"-np", "1", PROBE, asked}, setup).out,
+                 "GFORTRAN_UNBUFFERED_PRECONNECTED=y\n"));
+  setup.environment = {"GFORTRAN_UNBUFFERED_PRECONNECTED=n"};
+  CHECK(contains(run({"-np", "1", PROBE, asked}, setup).out,
+                 "GFORTRAN_UNBUFFERED_PRECONNECTED=n\n"));
+  setup.environment = {"ACP_STDOUT=program"};
+  CHECK(contains(run({"-np", "1", PROBE, asked}, setup).out,
+                 "GFORTRAN_UNBUFFERED_PRECONNECTED=(unset)\n"));
+}
+
 TEST_CASE("launcher environment: each rank is told its place", "[launcher]") {
   Setup setup;
   setup.environment = {"ACP_RANK=77"};  // from an outer acprun

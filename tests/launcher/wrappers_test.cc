@@ -127,6 +127,40 @@ TEST_CASE(
       contains(output_of({wrapper("acpcxx"), "-DX=a b"}, setup), "{-DX=a b}"));
 }
 
+#ifdef HAS_ACPFC
+TEST_CASE("wrappers: acpfc adds modules and their library",
+          "[launcher][wrappers]") {
+  // An empty FC is as none: the environment of the test may have one.
+  Setup plain;
+  plain.environment = {"FC="};
+  const std::string shown =
+      output_of({wrapper("acpfc"), "-show", "-ndev", "udp", "x.f90"}, plain);
+  CHECK(shown.starts_with("gfortran -I"));
+  CHECK(contains(shown, " x.f90 -L"));
+  CHECK(contains(shown, " -Wl,--defsym=acpx_ndev_udp=1 -lacp_fortran -lacp\n"));
+  CHECK_FALSE(contains(
+      output_of({wrapper("acpfc"), "-show", "-c", "x.f90"}, plain), "-lacp"));
+  const std::string compile =
+      output_of({wrapper("acpfc"), "--showme:compile"}, plain);
+  CHECK(contains(shown, compile.substr(0, compile.size() - 1)));
+  CHECK_FALSE(contains(output_of({wrapper("acpcc"), "-show", "x.c"}, plain),
+                       "acp_fortran"));
+}
+
+TEST_CASE("wrappers: ACP_FC before FC; ACP_FC_MODULES are another compiler's",
+          "[launcher][wrappers]") {
+  Setup setup;
+  setup.environment = {"FC=other"};
+  CHECK(output_of({wrapper("acpfc"), "-show", "x.f90"}, setup)
+            .starts_with("other "));
+  setup.environment = {"FC=other", "ACP_FC=printf <%s>",
+                       "ACP_FC_MODULES=/mine/modules"};
+  const std::string linked = output_of({wrapper("acpfc"), "x.f90"}, setup);
+  CHECK(linked.starts_with("<-I/mine/modules><x.f90><-L/mine/modules><-L"));
+  CHECK(linked.ends_with("<-lacp_fortran><-lacp>"));
+}
+#endif
+
 TEST_CASE("wrappers: a link to a wrapper keeps working",
           "[launcher][wrappers]") {
   const Scratch scratch;
