@@ -13,10 +13,11 @@ namespace {
 
 /// Names that the library, its launcher, its compiler wrappers and its tests
 /// use among themselves.
-constexpr std::array<std::string_view, 12> kInternalNames = {
+constexpr std::array<std::string_view, 14> kInternalNames = {
     "ACP_BOOTSTRAP_FD", "ACP_RANK",       "ACP_PROCS",   "ACP_LOCAL_RANK",
     "ACP_LOCAL_PROCS",  "ACP_TEST_SCALE", "ACP_RDMA_VM", "ACP_JOBS",
-    "ACP_TEST_JOBS",    "ACP_TIDY_CACHE", "ACP_CC",      "ACP_CXX"};
+    "ACP_TEST_JOBS",    "ACP_TIDY_CACHE", "ACP_CC",      "ACP_CXX",
+    "ACP_FC",           "ACP_FC_MODULES"};
 
 }  // namespace
 

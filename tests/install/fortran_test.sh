@@ -23,7 +23,7 @@ prefix=$work/moved
 acpfc=$prefix/bin/acpfc
 
 run() { # run <expected> <way> <program>
-  output=$("$prefix/bin/acprun" -np 2 "$3")
+  output=$("$prefix/bin/acprun" -np 2 "$3" 2>&1)
   if [ "$output" != "$1" ]; then
     echo "$2: expected '$1', got '$output'" >&2
     exit 1

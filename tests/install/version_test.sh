@@ -33,6 +33,12 @@ done
 for name in acp acp_static; do
   same "$name.pc" "Version: $version" "$(grep '^Version' "$package/$name.pc")"
 done
+if test -e "$package/acp-fortran.pc"; then
+  same "acp-fortran.pc" "Version: $version" \
+    "$(grep '^Version' "$package/acp-fortran.pc")"
+  same "qmp-fortran.pc" "Version: $qmp_version" \
+    "$(grep '^Version' "$package/qmp-fortran.pc")"
+fi
 same "qmp.pc" "Version: $qmp_version" "$(grep '^Version' "$package/qmp.pc")"
 for name in acp:$version QMP:$qmp_version; do
   file=$package/${name%:*}ConfigVersion.cmake
