@@ -24,7 +24,7 @@ constexpr std::size_t kMaxResultBytes = 1 << 20;
 constexpr std::size_t kLargeGetBytes = 4096;
 
 bool is_large_get(const protocol::RequestView& request) {
-  const protocol::WireStep step = request.step(0);
+  const protocol::Step step = request.step(0);
   return request.header.steps == 1 && step.opcode == Opcode::kGet &&
          step.flags == 0 && step.size >= kLargeGetBytes;
 }
@@ -57,12 +57,11 @@ void Agent::on_request(transport::ProcId from,
     reply(from, color, request->header.id, failure);
     return;
   }
-  const protocol::WireStep first = request->step(0);
+  const protocol::Step first = request->step(0);
   if (first.opcode == Opcode::kCopy) {
-    const Result<std::byte*> source = space_.own(first.operand, first.compare);
+    const Result<std::byte*> source = space_.own(first.local, first.size);
     if (source.ok()) {
-      surroundings_.start_copy(from, color, request->header.id, first.remote,
-                               first.operand, first.compare);
+      surroundings_.start_copy(from, color, request->header.id, first);
     } else {
       reply(from, color, request->header.id, source.status());
     }
@@ -90,7 +89,7 @@ void Agent::on_request(transport::ProcId from,
 void Agent::reply_get(transport::ProcId to,
                       transport::Color color,
                       std::uint64_t id,
-                      const protocol::WireStep& get) {
+                      const protocol::Step& get) {
   const Result<std::byte*> source =
       open(get.remote, get.size, gmm::Access::kRead);
   if (!source.ok() || get.size > kMaxResultBytes) {
@@ -102,7 +101,7 @@ void Agent::reply_get(transport::ProcId to,
   std::atomic_thread_fence(std::memory_order_acquire);
   protocol::ReplyHeader header;
   header.id = id;
-  header.data_bytes = get.size;
+  header.data_bytes = static_cast<std::uint32_t>(get.size);
   send_reply(to, color, header, {source.value(), get.size});
 }
 
@@ -162,12 +161,10 @@ Result<std::byte*> Agent::open(gmm::GlobalAddress ga,
 /// Checks the memory before the step has any effect. Takes a put's bytes from
 /// the front of `data` and appends results to results_. The doorbell comes
 /// last: a thread that it wakes sees the effect.
-Status Agent::run_step(const protocol::WireStep& step,
+Status Agent::run_step(const protocol::Step& step,
                        std::span<const std::byte>& data) {
-  const bool is_bulk =
-      step.opcode == Opcode::kPut || step.opcode == Opcode::kGet;
-  const std::size_t size = is_bulk ? step.size : step.width;
-  if (is_bulk && size == 0) {
+  const std::size_t size = bytes_at_remote(step);
+  if (is_bulk(step) && size == 0) {
     ring_if_asked(step);
     return Status::kOk;
   }
@@ -178,7 +175,7 @@ Status Agent::run_step(const protocol::WireStep& step,
     return address.status();
   }
   std::byte* target = address.value();
-  if (!is_bulk &&
+  if (!is_bulk(step) &&
       (reinterpret_cast<std::uintptr_t>(target) & (size - 1)) != 0) {
     return Status::kMisaligned;
   }
@@ -218,8 +215,8 @@ Status Agent::run_step(const protocol::WireStep& step,
   return Status::kOk;
 }
 
-void Agent::ring_if_asked(const protocol::WireStep& step) {
-  if ((step.flags & protocol::kSignalFlag) != 0) {
+void Agent::ring_if_asked(const protocol::Step& step) {
+  if (has_signal(step)) {
     gmm::ring_signal(*space_.slice_header(space_.my_rank()), waker_);
     has_signal_ = true;
   }

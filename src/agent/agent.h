@@ -27,14 +27,12 @@ class Surroundings {
   virtual Result<transport::Endpoint*> endpoint(transport::ProcId proc,
                                                 transport::Color color) = 0;
 
-  /// Copies `size` bytes from my `source` to `target`, and then calls
-  /// Agent::reply with these `proc`, `color` and `id`.
+  /// Does a copy whose source is mine, and then calls Agent::reply with these
+  /// `proc`, `color` and `id`.
   virtual void start_copy(transport::ProcId proc,
                           transport::Color color,
                           std::uint64_t id,
-                          gmm::GlobalAddress target,
-                          gmm::GlobalAddress source,
-                          std::uint64_t size) = 0;
+                          const protocol::Step& copy) = 0;
 
  protected:
   ~Surroundings() = default;
@@ -96,13 +94,12 @@ class Agent {
   Result<std::byte*> open(gmm::GlobalAddress ga,
                           std::size_t size,
                           gmm::Access access) const;
-  Status run_step(const protocol::WireStep& step,
-                  std::span<const std::byte>& data);
-  void ring_if_asked(const protocol::WireStep& step);
+  Status run_step(const protocol::Step& step, std::span<const std::byte>& data);
+  void ring_if_asked(const protocol::Step& step);
   void reply_get(transport::ProcId to,
                  transport::Color color,
                  std::uint64_t id,
-                 const protocol::WireStep& get);
+                 const protocol::Step& get);
   void send_reply(transport::ProcId to,
                   transport::Color color,
                   protocol::ReplyHeader header,

@@ -61,10 +61,7 @@ std::string describe_bounds(const Step& step,
   if (status != Status::kBadAddress) {
     return text;
   }
-  const bool is_word = step.opcode != protocol::Opcode::kCopy &&
-                       step.opcode != protocol::Opcode::kPut &&
-                       step.opcode != protocol::Opcode::kGet;
-  const std::uint64_t size = is_word ? step.width : step.size;
+  const std::uint64_t size = bytes_at_remote(step);
   // This rank cannot see the size of a region of another host. If no end is
   // surely at fault, the text names each such end.
   for (const bool is_sure : {true, false}) {

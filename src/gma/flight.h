@@ -6,8 +6,7 @@
 #include <optional>
 #include <variant>
 
-#include "gmm/global_address.h"
-#include "protocol/operation.h"
+#include "protocol/step.h"
 
 namespace acp::gma {
 
@@ -22,19 +21,14 @@ struct Slices {
 /// One step as independent requests or posts to one endpoint. A put or a get
 /// may need several; a word or a delegated copy is a single one.
 struct Pieces {
-  protocol::Opcode opcode = protocol::Opcode::kPut;
-  gmm::GlobalAddress remote = 0;
-  gmm::GlobalAddress local = 0;  ///< kCopy: the source, on another rank.
-  std::uint64_t bytes = 0;       ///< Bytes of the step that requests carry.
+  protocol::Step step;  ///< The form that requests carry: a put, not its copy.
   std::uint64_t sent_bytes = 0;
 };
 
 /// A put above one message: one request in parts. The words that follow in the
 /// chain join the last part.
 struct Parts {
-  gmm::GlobalAddress remote = 0;
-  gmm::GlobalAddress local = 0;
-  std::uint64_t bytes = 0;
+  protocol::Step put;
   std::uint64_t sent_bytes = 0;
   std::optional<std::uint64_t> request_id;  ///< Set when the first part goes.
   std::size_t joined_steps = 0;
@@ -49,9 +43,7 @@ struct Signal {};
 
 /// A copy between two other ranks through memory of this rank (relay.h).
 struct Relayed {
-  gmm::GlobalAddress to = 0;
-  gmm::GlobalAddress from = 0;
-  std::uint64_t bytes = 0;
+  protocol::Step copy;
   std::uint64_t begun_bytes = 0;  ///< Bytes that parts were made for.
 };
 

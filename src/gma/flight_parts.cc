@@ -24,14 +24,13 @@ std::size_t FlightSender::joinable_steps(const PeerQueue& queue,
                                          const Operation& operation,
                                          const Parts& parts) const {
   const auto& codec = space_.codec();
-  const std::size_t most =
-      queue.to().good_message() / 2 / sizeof(protocol::WireStep);
+  const std::size_t most = queue.to().good_message() / 2 / protocol::kStepBytes;
   const auto behind = std::span(operation.steps).subspan(operation.current + 1);
   const auto rest = behind.first(std::min(behind.size(), most));
   const auto stays_behind = [&](const Step& step) {
     if (!protocol::is_word(step.opcode) ||
-        codec.rank(step.remote) != codec.rank(parts.remote) ||
-        codec.color(step.remote) != codec.color(parts.remote)) {
+        codec.rank(step.remote) != codec.rank(parts.put.remote) ||
+        codec.color(step.remote) != codec.color(parts.put.remote)) {
       return true;
     }
     const Result<gmm::Target> remote = space_.locate(step.remote, step.width);
@@ -53,7 +52,7 @@ Status FlightSender::open_parts(PeerQueue& queue,
   const auto words = std::span(operation.steps)
                          .subspan(operation.current + 1, parts.joined_steps);
   for (const Step& word : words) {
-    request.reply_bytes += protocol::reply_bytes(wire_step(word));
+    request.reply_bytes += protocol::reply_bytes(word);
   }
   parts.request_id = requests_.open(request);
   return parts.request_id ? Status::kOk : Status::kAgain;
@@ -66,14 +65,14 @@ Status FlightSender::send_part(PeerQueue& queue,
   if (!parts.request_id) {
     parts.joined_steps = joinable_steps(queue, operation, parts);
   }
-  const std::uint64_t offset = parts.sent_bytes;
   // Each part leaves room for the joined words, since the last one needs it.
   const std::size_t head =
-      kRequestHead + parts.joined_steps * sizeof(protocol::WireStep);
+      kRequestHead + parts.joined_steps * protocol::kStepBytes;
   const std::uint64_t size =
-      std::min(parts.bytes - offset,
-               piece_size(parts.bytes, queue.to().good_message() - head));
-  const auto from = source_at(parts.local + offset, size);
+      std::min(parts.put.size - parts.sent_bytes,
+               piece_size(parts.put.size, queue.to().good_message() - head));
+  const Step part = piece_of(parts.put, parts.sent_bytes, size);
+  const auto from = source_at(part.local, size);
   if (!from.ok()) {
     return parts.request_id ? end_parts(queue, operation, parts, from.status())
                             : from.status();
@@ -84,13 +83,12 @@ Status FlightSender::send_part(PeerQueue& queue,
       return status;
     }
   }
-  const bool is_last = offset + size == parts.bytes;
-  InlineVector<protocol::WireStep, protocol::kMaxSteps> steps;
-  protocol::WireStep& put = steps.push_back({});
-  put.remote = parts.remote + offset;
-  put.size = static_cast<std::uint32_t>(size);
+  const bool is_last = parts.sent_bytes + size == parts.put.size;
+  InlineVector<protocol::StepBytes, protocol::kMaxSteps> steps;
+  steps.push_back(protocol::encode_step(part));
   for (std::size_t i = 1; is_last && i <= parts.joined_steps; ++i) {
-    steps.push_back(wire_step(operation.steps[operation.current + i]));
+    steps.push_back(
+        protocol::encode_step(operation.steps[operation.current + i]));
   }
   const Status status =
       send_part_message(queue, operation, parts, steps, {from.value(), size},
@@ -107,7 +105,7 @@ Status FlightSender::send_part_message(
     PeerQueue& queue,
     Operation& operation,
     const Parts& parts,
-    std::span<const protocol::WireStep> steps,
+    std::span<const protocol::StepBytes> steps,
     std::span<const std::byte> data,
     Ordering ordering) {
   protocol::RequestHeader header;
@@ -131,8 +129,8 @@ Status FlightSender::end_parts(PeerQueue& queue,
                                Parts& parts,
                                Status why) {
   parts.joined_steps = 0;
-  protocol::WireStep nothing;
-  nothing.remote = parts.remote;
+  const protocol::StepBytes nothing =
+      protocol::encode_step(piece_of(parts.put, 0, 0));
   const Status status = send_part_message(
       queue, operation, parts, {&nothing, 1}, {}, Ordering::kOrdered);
   if (status == Status::kOk) {

@@ -27,7 +27,7 @@ Color FlightSender::color_of(const Step& step) const {
 
 bool FlightSender::owes_signal(const Operation& operation) const {
   const auto is_signal = [this](const Step& step) {
-    return (step.flags & protocol::kSignalFlag) != 0 && is_for_device(step);
+    return has_signal(step) && is_for_device(step);
   };
   if (std::holds_alternative<Signal>(operation.flight)) {
     return false;
@@ -85,19 +85,14 @@ Status FlightSender::post(PeerQueue& queue,
 Status FlightSender::post_piece(PeerQueue& queue,
                                 Operation& operation,
                                 Pieces& pieces) {
-  if (pieces.opcode == protocol::Opcode::kCopy) {
+  Step piece = pieces.step;
+  if (piece.opcode == protocol::Opcode::kCopy) {
     return Status::kUnsupported;
   }
-  const std::uint64_t offset = pieces.sent_bytes;
-  Step piece = operation.steps[operation.current];
-  piece.opcode = pieces.opcode;
-  piece.remote = pieces.remote + offset;
-  piece.local = pieces.local == 0 ? 0 : pieces.local + offset;
-  std::uint64_t size = pieces.bytes;
   if (is_bulk(piece)) {
-    size =
-        std::min<std::uint64_t>(pieces.bytes - offset, queue.to().max_posted);
-    piece.size = size;
+    piece = piece_of(piece, pieces.sent_bytes,
+                     std::min<std::uint64_t>(piece.size - pieces.sent_bytes,
+                                             queue.to().max_posted));
   }
   transport::RemoteStep remote;
   Status status = remote_step(piece, remote);
@@ -105,7 +100,7 @@ Status FlightSender::post_piece(PeerQueue& queue,
     status = post(queue, operation, {&remote, 1});
   }
   if (status == Status::kOk) {
-    pieces.sent_bytes += size;
+    pieces.sent_bytes += piece.size;
   }
   return status;
 }

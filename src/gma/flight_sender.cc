@@ -38,8 +38,8 @@ bool FlightSender::fits_one_message(const Operation& operation,
     if (is_bulk(step) && step.size > most) {
       return false;
     }
-    request += sizeof(protocol::WireStep) + request_bytes(wire_step(step));
-    reply += reply_bytes(wire_step(step));
+    request += protocol::kStepBytes + request_bytes(step);
+    reply += reply_bytes(step);
   }
   return std::max(request, reply) <= most;
 }
@@ -87,7 +87,7 @@ Status FlightSender::send_piece(PeerQueue& queue,
   }
   if (status == Status::kOk) {
     operation.has_unsent =
-        protocol::is_bulk(pieces.opcode) && pieces.sent_bytes < pieces.bytes;
+        is_bulk(pieces.step) && pieces.sent_bytes < pieces.step.size;
   }
   return status;
 }
@@ -97,37 +97,29 @@ Status FlightSender::send_piece(PeerQueue& queue,
 Status FlightSender::send_piece_message(PeerQueue& queue,
                                         Operation& operation,
                                         Pieces& pieces) {
-  const std::uint64_t offset = pieces.sent_bytes;
-  std::uint64_t size = pieces.bytes;
-  protocol::WireStep wire = wire_step(operation.steps[operation.current]);
-  wire.opcode = pieces.opcode;
-  wire.size = 0;
-  wire.remote = pieces.remote + offset;
+  Step piece = pieces.step;
   std::span<const std::byte> data;
-  if (protocol::is_bulk(pieces.opcode)) {
-    size = std::min(
-        pieces.bytes - offset,
-        piece_size(pieces.bytes, queue.to().good_message() - kRequestHead));
-    wire.size = static_cast<std::uint32_t>(size);
+  if (is_bulk(piece)) {
+    const std::uint64_t size = std::min(
+        piece.size - pieces.sent_bytes,
+        piece_size(piece.size, queue.to().good_message() - kRequestHead));
+    piece = piece_of(piece, pieces.sent_bytes, size);
   }
-  if (pieces.opcode == Opcode::kPut) {
-    const auto from = source_at(pieces.local + offset, size);
+  if (piece.opcode == Opcode::kPut) {
+    const auto from = source_at(piece.local, piece.size);
     if (!from.ok()) {
       return from.status();
     }
-    data = {from.value(), size};
-  } else if (pieces.opcode == Opcode::kCopy) {
-    wire.operand = pieces.local;
-    wire.compare = pieces.bytes;
+    data = {from.value(), piece.size};
   }
   Request request;
   request.operation = &operation;
   request.queue = &queue;
-  request.local = pieces.opcode == Opcode::kGet        ? pieces.local + offset
-                  : protocol::is_atomic(pieces.opcode) ? pieces.local
-                                                       : 0;
-  request.size = size;
-  request.reply_bytes = protocol::reply_bytes(wire);
+  request.reply_bytes = protocol::reply_bytes(piece);
+  if (request.reply_bytes != 0) {
+    request.local = piece.local;
+    request.size = bytes_at_remote(piece);
+  }
   const auto id = requests_.open(request);
   if (!id) {
     return Status::kAgain;
@@ -136,15 +128,16 @@ Status FlightSender::send_piece_message(PeerQueue& queue,
   header.steps = 1;
   header.data_bytes = static_cast<std::uint32_t>(data.size());
   header.id = *id;
-  const std::array<std::span<const std::byte>, 3> parts = {
-      bytes_of(header), bytes_of(wire), data};
+  const protocol::StepBytes encoded = protocol::encode_step(piece);
+  const std::array<std::span<const std::byte>, 3> parts = {bytes_of(header),
+                                                           encoded, data};
   const Status status =
       send_data(queue, operation, parts, transport::Ordering::kFree);
   if (status != Status::kOk) {
     requests_.close(*id);
     return status;
   }
-  pieces.sent_bytes += size;
+  pieces.sent_bytes += piece.size;
   return Status::kOk;
 }
 
@@ -172,7 +165,7 @@ Status FlightSender::send_chain(PeerQueue& queue, Operation& operation) {
 Status FlightSender::send_chain_message(PeerQueue& queue,
                                         Operation& operation) {
   protocol::RequestHeader header;
-  InlineVector<protocol::WireStep, protocol::kMaxSteps> steps;
+  InlineVector<protocol::StepBytes, protocol::kMaxSteps> steps;
   InlineVector<std::span<const std::byte>, protocol::kMaxSteps + 2> parts;
   parts.push_back(bytes_of(header));
   parts.push_back({});
@@ -181,8 +174,8 @@ Status FlightSender::send_chain_message(PeerQueue& queue,
   request.queue = &queue;
   for (std::size_t i = 0; i < operation.steps.size(); ++i) {
     const Step& step = operation.steps[i];
-    request.reply_bytes +=
-        protocol::reply_bytes(steps.push_back(wire_step(step)));
+    steps.push_back(protocol::encode_step(step));
+    request.reply_bytes += protocol::reply_bytes(step);
     if (step.opcode == Opcode::kPut && step.size > 0) {
       const auto from = source_at(step.local, step.size);
       if (!from.ok()) {
@@ -222,12 +215,13 @@ Status FlightSender::send_signal(PeerQueue& queue, Operation& operation) {
   protocol::RequestHeader header;
   header.steps = 1;
   header.id = *id;
-  protocol::WireStep wire;
-  wire.opcode = Opcode::kPut;
-  wire.flags = protocol::kSignalFlag;
-  wire.remote = operation.steps[operation.current].remote;
+  Step ring;
+  ring.opcode = Opcode::kPut;
+  ring.flags = protocol::kSignalFlag;
+  ring.remote = operation.steps[operation.current].remote;
+  const protocol::StepBytes encoded = protocol::encode_step(ring);
   const std::array<std::span<const std::byte>, 2> parts = {bytes_of(header),
-                                                           bytes_of(wire)};
+                                                           encoded};
   const Status status =
       queue.endpoint().send(parts, transport::Ordering::kFree);
   if (status != Status::kOk) {

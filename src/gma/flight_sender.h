@@ -59,7 +59,7 @@ class FlightSender {
   Status send_part_message(PeerQueue& queue,
                            Operation& operation,
                            const Parts& parts,
-                           std::span<const protocol::WireStep> steps,
+                           std::span<const protocol::StepBytes> steps,
                            std::span<const std::byte> data,
                            transport::Ordering ordering);
   Status end_parts(PeerQueue& queue,

@@ -5,43 +5,55 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
 #include "gma/flight.h"
 #include "gmm/global_address.h"
-#include "protocol/operation.h"
+#include "protocol/step.h"
 
 namespace acp::gma {
 
 using gmm::Color;
 using gmm::GlobalAddress;
 using gmm::Rank;
+using protocol::Step;
 
 /// Number of a queued operation; a public handle is one of these.
 using Sequence = std::uint64_t;
 
-/// One step: a copy between any two addresses, or an action at `remote`.
-struct Step {
-  protocol::Opcode opcode = protocol::Opcode::kCopy;
-  std::uint8_t width = 8;    ///< Bytes of a word (kPut8 and atomics).
-  std::uint16_t flags = 0;   ///< protocol::kSignalFlag.
-  GlobalAddress remote = 0;  ///< kCopy: destination.
-  GlobalAddress local = 0;   ///< kCopy: source. kPut: source. kGet and
-                             ///< atomics: where the result goes, or 0.
-  std::uint64_t size = 0;    ///< Bytes of a copy, put or get.
-  std::uint64_t operand = 0;
-  std::uint64_t compare = 0;
-};
-
-inline bool is_bulk(const Step& step) noexcept {
-  return protocol::is_bulk(step.opcode);
+/// The part of a step that begins `offset` bytes behind its start. A local end
+/// that is not wanted stays so.
+inline Step piece_of(Step step,
+                     std::uint64_t offset,
+                     std::uint64_t size) noexcept {
+  step.remote += offset;
+  step.local += step.local == 0 ? 0 : offset;
+  step.size = size;
+  return step;
 }
 
-/// Bytes that a step touches at `remote`.
-inline std::uint64_t bytes_at_remote(const Step& step) noexcept {
-  const bool is_word = protocol::is_word(step.opcode);
-  return is_word ? step.width : step.size;
+/// The copy that moves the bytes of a put or a get.
+inline Step as_copy(Step step) noexcept {
+  if (step.opcode == protocol::Opcode::kGet) {
+    std::swap(step.remote, step.local);
+  }
+  step.opcode = protocol::Opcode::kCopy;
+  return step;
+}
+
+/// The put that moves the bytes of a copy.
+inline Step as_put(Step copy) noexcept {
+  copy.opcode = protocol::Opcode::kPut;
+  return copy;
+}
+
+/// The get that moves the bytes of a copy.
+inline Step as_get(Step copy) noexcept {
+  copy.opcode = protocol::Opcode::kGet;
+  std::swap(copy.remote, copy.local);
+  return copy;
 }
 
 /// The party that is told when an operation ends.

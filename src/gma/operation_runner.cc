@@ -118,10 +118,7 @@ OperationRunner::Progress OperationRunner::run_copy(
   const ThirdParty third = third_party(copy, to.value(), from.value());
   Way way = route_copy(to_end, from_end, Transfers::kPossible, third);
   if (LocalCopier::does(way)) {
-    Step slice = copy;
-    slice.remote += plan.slice_offset;
-    slice.local += plan.slice_offset;
-    slice.size = plan.slice_bytes;
+    const Step slice = piece_of(copy, plan.slice_offset, plan.slice_bytes);
     const Status status =
         copier_.copy(way, slice, advanced(to.value(), plan.slice_offset),
                      advanced(from.value(), plan.slice_offset));
@@ -138,11 +135,9 @@ OperationRunner::Progress OperationRunner::run_copy(
     }
     way = route_copy(to_end, from_end, Transfers::kRefused, third);
   }
-  Step rest = copy;
-  rest.remote += plan.rest_offset;
-  rest.local += plan.rest_offset;
-  rest.size = plan.rest_bytes;
-  return send_copy(operation, way, rest, to.value(), from.value());
+  return send_copy(operation, way,
+                   piece_of(copy, plan.rest_offset, plan.rest_bytes),
+                   to.value(), from.value());
 }
 
 /// Makes the flight of a copy that this process does not do by itself, and
@@ -152,18 +147,14 @@ OperationRunner::Progress OperationRunner::send_copy(Operation& operation,
                                                      const Step& rest,
                                                      const gmm::Target& to,
                                                      const gmm::Target& from) {
-  using protocol::Opcode;
   const auto& codec = space_.codec();
   if (way == Way::kRelay) {
-    operation.flight = Relayed{rest.remote, rest.local, rest.size};
+    operation.flight = Relayed{rest};
     relay_.add(operation);
     return Progress::kPending;
   }
   if (way != Way::kPut) {
-    operation.flight =
-        way == Way::kGet
-            ? Pieces{Opcode::kGet, rest.local, rest.remote, rest.size}
-            : Pieces{Opcode::kCopy, rest.remote, rest.local, rest.size};
+    operation.flight = Pieces{way == Way::kGet ? as_get(rest) : rest};
     return enqueue(operation, from.rank, codec.color(rest.local));
   }
   const Result<PeerQueue*> queue =
@@ -172,12 +163,9 @@ OperationRunner::Progress OperationRunner::send_copy(Operation& operation,
     return fail(operation, queue.status());
   }
   if (FlightSender::needs_parts(rest.size, queue.value()->to())) {
-    operation.flight = Parts{.remote = rest.remote,
-                             .local = rest.local,
-                             .bytes = rest.size,
-                             .request_id = std::nullopt};
+    operation.flight = Parts{.put = as_put(rest), .request_id = std::nullopt};
   } else {
-    operation.flight = Pieces{Opcode::kPut, rest.remote, rest.local, rest.size};
+    operation.flight = Pieces{as_put(rest)};
   }
   queues_.add(operation, *queue.value());
   return Progress::kPending;
@@ -218,12 +206,9 @@ OperationRunner::Progress OperationRunner::run_chain_step(Operation& operation,
     if (local.ok() && local.value().rank != space_.my_rank()) {
       return fail(operation, Status::kBadRank);
     }
-    if (step.opcode == protocol::Opcode::kPut) {
-      return run_copy(operation, step, remote, local);
-    }
-    Step copy = step;
-    std::swap(copy.remote, copy.local);
-    return run_copy(operation, copy, local, remote);
+    const bool is_put = step.opcode == protocol::Opcode::kPut;
+    return run_copy(operation, as_copy(step), is_put ? remote : local,
+                    is_put ? local : remote);
   }
   if (step.local != 0) {
     const Result<std::byte*> local = space_.own(step.local, size);
@@ -235,7 +220,7 @@ OperationRunner::Progress OperationRunner::run_chain_step(Operation& operation,
     run_word(space_, waker_, step, remote.value().direct);
     return Progress::kDone;
   }
-  operation.flight = Pieces{step.opcode, step.remote, step.local, step.width};
+  operation.flight = Pieces{step};
   return enqueue(operation, remote.value().rank, sender_.color_of(step));
 }
 

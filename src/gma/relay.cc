@@ -28,21 +28,19 @@ Operation& Relay::next_part() {
   Operation& copy = *waiting_.front();
   auto& relayed = std::get<Relayed>(copy.flight);
   const std::uint64_t offset = relayed.begun_bytes;
-  const std::uint64_t size = std::min(kSlotBytes, relayed.bytes - offset);
+  const std::uint64_t size = std::min(kSlotBytes, relayed.copy.size - offset);
+  const Step piece = piece_of(relayed.copy, offset, size);
   relayed.begun_bytes += size;
-  copy.has_unsent = relayed.begun_bytes < relayed.bytes;
+  copy.has_unsent = relayed.begun_bytes < relayed.copy.size;
   ++copy.outstanding;
   if (!copy.has_unsent) {
     waiting_.pop_front();
   }
-  Step in;
+  Step in = piece;
   in.remote =
       space_.codec().encode(space_.my_rank(), 0, gmm::kModuleKey, 0,
                             protocol::kRuntimeWordBytes + index * kSlotBytes);
-  in.local = relayed.from + offset;
-  in.size = size;
-  Step out = in;
-  out.remote = relayed.to + offset;
+  Step out = piece;
   out.local = in.remote;
   Slot& slot = slots_[index];
   slot.copy = &copy;

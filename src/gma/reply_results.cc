@@ -94,7 +94,7 @@ Status place_results(const gmm::AddressSpace& space,
         place_steps(results, reply.header, operation, 1 + parts->joined_steps);
   } else if (const auto* pieces = std::get_if<Pieces>(&operation.flight);
              pieces != nullptr && reply.header.status == Status::kOk) {
-    is_good = results.place(pieces->opcode, request.local, request.size);
+    is_good = results.place(pieces->step.opcode, request.local, request.size);
   }
   return is_good || reply.header.status != Status::kOk ? reply.header.status
                                                        : Status::kBadKey;

@@ -6,33 +6,17 @@
 #include <cstdint>
 #include <span>
 
-#include "gma/operation.h"
 #include "protocol/operation.h"
 
 namespace acp::gma {
 
 /// Bytes in front of the data of a request of one step.
 inline constexpr std::size_t kRequestHead =
-    sizeof(protocol::RequestHeader) + sizeof(protocol::WireStep);
+    sizeof(protocol::RequestHeader) + protocol::kStepBytes;
 
 template <typename T>
 std::span<const std::byte> bytes_of(const T& value) {
   return std::as_bytes(std::span(&value, 1));
-}
-
-inline protocol::WireStep wire_step(const Step& step) {
-  protocol::WireStep wire;
-  wire.opcode = step.opcode;
-  wire.width = step.width;
-  wire.flags = step.flags;
-  wire.remote = step.remote;
-  wire.operand = step.operand;
-  wire.compare = step.compare;
-  if (step.opcode == protocol::Opcode::kPut ||
-      step.opcode == protocol::Opcode::kGet) {
-    wire.size = static_cast<std::uint32_t>(step.size);
-  }
-  return wire;
 }
 
 /// Divides `bytes` into the fewest pieces of at most `most` bytes, as equal as

@@ -25,7 +25,7 @@ void run_word(const gmm::AddressSpace& space,
       }
     }
   }
-  if ((step.flags & protocol::kSignalFlag) != 0) {
+  if (has_signal(step)) {
     const Rank rank = space.codec().rank(step.remote);
     if (protocol::SliceHeader* slice = space.slice_header(rank)) {
       gmm::ring_signal(*slice, waker);

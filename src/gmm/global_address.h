@@ -10,9 +10,11 @@
 #include <bit>
 #include <cstdint>
 
+#include "protocol/step.h"
+
 namespace acp::gmm {
 
-using GlobalAddress = std::uint64_t;
+using protocol::GlobalAddress;
 using Rank = std::uint32_t;
 using Color = std::uint32_t;
 

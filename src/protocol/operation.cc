@@ -2,15 +2,20 @@
 // hold any bytes; may not read outside of them.
 #include "protocol/operation.h"
 
+#include <cstring>
+
 namespace acp::protocol {
 
 namespace {
 
 /// Whether opcode, flags and width of a step fit each other.
-bool is_sound(const WireStep& step) noexcept {
+bool is_sound(const Step& step) noexcept {
   if (step.opcode < Opcode::kPut || step.opcode > Opcode::kCopy ||
       (step.flags & ~kSignalFlag) != 0) {
     return false;
+  }
+  if (step.opcode == Opcode::kCopy) {
+    return step.flags == 0;  // its put to the target would signal there
   }
   if (step.opcode == Opcode::kPut8) {
     return step.width == 8;  // the agent checks bounds for `width` bytes
@@ -42,18 +47,18 @@ std::optional<RequestView> decode_request(
   }
   std::memcpy(&view.header, bytes.data(), sizeof view.header);
   const std::size_t count = view.header.steps;
-  const std::size_t head = sizeof view.header + count * sizeof(WireStep);
+  const std::size_t head = sizeof view.header + count * kStepBytes;
   if (view.header.type != MessageType::kRequest ||
       (view.header.flags & ~kMoreFlag) != 0 || count == 0 ||
       count > kMaxSteps || bytes.size() < head ||
       bytes.size() - head != view.header.data_bytes) {
     return std::nullopt;
   }
-  view.step_bytes = bytes.subspan(sizeof view.header, count * sizeof(WireStep));
+  view.step_bytes = bytes.subspan(sizeof view.header, count * kStepBytes);
   view.data = bytes.subspan(head);
   std::size_t needed = 0;
   for (std::size_t i = 0; i < count; ++i) {
-    const WireStep step = view.step(i);
+    const Step step = view.step(i);
     const bool is_alone = step.opcode != Opcode::kCopy || count == 1;
     if (!is_sound(step) || !is_alone) {
       return std::nullopt;

@@ -3,8 +3,10 @@
 //   request   0 u8 type = 1   1 u8 steps   2 u16 flags   4 u32 data bytes
 //             8 u64 id, equal in all parts of a request
 //            16 steps of 32 bytes, then the data of the put steps in order
-//   step      0 u8 opcode   1 u8 width   2 u16 flags   4 u32 size
+//   step      0 u8 opcode   1 u8 width   2 u16 flags
+//             4 u32 size of a put or a get, 0 otherwise
 //             8 u64 remote   16 u64 operand   24 u64 compare
+//               in a copy:   16 u64 local     24 u64 size
 //   reply     0 u8 type = 2   1 u8 status   2 u16 failed step
 //             4 u32 data bytes
 //             8 u64 id
@@ -14,50 +16,20 @@
 // Little-endian. Decoding is pure and refuses everything else.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <optional>
 #include <span>
 
+#include "base/little_endian.h"
 #include "base/status.h"
+#include "protocol/step.h"
 
 namespace acp::protocol {
 
-enum class Opcode : std::uint8_t {
-  kPut = 1,   ///< `size` bytes of data to `remote`.
-  kPut8 = 2,  ///< The 8 bytes of `operand` to `remote`; width 8.
-  kGet = 3,   ///< `size` bytes from `remote`.
-  kAdd = 4,   ///< The atomics: `width` bytes at `remote`.
-  kCas = 5,
-  kAnd = 6,
-  kOr = 7,
-  kXor = 8,
-  kSwap = 9,
-  kCopy = 10,  ///< Delegated: `compare` bytes from `operand` to `remote`.
-};
-
-/// The atomics stand together in Opcode. docs/gma.md lists the places that a
-/// new one touches.
-constexpr bool is_atomic(Opcode opcode) noexcept {
-  return opcode >= Opcode::kAdd && opcode <= Opcode::kSwap;
-}
-
-/// A put or a get: any number of bytes.
-constexpr bool is_bulk(Opcode opcode) noexcept {
-  return opcode == Opcode::kPut || opcode == Opcode::kGet;
-}
-
-/// A step on one word.
-constexpr bool is_word(Opcode opcode) noexcept {
-  return opcode == Opcode::kPut8 || is_atomic(opcode);
-}
-
 enum class MessageType : std::uint8_t { kRequest = 1, kReply = 2 };
 
-/// Step flag: wake the target's sleepers when the step is done. A put of no
-/// bytes with this flag only wakes them.
-inline constexpr std::uint16_t kSignalFlag = 1;
 inline constexpr std::size_t kMaxSteps = 16;
 
 /// Request flag: the request is a part, a single put. More parts with its id
@@ -75,17 +47,46 @@ struct RequestHeader {
 
 static_assert(sizeof(RequestHeader) == 16);
 
-struct WireStep {
-  Opcode opcode = Opcode::kPut;
-  std::uint8_t width = 8;
-  std::uint16_t flags = 0;
-  std::uint32_t size = 0;
-  std::uint64_t remote = 0;
-  std::uint64_t operand = 0;
-  std::uint64_t compare = 0;
-};
+/// A step in a request, laid out as the table above says.
+inline constexpr std::size_t kStepBytes = 32;
+using StepBytes = std::array<std::byte, kStepBytes>;
 
-static_assert(sizeof(WireStep) == 32);
+/// The data of a put travel behind the steps, and the initiator keeps to itself
+/// where results go: `local` is in the bytes of a copy only. Precondition: the
+/// size of a put or a get is below 2^32.
+inline StepBytes encode_step(const Step& step) noexcept {
+  const bool is_copy = step.opcode == Opcode::kCopy;
+  StepBytes bytes;  // NOLINT(*-member-init): every byte is stored below
+  bytes[0] = static_cast<std::byte>(step.opcode);
+  bytes[1] = static_cast<std::byte>(step.width);
+  store_little(&bytes[2], step.flags);
+  store_little(&bytes[4], is_bulk(step) ? static_cast<std::uint32_t>(step.size)
+                                        : std::uint32_t{0});
+  store_little(&bytes[8], step.remote);
+  store_little(&bytes[16], is_copy ? step.local : step.operand);
+  store_little(&bytes[24], is_copy ? step.size : step.compare);
+  return bytes;
+}
+
+/// Reads the kStepBytes at `from`, which a peer may have filled with anything.
+inline Step decode_step(const std::byte* from) noexcept {
+  Step step;
+  step.opcode = static_cast<Opcode>(from[0]);
+  step.width = static_cast<std::uint8_t>(from[1]);
+  step.flags = load_little<std::uint16_t>(from + 2);
+  step.remote = load_little<std::uint64_t>(from + 8);
+  const auto third = load_little<std::uint64_t>(from + 16);
+  const auto fourth = load_little<std::uint64_t>(from + 24);
+  if (step.opcode == Opcode::kCopy) {
+    step.local = third;
+    step.size = fourth;
+  } else {
+    step.size = load_little<std::uint32_t>(from + 4);
+    step.operand = third;
+    step.compare = fourth;
+  }
+  return step;
+}
 
 struct ReplyHeader {
   MessageType type = MessageType::kReply;
@@ -97,28 +98,14 @@ struct ReplyHeader {
 
 static_assert(sizeof(ReplyHeader) == 16);
 
-/// Bytes that a step carries in the request, and brings back in the reply.
-constexpr std::size_t request_bytes(const WireStep& step) noexcept {
-  return step.opcode == Opcode::kPut ? step.size : 0;
-}
-
-constexpr std::size_t reply_bytes(const WireStep& step) noexcept {
-  return step.opcode == Opcode::kGet ? step.size
-         : is_atomic(step.opcode)    ? 8
-                                     : 0;
-}
-
 /// A decoded request, which points into the receive buffer.
 struct RequestView {
   RequestHeader header;
   std::span<const std::byte> step_bytes;
   std::span<const std::byte> data;
 
-  WireStep step(std::size_t index) const noexcept {
-    WireStep step;
-    std::memcpy(&step, step_bytes.data() + index * sizeof(WireStep),
-                sizeof step);
-    return step;
+  Step step(std::size_t index) const noexcept {
+    return decode_step(step_bytes.data() + index * kStepBytes);
   }
 };
 

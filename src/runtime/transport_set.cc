@@ -102,15 +102,8 @@ void TransportSet::announce_deadline() {
 void TransportSet::start_copy(transport::ProcId proc,
                               transport::Color color,
                               std::uint64_t id,
-                              gmm::GlobalAddress target,
-                              gmm::GlobalAddress source,
-                              std::uint64_t size) {
-  gma::Step step;
-  step.opcode = protocol::Opcode::kCopy;
-  step.remote = target;
-  step.local = source;
-  step.size = size;
-  engine_->start_delegated({proc, color, id}, step);
+                              const protocol::Step& copy) {
+  engine_->start_delegated({proc, color, id}, copy);
 }
 
 void TransportSet::on_message(transport::ProcId from,

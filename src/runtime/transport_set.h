@@ -48,9 +48,7 @@ class TransportSet final : public gma::Endpoints,
   void start_copy(transport::ProcId proc,
                   transport::Color color,
                   std::uint64_t id,
-                  gmm::GlobalAddress target,
-                  gmm::GlobalAddress source,
-                  std::uint64_t size) override;
+                  const protocol::Step& copy) override;
 
   /// Each calls the function of this name of all transports.
   void on_registered(const transport::Region& region);

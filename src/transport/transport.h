@@ -55,7 +55,9 @@ struct Region {
 inline constexpr std::uint64_t kOffsetAlignment = 64;
 
 /// A step that a transport executes in a peer's memory without the peer's
-/// agent. The caller has checked only its own side of it.
+/// agent. A protocol::Step names its ends by global addresses; here they have
+/// been looked up, since a device knows no such address. The caller has checked
+/// only its own side of it.
 struct RemoteStep {
   protocol::Opcode opcode = protocol::Opcode::kPut;  ///< Any but kCopy.
   std::uint8_t width = 8;                            ///< Bytes of an atomic.

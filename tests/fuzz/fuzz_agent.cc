@@ -4,12 +4,12 @@
 // sanitizer sees a step that leaves it.
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <span>
 #include <vector>
 
 #include "agent/agent.h"
 #include "base/assert.h"
+#include "base/little_endian.h"
 #include "base/log.h"
 #include "gmm/key_table.h"
 #include "support/host_memory.h"
@@ -17,7 +17,7 @@
 namespace {
 
 using acp::gmm::GlobalAddress;
-using acp::protocol::WireStep;
+using acp::protocol::kStepBytes;
 
 constexpr std::size_t kRegionBytes = 1000;
 
@@ -46,9 +46,7 @@ class Neighbours final : public acp::agent::Surroundings {
   void start_copy(acp::transport::ProcId /*proc*/,
                   acp::transport::Color /*color*/,
                   std::uint64_t /*id*/,
-                  GlobalAddress /*target*/,
-                  GlobalAddress /*source*/,
-                  std::uint64_t /*size*/) override {}
+                  const acp::protocol::Step& /*copy*/) override {}
 
  private:
   ReplySink sink_;
@@ -94,15 +92,15 @@ class Process {
 void aim(std::span<std::byte> request, GlobalAddress base) {
   using acp::protocol::RequestHeader;
   for (std::size_t at = sizeof(RequestHeader);
-       at + sizeof(WireStep) <= request.size(); at += sizeof(WireStep)) {
-    WireStep step;
-    std::memcpy(&step, request.data() + at, sizeof step);
-    for (std::uint64_t* address : {&step.remote, &step.operand}) {
-      if ((*address >> 63) == 0) {
-        *address = base + *address % (2 * kRegionBytes);
+       at + kStepBytes <= request.size(); at += kStepBytes) {
+    // `remote` of every step, and `local` of a copy.
+    for (const std::size_t offset : {8U, 16U}) {
+      std::byte* address = request.data() + at + offset;
+      const auto old = acp::load_little<std::uint64_t>(address);
+      if ((old >> 63) == 0) {
+        acp::store_little(address, base + old % (2 * kRegionBytes));
       }
     }
-    std::memcpy(request.data() + at, &step, sizeof step);
   }
 }
 

@@ -16,7 +16,7 @@ void check_request(const RequestView& request,
   ACP_ASSERT(request.header.steps >= 1 && request.header.steps <= kMaxSteps);
   std::size_t data_bytes = 0;
   for (std::size_t i = 0; i < request.header.steps; ++i) {
-    const WireStep step = request.step(i);
+    const Step step = request.step(i);
     ACP_ASSERT(step.opcode >= Opcode::kPut && step.opcode <= Opcode::kCopy);
     ACP_ASSERT(!is_atomic(step.opcode) || step.width == 4 || step.width == 8);
     data_bytes += request_bytes(step);

@@ -26,7 +26,7 @@ namespace {
 
 using acp::protocol::BootstrapType;
 using acp::protocol::Opcode;
-using acp::protocol::WireStep;
+using acp::protocol::Step;
 
 class SeedFolder {
  public:
@@ -58,9 +58,9 @@ void append(std::vector<std::byte>& bytes, const T& value) {
   bytes.insert(bytes.end(), more.begin(), more.end());
 }
 
-std::vector<std::byte> request(std::initializer_list<WireStep> steps) {
+std::vector<std::byte> request(std::initializer_list<Step> steps) {
   std::size_t data_bytes = 0;
-  for (const WireStep& step : steps) {
+  for (const Step& step : steps) {
     data_bytes += acp::protocol::request_bytes(step);
   }
   acp::protocol::RequestHeader header;
@@ -69,18 +69,19 @@ std::vector<std::byte> request(std::initializer_list<WireStep> steps) {
   header.id = 7;
   std::vector<std::byte> bytes;
   append(bytes, header);
-  for (const WireStep& step : steps) {
-    append(bytes, step);
+  for (const Step& step : steps) {
+    append(bytes, acp::protocol::encode_step(step));
   }
   bytes.resize(bytes.size() + data_bytes, std::byte{0x5a});
   return bytes;
 }
 
-WireStep step(Opcode opcode, std::uint32_t size, std::uint64_t remote) {
-  WireStep step;
+Step step(Opcode opcode, std::uint32_t size, std::uint64_t remote) {
+  Step step;
   step.opcode = opcode;
   step.size = size;
   step.remote = remote;
+  step.local = 3;
   step.operand = 3;
   return step;
 }
@@ -92,7 +93,7 @@ void add_requests(SeedFolder& folder) {
         Opcode::kCopy}) {
     folder.add(request({step(opcode, 40, 16)}));
   }
-  WireStep narrow = step(Opcode::kAdd, 0, 12);
+  Step narrow = step(Opcode::kAdd, 0, 12);
   narrow.width = 4;
   narrow.flags = acp::protocol::kSignalFlag;
   folder.add(request(

@@ -17,7 +17,7 @@ void append(std::vector<std::byte>& bytes, std::span<const T> values) {
 
 inline std::vector<std::byte> request_message(
     std::uint64_t id,
-    std::span<const protocol::WireStep> steps,
+    std::span<const protocol::Step> steps,
     std::span<const std::byte> data) {
   protocol::RequestHeader header;
   header.steps = static_cast<std::uint8_t>(steps.size());
@@ -25,7 +25,10 @@ inline std::vector<std::byte> request_message(
   header.id = id;
   std::vector<std::byte> bytes;
   append(bytes, std::span<const protocol::RequestHeader>(&header, 1));
-  append(bytes, steps);
+  for (const protocol::Step& step : steps) {
+    const protocol::StepBytes encoded = protocol::encode_step(step);
+    append(bytes, std::span<const std::byte>(encoded));
+  }
   append(bytes, data);
   return bytes;
 }

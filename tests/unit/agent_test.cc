@@ -22,7 +22,7 @@ namespace acp::agent {
 namespace {
 
 using protocol::Opcode;
-using protocol::WireStep;
+using protocol::Step;
 
 /// The agent of rank 0 with 256 registered bytes. Each peer is a number with a
 /// fake endpoint.
@@ -40,22 +40,20 @@ class AgentUnderTest final : private Surroundings {
     transport::ProcId proc;
     transport::Color color;
     std::uint64_t id;
-    gmm::GlobalAddress target;
-    gmm::GlobalAddress source;
-    std::uint64_t size;
+    Step step;
   };
 
   gmm::GlobalAddress at(std::size_t offset) const { return key + offset; }
 
-  WireStep step(Opcode opcode, std::size_t offset) const {
-    WireStep step;
+  Step step(Opcode opcode, std::size_t offset) const {
+    Step step;
     step.opcode = opcode;
     step.remote = at(offset);
     return step;
   }
 
-  WireStep bulk(Opcode opcode, std::size_t offset, std::uint32_t size) const {
-    WireStep bulk_step = step(opcode, offset);
+  Step bulk(Opcode opcode, std::size_t offset, std::uint32_t size) const {
+    Step bulk_step = step(opcode, offset);
     bulk_step.size = size;
     return bulk_step;
   }
@@ -66,14 +64,14 @@ class AgentUnderTest final : private Surroundings {
             std::uint64_t id,
             transport::ProcId from = kPeer,
             transport::Color color = 0) {
-    const WireStep put = bulk(Opcode::kPut, offset, 1);
+    const Step put = bulk(Opcode::kPut, offset, 1);
     auto bytes = test::request_message(id, {&put, 1}, {&value, 1});
     bytes[offsetof(protocol::RequestHeader, flags)] =
         std::byte{protocol::kMoreFlag};
     agent.on_request(from, color, bytes);
   }
 
-  void request(std::span<const WireStep> steps,
+  void request(std::span<const Step> steps,
                std::span<const std::byte> data = {},
                std::uint64_t id = 1) {
     agent.on_request(kPeer, 0, test::request_message(id, steps, data));
@@ -98,10 +96,8 @@ class AgentUnderTest final : private Surroundings {
   void start_copy(transport::ProcId proc,
                   transport::Color color,
                   std::uint64_t id,
-                  gmm::GlobalAddress target,
-                  gmm::GlobalAddress source,
-                  std::uint64_t size) override {
-    copies.push_back({proc, color, id, target, source, size});
+                  const protocol::Step& copy) override {
+    copies.push_back({proc, color, id, copy});
   }
 
   static constexpr transport::ProcId kPeer = 1;
@@ -179,7 +175,7 @@ TEST_CASE("agent: every word operation", "[agent]") {
       AgentUnderTest rank;
       std::memset(rank.memory.data(), 0, rank.memory.size());
       std::memcpy(rank.memory.data() + 64, &kOld, width);
-      WireStep step = rank.step(test.opcode, 64);
+      Step step = rank.step(test.opcode, 64);
       step.width = width;
       step.operand = kOperand;
       step.compare = kOld;
@@ -199,7 +195,7 @@ TEST_CASE("agent: every word operation", "[agent]") {
 TEST_CASE("agent: results come in the order of the steps", "[agent]") {
   AgentUnderTest rank;
   std::memset(rank.memory.data(), 0, 64);
-  WireStep add = rank.step(Opcode::kAdd, 8);
+  Step add = rank.step(Opcode::kAdd, 8);
   add.operand = 5;
   const std::array steps = {add,
                             rank.bulk(Opcode::kPut, 16, 3),
@@ -224,9 +220,9 @@ TEST_CASE("agent: results come in the order of the steps", "[agent]") {
 TEST_CASE("agent: stops at the first step that fails", "[agent]") {
   AgentUnderTest rank;
   std::memset(rank.memory.data(), 0, 64);
-  WireStep add = rank.step(Opcode::kAdd, 8);
+  Step add = rank.step(Opcode::kAdd, 8);
   add.operand = 1;
-  WireStep bad = add;
+  Step bad = add;
   Status expected = Status::kOk;
   SECTION("outside of the region") {
     bad.remote = rank.at(256);
@@ -280,7 +276,7 @@ TEST_CASE("agent: a signal rings when its step is done, not when it fails",
   AgentUnderTest rank;
   protocol::SliceHeader& slice = rank.host.segment().slice_header(0);
   slice.asleep = protocol::kWaiterOne;
-  WireStep add = rank.step(Opcode::kAdd, 8);
+  Step add = rank.step(Opcode::kAdd, 8);
   rank.request({&add, 1});
   CHECK(slice.doorbell == 0);
   add.flags = protocol::kSignalFlag;
@@ -345,7 +341,7 @@ TEST_CASE("agent: malformed requests are dropped without a reply", "[agent]") {
   for (std::size_t size = 0; size < good.size(); ++size) {
     rank.agent.on_request(1, 0, std::span(good).first(size));
   }
-  WireStep narrow = rank.step(Opcode::kPut8, 255);
+  Step narrow = rank.step(Opcode::kPut8, 255);
   narrow.width = 1;
   rank.request({&narrow, 1});
   CHECK(rank.memory == before);
@@ -355,7 +351,7 @@ TEST_CASE("agent: malformed requests are dropped without a reply", "[agent]") {
 
 TEST_CASE("agent: replies to a full wire wait, those to others go", "[agent]") {
   AgentUnderTest rank;
-  WireStep add = rank.step(Opcode::kAdd, 8);
+  Step add = rank.step(Opcode::kAdd, 8);
   add.operand = 1;
   rank.endpoints[1].room = 0;
   for (std::uint64_t id = 0; id < 5; ++id) {
@@ -392,7 +388,7 @@ TEST_CASE("agent: a large get brings the bytes of when it was executed",
           "[agent]") {
   AgentUnderTest rank;
   constexpr std::uint32_t kBytes = 20'000;
-  WireStep get;
+  Step get;
   get.opcode = Opcode::kGet;
   get.remote = rank.space.codec().encode(0, 0, gmm::kModuleKey, 0, 0) + 3;
   get.size = kBytes;
@@ -426,7 +422,7 @@ TEST_CASE("agent: a large get brings the bytes of when it was executed",
 
 TEST_CASE("agent: replies to the dead are dropped", "[agent]") {
   AgentUnderTest rank;
-  const WireStep add = rank.step(Opcode::kAdd, 8);
+  const Step add = rank.step(Opcode::kAdd, 8);
   rank.agent.on_request(AgentUnderTest::kDead, 0,
                         test::request_message(1, {&add, 1}, {}));
   CHECK_FALSE(rank.agent.has_backlog());
@@ -465,7 +461,7 @@ TEST_CASE("agent: a reply that the wire cannot carry becomes a failure",
   // This get asks for more bytes than the agent gathers for a reply.
   const std::uint64_t module_bytes =
       rank.host.segment().header().module_bytes + protocol::kRuntimeAreaBytes;
-  WireStep huge = get;
+  Step huge = get;
   huge.remote = rank.space.codec().encode(0, 0, gmm::kModuleKey, 0, 0);
   huge.size = static_cast<std::uint32_t>(module_bytes);
   rank.endpoints[1].max_message = SIZE_MAX;
@@ -475,28 +471,28 @@ TEST_CASE("agent: a reply that the wire cannot carry becomes a failure",
 
 TEST_CASE("agent: a delegated copy is started from my memory only", "[agent]") {
   AgentUnderTest rank;
-  WireStep copy = rank.step(Opcode::kCopy, 0);
+  Step copy = rank.step(Opcode::kCopy, 0);
   copy.remote = rank.space.codec().encode(1, 0, gmm::kStarterKey, 0, 0);
-  copy.operand = rank.at(56);
-  copy.compare = 200;
+  copy.local = rank.at(56);
+  copy.size = 200;
   rank.agent.on_request(1, 3, test::request_message(42, {&copy, 1}, {}));
   REQUIRE(rank.copies.size() == 1);
   CHECK(rank.copies[0].proc == 1);
   CHECK(rank.copies[0].color == 3);
   CHECK(rank.copies[0].id == 42);
-  CHECK(rank.copies[0].target == copy.remote);
-  CHECK(rank.copies[0].source == rank.at(56));
-  CHECK(rank.copies[0].size == 200);
+  CHECK(rank.copies[0].step.remote == copy.remote);
+  CHECK(rank.copies[0].step.local == rank.at(56));
+  CHECK(rank.copies[0].step.size == 200);
   CHECK(rank.endpoints[1].sent.empty());
   rank.agent.reply(1, 3, 42, Status::kBadKey);
   const auto reply = rank.reply();
   CHECK(reply.header.id == 42);
   CHECK(reply.header.status == Status::kBadKey);
 
-  copy.compare = 201;
+  copy.size = 201;
   rank.request({&copy, 1});
   CHECK(rank.reply().header.status == Status::kBadAddress);
-  copy.operand = rank.space.codec().encode(1, 0, gmm::kStarterKey, 0, 0);
+  copy.local = rank.space.codec().encode(1, 0, gmm::kStarterKey, 0, 0);
   rank.request({&copy, 1});
   CHECK(rank.reply().header.status == Status::kBadRank);
   CHECK(rank.copies.size() == 1);

@@ -17,15 +17,16 @@ namespace {
 using test::reply_message;
 using test::request_message;
 
-WireStep put_step(std::uint32_t size) {
-  WireStep step;
+Step put_step(std::uint32_t size) {
+  Step step;
+  step.opcode = Opcode::kPut;
   step.size = size;
   step.remote = 0x1000;
   return step;
 }
 
-WireStep word_step(Opcode opcode, std::uint8_t width = 8) {
-  WireStep step;
+Step word_step(Opcode opcode, std::uint8_t width = 8) {
+  Step step;
   step.opcode = opcode;
   step.width = width;
   return step;
@@ -56,9 +57,9 @@ TEST_CASE("operation: the bytes of a request are what the table says",
       0x30, 0,    0,    0,    0,    0,    0,    0,     // compare
       'a',  'b',  'c',
   });
-  WireStep put = put_step(3);
+  Step put = put_step(3);
   put.remote = 0x0123456789abcdef;
-  WireStep cas = word_step(Opcode::kCas, 4);
+  Step cas = word_step(Opcode::kCas, 4);
   cas.flags = kSignalFlag;
   cas.remote = 0x10;
   cas.operand = 0x20;
@@ -81,6 +82,27 @@ TEST_CASE("operation: the bytes of a request are what the table says",
   CHECK(request->step(1).compare == 0x30);
   REQUIRE(request->data.size() == 3);
   CHECK(request->data[2] == std::byte{'c'});
+}
+
+TEST_CASE("operation: a copy has its source and its size in the last words",
+          "[protocol][operation]") {
+  const auto golden = bytes_of({
+      10, 8, 0, 0, 0, 0, 0, 0,  // copy
+      1,  0, 0, 0, 0, 0, 0, 1,  // remote: the destination
+      2,  0, 0, 0, 0, 0, 0, 2,  // local: the source
+      3,  0, 0, 0, 1, 0, 0, 0,  // size
+  });
+  Step copy;
+  copy.remote = 0x0100000000000001;
+  copy.local = 0x0200000000000002;
+  copy.size = 0x100000003;
+  const StepBytes bytes = encode_step(copy);
+  CHECK(std::vector(bytes.begin(), bytes.end()) == golden);
+  const Step decoded = decode_step(golden.data());
+  CHECK(decoded.opcode == Opcode::kCopy);
+  CHECK(decoded.remote == copy.remote);
+  CHECK(decoded.local == copy.local);
+  CHECK(decoded.size == copy.size);
 }
 
 TEST_CASE("operation: the bytes of a reply are what the table says",
@@ -155,7 +177,7 @@ TEST_CASE("operation: a damaged request is refused", "[protocol][operation]") {
     return decode_request(bad).has_value();
   };
   constexpr std::size_t kFirst = sizeof(RequestHeader);
-  constexpr std::size_t kSecond = kFirst + sizeof(WireStep);
+  constexpr std::size_t kSecond = kFirst + kStepBytes;
   for (int value = 0; value < 256; ++value) {
     INFO("value " << value);
     CHECK(is_taken_with(0, value) == (value == 1));           // type
@@ -179,9 +201,9 @@ TEST_CASE("operation: a damaged request is refused", "[protocol][operation]") {
 
 TEST_CASE("operation: a part of a request is one put",
           "[protocol][operation]") {
-  const auto is_taken = [](std::vector<WireStep> steps, int flags) {
+  const auto is_taken = [](std::vector<Step> steps, int flags) {
     std::size_t data_bytes = 0;
-    for (const WireStep& step : steps) {
+    for (const Step& step : steps) {
       data_bytes += request_bytes(step);
     }
     auto bytes = request_message(1, steps, std::vector<std::byte>(data_bytes));
@@ -195,7 +217,7 @@ TEST_CASE("operation: a part of a request is one put",
     CHECK(is_taken({word_step(Opcode::kGet)}, flags) == (flags == 0));
     CHECK(is_taken({word_step(Opcode::kCopy)}, flags) == (flags == 0));
   }
-  WireStep signal = put_step(5);
+  Step signal = put_step(5);
   signal.flags = kSignalFlag;
   CHECK(is_taken({signal}, 0));
   CHECK_FALSE(is_taken({signal}, kMoreFlag));
@@ -203,11 +225,15 @@ TEST_CASE("operation: a part of a request is one put",
 
 TEST_CASE("operation: each opcode alone", "[protocol][operation]") {
   for (int value = 0; value < 256; ++value) {
-    WireStep step;
+    Step step;
     step.opcode = static_cast<Opcode>(value);
     CHECK(decode_request(request_message(1, {&step, 1}, {})).has_value() ==
           (value >= 1 && value <= 10));
   }
+  Step signal_copy = word_step(Opcode::kCopy);
+  signal_copy.flags = kSignalFlag;
+  CHECK_FALSE(
+      decode_request(request_message(1, {&signal_copy, 1}, {})).has_value());
   const std::array two_copies = {word_step(Opcode::kCopy),
                                  word_step(Opcode::kCopy)};
   CHECK_FALSE(decode_request(request_message(1, two_copies, {})).has_value());
@@ -216,7 +242,7 @@ TEST_CASE("operation: each opcode alone", "[protocol][operation]") {
 TEST_CASE("operation: a put of a word has eight bytes",
           "[protocol][operation]") {
   for (int width = 0; width < 256; ++width) {
-    const WireStep step =
+    const Step step =
         word_step(Opcode::kPut8, static_cast<std::uint8_t>(width));
     CHECK(decode_request(request_message(1, {&step, 1}, {})).has_value() ==
           (width == 8));
@@ -225,7 +251,7 @@ TEST_CASE("operation: a put of a word has eight bytes",
 
 TEST_CASE("operation: one to sixteen steps", "[protocol][operation]") {
   for (std::size_t count = 0; count <= 20; ++count) {
-    const std::vector<WireStep> steps(count, word_step(Opcode::kXor));
+    const std::vector<Step> steps(count, word_step(Opcode::kXor));
     CHECK(decode_request(request_message(1, steps, {})).has_value() ==
           (count >= 1 && count <= kMaxSteps));
   }
@@ -234,12 +260,12 @@ TEST_CASE("operation: one to sixteen steps", "[protocol][operation]") {
 TEST_CASE("operation: sizes that overflow together are refused",
           "[protocol][operation]") {
   // 16 puts whose sizes add up to 2^36, with no data.
-  const std::vector<WireStep> huge(kMaxSteps, put_step(UINT32_MAX));
+  const std::vector<Step> huge(kMaxSteps, put_step(UINT32_MAX));
   CHECK_FALSE(decode_request(request_message(1, huge, {})).has_value());
   const std::array wrap = {put_step(0x80000000), put_step(0x80000000)};
   CHECK_FALSE(decode_request(request_message(1, wrap, {})).has_value());
   // A get of any size carries no data.
-  WireStep get = put_step(UINT32_MAX);
+  Step get = put_step(UINT32_MAX);
   get.opcode = Opcode::kGet;
   CHECK(decode_request(request_message(1, {&get, 1}, {})).has_value());
 }

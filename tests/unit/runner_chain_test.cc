@@ -93,7 +93,7 @@ TEST_CASE("runner chain: runs step by step when it does not fit",
 TEST_CASE("runner chain: the message may be filled to its last byte",
           "[gma][runner]") {
   constexpr std::size_t kHead =
-      sizeof(protocol::RequestHeader) + 2 * sizeof(protocol::WireStep);
+      sizeof(protocol::RequestHeader) + 2 * protocol::kStepBytes;
   for (const bool fits : {true, false}) {
     RunnerWorld world;
     const std::size_t size = 1024 - kHead + (fits ? 0 : 1);

@@ -33,7 +33,7 @@ struct DeviceWorld {
 
   /// The next message to rank 2 rings and does nothing else.
   void answer_ring() {
-    const protocol::WireStep ring = world.answer(2);
+    const protocol::Step ring = world.answer(2);
     CHECK(ring.opcode == Opcode::kPut);
     CHECK(ring.size == 0);
     CHECK(ring.flags == protocol::kSignalFlag);
@@ -89,7 +89,7 @@ TEST_CASE("runner device: of one that is impossible the agent says why",
   device.says(2, Status::kUnsupported);
   const Operation& add =
       world.start({word_step(Opcode::kAdd, world.far(2, 64), 0)});
-  const protocol::WireStep step = world.answer(2, Status::kBadAddress);
+  const protocol::Step step = world.answer(2, Status::kBadAddress);
   CHECK(step.opcode == Opcode::kAdd);
   CHECK(world.has_ended(add, Status::kBadAddress));
 }

@@ -46,7 +46,7 @@ class Peer {
     std::span<const std::byte> data = request->data;
     std::vector<std::byte> results;
     for (std::size_t i = 0; i < request->header.steps; ++i) {
-      const protocol::WireStep step = request->step(i);
+      const protocol::Step step = request->step(i);
       std::byte* at = memory.data() + codec.offset(step.remote);
       if (step.opcode == protocol::Opcode::kPut) {
         std::memcpy(at, data.data(), step.size);

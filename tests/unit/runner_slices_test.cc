@@ -92,7 +92,7 @@ TEST_CASE("runner slices: refused in the middle, the rest goes by message",
   const auto request = protocol::decode_request(world.wire(1).sent.front());
   REQUIRE(request.has_value());
   const std::vector<std::byte> data(request->data.begin(), request->data.end());
-  const protocol::WireStep step = world.answer(1);
+  const protocol::Step step = world.answer(1);
   CHECK(step.opcode == protocol::Opcode::kPut);
   CHECK(step.remote == world.theirs + 2 * kSlice);
   REQUIRE(data.size() == 500);

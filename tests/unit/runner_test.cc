@@ -371,8 +371,8 @@ TEST_CASE("runner: a copy between others is asked of the source's rank",
   const auto step = world.answer(3);
   CHECK(step.opcode == Opcode::kCopy);
   CHECK(step.remote == world.far(2, 64));
-  CHECK(step.operand == world.far(3, 128));
-  CHECK(step.compare == 1 << 20);
+  CHECK(step.local == world.far(3, 128));
+  CHECK(step.size == 1 << 20);
   CHECK(world.has_ended(copy, Status::kOk));
 
   const Operation& bad =

@@ -68,13 +68,13 @@ class RunnerWorld final : private Endpoints, private OperationOwner {
 
   /// Takes the oldest request to `rank` and answers it, unless more of it
   /// comes; its first step.
-  protocol::WireStep answer(Rank rank,
-                            Status status = Status::kOk,
-                            std::span<const std::byte> data = {}) {
+  protocol::Step answer(Rank rank,
+                        Status status = Status::kOk,
+                        std::span<const std::byte> data = {}) {
     const auto message = wire(rank).take();
     const auto request = protocol::decode_request(message);
     REQUIRE(request.has_value());
-    const protocol::WireStep step = request->step(0);
+    const protocol::Step step = request->step(0);
     if ((request->header.flags & protocol::kMoreFlag) == 0) {
       runner.on_reply(test::reply_message(request->header.id, status, 0, data));
     }
