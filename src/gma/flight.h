@@ -6,6 +6,7 @@
 #include <optional>
 #include <variant>
 
+#include "base/status.h"
 #include "protocol/step.h"
 
 namespace acp::gma {
@@ -32,6 +33,8 @@ struct Parts {
   std::uint64_t sent_bytes = 0;
   std::optional<std::uint64_t> request_id;  ///< Set when the first part goes.
   std::size_t joined_steps = 0;
+  /// Why no more data is sent, once a part has found its source gone.
+  Status failure = Status::kOk;
 };
 
 /// All steps of the operation in one request or one post.

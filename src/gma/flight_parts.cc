@@ -58,10 +58,15 @@ Status FlightSender::open_parts(PeerQueue& queue,
   return parts.request_id ? Status::kOk : Status::kAgain;
 }
 
-/// Sends the next part. The first one decides how many words join the last.
+/// Sends the next part. The first one decides how many words join the last. A
+/// put whose source was gone once only ends, even if the source is back when
+/// the endpoint has room for the last part.
 Status FlightSender::send_part(PeerQueue& queue,
                                Operation& operation,
                                Parts& parts) {
+  if (parts.failure != Status::kOk) {
+    return end_parts(queue, operation, parts);
+  }
   if (!parts.request_id) {
     parts.joined_steps = joinable_steps(queue, operation, parts);
   }
@@ -74,7 +79,8 @@ Status FlightSender::send_part(PeerQueue& queue,
   const Step part = piece_of(parts.put, parts.sent_bytes, size);
   const auto from = source_at(part.local, size);
   if (!from.ok()) {
-    return parts.request_id ? end_parts(queue, operation, parts, from.status())
+    parts.failure = from.status();
+    return parts.request_id ? end_parts(queue, operation, parts)
                             : from.status();
   }
   if (!parts.request_id) {
@@ -126,15 +132,14 @@ Status FlightSender::send_part_message(
 /// does, so a last part that does nothing completes their request.
 Status FlightSender::end_parts(PeerQueue& queue,
                                Operation& operation,
-                               Parts& parts,
-                               Status why) {
+                               Parts& parts) {
   parts.joined_steps = 0;
   const protocol::StepBytes nothing =
       protocol::encode_step(piece_of(parts.put, 0, 0));
   const Status status = send_part_message(
       queue, operation, parts, {&nothing, 1}, {}, Ordering::kOrdered);
   if (status == Status::kOk) {
-    operation.status = why;
+    operation.status = parts.failure;
     operation.has_unsent = false;
   }
   return status;

@@ -62,10 +62,7 @@ class FlightSender {
                            std::span<const protocol::StepBytes> steps,
                            std::span<const std::byte> data,
                            transport::Ordering ordering);
-  Status end_parts(PeerQueue& queue,
-                   Operation& operation,
-                   Parts& parts,
-                   Status why);
+  Status end_parts(PeerQueue& queue, Operation& operation, Parts& parts);
   std::size_t joinable_steps(const PeerQueue& queue,
                              const Operation& operation,
                              const Parts& parts) const;

@@ -277,6 +277,38 @@ TEST_CASE("runner parts: a source unregistered under way ends what was begun",
   CHECK_FALSE(world.runner.has_unsent());
 }
 
+TEST_CASE("runner parts: a source that comes back does not revive its put",
+          "[gma][runner]") {
+  RunnerWorld world;
+  world.wire(2).room = 1;
+  const Operation& chain = world.start(
+      put_and(world, 3 * kPart, {word_step(Opcode::kAdd, world.far(2, 0), 0)}));
+  const GlobalAddress key = world.mine & ~std::uint64_t{63};
+  REQUIRE(world.keys.remove(0, key) == Status::kOk);
+  world.runner.pump();  // finds the source gone, and the endpoint full
+  // Entries are reused in turn, and their generations come round: after all of
+  // both, a region gets the old key.
+  const auto add = [&] {
+    return world.keys.add(0, 0, world.memory.data(), RunnerWorld::kMemory)
+        .value();
+  };
+  GlobalAddress again = add();
+  for (int i = 0; i < 1'000'000 && again != key; ++i) {
+    (void)world.keys.remove(0, again);
+    again = add();
+  }
+  REQUIRE(again == key);
+  CHECK(is_part(take(world)));
+  world.runner.pump();
+  const Sent end = take(world);
+  CHECK_FALSE(is_part(end));
+  CHECK(end.view.step(0).size == 0);
+  world.runner.on_reply(
+      test::reply_message(end.view.header.id, Status::kOk, 0, {}));
+  CHECK(world.has_ended(chain, Status::kBadKey));
+  CHECK_FALSE(world.runner.has_unsent());
+}
+
 TEST_CASE("runner parts: a wire that reaches memory is asked for pieces",
           "[gma][runner]") {
   RunnerWorld world(1024, 512);
