@@ -28,10 +28,6 @@ Step copy_step(GlobalAddress to, GlobalAddress from, std::uint64_t size) {
   return step;
 }
 
-bool is_signal(const Step& step) {
-  return (step.flags & protocol::kSignalFlag) != 0;
-}
-
 }  // namespace
 
 Engine::Engine(const gmm::AddressSpace& space,
@@ -189,7 +185,7 @@ Result<Handle> Engine::issue(std::span<const Step> steps,
   // A signal leaves now, because a thread of the peer may wait for it. Other
   // messages to peers that owe an answer may wait for batching.
   if (departure == Departure::kNow) {
-    if (std::ranges::any_of(steps, is_signal)) {
+    if (std::ranges::any_of(steps, protocol::has_signal)) {
       flush();
     } else {
       transports_.flush_idle();
@@ -218,17 +214,18 @@ Status Engine::make_room() {
 }
 
 /// Retires finished operations and starts the operations that waited for them,
-/// until nothing changes. True when this process copied a slice, so that it may
+/// until nothing changes. Then wakes the threads that may sleep until an
+/// operation is complete, nothing internal is under way, or a peer is lost.
+/// True when this process copied a slice, so that it may
 /// have more to copy.
 bool Engine::settle() {
   bool has_moved = true;
-  bool has_completed = false;
   bool has_copied = false;
   while (has_moved) {
     has_copied |= runner_.has_unsent() && runner_.pump();
     ready_.clear();
     has_moved = queue_.has_done() && queue_.retire(ready_);
-    has_completed = has_completed || has_moved;
+    owes_wake_ = owes_wake_ || has_moved;
     for (std::size_t i = 0; i < ready_.size(); ++i) {
       Operation& operation = *ready_[i];
       // The operation waited for a number that has just been completed.
@@ -243,11 +240,11 @@ bool Engine::settle() {
     }
   }
   has_unsent_.store(runner_.has_unsent(), std::memory_order_relaxed);
-  if (has_completed) {
-    // Other threads may sleep until one of these operations is complete.
+  if (owes_wake_) {
+    owes_wake_ = false;
     std::atomic_thread_fence(std::memory_order_seq_cst);
     gmm::wake_waiters(*space_.slice_header(space_.my_rank()));
-    wait_host_.on_completed();
+    wait_host_.wake_callers();
   }
   return has_copied;
 }
@@ -259,14 +256,19 @@ void Engine::on_finished(Operation& operation) {
       break;
     case Owner::kDelegated:
       delegated_done_(operation.reply_to, operation.status);
-      internal_.fetch_sub(1, std::memory_order_release);
+      end_internal();
       break;
-    case Owner::kInternal:
-      internal_.fetch_sub(1, std::memory_order_release);
-      break;
+    case Owner::kInternal: end_internal(); break;
     case Owner::kRelay: ACP_ASSERT(false);  // ends in the runner
   }
   free_operations_.push_back(&operation);
+}
+
+/// Task::drain() waits until there is none.
+void Engine::end_internal() noexcept {
+  if (internal_.fetch_sub(1, std::memory_order_release) == 1) {
+    owes_wake_ = true;
+  }
 }
 
 Operation& Engine::new_operation(Owner owner, std::span<const Step> steps) {

@@ -311,6 +311,13 @@ class Engine final : private OperationOwner {
     delegated_done_ = std::move(done);
   }
 
+  /// A transport has lost a peer: fails its operations, and wakes all callers,
+  /// whose health is bad now. Mutex held, inside of Transports::poll().
+  void fail_peer(transport::ProcId peer) {
+    runner_.fail_peer(peer, Status::kPeerDead);
+    owes_wake_ = true;
+  }
+
   OperationRunner& runner() noexcept {
     return runner_;
   }
@@ -364,6 +371,7 @@ class Engine final : private OperationOwner {
   Status refuse(const Step& step, Status status) const;
   Operation& new_operation(Owner owner, std::span<const Step> steps);
   bool settle();
+  void end_internal() noexcept;
   void flush();
   void on_finished(Operation& operation) override;
 
@@ -380,6 +388,8 @@ class Engine final : private OperationOwner {
   std::vector<Operation*> free_operations_;
   std::vector<Operation*> ready_;  ///< Scratch of settle().
   bool is_holding_ = false;        ///< The last pass did not flush.
+  /// Callers may wait for what has just happened: settle() wakes them.
+  bool owes_wake_ = false;
   /// The atomics are written under the mutex and read by any thread.
   std::atomic<std::uint32_t> holds_{0};
   std::atomic<bool> has_unsent_{false};  ///< runner_.has_unsent().

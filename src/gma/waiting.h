@@ -84,9 +84,10 @@ class WaitHost {
   virtual void enter_wait(protocol::WaitKind kind, std::uint32_t peer) = 0;
   virtual void leave_wait() = 0;
 
-  /// Operations have completed, and sleepers on the futex of the slice are
-  /// woken. Wakes a caller that sleeps in epoll. Called after a seq_cst fence.
-  virtual void on_completed() noexcept {}
+  /// The condition of a wait may hold now, or health() is bad; sleepers on the
+  /// futex of the slice are woken. Wakes a caller that sleeps in epoll. Called
+  /// after a seq_cst fence.
+  virtual void wake_callers() noexcept {}
 
   /// Whether another rank of the host may want the core that this thread is on.
   /// Asked between two passes of progress; costs a few nanoseconds.

@@ -48,7 +48,7 @@ class Progress::Sleeper : public EpollSleeper {
 
  protected:
   /// Seq_cst: the partners are ring_signal(), ShmEndpoint::send(),
-  /// rouse_sleeper() and on_completed().
+  /// rouse_sleeper() and wake_callers().
   void announce_as(std::uint64_t wishes) {
     announced_ = protocol::kThreadAsleep | wishes;
     progress_.mine_.asleep.fetch_or(announced_, std::memory_order_seq_cst);
@@ -356,7 +356,7 @@ void Progress::sleep_on_futex(const std::function<bool()>& is_done,
   mine_.asleep.fetch_sub(protocol::kWaiterOne, std::memory_order_seq_cst);
 }
 
-void Progress::on_completed() noexcept {
+void Progress::wake_callers() noexcept {
   if ((mine_.asleep.load(std::memory_order_seq_cst) &
        protocol::kWantsCompletions) != 0) {
     doorbell_.wake_own();

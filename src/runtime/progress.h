@@ -71,7 +71,7 @@ class Progress final : public gma::WaitHost {
   void sleep_on(const gma::SleepWord& place, Duration limit) override;
   void enter_wait(protocol::WaitKind kind, std::uint32_t peer) override;
   void leave_wait() override;
-  void on_completed() noexcept override;
+  void wake_callers() noexcept override;
 
   bool shares_core_now() noexcept override { return cores_.is_shared_here(); }
 

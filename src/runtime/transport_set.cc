@@ -166,7 +166,7 @@ void TransportSet::on_peer_failed(transport::ProcId peer,
   log_error("{}", text);
   agent_->forget_peer(peer);
   dead_proc_.store(peer, std::memory_order_release);
-  engine_->runner().fail_peer(peer, Status::kPeerDead);
+  engine_->fail_peer(peer);
   // Other ranks may still reach the peer, and would go on without this rank.
   end_job_(text);
 }

@@ -80,16 +80,16 @@ TEST_CASE("progress: a step that is added wakes who sleeps in epoll",
 TEST_CASE("progress: completions wake a caller that sleeps in epoll",
           "[runtime][progress][wake]") {
   Rank rank;
-  rank.progress->on_completed();
+  rank.progress->wake_callers();
   CHECK_FALSE(rank.has_rung());
   // The progress thread has no use for them.
   rank.slice().asleep = protocol::kThreadAsleep | protocol::kThreadWantsSignals;
-  rank.progress->on_completed();
+  rank.progress->wake_callers();
   CHECK_FALSE(rank.has_rung());
   rank.slice().asleep = protocol::kThreadAsleep |
                         protocol::kThreadWantsSignals |
                         protocol::kWantsCompletions;
-  rank.progress->on_completed();
+  rank.progress->wake_callers();
   CHECK(rank.has_rung());
   rank.slice().asleep = 0;
 }
