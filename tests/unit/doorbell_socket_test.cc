@@ -9,11 +9,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <catch2/catch.hpp>
@@ -143,9 +145,10 @@ TEST_CASE("doorbell socket: nobody can take a name before its rank does",
   // Strangers see the name of the first rank. They must not be able to derive
   // the names of its peers from it, by another number at its end.
   std::string seen = name_of((*first)->descriptor());
+  const char last = seen.back();
   seen.pop_back();
-  const Stranger one(seen + "1");
-  const Stranger two(seen + "2");
+  const Stranger one(seen + (last == '1' ? '3' : '1'));
+  const Stranger two(seen + (last == '2' ? '3' : '2'));
   for (const std::uint32_t slot : {1U, 2U}) {
     auto doorbell = DoorbellSocket::open(host.segment(), slot);
     REQUIRE(doorbell.ok());
@@ -238,6 +241,44 @@ TEST_CASE("doorbell socket: one rank wakes all others of a large host",
     rung += has_rung(*doorbells[slot]) ? 1 : 0;
   }
   CHECK(rung == kRanks - 1);
+}
+
+TEST_CASE(
+    "doorbell socket: a thread that takes every free descriptor gets none",
+    "[shm][doorbell]") {
+  constexpr std::uint32_t kRanks = 700;
+  const MoreDescriptors more(4 * kRanks);
+  const test::HostMemory host(kRanks);
+  std::vector<std::unique_ptr<DoorbellSocket>> doorbells;
+  for (std::uint32_t slot = 0; slot < kRanks; ++slot) {
+    auto doorbell = DoorbellSocket::open(host.segment(), slot);
+    REQUIRE(doorbell.ok());
+    doorbells.push_back(std::move(*doorbell));
+  }
+  const NoDescriptors none;
+  std::atomic<int> tries{0};
+  std::atomic<bool> is_over{false};
+  std::vector<UniqueFd> taken;
+  std::thread program([&] {
+    while (!is_over) {
+      if (UniqueFd next(::dup(0)); next) {
+        taken.push_back(std::move(next));
+      }
+      ++tries;
+    }
+  });
+  std::uint32_t rung = 0;
+  for (std::uint32_t slot = 1; slot < kRanks; ++slot) {
+    const int before = tries;
+    while (tries == before) {  // the other thread runs beside each wake-up
+    }
+    doorbells[0]->wake_thread(host.segment().slice_header(slot));
+    rung += has_rung(*doorbells[slot]) ? 1 : 0;
+  }
+  is_over = true;
+  program.join();
+  CHECK(rung == kRanks - 1);
+  CHECK(taken.empty());
 }
 
 }  // namespace acp::shm

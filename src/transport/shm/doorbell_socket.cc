@@ -1,12 +1,14 @@
 // Binds, rings and empties doorbell sockets. Senders may be in any thread, also
-// with the engine's mutex held, so nothing here blocks.
+// with the engine's mutex held, so nothing here waits for another process.
 #include "transport/shm/doorbell_socket.h"
 
 #include <fmt/format.h>
 #include <poll.h>
+#include <sched.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include <array>
 #include <cerrno>
@@ -15,8 +17,10 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <thread>
 
 #include "base/log.h"
+#include "base/thread.h"
 
 namespace acp::shm {
 
@@ -54,6 +58,38 @@ bool send_token(int socket, const Address& to) noexcept {
   const char token = 1;
   return ::sendto(socket, &token, sizeof token, MSG_DONTWAIT | MSG_NOSIGNAL,
                   reinterpret_cast<const sockaddr*>(&to.name), to.size) >= 0;
+}
+
+/// Sends a token by a new socket although the process has as many descriptors
+/// as it may have. Closing a socket to make room would lose its descriptor to
+/// whichever thread of the program opens one next. So a thread with a table of
+/// descriptors of its own does it: the table is a copy, in which it closes
+/// `unused`, and which ends with the thread.
+void send_without_descriptor(int unused, const Address& to) noexcept {
+  int error = 0;
+  Result<std::thread> thread =
+      start_thread("a thread to wake another rank", [&] {
+        if (::unshare(CLONE_FILES) != 0) {
+          error = errno;
+          return;
+        }
+        ::close(unused);
+        const UniqueFd socket = make_socket();
+        error = socket ? 0 : errno;
+        if (socket) {
+          (void)send_token(socket.get(), to);
+        }
+      });
+  if (!thread.ok()) {
+    return;
+  }
+  thread->join();
+  if (error != 0) {
+    log_error(
+        "a socket to wake another rank by: {}; raise the limit of open files "
+        "(ulimit -n)",
+        errno_text(error));
+  }
 }
 
 }  // namespace
@@ -101,27 +137,16 @@ void DoorbellSocket::wake_thread(const protocol::SliceHeader& slice) noexcept {
   // have not taken yet. The spare socket has a buffer of its own.
   const std::lock_guard lock(mutex_);
   if (!has_room(spare_.get())) {
-    renew_spare();
+    // A new socket starts with an empty buffer, and the datagrams of the old
+    // one stay with their receivers.
+    UniqueFd next = make_socket();
+    if (!next) {
+      send_without_descriptor(spare_.get(), to);
+      return;
+    }
+    spare_ = std::move(next);
   }
-  if (spare_) {
-    (void)send_token(spare_.get(), to);
-  }
-}
-
-/// A new socket starts with an empty buffer. When the process has as many
-/// descriptors as it may have, the old socket's becomes the new one's: its
-/// datagrams stay with their receivers.
-void DoorbellSocket::renew_spare() noexcept {
-  UniqueFd next = make_socket();
-  if (!next) {
-    spare_.reset();
-    next = make_socket();
-  }
-  if (!next) {
-    // Another thread of the program has taken the descriptor meanwhile.
-    log_error("a socket to wake another rank by: {}", errno_text(errno));
-  }
-  spare_ = std::move(next);
+  (void)send_token(spare_.get(), to);
 }
 
 void DoorbellSocket::wake_own() noexcept {

@@ -44,14 +44,11 @@ class DoorbellSocket final : public transport::ThreadWaker {
   DoorbellSocket(UniqueFd socket, UniqueFd spare, protocol::SliceHeader& mine)
       : mine_(mine), socket_(std::move(socket)), spare_(std::move(spare)) {}
 
-  void renew_spare() noexcept;
-
   protocol::SliceHeader& mine_;
   UniqueFd socket_;
   std::mutex mutex_;  ///< Guards spare_.
-  /// Sends what socket_ has no room for. Opened ahead of need: no descriptor
-  /// may be free when it is needed, and a token that is not sent is a lost
-  /// wake-up.
+  /// Sends what socket_ has no room for. Opened ahead of need: a token that is
+  /// not sent is a lost wake-up, and a socket costs time.
   UniqueFd spare_;
 };
 
