@@ -9,6 +9,7 @@
 
 #include "acp/extension.h"
 #include "acp/infrastructure.h"
+#include "inbox/tsan_order.h"
 #include "qmp/failure.h"
 
 namespace qmp {
@@ -39,16 +40,6 @@ struct Waiting {
 int is_over(void* waiting) {
   auto& what = *static_cast<Waiting*>(waiting);
   return what.exchange->is_done(what.first) ? 1 : 0;
-}
-
-/// Shows thread sanitizer an order that it cannot see. A thread of this process
-/// may have written bytes for a sender that then stored the word itself; the
-/// order between the two goes through the process of the sender.
-/// acpx_wait_until tells tsan of it.
-void show_order_to_tsan() {
-#ifdef __SANITIZE_THREAD__
-  (void)acpx_wait_until([](void*) { return 1; }, nullptr, 0);
-#endif
 }
 
 }  // namespace
@@ -246,7 +237,9 @@ bool Exchange::is_done(Transfer* first) {
 
 int Exchange::wait(Transfer* first, int timeout_ms) {
   if (is_done(first)) {
-    show_order_to_tsan();
+    // A thread of this process may have written bytes for a sender that then
+    // stored the word itself.
+    inbox::show_order_to_tsan();
     return 0;
   }
   Waiting waiting{this, first};

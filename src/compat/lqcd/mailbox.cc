@@ -7,21 +7,9 @@
 #include <utility>
 
 #include "acp/extension.h"
+#include "inbox/tsan_order.h"
 
 namespace lqcd {
-
-namespace {
-
-/// Shows thread sanitizer an order that it cannot see. A thread of this process
-/// may read, for a peer, what the caller has written; the order between the two
-/// goes through the request and the peer.
-void show_order_to_tsan() {
-#ifdef __SANITIZE_THREAD__
-  (void)acpx_wait_until([](void*) { return 1; }, nullptr, 0);
-#endif
-}
-
-}  // namespace
 
 bool Mailbox::begin(int module) {
   module_ = module;
@@ -125,8 +113,9 @@ bool Mailbox::start_send(Handle* handle) {
   return true;
 }
 
+/// A thread of this process may read, for a peer, what the caller has written.
 bool Mailbox::start(Handle* handle) {
-  show_order_to_tsan();
+  inbox::show_order_to_tsan();
   const std::lock_guard lock(mutex_);
   if (handle->state == Handle::State::kActive) {
     return false;
@@ -154,7 +143,7 @@ bool Mailbox::broadcast(const void* data,
   if (bytes > 0) {
     std::memcpy(copy->data(), data, bytes);
   }
-  show_order_to_tsan();
+  inbox::show_order_to_tsan();
   const std::lock_guard lock(mutex_);
   bool is_posted = true;
   for (const int rank : ranks) {
