@@ -12,8 +12,6 @@ using namespace running;
 
 namespace {
 
-constexpr milliseconds kGoneWithin{2000};
-
 /// The steps of both ranks before they say "ready".
 std::vector<std::string> steps_to(const std::string& moment) {
   if (moment == "before hello") return {};
@@ -45,7 +43,7 @@ TEST_CASE("launcher deaths: a killed acprun leaves nobody", "[launcher]") {
   REQUIRE(job.wait_for("ready", 2));
   CHECK(job.everybody().size() == 6);
   job.send(SIGKILL);
-  CHECK(job.is_all_gone(kGoneWithin));
+  CHECK(job.is_all_gone());
   CHECK(job.finish().status == 128 + SIGKILL);
 }
 
@@ -57,7 +55,7 @@ TEST_CASE("launcher deaths: a killed keeper ends the job", "[launcher]") {
   const pid_t keeper = job.keeper();
   REQUIRE(keeper > 0);
   ::kill(keeper, SIGKILL);
-  CHECK(job.is_all_gone(kGoneWithin));
+  CHECK(job.is_all_gone());
   const Outcome outcome = job.finish();
   INFO(outcome.err);
   CHECK(outcome.status == 125);
@@ -72,7 +70,7 @@ TEST_CASE("launcher deaths: a killed rank ends the job", "[launcher]") {
   const pid_t victim = job.rank(1);
   REQUIRE(victim > 0);
   ::kill(victim, SIGKILL);
-  CHECK(job.is_all_gone(kGoneWithin));
+  CHECK(job.is_all_gone());
   const Outcome outcome = job.finish();
   INFO(outcome.err);
   CHECK(outcome.status == 128 + SIGKILL);
@@ -86,7 +84,7 @@ TEST_CASE("launcher deaths: ranks that ignore SIGTERM are killed",
   Running job({"-np", "3", PROBE, "deaf", "hello", "init", "say:ready",
                "only:2:exit:5", "pause"});
   REQUIRE(job.wait_for("ready", 3));
-  CHECK(job.is_all_gone(kGoneWithin));
+  CHECK(job.is_all_gone());
   CHECK(job.finish().status == 5);
 }
 
@@ -101,7 +99,7 @@ TEST_CASE("launcher deaths: acprun ends a job whose keeper is stopped",
   job.send(SIGTERM);
   const Outcome outcome = job.finish();
   CHECK(outcome.status == 128 + SIGTERM);
-  CHECK(job.is_all_gone(kGoneWithin));
+  CHECK(job.is_all_gone());
 }
 
 TEST_CASE("launcher deaths: a daemon does not outlive a good end",

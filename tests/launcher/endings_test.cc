@@ -31,7 +31,7 @@ Setup holding_input() {
 Outcome run_failure(const std::vector<std::string>& words) {
   Outcome outcome = run(words);
   INFO(outcome.err);
-  CHECK(outcome.took < milliseconds(2000));
+  CHECK(outcome.took < kGoneWithin);
   // A line for the failure, up to three for the other ranks, and one for the
   // action of acprun.
   const int lines = count_of(outcome.err, "acprun: ");

@@ -134,9 +134,10 @@ bool Running::pump(milliseconds limit) {
        {err_.get(), POLLIN, 0},
        {fed_ < input_.size() ? in_.get() : -1, POLLOUT, 0}}};
   if (!out_ && !err_) return false;
-  if (::poll(fds.data(), fds.size(), static_cast<int>(limit.count())) <= 0) {
-    return true;
-  }
+  const int ready = given_.during(limit, [&] {
+    return ::poll(fds.data(), fds.size(), static_cast<int>(limit.count()));
+  });
+  if (ready <= 0) return true;
   std::array<char, 65536> buffer;
   const auto read_some = [&](acp::UniqueFd& fd, std::string& text) {
     const ssize_t n =
@@ -176,8 +177,7 @@ bool Running::has_ended() {
   outcome_.is_over = true;
   outcome_.status =
       WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  outcome_.took =
-      std::chrono::duration_cast<milliseconds>(Clock::now() - started_);
+  outcome_.took = given_.total();
   return true;
 }
 
@@ -186,7 +186,9 @@ Outcome Running::finish() {
   // After the end of acprun there may be text in the pipes; a survivor that
   // holds them open must not hold us.
   while (!has_ended() && Clock::now() < deadline) {
-    if (!pump(milliseconds(20))) ::poll(nullptr, 0, 1);
+    if (!pump(milliseconds(20))) {
+      given_.during(milliseconds(1), [] { return ::poll(nullptr, 0, 1); });
+    }
   }
   const auto last_words = Clock::now() + milliseconds(2000);
   while (outcome_.is_over && Clock::now() < last_words &&
@@ -204,20 +206,24 @@ std::vector<pid_t> Running::everybody() const {
   return found;
 }
 
-bool Running::is_all_gone(milliseconds limit) const {
-  const auto deadline = Clock::now() + limit;
-  while (!everybody().empty()) {
-    if (Clock::now() > deadline) return false;
-    ::poll(nullptr, 0, 5);
+bool Running::is_all_gone() const {
+  const auto deadline = Clock::now() + kPatience;
+  GivenTime given;
+  while (given.total() < kGoneWithin && Clock::now() < deadline) {
+    // A look through /proc, and a pause.
+    const bool is_gone = given.during(milliseconds(8), [&] {
+      return everybody().empty() || ::poll(nullptr, 0, 5) != 0;
+    });
+    if (is_gone) return true;
   }
-  return true;
+  return false;
 }
 
 Outcome run(const std::vector<std::string>& words, const Setup& setup) {
   Running running(words, setup);
   Outcome outcome = running.finish();
   CHECK(outcome.is_over);
-  CHECK(running.is_all_gone(milliseconds(2000)));
+  CHECK(running.is_all_gone());
   return outcome;
 }
 

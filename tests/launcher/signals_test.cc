@@ -21,7 +21,7 @@ TEST_CASE("launcher signals: INT and TERM end the job", "[launcher]") {
   // of acprun.
   CHECK(count_of(outcome.err, "acprun: ") >= 3);
   CHECK(count_of(outcome.err, "acprun: ") <= 5);
-  CHECK(job.is_all_gone(milliseconds(2000)));
+  CHECK(job.is_all_gone());
 }
 
 TEST_CASE("launcher signals: who is asked to end gets time to do so",
@@ -42,7 +42,7 @@ TEST_CASE("launcher signals: after the grace period comes SIGKILL",
   REQUIRE(job.wait_for("ready", 2));
   job.send(SIGTERM);
   CHECK(job.finish().status == 128 + SIGTERM);
-  CHECK(job.is_all_gone(milliseconds(2000)));
+  CHECK(job.is_all_gone());
 }
 
 TEST_CASE("launcher signals: a second ^C does not wait", "[launcher]") {
