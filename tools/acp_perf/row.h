@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -62,25 +63,32 @@ struct Verdict {
   std::string skipped;  ///< Why it cannot run here.
 };
 
+/// A row is data: the files rows_*.cc list theirs, and no code but run and
+/// respond knows one row from another.
 struct Row {
-  std::string name;
-  std::string what;  ///< One line for --list.
+  std::string name{};
+  std::string what{};  ///< One line for --list.
   Unit unit = Unit::kTime;
   std::uint64_t bytes = 0;  ///< Bytes of one operation, for bandwidths.
   Needs needs = Needs::kNothing;
   Partners partners = Partners::kNone;
-  std::string raw_direct;   ///< Raw row if the target's memory is mapped.
-  std::string raw_network;  ///< Raw row if messages go to the target, or "".
-  std::string raw_rdma;     ///< Replaces raw_network in a verbs job, or "".
+  std::string raw_direct{};   ///< Raw row if the target's memory is mapped.
+  std::string raw_network{};  ///< Raw row if messages go to the target, or "".
+  std::string raw_rdma{};     ///< Replaces raw_network in a verbs job, or "".
   /// On rank 0: measures into `samples`, checks the data.
-  std::function<Verdict(Context&, Samples&)> run;
+  std::function<Verdict(Context&, Samples&)> run{};
   /// On the partners; returns when the row is over.
-  std::function<void(Context&)> respond;
+  std::function<void(Context&)> respond{};
 };
 
 /// A failure with this text unless `ok`: the usual end of a row.
 Verdict expect(bool ok, std::string_view text);
 
 using Rows = std::vector<Row>;
+
+/// Appends rows to the table.
+inline void append(Rows& rows, std::initializer_list<Row> more) {
+  rows.insert(rows.end(), more);
+}
 
 }  // namespace acp::perf

@@ -68,43 +68,50 @@ Verdict run_put_rate(Context& context, Samples& samples) {
                 "the target does not hold the last value put");
 }
 
-void add_row(Rows& rows,
-             const char* name,
-             const char* what,
-             Unit unit,
-             const char* raw_direct,
-             const char* raw_network,
-             const char* raw_rdma,
-             Verdict (*run)(Context&, Samples&)) {
-  Row row;
-  row.name = name;
-  row.what = what;
-  row.unit = unit;
-  row.raw_direct = raw_direct;
-  row.raw_network = raw_network;
-  row.raw_rdma = raw_rdma;
-  row.run = run;
-  rows.push_back(std::move(row));
-}
-
 }  // namespace
 
 void add_access_rows(Rows& rows) {
-  add_row(rows, "put8", "acp_copy of 8 bytes to the target, and acp_complete",
-          Unit::kTime, "raw.store8.fence", "raw.udp", "raw.rdma.put",
-          run_put<8>);
-  add_row(rows, "get8", "acp_copy of 8 bytes from the target, and acp_complete",
-          Unit::kTime, "raw.load8", "raw.udp", "raw.rdma.get", run_get<8>);
-  add_row(rows, "put8.rate", "64 puts of 8 bytes, then one acp_complete",
-          Unit::kRate, "raw.store8", "", "", run_put_rate<8>);
-  // No copy of 16 bytes has to be seen whole. So a NIC that writes no word of 8
-  // bytes whole, and leaves put8 to messages, still executes put16 by itself.
-  add_row(rows, "put16", "the same as put8 with 16 bytes", Unit::kTime, "put8",
-          "put8", "raw.rdma.put", run_put<16>);
-  add_row(rows, "get16", "the same as get8 with 16 bytes", Unit::kTime, "get8",
-          "get8", "raw.rdma.get", run_get<16>);
-  add_row(rows, "put16.rate", "the same as put8.rate with 16 bytes",
-          Unit::kRate, "put8.rate", "put8.rate", "", run_put_rate<16>);
+  append(rows,
+         {
+             {.name = "put8",
+              .what = "acp_copy of 8 bytes to the target, and acp_complete",
+              .raw_direct = "raw.store8.fence",
+              .raw_network = "raw.udp",
+              .raw_rdma = "raw.rdma.put",
+              .run = run_put<8>},
+             {.name = "get8",
+              .what = "acp_copy of 8 bytes from the target, and acp_complete",
+              .raw_direct = "raw.load8",
+              .raw_network = "raw.udp",
+              .raw_rdma = "raw.rdma.get",
+              .run = run_get<8>},
+             {.name = "put8.rate",
+              .what = "64 puts of 8 bytes, then one acp_complete",
+              .unit = Unit::kRate,
+              .raw_direct = "raw.store8",
+              .run = run_put_rate<8>},
+             // No copy of 16 bytes has to be seen whole. So a NIC that writes
+             // no word of 8 bytes whole, and leaves put8 to messages, still
+             // executes put16 by itself.
+             {.name = "put16",
+              .what = "the same as put8 with 16 bytes",
+              .raw_direct = "put8",
+              .raw_network = "put8",
+              .raw_rdma = "raw.rdma.put",
+              .run = run_put<16>},
+             {.name = "get16",
+              .what = "the same as get8 with 16 bytes",
+              .raw_direct = "get8",
+              .raw_network = "get8",
+              .raw_rdma = "raw.rdma.get",
+              .run = run_get<16>},
+             {.name = "put16.rate",
+              .what = "the same as put8.rate with 16 bytes",
+              .unit = Unit::kRate,
+              .raw_direct = "put8.rate",
+              .raw_network = "put8.rate",
+              .run = run_put_rate<16>},
+         });
 }
 
 }  // namespace acp::perf

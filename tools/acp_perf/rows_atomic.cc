@@ -1,5 +1,7 @@
 // Rows of each atomic in 4 and 8 bytes, with its completion. Each row keeps a
 // model of the word, and compares it with every old value and the final word.
+#include <type_traits>
+
 #include "rows.h"
 #include "timing.h"
 
@@ -7,13 +9,12 @@ namespace acp::perf {
 
 namespace {
 
-/// Runs one atomic. `issue(dst, src, old, operand)` starts it on a word that
-/// holds `old`; `next(old, operand)` is the value of the word afterwards.
-template <typename T, typename Issue, typename Next>
-Verdict run_atomic(Context& context,
-                   Samples& samples,
-                   const Issue& issue,
-                   const Next& next) {
+/// Runs one atomic and completes it. `issue` is a function of acp.h; `next`
+/// gives the value of the word afterwards. Both are known at compile time, so
+/// that the row measures no call but the library's. A compare-and-swap expects
+/// the model's value, and so always succeeds.
+template <typename T, auto issue, auto next>
+Verdict run_atomic(Context& context, Samples& samples) {
   const Memory& memory = context.memory;
   const acp_ga_t target = memory.word(context.target, Word::kTarget);
   const acp_ga_t result = memory.word(context.rank, Word::kResult);
@@ -25,7 +26,12 @@ Verdict run_atomic(Context& context,
   bool ok = true;
   measure(context.time_ns, 1, samples, [&] {
     operand = static_cast<T>(operand * 5 + 0x2545f491);
-    acp_complete(issue(result, target, model, operand));
+    if constexpr (std::is_invocable_v<decltype(issue), acp_ga_t, acp_ga_t, T, T,
+                                      acp_handle_t>) {
+      acp_complete(issue(result, target, model, operand, ACP_HANDLE_NULL));
+    } else {
+      acp_complete(issue(result, target, operand, ACP_HANDLE_NULL));
+    }
     ok &= *old == model;
     model = next(model, operand);
   });
@@ -35,104 +41,68 @@ Verdict run_atomic(Context& context,
                 "an old value or the word is not what it has to be");
 }
 
-constexpr std::string_view kAdd = "raw.fetch_add";
-constexpr std::string_view kCas = "raw.cas";
-constexpr acp_handle_t kNow = ACP_HANDLE_NULL;
-
-template <typename T, typename Issue, typename Next>
-void add_row(Rows& rows,
-             const char* name,
-             std::string_view raw,
-             Issue issue,
-             Next next) {
-  Row row;
-  row.name = name + std::to_string(sizeof(T));
-  row.what = "acp_" + row.name + " and acp_complete";
-  row.raw_direct = raw;
-  row.raw_network = "raw.udp";
-  row.raw_rdma = raw == kAdd ? "raw.rdma.add" : "raw.rdma.cas";
-  row.run = [issue, next](Context& context, Samples& samples) {
-    return run_atomic<T>(context, samples, issue, next);
-  };
-  rows.push_back(std::move(row));
+template <typename T>
+T sum(T old, T operand) {
+  return old + operand;
 }
 
-/// Adds the 4-byte rows. Every compare-and-swap succeeds, since it expects the
-/// value of the model.
-void add_rows_of_4(Rows& rows) {
-  using T = std::uint32_t;
-  using Ga = acp_ga_t;
-  const auto second = [](T, T value) {
-    return value;
-  };
-  add_row<T>(
-      rows, "add", kAdd,
-      [](Ga dst, Ga src, T, T v) { return acp_add4(dst, src, v, kNow); },
-      [](T old, T value) { return old + value; });
-  add_row<T>(
-      rows, "cas", kCas,
-      [](Ga dst, Ga src, T old, T v) {
-        return acp_cas4(dst, src, old, v, kNow);
-      },
-      second);
-  add_row<T>(
-      rows, "swap", kAdd,
-      [](Ga dst, Ga src, T, T v) { return acp_swap4(dst, src, v, kNow); },
-      second);
-  add_row<T>(
-      rows, "and", kCas,
-      [](Ga dst, Ga src, T, T v) { return acp_and4(dst, src, v, kNow); },
-      [](T old, T value) { return old & value; });
-  add_row<T>(
-      rows, "or", kCas,
-      [](Ga dst, Ga src, T, T v) { return acp_or4(dst, src, v, kNow); },
-      [](T old, T value) { return old | value; });
-  add_row<T>(
-      rows, "xor", kCas,
-      [](Ga dst, Ga src, T, T v) { return acp_xor4(dst, src, v, kNow); },
-      [](T old, T value) { return old ^ value; });
+template <typename T>
+T second(T, T operand) {
+  return operand;
 }
 
-/// Adds the 8-byte rows in the order of the 4-byte rows.
-void add_rows_of_8(Rows& rows) {
-  using T = std::uint64_t;
-  using Ga = acp_ga_t;
-  const auto second = [](T, T value) {
-    return value;
-  };
-  add_row<T>(
-      rows, "add", kAdd,
-      [](Ga dst, Ga src, T, T v) { return acp_add8(dst, src, v, kNow); },
-      [](T old, T value) { return old + value; });
-  add_row<T>(
-      rows, "cas", kCas,
-      [](Ga dst, Ga src, T old, T v) {
-        return acp_cas8(dst, src, old, v, kNow);
-      },
-      second);
-  add_row<T>(
-      rows, "swap", kAdd,
-      [](Ga dst, Ga src, T, T v) { return acp_swap8(dst, src, v, kNow); },
-      second);
-  add_row<T>(
-      rows, "and", kCas,
-      [](Ga dst, Ga src, T, T v) { return acp_and8(dst, src, v, kNow); },
-      [](T old, T value) { return old & value; });
-  add_row<T>(
-      rows, "or", kCas,
-      [](Ga dst, Ga src, T, T v) { return acp_or8(dst, src, v, kNow); },
-      [](T old, T value) { return old | value; });
-  add_row<T>(
-      rows, "xor", kCas,
-      [](Ga dst, Ga src, T, T v) { return acp_xor8(dst, src, v, kNow); },
-      [](T old, T value) { return old ^ value; });
+template <typename T>
+T both(T old, T operand) {
+  return old & operand;
 }
+
+template <typename T>
+T either(T old, T operand) {
+  return old | operand;
+}
+
+template <typename T>
+T differ(T old, T operand) {
+  return old ^ operand;
+}
+
+struct AtomicRow {
+  const char* function;  ///< Its name without "acp_".
+  const char* raw;       ///< The row, behind "raw.", that does as much.
+  const char* raw_rdma;  ///< Behind "raw.rdma.".
+  Verdict (*run)(Context&, Samples&);
+};
+
+using U4 = std::uint32_t;
+using U8 = std::uint64_t;
+
+constexpr AtomicRow kRows[] = {
+    {"add4", "fetch_add", "add", run_atomic<U4, acp_add4, sum<U4>>},
+    {"cas4", "cas", "cas", run_atomic<U4, acp_cas4, second<U4>>},
+    {"swap4", "fetch_add", "add", run_atomic<U4, acp_swap4, second<U4>>},
+    {"and4", "cas", "cas", run_atomic<U4, acp_and4, both<U4>>},
+    {"or4", "cas", "cas", run_atomic<U4, acp_or4, either<U4>>},
+    {"xor4", "cas", "cas", run_atomic<U4, acp_xor4, differ<U4>>},
+    {"add8", "fetch_add", "add", run_atomic<U8, acp_add8, sum<U8>>},
+    {"cas8", "cas", "cas", run_atomic<U8, acp_cas8, second<U8>>},
+    {"swap8", "fetch_add", "add", run_atomic<U8, acp_swap8, second<U8>>},
+    {"and8", "cas", "cas", run_atomic<U8, acp_and8, both<U8>>},
+    {"or8", "cas", "cas", run_atomic<U8, acp_or8, either<U8>>},
+    {"xor8", "cas", "cas", run_atomic<U8, acp_xor8, differ<U8>>},
+};
 
 }  // namespace
 
 void add_atomic_rows(Rows& rows) {
-  add_rows_of_4(rows);
-  add_rows_of_8(rows);
+  for (const AtomicRow& row : kRows) {
+    rows.push_back(
+        {.name = row.function,
+         .what = std::string("acp_") + row.function + " and acp_complete",
+         .raw_direct = std::string("raw.") + row.raw,
+         .raw_network = "raw.udp",
+         .raw_rdma = std::string("raw.rdma.") + row.raw_rdma,
+         .run = row.run});
+  }
 }
 
 }  // namespace acp::perf

@@ -51,20 +51,19 @@ Verdict run_copy(Context& context,
   return expect(has_pattern(own, bytes, context.row), "copied bytes differ");
 }
 
-void add_row(Rows& rows, Way way, std::uint64_t bytes) {
-  Row row;
-  row.name = (way == Way::kPut ? "put." : "get.") + size_name(bytes);
-  row.what = way == Way::kPut ? "bandwidth of puts from one buffer"
-                              : "bandwidth of gets into one buffer";
-  row.unit = Unit::kBandwidth;
-  row.bytes = bytes;
-  row.raw_direct = "raw.memmove." + size_name(bytes);
-  row.raw_network = "raw.udp.stream";
-  row.raw_rdma = "raw.rdma.stream";
-  row.run = [way, bytes](Context& context, Samples& samples) {
-    return run_copy(context, samples, way, bytes);
-  };
-  rows.push_back(std::move(row));
+Row row_of(Way way, std::uint64_t bytes) {
+  const bool is_put = way == Way::kPut;
+  return {.name = (is_put ? "put." : "get.") + size_name(bytes),
+          .what = is_put ? "bandwidth of puts from one buffer"
+                         : "bandwidth of gets into one buffer",
+          .unit = Unit::kBandwidth,
+          .bytes = bytes,
+          .raw_direct = "raw.memmove." + size_name(bytes),
+          .raw_network = "raw.udp.stream",
+          .raw_rdma = "raw.rdma.stream",
+          .run = [way, bytes](Context& context, Samples& samples) {
+            return run_copy(context, samples, way, bytes);
+          }};
 }
 
 }  // namespace
@@ -72,7 +71,7 @@ void add_row(Rows& rows, Way way, std::uint64_t bytes) {
 void add_bandwidth_rows(Rows& rows) {
   for (const Way way : {Way::kPut, Way::kGet}) {
     for (const std::uint64_t bytes : kBandwidthSizes) {
-      add_row(rows, way, bytes);
+      rows.push_back(row_of(way, bytes));
     }
   }
 }

@@ -89,31 +89,26 @@ Verdict run_cas_get(Context& context, Samples& samples) {
       "an old value or the block got is wrong");
 }
 
-void add_row(Rows& rows,
-             const char* name,
-             const char* what,
-             const char* raw,
-             const char* raw_rdma,
-             Verdict (*run)(Context&, Samples&)) {
-  Row row;
-  row.name = name;
-  row.what = what;
-  row.raw_direct = raw;
-  row.raw_network = "raw.udp";
-  row.raw_rdma = raw_rdma;
-  row.run = run;
-  rows.push_back(std::move(row));
-}
-
 }  // namespace
 
 void add_chain_rows(Rows& rows) {
-  add_row(rows, "chain.put_add",
-          "acpx_post of a 64-byte put and an 8-byte add, and acp_complete",
-          "raw.fetch_add", "raw.rdma.put_add", run_put_add);
-  add_row(rows, "chain.cas_get",
-          "acpx_post of an 8-byte cas and a 64-byte get, and acp_complete",
-          "raw.cas", "", run_cas_get);
+  append(
+      rows,
+      {
+          {.name = "chain.put_add",
+           .what =
+               "acpx_post of a 64-byte put and an 8-byte add, and acp_complete",
+           .raw_direct = "raw.fetch_add",
+           .raw_network = "raw.udp",
+           .raw_rdma = "raw.rdma.put_add",
+           .run = run_put_add},
+          {.name = "chain.cas_get",
+           .what =
+               "acpx_post of an 8-byte cas and a 64-byte get, and acp_complete",
+           .raw_direct = "raw.cas",
+           .raw_network = "raw.udp",
+           .run = run_cas_get},
+      });
 }
 
 }  // namespace acp::perf

@@ -111,50 +111,50 @@ void respond_stream(Context& context, std::size_t bytes) {
   acp_wait_ch(acp_nbsend_ch(pair.there, &is_good, sizeof is_good));
 }
 
-Row make_row(std::string name, std::string what, Unit unit, std::size_t bytes) {
-  Row row;
-  row.name = std::move(name);
-  row.what = std::move(what);
-  row.unit = unit;
-  row.bytes = bytes;
-  row.needs = Needs::kPeer;
-  row.partners = Partners::kRankOne;
-  return row;
+/// Only the row of 8 bytes has raw rows to compare with: no raw row copies a
+/// message of the larger sizes there and back.
+Row round_trip_row(std::size_t bytes) {
+  const bool is_word = bytes == 8;
+  return {.name = "channel." + size_name(bytes),
+          .what = "a message there and back, half of the time",
+          .unit = bytes < 1 << 20 ? Unit::kTime : Unit::kBandwidth,
+          .bytes = bytes,
+          .needs = Needs::kPeer,
+          .partners = Partners::kRankOne,
+          .raw_direct = is_word ? "raw.line" : "",
+          .raw_network = is_word ? "put8" : "",
+          .run =
+              [bytes](Context& context, Samples& samples) {
+                return run_ping_pong(context, samples, bytes);
+              },
+          .respond =
+              [bytes](Context& context) {
+                respond_ping_pong(context, bytes);
+              }};
+}
+
+Row stream_row(std::size_t bytes) {
+  return {.name = "channel.stream." + size_name(bytes),
+          .what = "messages one way, many posted at a time",
+          .unit = bytes == 8 ? Unit::kRate : Unit::kBandwidth,
+          .bytes = bytes,
+          .needs = Needs::kPeer,
+          .partners = Partners::kRankOne,
+          .run =
+              [bytes](Context& context, Samples& samples) {
+                return run_stream(context, samples, bytes);
+              },
+          .respond =
+              [bytes](Context& context) {
+                respond_stream(context, bytes);
+              }};
 }
 
 }  // namespace
 
-/// Round trips come first. Only the row of 8 bytes has raw rows to compare
-/// with: no raw row copies a message of the larger sizes there and back.
 void add_channel_rows(Rows& rows) {
-  for (const std::size_t bytes : {8, 4096, 1 << 20}) {
-    Row row = make_row("channel." + size_name(bytes),
-                       "a message there and back, half of the time",
-                       bytes < 1 << 20 ? Unit::kTime : Unit::kBandwidth, bytes);
-    if (bytes == 8) {
-      row.raw_direct = "raw.line";
-      row.raw_network = "put8";
-    }
-    row.run = [bytes](Context& context, Samples& samples) {
-      return run_ping_pong(context, samples, bytes);
-    };
-    row.respond = [bytes](Context& context) {
-      respond_ping_pong(context, bytes);
-    };
-    rows.push_back(std::move(row));
-  }
-  for (const std::size_t bytes : {8, 1 << 20}) {
-    Row row = make_row("channel.stream." + size_name(bytes),
-                       "messages one way, many posted at a time",
-                       bytes == 8 ? Unit::kRate : Unit::kBandwidth, bytes);
-    row.run = [bytes](Context& context, Samples& samples) {
-      return run_stream(context, samples, bytes);
-    };
-    row.respond = [bytes](Context& context) {
-      respond_stream(context, bytes);
-    };
-    rows.push_back(std::move(row));
-  }
+  append(rows, {round_trip_row(8), round_trip_row(4096),
+                round_trip_row(1 << 20), stream_row(8), stream_row(1 << 20)});
 }
 
 }  // namespace acp::perf

@@ -37,29 +37,44 @@ Verdict run_pairs(Context& context,
   return expect(is_good, "acp_malloc failed, or gave a block twice");
 }
 
-void add_row(Rows& rows, const char* name, bool is_own, std::size_t count) {
-  Row row;
-  row.name = name;
-  row.what = std::string("acp_malloc and acp_free of 64 bytes, ") +
-             (is_own ? "own heap" : "target's heap") +
-             (count == 1 ? "" : ", 64 before the first is freed");
-  row.raw_direct = is_own ? "" : "get8";
-  row.raw_network = is_own ? "" : "get8";
-  row.needs = is_own ? Needs::kNothing : Needs::kPeer;
-  row.run = [is_own, count](Context& context, Samples& samples) {
-    return run_pairs(context, samples, is_own ? context.rank : context.target,
-                     count);
-  };
-  rows.push_back(std::move(row));
+template <std::size_t count>
+Verdict run_own(Context& context, Samples& samples) {
+  return run_pairs(context, samples, context.rank, count);
+}
+
+template <std::size_t count>
+Verdict run_peer(Context& context, Samples& samples) {
+  return run_pairs(context, samples, context.target, count);
 }
 
 }  // namespace
 
 void add_heap_rows(Rows& rows) {
-  add_row(rows, "heap.own", true, 1);
-  add_row(rows, "heap.own.64", true, kMany);
-  add_row(rows, "heap.peer", false, 1);
-  add_row(rows, "heap.peer.64", false, kMany);
+  append(rows,
+         {
+             {.name = "heap.own",
+              .what = "acp_malloc and acp_free of 64 bytes, own heap",
+              .run = run_own<1>},
+             {.name = "heap.own.64",
+              .what = "acp_malloc and acp_free of 64 bytes, own heap, 64 "
+                      "before the first is "
+                      "freed",
+              .run = run_own<kMany>},
+             {.name = "heap.peer",
+              .what = "acp_malloc and acp_free of 64 bytes, target's heap",
+              .needs = Needs::kPeer,
+              .raw_direct = "get8",
+              .raw_network = "get8",
+              .run = run_peer<1>},
+             {.name = "heap.peer.64",
+              .what = "acp_malloc and acp_free of 64 bytes, target's heap, 64 "
+                      "before the first "
+                      "is freed",
+              .needs = Needs::kPeer,
+              .raw_direct = "get8",
+              .raw_network = "get8",
+              .run = run_peer<kMany>},
+         });
 }
 
 }  // namespace acp::perf

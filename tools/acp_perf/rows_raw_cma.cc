@@ -49,28 +49,27 @@ Verdict run_cma(Context& context,
   return expect(ok && round_trip_holds(context, bytes), "bytes differ");
 }
 
-void add_row(Rows& rows, Way way, std::uint64_t bytes, Unit unit) {
-  Row row;
-  row.name = std::string("raw.cma.") +
-             (way == Way::kRead ? "read." : "write.") + size_name(bytes);
-  row.what = way == Way::kRead ? "process_vm_readv from the target"
-                               : "process_vm_writev to the target";
-  row.unit = unit;
-  row.bytes = bytes;
-  row.needs = Needs::kSameHost;
-  row.run = [way, bytes](Context& context, Samples& samples) {
-    return run_cma(context, samples, way, bytes);
-  };
-  rows.push_back(std::move(row));
+Row row_of(Way way, std::uint64_t bytes, Unit unit) {
+  const bool is_read = way == Way::kRead;
+  return {
+      .name = (is_read ? "raw.cma.read." : "raw.cma.write.") + size_name(bytes),
+      .what = is_read ? "process_vm_readv from the target"
+                      : "process_vm_writev to the target",
+      .unit = unit,
+      .bytes = bytes,
+      .needs = Needs::kSameHost,
+      .run = [way, bytes](Context& context, Samples& samples) {
+        return run_cma(context, samples, way, bytes);
+      }};
 }
 
 }  // namespace
 
 void add_raw_cma_rows(Rows& rows) {
   for (const Way way : {Way::kRead, Way::kWrite}) {
-    add_row(rows, way, 8, Unit::kTime);
-    add_row(rows, way, 4096, Unit::kBandwidth);
-    add_row(rows, way, 1 << 20, Unit::kBandwidth);
+    append(rows,
+           {row_of(way, 8, Unit::kTime), row_of(way, 4096, Unit::kBandwidth),
+            row_of(way, 1 << 20, Unit::kBandwidth)});
   }
 }
 

@@ -13,6 +13,13 @@ using Word64 = std::atomic<std::uint64_t>;
 
 alignas(128) Word64 private_word;
 
+/// A word that no other process can reach, or one in the shared area.
+enum class Where : std::uint8_t { kPrivate, kShared };
+
+Word64& word_at(Context& context, Where where) {
+  return where == Where::kPrivate ? private_word : context.area.words().alone;
+}
+
 Verdict run_store(Context& context, Samples& samples) {
   Word64& word = context.area.words().alone;
   std::uint64_t count = 0;
@@ -37,7 +44,9 @@ Verdict run_load(Context& context, Samples& samples) {
   return {};
 }
 
-Verdict run_fetch_add(Context& context, Samples& samples, Word64& word) {
+template <Where where>
+Verdict run_fetch_add(Context& context, Samples& samples) {
+  Word64& word = word_at(context, where);
   word.store(0);
   std::uint64_t count = 0;
   measure(context.time_ns, 1, samples, [&] {
@@ -47,7 +56,9 @@ Verdict run_fetch_add(Context& context, Samples& samples, Word64& word) {
   return expect(word.load() == count, "sum is wrong");
 }
 
-Verdict run_cas(Context& context, Samples& samples, Word64& word) {
+template <Where where>
+Verdict run_cas(Context& context, Samples& samples) {
+  Word64& word = word_at(context, where);
   word.store(0);
   std::uint64_t count = 0;
   measure(context.time_ns, 1, samples, [&] {
@@ -81,61 +92,49 @@ Verdict run_memmove(Context& context, Samples& samples, std::uint64_t bytes) {
                 "copied bytes differ");
 }
 
-void add_word_row(Rows& rows,
-                  const char* name,
-                  const char* what,
-                  std::function<Verdict(Context&, Samples&)> run) {
-  Row row;
-  row.name = name;
-  row.what = what;
-  row.run = std::move(run);
-  rows.push_back(std::move(row));
-}
-
 }  // namespace
 
 /// The private atomics stand before the shared ones, so that the table shows
 /// the price of shared memory where no other rank contends for the word.
 void add_raw_cpu_rows(Rows& rows) {
-  add_word_row(rows, "raw.store8", "a store to shared memory", run_store);
-  add_word_row(rows, "raw.store8.fence",
-               "a store and a full fence: the least for a completed put",
-               run_store_fence);
-  add_word_row(rows, "raw.load8", "a load from shared memory", run_load);
-  add_word_row(rows, "raw.fetch_add.private",
-               "fetch-and-add of a word of the process, nobody else there",
-               [](Context& context, Samples& samples) {
-                 return run_fetch_add(context, samples, private_word);
-               });
-  add_word_row(rows, "raw.fetch_add",
-               "fetch-and-add of a shared word, nobody else there",
-               [](Context& context, Samples& samples) {
-                 return run_fetch_add(context, samples,
-                                      context.area.words().alone);
-               });
-  add_word_row(rows, "raw.cas.private",
+  append(
+      rows,
+      {
+          {.name = "raw.store8",
+           .what = "a store to shared memory",
+           .run = run_store},
+          {.name = "raw.store8.fence",
+           .what = "a store and a full fence: the least for a completed put",
+           .run = run_store_fence},
+          {.name = "raw.load8",
+           .what = "a load from shared memory",
+           .run = run_load},
+          {.name = "raw.fetch_add.private",
+           .what = "fetch-and-add of a word of the process, nobody else there",
+           .run = run_fetch_add<Where::kPrivate>},
+          {.name = "raw.fetch_add",
+           .what = "fetch-and-add of a shared word, nobody else there",
+           .run = run_fetch_add<Where::kShared>},
+          {.name = "raw.cas.private",
+           .what =
                "compare-and-swap of a word of the process, nobody else there",
-               [](Context& context, Samples& samples) {
-                 return run_cas(context, samples, private_word);
-               });
-  add_word_row(rows, "raw.cas",
-               "compare-and-swap of a shared word, nobody else there",
-               [](Context& context, Samples& samples) {
-                 return run_cas(context, samples, context.area.words().alone);
-               });
-  add_word_row(rows, "raw.call",
+           .run = run_cas<Where::kPrivate>},
+          {.name = "raw.cas",
+           .what = "compare-and-swap of a shared word, nobody else there",
+           .run = run_cas<Where::kShared>},
+          {.name = "raw.call",
+           .what =
                "a call of nothing through a pointer, as into a shared library",
-               run_call);
+           .run = run_call},
+      });
   for (const std::uint64_t bytes : kBandwidthSizes) {
-    Row row;
-    row.name = "raw.memmove." + size_name(bytes);
-    row.what = "memmove inside shared memory";
-    row.unit = Unit::kBandwidth;
-    row.bytes = bytes;
-    row.run = [bytes](Context& context, Samples& samples) {
-      return run_memmove(context, samples, bytes);
-    };
-    rows.push_back(std::move(row));
+    append(rows, {{.name = "raw.memmove." + size_name(bytes),
+                   .what = "memmove inside shared memory",
+                   .unit = Unit::kBandwidth,
+                   .bytes = bytes,
+                   .run = [bytes](Context& context, Samples& samples) {
+                     return run_memmove(context, samples, bytes);
+                   }}});
   }
 }
 

@@ -159,34 +159,33 @@ void respond_wake(Context& context) {
   words.pong.store(kEnd);
 }
 
-void add_row(Rows& rows,
-             const char* name,
-             const char* what,
-             Needs needs,
-             Partners partners,
-             Verdict (*run)(Context&, Samples&),
-             void (*respond)(Context&)) {
-  Row row;
-  row.name = name;
-  row.what = what;
-  row.needs = needs;
-  row.partners = partners;
-  row.run = run;
-  row.respond = respond;
-  rows.push_back(std::move(row));
-}
-
 }  // namespace
 
 void add_raw_pair_rows(Rows& rows) {
-  add_row(rows, "raw.line", "a cache line to the other rank's core, one way",
-          Needs::kSameHost, Partners::kRankOne, run_line, respond_line);
-  add_row(rows, "raw.barrier",
-          "a barrier: of two ranks by two flags, of more by a count and "
-          "sched_yield",
-          Needs::kAllOnHost, Partners::kAll, run_barrier, respond_barrier);
-  add_row(rows, "raw.wake", "a futex wakes the other rank, one way",
-          Needs::kSameHost, Partners::kRankOne, run_wake, respond_wake);
+  append(
+      rows,
+      {
+          {.name = "raw.line",
+           .what = "a cache line to the other rank's core, one way",
+           .needs = Needs::kSameHost,
+           .partners = Partners::kRankOne,
+           .run = run_line,
+           .respond = respond_line},
+          {.name = "raw.barrier",
+           .what =
+               "a barrier: of two ranks by two flags, of more by a count and "
+               "sched_yield",
+           .needs = Needs::kAllOnHost,
+           .partners = Partners::kAll,
+           .run = run_barrier,
+           .respond = respond_barrier},
+          {.name = "raw.wake",
+           .what = "a futex wakes the other rank, one way",
+           .needs = Needs::kSameHost,
+           .partners = Partners::kRankOne,
+           .run = run_wake,
+           .respond = respond_wake},
+      });
 }
 
 }  // namespace acp::perf

@@ -124,36 +124,40 @@ Verdict run_stream(Context& context, Samples& samples) {
       });
 }
 
-void add_row(Rows& rows,
-             const char* name,
-             const char* what,
-             Verdict (*run)(Context&, Samples&),
-             Unit unit = Unit::kTime) {
-  Row row;
-  row.name = name;
-  row.what = what;
-  row.unit = unit;
-  row.bytes = RdmaLoop::kBytes;
-  row.needs = Needs::kSameHost;
-  row.run = run;
-  rows.push_back(std::move(row));
-}
-
 }  // namespace
 
 void add_raw_rdma_rows(Rows& rows) {
-  add_row(rows, "raw.rdma.put", "an RDMA write of 16 bytes, completed",
-          run_put);
-  add_row(rows, "raw.rdma.get", "an RDMA read of 16 bytes, completed", run_get);
-  add_row(rows, "raw.rdma.add", "a fetch-and-add of the device, completed",
-          run_add);
-  add_row(rows, "raw.rdma.cas", "a compare-and-swap of the device, completed",
-          run_cas);
-  add_row(rows, "raw.rdma.put_add",
-          "a write of 64 bytes and a fetch-and-add behind it, completed",
-          run_put_add);
-  add_row(rows, "raw.rdma.stream", "16 RDMA writes of 64 KiB under way",
-          run_stream, Unit::kBandwidth);
+  append(
+      rows,
+      {
+          {.name = "raw.rdma.put",
+           .what = "an RDMA write of 16 bytes, completed",
+           .needs = Needs::kSameHost,
+           .run = run_put},
+          {.name = "raw.rdma.get",
+           .what = "an RDMA read of 16 bytes, completed",
+           .needs = Needs::kSameHost,
+           .run = run_get},
+          {.name = "raw.rdma.add",
+           .what = "a fetch-and-add of the device, completed",
+           .needs = Needs::kSameHost,
+           .run = run_add},
+          {.name = "raw.rdma.cas",
+           .what = "a compare-and-swap of the device, completed",
+           .needs = Needs::kSameHost,
+           .run = run_cas},
+          {.name = "raw.rdma.put_add",
+           .what =
+               "a write of 64 bytes and a fetch-and-add behind it, completed",
+           .needs = Needs::kSameHost,
+           .run = run_put_add},
+          {.name = "raw.rdma.stream",
+           .what = "16 RDMA writes of 64 KiB under way",
+           .unit = Unit::kBandwidth,
+           .bytes = RdmaLoop::kBytes,
+           .needs = Needs::kSameHost,
+           .run = run_stream},
+      });
 }
 
 }  // namespace acp::perf

@@ -137,23 +137,24 @@ void take_stream(Context& context) {
 }  // namespace
 
 void add_raw_udp_rows(Rows& rows) {
-  Row row;
-  row.name = "raw.udp";
-  row.what = "a round trip of 64 bytes over UDP on the loopback, busy polling";
-  row.needs = Needs::kSameHost;
-  row.partners = Partners::kRankOne;
-  row.run = run_round_trip;
-  row.respond = answer_each;
-  rows.push_back(row);
-
-  row.name = "raw.udp.stream";
-  row.what =
-      "datagrams of 60,000 bytes over UDP on the loopback, 8 on their way";
-  row.unit = Unit::kBandwidth;
-  row.bytes = kStreamBytes;
-  row.run = run_stream;
-  row.respond = take_stream;
-  rows.push_back(std::move(row));
+  append(rows, {
+                   {.name = "raw.udp",
+                    .what = "a round trip of 64 bytes over UDP on the "
+                            "loopback, busy polling",
+                    .needs = Needs::kSameHost,
+                    .partners = Partners::kRankOne,
+                    .run = run_round_trip,
+                    .respond = answer_each},
+                   {.name = "raw.udp.stream",
+                    .what = "datagrams of 60,000 bytes over UDP on the "
+                            "loopback, 8 on their way",
+                    .unit = Unit::kBandwidth,
+                    .bytes = kStreamBytes,
+                    .needs = Needs::kSameHost,
+                    .partners = Partners::kRankOne,
+                    .run = run_stream,
+                    .respond = take_stream},
+               });
 }
 
 }  // namespace acp::perf

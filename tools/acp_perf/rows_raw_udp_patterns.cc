@@ -230,18 +230,18 @@ void respond_pattern(Context& context, const Pattern& pattern) {
 
 void add_raw_udp_pattern_rows(Rows& rows) {
   for (const Pattern& pattern : kPatterns) {
-    Row row;
-    row.name = pattern.name;
-    row.what = pattern.what;
-    row.needs = Needs::kSameHost;
-    row.partners = Partners::kRankOne;
-    row.run = [&pattern](Context& context, Samples& samples) {
-      return run_pattern(context, samples, pattern);
-    };
-    row.respond = [&pattern](Context& context) {
-      respond_pattern(context, pattern);
-    };
-    rows.push_back(row);
+    append(rows, {{.name = pattern.name,
+                   .what = pattern.what,
+                   .needs = Needs::kSameHost,
+                   .partners = Partners::kRankOne,
+                   .run =
+                       [&pattern](Context& context, Samples& samples) {
+                         return run_pattern(context, samples, pattern);
+                       },
+                   .respond =
+                       [&pattern](Context& context) {
+                         respond_pattern(context, pattern);
+                       }}});
   }
 }
 

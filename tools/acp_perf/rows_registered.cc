@@ -53,39 +53,36 @@ Verdict run_add(Context& context, Samples& samples) {
   return expect(ok, "an old value is wrong");
 }
 
-void add_copy_row(Rows& rows, Way way, std::uint64_t bytes, Unit unit) {
+Row copy_row(Way way, std::uint64_t bytes, Unit unit) {
   const bool is_put = way == Way::kPut;
-  Row row;
-  row.name = std::string("malloc.") + (is_put ? "put" : "get") +
-             (unit == Unit::kTime ? "" : ".") + size_name(bytes);
-  row.what = is_put ? "acp_copy to registered malloc memory, acp_complete"
-                    : "acp_copy from registered malloc memory, acp_complete";
-  row.unit = unit;
-  row.bytes = bytes;
-  row.raw_direct =
-      (is_put ? "raw.cma.write." : "raw.cma.read.") + size_name(bytes);
-  row.raw_network = unit == Unit::kTime ? "raw.udp" : "raw.udp.stream";
-  row.run = [way, bytes](Context& context, Samples& samples) {
-    return run_copy(context, samples, way, bytes);
-  };
-  rows.push_back(std::move(row));
+  return {.name = std::string(is_put ? "malloc.put" : "malloc.get") +
+                  (unit == Unit::kTime ? "" : ".") + size_name(bytes),
+          .what = is_put ? "acp_copy to registered malloc memory, acp_complete"
+                         : "acp_copy from registered malloc memory, "
+                           "acp_complete",
+          .unit = unit,
+          .bytes = bytes,
+          .raw_direct =
+              (is_put ? "raw.cma.write." : "raw.cma.read.") + size_name(bytes),
+          .raw_network = unit == Unit::kTime ? "raw.udp" : "raw.udp.stream",
+          .run = [way, bytes](Context& context, Samples& samples) {
+            return run_copy(context, samples, way, bytes);
+          }};
 }
 
 }  // namespace
 
 void add_registered_rows(Rows& rows) {
   for (const Way way : {Way::kPut, Way::kGet}) {
-    add_copy_row(rows, way, 8, Unit::kTime);
-    add_copy_row(rows, way, 4096, Unit::kBandwidth);
-    add_copy_row(rows, way, 1 << 20, Unit::kBandwidth);
+    append(rows, {copy_row(way, 8, Unit::kTime),
+                  copy_row(way, 4096, Unit::kBandwidth),
+                  copy_row(way, 1 << 20, Unit::kBandwidth)});
   }
-  Row add;
-  add.name = "malloc.add8";
-  add.what = "acp_add8 on registered malloc memory, acp_complete";
-  add.raw_direct = "raw.line";
-  add.raw_network = "raw.udp";
-  add.run = run_add;
-  rows.push_back(std::move(add));
+  append(rows, {{.name = "malloc.add8",
+                 .what = "acp_add8 on registered malloc memory, acp_complete",
+                 .raw_direct = "raw.line",
+                 .raw_network = "raw.udp",
+                 .run = run_add}});
 }
 
 }  // namespace acp::perf

@@ -26,26 +26,24 @@ Verdict run_copy(Context& context, Samples& samples, std::uint64_t bytes) {
   return expect(has_pattern(own, bytes, context.row), "copied bytes differ");
 }
 
-void add_row(Rows& rows, std::uint64_t bytes, Unit unit, const char* raw) {
-  Row row;
-  row.name = "remote_copy." + size_name(bytes);
-  row.what = "acp_copy from rank 1 to rank 2 by rank 0, and acp_complete";
-  row.unit = unit;
-  row.bytes = bytes;
-  row.raw_direct = raw;
-  row.raw_network = unit == Unit::kTime ? "raw.udp" : "raw.udp.stream";
-  row.run = [bytes](Context& context, Samples& samples) {
-    return run_copy(context, samples, bytes);
-  };
-  rows.push_back(std::move(row));
+Row row_of(std::uint64_t bytes, Unit unit, const char* raw) {
+  return {.name = "remote_copy." + size_name(bytes),
+          .what = "acp_copy from rank 1 to rank 2 by rank 0, and acp_complete",
+          .unit = unit,
+          .bytes = bytes,
+          .raw_direct = raw,
+          .raw_network = unit == Unit::kTime ? "raw.udp" : "raw.udp.stream",
+          .run = [bytes](Context& context, Samples& samples) {
+            return run_copy(context, samples, bytes);
+          }};
 }
 
 }  // namespace
 
 void add_remote_copy_rows(Rows& rows) {
-  add_row(rows, 8, Unit::kTime, "raw.store8.fence");
-  add_row(rows, 65536, Unit::kBandwidth, "raw.memmove.64K");
-  add_row(rows, 1 << 20, Unit::kBandwidth, "raw.memmove.1M");
+  append(rows, {row_of(8, Unit::kTime, "raw.store8.fence"),
+                row_of(65536, Unit::kBandwidth, "raw.memmove.64K"),
+                row_of(1 << 20, Unit::kBandwidth, "raw.memmove.1M")});
 }
 
 }  // namespace acp::perf

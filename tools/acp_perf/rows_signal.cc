@@ -162,49 +162,42 @@ void respond_wake(Context& context) {
 
 }  // namespace
 
-/// Only signal.wake needs one host: it subtracts clocks of two ranks.
 void add_signal_rows(Rows& rows) {
-  Row poll;
-  poll.name = "put8.poll";
-  poll.what = "8 bytes put and seen by a polling target, one way";
-  poll.needs = Needs::kPeer;
-  poll.partners = Partners::kRankOne;
-  poll.raw_direct = "raw.line";
-  poll.raw_network = "raw.udp";
-  poll.run = run_poll;
-  poll.respond = respond_poll;
-  rows.push_back(std::move(poll));
-
-  Row signal;
-  signal.name = "signal";
-  signal.what = "acpx_put_signal with nobody asleep, and acp_complete";
-  signal.partners = Partners::kRankOne;
-  signal.raw_direct = "raw.fetch_add";
-  signal.raw_network = "raw.udp";
-  signal.run = run_signal;
-  signal.respond = respond_awake;
-  rows.push_back(std::move(signal));
-
-  Row alone;
-  alone.name = "signal.alone";
-  alone.what = "the same of no bytes";
-  alone.partners = Partners::kRankOne;
-  alone.raw_direct = "raw.fetch_add";
-  alone.raw_network = "raw.udp";
-  alone.run = run_signal_alone;
-  alone.respond = respond_awake;
-  rows.push_back(std::move(alone));
-
-  Row wake;
-  wake.name = "signal.wake";
-  wake.what = "from acpx_put_signal until a sleeper runs again, one way";
-  wake.needs = Needs::kSameHost;
-  wake.partners = Partners::kRankOne;
-  wake.raw_direct = "raw.wake";
-  wake.raw_network = "raw.udp";
-  wake.run = run_wake;
-  wake.respond = respond_wake;
-  rows.push_back(std::move(wake));
+  append(
+      rows,
+      {
+          {.name = "put8.poll",
+           .what = "8 bytes put and seen by a polling target, one way",
+           .needs = Needs::kPeer,
+           .partners = Partners::kRankOne,
+           .raw_direct = "raw.line",
+           .raw_network = "raw.udp",
+           .run = run_poll,
+           .respond = respond_poll},
+          {.name = "signal",
+           .what = "acpx_put_signal with nobody asleep, and acp_complete",
+           .partners = Partners::kRankOne,
+           .raw_direct = "raw.fetch_add",
+           .raw_network = "raw.udp",
+           .run = run_signal,
+           .respond = respond_awake},
+          {.name = "signal.alone",
+           .what = "the same of no bytes",
+           .partners = Partners::kRankOne,
+           .raw_direct = "raw.fetch_add",
+           .raw_network = "raw.udp",
+           .run = run_signal_alone,
+           .respond = respond_awake},
+          // One host: this row subtracts clocks of two ranks.
+          {.name = "signal.wake",
+           .what = "from acpx_put_signal until a sleeper runs again, one way",
+           .needs = Needs::kSameHost,
+           .partners = Partners::kRankOne,
+           .raw_direct = "raw.wake",
+           .raw_network = "raw.udp",
+           .run = run_wake,
+           .respond = respond_wake},
+      });
 }
 
 }  // namespace acp::perf

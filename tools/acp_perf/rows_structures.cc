@@ -82,12 +82,11 @@ void add_row(Rows& rows,
              const char* name,
              const char* what,
              std::function<Verdict(Context&, Samples&)> function) {
-  Row row;
-  row.name = name;
-  row.what = what;
-  row.raw_direct = row.raw_network = "get8";
-  row.run = std::move(function);
-  rows.push_back(std::move(row));
+  rows.push_back({.name = name,
+                  .what = what,
+                  .raw_direct = "get8",
+                  .raw_network = "get8",
+                  .run = std::move(function)});
 }
 
 // ---- Vector and deque -----------------------------------------------------

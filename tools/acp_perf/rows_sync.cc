@@ -73,15 +73,15 @@ void respond_sync(Context& context) {
 }  // namespace
 
 void add_sync_rows(Rows& rows) {
-  Row row;
-  row.name = "sync";
-  row.what = "acp_sync of all ranks";
-  row.partners = Partners::kAll;
-  row.raw_direct = "raw.barrier";
-  row.raw_network = "raw.udp";
-  row.run = run_sync;
-  row.respond = respond_sync;
-  rows.push_back(std::move(row));
+  append(rows, {
+                   {.name = "sync",
+                    .what = "acp_sync of all ranks",
+                    .partners = Partners::kAll,
+                    .raw_direct = "raw.barrier",
+                    .raw_network = "raw.udp",
+                    .run = run_sync,
+                    .respond = respond_sync},
+               });
 }
 
 }  // namespace acp::perf

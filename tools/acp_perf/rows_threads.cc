@@ -66,13 +66,13 @@ Verdict run_threads(Context& context, Samples& samples) {
 }  // namespace
 
 void add_thread_rows(Rows& rows) {
-  Row row;
-  row.name = "put8.threads";
-  row.what = "put8 by two threads at once, per thread";
-  row.raw_direct = "put8";
-  row.raw_network = "put8";
-  row.run = run_threads;
-  rows.push_back(std::move(row));
+  append(rows, {
+                   {.name = "put8.threads",
+                    .what = "put8 by two threads at once, per thread",
+                    .raw_direct = "put8",
+                    .raw_network = "put8",
+                    .run = run_threads},
+               });
 }
 
 }  // namespace acp::perf
