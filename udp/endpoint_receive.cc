@@ -49,7 +49,7 @@ void Endpoint::on_fragment(const PacketView& packet,
                            transport::MessageSink& sink) {
   shared_.grants.on_fragment(grant_period_, shared_.now);
   Receiver::Verdict verdict = receiver_.judge(packet.header);
-  if (verdict == Receiver::Verdict::kHold && !hold(packet, carrier)) {
+  if (verdict == Receiver::Verdict::kEarly && !hold(packet, carrier)) {
     verdict = Receiver::Verdict::kDrop;
   }
   shared_.counters.duplicates +=

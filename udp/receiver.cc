@@ -27,7 +27,7 @@ Receiver::Verdict Receiver::judge(const PacketHeader& header) const noexcept {
   if (offset == 0 || (header.flags & kFlagOrdered) == 0) {
     return Verdict::kDeliver;
   }
-  return held_count_ < limits_.max_held_fragments ? Verdict::kHold
+  return held_count_ < limits_.max_held_fragments ? Verdict::kEarly
                                                   : Verdict::kDrop;
 }
 

@@ -120,7 +120,7 @@ TEST_CASE("verbs atomics: every one, on a peer's memory and on my own",
     CHECK(look(*to, 2) == value + 1);
   }
   // The connection to the peer, and both ends of the connection to itself.
-  CHECK(near.wire->counters().connected == 3);
+  CHECK(near.transport->counters().connected == 3);
   CHECK(near.messages + pair.ends[1].messages == 1);
 }
 
@@ -130,15 +130,15 @@ TEST_CASE("verbs atomics: a loop that guesses right is one work request",
   auto& [near, far] = pair.ends;
   set(far, 0, 5);
   run(pair, near, far, atomic_step(Opcode::kAdd, near, far, 0, 100, 1));
-  const Counters before = near.wire->counters();
+  const Counters before = near.transport->counters();
   CHECK(run(pair, near, far,
             atomic_step(Opcode::kSwap, near, far, 0, 100, 9)) == 6);
-  CHECK(near.wire->counters().atomics - before.atomics == 1);
+  CHECK(near.transport->counters().atomics - before.atomics == 1);
   set(far, 0, 50);  // a change that the initiator does not know of
   CHECK(run(pair, near, far, atomic_step(Opcode::kOr, near, far, 0, 100, 1)) ==
         50);
-  CHECK(near.wire->counters().atomics - before.atomics == 3);
-  CHECK(near.wire->counters().repeated - before.repeated == 1);
+  CHECK(near.transport->counters().atomics - before.atomics == 3);
+  CHECK(near.transport->counters().repeated - before.repeated == 1);
 }
 
 TEST_CASE("verbs atomics: the owner and a peer at once lose nothing",
@@ -191,7 +191,7 @@ TEST_CASE("verbs atomics: what is wrong is for the agent to say",
   auto& [near, far] = pair.ends;
   const RemoteStep good = atomic_step(Opcode::kAdd, near, far, 0, 100, 1);
   run(pair, near, far, good);
-  const std::uint64_t before = near.wire->counters().requests;
+  const std::uint64_t before = near.transport->counters().requests;
   const auto says = [&](const RemoteStep& step) {
     return post(pair, near, far, {&step, 1});
   };
@@ -225,7 +225,7 @@ TEST_CASE("verbs atomics: what is wrong is for the agent to say",
     wrong.flags = protocol::kSignalFlag;
     CHECK(says(wrong) == Status::kUnsupported);
   }
-  CHECK(near.wire->counters().requests == before);
+  CHECK(near.transport->counters().requests == before);
   CHECK(says(good) == Status::kOk);
   REQUIRE(pair.is_done(2));
 }
@@ -241,7 +241,7 @@ TEST_CASE("verbs atomics: a chain is one flight, in order",
     step.size = 16;
     return step;
   };
-  const Counters before = near.wire->counters();
+  const Counters before = near.transport->counters();
   SECTION("put, add, cas, get") {
     set(near, 10, 1234);
     const std::array steps = {
@@ -255,14 +255,14 @@ TEST_CASE("verbs atomics: a chain is one flight, in order",
     CHECK(look(near, 100) == 0);
     CHECK(look(near, 101) == 3);
     CHECK(look(near, 20) == 1234);
-    CHECK(near.wire->counters().doorbells - before.doorbells == 1);
-    CHECK(near.wire->counters().requests - before.requests == 4);
+    CHECK(near.transport->counters().doorbells - before.doorbells == 1);
+    CHECK(near.transport->counters().requests - before.requests == 4);
   }
   SECTION("a loop shares none") {
     const std::array steps = {bulk(Opcode::kPut, 10, 10),
                               atomic_step(Opcode::kSwap, near, far, 0, 100, 3)};
     CHECK(post(pair, near, far, steps) == Status::kUnsupported);
-    CHECK(near.wire->counters().requests == before.requests);
+    CHECK(near.transport->counters().requests == before.requests);
   }
 }
 
@@ -273,9 +273,9 @@ TEST_CASE("verbs atomics: unregistering waits for them", "[verbs][atomics]") {
   run(pair, far, far, atomic_step(Opcode::kAdd, far, far, 0, 100, 1));
   const RemoteStep step = atomic_step(Opcode::kXor, near, far, 0, 100, 1);
   REQUIRE(post(pair, near, far, {&step, 1}) == Status::kOk);
-  CHECK_FALSE(far.wire->on_unregistered(2, far.region().state));
+  CHECK_FALSE(far.transport->on_unregistered(2, far.region().state));
   REQUIRE(pair.until(
-      [&] { return far.wire->on_unregistered(2, far.region().state); }));
+      [&] { return far.transport->on_unregistered(2, far.region().state); }));
   CHECK(near.done.size() == 2);
   CHECK(look(far, 0) == 3);
   CHECK(post(pair, near, far, {&step, 1}) == Status::kUnsupported);
@@ -289,18 +289,18 @@ TEST_CASE("verbs atomics: to a peer that is gone they end",
   auto& [near, far] = pair.ends;
   const RemoteStep step = atomic_step(Opcode::kSwap, near, far, 0, 100, 1);
   run(pair, near, far, step);
-  far.wire.reset();
+  far.transport.reset();
   Status status = Status::kOk;
   REQUIRE(test::eventually([&] {
     status = near.endpoint().post({&step, 1}, 2);
-    near.wire->poll(near);
-    near.wire->flush();
+    near.transport->poll(near);
+    near.transport->flush();
     return status == Status::kPeerDead;
   }));
   CHECK(near.failures == 1);
   REQUIRE(test::eventually([&] {
-    near.wire->poll(near);
-    return near.wire->on_unregistered(2, near.region().state);
+    near.transport->poll(near);
+    return near.transport->on_unregistered(2, near.region().state);
   }));
 }
 
@@ -310,11 +310,11 @@ TEST_CASE("verbs atomics: ranks that disagree on the executor are told",
   End far(1, &near, Executor::kAgent);
   near.meet(far);
   spmd::StderrCapture capture;
-  CHECK(near.wire->endpoint(1, 0).status() == Status::kBadOption);
+  CHECK(near.transport->endpoint(1, 0).status() == Status::kBadOption);
   const std::string text = capture.stop();
   CHECK(text.find("process 1 has ACP_VERBS_ATOMICS=agent, this one device") !=
         std::string::npos);
-  CHECK(far.wire->endpoint(1, 0).status() == Status::kUnsupported);
+  CHECK(far.transport->endpoint(1, 0).status() == Status::kUnsupported);
 }
 
 }  // namespace acp::verbs

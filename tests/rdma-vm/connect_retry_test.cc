@@ -139,8 +139,8 @@ struct Strangers {
   bool until(const std::function<bool()>& condition) {
     return test::eventually([&] {
       for (End& end : ends) {
-        end.wire->poll(end);
-        end.wire->flush();
+        end.transport->poll(end);
+        end.transport->flush();
       }
       return condition();
     });
@@ -165,7 +165,7 @@ void check_connected(Strangers& pair) {
     return pair.ends[0].messages == 1 && pair.ends[1].messages == 1;
   }));
   for (const End& end : pair.ends) {
-    CHECK(end.wire->counters().connected == 1);
+    CHECK(end.transport->counters().connected == 1);
     CHECK(end.failures == 0);
   }
   CHECK(faults().empty());
@@ -188,7 +188,7 @@ TEST_CASE("verbs connect: an attempt that fails is made again",
     Strangers pair;
     faults().assign(each.begin(), each.end());
     check_connected(pair);
-    CHECK(pair.ends[0].wire->counters().retried == each.size());
+    CHECK(pair.ends[0].transport->counters().retried == each.size());
   }
 }
 
@@ -201,7 +201,7 @@ TEST_CASE("verbs connect: the peer's attempt is taken between two of my own",
   // The other end connects before the next attempt of this end, or both
   // attempts cross.
   check_connected(pair);
-  CHECK(pair.ends[0].wire->next_deadline() == TimePoint::max());
+  CHECK(pair.ends[0].transport->next_deadline() == TimePoint::max());
 }
 
 TEST_CASE("verbs connect: after the last attempt the failure says it all",
@@ -221,13 +221,13 @@ TEST_CASE("verbs connect: after the last attempt the failure says it all",
   // then.
   bool has_slept = false;
   REQUIRE(pair.until([&] {
-    const TimePoint deadline = near.wire->next_deadline();
+    const TimePoint deadline = near.transport->next_deadline();
     has_slept |= deadline > SteadyClock().now() && deadline != TimePoint::max();
     return near.failures == 1;
   }));
   CHECK(has_slept);
   CHECK(faults().empty());
-  CHECK(near.wire->counters().retried == kConnectAttempts - 1);
+  CHECK(near.transport->counters().retried == kConnectAttempts - 1);
   INFO(near.failure);
   for (const char* text :
        {"process 1 at ", " by ", "connecting has failed 6 times in ", event,

@@ -34,7 +34,7 @@ class Stream {
       REQUIRE(status == Status::kAgain);
       return false;
     }
-    from_.wire->flush();
+    from_.transport->flush();
     sent.insert(sent.end(), next_.begin(), next_.end());
     ++count;
     make_next();
@@ -83,7 +83,7 @@ TEST_CASE("verbs: a receiver that is not ready only delays", "[verbs][rnr]") {
   const RemoteStep put = pair.step(Opcode::kPut, 5000, 0, 70'000);
   REQUIRE(near.endpoint().post({&put, 1}, 2) == Status::kOk);
   REQUIRE(test::eventually([&] {
-    near.wire->poll(near);
+    near.transport->poll(near);
     return was_not_ready(before);
   }));
   CHECK(near.done.size() == 1);
@@ -118,8 +118,8 @@ TEST_CASE("verbs: ends that flood each other without enough buffers",
     }
     // Only one end polls in each round, chosen at random.
     End& end = pair.ends[random() % 2];
-    end.wire->poll(end);
-    end.wire->flush();
+    end.transport->poll(end);
+    end.transport->flush();
     return pair.ends[0].messages + pair.ends[1].messages != seen;
   };
   // Each message arrives within ten seconds of the message before it.

@@ -21,8 +21,8 @@ using transport::RemoteStep;
 
 inline constexpr std::uint64_t kState = protocol::kLiveBit;
 
-/// One transport with its memory, which has key 2. The fields behind `wire`
-/// hold the results of its polls.
+/// One transport with its memory, which has key 2. The fields behind
+/// `transport` hold the results of its polls.
 class End final : public transport::MessageSink {
  public:
   static constexpr std::size_t kBytes = (5 << 20) + 24;
@@ -38,7 +38,7 @@ class End final : public transport::MessageSink {
     options.procs = 2;
     options.job = {1, 2, 3};
     options.card_of = [this, other](transport::ProcId) {
-      return (other != nullptr ? other : other_)->wire->card();
+      return (other != nullptr ? other : other_)->transport->card();
     };
     const char* devices = std::getenv("ACP_VERBS_DEVICES");
     options.devices = devices == nullptr ? "" : devices;
@@ -47,7 +47,7 @@ class End final : public transport::MessageSink {
     options.timers = timers;
     auto opened = VerbsTransport::open(options);
     REQUIRE(opened.ok());
-    wire = std::move(*opened);
+    transport = std::move(*opened);
     other_ = other;
   }
 
@@ -61,11 +61,11 @@ class End final : public transport::MessageSink {
   }
 
   transport::Endpoint& endpoint() {
-    return *wire->endpoint(1 - me_, 0).value();
+    return *transport->endpoint(1 - me_, 0).value();
   }
 
   transport::Endpoint& endpoint_to_myself() {
-    return *wire->endpoint(me_, 0).value();
+    return *transport->endpoint(me_, 0).value();
   }
 
   void on_message(transport::ProcId,
@@ -83,7 +83,7 @@ class End final : public transport::MessageSink {
   }
 
   std::vector<std::byte> memory;
-  std::unique_ptr<VerbsTransport> wire;
+  std::unique_ptr<VerbsTransport> transport;
   std::vector<std::uint64_t> done;
   std::vector<std::byte> heard;  ///< All messages, one behind the other.
   int messages = 0;
@@ -107,7 +107,7 @@ class Pair {
     ends[0].meet(ends[1]);
     ends[1].meet(ends[0]);
     for (End& end : ends) {
-      end.wire->on_registered(end.region());
+      end.transport->on_registered(end.region());
     }
     const std::array<std::byte, 3> hello{};
     const std::span<const std::byte> part = hello;
@@ -127,15 +127,15 @@ class Pair {
 
   void poll() {
     for (End& end : ends) {
-      end.wire->poll(end);
-      end.wire->flush();
+      end.transport->poll(end);
+      end.transport->flush();
     }
   }
 
   /// Whether both ends know that they are connected.
   bool is_ready() const {
-    return ends[0].wire->counters().connected == 1 &&
-           ends[1].wire->counters().connected == 1;
+    return ends[0].transport->counters().connected == 1 &&
+           ends[1].transport->counters().connected == 1;
   }
 
   /// Posts a step of end 0 until the endpoint knows the peer's memory; before

@@ -35,7 +35,7 @@ TEST_CASE("verbs post: writes and reads of all sizes", "[verbs][post]") {
           0);
   }
   CHECK(near.done.back() == token);
-  CHECK(far.wire->counters().told == 1);
+  CHECK(far.transport->counters().told == 1);
   CHECK(near.messages + far.messages == 1);
 }
 
@@ -44,15 +44,15 @@ TEST_CASE("verbs post: what a put costs", "[verbs][post]") {
   auto& [near, far] = pair.ends;
   REQUIRE(pair.post(pair.step(Opcode::kPut, 0, 0, 16), 1) == Status::kOk);
   REQUIRE(pair.is_done(1));
-  const Counters before = near.wire->counters();
+  const Counters before = near.transport->counters();
   near.done.clear();
   const RemoteStep put = pair.step(Opcode::kPut, 64, 0, 16);
 
   SECTION("alone: a work request and a doorbell") {
     REQUIRE(near.endpoint().post({&put, 1}, 2) == Status::kOk);
-    near.wire->flush_idle();
-    CHECK(near.wire->counters().requests - before.requests == 1);
-    CHECK(near.wire->counters().doorbells - before.doorbells == 1);
+    near.transport->flush_idle();
+    CHECK(near.transport->counters().requests - before.requests == 1);
+    CHECK(near.transport->counters().doorbells - before.doorbells == 1);
     REQUIRE(pair.is_done(1));
   }
   SECTION(
@@ -60,12 +60,12 @@ TEST_CASE("verbs post: what a put costs", "[verbs][post]") {
       "completion") {
     for (int i = 0; i < 17; ++i) {
       REQUIRE(near.endpoint().post({&put, 1}, 2) == Status::kOk);
-      near.wire->flush_idle();
+      near.transport->flush_idle();
     }
-    CHECK(near.wire->counters().requests - before.requests == 1);
-    near.wire->flush();
-    CHECK(near.wire->counters().requests - before.requests == 17);
-    CHECK(near.wire->counters().doorbells - before.doorbells == 2);
+    CHECK(near.transport->counters().requests - before.requests == 1);
+    near.transport->flush();
+    CHECK(near.transport->counters().requests - before.requests == 17);
+    CHECK(near.transport->counters().doorbells - before.doorbells == 2);
     REQUIRE(pair.is_done(17));
   }
   SECTION("without room: later") {
@@ -80,8 +80,8 @@ TEST_CASE("verbs post: what a put costs", "[verbs][post]") {
     CHECK(taken == kStepWindow);
     REQUIRE(pair.is_done(taken));
   }
-  CHECK(near.wire->counters().sent == before.sent);
-  CHECK(far.wire->counters().received == 2);
+  CHECK(near.transport->counters().sent == before.sent);
+  CHECK(far.transport->counters().received == 2);
 }
 
 TEST_CASE("verbs post: what is refused", "[verbs][post]") {
@@ -108,7 +108,7 @@ TEST_CASE("verbs post: what is refused", "[verbs][post]") {
   REQUIRE(pair.post(pair.step(Opcode::kPut, end - 16, 0, 16), 2) ==
           Status::kOk);
   REQUIRE(pair.is_done(2));
-  CHECK(near.wire->counters().requests == 2);
+  CHECK(near.transport->counters().requests == 2);
 }
 
 TEST_CASE("verbs post: a chain is done as a whole, in order", "[verbs][post]") {
@@ -140,7 +140,7 @@ TEST_CASE("verbs post: sparse memory is registered where it is used",
   transport::Region sparse = far.region();
   sparse.key = 1;
   sparse.is_sparse = true;
-  far.wire->on_registered(sparse);
+  far.transport->on_registered(sparse);
   fill(near.memory, 5);
   const auto at = [&](std::uint64_t far_at, std::uint64_t size) {
     RemoteStep step = pair.step(Opcode::kPut, far_at, far_at, size);
@@ -149,18 +149,18 @@ TEST_CASE("verbs post: sparse memory is registered where it is used",
   };
   REQUIRE(pair.post(at(100, 1000), 1) == Status::kOk);
   REQUIRE(pair.is_done(1));
-  CHECK(far.wire->counters().told == 1);
+  CHECK(far.transport->counters().told == 1);
   // A put across the end of a registration needs two registrations and two work
   // requests.
-  const std::uint64_t before = near.wire->counters().requests;
+  const std::uint64_t before = near.transport->counters().requests;
   REQUIRE(pair.post(at(kSparseRegistrationBytes - 500, 1000), 2) ==
           Status::kOk);
   REQUIRE(pair.is_done(2));
-  CHECK(near.wire->counters().requests - before == 2);
-  CHECK(far.wire->counters().told == 2);
+  CHECK(near.transport->counters().requests - before == 2);
+  CHECK(far.transport->counters().told == 2);
   REQUIRE(pair.post(at(End::kBytes - 100, 100), 3) == Status::kOk);
   REQUIRE(pair.is_done(3));
-  CHECK(far.wire->counters().told == 3);
+  CHECK(far.transport->counters().told == 3);
   for (const std::size_t begin :
        {std::size_t{100}, kSparseRegistrationBytes - 500, End::kBytes - 100}) {
     const std::size_t size = std::min<std::size_t>(1000, End::kBytes - begin);
@@ -178,19 +178,20 @@ TEST_CASE("verbs post: unregistering waits for flights of both sides",
   const RemoteStep large = pair.step(Opcode::kPut, 0, 0, kMaxStepBytes);
   REQUIRE(near.endpoint().post({&large, 1}, 2) == Status::kOk);
   SECTION("the source") {
-    CHECK_FALSE(near.wire->on_unregistered(2, near.region().state));
+    CHECK_FALSE(near.transport->on_unregistered(2, near.region().state));
     CHECK(near.endpoint().post({&large, 1}, 3) == Status::kUnsupported);
-    REQUIRE(pair.until(
-        [&] { return near.wire->on_unregistered(2, near.region().state); }));
+    REQUIRE(pair.until([&] {
+      return near.transport->on_unregistered(2, near.region().state);
+    }));
     CHECK(near.done.size() == 2);
   }
   SECTION("the destination") {
-    CHECK_FALSE(far.wire->on_unregistered(2, far.region().state));
+    CHECK_FALSE(far.transport->on_unregistered(2, far.region().state));
     REQUIRE(pair.until(
-        [&] { return far.wire->on_unregistered(2, far.region().state); }));
+        [&] { return far.transport->on_unregistered(2, far.region().state); }));
     CHECK(near.done.size() == 2);
     CHECK(near.endpoint().post({&large, 1}, 3) == Status::kUnsupported);
-    CHECK(far.wire->counters().revoked == 1);
+    CHECK(far.transport->counters().revoked == 1);
   }
   CHECK(near.failures + far.failures == 0);
 }
@@ -198,9 +199,9 @@ TEST_CASE("verbs post: unregistering waits for flights of both sides",
 TEST_CASE("verbs post: a thousand regions come and go", "[verbs][keys]") {
   Pair pair;
   auto& [near, far] = pair.ends;
-  REQUIRE(far.wire->on_unregistered(2, far.region().state));
+  REQUIRE(far.transport->on_unregistered(2, far.region().state));
   for (std::uint64_t i = 1; i <= 1000; ++i) {
-    far.wire->on_registered(far.region(i));
+    far.transport->on_registered(far.region(i));
     std::memset(near.memory.data(), static_cast<int>(i), 16);
     // The address of the region before it is refused, although both have the
     // same key.
@@ -208,13 +209,14 @@ TEST_CASE("verbs post: a thousand regions come and go", "[verbs][keys]") {
     REQUIRE(near.endpoint().post({&stale, 1}, i) == Status::kUnsupported);
     REQUIRE(pair.post(pair.step(Opcode::kPut, 0, 0, 16, i), i) == Status::kOk);
     // The put may be under way when its memory is unregistered.
-    REQUIRE(pair.until(
-        [&] { return far.wire->on_unregistered(2, far.region(i).state); }));
+    REQUIRE(pair.until([&] {
+      return far.transport->on_unregistered(2, far.region(i).state);
+    }));
     REQUIRE(pair.is_done(i));
     REQUIRE(far.memory[15] == static_cast<std::byte>(i));
     std::memset(far.memory.data(), 0, 16);
   }
-  CHECK(far.wire->counters().told == 1000);
+  CHECK(far.transport->counters().told == 1000);
   CHECK(near.failures + far.failures == 0);
 }
 
@@ -228,10 +230,10 @@ TEST_CASE("verbs post: after a reset nothing is known of before",
   RemoteStep other = pair.step(Opcode::kPut, 0, 0, 16);
   other.key = 7;
   CHECK(near.endpoint().post({&other, 1}, 2) == Status::kUnsupported);
-  near.wire->flush();
+  near.transport->flush();
   for (End* end : {&near, &far}) {
-    end->wire->forget_regions();
-    end->wire->on_registered(end->region());
+    end->transport->forget_regions();
+    end->transport->on_registered(end->region());
   }
   const RemoteStep step = pair.step(Opcode::kPut, 0, 0, 16);
   CHECK(near.endpoint().post({&step, 1}, 2) == Status::kUnsupported);
@@ -245,20 +247,20 @@ TEST_CASE("verbs post: a peer that is gone is told of once",
   auto& [near, far] = pair.ends;
   REQUIRE(pair.post(pair.step(Opcode::kPut, 0, 0, 16), 1) == Status::kOk);
   REQUIRE(pair.is_done(1));
-  far.wire.reset();
+  far.transport.reset();
   const RemoteStep step = pair.step(Opcode::kPut, 0, 0, 16);
   REQUIRE(test::eventually([&] {
     static_cast<void>(near.endpoint().post({&step, 1}, 2));
-    near.wire->poll(near);
-    near.wire->flush();
+    near.transport->poll(near);
+    near.transport->flush();
     return near.failures != 0 ||
            near.endpoint().post({&step, 1}, 2) == Status::kUnsupported;
   }));
   // Work requests that will never complete do not keep the memory for ever.
   REQUIRE(test::eventually([&] {
-    near.wire->poll(near);
-    near.wire->flush();
-    return near.wire->on_unregistered(2, near.region().state);
+    near.transport->poll(near);
+    near.transport->flush();
+    return near.transport->on_unregistered(2, near.region().state);
   }));
   CHECK(near.failures <= 1);
 }

@@ -99,7 +99,7 @@ bool send_small(End& end) {
   const Status status =
       end.endpoint().send({&part, 1}, transport::Ordering::kFree);
   REQUIRE((status == Status::kOk || status == Status::kAgain));
-  end.wire->flush();
+  end.transport->flush();
   return status == Status::kOk;
 }
 

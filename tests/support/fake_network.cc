@@ -225,7 +225,7 @@ TimePoint FakeNetwork::next_arrival() const noexcept {
 /// endpoint. So the processes may be made, and publish theirs, one by one.
 FakeJob::FakeJob(const FakeJobPlan& plan)
     : network_(plan.network),
-      cards_(plan.procs),
+      address_cards_(plan.procs),
       sinks_(plan.procs),
       waited_for_(plan.procs) {
   for (transport::ProcId proc = 0; proc < plan.procs; ++proc) {
@@ -237,7 +237,7 @@ FakeJob::FakeJob(const FakeJobPlan& plan)
     options.first_grant = plan.first_grant;
     options.secret = kSecret;
     options.card_of = [this](transport::ProcId peer) {
-      return std::span<const std::byte>(cards_[peer]);
+      return std::span<const std::byte>(address_cards_[peer]);
     };
     options.datagram_bytes = plan.datagram_bytes;
     options.ranks_per_core = plan.ranks_per_core;
@@ -250,7 +250,7 @@ FakeJob::FakeJob(const FakeJobPlan& plan)
     transports_.push_back(std::make_unique<udp::UdpTransport>(
         options, network_.make_socket(proc, plan.colors), network_.clock()));
     const auto card = transports_.back()->card();
-    cards_[proc].assign(card.begin(), card.end());
+    address_cards_[proc].assign(card.begin(), card.end());
   }
 }
 

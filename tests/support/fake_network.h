@@ -216,7 +216,7 @@ class FakeJob {
   TimePoint next_event() const noexcept;
 
   FakeNetwork network_;
-  std::vector<std::vector<std::byte>> cards_;
+  std::vector<std::vector<std::byte>> address_cards_;
   std::vector<std::unique_ptr<udp::UdpTransport>> transports_;
   std::vector<FunctionSink> sinks_;
   std::vector<transport::WaitedFor> waited_for_;

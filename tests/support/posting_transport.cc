@@ -36,10 +36,10 @@ class PostingTransport;
 
 class PostingEndpoint final : public transport::Endpoint {
  public:
-  PostingEndpoint(PostingTransport& wire,
+  PostingEndpoint(PostingTransport& transport,
                   transport::Endpoint& inner,
                   ProcId peer)
-      : wire_(wire), inner_(inner), peer_(peer) {}
+      : transport_(transport), inner_(inner), peer_(peer) {}
 
   Status send(std::span<const std::span<const std::byte>> parts,
               transport::Ordering ordering) override {
@@ -49,7 +49,7 @@ class PostingEndpoint final : public transport::Endpoint {
   Status post(std::span<const RemoteStep> steps, std::uint64_t token) override;
 
  private:
-  PostingTransport& wire_;
+  PostingTransport& transport_;
   transport::Endpoint& inner_;
   ProcId peer_;
 };
@@ -179,7 +179,7 @@ class PostingTransport final : public transport::Transport {
 
 Status PostingEndpoint::post(std::span<const RemoteStep> steps,
                              std::uint64_t token) {
-  return wire_.post(peer_, steps, token);
+  return transport_.post(peer_, steps, token);
 }
 
 }  // namespace
@@ -315,11 +315,11 @@ void PostingHub::run(ProcId from,
 }
 
 std::unique_ptr<transport::Transport> make_posting_transport(
-    std::unique_ptr<transport::Transport> wire,
+    std::unique_ptr<transport::Transport> transport,
     std::shared_ptr<PostingHub> hub,
     ProcId me) {
-  return std::make_unique<PostingTransport>(std::move(wire), std::move(hub),
-                                            me);
+  return std::make_unique<PostingTransport>(std::move(transport),
+                                            std::move(hub), me);
 }
 
 }  // namespace acp::test

@@ -75,7 +75,7 @@ class PostingHub {
 
 /// The given transport carries the messages. All ranks of a job share `hub`.
 std::unique_ptr<transport::Transport> make_posting_transport(
-    std::unique_ptr<transport::Transport> wire,
+    std::unique_ptr<transport::Transport> transport,
     std::shared_ptr<PostingHub> hub,
     transport::ProcId me);
 

@@ -45,11 +45,11 @@ runtime::NetTransportFactory posting_factory(const Way& way) {
            way.disagrees ? PostedAtomics::kDisagree : PostedAtomics::kAgree)](
           const transport::NetworkContext& context)
           -> Result<std::unique_ptr<transport::Transport>> {
-        auto wire = api::open_network(context);
-        if (!wire.ok()) {
-          return wire.status();
+        auto network = api::open_network(context);
+        if (!network.ok()) {
+          return network.status();
         }
-        return make_posting_transport(std::move(*wire), hub, context.proc);
+        return make_posting_transport(std::move(*network), hub, context.proc);
       };
 }
 #endif

@@ -35,7 +35,7 @@ struct Bench {
     header.txno = ++txno;
     const Verdict verdict = receiver.judge(header);
     receiver.on_arrival(header, verdict, now);
-    if (verdict == Verdict::kHold) {
+    if (verdict == Verdict::kEarly) {
       receiver.hold(header, pool.acquire());
     } else if (verdict == Verdict::kDeliver) {
       delivered.push_back(seq);
@@ -82,8 +82,8 @@ TEST_CASE("udp receiver: each fragment once", "[udp][receiver]") {
 TEST_CASE("udp receiver: an ordered fragment waits for all before it",
           "[udp][receiver]") {
   Bench bench;
-  CHECK(bench.arrive(1, kFlagOrdered) == Verdict::kHold);
-  CHECK(bench.arrive(3, kFlagOrdered) == Verdict::kHold);
+  CHECK(bench.arrive(1, kFlagOrdered) == Verdict::kEarly);
+  CHECK(bench.arrive(3, kFlagOrdered) == Verdict::kEarly);
   CHECK(bench.arrive(2) == Verdict::kDeliver);
   CHECK(bench.arrive(1, kFlagOrdered) == Verdict::kDuplicate);
   CHECK(bench.delivered == Seqs{2});
@@ -96,7 +96,7 @@ TEST_CASE("udp receiver: an ordered fragment waits for all before it",
 TEST_CASE("udp receiver: holds a bounded number", "[udp][receiver]") {
   Bench bench;
   for (std::uint64_t seq = 1; seq <= 4; ++seq) {
-    CHECK(bench.arrive(seq, kFlagOrdered) == Verdict::kHold);
+    CHECK(bench.arrive(seq, kFlagOrdered) == Verdict::kEarly);
   }
   CHECK(bench.arrive(5, kFlagOrdered) == Verdict::kDrop);
   CHECK(bench.arrive(6) == Verdict::kDeliver);

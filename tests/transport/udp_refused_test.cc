@@ -115,13 +115,13 @@ TEST_CASE("udp refused: the peer is given up at the limit, with the reason",
 }
 
 TEST_CASE("udp refused: a socket says why", "[udp][refused]") {
-  auto wire = open_socket("127.0.0.1");
-  REQUIRE(wire.ok());
-  const udp::Address self = (*wire)->addresses()[0];
+  auto socket = open_socket("127.0.0.1");
+  REQUIRE(socket.ok());
+  const udp::Address self = (*socket)->addresses()[0];
   const std::vector<std::byte> too_large(65'535);
-  CHECK((*wire)->send(0, self, {too_large, {}}) == Status::kSystem);
-  CHECK((*wire)->send_error() == EMSGSIZE);
-  CHECK((*wire)->send(0, self, {std::span(too_large).first(8), {}}) ==
+  CHECK((*socket)->send(0, self, {too_large, {}}) == Status::kSystem);
+  CHECK((*socket)->send_error() == EMSGSIZE);
+  CHECK((*socket)->send(0, self, {std::span(too_large).first(8), {}}) ==
         Status::kOk);
 }
 

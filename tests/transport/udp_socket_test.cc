@@ -195,31 +195,33 @@ TEST_CASE("udp socket: a color's packets really use its addresses",
 
 TEST_CASE("udp socket: a datagram that was cut off shows its real size",
           "[udp][socket]") {
-  auto wire = open_socket("127.0.0.1");
-  REQUIRE(wire.ok());
+  auto socket = open_socket("127.0.0.1");
+  REQUIRE(socket.ok());
   const std::array<std::byte, 100> datagram = {};
   std::array<std::byte, 10> buffer{};
-  REQUIRE((*wire)->send(0, (*wire)->addresses()[0], {datagram, {}}) ==
+  REQUIRE((*socket)->send(0, (*socket)->addresses()[0], {datagram, {}}) ==
           Status::kOk);
-  std::array<pollfd, 1> ready = {pollfd{(*wire)->descriptors()[0], POLLIN, 0}};
+  std::array<pollfd, 1> ready = {
+      pollfd{(*socket)->descriptors()[0], POLLIN, 0}};
   REQUIRE(::poll(ready.data(), ready.size(), 10'000) == 1);
-  const auto arrival = (*wire)->receive(0, buffer);
+  const auto arrival = (*socket)->receive(0, buffer);
   REQUIRE(arrival.has_value());
   CHECK(arrival->bytes == 100);
 }
 
 TEST_CASE("udp socket: a datagram in two pieces arrives in one",
           "[udp][socket]") {
-  auto wire = open_socket("127.0.0.1");
-  REQUIRE(wire.ok());
+  auto socket = open_socket("127.0.0.1");
+  REQUIRE(socket.ok());
   const std::array head = {std::byte{1}, std::byte{2}, std::byte{3}};
   const std::vector<std::byte> tail(59'000, std::byte{4});
-  REQUIRE((*wire)->send(0, (*wire)->addresses()[0], {head, tail}) ==
+  REQUIRE((*socket)->send(0, (*socket)->addresses()[0], {head, tail}) ==
           Status::kOk);
-  std::array<pollfd, 1> ready = {pollfd{(*wire)->descriptors()[0], POLLIN, 0}};
+  std::array<pollfd, 1> ready = {
+      pollfd{(*socket)->descriptors()[0], POLLIN, 0}};
   REQUIRE(::poll(ready.data(), ready.size(), 10'000) == 1);
   std::vector<std::byte> buffer(60'000);
-  const auto arrival = (*wire)->receive(0, buffer);
+  const auto arrival = (*socket)->receive(0, buffer);
   REQUIRE(arrival.has_value());
   REQUIRE(arrival->bytes == head.size() + tail.size());
   CHECK(std::equal(head.begin(), head.end(), buffer.begin()));
@@ -272,31 +274,31 @@ TEST_CASE("udp socket: a connected socket has another port, and only sends",
   }
 }
 
-TEST_CASE("udp socket: no two wires send from one port", "[udp][socket]") {
-  std::vector<std::unique_ptr<KernelSocket>> wires;
+TEST_CASE("udp socket: no two sockets send from one port", "[udp][socket]") {
+  std::vector<std::unique_ptr<KernelSocket>> sockets;
   std::set<std::uint16_t> ports;
   constexpr std::size_t kSockets = 400;
   for (std::size_t i = 0; i < kSockets; ++i) {
-    auto wire = open_socket("127.0.0.1");
-    REQUIRE(wire.ok());
-    ports.insert((*wire)->send_ports()[0]);
-    wires.push_back(std::move(wire).value());
+    auto socket = open_socket("127.0.0.1");
+    REQUIRE(socket.ok());
+    ports.insert((*socket)->send_ports()[0]);
+    sockets.push_back(std::move(socket).value());
   }
   CHECK(ports.size() == kSockets);
 }
 
 TEST_CASE("udp socket: without descriptors there is no connected one",
           "[udp][socket]") {
-  auto wire = open_socket("127.0.0.1");
-  REQUIRE(wire.ok());
-  const udp::Address to = (*wire)->addresses()[0];
+  auto socket = open_socket("127.0.0.1");
+  REQUIRE(socket.ok());
+  const udp::Address to = (*socket)->addresses()[0];
   rlimit before{};
   REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
   const rlimit none{0, before.rlim_max};
   REQUIRE(::setrlimit(RLIMIT_NOFILE, &none) == 0);
-  CHECK_FALSE((*wire)->connect(0, 0, to));
+  CHECK_FALSE((*socket)->connect(0, 0, to));
   REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);
-  CHECK((*wire)->connect(0, 0, to));
+  CHECK((*socket)->connect(0, 0, to));
 }
 
 TEST_CASE("udp socket: descriptors wake a sleeper", "[udp][socket]") {

@@ -349,7 +349,8 @@ TEST_CASE("agent: malformed requests are dropped without a reply", "[agent]") {
   CHECK_FALSE(rank.agent.has_backlog());
 }
 
-TEST_CASE("agent: replies to a full wire wait, those to others go", "[agent]") {
+TEST_CASE("agent: replies to a full endpoint wait, those to others go",
+          "[agent]") {
   AgentUnderTest rank;
   Step add = rank.step(Opcode::kAdd, 8);
   add.operand = 1;
@@ -397,17 +398,17 @@ TEST_CASE("agent: a large get brings the bytes of when it was executed",
             reinterpret_cast<std::uint8_t*>(memory.data()) + kBytes,
             std::uint8_t{1});
   const std::vector<std::byte> then(memory.begin(), memory.end());
-  auto& wire = rank.endpoints[AgentUnderTest::kPeer];
-  wire.max_message = 2 * kBytes;
+  auto& endpoint = rank.endpoints[AgentUnderTest::kPeer];
+  endpoint.max_message = 2 * kBytes;
   SECTION("at once") {
     rank.request({&get, 1}, {}, 8);
   }
-  SECTION("a full wire takes it later") {
-    wire.room = 0;
+  SECTION("a full endpoint takes it later") {
+    endpoint.room = 0;
     rank.request({&get, 1}, {}, 8);
-    CHECK(wire.sent.empty());
+    CHECK(endpoint.sent.empty());
     std::fill(memory.begin(), memory.end(), std::byte{0});
-    wire.room = 1;
+    endpoint.room = 1;
     CHECK(rank.agent.flush_backlog());
   }
   const auto reply = rank.reply();
@@ -442,7 +443,7 @@ TEST_CASE("agent: replies to the dead are dropped", "[agent]") {
   CHECK_FALSE(rank.agent.has_backlog());
 }
 
-TEST_CASE("agent: a reply that the wire cannot carry becomes a failure",
+TEST_CASE("agent: a reply that the endpoint cannot carry becomes a failure",
           "[agent]") {
   AgentUnderTest rank;
   const auto get = rank.bulk(Opcode::kGet, 0, 200);
@@ -501,10 +502,10 @@ TEST_CASE("agent: a delegated copy is started from my memory only", "[agent]") {
 TEST_CASE("agent: a request in parts is answered once, by its last",
           "[agent]") {
   AgentUnderTest rank;
-  auto& wire = rank.endpoints[AgentUnderTest::kPeer];
+  auto& endpoint = rank.endpoints[AgentUnderTest::kPeer];
   rank.part(3, std::byte{77}, 5);
   rank.part(4, std::byte{78}, 5);
-  CHECK(wire.sent.empty());
+  CHECK(endpoint.sent.empty());
   CHECK(rank.memory[3] == std::byte{77});
   CHECK(rank.memory[4] == std::byte{78});
   const std::array steps = {rank.bulk(Opcode::kPut, 5, 1),
@@ -516,7 +517,7 @@ TEST_CASE("agent: a request in parts is answered once, by its last",
   CHECK(reply.header.status == Status::kOk);
   CHECK(reply.data.size() == 8);
   CHECK(rank.memory[5] == std::byte{79});
-  CHECK(wire.sent.empty());
+  CHECK(endpoint.sent.empty());
 }
 
 TEST_CASE("agent: a part that fails is told by the last, which does nothing",

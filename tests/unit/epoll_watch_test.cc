@@ -65,17 +65,17 @@ bool refuse_epoll_pwait2(unsigned error) {
 
 }  // namespace
 
-TEST_CASE("epoll watch: wakes for the doorbell and for wires",
+TEST_CASE("epoll watch: wakes for the doorbell and for transports",
           "[runtime][epoll_watch]") {
   const Doorbell doorbell;
-  const Doorbell wire;
+  const Doorbell transport;
   EpollWatch watch;
-  REQUIRE(watch.open(doorbell.fd(), {wire.fd()}) == Status::kOk);
+  REQUIRE(watch.open(doorbell.fd(), {transport.fd()}) == Status::kOk);
   CHECK_FALSE(watch.wait(soon()));
   CHECK_FALSE(watch.wait(TimePoint{}));
-  wire.ring();
+  transport.ring();
   CHECK(watch.wait(late()));
-  wire.silence();
+  transport.silence();
   doorbell.ring();
   CHECK(watch.wait(late()));
   CHECK(watch.wait(TimePoint::max()));
@@ -84,12 +84,12 @@ TEST_CASE("epoll watch: wakes for the doorbell and for wires",
 TEST_CASE("epoll watch: detached it sees the doorbell only, attached what came",
           "[runtime][epoll_watch]") {
   const Doorbell doorbell;
-  const Doorbell wire;
+  const Doorbell transport;
   EpollWatch watch;
-  REQUIRE(watch.open(doorbell.fd(), {wire.fd()}) == Status::kOk);
+  REQUIRE(watch.open(doorbell.fd(), {transport.fd()}) == Status::kOk);
   watch.detach();
   watch.detach();
-  wire.ring();
+  transport.ring();
   CHECK_FALSE(watch.wait(soon()));
   CHECK(watch.attach());
   CHECK(watch.attach());

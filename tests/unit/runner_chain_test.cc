@@ -28,8 +28,8 @@ TEST_CASE("runner chain: goes in one message when it fits", "[gma][runner]") {
       word_step(Opcode::kSwap, world.far(2, 8), 0),
       word_step(Opcode::kPut8, world.far(2, 16), 0, 99),
   });
-  REQUIRE(world.wire(2).sent.size() == 1);
-  const auto message = world.wire(2).take();
+  REQUIRE(world.endpoint(2).sent.size() == 1);
+  const auto message = world.endpoint(2).take();
   const auto request = protocol::decode_request(message);
   REQUIRE(request.has_value());
   REQUIRE(request->header.steps == 7);
@@ -71,8 +71,9 @@ TEST_CASE("runner chain: runs step by step when it does not fit",
   steps.push_back(word_step(Opcode::kAdd, world.far(2, 8), 0));
   const Operation& chain = world.start(steps);
   std::vector<Opcode> seen;
-  while (!world.wire(2).sent.empty()) {
-    const auto request = protocol::decode_request(world.wire(2).sent.front());
+  while (!world.endpoint(2).sent.empty()) {
+    const auto request =
+        protocol::decode_request(world.endpoint(2).sent.front());
     REQUIRE(request.has_value());
     CHECK(request->header.steps == 1);
     const auto step = request->step(0);
@@ -99,8 +100,9 @@ TEST_CASE("runner chain: the message may be filled to its last byte",
     const std::size_t size = 1024 - kHead + (fits ? 0 : 1);
     world.start({bulk_step(Opcode::kPut, world.far(2, 0), world.mine, size),
                  word_step(Opcode::kPut8, world.far(2, 8), 0)});
-    REQUIRE(world.wire(2).sent.size() == 1);
-    const auto request = protocol::decode_request(world.wire(2).sent.front());
+    REQUIRE(world.endpoint(2).sent.size() == 1);
+    const auto request =
+        protocol::decode_request(world.endpoint(2).sent.front());
     REQUIRE(request.has_value());
     CHECK(request->header.steps == (fits ? 2 : 1));
   }
@@ -119,7 +121,7 @@ TEST_CASE("runner chain: a step that fails ends it, results before it count",
     INFO("failed step " << failed);
     std::fill_n(world.memory.begin(), 64, std::byte{0xee});
     const Operation& chain = world.start(steps);
-    const auto message = world.wire(2).take();
+    const auto message = world.endpoint(2).take();
     const auto request = protocol::decode_request(message);
     REQUIRE(request.has_value());
     REQUIRE(request->header.steps == 3);
@@ -143,7 +145,7 @@ TEST_CASE("runner chain: a failed step that it does not have is not looked up",
   const Operation& chain =
       world.start({word_step(Opcode::kPut8, world.far(2, 0), 0),
                    word_step(Opcode::kPut8, world.far(2, 8), 0)});
-  const auto message = world.wire(2).take();
+  const auto message = world.endpoint(2).take();
   const auto request = protocol::decode_request(message);
   REQUIRE(request.has_value());
   world.runner.on_reply(
@@ -155,12 +157,12 @@ TEST_CASE("runner chain: a failed step that it does not have is not looked up",
 
 TEST_CASE("runner chain: waits for room as a whole", "[gma][runner]") {
   RunnerWorld world;
-  world.wire(2).room = 0;
+  world.endpoint(2).room = 0;
   const Operation& chain =
       world.start({word_step(Opcode::kPut8, world.far(2, 0), 0),
                    word_step(Opcode::kPut8, world.far(2, 8), 0)});
   CHECK(world.runner.has_unsent());
-  world.wire(2).room = 1;
+  world.endpoint(2).room = 1;
   world.runner.pump();
   CHECK_FALSE(world.runner.has_unsent());
   world.answer(2);
@@ -174,7 +176,7 @@ TEST_CASE("runner chain: a copy in it is a request of its own",
   const Operation& chain =
       world.start({copy_step(world.far(2, 0), world.far(3, 0), 100),
                    word_step(Opcode::kAdd, world.far(2, 128), 0)});
-  REQUIRE(world.wire(2).sent.empty());
+  REQUIRE(world.endpoint(2).sent.empty());
   CHECK(world.answer(3).opcode == Opcode::kCopy);
   world.runner.pump();
   CHECK(world.answer(2, Status::kOk, test::word_bytes(0)).opcode ==
@@ -187,7 +189,7 @@ TEST_CASE("runner chain: a copy in it is a request of its own",
   world.answer(3, Status::kBadAddress);
   world.runner.pump();
   CHECK(world.has_ended(bad, Status::kBadAddress));
-  CHECK(world.wire(2).sent.empty());
+  CHECK(world.endpoint(2).sent.empty());
 }
 
 TEST_CASE("runner chain: on mapped memory needs no message", "[gma][runner]") {
@@ -204,7 +206,7 @@ TEST_CASE("runner chain: on mapped memory needs no message", "[gma][runner]") {
                    word_step(Opcode::kPut8, starter + 64, 0, 39), signal,
                    bulk_step(Opcode::kGet, starter, world.mine + 32, 8)});
   CHECK(world.has_ended(chain, Status::kOk));
-  CHECK(world.wire(1).offers == 0);
+  CHECK(world.endpoint(1).offers == 0);
   CHECK(word_at(world.memory, 64) == 39);
   CHECK(std::memcmp(world.memory.data() + 32, "abcdefgh", 8) == 0);
   CHECK(*reinterpret_cast<std::uint64_t*>(
@@ -215,7 +217,7 @@ TEST_CASE("runner chain: on mapped memory needs no message", "[gma][runner]") {
 TEST_CASE("runner transfer: memory of this host is moved by the kernel",
           "[gma][runner]") {
   RunnerWorld world;
-  world.wire(1).transfer_status = Status::kOk;
+  world.endpoint(1).transfer_status = Status::kOk;
   std::memcpy(world.memory.data(), "abcdefgh", 8);
   const Operation& put =
       world.start({copy_step(world.theirs + 100, world.mine, 8)});
@@ -224,12 +226,12 @@ TEST_CASE("runner transfer: memory of this host is moved by the kernel",
       world.start({copy_step(world.mine + 9, world.theirs + 100, 8)});
   CHECK(world.has_ended(get, Status::kOk));
   CHECK(std::memcmp(world.memory.data() + 9, "abcdefgh", 8) == 0);
-  CHECK(world.wire(1).offers == 0);
-  CHECK(world.wire(1).transfers == 2);
+  CHECK(world.endpoint(1).offers == 0);
+  CHECK(world.endpoint(1).transfers == 2);
   // Never atomics.
   world.start({word_step(Opcode::kAdd, world.theirs, world.mine)});
-  CHECK(world.wire(1).sent.size() == 1);
-  CHECK(world.wire(1).transfers == 2);
+  CHECK(world.endpoint(1).sent.size() == 1);
+  CHECK(world.endpoint(1).transfers == 2);
 }
 
 TEST_CASE("runner transfer: what the kernel refuses goes by message",
@@ -238,7 +240,7 @@ TEST_CASE("runner transfer: what the kernel refuses goes by message",
   const Operation& put =
       world.start({copy_step(world.theirs, world.mine, 2000)});
   CHECK(world.ends_of(put) == 0);
-  REQUIRE(world.wire(1).sent.size() == 3);
+  REQUIRE(world.endpoint(1).sent.size() == 3);
   for (int i = 0; i < 3; ++i) {
     CHECK(world.answer(1).opcode == Opcode::kPut);
   }
@@ -248,7 +250,7 @@ TEST_CASE("runner transfer: what the kernel refuses goes by message",
   CHECK(world.answer(1).opcode == Opcode::kCopy);
   CHECK(world.has_ended(own_copy, Status::kOk));
 
-  world.wire(1).transfer_status = Status::kBadAddress;
+  world.endpoint(1).transfer_status = Status::kBadAddress;
   const Operation& hole =
       world.start({copy_step(world.theirs, world.mine, 2000)});
   CHECK(world.has_ended(hole, Status::kBadAddress));
@@ -257,8 +259,8 @@ TEST_CASE("runner transfer: what the kernel refuses goes by message",
 TEST_CASE("runner transfer: overlapping memory of another rank is like memmove",
           "[gma][runner]") {
   RunnerWorld world;
-  world.wire(1).transfer_status = Status::kOk;
-  world.wire(1, 1).transfer_status = Status::kOk;
+  world.endpoint(1).transfer_status = Status::kOk;
+  world.endpoint(1, 1).transfer_status = Status::kOk;
   // The same memory under a second key and a second color: global addresses
   // do not tell which end lies higher.
   std::byte* base = world.peer_memory.data();
@@ -309,7 +311,7 @@ TEST_CASE("runner: nothing is done where an end is bad", "[gma][runner]") {
         Status::kBadAddress);
   // Zero bytes: nothing to do, even at bad addresses.
   CHECK(world.start({bulk_step(Opcode::kPut, 0, 0, 0)}).status == Status::kOk);
-  CHECK(world.wire(1).offers == 0);
+  CHECK(world.endpoint(1).offers == 0);
 }
 
 }  // namespace acp::gma

@@ -16,14 +16,14 @@ struct DeviceWorld {
   }
 
   void says(Rank rank, Status status) {
-    world.wire(rank).post_status = [status] {
+    world.endpoint(rank).post_status = [status] {
       return status;
     };
   }
 
   /// The oldest posted chain to `rank` is done.
   void complete_posted(Rank rank) {
-    auto& posted = world.wire(rank).posted;
+    auto& posted = world.endpoint(rank).posted;
     REQUIRE_FALSE(posted.empty());
     const std::uint64_t token = posted.front().token;
     posted.pop_front();
@@ -55,17 +55,18 @@ TEST_CASE("runner device: an atomic is posted, in color 0", "[gma][runner]") {
   RunnerWorld& world = device.world;
   const Operation& add = world.start(
       {word_step(Opcode::kAdd, world.far(2, 64, 1), world.mine, 5)});
-  REQUIRE(world.wire(2, 0).posted.size() == 1);
-  const transport::RemoteStep step = world.wire(2, 0).posted.front().steps[0];
+  REQUIRE(world.endpoint(2, 0).posted.size() == 1);
+  const transport::RemoteStep step =
+      world.endpoint(2, 0).posted.front().steps[0];
   CHECK(step.opcode == Opcode::kAdd);
   CHECK(step.operand == 5);
   CHECK(step.local == world.memory.data());
   device.complete_posted(2);
   CHECK(world.has_ended(add, Status::kOk));
-  CHECK(world.wire(2, 0).offers + world.wire(2, 1).offers == 0);
+  CHECK(world.endpoint(2, 0).offers + world.endpoint(2, 1).offers == 0);
 }
 
-TEST_CASE("runner device: what the wire has no room for is offered again",
+TEST_CASE("runner device: what the endpoint has no room for is offered again",
           "[gma][runner]") {
   DeviceWorld device;
   RunnerWorld& world = device.world;
@@ -74,12 +75,12 @@ TEST_CASE("runner device: what the wire has no room for is offered again",
       world.start({word_step(Opcode::kAdd, world.far(2, 64), 0)});
   CHECK(world.runner.has_unsent());
   world.pump();
-  CHECK(world.wire(2).posted.empty());
+  CHECK(world.endpoint(2).posted.empty());
   device.says(2, Status::kOk);
   world.pump();
   device.complete_posted(2);
   CHECK(world.has_ended(add, Status::kOk));
-  CHECK(world.wire(2).offers == 0);
+  CHECK(world.endpoint(2).offers == 0);
 }
 
 TEST_CASE("runner device: of one that is impossible the agent says why",
@@ -94,7 +95,7 @@ TEST_CASE("runner device: of one that is impossible the agent says why",
   CHECK(world.has_ended(add, Status::kBadAddress));
 }
 
-TEST_CASE("runner device: my own words go by wire, except those of 4 bytes",
+TEST_CASE("runner device: my own words go by endpoint, except those of 4 bytes",
           "[gma][runner]") {
   DeviceWorld device;
   RunnerWorld& world = device.world;
@@ -108,7 +109,7 @@ TEST_CASE("runner device: my own words go by wire, except those of 4 bytes",
   narrow.width = 4;
   CHECK(world.has_ended(world.start({narrow}), Status::kOk));
   CHECK(world.memory[64] == std::byte{3});
-  CHECK(world.wire(0).posted.empty());
+  CHECK(world.endpoint(0).posted.empty());
 }
 
 TEST_CASE("runner device: a signal follows the atomic", "[gma][runner]") {
@@ -117,8 +118,8 @@ TEST_CASE("runner device: a signal follows the atomic", "[gma][runner]") {
   SECTION("to a peer: a message that rings") {
     const Operation& add = world.start(
         {signalled(word_step(Opcode::kAdd, world.far(2, 64), world.mine))});
-    CHECK(world.wire(2).posted.front().steps[0].flags == 0);
-    CHECK(world.wire(2).sent.empty());
+    CHECK(world.endpoint(2).posted.front().steps[0].flags == 0);
+    CHECK(world.endpoint(2).sent.empty());
     device.complete_posted(2);
     CHECK(world.ends_of(add) == 0);
     device.answer_ring();
@@ -127,14 +128,14 @@ TEST_CASE("runner device: a signal follows the atomic", "[gma][runner]") {
   SECTION("to a peer without room: later") {
     const Operation& add = world.start(
         {signalled(word_step(Opcode::kAdd, world.far(2, 64), world.mine))});
-    world.wire(2).room = 0;
+    world.endpoint(2).room = 0;
     device.complete_posted(2);
     CHECK(world.runner.has_unsent());
-    world.wire(2).room = 1;
+    world.endpoint(2).room = 1;
     world.pump();
     device.answer_ring();
     CHECK(world.has_ended(add, Status::kOk));
-    CHECK(world.wire(2).posted.empty());
+    CHECK(world.endpoint(2).posted.empty());
   }
   SECTION("to myself: at once") {
     const Operation& add = world.start(
@@ -155,9 +156,9 @@ TEST_CASE("runner device: a chain goes in one flight, its signal behind it",
   const Operation& chain = world.start(
       {bulk_step(Opcode::kPut, world.far(2, 0, 1), world.mine, 100),
        signalled(word_step(Opcode::kAdd, world.far(2, 128, 1), 0))});
-  REQUIRE(world.wire(2, 0).posted.size() == 1);
-  CHECK(world.wire(2, 0).posted.front().steps.size() == 2);
-  CHECK(world.wire(2, 0).posted.front().steps[1].flags == 0);
+  REQUIRE(world.endpoint(2, 0).posted.size() == 1);
+  CHECK(world.endpoint(2, 0).posted.front().steps.size() == 2);
+  CHECK(world.endpoint(2, 0).posted.front().steps[1].flags == 0);
   device.complete_posted(2);
   CHECK(world.ends_of(chain) == 0);
   device.answer_ring();
@@ -168,25 +169,25 @@ TEST_CASE("runner device: a chain that no flight takes runs step by step",
           "[gma][runner]") {
   DeviceWorld device;
   RunnerWorld& world = device.world;
-  auto& wire = world.wire(2);
+  auto& endpoint = world.endpoint(2);
   int offers = 0;
   // Neither the chain nor its put: the put goes by message, never an atomic.
-  wire.post_status = [&offers] {
+  endpoint.post_status = [&offers] {
     return ++offers <= 2 ? Status::kUnsupported : Status::kOk;
   };
   const Operation& chain = world.start(
       {bulk_step(Opcode::kPut, world.far(2, 0), world.mine, 8),
        signalled(word_step(Opcode::kSwap, world.far(2, 128), world.mine + 8)),
        bulk_step(Opcode::kGet, world.far(2, 0), world.mine + 16, 8)});
-  CHECK(wire.posted.empty());
+  CHECK(endpoint.posted.empty());
   CHECK(world.answer(2).opcode == Opcode::kPut);
   world.pump();
-  REQUIRE(wire.posted.size() == 1);
-  CHECK(wire.posted.front().steps[0].opcode == Opcode::kSwap);
+  REQUIRE(endpoint.posted.size() == 1);
+  CHECK(endpoint.posted.front().steps[0].opcode == Opcode::kSwap);
   device.complete_posted(2);
   device.answer_ring();
-  REQUIRE(wire.posted.size() == 1);
-  CHECK(wire.posted.front().steps[0].opcode == Opcode::kGet);
+  REQUIRE(endpoint.posted.size() == 1);
+  CHECK(endpoint.posted.front().steps[0].opcode == Opcode::kGet);
   device.complete_posted(2);
   CHECK(world.has_ended(chain, Status::kOk));
 }
@@ -202,8 +203,8 @@ TEST_CASE("runner device: of a chain on my own memory the copies are mine",
        bulk_step(Opcode::kGet, world.mine + 64, world.mine + 8, 8)});
   CHECK(world.memory[64] == std::byte{42});
   CHECK(world.memory[8] == std::byte{0});
-  REQUIRE(world.wire(0).posted.size() == 1);
-  CHECK(world.wire(0).posted.front().steps.size() == 1);
+  REQUIRE(world.endpoint(0).posted.size() == 1);
+  CHECK(world.endpoint(0).posted.front().steps.size() == 1);
   device.complete_posted(0);
   CHECK(world.memory[8] == std::byte{42});
   CHECK(world.has_ended(chain, Status::kOk));

@@ -20,7 +20,7 @@ struct Sent {
 /// The oldest request to rank 2.
 Sent take(RunnerWorld& world) {
   Sent sent;
-  sent.bytes = world.wire(2).take();
+  sent.bytes = world.endpoint(2).take();
   const auto view = protocol::decode_request(sent.bytes);
   REQUIRE(view.has_value());
   sent.view = *view;
@@ -48,9 +48,9 @@ TEST_CASE(
   RunnerWorld world;
   const Operation& put =
       world.start({copy_step(world.far(2, 0), world.mine, 3 * kPart - 70)});
-  auto& wire = world.wire(2);
-  REQUIRE(wire.sent.size() == 3);
-  CHECK(wire.orderings ==
+  auto& endpoint = world.endpoint(2);
+  REQUIRE(endpoint.sent.size() == 3);
+  CHECK(endpoint.orderings ==
         std::vector{Ordering::kFree, Ordering::kFree, Ordering::kOrdered});
   std::vector<Sent> sent;
   for (int i = 0; i < 3; ++i) {
@@ -76,7 +76,7 @@ TEST_CASE("runner parts: words behind a put go with its last part",
               {word_step(Opcode::kPut8, world.far(2, 0), 0, 5),
                word_step(Opcode::kAdd, world.far(2, 8), world.mine + 16, 7)}));
   std::size_t bytes = 0;
-  while (world.wire(2).sent.size() > 1) {
+  while (world.endpoint(2).sent.size() > 1) {
     const Sent part = take(world);
     CHECK(part.view.header.steps == 1);
     bytes += part.view.data.size();
@@ -91,7 +91,7 @@ TEST_CASE("runner parts: words behind a put go with its last part",
                                               0, test::word_bytes(99)));
     CHECK(world.has_ended(chain, Status::kOk));
     CHECK(test::word_of(std::span(world.memory).subspan(16)) == 99);
-    CHECK(world.wire(2).sent.empty());
+    CHECK(world.endpoint(2).sent.empty());
   }
   SECTION("the put has failed") {
     world.runner.on_reply(
@@ -135,18 +135,18 @@ TEST_CASE("runner parts: what cannot go along follows the answer",
   const Operation& chain = world.start(
       put_and(world, 2 * kPart,
               {word_step(Opcode::kPut8, world.far(2, 0), 0), behind}));
-  while (world.wire(2).sent.size() > 1) {
+  while (world.endpoint(2).sent.size() > 1) {
     world.answer(2);
   }
-  CHECK(world.wire(3).sent.empty());
-  CHECK(world.wire(2, 1).sent.empty());
-  CHECK(protocol::decode_request(world.wire(2).sent[0])->header.steps == 2);
+  CHECK(world.endpoint(3).sent.empty());
+  CHECK(world.endpoint(2, 1).sent.empty());
+  CHECK(protocol::decode_request(world.endpoint(2).sent[0])->header.steps == 2);
   world.answer(2);
   world.runner.pump();
   const bool has_place = world.space.own(behind.local, 8).ok();
   CHECK(world.ends_of(chain) == (has_place ? 0 : 1));
-  CHECK(world.wire(2).sent.size() + world.wire(3).sent.size() +
-            world.wire(2, 1).sent.size() ==
+  CHECK(world.endpoint(2).sent.size() + world.endpoint(3).sent.size() +
+            world.endpoint(2, 1).sent.size() ==
         (has_place ? 1 : 0));
 }
 
@@ -157,8 +157,8 @@ TEST_CASE("runner parts: the smallest messages take some words along",
       world, 2000,
       std::vector<Step>(15, word_step(Opcode::kPut8, world.far(2, 0), 0))));
   std::size_t steps = 0;
-  while (!world.wire(2).sent.empty()) {
-    const auto request = protocol::decode_request(world.wire(2).sent[0]);
+  while (!world.endpoint(2).sent.empty()) {
+    const auto request = protocol::decode_request(world.endpoint(2).sent[0]);
     REQUIRE(request.has_value());
     steps += is_part({{}, *request}) ? 0 : request->header.steps;
     world.answer(2);
@@ -168,16 +168,16 @@ TEST_CASE("runner parts: the smallest messages take some words along",
   CHECK(world.has_ended(chain, Status::kOk));
 }
 
-TEST_CASE("runner parts: a full wire takes one part after the other",
+TEST_CASE("runner parts: a full endpoint takes one part after the other",
           "[gma][runner]") {
   RunnerWorld world;
-  world.wire(2).room = 1;
+  world.endpoint(2).room = 1;
   const Operation& chain = world.start(
       put_and(world, 4 * kPart, {word_step(Opcode::kAdd, world.far(2, 0), 0)}));
   std::uint64_t next = world.far(2, 4096);
   for (bool is_last = false; !is_last; world.runner.pump()) {
-    REQUIRE(world.wire(2).sent.size() == 1);
-    const auto request = protocol::decode_request(world.wire(2).sent[0]);
+    REQUIRE(world.endpoint(2).sent.size() == 1);
+    const auto request = protocol::decode_request(world.endpoint(2).sent[0]);
     is_last = request->header.steps == 2;
     const auto step = world.answer(2, Status::kOk, test::word_bytes(0));
     CHECK(step.remote == next);
@@ -191,28 +191,28 @@ TEST_CASE("runner parts: a full wire takes one part after the other",
 TEST_CASE("runner parts: the source is read in place, and not after the end",
           "[gma][runner]") {
   RunnerWorld world;
-  auto& wire = world.wire(2);
+  auto& endpoint = world.endpoint(2);
   SECTION("in parts") {
     const Operation& put =
         world.start({copy_step(world.far(2, 0), world.mine, 3 * kPart)});
-    CHECK(wire.in_place.size() == 3);
+    CHECK(endpoint.in_place.size() == 3);
     world.answer(2);
     world.answer(2);
-    CHECK(wire.in_place.size() == 3);
+    CHECK(endpoint.in_place.size() == 3);
     world.answer(2);
     CHECK(world.has_ended(put, Status::kOk));
   }
   SECTION("in one message, which is refused") {
     const Operation& put =
         world.start({copy_step(world.far(2, 0), world.mine, kPart / 2)});
-    CHECK(wire.in_place.size() == 1);
+    CHECK(endpoint.in_place.size() == 1);
     world.answer(2, Status::kBadKey);
     CHECK(world.has_ended(put, Status::kBadKey));
   }
   SECTION("in a chain") {
     const Operation& chain = world.start(
         put_and(world, 100, {word_step(Opcode::kAdd, world.far(2, 0), 0)}));
-    CHECK(wire.in_place.size() == 1);
+    CHECK(endpoint.in_place.size() == 1);
     world.answer(2, Status::kOk, test::word_bytes(0));
     CHECK(world.has_ended(chain, Status::kOk));
   }
@@ -222,26 +222,26 @@ TEST_CASE("runner parts: the source is read in place, and not after the end",
     world.runner.fail_peer(12, Status::kPeerDead);
     CHECK(world.has_ended(put, Status::kPeerDead));
   }
-  CHECK(wire.in_place.empty());
+  CHECK(endpoint.in_place.empty());
 }
 
 TEST_CASE("runner parts: the end of one leaves the sources of others",
           "[gma][runner]") {
   RunnerWorld world;
-  auto& wire = world.wire(2);
+  auto& endpoint = world.endpoint(2);
   const Operation& first =
       world.start({copy_step(world.far(2, 0), world.mine, 100)});
   const Operation& second =
       world.start({copy_step(world.far(2, 0), world.mine + 100, 3 * kPart)});
-  CHECK(wire.in_place.size() == 4);
+  CHECK(endpoint.in_place.size() == 4);
   world.answer(2);
   CHECK(world.has_ended(first, Status::kOk));
-  CHECK(wire.in_place.size() == 3);
+  CHECK(endpoint.in_place.size() == 3);
   for (int i = 0; i < 3; ++i) {
     world.answer(2);
   }
   CHECK(world.has_ended(second, Status::kOk));
-  CHECK(wire.in_place.empty());
+  CHECK(endpoint.in_place.empty());
 }
 
 TEST_CASE("runner parts: requests without data have nothing to read in place",
@@ -250,14 +250,14 @@ TEST_CASE("runner parts: requests without data have nothing to read in place",
   world.start({word_step(Opcode::kAdd, world.far(2, 0), 0),
                word_step(Opcode::kAdd, world.far(2, 8), 0)});
   world.start({copy_step(world.mine, world.far(2, 0), 100)});
-  CHECK(world.wire(2).sent.size() == 2);
-  CHECK(world.wire(2).in_place.empty());
+  CHECK(world.endpoint(2).sent.size() == 2);
+  CHECK(world.endpoint(2).in_place.empty());
 }
 
 TEST_CASE("runner parts: a source unregistered under way ends what was begun",
           "[gma][runner]") {
   RunnerWorld world;
-  world.wire(2).room = 1;
+  world.endpoint(2).room = 1;
   const Operation& chain = world.start(
       put_and(world, 3 * kPart, {word_step(Opcode::kAdd, world.far(2, 0), 0)}));
   const GlobalAddress key = world.mine & ~std::uint64_t{63};
@@ -280,7 +280,7 @@ TEST_CASE("runner parts: a source unregistered under way ends what was begun",
 TEST_CASE("runner parts: a source that comes back does not revive its put",
           "[gma][runner]") {
   RunnerWorld world;
-  world.wire(2).room = 1;
+  world.endpoint(2).room = 1;
   const Operation& chain = world.start(
       put_and(world, 3 * kPart, {word_step(Opcode::kAdd, world.far(2, 0), 0)}));
   const GlobalAddress key = world.mine & ~std::uint64_t{63};
@@ -309,14 +309,14 @@ TEST_CASE("runner parts: a source that comes back does not revive its put",
   CHECK_FALSE(world.runner.has_unsent());
 }
 
-TEST_CASE("runner parts: a wire that reaches memory is asked for pieces",
+TEST_CASE("runner parts: an endpoint that reaches memory is asked for pieces",
           "[gma][runner]") {
   RunnerWorld world(1024, 512);
   world.start({copy_step(world.far(2, 0), world.mine, 3 * kPart)});
-  for (const auto& message : world.wire(2).sent) {
+  for (const auto& message : world.endpoint(2).sent) {
     CHECK(protocol::decode_request(message)->header.flags == 0);
   }
-  CHECK(world.wire(2).sent.size() == 3);
+  CHECK(world.endpoint(2).sent.size() == 3);
 }
 
 }  // namespace acp::gma

@@ -71,7 +71,7 @@ class Peer {
 inline std::uint64_t complete_oldest(RunnerWorld& world,
                                      Peer& peer,
                                      Rank rank = 2) {
-  auto& posted = world.wire(rank).posted;
+  auto& posted = world.endpoint(rank).posted;
   const test::FakeEndpoint::Posted chain = posted.front();
   posted.pop_front();
   for (const transport::RemoteStep& step : chain.steps) {

@@ -21,13 +21,13 @@ constexpr std::size_t kMaxPosted = 700;
 TEST_CASE("runner post: a put is one posted step and no message",
           "[gma][runner]") {
   RunnerWorld world(kMaxMessage, kMaxPosted);
-  auto& wire = world.wire(2);
-  wire.post_status = always(Status::kOk);
+  auto& endpoint = world.endpoint(2);
+  endpoint.post_status = always(Status::kOk);
   const Operation& put =
       world.start({copy_step(world.far(2, 100), world.mine + 8, 64)});
-  REQUIRE(wire.posted.size() == 1);
-  REQUIRE(wire.posted.front().steps.size() == 1);
-  const transport::RemoteStep step = wire.posted.front().steps[0];
+  REQUIRE(endpoint.posted.size() == 1);
+  REQUIRE(endpoint.posted.front().steps.size() == 1);
+  const transport::RemoteStep step = endpoint.posted.front().steps[0];
   CHECK(step.opcode == Opcode::kPut);
   CHECK(step.key == 5);
   CHECK(step.offset == 100);
@@ -37,9 +37,9 @@ TEST_CASE("runner post: a put is one posted step and no message",
   // A live entry without color and generation, with any counter.
   CHECK(((step.state ^ 0x80000001) & step.state_mask) == 0);
   CHECK(((step.state ^ 0x80000000) & step.state_mask) != 0);
-  CHECK(wire.offers == 0);
+  CHECK(endpoint.offers == 0);
   CHECK(world.ends_of(put) == 0);
-  const std::uint64_t token = wire.posted.front().token;
+  const std::uint64_t token = endpoint.posted.front().token;
   world.runner.on_posted_done(token);
   CHECK(world.has_ended(put, Status::kOk));
   // Once is enough.
@@ -51,8 +51,8 @@ TEST_CASE("runner post: a chain is posted whole, steps of no bytes left out",
           "[gma][runner]") {
   RunnerWorld world(kMaxMessage, kMaxPosted);
   Peer peer(4096);
-  auto& wire = world.wire(2);
-  wire.post_status = always(Status::kOk);
+  auto& endpoint = world.endpoint(2);
+  endpoint.post_status = always(Status::kOk);
   std::memcpy(world.memory.data(), "abcdefgh", 8);
   const Operation& chain = world.start(
       {bulk_step(Opcode::kPut, world.far(2, 0), world.mine, 8),
@@ -60,8 +60,8 @@ TEST_CASE("runner post: a chain is posted whole, steps of no bytes left out",
        word_step(Opcode::kAdd, world.far(2, 0), world.mine + 16),
        word_step(Opcode::kPut8, world.far(2, 8), 0, 99),
        bulk_step(Opcode::kGet, world.far(2, 0), world.mine + 64, 16)});
-  REQUIRE(wire.posted.size() == 1);
-  CHECK(wire.posted.front().steps.size() == 4);
+  REQUIRE(endpoint.posted.size() == 1);
+  CHECK(endpoint.posted.front().steps.size() == 4);
   complete_oldest(world, peer);
   CHECK(world.has_ended(chain, Status::kOk));
   CHECK(std::memcmp(world.memory.data() + 16, "abcdefgh", 8) == 0);
@@ -71,17 +71,17 @@ TEST_CASE("runner post: a chain is posted whole, steps of no bytes left out",
   const Operation& empty =
       world.start({bulk_step(Opcode::kGet, world.far(2, 64), world.mine, 0),
                    bulk_step(Opcode::kPut, world.far(2, 64), world.mine, 0)});
-  CHECK(wire.posted.empty());
+  CHECK(endpoint.posted.empty());
   world.answer(2);
   CHECK(world.has_ended(empty, Status::kOk));
 }
 
-TEST_CASE("runner post: what the wire does not do goes by message",
+TEST_CASE("runner post: what the endpoint does not do goes by message",
           "[gma][runner]") {
   RunnerWorld world(kMaxMessage, kMaxPosted);
-  auto& wire = world.wire(2);
+  auto& endpoint = world.endpoint(2);
   int offers = 0;
-  wire.post_status = [&offers] {
+  endpoint.post_status = [&offers] {
     ++offers;
     return Status::kUnsupported;
   };
@@ -91,7 +91,7 @@ TEST_CASE("runner post: what the wire does not do goes by message",
       world.start({word_step(Opcode::kPut8, world.far(2, 8), 0),
                    word_step(Opcode::kPut8, world.far(2, 16), 0)});
   CHECK(offers == 2);
-  REQUIRE(wire.sent.size() == 2);
+  REQUIRE(endpoint.sent.size() == 2);
   world.answer(2, Status::kOk, test::word_bytes(7));
   world.answer(2, Status::kBadKey);
   CHECK(world.has_ended(add, Status::kOk));
@@ -102,13 +102,13 @@ TEST_CASE("runner post: what the wire does not do goes by message",
   CHECK(offers == 2);
 }
 
-TEST_CASE("runner post: a full wire is offered the rest later",
+TEST_CASE("runner post: a full endpoint is offered the rest later",
           "[gma][runner]") {
   RunnerWorld world(kMaxMessage, kMaxPosted);
   Peer peer(4096);
-  auto& wire = world.wire(2);
-  wire.post_status = [&wire] {
-    return wire.posted.size() < 2 ? Status::kOk : Status::kAgain;
+  auto& endpoint = world.endpoint(2);
+  endpoint.post_status = [&endpoint] {
+    return endpoint.posted.size() < 2 ? Status::kOk : Status::kAgain;
   };
   for (std::size_t i = 0; i < 2000; ++i) {
     world.memory[i] = static_cast<std::byte>(i * 7);
@@ -116,7 +116,7 @@ TEST_CASE("runner post: a full wire is offered the rest later",
   const Operation& put =
       world.start({copy_step(world.far(2, 1), world.mine, 2000)});
   CHECK(world.runner.has_unsent());
-  CHECK(wire.posted.size() == 2);
+  CHECK(endpoint.posted.size() == 2);
   complete_oldest(world, peer);
   CHECK(world.ends_of(put) == 0);
   world.pump();
@@ -125,28 +125,28 @@ TEST_CASE("runner post: a full wire is offered the rest later",
   CHECK(world.has_ended(put, Status::kOk));
   CHECK(std::equal(peer.memory.begin() + 1, peer.memory.begin() + 2001,
                    world.memory.begin()));
-  CHECK(wire.offers == 0);
+  CHECK(endpoint.offers == 0);
 }
 
 TEST_CASE("runner post: a token is nobody's reply, and a reply's id no token",
           "[gma][runner]") {
   RunnerWorld world(kMaxMessage, kMaxPosted);
-  auto& wire = world.wire(2);
-  wire.post_status = always(Status::kOk);
+  auto& endpoint = world.endpoint(2);
+  endpoint.post_status = always(Status::kOk);
   const Operation& put =
       world.start({copy_step(world.far(2, 0), world.mine, 8)});
   world.runner.on_reply(
-      test::reply_message(wire.posted.front().token, Status::kOk, 0, {}));
+      test::reply_message(endpoint.posted.front().token, Status::kOk, 0, {}));
   CHECK(world.ends_of(put) == 0);
-  wire.post_status = always(Status::kUnsupported);
+  endpoint.post_status = always(Status::kUnsupported);
   const Operation& by_message =
       world.start({copy_step(world.far(2, 0), world.mine, 8)});
-  const auto request = protocol::decode_request(wire.sent.front());
+  const auto request = protocol::decode_request(endpoint.sent.front());
   world.runner.on_posted_done(request->header.id);
   CHECK(world.ends_of(by_message) == 0);
   world.runner.on_posted_done(~std::uint64_t{0});
   world.answer(2);
-  world.runner.on_posted_done(wire.posted.front().token);
+  world.runner.on_posted_done(endpoint.posted.front().token);
   CHECK(world.has_ended(put, Status::kOk));
   CHECK(world.has_ended(by_message, Status::kOk));
 }
@@ -154,17 +154,17 @@ TEST_CASE("runner post: a token is nobody's reply, and a reply's id no token",
 TEST_CASE("runner post: memory unregistered before its piece was posted",
           "[gma][runner]") {
   RunnerWorld world(kMaxMessage, kMaxPosted);
-  auto& wire = world.wire(2);
-  wire.post_status = [&wire] {
-    return wire.posted.empty() ? Status::kOk : Status::kAgain;
+  auto& endpoint = world.endpoint(2);
+  endpoint.post_status = [&endpoint] {
+    return endpoint.posted.empty() ? Status::kOk : Status::kAgain;
   };
   const Operation& put =
       world.start({copy_step(world.far(2, 0), world.mine, 2000)});
   REQUIRE(world.keys.remove(0, world.mine & ~std::uint64_t{63}) == Status::kOk);
-  const std::uint64_t token = wire.posted.front().token;
-  wire.posted.clear();
+  const std::uint64_t token = endpoint.posted.front().token;
+  endpoint.posted.clear();
   world.pump();
-  CHECK(wire.posted.empty());
+  CHECK(endpoint.posted.empty());
   CHECK(world.ends_of(put) == 0);  // its first piece is still under way
   world.runner.on_posted_done(token);
   CHECK(world.has_ended(put, Status::kBadKey));
@@ -182,13 +182,13 @@ class RandomRun {
 
   explicit RandomRun(std::uint32_t seed)
       : random_(seed), peer_(kOperations * kOwn), far_(peer_.memory) {
-    world_.wire(2).post_status = [this] {
+    world_.endpoint(2).post_status = [this] {
       const std::uint32_t dice = random_() % 8;
       return dice < 4   ? Status::kOk
              : dice < 6 ? Status::kAgain
                         : Status::kUnsupported;
     };
-    world_.wire(2).room = 5;
+    world_.endpoint(2).room = 5;
     for (std::size_t i = 0; i < kOperations * kOwn; ++i) {
       world_.memory[i] = static_cast<std::byte>(random_());
       peer_.memory[i] = static_cast<std::byte>(random_());
@@ -211,8 +211,8 @@ class RandomRun {
       world_.pump();
       REQUIRE(events < 1'000'000);
     }
-    auto& wire = world_.wire(2);
-    const auto late = wire.posted;
+    auto& endpoint = world_.endpoint(2);
+    const auto late = endpoint.posted;
     world_.runner.fail_peer(12, Status::kPeerDead);
     for (const auto& chain : late) {
       world_.runner.on_posted_done(chain.token);
@@ -237,23 +237,25 @@ class RandomRun {
 
  private:
   bool is_quiet() {
-    return world_.wire(2).posted.empty() && world_.wire(2).sent.empty() &&
-           !world_.runner.has_unsent();
+    return world_.endpoint(2).posted.empty() &&
+           world_.endpoint(2).sent.empty() && !world_.runner.has_unsent();
   }
 
   /// One event at the endpoint: requests in any order, chains in order of
   /// posting.
   bool deliver() {
-    auto& wire = world_.wire(2);
-    if (!wire.posted.empty() && (wire.sent.empty() || random_() % 2 == 0)) {
+    auto& endpoint = world_.endpoint(2);
+    if (!endpoint.posted.empty() &&
+        (endpoint.sent.empty() || random_() % 2 == 0)) {
       complete_oldest(world_, peer_);
       return true;
     }
-    if (wire.sent.empty()) {
+    if (endpoint.sent.empty()) {
       return false;
     }
-    std::swap(wire.sent.front(), wire.sent[random_() % wire.sent.size()]);
-    world_.runner.on_reply(peer_.answer(wire.take(), world_.space.codec()));
+    std::swap(endpoint.sent.front(),
+              endpoint.sent[random_() % endpoint.sent.size()]);
+    world_.runner.on_reply(peer_.answer(endpoint.take(), world_.space.codec()));
     return true;
   }
 
@@ -337,7 +339,7 @@ class RandomRun {
 
 }  // namespace
 
-TEST_CASE("runner post: whatever the wire takes, the results are the same",
+TEST_CASE("runner post: whatever the endpoint takes, the results are the same",
           "[gma][runner]") {
   for (std::uint32_t seed = 1; seed <= 100; ++seed) {
     INFO("seed " << seed);

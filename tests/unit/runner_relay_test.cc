@@ -28,18 +28,18 @@ struct TwoPeers {
   explicit TwoPeers(std::size_t bytes) : two(bytes), three(bytes) {
     fill(two.memory, 2);
     fill(three.memory, 3);
-    world.wire(2).post_status = always(Status::kOk);
-    world.wire(3).post_status = always(Status::kOk);
+    world.endpoint(2).post_status = always(Status::kOk);
+    world.endpoint(3).post_status = always(Status::kOk);
   }
 
   /// The oldest thing that is under way to `rank`; false: nothing is.
   bool deliver(Rank rank) {
     Peer& peer = rank == 2 ? two : three;
-    auto& wire = world.wire(rank);
-    if (!wire.posted.empty()) {
+    auto& endpoint = world.endpoint(rank);
+    if (!endpoint.posted.empty()) {
       complete_oldest(world, peer, rank);
-    } else if (!wire.sent.empty()) {
-      world.runner.on_reply(peer.answer(wire.take(), world.space.codec()));
+    } else if (!endpoint.sent.empty()) {
+      world.runner.on_reply(peer.answer(endpoint.take(), world.space.codec()));
     } else {
       return false;
     }
@@ -65,28 +65,28 @@ TEST_CASE("runner relay: a read, then a write, and no message",
   RunnerWorld& world = peers.world;
   const Operation& copy =
       world.start({copy_step(world.far(3, 64), world.far(2, 8), 100)});
-  REQUIRE(world.wire(2).posted.size() == 1);
-  CHECK(world.wire(2).posted.front().steps[0].opcode == Opcode::kGet);
-  CHECK(world.wire(3).posted.empty());
+  REQUIRE(world.endpoint(2).posted.size() == 1);
+  CHECK(world.endpoint(2).posted.front().steps[0].opcode == Opcode::kGet);
+  CHECK(world.endpoint(3).posted.empty());
   CHECK(peers.deliver(2));
-  REQUIRE(world.wire(3).posted.size() == 1);
-  CHECK(world.wire(3).posted.front().steps[0].opcode == Opcode::kPut);
+  REQUIRE(world.endpoint(3).posted.size() == 1);
+  CHECK(world.endpoint(3).posted.front().steps[0].opcode == Opcode::kPut);
   CHECK(world.ends_of(copy) == 0);
   CHECK(peers.deliver(3));
   CHECK(world.has_ended(copy, Status::kOk));
   CHECK(std::memcmp(peers.three.memory.data() + 64, peers.two.memory.data() + 8,
                     100) == 0);
-  CHECK(world.wire(2).offers + world.wire(3).offers == 0);
+  CHECK(world.endpoint(2).offers + world.endpoint(3).offers == 0);
 }
 
 TEST_CASE("runner relay: colors are those of the two addresses",
           "[gma][runner][relay]") {
   TwoPeers peers(4096);
   RunnerWorld& world = peers.world;
-  world.wire(2, 1).post_status = always(Status::kOk);
+  world.endpoint(2, 1).post_status = always(Status::kOk);
   world.start({copy_step(world.far(3, 0), world.far(2, 0, 1), 100)});
-  CHECK(world.wire(2).posted.empty());
-  REQUIRE(world.wire(2, 1).posted.size() == 1);
+  CHECK(world.endpoint(2).posted.empty());
+  REQUIRE(world.endpoint(2, 1).posted.size() == 1);
 }
 
 TEST_CASE("runner relay: a large copy takes all slots, and no more",
@@ -96,34 +96,34 @@ TEST_CASE("runner relay: a large copy takes all slots, and no more",
   RunnerWorld& world = peers.world;
   const Operation& copy =
       world.start({copy_step(world.far(3, 0), world.far(2, 0), kBytes)});
-  CHECK(world.wire(2).posted.size() == Relay::kSlots);
+  CHECK(world.endpoint(2).posted.size() == Relay::kSlots);
   // The writes of the first parts go with the reads of the next ones.
   CHECK(peers.deliver(2));
   CHECK(peers.deliver(3));
-  CHECK(world.wire(2).posted.size() == Relay::kSlots);
+  CHECK(world.endpoint(2).posted.size() == Relay::kSlots);
   // A small copy comes after pieces that are made already.
   const Operation& late =
       world.start({copy_step(world.far(2, 9), world.far(3, 9), 8)});
-  CHECK(world.wire(3).posted.empty());
+  CHECK(world.endpoint(3).posted.empty());
   peers.deliver_all();
   CHECK(world.has_ended(copy, Status::kOk));
   CHECK(world.has_ended(late, Status::kOk));
   CHECK(peers.two.memory == peers.three.memory);
 }
 
-TEST_CASE("runner relay: what the wire does not take goes by message",
+TEST_CASE("runner relay: what the endpoint does not take goes by message",
           "[gma][runner][relay]") {
   TwoPeers peers(4096);
   RunnerWorld& world = peers.world;
   SECTION("neither") {
-    world.wire(2).post_status = always(Status::kUnsupported);
-    world.wire(3).post_status = always(Status::kUnsupported);
+    world.endpoint(2).post_status = always(Status::kUnsupported);
+    world.endpoint(3).post_status = always(Status::kUnsupported);
   }
   SECTION("the read") {
-    world.wire(2).post_status = always(Status::kUnsupported);
+    world.endpoint(2).post_status = always(Status::kUnsupported);
   }
   SECTION("the write") {
-    world.wire(3).post_status = always(Status::kUnsupported);
+    world.endpoint(3).post_status = always(Status::kUnsupported);
   }
   const Operation& copy =
       world.start({copy_step(world.far(3, 0), world.far(2, 0), 4096)});
@@ -140,7 +140,7 @@ TEST_CASE("runner relay: a chain goes on behind it", "[gma][runner][relay]") {
       world.start({copy_step(world.far(3, 0), world.far(2, 0), 500),
                    word_step(Opcode::kAdd, world.far(3, 512), 0, 7)});
   CHECK(peers.deliver(2));
-  CHECK(world.wire(3).posted.size() == 1);  // the word has to wait
+  CHECK(world.endpoint(3).posted.size() == 1);  // the word has to wait
   peers.deliver_all();
   CHECK(world.has_ended(chain, Status::kOk));
   CHECK(peers.three.memory[512] == std::byte{7});
@@ -152,13 +152,13 @@ TEST_CASE("runner relay: one end is registered by a rank of this host",
           "[gma][runner][relay]") {
   TwoPeers peers(4096);
   RunnerWorld& world = peers.world;
-  world.wire(1).transfer_status = Status::kOk;
+  world.endpoint(1).transfer_status = Status::kOk;
   fill(std::span(world.peer_memory).first(4096), 1);
   // The "other process" is the test's own, so peer_space has its address.
   const Operation& copy =
       world.start({copy_step(world.far(3, 0), world.theirs, 4096)});
-  CHECK(world.wire(1).transfers == 1);
-  CHECK(world.wire(1).offers == 0);
+  CHECK(world.endpoint(1).transfers == 1);
+  CHECK(world.endpoint(1).offers == 0);
   peers.deliver_all();
   CHECK(world.has_ended(copy, Status::kOk));
   CHECK(std::equal(peers.three.memory.begin(), peers.three.memory.end(),
@@ -170,11 +170,11 @@ TEST_CASE("runner relay: memory of one rank is moved by its owner",
   TwoPeers peers(4096);
   RunnerWorld& world = peers.world;
   world.start({copy_step(world.far(2, 8), world.far(2, 0), 100)});
-  CHECK(world.wire(2).posted.empty());
+  CHECK(world.endpoint(2).posted.empty());
   CHECK(world.answer(2).opcode == Opcode::kCopy);
 }
 
-TEST_CASE("runner relay: without such wires the source's owner is asked",
+TEST_CASE("runner relay: without such endpoints the source's owner is asked",
           "[gma][runner][relay]") {
   RunnerWorld world(kMaxMessage, 0);
   world.start({copy_step(world.far(3, 8), world.far(2, 0), 100)});
@@ -187,7 +187,7 @@ TEST_CASE("runner relay: a part that fails ends its copy once, and no other",
   TwoPeers peers(kBytes);
   RunnerWorld& world = peers.world;
   // The endpoint refuses, so the owner is asked, and names the error.
-  world.wire(2).post_status = always(Status::kUnsupported);
+  world.endpoint(2).post_status = always(Status::kUnsupported);
   const Operation& bad =
       world.start({copy_step(world.far(3, 0), world.far(2, 0), kBytes)});
   const Operation& good =
@@ -211,7 +211,7 @@ TEST_CASE("runner relay: peers may be lost at any moment",
     TwoPeers peers(kCopies * kOwn);
     RunnerWorld& world = peers.world;
     for (const Rank rank : {2U, 3U}) {
-      world.wire(rank).post_status = [&random] {
+      world.endpoint(rank).post_status = [&random] {
         const auto dice = random() % 10;
         return dice < 6   ? Status::kOk
                : dice < 8 ? Status::kAgain
@@ -239,10 +239,10 @@ TEST_CASE("runner relay: peers may be lost at any moment",
     const bool is_lost = lost_at != SIZE_MAX;
     if (is_lost) {
       world.runner.fail_peer(lost + 10, Status::kPeerDead);
-      world.wire(lost).post_status = always(Status::kPeerDead);
-      world.wire(lost).failure = Status::kPeerDead;
-      world.wire(lost).posted.clear();
-      world.wire(lost).sent.clear();
+      world.endpoint(lost).post_status = always(Status::kPeerDead);
+      world.endpoint(lost).failure = Status::kPeerDead;
+      world.endpoint(lost).posted.clear();
+      world.endpoint(lost).sent.clear();
       for (int i = 0; i < 1'000; ++i) {
         world.pump();
         peers.deliver(5 - lost);

@@ -19,9 +19,9 @@ void fill(std::span<std::byte> bytes, std::uint32_t seed) {
 }
 
 /// Bytes of the replies that the requests on an endpoint ask for.
-std::uint64_t reply_bytes_on(const test::FakeEndpoint& wire) {
+std::uint64_t reply_bytes_on(const test::FakeEndpoint& endpoint) {
   std::uint64_t bytes = 0;
-  for (const auto& message : wire.sent) {
+  for (const auto& message : endpoint.sent) {
     const auto request = protocol::decode_request(message);
     REQUIRE(request.has_value());
     for (std::size_t i = 0; i < request->header.steps; ++i) {
@@ -42,12 +42,12 @@ TEST_CASE("runner: the pieces of a large put cover each byte once",
         world.start({copy_step(world.far(2, 1000), world.mine + 7, size)});
     CHECK(world.ends_of(put) == 0);
     std::vector<int> covered(size);
-    auto& wire = world.wire(2);
-    const std::size_t pieces = wire.sent.size();
+    auto& endpoint = world.endpoint(2);
+    const std::size_t pieces = endpoint.sent.size();
     CHECK(pieces == (size + 975) / 976);
     for (std::size_t i = 0; i < pieces; ++i) {
       CHECK(world.ends_of(put) == 0);
-      const auto request = protocol::decode_request(wire.sent.front());
+      const auto request = protocol::decode_request(endpoint.sent.front());
       REQUIRE(request.has_value());
       const std::vector<std::byte> data(request->data.begin(),
                                         request->data.end());
@@ -74,7 +74,7 @@ TEST_CASE("runner: the pieces of a large get arrive in any order",
   fill(source, 2);
   const Operation& get =
       world.start({copy_step(world.mine + 3, world.far(3, 64), kSize)});
-  auto& sent = world.wire(3).sent;
+  auto& sent = world.endpoint(3).sent;
   std::shuffle(sent.begin(), sent.end(), std::mt19937(5));
   while (!sent.empty()) {
     CHECK(world.ends_of(get) == 0);
@@ -92,11 +92,11 @@ TEST_CASE("runner: the pieces of a large get arrive in any order",
   CHECK(world.memory[3 + kSize] == std::byte{0});
 }
 
-TEST_CASE("runner: a full wire is offered the rest later, in order",
+TEST_CASE("runner: a full endpoint is offered the rest later, in order",
           "[gma][runner]") {
   RunnerWorld world;
-  auto& wire = world.wire(2);
-  wire.room = 2;
+  auto& endpoint = world.endpoint(2);
+  endpoint.room = 2;
   const Operation& large =
       world.start({copy_step(world.far(2, 0), world.mine, 5 * 976)});
   const Operation& small =
@@ -104,8 +104,8 @@ TEST_CASE("runner: a full wire is offered the rest later, in order",
   const Operation& elsewhere =
       world.start({word_step(Opcode::kAdd, world.far(3, 8), 0)});
   CHECK(world.runner.has_unsent());
-  CHECK(wire.sent.size() == 2);
-  CHECK(world.wire(3).sent.size() == 1);
+  CHECK(endpoint.sent.size() == 2);
+  CHECK(world.endpoint(3).sent.size() == 1);
   world.answer(3, Status::kOk, test::word_bytes(0));
   CHECK(world.has_ended(elsewhere, Status::kOk));
 
@@ -116,7 +116,7 @@ TEST_CASE("runner: a full wire is offered the rest later, in order",
     CHECK(step.remote == next);
     next += step.size;
     world.runner.pump();
-    CHECK(wire.sent.size() <= 2);
+    CHECK(endpoint.sent.size() <= 2);
   }
   CHECK(world.has_ended(large, Status::kOk));
   CHECK_FALSE(world.runner.has_unsent());
@@ -134,16 +134,17 @@ TEST_CASE("runner: bytes that replies may bring are bounded per path",
       world.start({copy_step(world.mine, world.far(2, 0), 8 << 20)});
   const Operation& other =
       world.start({copy_step(world.mine, world.far(3, 0), 4096)});
-  CHECK(world.wire(3).sent.size() == 1);  // a path of its own
+  CHECK(world.endpoint(3).sent.size() == 1);  // a path of its own
   const std::vector<std::byte> bytes(64 << 10);
   std::size_t most = 0;
   std::uint64_t received = 0;
   while (world.ends_of(get) == 0) {
-    const std::uint64_t asked = reply_bytes_on(world.wire(2));
+    const std::uint64_t asked = reply_bytes_on(world.endpoint(2));
     REQUIRE(asked <= kBound);
     REQUIRE(asked > 0);
     most = std::max(most, asked);
-    const auto request = protocol::decode_request(world.wire(2).sent.front());
+    const auto request =
+        protocol::decode_request(world.endpoint(2).sent.front());
     const auto size = request->step(0).size;
     received += size;
     world.answer(2, Status::kOk, std::span(bytes).first(size));
@@ -167,8 +168,9 @@ TEST_CASE("runner: one reply larger than the bound may be under way",
   const std::vector<std::byte> bytes(3 << 20);
   int replies = 0;
   while (world.ends_of(get) == 0) {
-    REQUIRE(world.wire(2).sent.size() == 1);
-    const auto request = protocol::decode_request(world.wire(2).sent.front());
+    REQUIRE(world.endpoint(2).sent.size() == 1);
+    const auto request =
+        protocol::decode_request(world.endpoint(2).sent.front());
     world.answer(2, Status::kOk, std::span(bytes).first(request->step(0).size));
     world.runner.pump();
     ++replies;
@@ -182,7 +184,7 @@ TEST_CASE("runner: replies to no request are dropped", "[gma][runner]") {
   const auto before = world.memory;
   const Operation& get =
       world.start({copy_step(world.mine, world.far(2, 0), 4)});
-  const auto request = protocol::decode_request(world.wire(2).sent.front());
+  const auto request = protocol::decode_request(world.endpoint(2).sent.front());
   REQUIRE(request.has_value());
   const std::uint64_t id = request->header.id;
   const std::vector<std::byte> data(4);
@@ -206,7 +208,7 @@ TEST_CASE("runner: replies to no request are dropped", "[gma][runner]") {
   world.runner.on_reply(good);
   CHECK(world.ends_of(get) == 1);
   CHECK(world.ends_of(next) == 0);
-  world.wire(2).take();
+  world.endpoint(2).take();
   world.answer(2, Status::kOk, data);
   CHECK(world.has_ended(next, Status::kOk));
 }
@@ -222,7 +224,7 @@ TEST_CASE("runner: a reply that is too short is a failure", "[gma][runner]") {
 
 TEST_CASE("runner: a piece that fails stops the rest", "[gma][runner]") {
   RunnerWorld world;
-  world.wire(2).room = 3;
+  world.endpoint(2).room = 3;
   const Operation& get =
       world.start({copy_step(world.mine, world.far(2, 0), 100 * 976),
                    copy_step(world.far(2, 0), world.mine, 8)});
@@ -237,7 +239,7 @@ TEST_CASE("runner: a piece that fails stops the rest", "[gma][runner]") {
   CHECK(world.has_ended(get, Status::kBadAddress));
   // The next operation of the path goes on, and nothing else was sent.
   world.runner.pump();
-  REQUIRE(world.wire(2).sent.size() == 1);
+  REQUIRE(world.endpoint(2).sent.size() == 1);
   CHECK(world.answer(2).opcode == Opcode::kPut8);
   CHECK(world.has_ended(behind, Status::kOk));
   CHECK_FALSE(world.runner.has_unsent());
@@ -254,35 +256,36 @@ TEST_CASE("runner: the first failure of several pieces is told",
   CHECK(world.has_ended(get, Status::kBadKey));
 }
 
-TEST_CASE("runner: a wire that refuses ends the operation", "[gma][runner]") {
+TEST_CASE("runner: an endpoint that refuses ends the operation",
+          "[gma][runner]") {
   RunnerWorld world;
   SECTION("while sending") {
-    world.wire(2).failure = Status::kPeerDead;
+    world.endpoint(2).failure = Status::kPeerDead;
     const Operation& put =
         world.start({copy_step(world.far(2, 0), world.mine, 3000)});
     CHECK(world.has_ended(put, Status::kPeerDead));
   }
   SECTION("in the middle of a get") {
-    world.wire(2).room = 1;
+    world.endpoint(2).room = 1;
     const Operation& get =
         world.start({copy_step(world.mine, world.far(2, 0), 3000)});
-    world.wire(2).failure = Status::kPeerDead;
+    world.endpoint(2).failure = Status::kPeerDead;
     world.runner.pump();
     CHECK(world.ends_of(get) == 0);
     world.answer(2);
     CHECK(world.has_ended(get, Status::kPeerDead));
   }
   SECTION("in the middle of a put") {
-    world.wire(2).room = 1;
+    world.endpoint(2).room = 1;
     const Operation& put =
         world.start({copy_step(world.far(2, 0), world.mine, 3000)});
-    world.wire(2).failure = Status::kPeerDead;
+    world.endpoint(2).failure = Status::kPeerDead;
     world.runner.pump();
     CHECK(world.has_ended(put, Status::kPeerDead));
     world.answer(2);
     CHECK(world.ends_of(put) == 1);
   }
-  SECTION("there is no wire") {
+  SECTION("there is no endpoint") {
     world.endpoint_failure = Status::kUnsupported;
     const Operation& put =
         world.start({copy_step(world.far(2, 0), world.mine, 3000)});
@@ -294,7 +297,7 @@ TEST_CASE("runner: a wire that refuses ends the operation", "[gma][runner]") {
 TEST_CASE("runner: a dead peer ends everything that goes there",
           "[gma][runner]") {
   RunnerWorld world;
-  world.wire(2).room = 2;
+  world.endpoint(2).room = 2;
   const Operation& half =
       world.start({copy_step(world.far(2, 0), world.mine, 5000)});
   const Operation& unsent =
@@ -308,7 +311,7 @@ TEST_CASE("runner: a dead peer ends everything that goes there",
       world.start({copy_step(world.far(3, 0), world.far(2, 0), 8)});
   const Operation& other =
       world.start({copy_step(world.far(3, 0), world.mine, 8)});
-  const auto late = world.wire(2).sent.front();
+  const auto late = world.endpoint(2).sent.front();
   const std::uint64_t late_id = protocol::decode_request(late)->header.id;
 
   world.runner.fail_peer(12, Status::kPeerDead);
@@ -331,7 +334,7 @@ TEST_CASE("runner: memory unregistered under way is not touched",
   RunnerWorld world;
   const GlobalAddress key = world.mine & ~std::uint64_t{63};
   SECTION("the source of a put") {
-    world.wire(2).room = 1;
+    world.endpoint(2).room = 1;
     const Operation& put =
         world.start({copy_step(world.far(2, 0), world.mine, 3000)});
     REQUIRE(world.keys.remove(0, key) == Status::kOk);
@@ -367,7 +370,7 @@ TEST_CASE("runner: a copy between others is asked of the source's rank",
   RunnerWorld world;
   const Operation& copy =
       world.start({copy_step(world.far(2, 64), world.far(3, 128), 1 << 20)});
-  CHECK(world.wire(2).sent.empty());
+  CHECK(world.endpoint(2).sent.empty());
   const auto step = world.answer(3);
   CHECK(step.opcode == Opcode::kCopy);
   CHECK(step.remote == world.far(2, 64));
@@ -381,12 +384,12 @@ TEST_CASE("runner: a copy between others is asked of the source's rank",
   CHECK(world.has_ended(bad, Status::kBadKey));
 }
 
-TEST_CASE("runner: paths of different colors are different wires",
+TEST_CASE("runner: paths of different colors are different endpoints",
           "[gma][runner]") {
   RunnerWorld world;
   world.start({copy_step(world.far(2, 0, 1), world.mine, 8)});
-  CHECK(world.wire(2, 0).sent.empty());
-  CHECK(world.wire(2, 1).sent.size() == 1);
+  CHECK(world.endpoint(2, 0).sent.empty());
+  CHECK(world.endpoint(2, 1).sent.size() == 1);
 }
 
 }  // namespace acp::gma

@@ -41,8 +41,8 @@ class RunnerWorld final : private Endpoints, private OperationOwner {
     return space.codec().encode(rank, color, 5, 0, offset);
   }
 
-  test::FakeEndpoint& wire(Rank rank, Color color = 0) {
-    test::FakeEndpoint& endpoint = wires_[{rank, color}];
+  test::FakeEndpoint& endpoint(Rank rank, Color color = 0) {
+    test::FakeEndpoint& endpoint = endpoints_[{rank, color}];
     endpoint.max_message = max_message_;
     return endpoint;
   }
@@ -71,7 +71,7 @@ class RunnerWorld final : private Endpoints, private OperationOwner {
   protocol::Step answer(Rank rank,
                         Status status = Status::kOk,
                         std::span<const std::byte> data = {}) {
-    const auto message = wire(rank).take();
+    const auto message = endpoint(rank).take();
     const auto request = protocol::decode_request(message);
     REQUIRE(request.has_value());
     const protocol::Step step = request->step(0);
@@ -97,7 +97,7 @@ class RunnerWorld final : private Endpoints, private OperationOwner {
       return endpoint_failure;
     }
     PeerEndpoint found;
-    found.endpoint = &wire(rank, color);
+    found.endpoint = &endpoint(rank, color);
     found.max_message = max_message_;
     found.max_posted = max_posted_;
     found.proc = rank + 10;
@@ -108,7 +108,7 @@ class RunnerWorld final : private Endpoints, private OperationOwner {
 
   std::size_t max_message_;
   std::size_t max_posted_;
-  std::map<std::pair<Rank, Color>, test::FakeEndpoint> wires_;
+  std::map<std::pair<Rank, Color>, test::FakeEndpoint> endpoints_;
   std::vector<std::unique_ptr<Operation>> operations_;
   std::map<const Operation*, int> ends_;
 
