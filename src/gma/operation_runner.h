@@ -1,5 +1,8 @@
 // Runs operations: picks the way of each step, keeps its flight going, and ends
 // the operation. docs/gma.md has the states and ways as tables.
+//
+//   operation_runner.cc  from step to step, answers, lost peers, the end
+//   operation_start.cc   the way of a step and its flight
 #pragma once
 
 #include <cstdint>
