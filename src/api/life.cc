@@ -140,6 +140,9 @@ runtime::Modules& modules() {
   return modules;
 }
 
+/// The lock makes two threads that call acp_init at once see each other. The
+/// settings are in force before the task is made, because its parts read them.
+/// The modules come last: their init functions may call the library.
 Status init(int* argc, char*** argv) {
   if (is_forked_child()) {
     return refuse_forked_child("acp_init");

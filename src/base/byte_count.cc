@@ -6,6 +6,7 @@
 
 namespace acp {
 
+/// The suffix is looked at before the product: a number that overflows is none.
 std::optional<std::uint64_t> parse_bytes(std::string_view text) noexcept {
   std::uint64_t number = 0;
   const char* end = text.data() + text.size();

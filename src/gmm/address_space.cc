@@ -22,6 +22,8 @@ AddressSpace::LibraryRegion AddressSpace::library_region(
   return {base, size, size - 8};
 }
 
+/// Computes once what each access would otherwise look up in the segment, and
+/// publishes where this process has mapped its slice, for transfers of peers.
 AddressSpace::AddressSpace(const protocol::HostSegment& segment,
                            std::uint32_t my_slot,
                            Rank rank,
@@ -117,6 +119,9 @@ Result<AddressSpace::Region> AddressSpace::read_region(
   return Region{base + offset, &entry, state};
 }
 
+/// The fields of the address come first, then the slice of its rank, then the
+/// key table there. Of a rank without a slice here nothing more can be checked:
+/// its agent does that.
 Result<Target> AddressSpace::locate(GlobalAddress ga,
                                     std::uint64_t size) const noexcept {
   if (ga == kNullAddress) {

@@ -66,6 +66,9 @@ void KeyTable::retract(std::uint32_t index) {
   std::atomic_thread_fence(std::memory_order_release);
 }
 
+/// Entries that were never used come first, then those that were free for the
+/// longest time: a stale address is noticed until its entry has gone through
+/// all generations.
 Result<GlobalAddress> KeyTable::add(Rank rank,
                                     Color color,
                                     void* address,

@@ -31,6 +31,8 @@ class Singleton final : public Bootstrap {
 
 }  // namespace
 
+/// Does what acprun does for a host: makes the identity of the job, and then
+/// the segment with one slice.
 Result<std::unique_ptr<Bootstrap>> be_singleton(const Settings& settings) {
   const auto identity = protocol::make_job_identity();
   if (!identity.ok()) {

@@ -65,6 +65,8 @@ Result<Settings> Settings::from_environment(const Lookup& lookup) {
   return settings;
 }
 
+/// Checks the whole value before it changes anything. The message names the
+/// setting as its source does: an option or a variable.
 Status Settings::set(SettingId id,
                      std::string_view text,
                      SettingSource source) {

@@ -108,6 +108,8 @@ std::string lack_of_port(const RdmaPort& port,
                    interfaces.front());
 }
 
+/// Collects the facts first, and then says what the port lacks, which depends
+/// on several of them.
 RdmaPort read_port(const fs::path& sys,
                    const fs::path& device,
                    const fs::path& port,

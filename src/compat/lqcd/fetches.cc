@@ -54,6 +54,8 @@ bool Fetches::issue(Fetch& fetch) {
   return true;
 }
 
+/// Issues what waits, and ends what has arrived. A message that is too long was
+/// fetched without its data, since the sender waits for a fetch.
 bool Fetches::advance(bool may_issue) {
   bool has_moved = false;
   for (auto each = fetches_.begin(); each != fetches_.end();) {

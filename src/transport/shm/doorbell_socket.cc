@@ -94,6 +94,8 @@ void send_without_descriptor(int unused, const Address& to) noexcept {
 
 }  // namespace
 
+/// Binds before it publishes: a rank that reads the name can send to it. The
+/// size is stored last, since readers look at it first.
 Result<std::unique_ptr<DoorbellSocket>> DoorbellSocket::open(
     const protocol::HostSegment& segment, std::uint32_t my_slot) {
   std::uint64_t number = 0;
