@@ -79,8 +79,7 @@ class Job {
     if (!identity.ok()) return identity.status();
     protocol::HostPlan host;
     host.identity = *identity;
-    host.procs = options.procs;
-    host.local_procs = options.procs;
+    host.put_all_here(options.procs);
     host.starter_bytes = options.settings.number(SettingId::kStarterMemory);
     host.module_bytes = protocol::module_bytes_for(options.settings);
     Status status = loop_.open();

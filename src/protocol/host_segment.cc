@@ -13,7 +13,9 @@
 #include <bit>
 #include <cerrno>
 #include <cstring>
+#include <functional>
 #include <new>
+#include <numeric>
 
 #include "base/host_facts.h"
 #include "base/log.h"
@@ -34,7 +36,7 @@ void lay_out(HostHeader& header, const HostPlan& plan) {
   header.magic = kHostMagic;
   header.version = kHostVersion;
   header.procs = plan.procs;
-  header.local_procs = plan.local_procs;
+  header.local_procs = static_cast<std::uint32_t>(plan.local_procs.size());
   header.cores = allowed_cores();
   header.cpus = allowed_cpus();
   header.key_slots = key_slots_for(plan.procs);
@@ -42,6 +44,7 @@ void lay_out(HostHeader& header, const HostPlan& plan) {
       std::max<std::uint64_t>(plan.starter_bytes, kCacheLine), kCacheLine);
   header.module_bytes = round_up(plan.module_bytes, kPage);
   header.job_id = plan.identity.id;
+  std::ranges::copy(plan.route_to, header.route_to.begin());
 
   std::uint64_t offset = round_up(sizeof(HostHeader), kPage);
   const auto take = [&offset](std::uint64_t bytes) {
@@ -54,9 +57,11 @@ void lay_out(HostHeader& header, const HostPlan& plan) {
   header.slot_of_rank_offset = take(table);
   header.slot_of_proc_offset = take(table);
   header.core_of_slot_offset =
-      take(std::uint64_t{plan.local_procs} * sizeof(std::uint32_t));
+      take(std::uint64_t{header.local_procs} * sizeof(std::uint32_t));
   header.records_offset =
-      take(std::uint64_t{plan.local_procs} * sizeof(ProcRecord));
+      take(std::uint64_t{header.local_procs} * sizeof(ProcRecord));
+  header.published_offset =
+      take(std::uint64_t{plan.procs} * sizeof(PublishedRecord));
   header.cards_offset = take(std::uint64_t{plan.procs} * kCardBytes);
   header.secret_offset = take(sizeof(JobSecret));
   header.slices_offset = offset;
@@ -68,7 +73,7 @@ void lay_out(HostHeader& header, const HostPlan& plan) {
   header.starter_offset = take(header.starter_bytes);
   header.slice_stride = offset;
   header.total_bytes =
-      header.slices_offset + header.slice_stride * plan.local_procs;
+      header.slices_offset + header.slice_stride * header.local_procs;
 }
 
 /// Writes the secret, the tables of ranks and the fixed fields of the records.
@@ -79,20 +84,27 @@ void fill_tables(const HostSegment& segment, const HostPlan& plan) {
               plan.identity.secret.data(), sizeof(JobSecret));
   auto* slot_of_proc = reinterpret_cast<std::uint32_t*>(
       segment.base() + header.slot_of_proc_offset);
+  std::fill_n(slot_of_proc, plan.procs, kNoSlot);
+  for (std::uint32_t slot = 0; slot < header.local_procs; ++slot) {
+    ProcRecord& record = segment.record(slot);
+    record.proc = plan.local_procs[slot];
+    record.rank.store(record.proc, std::memory_order_relaxed);
+    record.wait_peer.store(kNoSlot, std::memory_order_relaxed);
+    slot_of_proc[record.proc] = slot;
+  }
   for (std::uint32_t proc = 0; proc < plan.procs; ++proc) {
-    const std::uint32_t slot = proc - plan.first_proc;
-    const bool is_local = proc >= plan.first_proc && slot < plan.local_procs;
-    slot_of_proc[proc] = is_local ? slot : kNoSlot;
     segment.proc_of_rank()[proc].store(proc, std::memory_order_relaxed);
     segment.slot_of_rank()[proc].store(slot_of_proc[proc],
                                        std::memory_order_relaxed);
   }
-  for (std::uint32_t slot = 0; slot < plan.local_procs; ++slot) {
-    ProcRecord& record = segment.record(slot);
-    record.proc = plan.first_proc + slot;
-    record.rank.store(record.proc, std::memory_order_relaxed);
-    record.wait_peer.store(kNoSlot, std::memory_order_relaxed);
-  }
+}
+
+/// Whether the local processes are ascending numbers of the job.
+bool is_in_order(const HostPlan& plan) {
+  const std::vector<std::uint32_t>& local = plan.local_procs;
+  return !local.empty() && local.back() < plan.procs &&
+         std::ranges::adjacent_find(local, std::ranges::greater_equal()) ==
+             local.end();
 }
 
 /// Puts these pages into core dumps. A failure is harmless: a core dump then
@@ -137,6 +149,31 @@ std::string CallName::get() const {
   return text.data();
 }
 
+PublishedRecord::Values PublishedRecord::get() const noexcept {
+  return {modules.load(std::memory_order_relaxed),
+          proposed_rank.load(std::memory_order_relaxed),
+          zero.load(std::memory_order_relaxed)};
+}
+
+void PublishedRecord::set(const Values& values) noexcept {
+  modules.store(values.modules, std::memory_order_relaxed);
+  proposed_rank.store(values.proposed_rank, std::memory_order_relaxed);
+  zero.store(values.zero, std::memory_order_relaxed);
+}
+
+std::span<const std::byte> used_part(std::span<const std::byte> card) noexcept {
+  while (!card.empty() && card.back() == std::byte{0}) {
+    card = card.first(card.size() - 1);
+  }
+  return card;
+}
+
+void HostPlan::put_all_here(std::uint32_t count) {
+  procs = count;
+  local_procs.resize(count);
+  std::iota(local_procs.begin(), local_procs.end(), 0U);
+}
+
 std::uint32_t key_slots_for(std::uint32_t procs) {
   const int spare = std::max(0, 20 - static_cast<int>(std::bit_width(procs)));
   return 256U << std::min(4, spare / 3);
@@ -160,8 +197,7 @@ Result<JobIdentity> make_job_identity() {
 /// The header is written before the first mapping, because map() checks it. The
 /// seals come last: from then on no process can change the size.
 Result<UniqueFd> create_host_segment(const HostPlan& plan) {
-  ACP_ASSERT(plan.procs >= 1 && plan.local_procs >= 1 &&
-             plan.first_proc + plan.local_procs <= plan.procs);
+  ACP_ASSERT(is_in_order(plan) && plan.route_to.size() < kRouteBytes);
   UniqueFd fd(::memfd_create("acp", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!fd) {
     log_error("memfd_create: {}", errno_text(errno));
@@ -173,7 +209,7 @@ Result<UniqueFd> create_host_segment(const HostPlan& plan) {
     log_error(
         "shared memory of {} bytes for {} ranks: {}; set ACP_HEAP_SIZE and "
         "ACP_MODULE_MEMORY lower",
-        header.total_bytes, plan.local_procs, errno_text(errno));
+        header.total_bytes, header.local_procs, errno_text(errno));
     return Status::kNoMemory;
   }
   if (::pwrite(fd.get(), &header, sizeof header, 0) !=
@@ -277,6 +313,12 @@ std::atomic<std::uint32_t>* HostSegment::core_of_slot() const noexcept {
 ProcRecord& HostSegment::record(std::uint32_t slot) const noexcept {
   ACP_ASSERT(slot < header().local_procs);
   return reinterpret_cast<ProcRecord*>(base_ + header().records_offset)[slot];
+}
+
+PublishedRecord& HostSegment::published(std::uint32_t proc) const noexcept {
+  ACP_ASSERT(proc < header().procs);
+  return reinterpret_cast<PublishedRecord*>(base_ +
+                                            header().published_offset)[proc];
 }
 
 std::span<std::byte> HostSegment::card(std::uint32_t proc) const noexcept {

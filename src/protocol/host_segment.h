@@ -2,8 +2,8 @@
 // one host. It is one memfd. The launcher makes it, or a singleton that runs
 // without one, and every rank of the host maps it.
 //
-//   HostHeader | rank tables | cores | ProcRecord per process | address cards
-//   JobSecret
+//   HostHeader | rank tables | cores | ProcRecord per local process
+//   PublishedRecord per process of the job | address cards | JobSecret
 //   slice 0 | slice 1 | ...                  one per local process ("slot")
 //
 //   a slice: SliceHeader | key table | command ring | module memory | starter
@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/host_facts.h"
 #include "base/result.h"
@@ -30,10 +31,12 @@ namespace acp::protocol {
 inline constexpr std::uint64_t kHostMagic = 0x31'74'73'6f'68'70'63'61;
 /// Raised when the layout of the segment or the bytes of requests and replies
 /// change: acprun and a library with different versions refuse each other.
-inline constexpr std::uint32_t kHostVersion = 5;
+inline constexpr std::uint32_t kHostVersion = 6;
 inline constexpr std::uint32_t kNoSlot = UINT32_MAX;
 inline constexpr std::size_t kCacheLine = 64;
 inline constexpr std::size_t kCardBytes = 512;
+/// Size of HostHeader::route_to, with the 0 byte at its end.
+inline constexpr std::size_t kRouteBytes = 64;
 
 /// Random bytes from which the processes of a job derive their keys. Whoever
 /// has them can write into the memory of the job. They reach a process only in
@@ -134,7 +137,7 @@ struct alignas(kCacheLine) HostHeader {
   std::uint64_t module_bytes;
   std::uint64_t total_bytes;
   std::uint64_t slice_stride;
-  /// This offset and the next seven count from the start of the segment.
+  /// This offset and the next eight count from the start of the segment.
   std::uint64_t slices_offset;
   std::uint64_t proc_of_rank_offset;  ///< u32[procs], rewritten by acp_reset.
   std::uint64_t slot_of_rank_offset;  ///< u32[procs], kNoSlot: other host.
@@ -142,6 +145,7 @@ struct alignas(kCacheLine) HostHeader {
   std::uint64_t core_of_slot_offset;  ///< u32[local_procs], 1 + the core that a
                                       ///< process last waited on; 0: none yet.
   std::uint64_t records_offset;       ///< ProcRecord[local_procs].
+  std::uint64_t published_offset;     ///< PublishedRecord[procs].
   std::uint64_t cards_offset;         ///< kCardBytes each, [procs].
   std::uint64_t secret_offset;        ///< JobSecret.
   /// This offset and the next three count from the start of a slice.
@@ -150,11 +154,17 @@ struct alignas(kCacheLine) HostHeader {
   std::uint64_t module_offset;
   std::uint64_t starter_offset;
   std::array<std::uint8_t, 16> job_id;  ///< JobIdentity::id.
+  /// A numeric address of another host of the job, with "%interface" where it
+  /// needs one. Transports use the interfaces by which the kernel routes to it.
+  /// "": the job has one host, or its launcher knows no address.
+  std::array<char, kRouteBytes> route_to;
   CpuMask cpus;  ///< Cores that the maker of the segment may use.
   /// JobState. The launcher sets it to kEnding once; every wait reads it.
   alignas(kCacheLine) std::atomic<std::uint32_t> job_state;
-  /// Whether the ranks proposed to acp_reset are a permutation. Slot 0 writes
-  /// it between two barriers of the launcher, all read it after the second.
+  /// Whether the ranks proposed to acp_reset are a permutation. The process in
+  /// slot 0 of each host computes it from the published records and writes it
+  /// between two barriers of the launcher. All processes of the host read it
+  /// after the second.
   std::atomic<std::uint32_t> reset_verdict;
   /// The Leaving with the fewest acp_sync among the ranks in acp_finalize, or
   /// 0. Each rank there puts its own in by compare and exchange (release).
@@ -163,6 +173,9 @@ struct alignas(kCacheLine) HostHeader {
   /// functions have run in acp_finalize, or 0. It is written like `leaving`.
   std::atomic<std::uint64_t> left;
   HostBarrier barrier;
+
+  /// Whether every process of the job is on this host.
+  bool is_whole_job() const noexcept { return local_procs == procs; }
 
   /// Whether there are fewer cores than processes of this host.
   bool shares_cores() const noexcept { return local_procs > cores; }
@@ -183,9 +196,9 @@ class CallName {
 };
 
 /// One local process, found by its slot. The process itself writes the atomic
-/// fields (relaxed, but for probe_address). Peers read os_pid, slice_address,
-/// modules and proposed_rank after a barrier of the launcher that follows the
-/// write. The launcher reads the rest at any time.
+/// fields (relaxed, but for probe_address). Peers of the host read os_pid and
+/// slice_address after a barrier of the launcher that follows the write. The
+/// launcher reads the rest at any time.
 struct alignas(kCacheLine) ProcRecord {
   std::uint32_t proc;  ///< Number in the job; never changes.
   std::atomic<std::uint32_t> os_pid;
@@ -194,14 +207,12 @@ struct alignas(kCacheLine) ProcRecord {
   std::atomic<std::uint32_t> wait_peer;      ///< Rank waited for, or kNoSlot.
   std::atomic<std::uint32_t> rank;           ///< Current rank.
   std::atomic<std::uint64_t> slice_address;  ///< Where it has mapped its slice.
-  std::atomic<std::uint32_t> proposed_rank;  ///< New rank during acp_reset.
   /// Address, in the process, of a word with probe_value: a peer reads the word
   /// to learn whether process_vm_readv works. Written after probe_value
   /// (release), read before it (acquire).
   std::atomic<std::uint64_t> probe_address;
   std::atomic<std::uint64_t> probe_value;
-  std::atomic<std::uint64_t> modules;  ///< Modules::fingerprint().
-  CallName wait_name;                  ///< "": wait_kind says the function.
+  CallName wait_name;  ///< "": wait_kind says the function.
   CpuMask bound_cpus;  ///< The launcher writes it before the start; empty:
                        ///< unbound.
   /// Passes of progress that threads of the program have made. The launcher's
@@ -212,6 +223,36 @@ struct alignas(kCacheLine) ProcRecord {
   std::atomic<std::uint64_t> arrivals;     ///< Passes that found work.
   std::atomic<std::uint32_t> wait_thread;  ///< Kernel's id of the last waiter.
 };
+
+/// The record that a process publishes to all processes of the job, also on
+/// other hosts, besides its address card. Each host has a copy for every
+/// process. On its own host the process writes it (relaxed); on the others the
+/// bootstrap does. Readers read it after a barrier of the launcher that follows
+/// the write.
+struct PublishedRecord {
+  /// A copy without atomics, which launchers carry from host to host.
+  struct Values {
+    std::uint64_t modules = 0;        ///< Modules::fingerprint().
+    std::uint32_t proposed_rank = 0;  ///< New rank during acp_reset.
+    std::uint32_t zero = 0;
+
+    bool operator==(const Values&) const = default;
+  };
+
+  std::atomic<std::uint64_t> modules;
+  std::atomic<std::uint32_t> proposed_rank;
+  std::atomic<std::uint32_t> zero;
+
+  Values get() const noexcept;
+  void set(const Values& values) noexcept;
+};
+
+static_assert(sizeof(PublishedRecord) == 16);
+static_assert(sizeof(PublishedRecord::Values) == 16);
+
+/// The front of an address card, without the bytes of 0 at its end. A launcher
+/// carries only this part to other hosts, where the rest is 0 already.
+std::span<const std::byte> used_part(std::span<const std::byte> card) noexcept;
 
 /// One entry of a key table: a published registration. The owner of the slice
 /// writes it, every process of the host reads it. A reader sees the whole
@@ -309,12 +350,18 @@ std::uint64_t module_bytes_for(const Settings& settings);
 /// The numbers and sizes that a host segment is made for.
 struct HostPlan {
   std::uint32_t procs = 1;
-  std::uint32_t first_proc = 0;  ///< Local processes are consecutive.
-  std::uint32_t local_procs = 1;
+  /// Numbers of the processes of this host, ascending, at least one. Their
+  /// slots are in this order.
+  std::vector<std::uint32_t> local_procs = {0};
+  /// HostHeader::route_to; at most kRouteBytes - 1 characters.
+  std::string route_to;
   std::uint64_t starter_bytes = 10240;
   std::uint64_t module_bytes = 64 << 20;
   /// Equal on all hosts of the job.
   JobIdentity identity{};
+
+  /// Makes every one of `count` processes a process of this host.
+  void put_all_here(std::uint32_t count);
 };
 
 /// Makes the sealed memfd (size fixed, close-on-exec) and initialises it. Ranks
@@ -361,6 +408,7 @@ class HostSegment {
   std::uint32_t slot_of_proc(std::uint32_t proc) const noexcept;
   std::atomic<std::uint32_t>* core_of_slot() const noexcept;
   ProcRecord& record(std::uint32_t slot) const noexcept;
+  PublishedRecord& published(std::uint32_t proc) const noexcept;
   /// The address card of a process of the job.
   std::span<std::byte> card(std::uint32_t proc) const noexcept;
   const JobSecret& secret() const noexcept;

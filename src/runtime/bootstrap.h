@@ -31,6 +31,12 @@ class Bootstrap {
 
   /// Returns when every process of the job has arrived at this phase.
   /// kAborted, logged, when the job ends instead.
+  ///
+  /// After kInit the segment of this host has the address card and the
+  /// PublishedRecord of every process of the job. After kCollective it has the
+  /// PublishedRecord of every process, as it was when that process arrived. The
+  /// processes of this host write both into the segment before they arrive; the
+  /// bootstrap carries those of the other hosts.
   [[nodiscard]] virtual Status arrive(protocol::Phase phase) = 0;
 
   /// Tells the launcher to end the job with this exit status; the caller ends

@@ -63,7 +63,7 @@ Status check_net(const Settings& settings) {
 
 bool wants_net(const Settings& settings, const protocol::HostHeader& header) {
   return is_network_named(settings) || is_network_everywhere(settings) ||
-         header.local_procs < header.procs;
+         !header.is_whole_job();
 }
 
 /// ACP_WAIT=auto yields where ranks share cores: the rank that is waited for

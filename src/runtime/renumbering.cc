@@ -21,14 +21,18 @@ void Renumbering::propose(int new_rank) const noexcept {
   const std::uint32_t procs = segment_.header().procs;
   const bool is_in_range =
       new_rank >= 0 && static_cast<std::uint32_t>(new_rank) < procs;
-  segment_.record(my_slot_).proposed_rank.store(
+  segment_.published(my_proc_).proposed_rank.store(
       is_in_range ? static_cast<std::uint32_t>(new_rank) : kNoProposal,
       std::memory_order_relaxed);
 }
 
+/// Every host computes the same verdict, from the same records.
 void Renumbering::decide() const {
-  segment_.header().reset_verdict.store(
-      is_permutation() ? kVerdictGood : kVerdictBad, std::memory_order_relaxed);
+  if (my_slot_ == 0) {
+    segment_.header().reset_verdict.store(
+        is_permutation() ? kVerdictGood : kVerdictBad,
+        std::memory_order_relaxed);
+  }
 }
 
 bool Renumbering::is_good() const noexcept {
@@ -36,24 +40,35 @@ bool Renumbering::is_good() const noexcept {
          kVerdictGood;
 }
 
-void Renumbering::take(gmm::Rank rank, std::uint32_t my_proc) const noexcept {
-  segment_.proc_of_rank()[rank].store(my_proc, std::memory_order_relaxed);
-  segment_.slot_of_rank()[rank].store(my_slot_, std::memory_order_relaxed);
-  segment_.record(my_slot_).rank.store(rank, std::memory_order_relaxed);
+void Renumbering::take() const noexcept {
+  segment_.record(my_slot_).rank.store(proposal_of(my_proc_),
+                                       std::memory_order_relaxed);
+  if (my_slot_ != 0) {
+    return;
+  }
+  for (std::uint32_t proc = 0; proc < segment_.header().procs; ++proc) {
+    const std::uint32_t rank = proposal_of(proc);
+    segment_.proc_of_rank()[rank].store(proc, std::memory_order_relaxed);
+    segment_.slot_of_rank()[rank].store(segment_.slot_of_proc(proc),
+                                        std::memory_order_relaxed);
+  }
 }
 
 bool Renumbering::is_permutation() const {
-  const protocol::HostHeader& header = segment_.header();
-  std::vector<bool> is_taken(header.procs, false);
-  for (std::uint32_t slot = 0; slot < header.local_procs; ++slot) {
-    const std::uint32_t rank =
-        segment_.record(slot).proposed_rank.load(std::memory_order_relaxed);
-    if (rank >= header.procs || is_taken[rank]) {
+  const std::uint32_t procs = segment_.header().procs;
+  std::vector<bool> is_taken(procs, false);
+  for (std::uint32_t proc = 0; proc < procs; ++proc) {
+    const std::uint32_t rank = proposal_of(proc);
+    if (rank >= procs || is_taken[rank]) {
       return false;
     }
     is_taken[rank] = true;
   }
   return true;
+}
+
+std::uint32_t Renumbering::proposal_of(std::uint32_t proc) const noexcept {
+  return segment_.published(proc).proposed_rank.load(std::memory_order_relaxed);
 }
 
 }  // namespace acp::runtime

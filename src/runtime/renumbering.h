@@ -1,4 +1,4 @@
-// acp_reset: how the ranks of a host agree on their new numbers.
+// acp_reset: how all ranks agree on their new numbers.
 #pragma once
 
 #include <cstdint>
@@ -9,26 +9,32 @@
 namespace acp::runtime {
 
 /// One acp_reset of this process after the other. Between any two of propose(),
-/// decide(), is_good() and take() all ranks meet in a barrier of the launcher.
+/// decide(), is_good() and take() all ranks meet in a barrier of the launcher,
+/// which carries the published records to all hosts.
 class Renumbering {
  public:
-  Renumbering(const protocol::HostSegment& segment, std::uint32_t my_slot)
-      : segment_(segment), my_slot_(my_slot) {}
+  Renumbering(const protocol::HostSegment& segment, std::uint32_t my_proc)
+      : segment_(segment),
+        my_proc_(my_proc),
+        my_slot_(segment.slot_of_proc(my_proc)) {}
 
   /// Publishes the number that this rank wants.
   void propose(int new_rank) const noexcept;
-  /// Called by the process in slot 0: publishes whether all ranks want a number
-  /// of their own from 0 on.
+  /// Tells the processes of this host whether all ranks of the job want a
+  /// number of their own from 0 on. Only the process in slot 0 does so.
   void decide() const;
   /// The answer that decide() has published.
   bool is_good() const noexcept;
-  /// Enters this process into the host's tables of ranks.
-  void take(gmm::Rank rank, std::uint32_t my_proc) const noexcept;
+  /// Gives this process the number that it has proposed. The process in slot 0
+  /// writes the new numbers of all processes into the host's tables of ranks.
+  void take() const noexcept;
 
  private:
   bool is_permutation() const;
+  std::uint32_t proposal_of(std::uint32_t proc) const noexcept;
 
   const protocol::HostSegment& segment_;
+  std::uint32_t my_proc_;
   std::uint32_t my_slot_;
 };
 

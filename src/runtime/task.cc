@@ -42,7 +42,7 @@ Task::Task(const Settings& settings,
       segment_(bootstrap_->segment()),
       slot_(segment_.slot_of_proc(bootstrap_->proc())),
       waits_(segment_.record(slot_)),
-      renumbering_(segment_, slot_) {}
+      renumbering_(segment_, bootstrap_->proc()) {}
 
 /// The thread ends first: it uses everything else.
 Task::~Task() {
@@ -140,7 +140,7 @@ Status Task::open_engine() {
       [this](TimePoint deadline) { progress_->rouse_before(deadline); },
       [this](std::string_view text) { bootstrap_->abort(1, text); });
   progress_->attach(*engine_, *transports_);
-  const bool is_one_host = header.local_procs == header.procs;
+  const bool is_one_host = header.is_whole_job();
   sync_.emplace(segment_, slot_,
                 is_one_host && !is_network_everywhere(settings_)
                     ? BarrierKind::kHost
@@ -155,13 +155,14 @@ Status Task::open_engine() {
 /// Different modules would make an address mean different memory.
 bool Task::modules_agree() const {
   const std::uint64_t mine = modules_.fingerprint();
-  for (std::uint32_t slot = 0; slot < segment_.header().local_procs; ++slot) {
-    const protocol::ProcRecord& record = segment_.record(slot);
-    if (record.modules.load(std::memory_order_relaxed) != mine) {
+  // Ranks are equal to process numbers until the first acp_reset.
+  for (std::uint32_t proc = 0; proc < procs(); ++proc) {
+    if (segment_.published(proc).modules.load(std::memory_order_relaxed) !=
+        mine) {
       log_error(
           "the modules of this rank and of rank {} differ: every rank has to "
           "add the same ones, with the same sizes, in the same order",
-          record.rank.load(std::memory_order_relaxed));
+          proc);
       return false;
     }
   }
@@ -170,8 +171,8 @@ bool Task::modules_agree() const {
 
 /// Meets all ranks. Each rank has opened the parts by which peers reach it.
 Status Task::start() {
-  segment_.record(slot_).modules.store(modules_.fingerprint(),
-                                       std::memory_order_relaxed);
+  segment_.published(bootstrap_->proc())
+      .modules.store(modules_.fingerprint(), std::memory_order_relaxed);
   if (const Status status = bootstrap_->arrive(protocol::Phase::kInit);
       status != Status::kOk) {
     return status;
@@ -266,7 +267,7 @@ Status Task::reset(int new_rank) {
 Status Task::agree_on_rank(int new_rank) {
   renumbering_.propose(new_rank);
   Status status = collective();
-  if (status == Status::kOk && slot_ == 0) {
+  if (status == Status::kOk) {
     renumbering_.decide();
   }
   status = status == Status::kOk ? collective() : status;
@@ -291,7 +292,7 @@ void Task::take_new_rank(gmm::Rank rank) {
   clear_memory(space().my_slice() + header.module_offset,
                protocol::kRuntimeAreaBytes + header.module_bytes);
   registration_->add_library_memory();
-  renumbering_.take(rank, bootstrap_->proc());
+  renumbering_.take();
   set_identity();
 }
 

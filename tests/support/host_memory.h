@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <numeric>
 
 #include "gmm/doorbell.h"
 #include "protocol/host_segment.h"
@@ -29,8 +30,8 @@ class HostMemory {
                                     std::uint32_t first) {
     protocol::HostPlan plan;
     plan.procs = procs;
-    plan.local_procs = local;
-    plan.first_proc = first;
+    plan.local_procs.resize(local);
+    std::iota(plan.local_procs.begin(), plan.local_procs.end(), first);
     plan.module_bytes = 1 << 20;
     const Result<UniqueFd> memory = protocol::create_host_segment(plan);
     ACP_ASSERT(memory.ok());

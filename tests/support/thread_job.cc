@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -18,24 +19,34 @@ namespace acp::test {
 
 namespace {
 
+using Segments = std::vector<protocol::HostSegment>;
+
 /// Bootstrap of a rank that is a thread. All phases share one barrier, since
 /// every rank goes through them in one order.
 class ThreadBootstrap final : public runtime::Bootstrap {
  public:
   ThreadBootstrap(std::uint32_t proc,
-                  const protocol::HostSegment& segment,
+                  const Segments& segments,
                   std::barrier<>& barrier)
-      : proc_(proc), segment_(segment), barrier_(barrier) {}
+      : proc_(proc), segments_(segments), barrier_(barrier) {}
 
   std::string_view name() const noexcept override { return "threads"; }
 
   std::uint32_t proc() const noexcept override { return proc_; }
 
   const protocol::HostSegment& segment() const noexcept override {
-    return segment_;
+    return segments_[proc_ % segments_.size()];
   }
 
+  /// Carries what this process has published to all other hosts.
   Status arrive(protocol::Phase) override {
+    const auto card = protocol::used_part(segment().card(proc_));
+    for (const protocol::HostSegment& other : segments_) {
+      if (&other != &segment()) {
+        std::ranges::copy(card, other.card(proc_).begin());
+        other.published(proc_).set(segment().published(proc_).get());
+      }
+    }
     barrier_.arrive_and_wait();
     return Status::kOk;
   }
@@ -46,37 +57,54 @@ class ThreadBootstrap final : public runtime::Bootstrap {
 
  private:
   std::uint32_t proc_;
-  const protocol::HostSegment& segment_;
+  const Segments& segments_;
   std::barrier<>& barrier_;
 };
 
+/// Makes and maps a segment for each host.
+Segments make_segments(std::uint32_t ranks,
+                       std::uint32_t hosts,
+                       const Settings& values) {
+  const auto identity = protocol::make_job_identity();
+  REQUIRE(identity.ok());
+  Segments segments;
+  for (std::uint32_t host = 0; host < hosts; ++host) {
+    protocol::HostPlan plan;
+    plan.identity = *identity;
+    plan.procs = ranks;
+    plan.local_procs.clear();
+    for (std::uint32_t proc = host; proc < ranks; proc += hosts) {
+      plan.local_procs.push_back(proc);
+    }
+    plan.starter_bytes = values.number(SettingId::kStarterMemory);
+    plan.module_bytes = protocol::module_bytes_for(values);
+    const Result<UniqueFd> memory = protocol::create_host_segment(plan);
+    REQUIRE(memory.ok());
+    Result<protocol::HostSegment> segment =
+        protocol::HostSegment::map(memory.value().get());
+    REQUIRE(segment.ok());
+    segments.push_back(std::move(*segment));
+  }
+  return segments;
+}
+
 }  // namespace
 
-/// Makes the segment first and then a thread per rank. A rank that fails to
+/// Makes the segments first and then a thread per rank. A rank that fails to
 /// join ends the program, since the other ranks wait for it at the barrier.
 void run_thread_job(
     std::uint32_t ranks,
     const std::vector<std::pair<SettingId, std::string>>& settings,
     const std::function<void(runtime::Task& task)>& body,
-    const runtime::NetTransportFactory& make_net_transport) {
+    const runtime::NetTransportFactory& make_net_transport,
+    std::uint32_t hosts) {
   Settings values;
   for (const auto& [id, text] : settings) {
     REQUIRE(values.set(id, text, SettingSource::kEnvironment) == Status::kOk);
   }
-  const auto identity = protocol::make_job_identity();
-  REQUIRE(identity.ok());
-  protocol::HostPlan plan;
-  plan.identity = *identity;
-  plan.procs = ranks;
-  plan.local_procs = ranks;
-  plan.starter_bytes = values.number(SettingId::kStarterMemory);
-  plan.module_bytes = protocol::module_bytes_for(values);
-  const Result<UniqueFd> memory = protocol::create_host_segment(plan);
-  REQUIRE(memory.ok());
-  // All ranks use one mapping, so that tsan sees them touch equal addresses.
-  const Result<protocol::HostSegment> segment =
-      protocol::HostSegment::map(memory.value().get());
-  REQUIRE(segment.ok());
+  // All ranks of a host use one mapping, so that tsan sees them touch equal
+  // addresses.
+  const Segments segments = make_segments(ranks, hosts, values);
   std::barrier<> barrier(ranks);
   std::atomic<std::uint32_t> finished{0};
   std::vector<std::thread> threads;
@@ -84,8 +112,7 @@ void run_thread_job(
     threads.emplace_back([&, proc] {
       runtime::Modules modules;
       runtime::Task task(
-          values,
-          std::make_unique<ThreadBootstrap>(proc, segment.value(), barrier),
+          values, std::make_unique<ThreadBootstrap>(proc, segments, barrier),
           modules);
       RANK_CHECK(task.join(make_net_transport
                                ? make_net_transport

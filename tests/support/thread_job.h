@@ -16,12 +16,14 @@ namespace acp::test {
 /// Makes `ranks` tasks, runs `body` in a thread for each, finalizes them.
 /// Fails the Catch2 test when a task cannot be finalized. `settings` are pairs
 /// of a setting and its text. `make_net_transport` replaces the library's
-/// factory of transports if it is given.
+/// factory of transports if it is given. With several hosts, each has a host
+/// segment of its own, and process p is on host p % hosts.
 void run_thread_job(
     std::uint32_t ranks,
     const std::vector<std::pair<SettingId, std::string>>& settings,
     const std::function<void(runtime::Task& task)>& body,
-    const runtime::NetTransportFactory& make_net_transport = {});
+    const runtime::NetTransportFactory& make_net_transport = {},
+    std::uint32_t hosts = 1);
 
 /// Prints the condition that does not hold and ends the test program. Catch2's
 /// checks are not made for several threads, and after a failure the other ranks

@@ -34,6 +34,7 @@ struct Way {
   std::vector<std::pair<SettingId, std::string>> settings;
   bool is_posting = false;  ///< Steps may also be posted.
   bool disagrees = false;   ///< Agents execute no atomics of 8 bytes.
+  std::uint32_t hosts = 1;
 };
 
 #ifdef ACP_TEST_UDP
@@ -94,6 +95,7 @@ const std::vector<Way>& ways() {
       {"udp over IPv6",
        2,
        {{SettingId::kNet, "udp"}, {SettingId::kUdpInterfaces, "::1"}}},
+      {"udp between two hosts", 4, {}, false, false, 2},
       {"udp in two colors",
        3,
        {{SettingId::kNet, "udp"},
@@ -204,7 +206,7 @@ void over_every_way(Body body) {
         continue;
       }
 #endif
-      run_thread_job(way.ranks, way.settings, body);
+      run_thread_job(way.ranks, way.settings, body, {}, way.hosts);
     }
   }
 }

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <array>
 #include <cinttypes>
 #include <cstdio>
 #include <fstream>
@@ -21,8 +22,7 @@ namespace {
 
 HostPlan plan_of(std::uint32_t procs) {
   HostPlan plan;
-  plan.procs = procs;
-  plan.local_procs = procs;
+  plan.put_all_here(procs);
   return plan;
 }
 
@@ -144,6 +144,45 @@ TEST_CASE("host segment: it has the identity that its maker gives it",
   REQUIRE(segment.ok());
   CHECK(segment->header().job_id == identity->id);
   CHECK(segment->secret() == identity->secret);
+}
+
+TEST_CASE("host segment: its processes may be any of the job",
+          "[protocol][host_segment]") {
+  HostPlan plan;
+  plan.procs = 6;
+  plan.local_procs = {1, 4};
+  plan.route_to = "fe80::1%eth0";
+  Result<UniqueFd> fd = create_host_segment(plan);
+  REQUIRE(fd.ok());
+  Result<HostSegment> segment = HostSegment::map(fd->get());
+  REQUIRE(segment.ok());
+  CHECK(segment->header().local_procs == 2);
+  CHECK_FALSE(segment->header().is_whole_job());
+  CHECK(std::string(segment->header().route_to.data()) == "fe80::1%eth0");
+  for (std::uint32_t proc = 0; proc < plan.procs; ++proc) {
+    const std::uint32_t slot = proc == 1 ? 0 : proc == 4 ? 1 : kNoSlot;
+    CHECK(segment->slot_of_proc(proc) == slot);
+    CHECK(segment->slot_of_rank()[proc] == slot);
+    CHECK(segment->proc_of_rank()[proc] == proc);
+    CHECK(segment->published(proc).get() == PublishedRecord::Values{});
+  }
+  CHECK(segment->record(0).proc == 1);
+  CHECK(segment->record(1).proc == 4);
+  CHECK(segment->record(1).rank == 4);
+  segment->published(5).set({7, 3, 0});
+  CHECK(segment->published(5).get() == PublishedRecord::Values{7, 3, 0});
+  CHECK(segment->published(4).get() == PublishedRecord::Values{});
+}
+
+TEST_CASE("host segment: a card's used part ends before its zeros",
+          "[protocol][host_segment]") {
+  std::array<std::byte, kCardBytes> card{};
+  CHECK(used_part(card).empty());
+  card[2] = std::byte{1};
+  CHECK(used_part(card).size() == 3);
+  CHECK(used_part(card).data() == card.data());
+  card[kCardBytes - 1] = std::byte{1};
+  CHECK(used_part(card).size() == kCardBytes);
 }
 
 TEST_CASE("host segment: its size is sealed", "[protocol][host_segment]") {

@@ -110,7 +110,7 @@ class FakeLauncher {
   /// Welcomes this process as process 1 of a job of two.
   std::unique_ptr<Bootstrap> welcome() {
     protocol::HostPlan plan;
-    plan.procs = plan.local_procs = 2;
+    plan.put_all_here(2);
     plan.module_bytes = 1 << 20;
     const Result<UniqueFd> memory = protocol::create_host_segment(plan);
     REQUIRE(memory.ok());
