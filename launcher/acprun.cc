@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/log.h"
-#include "launcher/allocation.h"
+#include "launcher/agent.h"
 #include "launcher/job.h"
 #include "launcher/options.h"
 #include "launcher/plan.h"
@@ -67,36 +67,19 @@ void raise_open_files() {
   }
 }
 
-std::string describe_bindings(const JobPlan& plan) {
-  std::string text;
-  for (std::size_t rank = 0; rank < plan.ranks.size(); ++rank) {
-    text += fmt::format("acprun: rank {} on {}: {}\n", rank, plan.host,
-                        plan.ranks[rank].cpus.name);
-  }
-  if (!plan.why_unbound.empty()) {
-    text += fmt::format("acprun: unbound: {}\n", plan.why_unbound);
-  }
-  return text;
-}
-
 /// Returns whether the user asked for a binding that is not possible. A job
 /// that is unbound by default runs without a message.
 bool is_binding_refused(const JobPlan& plan) {
-  return !plan.why_unbound.empty() && plan.options.binding != Binding::kAuto;
+  return plan.local && !plan.local->why_unbound.empty() &&
+         plan.options.binding != Binding::kAuto;
 }
 
-/// A user with several hosts expects ranks on each of them. Naming this host
-/// says that all ranks are meant to be here.
-void warn_of_other_hosts(const Options& options) {
-  if (options.procs == 1 || !options.hosts.empty() || options.nodefile) return;
-  const std::string allocation = allocation_of_several_hosts(
-      [](const char* name) { return std::getenv(name); });
-  if (allocation.empty()) return;
-  print(STDERR_FILENO,
-        fmt::format("acprun: {}, but all {} ranks run on this host: jobs on "
-                    "several hosts are not supported yet; allocate one host, "
-                    "or give --host localhost if this is what you want\n",
-                    allocation, options.procs));
+/// Starts as the agent of an acprun on another host.
+int be_agent() {
+  auto signals = Signals::take_over();
+  if (!signals.ok()) return kStatusLauncher;
+  raise_open_files();
+  return run_agent(*signals);
 }
 
 }  // namespace
@@ -106,23 +89,26 @@ int main(int argc, char** argv) {
   acp::set_log_prefix("acprun");
   tidy_descriptors();
   const std::vector<std::string> words(argv + 1, argv + argc);
-  auto options =
-      parse_options(words, [](const char* name) { return std::getenv(name); });
+  if (words == std::vector<std::string>{"--agent"}) return be_agent();
+  const auto lookup = [](const char* name) {
+    return std::getenv(name);
+  };
+  auto options = parse_options(words, lookup);
   if (const auto* exit = std::get_if<EarlyExit>(&options)) return leave(*exit);
-  auto planned = make_plan(std::move(std::get<Options>(options)), environ);
+  auto planned =
+      make_plan(std::move(std::get<Options>(options)), environ, lookup);
   if (const auto* exit = std::get_if<EarlyExit>(&planned)) return leave(*exit);
   const JobPlan& plan = std::get<JobPlan>(planned);
-  warn_of_other_hosts(plan.options);
   if (plan.options.dry_run) {
     print(STDOUT_FILENO, describe_plan(plan));
     return 0;
   }
-  if (plan.options.report_bindings) {
-    print(STDERR_FILENO, describe_bindings(plan));
+  if (plan.options.report_bindings && plan.local) {
+    print(STDERR_FILENO, describe_bindings(*plan.local, plan.host));
   } else if (is_binding_refused(plan)) {
     print(STDERR_FILENO,
           fmt::format("acprun: --bind: the ranks run unbound: {}\n",
-                      plan.why_unbound));
+                      plan.local->why_unbound));
   }
   auto signals = Signals::take_over();
   if (!signals.ok()) return kStatusLauncher;

@@ -109,10 +109,33 @@ std::optional<EarlyExit> take_wrap(const std::string& value, Options& options) {
 std::optional<EarlyExit> take_wrap_ranks(const std::string& value,
                                          Options& options) {
   options.wrap_ranks = RankSet::parse(value);
+  options.wrap_rank_list = value;
   return std::nullopt;
 }
 
-constexpr std::array<OptionRow, 26> kRows = {{
+std::optional<EarlyExit> take_rsh(const std::string& value, Options& options) {
+  auto words = split_command(value);
+  if (!words || words->empty()) {
+    return error(fmt::format("--rsh={}: must be a command", value));
+  }
+  options.rsh = std::move(*words);
+  return std::nullopt;
+}
+
+std::optional<EarlyExit> take_fan_out(const std::string& value,
+                                      Options& options) {
+  const char* end = value.data() + value.size();
+  const auto [rest, failure] =
+      std::from_chars(value.data(), end, options.fan_out);
+  if (failure != std::errc{} || rest != end || options.fan_out == 0 ||
+      options.fan_out > kMaxRanks) {
+    return error(fmt::format("--fan-out={}: must be a number from 1 to {}",
+                             value, kMaxRanks));
+  }
+  return std::nullopt;
+}
+
+constexpr std::array<OptionRow, 29> kRows = {{
     {.name = "--acp-nprocs",
      .short_name = "-np",
      .old_names = "-n",
@@ -132,8 +155,8 @@ constexpr std::array<OptionRow, 26> kRows = {{
      .repeat = OptionRepeat::kAllowed,
      .argument = "FILE",
      .summary = "Line i of the file names the host of rank i",
-     .manual = "Line i names the host of rank i. All of them have to be this "
-               "host.",
+     .manual = "Line i names the host of rank i: `host`, or `host:N` or `host "
+               "slots=N` for N ranks in a row. `#` begins a comment.",
      .target = take_nodefile},
     {.name = "--acp-envnet",
      .old_names = "--acp-envent -envnet -net",
@@ -187,18 +210,51 @@ constexpr std::array<OptionRow, 26> kRows = {{
      .group = Group::kHosts,
      .kind = Kind::kText,
      .argument = "HOST[:N],...",
-     .summary = "Hosts; only this one for now",
-     .manual = "Checked, and nothing else: every host named has to be this "
-               "one. Jobs on several hosts are not supported yet.",
+     .summary = "Hosts of the ranks",
+     .manual =
+         "The hosts of the ranks, where there is no node file. Hosts with "
+         "counts are filled in order; without counts the ranks are "
+         "divided evenly, neighbours together. In an allocation of "
+         "Slurm, PBS or SGE that has several hosts, these are used when "
+         "neither this option nor a node file is given.",
      .target = &Options::hosts},
     {.name = "--rsh",
      .group = Group::kHosts,
      .kind = Kind::kCommand,
      .argument = "COMMAND",
-     .summary = "How to reach other hosts; not used yet",
-     .manual = "Accepted and not used: jobs on several hosts are not supported "
-               "yet.",
-     .target = &Options::rsh},
+     .default_value = "ssh",
+     .summary = "Remote shell that reaches other hosts",
+     .manual =
+         "The remote shell: acprun runs `COMMAND HOST ACPRUN --agent` once "
+         "for each other host. `ssh` is the default, and gets options "
+         "that forbid questions.",
+     .target = take_rsh},
+    {.name = "--rsh-timeout",
+     .group = Group::kHosts,
+     .kind = Kind::kSeconds,
+     .argument = "S",
+     .default_value = "30",
+     .summary = "Seconds for a host to answer",
+     .manual =
+         "Time for acprun's agent on another host to answer; 30 s without "
+         "it.",
+     .target = &Options::rsh_timeout},
+    {.name = "--fan-out",
+     .group = Group::kHosts,
+     .kind = Kind::kText,
+     .argument = "N",
+     .default_value = "32",
+     .summary = "Agents that acprun, or an agent, starts for many hosts",
+     .manual = "With more than 2 N other hosts, acprun starts N agents, and "
+               "these start the rest, N each. 32 without it.",
+     .target = take_fan_out},
+    {.name = "--preload",
+     .group = Group::kHosts,
+     .summary = "Copy the program to the other hosts",
+     .manual = "Copies the program's file to each other host, into a folder "
+               "below `TMPDIR` there, and removes it at the end. Shared "
+               "libraries and data are not copied.",
+     .target = &Options::preload},
     {.name = "--oversubscribe",
      .group = Group::kHosts,
      .summary = "Use a node file's lines again when it has too few",

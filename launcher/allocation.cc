@@ -1,60 +1,186 @@
-// Reads the variables of Slurm, PBS and SGE in the environment. Called by
-// acprun's main for a warning; it decides nothing.
+// Reads the variables of Slurm, PBS and SGE in the environment, and the files
+// that they name. Called by place_ranks.
 #include "launcher/allocation.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <fstream>
-#include <set>
-#include <string_view>
+#include <sstream>
 
 namespace acp::launcher {
 
 namespace {
 
-/// Counts the different first words of a file's lines. PBS repeats a host for
-/// each of its slots.
-std::size_t hosts_in(const char* file_name) {
-  std::ifstream file(file_name);
-  std::set<std::string> hosts;
-  for (std::string line; std::getline(file, line);) {
-    const std::size_t begin = line.find_first_not_of(" \t\r");
-    if (begin == std::string::npos) continue;
-    hosts.insert(
-        line.substr(begin, line.find_first_of(" \t\r", begin) - begin));
+std::optional<std::uint32_t> number_of(std::string_view text) {
+  std::uint32_t number = 0;
+  const auto [end, failure] =
+      std::from_chars(text.data(), text.data() + text.size(), number);
+  if (text.empty() || failure != std::errc{} ||
+      end != text.data() + text.size()) {
+    return std::nullopt;
   }
-  return hosts.size();
+  return number;
 }
 
-bool is_more_than_one(std::string_view text) {
-  unsigned number = 0;
-  return std::from_chars(text.data(), text.data() + text.size(), number).ec ==
-             std::errc{} &&
-         number > 1;
+/// Cuts the text at commas that are outside of brackets.
+std::vector<std::string_view> split_outside(std::string_view text) {
+  std::vector<std::string_view> parts;
+  std::size_t begin = 0;
+  int depth = 0;
+  for (std::size_t i = 0; i <= text.size(); ++i) {
+    if (i == text.size() || (text[i] == ',' && depth == 0)) {
+      parts.push_back(text.substr(begin, i - begin));
+      begin = i + 1;
+    } else {
+      depth += text[i] == '[' ? 1 : text[i] == ']' ? -1 : 0;
+    }
+  }
+  return parts;
+}
+
+/// Appends `stem` + each number of "1-3,07" + each ending of `rest`.
+bool expand(const std::string& stem,
+            std::string_view rest,
+            std::vector<std::string>& hosts);
+
+bool expand_range(const std::string& stem,
+                  std::string_view range,
+                  std::string_view rest,
+                  std::vector<std::string>& hosts) {
+  const std::string_view first = range.substr(0, range.find('-'));
+  const std::string_view last =
+      first.size() == range.size() ? first : range.substr(first.size() + 1);
+  const auto begin = number_of(first);
+  const auto end = number_of(last);
+  if (!begin || !end || *begin > *end) return false;
+  for (std::uint32_t number = *begin; number <= *end; ++number) {
+    // The width of the first number has the leading zeros.
+    if (!expand(fmt::format("{}{:0{}}", stem, number, first.size()), rest,
+                hosts)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool expand(const std::string& stem,
+            std::string_view rest,
+            std::vector<std::string>& hosts) {
+  const std::size_t open = rest.find('[');
+  if (open == std::string_view::npos) {
+    const std::string host = stem + std::string(rest);
+    if (host.empty() || host.find(']') != std::string::npos ||
+        hosts.size() >= kMaxRanks) {
+      return false;
+    }
+    hosts.push_back(host);
+    return true;
+  }
+  const std::size_t close = rest.find(']', open);
+  if (close == std::string_view::npos) return false;
+  const std::string longer = stem + std::string(rest.substr(0, open));
+  for (const std::string_view range :
+       split_outside(rest.substr(open + 1, close - open - 1))) {
+    if (!expand_range(longer, range, rest.substr(close + 1), hosts)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+std::variant<std::optional<Allocation>, std::string> slurm_allocation(
+    const Settings::Lookup& lookup, const char* list) {
+  const auto hosts = expand_slurm_list(list);
+  if (!hosts) {
+    return fmt::format("SLURM_JOB_NODELIST={}: is no list of hosts", list);
+  }
+  Allocation allocation{"SLURM_JOB_NODELIST", {}};
+  for (const std::string& host : *hosts)
+    allocation.nodes.push_back({host, 1, 0});
+  const char* counts = lookup("SLURM_TASKS_PER_NODE");
+  if (counts != nullptr) {
+    const auto tasks = expand_slurm_counts(counts);
+    if (!tasks || tasks->size() != hosts->size()) {
+      return fmt::format(
+          "SLURM_TASKS_PER_NODE={}: does not fit SLURM_JOB_NODELIST={}", counts,
+          list);
+    }
+    for (std::size_t i = 0; i < hosts->size(); ++i)
+      allocation.nodes[i].slots = (*tasks)[i];
+  }
+  return allocation;
+}
+
+/// PBS repeats a host for each of its slots; SGE has a count behind each.
+std::variant<std::optional<Allocation>, std::string> file_allocation(
+    const char* variable, const char* name) {
+  std::ifstream file(name);
+  if (!file) return fmt::format("{}={}: cannot be read", variable, name);
+  const bool has_counts = std::string_view(variable) == "PE_HOSTFILE";
+  Allocation allocation{variable, {}};
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream words(line);
+    std::string host;
+    std::string count;
+    if (!(words >> host)) continue;
+    Node node{host, 1, 0};
+    if (has_counts && words >> count) {
+      node.slots = number_of(count).value_or(0);
+      if (node.slots == 0 || node.slots > kMaxRanks) {
+        return fmt::format("{}={}: '{}' is no number of slots", variable, name,
+                           count);
+      }
+    }
+    allocation.nodes.push_back(std::move(node));
+  }
+  if (allocation.nodes.empty()) {
+    return fmt::format("{}={}: names no host", variable, name);
+  }
+  return allocation;
 }
 
 }  // namespace
 
-std::string allocation_of_several_hosts(const Settings::Lookup& lookup) {
-  for (const char* name : {"SLURM_NNODES", "SLURM_JOB_NUM_NODES"}) {
-    const char* count = lookup(name);
-    if (count != nullptr && is_more_than_one(count)) {
-      return fmt::format("{}={}", name, count);
-    }
+std::optional<std::vector<std::string>> expand_slurm_list(
+    std::string_view text) {
+  std::vector<std::string> hosts;
+  for (const std::string_view part : split_outside(text)) {
+    if (!expand("", part, hosts)) return std::nullopt;
   }
-  // "node1" and "my-node" are one host; "node[1-2]" and "a,b" are several.
-  const char* list = lookup("SLURM_JOB_NODELIST");
-  if (list != nullptr &&
-      std::string_view(list).find_first_of(",[") != std::string_view::npos) {
-    return fmt::format("SLURM_JOB_NODELIST={}", list);
+  return hosts;
+}
+
+std::optional<std::vector<std::uint32_t>> expand_slurm_counts(
+    std::string_view text) {
+  std::vector<std::uint32_t> counts;
+  for (const std::string_view part : split_outside(text)) {
+    const std::size_t open = part.find("(x");
+    const auto count = number_of(part.substr(0, open));
+    std::optional<std::uint32_t> times = 1;
+    if (open != std::string_view::npos) {
+      if (part.back() != ')') return std::nullopt;
+      times = number_of(part.substr(open + 2, part.size() - open - 3));
+    }
+    if (!count || !times || *count == 0 || *count > kMaxRanks ||
+        *times > kMaxRanks - counts.size()) {
+      return std::nullopt;
+    }
+    counts.insert(counts.end(), *times, *count);
+  }
+  return counts;
+}
+
+std::variant<std::optional<Allocation>, std::string> find_allocation(
+    const Settings::Lookup& lookup) {
+  for (const char* name : {"SLURM_JOB_NODELIST", "SLURM_NODELIST"}) {
+    if (const char* list = lookup(name)) return slurm_allocation(lookup, list);
   }
   for (const char* name : {"PBS_NODEFILE", "PE_HOSTFILE"}) {
-    const char* file = lookup(name);
-    const std::size_t hosts = file == nullptr ? 0 : hosts_in(file);
-    if (hosts > 1) return fmt::format("{} has {} hosts", name, hosts);
+    if (const char* file = lookup(name)) return file_allocation(name, file);
   }
-  return "";
+  return std::optional<Allocation>{};
 }
 
 }  // namespace acp::launcher

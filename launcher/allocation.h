@@ -1,16 +1,35 @@
-// Finds out whether the allocation of a batch system has more than this host.
+// Reads the hosts of a batch system's allocation: Slurm, PBS, or SGE.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
 
+#include "launcher/nodefile.h"
 #include "settings/settings.h"
 
 namespace acp::launcher {
 
-/// Returns the variable that tells of several hosts, for a message:
-/// "SLURM_NNODES=2", "PBS_NODEFILE has 2 hosts". Returns "" when there is one
-/// host, or no batch system. `lookup` reads the environment; the function may
-/// read files.
-std::string allocation_of_several_hosts(const Settings::Lookup& lookup);
+struct Allocation {
+  std::string source;  ///< The variable that names the hosts, for messages.
+  std::vector<Node> nodes;
+};
+
+/// Returns the hosts of the allocation and their slots; nullopt without a batch
+/// system. The text says what is wrong with a variable or a file. `lookup`
+/// reads the environment; the function may read files.
+std::variant<std::optional<Allocation>, std::string> find_allocation(
+    const Settings::Lookup& lookup);
+
+/// Expands Slurm's list of hosts: "n[1-3,07],m" is n1, n2, n3, n07, m. nullopt:
+/// it is none, or it has more than kMaxRanks hosts. Pure.
+std::optional<std::vector<std::string>> expand_slurm_list(
+    std::string_view text);
+
+/// Expands Slurm's counts: "2(x3),1" is 2, 2, 2, 1. nullopt: it is none. Pure.
+std::optional<std::vector<std::uint32_t>> expand_slurm_counts(
+    std::string_view text);
 
 }  // namespace acp::launcher

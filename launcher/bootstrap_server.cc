@@ -1,5 +1,5 @@
-// The sockets and the host segment behind the roll-call. All calls come from
-// the thread of the job's event loop.
+// The sockets and the host segment of one host. Called by HostPart, in the
+// thread of its event loop.
 #include "launcher/bootstrap_server.h"
 
 #include <sys/socket.h>
@@ -18,15 +18,6 @@ namespace {
 using protocol::BootstrapMessage;
 using protocol::BootstrapType;
 
-template <class... Cases>
-struct Match : Cases... {
-  using Cases::operator()...;
-};
-
-// clang 14 does not deduce aggregates by itself.
-template <typename... Cases>
-Match(Cases...) -> Match<Cases...>;
-
 }  // namespace
 
 /// Makes the segment, then a pair of connected sockets for each rank.
@@ -38,8 +29,8 @@ Status BootstrapServer::open(const protocol::HostPlan& plan) {
       protocol::HostSegment::map(segment_fd_.get());
   if (!segment.ok()) return segment.status();
   segment_ = std::move(*segment);
-  rollcall_ = Rollcall(plan.procs);
-  for (std::uint32_t rank = 0; rank < plan.procs; ++rank) {
+  has_greeted_.assign(plan.local_procs.size(), false);
+  for (const std::uint32_t rank : plan.local_procs) {
     std::array<int, 2> ends{};
     if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) !=
         0) {
@@ -55,80 +46,65 @@ Status BootstrapServer::open(const protocol::HostPlan& plan) {
   return Status::kOk;
 }
 
-Status BootstrapServer::serve(EventLoop& loop, OnFailure on_failure) {
+Status BootstrapServer::serve(EventLoop& loop, OnMessage on_message) {
   loop_ = &loop;
-  on_failure_ = std::move(on_failure);
-  for (std::uint32_t rank = 0; rank < sockets_.size(); ++rank) {
-    const Status status = loop.watch(sockets_[rank].get(), EPOLLIN,
-                                     [this, rank] { receive_all(rank); });
+  on_message_ = std::move(on_message);
+  for (std::uint32_t slot = 0; slot < sockets_.size(); ++slot) {
+    const Status status = loop.watch(sockets_[slot].get(), EPOLLIN,
+                                     [this, slot] { receive_all(slot); });
     if (status != Status::kOk) return status;
   }
   return Status::kOk;
 }
 
 void BootstrapServer::catch_up() {
-  for (std::uint32_t rank = 0; rank < sockets_.size(); ++rank) {
-    receive_all(rank);
+  for (std::uint32_t slot = 0; slot < sockets_.size(); ++slot) {
+    receive_all(slot);
   }
 }
 
-void BootstrapServer::receive_all(std::uint32_t rank) {
+void BootstrapServer::receive_all(std::uint32_t slot) {
   // The buffer is one byte longer than the longest message, so a message that
   // is too long fails to decode instead of being cut.
   std::array<std::byte,
              protocol::kBootstrapHeaderBytes + protocol::kBootstrapMaxText + 1>
       buffer{};
-  while (sockets_[rank]) {
-    const ssize_t size = ::recv(sockets_[rank].get(), buffer.data(),
+  while (sockets_[slot]) {
+    const ssize_t size = ::recv(sockets_[slot].get(), buffer.data(),
                                 buffer.size(), MSG_DONTWAIT);
     if (size < 0 && errno == EINTR) continue;
     if (size < 0 && errno == EAGAIN) return;
     if (size <= 0) {
       // The rank closed its end: it is finalized, or about to die.
-      loop_->forget(sockets_[rank].get());
-      sockets_[rank].reset();
+      loop_->forget(sockets_[slot].get());
+      sockets_[slot].reset();
       return;
     }
     if (is_ending_) continue;
-    const auto message = protocol::decode_bootstrap(
+    auto message = protocol::decode_bootstrap(
         std::span(buffer).first(static_cast<std::size_t>(size)));
-    if (message) {
-      answer(rank, rollcall_.on_message(rank, *message));
-      continue;
+    if (message && message->type == BootstrapType::kHello) {
+      has_greeted_[slot] = true;
     }
-    on_failure_({Cause::kProtocol,
-                 rank,
-                 rollcall_.pid(rank),
-                 0,
-                 "sent bytes over ACP_BOOTSTRAP_FD that make no sense",
-                 {}});
+    on_message_(slot, std::move(message));
   }
 }
 
-void BootstrapServer::answer(std::uint32_t rank, const Answer& answer) {
-  std::visit(
-      Match{
-          [](Nothing) {},
-          [&](SayWelcome) {
-            send(rank, {BootstrapType::kWelcome, rank, {}}, segment_fd_.get());
-          },
-          [&](SayGo go) {
-            for (std::uint32_t one = 0; one < sockets_.size(); ++one) {
-              send(one, {BootstrapType::kGo,
-                         static_cast<std::uint64_t>(go.phase),
-                         {}});
-            }
-          },
-          [&](const Verdict& verdict) {
-            on_failure_(verdict);
-          }},
-      answer);
+void BootstrapServer::welcome(std::uint32_t slot) {
+  send(slot, {BootstrapType::kWelcome, segment_.record(slot).proc, {}},
+       segment_fd_.get());
 }
 
-void BootstrapServer::send(std::uint32_t rank,
+void BootstrapServer::go(protocol::Phase phase) {
+  for (std::uint32_t slot = 0; slot < sockets_.size(); ++slot) {
+    send(slot, {BootstrapType::kGo, static_cast<std::uint64_t>(phase), {}});
+  }
+}
+
+void BootstrapServer::send(std::uint32_t slot,
                            const BootstrapMessage& message,
                            int attached_fd) {
-  if (!sockets_[rank]) return;
+  if (!sockets_[slot]) return;
   std::vector<std::byte> bytes = protocol::encode_bootstrap(message);
   iovec part{bytes.data(), bytes.size()};
   alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
@@ -146,7 +122,7 @@ void BootstrapServer::send(std::uint32_t rank,
   }
   // A failed send is no error here: the keeper reports a rank that is gone.
   // The socket's buffer holds far more than the few answers of one rank.
-  while (::sendmsg(sockets_[rank].get(), &header, MSG_NOSIGNAL | MSG_DONTWAIT) <
+  while (::sendmsg(sockets_[slot].get(), &header, MSG_NOSIGNAL | MSG_DONTWAIT) <
              0 &&
          errno == EINTR) {
   }
@@ -155,9 +131,9 @@ void BootstrapServer::send(std::uint32_t rank,
 void BootstrapServer::announce_ending(std::string_view why) {
   is_ending_ = true;
   wake_sleepers();
-  for (std::uint32_t rank = 0; rank < sockets_.size(); ++rank) {
-    if (rollcall_.state(rank) != RankState::kStarted) {
-      send(rank, {BootstrapType::kEnding, 0, std::string(why)});
+  for (std::uint32_t slot = 0; slot < sockets_.size(); ++slot) {
+    if (has_greeted_[slot]) {
+      send(slot, {BootstrapType::kEnding, 0, std::string(why)});
     }
   }
 }

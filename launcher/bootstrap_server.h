@@ -1,8 +1,9 @@
-// acprun's side of the bootstrap. It owns a socket per rank and the host
-// segment; the roll-call decides what each rank is answered.
+// The bootstrap of one host's ranks: a socket for each, and the host segment.
+// The roll-call, which may be on another host, decides what a rank is answered.
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -10,8 +11,7 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "launcher/event_loop.h"
-#include "launcher/rollcall.h"
-#include "launcher/waits.h"
+#include "protocol/bootstrap.h"
 #include "protocol/host_segment.h"
 
 namespace acp::launcher {
@@ -20,27 +20,32 @@ namespace acp::launcher {
 /// fields.
 class BootstrapServer {
  public:
-  using OnFailure = std::function<void(Verdict)>;
+  /// A message of the rank in this slot; nullopt: bytes that make no sense.
+  using OnMessage = std::function<void(
+      std::uint32_t slot, std::optional<protocol::BootstrapMessage>)>;
 
   /// Makes the host segment and the sockets. Fails with kSystem or kNoMemory,
   /// logged.
   [[nodiscard]] Status open(const protocol::HostPlan& plan);
 
-  /// The sockets' other ends, by rank. The keeper gives them to the ranks; the
-  /// caller then closes acprun's copies.
+  /// The sockets' other ends, by slot. The keeper gives them to the ranks; the
+  /// caller then closes its own copies.
   std::span<const UniqueFd> rank_ends() const { return rank_ends_; }
 
   void close_rank_ends() { rank_ends_.clear(); }
 
-  /// Answers ranks from now on. A rank that breaks the protocol is reported to
-  /// `on_failure` and gets no answer.
-  [[nodiscard]] Status serve(EventLoop& loop, OnFailure on_failure);
+  /// Reads messages from now on. Messages that come after announce_ending() are
+  /// dropped.
+  [[nodiscard]] Status serve(EventLoop& loop, OnMessage on_message);
 
   /// Reads all messages that ranks have sent so far. A caller that has learnt
   /// of a rank's death calls this first, because the rank sent them before.
   void catch_up();
 
-  Rollcall& rollcall() { return rollcall_; }
+  /// Gives the rank in this slot its number and the host segment.
+  void welcome(std::uint32_t slot);
+  /// Tells every rank that all have arrived at this phase.
+  void go(protocol::Phase phase);
 
   const protocol::HostSegment& segment() const { return segment_; }
 
@@ -49,20 +54,19 @@ class BootstrapServer {
   void announce_ending(std::string_view why);
 
  private:
-  void receive_all(std::uint32_t rank);
-  void answer(std::uint32_t rank, const Answer& answer);
-  void send(std::uint32_t rank,
+  void receive_all(std::uint32_t slot);
+  void send(std::uint32_t slot,
             const protocol::BootstrapMessage& message,
             int attached_fd = -1);
   void wake_sleepers();
 
   UniqueFd segment_fd_;
   protocol::HostSegment segment_;
-  std::vector<UniqueFd> sockets_;  ///< By rank; empty once the rank closed.
+  std::vector<UniqueFd> sockets_;  ///< By slot; empty once the rank closed.
   std::vector<UniqueFd> rank_ends_;
-  Rollcall rollcall_{0};
-  EventLoop* loop_ = nullptr;  ///< Set by serve(), as is the next.
-  OnFailure on_failure_;
+  std::vector<bool> has_greeted_;  ///< By slot: the rank has said Hello.
+  EventLoop* loop_ = nullptr;      ///< Set by serve(), as is the next.
+  OnMessage on_message_;
   bool is_ending_ = false;  ///< Set once, by announce_ending().
 };
 

@@ -123,15 +123,14 @@ void collect_below(pid_t top,
 /// Collects exit statuses without waiting. Returns true when only `spared`
 /// children are left.
 bool reap_all(std::span<const pid_t> spared) {
-  for (;;) {
-    const pid_t pid = ::waitpid(-1, nullptr, WNOHANG);
-    if (pid < 0) return errno == ECHILD;
-    if (pid == 0) break;
+  bool are_all_gone = true;
+  for (const pid_t child : children_of(::getpid())) {
+    if (std::find(spared.begin(), spared.end(), child) != spared.end()) {
+      continue;  // Its status belongs to the caller.
+    }
+    are_all_gone = ::waitpid(child, nullptr, WNOHANG) != 0 && are_all_gone;
   }
-  const std::vector<pid_t> left = children_of(::getpid());
-  return std::all_of(left.begin(), left.end(), [spared](pid_t child) {
-    return std::find(spared.begin(), spared.end(), child) != spared.end();
-  });
+  return are_all_gone;
 }
 
 }  // namespace

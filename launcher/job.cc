@@ -1,25 +1,35 @@
-// The event loop of one job. It starts the keeper, reacts to messages,
-// signals and deadlines, and decides with the first failure how the job
-// ends. It never waits for a rank outside of the loop.
+// The event loop of one job. It starts the ranks of this host and the agents of
+// the others, reacts to messages, signals and deadlines, and decides with the
+// first failure how the job ends. It never waits for a rank outside of the
+// loop.
 #include "launcher/job.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
+#include <fstream>
+#include <iterator>
 #include <optional>
 #include <set>
 
 #include "base/log.h"
-#include "launcher/bootstrap_server.h"
+#include "launcher/agent_links.h"
 #include "launcher/descendants.h"
+#include "launcher/host_part.h"
 #include "launcher/input.h"
-#include "launcher/launch.h"
 #include "launcher/output.h"
+#include "launcher/program.h"
+#include "launcher/published_table.h"
+#include "launcher/rank_set.h"
+#include "launcher/remote_streams.h"
+#include "launcher/route.h"
 #include "launcher/summary.h"
 #include "launcher/time_limits.h"
 
@@ -28,6 +38,9 @@ namespace acp::launcher {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+using protocol::BootstrapMessage;
+using protocol::BootstrapType;
+using protocol::Phase;
 using std::chrono::milliseconds;
 
 /// Time between SIGTERM and SIGKILL when the job has failed by itself. A failed
@@ -35,36 +48,59 @@ using std::chrono::milliseconds;
 constexpr milliseconds kFailureGrace{1000};
 /// Time beyond the grace period after which acprun does the keeper's work.
 constexpr milliseconds kKeeperLimit{1000};
+/// Time beyond that after which acprun gives up an agent.
+constexpr milliseconds kAgentLimit{1000};
 /// Time between two looks whether the terminal belongs to acprun again.
 constexpr milliseconds kTerminalTick{500};
+/// Bytes of one message with a piece of the program that --preload copies.
+constexpr std::size_t kProgramPiece = 1 << 20;
 constexpr milliseconds kForEver{-1};
 
 Verdict without_rank(Cause cause, std::int64_t value, std::uint32_t pid = 0) {
   return {cause, kNoRank, pid, value, {}, {}};
 }
 
+template <class... Cases>
+struct Match : Cases... {
+  using Cases::operator()...;
+};
+
+// clang 14 does not deduce aggregates by itself.
+template <typename... Cases>
+Match(Cases...) -> Match<Cases...>;
+
 /// Used by one thread, which alone reads and writes all fields.
 ///
 /// Invariants:
 ///  1. verdict_ is set once, by fail(); later failures follow from it.
 ///  2. While verdict_ is set, force_at_ is finite, so the loop always ends.
-///  3. is_keeper_gone_ ends the loop; wind_up() then reads what is left in the
-///     pipes.
+///  3. A host is in gone_ when none of its ranks runs any more. The loop ends
+///     when all hosts are; wind_up() then delivers what is left of the output.
 class Job {
  public:
   Job(const JobPlan& plan, const Signals& signals)
       : plan_(plan),
         signals_(signals),
-        older_children_(children_of(::getpid())) {}
+        older_children_(children_of(::getpid())),
+        rollcall_(plan.options.procs),
+        host_of_rank_(plan.options.procs) {
+    for (const HostRanks& host : plan.hosts) {
+      if (host.is_local) own_number_ = host.number;
+      for (const std::uint32_t rank : host.ranks)
+        host_of_rank_[rank] = host.number;
+    }
+  }
 
   int run() {
-    if (start() != Status::kOk || watch_everything() != Status::kOk) {
+    if (start() != Status::kOk) {
       end_descendants(older_children_, kKeeperLimit);
       return kStatusLauncher;
     }
-    while (!is_keeper_gone_) {
+    while (gone_.size() < plan_.hosts.size()) {
       loop_.turn(time_to_next_deadline());
+      links_.check();
       check_deadlines();
+      return_credits();
     }
     return wind_up();
   }
@@ -74,119 +110,305 @@ class Job {
 
   Status start() {
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-    const Options& options = plan_.options;
     const auto identity = protocol::make_job_identity();
     if (!identity.ok()) return identity.status();
-    protocol::HostPlan host;
-    host.identity = *identity;
-    host.put_all_here(options.procs);
-    host.starter_bytes = options.settings.number(SettingId::kStarterMemory);
-    host.module_bytes = protocol::module_bytes_for(options.settings);
     Status status = loop_.open();
-    if (status == Status::kOk) status = bootstrap_.open(host);
-    if (status != Status::kOk) return status;
-    for (std::uint32_t slot = 0; slot < options.procs; ++slot) {
-      bootstrap_.segment().record(slot).bound_cpus =
-          plan_.ranks[slot].cpus.mask;
-    }
-    auto streams = open_streams(plan_);
-    if (!streams.ok()) return streams.status();
-    streams_ = std::move(*streams);
-    status = start_ranks(plan_, streams_, bootstrap_.rank_ends(),
-                         signals_.inherited(), keeper_);
-    // Copies in acprun would keep pipes and sockets open after a rank's death.
-    bootstrap_.close_rank_ends();
-    for (RankStreams& one : streams_)
-      one.rank_ends = {};
-    return status;
-  }
-
-  Status watch_everything() {
-    limits_.emplace(plan_.options);
-    Status status =
-        loop_.watch(keeper_.fd(), EPOLLIN, [this] { receive_from_keeper(); });
     if (status == Status::kOk) {
       status = loop_.watch(signals_.fd(), EPOLLIN, [this] { take_signals(); });
     }
-    if (status == Status::kOk) {
-      status = bootstrap_.serve(
-          loop_, [this](Verdict verdict) { fail(std::move(verdict)); });
+    if (status == Status::kOk && plan_.has_other_hosts()) {
+      status = start_agents(*identity);
     }
-    return status == Status::kOk ? watch_streams() : status;
+    if (status == Status::kOk && plan_.local) status = start_here(*identity);
+    limits_.emplace(plan_.options);
+    return status == Status::kOk ? open_input() : status;
   }
 
-  /// A single rank without --tag is passed through, so that its prompts appear.
-  Status watch_streams() {
-    const bool is_tagged = plan_.options.tag;
-    const LineMode mode = plan_.ranks.size() == 1 && !is_tagged
-                              ? LineMode::kPassThrough
-                              : LineMode::kLines;
-    for (std::size_t rank = 0; rank < streams_.size(); ++rank) {
-      RankStreams& one = streams_[rank];
-      const LineAssembler lines(mode,
-                                is_tagged ? fmt::format("[{}] ", rank) : "");
-      Status status = Status::kOk;
-      if (one.output) {
-        status =
-            output_.add(std::move(one.output), Output::Stream::kOut, lines);
-      }
-      if (one.error && status == Status::kOk) {
-        status = output_.add(std::move(one.error), Output::Stream::kErr, lines);
-      }
+  Status start_here(const protocol::JobIdentity& identity) {
+    protocol::HostPlan host;
+    host.identity = identity;
+    host.starter_bytes = plan_.orders.starter_bytes;
+    host.module_bytes = plan_.orders.module_bytes;
+    if (plan_.has_other_hosts()) {
+      host.route_to = route_to(plan_.orders.routes, plan_.host);
+    }
+    part_.emplace(
+        own_number_, *plan_.local, loop_, output_,
+        [this](HostMessage message) { take_report(std::move(message)); });
+    return part_->start(std::move(host), signals_.inherited());
+  }
+
+  /// Agents start while this host's ranks do.
+  Status start_agents(const protocol::JobIdentity& identity) {
+    HostOrders orders = plan_.orders;
+    orders.identity = identity;
+    std::vector<HostRanks> others;
+    std::ranges::copy_if(plan_.hosts, std::back_inserter(others),
+                         [](const HostRanks& one) { return !one.is_local; });
+    links_.open(std::move(orders), others);
+    if (plan_.options.preload) {
+      const Status status = send_program();
       if (status != Status::kOk) return status;
     }
-    if (streams_[0].input) {
-      input_.emplace(loop_, STDIN_FILENO, std::move(streams_[0].input));
-      input_->start();
+    links_.send({HostMessageType::kStart, kEveryHost});
+    links_.check();
+    return Status::kOk;
+  }
+
+  Status send_program() {
+    auto found = find_program(plan_.options.command.front(),
+                              plan_.options.directory, path_variable());
+    const auto* name = std::get_if<std::string>(&found);
+    std::ifstream file;
+    if (name != nullptr) {
+      file.open(
+          name->starts_with('/') ? *name : plan_.orders.directory + "/" + *name,
+          std::ios::binary);
+    }
+    if (name == nullptr || !file) {
+      log_error("--preload: {} cannot be read", plan_.options.command.front());
+      return Status::kSystem;
+    }
+    std::string piece(kProgramPiece, '\0');
+    while (file.read(piece.data(), kProgramPiece) || file.gcount() > 0) {
+      links_.send({HostMessageType::kProgram, kEveryHost, 0, 0, 0,
+                   piece.substr(0, static_cast<std::size_t>(file.gcount()))});
     }
     return Status::kOk;
   }
 
-  // --- events --------------------------------------------------------------
+  std::string path_variable() const {
+    for (const std::string& entry : plan_.orders.environment) {
+      if (entry.starts_with("PATH=")) return entry.substr(5);
+    }
+    return "";
+  }
 
-  void receive_from_keeper() {
-    KeeperMessage message;
-    for (;;) {
-      switch (keeper_.receive(message)) {
-        case KeeperConnection::Received::kNothing: return;
-        case KeeperConnection::Received::kClosed: lose_keeper(); return;
-        case KeeperConnection::Received::kMessage: take_message(message); break;
+  /// Standard input goes into a pipe: that of the rank, or one whose other end
+  /// is sent to the rank's host.
+  Status open_input() {
+    if (!plan_.options.reads_stdin) return Status::kOk;
+    UniqueFd pipe = part_ ? part_->take_input() : UniqueFd();
+    if (!pipe) {
+      std::array<int, 2> ends{};
+      if (::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) {
+        log_error("pipe: {}", errno_text(errno));
+        return Status::kSystem;
       }
+      pipe.reset(ends[1]);
+      sender_.emplace(loop_, UniqueFd(ends[0]), [this](std::string bytes) {
+        links_.send({HostMessageType::kInput, host_of_rank_[0], 0, 0, 0,
+                     std::move(bytes)});
+      });
+    }
+    input_.emplace(loop_, STDIN_FILENO, std::move(pipe));
+    input_->start();
+    return Status::kOk;
+  }
+
+  // --- orders --------------------------------------------------------------
+
+  /// Gives an order to one host, or to every host.
+  void order(const HostMessage& message) {
+    const bool is_for_all = message.host == kEveryHost;
+    if (part_ && (is_for_all || message.host == own_number_)) {
+      part_->take(message);
+    }
+    if (is_for_all || message.host != own_number_ || !part_) {
+      links_.send(message);
     }
   }
 
-  void take_message(const KeeperMessage& message) {
-    const auto value = static_cast<std::uint32_t>(message.value);
-    switch (message.type) {
-      case KeeperMessageType::kStarted:
-        bootstrap_.rollcall().set_pid(message.rank, value);
-        if (plan_.options.verbose) {
-          output_.say(fmt::format("acprun: rank {} is pid {}, {}\n",
-                                  message.rank, value,
-                                  plan_.ranks[message.rank].cpus.name));
-        }
+  void order_all(HostMessageType type,
+                 std::int64_t value = 0,
+                 std::string text = {}) {
+    order({type, kEveryHost, 0, value, 0, std::move(text)});
+  }
+
+  // --- events --------------------------------------------------------------
+
+  /// Reports come from this host and from all others.
+  void take_report(HostMessage report) {
+    if (report.host >= plan_.hosts.size() ||
+        (is_about_rank(report.type) && report.rank >= rollcall_.size())) {
+      return;
+    }
+    switch (report.type) {
+      case HostMessageType::kStarted: take_start(report); break;
+      case HostMessageType::kNotStarted: take_failed_start(report); break;
+      case HostMessageType::kExited:
+        fail_if(rollcall_.on_exit(report.rank, static_cast<int>(report.value)));
         break;
-      case KeeperMessageType::kStartFailed:
-        fail(judge_failed_fork(message.rank, static_cast<int>(value)));
+      case HostMessageType::kRankMessage: take_rank_message(report); break;
+      case HostMessageType::kBadMessage:
+        fail({Cause::kProtocol,
+              report.rank,
+              rollcall_.pid(report.rank),
+              0,
+              "sent bytes over ACP_BOOTSTRAP_FD that make no sense",
+              {}});
         break;
-      case KeeperMessageType::kExited: take_exit(message); break;
+      case HostMessageType::kPublished: take_table(report); break;
+      case HostMessageType::kLooks: take_looks(report); break;
+      case HostMessageType::kOutput: take_output(report); break;
+      case HostMessageType::kSay: output_.say(report.text); break;
+      case HostMessageType::kInputTaken:
+        if (sender_) sender_->note_taken(report.value);
+        break;
+      case HostMessageType::kInputClosed:
+        if (sender_) sender_->close();
+        break;
+      case HostMessageType::kKeeperGone: take_keeper_end(report); break;
+      case HostMessageType::kHostFailed: take_failed_host(report); break;
+      case HostMessageType::kHostLost: take_lost_host(report); break;
+      case HostMessageType::kDone: gone_.insert(report.host); break;
       default: break;
     }
   }
 
-  void take_exit(const KeeperMessage& message) {
-    // All ranks may have sent messages before this rank died; an acp_abort
-    // among them is the cause rather than the death.
-    bootstrap_.catch_up();
-    Rollcall& rollcall = bootstrap_.rollcall();
-    const auto step = static_cast<SpawnStep>(message.step);
-    if (step != SpawnStep::kNone) {
-      fail(judge_failed_start(plan_, message.rank, rollcall.pid(message.rank),
-                              step, message.error));
+  static bool is_about_rank(HostMessageType type) {
+    return type == HostMessageType::kStarted ||
+           type == HostMessageType::kNotStarted ||
+           type == HostMessageType::kExited ||
+           type == HostMessageType::kRankMessage ||
+           type == HostMessageType::kBadMessage;
+  }
+
+  const std::string& host_name_of(std::uint32_t host) const {
+    return plan_.hosts[host].name;
+  }
+
+  void take_start(const HostMessage& report) {
+    rollcall_.set_pid(report.rank, static_cast<std::uint32_t>(report.value));
+    if (!plan_.options.verbose) return;
+    const std::string where =
+        plan_.has_other_hosts() ? " on " + host_name_of(report.host) : "";
+    output_.say(fmt::format("acprun: rank {} is pid {}{}, {}\n", report.rank,
+                            report.value, where, report.text));
+  }
+
+  void take_failed_start(const HostMessage& report) {
+    Reason reason = decode_reason(report.text);
+    fail({Cause::kNotStarted,
+          report.rank,
+          static_cast<std::uint32_t>(report.more),
+          report.value,
+          std::move(reason.text),
+          {},
+          std::move(reason.advice)});
+  }
+
+  void take_rank_message(HostMessage& report) {
+    const auto type = static_cast<BootstrapType>(report.value);
+    if (type == BootstrapType::kLeaving || type == BootstrapType::kLeft) {
+      order({HostMessageType::kLeaving,
+             kEveryHost,
+             static_cast<std::uint32_t>(type),
+             report.more,
+             0,
+             {}});
+      return;
     }
-    auto verdict =
-        rollcall.on_exit(message.rank, static_cast<int>(message.value));
-    if (verdict) fail(std::move(*verdict));
+    if (verdict_) return;
+    const BootstrapMessage message{
+        type, static_cast<std::uint64_t>(report.more), std::move(report.text)};
+    answer(report.rank, rollcall_.on_message(report.rank, message));
+  }
+
+  void answer(std::uint32_t rank, Answer answer) {
+    std::visit(Match{[](Nothing) {},
+                     [&](SayWelcome) {
+                       order({HostMessageType::kWelcome,
+                              host_of_rank_[rank],
+                              rank,
+                              0,
+                              0,
+                              {}});
+                     },
+                     [&](SayGo go) {
+                       order_all(HostMessageType::kGo,
+                                 static_cast<std::int64_t>(go.phase),
+                                 encode_table(published_));
+                       published_.clear();
+                     },
+                     [&](Verdict& verdict) {
+                       fail(std::move(verdict));
+                     }},
+               answer);
+  }
+
+  /// A host sends its table before the arrival of its last rank, so the tables
+  /// are complete when every rank has arrived.
+  void take_table(const HostMessage& report) {
+    auto table = decode_table(report.text, rollcall_.size());
+    if (!table) {
+      fail({Cause::kHostLost,
+            kNoRank,
+            0,
+            0,
+            fmt::format("host {}: its agent sent a table that makes no sense",
+                        host_name_of(report.host)),
+            {}});
+      return;
+    }
+    std::ranges::move(*table, std::back_inserter(published_));
+  }
+
+  void take_output(const HostMessage& report) {
+    output_.write(static_cast<Output::Stream>(report.rank), report.text);
+    owed_.emplace_back(report.host,
+                       static_cast<std::int64_t>(report.text.size()));
+  }
+
+  /// While acprun's reader is slow, agents get no credit, and read no more from
+  /// their ranks.
+  void return_credits() {
+    if (owed_.empty() || output_.is_congested()) return;
+    for (const auto& [host, bytes] : owed_) {
+      links_.send({HostMessageType::kCredit, host, 0, bytes, 0, {}});
+    }
+    owed_.clear();
+  }
+
+  void take_keeper_end(const HostMessage& report) {
+    const bool is_here = part_ && report.host == own_number_;
+    const auto status = static_cast<int>(report.value);
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+      Verdict verdict = without_rank(Cause::kKeeperLost, status,
+                                     static_cast<std::uint32_t>(report.more));
+      verdict.host = report.host;
+      fail(std::move(verdict));
+      // A keeper that died has left its children to acprun, a subreaper.
+      if (is_here) end_descendants(spared(), kKeeperLimit);
+    }
+    if (is_here) gone_.insert(report.host);
+  }
+
+  std::vector<pid_t> spared() const {
+    std::vector<pid_t> pids = older_children_;
+    const auto shells = links_.pids();
+    pids.insert(pids.end(), shells.begin(), shells.end());
+    return pids;
+  }
+
+  void take_failed_host(const HostMessage& report) {
+    Reason reason = decode_reason(report.text);
+    Verdict verdict = without_rank(Cause::kHostFailed, report.value);
+    verdict.text =
+        fmt::format("host {}: {}", host_name_of(report.host), reason.text);
+    verdict.advice = std::move(reason.advice);
+    fail(std::move(verdict));
+  }
+
+  void take_lost_host(const HostMessage& report) {
+    Reason reason = decode_reason(report.text);
+    Verdict verdict = without_rank(Cause::kHostLost, 0);
+    const std::vector<std::uint32_t>& ranks = plan_.hosts[report.host].ranks;
+    verdict.text = fmt::format("host {} with {}: {}", host_name_of(report.host),
+                               describe_ranks(ranks), reason.text);
+    verdict.advice = std::move(reason.advice);
+    fail(std::move(verdict));
+    gone_.insert(report.host);
   }
 
   void take_signals() {
@@ -196,8 +418,9 @@ class Job {
         continue;
       }
       passed_on_.insert(signal);
-      keeper_.order(KeeperMessageType::kSignal, signal);
+      order_all(HostMessageType::kSignal, signal);
       if (signal == SIGTSTP) {
+        links_.send({HostMessageType::kPause, kEveryHost});
         // acprun stops, and the shell shows its prompt. After "fg" acprun gets
         // SIGCONT and passes it on.
         ::kill(::getpid(), SIGSTOP);
@@ -210,7 +433,7 @@ class Job {
     fail(without_rank(Cause::kInterrupted, signal));
     if (++interrupts_ > 1) {
       // A user who asks twice does not want to wait.
-      keeper_.order(KeeperMessageType::kKill);
+      order_all(HostMessageType::kKill);
       force_at_ = std::min(force_at_, Clock::now() + kKeeperLimit);
       give_up_output_at_ = Clock::now();
     }
@@ -224,56 +447,105 @@ class Job {
     fail(std::move(verdict));
   }
 
+  // --- looks ---------------------------------------------------------------
+
+  /// Asks every host for a look at its ranks. take_looks() gets the answers.
+  void ask_for_looks() {
+    ++look_round_;
+    looks_.clear();
+    looked_.clear();
+    links_.send({HostMessageType::kLook, kEveryHost, 0, look_round_, 0, {}});
+    if (part_) {
+      looks_ = part_->look();
+      looked_.insert(own_number_);
+    }
+    see_looks();
+  }
+
+  void take_looks(const HostMessage& report) {
+    auto looks = decode_looks(report.text, rollcall_.size());
+    if (!looks) return;
+    if (verdict_) {
+      std::ranges::move(*looks, std::back_inserter(looks_));
+      return;
+    }
+    if (report.value != look_round_) return;
+    std::ranges::move(*looks, std::back_inserter(looks_));
+    looked_.insert(report.host);
+    see_looks();
+  }
+
+  /// The watchdog judges only looks of all hosts.
+  void see_looks() {
+    if (!verdict_ && looked_.size() == plan_.hosts.size()) {
+      std::ranges::sort(looks_, {}, &RankLook::launch_rank);
+      fail_if(limits_->see(looks_, rollcall_));
+    }
+  }
+
   // --- the end -------------------------------------------------------------
 
-  /// The first failure ends the job; later ones follow from it.
+  void fail_if(std::optional<Verdict> verdict) {
+    if (verdict) fail(std::move(*verdict));
+  }
+
+  /// The first failure ends the job; later ones follow from it. Agents answer
+  /// the order to end with looks, for the summary.
   void fail(Verdict verdict) {
     if (verdict_) return;
     if (verdict.cause == Cause::kSignaled &&
         passed_on_.count(static_cast<int>(verdict.value)) != 0) {
       verdict = without_rank(Cause::kInterrupted, verdict.value);
     }
+    if (verdict.rank != kNoRank) verdict.host = host_of_rank_[verdict.rank];
     verdict_ = std::move(verdict);
-    waits_ = collect_waits(bootstrap_.segment(), bootstrap_.rollcall());
+    rollcall_at_end_ = rollcall_;
+    looks_ = part_ ? part_->look() : std::vector<RankLook>{};
     const bool is_asked_for = verdict_->cause == Cause::kInterrupted ||
                               verdict_->cause == Cause::kTimeout;
     const milliseconds grace =
         is_asked_for ? plan_.options.grace
                      : std::min(plan_.options.grace, kFailureGrace);
-    bootstrap_.announce_ending(describe_end(*verdict_, plan_.host, waits_));
-    keeper_.order(KeeperMessageType::kEnd, grace.count());
+    order_all(HostMessageType::kEnd, grace.count(),
+              describe_end(*verdict_, where_it_failed(), waits()));
     force_at_ = Clock::now() + grace + kKeeperLimit;
+    if (plan_.has_other_hosts()) force_at_ += kAgentLimit;
     if (is_asked_for) give_up_output_at_ = force_at_;
   }
 
-  void lose_keeper() {
-    loop_.forget(keeper_.fd());
-    const int status = keeper_.collect();
-    is_keeper_gone_ = true;
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return;
-    fail(without_rank(Cause::kKeeperLost, status,
-                      static_cast<std::uint32_t>(keeper_.pid())));
+  std::vector<RankWait> waits() const {
+    return collect_waits(looks_, *rollcall_at_end_);
+  }
+
+  /// The host of the rank that failed, or of its keeper; otherwise acprun's.
+  const std::string& where_it_failed() const {
+    const bool is_of_host =
+        verdict_->rank != kNoRank || verdict_->cause == Cause::kKeeperLost;
+    return is_of_host ? host_name_of(verdict_->host) : plan_.host;
   }
 
   void check_deadlines() {
-    if (is_keeper_gone_) return;
     if (verdict_) {
-      // The keeper does not do its work, for example because it was stopped.
-      if (Clock::now() >= force_at_) {
-        loop_.forget(keeper_.fd());
-        is_keeper_gone_ = true;  // wind_up() kills the keeper, too.
-      }
+      // A keeper or an agent does not do its work, for example because it was
+      // stopped.
+      if (Clock::now() >= force_at_) give_up_hosts();
       return;
     }
-    if (auto verdict =
-            limits_->check(bootstrap_.segment(), bootstrap_.rollcall())) {
-      fail(std::move(*verdict));
-    }
+    fail_if(limits_->check(rollcall_));
+    if (!verdict_ && limits_->is_look_due()) ask_for_looks();
     if (input_ && input_->is_paused()) input_->start();
+  }
+
+  void give_up_hosts() {
+    if (part_) part_->give_up_keeper();  // wind_up() kills the keeper, too.
+    links_.kill();
+    for (const HostRanks& host : plan_.hosts)
+      gone_.insert(host.number);
   }
 
   milliseconds time_to_next_deadline() const {
     auto next = verdict_ ? force_at_ : limits_->next();
+    next = std::min(next, links_.next());
     if (input_ && input_->is_paused()) {
       next = std::min(next, Clock::now() + kTerminalTick);
     }
@@ -286,11 +558,14 @@ class Job {
   /// prints the summary: it has to be the last lines.
   int wind_up() {
     input_.reset();
+    sender_.reset();
+    await_agents();
+    links_.kill();
     // A keeper that died has left its children to acprun, a subreaper.
     end_descendants(older_children_, kKeeperLimit);
     output_.finish_reading();
     if (verdict_ && verdict_->cause != Cause::kOutputClosed) {
-      output_.say(summarize(*verdict_, plan_.host, waits_));
+      output_.say(summarize(*verdict_, where_it_failed(), waits()));
     }
     while (!output_.is_flushed() && Clock::now() < give_up_output_at_) {
       const bool has_limit = give_up_output_at_ != Clock::time_point::max();
@@ -299,30 +574,52 @@ class Job {
     return verdict_ ? exit_status(*verdict_) : 0;
   }
 
+  /// Every host is done; the agents end by themselves, from the leaves of the
+  /// tree to its root.
+  void await_agents() {
+    const auto deadline = Clock::now() + kAgentLimit;
+    while (!links_.are_over() && Clock::now() < deadline) {
+      loop_.turn(milliseconds(5));
+      links_.check();
+    }
+  }
+
   const JobPlan& plan_;
   const Signals& signals_;
   /// Children of the process that became acprun by exec; they are spared.
   const std::vector<pid_t> older_children_;
   EventLoop loop_;
-  BootstrapServer bootstrap_;
-  KeeperConnection keeper_;
-  std::vector<RankStreams> streams_;
+  Rollcall rollcall_;
+  std::vector<std::uint32_t> host_of_rank_;
+  std::uint32_t own_number_ = kEveryHost;  ///< This host's, if it has ranks.
   Output output_{loop_, STDOUT_FILENO, STDERR_FILENO, [this](int error) {
                    lose_output(error);
                  }};
+  std::optional<HostPart> part_;  ///< Of this host, if it has ranks.
+  AgentLinks links_{loop_, [this](HostMessage message) {
+                      take_report(std::move(message));
+                    }};
+  std::optional<InputSender> sender_;  ///< Where rank 0 is on another host.
   std::optional<Input> input_;
   std::optional<TimeLimits> limits_;  ///< Since the start of the ranks.
 
-  std::set<int> passed_on_;  ///< Signals that acprun sent to the ranks.
+  PublishedTable published_;  ///< Of the phase that is under way.
+  /// Output of hosts for which they have got no credit yet.
+  std::vector<std::pair<std::uint32_t, std::int64_t>> owed_;
+  std::vector<RankLook> looks_;     ///< Of this round, or at the end.
+  std::set<std::uint32_t> looked_;  ///< Hosts whose looks are there.
+  std::int64_t look_round_ = 0;
+
+  std::set<std::uint32_t> gone_;  ///< Hosts on which no rank is left.
+  std::set<int> passed_on_;       ///< Signals that acprun sent to the ranks.
   std::optional<Verdict> verdict_;
-  std::vector<RankWait> waits_;  ///< Waits at the time of the verdict.
+  std::optional<Rollcall> rollcall_at_end_;  ///< At the time of the verdict.
   /// Time to do the keeper's work; set by fail().
   Clock::time_point force_at_ = Clock::time_point::max();
   /// Time to give up a slow reader of the output; only where the user asked for
   /// the end.
   Clock::time_point give_up_output_at_ = Clock::time_point::max();
   int interrupts_ = 0;  ///< Requests to end by signal.
-  bool is_keeper_gone_ = false;
 };
 
 }  // namespace

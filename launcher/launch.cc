@@ -1,5 +1,5 @@
-// Builds the keeper's requests from the plan, and the verdicts on ranks that
-// could not be started. Called by job.cc.
+// Builds the keeper's requests, and judges ranks that could not be started.
+// Called by HostPart.
 #include "launcher/launch.h"
 
 #include <fmt/format.h>
@@ -27,13 +27,13 @@ std::vector<char*> pointers_to(const std::vector<std::string>& words) {
   return pointers;
 }
 
-/// The variables that differ between ranks. All ranks are on this host, so the
-/// local numbers are the global ones.
-std::vector<std::string> numbers_of(std::size_t rank, std::size_t ranks) {
-  return {fmt::format("{}={}", protocol::kRankVariable, rank),
-          fmt::format("{}={}", protocol::kProcsVariable, ranks),
-          fmt::format("{}={}", protocol::kLocalRankVariable, rank),
-          fmt::format("{}={}", protocol::kLocalProcsVariable, ranks)};
+/// The variables that differ between ranks.
+std::vector<std::string> numbers_of(const HostWork& work, std::size_t slot) {
+  return {
+      fmt::format("{}={}", protocol::kRankVariable, work.ranks[slot].rank),
+      fmt::format("{}={}", protocol::kProcsVariable, work.procs),
+      fmt::format("{}={}", protocol::kLocalRankVariable, slot),
+      fmt::format("{}={}", protocol::kLocalProcsVariable, work.ranks.size())};
 }
 
 /// One rank's argv and environment, and the variables of this rank alone, which
@@ -79,41 +79,41 @@ class SharedFailures {
 
 /// All strings and arrays are made before the fork, because a shim may only
 /// make system calls. They live until the keeper has its copy.
-Status start_ranks(const JobPlan& plan,
+Status start_ranks(const HostWork& work,
                    std::span<const RankStreams> streams,
                    std::span<const UniqueFd> bootstrap_ends,
                    const InheritedState& inherited,
                    KeeperConnection& keeper) {
-  const std::size_t ranks = plan.ranks.size();
+  const std::size_t ranks = work.ranks.size();
   SharedFailures failures(ranks);
   if (!failures.is_mapped()) {
     log_error("shared memory for {} ranks: {}", ranks, errno_text(errno));
     return Status::kSystem;
   }
-  const std::vector<char*> environment = pointers_to(plan.environment);
+  const std::vector<char*> environment = pointers_to(work.environment);
   std::vector<RankWords> words(ranks);
   std::vector<SpawnRequest> requests(ranks);
-  for (std::size_t rank = 0; rank < ranks; ++rank) {
-    const RankPlan& one = plan.ranks[rank];
-    RankWords& own = words[rank];
+  for (std::size_t slot = 0; slot < ranks; ++slot) {
+    const RankPlan& one = work.ranks[slot];
+    RankWords& own = words[slot];
     own.words = pointers_to(one.words);
-    own.numbers = numbers_of(rank, ranks);
+    own.numbers = numbers_of(work, slot);
     own.environment = pointers_to(own.numbers);
     own.environment.insert(own.environment.end() - 1, environment.begin(),
                            environment.end() - 1);
-    SpawnRequest& request = requests[rank];
+    SpawnRequest& request = requests[slot];
     request.path = one.path.c_str();
     request.words = own.words.data();
     request.environment = own.environment.data();
-    const std::string& directory = plan.options.directory;
+    const std::string& directory = work.directory;
     request.directory = directory.empty() ? nullptr : directory.c_str();
     for (std::size_t i = 0; i < 3; ++i) {
-      request.standard[i] = streams[rank].rank_ends[i].get();
+      request.standard[i] = streams[slot].rank_ends[i].get();
     }
-    request.bootstrap = bootstrap_ends[rank].get();
+    request.bootstrap = bootstrap_ends[slot].get();
     request.cpus = one.cpus.mask.is_empty() ? nullptr : &one.cpus.mask;
     request.inherited = &inherited;
-    request.failure = failures.make(rank);
+    request.failure = failures.make(slot);
   }
   return keeper.start(requests);
 }
@@ -144,35 +144,24 @@ std::string advise_on_start(SpawnStep step, int error) {
 
 }  // namespace
 
-Verdict judge_failed_start(const JobPlan& plan,
-                           std::uint32_t rank,
-                           std::uint32_t pid,
-                           SpawnStep step,
-                           int error) {
+FailedStart judge_failed_start(const HostWork& work,
+                               std::uint32_t slot,
+                               SpawnStep step,
+                               int error) {
   const bool is_missing = error == ENOENT || error == ENOTDIR;
   const int status = step != SpawnStep::kExec ? kStatusLauncher
                      : is_missing             ? kStatusNotFound
                                               : kStatusCannotRun;
-  const std::string& what = step == SpawnStep::kDirectory
-                                ? plan.options.directory
-                                : plan.ranks[rank].path;
-  return {Cause::kNotStarted,
-          rank,
-          pid,
-          status,
-          fmt::format("{}: {}", what, errno_text(error)),
-          {},
-          advise_on_start(step, error)};
+  const std::string& what =
+      step == SpawnStep::kDirectory ? work.directory : work.ranks[slot].path;
+  return {status,
+          {fmt::format("{}: {}", what, errno_text(error)),
+           advise_on_start(step, error)}};
 }
 
-Verdict judge_failed_fork(std::uint32_t rank, int error) {
-  return {Cause::kNotStarted,
-          rank,
-          0,
-          kStatusLauncher,
-          fmt::format("fork: {}", errno_text(error)),
-          {},
-          advise_on_fork(error)};
+FailedStart judge_failed_fork(int error) {
+  return {kStatusLauncher,
+          {fmt::format("fork: {}", errno_text(error)), advise_on_fork(error)}};
 }
 
 std::string advise_on_fork(int error) {

@@ -1,4 +1,4 @@
-// Makes the keeper's requests from the plan, and judges ranks that never ran.
+// Makes the keeper's requests for one host, and judges ranks that never ran.
 #pragma once
 
 #include <span>
@@ -6,31 +6,36 @@
 #include <vector>
 
 #include "base/status.h"
+#include "launcher/host_message.h"
+#include "launcher/host_work.h"
 #include "launcher/keeper_connection.h"
-#include "launcher/plan.h"
 #include "launcher/rank_streams.h"
-#include "launcher/verdict.h"
 
 namespace acp::launcher {
 
-/// Forks the keeper, which starts every rank of the plan with its streams and
+/// Forks the keeper, which starts every rank of the host with its streams and
 /// its end of the bootstrap socket. Fails with kSystem, logged.
-[[nodiscard]] Status start_ranks(const JobPlan& plan,
+[[nodiscard]] Status start_ranks(const HostWork& work,
                                  std::span<const RankStreams> streams,
                                  std::span<const UniqueFd> bootstrap_ends,
                                  const InheritedState& inherited,
                                  KeeperConnection& keeper);
 
-/// The verdict on a rank that has never run its program. `step` and `error` are
-/// those that the exec shim reported.
-Verdict judge_failed_start(const JobPlan& plan,
-                           std::uint32_t rank,
-                           std::uint32_t pid,
-                           SpawnStep step,
-                           int error);
+/// Why a rank has never run its program.
+struct FailedStart {
+  int status = 0;  ///< Exit status for acprun.
+  Reason reason;
+};
 
-/// The verdict when the keeper could not make a process for the rank.
-Verdict judge_failed_fork(std::uint32_t rank, int error);
+/// Judges the rank in this slot. `step` and `error` are those that the exec
+/// shim reported.
+FailedStart judge_failed_start(const HostWork& work,
+                               std::uint32_t slot,
+                               SpawnStep step,
+                               int error);
+
+/// Judges a rank for which the keeper could not make a process.
+FailedStart judge_failed_fork(int error);
 
 /// Advice to the user for an errno of fork.
 std::string advise_on_fork(int error);

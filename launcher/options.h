@@ -25,8 +25,11 @@ struct Options {
   std::vector<std::string> setting_variables;
 
   std::string hosts;
-  std::string rsh;
-  std::string directory;                 ///< "": acprun's own.
+  std::vector<std::string> rsh;  ///< Words of the remote shell; empty: ssh.
+  std::chrono::milliseconds rsh_timeout{30'000};
+  std::uint32_t fan_out = 32;  ///< Agents that each process starts.
+  bool preload = false;        ///< Copy the program to the other hosts.
+  std::string directory;       ///< "": acprun's own.
   std::vector<std::string> environment;  ///< "NAME=value".
   Binding binding = Binding::kAuto;
   bool report_bindings = false;
@@ -42,6 +45,7 @@ struct Options {
   std::chrono::milliseconds init_timeout{60'000};
   std::vector<std::string> wrap;  ///< Words before the program.
   std::optional<RankSet> wrap_ranks;
+  std::string wrap_rank_list;  ///< The text of wrap_ranks.
 
   std::vector<std::string> command;  ///< At least the program.
 };

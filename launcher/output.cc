@@ -36,13 +36,21 @@ Output::Output(EventLoop& loop,
                OnBroken on_broken)
     : loop_(loop),
       on_broken_(std::move(on_broken)),
-      out_(std::make_unique<OutputSink>(stdout_fd)),
+      out_(std::make_unique<DescriptorSink>(stdout_fd)),
       buffer_(kReadBytes) {
   // Two sinks of one file would write into each other's lines.
   if (!is_same_file(stdout_fd, stderr_fd)) {
-    err_ = std::make_unique<OutputSink>(stderr_fd);
+    err_ = std::make_unique<DescriptorSink>(stderr_fd);
   }
 }
+
+Output::Output(EventLoop& loop,
+               std::unique_ptr<OutputSink> out,
+               std::unique_ptr<OutputSink> err)
+    : loop_(loop),
+      out_(std::move(out)),
+      err_(std::move(err)),
+      buffer_(kReadBytes) {}
 
 Output::~Output() {
   for (const auto& source : sources_) {
@@ -53,9 +61,8 @@ Output::~Output() {
 }
 
 Status Output::add(UniqueFd pipe, Stream stream, LineAssembler lines) {
-  OutputSink* sink = stream == Stream::kErr && err_ ? err_.get() : out_.get();
   sources_.push_back(std::make_unique<Source>(
-      Source{std::move(pipe), sink, std::move(lines)}));
+      Source{std::move(pipe), &sink_of(stream), std::move(lines)}));
   Source& source = *sources_.back();
   source.is_watched = true;
   return loop_.watch(source.pipe.get(), EPOLLIN,
@@ -90,7 +97,7 @@ void Output::flush(OutputSink& sink) {
   const SinkState before = sink.state();
   const SinkState now = sink.flush();
   if (now == SinkState::kBlocked) {
-    if (before != SinkState::kBlocked &&
+    if (before != SinkState::kBlocked && sink.fd() >= 0 &&
         loop_.watch(sink.fd(), EPOLLOUT, [this, &sink] { flush(sink); }) !=
             Status::kOk) {
       return;
@@ -131,10 +138,24 @@ void Output::resume(OutputSink& sink) {
   }
 }
 
-void Output::say(std::string_view text) {
-  OutputSink& sink = err_ ? *err_ : *out_;
-  sink.buffer() += text;
+OutputSink& Output::sink_of(Stream stream) {
+  return stream == Stream::kErr && err_ ? *err_ : *out_;
+}
+
+void Output::write(Stream stream, std::string_view lines) {
+  OutputSink& sink = sink_of(stream);
+  sink.buffer() += lines;
   flush(sink);
+}
+
+void Output::flush_all() {
+  flush(*out_);
+  if (err_) flush(*err_);
+}
+
+bool Output::is_congested() const noexcept {
+  return out_->pending() > kMaxPending / 2 ||
+         (err_ && err_->pending() > kMaxPending / 2);
 }
 
 void Output::finish_reading() {

@@ -24,6 +24,10 @@ class Output {
   /// `stdout_fd` and `stderr_fd` are not closed here. When both are one file,
   /// its lines keep the order in which acprun read them.
   Output(EventLoop& loop, int stdout_fd, int stderr_fd, OnBroken on_broken);
+  /// For an agent, whose sinks lead to acprun.
+  Output(EventLoop& loop,
+         std::unique_ptr<OutputSink> out,
+         std::unique_ptr<OutputSink> err);
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
   ~Output();
@@ -33,8 +37,16 @@ class Output {
   /// Reads this pipe from now on.
   [[nodiscard]] Status add(UniqueFd pipe, Stream stream, LineAssembler lines);
 
+  /// Appends whole lines that another host has read from its ranks.
+  void write(Stream stream, std::string_view lines);
+
   /// Writes acprun's own text, whole lines, to standard error.
-  void say(std::string_view text);
+  void say(std::string_view text) { write(Stream::kErr, text); }
+
+  /// Passes on what the sinks have room for.
+  void flush_all();
+  /// Whether so much waits for acprun's reader that no rank is read.
+  bool is_congested() const noexcept;
 
   /// Reads what is left in the pipes and closes them. All writers are gone.
   void finish_reading();
@@ -49,6 +61,8 @@ class Output {
     LineAssembler lines;
     bool is_watched = false;  ///< In the event loop; false while paused.
   };
+
+  OutputSink& sink_of(Stream stream);
 
   enum class Taken : std::uint8_t { kSome, kNothing, kEnd };
 

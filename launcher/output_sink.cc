@@ -26,7 +26,7 @@ std::size_t next_write_size(std::string_view pending) noexcept {
   return newline == std::string_view::npos ? kPipeAtom : newline + 1;
 }
 
-OutputSink::OutputSink(int fd) : fd_(fd) {
+DescriptorSink::DescriptorSink(int fd) : fd_(fd) {
   struct stat info {};
 
   if (::fstat(fd, &info) != 0) return;
@@ -38,7 +38,7 @@ OutputSink::OutputSink(int fd) : fd_(fd) {
   }
 }
 
-ssize_t OutputSink::write_some(std::string_view bytes) {
+ssize_t DescriptorSink::write_some(std::string_view bytes) {
   if (is_socket_) {
     return ::send(fd_, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
   }
@@ -52,7 +52,7 @@ ssize_t OutputSink::write_some(std::string_view bytes) {
   return ::write(fd(), bytes.data(), bytes.size());
 }
 
-SinkState OutputSink::flush() {
+SinkState DescriptorSink::flush() {
   while (state_ != SinkState::kBroken && pending() > 0) {
     std::string_view left(pending_);
     left.remove_prefix(written_);

@@ -1,4 +1,5 @@
-// A buffer before acprun's standard output or error. Its writes never block.
+// Buffers for the ranks' output, and the one before acprun's standard output or
+// error. Their writes never block.
 #pragma once
 
 #include <functional>
@@ -20,27 +21,50 @@ enum class SinkState : std::uint8_t {
 /// end where possible.
 std::size_t next_write_size(std::string_view pending) noexcept;
 
-/// Used by the thread of the event loop, which alone touches all fields.
+/// A buffer for output, and the way that its text takes. Used by the thread of
+/// the event loop, which alone touches all fields.
 class OutputSink {
+ public:
+  OutputSink() = default;
+  OutputSink(const OutputSink&) = delete;
+  OutputSink& operator=(const OutputSink&) = delete;
+  virtual ~OutputSink() = default;
+
+  /// The descriptor to wait for while kBlocked; -1: none, and the owner of the
+  /// sink calls Output::flush_all() when there is room.
+  virtual int fd() const noexcept = 0;
+  /// Whole lines are appended here.
+  virtual std::string& buffer() noexcept = 0;
+  /// Bytes that are not out yet.
+  virtual std::size_t pending() const noexcept = 0;
+  /// Passes on as much as there is room for now.
+  virtual SinkState flush() = 0;
+  virtual SinkState state() const noexcept = 0;
+
+  /// The errno of the write that failed, while kBroken.
+  virtual int error() const noexcept { return 0; }
+};
+
+/// A sink that writes to a descriptor.
+class DescriptorSink final : public OutputSink {
  public:
   /// `fd` is not closed here. A terminal or pipe is opened a second time:
   /// O_NONBLOCK on the first description would change it for other processes.
-  explicit OutputSink(int fd);
+  explicit DescriptorSink(int fd);
 
-  /// The descriptor to wait for while kBlocked.
-  int fd() const noexcept { return own_ ? own_.get() : fd_; }
+  int fd() const noexcept override { return own_ ? own_.get() : fd_; }
 
-  std::string& buffer() noexcept { return pending_; }
+  std::string& buffer() noexcept override { return pending_; }
 
-  std::size_t pending() const noexcept { return pending_.size() - written_; }
+  std::size_t pending() const noexcept override {
+    return pending_.size() - written_;
+  }
 
-  /// Writes as much as the descriptor takes now.
-  SinkState flush();
+  SinkState flush() override;
 
-  SinkState state() const noexcept { return state_; }
+  SinkState state() const noexcept override { return state_; }
 
-  /// The errno of the write that failed, while kBroken.
-  int error() const noexcept { return error_; }
+  int error() const noexcept override { return error_; }
 
  private:
   ssize_t write_some(std::string_view bytes);

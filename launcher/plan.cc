@@ -3,18 +3,16 @@
 #include "launcher/plan.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <fstream>
-#include <iterator>
+#include <array>
+#include <climits>
 
 #include "base/host_facts.h"
-#include "base/log.h"
-#include "launcher/nodefile.h"
-#include "launcher/program.h"
-#include "launcher/this_host.h"
+#include "launcher/placement.h"
+#include "launcher/remote_shell.h"
+#include "launcher/remote_streams.h"
 #include "protocol/bootstrap.h"
 
 namespace acp::launcher {
@@ -23,82 +21,6 @@ namespace {
 
 EarlyExit error(std::string text) {
   return {kStatusLauncher, std::move(text)};
-}
-
-EarlyExit other_host(const std::string& host, const std::string& where) {
-  return error(fmt::format(
-      "{}: host {} is not this one ({}); jobs on several hosts are not "
-      "supported yet, name localhost",
-      where, host, host_name()));
-}
-
-std::optional<EarlyExit> check_hosts(const Options& options) {
-  for (std::size_t begin = 0; begin < options.hosts.size();) {
-    const std::size_t end =
-        std::min(options.hosts.find(',', begin), options.hosts.size());
-    auto parsed = parse_nodefile(options.hosts.substr(begin, end - begin));
-    const auto* nodes = std::get_if<std::vector<Node>>(&parsed);
-    if (nodes == nullptr || nodes->size() != 1) {
-      return error(
-          fmt::format("--host={}: must be host or host:N, separated "
-                      "by commas",
-                      options.hosts));
-    }
-    if (!is_this_host(nodes->front().host)) {
-      return other_host(nodes->front().host, "--host");
-    }
-    begin = end + 1;
-  }
-  return std::nullopt;
-}
-
-OrExit<std::string> read_file(const std::string& name) {
-  struct stat info {};
-
-  if (::stat(name.c_str(), &info) != 0) {
-    return error(fmt::format("node file {}: {}", name, errno_text(errno)));
-  }
-  std::ifstream file(name, std::ios::binary);
-  if (!file || S_ISDIR(info.st_mode)) {
-    return error(fmt::format("node file {}: {}", name,
-                             errno_text(file ? EISDIR : errno)));
-  }
-  return std::string(std::istreambuf_iterator<char>(file), {});
-}
-
-/// Checks that the node file names this host for every rank. Sets the number of
-/// ranks where the user did not.
-std::optional<EarlyExit> apply_nodefile(Options& options) {
-  const std::string& name = *options.nodefile;
-  auto text = read_file(name);
-  if (auto* exit = std::get_if<EarlyExit>(&text)) {
-    return std::move(*exit);
-  }
-  auto parsed = parse_nodefile(std::get<std::string>(text));
-  if (const auto* wrong = std::get_if<NodefileError>(&parsed)) {
-    return error(fmt::format("node file {}, line {}: {}", name, wrong->line,
-                             wrong->text));
-  }
-  const auto& nodes = std::get<std::vector<Node>>(parsed);
-  const std::uint32_t slots = count_slots(nodes);
-  if (options.procs == 0) {
-    options.procs = std::max<std::uint32_t>(slots, 1);
-  }
-  if (slots == 0 || (slots < options.procs && !options.oversubscribe)) {
-    return error(fmt::format(
-        "node file {} has room for {} ranks, -np asks for {}; add lines or "
-        "give --oversubscribe",
-        name, slots, options.procs));
-  }
-  std::uint32_t first = 0;
-  for (const Node& node : nodes) {
-    if (first < options.procs && !is_this_host(node.host)) {
-      return other_host(node.host,
-                        fmt::format("node file {}, line {}", name, node.line));
-    }
-    first += std::min(node.slots, kMaxRanks - first);
-  }
-  return std::nullopt;
 }
 
 /// Makes gfortran's run-time library write each line as it is printed, as
@@ -147,67 +69,103 @@ std::vector<std::string> make_environment(const Options& options,
   return variables;
 }
 
-std::string value_of(const std::vector<std::string>& environment,
-                     std::string_view start) {
-  for (const std::string& entry : environment) {
-    if (entry.starts_with(start)) return entry.substr(start.size());
-  }
-  return "";
+std::string own_directory() {
+  std::array<char, PATH_MAX> path{};
+  return ::getcwd(path.data(), path.size()) != nullptr ? path.data() : "/";
+}
+
+/// The file of this acprun, under which it is started on the other hosts.
+std::string own_file() {
+  std::array<char, PATH_MAX> path{};
+  const ssize_t n = ::readlink("/proc/self/exe", path.data(), path.size() - 1);
+  return n > 0 ? std::string(path.data(), static_cast<std::size_t>(n))
+               : "acprun";
+}
+
+/// The first two hosts are enough: each host has one of them as another one.
+std::vector<std::string> routes_of(const std::vector<HostRanks>& hosts) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < std::min<std::size_t>(hosts.size(), 2); ++i)
+    names.push_back(hosts[i].name);
+  return names;
+}
+
+HostOrders make_orders(const Options& options,
+                       const std::vector<HostRanks>& hosts,
+                       char* const* environment) {
+  HostOrders orders;
+  orders.procs = options.procs;
+  orders.starter_bytes = options.settings.number(SettingId::kStarterMemory);
+  orders.module_bytes = protocol::module_bytes_for(options.settings);
+  orders.routes = routes_of(hosts);
+  orders.shell = remote_shell_of(options.rsh);
+  orders.shell.acprun = own_file();
+  orders.shell.timeout = options.rsh_timeout;
+  orders.shell.fan_out = options.fan_out;
+  orders.command = options.command;
+  orders.wrap = options.wrap;
+  orders.wrap_ranks = options.wrap_rank_list;
+  orders.environment = make_environment(options, environment);
+  orders.directory = options.directory;
+  orders.output_dir = options.output_dir;
+  orders.input_rank = options.reads_stdin ? 0 : UINT32_MAX;
+  orders.binding = options.binding;
+  orders.report_bindings = options.report_bindings;
+  orders.tag = options.tag;
+  orders.output_window = output_window(hosts.size());
+  return orders;
+}
+
+/// An agent begins in its user's home, so the directory is named in full.
+std::string full_directory(const std::string& directory) {
+  if (directory.starts_with('/')) return directory;
+  return directory.empty() ? own_directory()
+                           : own_directory() + "/" + directory;
 }
 
 }  // namespace
 
-/// Hosts and node file come first, because they set the number of ranks. Cores
-/// are claimed last, so that no error follows a claim.
-OrExit<JobPlan> make_plan(Options options, char* const* environment) {
-  if (auto exit = check_hosts(options)) return std::move(*exit);
-  if (options.nodefile) {
-    if (auto exit = apply_nodefile(options)) return std::move(*exit);
-  }
-  options.procs = std::max<std::uint32_t>(options.procs, 1);
+/// Hosts come first, because they set the number of ranks. Cores are claimed
+/// last, so that no error follows a claim.
+OrExit<JobPlan> make_plan(Options options,
+                          char* const* environment,
+                          const Settings::Lookup& lookup) {
+  auto placed = place_ranks(options, lookup);
+  if (auto* exit = std::get_if<EarlyExit>(&placed)) return std::move(*exit);
   if (options.wrap_ranks && options.wrap_ranks->largest() >= options.procs) {
-    return EarlyExit{
-        kStatusLauncher,
+    return error(
         fmt::format("--wrap-ranks names rank {}, but the job has "
                     "ranks 0 to {}",
-                    options.wrap_ranks->largest(), options.procs - 1)};
+                    options.wrap_ranks->largest(), options.procs - 1));
   }
-
   JobPlan plan;
   plan.host = host_name();
-  plan.environment = make_environment(options, environment);
-  const std::string path = value_of(plan.environment, "PATH=");
-  auto program = find_program(options.command[0], options.directory, path);
-  if (auto* exit = std::get_if<EarlyExit>(&program)) return std::move(*exit);
-  RankPlan plain{std::get<std::string>(program), options.command, {}};
-  RankPlan wrapped = plain;
-  if (!options.wrap.empty()) {
-    auto wrapper = find_program(options.wrap[0], options.directory, path);
-    if (auto* exit = std::get_if<EarlyExit>(&wrapper)) return std::move(*exit);
-    wrapped.path = std::get<std::string>(wrapper);
-    wrapped.words = options.wrap;
-    wrapped.words.push_back(plain.path);
-    wrapped.words.insert(wrapped.words.end(), options.command.begin() + 1,
-                         options.command.end());
+  plan.hosts = std::move(std::get<std::vector<HostRanks>>(placed));
+  plan.orders = make_orders(options, plan.hosts, environment);
+  const auto local = std::ranges::find(plan.hosts, true, &HostRanks::is_local);
+  if (local != plan.hosts.end()) {
+    HostOrders orders = plan.orders;
+    orders.hosts = {*local};
+    auto work = prepare_host(orders);
+    if (auto* exit = std::get_if<EarlyExit>(&work)) return std::move(*exit);
+    plan.local = std::move(std::get<HostWork>(work));
   }
-  Bindings bindings =
-      bind_ranks(options.binding, options.procs, plan.environment);
-  for (std::uint32_t rank = 0; rank < options.procs; ++rank) {
-    const bool is_wrapped =
-        !options.wrap_ranks || options.wrap_ranks->contains(rank);
-    plan.ranks.push_back(is_wrapped ? wrapped : plain);
-    plan.ranks.back().cpus = std::move(bindings.ranks[rank]);
+  plan.orders.directory = full_directory(options.directory);
+  if (options.preload) {
+    const std::string& command = options.command.front();
+    plan.orders.program_name = command.substr(command.rfind('/') + 1);
   }
-  plan.claims = std::move(bindings.claims);
-  plan.why_unbound = std::move(bindings.why_unbound);
   plan.options = std::move(options);
   return plan;
 }
 
 /// One line for each setting and variable, then one for each rank.
 std::string describe_plan(const JobPlan& plan) {
-  std::string text = fmt::format("{} rank{} on {}\n", plan.ranks.size(),
-                                 plan.ranks.size() == 1 ? "" : "s", plan.host);
+  const std::string where = plan.hosts.size() == 1
+                                ? plan.hosts.front().name
+                                : fmt::format("{} hosts", plan.hosts.size());
+  std::string text = fmt::format("{} rank{} on {}\n", plan.options.procs,
+                                 plan.options.procs == 1 ? "" : "s", where);
   if (!plan.options.directory.empty()) {
     text += fmt::format("directory {}\n", plan.options.directory);
   }
@@ -217,12 +175,24 @@ std::string describe_plan(const JobPlan& plan) {
   for (const std::string& entry : plan.options.environment) {
     text += fmt::format("variable {}\n", entry);
   }
-  for (std::size_t rank = 0; rank < plan.ranks.size(); ++rank) {
-    const RankPlan& one = plan.ranks[rank];
-    text += fmt::format("rank {}: host {}, {}, file {}, command {}\n", rank,
-                        plan.host, one.cpus.name, one.path,
-                        fmt::join(one.words, " "));
+  std::vector<std::string> lines(plan.options.procs);
+  for (const HostRanks& host : plan.hosts) {
+    for (const std::uint32_t rank : host.ranks) {
+      lines[rank] =
+          fmt::format("rank {}: host {}, by {}, command {}\n", rank, host.name,
+                      fmt::join(plan.orders.shell.words, " "),
+                      fmt::join(plan.options.command, " "));
+    }
   }
+  if (plan.local) {
+    for (const RankPlan& one : plan.local->ranks) {
+      lines[one.rank] = fmt::format(
+          "rank {}: host {}, {}, file {}, command {}\n", one.rank, plan.host,
+          one.cpus.name, one.path, fmt::join(one.words, " "));
+    }
+  }
+  for (const std::string& line : lines)
+    text += line;
   return text;
 }
 

@@ -1,35 +1,41 @@
-// The plan of a job: which program runs with which words on which processors,
-// worked out from options and node file.
+// The plan of a job: which program runs with which words on which hosts and
+// processors, worked out from options, node file and allocation.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "launcher/binding.h"
 #include "launcher/early_exit.h"
+#include "launcher/host_orders.h"
+#include "launcher/host_ranks.h"
+#include "launcher/host_work.h"
 #include "launcher/options.h"
+#include "settings/settings.h"
 
 namespace acp::launcher {
 
-struct RankPlan {
-  std::string path;                ///< File for exec.
-  std::vector<std::string> words;  ///< argv.
-  CpuSet cpus;
-};
-
+/// Move-only: the claims of the local work last as long as this.
 struct JobPlan {
   Options options;
-  std::string host;
-  std::vector<RankPlan> ranks;
-  /// Variables of all ranks, without their numbers.
-  std::vector<std::string> environment;
-  CoreClaims claims;        ///< Claims on the cores of the ranks.
-  std::string why_unbound;  ///< See Bindings.
+  std::string host;              ///< The name of this host.
+  std::vector<HostRanks> hosts;  ///< All hosts of the job, by number.
+  /// The orders for all hosts, with an empty list of hosts and no identity.
+  HostOrders orders;
+  /// The ranks of this host; empty when it has none.
+  std::optional<HostWork> local;
+
+  bool has_other_hosts() const noexcept {
+    return hosts.size() > (local ? 1U : 0U);
+  }
 };
 
-/// Reads the node file, finds the programs, claims cores and binds to them.
-/// `environment` is acprun's own.
-OrExit<JobPlan> make_plan(Options options, char* const* environment);
+/// Places the ranks on hosts. For this host, it finds the programs, claims
+/// cores and binds to them. `environment` is acprun's own, and `lookup` reads
+/// it.
+OrExit<JobPlan> make_plan(Options options,
+                          char* const* environment,
+                          const Settings::Lookup& lookup);
 
 /// The text that --dry-run prints.
 std::string describe_plan(const JobPlan& plan);

@@ -1,5 +1,5 @@
 // Opens pipes and files for the ranks before the keeper is forked. Called by
-// job.cc.
+// HostPart.
 #include "launcher/rank_streams.h"
 
 #include <fcntl.h>
@@ -41,8 +41,10 @@ void set_nonblocking(int fd) {
   ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
 }
 
-Status open_input(const JobPlan& plan, std::size_t rank, RankStreams& streams) {
-  if (rank != 0 || !plan.options.reads_stdin) {
+Status open_input(const HostWork& work,
+                  std::size_t slot,
+                  RankStreams& streams) {
+  if (work.ranks[slot].rank != work.input_rank) {
     Result<UniqueFd> null = open_file("/dev/null", O_RDONLY);
     if (!null.ok()) return null.status();
     streams.rank_ends[0] = std::move(*null);
@@ -56,16 +58,16 @@ Status open_input(const JobPlan& plan, std::size_t rank, RankStreams& streams) {
   return Status::kOk;
 }
 
-Status open_output(const JobPlan& plan,
-                   std::size_t rank,
+Status open_output(const HostWork& work,
+                   std::size_t slot,
                    std::size_t descriptor,
                    UniqueFd& reader,
                    UniqueFd& writer) {
-  if (!plan.options.output_dir.empty()) {
-    Result<UniqueFd> file =
-        open_file(fmt::format("{}/rank.{}.{}", plan.options.output_dir, rank,
-                              descriptor == STDOUT_FILENO ? "out" : "err"),
-                  O_WRONLY | O_CREAT | O_TRUNC | O_APPEND);
+  if (!work.output_dir.empty()) {
+    Result<UniqueFd> file = open_file(
+        fmt::format("{}/rank.{}.{}", work.output_dir, work.ranks[slot].rank,
+                    descriptor == STDOUT_FILENO ? "out" : "err"),
+        O_WRONLY | O_CREAT | O_TRUNC | O_APPEND);
     if (!file.ok()) return file.status();
     writer = std::move(*file);
     return Status::kOk;
@@ -81,8 +83,8 @@ Status open_output(const JobPlan& plan,
 }  // namespace
 
 /// The directory is made first, also with its parents.
-Result<std::vector<RankStreams>> open_streams(const JobPlan& plan) {
-  const std::string& directory = plan.options.output_dir;
+Result<std::vector<RankStreams>> open_streams(const HostWork& work) {
+  const std::string& directory = work.output_dir;
   if (!directory.empty()) {
     std::error_code error;
     std::filesystem::create_directories(directory, error);
@@ -91,17 +93,17 @@ Result<std::vector<RankStreams>> open_streams(const JobPlan& plan) {
       return Status::kSystem;
     }
   }
-  std::vector<RankStreams> all(plan.ranks.size());
-  for (std::size_t rank = 0; rank < all.size(); ++rank) {
-    RankStreams& one = all[rank];
-    Status status = open_input(plan, rank, one);
+  std::vector<RankStreams> all(work.ranks.size());
+  for (std::size_t slot = 0; slot < all.size(); ++slot) {
+    RankStreams& one = all[slot];
+    Status status = open_input(work, slot, one);
     if (status == Status::kOk) {
       status =
-          open_output(plan, rank, STDOUT_FILENO, one.output, one.rank_ends[1]);
+          open_output(work, slot, STDOUT_FILENO, one.output, one.rank_ends[1]);
     }
     if (status == Status::kOk) {
       status =
-          open_output(plan, rank, STDERR_FILENO, one.error, one.rank_ends[2]);
+          open_output(work, slot, STDERR_FILENO, one.error, one.rank_ends[2]);
     }
     if (status != Status::kOk) return status;
   }

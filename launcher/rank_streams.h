@@ -7,19 +7,20 @@
 
 #include "base/result.h"
 #include "base/unique_fd.h"
-#include "launcher/plan.h"
+#include "launcher/host_work.h"
 
 namespace acp::launcher {
 
 /// One rank's descriptors 0, 1 and 2, and acprun's ends of the pipes.
 struct RankStreams {
   std::array<UniqueFd, 3> rank_ends;
-  UniqueFd input;   ///< To rank 0, non-blocking; empty for other ranks.
+  UniqueFd input;   ///< To the rank that reads standard input, non-blocking;
+                    ///< empty for other ranks.
   UniqueFd output;  ///< Empty with --output-dir, as is `error`.
   UniqueFd error;
 };
 
-/// Opens the streams of every rank. Fails with kSystem, logged.
-Result<std::vector<RankStreams>> open_streams(const JobPlan& plan);
+/// Opens the streams of every rank of the host. Fails with kSystem, logged.
+Result<std::vector<RankStreams>> open_streams(const HostWork& work);
 
 }  // namespace acp::launcher

@@ -41,6 +41,10 @@ class Rollcall {
  public:
   explicit Rollcall(std::uint32_t ranks) : ranks_(ranks) {}
 
+  std::uint32_t size() const noexcept {
+    return static_cast<std::uint32_t>(ranks_.size());
+  }
+
   void set_pid(std::uint32_t rank, std::uint32_t pid) {
     ranks_[rank].pid = pid;
   }

@@ -134,6 +134,8 @@ std::string advise(const Verdict& verdict) {
                        "it go on",
                        verdict.pid);
     case Cause::kInterrupted: return "nothing is left running";
+    case Cause::kHostFailed: return "see what it says above";
+    case Cause::kHostLost:
     case Cause::kKeeperLost: return "nothing is left running; start it again";
     case Cause::kOutputClosed:
     case Cause::kOutputFailed: return "output was lost";
@@ -147,6 +149,10 @@ std::string describe_end(const Verdict& verdict,
                          std::string_view host,
                          std::span<const RankWait> waits) {
   const std::string cause = on_one_line(describe_cause(verdict));
+  if (verdict.cause == Cause::kHostFailed ||
+      verdict.cause == Cause::kHostLost) {
+    return cause;
+  }
   if (verdict.rank == kNoRank) {
     return verdict.pid == 0
                ? fmt::format("{} on {}", cause, host)

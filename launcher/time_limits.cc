@@ -27,28 +27,29 @@ TimeLimits::TimeLimits(const Options& options)
       watchdog_(options.watchdog),
       next_sight_(started_) {}
 
-std::optional<Verdict> TimeLimits::check(const protocol::HostSegment& segment,
-                                         const Rollcall& rollcall) {
+std::optional<Verdict> TimeLimits::check(const Rollcall& rollcall) {
   const auto now = Clock::now();
   if (timeout_.count() > 0 && now - started_ >= timeout_) {
     return expired(Cause::kTimeout, timeout_);
   }
-  if (auto verdict = check_watchdog(segment, rollcall, now)) return verdict;
   return check_meeting(rollcall, now);
 }
 
-std::optional<Verdict> TimeLimits::check_watchdog(
-    const protocol::HostSegment& segment,
-    const Rollcall& rollcall,
-    Clock::time_point now) {
-  // Events may come much more often than the tick, and each look reads /proc.
-  if (watchdog_limit_.count() == 0 || now < next_sight_) return std::nullopt;
+/// Events may come much more often than the tick, and each look reads /proc.
+bool TimeLimits::is_look_due() {
+  const auto now = Clock::now();
+  if (watchdog_limit_.count() == 0 || now < next_sight_) return false;
   next_sight_ = now + kWatchdogTick;
-  if (!watchdog_.is_stuck(see_ranks(segment, rollcall), now)) {
+  return true;
+}
+
+std::optional<Verdict> TimeLimits::see(std::span<const RankLook> looks,
+                                       const Rollcall& rollcall) {
+  if (!watchdog_.is_stuck(see_ranks(looks, rollcall), Clock::now())) {
     return std::nullopt;
   }
   Verdict verdict = expired(Cause::kWatchdog, watchdog_limit_);
-  verdict.ranks = stopped_ranks(rollcall, segment.header().local_procs);
+  verdict.ranks = stopped_ranks(looks, rollcall);
   if (!verdict.ranks.empty()) {
     verdict.pid = rollcall.pid(verdict.ranks.front());
   }

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <optional>
+#include <span>
 
 #include "launcher/options.h"
 #include "launcher/rollcall.h"
@@ -22,17 +23,21 @@ class TimeLimits {
 
   /// Returns a verdict when a limit has passed. Call it after every event and
   /// at the time next().
-  std::optional<Verdict> check(const protocol::HostSegment& segment,
-                               const Rollcall& rollcall);
+  std::optional<Verdict> check(const Rollcall& rollcall);
+
+  /// Whether it is time for the watchdog's next look at the ranks. True once;
+  /// the caller then calls see() as soon as it has looks of all hosts.
+  bool is_look_due();
+
+  /// Gives the watchdog a look at every rank.
+  std::optional<Verdict> see(std::span<const RankLook> looks,
+                             const Rollcall& rollcall);
 
   /// The time of the next check without an event; Clock::time_point::max() when
   /// an event is enough.
   Clock::time_point next() const;
 
  private:
-  std::optional<Verdict> check_watchdog(const protocol::HostSegment& segment,
-                                        const Rollcall& rollcall,
-                                        Clock::time_point now);
   std::optional<Verdict> check_meeting(const Rollcall& rollcall,
                                        Clock::time_point now);
 

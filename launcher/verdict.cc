@@ -30,6 +30,7 @@ int exit_status(const Verdict& verdict) noexcept {
   switch (verdict.cause) {
     case Cause::kExited:
     case Cause::kAborted:
+    case Cause::kHostFailed:
     case Cause::kNotStarted: return failure_status(verdict.value);
     case Cause::kSignaled:
     case Cause::kInterrupted: return 128 + static_cast<int>(verdict.value);
@@ -41,6 +42,7 @@ int exit_status(const Verdict& verdict) noexcept {
     case Cause::kOutputClosed: return 128 + SIGPIPE;
     case Cause::kProtocol:
     case Cause::kKeeperLost:
+    case Cause::kHostLost:
     case Cause::kOutputFailed: return kStatusLauncher;
   }
   return kStatusLauncher;
@@ -91,6 +93,8 @@ std::string describe_cause(const Verdict& verdict) {
              (WIFSIGNALED(number)
                   ? "was killed by " + describe_signal(WTERMSIG(number))
                   : fmt::format("exited with status {}", WEXITSTATUS(number)));
+    case Cause::kHostFailed:
+    case Cause::kHostLost: return verdict.text;
     case Cause::kOutputClosed: return "the reader of standard output closed it";
     case Cause::kOutputFailed: return verdict.text;
   }

@@ -23,6 +23,9 @@ enum class Cause : std::uint8_t {
   kWatchdog,      ///< value: milliseconds; ranks: stopped, pid: the first's.
   kInterrupted,   ///< value: signal that acprun got.
   kKeeperLost,    ///< pid: the keeper's; value: its wait status.
+  kHostFailed,    ///< value: exit status to give; text: the host and why its
+                  ///< ranks cannot be started.
+  kHostLost,      ///< text: the host and how it was lost.
   kOutputClosed,  ///< The reader of standard output is gone.
   kOutputFailed,  ///< text: what failed.
 };
@@ -36,6 +39,8 @@ struct Verdict {
   std::string text;
   std::vector<std::uint32_t> ranks;
   std::string advice = {};  ///< Advice to the user; "": by the cause.
+  /// Number of the host; with kKeeperLost, or with a rank.
+  std::uint32_t host = 0;
 };
 
 /// Returns acprun's exit status for this end of the job; never 0.

@@ -1,5 +1,5 @@
-// Reads the ranks' records in the host segment. Called by job.cc for the
-// summary and by TimeLimits for the watchdog; changes nothing.
+// Judges looks at the ranks. Called by job.cc for the summary and by TimeLimits
+// for the watchdog. Pure.
 #include "launcher/waits.h"
 
 #include <fmt/format.h>
@@ -8,8 +8,6 @@ namespace acp::launcher {
 
 namespace {
 
-using protocol::HostSegment;
-using protocol::ProcRecord;
 using protocol::WaitKind;
 
 /// Describes a rank whose record in the segment says no wait.
@@ -32,8 +30,7 @@ bool is_settled(RankState state) {
 }
 
 /// Returns why the process does not run at all; "" when it may run.
-std::string describe_halt(std::uint32_t pid) {
-  const ProcessState process = state_of_process(pid, 0);
+std::string describe_halt(const ProcessState& process) {
   return process.is_stopped  ? "stopped by a signal (state T), "
          : process.is_traced ? "held by a debugger (state t), "
                              : "";
@@ -63,67 +60,58 @@ std::string describe_wait(std::uint32_t wait_kind,
   return text;
 }
 
-std::vector<RankWait> collect_waits(const HostSegment& segment,
+std::vector<RankWait> collect_waits(std::span<const RankLook> looks,
                                     const Rollcall& rollcall) {
-  std::vector<RankWait> waits;
-  for (std::uint32_t slot = 0; slot < segment.header().local_procs; ++slot) {
-    // Relaxed: this is a snapshot for people, while the ranks go on.
-    const ProcRecord& record = segment.record(slot);
-    RankWait wait;
-    wait.launch_rank = slot;
-    wait.rank = record.rank.load(std::memory_order_relaxed);
-    const RankState state = rollcall.state(slot);
-    if (rollcall.has_exited(slot)) {
-      wait.what = "gone";
-    } else if (is_settled(state)) {
-      wait.what =
-          describe_wait(record.wait_kind.load(std::memory_order_relaxed),
-                        record.wait_peer.load(std::memory_order_relaxed),
-                        record.wait_name.get());
-    }
-    if (wait.what.empty()) {
-      wait.what = describe_state(state);
-    }
-    if (!rollcall.has_exited(slot)) {
-      wait.what.insert(0, describe_halt(rollcall.pid(slot)));
-    }
-    waits.push_back(std::move(wait));
+  std::vector<RankWait> waits(rollcall.size());
+  for (std::uint32_t rank = 0; rank < waits.size(); ++rank) {
+    waits[rank].launch_rank = rank;
+    waits[rank].rank = rank;
+    waits[rank].what = rollcall.has_exited(rank)
+                           ? "gone"
+                           : describe_state(rollcall.state(rank));
+  }
+  for (const RankLook& look : looks) {
+    RankWait& wait = waits[look.launch_rank];
+    wait.rank = look.rank;
+    if (rollcall.has_exited(look.launch_rank)) continue;
+    const std::string call =
+        is_settled(rollcall.state(look.launch_rank))
+            ? describe_wait(look.wait_kind, look.wait_peer, look.wait_name)
+            : "";
+    if (!call.empty()) wait.what = call;
+    wait.what.insert(0, describe_halt(look.process));
   }
   return waits;
 }
 
-std::vector<RankSight> see_ranks(const HostSegment& segment,
+std::vector<RankSight> see_ranks(std::span<const RankLook> looks,
                                  const Rollcall& rollcall) {
   std::vector<RankSight> sights;
-  for (std::uint32_t slot = 0; slot < segment.header().local_procs; ++slot) {
-    if (rollcall.has_exited(slot)) continue;
-    // Relaxed: the watchdog compares several looks, while the ranks go on.
-    const ProcRecord& record = segment.record(slot);
-    const RankState state = rollcall.state(slot);
+  for (const RankLook& look : looks) {
+    if (rollcall.has_exited(look.launch_rank)) continue;
+    const RankState state = rollcall.state(look.launch_rank);
     RankSight sight;
     sight.looks =
-        is_settled(state) && record.wait_kind.load(std::memory_order_relaxed) !=
-                                 static_cast<std::uint32_t>(WaitKind::kNothing);
+        is_settled(state) &&
+        look.wait_kind != static_cast<std::uint32_t>(WaitKind::kNothing);
     // In acp_reset and acp_finalize a rank waits for acprun's answer.
     sight.is_waiting = sight.looks || state == RankState::kAtCollective ||
                        state == RankState::kAtFinalize;
-    sight.passes = record.passes.load(std::memory_order_relaxed);
-    sight.waits = record.waits.load(std::memory_order_relaxed);
-    sight.arrivals = record.arrivals.load(std::memory_order_relaxed);
-    sight.process = state_of_process(
-        rollcall.pid(slot), record.wait_thread.load(std::memory_order_relaxed));
+    sight.passes = look.passes;
+    sight.waits = look.waits;
+    sight.arrivals = look.arrivals;
+    sight.process = look.process;
     sights.push_back(sight);
   }
   return sights;
 }
 
-std::vector<std::uint32_t> stopped_ranks(const Rollcall& rollcall,
-                                         std::uint32_t ranks) {
+std::vector<std::uint32_t> stopped_ranks(std::span<const RankLook> looks,
+                                         const Rollcall& rollcall) {
   std::vector<std::uint32_t> stopped;
-  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-    if (!rollcall.has_exited(rank) &&
-        state_of_process(rollcall.pid(rank), 0).is_stopped) {
-      stopped.push_back(rank);
+  for (const RankLook& look : looks) {
+    if (!rollcall.has_exited(look.launch_rank) && look.process.is_stopped) {
+      stopped.push_back(look.launch_rank);
     }
   }
   return stopped;

@@ -1,13 +1,14 @@
-// Tells what each rank waits for, from the host segment and the roll-call.
+// Tells what each rank waits for, from looks at the ranks and the roll-call.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "launcher/rank_look.h"
 #include "launcher/rollcall.h"
 #include "launcher/watchdog.h"
-#include "protocol/host_segment.h"
 
 namespace acp::launcher {
 
@@ -26,17 +27,18 @@ std::string describe_wait(std::uint32_t wait_kind,
                           std::uint32_t wait_peer,
                           const std::string& name = "");
 
-/// Looks at every rank, for the summary.
-std::vector<RankWait> collect_waits(const protocol::HostSegment& segment,
+/// Describes every rank, for the summary. `looks` may miss ranks, for example
+/// those of a host that is lost; the roll-call alone describes these.
+std::vector<RankWait> collect_waits(std::span<const RankLook> looks,
                                     const Rollcall& rollcall);
 
-/// Looks at each rank that has not exited, for the watchdog.
-std::vector<RankSight> see_ranks(const protocol::HostSegment& segment,
+/// Turns looks into sights of each rank that has not exited, for the watchdog.
+std::vector<RankSight> see_ranks(std::span<const RankLook> looks,
                                  const Rollcall& rollcall);
 
 /// Returns the numbers at launch of the ranks whose processes a signal has
 /// stopped.
-std::vector<std::uint32_t> stopped_ranks(const Rollcall& rollcall,
-                                         std::uint32_t ranks);
+std::vector<std::uint32_t> stopped_ranks(std::span<const RankLook> looks,
+                                         const Rollcall& rollcall);
 
 }  // namespace acp::launcher

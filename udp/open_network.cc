@@ -10,8 +10,8 @@ namespace acp::udp {
 namespace {
 
 /// Another host of the job, or empty.
-std::string route_to(const protocol::HostHeader& /*header*/) {
-  return {};
+std::string route_to(const protocol::HostHeader& header) {
+  return header.route_to.data();
 }
 
 }  // namespace

@@ -10,7 +10,8 @@
 //         24  text
 //
 // rank -> launcher   Hello (value: pid), Arrive (value: phase), Abort (value:
-//                    exit status, text: message), Finalized
+//                    exit status, text: message), Finalized; in a job of
+//                    several hosts Leaving and Left (value: Leaving::word())
 // launcher -> rank   Welcome (value: process number; the host segment's
 //                    descriptor is attached), Go (value: phase), Ending
 //                    (text: why the job ends)
@@ -35,7 +36,7 @@ inline constexpr const char* kProcsVariable = "ACP_PROCS";
 inline constexpr const char* kLocalRankVariable = "ACP_LOCAL_RANK";
 inline constexpr const char* kLocalProcsVariable = "ACP_LOCAL_PROCS";
 inline constexpr std::uint32_t kBootstrapMagic = 0x42504341;
-inline constexpr std::uint16_t kBootstrapVersion = 1;
+inline constexpr std::uint16_t kBootstrapVersion = 2;
 inline constexpr std::size_t kBootstrapHeaderBytes = 24;
 inline constexpr std::size_t kBootstrapMaxText = 2048;
 
@@ -47,6 +48,8 @@ enum class BootstrapType : std::uint16_t {
   kAbort = 5,
   kFinalized = 6,
   kEnding = 7,
+  kLeaving = 8,  ///< This rank is in acp_finalize.
+  kLeft = 9,     ///< The modules of this rank have ended there.
 };
 
 /// Collective points at which the launcher waits for every rank. A rank

@@ -149,6 +149,15 @@ std::string CallName::get() const {
   return text.data();
 }
 
+void Leaving::enter(std::atomic<std::uint64_t>& place) const noexcept {
+  std::uint64_t word = place.load(std::memory_order_relaxed);
+  while ((word == 0 || misses(of(word).syncs)) &&
+         !place.compare_exchange_weak(word, this->word(),
+                                      std::memory_order_release,
+                                      std::memory_order_relaxed)) {
+  }
+}
+
 PublishedRecord::Values PublishedRecord::get() const noexcept {
   return {modules.load(std::memory_order_relaxed),
           proposed_rank.load(std::memory_order_relaxed),

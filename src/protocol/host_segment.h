@@ -113,6 +113,11 @@ struct Leaving {
     return std::uint64_t{syncs} << 32 | kSomebody | rank;
   }
 
+  /// Puts this into HostHeader::leaving or left, unless the word there belongs
+  /// to a rank with as few calls or fewer. Release: the partner is the acquire
+  /// in Progress::sync_health().
+  void enter(std::atomic<std::uint64_t>& place) const noexcept;
+
   /// Whether this rank never makes its acp_sync number `number`, counted
   /// from 1.
   constexpr bool misses(std::uint64_t number) const noexcept {
@@ -167,7 +172,8 @@ struct alignas(kCacheLine) HostHeader {
   /// after the second.
   std::atomic<std::uint32_t> reset_verdict;
   /// The Leaving with the fewest acp_sync among the ranks in acp_finalize, or
-  /// 0. Each rank there puts its own in by compare and exchange (release).
+  /// 0. Each rank there puts its own in by compare and exchange (release), and
+  /// the launcher those of ranks on other hosts.
   std::atomic<std::uint64_t> leaving;
   /// The Leaving with the fewest acp_sync among the ranks whose modules' fini
   /// functions have run in acp_finalize, or 0. It is written like `leaving`.

@@ -39,6 +39,14 @@ class Bootstrap {
   /// bootstrap carries those of the other hosts.
   [[nodiscard]] virtual Status arrive(protocol::Phase phase) = 0;
 
+  /// Tells the ranks of other hosts that this rank is in acp_finalize
+  /// (kLeaving), or that its modules have ended there (kLeft), by the words
+  /// HostHeader::leaving and left of their segments. Does not block. A launcher
+  /// that cannot tell them does nothing: then a rank that calls acp_sync more
+  /// often than a rank of another host waits for it in vain.
+  virtual void tell_leaving(protocol::BootstrapType, const protocol::Leaving&) {
+  }
+
   /// Tells the launcher to end the job with this exit status; the caller ends
   /// itself afterwards.
   virtual void abort(int exit_status, std::string_view text) = 0;

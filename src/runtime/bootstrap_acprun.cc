@@ -97,6 +97,11 @@ class Acprun final : public Bootstrap {
     return Status::kOk;
   }
 
+  void tell_leaving(protocol::BootstrapType type,
+                    const protocol::Leaving& leaving) override {
+    (void)send({type, leaving.word(), {}});
+  }
+
   void abort(int exit_status, std::string_view text) override {
     (void)send({BootstrapType::kAbort, static_cast<std::uint64_t>(exit_status),
                 std::string(text)});

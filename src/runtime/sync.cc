@@ -12,10 +12,12 @@ Sync::Sync(const protocol::HostSegment& segment,
            std::uint32_t my_slot,
            BarrierKind kind,
            gma::Engine& engine,
-           Progress& progress)
+           Progress& progress,
+           Bootstrap& bootstrap)
     : header_(segment.header()),
       engine_(engine),
       progress_(progress),
+      bootstrap_(bootstrap),
       kind_(kind),
       host_barrier_(segment, my_slot, progress),
       net_barrier_(engine, progress, segment.header()) {}
@@ -60,23 +62,20 @@ Status Sync::wait(TimePoint deadline) {
 
 void Sync::begin_finalize() {
   is_finalizing_ = true;
-  announce_leaving(header_.leaving);
+  announce(protocol::BootstrapType::kLeaving, header_.leaving);
 }
 
 void Sync::end_modules() {
-  announce_leaving(header_.left);
+  announce(protocol::BootstrapType::kLeft, header_.left);
 }
 
-/// The word keeps the rank with the fewest calls. Release: the partner is the
-/// acquire in Progress::sync_health().
-void Sync::announce_leaving(std::atomic<std::uint64_t>& leaving) const {
+void Sync::announce(protocol::BootstrapType type,
+                    std::atomic<std::uint64_t>& place) {
   const protocol::Leaving mine{engine_.space().my_rank(),
                                static_cast<std::uint32_t>(syncs_)};
-  std::uint64_t word = leaving.load(std::memory_order_relaxed);
-  while ((word == 0 || mine.misses(protocol::Leaving::of(word).syncs)) &&
-         !leaving.compare_exchange_weak(word, mine.word(),
-                                        std::memory_order_release,
-                                        std::memory_order_relaxed)) {
+  mine.enter(place);
+  if (!header_.is_whole_job()) {
+    bootstrap_.tell_leaving(type, mine);
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include "gma/engine.h"
 #include "protocol/host_segment.h"
+#include "runtime/bootstrap.h"
 #include "runtime/host_barrier.h"
 #include "runtime/net_barrier.h"
 #include "runtime/progress.h"
@@ -24,7 +25,8 @@ class Sync {
        std::uint32_t my_slot,
        BarrierKind kind,
        gma::Engine& engine,
-       Progress& progress);
+       Progress& progress,
+       Bootstrap& bootstrap);
 
   /// Returns when all ranks have called it as often as this rank. kTimedOut:
   /// the next call goes on with this barrier. kClosed, logged: a rank has left
@@ -44,11 +46,13 @@ class Sync {
 
  private:
   Status barrier(TimePoint deadline);
-  void announce_leaving(std::atomic<std::uint64_t>& leaving) const;
+  void announce(protocol::BootstrapType type,
+                std::atomic<std::uint64_t>& place);
 
   protocol::HostHeader& header_;
   gma::Engine& engine_;
   Progress& progress_;
+  Bootstrap& bootstrap_;
   BarrierKind kind_;
   HostBarrier host_barrier_;
   NetBarrier net_barrier_;

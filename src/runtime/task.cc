@@ -145,7 +145,7 @@ Status Task::open_engine() {
                 is_one_host && !is_network_everywhere(settings_)
                     ? BarrierKind::kHost
                     : BarrierKind::kNet,
-                *engine_, *progress_);
+                *engine_, *progress_, *bootstrap_);
   registration_.emplace(*keys_, *engine_, *transports_, *progress_,
                         header.key_slots - gmm::kFirstUserKey);
   registration_->add_library_memory();

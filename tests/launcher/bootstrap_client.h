@@ -29,6 +29,9 @@ class BootstrapClient {
 
   acp::protocol::HostSegment& segment() { return segment_; }
 
+  /// Its number among the ranks of its host.
+  std::uint32_t slot() const { return segment_.slot_of_proc(rank_); }
+
  private:
   void send_bytes(const void* bytes, std::size_t size);
   acp::protocol::BootstrapMessage receive();

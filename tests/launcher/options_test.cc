@@ -79,7 +79,7 @@ TEST_CASE("options: every option of ours", "[launcher][options]") {
                                       "--tag"});
   CHECK(options.procs == 4);
   CHECK(options.hosts == "localhost");
-  CHECK(options.rsh == "ssh -q");
+  CHECK(options.rsh == Words{"ssh", "-q"});
   CHECK(options.directory == "/tmp");
   CHECK(options.environment == Words{"A=1", "B=2"});
   CHECK(options.binding == Binding::kCore);

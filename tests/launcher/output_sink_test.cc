@@ -25,7 +25,7 @@ TEST_CASE("output sink: a full pipe blocks it, a reader frees it",
   REQUIRE(::pipe2(ends.data(), O_CLOEXEC) == 0);
   UniqueFd reader(ends[0]);
   UniqueFd writer(ends[1]);
-  OutputSink sink(writer.get());
+  DescriptorSink sink(writer.get());
   std::string text;
   for (int i = 0; i < 40'000; ++i)
     text += std::to_string(i) + "\n";

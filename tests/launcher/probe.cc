@@ -116,7 +116,7 @@ void await_signal(Context& context) {
 /// Begins to wait as the library would, where acprun's summary and its watchdog
 /// can see it.
 acp::protocol::ProcRecord& begin_wait(Context& context, int kind) {
-  auto& record = context.client.segment().record(context.client.rank());
+  auto& record = context.client.segment().record(context.client.slot());
   record.wait_thread.store(static_cast<std::uint32_t>(::getpid()));
   record.wait_kind.store(static_cast<std::uint32_t>(kind));
   return record;
@@ -127,7 +127,7 @@ void wait_in_record(Context& context, int kind) {
   auto& segment = context.client.segment();
   auto& record = begin_wait(context, kind);
   say("ready");
-  auto& doorbell = segment.slice_header(context.client.rank()).doorbell;
+  auto& doorbell = segment.slice_header(context.client.slot()).doorbell;
   while (segment.header().job_state.load() == 0) {
     acp::futex_wait(doorbell, 0, std::chrono::milliseconds(50));
     record.passes.fetch_add(1);
@@ -140,13 +140,23 @@ void wait_in_record(Context& context, int kind) {
 void receive_in_record(Context& context, int looks) {
   auto& record = begin_wait(context, 2);
   auto& doorbell =
-      context.client.segment().slice_header(context.client.rank()).doorbell;
+      context.client.segment().slice_header(context.client.slot()).doorbell;
   for (int i = 0; i < looks; ++i) {
     acp::futex_wait(doorbell, doorbell.load(), std::chrono::milliseconds(50));
     record.passes.fetch_add(1);
     record.arrivals.fetch_add(1);
   }
   record.wait_kind.store(0);
+}
+
+/// Each rank writes 1 into the first byte of its card before it arrives.
+void count_cards(Context& context) {
+  const auto& segment = context.client.segment();
+  std::uint32_t cards = 0;
+  for (std::uint32_t proc = 0; proc < segment.header().procs; ++proc) {
+    cards += segment.card(proc)[0] == std::byte{1} ? 1 : 0;
+  }
+  say("cards of " + std::to_string(cards));
 }
 
 using Step = void (*)(Context&, const std::string&);
@@ -159,6 +169,10 @@ const std::map<std::string_view, Step> kSteps = {
     {"init",
      [](Context& c, const std::string&) {
        c.client.meet(Phase::kInit);
+     }},
+    {"cards",
+     [](Context& c, const std::string&) {
+       count_cards(c);
      }},
     {"collective",
      [](Context& c, const std::string&) {
@@ -258,7 +272,7 @@ const std::map<std::string_view, Step> kSteps = {
     {"renumber",
      [](Context& c, const std::string& rank) {
        c.client.segment()
-           .record(c.client.rank())
+           .record(c.client.slot())
            .rank.store(static_cast<std::uint32_t>(std::atoi(rank.c_str())));
      }},
 };

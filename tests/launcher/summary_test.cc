@@ -74,7 +74,11 @@ TEST_CASE("summary: after acp_reset the rank's present number comes first",
 }
 
 TEST_CASE("summary: no process for a rank", "[launcher][summary]") {
-  const std::string text = summarize(judge_failed_fork(3, EAGAIN), "h", {});
+  const FailedStart failed = judge_failed_fork(EAGAIN);
+  const Verdict verdict{
+      Cause::kNotStarted,  3, 0, failed.status, failed.reason.text, {},
+      failed.reason.advice};
+  const std::string text = summarize(verdict, "h", {});
   CHECK(text.find("rank 3 on h (pid 0) could not be started: fork: Resource") !=
         std::string::npos);
   CHECK(text.find("ulimit -u") != std::string::npos);

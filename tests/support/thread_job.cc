@@ -51,6 +51,15 @@ class ThreadBootstrap final : public runtime::Bootstrap {
     return Status::kOk;
   }
 
+  void tell_leaving(protocol::BootstrapType type,
+                    const protocol::Leaving& leaving) override {
+    for (const protocol::HostSegment& other : segments_) {
+      leaving.enter(type == protocol::BootstrapType::kLeaving
+                        ? other.header().leaving
+                        : other.header().left);
+    }
+  }
+
   void abort(int, std::string_view) override {}
 
   void finalized() override {}

@@ -1,0 +1,365 @@
+// The event loop of an agent. It carries messages between acprun and the part
+// of the job on its host, and passes on messages to and from agents below it.
+// Standard input is its lifeline.
+#include "launcher/agent.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <deque>
+#include <memory>
+#include <optional>
+
+#include "base/host_facts.h"
+#include "base/log.h"
+#include "launcher/agent_links.h"
+#include "launcher/copied_program.h"
+#include "launcher/descendants.h"
+#include "launcher/heartbeat.h"
+#include "launcher/host_part.h"
+#include "launcher/remote_streams.h"
+#include "launcher/route.h"
+
+namespace acp::launcher {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+/// Time for processes to go that have been sent SIGKILL.
+constexpr milliseconds kKillLimit{5000};
+
+void set_nonblocking(int fd) {
+  ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
+}
+
+/// Used by one thread, which alone touches all fields.
+class Agent {
+ public:
+  explicit Agent(const Signals& signals)
+      : signals_(signals), older_children_(children_of(::getpid())) {}
+
+  int run() {
+    ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+    set_nonblocking(STDIN_FILENO);
+    set_nonblocking(STDOUT_FILENO);
+    Status status = loop_.open();
+    if (status == Status::kOk) {
+      status = loop_.watch(STDIN_FILENO, EPOLLIN, [this] { on_readable(); });
+    }
+    if (status == Status::kOk) {
+      status = loop_.watch(signals_.fd(), EPOLLIN, [this] { take_signals(); });
+    }
+    if (status != Status::kOk) return kStatusLauncher;
+    queue_.push_back(std::make_shared<const std::string>(agent_greeting()));
+    flush();
+    while (!is_cut_off_ && !is_finished()) {
+      loop_.turn(time_to_next_deadline());
+      check();
+    }
+    return wind_up();
+  }
+
+ private:
+  // --- acprun's side -------------------------------------------------------
+
+  void on_readable() {
+    std::array<char, 65536> buffer;
+    const ssize_t n = ::read(STDIN_FILENO, buffer.data(), buffer.size());
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    if (n <= 0) {
+      cut_off();
+      return;
+    }
+    heartbeat_.hear(Clock::now());
+    reader_.feed({buffer.data(), static_cast<std::size_t>(n)});
+    while (auto message = reader_.next())
+      take_order(std::move(*message));
+    if (reader_.is_broken()) {
+      log_error("acprun sent bytes that make no sense");
+      cut_off();
+    }
+  }
+
+  /// The rest of the job, or of the tree above, is gone.
+  void cut_off() { is_cut_off_ = true; }
+
+  void send(const HostMessage& message) {
+    queue_.push_back(
+        std::make_shared<const std::string>(encode_host_message(message)));
+    if (queue_.size() == 1) flush();
+  }
+
+  void send(HostMessageType type,
+            std::int64_t value = 0,
+            std::string text = {}) {
+    send({type, host_, 0, value, 0, std::move(text)});
+  }
+
+  void flush() {
+    while (!queue_.empty()) {
+      const std::string& bytes = *queue_.front();
+      const ssize_t n = ::write(STDOUT_FILENO, bytes.data() + written_,
+                                bytes.size() - written_);
+      if (n >= 0) {
+        written_ += static_cast<std::size_t>(n);
+        if (written_ < bytes.size()) continue;
+        queue_.pop_front();
+        written_ = 0;
+      } else if (errno == EAGAIN) {
+        if (loop_.watch(STDOUT_FILENO, EPOLLOUT, [this] { flush(); }) !=
+            Status::kOk) {
+          cut_off();
+        }
+        return;
+      } else if (errno != EINTR) {
+        cut_off();
+        queue_.clear();
+        return;
+      }
+    }
+    loop_.forget(STDOUT_FILENO);
+  }
+
+  // --- orders --------------------------------------------------------------
+
+  void take_order(HostMessage order) {
+    if (order.type == HostMessageType::kOrders) {
+      take_orders(order.text);
+      return;
+    }
+    if (!orders_) return;
+    if (order.host == kEveryHost || order.host != host_) {
+      if (order.type != HostMessageType::kAlive) links_.send(order);
+    }
+    if (order.host != kEveryHost && order.host != host_) return;
+    switch (order.type) {
+      case HostMessageType::kProgram: program_.append(order.text); break;
+      case HostMessageType::kStart: start(); break;
+      case HostMessageType::kCredit:
+        output_room_ += order.value;
+        if (output_) output_->flush_all();
+        break;
+      case HostMessageType::kInput:
+        if (input_) input_->take(order.text);
+        break;
+      case HostMessageType::kLook: send_looks(order.value); break;
+      case HostMessageType::kPause: heartbeat_.pause(); break;
+      case HostMessageType::kEnd:
+        send_looks(0);
+        end(order);
+        break;
+      default:
+        if (part_ && !is_part_done_) part_->take(order);
+    }
+  }
+
+  void take_orders(std::string_view text) {
+    orders_ = decode_orders(text);
+    if (!orders_) {
+      log_error("acprun's orders make no sense");
+      cut_off();
+      return;
+    }
+    const HostRanks& own = orders_->hosts.front();
+    host_ = own.number;
+    set_log_prefix(fmt::format("acprun on {}", own.name));
+    output_room_ = orders_->output_window;
+    output_.emplace(loop_, make_sink(Output::Stream::kOut),
+                    make_sink(Output::Stream::kErr));
+    links_.open(*orders_, std::span(orders_->hosts).subspan(1));
+  }
+
+  std::unique_ptr<OutputSink> make_sink(Output::Stream stream) {
+    return std::make_unique<MessageSink>(
+        output_room_, [this, stream](std::string lines) {
+          send({HostMessageType::kOutput, host_,
+                static_cast<std::uint32_t>(stream), 0, 0, std::move(lines)});
+        });
+  }
+
+  /// The directory first: a program's name may be relative to it.
+  void start() {
+    if (part_ || is_part_done_) return;
+    const std::string& directory = orders_->directory;
+    if (::chdir(directory.c_str()) != 0) {
+      fail(kStatusLauncher,
+           fmt::format("directory {}: {}", directory, errno_text(errno)),
+           "give a directory that every host has with --wdir");
+      return;
+    }
+    std::string program;
+    if (!orders_->program_name.empty()) {
+      auto copied = program_.finish(orders_->program_name);
+      if (!copied.ok()) {
+        fail(kStatusLauncher, "the program could not be copied", "");
+        return;
+      }
+      program = *copied;
+    }
+    auto prepared = prepare_host(*orders_, program);
+    if (const auto* exit = std::get_if<EarlyExit>(&prepared)) {
+      fail(exit->status,
+           fmt::format("{} (in directory {})", exit->text, directory),
+           "the program has to be there on every host; --preload copies it");
+      return;
+    }
+    work_ = std::move(std::get<HostWork>(prepared));
+    if (orders_->report_bindings) {
+      send(HostMessageType::kSay, 0,
+           describe_bindings(*work_, orders_->hosts.front().name));
+    }
+    protocol::HostPlan plan;
+    plan.identity = orders_->identity;
+    plan.starter_bytes = orders_->starter_bytes;
+    plan.module_bytes = orders_->module_bytes;
+    plan.route_to = route_to(orders_->routes, orders_->hosts.front().name);
+    part_.emplace(host_, *work_, loop_, *output_,
+                  [this](HostMessage message) { take_report(message); });
+    if (part_->start(std::move(plan), signals_.inherited()) != Status::kOk) {
+      fail(kStatusLauncher, "its ranks could not be started, as it says above",
+           "");
+      return;
+    }
+    has_started_ = true;
+    if (UniqueFd pipe = part_->take_input()) {
+      input_.emplace(
+          loop_, std::move(pipe),
+          [this](std::int64_t bytes) {
+            send(HostMessageType::kInputTaken, bytes);
+          },
+          [this] { send(HostMessageType::kInputClosed); });
+    }
+  }
+
+  void fail(int status, std::string text, std::string advice) {
+    send(HostMessageType::kHostFailed, status,
+         encode_reason({std::move(text), std::move(advice)}));
+    finish_part();
+  }
+
+  void send_looks(std::int64_t value) {
+    send(HostMessageType::kLooks, value,
+         encode_looks(part_ && has_started_ ? part_->look()
+                                            : std::vector<RankLook>{}));
+  }
+
+  /// A host whose ranks have not started yet has nothing to end.
+  void end(const HostMessage& order) {
+    if (!part_ || is_part_done_) {
+      finish_part();
+      return;
+    }
+    part_->take(order);
+    kill_at_ = std::min(
+        kill_at_, Clock::now() + milliseconds(order.value) + kKeeperLimit);
+  }
+
+  // --- this host -----------------------------------------------------------
+
+  void take_report(const HostMessage& message) {
+    send(message);
+    if (message.type == HostMessageType::kKeeperGone) finish_part();
+  }
+
+  /// Ends what is left of the tree, reads what the ranks wrote, and says Done
+  /// when acprun has room for all of it.
+  void finish_part() {
+    if (is_part_done_) return;
+    is_part_done_ = true;
+    input_.reset();
+    if (part_) end_descendants(spared(), kKillLimit);
+    if (output_) output_->finish_reading();
+    program_.remove();
+  }
+
+  /// Remote shells of agents below must outlive the ranks of this host.
+  std::vector<pid_t> spared() const {
+    std::vector<pid_t> pids = older_children_;
+    const auto shells = links_.pids();
+    pids.insert(pids.end(), shells.begin(), shells.end());
+    return pids;
+  }
+
+  void take_signals() {
+    while (const int signal = signals_.next()) {
+      if (is_request_to_end(signal) || signal == SIGHUP) cut_off();
+    }
+  }
+
+  void check() {
+    const auto now = Clock::now();
+    links_.check();
+    if (now >= kill_at_ && part_ && !part_->is_gone()) {
+      part_->give_up_keeper();
+      send(HostMessageType::kKeeperGone);
+      finish_part();
+    }
+    if (is_part_done_ && !has_said_done_ &&
+        (!output_ || output_->is_flushed())) {
+      has_said_done_ = true;
+      send(HostMessageType::kDone);
+    }
+    if (heartbeat_.is_word_due(now)) send({HostMessageType::kAlive});
+    if (heartbeat_.is_silent(now)) cut_off();
+  }
+
+  milliseconds time_to_next_deadline() const {
+    const auto next = std::min({heartbeat_.next(), links_.next(), kill_at_});
+    return std::max(std::chrono::ceil<milliseconds>(next - Clock::now()),
+                    milliseconds(0));
+  }
+
+  bool is_finished() const {
+    return has_said_done_ && links_.are_over() && queue_.empty();
+  }
+
+  int wind_up() {
+    links_.kill();
+    input_.reset();
+    end_descendants(older_children_, kKillLimit);
+    program_.remove();
+    return is_cut_off_ ? kStatusLauncher : 0;
+  }
+
+  static constexpr milliseconds kKeeperLimit{1000};
+
+  const Signals& signals_;
+  const std::vector<pid_t> older_children_;
+  EventLoop loop_;
+  HostMessageReader reader_;
+  std::deque<SharedBytes> queue_;  ///< Messages for acprun.
+  std::size_t written_ = 0;        ///< Bytes of the first that are out.
+  Heartbeat heartbeat_;
+  std::optional<HostOrders> orders_;
+  std::uint32_t host_ = 0;
+  std::int64_t output_room_ = 0;  ///< Bytes that acprun has room for.
+  CopiedProgram program_;
+  std::optional<HostWork> work_;
+  std::optional<Output> output_;
+  std::optional<HostPart> part_;
+  std::optional<RankInput> input_;
+  AgentLinks links_{loop_, [this](HostMessage message) {
+                      send(message);
+                    }};
+  /// Time to do the keeper's work, after kEnd.
+  Clock::time_point kill_at_ = Clock::time_point::max();
+  bool has_started_ = false;  ///< part_ has its segment and its keeper.
+  bool is_part_done_ = false;
+  bool has_said_done_ = false;
+  bool is_cut_off_ = false;
+};
+
+}  // namespace
+
+int run_agent(const Signals& signals) {
+  return Agent(signals).run();
+}
+
+}  // namespace acp::launcher

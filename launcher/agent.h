@@ -1,0 +1,14 @@
+// `acprun --agent`: the part of a job on a host that acprun reaches by a remote
+// shell, and the agents below it.
+#pragma once
+
+#include "launcher/signals.h"
+
+namespace acp::launcher {
+
+/// Runs until the job is over on this host and on all hosts below it, or until
+/// standard input closes: then everything is killed at once. Returns the exit
+/// status.
+int run_agent(const Signals& signals);
+
+}  // namespace acp::launcher

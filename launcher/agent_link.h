@@ -1,0 +1,126 @@
+// The connection to one agent: the remote shell that starts it, the messages in
+// both directions, and how it ends. acprun has one for each agent that it
+// starts, and so has an agent that starts agents.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "launcher/event_loop.h"
+#include "launcher/heartbeat.h"
+#include "launcher/host_message.h"
+#include "launcher/host_orders.h"
+
+namespace acp::launcher {
+
+/// One encoded message, which several links may share.
+using SharedBytes = std::shared_ptr<const std::string>;
+
+/// Used by the thread of the event loop, which alone touches all fields.
+///
+/// waiting -> starting -> open -> over; from starting back to waiting when the
+/// remote shell has failed in a way that may pass. over is final.
+class AgentLink {
+ public:
+  using Clock = std::chrono::steady_clock;
+  using OnMessage = std::function<void(HostMessage)>;
+  /// Called once, with the reason; "" when every host has said Done before.
+  using OnOver = std::function<void(const Reason& why)>;
+
+  /// The agent's host is the first of the orders. All arguments but the orders
+  /// must outlive this.
+  AgentLink(const HostOrders& orders,
+            EventLoop& loop,
+            OnMessage on_message,
+            OnOver on_over);
+  AgentLink(const AgentLink&) = delete;
+  AgentLink& operator=(const AgentLink&) = delete;
+  /// Kills the remote shell. Its agent then loses its lifeline.
+  ~AgentLink();
+
+  /// Starts the remote shell, or makes check() start it again later.
+  void start();
+
+  /// Sends a message, after the orders. Messages to a link that is over are
+  /// dropped.
+  void send(SharedBytes bytes);
+
+  /// Looks at the deadlines and at the shell's end. Call it after every event
+  /// and at the time next().
+  void check();
+  Clock::time_point next() const;
+
+  bool has_host(std::uint32_t host) const;
+
+  const std::vector<HostRanks>& hosts() const { return hosts_; }
+
+  /// The shell was started and the agent has not greeted yet.
+  bool is_starting() const noexcept { return state_ == State::kStarting; }
+
+  /// It was never started.
+  bool is_new() const noexcept {
+    return state_ == State::kWaiting && tries_ == 0;
+  }
+
+  bool is_over() const noexcept { return state_ == State::kOver; }
+
+  /// The remote shell's process; -1 when it does not run.
+  pid_t pid() const noexcept { return pid_; }
+
+  /// All hosts of the link have said Done: its end is no failure.
+  void note_done() noexcept { is_done_ = true; }
+
+  /// Ends the agent without waiting for it.
+  void kill();
+
+ private:
+  enum class State : std::uint8_t { kWaiting, kStarting, kOpen, kOver };
+
+  void on_readable();
+  void on_words();
+  void on_writable();
+  void on_shell_end();
+  void read_greeting();
+  void read_messages();
+  void close_output();
+  void close_pipes();
+  void lose(Reason why);
+  void retry_or_lose(int status);
+  std::string last_words() const;
+  std::string describe_shell_end(int status) const;
+
+  RemoteShell shell_;
+  std::vector<HostRanks> hosts_;
+  SharedBytes orders_;
+  EventLoop& loop_;
+  OnMessage on_message_;
+  OnOver on_over_;
+  State state_ = State::kWaiting;
+  pid_t pid_ = -1;
+  UniqueFd in_;     ///< The agent's standard input: its lifeline.
+  UniqueFd out_;    ///< Its standard output.
+  UniqueFd words_;  ///< Standard error of the remote shell.
+  UniqueFd end_;    ///< Readable when the remote shell has ended.
+  std::deque<SharedBytes> queue_;
+  std::size_t written_ = 0;  ///< Bytes of the first that are out.
+  std::string greeting_;     ///< Output before the greeting was found.
+  HostMessageReader reader_;
+  std::string said_;  ///< The end of standard error.
+  Heartbeat heartbeat_;
+  Clock::time_point start_at_;    ///< While waiting: time of the next try.
+  Clock::time_point deadline_;    ///< While starting: of the greeting.
+  Clock::time_point collect_by_;  ///< The shell has closed its output.
+  int tries_ = 0;
+  bool is_done_ = false;
+};
+
+}  // namespace acp::launcher

@@ -1,0 +1,59 @@
+// All agents that this process starts, as a tree: each agent starts those of
+// the hosts below it. Messages find the link that leads to their host.
+#pragma once
+
+#include <memory>
+#include <set>
+#include <span>
+#include <vector>
+
+#include "launcher/agent_link.h"
+
+namespace acp::launcher {
+
+/// Divides hosts among agents. With at most 2 x fan_out hosts each has an agent
+/// that is started here; with more there are fan_out agents, and each has the
+/// rest of its group below it. Every group is in order. Pure.
+std::vector<std::vector<HostRanks>> divide_hosts(
+    std::span<const HostRanks> hosts, std::uint32_t fan_out);
+
+/// Used by the thread of the event loop, which alone touches all fields.
+class AgentLinks {
+ public:
+  using Clock = AgentLink::Clock;
+
+  /// Gets the messages of all hosts below, and kHostLost for each host whose
+  /// connection ended before it said Done.
+  AgentLinks(EventLoop& loop, AgentLink::OnMessage on_message)
+      : loop_(loop), on_message_(std::move(on_message)) {}
+
+  /// Makes the links to these hosts; check() starts some at a time. The orders'
+  /// own list of hosts is not used.
+  void open(HostOrders orders, std::span<const HostRanks> hosts);
+
+  /// Sends a message to its host, or to every host.
+  void send(const HostMessage& message);
+
+  void check();
+  Clock::time_point next() const;
+
+  /// No agent is left.
+  bool are_over() const noexcept;
+
+  /// Ends all agents without waiting for them.
+  void kill();
+
+  /// Processes of the remote shells that run.
+  std::vector<pid_t> pids() const;
+
+ private:
+  void take(AgentLink& link, HostMessage message);
+  void lose(AgentLink& link, const Reason& why);
+
+  EventLoop& loop_;
+  AgentLink::OnMessage on_message_;
+  std::vector<std::unique_ptr<AgentLink>> links_;
+  std::set<std::uint32_t> done_;  ///< Hosts that have said Done, or are lost.
+};
+
+}  // namespace acp::launcher

@@ -1,0 +1,114 @@
+// Encodes and decodes the orders of a host. Called by acprun and its agents.
+// Makes no system call.
+#include "launcher/host_orders.h"
+
+#include "launcher/byte_codec.h"
+
+namespace acp::launcher {
+
+namespace {
+
+void write_hosts(ByteWriter& writer, const std::vector<HostRanks>& hosts) {
+  writer.number(static_cast<std::uint32_t>(hosts.size()));
+  for (const HostRanks& host : hosts) {
+    writer.number(host.number);
+    writer.text(host.name);
+    writer.number(static_cast<std::uint32_t>(host.ranks.size()));
+    for (const std::uint32_t rank : host.ranks)
+      writer.number(rank);
+  }
+}
+
+std::vector<HostRanks> read_hosts(ByteReader& reader) {
+  std::vector<HostRanks> hosts(reader.count());
+  for (HostRanks& host : hosts) {
+    host.number = reader.number<std::uint32_t>();
+    host.name = reader.text();
+    host.ranks.resize(reader.count());
+    for (std::uint32_t& rank : host.ranks)
+      rank = reader.number<std::uint32_t>();
+  }
+  return hosts;
+}
+
+void write_shell(ByteWriter& writer, const RemoteShell& shell) {
+  writer.texts(shell.words);
+  writer.text(shell.acprun);
+  writer.number(std::int64_t{shell.timeout.count()});
+  writer.number(shell.fan_out);
+}
+
+RemoteShell read_shell(ByteReader& reader) {
+  RemoteShell shell;
+  shell.words = reader.texts();
+  shell.acprun = reader.text();
+  shell.timeout = std::chrono::milliseconds(reader.number<std::int64_t>());
+  shell.fan_out = reader.number<std::uint32_t>();
+  return shell;
+}
+
+/// Whether the ranks of the agent's own host are ranks of the job, in order.
+bool is_sound(const HostOrders& orders) {
+  if (orders.hosts.empty() || orders.command.empty()) return false;
+  for (const HostRanks& host : orders.hosts) {
+    if (host.ranks.empty() || host.ranks.back() >= orders.procs) return false;
+    for (std::size_t i = 1; i < host.ranks.size(); ++i) {
+      if (host.ranks[i - 1] >= host.ranks[i]) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+std::string encode_orders(const HostOrders& orders) {
+  ByteWriter writer;
+  writer.number(orders.identity);
+  writer.number(orders.procs);
+  writer.number(orders.starter_bytes);
+  writer.number(orders.module_bytes);
+  write_hosts(writer, orders.hosts);
+  writer.texts(orders.routes);
+  write_shell(writer, orders.shell);
+  writer.texts(orders.command);
+  writer.texts(orders.wrap);
+  writer.text(orders.wrap_ranks);
+  writer.texts(orders.environment);
+  writer.text(orders.directory);
+  writer.text(orders.output_dir);
+  writer.number(orders.input_rank);
+  writer.number(static_cast<std::uint8_t>(orders.binding));
+  writer.number(static_cast<std::uint8_t>(orders.report_bindings));
+  writer.number(static_cast<std::uint8_t>(orders.tag));
+  writer.text(orders.program_name);
+  writer.number(orders.output_window);
+  return writer.take();
+}
+
+std::optional<HostOrders> decode_orders(std::string_view bytes) {
+  ByteReader reader(bytes);
+  HostOrders orders;
+  orders.identity = reader.number<protocol::JobIdentity>();
+  orders.procs = reader.number<std::uint32_t>();
+  orders.starter_bytes = reader.number<std::uint64_t>();
+  orders.module_bytes = reader.number<std::uint64_t>();
+  orders.hosts = read_hosts(reader);
+  orders.routes = reader.texts();
+  orders.shell = read_shell(reader);
+  orders.command = reader.texts();
+  orders.wrap = reader.texts();
+  orders.wrap_ranks = reader.text();
+  orders.environment = reader.texts();
+  orders.directory = reader.text();
+  orders.output_dir = reader.text();
+  orders.input_rank = reader.number<std::uint32_t>();
+  orders.binding = static_cast<Binding>(reader.number<std::uint8_t>());
+  orders.report_bindings = reader.number<std::uint8_t>() != 0;
+  orders.tag = reader.number<std::uint8_t>() != 0;
+  orders.program_name = reader.text();
+  orders.output_window = reader.number<std::int64_t>();
+  if (!reader.is_at_end() || !is_sound(orders)) return std::nullopt;
+  return orders;
+}
+
+}  // namespace acp::launcher

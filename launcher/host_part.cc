@@ -1,0 +1,224 @@
+// Starts and serves the ranks of one host. Called by acprun's job and by
+// agents, from their event loops. It never waits for a rank.
+#include "launcher/host_part.h"
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+
+#include "launcher/launch.h"
+#include "launcher/published_table.h"
+
+namespace acp::launcher {
+
+using protocol::BootstrapType;
+using protocol::Phase;
+
+HostPart::HostPart(std::uint32_t host,
+                   const HostWork& work,
+                   EventLoop& loop,
+                   Output& output,
+                   Report report)
+    : host_(host),
+      work_(work),
+      loop_(loop),
+      output_(output),
+      report_(std::move(report)),
+      pids_(work.ranks.size(), 0) {
+  for (const RankPlan& one : work.ranks)
+    ranks_.push_back(one.rank);
+}
+
+Status HostPart::start(protocol::HostPlan plan,
+                       const InheritedState& inherited) {
+  plan.procs = work_.procs;
+  plan.local_procs = ranks_;
+  Status status = bootstrap_.open(plan);
+  if (status != Status::kOk) return status;
+  for (std::uint32_t slot = 0; slot < ranks_.size(); ++slot) {
+    bootstrap_.segment().record(slot).bound_cpus = work_.ranks[slot].cpus.mask;
+  }
+  auto opened = open_streams(work_);
+  if (!opened.ok()) return opened.status();
+  std::vector<RankStreams>& streams = *opened;
+  status =
+      start_ranks(work_, streams, bootstrap_.rank_ends(), inherited, keeper_);
+  // Copies here would keep pipes and sockets open after a rank's death.
+  bootstrap_.close_rank_ends();
+  // A single rank without --tag is passed through, so that its prompts appear.
+  const LineMode mode = work_.procs == 1 && !work_.tag ? LineMode::kPassThrough
+                                                       : LineMode::kLines;
+  for (std::size_t slot = 0; slot < streams.size(); ++slot) {
+    RankStreams& one = streams[slot];
+    one.rank_ends = {};
+    const LineAssembler lines(
+        mode, work_.tag ? fmt::format("[{}] ", ranks_[slot]) : "");
+    if (one.input) input_ = std::move(one.input);
+    if (one.output && status == Status::kOk) {
+      status = output_.add(std::move(one.output), Output::Stream::kOut, lines);
+    }
+    if (one.error && status == Status::kOk) {
+      status = output_.add(std::move(one.error), Output::Stream::kErr, lines);
+    }
+  }
+  if (status == Status::kOk) {
+    status =
+        loop_.watch(keeper_.fd(), EPOLLIN, [this] { receive_from_keeper(); });
+  }
+  if (status != Status::kOk) return status;
+  return bootstrap_.serve(loop_, [this](std::uint32_t slot, auto message) {
+    take_rank_message(slot, std::move(message));
+  });
+}
+
+void HostPart::report(HostMessageType type,
+                      std::uint32_t rank,
+                      std::int64_t value,
+                      std::int64_t more,
+                      std::string text) {
+  report_({type, host_, rank, value, more, std::move(text)});
+}
+
+// --- what happens on the host ----------------------------------------------
+
+void HostPart::receive_from_keeper() {
+  KeeperMessage message;
+  for (;;) {
+    switch (keeper_.receive(message)) {
+      case KeeperConnection::Received::kNothing: return;
+      case KeeperConnection::Received::kClosed: lose_keeper(); return;
+      case KeeperConnection::Received::kMessage:
+        take_keeper_message(message);
+        break;
+    }
+  }
+}
+
+void HostPart::take_keeper_message(const KeeperMessage& message) {
+  const std::uint32_t slot = message.rank;
+  switch (message.type) {
+    case KeeperMessageType::kStarted:
+      pids_[slot] = static_cast<std::uint32_t>(message.value);
+      report(HostMessageType::kStarted, ranks_[slot], message.value, 0,
+             work_.ranks[slot].cpus.name);
+      break;
+    case KeeperMessageType::kStartFailed: {
+      const auto failed = judge_failed_fork(static_cast<int>(message.value));
+      report(HostMessageType::kNotStarted, ranks_[slot], failed.status, 0,
+             encode_reason(failed.reason));
+      break;
+    }
+    case KeeperMessageType::kExited: take_exit(message); break;
+    default: break;
+  }
+}
+
+/// All ranks may have sent messages before this rank died; an acp_abort among
+/// them is the cause rather than the death.
+void HostPart::take_exit(const KeeperMessage& message) {
+  bootstrap_.catch_up();
+  const std::uint32_t slot = message.rank;
+  const auto step = static_cast<SpawnStep>(message.step);
+  if (step != SpawnStep::kNone) {
+    const auto failed = judge_failed_start(work_, slot, step, message.error);
+    report(HostMessageType::kNotStarted, ranks_[slot], failed.status,
+           pids_[slot], encode_reason(failed.reason));
+  }
+  pids_[slot] = 0;
+  report(HostMessageType::kExited, ranks_[slot], message.value);
+}
+
+void HostPart::take_rank_message(
+    std::uint32_t slot, std::optional<protocol::BootstrapMessage> message) {
+  if (!message) {
+    report(HostMessageType::kBadMessage, ranks_[slot]);
+    return;
+  }
+  if (message->type == BootstrapType::kArrive) {
+    note_arrival(static_cast<Phase>(message->value));
+  }
+  report(HostMessageType::kRankMessage, ranks_[slot],
+         static_cast<std::int64_t>(message->type),
+         static_cast<std::int64_t>(message->value), std::move(message->text));
+}
+
+/// The table of the host travels once, before the arrival of its last rank. A
+/// rank that arrives twice is found by the roll-call, which ends the job.
+void HostPart::note_arrival(Phase phase) {
+  if (++arrivals_ < ranks_.size()) return;
+  arrivals_ = 0;
+  if (has_table(phase) && ranks_.size() < work_.procs) {
+    report(HostMessageType::kPublished, 0, static_cast<std::int64_t>(phase), 0,
+           encode_table(read_table(bootstrap_.segment(), ranks_, phase)));
+  }
+}
+
+void HostPart::lose_keeper() {
+  loop_.forget(keeper_.fd());
+  bootstrap_.catch_up();
+  const int status = keeper_.collect();
+  is_gone_ = true;
+  report(HostMessageType::kKeeperGone, 0, status, keeper_.pid());
+}
+
+void HostPart::give_up_keeper() {
+  loop_.forget(keeper_.fd());
+  is_gone_ = true;
+}
+
+std::vector<RankLook> HostPart::look() const {
+  return look_at_ranks(bootstrap_.segment(), pids_);
+}
+
+// --- orders ----------------------------------------------------------------
+
+void HostPart::take(const HostMessage& order) {
+  switch (order.type) {
+    case HostMessageType::kWelcome:
+      if (const auto slot = slot_of(ranks_, order.rank)) {
+        bootstrap_.welcome(*slot);
+      }
+      break;
+    case HostMessageType::kGo: take_go(order); break;
+    case HostMessageType::kEnd:
+      bootstrap_.announce_ending(order.text);
+      keeper_.order(KeeperMessageType::kEnd, order.value);
+      break;
+    case HostMessageType::kKill: keeper_.order(KeeperMessageType::kKill); break;
+    case HostMessageType::kSignal:
+      keeper_.order(KeeperMessageType::kSignal, order.value);
+      break;
+    case HostMessageType::kLeaving: take_leaving(order); break;
+    default: break;
+  }
+}
+
+/// The table comes first: a rank that has got Go reads it.
+void HostPart::take_go(const HostMessage& order) {
+  if (const auto table = decode_table(order.text, work_.procs)) {
+    write_table(bootstrap_.segment(), *table);
+  }
+  bootstrap_.go(static_cast<Phase>(order.value));
+}
+
+/// A rank on another host is in acp_finalize, or past its modules.
+void HostPart::take_leaving(const HostMessage& order) {
+  protocol::HostHeader& header = bootstrap_.segment().header();
+  const auto word = static_cast<std::uint64_t>(order.value);
+  if (word != 0) {
+    protocol::Leaving::of(word).enter(
+        order.rank == static_cast<std::uint32_t>(BootstrapType::kLeaving)
+            ? header.leaving
+            : header.left);
+  }
+}
+
+std::optional<std::uint32_t> slot_of(const std::vector<std::uint32_t>& ranks,
+                                     std::uint32_t rank) {
+  const auto found = std::ranges::lower_bound(ranks, rank);
+  if (found == ranks.end() || *found != rank) return std::nullopt;
+  return static_cast<std::uint32_t>(found - ranks.begin());
+}
+
+}  // namespace acp::launcher

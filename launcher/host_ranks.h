@@ -1,0 +1,19 @@
+// Which ranks of a job run on which host.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace acp::launcher {
+
+/// One host of a job. Its number is its place in the list of the job's hosts.
+/// Plain value.
+struct HostRanks {
+  std::uint32_t number = 0;
+  std::string name;
+  bool is_local = false;             ///< The host that acprun runs on.
+  std::vector<std::uint32_t> ranks;  ///< Ascending.
+};
+
+}  // namespace acp::launcher

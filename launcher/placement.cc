@@ -1,0 +1,196 @@
+// Reads the sources of hosts and places ranks. Called by make_plan.
+#include "launcher/placement.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <fstream>
+#include <iterator>
+#include <map>
+
+#include "base/host_facts.h"
+#include "base/log.h"
+#include "launcher/allocation.h"
+#include "launcher/this_host.h"
+
+namespace acp::launcher {
+
+namespace {
+
+EarlyExit error(std::string text) {
+  return {kStatusLauncher, std::move(text)};
+}
+
+OrExit<std::string> read_file(const std::string& name) {
+  struct stat info {};
+
+  if (::stat(name.c_str(), &info) != 0) {
+    return error(fmt::format("node file {}: {}", name, errno_text(errno)));
+  }
+  std::ifstream file(name, std::ios::binary);
+  if (!file || S_ISDIR(info.st_mode)) {
+    return error(fmt::format("node file {}: {}", name,
+                             errno_text(file ? EISDIR : errno)));
+  }
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+OrExit<std::vector<Node>> nodes_of_file(const std::string& name) {
+  auto text = read_file(name);
+  if (auto* exit = std::get_if<EarlyExit>(&text)) return std::move(*exit);
+  auto parsed = parse_nodefile(std::get<std::string>(text));
+  if (const auto* wrong = std::get_if<NodefileError>(&parsed)) {
+    return error(fmt::format("node file {}, line {}: {}", name, wrong->line,
+                             wrong->text));
+  }
+  return std::move(std::get<std::vector<Node>>(parsed));
+}
+
+OrExit<std::vector<Node>> nodes_of_option(const std::string& hosts) {
+  std::vector<Node> nodes;
+  for (std::size_t begin = 0; begin <= hosts.size();) {
+    const std::size_t end = std::min(hosts.find(',', begin), hosts.size());
+    auto parsed = parse_nodefile(hosts.substr(begin, end - begin));
+    const auto* one = std::get_if<std::vector<Node>>(&parsed);
+    if (one == nullptr || one->size() != 1) {
+      return error(
+          fmt::format("--host={}: must be host or host:N, separated "
+                      "by commas",
+                      hosts));
+    }
+    nodes.push_back(one->front());
+    begin = end + 1;
+  }
+  return nodes;
+}
+
+/// Joins ranks of one host, whatever names it has in the list.
+std::vector<HostRanks> group_by_host(
+    std::span<const Node> nodes, std::span<const std::size_t> node_of_rank) {
+  std::vector<HostRanks> hosts;
+  std::map<std::string, std::size_t> known;  // By the name in the list.
+  for (std::uint32_t rank = 0; rank < node_of_rank.size(); ++rank) {
+    const std::string& name = nodes[node_of_rank[rank]].host;
+    auto found = known.find(name);
+    if (found == known.end()) {
+      const bool is_local = is_this_host(name);
+      const auto local = std::ranges::find(hosts, true, &HostRanks::is_local);
+      std::size_t index = hosts.size();
+      if (is_local && local != hosts.end()) {
+        index = static_cast<std::size_t>(local - hosts.begin());
+      } else {
+        hosts.push_back({static_cast<std::uint32_t>(index),
+                         is_local ? host_name() : name,
+                         is_local,
+                         {}});
+      }
+      found = known.emplace(name, index).first;
+    }
+    hosts[found->second].ranks.push_back(rank);
+  }
+  return hosts;
+}
+
+OrExit<std::vector<HostRanks>> place_by_file(Options& options) {
+  const std::string& name = *options.nodefile;
+  auto read = nodes_of_file(name);
+  if (auto* exit = std::get_if<EarlyExit>(&read)) return std::move(*exit);
+  const auto& nodes = std::get<std::vector<Node>>(read);
+  const std::uint32_t slots = count_slots(nodes);
+  if (options.procs == 0) {
+    options.procs = std::max<std::uint32_t>(slots, 1);
+  }
+  if (slots == 0 || (slots < options.procs && !options.oversubscribe)) {
+    return error(fmt::format(
+        "node file {} has room for {} ranks, -np asks for {}; add lines or "
+        "give --oversubscribe",
+        name, slots, options.procs));
+  }
+  return group_by_host(nodes, fill_slots(nodes, options.procs));
+}
+
+OrExit<std::vector<HostRanks>> place_by_option(Options& options) {
+  auto read = nodes_of_option(options.hosts);
+  if (auto* exit = std::get_if<EarlyExit>(&read)) return std::move(*exit);
+  const auto& nodes = std::get<std::vector<Node>>(read);
+  const bool has_counts = std::ranges::any_of(
+      nodes, [](const Node& node) { return node.slots > 1; });
+  const bool is_one_host = nodes.size() == 1;
+  const std::uint32_t slots = count_slots(nodes);
+  // "--host here" has always meant one rank, "-np 4 --host here" four.
+  if (options.procs == 0) options.procs = slots;
+  if (has_counts && !is_one_host) {
+    if (slots < options.procs && !options.oversubscribe) {
+      return error(fmt::format(
+          "--host={} has room for {} ranks, -np asks for {}; raise the counts "
+          "or give --oversubscribe",
+          options.hosts, slots, options.procs));
+    }
+    return group_by_host(nodes, fill_slots(nodes, options.procs));
+  }
+  return group_by_host(nodes, share_evenly(nodes.size(), options.procs));
+}
+
+OrExit<std::vector<HostRanks>> place_by_allocation(const Allocation& allocation,
+                                                   Options& options) {
+  const std::uint32_t slots = count_slots(allocation.nodes);
+  if (options.procs == 0) options.procs = slots;
+  // An allocation counts tasks of the batch script, which may be one for each
+  // host, or one for each core.
+  return group_by_host(
+      allocation.nodes,
+      options.procs <= slots
+          ? fill_slots(allocation.nodes, options.procs)
+          : share_evenly(allocation.nodes.size(), options.procs));
+}
+
+bool has_several_hosts(const Allocation& allocation) {
+  return std::ranges::any_of(allocation.nodes, [&](const Node& node) {
+    return node.host != allocation.nodes.front().host;
+  });
+}
+
+}  // namespace
+
+std::vector<std::size_t> fill_slots(std::span<const Node> nodes,
+                                    std::uint32_t ranks) {
+  std::vector<std::size_t> node_of_rank;
+  node_of_rank.reserve(ranks);
+  while (node_of_rank.size() < ranks) {
+    for (std::size_t node = 0; node < nodes.size(); ++node) {
+      const auto left = ranks - node_of_rank.size();
+      node_of_rank.insert(node_of_rank.end(),
+                          std::min<std::size_t>(nodes[node].slots, left), node);
+    }
+  }
+  return node_of_rank;
+}
+
+std::vector<std::size_t> share_evenly(std::size_t hosts, std::uint32_t ranks) {
+  std::vector<std::size_t> host_of_rank(ranks);
+  for (std::size_t rank = 0; rank < ranks; ++rank)
+    host_of_rank[rank] = rank * hosts / ranks;
+  return host_of_rank;
+}
+
+/// An allocation of one host changes nothing: without -np there is one rank.
+OrExit<std::vector<HostRanks>> place_ranks(Options& options,
+                                           const Settings::Lookup& lookup) {
+  if (options.nodefile) return place_by_file(options);
+  if (!options.hosts.empty()) return place_by_option(options);
+  auto found = find_allocation(lookup);
+  if (const auto* wrong = std::get_if<std::string>(&found)) {
+    return error(*wrong + "; --host names the hosts instead");
+  }
+  const auto& allocation = std::get<std::optional<Allocation>>(found);
+  if (allocation && has_several_hosts(*allocation)) {
+    return place_by_allocation(*allocation, options);
+  }
+  options.procs = std::max<std::uint32_t>(options.procs, 1);
+  const Node here{"localhost", options.procs, 0};
+  return group_by_host({&here, 1}, fill_slots({&here, 1}, options.procs));
+}
+
+}  // namespace acp::launcher

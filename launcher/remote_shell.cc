@@ -1,0 +1,161 @@
+// Runs the remote shell. Called by AgentLink.
+#include "launcher/remote_shell.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+
+#include "base/log.h"
+#include "launcher/early_exit.h"
+
+namespace acp::launcher {
+
+namespace {
+
+struct Pipe {
+  UniqueFd read;
+  UniqueFd write;
+};
+
+Result<Pipe> make_pipe() {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
+    log_error("pipe: {}; raise the limit of open files (ulimit -n)",
+              errno_text(errno));
+    return Status::kSystem;
+  }
+  return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
+}
+
+void set_nonblocking(const UniqueFd& fd) {
+  ::fcntl(fd.get(), F_SETFL, ::fcntl(fd.get(), F_GETFL) | O_NONBLOCK);
+}
+
+/// ssh gives the words behind the host to the user's shell on the other host,
+/// joined by blanks. A word of plain characters needs no quotes, in any shell.
+std::string quoted(const std::string& word) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+:@%";
+  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) {
+    return word;
+  }
+  std::string text = "'";
+  for (const char letter : word) {
+    if (letter == '\'') {
+      text += "'\\''";
+    } else {
+      text += letter;
+    }
+  }
+  return text + "'";
+}
+
+/// Runs in the new process: system calls only.
+[[noreturn]] void become_shell(char* const* words,
+                               const Pipe& in,
+                               const Pipe& out,
+                               const Pipe& err,
+                               pid_t parent) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(127);
+  // A signal of the terminal ends the job by acprun, and must not cut the
+  // connection.
+  ::setpgid(0, 0);
+  ::dup2(in.read.get(), STDIN_FILENO);
+  ::dup2(out.write.get(), STDOUT_FILENO);
+  ::dup2(err.write.get(), STDERR_FILENO);
+
+  struct sigaction action {};
+
+  action.sa_handler = SIG_DFL;
+  ::sigaction(SIGPIPE, &action, nullptr);
+  sigset_t none;
+  sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  ::execvp(words[0], words);
+  constexpr std::string_view kText = "acprun: the command cannot be run\n";
+  [[maybe_unused]] const ssize_t n =
+      ::write(STDERR_FILENO, kText.data(), kText.size());
+  ::_exit(kStatusNotFound);
+}
+
+}  // namespace
+
+RemoteShell remote_shell_of(const std::vector<std::string>& words) {
+  RemoteShell shell;
+  shell.words = words;
+  if (shell.words.empty()) shell.words = {"ssh"};
+  if (shell_name(shell) == "ssh") {
+    // Nobody answers a question, and a host that is down must not take minutes.
+    for (const char* option :
+         {"-x", "-T", "-oBatchMode=yes", "-oConnectTimeout=10"}) {
+      shell.words.emplace_back(option);
+    }
+  }
+  return shell;
+}
+
+Result<StartedShell> start_remote_shell(const RemoteShell& shell,
+                                        const std::string& host) {
+  auto in = make_pipe();
+  auto out = make_pipe();
+  auto err = make_pipe();
+  if (!in.ok() || !out.ok() || !err.ok()) return Status::kSystem;
+  std::vector<std::string> words = shell.words;
+  words.push_back(host);
+  words.push_back(quoted(shell.acprun));
+  words.emplace_back("--agent");
+  std::vector<char*> pointers;
+  for (std::string& word : words)
+    pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  const pid_t parent = ::getpid();
+  const pid_t pid = ::fork();
+  if (pid == 0) become_shell(pointers.data(), *in, *out, *err, parent);
+  if (pid < 0) {
+    log_error("fork: {}", errno_text(errno));
+    return Status::kSystem;
+  }
+  StartedShell started{pid, std::move(in->write), std::move(out->read),
+                       std::move(err->read)};
+  set_nonblocking(started.in);
+  set_nonblocking(started.out);
+  set_nonblocking(started.words);
+  return started;
+}
+
+std::string shell_name(const RemoteShell& shell) {
+  const std::string& command = shell.words.front();
+  return command.substr(command.rfind('/') + 1);
+}
+
+bool may_pass(int exit_status, std::string_view words) noexcept {
+  constexpr std::array<std::string_view, 5> kForGood = {
+      "Could not resolve", "Permission denied", "Host key verification",
+      "No route to host", "timed out"};
+  return exit_status == 255 &&
+         std::ranges::none_of(kForGood, [words](std::string_view text) {
+           return words.find(text) != std::string_view::npos;
+         });
+}
+
+std::string advise_on_shell(const RemoteShell& shell,
+                            const std::string& host,
+                            int wait_status) {
+  const int status = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : -1;
+  if (status == kStatusNotFound || status == kStatusCannotRun) {
+    return fmt::format(
+        "acprun has to be on each host as {}, and {} in PATH here",
+        shell.acprun, shell_name(shell));
+  }
+  return fmt::format("try: {} {} true", shell_name(shell), host);
+}
+
+}  // namespace acp::launcher

@@ -1,0 +1,102 @@
+// Asks the resolver for an address of another host. Called once on each host,
+// before its ranks start.
+#include "launcher/route.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <memory>
+
+#include "base/unique_fd.h"
+#include "protocol/host_segment.h"
+
+namespace acp::launcher {
+
+namespace {
+
+bool is_loopback(const sockaddr* address) {
+  if (address->sa_family == AF_INET) {
+    const auto* v4 = reinterpret_cast<const sockaddr_in*>(address);
+    return (ntohl(v4->sin_addr.s_addr) >> 24) == IN_LOOPBACKNET;
+  }
+  const auto* v6 = reinterpret_cast<const sockaddr_in6*>(address);
+  return address->sa_family == AF_INET6 &&
+         IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr) != 0;
+}
+
+std::string address_of(const std::string& name) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_DGRAM;
+  addrinfo* found = nullptr;
+  if (::getaddrinfo(name.c_str(), nullptr, &hints, &found) != 0) return "";
+  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(
+      found, ::freeaddrinfo);
+  for (const addrinfo* one = found; one != nullptr; one = one->ai_next) {
+    std::array<char, NI_MAXHOST> text{};
+    if (!is_loopback(one->ai_addr) &&
+        ::getnameinfo(one->ai_addr, one->ai_addrlen, text.data(), text.size(),
+                      nullptr, 0, NI_NUMERICHOST) == 0) {
+      return text.data();
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
+namespace {
+
+constexpr int kResolveLimitMs = 2000;
+
+std::string first_address(const std::vector<std::string>& names,
+                          const std::string& own) {
+  for (const std::string& name : names) {
+    if (name == own) continue;
+    std::string address = address_of(name);
+    if (!address.empty() && address.size() < protocol::kRouteBytes) {
+      return address;
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
+/// A child process asks, because getaddrinfo has no time limit and a thread
+/// that hangs in it cannot be ended.
+std::string route_to(const std::vector<std::string>& names,
+                     const std::string& own) {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return "";
+  const UniqueFd reader(ends[0]);
+  UniqueFd writer(ends[1]);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const std::string address = first_address(names, own);
+    [[maybe_unused]] const ssize_t n =
+        ::write(writer.get(), address.data(), address.size());
+    ::_exit(0);
+  }
+  writer.reset();
+  std::array<char, protocol::kRouteBytes> text{};
+  ssize_t size = 0;
+  pollfd ready{reader.get(), POLLIN, 0};
+  if (child > 0 && ::poll(&ready, 1, kResolveLimitMs) == 1) {
+    size = ::read(reader.get(), text.data(), text.size());
+  }
+  if (child > 0) {
+    ::kill(child, SIGKILL);
+    while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+    }
+  }
+  return {text.data(), static_cast<std::size_t>(size > 0 ? size : 0)};
+}
+
+}  // namespace acp::launcher

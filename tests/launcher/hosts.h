@@ -1,0 +1,43 @@
+// Names that stand for other hosts: a remote shell that runs the agent on this
+// host, as sshd would, with an environment and a directory of its own.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tests/launcher/running.h"
+
+namespace hosts {
+
+/// Makes the remote shell of one test.
+class RemoteShell {
+ public:
+  RemoteShell();
+
+  /// Options for a job of so many ranks on these hosts.
+  std::vector<std::string> on(const std::string& hosts, int ranks) const;
+
+  /// The command for --rsh. Host "refusing" answers as ssh does when a server
+  /// refuses; "silent" never answers; "older" has another version; "lacking"
+  /// has no acprun; "talking" prints a line before the agent runs.
+  const std::string& path() const { return path_; }
+
+  const running::Scratch& scratch() const { return scratch_; }
+
+ private:
+  running::Scratch scratch_;
+  std::string path_;
+};
+
+/// Joins words.
+std::vector<std::string> operator+(std::vector<std::string> words,
+                                   const std::vector<std::string>& more);
+
+/// The agent for this host: its own process, not the shell's. -1 when there is
+/// none.
+pid_t agent_of(const running::Running& job, const std::string& host);
+
+/// The process of the remote shell for this host; -1 when there is none.
+pid_t shell_of(const running::Running& job, const std::string& host);
+
+}  // namespace hosts

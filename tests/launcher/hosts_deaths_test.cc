@@ -1,0 +1,210 @@
+// Deaths and failures in jobs on several hosts. The reason names the host, and
+// nothing is left of the job.
+#include <csignal>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "launcher/descendants.h"
+#include "tests/launcher/hosts.h"
+
+using namespace running;
+using namespace hosts;
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+std::string any_moment() {
+  return GENERATE(as<std::string>{}, "before hello", "after hello",
+                  "after init", "after finalize");
+}
+
+Words steps_to(const std::string& moment) {
+  if (moment == "before hello") return {PROBE};
+  if (moment == "after hello") return {PROBE, "hello"};
+  if (moment == "after init") return {PROBE, "hello", "init"};
+  return {PROBE, "hello", "init", "finalize"};
+}
+
+Words job_at(const RemoteShell& shell, const std::string& moment) {
+  return shell.on("localhost,a,b", 3) + steps_to(moment) +
+         Words{"orphan", "say:ready", "pause"};
+}
+
+/// Kills a process and returns how acprun ended.
+Outcome after_death(Running& job, pid_t victim) {
+  REQUIRE(victim > 0);
+  REQUIRE(::kill(victim, SIGKILL) == 0);
+  CHECK(job.is_all_gone());
+  return job.finish();
+}
+
+}  // namespace
+
+TEST_CASE("launcher hosts: a killed rank ends the job on all hosts",
+          "[launcher][hosts]") {
+  const std::string moment = any_moment();
+  INFO(moment);
+  const RemoteShell shell;
+  Running job(job_at(shell, moment));
+  REQUIRE(job.wait_for("ready", 3));
+  const Outcome outcome = after_death(job, job.rank(2));
+  INFO(outcome.err);
+  CHECK(outcome.status == 128 + SIGKILL);
+  CHECK(contains(outcome.err, "rank 2 on b"));
+  CHECK(contains(outcome.err, "signal 9"));
+}
+
+TEST_CASE("launcher hosts: a killed agent ends the job", "[launcher][hosts]") {
+  const std::string moment = any_moment();
+  INFO(moment);
+  const RemoteShell shell;
+  Running job(job_at(shell, moment));
+  REQUIRE(job.wait_for("ready", 3));
+  const Outcome outcome = after_death(job, agent_of(job, "a"));
+  INFO(outcome.err);
+  CHECK(outcome.status == 125);
+  CHECK(contains(outcome.err, "host a with rank 1"));
+}
+
+TEST_CASE("launcher hosts: a killed keeper of another host ends the job",
+          "[launcher][hosts]") {
+  const std::string moment = any_moment();
+  INFO(moment);
+  const RemoteShell shell;
+  Running job(job_at(shell, moment));
+  REQUIRE(job.wait_for("ready", 3));
+  const auto children = acp::launcher::children_of(agent_of(job, "b"));
+  REQUIRE(children.size() == 1);
+  const Outcome outcome = after_death(job, children.front());
+  INFO(outcome.err);
+  CHECK(outcome.status == 125);
+  CHECK(contains(outcome.err, "keeper"));
+  CHECK(contains(outcome.err, "on b"));
+}
+
+TEST_CASE("launcher hosts: a killed remote shell ends the job",
+          "[launcher][hosts]") {
+  const std::string moment = any_moment();
+  INFO(moment);
+  const RemoteShell shell;
+  Running job(job_at(shell, moment));
+  REQUIRE(job.wait_for("ready", 3));
+  // The agent holds the shell's pipes, so acprun sees no end of them; the death
+  // of its own child tells it.
+  const Outcome outcome = after_death(job, shell_of(job, "a"));
+  INFO(outcome.err);
+  CHECK(outcome.status == 125);
+  CHECK(contains(outcome.err, "host a with rank 1"));
+  CHECK(contains(outcome.err, "signal 9"));
+}
+
+TEST_CASE("launcher hosts: a killed acprun leaves nobody on any host",
+          "[launcher][hosts]") {
+  const std::string moment = any_moment();
+  INFO(moment);
+  const RemoteShell shell;
+  Running job(job_at(shell, moment));
+  REQUIRE(job.wait_for("ready", 3));
+  const Outcome outcome = after_death(job, job.pid());
+  CHECK(outcome.status == 128 + SIGKILL);
+}
+
+TEST_CASE("launcher hosts: a killed agent takes the agents below with it",
+          "[launcher][hosts]") {
+  const RemoteShell shell;
+  Running job(shell.on("a,b,c,d,localhost,e,f", 7) +
+              Words{"--fan-out", "2", PROBE, "hello", "init", "orphan",
+                    "say:ready", "pause"});
+  REQUIRE(job.wait_for("ready", 7));
+  const Outcome outcome = after_death(job, agent_of(job, "d"));
+  INFO(outcome.err);
+  CHECK(outcome.status == 125);
+  CHECK(contains(outcome.err, "host d with rank 3"));
+}
+
+TEST_CASE("launcher hosts: a host that falls silent ends the job",
+          "[launcher][hosts]") {
+  const RemoteShell shell;
+  Running job(job_at(shell, "after init"));
+  REQUIRE(job.wait_for("ready", 3));
+  const pid_t agent = agent_of(job, "a");
+  REQUIRE(agent > 0);
+  ::kill(agent, SIGSTOP);
+  const Outcome outcome = job.finish();
+  INFO(outcome.err);
+  CHECK(outcome.status == 125);
+  CHECK(outcome.took < milliseconds(20'000));
+  CHECK(contains(outcome.err, "host a with rank 1: nothing was heard"));
+  ::kill(agent, SIGCONT);
+  CHECK(job.is_all_gone());
+}
+
+TEST_CASE("launcher hosts: a user's interrupt ends all hosts",
+          "[launcher][hosts]") {
+  const RemoteShell shell;
+  Running job(shell.on("localhost,a,b", 3) +
+              Words{PROBE, "deaf", "hello", "init", "say:ready", "pause"});
+  REQUIRE(job.wait_for("ready", 3));
+  job.send(SIGINT);
+  job.send(SIGTERM);
+  const Outcome outcome = job.finish();
+  INFO(outcome.err);
+  CHECK((outcome.status == 130 || outcome.status == 143));
+  CHECK(outcome.took < milliseconds(15'000));
+  CHECK(job.is_all_gone());
+}
+
+TEST_CASE("launcher hosts: hosts that cannot be reached", "[launcher][hosts]") {
+  struct Row {
+    std::string host;
+    int status;
+    std::vector<std::string> texts;
+  };
+
+  const RemoteShell shell;
+  const std::vector<Row> rows = {
+      {"unknown", 125, {"host unknown with rank 1", "Could not resolve"}},
+      {"refusing", 125, {"host refusing with rank 1", "Connection refused"}},
+      {"silent", 125, {"host silent with rank 1", "--rsh-timeout"}},
+      {"older", 125, {"host older with rank 1", "0.0.1", "one version"}},
+      {"lacking", 125, {"host lacking with rank 1", "acprun has to be"}},
+      {"talking", 0, {}},
+  };
+  for (const Row& row : rows) {
+    const Outcome outcome = run(shell.on("a," + row.host, 2) +
+                                Words{"--rsh-timeout", "2", PROBE, "hello",
+                                      "init", "finalize", "finalized"});
+    INFO(row.host << "\n" << outcome.err);
+    CHECK(outcome.status == row.status);
+    for (const std::string& text : row.texts)
+      CHECK(contains(outcome.err, text));
+  }
+}
+
+TEST_CASE("launcher hosts: a program or a directory that a host lacks",
+          "[launcher][hosts]") {
+  const RemoteShell shell;
+  const Outcome program = run(shell.on("a,b", 2) + Words{"/nonexistent/app"});
+  INFO(program.err);
+  CHECK(program.status == 127);
+  CHECK(contains(program.err, "acprun: host "));
+  CHECK(contains(program.err, "/nonexistent/app"));
+  CHECK(contains(program.err, "--preload"));
+  const Outcome directory =
+      run(shell.on("a,b", 2) + Words{"--wdir", "/nonexistent", "true"});
+  INFO(directory.err);
+  CHECK(directory.status == 125);
+  CHECK(contains(directory.err, "/nonexistent"));
+}
+
+TEST_CASE("launcher hosts: a remote shell that does not exist",
+          "[launcher][hosts]") {
+  const Outcome outcome =
+      run({"-np", "2", "--host", "a,b", "--rsh", "/nonexistent/rsh", "true"});
+  INFO(outcome.err);
+  CHECK(outcome.status == 125);
+  CHECK(contains(outcome.err, "rsh exited with status 127"));
+}

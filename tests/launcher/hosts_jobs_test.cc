@@ -1,0 +1,270 @@
+// Jobs on several hosts from start to end: where ranks run, what they get, what
+// they print, and the exit status.
+#include <csignal>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "tests/launcher/hosts.h"
+
+using namespace running;
+using namespace hosts;
+
+TEST_CASE("launcher hosts: ranks run on the hosts that are named",
+          "[launcher][hosts]") {
+  const RemoteShell shell;
+  const Outcome outcome = run(
+      shell.on("a,b,localhost,c", 8) +
+      std::vector<std::string>{
+          "sh", "-c", "echo $ACP_RANK $ACP_LOCAL_RANK of $ACP_LOCAL_PROCS"});
+  INFO(outcome.err);
+  CHECK(outcome.status == 0);
+  for (const char* line : {"0 0 of 2", "1 1 of 2", "2 0 of 2", "3 1 of 2",
+                           "4 0 of 2", "5 1 of 2", "6 0 of 2", "7 1 of 2"}) {
+    CHECK(count_of(outcome.out, std::string(line) + "\n") == 1);
+  }
+  for (const char* where : {"rank 0 is pid ", "rank 7 is pid "})
+    CHECK(contains(outcome.err, where));
+  CHECK(count_of(outcome.err, " on a, ") == 2);
+  CHECK(count_of(outcome.err, " on b, ") == 2);
+  CHECK(count_of(outcome.err, " on c, ") == 2);
+}
+
+TEST_CASE("launcher hosts: a node file places each rank", "[launcher][hosts]") {
+  const RemoteShell shell;
+  const std::string file =
+      shell.scratch().file("nodes", "b  # first\nlocalhost\na slots=2\nb:1\n");
+  const Outcome outcome =
+      run({"--acp-nodefile=" + file, "--rsh", shell.path(), "-v", "sh", "-c",
+           "echo $ACP_RANK of $ACP_PROCS"});
+  INFO(outcome.err);
+  CHECK(outcome.status == 0);
+  CHECK(count_of(outcome.out, " of 5\n") == 5);
+  CHECK(count_of(outcome.err, " on a, ") == 2);
+  CHECK(count_of(outcome.err, " on b, ") == 2);
+}
+
+TEST_CASE("launcher hosts: phases and cards go to every host",
+          "[launcher][hosts]") {
+  const RemoteShell shell;
+  const std::string hosts = GENERATE("a,b", "localhost,a", "a,b,localhost,c");
+  const Outcome outcome = run(
+      shell.on(hosts, 8) +
+      std::vector<std::string>{PROBE, "hello", "init", "cards", "collective",
+                               "finalize", "finalized", "say:done"});
+  INFO(outcome.err);
+  CHECK(outcome.status == 0);
+  CHECK(count_of(outcome.out, "cards of 8\n") == 8);
+  CHECK(count_of(outcome.out, "done\n") == 8);
+}
+
+TEST_CASE("launcher hosts: agents of agents", "[launcher][hosts]") {
+  const RemoteShell shell;
+  const Outcome outcome = run(
+      shell.on("a,b,c,d,localhost,e,f", 7) +
+      std::vector<std::string>{"--fan-out", "2", PROBE, "hello", "init",
+                               "cards", "finalize", "finalized", "say:done"});
+  INFO(outcome.err);
+  CHECK(outcome.status == 0);
+  CHECK(count_of(outcome.out, "cards of 7\n") == 7);
+  CHECK(count_of(outcome.out, "done\n") == 7);
+}
+
+TEST_CASE("launcher hosts: environment and directory are those of acprun",
+          "[launcher][hosts]") {
+  const RemoteShell shell;
+  Setup setup;
+  setup.directory = shell.scratch().path();
+  setup.environment = {"ODD_VALUE=two words; 'quotes' $HOME"};
+  const Outcome outcome =
+      run(shell.on("a,b", 2) +
+              std::vector<std::string>{"--env", "MORE=1", PROBE, "cwd",
+                                       "env:ODD_VALUE", "env:MORE"},
+          setup);
+  INFO(outcome.err);
+  CHECK(outcome.status == 0);
+  const std::string here =
+      std::filesystem::canonical(setup.directory).string() + "\n";
+  CHECK(count_of(outcome.out, here) == 2);
+  CHECK(count_of(outcome.out, "ODD_VALUE=two words; 'quotes' $HOME\n") == 2);
+  CHECK(count_of(outcome.out, "MORE=1\n") == 2);
+}
+
+TEST_CASE("launcher hosts: lines of all hosts arrive unbroken",
+          "[launcher][hosts]") {
+  const RemoteShell shell;
+  Setup setup;
+  setup.is_slow_reader = GENERATE(false, true);
+  const int lines = setup.is_slow_reader ? 2000 : 20000;
+  const Outcome outcome =
+      run(shell.on("a,b,localhost,c", 4) +
+              std::vector<std::string>{"--tag", PROBE, "hello", "init",
+                                       "lines:" + std::to_string(lines),
+                                       "warn:last", "finalize", "finalized"},
+          setup);
+  INFO(outcome.err);
+  CHECK(outcome.status == 0);
+  CHECK(count_of(outcome.out, "\n") == 4 * lines);
+  CHECK(count_of(outcome.err, "] last\n") == 4);
+  int broken = 0;
+  for (std::size_t at = 0; at < outcome.out.size();) {
+    const std::size_t end = outcome.out.find('\n', at);
+    REQUIRE(end != std::string::npos);
+    const std::string line = outcome.out.substr(at, end - at);
+    const bool is_whole = line.size() > 20 && line[0] == '[' &&
+                          line.substr(4, 5) == "rank " && line[1] == line[9] &&
+                          line.back() == '.';
+    broken += is_whole ? 0 : 1;
+    at = end + 1;
+  }
+  CHECK(broken == 0);
+}
+
+TEST_CASE("launcher hosts: standard input reaches rank 0 byte for byte",
+          "[launcher][hosts]") {
+  const RemoteShell shell;
+  const std::string hosts = GENERATE("a,b", "localhost,a");
+  Setup setup;
+  setup.input.reserve(10 << 20);
+  for (std::uint32_t i = 0; setup.input.size() < (10 << 20); ++i) {
+    setup.input += std::to_string(i * 2654435761U);
+    setup.input += i % 7 == 0 ? '\n' : '\0';
+  }
+  setup.input += '\n';
+  const Outcome outcome =
+      run(shell.on(hosts, 2) + std::vector<std::string>{PROBE, "cat"}, setup);
+  INFO(outcome.err);
+  CHECK(outcome.status == 0);
+  CHECK((outcome.out == setup.input));
+}
+
+TEST_CASE("launcher hosts: a rank may leave its input unread",
+          "[launcher][hosts]") {
+  const RemoteShell shell;
+  Setup setup;
+  setup.input = std::string(4 << 20, 'x');
+  const Outcome outcome =
+      run(shell.on("a,b", 2) + std::vector<std::string>{PROBE, "say:enough"},
+          setup);
+  INFO(outcome.err);
+  CHECK(outcome.status == 0);
+  CHECK(count_of(outcome.out, "enough") == 2);
+}
+
+TEST_CASE("launcher hosts: a signal reaches every rank", "[launcher][hosts]") {
+  const RemoteShell shell;
+  const std::string usr1 = std::to_string(SIGUSR1);
+  Running job(
+      shell.on("a,localhost,b", 3) +
+      std::vector<std::string>{PROBE, "block:" + usr1, "say:ready", "await"});
+  REQUIRE(job.wait_for("ready", 3));
+  job.send(SIGUSR1);
+  const Outcome outcome = job.finish();
+  INFO(outcome.err);
+  CHECK(outcome.status == 0);
+  CHECK(count_of(outcome.out, "got " + usr1) == 3);
+}
+
+TEST_CASE("launcher hosts: the exit status is that of one host",
+          "[launcher][hosts]") {
+  struct Row {
+    std::vector<std::string> steps;
+    int status;
+    std::string text;
+  };
+
+  const RemoteShell shell;
+  const std::vector<Row> rows = {
+      {{"exit:0"}, 0, ""},
+      {{"hello", "init", "only:1:exit:3", "pause"}, 3, "rank 1 on b"},
+      {{"hello", "init", "only:1:raise:11", "pause"}, 139, "rank 1 on b"},
+      {{"hello", "init", "only:1:abort:gone wrong", "pause"}, 1, "gone wrong"},
+      {{"hello", "only:1:exit:0", "init"}, 1, "rank 1 on b"},
+      {{"hello", "only:1:garbage", "pause"}, 125, "rank 1 on b"},
+  };
+  for (const Row& row : rows) {
+    const Outcome outcome =
+        run(shell.on("a,b", 2) + std::vector<std::string>{PROBE} + row.steps);
+    INFO(row.steps.back() << "\n" << outcome.err);
+    CHECK(outcome.status == row.status);
+    CHECK(contains(outcome.err, row.text));
+  }
+}
+
+TEST_CASE("launcher hosts: time limits hold on all hosts",
+          "[launcher][hosts]") {
+  const RemoteShell shell;
+  const Outcome late =
+      run(shell.on("a,b", 2) +
+          std::vector<std::string>{"--timeout", "0.7", "--grace", "0.2", PROBE,
+                                   "hello", "init", "deaf", "pause"});
+  INFO(late.err);
+  CHECK(late.status == 124);
+  const Outcome missing =
+      run(shell.on("a,b", 2) +
+          std::vector<std::string>{"--init-timeout", "0.7", PROBE, "hello",
+                                   "only:1:pause", "init"});
+  INFO(missing.err);
+  CHECK(missing.status == 124);
+  CHECK(contains(missing.err, "rank 1"));
+}
+
+TEST_CASE("launcher hosts: the watchdog sees ranks of all hosts",
+          "[launcher][hosts]") {
+  const RemoteShell shell;
+  const Outcome outcome = run(
+      shell.on("a,b", 2) + std::vector<std::string>{"--watchdog", "1.5", PROBE,
+                                                    "hello", "init", "wait:2"});
+  INFO(outcome.err);
+  CHECK(outcome.status == 124);
+  CHECK(contains(outcome.err, "rank 0"));
+}
+
+TEST_CASE("launcher hosts: --preload brings the program and removes it",
+          "[launcher][hosts]") {
+  const RemoteShell shell;
+  const Scratch remote;
+  Setup setup;
+  setup.environment = {"FAKE_HOST_TMPDIR=" + remote.path()};
+  setup.holds_input = true;
+  Running job(
+      shell.on("a,b", 2) + std::vector<std::string>{"--preload", PROBE, "hello",
+                                                    "init", "say:ready", "cat",
+                                                    "finalize", "finalized"},
+      setup);
+  REQUIRE(job.wait_for("ready", 2));
+  const std::filesystem::path file = std::filesystem::read_symlink(
+      "/proc/" + std::to_string(job.rank(1)) + "/exe");
+  CHECK(file.string().starts_with(
+      std::filesystem::canonical(remote.path()).string()));
+  job.close_input();
+  const Outcome outcome = job.finish();
+  INFO(outcome.err);
+  CHECK(outcome.status == 0);
+  CHECK(remote.is_empty());
+}
+
+TEST_CASE("launcher hosts: allocations of batch systems name the hosts",
+          "[launcher][hosts]") {
+  const RemoteShell shell;
+  const std::string pbs = shell.scratch().file("pbs", "a\na\nb\n");
+  const std::string sge =
+      shell.scratch().file("sge", "a 2 all.q@a <NULL>\nb 1 all.q@b <NULL>\n");
+  const std::vector<std::vector<std::string>> allocations = {
+      {"SLURM_JOB_NODELIST=a,b", "SLURM_TASKS_PER_NODE=2,1"},
+      {"PBS_NODEFILE=" + pbs},
+      {"PE_HOSTFILE=" + sge}};
+  for (const std::vector<std::string>& variables : allocations) {
+    Setup setup;
+    setup.environment = variables;
+    const Outcome outcome =
+        run({"--rsh", shell.path(), "-v", "sh", "-c", "echo $ACP_RANK"}, setup);
+    INFO(variables.front() << "\n" << outcome.err);
+    CHECK(outcome.status == 0);
+    CHECK(count_of(outcome.out, "\n") == 3);
+    CHECK(count_of(outcome.err, " on a, ") == 2);
+    CHECK(count_of(outcome.err, " on b, ") == 1);
+  }
+}
