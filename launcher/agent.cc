@@ -250,7 +250,7 @@ class Agent {
                                             : std::vector<RankLook>{}));
   }
 
-  /// A host whose ranks have not started yet has nothing to end.
+  /// A host whose ranks have not started yet is done at once.
   void end(const HostMessage& order) {
     if (!part_ || is_part_done_) {
       finish_part();

@@ -1,5 +1,5 @@
 // Starts an agent by a remote shell and exchanges messages with it. Called by
-// AgentLinks, from an event loop; nothing here waits.
+// AgentLinks, from an event loop, and never waits.
 #include "launcher/agent_link.h"
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-// All agents that this process starts, as a tree: each agent starts those of
-// the hosts below it. Messages find the link that leads to their host.
+// All agents that this process starts, as a tree: each agent starts the agents
+// of the hosts below it. Messages find the link that leads to their host.
 #pragma once
 
 #include <memory>
@@ -37,7 +37,7 @@ class AgentLinks {
   void check();
   Clock::time_point next() const;
 
-  /// No agent is left.
+  /// Whether every agent has ended.
   bool are_over() const noexcept;
 
   /// Ends all agents without waiting for them.

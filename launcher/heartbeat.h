@@ -1,5 +1,5 @@
-// Tells when a connection has been silent for too long, and when to say
-// something. Both ends of a connection between acprun and an agent keep one.
+// Tells when a connection has been silent for too long, and when a sign of life
+// is due. Both ends of a connection between acprun and an agent keep one.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,7 @@ class Heartbeat {
   /// The peer has said that it is about to be stopped.
   void pause() noexcept { is_paused_ = true; }
 
-  /// Time to say something; true once for each interval. A long time between
+  /// A sign of life is due; true once for each interval. A long time between
   /// two calls means that this process was stopped, so the peer's words of that
   /// time may still wait to be read.
   bool is_word_due(Clock::time_point now) noexcept {

@@ -1,5 +1,5 @@
 // The messages between acprun and its agents, which go over the standard input
-// and output of an agent. docs/launcher.md says who sends which message when.
+// and output of an agent. docs/launcher.md has the order of the messages.
 //
 //   offset 0  u32 magic      'ACPA'
 //          4  u16 type       HostMessageType
@@ -38,7 +38,7 @@ enum class HostMessageType : std::uint16_t {
   // From acprun to hosts.
   kOrders = 1,  ///< text: HostOrders.
   kProgram,     ///< text: a piece of the program that --preload copies.
-  kStart,       ///< Nothing more is to come before the ranks start.
+  kStart,       ///< The ranks may start.
   kWelcome,     ///< rank.
   kGo,          ///< value: Phase; text: PublishedTable of all processes.
   kEnd,         ///< value: milliseconds until SIGKILL; text: why.
@@ -68,9 +68,9 @@ enum class HostMessageType : std::uint16_t {
   kHostFailed,    ///< value: exit status; text: a reason and an advice. The
                   ///< host cannot start its ranks.
   kHostLost,      ///< text: how the connection to the host's agent ended.
-  kDone,          ///< Nothing of the job is left on the host.
+  kDone,          ///< The host has no process of the job left.
 
-  kAlive = 128,  ///< In both directions, when there is nothing else to send.
+  kAlive = 128,  ///< A sign of life, in both directions.
 };
 
 /// Plain value.
@@ -128,7 +128,7 @@ struct Greeting {
 };
 
 /// Looks for the greeting. Shells may print lines of their own before it.
-/// kNone: there is none in kGreetingLimit bytes.
+/// kNone: kGreetingLimit bytes have no greeting.
 Greeting find_greeting(std::string_view bytes);
 
 inline constexpr std::size_t kGreetingLimit = 64 << 10;

@@ -595,7 +595,7 @@ class Job {
   Output output_{loop_, STDOUT_FILENO, STDERR_FILENO, [this](int error) {
                    lose_output(error);
                  }};
-  std::optional<HostPart> part_;  ///< Of this host, if it has ranks.
+  std::optional<HostPart> part_;  ///< The part on this host, if it has ranks.
   AgentLinks links_{loop_, [this](HostMessage message) {
                       take_report(std::move(message));
                     }};
@@ -603,10 +603,10 @@ class Job {
   std::optional<Input> input_;
   std::optional<TimeLimits> limits_;  ///< Since the start of the ranks.
 
-  PublishedTable published_;  ///< Of the phase that is under way.
+  PublishedTable published_;  ///< Entries of the phase that is under way.
   /// Output of hosts for which they have got no credit yet.
   std::vector<std::pair<std::uint32_t, std::int64_t>> owed_;
-  std::vector<RankLook> looks_;     ///< Of this round, or at the end.
+  std::vector<RankLook> looks_;     ///< Looks of this round, or at the end.
   std::set<std::uint32_t> looked_;  ///< Hosts whose looks are there.
   std::int64_t look_round_ = 0;
 

@@ -1,4 +1,4 @@
-// A table of what processes publish to all others, on its way between hosts:
+// A table of the data that processes publish to all processes, between hosts:
 // address cards, without zeros at the end, and published records.
 #pragma once
 

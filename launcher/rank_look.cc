@@ -1,5 +1,4 @@
-// Reads the ranks' records in the host segment. Called by HostPart; changes
-// nothing.
+// Reads the ranks' records in the host segment. Called by HostPart. Only reads.
 #include "launcher/rank_look.h"
 
 #include "launcher/byte_codec.h"

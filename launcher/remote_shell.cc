@@ -93,7 +93,8 @@ RemoteShell remote_shell_of(const std::vector<std::string>& words) {
   shell.words = words;
   if (shell.words.empty()) shell.words = {"ssh"};
   if (shell_name(shell) == "ssh") {
-    // Nobody answers a question, and a host that is down must not take minutes.
+    // ssh must not ask a question, and a host that is down must not take
+    // minutes.
     for (const char* option :
          {"-x", "-T", "-oBatchMode=yes", "-oConnectTimeout=10"}) {
       shell.words.emplace_back(option);
