@@ -194,7 +194,7 @@ class Endpoint final : public transport::Endpoint {
   bool has_failed_ = false;  ///< Set by fail(), for good.
   int send_error_ = 0;  ///< errno value of the last datagram; 0: it was sent.
   std::uint64_t txno_ = 0;        ///< Transmissions so far; see PacketGuard.
-  std::uint64_t size_probe_ = 0;  ///< Of the peer, to be answered; 0: none.
+  std::uint64_t size_probe_ = 0;  ///< The peer's, to be answered; 0: none.
   PathMtu mtu_;
   GrantBudget::Period grant_period_ = 0;  ///< See GrantBudget::on_fragment().
   ReplayWindow replays_;  ///< Transmissions of the peer that were taken.

@@ -18,7 +18,7 @@ using transport::LocalAddress;
 /// On the loopback interface a datagram costs much more than its bytes, see
 /// docs/udp.md, "Measured".
 constexpr std::size_t kLoopbackDatagramBytes = 60'000;
-/// Of an interface that does not tell its MTU: Ethernet's.
+/// The MTU of Ethernet, for an interface that does not tell its own.
 constexpr std::uint32_t kUsualMtu = 1'500;
 /// Headers of IP and UDP.
 constexpr std::uint32_t kIpv4Headers = 28;

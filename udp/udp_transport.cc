@@ -300,7 +300,7 @@ void UdpTransport::on_datagram(transport::Color color,
   }
 }
 
-/// Without a valid card the path begins at no address.
+/// Without a valid address card the path begins at no address.
 PeerPath UdpTransport::path_from_card(transport::ProcId peer,
                                       transport::Color color) const {
   const auto card = decode_card(options_.card_of(peer));

@@ -40,7 +40,7 @@ struct UdpOptions {
   /// no peer.
   std::function<transport::WaitedFor()> waited_for;
   std::size_t datagram_bytes = 0;  ///< 0: chosen by the interfaces.
-  std::uint64_t window_bytes = 0;  ///< Of each stream; 0: found by its path.
+  std::uint64_t window_bytes = 0;  ///< A stream's; 0: found by its path.
   Duration silence = StreamLimits().silence;  ///< See StreamLimits.
   std::uint32_t ranks_per_core = 1;           ///< On this host, rounded up.
   /// See StreamLimits.

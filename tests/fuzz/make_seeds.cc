@@ -16,6 +16,7 @@
 #include "protocol/operation.h"
 #include "udp/address_card.h"
 #include "udp/packet.h"
+#include "udp/packet_guard.h"
 #ifdef ACP_HAS_VERBS
 #include "verbs/address_card.h"
 #include "verbs/hello.h"

@@ -149,7 +149,8 @@ void receive_in_record(Context& context, int looks) {
   record.wait_kind.store(0);
 }
 
-/// Each rank writes 1 into the first byte of its card before it arrives.
+/// Each rank writes 1 into the first byte of its address card before it
+/// arrives.
 void count_cards(Context& context) {
   const auto& segment = context.client.segment();
   std::uint32_t cards = 0;
