@@ -18,7 +18,7 @@
 //           .. payload: messages, each u16 size and its bytes; with encryption
 //              their ciphertext
 //
-// docs/udp.md names the page with the reasons; it changes with this file.
+// docs/udp_wire.md gives the reasons and changes with this file.
 #pragma once
 
 #include <array>

@@ -1,6 +1,6 @@
 // Makes and checks the tags of packets, and encrypts payloads. Used by Endpoint
 // for each packet that it sends and by UdpTransport for each that arrives.
-// docs/udp.md names the page with keys, nonces and threats.
+// docs/udp_wire.md has the keys, the nonces and the threats.
 #pragma once
 
 #include <sodium.h>
@@ -83,7 +83,7 @@ class PacketGuard {
   TailHash tail_hash_;
   std::vector<AesKey> aes_keys_;       ///< By color; empty without AES.
   std::vector<Key> chacha_keys_;       ///< By color; empty with kOff.
-  std::vector<std::byte> ciphertext_;  ///< What seal() returns with kEncrypt.
+  std::vector<std::byte> ciphertext_;  ///< Result of seal() with kEncrypt.
 };
 
 }  // namespace acp::udp

@@ -304,6 +304,7 @@ function measure(words_of, at, row, plain, low, vague, i) {
   paragraphs[group] += !row
   low = tolower(words_of)
   plain = low
+  gsub(/[a-z0-9_.\/-]+\.(md|h|cc|c|def|sh|cmake)/, "file name", plain)
   gsub(/[^a-z0-9-]+/, " ", plain)
   plain = " " plain " "
   total_words[group] += gsub(/ /, " ", plain) - 1
