@@ -93,7 +93,7 @@ TEST_CASE("wrappers: -static links what libacp.a needs, or says why not",
   const std::string shown =
       output_of({wrapper("acpcc"), "-show", "-static", "x.c"});
   CHECK(contains(shown, " -static "));
-  CHECK(contains(shown, "-lacp -lfmt -lxxhash "));
+  CHECK(contains(shown, "-lacp -lfmt -lxxhash -lsodium "));
   CHECK_FALSE(contains(shown, "-rpath"));
   // A compiler whose linker finds everything, and one whose linker does not.
   Setup finds;
