@@ -13,6 +13,8 @@
 #include "launcher/placement.h"
 #include "launcher/remote_shell.h"
 #include "launcher/remote_streams.h"
+#include "launcher/route.h"
+#include "launcher/this_host.h"
 #include "protocol/bootstrap.h"
 
 namespace acp::launcher {
@@ -83,10 +85,19 @@ std::string own_file() {
 }
 
 /// The first two hosts are enough: each host has one of them as another one.
+/// Others may not know this host's name, or know it as a loopback address, so
+/// its own address towards the other host goes instead.
 std::vector<std::string> routes_of(const std::vector<HostRanks>& hosts) {
   std::vector<std::string> names;
   for (std::size_t i = 0; i < std::min<std::size_t>(hosts.size(), 2); ++i)
     names.push_back(hosts[i].name);
+  if (names.size() == 2) {
+    for (std::size_t i = 0; i < 2; ++i) {
+      if (!is_this_host(names[i])) continue;
+      const std::string own = own_address_towards(names[1 - i]);
+      if (!own.empty()) names[i] = own;
+    }
+  }
   return names;
 }
 

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <netdb.h>
 #include <poll.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -97,6 +98,31 @@ std::string route_to(const std::vector<std::string>& names,
     }
   }
   return {text.data(), static_cast<std::size_t>(size > 0 ? size : 0)};
+}
+
+/// connect() on a UDP socket only looks up the route.
+std::string own_address_towards(const std::string& name) {
+  const std::string other = route_to({name}, "");
+  addrinfo hints{};
+  hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
+  hints.ai_socktype = SOCK_DGRAM;
+  addrinfo* found = nullptr;
+  if (other.empty() || ::getaddrinfo(other.c_str(), "9", &hints, &found) != 0) {
+    return "";
+  }
+  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(
+      found, ::freeaddrinfo);
+  sockaddr_storage own{};
+  socklen_t size = sizeof own;
+  auto* address = reinterpret_cast<sockaddr*>(&own);
+  const UniqueFd fd(::socket(found->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  std::array<char, NI_MAXHOST> text{};
+  const bool is_known =
+      fd && ::connect(fd.get(), found->ai_addr, found->ai_addrlen) == 0 &&
+      ::getsockname(fd.get(), address, &size) == 0 && !is_loopback(address) &&
+      ::getnameinfo(address, size, text.data(), text.size(), nullptr, 0,
+                    NI_NUMERICHOST) == 0;
+  return is_known ? text.data() : "";
 }
 
 }  // namespace acp::launcher

@@ -6,6 +6,7 @@
 #include <array>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -129,6 +130,8 @@ class UdpTransport final : public transport::Transport {
   enum class Due : std::uint8_t { kAcks, kAll };
   Due what_is_due(const Drained& drained) noexcept;
   void run_timers(Due due, transport::MessageSink& sink);
+  Status refuse(transport::ProcId peer, Status why);
+  void report_unfit_peer(transport::MessageSink& sink);
   void fail_peer(Endpoint& silent, transport::MessageSink& sink);
   void check_for_silence();
 
@@ -147,6 +150,9 @@ class UdpTransport final : public transport::Transport {
   bool had_arrivals_ = false;  ///< Whether the last poll took any.
   /// Datagrams taken since a time-out became due; see what_is_due().
   std::size_t taken_when_due_ = 0;
+  /// A peer whose settings do not fit, which the next poll reports as lost.
+  std::optional<transport::ProcId> unfit_peer_;
+  bool has_unfit_peer_ = false;     ///< One was found: the job ends.
   TimePoint next_silence_check_{};  ///< Probe of a peer.
   std::size_t next_suspect_ = 0;    ///< Index into endpoints_.all().
 };
