@@ -70,7 +70,7 @@ class Agent {
   // --- acprun's side -------------------------------------------------------
 
   void on_readable() {
-    std::array<char, 65536> buffer;
+    std::array<char, 65536> buffer{};
     const ssize_t n = ::read(STDIN_FILENO, buffer.data(), buffer.size());
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
     if (n <= 0) {
@@ -129,7 +129,7 @@ class Agent {
 
   // --- orders --------------------------------------------------------------
 
-  void take_order(HostMessage order) {
+  void take_order(const HostMessage& order) {
     if (order.type == HostMessageType::kOrders) {
       take_orders(order.text);
       return;
@@ -221,7 +221,7 @@ class Agent {
     plan.module_bytes = orders_->module_bytes;
     plan.route_to = route_to(orders_->routes, orders_->hosts.front().name);
     part_.emplace(host_, *work_, loop_, *output_,
-                  [this](HostMessage message) { take_report(message); });
+                  [this](const HostMessage& message) { take_report(message); });
     if (part_->start(std::move(plan), signals_.inherited()) != Status::kOk) {
       fail(kStatusLauncher, "its ranks could not be started, as it says above",
            "");
@@ -306,7 +306,7 @@ class Agent {
       has_said_done_ = true;
       send(HostMessageType::kDone);
     }
-    if (heartbeat_.is_word_due(now)) send({HostMessageType::kAlive});
+    if (heartbeat_.is_word_due(now)) send(HostMessageType::kAlive);
     if (heartbeat_.is_silent(now)) cut_off();
   }
 
@@ -345,7 +345,7 @@ class Agent {
   std::optional<Output> output_;
   std::optional<HostPart> part_;
   std::optional<RankInput> input_;
-  AgentLinks links_{loop_, [this](HostMessage message) {
+  AgentLinks links_{loop_, [this](const HostMessage& message) {
                       send(message);
                     }};
   /// Time to do the keeper's work, after kEnd.

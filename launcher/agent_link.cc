@@ -108,7 +108,7 @@ void AgentLink::on_shell_end() {
 /// Output is read whenever there is some: agents send no more of the ranks'
 /// output than acprun has allowed, so control messages never wait behind it.
 void AgentLink::on_readable() {
-  std::array<char, 65536> buffer;
+  std::array<char, 65536> buffer{};
   const ssize_t n = ::read(out_.get(), buffer.data(), buffer.size());
   if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (n <= 0) {
@@ -147,7 +147,8 @@ void AgentLink::read_greeting() {
   }
   state_ = State::kOpen;
   heartbeat_ = Heartbeat();
-  reader_.feed(std::string_view(greeting_).substr(greeting.size));
+  const std::string_view received = greeting_;
+  reader_.feed(received.substr(greeting.size));
   queue_.push_front(std::move(orders_));
   on_writable();
 }
@@ -168,7 +169,7 @@ void AgentLink::read_messages() {
 /// Lines of the agent itself pass through once it runs; before that they are
 /// kept for the error message.
 void AgentLink::on_words() {
-  std::array<char, 4096> buffer;
+  std::array<char, 4096> buffer{};
   const ssize_t n = ::read(words_.get(), buffer.data(), buffer.size());
   if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (n <= 0) {
@@ -324,7 +325,7 @@ std::string AgentLink::last_words() const {
   return ": " + words;
 }
 
-void AgentLink::lose(Reason why) {
+void AgentLink::lose(const Reason& why) {
   if (state_ == State::kOver) return;
   kill();
   on_over_(why);

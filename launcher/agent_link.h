@@ -93,7 +93,7 @@ class AgentLink {
   void read_messages();
   void close_output();
   void close_pipes();
-  void lose(Reason why);
+  void lose(const Reason& why);
   void retry_or_lose(int status);
   std::string last_words() const;
   std::string describe_shell_end(int status) const;

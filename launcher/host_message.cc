@@ -51,7 +51,8 @@ std::string encode_host_message(const HostMessage& message) {
 /// shell on the other host.
 std::optional<HostMessage> HostMessageReader::next() {
   Header header{};
-  const std::string_view bytes = std::string_view(pending_).substr(begin_);
+  const std::string_view pending = pending_;
+  const std::string_view bytes = pending.substr(begin_);
   if (is_broken_ || bytes.size() < sizeof header) return std::nullopt;
   std::memcpy(&header, bytes.data(), sizeof header);
   if (header.magic != kHostMagic || header.zero != 0 || header.zero_too != 0 ||

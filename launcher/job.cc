@@ -40,7 +40,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using protocol::BootstrapMessage;
 using protocol::BootstrapType;
-using protocol::Phase;
 using std::chrono::milliseconds;
 
 /// Time between SIGTERM and SIGKILL when the job has failed by itself. A failed

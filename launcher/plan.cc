@@ -29,13 +29,13 @@ EarlyExit error(std::string text) {
 /// acp_init does for C's stdout. The library reads the variable before main, so
 /// only the launcher can set it.
 void add_line_output_of_fortran(std::vector<std::string>& variables) {
-  constexpr std::string_view name = "GFORTRAN_UNBUFFERED_PRECONNECTED=";
+  constexpr std::string_view kName = "GFORTRAN_UNBUFFERED_PRECONNECTED=";
   for (const std::string& entry : variables) {
-    if (entry.starts_with(name) || entry == "ACP_STDOUT=program") {
+    if (entry.starts_with(kName) || entry == "ACP_STDOUT=program") {
       return;
     }
   }
-  variables.push_back(std::string(name) + "y");
+  variables.push_back(std::string(kName) + "y");
 }
 
 /// Joins acprun's own environment, settings given as options, and --env. A

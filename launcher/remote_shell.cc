@@ -114,6 +114,7 @@ Result<StartedShell> start_remote_shell(const RemoteShell& shell,
   words.push_back(quoted(shell.acprun));
   words.emplace_back("--agent");
   std::vector<char*> pointers;
+  pointers.reserve(words.size() + 1);
   for (std::string& word : words)
     pointers.push_back(word.data());
   pointers.push_back(nullptr);

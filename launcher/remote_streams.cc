@@ -109,7 +109,7 @@ void InputSender::watch() {
 }
 
 void InputSender::read_some() {
-  std::array<char, 65536> buffer;
+  std::array<char, 65536> buffer{};
   const ssize_t n = ::read(
       pipe_.get(), buffer.data(),
       std::min<std::size_t>(buffer.size(), static_cast<std::size_t>(room_)));

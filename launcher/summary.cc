@@ -148,7 +148,7 @@ std::string advise(const Verdict& verdict) {
 std::string describe_end(const Verdict& verdict,
                          std::string_view host,
                          std::span<const RankWait> waits) {
-  const std::string cause = on_one_line(describe_cause(verdict));
+  std::string cause = on_one_line(describe_cause(verdict));
   if (verdict.cause == Cause::kHostFailed ||
       verdict.cause == Cause::kHostLost) {
     return cause;
