@@ -168,9 +168,9 @@ constexpr std::array<OptionRow, 29> kRows = {{
      .manual =
          "The network: shared memory (`auto`, `shm`), UDP also between ranks "
          "of one host (`udp`), or RDMA devices beside shared memory (`ib`, "
-         "also spelled `verbs`; only in builds with libibverbs). A network "
-         "that is not built in is refused with status 125. Without the option "
-         "it is `ACP_NET`, or the network that the program was linked for by "
+         "also spelled `verbs`; needs the package acp-verbs). A network that "
+         "ACP does not have is refused with status 125. Without the option it "
+         "is `ACP_NET`, or the network that the program was linked for by "
          "`acpcc -ndev`, or `auto`.",
      .target = SettingId::kNet},
     {.name = "--acp-startermemsize",

@@ -1,11 +1,14 @@
-// The only place that calls the networks' own folders. runtime::Task calls it
-// while it joins the job.
+// The only place that calls the networks' own folders, or loads the modules
+// that have them. runtime::Task calls it while it joins the job.
 #include "api/open_network.h"
 
 #include <algorithm>
 #include <iterator>
 #include <string_view>
 
+#include "base/log.h"
+#include "base/module.h"
+#include "settings/networks.h"
 #include "settings/settings.h"
 
 // Each folder defines its open_network(); no header of a folder is needed.
@@ -13,6 +16,7 @@
   namespace acp::folder {                \
   transport::OpenNetwork open_network;   \
   }
+#define ACP_MODULE_NETWORK(folder, name, scope)
 #define ACP_MISSING_NETWORK(name)
 #include "settings/networks.def"
 #undef ACP_NETWORK
@@ -30,14 +34,32 @@ constexpr Opener kOpeners[] = {
 #define ACP_NETWORK(folder, name, scope) {name, folder::open_network},
 #include "settings/networks.def"
 #undef ACP_NETWORK
+#undef ACP_MODULE_NETWORK
 #undef ACP_MISSING_NETWORK
 };
+
+/// The code of a module stays loaded, so the transport may outlive this call.
+Result<std::unique_ptr<transport::Transport>> open_by_module(
+    std::string_view name, const transport::NetworkContext& context) {
+  const std::string& net = context.settings.text(SettingId::kNet);
+  const LoadedModule module =
+      load_module(name, context.settings.text(SettingId::kModulePath));
+  if (module.table == nullptr) {
+    log_error("network {}: {}", net, module.why);
+    return Status::kUnsupported;
+  }
+  log(LogLevel::kDebug, "network {}: {}", net, module.path);
+  return module.entry<transport::OpenNetwork>()(context);
+}
 
 }  // namespace
 
 Result<std::unique_ptr<transport::Transport>> open_network(
     const transport::NetworkContext& context) {
   const std::string& net = context.settings.text(SettingId::kNet);
+  if (const auto module = module_of_network(net); !module.empty()) {
+    return open_by_module(module, context);
+  }
   const auto* const named = std::ranges::find(kOpeners, net, &Opener::name);
   return (named == std::end(kOpeners) ? kOpeners : named)->open(context);
 }

@@ -1,4 +1,4 @@
-// Opens the network that ACP_NET names, among those that this build has.
+// Opens the network that ACP_NET names, from libacp or from a module.
 #pragma once
 
 #include <memory>

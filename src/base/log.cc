@@ -14,6 +14,7 @@
 
 #include "base/assert.h"
 #include "base/clock.h"
+#include "base/log_forward.h"
 #include "base/repeat_limit.h"
 
 namespace acp {
@@ -22,7 +23,8 @@ namespace {
 
 std::atomic<LogLevel> g_level{LogLevel::kWarning};
 std::atomic<ErrorAction> g_error_action{nullptr};
-std::mutex g_mutex;    // guards the next two
+std::atomic<LogLine> g_forward{nullptr};  // in a module: the program's log
+std::mutex g_mutex;                       // guards the next two
 std::string g_prefix;  // NOLINT(*-global-*): shown by every line
 RepeatLimit g_limit;   // NOLINT(*-global-*): a process has one stderr
 
@@ -77,11 +79,24 @@ void set_log_level(LogLevel level) noexcept {
   g_level.store(level, std::memory_order_relaxed);
 }
 
+LogLevel log_level() noexcept {
+  return g_level.load(std::memory_order_relaxed);
+}
+
+void forward_log(LogLevel level, LogLine line) noexcept {
+  g_level.store(level, std::memory_order_relaxed);
+  g_forward.store(line, std::memory_order_relaxed);
+}
+
 bool log_enabled(LogLevel level) noexcept {
   return level <= g_level.load(std::memory_order_relaxed);
 }
 
 void log_line(LogLevel level, std::string_view text) noexcept {
+  if (const LogLine forward = g_forward.load(std::memory_order_relaxed)) {
+    forward(level, text);
+    return;
+  }
   const int saved_errno = errno;
   {
     const std::lock_guard lock(g_mutex);

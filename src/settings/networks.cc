@@ -13,13 +13,17 @@ struct Network {
   std::string_view folder;  ///< Another name for users; empty: not built in.
   std::string_view name;
   NetworkScope scope = NetworkScope::kBetweenHosts;
+  bool is_in_module = false;
 };
 
 constexpr Network kNetworks[] = {
 #define ACP_NETWORK(folder, name, scope) {#folder, name, NetworkScope::scope},
+#define ACP_MODULE_NETWORK(folder, name, scope) \
+  {#folder, name, NetworkScope::scope, true},
 #define ACP_MISSING_NETWORK(name) {"", name},
 #include "settings/networks.def"
 #undef ACP_NETWORK
+#undef ACP_MODULE_NETWORK
 #undef ACP_MISSING_NETWORK
 };
 
@@ -44,6 +48,11 @@ bool is_network_built_in(std::string_view name) noexcept {
   const Network* const network = find(name);
   return name == "auto" || name == "shm" ||
          (network != nullptr && !network->folder.empty());
+}
+
+std::string_view module_of_network(std::string_view name) noexcept {
+  const Network* const network = find(name);
+  return network != nullptr && network->is_in_module ? network->folder : "";
 }
 
 std::string networks_built_in() {

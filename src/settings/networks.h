@@ -19,10 +19,15 @@ enum class NetworkScope : std::uint8_t {
 /// "ib". A word that names no network is returned unchanged.
 std::string_view network_name(std::string_view word) noexcept;
 
-/// Whether this build can run with ACP_NET=`name`.
+/// Whether ACP_NET may be `name`. A network of a module counts, whether the
+/// module is installed or not.
 bool is_network_built_in(std::string_view name) noexcept;
 
-/// The values of ACP_NET that this build can run with, for messages:
+/// The module that has the network, as load_module() names it; "" when libacp
+/// has the network itself.
+std::string_view module_of_network(std::string_view name) noexcept;
+
+/// The values that ACP_NET may have, for messages:
 /// "auto, shm, udp and ib".
 std::string networks_built_in();
 

@@ -10,9 +10,11 @@ namespace {
 /// not, so that the error about one that is missing can say what it is.
 constexpr std::string_view kNetChoices = "auto|shm"
 #define ACP_NETWORK(folder, name, scope) "|" name
+#define ACP_MODULE_NETWORK(folder, name, scope) "|" name
 #define ACP_MISSING_NETWORK(name) "|" name
 #include "settings/networks.def"
 #undef ACP_NETWORK
+#undef ACP_MODULE_NETWORK
 #undef ACP_MISSING_NETWORK
     ;
 
@@ -49,6 +51,9 @@ constexpr std::array<Setting, static_cast<std::size_t>(SettingId::kCount)>
          std::uint64_t{1} << 33,
          "Bytes of address space that each rank sets aside for the modules "
          "of the program; memory is taken when it is first touched."},
+        {"ACP_MODULE_PATH", "", SettingKind::kText, "", "", 0, 0,
+         "Folders, separated by colons, in which libacp-verbs.so and other "
+         "modules are looked for before the folder of libacp."},
         {"ACP_UDP_INTERFACES", "", SettingKind::kText, "", "", 0, 0,
          "Interfaces for udp, separated by commas, one color each: names "
          "(eth0), addresses (10.1.0.7) or subnets (10.1.0.0/16, fd00::/8). "
@@ -96,6 +101,15 @@ constexpr std::array<Setting, static_cast<std::size_t>(SettingId::kCount)>
          "this rank had no receive buffer, as often as it takes; rounded up to "
          "a value of the InfiniBand specification. Matters with more than 227 "
          "connections on a device."},
+        {"ACP_UCX_DEVICES", "", SettingKind::kText, "", "", 0, 0,
+         "Devices for ucx, one color for each list: lists as in "
+         "UCX_NET_DEVICES "
+         "(mlx5_0:1,mlx5_1:1), separated by semicolons. Empty: one color, with "
+         "what UCX_NET_DEVICES and UCX_TLS let UCX choose."},
+        {"ACP_UCX_ATOMICS", "", SettingKind::kChoice, "cpu", "cpu|device", 0, 0,
+         "Who executes atomics over ucx: CPUs, or RDMA devices, whose atomics "
+         "of 8 bytes then go by ucx between ranks of one host, too; the same "
+         "for all ranks."},
         {"ACP_ATOMICS", "", SettingKind::kChoice, "cpu", "cpu|agent", 0, 0,
          "For tests, with ACP_NET=udp: with agent, only the agent of the "
          "memory's owner executes atomics, also on its own rank's memory, and "

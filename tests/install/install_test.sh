@@ -4,11 +4,14 @@
 # of QMP: qmp-config, pkg-config, acpcc, with libqmp.a, find_package. And one of
 # each older interface, with the shared library and with the archive, by command
 # and by find_package. And projects in C alone; the network of `acpcc -ndev`;
-# `acpcc -static`, which links or says why it does not.
+# `acpcc -static`, which links or says why it does not. Modules: which programs
+# find them, and what is said of one that is not there.
 #
 #   install_test.sh <source tree> <build tree> <scratch folder> <cmake> <cc> <cxx>
+#     [<module>...]
 set -eu
 consumer=$1/tests/install/consumer build_dir=$2 work=$3 cmake=$4 cc=$5 cxx=$6
+shift 6
 
 run() { # run <way> <program>
   output=$("$prefix/bin/acprun" -np 2 "$2")
@@ -76,6 +79,41 @@ run find_package "$work/build/lqcd_consumer_static"
 "$cmake" --build "$work/c_only" >"$work/c_only_build.log"
 run "find_package in C" "$work/c_only/consumer"
 run "acp_static in C" "$work/c_only/consumer_static"
+
+# libacp and programs load no library of a module.
+for file in "$libdir/libacp.so" "$work/by_static_pc" "$prefix/bin/acp_info"; do
+  if ldd "$file" | grep -E 'ibverbs|rdmacm|libucp'; then
+    echo "$file links a library that is for modules" >&2
+    exit 1
+  fi
+done
+# Programs find the modules of their installation. Opening the network may fail
+# here, for want of a device; not for want of the module.
+for module; do
+  test -e "$libdir/libacp-$module.so"
+  for program in by_wrapper by_static_pc; do
+    ACP_NET=$module ACP_LOG=debug "$work/$program" >"$work/module.log" 2>&1 || true
+    found=$(sed -n 's/.* network [a-z]*: \(.*[.]so\)$/\1/p' "$work/module.log")
+    if ! test "$found" -ef "$libdir/libacp-$module.so"; then
+      echo "$program does not find libacp-$module.so in $libdir:" >&2
+      cat "$work/module.log" >&2
+      exit 1
+    fi
+  done
+  mv "$libdir/libacp-$module.so" "$work"
+  if ACP_NET=$module "$work/by_wrapper" >"$work/module.log" 2>&1 ||
+    ! grep -q "install the package acp-$module" "$work/module.log"; then
+    echo "without libacp-$module.so there should be an error:" >&2
+    cat "$work/module.log" >&2
+    exit 1
+  fi
+  ACP_MODULE_PATH=/nonexistent:$work ACP_NET=$module ACP_LOG=debug \
+    "$work/by_wrapper" >"$work/module.log" 2>&1 || true
+  grep -q "$work/libacp-$module.so" "$work/module.log"
+  "$prefix/bin/acp_info" | grep -q "not installed: libacp-$module.so was not found"
+  mv "$work/libacp-$module.so" "$libdir"
+  "$prefix/bin/acp_info" | grep -q "module .*libacp-$module.so"
+done
 
 # The network that a program is linked for is its default, and no more.
 has_net() { # has_net <expected> <way> <command...>

@@ -58,10 +58,6 @@ TEST_CASE("launcher refusals: options", "[launcher]") {
       {{"-np", "2", "--acp-nodefile=/dev/null", "--acp-nodefile=ib", "true"},
        125,
        {"--acp-envnet=ib"}},
-#ifndef ACP_HAS_VERBS
-      {{"-np", "2", "-net", "ib", "true"}, 125, {"not built in"}},
-      {{"-np", "2", "-net", "verbs", "true"}, 125, {"not built in"}},
-#endif
       {{"-np", "2", "--acp-envnet=ucx", "true"},
        125,
        {"not built in", std::string(acp::networks_built_in())}},

@@ -10,9 +10,15 @@
 #include <catch2/catch.hpp>
 
 #include "support/thread_job.h"
+#include "transport/network.h"
 #ifdef ACP_TEST_UDP
 #include "api/open_network.h"
 #include "support/posting_transport.h"
+#endif
+#ifdef ACP_TEST_VERBS
+namespace acp::verbs {
+transport::OpenNetwork open_network;  // verbs/open_network.cc
+}
 #endif
 
 namespace acp::test {
@@ -35,6 +41,9 @@ struct Way {
   bool is_posting = false;  ///< Steps may also be posted.
   bool disagrees = false;   ///< Agents execute no atomics of 8 bytes.
   std::uint32_t hosts = 1;
+  /// The network of a module, linked into this program so that a sanitizer sees
+  /// it. Null: the library opens the network.
+  transport::OpenNetwork* network = nullptr;
 };
 
 #ifdef ACP_TEST_UDP
@@ -55,6 +64,15 @@ runtime::NetTransportFactory posting_factory(const Way& way) {
 }
 #endif
 
+runtime::NetTransportFactory factory_of(const Way& way) {
+#ifdef ACP_TEST_UDP
+  if (way.is_posting) {
+    return posting_factory(way);
+  }
+#endif
+  return way.network == nullptr ? runtime::NetTransportFactory() : way.network;
+}
+
 /// The program of the verbs tests has only verbs, on the devices that the
 /// environment names. All other programs go from plain to unusual ways.
 const std::vector<Way>& ways() {
@@ -67,7 +85,11 @@ const std::vector<Way>& ways() {
        {{SettingId::kNet, "verbs"},
         {SettingId::kShm, "off"},
         {SettingId::kVerbsDevices, devices == nullptr ? "" : devices},
-        {SettingId::kVerbsAtomics, atomics == nullptr ? "agent" : atomics}}},
+        {SettingId::kVerbsAtomics, atomics == nullptr ? "agent" : atomics}},
+       false,
+       false,
+       1,
+       verbs::open_network},
   };
 #else
   static const std::vector<Way> ways = {
@@ -200,13 +222,7 @@ template <typename Body>
 void over_every_way(Body body) {
   for (const Way& way : ways()) {
     DYNAMIC_SECTION(way.name) {
-#ifdef ACP_TEST_UDP
-      if (way.is_posting) {
-        run_thread_job(way.ranks, way.settings, body, posting_factory(way));
-        continue;
-      }
-#endif
-      run_thread_job(way.ranks, way.settings, body, {}, way.hosts);
+      run_thread_job(way.ranks, way.settings, body, factory_of(way), way.hosts);
     }
   }
 }

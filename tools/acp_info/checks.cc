@@ -5,9 +5,12 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 
+#include <cstdlib>
 #include <fstream>
 
+#include "base/module.h"
 #include "probes.h"
+#include "settings/networks.h"
 
 namespace acp::info {
 
@@ -62,6 +65,14 @@ Check check_udp() {
 
 /// Optional, because it matters only with an RDMA adapter.
 Check check_ib() {
+  const char* folders = std::getenv("ACP_MODULE_PATH");
+  const LoadedModule module =
+      load_module(module_of_network("ib"), folders == nullptr ? "" : folders);
+  if (module.table == nullptr) {
+    return {"ib", CheckState::kOptional, module.why,
+            "install the package, or build ACP where libibverbs-dev and "
+            "librdmacm-dev are installed"};
+  }
   const Probe probe = probe_ib();
   if (probe.works) {
     return {"ib", CheckState::kOk, probe.detail, ""};

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/module.h"
 #include "gmm/global_address.h"
 #include "probes.h"
 #include "protocol/host_segment.h"
@@ -48,10 +49,14 @@ TransportFact udp_fact(const Settings& settings) {
   return fact;
 }
 
-TransportFact ib_fact() {
-  if (!is_network_built_in("ib")) return {"ib", false, false, ""};
+TransportFact ib_fact(const Settings& settings) {
+  const LoadedModule module = load_module(
+      module_of_network("ib"), settings.text(SettingId::kModulePath));
+  if (module.table == nullptr) {
+    return {"ib", false, false, module.why, module.path};
+  }
   const Probe probe = probe_ib();
-  return {"ib", true, probe.works, probe.detail};
+  return {"ib", true, probe.works, probe.detail, module.path};
 }
 
 const char* source_name(SettingSource source) {
@@ -93,7 +98,7 @@ std::vector<TransportFact> transport_facts(const Settings& settings) {
   return {{"self", true, true, "memory of the own process"},
           shm_fact(),
           udp_fact(settings),
-          ib_fact(),
+          ib_fact(settings),
           {"ucx", false, false, ""}};
 }
 

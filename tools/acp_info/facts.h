@@ -10,12 +10,13 @@
 
 namespace acp::info {
 
-/// One transport: whether it is part of this build, and whether it works here.
+/// One transport: whether it is there, and whether it works here.
 struct TransportFact {
   std::string name;
-  bool is_built = false;
+  bool is_built = false;  ///< In libacp, or in a module that is installed.
   bool is_usable = false;
   std::string detail;
+  std::string module{};  ///< File of the module; "" without one.
 };
 
 /// Limits that follow from the number of ranks.

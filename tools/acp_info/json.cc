@@ -14,7 +14,8 @@ json json_of(const std::vector<TransportFact>& transports) {
     list.push_back({{"name", fact.name},
                     {"built", fact.is_built},
                     {"usable", fact.is_usable},
-                    {"detail", fact.detail}});
+                    {"detail", fact.detail},
+                    {"module", fact.module}});
   }
   return list;
 }

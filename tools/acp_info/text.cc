@@ -54,11 +54,15 @@ std::string quoted_if_empty(const std::string& value) {
 std::string text_of(const std::vector<TransportFact>& transports) {
   std::string text = "Transports\n";
   for (const TransportFact& fact : transports) {
-    const char* state = !fact.is_built   ? "not built in"
-                        : fact.is_usable ? "usable"
-                                         : "NOT USABLE HERE";
+    const char* state =
+        !fact.is_built ? fact.detail.empty() ? "not built in" : "not installed"
+        : fact.is_usable ? "usable"
+                         : "NOT USABLE HERE";
     text += fmt::format("  {:<6} {}{}{}\n", fact.name, state,
                         fact.detail.empty() ? "" : ": ", fact.detail);
+    if (fact.is_built && !fact.module.empty()) {
+      text += fmt::format("         module {}\n", fact.module);
+    }
   }
   return text;
 }

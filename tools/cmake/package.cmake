@@ -26,10 +26,6 @@ install(FILES
 set(pc_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 file(RELATIVE_PATH ACP_PC_PREFIX
   ${CMAKE_INSTALL_PREFIX}/${pc_dir} ${CMAKE_INSTALL_PREFIX})
-set(ACP_PC_VERBS "")
-if(ACP_HAS_VERBS)
-  set(ACP_PC_VERBS " -lrdmacm -libverbs")
-endif()
 foreach(name acp acp_static)
   configure_file(${CMAKE_CURRENT_LIST_DIR}/${name}.pc.in
     ${CMAKE_BINARY_DIR}/package/${name}.pc @ONLY)

@@ -1,0 +1,14 @@
+// A module for module_test.cc: logs its argument, and returns it doubled.
+#include "base/log.h"
+#include "base/module.h"
+
+namespace {
+
+int doubled(int number) {
+  acp::log_warning("number {}", number);
+  return 2 * number;
+}
+
+}  // namespace
+
+ACP_MODULE(doubled);

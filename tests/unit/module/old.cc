@@ -1,0 +1,14 @@
+// A module of another version, for module_test.cc.
+#include "base/module.h"
+
+namespace {
+
+const char* old_stamp() noexcept {
+  return "0.0.7 (modules 0)";
+}
+
+}  // namespace
+
+extern "C" __attribute__((visibility("default")))
+const acp::ModuleTable acp_module;
+const acp::ModuleTable acp_module = {old_stamp, nullptr, nullptr};
