@@ -391,6 +391,10 @@ constexpr std::array<OptionRow, 29> kRows = {{
 
 }  // namespace
 
+std::span<const OptionRow> acprun_rows() {
+  return kRows;
+}
+
 const OptionTable& acprun_options() {
   static constexpr OptionTable kTable = {
       "acprun", "[-np N] [options] program [arguments]", kRows};

@@ -7,4 +7,7 @@ namespace acp::launcher {
 
 const OptionTable& acprun_options();
 
+/// The rows of that table, for tables that share some.
+std::span<const OptionRow> acprun_rows();
+
 }  // namespace acp::launcher

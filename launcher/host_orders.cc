@@ -31,6 +31,31 @@ std::vector<HostRanks> read_hosts(ByteReader& reader) {
   return hosts;
 }
 
+void write_groups(ByteWriter& writer, const std::vector<CommandGroup>& groups) {
+  writer.number(static_cast<std::uint32_t>(groups.size()));
+  for (const CommandGroup& group : groups) {
+    writer.number(group.first);
+    writer.texts(group.command);
+    writer.texts(group.settings);
+    writer.text(group.directory);
+    writer.number(static_cast<std::uint8_t>(group.is_foreign));
+    writer.text(group.name);
+  }
+}
+
+std::vector<CommandGroup> read_groups(ByteReader& reader) {
+  std::vector<CommandGroup> groups(reader.count());
+  for (CommandGroup& group : groups) {
+    group.first = reader.number<std::uint32_t>();
+    group.command = reader.texts();
+    group.settings = reader.texts();
+    group.directory = reader.text();
+    group.is_foreign = reader.number<std::uint8_t>() != 0;
+    group.name = reader.text();
+  }
+  return groups;
+}
+
 void write_shell(ByteWriter& writer, const RemoteShell& shell) {
   writer.texts(shell.words);
   writer.text(shell.acprun);
@@ -47,9 +72,19 @@ RemoteShell read_shell(ByteReader& reader) {
   return shell;
 }
 
+/// Whether there is a command for each rank.
+bool are_sound(const std::vector<CommandGroup>& groups) {
+  if (groups.empty() || groups.front().first != 0) return false;
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    if (groups[i].command.empty()) return false;
+    if (i > 0 && groups[i - 1].first >= groups[i].first) return false;
+  }
+  return true;
+}
+
 /// Whether the ranks of the agent's own host are ranks of the job, in order.
 bool is_sound(const HostOrders& orders) {
-  if (orders.hosts.empty() || orders.command.empty()) return false;
+  if (orders.hosts.empty() || !are_sound(orders.groups)) return false;
   for (const HostRanks& host : orders.hosts) {
     if (host.ranks.empty() || host.ranks.back() >= orders.procs) return false;
     for (std::size_t i = 1; i < host.ranks.size(); ++i) {
@@ -70,7 +105,7 @@ std::string encode_orders(const HostOrders& orders) {
   write_hosts(writer, orders.hosts);
   writer.texts(orders.routes);
   write_shell(writer, orders.shell);
-  writer.texts(orders.command);
+  write_groups(writer, orders.groups);
   writer.texts(orders.wrap);
   writer.text(orders.wrap_ranks);
   writer.texts(orders.environment);
@@ -95,7 +130,7 @@ std::optional<HostOrders> decode_orders(std::string_view bytes) {
   orders.hosts = read_hosts(reader);
   orders.routes = reader.texts();
   orders.shell = read_shell(reader);
-  orders.command = reader.texts();
+  orders.groups = read_groups(reader);
   orders.wrap = reader.texts();
   orders.wrap_ranks = reader.text();
   orders.environment = reader.texts();

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "launcher/command_group.h"
 #include "launcher/host_ranks.h"
 #include "launcher/options.h"
 #include "protocol/host_segment.h"
@@ -36,7 +37,8 @@ struct HostOrders {
   /// Names of hosts of the job; the first that is another one gives route_to.
   std::vector<std::string> routes;
   RemoteShell shell;
-  std::vector<std::string> command;
+  /// The commands of the ranks; the first group begins with rank 0.
+  std::vector<CommandGroup> groups;
   std::vector<std::string> wrap;
   std::string wrap_ranks;  ///< "": all.
   std::vector<std::string> environment;

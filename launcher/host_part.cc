@@ -99,7 +99,9 @@ void HostPart::take_keeper_message(const KeeperMessage& message) {
   const std::uint32_t slot = message.rank;
   switch (message.type) {
     case KeeperMessageType::kStarted:
-      pids_[slot] = static_cast<std::uint32_t>(message.value);
+      if (pids_[slot] == 0) {
+        pids_[slot] = static_cast<std::uint32_t>(message.value);
+      }
       report(HostMessageType::kStarted, ranks_[slot], message.value, 0,
              work_.ranks[slot].cpus.name);
       break;
@@ -134,6 +136,11 @@ void HostPart::take_rank_message(
   if (!message) {
     report(HostMessageType::kBadMessage, ranks_[slot]);
     return;
+  }
+  // The program itself, also where the keeper's child is a seat or a wrapper.
+  // Hello may be read before the keeper's word that the child runs.
+  if (message->type == BootstrapType::kHello) {
+    pids_[slot] = static_cast<std::uint32_t>(message->value);
   }
   if (message->type == BootstrapType::kArrive) {
     note_arrival(static_cast<Phase>(message->value));

@@ -4,7 +4,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "launcher/program.h"
+#include "launcher/program_name.h"
 
 namespace acp::launcher {
 
@@ -18,12 +21,57 @@ std::string value_of(const std::vector<std::string>& environment,
   return "";
 }
 
-/// The words of a rank behind the wrapper's own.
-void append_program(const std::string& path,
-                    const std::vector<std::string>& command,
-                    std::vector<std::string>& words) {
-  words.push_back(path);
-  words.insert(words.end(), command.begin() + 1, command.end());
+/// Puts the command of --wrap before the rank's own.
+std::optional<EarlyExit> wrap(const HostOrders& orders,
+                              const std::string& path,
+                              RankPlan& rank) {
+  auto wrapper = find_program(orders.wrap[0], orders.directory, path);
+  if (auto* exit = std::get_if<EarlyExit>(&wrapper)) return std::move(*exit);
+  std::vector<std::string> words = orders.wrap;
+  words.push_back(rank.path);
+  words.insert(words.end(), rank.words.begin() + 1, rank.words.end());
+  rank.path = std::get<std::string>(wrapper);
+  rank.words = std::move(words);
+  return std::nullopt;
+}
+
+/// Plans a rank of the group; number and processors are still missing.
+OrExit<RankPlan> plan_group(const HostOrders& orders,
+                            const CommandGroup& group,
+                            const std::string& program,
+                            const std::string& path) {
+  RankPlan rank;
+  rank.words = group.command;
+  rank.settings = group.settings;
+  rank.directory = group.directory;
+  auto found = find_program(
+      program.empty() ? group.command[0] : program,
+      group.directory.empty() ? orders.directory : group.directory, path);
+  if (auto* exit = std::get_if<EarlyExit>(&found)) {
+    if (!group.name.empty()) exit->text = group.name + ": " + exit->text;
+    return std::move(*exit);
+  }
+  rank.path = std::get<std::string>(found);
+  return rank;
+}
+
+/// Binds the ranks that acprun starts itself. `work` has the groups' plans.
+void bind(const HostOrders& orders, HostWork& work) {
+  const auto is_foreign = [&orders](const RankPlan& rank) {
+    return group_of(orders.groups, rank.rank).is_foreign;
+  };
+  const auto own =
+      work.ranks.size() -
+      static_cast<std::size_t>(std::ranges::count_if(work.ranks, is_foreign));
+  if (own == 0) return;
+  Bindings bindings = bind_ranks(
+      orders.binding, static_cast<std::uint32_t>(own), orders.environment);
+  auto next = bindings.ranks.begin();
+  for (RankPlan& rank : work.ranks) {
+    if (!is_foreign(rank)) rank.cpus = std::move(*next++);
+  }
+  work.claims = std::move(bindings.claims);
+  work.why_unbound = std::move(bindings.why_unbound);
 }
 
 }  // namespace
@@ -32,50 +80,48 @@ void append_program(const std::string& path,
 OrExit<HostWork> prepare_host(const HostOrders& orders,
                               const std::string& program) {
   const std::string path = value_of(orders.environment, "PATH=");
-  auto found = find_program(program.empty() ? orders.command[0] : program,
-                            orders.directory, path);
-  if (auto* exit = std::get_if<EarlyExit>(&found)) return std::move(*exit);
-  RankPlan plain{0, std::get<std::string>(found), orders.command, {}};
-  RankPlan wrapped = plain;
-  if (!orders.wrap.empty()) {
-    auto wrapper = find_program(orders.wrap[0], orders.directory, path);
-    if (auto* exit = std::get_if<EarlyExit>(&wrapper)) return std::move(*exit);
-    wrapped.path = std::get<std::string>(wrapper);
-    wrapped.words = orders.wrap;
-    append_program(plain.path, orders.command, wrapped.words);
-  }
   const auto wrap_ranks = RankSet::parse(orders.wrap_ranks);
-  const std::vector<std::uint32_t>& ranks = orders.hosts.front().ranks;
-  Bindings bindings =
-      bind_ranks(orders.binding, static_cast<std::uint32_t>(ranks.size()),
-                 orders.environment);
   HostWork work;
-  for (std::size_t slot = 0; slot < ranks.size(); ++slot) {
-    const bool is_wrapped = orders.wrap_ranks.empty() ||
-                            (wrap_ranks && wrap_ranks->contains(ranks[slot]));
+  const CommandGroup* group = nullptr;
+  RankPlan plain;
+  RankPlan wrapped;
+  for (const std::uint32_t rank : orders.hosts.front().ranks) {
+    const CommandGroup* const own = &group_of(orders.groups, rank);
+    if (own != group) {
+      auto planned = plan_group(orders, *own, program, path);
+      if (auto* exit = std::get_if<EarlyExit>(&planned)) {
+        return std::move(*exit);
+      }
+      group = own;
+      plain = std::get<RankPlan>(planned);
+      wrapped = plain;
+      if (!orders.wrap.empty()) {
+        if (auto exit = wrap(orders, path, wrapped)) return std::move(*exit);
+      }
+    }
+    const bool is_wrapped =
+        orders.wrap_ranks.empty() || (wrap_ranks && wrap_ranks->contains(rank));
     work.ranks.push_back(is_wrapped ? wrapped : plain);
-    work.ranks.back().rank = ranks[slot];
-    work.ranks.back().cpus = std::move(bindings.ranks[slot]);
+    work.ranks.back().rank = rank;
   }
+  bind(orders, work);
   work.procs = orders.procs;
   work.environment = orders.environment;
   work.directory = orders.directory;
   work.output_dir = orders.output_dir;
   work.tag = orders.tag;
   work.input_rank = orders.input_rank;
-  work.claims = std::move(bindings.claims);
-  work.why_unbound = std::move(bindings.why_unbound);
   return work;
 }
 
 std::string describe_bindings(const HostWork& work, const std::string& host) {
   std::string text;
   for (const RankPlan& one : work.ranks) {
-    text += fmt::format("acprun: rank {} on {}: {}\n", one.rank, host,
-                        one.cpus.name);
+    text += fmt::format("{}: rank {} on {}: {}\n", program_name(), one.rank,
+                        host, one.cpus.name);
   }
   if (!work.why_unbound.empty()) {
-    text += fmt::format("acprun: unbound: {}\n", work.why_unbound);
+    text += fmt::format("{}: unbound: {}\n", program_name(), work.why_unbound);
   }
   return text;
 }

@@ -26,6 +26,7 @@
 #include "launcher/input.h"
 #include "launcher/output.h"
 #include "launcher/program.h"
+#include "launcher/program_name.h"
 #include "launcher/published_table.h"
 #include "launcher/rank_set.h"
 #include "launcher/remote_streams.h"
@@ -282,8 +283,8 @@ class Job {
     if (!plan_.options.verbose) return;
     const std::string where =
         plan_.has_other_hosts() ? " on " + host_name_of(report.host) : "";
-    output_.say(fmt::format("acprun: rank {} is pid {}{}, {}\n", report.rank,
-                            report.value, where, report.text));
+    output_.say(fmt::format("{}: rank {} is pid {}{}, {}\n", program_name(),
+                            report.rank, report.value, where, report.text));
   }
 
   void take_failed_start(const HostMessage& report) {
@@ -496,7 +497,10 @@ class Job {
         passed_on_.count(static_cast<int>(verdict.value)) != 0) {
       verdict = without_rank(Cause::kInterrupted, verdict.value);
     }
-    if (verdict.rank != kNoRank) verdict.host = host_of_rank_[verdict.rank];
+    if (verdict.rank != kNoRank) {
+      verdict.host = host_of_rank_[verdict.rank];
+      verdict.group = group_of(plan_.orders.groups, verdict.rank).name;
+    }
     verdict_ = std::move(verdict);
     rollcall_at_end_ = rollcall_;
     looks_ = part_ ? part_->look() : std::vector<RankLook>{};

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <new>
 
@@ -34,6 +35,26 @@ std::vector<std::string> numbers_of(const HostWork& work, std::size_t slot) {
       fmt::format("{}={}", protocol::kProcsVariable, work.procs),
       fmt::format("{}={}", protocol::kLocalRankVariable, slot),
       fmt::format("{}={}", protocol::kLocalProcsVariable, work.ranks.size())};
+}
+
+/// The environment of one rank: its own variables first, then those of all
+/// ranks, except where the rank has a setting of that name.
+std::vector<char*> environment_of(const std::vector<std::string>& own,
+                                  const RankPlan& rank,
+                                  const std::vector<std::string>& common) {
+  std::vector<char*> pointers = pointers_to(own);
+  pointers.pop_back();
+  const auto is_replaced = [&rank](const std::string& entry) {
+    return std::ranges::any_of(rank.settings, [&](const std::string& setting) {
+      return entry.starts_with(setting.substr(0, setting.find('=') + 1));
+    });
+  };
+  for (const std::string& entry : common) {
+    if (!is_replaced(entry))
+      pointers.push_back(const_cast<char*>(entry.c_str()));
+  }
+  pointers.push_back(nullptr);
+  return pointers;
 }
 
 /// One rank's argv and environment, and the variables of this rank alone, which
@@ -90,7 +111,6 @@ Status start_ranks(const HostWork& work,
     log_error("shared memory for {} ranks: {}", ranks, errno_text(errno));
     return Status::kSystem;
   }
-  const std::vector<char*> environment = pointers_to(work.environment);
   std::vector<RankWords> words(ranks);
   std::vector<SpawnRequest> requests(ranks);
   for (std::size_t slot = 0; slot < ranks; ++slot) {
@@ -98,14 +118,15 @@ Status start_ranks(const HostWork& work,
     RankWords& own = words[slot];
     own.words = pointers_to(one.words);
     own.numbers = numbers_of(work, slot);
-    own.environment = pointers_to(own.numbers);
-    own.environment.insert(own.environment.end() - 1, environment.begin(),
-                           environment.end() - 1);
+    own.numbers.insert(own.numbers.end(), one.settings.begin(),
+                       one.settings.end());
+    own.environment = environment_of(own.numbers, one, work.environment);
     SpawnRequest& request = requests[slot];
     request.path = one.path.c_str();
     request.words = own.words.data();
     request.environment = own.environment.data();
-    const std::string& directory = work.directory;
+    const std::string& directory =
+        one.directory.empty() ? work.directory : one.directory;
     request.directory = directory.empty() ? nullptr : directory.c_str();
     for (std::size_t i = 0; i < 3; ++i) {
       request.standard[i] = streams[slot].rank_ends[i].get();
@@ -152,8 +173,11 @@ FailedStart judge_failed_start(const HostWork& work,
   const int status = step != SpawnStep::kExec ? kStatusLauncher
                      : is_missing             ? kStatusNotFound
                                               : kStatusCannotRun;
+  const RankPlan& rank = work.ranks[slot];
+  const std::string& directory =
+      rank.directory.empty() ? work.directory : rank.directory;
   const std::string& what =
-      step == SpawnStep::kDirectory ? work.directory : work.ranks[slot].path;
+      step == SpawnStep::kDirectory ? directory : rank.path;
   return {status,
           {fmt::format("{}: {}", what, errno_text(error)),
            advise_on_start(step, error)}};

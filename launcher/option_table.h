@@ -81,6 +81,7 @@ struct OptionTable {
   std::string_view program;    ///< "acprun".
   std::string_view arguments;  ///< Behind the name in the usage line.
   std::span<const OptionRow> rows;
+  std::string_view operand = "program";  ///< The first word of the command.
 };
 
 /// The row that has this name in any of its spellings, or nullptr.

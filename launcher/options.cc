@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "launcher/acprun_options.h"
 #include "launcher/option_pages.h"
 #include "launcher/option_parser.h"
 #include "settings/networks.h"
@@ -48,16 +47,18 @@ std::optional<EarlyExit> check_net(const Settings& settings) {
 
 /// --help and --version come before all values, so that they work with a bad
 /// environment, too.
-OrExit<Options> parse_options(std::span<const std::string> words,
+OrExit<Options> parse_options(const OptionTable& table,
+                              std::span<const std::string> words,
                               const Settings::Lookup& lookup) {
-  auto parsed = parse_words(acprun_options(), words);
+  auto parsed = parse_words(table, words);
   if (auto* exit = std::get_if<EarlyExit>(&parsed)) {
     return std::move(*exit);
   }
   auto& given = std::get<ParsedWords>(parsed);
-  if (given.has("--help")) return EarlyExit{0, help_text(acprun_options())};
+  if (given.has("--help")) return EarlyExit{0, help_text(table)};
   if (given.has("--version")) {
-    return EarlyExit{0, "acprun (ACP) " ACP_VERSION "\n"};
+    return EarlyExit{0,
+                     fmt::format("{} (ACP) " ACP_VERSION "\n", table.program)};
   }
   Result<Settings> settings = Settings::from_environment(lookup);
   if (!settings.ok()) {
@@ -69,7 +70,8 @@ OrExit<Options> parse_options(std::span<const std::string> words,
   if (auto exit = follow_environment(options)) return std::move(*exit);
   if (auto exit = check_net(options.settings)) return std::move(*exit);
   if (given.command.empty()) {
-    return error("no program given; acprun -np N program [arguments]");
+    return error(fmt::format("no {} given; {} {}", table.operand, table.program,
+                             table.arguments));
   }
   options.command = std::move(given.command);
   return options;

@@ -50,10 +50,13 @@ struct Options {
   std::vector<std::string> command;  ///< At least the program.
 };
 
-/// Reads acprun's command line, without acprun's own name, and the settings
-/// that `lookup` finds in the environment. A bad value of a setting is logged,
-/// and the exit has no text then.
-OrExit<Options> parse_options(std::span<const std::string> words,
+struct OptionTable;
+
+/// Reads a launcher's command line, without the launcher's own name, and the
+/// settings that `lookup` finds in the environment. A bad value of a setting is
+/// logged, and the exit has no text then.
+OrExit<Options> parse_options(const OptionTable& table,
+                              std::span<const std::string> words,
                               const Settings::Lookup& lookup);
 
 /// Splits a command at blanks as a shell does, with quotes and backslashes.

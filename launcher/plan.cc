@@ -14,6 +14,7 @@
 #include "launcher/remote_shell.h"
 #include "launcher/remote_streams.h"
 #include "launcher/route.h"
+#include "launcher/seat.h"
 #include "launcher/this_host.h"
 #include "protocol/bootstrap.h"
 
@@ -76,12 +77,18 @@ std::string own_directory() {
   return ::getcwd(path.data(), path.size()) != nullptr ? path.data() : "/";
 }
 
-/// The file of this acprun, under which it is started on the other hosts.
-std::string own_file() {
+/// The file of acprun, under which it is started on the other hosts: this file,
+/// or the one beside macprun.
+std::string acprun_file() {
+  constexpr std::string_view kOther = "/macprun";
   std::array<char, PATH_MAX> path{};
   const ssize_t n = ::readlink("/proc/self/exe", path.data(), path.size() - 1);
-  return n > 0 ? std::string(path.data(), static_cast<std::size_t>(n))
-               : "acprun";
+  if (n <= 0) return "acprun";
+  std::string file(path.data(), static_cast<std::size_t>(n));
+  if (file.ends_with(kOther)) {
+    file.replace(file.size() - kOther.size(), kOther.size(), "/acprun");
+  }
+  return file;
 }
 
 /// The first two hosts are enough: each host has one of them as another one.
@@ -110,10 +117,9 @@ HostOrders make_orders(const Options& options,
   orders.module_bytes = protocol::module_bytes_for(options.settings);
   orders.routes = routes_of(hosts);
   orders.shell = remote_shell_of(options.rsh);
-  orders.shell.acprun = own_file();
+  orders.shell.acprun = acprun_file();
   orders.shell.timeout = options.rsh_timeout;
   orders.shell.fan_out = options.fan_out;
-  orders.command = options.command;
   orders.wrap = options.wrap;
   orders.wrap_ranks = options.wrap_rank_list;
   orders.environment = make_environment(options, environment);
@@ -140,7 +146,8 @@ std::string full_directory(const std::string& directory) {
 /// last, so that no error follows a claim.
 OrExit<JobPlan> make_plan(Options options,
                           char* const* environment,
-                          const Settings::Lookup& lookup) {
+                          const Settings::Lookup& lookup,
+                          const MakeGroups& make_groups) {
   auto placed = place_ranks(options, lookup);
   if (auto* exit = std::get_if<EarlyExit>(&placed)) return std::move(*exit);
   if (options.wrap_ranks && options.wrap_ranks->largest() >= options.procs) {
@@ -153,6 +160,13 @@ OrExit<JobPlan> make_plan(Options options,
   plan.host = host_name();
   plan.hosts = std::move(std::get<std::vector<HostRanks>>(placed));
   plan.orders = make_orders(options, plan.hosts, environment);
+  if (make_groups) {
+    plan.orders.groups = make_groups(plan.hosts, plan.orders.shell.acprun);
+  } else {
+    CommandGroup all;
+    all.command = options.command;
+    plan.orders.groups = {std::move(all)};
+  }
   const auto local = std::ranges::find(plan.hosts, true, &HostRanks::is_local);
   if (local != plan.hosts.end()) {
     HostOrders orders = plan.orders;
@@ -169,6 +183,30 @@ OrExit<JobPlan> make_plan(Options options,
   plan.options = std::move(options);
   return plan;
 }
+
+namespace {
+
+const std::vector<std::string>& command_of(const JobPlan& plan,
+                                           std::uint32_t rank) {
+  return group_of(plan.orders.groups, rank).command;
+}
+
+/// A rank whose process another launcher starts: by which command, and how the
+/// keeper's process on its host is found.
+std::string describe_foreign(const CommandGroup& group,
+                             std::uint32_t rank,
+                             const std::string& host) {
+  const auto seat = parse_seat(std::span(group.command).subspan(1));
+  const std::string how =
+      !seat ? "unknown"
+      : rank == group.first
+          ? fmt::format("{}", fmt::join(launch_words(*seat), " "))
+          : fmt::format("that of rank {}", group.first);
+  return fmt::format("rank {}: host {}, {}, command {}\n", rank, host,
+                     group.name, how);
+}
+
+}  // namespace
 
 /// One line for each setting and variable, then one for each rank.
 std::string describe_plan(const JobPlan& plan) {
@@ -192,7 +230,7 @@ std::string describe_plan(const JobPlan& plan) {
       lines[rank] =
           fmt::format("rank {}: host {}, by {}, command {}\n", rank, host.name,
                       fmt::join(plan.orders.shell.words, " "),
-                      fmt::join(plan.options.command, " "));
+                      fmt::join(command_of(plan, rank), " "));
     }
   }
   if (plan.local) {
@@ -200,6 +238,14 @@ std::string describe_plan(const JobPlan& plan) {
       lines[one.rank] = fmt::format(
           "rank {}: host {}, {}, file {}, command {}\n", one.rank, plan.host,
           one.cpus.name, one.path, fmt::join(one.words, " "));
+    }
+  }
+  for (const HostRanks& host : plan.hosts) {
+    for (const std::uint32_t rank : host.ranks) {
+      const CommandGroup& group = group_of(plan.orders.groups, rank);
+      if (group.is_foreign) {
+        lines[rank] = describe_foreign(group, rank, host.name);
+      }
     }
   }
   for (const std::string& line : lines)

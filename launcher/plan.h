@@ -2,6 +2,7 @@
 // processors, worked out from options, node file and allocation.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,12 +31,18 @@ struct JobPlan {
   }
 };
 
+/// Makes the groups of the job's ranks when their hosts are known. `acprun` is
+/// the file of acprun.
+using MakeGroups = std::function<std::vector<CommandGroup>(
+    const std::vector<HostRanks>& hosts, const std::string& acprun)>;
+
 /// Places the ranks on hosts. For this host, it finds the programs, claims
-/// cores and binds to them. `environment` is acprun's own, and `lookup` reads
-/// it.
+/// cores and binds to them. `environment` is the launcher's own, and `lookup`
+/// reads it. Without `make_groups` all ranks run the command of the options.
 OrExit<JobPlan> make_plan(Options options,
                           char* const* environment,
-                          const Settings::Lookup& lookup);
+                          const Settings::Lookup& lookup,
+                          const MakeGroups& make_groups = {});
 
 /// The text that --dry-run prints.
 std::string describe_plan(const JobPlan& plan);

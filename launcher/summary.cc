@@ -9,6 +9,7 @@
 #include <map>
 #include <vector>
 
+#include "launcher/program_name.h"
 #include "launcher/rank_set.h"
 
 namespace acp::launcher {
@@ -75,7 +76,9 @@ std::string describe_others(std::uint32_t culprit,
                             std::span<const RankWait> waits) {
   constexpr std::size_t kLines = 3;
   std::vector<Group> groups = group_others(culprit, waits);
-  if (groups.empty()) return "acprun: there was no other rank\n";
+  if (groups.empty()) {
+    return fmt::format("{}: there was no other rank\n", program_name());
+  }
   if (groups.size() > kLines) {
     const Group rest = join_groups(std::span(groups).subspan(kLines - 1));
     groups.resize(kLines - 1);
@@ -83,7 +86,8 @@ std::string describe_others(std::uint32_t culprit,
   }
   std::string text;
   for (const Group& group : groups) {
-    text += fmt::format("acprun: {} {} {}\n", describe_ranks(group.ranks),
+    text += fmt::format("{}: {} {} {}\n", program_name(),
+                        describe_ranks(group.ranks),
                         group.ranks.size() == 1 ? "was" : "were", group.what);
   }
   return text;
@@ -158,15 +162,17 @@ std::string describe_end(const Verdict& verdict,
                ? fmt::format("{} on {}", cause, host)
                : fmt::format("{} on {} (pid {})", cause, host, verdict.pid);
   }
-  return fmt::format("{} on {} (pid {}) {}", name_rank(verdict.rank, waits),
-                     host, verdict.pid, cause);
+  const std::string group =
+      verdict.group.empty() ? "" : fmt::format(" ({})", verdict.group);
+  return fmt::format("{}{} on {} (pid {}) {}", name_rank(verdict.rank, waits),
+                     group, host, verdict.pid, cause);
 }
 
 std::string summarize(const Verdict& verdict,
                       std::string_view host,
                       std::span<const RankWait> waits) {
-  return fmt::format("acprun: {}\n{}acprun: ended the job with status {}; {}\n",
-                     describe_end(verdict, host, waits),
+  return fmt::format("{0}: {1}\n{2}{0}: ended the job with status {3}; {4}\n",
+                     program_name(), describe_end(verdict, host, waits),
                      describe_others(verdict.rank, waits), exit_status(verdict),
                      advise(verdict));
 }

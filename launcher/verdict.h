@@ -41,6 +41,8 @@ struct Verdict {
   std::string advice = {};  ///< Advice to the user; "": by the cause.
   /// Number of the host; with kKeeperLost, or with a rank.
   std::uint32_t host = 0;
+  /// CommandGroup::name of the rank's group.
+  std::string group = {};
 };
 
 /// Returns acprun's exit status for this end of the job; never 0.

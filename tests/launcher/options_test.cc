@@ -7,6 +7,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "launcher/acprun_options.h"
+
 namespace acp::launcher {
 
 namespace {
@@ -16,7 +18,7 @@ using Words = std::vector<std::string>;
 using Variables = std::map<std::string, std::string>;
 
 OrExit<Options> parse(const Words& words, const Variables& variables = {}) {
-  return parse_options(words, [&variables](const char* name) {
+  return parse_options(acprun_options(), words, [&variables](const char* name) {
     const auto found = variables.find(name);
     return found == variables.end() ? nullptr : found->second.c_str();
   });

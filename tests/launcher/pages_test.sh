@@ -34,9 +34,11 @@ same "manual without names of older scripts" "$in_help" "$(echo "$in_manual" |
 # --- The page in the source tree.
 fresh=$(mktemp)
 trap 'rm -f "$fresh"' EXIT
-"$generator" markdown "$source_dir/docs/man/acprun.1.md" "$fresh"
-diff -u "$source_dir/docs/man/acprun.1.md" "$fresh" >&2 ||
-  fail "docs/man/acprun.1.md is old: $generator markdown PAGE PAGE writes it"
+for name in acprun macprun; do
+  "$generator" markdown "$source_dir/docs/man/$name.1.md" "$fresh"
+  diff -u "$source_dir/docs/man/$name.1.md" "$fresh" >&2 ||
+    fail "docs/man/$name.1.md is old: $generator markdown PAGE PAGE writes it"
+done
 
 # --- troff.
 if command -v groff >/dev/null; then
@@ -46,7 +48,8 @@ if command -v groff >/dev/null; then
   done
 fi
 
-# --- bash.
+# --- bash. The completion of macprun is the same script with fewer options.
+bash -n "$pages/macprun" || fail "the completion of macprun is no script"
 # shellcheck disable=SC1091 # made while the project is built
 . "$pages/acprun"
 

@@ -34,6 +34,41 @@ TEST_CASE("wrappers: each name has its compiler", "[launcher][wrappers]") {
   CHECK(output_of({wrapper("acpcxx"), "-show", "x.cc"}).starts_with("c++ "));
 }
 
+TEST_CASE("wrappers: names with m have the compiler of an MPI library",
+          "[launcher][wrappers]") {
+  CHECK(output_of({wrapper("macpcc"), "-show", "x.c"}).starts_with("mpicc "));
+  CHECK(output_of({wrapper("macpgcc"), "-show", "x.c"}).starts_with("mpicc "));
+  CHECK(
+      output_of({wrapper("macpc++"), "-show", "x.cc"}).starts_with("mpicxx "));
+  CHECK(
+      output_of({wrapper("macpcxx"), "-show", "x.cc"}).starts_with("mpicxx "));
+  CHECK(contains(output_of({wrapper("macpcc"), "--showme:link"}), "-lacp"));
+  const Scratch scratch;
+  const std::string compiler = scratch.file("mine.mpich", "");
+  std::filesystem::permissions(compiler, std::filesystem::perms::owner_all);
+  Setup setup;
+  setup.environment = {"ACP_MPICC=" + scratch.path() + "/mine"};
+  CHECK(output_of({wrapper("macpcc"), "-mpi=mpich", "-show", "x.c"}, setup)
+            .starts_with(compiler + " "));
+}
+
+TEST_CASE("wrappers: -mpi= that names no library here",
+          "[launcher][wrappers]") {
+  Setup setup;
+  setup.environment = {"ACP_MPICC=/nonexistent/mpicc"};
+  Outcome outcome =
+      run({"-np", "1", wrapper("macpcc"), "-mpi=mpich", "x.c"}, setup);
+  CHECK(outcome.status == 1);
+  CHECK(contains(outcome.err, "mpicc.mpich is not installed"));
+  outcome = run({"-np", "1", wrapper("macpcc"), "-mpi=other", "x.c"}, setup);
+  CHECK(contains(outcome.err, "must be openmpi or mpich"));
+  outcome = run({"-np", "1", wrapper("acpcc"), "-mpi=mpich", "x.c"});
+  CHECK(outcome.status == 1);
+  CHECK(contains(outcome.err, "macpcc compiles with it"));
+  outcome = run({"-np", "1", wrapper("macpcc"), "x.c"}, setup);
+  CHECK(contains(outcome.err, "/nonexistent/mpicc is not installed"));
+}
+
 TEST_CASE("wrappers: the library comes last, and only when linking",
           "[launcher][wrappers]") {
   const std::string linked =

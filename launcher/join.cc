@@ -1,0 +1,243 @@
+// The process of the join command. mpirun has started it in the place of the
+// program. It finds its seat by its number in the MPI job, takes descriptors
+// and variables, and is the program's parent until the program ends. What
+// mpirun has given it, such as the descriptor of PMI, the program inherits.
+#include "launcher/join.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <optional>
+#include <thread>
+
+#include "base/host_facts.h"
+#include "base/log.h"
+#include "launcher/child.h"
+#include "launcher/descendants.h"
+#include "launcher/early_exit.h"
+#include "launcher/mpi_place.h"
+#include "launcher/program.h"
+#include "launcher/seat_socket.h"
+#include "protocol/bootstrap.h"
+
+namespace acp::launcher {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+/// Time for the seats of this host to be there: mpirun may reach a host before
+/// acprun's agent does.
+constexpr milliseconds kSeatLimit{30'000};
+constexpr milliseconds kSeatTick{10};
+/// Time for processes to go that have been sent SIGKILL.
+constexpr milliseconds kKillLimit{5000};
+/// Time for acprun to learn of the end before mpirun does.
+constexpr milliseconds kSeatEnd{2000};
+
+std::uint32_t number_in(std::string_view digits) {
+  std::uint32_t number = 0;
+  std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  return number;
+}
+
+std::string_view name_of(std::string_view entry) {
+  return entry.substr(0, entry.find('='));
+}
+
+/// The environment that mpirun has made, with the job's variables.
+std::vector<std::string> environment_with(
+    const std::vector<std::string>& variables, int bootstrap) {
+  std::vector<std::string> all;
+  for (char* const* entry = environ; *entry != nullptr; ++entry)
+    all.emplace_back(*entry);
+  const auto put = [&all](const std::string& variable) {
+    std::erase_if(all, [&variable](const std::string& other) {
+      return name_of(other) == name_of(variable);
+    });
+    all.push_back(variable);
+  };
+  for (const std::string& variable : variables)
+    put(variable);
+  put(fmt::format("{}={}", protocol::kBootstrapFdVariable, bootstrap));
+  return all;
+}
+
+std::string value_of(const std::vector<std::string>& environment,
+                     std::string_view name) {
+  for (const std::string& entry : environment) {
+    if (name_of(entry) == name) return entry.substr(name.size() + 1);
+  }
+  return "";
+}
+
+/// Used by the process's only thread.
+class Join {
+ public:
+  explicit Join(UniqueFd seat) : seat_(std::move(seat)) {}
+
+  /// Returns an exit status, or ends the process as the program ended.
+  int run(const std::vector<std::string>& command) {
+    ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+    const int failed = start(command);
+    if (failed != 0) return failed;
+    for (;;) {
+      pollfd events[2] = {{signals_.fd(), POLLIN, 0}, {seat_.get(), POLLIN, 0}};
+      if (::poll(events, 2, -1) > 0 && events[1].revents != 0) take_message();
+      take_signals();
+      if (status_) return finish();
+    }
+  }
+
+ private:
+  /// Takes the gift and starts the program. Returns 0, or an exit status, which
+  /// the seat has been told.
+  int start(const std::vector<std::string>& command) {
+    auto gift = receive_gift(seat_.get());
+    if (!gift) {
+      log_error("the seat is gone: macprun's job ends");
+      return 1;
+    }
+    ChildPlan plan;
+    plan.kept = gift->descriptors[3].get();
+    plan.environment = environment_with(gift->variables, plan.kept);
+    for (std::size_t i = 0; i < 3; ++i)
+      plan.standard[i] = gift->descriptors[i].get();
+    auto found =
+        find_program(command.front(), "", value_of(plan.environment, "PATH"));
+    if (const auto* exit = std::get_if<EarlyExit>(&found)) {
+      const int error = exit->status == kStatusNotFound ? ENOENT : EACCES;
+      send_to_seat(seat_.get(), {SeatMessageType::kNoStart, error});
+      await_seat();
+      return exit->status;
+    }
+    plan.path = std::get<std::string>(found);
+    plan.words = command;
+    const StartedChild started = start_child(plan, signals_.mask_before());
+    if (started.error != 0) {
+      send_to_seat(seat_.get(), {SeatMessageType::kNoStart, started.error});
+      await_seat();
+      return kStatusCannotRun;
+    }
+    program_ = started.pid;
+    return 0;
+  }
+
+  void take_message() {
+    const auto message = receive_seat_message(seat_.get());
+    if (message && message->type == SeatMessageType::kSignal) {
+      ::kill(program_, message->value);
+      return;
+    }
+    // The seat was killed: the job is over.
+    end_descendants({}, kKillLimit);
+    status_ = SIGKILL;
+    is_cut_off_ = true;
+  }
+
+  /// mpirun's signals go on to the program.
+  void take_signals() {
+    while (const int signal = signals_.next()) {
+      if (signal != SIGCHLD) {
+        ::kill(program_, signal);
+        continue;
+      }
+      int status = 0;
+      pid_t pid = 0;
+      while ((pid = ::waitpid(-1, &status, WNOHANG)) > 0) {
+        if (pid == program_) status_ = status;
+      }
+    }
+  }
+
+  /// Processes that the program has left behind end now, as with any rank.
+  int finish() {
+    if (!is_cut_off_) {
+      signal_descendants(SIGTERM, {});
+      end_descendants({}, kKillLimit);
+      send_to_seat(seat_.get(), {SeatMessageType::kEnded, *status_});
+      await_seat();
+    }
+    end_like(*status_);
+  }
+
+  /// Waits until the seat has ended. A failure of this rank is then known to
+  /// acprun before mpirun ends the other processes for it. The seat that has
+  /// started mpirun outlives a program that ended well.
+  void await_seat() {
+    if (status_ && *status_ == 0) return;
+    pollfd event{seat_.get(), POLLIN, 0};
+    while (::poll(&event, 1, kSeatEnd.count()) < 0 && errno == EINTR) {
+    }
+  }
+
+  UniqueFd seat_;
+  SignalQueue signals_;
+  pid_t program_ = -1;
+  std::optional<int> status_;  ///< Wait status of the program, at its end.
+  bool is_cut_off_ = false;    ///< The seat ended first.
+};
+
+/// Waits until the seat listens. Empty, logged, after the limit.
+UniqueFd find_seat(const std::string& token,
+                   std::uint32_t rank,
+                   const MpiPlace& place) {
+  const auto deadline = Clock::now() + kSeatLimit;
+  for (;;) {
+    UniqueFd seat = connect_to_seat(token, rank);
+    if (seat) return seat;
+    if (Clock::now() >= deadline) break;
+    std::this_thread::sleep_for(kSeatTick);
+  }
+  log_error(
+      "process {} of the MPI job is rank {}, for which {} has no seat: its "
+      "launcher has put it on another host than macprun, or the job is over. "
+      "Leave hosts and mapping to macprun's node file",
+      place.rank, rank, host_name());
+  return {};
+}
+
+}  // namespace
+
+/// The checks come in the order in which a user can make mistakes: a launcher
+/// without numbers, a count of the launcher's own, a host of the launcher's
+/// own.
+int run_join(std::span<const std::string> words,
+             const Settings::Lookup& lookup) {
+  set_log_prefix("macprun");
+  if (words.size() < 4) {
+    log_error("--join is for macprun, which writes it");
+    return kStatusLauncher;
+  }
+  const std::uint32_t first = number_in(words[1]);
+  const std::uint32_t count = number_in(words[2]);
+  const std::vector<std::string> command(words.begin() + 3, words.end());
+  const auto place = find_mpi_place(lookup);
+  if (!place) {
+    log_error(
+        "{}: no variable says which process of the MPI job this is "
+        "(OMPI_COMM_WORLD_RANK, PMI_RANK, PMIX_RANK, SLURM_PROCID); is the "
+        "launcher one of Open MPI, MPICH or Slurm?",
+        command.front());
+    return kStatusLauncher;
+  }
+  if (place->rank >= count || (place->size != 0 && place->size != count)) {
+    log_error(
+        "{}: is process {} of {}, but macprun's file gives this MPI job {} "
+        "processes; leave -n and -np to macprun",
+        command.front(), place->rank, place->size, count);
+    return kStatusLauncher;
+  }
+  UniqueFd seat = find_seat(words[0], first + place->rank, *place);
+  if (!seat) return kStatusLauncher;
+  return Join(std::move(seat)).run(command);
+}
+
+}  // namespace acp::launcher

@@ -1,0 +1,35 @@
+// macprun has acprun's options, except those for one program.
+#include "launcher/macprun_options.h"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "launcher/acprun_options.h"
+
+namespace acp::launcher {
+
+namespace {
+
+std::vector<OptionRow> shared_rows() {
+  constexpr std::array<std::string_view, 3> kOfOneProgram = {
+      "--preload", "--wrap", "--wrap-ranks"};
+  std::vector<OptionRow> rows;
+  for (const OptionRow& row : acprun_rows()) {
+    if (std::ranges::find(kOfOneProgram, row.name) == kOfOneProgram.end()) {
+      rows.push_back(row);
+    }
+  }
+  return rows;
+}
+
+}  // namespace
+
+const OptionTable& macprun_options() {
+  static const std::vector<OptionRow> kRows = shared_rows();
+  static const OptionTable kTable = {"macprun", "[-np N] [options] inputfile",
+                                     kRows, "input file"};
+  return kTable;
+}
+
+}  // namespace acp::launcher

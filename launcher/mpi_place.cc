@@ -1,0 +1,60 @@
+// Reads what launchers of MPI programs tell their processes. Called by the join
+// command, in a process that mpirun, mpiexec or srun has started. Pure.
+#include "launcher/mpi_place.h"
+
+#include <array>
+#include <charconv>
+
+namespace acp::launcher {
+
+namespace {
+
+struct Variables {
+  const char* rank;
+  const char* size;
+};
+
+/// Open MPI sets PMIX_RANK as well. srun sets PMI_RANK for --mpi=pmi2 only, and
+/// those of the step always. An outer launcher's come last, because an inner
+/// one sets its own.
+constexpr std::array<Variables, 4> kVariables = {{
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+    {"PMI_RANK", "PMI_SIZE"},
+    {"PMIX_RANK", "SLURM_STEP_NUM_TASKS"},
+    {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"},
+}};
+
+std::optional<std::uint32_t> number_in(const char* text) {
+  if (text == nullptr) return std::nullopt;
+  const std::string_view digits = text;
+  std::uint32_t number = 0;
+  const auto [end, failure] =
+      std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  const bool is_number = failure == std::errc{} && !digits.empty() &&
+                         end == digits.data() + digits.size();
+  return is_number ? std::optional(number) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<MpiPlace> find_mpi_place(const Settings::Lookup& lookup) {
+  for (const Variables& one : kVariables) {
+    if (const auto rank = number_in(lookup(one.rank))) {
+      return MpiPlace{*rank, number_in(lookup(one.size)).value_or(0)};
+    }
+  }
+  return std::nullopt;
+}
+
+/// Settings of the user, like OMPI_MCA_btl and PMIX_MCA_gds, are none.
+bool is_of_one_mpi_job(std::string_view entry) noexcept {
+  constexpr std::array<std::string_view, 5> kStarts = {
+      "OMPI_COMM_WORLD_", "PMI_", "PMIX_", "MPI_LOCAL", "SLURM_PROCID="};
+  if (entry.starts_with("PMIX_MCA_")) return false;
+  for (const std::string_view start : kStarts) {
+    if (entry.starts_with(start)) return true;
+  }
+  return false;
+}
+
+}  // namespace acp::launcher
