@@ -1,7 +1,7 @@
-// The process of the join command. mpirun has started it in the place of the
-// program. It finds its seat by its number in the MPI job, takes descriptors
-// and variables, and is the program's parent until the program ends. What
-// mpirun has given it, such as the descriptor of PMI, the program inherits.
+// The process of the join command, which mpirun has started in the place of
+// the program. The command finds the seat by the process's number in the MPI
+// job, takes descriptors and variables, and is the program's parent until the
+// program ends. The program inherits the descriptors of mpirun, such as PMI's.
 #include "launcher/join.h"
 
 #include <fmt/format.h>

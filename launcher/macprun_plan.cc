@@ -64,7 +64,7 @@ std::optional<std::string> find_count(const std::vector<std::string>& words) {
   return std::nullopt;
 }
 
-/// Raises a size of the whole job to what one line asks for.
+/// Raises a size of the whole job to the size of a line.
 std::optional<EarlyExit> raise(SettingId id,
                                const Settings& asked,
                                Options& options) {
