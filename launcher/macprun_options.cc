@@ -26,10 +26,10 @@ std::vector<OptionRow> shared_rows() {
 }  // namespace
 
 const OptionTable& macprun_options() {
-  static const std::vector<OptionRow> kRows = shared_rows();
-  static const OptionTable kTable = {"macprun", "[-np N] [options] inputfile",
-                                     kRows, "input file"};
-  return kTable;
+  static const std::vector<OptionRow> rows = shared_rows();
+  static const OptionTable table = {"macprun", "[-np N] [options] inputfile",
+                                    rows, "input file"};
+  return table;
 }
 
 }  // namespace acp::launcher
