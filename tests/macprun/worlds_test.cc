@@ -138,3 +138,27 @@ TEST_CASE("macprun worlds: a world that never calls acp_init", "[macprun]") {
   CHECK(contains(outcome.err, "(line 3, "));
   CHECK(contains(outcome.err, "acp_init"));
 }
+
+TEST_CASE("macprun worlds: the example of solver and analysis", "[macprun]") {
+#if defined(FIELD_OPENMPI) && defined(FIELD_MPICH)
+  const Scratch scratch;
+  Setup setup;
+  setup.environment = jobs::environment();
+  const Outcome outcome = run(
+      {scratch.file(
+          "input",
+          jobs::text_of(
+              {{"mpirun.openmpi", 3, FIELD_OPENMPI "/field_solver_openmpi"},
+               {"mpiexec.hydra", 2, FIELD_MPICH "/field_analysis_mpich"}}))},
+      setup);
+  INFO(outcome.err);
+  CHECK(outcome.status == 0);
+  const std::size_t solver = outcome.out.find("solver: heat ");
+  REQUIRE(solver != std::string::npos);
+  const std::string heat = outcome.out.substr(
+      solver + 13, outcome.out.find('\n', solver) - solver - 13);
+  CHECK(contains(outcome.out, "analysis: heat " + heat + " in all 5 steps\n"));
+#else
+  WARN("skipped: mpicc.openmpi and mpicc.mpich are not both here");
+#endif
+}
