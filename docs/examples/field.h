@@ -9,7 +9,7 @@ enum role { ROLE_SOLVER = 1, ROLE_ANALYSIS = 2 };
 
 struct notice {
   uint64_t role;  /* enum role */
-  uint64_t cells; /* of this rank; 0 for the analysis */
+  uint64_t cells; /* The number of cells of this rank, or 0. */
   acp_ga_t field; /* global address of the cells, doubles */
 };
 

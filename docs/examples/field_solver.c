@@ -9,7 +9,7 @@
 
 #include "field.h"
 
-enum { CELLS = 1000 }; /* of each process */
+enum { CELLS = 1000 }; /* Each process has as many. */
 
 /* One explicit step in each cell; the ends of the rod keep their heat. Halos
  * come from the neighbours in this program's own world. */
