@@ -135,7 +135,7 @@ std::optional<EarlyExit> take_fan_out(const std::string& value,
   return std::nullopt;
 }
 
-constexpr std::array<OptionRow, 29> kRows = {{
+constexpr std::array<OptionRow, 30> kRows = {{
     {.name = "--acp-nprocs",
      .short_name = "-np",
      .old_names = "-n",
@@ -371,6 +371,13 @@ constexpr std::array<OptionRow, 29> kRows = {{
                "end; 5 s without it.",
      .target = &Options::grace},
 
+    {.name = "--stats",
+     .summary = "Print what udp has sent and received, at the end",
+     .manual = "Prints a table at the end of the job: packets and bytes that "
+               "each rank has sent and received over UDP, the share that was "
+               "sent again, the packets that were dropped, and the longest "
+               "round trip. `ACP_STATS=FILE` writes more, for each peer.",
+     .target = &Options::stats},
     {.name = "--dry-run",
      .summary = "Print the plan, start nothing",
      .manual = "Prints the plan and starts nothing.",

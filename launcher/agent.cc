@@ -304,6 +304,7 @@ class Agent {
     if (is_part_done_ && !has_said_done_ &&
         (!output_ || output_->is_flushed())) {
       has_said_done_ = true;
+      if (orders_ && orders_->report_traffic) send_looks(kLastLook);
       send(HostMessageType::kDone);
     }
     if (heartbeat_.is_word_due(now)) send(HostMessageType::kAlive);

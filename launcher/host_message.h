@@ -25,7 +25,7 @@ namespace acp::launcher {
 
 /// Raised when a message changes. acprun and an agent with different numbers
 /// refuse each other.
-inline constexpr std::uint32_t kAgentProtocol = 1;
+inline constexpr std::uint32_t kAgentProtocol = 2;
 inline constexpr std::uint32_t kHostMagic = 0x41504341;
 inline constexpr std::size_t kHostHeaderBytes = 40;
 /// The longest text. A table of 65,536 processes is the longest there is; the
@@ -58,7 +58,8 @@ enum class HostMessageType : std::uint16_t {
   kRankMessage,   ///< rank; value: BootstrapType; more: value; text.
   kBadMessage,    ///< rank has sent bytes that make no sense.
   kPublished,     ///< text: PublishedTable of the host.
-  kLooks,         ///< text: RankLooks of the host; value: that of kLook.
+  kLooks,         ///< text: RankLooks of the host; value: that of kLook, or
+                  ///< kLastLook.
   kOutput,        ///< rank: Output::Stream; text: whole lines.
   kSay,           ///< text: whole lines for acprun's standard error.
   kInputTaken,    ///< value: bytes that the rank has taken.
@@ -72,6 +73,10 @@ enum class HostMessageType : std::uint16_t {
 
   kAlive = 128,  ///< A sign of life, in both directions.
 };
+
+/// HostMessage::value of kLooks that nobody asked for: the ranks have ended,
+/// and their counts are final. Sent with HostOrders::report_traffic.
+inline constexpr std::int64_t kLastLook = -1;
 
 /// Plain value.
 struct HostMessage {

@@ -114,6 +114,7 @@ std::string encode_orders(const HostOrders& orders) {
   writer.number(orders.input_rank);
   writer.number(static_cast<std::uint8_t>(orders.binding));
   writer.number(static_cast<std::uint8_t>(orders.report_bindings));
+  writer.number(static_cast<std::uint8_t>(orders.report_traffic));
   writer.number(static_cast<std::uint8_t>(orders.tag));
   writer.text(orders.program_name);
   writer.number(orders.output_window);
@@ -139,6 +140,7 @@ std::optional<HostOrders> decode_orders(std::string_view bytes) {
   orders.input_rank = reader.number<std::uint32_t>();
   orders.binding = static_cast<Binding>(reader.number<std::uint8_t>());
   orders.report_bindings = reader.number<std::uint8_t>() != 0;
+  orders.report_traffic = reader.number<std::uint8_t>() != 0;
   orders.tag = reader.number<std::uint8_t>() != 0;
   orders.program_name = reader.text();
   orders.output_window = reader.number<std::int64_t>();

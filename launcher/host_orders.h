@@ -47,6 +47,7 @@ struct HostOrders {
   std::uint32_t input_rank = UINT32_MAX;  ///< Rank that reads standard input.
   Binding binding = Binding::kAuto;
   bool report_bindings = false;
+  bool report_traffic = false;  ///< See kLastLook.
   bool tag = false;
   std::string program_name;  ///< --preload: name of the copy; "": none.
   std::int64_t output_window =

@@ -33,6 +33,7 @@
 #include "launcher/route.h"
 #include "launcher/summary.h"
 #include "launcher/time_limits.h"
+#include "launcher/traffic_table.h"
 
 namespace acp::launcher {
 
@@ -83,7 +84,8 @@ class Job {
         signals_(signals),
         older_children_(children_of(::getpid())),
         rollcall_(plan.options.procs),
-        host_of_rank_(plan.options.procs) {
+        host_of_rank_(plan.options.procs),
+        traffic_(plan.options.procs) {
     for (const HostRanks& host : plan.hosts) {
       if (host.is_local) own_number_ = host.number;
       for (const std::uint32_t rank : host.ranks)
@@ -465,6 +467,7 @@ class Job {
   void take_looks(const HostMessage& report) {
     auto looks = decode_looks(report.text, rollcall_.size());
     if (!looks) return;
+    note_traffic(*looks);
     if (verdict_) {
       std::ranges::move(*looks, std::back_inserter(looks_));
       return;
@@ -473,6 +476,14 @@ class Job {
     std::ranges::move(*looks, std::back_inserter(looks_));
     looked_.insert(report.host);
     see_looks();
+  }
+
+  void note_traffic(const std::vector<RankLook>& looks) {
+    for (const RankLook& look : looks) {
+      traffic_[look.launch_rank] = {
+          look.launch_rank, host_name_of(host_of_rank_[look.launch_rank]),
+          look.traffic};
+    }
   }
 
   /// The watchdog judges only looks of all hosts.
@@ -567,8 +578,11 @@ class Job {
     // A keeper that died has left its children to acprun, a subreaper.
     end_descendants(older_children_, kKeeperLimit);
     output_.finish_reading();
+    if (part_) note_traffic(part_->look());
+    if (plan_.options.stats) output_.say(traffic_table(traffic_));
     if (verdict_ && verdict_->cause != Cause::kOutputClosed) {
-      output_.say(summarize(*verdict_, where_it_failed(), waits()));
+      output_.say(summarize(*verdict_, where_it_failed(), waits(),
+                            plan_.options.stats ? "" : traffic_line(traffic_)));
     }
     while (!output_.is_flushed() && Clock::now() < give_up_output_at_) {
       const bool has_limit = give_up_output_at_ != Clock::time_point::max();
@@ -612,6 +626,7 @@ class Job {
   std::vector<RankLook> looks_;     ///< Looks of this round, or at the end.
   std::set<std::uint32_t> looked_;  ///< Hosts whose looks are there.
   std::int64_t look_round_ = 0;
+  std::vector<RankTraffic> traffic_;  ///< By rank; the newest look decides.
 
   std::set<std::uint32_t> gone_;  ///< Hosts on which no rank is left.
   std::set<int> passed_on_;       ///< Signals that acprun sent to the ranks.

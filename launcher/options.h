@@ -33,6 +33,7 @@ struct Options {
   std::vector<std::string> environment;  ///< "NAME=value".
   Binding binding = Binding::kAuto;
   bool report_bindings = false;
+  bool stats = false;  ///< Print traffic_table() at the end.
   bool oversubscribe = false;
   bool tag = false;
   bool dry_run = false;

@@ -21,6 +21,7 @@ std::vector<RankLook> look_at_ranks(const protocol::HostSegment& segment,
     look.passes = record.passes.load(std::memory_order_relaxed);
     look.waits = record.waits.load(std::memory_order_relaxed);
     look.arrivals = record.arrivals.load(std::memory_order_relaxed);
+    look.traffic = record.traffic.get();
     if (pids[slot] != 0) {
       look.process = state_of_process(
           pids[slot], record.wait_thread.load(std::memory_order_relaxed));
@@ -42,6 +43,7 @@ std::string encode_looks(const std::vector<RankLook>& looks) {
     writer.number(look.passes);
     writer.number(look.waits);
     writer.number(look.arrivals);
+    writer.number(look.traffic);
     writer.number(look.process);
   }
   return writer.take();
@@ -60,6 +62,7 @@ std::optional<std::vector<RankLook>> decode_looks(std::string_view bytes,
     look.passes = reader.number<std::uint64_t>();
     look.waits = reader.number<std::uint64_t>();
     look.arrivals = reader.number<std::uint64_t>();
+    look.traffic = reader.number<protocol::Traffic>();
     look.process = reader.number<ProcessState>();
     if (look.launch_rank >= ranks) return std::nullopt;
   }

@@ -11,6 +11,7 @@
 
 #include "launcher/process_state.h"
 #include "protocol/host_segment.h"
+#include "protocol/traffic.h"
 
 namespace acp::launcher {
 
@@ -24,6 +25,7 @@ struct RankLook {
   std::uint64_t passes = 0;
   std::uint64_t waits = 0;
   std::uint64_t arrivals = 0;
+  protocol::Traffic traffic;
   ProcessState process;
 };
 

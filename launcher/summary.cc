@@ -170,11 +170,13 @@ std::string describe_end(const Verdict& verdict,
 
 std::string summarize(const Verdict& verdict,
                       std::string_view host,
-                      std::span<const RankWait> waits) {
-  return fmt::format("{0}: {1}\n{2}{0}: ended the job with status {3}; {4}\n",
-                     program_name(), describe_end(verdict, host, waits),
-                     describe_others(verdict.rank, waits), exit_status(verdict),
-                     advise(verdict));
+                      std::span<const RankWait> waits,
+                      std::string_view traffic) {
+  return fmt::format(
+      "{0}: {1}\n{2}{3}{0}: ended the job with status {4}; {5}\n",
+      program_name(), describe_end(verdict, host, waits),
+      describe_others(verdict.rank, waits), traffic, exit_status(verdict),
+      advise(verdict));
 }
 
 }  // namespace acp::launcher

@@ -11,11 +11,13 @@
 namespace acp::launcher {
 
 /// The first line says which rank failed and why. Up to three lines say what
-/// the other ranks did. The last one says what acprun did and what the user can
-/// do. Each ends with a newline. Pure.
+/// the other ranks did. Then comes `traffic`, a line or nothing. The last line
+/// says what acprun did and what the user can do. Each ends with a newline.
+/// Pure.
 std::string summarize(const Verdict& verdict,
                       std::string_view host,
-                      std::span<const RankWait> waits);
+                      std::span<const RankWait> waits,
+                      std::string_view traffic = "");
 
 /// Returns one clause for the ranks themselves: "rank 1 was killed by signal 9
 /// ...".

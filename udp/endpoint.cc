@@ -68,6 +68,7 @@ Endpoint::Endpoint(SharedState& shared,
       peer_(peer),
       color_(color),
       path_(path),
+      counts_(shared.counts_peers ? std::make_unique<PeerCounts>() : nullptr),
       mtu_(path.is_local() ? path.most_bytes : PathMtu::kBase, path.most_bytes),
       connection_(shared.socket, shared.connections),
       sender_(shared.pool, shared.limits, window_on(path, shared.limits)),
@@ -76,8 +77,8 @@ Endpoint::Endpoint(SharedState& shared,
 }
 
 void Endpoint::queue_for_flush() {
-  if (!is_queued_for_flush) {
-    is_queued_for_flush = true;
+  if (!is_queued_for_flush_) {
+    is_queued_for_flush_ = true;
     shared_.to_flush.push_back(this);
   }
 }
@@ -88,8 +89,8 @@ void Endpoint::update_deadline() {
     return;
   }
   shared_.deadline = std::min(shared_.deadline, mine);
-  if (!is_timed) {
-    is_timed = true;
+  if (!is_timed_) {
+    is_timed_ = true;
     shared_.timed.push_back(this);
   }
 }
@@ -223,6 +224,10 @@ bool Endpoint::count_sent(Status status, std::size_t bytes) {
     return false;
   }
   ++shared_.counters.sent;
+  shared_.counters.sent_bytes += bytes;
+  if (counts_) {
+    counts_->sent_bytes += bytes;
+  }
   const int error = status == Status::kOk ? 0 : shared_.socket.send_error();
   if (error != 0 || send_error_ != 0) {
     on_send_error(error, bytes);
@@ -283,6 +288,9 @@ bool Endpoint::transmit(Fragment& fragment) {
     return false;
   }
   shared_.counters.retransmitted += is_first ? 0 : 1;
+  if (counts_ && !is_first) {
+    ++counts_->sent_again;
+  }
   sender_.on_transmitted(fragment, header.txno, now);
   receiver_.on_ack_sent();
   return true;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -29,24 +30,40 @@ class Endpoint;
 /// Counts of a transport, for tests and traces. Written by its endpoints and by
 /// the transport.
 struct Counters {
-  std::uint64_t sent = 0;           ///< Datagrams, retransmissions included.
-  std::uint64_t connected = 0;      ///< Part of `sent`: by connected sockets.
-  std::uint64_t pure_acks = 0;      ///< Part of `sent`: without a fragment.
-  std::uint64_t size_probes = 0;    ///< Part of `sent`: of PathMtu.
-  std::uint64_t retransmitted = 0;  ///< Part of `sent`: fragments sent again.
-  std::uint64_t spurious = 0;       ///< Part of `retransmitted`: needless.
-  std::uint64_t unsent = 0;         ///< Part of `sent`: refused by the system.
-  std::uint64_t refused = 0;        ///< Sends without room in the socket.
-  std::uint64_t received = 0;       ///< Datagrams, the dropped ones included.
-  std::uint64_t delivered = 0;      ///< Messages.
-  std::uint64_t duplicates = 0;     ///< Fragments received before.
-  std::uint64_t held = 0;           ///< Ordered fragments that came early.
-  std::uint64_t not_held = 0;       ///< Early ones dropped for lack of room.
-  std::uint64_t malformed = 0;      ///< Dropped: not a packet of this version.
-  std::uint64_t strays = 0;         ///< Dropped: other job or destination.
-  std::uint64_t unknown = 0;        ///< Dropped: not its source's address.
-  std::uint64_t corrupt = 0;        ///< Dropped: wrong tag.
-  std::uint64_t replayed = 0;       ///< Dropped: a transmission taken before.
+  std::uint64_t sent = 0;            ///< Datagrams, retransmissions included.
+  std::uint64_t sent_bytes = 0;      ///< Of these datagrams.
+  std::uint64_t connected = 0;       ///< Part of `sent`: by connected sockets.
+  std::uint64_t pure_acks = 0;       ///< Part of `sent`: without a fragment.
+  std::uint64_t size_probes = 0;     ///< Part of `sent`: of PathMtu.
+  std::uint64_t retransmitted = 0;   ///< Part of `sent`: fragments sent again.
+  std::uint64_t spurious = 0;        ///< Part of `retransmitted`: needless.
+  std::uint64_t unsent = 0;          ///< Part of `sent`: refused by the system.
+  std::uint64_t refused = 0;         ///< Sends without room in the socket.
+  std::uint64_t received = 0;        ///< Datagrams, the dropped ones included.
+  std::uint64_t received_bytes = 0;  ///< Of these datagrams.
+  std::uint64_t delivered = 0;       ///< Messages.
+  std::uint64_t duplicates = 0;      ///< Fragments received before.
+  std::uint64_t held = 0;            ///< Ordered fragments that came early.
+  std::uint64_t not_held = 0;        ///< Early ones dropped for lack of room.
+  std::uint64_t malformed = 0;       ///< Dropped: not a packet of this version.
+  std::uint64_t strays = 0;          ///< Dropped: other job or destination.
+  std::uint64_t unknown = 0;         ///< Dropped: not its source's address.
+  std::uint64_t corrupt = 0;         ///< Dropped: wrong tag.
+  std::uint64_t replayed = 0;        ///< Dropped: a transmission taken before.
+};
+
+/// Counts of one peer in one color, kept only for ACP_STATS. Of datagrams that
+/// were dropped only those count here whose address and port are the peer's. A
+/// plain value.
+struct PeerCounts {
+  std::uint64_t sent_bytes = 0;
+  std::uint64_t received = 0;        ///< Datagrams that passed every check.
+  std::uint64_t received_bytes = 0;  ///< Of these datagrams.
+  std::uint64_t sent_again = 0;
+  std::uint64_t needless = 0;  ///< Part of `sent_again`.
+  std::uint64_t malformed = 0;
+  std::uint64_t corrupt = 0;
+  std::uint64_t replayed = 0;
 };
 
 /// State shared by the endpoints of a transport. The transport owns it and sets
@@ -61,6 +78,7 @@ struct SharedState {
   transport::ProcId me = 0;
   std::uint32_t epoch = 0;
   StreamLimits limits{};
+  bool counts_peers = false;  ///< Endpoints have PeerCounts. Fixed.
   Connection::Table connections{};
   Counters counters{};
   TimePoint now{};                    ///< Time of the poll in progress.
@@ -153,6 +171,17 @@ class Endpoint final : public transport::Endpoint {
 
   transport::ProcId peer() const noexcept { return peer_; }
 
+  transport::Color color() const noexcept { return color_; }
+
+  /// Null unless SharedState::counts_peers.
+  PeerCounts* counts() const noexcept { return counts_.get(); }
+
+  /// Datagrams sent so far.
+  std::uint64_t transmissions() const noexcept { return txno_; }
+
+  /// The size of datagrams that the path is known to carry.
+  std::size_t datagram_bytes() const noexcept { return mtu_.bytes(); }
+
   const PeerPath& path() const noexcept { return path_; }
 
   /// False: this transmission of the peer has been taken before. Called once
@@ -161,8 +190,13 @@ class Endpoint final : public transport::Endpoint {
 
   const Sender& sender() const noexcept { return sender_; }
 
-  bool is_queued_for_flush = false;  ///< In SharedState::to_flush; see flush.
-  bool is_timed = false;             ///< In SharedState::timed.
+  bool is_queued_for_flush() const noexcept { return is_queued_for_flush_; }
+
+  void set_queued_for_flush(bool is_queued) noexcept {
+    is_queued_for_flush_ = is_queued;
+  }
+
+  void set_timed(bool is_timed) noexcept { is_timed_ = is_timed; }
 
  private:
   Status append(std::span<const std::span<const std::byte>> parts,
@@ -191,12 +225,15 @@ class Endpoint final : public transport::Endpoint {
   transport::ProcId peer_;
   transport::Color color_;
   PeerPath path_;
-  bool has_failed_ = false;  ///< Set by fail(), for good.
+  bool has_failed_ = false;           ///< Set by fail(), for good.
+  bool is_queued_for_flush_ = false;  ///< In SharedState::to_flush.
+  bool is_timed_ = false;             ///< In SharedState::timed.
   int send_error_ = 0;  ///< errno value of the last datagram; 0: it was sent.
+  GrantBudget::Period grant_period_ = 0;  ///< See GrantBudget::on_fragment().
   std::uint64_t txno_ = 0;        ///< Transmissions so far; see PacketGuard.
   std::uint64_t size_probe_ = 0;  ///< The peer's, to be answered; 0: none.
+  std::unique_ptr<PeerCounts> counts_;
   PathMtu mtu_;
-  GrantBudget::Period grant_period_ = 0;  ///< See GrantBudget::on_fragment().
   ReplayWindow replays_;  ///< Transmissions of the peer that were taken.
   Connection connection_;
   Sender sender_;

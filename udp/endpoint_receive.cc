@@ -30,6 +30,9 @@ void Endpoint::on_packet(const PacketView& packet,
   connection_.on_echo(packet.header.echo);
   if (const std::size_t spurious = sender_.on_ack(packet, shared_.now)) {
     shared_.counters.spurious += spurious;
+    if (counts_) {
+      counts_->needless += spurious;
+    }
     connection_.on_spurious_loss();
   }
   if (packet.header.type == PacketType::kData) {

@@ -56,6 +56,10 @@ bool Endpoint::probe_size() {
     return mtu_.probe_due(now) == 0;  // false: the next smaller size
   }
   ++shared_.counters.sent;
+  shared_.counters.sent_bytes += bytes;
+  if (counts_) {
+    counts_->sent_bytes += bytes;
+  }
   ++shared_.counters.size_probes;
   mtu_.on_probe_sent(
       header.txno,

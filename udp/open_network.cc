@@ -14,6 +14,12 @@ std::string route_to(const protocol::HostHeader& header) {
   return header.route_to.data();
 }
 
+/// This process's counts in the host segment, which outlives the transport.
+protocol::TrafficRecord& record_of(const transport::NetworkContext& context) {
+  const std::uint32_t slot = context.segment.slot_of_proc(context.proc);
+  return context.segment.record(slot).traffic;
+}
+
 }  // namespace
 
 /// Publishes the address card last: peers may send once they can read it.
@@ -33,6 +39,11 @@ Result<std::unique_ptr<transport::Transport>> open_network(
   options.waited_for = [context] {
     return transport::waited_for(context);
   };
+  protocol::TrafficRecord& record = record_of(context);
+  options.publish = [&record](const protocol::Traffic& traffic) {
+    record.set(traffic);
+  };
+  options.stats_file = settings.text(SettingId::kStats);
   options.datagram_bytes =
       static_cast<std::size_t>(settings.number(SettingId::kUdpDatagram));
   options.window_bytes = settings.number(SettingId::kUdpWindow);

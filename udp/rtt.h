@@ -93,6 +93,8 @@ class LongestRtt {
     longest_ = std::max(longest_, stall);
   }
 
+  Duration longest() const noexcept { return longest_; }
+
   /// Twice the longest, at least `floor`.
   Duration rto(Duration floor) const noexcept {
     return std::min(std::max(2 * longest_, floor), kMaxRto);

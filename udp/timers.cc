@@ -50,8 +50,9 @@ void UdpTransport::run_timers(Due due, transport::MessageSink& sink) {
       }
     }
     const TimePoint deadline = endpoint->deadline();
-    endpoint->is_timed = deadline != TimePoint::max();
-    if (endpoint->is_timed) {
+    const bool is_timed = deadline != TimePoint::max();
+    endpoint->set_timed(is_timed);
+    if (is_timed) {
       shared_.timed[kept++] = endpoint;
       shared_.deadline = std::min(shared_.deadline, deadline);
     }
@@ -76,6 +77,7 @@ void UdpTransport::fail_peer(Endpoint& silent, transport::MessageSink& sink) {
       endpoint->fail();
     }
   }
+  tell_statistics();
   sink.on_peer_failed(silent.peer(), why);
 }
 

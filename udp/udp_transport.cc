@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "udp/statistics.h"
 
 namespace acp::udp {
 
@@ -45,6 +46,15 @@ std::size_t pool_fragments(const UdpOptions& options) {
 
 transport::Color colors_of(const DatagramSocket& socket) {
   return static_cast<transport::Color>(socket.addresses().size());
+}
+
+/// Counts for a peer, if there is one and its counts are kept.
+void count(Endpoint* endpoint,
+           std::uint64_t PeerCounts::*field,
+           std::uint64_t by = 1) {
+  if (endpoint != nullptr && endpoint->counts() != nullptr) {
+    endpoint->counts()->*field += by;
+  }
 }
 
 /// Half of the receive buffer at most, so that one peer cannot fill it alone.
@@ -94,6 +104,7 @@ UdpTransport::UdpTransport(UdpOptions options,
   ACP_ASSERT(carrier_ != nullptr && options_.procs <= kMaxProcs);
   shared_.me = options_.me;
   shared_.epoch = options_.epoch;
+  shared_.counts_peers = !options_.stats_file.empty();
   shared_.limits = limits_for(options_, *socket_);
   capabilities_.max_message =
       shared_.limits.fragment_bytes - kMessagePrefixBytes;
@@ -113,6 +124,7 @@ UdpTransport::UdpTransport(UdpOptions options,
 /// Runs in acp_finalize. tests/multiproc reads this line: one test counts
 /// datagrams and another one their acks.
 UdpTransport::~UdpTransport() {
+  tell_statistics();
   const Counters& c = shared_.counters;
   log(LogLevel::kDebug,
       "udp: sent {} ({} connected, {} pure acks, {} again, {} of these for "
@@ -123,6 +135,15 @@ UdpTransport::~UdpTransport() {
       c.sent, c.connected, c.pure_acks, c.retransmitted, c.spurious, c.refused,
       c.received, c.duplicates, c.held, c.not_held, c.malformed, c.strays,
       c.unknown, c.corrupt, c.replayed);
+}
+
+void UdpTransport::tell_statistics() {
+  if (options_.publish) {
+    options_.publish(traffic_of(shared_));
+  }
+  if (!options_.stats_file.empty()) {
+    write_statistics(options_.stats_file, shared_, endpoints_.all());
+  }
 }
 
 Result<transport::Endpoint*> UdpTransport::endpoint(transport::ProcId peer,
@@ -216,6 +237,9 @@ std::size_t UdpTransport::poll(transport::MessageSink& sink) {
   }
   if (shared_.now >= next_silence_check_) {
     check_for_silence();
+    if (options_.publish) {
+      options_.publish(traffic_of(shared_));
+    }
   }
   if (shared_.now < shared_.deadline) {
     taken_when_due_ = 0;
@@ -243,6 +267,7 @@ UdpTransport::Drained UdpTransport::drain(transport::Color color,
       break;
     }
     ++shared_.counters.received;
+    shared_.counters.received_bytes += arrival->bytes;
     if (count > 0 || color > 0) {
       shared_.now = shared_.clock.now();  // earlier datagrams took time
     }
@@ -298,11 +323,13 @@ void UdpTransport::on_datagram(transport::Color color,
   }
   if (!guard_.open(path.cipher, color, *packet, datagram)) {
     ++counters.corrupt;
+    count(endpoint, &PeerCounts::corrupt);
     return;
   }
   if (packet->header.type == PacketType::kData &&
       !has_whole_messages(packet->payload)) {
     ++counters.malformed;
+    count(endpoint, &PeerCounts::malformed);
     return;
   }
   if (endpoint == nullptr) {
@@ -314,8 +341,11 @@ void UdpTransport::on_datagram(transport::Color color,
   }
   if (!endpoint->accept(packet->header.txno)) {
     ++counters.replayed;
+    count(endpoint, &PeerCounts::replayed);
     return;
   }
+  count(endpoint, &PeerCounts::received);
+  count(endpoint, &PeerCounts::received_bytes, arrival.bytes);
   if (!endpoint->has_failed()) {
     endpoint->on_packet(*packet, carrier_, sink);
   }
@@ -340,9 +370,9 @@ void UdpTransport::flush_endpoints(bool may_batch) {
   std::size_t kept = 0;
   for (std::size_t i = 0; i < shared_.to_flush.size(); ++i) {
     Endpoint* endpoint = shared_.to_flush[i];
-    endpoint->is_queued_for_flush =
-        (may_batch && endpoint->may_wait_for_more()) || !endpoint->transmit();
-    if (endpoint->is_queued_for_flush) {
+    endpoint->set_queued_for_flush(
+        (may_batch && endpoint->may_wait_for_more()) || !endpoint->transmit());
+    if (endpoint->is_queued_for_flush()) {
       shared_.to_flush[kept++] = endpoint;
     }
   }

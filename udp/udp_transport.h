@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "protocol/traffic.h"
 #include "transport/network.h"
 #include "transport/transport.h"
 #include "udp/address_card.h"
@@ -40,6 +41,10 @@ struct UdpOptions {
   /// Called by poll() up to four times a second. Empty: this process waits for
   /// no peer.
   std::function<transport::WaitedFor()> waited_for;
+  /// Called by poll() up to four times a second, and at the end, with what has
+  /// been counted. May be empty.
+  std::function<void(const protocol::Traffic&)> publish;
+  std::string stats_file;          ///< See write_statistics(); may be empty.
   std::size_t datagram_bytes = 0;  ///< 0: chosen by the interfaces.
   std::uint64_t window_bytes = 0;  ///< A stream's; 0: found by its path.
   Duration silence = StreamLimits().silence;  ///< See StreamLimits.
@@ -134,6 +139,7 @@ class UdpTransport final : public transport::Transport {
   void report_unfit_peer(transport::MessageSink& sink);
   void fail_peer(Endpoint& silent, transport::MessageSink& sink);
   void check_for_silence();
+  void tell_statistics();
 
   UdpOptions options_;
   std::unique_ptr<DatagramSocket> socket_;

@@ -24,6 +24,7 @@
 #include "base/host_facts.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "protocol/traffic.h"
 #include "settings/settings.h"
 
 namespace acp::protocol {
@@ -31,7 +32,7 @@ namespace acp::protocol {
 inline constexpr std::uint64_t kHostMagic = 0x31'74'73'6f'68'70'63'61;
 /// Raised when the layout of the segment or the bytes of requests and replies
 /// change: acprun and a library with different versions refuse each other.
-inline constexpr std::uint32_t kHostVersion = 6;
+inline constexpr std::uint32_t kHostVersion = 7;
 inline constexpr std::uint32_t kNoSlot = UINT32_MAX;
 inline constexpr std::size_t kCacheLine = 64;
 inline constexpr std::size_t kCardBytes = 512;
@@ -228,6 +229,8 @@ struct alignas(kCacheLine) ProcRecord {
   std::atomic<std::uint64_t> waits;        ///< Waits begun plus waits ended.
   std::atomic<std::uint64_t> arrivals;     ///< Passes that found work.
   std::atomic<std::uint32_t> wait_thread;  ///< Kernel's id of the last waiter.
+  /// The transport writes it a few times in a second.
+  alignas(kCacheLine) TrafficRecord traffic;
 };
 
 /// The record that a process publishes to all processes of the job, also on

@@ -49,6 +49,7 @@ enum class SettingId : std::uint8_t {
   kUdpWindow,
   kUdpSilence,
   kUdpFaults,
+  kStats,
   kVerbsDevices,
   kVerbsAtomics,
   kVerbsAckTimeout,

@@ -78,6 +78,11 @@ constexpr std::array<Setting, static_cast<std::size_t>(SettingId::kCount)>
         {"ACP_UDP_FAULTS", "", SettingKind::kText, "", "", 0, 0,
          "For tests: faults put into arriving udp packets, e.g. "
          "loss=0.05,duplicate=0.02,reorder=0.05,corrupt=0.01,seed=7."},
+        {"ACP_STATS", "", SettingKind::kText, "", "", 0, 0,
+         "File for the statistics of udp, one for each rank: its number at "
+         "launch is appended, as in FILE.3. Written in acp_finalize, and when "
+         "a "
+         "peer is lost. Empty: none."},
         {"ACP_VERBS_DEVICES", "", SettingKind::kText, "", "", 0, 0,
          "RDMA devices for ib, separated by commas, with or without a port: "
          "mlx5_0,mlx5_1:2; one color each. Empty: all that can be used."},
