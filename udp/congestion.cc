@@ -8,6 +8,8 @@ namespace {
 
 /// Most that one reaction takes from the window, of 1024.
 constexpr std::uint32_t kMostShrink = 512;
+/// Share of what the path holds without a queue that a cut leaves, of 1024.
+constexpr std::int64_t kDrained = 921;
 constexpr std::uint32_t kLossShrink = 307;  // 0.3
 /// Weight of the last round trip's losses against those before.
 constexpr std::uint32_t kRoundBytes = 1U << 22;
@@ -30,19 +32,30 @@ void CongestionWindow::on_ack(std::uint64_t acked,
       window_ + gain, std::max<std::uint64_t>(most, kLeast)));
 }
 
-/// A delay above the target takes from the window the share by which the delay
-/// is too long, at most half, once in a round trip.
+/// The least delay of a round trip counts: a queue delays all packets of it,
+/// and a host that was busy for a while only some.
 void CongestionWindow::on_sample(Duration rtt, TimePoint now) noexcept {
   rtt_ = std::max(rtt, Duration(1));
   if (rtt_ <= least_rtt_ || now - least_rtt_time_ > kLeastRttAge) {
     least_rtt_ = rtt_;
     least_rtt_time_ = now;
   }
-  if (rtt_ > target()) {
-    const auto share = static_cast<std::uint32_t>(
-        1024 * (rtt_ - target()).count() / rtt_.count());
-    shrink(std::min(share, kMostShrink), now);
+  round_least_ = std::min(round_least_, rtt_);
+  if (now >= round_end_) {
+    end_round(now);
   }
+}
+
+/// Takes from the window what lies in the queue, and a little more, so that the
+/// queue becomes empty; at most half.
+void CongestionWindow::end_round(TimePoint now) noexcept {
+  if (round_least_ > target()) {
+    const auto kept = static_cast<std::uint32_t>(kDrained * least_rtt_.count() /
+                                                 round_least_.count());
+    shrink(std::min(1024 - kept, kMostShrink), now);
+  }
+  round_least_ = Duration::max();
+  round_end_ = now + rtt_;
 }
 
 /// The rate is a quarter above what the window gives per round trip, so that

@@ -15,8 +15,14 @@ namespace acp::udp {
 /// by the engine's lock.
 ///
 ///   starting --(delay above target, or losses)--> avoiding
-///      the window doubles each round trip            grows by one packet, or
-///                                                    shrinks, each round trip
+///      the window doubles each round trip            grows by one packet each
+///                                                    round trip, until the
+///                                                    queue has to be emptied
+///
+/// The window of a path with a queue is cut to what the path holds without one.
+/// So each stream empties the queue now and then, and a stream that begins
+/// later measures the least round trip as well. Without that the later stream
+/// takes the queue for a part of the path and all of the link for itself.
 class CongestionWindow {
  public:
   /// One full packet of a path with an MTU of 1,500 bytes.
@@ -46,13 +52,14 @@ class CongestionWindow {
   /// When the next packet may leave. A burst of kBurst passes at once.
   TimePoint next_send() const noexcept { return pace_ - kBurstTime; }
 
-  /// Queueing delay that the window aims at: half the least round trip, so that
-  /// no queue grows beyond the path's delay-bandwidth product.
+  /// Round trip that the window may grow to: half as long again as the least,
+  /// so that no queue grows beyond the path's delay-bandwidth product.
   Duration target() const noexcept {
     return least_rtt_ + std::max<Duration>(least_rtt_ / 2, kLeastQueue);
   }
 
  private:
+  void end_round(TimePoint now) noexcept;
   void shrink(std::uint32_t parts_of_1024, TimePoint now) noexcept;
 
   /// Queue that a host's own scheduling causes.
@@ -66,7 +73,9 @@ class CongestionWindow {
   static constexpr std::uint32_t kLossShare = 16;
 
   Duration least_rtt_ = Duration::max() / 4;
-  Duration rtt_{};              ///< Latest sample.
+  Duration rtt_{};                          ///< Latest sample.
+  Duration round_least_ = Duration::max();  ///< Of this round trip's samples.
+  TimePoint round_end_{};
   TimePoint least_rtt_time_{};  ///< When least_rtt_ was measured.
   TimePoint next_shrink_{};     ///< One reaction in each round trip.
   TimePoint pace_{};            ///< When what was sent has left at the rate.

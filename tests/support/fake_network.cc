@@ -12,10 +12,12 @@ namespace acp::test {
 
 namespace {
 
-udp::Address address_for(transport::ProcId proc, transport::Color color) {
+udp::Address address_for(const NetworkPlan& plan,
+                         transport::ProcId proc,
+                         transport::Color color) {
   udp::Address address;
   address.family = udp::Family::kIpv4;
-  address.bytes[0] = 127;
+  address.bytes[0] = plan.has_hosts ? 10 : 127;
   address.bytes[2] = static_cast<std::uint8_t>(proc >> 8);
   address.bytes[3] = static_cast<std::uint8_t>(proc);
   address.port = static_cast<std::uint16_t>(kFirstPort + color);
@@ -37,7 +39,7 @@ class FakeSocket final : public udp::DatagramSocket {
              transport::Color colors)
       : network_(network), open_connections_(network.open_connections_[proc]) {
     for (transport::Color color = 0; color < colors; ++color) {
-      addresses_.push_back(address_for(proc, color));
+      addresses_.push_back(address_for(network.plan(), proc, color));
       send_ports_.push_back(static_cast<std::uint16_t>(kFirstSendPort + color));
     }
   }
@@ -120,7 +122,7 @@ class FakeSocket final : public udp::DatagramSocket {
               const udp::Datagram& datagram) {
     std::vector<std::byte> bytes(datagram.head.begin(), datagram.head.end());
     bytes.insert(bytes.end(), datagram.tail.begin(), datagram.tail.end());
-    network_.send(from, to, bytes);
+    network_.send(from, to, bytes, datagram.may_be_fragmented);
     return Status::kOk;
   }
 
@@ -144,23 +146,57 @@ FakeNetwork::AddressKey FakeNetwork::key_of(
   return proc_of(address) << 16 | address.port;
 }
 
+bool FakeNetwork::is_lost(const udp::Address& from,
+                          const udp::Address& to,
+                          std::size_t bytes,
+                          bool may_be_fragmented) {
+  return cut_.contains(proc_of(from)) || cut_.contains(proc_of(to)) ||
+         (plan_.blocks_connected && is_connected(from)) ||
+         (plan_.mtu != 0 && bytes > plan_.mtu && !may_be_fragmented) ||
+         dice_.hits(plan_.faults.loss);
+}
+
+/// The time until the datagram has left the link. Nothing: the queue is full.
+std::optional<Duration> FakeNetwork::pass_link(std::size_t bytes) {
+  if (plan_.link_rate == 0) {
+    return Duration::zero();
+  }
+  const auto time_for = [this](std::uint64_t count) {
+    return Duration(
+        static_cast<std::int64_t>(count * 1'000'000'000 / plan_.link_rate));
+  };
+  const Duration wait = std::max(link_free_ - clock_.now(), Duration::zero());
+  const std::uint64_t queue = static_cast<std::uint64_t>(wait.count()) *
+                              plan_.link_rate / 1'000'000'000;
+  if (queue + bytes > plan_.queue_bytes) {
+    return std::nullopt;
+  }
+  counts_.longest_queue = std::max(counts_.longest_queue, queue + bytes);
+  link_free_ = clock_.now() + wait + time_for(bytes);
+  return wait + time_for(bytes);
+}
+
 /// Applies the faults in a fixed order, so that a seed always gives the same
 /// run: loss, duplication, then per copy reordering and damage.
 void FakeNetwork::send(const udp::Address& from,
                        const udp::Address& to,
-                       std::span<const std::byte> datagram) {
+                       std::span<const std::byte> datagram,
+                       bool may_be_fragmented) {
   if (observer_) {
     observer_({clock_.now(), from, to, datagram});
   }
+  ++counts_.sent;
   const udp::FaultPlan& faults = plan_.faults;
-  if (cut_.contains(proc_of(from)) || cut_.contains(proc_of(to)) ||
-      (plan_.blocks_connected && is_connected(from)) ||
-      dice_.hits(faults.loss)) {
+  const bool is_lost_here =
+      is_lost(from, to, datagram.size(), may_be_fragmented);
+  const auto passage = is_lost_here ? std::nullopt : pass_link(datagram.size());
+  if (!passage) {
+    ++counts_.lost;
     return;
   }
   const int copies = dice_.hits(faults.duplicate) ? 2 : 1;
   for (int i = 0; i < copies; ++i) {
-    Duration delay = plan_.delay;
+    Duration delay = plan_.delay + *passage;
     if (dice_.hits(faults.reorder)) {
       delay += Duration(static_cast<std::int64_t>(
           dice_.roll() %
@@ -169,6 +205,7 @@ void FakeNetwork::send(const udp::Address& from,
     std::vector<std::byte> bytes(datagram.begin(), datagram.end());
     if (dice_.hits(faults.corrupt)) {
       dice_.damage(bytes);
+      counts_.lost += i == 0 ? 1 : 0;
     }
     post(from, to, std::move(bytes), delay);
   }
@@ -192,7 +229,8 @@ void FakeNetwork::post(const udp::Address& from,
   Mailbox& mailbox = mailboxes_[key_of(to)];
   const std::uint64_t charged = udp::charge(bytes.size());
   if (mailbox.bytes + charged > plan_.buffer_bytes) {
-    return;  // the receive buffer overflows
+    ++counts_.lost;  // the receive buffer overflows
+    return;
   }
   mailbox.bytes += charged;
   mailbox.datagrams.emplace(clock_.now() + delay,
@@ -224,7 +262,8 @@ TimePoint FakeNetwork::next_arrival() const noexcept {
 /// A transport reads the address cards of its peers only when it makes an
 /// endpoint. So the processes may be made, and publish theirs, one by one.
 FakeJob::FakeJob(const FakeJobPlan& plan)
-    : network_(plan.network),
+    : plan_(plan.network),
+      network_(plan.network),
       address_cards_(plan.procs),
       sinks_(plan.procs),
       waited_for_(plan.procs) {
@@ -256,7 +295,7 @@ FakeJob::FakeJob(const FakeJobPlan& plan)
 
 udp::Address FakeJob::address(transport::ProcId proc,
                               transport::Color color) const {
-  return address_for(proc, color);
+  return address_for(plan_, proc, color);
 }
 
 transport::Endpoint& FakeJob::endpoint(transport::ProcId from,

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <vector>
@@ -52,6 +53,21 @@ struct NetworkPlan {
   bool refuses_connected = false;  ///< Every send by connected sockets fails.
   /// Receive buffer of each color. A datagram that does not fit is lost.
   std::size_t buffer_bytes = std::size_t{8} << 20;
+  /// The processes are on different hosts; otherwise on one host.
+  bool has_hosts = false;
+  /// Larger datagrams are lost, unless they may be divided; 0: none is.
+  std::size_t mtu = 0;
+  /// Bytes a second of the link that all datagrams pass; 0: no limit.
+  std::uint64_t link_rate = 0;
+  /// Queue before that link. A datagram that does not fit is lost.
+  std::uint64_t queue_bytes = std::uint64_t{1} << 40;
+};
+
+/// What the network has done with datagrams.
+struct NetworkCounts {
+  std::uint64_t sent = 0;
+  std::uint64_t lost = 0;  ///< By loss, damage, MTU, queue or full buffer.
+  std::uint64_t longest_queue = 0;  ///< Bytes before the link, at the most.
 };
 
 /// Not thread-safe. Its datagram sockets must not outlive it.
@@ -70,6 +86,11 @@ class FakeNetwork {
   VirtualClock& clock() noexcept { return clock_; }
 
   NetworkPlan& plan() noexcept { return plan_; }
+
+  const NetworkCounts& counts() const noexcept { return counts_; }
+
+  /// Forgets the longest queue, for a test of what follows.
+  void forget_queue() noexcept { counts_.longest_queue = 0; }
 
   /// A datagram socket of process `proc` with addresses of its own.
   std::unique_ptr<udp::DatagramSocket> make_socket(transport::ProcId proc,
@@ -115,7 +136,13 @@ class FakeNetwork {
   static AddressKey key_of(const udp::Address& address) noexcept;
   void send(const udp::Address& from,
             const udp::Address& to,
-            std::span<const std::byte> datagram);
+            std::span<const std::byte> datagram,
+            bool may_be_fragmented);
+  bool is_lost(const udp::Address& from,
+               const udp::Address& to,
+               std::size_t bytes,
+               bool may_be_fragmented);
+  std::optional<Duration> pass_link(std::size_t bytes);
   void post(const udp::Address& from,
             const udp::Address& to,
             std::vector<std::byte> bytes,
@@ -123,6 +150,8 @@ class FakeNetwork {
   std::optional<Datagram> take(const udp::Address& at);
 
   NetworkPlan plan_;
+  NetworkCounts counts_;
+  TimePoint link_free_{};  ///< The link has sent everything by then.
   VirtualClock clock_;
   udp::FaultDice dice_;
   std::map<AddressKey, Mailbox> mailboxes_;
@@ -215,6 +244,7 @@ class FakeJob {
  private:
   TimePoint next_event() const noexcept;
 
+  NetworkPlan plan_;  ///< At the start; addresses depend on it.
   FakeNetwork network_;
   std::vector<std::vector<std::byte>> address_cards_;
   std::vector<std::unique_ptr<udp::UdpTransport>> transports_;
