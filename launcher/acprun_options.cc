@@ -167,11 +167,12 @@ constexpr std::array<OptionRow, 30> kRows = {{
      .summary = "Network",
      .manual =
          "The network: shared memory (`auto`, `shm`), UDP also between ranks "
-         "of one host (`udp`), or RDMA devices beside shared memory (`ib`, "
-         "also spelled `verbs`; needs the package acp-verbs). A network that "
-         "ACP does not have is refused with status 125. Without the option it "
-         "is `ACP_NET`, or the network that the program was linked for by "
-         "`acpcc -ndev`, or `auto`.",
+         "of one host (`udp`), or beside shared memory RDMA devices (`ib`, "
+         "also "
+         "spelled `verbs`; needs the package acp-verbs) or UCX (`ucx`; needs "
+         "the package acp-ucx). A network that ACP does not have is refused "
+         "with status 125. Without the option it is `ACP_NET`, or the network "
+         "that the program was linked for by `acpcc -ndev`, or `auto`.",
      .target = SettingId::kNet},
     {.name = "--acp-startermemsize",
      .old_names = "-startermemsize -smemsize",

@@ -52,7 +52,7 @@ Status Registration::check(void* address,
   if (size > space().codec().max_region_bytes()) {
     return Status::kOk;  // KeyTable::add() refuses it as too large
   }
-  const gmm::MemoryMap::Obstacle obstacle = memory_map_.find_obstacle(
+  const MemoryMap::Obstacle obstacle = memory_map_.find_obstacle(
       reinterpret_cast<std::uintptr_t>(address), size);
   if (!obstacle.text.empty()) {
     log(level,

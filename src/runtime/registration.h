@@ -6,12 +6,12 @@
 #include <cstdint>
 
 #include "base/log.h"
+#include "base/memory_map.h"
 #include "base/result.h"
 #include "gma/engine.h"
 #include "gma/waiting.h"
 #include "gmm/address_space.h"
 #include "gmm/key_table.h"
-#include "gmm/memory_map.h"
 #include "runtime/transport_set.h"
 
 namespace acp::runtime {
@@ -54,7 +54,7 @@ class Registration {
   gma::Engine& engine_;
   TransportSet& transports_;
   gma::WaitHost& wait_host_;
-  gmm::MemoryMap memory_map_;
+  MemoryMap memory_map_;
 };
 
 }  // namespace acp::runtime

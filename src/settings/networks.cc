@@ -78,8 +78,12 @@ bool is_network_everywhere(const Settings& settings) {
   const Network* const network = find(settings.text(SettingId::kNet));
   // Atomics of an RDMA device are atomic only with atomics of that device, so
   // ranks of one host have to use the device as well.
-  const bool is_by_device = network != nullptr && network->name == "ib" &&
-                            settings.text(SettingId::kVerbsAtomics) == "device";
+  const bool is_by_device =
+      network != nullptr &&
+      ((network->name == "ib" &&
+        settings.text(SettingId::kVerbsAtomics) == "device") ||
+       (network->name == "ucx" &&
+        settings.text(SettingId::kUcxAtomics) == "device"));
   return is_by_device || settings.text(SettingId::kShm) == "off" ||
          (network != nullptr && network->scope == NetworkScope::kEverywhere);
 }

@@ -23,8 +23,8 @@ constexpr std::array<Setting, static_cast<std::size_t>(SettingId::kCount)>
         {"ACP_NET", "--acp-envnet", SettingKind::kChoice, "auto", kNetChoices,
          0, 0,
          "Network between ranks: auto takes shared memory inside a host and "
-         "udp between hosts, ib (or verbs) shared memory and RDMA devices; udp "
-         "takes udp everywhere."},
+         "udp between hosts, ib (or verbs) shared memory and RDMA devices, ucx "
+         "shared memory and UCX; udp takes udp everywhere."},
         {"ACP_SHM", "", SettingKind::kChoice, "auto", "auto|off", 0, 0,
          "Shared memory between ranks of one host: off takes the network also "
          "there, as ACP_NET=udp does anyway."},

@@ -15,6 +15,8 @@
 #       udp        udp between all ranks
 #       faults     udp that loses, duplicates and reorders packets (seeded)
 #       colors     udp over two addresses
+#       ucx_tcp    ucx between all ranks, by UCX's transport over TCP
+#       ucx_shm    the same, by UCX's shared memory
 #       agent_atomics  udp; only agents execute atomics, also on memory of their
 #                  own rank, and these do not agree with those of the CPU
 
@@ -24,6 +26,9 @@ set(ACP_SPMD_ENV_udp ACP_NET=udp)
 set(ACP_SPMD_ENV_faults ACP_NET=udp
   ACP_UDP_FAULTS=loss=0.05,duplicate=0.02,reorder=0.05,seed=7)
 set(ACP_SPMD_ENV_agent_atomics ACP_NET=udp ACP_ATOMICS=agent)
+set(ACP_SPMD_ENV_ucx_tcp ACP_NET=ucx ACP_SHM=off UCX_TLS=tcp,self
+  UCX_NET_DEVICES=lo)
+set(ACP_SPMD_ENV_ucx_shm ACP_NET=ucx ACP_SHM=off UCX_TLS=posix,cma)
 set(ACP_SPMD_ENV_colors ACP_NET=udp ACP_UDP_INTERFACES=127.0.0.1,127.0.0.2)
 
 function(acp_spmd_program name)

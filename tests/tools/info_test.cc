@@ -80,7 +80,7 @@ TEST_CASE("acp_info: names only networks of this build", "[info]") {
       facts.begin(), facts.end(),
       [](const SettingFact& fact) { return fact.name == "ACP_NET"; });
   REQUIRE(net != facts.end());
-  CHECK(net->choices == "auto|shm|udp|ib");
+  CHECK(net->choices == "auto|shm|udp|ib|ucx");
 }
 
 TEST_CASE("acp_info: counts the addresses of udp as colors", "[info]") {

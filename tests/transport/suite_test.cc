@@ -20,6 +20,11 @@ namespace acp::verbs {
 transport::OpenNetwork open_network;  // verbs/open_network.cc
 }
 #endif
+#ifdef ACP_TEST_UCX
+namespace acp::ucx {
+transport::OpenNetwork open_network;  // transport/ucx/open_network.cc
+}
+#endif
 
 namespace acp::test {
 
@@ -90,6 +95,41 @@ const std::vector<Way>& ways() {
        false,
        1,
        verbs::open_network},
+  };
+#elif defined(ACP_TEST_UCX)
+  // The environment chooses UCX's transports. With one that is emulated,
+  // "device" shows that the engine leaves all atomics to UCX.
+  static const std::vector<Way> ways = {
+      {"ucx",
+       3,
+       {{SettingId::kNet, "ucx"}, {SettingId::kShm, "off"}},
+       false,
+       false,
+       1,
+       ucx::open_network},
+      {"ucx between two hosts",
+       4,
+       {{SettingId::kNet, "ucx"}},
+       false,
+       false,
+       2,
+       ucx::open_network},
+      {"ucx in two colors",
+       2,
+       {{SettingId::kNet, "ucx"},
+        {SettingId::kShm, "off"},
+        {SettingId::kUcxDevices, "lo;lo"}},
+       false,
+       false,
+       1,
+       ucx::open_network},
+      {"ucx with atomics by devices",
+       3,
+       {{SettingId::kNet, "ucx"}, {SettingId::kUcxAtomics, "device"}},
+       false,
+       false,
+       1,
+       ucx::open_network},
   };
 #else
   static const std::vector<Way> ways = {

@@ -112,12 +112,13 @@ TEST_CASE("settings: atomics by devices take the network inside a host, too",
 
 TEST_CASE("settings: the nets of this build are among the choices",
           "[settings]") {
-  for (const std::string_view net : {"auto", "shm", "udp", "ib"}) {
+  for (const std::string_view net : {"auto", "shm", "udp", "ib", "ucx"}) {
     CHECK(is_network_built_in(net));
     CHECK(networks_built_in().find(net) != std::string::npos);
   }
   CHECK(module_of_network("udp").empty());
   CHECK(module_of_network("ib") == "verbs");
+  CHECK(module_of_network("ucx") == "ucx");
   CHECK_FALSE(is_network_built_in("tofu"));
   CHECK_FALSE(is_network_built_in("token-ring"));
   CHECK(networks_built_in().find("tofu") == std::string::npos);

@@ -12,7 +12,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "gmm/memory_map.h"
+#include "base/memory_map.h"
 
 namespace acp::gmm {
 

@@ -59,6 +59,16 @@ TransportFact ib_fact(const Settings& settings) {
   return {"ib", true, probe.works, probe.detail, module.path};
 }
 
+/// UCX chooses devices itself when a job starts; `ucx_info -d` lists them.
+TransportFact ucx_fact(const Settings& settings) {
+  const LoadedModule module = load_module(
+      module_of_network("ucx"), settings.text(SettingId::kModulePath));
+  if (module.table == nullptr) {
+    return {"ucx", false, false, module.why, module.path};
+  }
+  return {"ucx", true, true, "ucx_info -d lists its devices", module.path};
+}
+
 const char* source_name(SettingSource source) {
   switch (source) {
     case SettingSource::kDefault: return "default";
@@ -99,7 +109,7 @@ std::vector<TransportFact> transport_facts(const Settings& settings) {
           shm_fact(),
           udp_fact(settings),
           ib_fact(settings),
-          {"ucx", false, false, ""}};
+          ucx_fact(settings)};
 }
 
 namespace {

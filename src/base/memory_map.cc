@@ -1,5 +1,5 @@
 // Reads /proc/self/maps for acp_register_memory.
-#include "gmm/memory_map.h"
+#include "base/memory_map.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -11,7 +11,7 @@
 
 #include "base/unique_fd.h"
 
-namespace acp::gmm {
+namespace acp {
 
 MemoryMap::Obstacle MemoryMap::find_obstacle(std::uintptr_t address,
                                              std::uint64_t size) {
@@ -89,4 +89,4 @@ MemoryMap::Obstacle MemoryMap::look(std::uintptr_t address,
   return {};
 }
 
-}  // namespace acp::gmm
+}  // namespace acp

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace acp::gmm {
+namespace acp {
 
 /// Thread-safe.
 class MemoryMap {
@@ -43,4 +43,4 @@ class MemoryMap {
       mappings_;  ///< By address; usable neighbours are joined.
 };
 
-}  // namespace acp::gmm
+}  // namespace acp

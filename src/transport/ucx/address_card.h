@@ -1,0 +1,53 @@
+// The address card: up to 512 bytes that a process publishes before the first
+// contact, so that all others can reach its UCX workers. Little-endian:
+//
+//   offset 0  u32 magic      'UCXC'
+//          4  u8  version    kCardVersion
+//          5  u8  colors     1 .. kMaxColors
+//          6  u8  atomics    Executor
+//          7  u8  text       bytes of the text that follows
+//          8  u32 API        version of the UCP library: major << 16 | minor
+//         12  text           UCX_TLS of the process, cut to kMaxText bytes
+//             per color: u16 size, then the worker's address
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "protocol/host_segment.h"
+#include "transport/transport.h"
+
+namespace acp::ucx {
+
+inline constexpr transport::Color kMaxColors = 8;
+inline constexpr std::size_t kMaxText = 48;
+
+/// The executor of 8-byte atomics on a process's memory.
+enum class Executor : std::uint8_t { kCpu = 0, kDevice = 1 };
+
+/// The value of ACP_UCX_ATOMICS that chooses the executor.
+const char* executor_name(Executor executor) noexcept;
+
+/// A plain value.
+struct AddressCard {
+  Executor atomics = Executor::kCpu;
+  std::uint32_t api = 0;
+  std::string tls{};  ///< UCX_TLS; empty when it is not set.
+  std::vector<std::vector<std::byte>> addresses{};  ///< By color.
+
+  friend bool operator==(const AddressCard&, const AddressCard&) = default;
+};
+
+/// Returns the bytes of an address card. They may be more than kCardBytes; the
+/// caller checks.
+std::vector<std::byte> encode_card(const AddressCard& card);
+
+/// Pure: bytes to address card. Bytes after the last color are ignored. Nothing
+/// when the bytes are no valid address card of this version.
+std::optional<AddressCard> decode_card(std::span<const std::byte> bytes);
+
+}  // namespace acp::ucx

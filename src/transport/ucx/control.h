@@ -1,0 +1,54 @@
+// Control rows: by them the two ends of an endpoint exchange memory windows.
+// They travel in packets beside messages. Little-endian:
+//
+//   all     offset 0  u8  kind
+//                  1  3 B zero
+//                  4  u32 key       index in the owner's key table
+//                  8  u32 epoch     resets so far; another epoch is ignored
+//                 12  u32 rkey      kRegion: bytes of the packed rkey, else 0
+//                 16  u64 offset    kWant: wanted byte. kRegion: of the window
+//                 24  u64 state     kRegion, kRevoke, kRevoked: of the entry
+//                 32  u64 size      kRegion: of the window; 0: there is none
+//                 40  u64 address   kRegion: of the window, in the owner
+//                 48  packed rkey
+//
+// docs/ucx.md, "Keys", has the rules.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace acp::ucx {
+
+inline constexpr std::size_t kControlBytes = 48;
+
+enum class ControlKind : std::uint8_t {
+  kWant = 1,     ///< Asks for the window of a byte.
+  kRegion = 2,   ///< Answers with a window, or with none.
+  kRevoke = 3,   ///< Demands that a region is dropped.
+  kRevoked = 4,  ///< Confirms that it is dropped.
+};
+
+/// A plain value.
+struct Control {
+  ControlKind kind = ControlKind::kWant;
+  std::uint32_t key = 0;
+  std::uint32_t epoch = 0;
+  std::uint64_t offset = 0;
+  std::uint64_t state = 0;
+  std::uint64_t size = 0;
+  std::uint64_t address = 0;
+  std::vector<std::byte> rkey{};
+
+  friend bool operator==(const Control&, const Control&) = default;
+};
+
+std::vector<std::byte> encode_control(const Control& control);
+
+/// Pure. Nothing when the bytes are no valid control row.
+std::optional<Control> decode_control(std::span<const std::byte> bytes);
+
+}  // namespace acp::ucx

@@ -1,0 +1,269 @@
+// One peer in one color: the endpoint that the engine sends to, and its UCP
+// endpoint. docs/ucx.md has states and rules.
+//
+//   endpoint.cc          messages and arrivals
+//   endpoint_connect.cc  making the UCP endpoint, and losing it
+//   endpoint_post.cc     posted steps, and their end
+//   endpoint_control.cc  control rows: asking for memory windows and telling
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <ucp/api/ucp.h>
+
+#include "base/clock.h"
+#include "transport/transport.h"
+#include "transport/ucx/address_card.h"
+#include "transport/ucx/control.h"
+#include "transport/ucx/packet.h"
+#include "transport/ucx/peer_memory.h"
+#include "transport/ucx/pool.h"
+#include "transport/ucx/regions.h"
+#include "transport/ucx/worker.h"
+
+namespace acp::ucx {
+
+class Endpoint;
+
+/// Largest step in bytes, and chains that may be posted on one endpoint.
+inline constexpr std::size_t kMaxStepBytes = 1 << 20;
+inline constexpr std::uint32_t kChainWindow = 128;
+/// Packets under way on one endpoint.
+inline constexpr std::uint32_t kPacketWindow = 32;
+
+/// Counts of a transport, for tests and traces. Written by its endpoints.
+struct Counters {
+  std::uint64_t connected = 0;   ///< UCP endpoints made.
+  std::uint64_t unwatched = 0;   ///< Part of `connected`: no error mode.
+  std::uint64_t sent = 0;        ///< Packets.
+  std::uint64_t received = 0;    ///< Packets.
+  std::uint64_t early = 0;       ///< Part of `received`: before others.
+  std::uint64_t delivered = 0;   ///< Messages.
+  std::uint64_t posted = 0;      ///< Chains.
+  std::uint64_t operations = 0;  ///< UCX operations of these chains.
+  std::uint64_t flushes = 0;     ///< Flushes behind them.
+  std::uint64_t done = 0;        ///< Chains that are complete.
+  std::uint64_t wanted = 0;      ///< Windows asked for.
+  std::uint64_t told = 0;        ///< Windows that peers were told of.
+  std::uint64_t revoked = 0;     ///< Regions that peers had to drop.
+};
+
+/// A packet that is filled, or that UCX sends. Written by its endpoint.
+struct Packet {
+  Endpoint* endpoint = nullptr;
+  std::size_t bytes = 0;  ///< Used of `memory`, with the packet's header.
+  std::unique_ptr<std::byte[]> memory =
+      std::make_unique_for_overwrite<std::byte[]>(kPacketBytes);
+};
+
+/// Steps that were posted together. Written by their endpoint.
+struct Chain {
+  std::uint64_t token = 0;
+  std::uint32_t pending = 0;  ///< Operations, and a flush behind them.
+  bool is_lost = false;       ///< An operation has failed with its peer.
+  struct Operation* first = nullptr;
+};
+
+/// One UCX operation of a chain. Written by its endpoint, and `result` by UCX.
+struct Operation {
+  Endpoint* endpoint = nullptr;
+  Chain* chain = nullptr;
+  Operation* next = nullptr;  ///< In the same chain.
+  PeerWindow* theirs = nullptr;
+  MyRegion* mine = nullptr;    ///< Local region that it uses; or null.
+  std::byte* local = nullptr;  ///< Where an atomic's old value goes; or null.
+  std::uint64_t operand = 0;   ///< Value of a put8 or an atomic.
+  std::uint64_t result = 0;    ///< An atomic's old value.
+  std::uint8_t result_bytes = 0;  ///< 0: no atomic.
+};
+
+/// A flush behind chains. Written by its endpoint.
+struct Flush {
+  Endpoint* endpoint = nullptr;
+  std::vector<Chain*> chains{};
+};
+
+/// State shared by the endpoints of a transport. The transport owns it and
+/// fills the first fields; the endpoints write the rest. Guarded by the
+/// engine's lock.
+struct SharedState {
+  transport::ProcId me;
+  std::uint64_t job;
+  Regions& regions;
+  std::string tls;                ///< UCX_TLS of this process.
+  bool executes_atomics = false;  ///< ACP_UCX_ATOMICS=device.
+  /// Where arrivals go; null outside of the transport's poll().
+  transport::MessageSink* sink = nullptr;
+  Counters counters{};
+  Pool<Packet> packets{};
+  Pool<Chain> chains{};
+  Pool<Operation> operations{};
+  Pool<Flush> flushes{};
+  std::vector<std::uint64_t> done{};  ///< Tokens that are to be reported.
+  std::vector<Endpoint*> to_flush{};  ///< Have something that is unsent.
+  std::vector<Endpoint*> gone{};      ///< Lost their peer, not yet failed.
+  std::vector<Endpoint*> failed{};    ///< Failed, not yet reported.
+};
+
+/// State of an endpoint. docs/ucx.md, "Endpoints", has the transitions.
+enum class EndpointState : std::uint8_t {
+  kIdle,    ///< No UCP endpoint, never sent.
+  kReady,   ///< Has a UCP endpoint: the only state that sends.
+  kGone,    ///< UCX has lost the peer; see on_peer_gone().
+  kFailed,  ///< Given up and reported, for good.
+};
+
+/// One thread at a time; the engine's lock sees to that and guards all fields.
+class Endpoint final : public transport::Endpoint {
+ public:
+  Endpoint(SharedState& shared,
+           Worker& worker,
+           transport::ProcId peer,
+           const AddressCard& card);
+  ~Endpoint() override;
+
+  Status send(std::span<const std::span<const std::byte>> parts,
+              transport::Ordering ordering) override;
+
+  Status post(std::span<const transport::RemoteStep> steps,
+              std::uint64_t token) override;
+
+  /// Makes the UCP endpoint, sends the open packet and rows, and flushes posted
+  /// steps. False: no room, call again. Not for use inside a callback of UCX.
+  bool flush();
+  /// Like flush(), but may keep a flush of steps back while another one is
+  /// under way.
+  bool flush_idle();
+
+  /// A packet of the peer has arrived. False: it is damaged.
+  void on_packet(const PacketHeader& header, std::span<const std::byte> packet);
+
+  /// UCX has lost the peer, or refuses to send to it.
+  void on_peer_gone(std::string_view why);
+  /// In kGone: fails when something is lost and the launcher had its time.
+  void check_gone(TimePoint now);
+  /// In kGone: when check_gone() has to be called; max when never.
+  TimePoint gone_deadline() const noexcept;
+
+  /// Has flush() called.
+  void queue_for_flush();
+
+  /// Asks the peer to drop the region's windows and to confirm that.
+  void revoke(const transport::Region& region);
+  /// Drops all that the two ends know of each other's memory, for acp_reset.
+  void forget_regions() noexcept;
+
+  /// Gives the peer up and queues the endpoint for one report.
+  void fail(std::string_view why);
+  /// Gives the peer up without a report: another endpoint of it has failed.
+  void abandon();
+
+  transport::ProcId peer() const noexcept { return peer_; }
+
+  EndpointState state() const noexcept { return state_; }
+
+  /// Why the endpoint has failed, as text for the user.
+  const std::string& failure() const noexcept { return failure_; }
+
+ private:
+  struct Plan;
+
+  /// Whether a step can be posted.
+  enum class Feasible : std::uint8_t {
+    kNow,
+    kLater,  ///< Once the peer answers or a revoked window ends.
+    kNever,  ///< Not by UCX, or not in one chain.
+  };
+
+  Status append(RowKind kind,
+                std::span<const std::span<const std::byte>> parts);
+  bool send_packet();
+  void take_packet(std::span<const std::byte> packet);
+  void on_packet_sent(Packet& packet, ucs_status_t status);
+
+  bool flush(bool is_idle);
+  bool connect();
+  ucs_status_t create(ucp_err_handling_mode_t mode);
+  void close();
+
+  bool can_post(std::span<const transport::RemoteStep> steps) const noexcept;
+  bool is_for_device(const transport::RemoteStep& step) const noexcept;
+  Feasible plan_step(const transport::RemoteStep& step, Plan& plan);
+  Feasible find_window(const transport::RemoteStep& step,
+                       std::uint64_t offset,
+                       PeerWindow*& theirs);
+  void start(const Plan& plan, std::uint64_t token);
+  ucs_status_ptr_t start_operation(const transport::RemoteStep& step,
+                                   std::uint64_t done,
+                                   std::uint64_t size,
+                                   Operation& operation);
+  ucs_status_ptr_t start_atomic(const transport::RemoteStep& step,
+                                std::uint64_t address,
+                                Operation& operation);
+  void on_operation_done(Operation& operation, ucs_status_t status);
+  void end_one(Chain& chain, ucs_status_t status);
+  void flush_steps();
+  void on_flushed(Flush& flush, ucs_status_t status);
+
+  void ask_for_window(const transport::RemoteStep& step);
+  void send_control(Control control);
+  bool send_controls();
+  bool on_control(std::span<const std::byte> bytes);
+  void on_want(const Control& want);
+  void on_region(const Control& told);
+  void on_revoke(std::uint32_t key, std::uint64_t state);
+
+  std::string describe() const;
+
+  static void on_packet_sent_callback(void* request,
+                                      ucs_status_t status,
+                                      void* packet);
+  static void on_operation_callback(void* request,
+                                    ucs_status_t status,
+                                    void* operation);
+  static void on_flushed_callback(void* request,
+                                  ucs_status_t status,
+                                  void* flush);
+  static void on_error_callback(void* endpoint, ucp_ep_h, ucs_status_t status);
+
+  SharedState& shared_;
+  Worker& worker_;
+  transport::ProcId peer_;
+  const AddressCard& card_;  ///< The peer's.
+  EndpointState state_ = EndpointState::kIdle;
+  bool is_queued_for_flush_ = false;
+  ucp_ep_h ucp_ = nullptr;
+  ucs_status_ptr_t closing_ = nullptr;  ///< Request that closes `ucp_`.
+
+  Packet* open_ = nullptr;           ///< Takes rows; null: none does.
+  std::uint32_t packets_ = 0;        ///< Under way in UCX.
+  std::uint32_t next_sent_ = 0;      ///< Number of the next packet.
+  std::uint32_t next_expected_ = 0;  ///< Number of the peer's next packet.
+  /// Packets that came before their turn. They exist because UCX keeps no
+  /// order between packets that it sends in different ways.
+  std::map<std::uint32_t, std::vector<std::byte>> early_;
+
+  std::uint32_t chains_ = 0;         ///< Posted and not complete.
+  std::vector<Chain*> to_complete_;  ///< Wait for the next flush of steps.
+  std::uint32_t flushes_ = 0;        ///< Under way.
+
+  PeerMemory peer_memory_;
+  bool is_asking_ = false;         ///< A kWant is unanswered.
+  bool is_denied_ = false;         ///< It was denied; no step has failed yet.
+  transport::RemoteStep asked_;    ///< The step of the last kWant.
+  std::vector<Control> controls_;  ///< Not sent yet, in order.
+
+  TimePoint gone_at_{};       ///< In kGone: since when.
+  std::string gone_why_;      ///< In kGone: why, as text for the user.
+  bool misses_peer_ = false;  ///< In kGone: something is unsent or lost.
+  std::string failure_;
+};
+
+}  // namespace acp::ucx

@@ -1,0 +1,222 @@
+// Making the UCP endpoint to a peer, losing it, and flushing. Part of Endpoint.
+#include <algorithm>
+#include <array>
+
+#include <ucs/config/global_opts.h>
+
+#include "base/log.h"
+#include "transport/ucx/endpoint.h"
+
+namespace acp::ucx {
+
+namespace {
+
+/// How long the launcher has to say how a peer has ended.
+constexpr Duration kLauncherTime = std::chrono::seconds(2);
+
+/// Keeps UCX's own log silent: a refusal is expected, and the next attempt says
+/// why if it fails, too.
+class QuietUcx {
+ public:
+  QuietUcx() {
+    ucs_global_opts_get_value("LOG_LEVEL", level_.data(), level_.size());
+    ucs_global_opts_set_value("LOG_LEVEL", "fatal");
+  }
+
+  QuietUcx(const QuietUcx&) = delete;
+  QuietUcx& operator=(const QuietUcx&) = delete;
+
+  ~QuietUcx() { ucs_global_opts_set_value("LOG_LEVEL", level_.data()); }
+
+ private:
+  std::array<char, 64> level_{};
+};
+
+std::string tls_text(const std::string& tls) {
+  return tls.empty() ? "unset" : tls;
+}
+
+}  // namespace
+
+std::string Endpoint::describe() const {
+  return fmt::format("process {} over ucx, color {}", peer_, worker_.color());
+}
+
+ucs_status_t Endpoint::create(ucp_err_handling_mode_t mode) {
+  ucp_ep_params_t params{};
+  params.field_mask =
+      UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
+      UCP_EP_PARAM_FIELD_ERR_HANDLER | UCP_EP_PARAM_FIELD_USER_DATA;
+  params.address = reinterpret_cast<const ucp_address_t*>(
+      card_.addresses[worker_.color()].data());
+  params.err_mode = mode;
+  params.err_handler.cb = on_error_callback;
+  params.err_handler.arg = this;
+  params.user_data = this;
+  return ucp_ep_create(worker_.handle(), &params, &ucp_);
+}
+
+/// Makes the UCP endpoint. Between ranks that have shared memory alone UCX
+/// notices no failures, and refuses an endpoint that should. Such an endpoint
+/// is made without: the launcher notices the deaths of processes of a host.
+/// False: the endpoint has failed.
+bool Endpoint::connect() {
+  ucs_status_t status = UCS_OK;
+  {
+    const QuietUcx quiet;
+    status = create(UCP_ERR_HANDLING_MODE_PEER);
+  }
+  if (status != UCS_OK) {
+    const ucs_status_t first = status;
+    status = create(UCP_ERR_HANDLING_MODE_NONE);
+    shared_.counters.unwatched += status == UCS_OK ? 1 : 0;
+    log(LogLevel::kDebug,
+        "ucx: no endpoint to process {} that notices failures: {}; made one "
+        "without: {}",
+        peer_, ucs_status_string(first), ucs_status_string(status));
+  }
+  if (status != UCS_OK) {
+    ucp_ = nullptr;
+    const bool is_alike = shared_.tls == card_.tls;
+    fail(fmt::format(
+        "{}: no way to it: {}. UCX_TLS is {} there and {} here, UCX {}.{} "
+        "there "
+        "and {}.{} here: {}",
+        describe(), ucs_status_string(status), tls_text(card_.tls),
+        tls_text(shared_.tls), card_.api >> 16, card_.api & 0xffff,
+        library_version() >> 16, library_version() & 0xffff,
+        is_alike ? "choose transports with UCX_TLS that lead from one to the "
+                   "other (ucx_info -d lists them)"
+                 : "give all ranks equal UCX_TLS"));
+    return false;
+  }
+  state_ = EndpointState::kReady;
+  ++shared_.counters.connected;
+  return true;
+}
+
+bool Endpoint::flush() {
+  return flush(false);
+}
+
+bool Endpoint::flush_idle() {
+  return flush(true);
+}
+
+bool Endpoint::flush(bool is_idle) {
+  is_queued_for_flush_ = false;
+  if (state_ == EndpointState::kGone) {
+    close();
+    return true;
+  }
+  if (state_ == EndpointState::kFailed ||
+      (state_ == EndpointState::kIdle && !connect())) {
+    return true;
+  }
+  bool is_empty = send_controls();
+  if (open_ != nullptr) {
+    is_empty = send_packet() && is_empty;
+  }
+  if (!to_complete_.empty() && state_ == EndpointState::kReady) {
+    // Flushes that follow a flush are collected while nobody waits.
+    const bool may_wait =
+        is_idle && flushes_ != 0 && to_complete_.size() < kChainWindow / 4;
+    if (may_wait) {
+      is_empty = false;
+    } else {
+      flush_steps();
+    }
+  }
+  return is_empty || state_ != EndpointState::kReady;
+}
+
+void Endpoint::on_error_callback(void* endpoint,
+                                 ucp_ep_h /*ep*/,
+                                 ucs_status_t status) {
+  static_cast<Endpoint*>(endpoint)->on_peer_gone(ucs_status_string(status));
+}
+
+/// The peer has left in acp_finalize, or it has died, or its host has. The
+/// launcher sees the death of a process and describes it better, so that only a
+/// peer that is missed, and for two seconds, is a failure.
+void Endpoint::on_peer_gone(std::string_view why) {
+  if (state_ != EndpointState::kReady) {
+    return;
+  }
+  state_ = EndpointState::kGone;
+  gone_at_ = SteadyClock().now();
+  gone_why_ = why;
+  misses_peer_ = misses_peer_ || chains_ != 0 || packets_ != 0;
+  shared_.gone.push_back(this);
+  shared_.regions.drop_holder(*this);
+  controls_.clear();
+  if (open_ != nullptr) {
+    misses_peer_ = true;
+    shared_.packets.give(*open_);
+    open_ = nullptr;
+  }
+  for (Chain* chain : to_complete_) {
+    end_one(*chain, UCS_ERR_CONNECTION_RESET);
+  }
+  to_complete_.clear();
+  queue_for_flush();  // close() is not for callbacks
+}
+
+/// Ends what UCX still does with memory of this process for the peer.
+void Endpoint::close() {
+  if (ucp_ == nullptr) {
+    return;
+  }
+  ucp_request_param_t param{};
+  param.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
+  param.flags = UCP_EP_CLOSE_FLAG_FORCE;
+  closing_ = ucp_ep_close_nbx(ucp_, &param);
+  ucp_ = nullptr;
+  if (UCS_PTR_IS_ERR(closing_)) {
+    log(LogLevel::kDebug, "ucx: closing the endpoint to process {}: {}", peer_,
+        ucs_status_string(UCS_PTR_STATUS(closing_)));
+    closing_ = nullptr;
+  }
+}
+
+TimePoint Endpoint::gone_deadline() const noexcept {
+  return misses_peer_ ? gone_at_ + kLauncherTime : TimePoint::max();
+}
+
+void Endpoint::check_gone(TimePoint now) {
+  if (state_ != EndpointState::kGone) {
+    return;
+  }
+  if (closing_ != nullptr &&
+      ucp_request_check_status(closing_) != UCS_INPROGRESS) {
+    ucp_request_free(closing_);
+    closing_ = nullptr;
+  }
+  if (now >= gone_deadline() && ucp_ == nullptr && closing_ == nullptr &&
+      chains_ == 0) {
+    fail(fmt::format("{}: {}", describe(), gone_why_));
+  }
+}
+
+/// Precondition: no UCP endpoint, so UCX touches no memory for the peer.
+void Endpoint::fail(std::string_view why) {
+  if (open_ != nullptr) {
+    shared_.packets.give(*open_);
+    open_ = nullptr;
+  }
+  controls_.clear();
+  state_ = EndpointState::kFailed;
+  failure_ = why;
+  shared_.failed.push_back(this);
+}
+
+void Endpoint::abandon() {
+  if (state_ == EndpointState::kFailed) {
+    return;
+  }
+  on_peer_gone("given up in another color");
+  close();
+  state_ = EndpointState::kFailed;
+}
+
+}  // namespace acp::ucx

@@ -1,0 +1,350 @@
+// Posting steps that UCX does in the peer's memory, and their end. Part of
+// Endpoint. docs/ucx.md, "Steps", has the rules.
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "base/log.h"
+#include "transport/ucx/endpoint.h"
+
+namespace acp::ucx {
+
+using protocol::Opcode;
+using transport::RemoteStep;
+
+/// The UCX operations of one chain, before anything is changed for it.
+struct Endpoint::Plan {
+  /// One operation.
+  struct Part {
+    const RemoteStep* step;
+    std::uint64_t done;  ///< Bytes of the step before this part.
+    std::uint64_t size;
+    PeerWindow* theirs;
+    MyRegion* mine;
+  };
+
+  std::array<Part, 24> parts{};
+  std::size_t count = 0;
+};
+
+namespace {
+
+ucp_atomic_op_t atomic_of(Opcode opcode) noexcept {
+  switch (opcode) {
+    case Opcode::kAdd: return UCP_ATOMIC_OP_ADD;
+    case Opcode::kAnd: return UCP_ATOMIC_OP_AND;
+    case Opcode::kOr: return UCP_ATOMIC_OP_OR;
+    case Opcode::kXor: return UCP_ATOMIC_OP_XOR;
+    case Opcode::kSwap: return UCP_ATOMIC_OP_SWAP;
+    default: return UCP_ATOMIC_OP_CSWAP;
+  }
+}
+
+bool is_write(const RemoteStep& step) noexcept {
+  return step.opcode == Opcode::kPut || step.opcode == Opcode::kPut8;
+}
+
+std::uint64_t bytes_of(const RemoteStep& step) noexcept {
+  return protocol::is_atomic(step.opcode) ? step.width
+         : step.opcode == Opcode::kPut8   ? 8
+                                          : step.size;
+}
+
+ucp_request_param_t params_for(ucp_send_nbx_callback_t callback, void* data) {
+  ucp_request_param_t param{};
+  param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK |
+                       UCP_OP_ATTR_FIELD_USER_DATA |
+                       UCP_OP_ATTR_FIELD_MEMORY_TYPE;
+  param.cb.send = callback;
+  param.user_data = data;
+  param.memory_type = UCS_MEMORY_TYPE_HOST;
+  return param;
+}
+
+}  // namespace
+
+/// Only devices may execute the step, so the agent is no way round.
+bool Endpoint::is_for_device(const RemoteStep& step) const noexcept {
+  return shared_.executes_atomics && protocol::is_atomic(step.opcode) &&
+         step.width == 8;
+}
+
+/// UCX keeps writes in order across a fence, and one more step behind them. A
+/// step behind a get or an atomic is a different matter: rc_verbs lets a write
+/// overtake a get in spite of the fence. Such chains are messages, which are
+/// one flight as well, and so are signals, which the agent has to execute.
+bool Endpoint::can_post(std::span<const RemoteStep> steps) const noexcept {
+  for (const RemoteStep& step : steps) {
+    const bool is_atomic = protocol::is_atomic(step.opcode);
+    const bool is_last = &step == &steps.back();
+    // With atomics of devices, others than those of 8 bytes are the CPU's.
+    const bool is_known = is_atomic
+                              ? is_for_device(step) || !shared_.executes_atomics
+                              : is_write(step) || step.opcode == Opcode::kGet;
+    if (!is_known || step.flags != 0 || (!is_last && !is_write(step))) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// All or nothing: the plan changes nothing but the question for a window.
+Status Endpoint::post(std::span<const RemoteStep> steps, std::uint64_t token) {
+  if (state_ == EndpointState::kFailed) {
+    return Status::kPeerDead;
+  }
+  if (!can_post(steps)) {
+    return Status::kUnsupported;
+  }
+  const bool has_no_other_way = is_for_device(steps.back());
+  if (state_ != EndpointState::kReady) {
+    // A message would make the endpoint ready, too.
+    misses_peer_ = misses_peer_ || state_ == EndpointState::kGone;
+    queue_for_flush();
+    return has_no_other_way ? Status::kAgain : Status::kUnsupported;
+  }
+  Plan plan;
+  for (const RemoteStep& step : steps) {
+    const Feasible feasible = plan_step(step, plan);
+    if (feasible != Feasible::kNow) {
+      return feasible == Feasible::kLater && has_no_other_way
+                 ? Status::kAgain
+                 : Status::kUnsupported;
+    }
+  }
+  if (chains_ == kChainWindow) {
+    return Status::kAgain;
+  }
+  start(plan, token);
+  queue_for_flush();
+  return Status::kOk;
+}
+
+/// Finds the peer's window that holds a byte of the step's memory; asks for it
+/// when it is not known.
+Endpoint::Feasible Endpoint::find_window(const RemoteStep& step,
+                                         std::uint64_t offset,
+                                         PeerWindow*& theirs) {
+  theirs = peer_memory_.find(step.key, offset);
+  if (theirs != nullptr && theirs->is_revoked) {
+    return Feasible::kLater;
+  }
+  if (theirs != nullptr &&
+      ((theirs->state ^ step.state) & step.state_mask) == 0) {
+    return Feasible::kNow;
+  }
+  const bool is_answered =
+      is_denied_ && asked_.key == step.key && asked_.offset == offset &&
+      asked_.state == step.state && asked_.state_mask == step.state_mask;
+  if (is_answered) {
+    is_denied_ = false;  // reported now; the next try asks again
+    return Feasible::kNever;
+  }
+  RemoteStep missing = step;
+  missing.offset = offset;
+  ask_for_window(missing);
+  return Feasible::kLater;
+}
+
+/// Plans the operations of a step. One ends where the peer's window ends.
+Endpoint::Feasible Endpoint::plan_step(const RemoteStep& step, Plan& plan) {
+  const std::uint64_t size = bytes_of(step);
+  MyRegion* mine =
+      step.local == nullptr ? nullptr : shared_.regions.live(step.local_key);
+  const bool needs_local =
+      step.opcode == Opcode::kPut || step.opcode == Opcode::kGet;
+  if ((mine == nullptr) != (step.local == nullptr) ||
+      (needs_local && mine == nullptr)) {
+    return Feasible::kNever;
+  }
+  for (std::uint64_t done = 0; done < size;) {
+    PeerWindow* theirs = nullptr;
+    const Feasible feasible = find_window(step, step.offset + done, theirs);
+    if (feasible != Feasible::kNow) {
+      return feasible;
+    }
+    const std::uint64_t at = step.offset + done - theirs->offset;
+    const std::uint64_t bytes = std::min(size - done, theirs->size - at);
+    const bool is_word = !needs_local;
+    if (plan.count == plan.parts.size() ||
+        (is_word &&
+         (bytes != size || ((theirs->address + at) & (size - 1)) != 0))) {
+      return Feasible::kNever;
+    }
+    plan.parts[plan.count++] = {&step, done, bytes, theirs, mine};
+    done += bytes;
+  }
+  return Feasible::kNow;
+}
+
+/// Starts the planned operations. An operation that has failed has lost its
+/// peer; those that follow it fail as well.
+void Endpoint::start(const Plan& plan, std::uint64_t token) {
+  ++shared_.counters.posted;
+  ++chains_;
+  Chain& chain = shared_.chains.take();
+  chain = {.token = token, .pending = 1};  // until all have started
+  const RemoteStep* before = nullptr;
+  bool has_write = false;
+  for (std::size_t i = 0; i < plan.count; ++i) {
+    const Plan::Part& part = plan.parts[i];
+    if (before != nullptr && before != part.step) {
+      ucp_worker_fence(worker_.handle());
+    }
+    before = part.step;
+    has_write = has_write || is_write(*part.step);
+    Operation& operation = shared_.operations.take();
+    operation = {.endpoint = this,
+                 .chain = &chain,
+                 .next = chain.first,
+                 .theirs = part.theirs,
+                 .mine = part.mine};
+    chain.first = &operation;
+    ++part.theirs->uses;
+    if (part.mine != nullptr) {
+      part.mine->begin_use();
+    }
+    ++chain.pending;
+    ++shared_.counters.operations;
+    const ucs_status_ptr_t request =
+        start_operation(*part.step, part.done, part.size, operation);
+    if (!UCS_PTR_IS_PTR(request)) {
+      on_operation_done(operation, UCS_PTR_STATUS(request));
+    }
+  }
+  if (has_write && state_ == EndpointState::kReady) {
+    to_complete_.push_back(&chain);  // A flush ends its last count.
+  } else {
+    end_one(chain, UCS_OK);
+  }
+}
+
+ucs_status_ptr_t Endpoint::start_operation(const RemoteStep& step,
+                                           std::uint64_t done,
+                                           std::uint64_t size,
+                                           Operation& operation) {
+  if (state_ != EndpointState::kReady) {
+    return UCS_STATUS_PTR(UCS_ERR_CONNECTION_RESET);
+  }
+  const PeerWindow& theirs = *operation.theirs;
+  const std::uint64_t address =
+      theirs.address + (step.offset + done - theirs.offset);
+  operation.operand = step.operand;
+  if (protocol::is_atomic(step.opcode)) {
+    return start_atomic(step, address, operation);
+  }
+  const ucp_request_param_t param =
+      params_for(on_operation_callback, &operation);
+  if (step.opcode == Opcode::kGet) {
+    return ucp_get_nbx(ucp_, step.local + done, size, address,
+                       theirs.rkey.get(), &param);
+  }
+  const void* from = step.opcode == Opcode::kPut8
+                         ? static_cast<const void*>(&operation.operand)
+                         : step.local + done;
+  return ucp_put_nbx(ucp_, from, size, address, theirs.rkey.get(), &param);
+}
+
+/// Every atomic fetches, so that its own completion says that it is done. In a
+/// compare-and-swap `result` is the new value first, and then the old one.
+ucs_status_ptr_t Endpoint::start_atomic(const RemoteStep& step,
+                                        std::uint64_t address,
+                                        Operation& operation) {
+  const bool is_cas = step.opcode == Opcode::kCas;
+  operation.local = step.local;
+  operation.result_bytes = step.width;
+  operation.operand = is_cas ? step.compare : step.operand;
+  operation.result = step.operand;
+  ucp_request_param_t param = params_for(on_operation_callback, &operation);
+  param.op_attr_mask |=
+      UCP_OP_ATTR_FIELD_REPLY_BUFFER | UCP_OP_ATTR_FIELD_DATATYPE;
+  param.reply_buffer = &operation.result;
+  param.datatype = ucp_dt_make_contig(step.width);
+  return ucp_atomic_op_nbx(ucp_, atomic_of(step.opcode), &operation.operand, 1,
+                           address, operation.theirs->rkey.get(), &param);
+}
+
+void Endpoint::on_operation_callback(void* request,
+                                     ucs_status_t status,
+                                     void* operation) {
+  ucp_request_free(request);
+  auto& ended = *static_cast<Operation*>(operation);
+  ended.endpoint->on_operation_done(ended, status);
+}
+
+void Endpoint::on_operation_done(Operation& operation, ucs_status_t status) {
+  if (status == UCS_OK && operation.local != nullptr) {
+    std::memcpy(operation.local, &operation.result, operation.result_bytes);
+  }
+  Chain& chain = *operation.chain;
+  if (status != UCS_OK) {
+    on_peer_gone(ucs_status_string(status));
+  }
+  end_one(chain, status);
+}
+
+/// One of the chain's operations has ended, or the flush behind them. The last
+/// one ends all uses of windows and regions, and reports the chain. A chain
+/// that is lost is never reported: its peer is, as failed.
+void Endpoint::end_one(Chain& chain, ucs_status_t status) {
+  chain.is_lost = chain.is_lost || status != UCS_OK;
+  if (--chain.pending != 0) {
+    return;
+  }
+  --chains_;
+  for (Operation* each = chain.first; each != nullptr;) {
+    Operation& operation = *each;
+    each = operation.next;
+    if (operation.mine != nullptr) {
+      operation.mine->end_use();
+    }
+    PeerWindow& theirs = *operation.theirs;
+    if (--theirs.uses == 0 && theirs.is_revoked) {
+      on_revoke(theirs.key, theirs.state);
+    }
+    shared_.operations.give(operation);
+  }
+  if (chain.is_lost) {
+    misses_peer_ = true;
+  } else {
+    ++shared_.counters.done;
+    shared_.done.push_back(chain.token);
+  }
+  shared_.chains.give(chain);
+}
+
+/// Asks UCX to report when the writes posted so far are in the peer's memory.
+void Endpoint::flush_steps() {
+  ++shared_.counters.flushes;
+  ++flushes_;
+  Flush& flush = shared_.flushes.take();
+  flush.endpoint = this;
+  flush.chains.clear();
+  std::swap(flush.chains, to_complete_);
+  const ucp_request_param_t param = params_for(on_flushed_callback, &flush);
+  const ucs_status_ptr_t request = ucp_ep_flush_nbx(ucp_, &param);
+  if (!UCS_PTR_IS_PTR(request)) {
+    on_flushed(flush, UCS_PTR_STATUS(request));
+  }
+}
+
+void Endpoint::on_flushed_callback(void* request,
+                                   ucs_status_t status,
+                                   void* flush) {
+  ucp_request_free(request);
+  auto& ended = *static_cast<Flush*>(flush);
+  ended.endpoint->on_flushed(ended, status);
+}
+
+void Endpoint::on_flushed(Flush& flush, ucs_status_t status) {
+  --flushes_;
+  for (Chain* chain : flush.chains) {
+    end_one(*chain, status);
+  }
+  shared_.flushes.give(flush);
+  if (status != UCS_OK) {
+    on_peer_gone(ucs_status_string(status));
+  }
+}
+
+}  // namespace acp::ucx

@@ -1,0 +1,195 @@
+// Opening the transport, and the endpoints to its peers. Part of UcxTransport.
+#include <algorithm>
+#include <cstdlib>
+
+#include "base/log.h"
+#include "transport/ucx/ucx_transport.h"
+
+namespace acp::ucx {
+
+namespace {
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+/// The lists of ACP_UCX_DEVICES; one empty list when it is empty.
+std::vector<std::string> split_lists(std::string_view devices) {
+  std::vector<std::string> lists;
+  while (true) {
+    const auto end = devices.find(';');
+    lists.emplace_back(devices.substr(0, end));
+    if (end == std::string_view::npos) {
+      return lists;
+    }
+    devices.remove_prefix(end + 1);
+  }
+}
+
+std::uint64_t endpoint_key(transport::ProcId peer, transport::Color color) {
+  return std::uint64_t{peer} * kMaxColors + color;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<UcxTransport>> UcxTransport::open(UcxOptions options) {
+  const std::vector<std::string> lists = split_lists(options.devices);
+  const bool has_empty =
+      lists.size() > 1 && std::ranges::count(lists, std::string()) != 0;
+  if (lists.size() > kMaxColors || has_empty) {
+    log_error(
+        "ACP_UCX_DEVICES=\"{}\": up to {} lists of devices, separated by "
+        "semicolons, and none of several may be empty",
+        options.devices, kMaxColors);
+    return Status::kBadOption;
+  }
+  std::vector<std::unique_ptr<Worker>> workers;
+  for (const std::string& list : lists) {
+    auto worker = Worker::open(static_cast<transport::Color>(workers.size()),
+                               list, options.atomics);
+    if (!worker.ok()) {
+      return worker.status();
+    }
+    workers.push_back(std::move(*worker));
+  }
+  std::unique_ptr<UcxTransport> transport(
+      new UcxTransport(std::move(options), std::move(workers)));
+  Status status = transport->receive_packets();
+  if (status == Status::kOk) {
+    status = transport->write_card();
+  }
+  if (status != Status::kOk) {
+    return status;
+  }
+  return transport;
+}
+
+UcxTransport::UcxTransport(UcxOptions options,
+                           std::vector<std::unique_ptr<Worker>> workers)
+    : options_(std::move(options)),
+      workers_(std::move(workers)),
+      regions_(static_cast<transport::Color>(workers_.size())),
+      shared_{.me = options_.me,
+              .job = options_.job,
+              .regions = regions_,
+              .tls = environment("UCX_TLS").substr(0, kMaxText),
+              .executes_atomics = options_.atomics == Executor::kDevice},
+      has_failed_(options_.procs) {
+  capabilities_ = {.max_message = kMaxMessage,
+                   .max_posted = kMaxStepBytes,
+                   .colors = static_cast<transport::Color>(workers_.size()),
+                   .executes_atomics = shared_.executes_atomics};
+  for (const auto& worker : workers_) {
+    descriptors_.push_back(worker->descriptor());
+  }
+}
+
+Status UcxTransport::receive_packets() {
+  for (const auto& worker : workers_) {
+    receivers_[worker->color()] = {this, worker->color()};
+    ucp_am_handler_param_t param{};
+    param.field_mask =
+        UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_FLAGS |
+        UCP_AM_HANDLER_PARAM_FIELD_CB | UCP_AM_HANDLER_PARAM_FIELD_ARG;
+    param.id = 0;
+    param.flags = UCP_AM_FLAG_WHOLE_MSG;
+    param.cb = on_packet_callback;
+    param.arg = &receivers_[worker->color()];
+    const ucs_status_t status =
+        ucp_worker_set_am_recv_handler(worker->handle(), &param);
+    if (status != UCS_OK) {
+      log_error("ucx: ucp_worker_set_am_recv_handler: {}",
+                ucs_status_string(status));
+      return Status::kUnsupported;
+    }
+  }
+  return Status::kOk;
+}
+
+Status UcxTransport::write_card() {
+  AddressCard card{.atomics = options_.atomics,
+                   .api = library_version(),
+                   .tls = shared_.tls};
+  for (const auto& worker : workers_) {
+    card.addresses.push_back(worker->address());
+  }
+  card_ = encode_card(card);
+  if (card_.size() > protocol::kCardBytes) {
+    log_error(
+        "ucx: the addresses of this process take {} bytes, and an address card "
+        "has {}: choose fewer devices with UCX_NET_DEVICES or ACP_UCX_DEVICES",
+        card_.size(), protocol::kCardBytes);
+    return Status::kTooLarge;
+  }
+  return Status::kOk;
+}
+
+/// The address card of a peer, decoded at the first contact and compared with
+/// this process's own.
+Result<const AddressCard*> UcxTransport::card_of(transport::ProcId peer) {
+  const auto known = cards_.find(peer);
+  if (known != cards_.end()) {
+    return &known->second;
+  }
+  auto card = decode_card(options_.card_of(peer));
+  if (!card) {
+    log_error(
+        "ucx: the address card of process {} is damaged, or its library is of "
+        "a different build",
+        peer);
+    return Status::kProtocol;
+  }
+  if (card->addresses.size() != workers_.size() ||
+      card->atomics != options_.atomics) {
+    log_error(
+        "ucx: process {} has {} colors and ACP_UCX_ATOMICS={}, this one {} and "
+        "{}: give all ranks equal ACP_UCX_ATOMICS, and as many lists in "
+        "ACP_UCX_DEVICES",
+        peer, card->addresses.size(), executor_name(card->atomics),
+        workers_.size(), executor_name(options_.atomics));
+    return Status::kBadOption;
+  }
+  return &cards_.emplace(peer, std::move(*card)).first->second;
+}
+
+Result<Endpoint*> UcxTransport::endpoint_to(transport::ProcId peer,
+                                            transport::Color color) {
+  const std::uint64_t key = endpoint_key(peer, color);
+  const auto known = endpoints_.find(key);
+  if (known != endpoints_.end()) {
+    return known->second.get();
+  }
+  const Result<const AddressCard*> card = card_of(peer);
+  if (!card.ok()) {
+    return card.status();
+  }
+  auto endpoint =
+      std::make_unique<Endpoint>(shared_, *workers_[color], peer, **card);
+  if (has_failed_[peer]) {
+    endpoint->abandon();
+  }
+  return endpoints_.emplace(key, std::move(endpoint)).first->second.get();
+}
+
+/// With atomics of devices, a process reaches itself in color 0.
+Result<transport::Endpoint*> UcxTransport::endpoint(transport::ProcId peer,
+                                                    transport::Color color) {
+  if (peer >= options_.procs) {
+    return Status::kInvalidArgument;
+  }
+  if (color >= workers_.size()) {
+    return Status::kBadColor;
+  }
+  if (peer == options_.me && !shared_.executes_atomics) {
+    return Status::kUnsupported;
+  }
+  const Result<Endpoint*> found =
+      endpoint_to(peer, peer == options_.me ? 0 : color);
+  if (!found.ok()) {
+    return found.status();
+  }
+  return static_cast<transport::Endpoint*>(*found);
+}
+
+}  // namespace acp::ucx

@@ -1,0 +1,178 @@
+// Opens and closes UCP contexts and workers, and maps memory. Called by
+// UcxTransport when it opens, and by Regions.
+#include "transport/ucx/worker.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <string_view>
+#include <utility>
+
+#include <ucs/debug/debug.h>
+
+#include "base/blocked_signals.h"
+#include "base/log.h"
+#include "base/memory_map.h"
+
+namespace acp::ucx {
+
+namespace {
+
+/// Logs which call failed, and what the user has set.
+Status report(const char* call,
+              ucs_status_t status,
+              const std::string& devices) {
+  const char* tls = std::getenv("UCX_TLS");
+  log_error(
+      "ucx: {}: {} (UCX_TLS={}, devices {}): ucx_info -d lists what UCX finds "
+      "here; UCX_TLS and ACP_UCX_DEVICES choose among it",
+      call, ucs_status_string(status), tls == nullptr ? "all" : tls,
+      devices.empty() ? "of UCX_NET_DEVICES" : devices);
+  return status == UCS_ERR_NO_MEMORY ? Status::kNoMemory : Status::kUnsupported;
+}
+
+/// UCX has handlers for signals of faults, which write a backtrace. When UCX is
+/// loaded with this module, they replace the handler by which the library
+/// survives accesses to memory that is gone. Faults are the library's and the
+/// program's again.
+void return_fault_signals() {
+  for (const int fault : {SIGSEGV, SIGBUS}) {
+    struct sigaction now {};
+
+    Dl_info owner{};
+    if (::sigaction(fault, nullptr, &now) == 0 &&
+        (now.sa_flags & SA_SIGINFO) != 0 &&
+        ::dladdr(reinterpret_cast<void*>(now.sa_sigaction), &owner) != 0 &&
+        std::string_view(owner.dli_fname).find("libucs") !=
+            std::string_view::npos) {
+      ucs_debug_disable_signal(fault);
+    }
+  }
+}
+
+}  // namespace
+
+std::uint32_t library_version() noexcept {
+  unsigned major = 0;
+  unsigned minor = 0;
+  unsigned release = 0;
+  ucp_get_version(&major, &minor, &release);
+  return major << 16 | minor;
+}
+
+Result<std::unique_ptr<Worker>> Worker::open(transport::Color color,
+                                             const std::string& devices,
+                                             Executor atomics) {
+  std::unique_ptr<Worker> worker(new Worker());
+  worker->color_ = color;
+  const Status status = worker->create(devices, atomics);
+  if (status != Status::kOk) {
+    return status;
+  }
+  return worker;
+}
+
+/// The context has the color's devices. Without an executor that the user has
+/// chosen, atomics have to agree with those of CPUs.
+Status Worker::create(const std::string& devices, Executor atomics) {
+  const BlockedSignals blocked;  // UCX starts threads.
+  return_fault_signals();
+  ucp_config_t* config = nullptr;
+  ucs_status_t status = ucp_config_read(nullptr, nullptr, &config);
+  if (status != UCS_OK) {
+    return report("ucp_config_read", status, devices);
+  }
+  if (!devices.empty()) {
+    status = ucp_config_modify(config, "NET_DEVICES", devices.c_str());
+  }
+  if (status == UCS_OK) {
+    status = ucp_config_modify(config, "ATOMIC_MODE", executor_name(atomics));
+  }
+  ucp_params_t params{};
+  params.field_mask = UCP_PARAM_FIELD_FEATURES;
+  params.features = UCP_FEATURE_AM | UCP_FEATURE_RMA | UCP_FEATURE_AMO32 |
+                    UCP_FEATURE_AMO64 | UCP_FEATURE_WAKEUP;
+  if (status == UCS_OK) {
+    status = ucp_init(&params, config, &context_);
+  }
+  ucp_config_release(config);
+  if (status != UCS_OK) {
+    return report("ucp_init", status, devices);
+  }
+  ucp_worker_params_t worker_params{};
+  worker_params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
+  worker_params.thread_mode = UCS_THREAD_MODE_SERIALIZED;
+  status = ucp_worker_create(context_, &worker_params, &worker_);
+  if (status != UCS_OK) {
+    return report("ucp_worker_create", status, devices);
+  }
+  status = ucp_worker_get_efd(worker_, &descriptor_);
+  if (status != UCS_OK) {
+    return report("ucp_worker_get_efd", status, devices);
+  }
+  ucp_address_t* address = nullptr;
+  std::size_t size = 0;
+  status = ucp_worker_get_address(worker_, &address, &size);
+  if (status != UCS_OK) {
+    return report("ucp_worker_get_address", status, devices);
+  }
+  const auto* bytes = reinterpret_cast<const std::byte*>(address);
+  address_.assign(bytes, bytes + size);
+  ucp_worker_release_address(worker_, address);
+  return Status::kOk;
+}
+
+Worker::~Worker() {
+  if (worker_ != nullptr) {
+    ucp_worker_destroy(worker_);
+  }
+  if (context_ != nullptr) {
+    ucp_cleanup(context_);
+  }
+}
+
+/// Where UCX emulates accesses, peers' puts and gets are loads and stores in
+/// this process. So memory that the program has made read-only, or unmapped, is
+/// not mapped: the agent refuses accesses to it.
+MappedMemory Worker::map(std::byte* address,
+                         std::size_t size,
+                         std::string& why) {
+  const auto obstacle = MemoryMap().find_obstacle(
+      reinterpret_cast<std::uintptr_t>(address), size);
+  if (!obstacle.text.empty()) {
+    why = fmt::format("{:#x} {}", obstacle.address, obstacle.text);
+    return {};
+  }
+  ucp_mem_map_params_t params{};
+  params.field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS |
+                      UCP_MEM_MAP_PARAM_FIELD_LENGTH |
+                      UCP_MEM_MAP_PARAM_FIELD_MEMORY_TYPE;
+  params.address = address;
+  params.length = size;
+  params.memory_type = UCS_MEMORY_TYPE_HOST;
+  ucp_mem_h memory = nullptr;
+  const ucs_status_t status = ucp_mem_map(context_, &params, &memory);
+  if (status != UCS_OK) {
+    why = ucs_status_string(status);
+    return {};
+  }
+  return {context_, memory, [](ucp_context_h context, ucp_mem_h handle) {
+            ucp_mem_unmap(context, handle);
+          }};
+}
+
+std::vector<std::byte> Worker::pack_rkey(const MappedMemory& memory) {
+  void* buffer = nullptr;
+  std::size_t size = 0;
+  if (ucp_rkey_pack(context_, memory.get(), &buffer, &size) != UCS_OK) {
+    return {};
+  }
+  const auto* bytes = static_cast<const std::byte*>(buffer);
+  std::vector<std::byte> packed(bytes, bytes + size);
+  ucp_rkey_buffer_release(buffer);
+  return packed;
+}
+
+}  // namespace acp::ucx

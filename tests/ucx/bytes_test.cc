@@ -1,0 +1,154 @@
+// Tests of the bytes that the UCX transport exchanges: packets, control rows
+// and address cards, right ones and damaged ones.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "transport/ucx/address_card.h"
+#include "transport/ucx/control.h"
+#include "transport/ucx/packet.h"
+
+namespace acp::ucx {
+
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+/// A packet with these rows.
+Bytes packet_of(const std::vector<std::pair<RowKind, std::string>>& rows) {
+  Bytes packet(kPacketHeaderBytes);
+  encode_packet_header({.from = 3, .number = 9, .job = 77}, packet.data());
+  for (const auto& [kind, text] : rows) {
+    std::byte header[kRowHeaderBytes];
+    encode_row_header(kind, text.size(), header);
+    packet.insert(packet.end(), header, header + kRowHeaderBytes);
+    for (const char letter : text) {
+      packet.push_back(static_cast<std::byte>(letter));
+    }
+  }
+  return packet;
+}
+
+Control region() {
+  return {.kind = ControlKind::kRegion,
+          .key = 5,
+          .epoch = 2,
+          .offset = 64,
+          .state = 0x1234,
+          .size = 4096,
+          .address = 0x7f0000001000,
+          .rkey = Bytes(17, std::byte{0xab})};
+}
+
+AddressCard address_card() {
+  return {.atomics = Executor::kDevice,
+          .api = 1 << 16 | 13,
+          .tls = "tcp,self",
+          .addresses = {Bytes(100, std::byte{1}), Bytes(20, std::byte{2})}};
+}
+
+}  // namespace
+
+TEST_CASE("ucx packet: rows come out as they went in", "[ucx][bytes]") {
+  const Bytes packet = packet_of({{RowKind::kMessage, "first"},
+                                  {RowKind::kControl, ""},
+                                  {RowKind::kMessage, "third row"}});
+  const auto header = decode_packet(packet);
+  REQUIRE(header.has_value());
+  CHECK(*header == PacketHeader{.from = 3, .number = 9, .job = 77});
+  std::vector<std::pair<RowKind, std::size_t>> seen;
+  CHECK(for_each_row(packet, [&](RowKind kind, std::span<const std::byte> row) {
+    seen.emplace_back(kind, row.size());
+    return true;
+  }));
+  CHECK(seen ==
+        std::vector<std::pair<RowKind, std::size_t>>{{RowKind::kMessage, 5},
+                                                     {RowKind::kControl, 0},
+                                                     {RowKind::kMessage, 9}});
+  int rows = 0;
+  CHECK_FALSE(for_each_row(
+      packet, [&](RowKind, std::span<const std::byte>) { return ++rows < 2; }));
+  CHECK(rows == 2);
+}
+
+TEST_CASE("ucx packet: one that is cut or too large is refused",
+          "[ucx][bytes]") {
+  const Bytes packet =
+      packet_of({{RowKind::kMessage, "first"}, {RowKind::kMessage, "second"}});
+  const std::size_t first = kPacketHeaderBytes + kRowHeaderBytes + 5;
+  for (std::size_t size = 0; size < packet.size(); ++size) {
+    INFO(size);
+    const bool is_whole = size == kPacketHeaderBytes || size == first;
+    CHECK(decode_packet(std::span(packet).first(size)).has_value() == is_whole);
+  }
+  CHECK_FALSE(decode_packet(Bytes(kPacketBytes + 1)).has_value());
+}
+
+TEST_CASE("ucx control: a row comes out as it went in", "[ucx][bytes]") {
+  CHECK(decode_control(encode_control(region())) == region());
+  Control revoke = region();
+  revoke.kind = ControlKind::kRevoke;
+  revoke.rkey.clear();
+  CHECK(decode_control(encode_control(revoke)) == revoke);
+  Control denied = region();
+  denied.size = 0;
+  denied.rkey.clear();
+  CHECK(decode_control(encode_control(denied)) == denied);
+}
+
+TEST_CASE("ucx control: damaged rows are refused", "[ucx][bytes]") {
+  const Bytes good = encode_control(region());
+  for (std::size_t size = 0; size < good.size(); ++size) {
+    INFO(size);
+    CHECK_FALSE(decode_control(std::span(good).first(size)).has_value());
+  }
+  Control wrong = region();
+  wrong.rkey.clear();  // a window without the means to reach it
+  CHECK_FALSE(decode_control(encode_control(wrong)).has_value());
+  wrong = region();
+  wrong.size = 0;  // an rkey of no window
+  CHECK_FALSE(decode_control(encode_control(wrong)).has_value());
+  wrong = region();
+  wrong.size = UINT64_MAX;
+  CHECK_FALSE(decode_control(encode_control(wrong)).has_value());
+  Bytes unknown = good;
+  unknown[0] = std::byte{9};
+  CHECK_FALSE(decode_control(unknown).has_value());
+  unknown = good;
+  unknown[2] = std::byte{1};
+  CHECK_FALSE(decode_control(unknown).has_value());
+}
+
+TEST_CASE("ucx address card: comes out as it went in", "[ucx][bytes]") {
+  CHECK(decode_card(encode_card(address_card())) == address_card());
+  AddressCard plain = address_card();
+  plain.tls.clear();
+  plain.addresses.resize(1);
+  Bytes bytes = encode_card(plain);
+  bytes.resize(protocol::kCardBytes);  // The host segment has it so.
+  CHECK(decode_card(bytes) == plain);
+  AddressCard wordy = address_card();
+  wordy.tls = std::string(200, 'x');
+  CHECK(decode_card(encode_card(wordy))->tls == std::string(kMaxText, 'x'));
+}
+
+TEST_CASE("ucx address card: damaged ones are refused", "[ucx][bytes]") {
+  const Bytes good = encode_card(address_card());
+  for (std::size_t size = 0; size < good.size(); ++size) {
+    INFO(size);
+    CHECK_FALSE(decode_card(std::span(good).first(size)).has_value());
+  }
+  CHECK_FALSE(decode_card(Bytes(protocol::kCardBytes)).has_value());
+  for (const auto& [at, value] :
+       {std::pair{0, 0}, std::pair{4, 9}, std::pair{5, 0}, std::pair{5, 9},
+        std::pair{6, 2}, std::pair{7, 200}}) {
+    INFO(at << " " << value);
+    Bytes damaged = good;
+    damaged[static_cast<std::size_t>(at)] = static_cast<std::byte>(value);
+    CHECK_FALSE(decode_card(damaged).has_value());
+  }
+}
+
+}  // namespace acp::ucx

@@ -1,0 +1,61 @@
+#!/bin/sh
+# Jobs over UCX that cannot work, and ranks that die: each ends soon, with an
+# error that names what is wrong and what to do.
+#
+#   errors.sh <acprun> <hello> <victim>
+set -eu
+acprun=$1 hello=$2 victim=$3
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export ACP_NET=ucx ACP_SHM=off UCX_NET_DEVICES=lo
+
+# fails <name> <text>...: the last job has failed, and its output has each text.
+fails() {
+  name=$1
+  shift
+  if [ "$status" -eq 0 ] || [ "$status" -eq 124 ]; then
+    echo "$name: ended with status $status" >&2
+    cat "$work/output" >&2
+    exit 1
+  fi
+  for text; do
+    if ! grep -q -e "$text" "$work/output"; then
+      echo "$name: the output does not say '$text':" >&2
+      cat "$work/output" >&2
+      exit 1
+    fi
+  done
+  echo "$name: ok"
+}
+
+job() { # job <word>...: a job of 2 ranks
+  status=0
+  timeout 60 "$acprun" -np 2 "$@" >"$work/output" 2>&1 || status=$?
+}
+
+export UCX_TLS=tcp,self
+job --wrap 'env UCX_TLS=posix,cma' --wrap-ranks 1 "$hello"
+fails "unlike transports" 'no way to it: .*unreachable' \
+  'UCX_TLS is .*tcp,self' 'posix,cma' 'give all ranks equal UCX_TLS'
+job --wrap 'env ACP_UCX_ATOMICS=device' --wrap-ranks 1 "$hello"
+fails "unlike atomics" 'ACP_UCX_ATOMICS=device' \
+  'give all ranks equal ACP_UCX_ATOMICS'
+job --wrap 'env ACP_UCX_DEVICES=lo;lo' --wrap-ranks 1 "$hello"
+fails "unlike colors" 'has 2 colors' 'as many lists in ACP_UCX_DEVICES'
+
+UCX_TLS=ib
+job "$hello"
+fails "no device" 'ucp_init: No such device' 'UCX_TLS=ib' 'ucx_info -d'
+UCX_TLS=tcp,self
+UCX_NET_DEVICES=all ACP_UCX_DEVICES=nosuch job "$hello"
+fails "no such device" 'no way to it' 'choose transports with UCX_TLS'
+ACP_UCX_DEVICES='lo;;lo' job "$hello"
+fails "an empty list" 'none of several may be empty'
+
+for tls in tcp,self posix,cma; do
+  UCX_TLS=$tls
+  for moment in in_copy in_wait in_sync; do
+    job "$victim" $moment kill "$work/victim"
+    fails "death $moment over $tls" 'killed by signal 9'
+  done
+done
