@@ -8,8 +8,8 @@
 #include <cerrno>
 #include <cstring>
 
-#include "base/futex.h"
 #include "base/log.h"
+#include "protocol/job_ending.h"
 
 namespace acp::launcher {
 
@@ -130,29 +130,12 @@ void BootstrapServer::send(std::uint32_t slot,
 
 void BootstrapServer::announce_ending(std::string_view why) {
   is_ending_ = true;
-  wake_sleepers();
+  protocol::end_job(segment_);
   for (std::uint32_t slot = 0; slot < sockets_.size(); ++slot) {
     if (has_greeted_[slot]) {
       send(slot, {BootstrapType::kEnding, 0, std::string(why)});
     }
   }
-}
-
-void BootstrapServer::wake_sleepers() {
-  protocol::HostHeader& header = segment_.header();
-  // Release: pairs with the acquire load of a rank that looks after waking up.
-  header.job_state.store(
-      static_cast<std::uint32_t>(protocol::JobState::kEnding),
-      std::memory_order_release);
-  for (std::uint32_t slot = 0; slot < header.local_procs; ++slot) {
-    std::atomic<std::uint32_t>& doorbell = segment_.slice_header(slot).doorbell;
-    // The doorbell changes before the wake: a rank that is about to sleep on
-    // the old value then does not.
-    doorbell.fetch_add(1, std::memory_order_release);
-    futex_wake_all(doorbell);
-    futex_wake_all(segment_.slice_header(slot).pair.epoch);
-  }
-  futex_wake_all(header.barrier.epoch);
 }
 
 }  // namespace acp::launcher

@@ -58,7 +58,6 @@ class BootstrapServer {
   void send(std::uint32_t slot,
             const protocol::BootstrapMessage& message,
             int attached_fd = -1);
-  void wake_sleepers();
 
   UniqueFd segment_fd_;
   protocol::HostSegment segment_;

@@ -6,10 +6,13 @@
 
 #include <cstring>
 
-#include "launcher/byte_codec.h"
+#include "protocol/byte_codec.h"
 #include "protocol/host_segment.h"
 
 namespace acp::launcher {
+
+using protocol::ByteReader;
+using protocol::ByteWriter;
 
 namespace {
 

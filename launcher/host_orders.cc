@@ -2,9 +2,12 @@
 // Makes no system call.
 #include "launcher/host_orders.h"
 
-#include "launcher/byte_codec.h"
+#include "protocol/byte_codec.h"
 
 namespace acp::launcher {
+
+using protocol::ByteReader;
+using protocol::ByteWriter;
 
 namespace {
 

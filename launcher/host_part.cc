@@ -8,7 +8,7 @@
 #include <algorithm>
 
 #include "launcher/launch.h"
-#include "launcher/published_table.h"
+#include "protocol/published_table.h"
 
 namespace acp::launcher {
 
@@ -155,9 +155,10 @@ void HostPart::take_rank_message(
 void HostPart::note_arrival(Phase phase) {
   if (++arrivals_ < ranks_.size()) return;
   arrivals_ = 0;
-  if (has_table(phase) && ranks_.size() < work_.procs) {
+  if (protocol::has_table(phase) && ranks_.size() < work_.procs) {
     report(HostMessageType::kPublished, 0, static_cast<std::int64_t>(phase), 0,
-           encode_table(read_table(bootstrap_.segment(), ranks_, phase)));
+           protocol::encode_table(
+               protocol::read_table(bootstrap_.segment(), ranks_, phase)));
   }
 }
 
@@ -203,8 +204,8 @@ void HostPart::take(const HostMessage& order) {
 
 /// The table comes first: a rank that has got Go reads it.
 void HostPart::take_go(const HostMessage& order) {
-  if (const auto table = decode_table(order.text, work_.procs)) {
-    write_table(bootstrap_.segment(), *table);
+  if (const auto table = protocol::decode_table(order.text, work_.procs)) {
+    protocol::write_table(bootstrap_.segment(), *table);
   }
   bootstrap_.go(static_cast<Phase>(order.value));
 }

@@ -27,13 +27,13 @@
 #include "launcher/output.h"
 #include "launcher/program.h"
 #include "launcher/program_name.h"
-#include "launcher/published_table.h"
 #include "launcher/rank_set.h"
 #include "launcher/remote_streams.h"
 #include "launcher/route.h"
 #include "launcher/summary.h"
 #include "launcher/time_limits.h"
 #include "launcher/traffic_table.h"
+#include "protocol/published_table.h"
 
 namespace acp::launcher {
 
@@ -330,7 +330,7 @@ class Job {
                      [&](SayGo go) {
                        order_all(HostMessageType::kGo,
                                  static_cast<std::int64_t>(go.phase),
-                                 encode_table(published_));
+                                 protocol::encode_table(published_));
                        published_.clear();
                      },
                      [&](Verdict& verdict) {
@@ -342,7 +342,7 @@ class Job {
   /// A host sends its table before the arrival of its last rank, so the tables
   /// are complete when every rank has arrived.
   void take_table(const HostMessage& report) {
-    auto table = decode_table(report.text, rollcall_.size());
+    auto table = protocol::decode_table(report.text, rollcall_.size());
     if (!table) {
       fail({Cause::kHostLost,
             kNoRank,
@@ -620,7 +620,8 @@ class Job {
   std::optional<Input> input_;
   std::optional<TimeLimits> limits_;  ///< Since the start of the ranks.
 
-  PublishedTable published_;  ///< Entries of the phase that is under way.
+  protocol::PublishedTable
+      published_;  ///< Entries of the phase that is under way.
   /// Output of hosts for which they have got no credit yet.
   std::vector<std::pair<std::uint32_t, std::int64_t>> owed_;
   std::vector<RankLook> looks_;     ///< Looks of this round, or at the end.

@@ -1,9 +1,12 @@
 // Reads the ranks' records in the host segment. Called by HostPart. Only reads.
 #include "launcher/rank_look.h"
 
-#include "launcher/byte_codec.h"
+#include "protocol/byte_codec.h"
 
 namespace acp::launcher {
+
+using protocol::ByteReader;
+using protocol::ByteWriter;
 
 std::vector<RankLook> look_at_ranks(const protocol::HostSegment& segment,
                                     std::span<const std::uint32_t> pids) {

@@ -1,5 +1,6 @@
-// Writes and reads the texts of messages between acprun and its agents: numbers
-// in the byte order of the machine, and strings with their length before them.
+// Writes and reads tables of values that processes of a job send each other
+// when it starts: numbers in the byte order of the machine, and strings with
+// their length before them.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +11,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace acp::launcher {
+namespace acp::protocol {
 
 /// Appends values to a string. Used by one thread.
 class ByteWriter {
@@ -96,4 +97,4 @@ class ByteReader {
   bool is_good_ = true;
 };
 
-}  // namespace acp::launcher
+}  // namespace acp::protocol

@@ -12,11 +12,11 @@
 #include "protocol/bootstrap.h"
 #include "protocol/host_segment.h"
 
-namespace acp::launcher {
+namespace acp::protocol {
 
 struct PublishedEntry {
   std::uint32_t proc = 0;
-  protocol::PublishedRecord::Values values;
+  PublishedRecord::Values values;
   std::string card;  ///< "" in phases other than kInit.
 };
 
@@ -24,18 +24,17 @@ struct PublishedEntry {
 using PublishedTable = std::vector<PublishedEntry>;
 
 /// Whether arrivals at this phase carry a table.
-bool has_table(protocol::Phase phase) noexcept;
+bool has_table(Phase phase) noexcept;
 /// Whether the table of this phase has address cards.
-bool has_cards(protocol::Phase phase) noexcept;
+bool has_cards(Phase phase) noexcept;
 
 /// Reads the entries of these processes, after they have arrived at `phase`.
-PublishedTable read_table(const protocol::HostSegment& segment,
+PublishedTable read_table(const HostSegment& segment,
                           std::span<const std::uint32_t> procs,
-                          protocol::Phase phase);
+                          Phase phase);
 
 /// Writes the entries of processes on other hosts into the segment.
-void write_table(const protocol::HostSegment& segment,
-                 const PublishedTable& table);
+void write_table(const HostSegment& segment, const PublishedTable& table);
 
 std::string encode_table(const PublishedTable& table);
 
@@ -44,4 +43,4 @@ std::string encode_table(const PublishedTable& table);
 std::optional<PublishedTable> decode_table(std::string_view bytes,
                                            std::uint32_t procs);
 
-}  // namespace acp::launcher
+}  // namespace acp::protocol

@@ -1,15 +1,12 @@
-// Carries address cards and published records between host segments. Called by
-// HostPart for its own segment, and by acprun, which joins the tables of all
-// hosts.
-#include "launcher/published_table.h"
+// Carries address cards and published records between host segments. acprun and
+// its agents call it, and the first rank of a host under another launcher.
+#include "protocol/published_table.h"
 
 #include <algorithm>
 
-#include "launcher/byte_codec.h"
+#include "protocol/byte_codec.h"
 
-namespace acp::launcher {
-
-using protocol::Phase;
+namespace acp::protocol {
 
 bool has_table(Phase phase) noexcept {
   return phase == Phase::kInit || phase == Phase::kCollective;
@@ -19,7 +16,7 @@ bool has_cards(Phase phase) noexcept {
   return phase == Phase::kInit;
 }
 
-PublishedTable read_table(const protocol::HostSegment& segment,
+PublishedTable read_table(const HostSegment& segment,
                           std::span<const std::uint32_t> procs,
                           Phase phase) {
   PublishedTable table;
@@ -27,7 +24,7 @@ PublishedTable read_table(const protocol::HostSegment& segment,
   for (const std::uint32_t proc : procs) {
     PublishedEntry entry{proc, segment.published(proc).get(), {}};
     if (has_cards(phase)) {
-      const auto card = protocol::used_part(segment.card(proc));
+      const auto card = used_part(segment.card(proc));
       entry.card.assign(reinterpret_cast<const char*>(card.data()),
                         card.size());
     }
@@ -36,10 +33,9 @@ PublishedTable read_table(const protocol::HostSegment& segment,
   return table;
 }
 
-void write_table(const protocol::HostSegment& segment,
-                 const PublishedTable& table) {
+void write_table(const HostSegment& segment, const PublishedTable& table) {
   for (const PublishedEntry& entry : table) {
-    if (segment.slot_of_proc(entry.proc) != protocol::kNoSlot) continue;
+    if (segment.slot_of_proc(entry.proc) != kNoSlot) continue;
     segment.published(entry.proc).set(entry.values);
     std::ranges::copy(std::as_bytes(std::span(entry.card)),
                       segment.card(entry.proc).begin());
@@ -63,9 +59,9 @@ std::optional<PublishedTable> decode_table(std::string_view bytes,
   PublishedTable table(reader.count());
   for (PublishedEntry& entry : table) {
     entry.proc = reader.number<std::uint32_t>();
-    entry.values = reader.number<protocol::PublishedRecord::Values>();
+    entry.values = reader.number<PublishedRecord::Values>();
     entry.card = reader.text();
-    if (entry.proc >= procs || entry.card.size() > protocol::kCardBytes) {
+    if (entry.proc >= procs || entry.card.size() > kCardBytes) {
       return std::nullopt;
     }
   }
@@ -73,4 +69,4 @@ std::optional<PublishedTable> decode_table(std::string_view bytes,
   return table;
 }
 
-}  // namespace acp::launcher
+}  // namespace acp::protocol
