@@ -1,62 +1,94 @@
-// Finds the launcher by its variables in the environment. Called by acp_init
-// before any other thread of the library runs: it changes the environment.
+// Finds the launcher and joins the job. Called by acp_init before any other
+// thread of the library runs: it changes the environment.
 #include "runtime/bootstrap.h"
 
 #include <fcntl.h>
 
-#include <array>
 #include <charconv>
+#include <chrono>
 #include <cstdlib>
 
 #include "base/log.h"
+#include "runtime/launcher_choice.h"
+#include "runtime/pmi_client.h"
+#include "runtime/process_manager.h"
 #include "runtime/standard_output.h"
 
 namespace acp::runtime {
 
 namespace {
 
-/// Variables in which other launchers give the number of processes.
-/// SLURM_NTASKS is left out: the shell of an allocation has it, too, and is one
-/// process.
-constexpr std::array<const char*, 4> kSizeVariables = {
-    "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS",
-    "MPI_LOCALNRANKS"};
-
-int number_of(std::string_view text) {
-  int number = -1;
+Result<std::unique_ptr<Bootstrap>> join_acprun(const Settings& settings) {
+  const char* text = std::getenv(protocol::kBootstrapFdVariable);
+  if (text == nullptr) {
+    log_error(
+        "ACP_BOOTSTRAP=acprun: acprun has not started this process; start it "
+        "with acprun, or leave the setting out");
+    return Status::kUnsupported;
+  }
+  const std::string_view digits(text);
+  int fd = -1;
   const auto [end, error] =
-      std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc{} && end == text.data() + text.size() ? number : -1;
+      std::from_chars(digits.data(), digits.data() + digits.size(), fd);
+  const bool is_number =
+      error == std::errc{} && end == digits.data() + digits.size();
+  if (!is_number || fd < 0 || ::fcntl(fd, F_SETFD, FD_CLOEXEC) != 0) {
+    log_error(
+        "{}={}: no open socket; start the program with acprun, or unset it",
+        protocol::kBootstrapFdVariable, text);
+    return Status::kProtocol;
+  }
+  // A program that this process starts is not a rank of the job.
+  ::unsetenv(protocol::kBootstrapFdVariable);
+  buffer_output_by_line(settings);
+  return connect_to_acprun(UniqueFd(fd));
+}
+
+/// ACP_INIT_TIMEOUT, from now on. 0 waits for ever.
+TimePoint init_deadline(const Settings& settings) {
+  const std::uint64_t seconds = settings.number(SettingId::kInitTimeout);
+  return seconds == 0 ? TimePoint::max()
+                      : SteadyClock().now() + std::chrono::seconds(seconds);
+}
+
+Result<std::unique_ptr<ProcessManager>> connect_by(Provider provider,
+                                                   const WaitLimit& limit) {
+  switch (provider) {
+    case Provider::kPmi1: return connect_by_pmi1(limit);
+    case Provider::kPmi2: return connect_by_pmi2(limit);
+    default: break;
+  }
+  log_error("ACP_BOOTSTRAP=pmix is not built in; this build has pmi1 and pmi2");
+  return Status::kUnsupported;
 }
 
 }  // namespace
 
-/// acprun comes first: a job of acprun may run inside another launcher's.
 Result<std::unique_ptr<Bootstrap>> find_bootstrap(const Settings& settings) {
-  if (const char* text = std::getenv(protocol::kBootstrapFdVariable)) {
-    const int fd = number_of(text);
-    if (fd < 0 || ::fcntl(fd, F_SETFD, FD_CLOEXEC) != 0) {
-      log_error(
-          "{}={}: no open socket; start the program with acprun, or unset it",
-          protocol::kBootstrapFdVariable, text);
-      return Status::kProtocol;
-    }
-    // A program that this process starts is not a rank of the job.
-    ::unsetenv(protocol::kBootstrapFdVariable);
-    buffer_output_by_line(settings);
-    return connect_to_acprun(UniqueFd(fd));
+  const auto wanted =
+      static_cast<Provider>(settings.choice(SettingId::kBootstrap));
+  const ProviderChoice choice = choose_provider(
+      wanted, [](const char* name) { return std::getenv(name); });
+  if (!choice.refusal.empty()) {
+    log_error("{}", choice.refusal);
+    return Status::kUnsupported;
   }
-  for (const char* variable : kSizeVariables) {
-    const char* text = std::getenv(variable);
-    if (text != nullptr && number_of(text) > 1) {
-      log_error(
-          "{}={}: another launcher started several processes; this build "
-          "knows acprun only, start the job with: acprun -np {} PROGRAM",
-          variable, text, text);
-      return Status::kUnsupported;
-    }
+  switch (choice.provider) {
+    case Provider::kAcprun: return join_acprun(settings);
+    case Provider::kSingle: return be_singleton(settings);
+    default: break;
   }
-  return be_singleton(settings);
+  WaitLimit limit;
+  limit.deadline = init_deadline(settings);
+  auto manager = connect_by(choice.provider, limit);
+  if (!manager.ok()) {
+    if (manager.status() == Status::kTimedOut) {
+      log_error("the launcher does not answer; ACP_INIT_TIMEOUT is over");
+    }
+    return manager.status();
+  }
+  buffer_output_by_line(settings);
+  return join_managed_job(std::move(*manager), settings, limit.deadline);
 }
 
 }  // namespace acp::runtime

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string_view>
 
+#include "base/clock.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "protocol/bootstrap.h"
@@ -13,6 +14,8 @@
 #include "settings/settings.h"
 
 namespace acp::runtime {
+
+class ProcessManager;
 
 /// Used by one thread at a time.
 class Bootstrap {
@@ -22,7 +25,7 @@ class Bootstrap {
   Bootstrap& operator=(const Bootstrap&) = delete;
   virtual ~Bootstrap() = default;
 
-  /// The kind of launcher: "acprun" or "singleton".
+  /// The provider: "acprun", "singleton", "pmi1", "pmi2".
   virtual std::string_view name() const noexcept = 0;
   /// This process's number at launch.
   virtual std::uint32_t proc() const noexcept = 0;
@@ -55,13 +58,22 @@ class Bootstrap {
   virtual void finalized() = 0;
 };
 
-/// Finds the launcher that started this process. kUnsupported, logged, when
-/// an unknown launcher started several; kProtocol and kSystem, logged.
+/// Finds the launcher that started this process, unless ACP_BOOTSTRAP names
+/// one, and joins its job. kUnsupported, logged, when several processes were
+/// started without a provider; otherwise as the provider below.
 Result<std::unique_ptr<Bootstrap>> find_bootstrap(const Settings& settings);
 
 /// The provider for a process started by acprun: speaks over the inherited
 /// socket, which from now on children of this process do not get.
 Result<std::unique_ptr<Bootstrap>> connect_to_acprun(UniqueFd socket);
+
+/// The provider for a process started by another launcher, which `manager` is
+/// connected to. Meets the other ranks of the host, until `deadline`.
+/// kTimedOut, kAborted, kProtocol, kSystem, kNoMemory, logged.
+Result<std::unique_ptr<Bootstrap>> join_managed_job(
+    std::unique_ptr<ProcessManager> manager,
+    const Settings& settings,
+    TimePoint deadline);
 
 /// The provider for a process started by hand: rank 0 of 1.
 Result<std::unique_ptr<Bootstrap>> be_singleton(const Settings& settings);

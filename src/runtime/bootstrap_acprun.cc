@@ -1,16 +1,11 @@
 // A process that acprun has started: messages of protocol/bootstrap.h over the
 // socket that it inherits. Called by the Task, which waits in arrive() for as
 // long as the other processes take.
-#include <poll.h>
-#include <sys/socket.h>
 #include <unistd.h>
-
-#include <array>
-#include <cerrno>
-#include <cstring>
 
 #include "base/log.h"
 #include "runtime/bootstrap.h"
+#include "runtime/bootstrap_socket.h"
 
 namespace acp::runtime {
 
@@ -114,13 +109,9 @@ class Acprun final : public Bootstrap {
 
  private:
   Status send(const BootstrapMessage& message) {
-    const std::vector<std::byte> bytes = protocol::encode_bootstrap(message);
-    while (::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) <
-           0) {
-      if (errno != EINTR) {
-        log_error("acprun is gone: {}", errno_text(errno));
-        return Status::kAborted;
-      }
+    if (const int error = send_message(socket_.get(), message); error != 0) {
+      log_error("acprun is gone: {}", errno_text(error));
+      return Status::kAborted;
     }
     return Status::kOk;
   }
@@ -129,42 +120,25 @@ class Acprun final : public Bootstrap {
   /// deadline: acprun has one for every phase, and acprun's death closes the
   /// socket.
   Result<BootstrapMessage> receive() {
-    std::array<std::byte,
-               protocol::kBootstrapHeaderBytes + protocol::kBootstrapMaxText>
-        buffer{};
-    alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(int))> control{};
-    iovec part{buffer.data(), buffer.size()};
-    msghdr header{};
-    header.msg_iov = &part;
-    header.msg_iovlen = 1;
-    header.msg_control = control.data();
-    header.msg_controllen = control.size();
-    ssize_t size = 0;
-    do {
-      size = ::recvmsg(socket_.get(), &header, MSG_CMSG_CLOEXEC);
-    } while (size < 0 && errno == EINTR);
-    if (size <= 0) {
-      log_error("acprun is gone: {}",
-                size == 0 ? "connection closed" : errno_text(errno));
-      return Status::kAborted;
+    ReceivedMessage received = receive_message(socket_.get(), Waiting::kBlocks);
+    switch (received.kind) {
+      case ReceivedMessage::Kind::kMessage: break;
+      case ReceivedMessage::Kind::kNonsense:
+        log_error(
+            "acprun sent {} bytes that make no sense: launcher and "
+            "library are of different builds",
+            received.bytes);
+        return Status::kProtocol;
+      default:
+        log_error("acprun is gone: {}", received.error == 0
+                                            ? "connection closed"
+                                            : errno_text(received.error));
+        return Status::kAborted;
     }
-    const cmsghdr* item = CMSG_FIRSTHDR(&header);
-    if (item != nullptr && item->cmsg_level == SOL_SOCKET &&
-        item->cmsg_type == SCM_RIGHTS) {
-      int fd = -1;
-      std::memcpy(&fd, CMSG_DATA(item), sizeof fd);
-      memory_.reset(fd);
+    if (received.attached) {
+      memory_ = std::move(received.attached);
     }
-    auto message = protocol::decode_bootstrap(
-        std::span(buffer).first(static_cast<std::size_t>(size)));
-    if (!message) {
-      log_error(
-          "acprun sent {} bytes that make no sense: launcher and "
-          "library are of different builds",
-          size);
-      return Status::kProtocol;
-    }
-    return std::move(*message);
+    return std::move(received.message);
   }
 
   UniqueFd socket_;

@@ -63,6 +63,8 @@ enum class SettingId : std::uint8_t {
   kLog,
   kErrors,
   kStdout,
+  kBootstrap,
+  kInitTimeout,
   kCount
 };
 

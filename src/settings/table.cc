@@ -139,6 +139,16 @@ constexpr std::array<Setting, static_cast<std::size_t>(SettingId::kCount)>
          "How the standard output of a rank is buffered: line writes each line "
          "when it is complete, so that a killed rank loses none; program "
          "leaves it as the program has it."},
+        {"ACP_BOOTSTRAP", "", SettingKind::kChoice, "auto",
+         "auto|acprun|pmi1|pmi2|pmix|single", 0, 0,
+         "How a rank finds its job: auto looks for acprun, and then for the "
+         "interface of another launcher: pmi1 (mpiexec of MPICH), pmi2 (srun "
+         "--mpi=pmi2), pmix (mpirun of Open MPI, srun --mpi=pmix). single "
+         "makes "
+         "the process a job of its own."},
+        {"ACP_INIT_TIMEOUT", "", SettingKind::kNumber, "60", "", 0, 86'400,
+         "Seconds that a rank waits in acp_init for the others under mpiexec, "
+         "mpirun or srun; 0 waits for ever. acprun has --init-timeout."},
     }};
 
 }  // namespace

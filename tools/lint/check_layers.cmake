@@ -58,7 +58,7 @@ set(FOREIGN_ucx_HEADERS "^(ucp|ucs|uct)/")
 set(FOREIGN_ucx_FILES "^src/transport/ucx/")
 set(FOREIGN_sockets_HEADERS "^(sys/socket\\.h|sys/un\\.h|netinet/|arpa/|netdb\\.h)")
 set(FOREIGN_sockets_FILES
-  "^(udp/|verbs/|src/transport/(shm/|(socket_)?address\\.|interfaces\\.)|src/runtime/bootstrap|launcher/|tools/)")
+  "^(udp/|verbs/|src/transport/(shm/|(socket_)?address\\.|interfaces\\.)|src/runtime/(bootstrap|pmi_connection)|launcher/|tools/)")
 
 # ---- Names ----------------------------------------------------------------
 

@@ -1,0 +1,482 @@
+// A process that another launcher than acprun has started: the first rank of
+// each host makes the host segment and exchanges data with other hosts by the
+// launcher's key-value space. Called by the Task. docs/launcher.md, "Other
+// launchers", has the steps, and what follows a death at each.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include "base/log.h"
+#include "protocol/published_table.h"
+#include "runtime/bootstrap.h"
+#include "runtime/bootstrap_door.h"
+#include "runtime/host_bundle.h"
+#include "runtime/host_group.h"
+#include "runtime/host_watch.h"
+#include "runtime/job_record.h"
+#include "runtime/process_manager.h"
+
+namespace acp::runtime {
+
+namespace {
+
+using protocol::Phase;
+
+/// Exit status of a job whose ranks did not meet in time; acprun has the same.
+constexpr int kStatusTimeout = 124;
+
+constexpr const char* kJobKey = "acp-job";
+
+std::string host_key(std::uint32_t leader) {
+  return fmt::format("acp-host-{}", leader);
+}
+
+/// The cores of a host's ranks. A launcher may have bound each rank to some of
+/// them; a quota of the control group can be less than that.
+void set_cores(const protocol::HostSegment& segment,
+               std::span<const HostPeer> peers) {
+  const CpuMask own = allowed_cpus();
+  CpuMask all = own;
+  for (const HostPeer& peer : peers) {
+    for (std::size_t i = 0; i < all.words.size(); ++i) {
+      all.words[i] |= peer.cpus.words[i];
+    }
+  }
+  const auto count = [](const CpuMask& cpus) {
+    std::uint32_t bits = 0;
+    for (const std::uint64_t word : cpus.words) {
+      bits += static_cast<std::uint32_t>(std::popcount(word));
+    }
+    return bits;
+  };
+  const std::uint32_t allowed = allowed_cores();
+  protocol::HostHeader& header = segment.header();
+  header.cpus = all;
+  header.cores = std::max(
+      1U, allowed < count(own) ? std::min(allowed, count(all)) : count(all));
+  const auto bind = [&](std::uint32_t rank, const CpuMask& cpus) {
+    if (!(cpus == all)) {
+      segment.record(segment.slot_of_proc(rank)).bound_cpus = cpus;
+    }
+  };
+  bind(segment.record(0).proc, own);
+  for (const HostPeer& peer : peers) {
+    bind(peer.rank, peer.cpus);
+  }
+}
+
+class Managed final : public Bootstrap {
+ public:
+  explicit Managed(std::unique_ptr<ProcessManager> manager)
+      : manager_(std::move(manager)) {}
+
+  /// Meets the ranks of this host and maps their segment. `deadline` is for
+  /// Phase::kInit as well.
+  Status join(const Settings& settings, TimePoint deadline) {
+    init_deadline_ = deadline;
+    const Status status = join_host(settings);
+    if (status != Status::kOk) {
+      give_up(status);
+    }
+    return status;
+  }
+
+  std::string_view name() const noexcept override { return manager_->name(); }
+
+  std::uint32_t proc() const noexcept override { return manager_->rank(); }
+
+  const protocol::HostSegment& segment() const noexcept override {
+    return segment_;
+  }
+
+  Status arrive(Phase phase) override {
+    const TimePoint deadline =
+        phase == Phase::kInit ? init_deadline_ : TimePoint::max();
+    const Status status =
+        is_leader() ? lead(phase, deadline) : follow(phase, deadline);
+    if (status == Status::kTimedOut) {
+      watch_->abort(kStatusTimeout, "not all ranks came to acp_init in time");
+    }
+    return status;
+  }
+
+  void abort(int exit_status, std::string_view text) override {
+    watch_->abort(exit_status, text);
+  }
+
+  /// The watch ends first: it uses the launcher's connection.
+  void finalized() override {
+    watch_.reset();
+    manager_->finalize();
+  }
+
+ private:
+  bool is_leader() const noexcept { return group_.leader == manager_->rank(); }
+
+  /// During acp_init, before the watch runs, the launcher's death ends waits.
+  WaitLimit init_limit() const noexcept {
+    const DeathWatch launcher = manager_->death_watch();
+    return {init_deadline_, launcher.fd, launcher.events};
+  }
+
+  /// For requests to the launcher, whose connection closes at its death.
+  WaitLimit request_limit() const noexcept {
+    return watch_ ? watch_->limit_until(TimePoint::max())
+                  : WaitLimit{init_deadline_, -1, POLLIN};
+  }
+
+  // --- joining -------------------------------------------------------------
+
+  Status join_host(const Settings& settings) {
+    if (const Status status = find_host(); status != Status::kOk) {
+      return status;
+    }
+    std::optional<Door> door;
+    Status status = publish(settings, door);
+    if (status == Status::kOk && manager_->size() > 1) {
+      status = fence(init_deadline_);
+    }
+    if (status != Status::kOk) {
+      return status;
+    }
+    status = is_leader() ? make_host(door) : enter_host();
+    if (status != Status::kOk) {
+      return status;
+    }
+    watch_.emplace(is_leader() ? HostRole::kLeader : HostRole::kMember,
+                   std::move(peers_), segment_, *manager_);
+    return watch_->start();
+  }
+
+  /// A launcher that does not tell which ranks share a host has to carry one
+  /// more value of each rank.
+  Status find_host() {
+    auto map = manager_->node_map(request_limit());
+    if (!map.ok()) {
+      return map.status();
+    }
+    if (map->size() != manager_->size()) {
+      map = ask_for_homes();
+      if (!map.ok()) {
+        return map.status();
+      }
+    }
+    group_ = group_of(*map, manager_->rank());
+    return Status::kOk;
+  }
+
+  Result<NodeMap> ask_for_homes() {
+    const HostRecord own = describe_this_host("");
+    const auto home_key = [](std::uint32_t rank) {
+      return fmt::format("acp-home-{}", rank);
+    };
+    Status status =
+        put_bundle(home_key(manager_->rank()), own.host_name + "\n" + own.boot);
+    if (status == Status::kOk) {
+      status = fence(init_deadline_);
+    }
+    NodeMap map;
+    std::vector<std::string> homes;
+    for (std::uint32_t rank = 0;
+         status == Status::kOk && rank < manager_->size(); ++rank) {
+      const auto home = get_bundle(rank, home_key(rank));
+      if (!home.ok()) {
+        return home.status();
+      }
+      const auto found = std::ranges::find(homes, *home);
+      map.push_back(static_cast<std::uint32_t>(found - homes.begin()));
+      if (found == homes.end()) {
+        homes.push_back(*home);
+      }
+    }
+    return status == Status::kOk ? Result(std::move(map)) : status;
+  }
+
+  /// Rank 0 makes the identity of the job.
+  Status publish(const Settings& settings, std::optional<Door>& door) {
+    if (manager_->rank() == 0) {
+      const auto identity = protocol::make_job_identity();
+      if (!identity.ok()) {
+        return identity.status();
+      }
+      job_.procs = manager_->size();
+      job_.starter_bytes = settings.number(SettingId::kStarterMemory);
+      job_.module_bytes = protocol::module_bytes_for(settings);
+      job_.identity = *identity;
+      if (!group_.is_whole_job()) {
+        const Status status = put_bundle(kJobKey, encode_record(job_));
+        if (status != Status::kOk) {
+          return status;
+        }
+      }
+    }
+    if (!is_leader() || manager_->size() == 1) {
+      return Status::kOk;
+    }
+    Result<Door> opened = Door::open();
+    if (!opened.ok()) {
+      return opened.status();
+    }
+    door.emplace(std::move(*opened));
+    host_ = describe_this_host(door->name());
+    return put_bundle(host_key(group_.leader), encode_record(host_));
+  }
+
+  /// The segment is made when all ranks of the host are there, because their
+  /// cores are in its header.
+  Status make_host(std::optional<Door>& door) {
+    Status status = learn_job();
+    if (status != Status::kOk) {
+      return status;
+    }
+    if (group_.ranks.size() > 1) {
+      auto peers =
+          door->gather(std::span(group_.ranks).subspan(1), init_limit());
+      if (!peers.ok()) {
+        return peers.status();
+      }
+      peers_ = std::move(*peers);
+    }
+    protocol::HostPlan plan;
+    plan.procs = manager_->size();
+    plan.local_procs = group_.ranks;
+    plan.starter_bytes = job_.starter_bytes;
+    plan.module_bytes = job_.module_bytes;
+    plan.identity = job_.identity;
+    if (const auto route = route_to_others(); route.ok()) {
+      plan.route_to = *route;
+    } else {
+      return route.status();
+    }
+    const Result<UniqueFd> memory = protocol::create_host_segment(plan);
+    if (!memory.ok()) {
+      return memory.status();
+    }
+    status = map(memory->get());
+    if (status == Status::kOk) {
+      set_cores(segment_, peers_);
+    }
+    for (const HostPeer& peer : peers_) {
+      status = status == Status::kOk ? welcome(peer, memory->get()) : status;
+    }
+    return status;
+  }
+
+  Status learn_job() {
+    if (manager_->rank() == 0) {
+      return Status::kOk;
+    }
+    const auto bytes = get_bundle(0, kJobKey);
+    if (!bytes.ok()) {
+      return bytes.status();
+    }
+    const auto record = decode_job_record(*bytes);
+    if (!record || record->version != protocol::kHostVersion ||
+        record->procs != manager_->size()) {
+      log_error(
+          "rank 0 has version {} of the host segment and {} ranks, this rank "
+          "version {} and {}: all hosts need the same build of the library",
+          record ? record->version : 0, record ? record->procs : 0,
+          protocol::kHostVersion, manager_->size());
+      return Status::kProtocol;
+    }
+    job_ = *record;
+    return Status::kOk;
+  }
+
+  /// One other host is enough: all are on the network that leads to it.
+  Result<std::string> route_to_others() {
+    if (group_.is_whole_job()) {
+      return std::string();
+    }
+    const std::uint32_t other = group_.others.front();
+    const auto bytes = get_bundle(other, host_key(other));
+    if (!bytes.ok()) {
+      return bytes.status();
+    }
+    const auto record = decode_host_record(*bytes);
+    if (!record) {
+      return bad_bundle(other, host_key(other));
+    }
+    return route_between(host_, *record);
+  }
+
+  Status enter_host() {
+    const std::string key = host_key(group_.leader);
+    const auto bytes = get_bundle(group_.leader, key);
+    if (!bytes.ok()) {
+      return bytes.status();
+    }
+    const auto record = decode_host_record(*bytes);
+    if (!record) {
+      return bad_bundle(group_.leader, key);
+    }
+    auto admission =
+        enter_door(*record, group_.leader, manager_->rank(), init_limit());
+    if (!admission.ok()) {
+      return admission.status();
+    }
+    peers_.push_back(std::move(admission->leader));
+    return map(admission->memory.get());
+  }
+
+  Status map(int memory) {
+    Result<protocol::HostSegment> segment = protocol::HostSegment::map(memory);
+    if (!segment.ok()) {
+      return segment.status();
+    }
+    segment_ = std::move(*segment);
+    return Status::kOk;
+  }
+
+  /// The launcher need not end the other ranks because acp_init of one fails,
+  /// and they would wait for this one.
+  void give_up(Status status) {
+    if (status == Status::kTimedOut) {
+      manager_->abort(kStatusTimeout, "not all ranks came to acp_init in time");
+    } else {
+      manager_->abort(1, "acp_init has failed");
+    }
+  }
+
+  // --- phases --------------------------------------------------------------
+
+  Status lead(Phase phase, TimePoint deadline) {
+    Status status = watch_->wait_for_ranks(phase, deadline);
+    if (status == Status::kOk && !group_.is_whole_job()) {
+      status = protocol::has_table(phase) ? exchange(phase, deadline)
+                                          : fence(deadline);
+    }
+    if (status == Status::kOk) {
+      watch_->go(phase);
+    }
+    return status;
+  }
+
+  /// The fence is among all ranks of the job.
+  Status follow(Phase phase, TimePoint deadline) {
+    watch_->arrive(phase);
+    if (!group_.is_whole_job()) {
+      if (const Status status = fence(deadline); status != Status::kOk) {
+        return status;
+      }
+    }
+    return watch_->wait_for_go(phase, deadline);
+  }
+
+  /// Brings the address cards and records of all hosts into all segments. A
+  /// key-value space may refuse a second value for a key, so each round has
+  /// keys of its own.
+  Status exchange(Phase phase, TimePoint deadline) {
+    const std::uint32_t round = round_++;
+    const auto key_of = [round](std::uint32_t leader) {
+      return fmt::format("acp-{}-{}", round, leader);
+    };
+    const std::string own = protocol::encode_table(
+        protocol::read_table(segment_, group_.ranks, phase));
+    Status status = put_bundle(key_of(group_.leader), own);
+    if (status == Status::kOk) {
+      status = fence(deadline);
+    }
+    for (const std::uint32_t other : group_.others) {
+      if (status != Status::kOk) {
+        return status;
+      }
+      const auto bytes = get_bundle(other, key_of(other));
+      if (!bytes.ok()) {
+        return bytes.status();
+      }
+      const auto table = protocol::decode_table(*bytes, manager_->size());
+      if (!table) {
+        return bad_bundle(other, key_of(other));
+      }
+      protocol::write_table(segment_, *table);
+    }
+    return status;
+  }
+
+  // --- the launcher --------------------------------------------------------
+
+  Status fence(TimePoint deadline) {
+    WaitLimit limit = request_limit();
+    limit.deadline = deadline;
+    const Status status = manager_->fence(limit);
+    if (status == Status::kTimedOut) {
+      log_error(
+          "not all ranks of the job came to acp_init in time; the launcher "
+          "does not tell which. If they need longer before acp_init, set "
+          "ACP_INIT_TIMEOUT; ranks of a program without ACP never come");
+    }
+    return status == Status::kAborted && watch_ ? watch_->log_end() : status;
+  }
+
+  Status put_bundle(const std::string& key, std::string_view bytes) {
+    const auto values = split_bundle(bytes, manager_->value_limit());
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const Status status = manager_->put(fmt::format("{}-{}", key, i),
+                                          values[i], request_limit());
+      if (status != Status::kOk) {
+        return status;
+      }
+    }
+    return values.empty() ? Status::kTooLarge : Status::kOk;
+  }
+
+  Result<std::string> get_bundle(std::uint32_t owner, const std::string& key) {
+    std::string text;
+    std::uint32_t parts = 1;
+    for (std::uint32_t i = 0; i < parts; ++i) {
+      const auto value =
+          manager_->get(owner, fmt::format("{}-{}", key, i), request_limit());
+      if (!value.ok()) {
+        return value.status();
+      }
+      const auto part = decode_bundle_part(*value);
+      if (!part || (i > 0 && part->parts != parts)) {
+        return bad_bundle(owner, key);
+      }
+      parts = part->parts;
+      text += part->text;
+    }
+    auto bytes = decode_bundle(text);
+    return bytes ? Result(std::move(*bytes)) : bad_bundle(owner, key);
+  }
+
+  static Status bad_bundle(std::uint32_t owner, const std::string& key) {
+    log_error(
+        "the launcher's value {} of rank {} makes no sense: all hosts need the "
+        "same build of the library",
+        key, owner);
+    return Status::kProtocol;
+  }
+
+  std::unique_ptr<ProcessManager> manager_;
+  TimePoint init_deadline_ = TimePoint::max();
+  HostGroup group_;
+  JobRecord job_;                ///< Leaders only.
+  HostRecord host_;              ///< Leaders only.
+  std::vector<HostPeer> peers_;  ///< Until the watch has them.
+  std::uint32_t round_ = 0;      ///< Exchanges so far; leaders only.
+  protocol::HostSegment segment_;
+  std::optional<HostWatch> watch_;  ///< Uses all of the above.
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Bootstrap>> join_managed_job(
+    std::unique_ptr<ProcessManager> manager,
+    const Settings& settings,
+    TimePoint deadline) {
+  auto managed = std::make_unique<Managed>(std::move(manager));
+  if (const Status status = managed->join(settings, deadline);
+      status != Status::kOk) {
+    return status;
+  }
+  return std::unique_ptr<Bootstrap>(std::move(managed));
+}
+
+}  // namespace acp::runtime

@@ -1,0 +1,82 @@
+// The system calls that carry bootstrap messages. Called by the provider for
+// acprun and by the ranks of one host under another launcher.
+#include "runtime/bootstrap_socket.h"
+
+#include <sys/socket.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+namespace acp::runtime {
+
+int send_message(int socket,
+                 const protocol::BootstrapMessage& message,
+                 int attached_fd) {
+  std::vector<std::byte> bytes = protocol::encode_bootstrap(message);
+  iovec part{bytes.data(), bytes.size()};
+  alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(int))> control{};
+  msghdr header{};
+  header.msg_iov = &part;
+  header.msg_iovlen = 1;
+  if (attached_fd >= 0) {
+    header.msg_control = control.data();
+    header.msg_controllen = control.size();
+    cmsghdr* item = CMSG_FIRSTHDR(&header);
+    item->cmsg_level = SOL_SOCKET;
+    item->cmsg_type = SCM_RIGHTS;
+    item->cmsg_len = CMSG_LEN(sizeof(int));
+    std::memcpy(CMSG_DATA(item), &attached_fd, sizeof attached_fd);
+  }
+  while (::sendmsg(socket, &header, MSG_NOSIGNAL) < 0) {
+    if (errno != EINTR) {
+      return errno;
+    }
+  }
+  return 0;
+}
+
+/// The buffer is one byte longer than the longest message, so a message that is
+/// too long fails to decode instead of being cut.
+ReceivedMessage receive_message(int socket, Waiting waiting) {
+  std::array<std::byte,
+             protocol::kBootstrapHeaderBytes + protocol::kBootstrapMaxText + 1>
+      buffer{};
+  alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(int))> control{};
+  iovec part{buffer.data(), buffer.size()};
+  msghdr header{};
+  header.msg_iov = &part;
+  header.msg_iovlen = 1;
+  header.msg_control = control.data();
+  header.msg_controllen = control.size();
+  const int flags =
+      MSG_CMSG_CLOEXEC | (waiting == Waiting::kNever ? MSG_DONTWAIT : 0);
+  ReceivedMessage received;
+  do {
+    received.bytes = ::recvmsg(socket, &header, flags);
+    received.error = received.bytes < 0 ? errno : 0;
+  } while (received.error == EINTR);
+  if (received.bytes <= 0) {
+    const bool is_empty = received.error == EAGAIN;
+    received.kind = is_empty ? ReceivedMessage::Kind::kNothing
+                             : ReceivedMessage::Kind::kClosed;
+    return received;
+  }
+  const cmsghdr* item = CMSG_FIRSTHDR(&header);
+  if (item != nullptr && item->cmsg_level == SOL_SOCKET &&
+      item->cmsg_type == SCM_RIGHTS) {
+    int fd = -1;
+    std::memcpy(&fd, CMSG_DATA(item), sizeof fd);
+    received.attached.reset(fd);
+  }
+  auto message = protocol::decode_bootstrap(
+      std::span(buffer).first(static_cast<std::size_t>(received.bytes)));
+  received.kind = message ? ReceivedMessage::Kind::kMessage
+                          : ReceivedMessage::Kind::kNonsense;
+  if (message) {
+    received.message = std::move(*message);
+  }
+  return received;
+}
+
+}  // namespace acp::runtime

@@ -1,0 +1,50 @@
+// Records that the first rank of the job, and the first rank of each host, put
+// into a launcher's key-value space when the job starts.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "protocol/host_segment.h"
+
+namespace acp::runtime {
+
+/// Rank 0 tells it to the leaders of all hosts. A plain value.
+struct JobRecord {
+  std::uint32_t version = protocol::kHostVersion;
+  std::uint32_t procs = 0;
+  std::uint64_t starter_bytes = 0;
+  std::uint64_t module_bytes = 0;
+  protocol::JobIdentity identity{};
+};
+
+/// The leader of a host tells it to the ranks of its host and to one leader of
+/// another host. A plain value.
+struct HostRecord {
+  std::string door;  ///< Where the ranks of the host meet: Door::name().
+  std::string host_name;
+  std::string boot;                    ///< The kernel's boot id.
+  std::uint64_t network = 0;           ///< Number of the network namespace.
+  std::vector<std::string> addresses;  ///< Numeric, not loopback.
+};
+
+std::string encode_record(const JobRecord& record);
+std::string encode_record(const HostRecord& record);
+
+/// Nothing: bytes that no rank of this version writes.
+std::optional<JobRecord> decode_job_record(std::string_view bytes);
+std::optional<HostRecord> decode_host_record(std::string_view bytes);
+
+/// The record of this host; `door` may be "". Asks the kernel, sends nothing.
+HostRecord describe_this_host(std::string door);
+
+/// Pure: HostPlan::route_to of the host `own`: an address of `other` that `own`
+/// does not have itself. "": both are on one machine and in one network
+/// namespace, or there is no such address.
+std::string route_between(const HostRecord& own, const HostRecord& other);
+
+}  // namespace acp::runtime

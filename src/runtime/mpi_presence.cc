@@ -1,0 +1,34 @@
+// Looks for MPI in the process. Called when a rank leaves a job that another
+// launcher has started, and when its connection to that launcher closes.
+//
+// MPI_Initialized and MPI_Finalized take an int pointer with every MPI library,
+// and may be called at any time, so no header of MPI is needed.
+#include "runtime/mpi_presence.h"
+
+#include <dlfcn.h>
+
+namespace acp::runtime {
+
+namespace {
+
+using Query = int (*)(int* flag);
+
+bool ask(const char* function) noexcept {
+  const auto query = reinterpret_cast<Query>(::dlsym(RTLD_DEFAULT, function));
+  int flag = 0;
+  return query != nullptr && query(&flag) == 0 && flag != 0;
+}
+
+}  // namespace
+
+MpiPresence mpi_presence() noexcept {
+  if (::dlsym(RTLD_DEFAULT, "MPI_Initialized") == nullptr) {
+    return MpiPresence::kAbsent;
+  }
+  if (ask("MPI_Finalized")) {
+    return MpiPresence::kFinalized;
+  }
+  return ask("MPI_Initialized") ? MpiPresence::kRunning : MpiPresence::kNotYet;
+}
+
+}  // namespace acp::runtime

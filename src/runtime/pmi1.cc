@@ -1,0 +1,120 @@
+// The client of PMI-1, as MPICH's mpiexec (Hydra) speaks it. Called by the
+// bootstrap. Rank and size are in the environment; everything else is asked.
+#include <fmt/format.h>
+
+#include "base/log.h"
+#include "runtime/host_bundle.h"
+#include "runtime/pmi_client.h"
+
+namespace acp::runtime {
+
+namespace {
+
+class Pmi1 final : public PmiClient {
+ public:
+  explicit Pmi1(UniqueFd socket)
+      : PmiClient(PmiDialect::kPmi1, std::move(socket)) {}
+
+  /// An MPI library in this process may have said "init" before: a launcher
+  /// answers it any number of times.
+  Status connect(const WaitLimit& limit) {
+    if (const Status status = agree_on_version("1", "1", limit);
+        status != Status::kOk) {
+      return status;
+    }
+    const auto maxes = ask("get_maxes", {}, "maxes", limit);
+    if (!maxes.ok()) {
+      return maxes.status();
+    }
+    const auto space = ask("get_my_kvsname", {}, "my_kvsname", limit);
+    if (!space.ok()) {
+      return space.status();
+    }
+    const std::string* name = space->find("kvsname");
+    const auto longest = maxes->number("vallen_max");
+    // The limit counts the 0 at the end of a text in C.
+    if (name == nullptr || !longest ||
+        *longest <= static_cast<std::int64_t>(kBundleMinValue)) {
+      log_error(
+          "the launcher gives no name for its key-value space, or values of "
+          "at most {} characters",
+          longest.value_or(-1));
+      return Status::kProtocol;
+    }
+    space_ = *name;
+    value_limit_ = static_cast<std::size_t>(*longest) - 1;
+    return set_place(number_in_environment("PMI_RANK"),
+                     number_in_environment("PMI_SIZE"));
+  }
+
+  std::string_view name() const noexcept override { return "pmi1"; }
+
+  std::size_t value_limit() const noexcept override { return value_limit_; }
+
+  Result<NodeMap> node_map(const WaitLimit& limit) override {
+    const auto answer = try_to_ask(
+        "get", {{"kvsname", space_}, {"key", kMapping}}, "get_result", limit);
+    if (!answer.ok()) {
+      return answer.status();
+    }
+    const std::string* text = answer->find("value");
+    auto map = decode_process_mapping(text == nullptr ? "" : *text, size());
+    return map ? std::move(*map) : NodeMap();
+  }
+
+  Status put(std::string_view key,
+             std::string_view value,
+             const WaitLimit& limit) override {
+    const auto answer = ask("put",
+                            {{"kvsname", space_},
+                             {"key", std::string(key)},
+                             {"value", std::string(value)}},
+                            "put_result", limit);
+    return answer.ok() ? Status::kOk : answer.status();
+  }
+
+  Result<std::string> get(std::uint32_t,
+                          std::string_view key,
+                          const WaitLimit& limit) override {
+    const auto answer =
+        ask("get", {{"kvsname", space_}, {"key", std::string(key)}},
+            "get_result", limit);
+    if (!answer.ok()) {
+      return answer.status();
+    }
+    const std::string* value = answer->find("value");
+    return value == nullptr ? std::string() : *value;
+  }
+
+  Status fence(const WaitLimit& limit) override {
+    const auto answer = ask("barrier_in", {}, "barrier_out", limit);
+    return answer.ok() ? Status::kOk : answer.status();
+  }
+
+  void abort(int exit_status, std::string_view) override {
+    tell_to_abort("abort", {{"exitcode", fmt::format("{}", exit_status)}});
+  }
+
+ private:
+  static constexpr const char* kMapping = "PMI_process_mapping";
+
+  std::string space_;  ///< Name of the job's key-value space.
+  std::size_t value_limit_ = 0;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<ProcessManager>> connect_by_pmi1(
+    const WaitLimit& limit) {
+  Result<UniqueFd> socket = open_pmi_socket();
+  if (!socket.ok()) {
+    return socket.status();
+  }
+  auto client = std::make_unique<Pmi1>(std::move(*socket));
+  if (const Status status = client->connect(limit); status != Status::kOk) {
+    return status;
+  }
+  return std::unique_ptr<ProcessManager>(std::move(client));
+}
+
+}  // namespace acp::runtime

@@ -1,0 +1,109 @@
+// The client of PMI-2, as srun --mpi=pmi2 speaks it, and Hydra too. Called by
+// the bootstrap. The launcher's answer to "fullinit" has rank and size.
+#include <fmt/format.h>
+
+#include <cstdlib>
+
+#include "base/log.h"
+#include "runtime/pmi_client.h"
+
+namespace acp::runtime {
+
+namespace {
+
+/// Longest value that the interface promises, without the 0 at the end of a
+/// text in C.
+constexpr std::size_t kValueLimit = 1023;
+
+class Pmi2 final : public PmiClient {
+ public:
+  explicit Pmi2(UniqueFd socket)
+      : PmiClient(PmiDialect::kPmi2, std::move(socket)) {}
+
+  Status connect(const WaitLimit& limit) {
+    if (const Status status = agree_on_version("2", "0", limit);
+        status != Status::kOk) {
+      return status;
+    }
+    const auto rank = number_in_environment("PMI_RANK");
+    const char* job = std::getenv("PMI_JOBID");
+    job_ = job == nullptr ? "" : job;
+    const auto answer = ask("fullinit",
+                            {{"pmijobid", job_},
+                             {"pmirank", fmt::format("{}", rank.value_or(-1))},
+                             {"threaded", "FALSE"}},
+                            "fullinit-response", limit);
+    return answer.ok()
+               ? set_place(answer->number("rank"), answer->number("size"))
+               : answer.status();
+  }
+
+  std::string_view name() const noexcept override { return "pmi2"; }
+
+  std::size_t value_limit() const noexcept override { return kValueLimit; }
+
+  Result<NodeMap> node_map(const WaitLimit& limit) override {
+    const auto answer =
+        try_to_ask("info-getjobattr", {{"key", "PMI_process_mapping"}},
+                   "info-getjobattr-response", limit);
+    if (!answer.ok()) {
+      return answer.status();
+    }
+    const std::string* text = answer->find("value");
+    auto map = decode_process_mapping(text == nullptr ? "" : *text, size());
+    return map ? std::move(*map) : NodeMap();
+  }
+
+  Status put(std::string_view key,
+             std::string_view value,
+             const WaitLimit& limit) override {
+    const auto answer = ask(
+        "kvs-put", {{"key", std::string(key)}, {"value", std::string(value)}},
+        "kvs-put-response", limit);
+    return answer.ok() ? Status::kOk : answer.status();
+  }
+
+  Result<std::string> get(std::uint32_t,
+                          std::string_view key,
+                          const WaitLimit& limit) override {
+    const auto answer =
+        ask("kvs-get",
+            {{"jobid", job_}, {"srcid", "-1"}, {"key", std::string(key)}},
+            "kvs-get-response", limit);
+    if (!answer.ok()) {
+      return answer.status();
+    }
+    const std::string* value = answer->find("value");
+    return value == nullptr ? std::string() : *value;
+  }
+
+  Status fence(const WaitLimit& limit) override {
+    const auto answer = ask("kvs-fence", {}, "kvs-fence-response", limit);
+    return answer.ok() ? Status::kOk : answer.status();
+  }
+
+  /// PMI-2 has no exit status here: the launcher takes one of its own.
+  void abort(int, std::string_view text) override {
+    tell_to_abort("abort", {{"isworld", "TRUE"}, {"msg", std::string(text)}});
+  }
+
+ private:
+  std::string job_;  ///< The launcher's name of the job.
+};
+
+}  // namespace
+
+Result<std::unique_ptr<ProcessManager>> connect_by_pmi2(
+    const WaitLimit& limit) {
+  Result<UniqueFd> socket = open_pmi_socket();
+  if (!socket.ok()) {
+    return socket.status();
+  }
+  auto client = std::make_unique<Pmi2>(std::move(*socket));
+  if (const Status status = client->connect(limit); status != Status::kOk) {
+    return status;
+  }
+  return std::unique_ptr<ProcessManager>(std::move(client));
+}
+
+}  // namespace acp::runtime

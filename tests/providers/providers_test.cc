@@ -1,0 +1,270 @@
+// Jobs under launchers other than acprun, from start to end: ranks meet, a
+// death ends the job and leaves nothing, and so does the death of the launcher.
+// The variable PROVIDER_UNDER_TEST chooses the launcher; the build gives the
+// paths of the programs. Each launcher has to pass the same cases.
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "support/job.h"
+
+using namespace std::chrono_literals;
+
+namespace {
+
+/// A rank that dies, or whose launcher dies, takes all others with it within
+/// this time; three steps of a second, and the rest is for busy machines.
+constexpr auto kEndsWithin = 10s;
+constexpr auto kPatience = 60s;
+
+struct Launcher {
+  std::vector<std::string> words;
+  const char* count;  ///< Option before the number of ranks.
+  const char* provider;
+};
+
+/// mpiexec starts its own processes on other hosts by a remote shell, which
+/// runs them here.
+Launcher launcher() {
+  const char* name = std::getenv("PROVIDER_UNDER_TEST");
+  const std::map<std::string, Launcher, std::less<>> all = {
+      {"mpich", {{"mpiexec.hydra"}, "-n", "pmi1"}},
+      {"mpich_hosts",
+       {{"mpiexec.hydra", "-launcher", "ssh", "-launcher-exec", REMOTE_SHELL,
+         "-hosts", "a,b", "-ppn", "2"},
+        "-n",
+        "pmi1"}},
+      {"slurm_pmi2",
+       {{"srun", "--quiet", "--mpi=pmi2", "-K", "-N1", "--overcommit"},
+        "-n",
+        "pmi2"}},
+      {"slurm_pmi2_hosts",
+       {{"srun", "--quiet", "--mpi=pmi2", "-K", "-N2", "--overcommit"},
+        "-n",
+        "pmi2"}},
+  };
+  return all.at(name == nullptr ? "mpich" : name);
+}
+
+std::vector<std::string> command(int ranks, std::vector<std::string> program) {
+  const Launcher chosen = launcher();
+  std::vector<std::string> words = chosen.words;
+  words.emplace_back(chosen.count);
+  words.push_back(std::to_string(ranks));
+  words.insert(words.end(), program.begin(), program.end());
+  return words;
+}
+
+/// A launcher on two hosts needs two ranks.
+bool has_hosts() {
+  const char* name = std::getenv("PROVIDER_UNDER_TEST");
+  return name != nullptr && std::string_view(name).ends_with("_hosts");
+}
+
+struct Scratch {
+  Scratch() : path(job::scratch_file("provider")) {}
+
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+
+  ~Scratch() {
+    std::filesystem::remove(path);
+    std::filesystem::remove(path + ".elected");
+  }
+
+  std::string path;
+};
+
+std::size_t count_of(std::string_view text, std::string_view part) {
+  std::size_t count = 0;
+  for (std::size_t at = 0; (at = text.find(part, at)) != text.npos;
+       at += part.size()) {
+    ++count;
+  }
+  return count;
+}
+
+std::string text_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// The processes whose numbers the ranks have written, one a line.
+std::vector<pid_t> ranks_in(const std::string& path) {
+  std::istringstream text(text_of(path));
+  std::vector<pid_t> ranks;
+  for (pid_t pid = 0; text >> pid;) {
+    ranks.push_back(pid);
+  }
+  return ranks;
+}
+
+std::vector<pid_t> wait_for_ranks(const std::string& path, std::size_t count) {
+  const auto limit = job::Clock::now() + kPatience;
+  while (count_of(text_of(path), "\n") < count && job::Clock::now() < limit) {
+    std::this_thread::yield();
+  }
+  return ranks_in(path);
+}
+
+/// The fourth word of /proc/PID/stat, behind the name in parentheses.
+pid_t parent_of(pid_t pid) {
+  const std::string stat = text_of("/proc/" + std::to_string(pid) + "/stat");
+  std::istringstream rest(stat.substr(stat.rfind(')') + 1));
+  char state = 0;
+  pid_t parent = 0;
+  rest >> state >> parent;
+  return parent;
+}
+
+/// Whether these processes have ended. Looks again until `limit` is over.
+bool are_gone(const std::vector<pid_t>& processes,
+              std::chrono::milliseconds limit) {
+  const auto end = job::Clock::now() + limit;
+  for (const pid_t pid : processes) {
+    // A process that its parent has not collected has no command line.
+    while (!text_of("/proc/" + std::to_string(pid) + "/cmdline").empty()) {
+      if (job::Clock::now() > end) return false;
+      std::this_thread::yield();
+    }
+  }
+  return true;
+}
+
+/// Runs to the end; nothing of the job is left then.
+job::Outcome run(const std::vector<std::string>& words,
+                 const std::string& marker,
+                 const std::vector<std::string>& environment = {}) {
+  const auto names = job::shared_memory_names();
+  job::Job running(words, environment);
+  job::Outcome outcome = running.wait(kPatience);
+  INFO(outcome.output);
+  CHECK(outcome.is_over);
+  CHECK(job::all_gone(marker, kEndsWithin));
+  CHECK(job::no_new_shared_memory(names, kEndsWithin));
+  return outcome;
+}
+
+}  // namespace
+
+TEST_CASE("providers: ranks meet", "[providers]") {
+  for (const int ranks : {1, 2, 4, 16}) {
+    if (has_hosts() && ranks == 1) continue;
+    const std::string marker = job::unique_marker();
+    const job::Outcome outcome =
+        run(command(ranks, {HELLO, marker}), marker, {"ACP_LOG=info"});
+    INFO(ranks << " ranks\n" << outcome.output);
+    CHECK(outcome.status == 0);
+    CHECK(count_of(outcome.output, " got: hello from rank ") ==
+          static_cast<std::size_t>(ranks));
+    CHECK(count_of(outcome.output, ", " + std::to_string(ranks) + " ranks") ==
+          static_cast<std::size_t>(ranks));
+  }
+}
+
+TEST_CASE("providers: programs of every layer run", "[providers]") {
+  struct Row {
+    const char* program;
+    int ranks;
+  };
+
+  for (const Row& row :
+       {Row{INFRASTRUCTURE, 4}, Row{CHANNEL, 2}, Row{MAP, 4}, Row{QMP, 4}}) {
+    const job::Outcome outcome =
+        run(command(row.ranks, {row.program}), job::unique_marker(),
+            {"ACP_TEST_SCALE=0.01"});
+    INFO(row.program << "\n" << outcome.output);
+    CHECK(outcome.status == 0);
+  }
+}
+
+TEST_CASE("providers: a rank that dies ends the job", "[providers]") {
+  struct Row {
+    const char* moment;
+    const char* how;
+  };
+
+  for (const Row& row : {Row{"in_sync", "kill"}, Row{"computing", "segv"},
+                         Row{"in_init", "exit"}, Row{"in_wait", "exit0"},
+                         Row{"in_reset", "kill"}, Row{"in_finalize", "exit0"},
+                         Row{"in_copy", "exit"}, Row{"in_sync", "abort"},
+                         Row{"before_init", "exit"}}) {
+    const Scratch scratch;
+    const std::string marker = job::unique_marker();
+    const job::Outcome outcome =
+        run(command(3, {VICTIM, row.moment, row.how, scratch.path, marker}),
+            marker, {"ACP_INIT_TIMEOUT=2"});
+    INFO(row.moment << " " << row.how << "\n" << outcome.output);
+    std::istringstream death(text_of(scratch.path));
+    long long rank = 0;
+    long long process = 0;
+    long long nanoseconds = 0;
+    REQUIRE(death >> rank >> process >> nanoseconds);
+    const job::Clock::time_point died{std::chrono::nanoseconds(nanoseconds)};
+    CHECK(outcome.ended - died < kEndsWithin);
+    // Hydra ends the job, but its own status can be 0 as the rank's is.
+    if (std::string_view(row.how) != "exit0") {
+      CHECK(outcome.status != 0);
+    }
+  }
+}
+
+/// Only the ranks: srun waits for its node when slurmstepd is killed.
+TEST_CASE("providers: a launcher's process that dies ends its ranks",
+          "[providers]") {
+  const Scratch scratch;
+  const std::string marker = job::unique_marker();
+  const auto names = job::shared_memory_names();
+  {
+    const job::Job running(
+        command(3, {VICTIM, "in_wait", "stay", scratch.path, marker}));
+    const std::vector<pid_t> ranks = wait_for_ranks(scratch.path, 3);
+    REQUIRE(ranks.size() == 3);
+    const pid_t parent = parent_of(ranks.front());
+    REQUIRE(parent > 1);
+    std::vector<pid_t> its_ranks;
+    for (const pid_t rank : ranks) {
+      if (parent_of(rank) == parent) its_ranks.push_back(rank);
+    }
+    REQUIRE(::kill(parent, SIGKILL) == 0);
+    CHECK(are_gone(its_ranks, kEndsWithin));
+  }
+  CHECK(job::all_gone(marker, kEndsWithin));
+  CHECK(job::no_new_shared_memory(names, kEndsWithin));
+}
+
+TEST_CASE("providers: the launcher's death ends all ranks", "[providers]") {
+  const Scratch scratch;
+  const std::string marker = job::unique_marker();
+  const auto names = job::shared_memory_names();
+  job::Job running(
+      command(3, {VICTIM, "in_wait", "stay", scratch.path, marker}));
+  REQUIRE(wait_for_ranks(scratch.path, 3).size() == 3);
+  running.send(SIGKILL);
+  CHECK(job::all_gone(marker, kEndsWithin));
+  CHECK(job::no_new_shared_memory(names, kEndsWithin));
+}
+
+TEST_CASE("providers: acp_init does not wait for ever", "[providers]") {
+  const Scratch scratch;
+  const std::string marker = job::unique_marker();
+  const auto begin = job::Clock::now();
+  const job::Outcome outcome =
+      run(command(3, {VICTIM, "before_init", "stop", scratch.path, marker}),
+          marker, {"ACP_INIT_TIMEOUT=1"});
+  INFO(outcome.output);
+  CHECK(outcome.status != 0);
+  CHECK(count_of(outcome.output, "ACP_INIT_TIMEOUT") > 0);
+  CHECK(outcome.ended - begin < kEndsWithin);
+}
