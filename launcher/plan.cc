@@ -77,8 +77,8 @@ std::string own_directory() {
   return ::getcwd(path.data(), path.size()) != nullptr ? path.data() : "/";
 }
 
-/// The file of acprun, under which it is started on the other hosts: this file,
-/// or the one beside macprun.
+/// The file of acprun, by which the agents on other hosts are started: this
+/// file, or the file beside macprun.
 std::string acprun_file() {
   constexpr std::string_view kOther = "/macprun";
   std::array<char, PATH_MAX> path{};

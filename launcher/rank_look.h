@@ -1,5 +1,5 @@
-// One look at a rank, made on its host: what its record in the host segment and
-// /proc say. The summary and the watchdog judge it.
+// A look at a rank, made on its host: the words of its record in the host
+// segment and of /proc. The summary and the watchdog judge it.
 #pragma once
 
 #include <cstdint>

@@ -8,7 +8,7 @@ namespace {
 
 /// Most that one reaction takes from the window, of 1024.
 constexpr std::uint32_t kMostShrink = 512;
-/// Share of what the path holds without a queue that a cut leaves, of 1024.
+/// Share of the queueless path's content that a cut leaves, of 1024.
 constexpr std::int64_t kDrained = 921;
 constexpr std::uint32_t kLossShrink = 307;  // 0.3
 /// Weight of the last round trip's losses against those before.
@@ -46,7 +46,7 @@ void CongestionWindow::on_sample(Duration rtt, TimePoint now) noexcept {
   }
 }
 
-/// Takes from the window what lies in the queue, and a little more, so that the
+/// Takes the queue's content from the window, and a little more, so that the
 /// queue becomes empty; at most half.
 void CongestionWindow::end_round(TimePoint now) noexcept {
   if (round_least_ > target()) {
@@ -58,7 +58,7 @@ void CongestionWindow::end_round(TimePoint now) noexcept {
   round_end_ = now + rtt_;
 }
 
-/// The rate is a quarter above what the window gives per round trip, so that
+/// The rate is a quarter above the window per round trip, so that
 /// pacing never holds back a window that could be sent.
 void CongestionWindow::on_sent(std::uint64_t bytes, TimePoint now) noexcept {
   round_sent_ += static_cast<std::uint32_t>(bytes);

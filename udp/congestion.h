@@ -19,9 +19,9 @@ namespace acp::udp {
 ///                                                    round trip, until the
 ///                                                    queue has to be emptied
 ///
-/// The window of a path with a queue is cut to what the path holds without one.
+/// The window of a path with a queue is cut to the content of the empty path.
 /// So each stream empties the queue now and then, and a stream that begins
-/// later measures the least round trip as well. Without that the later stream
+/// later measures the least round trip as well. Otherwise the later stream
 /// takes the queue for a part of the path and all of the link for itself.
 class CongestionWindow {
  public:
@@ -43,7 +43,7 @@ class CongestionWindow {
   /// `bytes` were sent, for the first time or again.
   void on_sent(std::uint64_t bytes, TimePoint now) noexcept;
 
-  /// `bytes` were found to be lost by what arrived after them.
+  /// Later arrivals show that `bytes` are lost.
   void on_loss(std::uint64_t bytes, TimePoint now) noexcept;
 
   /// Nothing came for the `count`th time-out in a row.
@@ -74,11 +74,11 @@ class CongestionWindow {
 
   Duration least_rtt_ = Duration::max() / 4;
   Duration rtt_{};                          ///< Latest sample.
-  Duration round_least_ = Duration::max();  ///< Of this round trip's samples.
+  Duration round_least_ = Duration::max();  ///< Samples of this round trip.
   TimePoint round_end_{};
   TimePoint least_rtt_time_{};  ///< When least_rtt_ was measured.
   TimePoint next_shrink_{};     ///< One reaction in each round trip.
-  TimePoint pace_{};            ///< When what was sent has left at the rate.
+  TimePoint pace_{};  ///< Time at which all sent bytes have left at the rate.
   std::uint32_t window_ = kFirst;
   std::uint32_t round_sent_ = 0;  ///< Bytes since the last reaction; older
   std::uint32_t round_lost_ = 0;  ///< ones count less.

@@ -31,7 +31,7 @@ class Endpoint;
 /// the transport.
 struct Counters {
   std::uint64_t sent = 0;            ///< Datagrams, retransmissions included.
-  std::uint64_t sent_bytes = 0;      ///< Of these datagrams.
+  std::uint64_t sent_bytes = 0;      ///< Bytes of these datagrams.
   std::uint64_t connected = 0;       ///< Part of `sent`: by connected sockets.
   std::uint64_t pure_acks = 0;       ///< Part of `sent`: without a fragment.
   std::uint64_t size_probes = 0;     ///< Part of `sent`: of PathMtu.
@@ -40,7 +40,7 @@ struct Counters {
   std::uint64_t unsent = 0;          ///< Part of `sent`: refused by the system.
   std::uint64_t refused = 0;         ///< Sends without room in the socket.
   std::uint64_t received = 0;        ///< Datagrams, the dropped ones included.
-  std::uint64_t received_bytes = 0;  ///< Of these datagrams.
+  std::uint64_t received_bytes = 0;  ///< Bytes of these datagrams.
   std::uint64_t delivered = 0;       ///< Messages.
   std::uint64_t duplicates = 0;      ///< Fragments received before.
   std::uint64_t held = 0;            ///< Ordered fragments that came early.
@@ -58,7 +58,7 @@ struct Counters {
 struct PeerCounts {
   std::uint64_t sent_bytes = 0;
   std::uint64_t received = 0;        ///< Datagrams that passed every check.
-  std::uint64_t received_bytes = 0;  ///< Of these datagrams.
+  std::uint64_t received_bytes = 0;  ///< Bytes of these datagrams.
   std::uint64_t sent_again = 0;
   std::uint64_t needless = 0;  ///< Part of `sent_again`.
   std::uint64_t malformed = 0;

@@ -1,4 +1,4 @@
-// What a transport has counted, as values for its launcher and as a file for
+// The counts of a transport, as values for its launcher and as a file for
 // people and scripts (ACP_STATS). Used by UdpTransport.
 #pragma once
 

@@ -14,9 +14,9 @@ namespace acp::protocol {
 /// Every count but kLongestRtt only grows.
 enum class TrafficCount : std::uint8_t {
   kSent,           ///< Packets, retransmissions and acks included.
-  kSentBytes,      ///< Of these packets, without the headers of IP and UDP.
+  kSentBytes,      ///< Bytes of these packets, without headers of IP and UDP.
   kReceived,       ///< Packets, the dropped ones included.
-  kReceivedBytes,  ///< Of these packets.
+  kReceivedBytes,  ///< Bytes of these packets.
   kSentAgain,      ///< Packets whose contents had been sent before.
   kNeedless,       ///< Part of kSentAgain: the earlier packet had arrived.
   kUnsent,         ///< Packets that the system has refused.

@@ -63,7 +63,7 @@ struct NetworkPlan {
   std::uint64_t queue_bytes = std::uint64_t{1} << 40;
 };
 
-/// What the network has done with datagrams.
+/// Datagrams that the network has sent, lost and kept waiting.
 struct NetworkCounts {
   std::uint64_t sent = 0;
   std::uint64_t lost = 0;  ///< By loss, damage, MTU, queue or full buffer.

@@ -97,7 +97,7 @@ const std::vector<Way>& ways() {
        verbs::open_network},
   };
 #elif defined(ACP_TEST_UCX)
-  // The environment chooses UCX's transports. With one that is emulated,
+  // The environment chooses UCX's transports. With emulated atomics
   // "device" shows that the engine leaves all atomics to UCX.
   static const std::vector<Way> ways = {
       {"ucx",

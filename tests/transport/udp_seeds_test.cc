@@ -1,7 +1,7 @@
 // Whole jobs of two processes over networks that a seed makes: loss, damage,
 // duplication, reordering, delays up to a second, and paths whose MTU changes.
-// The memory that the messages describe must be exact, and what is sent again
-// must stay near what was lost. ACP_TEST_SCALE sizes the number of seeds.
+// The memory that the messages describe must be exact, and retransmissions must
+// stay near the losses. ACP_TEST_SCALE sizes the number of seeds.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -51,8 +51,8 @@ struct Memory {
   bool operator==(const Memory&) const = default;
 };
 
-/// What one process sends to the other, and what should come of it. All puts
-/// are ordered, since they overwrite each other; additions are free.
+/// Makes the messages of one process to the other, and their expected result.
+/// All puts are ordered, since puts overwrite each other; additions are free.
 class Sender {
  public:
   Sender(std::uint64_t seed, std::size_t operations)
