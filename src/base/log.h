@@ -1,7 +1,7 @@
 // Messages to the user: one line on stderr each.
 #pragma once
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstdint>
 #include <string_view>

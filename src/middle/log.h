@@ -1,7 +1,7 @@
 // Writes one line to stderr, through the public acpx_log.
 #pragma once
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <utility>
 
