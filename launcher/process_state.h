@@ -14,7 +14,7 @@ struct ProcessState {
   bool are_others_running = false;  ///< Another thread is in state R or D.
 };
 
-/// Looks at all threads of a process; `thread` is the one to tell from the
+/// Looks at all threads of a process; `thread` is reported apart from the
 /// others. Reads one file of /proc for each.
 ProcessState state_of_process(std::uint32_t pid, std::uint32_t thread);
 

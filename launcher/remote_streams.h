@@ -78,8 +78,8 @@ class RankInput {
   bool has_end_ = false;
 };
 
-/// acprun's half: reads from a pipe, into which Input writes, and sends what it
-/// reads while the rank's host has room. Used by the thread of the event loop.
+/// acprun's half: reads from a pipe, into which Input writes, and sends the
+/// bytes while the rank's host has room. Used by the thread of the event loop.
 class InputSender {
  public:
   /// `send` gets pieces of the input, and "" at its end. `pipe` is

@@ -14,6 +14,7 @@
 #include "protocol/published_table.h"
 #include "runtime/bootstrap.h"
 #include "runtime/bootstrap_door.h"
+#include "runtime/bootstrap_links.h"
 #include "runtime/host_bundle.h"
 #include "runtime/host_group.h"
 #include "runtime/host_watch.h"
@@ -148,7 +149,8 @@ class Managed final : public Bootstrap {
       return status;
     }
     watch_.emplace(is_leader() ? HostRole::kLeader : HostRole::kMember,
-                   std::move(peers_), segment_, *manager_);
+                   std::move(peers_), segment_, *manager_,
+                   is_leader() && !group_.is_whole_job() ? &links_ : nullptr);
     return watch_->start();
   }
 
@@ -208,7 +210,15 @@ class Managed final : public Bootstrap {
       job_.module_bytes = protocol::module_bytes_for(settings);
       job_.identity = *identity;
       if (!group_.is_whole_job()) {
-        const Status status = put_bundle(kJobKey, encode_record(job_));
+        const auto random = protocol::make_job_identity();
+        if (!random.ok()) {
+          return random.status();
+        }
+        job_.link_key = random->id;
+        Status status = links_.open(job_.link_key);
+        if (status == Status::kOk) {
+          status = put_bundle(kJobKey, encode_record(job_));
+        }
         if (status != Status::kOk) {
           return status;
         }
@@ -223,6 +233,7 @@ class Managed final : public Bootstrap {
     }
     door.emplace(std::move(*opened));
     host_ = describe_this_host(door->name());
+    host_.port = links_.port();
     return put_bundle(host_key(group_.leader), encode_record(host_));
   }
 
@@ -288,7 +299,8 @@ class Managed final : public Bootstrap {
     return Status::kOk;
   }
 
-  /// One other host is enough: all are on the network that leads to it.
+  /// One other host is enough: all are on the network that leads to it. For
+  /// every host but rank 0's that is rank 0's, and the lifeline leads there.
   Result<std::string> route_to_others() {
     if (group_.is_whole_job()) {
       return std::string();
@@ -302,7 +314,13 @@ class Managed final : public Bootstrap {
     if (!record) {
       return bad_bundle(other, host_key(other));
     }
-    return route_between(host_, *record);
+    std::string route = route_between(host_, *record);
+    const bool has_way = !route.empty() || are_together(host_, *record);
+    if (other == 0 && has_way) {
+      (void)links_.connect(route.empty() ? "127.0.0.1" : route, record->port,
+                           job_.link_key, manager_->rank(), init_limit());
+    }
+    return route;
   }
 
   Status enter_host() {
@@ -460,6 +478,7 @@ class Managed final : public Bootstrap {
   JobRecord job_;                ///< Leaders only.
   HostRecord host_;              ///< Leaders only.
   std::vector<HostPeer> peers_;  ///< Until the watch has them.
+  HostLinks links_;              ///< Leaders only.
   std::uint32_t round_ = 0;      ///< Exchanges so far; leaders only.
   protocol::HostSegment segment_;
   std::optional<HostWatch> watch_;  ///< Uses all of the above.

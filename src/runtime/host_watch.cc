@@ -63,10 +63,12 @@ bool wait_until(std::condition_variable& changed,
 HostWatch::HostWatch(HostRole role,
                      std::vector<HostPeer> peers,
                      const protocol::HostSegment& segment,
-                     ProcessManager& manager)
+                     ProcessManager& manager,
+                     HostLinks* links)
     : role_(role),
       segment_(segment),
       manager_(manager),
+      links_(links),
       peers_(std::move(peers)),
       is_lost_(peers_.size(), false),
       arrived_(peers_.size()) {}
@@ -142,6 +144,9 @@ void HostWatch::go(Phase phase) {
     const std::lock_guard lock(mutex_);
     arrived_.assign(peers_.size(), std::nullopt);
     is_calm_ = is_calm_ || phase == Phase::kFinalize;
+  }
+  if (phase == Phase::kFinalize && links_ != nullptr) {
+    links_->say_goodbye();
   }
   for (const HostPeer& peer : peers_) {
     // The thread notices when a peer is gone.
@@ -268,6 +273,7 @@ void HostWatch::run() {
       lose_launcher();
     }
     look_at_peers();
+    look_at_hosts();
   }
 }
 
@@ -289,6 +295,9 @@ void HostWatch::poll_all(TimePoint due) {
     const HostPeer& peer = peers_[i];
     ready_.push_back({is_lost_[i] ? -1 : peer.socket.get(), POLLIN, 0});
     ready_.push_back({is_lost_[i] ? -1 : peer.life.get(), POLLIN, 0});
+  }
+  if (links_ != nullptr) {
+    links_->add_to(ready_);
   }
   const WaitLimit limit{due, -1, 0};
   if (::poll(ready_.data(), ready_.size(), limit.poll_timeout_ms()) <= 0) {
@@ -382,6 +391,17 @@ void HostWatch::lose_launcher() {
   }
   (void)begin_end(EndCause::kLauncherLost,
                   "the launcher's process on this host is gone");
+}
+
+void HostWatch::look_at_hosts() {
+  const auto lost = links_ == nullptr ? std::nullopt : links_->look();
+  if (lost) {
+    const std::string text =
+        fmt::format("the host of rank {} has lost a rank, or is gone", *lost);
+    if (begin_end(EndCause::kRankLost, text)) {
+      pass_on(text);
+    }
+  }
 }
 
 }  // namespace acp::runtime

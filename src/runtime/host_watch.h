@@ -12,7 +12,8 @@
 //   2. The end of the job is set in the host segment before any rank is told.
 //   3. From then on the steps of EndSchedule end this process, unless it ends
 //      by itself.
-//   4. After Phase::kFinalize deaths mean nothing.
+//   4. The end of a connection to another host ends the job on this host, too.
+//   5. After Phase::kFinalize deaths mean nothing.
 #pragma once
 
 #include <condition_variable>
@@ -30,6 +31,7 @@
 #include "protocol/bootstrap.h"
 #include "protocol/host_segment.h"
 #include "runtime/bootstrap_door.h"
+#include "runtime/bootstrap_links.h"
 #include "runtime/job_end.h"
 #include "runtime/process_manager.h"
 #include "runtime/wait_limit.h"
@@ -42,11 +44,12 @@ enum class HostRole : std::uint8_t { kLeader, kMember };
 class HostWatch {
  public:
   /// `peers`: the other ranks of the host for a leader, the leader for a
-  /// member. The references must outlive this.
+  /// member. `links`: to other hosts, or null. All must outlive this.
   HostWatch(HostRole role,
             std::vector<HostPeer> peers,
             const protocol::HostSegment& segment,
-            ProcessManager& manager);
+            ProcessManager& manager,
+            HostLinks* links);
   HostWatch(const HostWatch&) = delete;
   HostWatch& operator=(const HostWatch&) = delete;
   /// Ends the thread and closes the connections.
@@ -87,6 +90,7 @@ class HostWatch {
   void take(std::size_t peer, const protocol::BootstrapMessage& message);
   void lose(std::size_t peer);
   void lose_launcher();
+  void look_at_hosts();
   bool begin_end(EndCause cause, std::string text);
   void pass_on(std::string_view text);
   void take_step(EndStep step, TimePoint now);
@@ -95,6 +99,7 @@ class HostWatch {
   const HostRole role_;
   const protocol::HostSegment& segment_;
   ProcessManager& manager_;
+  HostLinks* const links_;  ///< Null: a member, or a job on one host.
   const std::vector<HostPeer> peers_;
   std::vector<pollfd> ready_;      ///< Result of the last poll. The thread's.
   std::vector<bool> is_lost_;      ///< By peer: it is gone. The thread's.

@@ -59,6 +59,7 @@ std::string encode_record(const JobRecord& record) {
   writer.number(record.starter_bytes);
   writer.number(record.module_bytes);
   writer.number(record.identity);
+  writer.number(record.link_key);
   return writer.take();
 }
 
@@ -69,6 +70,7 @@ std::string encode_record(const HostRecord& record) {
   writer.text(record.boot);
   writer.number(record.network);
   writer.texts(record.addresses);
+  writer.number(record.port);
   return writer.take();
 }
 
@@ -80,6 +82,7 @@ std::optional<JobRecord> decode_job_record(std::string_view bytes) {
   record.starter_bytes = reader.number<std::uint64_t>();
   record.module_bytes = reader.number<std::uint64_t>();
   record.identity = reader.number<protocol::JobIdentity>();
+  record.link_key = reader.number<std::array<std::uint8_t, 16>>();
   return reader.is_at_end() ? std::optional(record) : std::nullopt;
 }
 
@@ -92,6 +95,7 @@ std::optional<HostRecord> decode_host_record(std::string_view bytes) {
   record.boot = reader.text();
   record.network = reader.number<std::uint64_t>();
   record.addresses = reader.texts();
+  record.port = reader.number<std::uint16_t>();
   const bool fits =
       std::ranges::all_of(record.addresses, [](const std::string& address) {
         return address.size() < protocol::kRouteBytes;
@@ -101,14 +105,18 @@ std::optional<HostRecord> decode_host_record(std::string_view bytes) {
 }
 
 HostRecord describe_this_host(std::string door) {
-  return {std::move(door), host_name(), boot_id(), network_namespace(),
-          own_addresses()};
+  return {std::move(door),     host_name(),     boot_id(),
+          network_namespace(), own_addresses(), 0};
+}
+
+bool are_together(const HostRecord& one, const HostRecord& other) noexcept {
+  return one.boot == other.boot && one.network == other.network;
 }
 
 /// Machines often have an equal address on an internal network of their own,
 /// which leads to no other machine.
 std::string route_between(const HostRecord& own, const HostRecord& other) {
-  if (own.boot == other.boot && own.network == other.network) {
+  if (are_together(own, other)) {
     return "";
   }
   for (const std::string& address : other.addresses) {

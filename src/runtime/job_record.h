@@ -2,6 +2,7 @@
 // into a launcher's key-value space when the job starts.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -20,6 +21,8 @@ struct JobRecord {
   std::uint64_t starter_bytes = 0;
   std::uint64_t module_bytes = 0;
   protocol::JobIdentity identity{};
+  /// Admits the leaders of hosts to rank 0: HostLinks.
+  std::array<std::uint8_t, 16> link_key{};
 };
 
 /// The leader of a host tells it to the ranks of its host and to one leader of
@@ -30,6 +33,7 @@ struct HostRecord {
   std::string boot;                    ///< The kernel's boot id.
   std::uint64_t network = 0;           ///< Number of the network namespace.
   std::vector<std::string> addresses;  ///< Numeric, not loopback.
+  std::uint16_t port = 0;              ///< HostLinks::port(); 0: not rank 0.
 };
 
 std::string encode_record(const JobRecord& record);
@@ -42,9 +46,12 @@ std::optional<HostRecord> decode_host_record(std::string_view bytes);
 /// The record of this host; `door` may be "". Asks the kernel, sends nothing.
 HostRecord describe_this_host(std::string door);
 
+/// Pure: whether both are on one machine and in one network namespace.
+bool are_together(const HostRecord& one, const HostRecord& other) noexcept;
+
 /// Pure: HostPlan::route_to of the host `own`: an address of `other` that `own`
-/// does not have itself. "": both are on one machine and in one network
-/// namespace, or there is no such address.
+/// does not have itself. "": are_together(), or there is no such
+/// address.
 std::string route_between(const HostRecord& own, const HostRecord& other);
 
 }  // namespace acp::runtime

@@ -54,7 +54,8 @@ TEST_CASE("job_record: records survive the way through the launcher",
   CHECK(same->identity.secret == job.identity.secret);
   CHECK_FALSE(decode_job_record("short").has_value());
 
-  const HostRecord host{"door", "node1", "boot", 42, {"10.0.0.1", "fd00::1"}};
+  const HostRecord host{"door", "node1", "boot", 42, {"10.0.0.1", "fd00::1"},
+                        7};
   const auto again = decode_host_record(encode_record(host));
   REQUIRE(again.has_value());
   CHECK(again->door == "door");
@@ -64,13 +65,14 @@ TEST_CASE("job_record: records survive the way through the launcher",
 
 TEST_CASE("job_record: the route to another host is an address of its own",
           "[job_record]") {
-  const HostRecord own{"", "a", "boot1", 1, {"172.17.0.1", "10.0.0.1"}};
-  const HostRecord other{"", "b", "boot2", 1, {"172.17.0.1", "10.0.0.2"}};
+  const HostRecord own{"", "a", "boot1", 1, {"172.17.0.1", "10.0.0.1"}, 0};
+  const HostRecord other{"", "b", "boot2", 1, {"172.17.0.1", "10.0.0.2"}, 0};
   CHECK(route_between(own, other) == "10.0.0.2");
   // Two "hosts" of one machine meet over its loopback interface.
-  CHECK(route_between(own, {"", "c", "boot1", 1, {"10.0.0.9"}}).empty());
+  CHECK(route_between(own, {"", "c", "boot1", 1, {"10.0.0.9"}, 0}).empty());
   // Two network namespaces of one machine do not.
-  CHECK(route_between(own, {"", "d", "boot1", 2, {"10.0.0.9"}}) == "10.0.0.9");
+  CHECK(route_between(own, {"", "d", "boot1", 2, {"10.0.0.9"}, 0}) ==
+        "10.0.0.9");
 }
 
 }  // namespace acp::runtime

@@ -1,0 +1,230 @@
+// TCP connections between the leaders of hosts. Opened by the bootstrap in
+// acp_init, and watched by the thread of HostWatch. It may not wait, but for
+// connect().
+#include "runtime/bootstrap_links.h"
+
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <memory>
+
+#include "base/log.h"
+
+namespace acp::runtime {
+
+namespace {
+
+constexpr int kBacklog = 4096;
+/// Longest wait for a connection: a firewall often drops packets silently.
+constexpr Duration kConnectLimit = std::chrono::seconds(5);
+/// A host that does not answer for so long is gone: 4 probes, 2 s apart, after
+/// 4 s of silence.
+constexpr int kSilenceSeconds = 4;
+constexpr int kProbeSeconds = 2;
+constexpr int kProbes = 4;
+
+constexpr char kGoodbye = 'G';
+
+/// The first bytes of a connection, from the leader that has connected.
+struct Greeting {
+  LinkKey key;
+  std::uint32_t rank;
+};
+
+static_assert(sizeof(Greeting) == 20);
+
+void watch_peer(int socket) noexcept {
+  const auto set = [socket](int level, int option, int value) {
+    (void)::setsockopt(socket, level, option, &value, sizeof value);
+  };
+  set(SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(IPPROTO_TCP, TCP_KEEPIDLE, kSilenceSeconds);
+  set(IPPROTO_TCP, TCP_KEEPINTVL, kProbeSeconds);
+  set(IPPROTO_TCP, TCP_KEEPCNT, kProbes);
+}
+
+struct FreeAddresses {
+  void operator()(addrinfo* list) const noexcept { ::freeaddrinfo(list); }
+};
+
+/// Whether the connection is there before the limit; errno says why not.
+bool finish_connecting(int socket, const WaitLimit& limit) {
+  std::array<pollfd, 2> ready{
+      {{socket, POLLOUT, 0}, {limit.end_fd, limit.end_events, 0}}};
+  const int found = ::poll(ready.data(), ready.size(), limit.poll_timeout_ms());
+  if (found <= 0 || ready[1].revents != 0) {
+    errno = ETIMEDOUT;
+    return false;
+  }
+  int error = 0;
+  socklen_t size = sizeof error;
+  (void)::getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &size);
+  errno = error;
+  return error == 0;
+}
+
+}  // namespace
+
+/// One socket takes connections of IPv6 and IPv4. A kernel without IPv6 gives
+/// one for IPv4.
+Status HostLinks::open(const LinkKey& key) {
+  const std::lock_guard lock(mutex_);
+  key_ = key;
+  sockaddr_in6 six{};
+  six.sin6_family = AF_INET6;
+  sockaddr_in four{};
+  four.sin_family = AF_INET;
+  constexpr int kType = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
+  listener_.reset(::socket(AF_INET6, kType, 0));
+  const int no = 0;
+  bool is_bound =
+      listener_ &&
+      ::setsockopt(listener_.get(), IPPROTO_IPV6, IPV6_V6ONLY, &no,
+                   sizeof no) == 0 &&
+      ::bind(listener_.get(), reinterpret_cast<const sockaddr*>(&six),
+             sizeof six) == 0;
+  if (!is_bound) {
+    listener_.reset(::socket(AF_INET, kType, 0));
+    is_bound = listener_ &&
+               ::bind(listener_.get(), reinterpret_cast<const sockaddr*>(&four),
+                      sizeof four) == 0;
+  }
+  sockaddr_in6 own{};
+  socklen_t size = sizeof own;
+  if (!is_bound || ::listen(listener_.get(), kBacklog) != 0 ||
+      ::getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&own),
+                    &size) != 0) {
+    log_error("socket for the leaders of other hosts: {}", errno_text(errno));
+    return Status::kSystem;
+  }
+  // The port is at the same place in both kinds of address.
+  port_ = ntohs(own.sin6_port);
+  return Status::kOk;
+}
+
+bool HostLinks::connect(const std::string& address,
+                        std::uint16_t port,
+                        const LinkKey& key,
+                        std::uint32_t my_rank,
+                        const WaitLimit& limit) {
+  addrinfo hints{};
+  hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* list = nullptr;
+  (void)::getaddrinfo(address.c_str(), std::to_string(port).c_str(), &hints,
+                      &list);
+  const std::unique_ptr<addrinfo, FreeAddresses> owner(list);
+  errno = EADDRNOTAVAIL;
+  UniqueFd socket(list == nullptr
+                      ? -1
+                      : ::socket(list->ai_family,
+                                 SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
+                                 0));
+  WaitLimit soon = limit;
+  soon.deadline = std::min(soon.deadline, SteadyClock().now() + kConnectLimit);
+  Greeting greeting{key, my_rank};
+  const bool is_there =
+      socket &&
+      (::connect(socket.get(), list->ai_addr, list->ai_addrlen) == 0 ||
+       (errno == EINPROGRESS && finish_connecting(socket.get(), soon))) &&
+      ::send(socket.get(), &greeting, sizeof greeting, MSG_NOSIGNAL) ==
+          static_cast<ssize_t>(sizeof greeting);
+  if (!is_there) {
+    log_warning(
+        "no connection to rank 0 at {} port {}: {}. If a host fails, only the "
+        "launcher and the network can notice; a firewall should let TCP pass "
+        "between the hosts of a job",
+        address, port, errno_text(errno));
+    return false;
+  }
+  watch_peer(socket.get());
+  const std::lock_guard lock(mutex_);
+  links_.push_back({std::move(socket), 0, true, false});
+  return true;
+}
+
+void HostLinks::add_to(std::vector<pollfd>& ready) const {
+  const std::lock_guard lock(mutex_);
+  if (has_left_) {
+    return;
+  }
+  ready.push_back({listener_.get(), POLLIN, 0});
+  for (const Link& link : links_) {
+    ready.push_back({link.socket.get(), POLLIN, 0});
+  }
+}
+
+void HostLinks::accept_all() {
+  while (listener_) {
+    UniqueFd socket(::accept4(listener_.get(), nullptr, nullptr,
+                              SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!socket) {
+      return;
+    }
+    watch_peer(socket.get());
+    links_.push_back({std::move(socket), 0, false, false});
+  }
+}
+
+/// False: the connection is over. The greeting arrives in one piece or not at
+/// all: it is the first thing on the connection, and small.
+bool HostLinks::read_from(Link& link) {
+  for (;;) {
+    Greeting greeting{};
+    char word = 0;
+    const ssize_t n = link.is_known ? ::recv(link.socket.get(), &word, 1, 0)
+                                    : ::recv(link.socket.get(), &greeting,
+                                             sizeof greeting, 0);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
+      return true;
+    }
+    if (n <= 0) {
+      return false;
+    }
+    if (!link.is_known) {
+      link.is_known =
+          n == static_cast<ssize_t>(sizeof greeting) && greeting.key == key_;
+      link.rank = greeting.rank;
+      if (!link.is_known) {
+        return false;
+      }
+    } else if (word == kGoodbye) {
+      link.is_leaving = true;
+    }
+  }
+}
+
+/// A connection that never sent the key is a stranger's: its end means nothing.
+std::optional<std::uint32_t> HostLinks::look() {
+  const std::lock_guard lock(mutex_);
+  if (has_left_) {
+    return std::nullopt;
+  }
+  accept_all();
+  std::optional<std::uint32_t> lost;
+  for (std::size_t i = links_.size(); i-- > 0;) {
+    if (!read_from(links_[i])) {
+      if (links_[i].is_known && !links_[i].is_leaving) {
+        lost = links_[i].rank;
+      }
+      links_.erase(links_.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+  }
+  return lost;
+}
+
+void HostLinks::say_goodbye() {
+  const std::lock_guard lock(mutex_);
+  has_left_ = true;
+  for (const Link& link : links_) {
+    (void)::send(link.socket.get(), &kGoodbye, 1, MSG_NOSIGNAL);
+  }
+}
+
+}  // namespace acp::runtime
