@@ -14,6 +14,10 @@
 
 #include "protocol/bootstrap.h"
 #include "protocol/operation.h"
+#include "protocol/published_table.h"
+#include "runtime/host_bundle.h"
+#include "runtime/job_record.h"
+#include "runtime/pmi_message.h"
 #include "udp/address_card.h"
 #include "udp/packet.h"
 #include "udp/packet_guard.h"
@@ -204,6 +208,53 @@ void add_verbs(SeedFolder& folder) {
 }
 #endif
 
+void add_text(SeedFolder& folder, std::string_view text) {
+  folder.add(std::as_bytes(std::span(text)));
+}
+
+/// Answers as Hydra and Slurm write them, and requests of our own.
+void add_pmi(SeedFolder& folder) {
+  using acp::runtime::encode_pmi;
+  using acp::runtime::PmiDialect;
+  for (const char* answer :
+       {"cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0",
+        "cmd=maxes kvsname_max=256 keylen_max=64 vallen_max=1024",
+        "cmd=get_result rc=-1 msg=key_a_not_found value=unknown",
+        "cmd=fullinit-response;rc=0;pmi-version=2;rank=1;size=4;appnum=-1;",
+        "cmd=kvs-get-response;rc=0;found=TRUE;value=a;;b;"}) {
+    add_text(folder, answer);
+  }
+  add_text(folder, encode_pmi(PmiDialect::kPmi2, {"kvs-fence", {}}));
+  add_text(folder, encode_pmi(PmiDialect::kPmi2,
+                              {"kvs-put", {{"key", "k"}, {"value", "v;w"}}}));
+}
+
+void add_node_maps(SeedFolder& folder) {
+  for (const char* text :
+       {"(vector,(0,1,1))", "(vector,(0,2,3),(2,1,4))", "(vector,(0,50,2))"}) {
+    add_text(folder, text);
+  }
+}
+
+/// Parts of bundles, and the bytes of the records that they carry.
+void add_bundles(SeedFolder& folder) {
+  acp::runtime::JobRecord job;
+  job.procs = 4;
+  acp::runtime::HostRecord host;
+  host.door = "acp-door-1";
+  host.host_name = "node1";
+  host.addresses = {"10.0.0.1", "fd00::1"};
+  const acp::protocol::PublishedTable table = {
+      {0, {7, 1, 0}, "card"}, {3, {7, 0, 0}, std::string(100, 'c')}};
+  for (const std::string& bytes : {encode_record(job), encode_record(host),
+                                   acp::protocol::encode_table(table)}) {
+    add_text(folder, bytes);
+    for (const std::string& value : acp::runtime::split_bundle(bytes, 1023)) {
+      add_text(folder, value);
+    }
+  }
+}
+
 bool write_seeds(const std::filesystem::path& top) {
   bool is_good = true;
   const auto fill = [&](std::string_view target, auto... add) {
@@ -217,6 +268,9 @@ bool write_seeds(const std::filesystem::path& top) {
   fill("nodefile", add_nodefiles);
   fill("operation", add_requests, add_replies);
   fill("udp_packet", add_udp);
+  fill("pmi", add_pmi);
+  fill("node_map", add_node_maps);
+  fill("host_bundle", add_bundles);
 #ifdef ACP_HAS_VERBS
   fill("verbs_bytes", add_verbs);
 #endif
