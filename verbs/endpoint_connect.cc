@@ -1,6 +1,7 @@
 // How an Endpoint gets its connection and loses it: attempts, requests of the
 // peer, and events of rdma_cm. Called by send() and by VerbsTransport.
 #include <fmt/format.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>

@@ -9,8 +9,10 @@
 #include <cstdlib>
 
 #include "base/log.h"
+#include "base/module.h"
 #include "runtime/launcher_choice.h"
 #include "runtime/pmi_client.h"
+#include "runtime/pmix/pmix_client.h"
 #include "runtime/process_manager.h"
 #include "runtime/standard_output.h"
 
@@ -53,13 +55,23 @@ TimePoint init_deadline(const Settings& settings) {
 
 Result<std::unique_ptr<ProcessManager>> connect_by(Provider provider,
                                                    const WaitLimit& limit) {
-  switch (provider) {
-    case Provider::kPmi1: return connect_by_pmi1(limit);
-    case Provider::kPmi2: return connect_by_pmi2(limit);
-    default: break;
+  return provider == Provider::kPmi2 ? connect_by_pmi2(limit)
+                                     : connect_by_pmi1(limit);
+}
+
+/// The code of the module stays loaded, so its client may outlive this call.
+Result<std::unique_ptr<ProcessManager>> connect_by_module(
+    const Settings& settings, const WaitLimit& limit) {
+  const LoadedModule module =
+      load_module("pmix", settings.text(SettingId::kModulePath));
+  if (module.table == nullptr) {
+    log_error(
+        "PMIx: {}; acprun, mpiexec of MPICH and srun --mpi=pmi2 need no module",
+        module.why);
+    return Status::kUnsupported;
   }
-  log_error("ACP_BOOTSTRAP=pmix is not built in; this build has pmi1 and pmi2");
-  return Status::kUnsupported;
+  log(LogLevel::kDebug, "PMIx: {}", module.path);
+  return module.entry<ConnectByPmix>()(limit);
 }
 
 }  // namespace
@@ -80,7 +92,9 @@ Result<std::unique_ptr<Bootstrap>> find_bootstrap(const Settings& settings) {
   }
   WaitLimit limit;
   limit.deadline = init_deadline(settings);
-  auto manager = connect_by(choice.provider, limit);
+  auto manager = choice.provider == Provider::kPmix
+                     ? connect_by_module(settings, limit)
+                     : connect_by(choice.provider, limit);
   if (!manager.ok()) {
     if (manager.status() == Status::kTimedOut) {
       log_error("the launcher does not answer; ACP_INIT_TIMEOUT is over");

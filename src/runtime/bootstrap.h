@@ -25,7 +25,7 @@ class Bootstrap {
   Bootstrap& operator=(const Bootstrap&) = delete;
   virtual ~Bootstrap() = default;
 
-  /// The provider: "acprun", "singleton", "pmi1", "pmi2".
+  /// The provider: "acprun", "singleton", "pmi1", "pmi2", "pmix".
   virtual std::string_view name() const noexcept = 0;
   /// This process's number at launch.
   virtual std::uint32_t proc() const noexcept = 0;

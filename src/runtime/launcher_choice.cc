@@ -21,7 +21,8 @@ struct SizeVariable {
 /// SLURM_NTASKS is left out: the shell of an allocation has it, too, and is one
 /// process.
 constexpr SizeVariable kSizeVariables[] = {
-    {"SLURM_STEP_NUM_TASKS", "start the program with srun --mpi=pmi2"},
+    {"SLURM_STEP_NUM_TASKS",
+     "start the program with srun --mpi=pmi2 or --mpi=pmix"},
     {"OMPI_COMM_WORLD_SIZE", "mpirun gives its processes no PMIx"},
     {"PMI_SIZE", "the launcher gives no PMI_FD: leave out -pmi-port"},
     {"MPI_LOCALNRANKS", "the launcher gives no PMI_FD"},
@@ -50,6 +51,10 @@ ProviderChoice choose_provider(
   if (lookup(protocol::kBootstrapFdVariable) != nullptr) {
     return {Provider::kAcprun, ""};
   }
+  // srun sets the variables of PMIx for --mpi=pmix only, as mpirun does.
+  if (lookup("PMIX_NAMESPACE") != nullptr && lookup("PMIX_RANK") != nullptr) {
+    return {Provider::kPmix, ""};
+  }
   if (lookup("PMI_FD") != nullptr) {
     // Slurm speaks PMI-1 over this descriptor as well, but without an exit
     // status; Hydra speaks PMI-2 as well.
@@ -60,13 +65,14 @@ ProviderChoice choose_provider(
   for (const SizeVariable& variable : kSizeVariables) {
     const char* text = lookup(variable.name);
     if (number_of(text) > 1) {
-      return {Provider::kSingle,
-              fmt::format(
-                  "{}={}: another launcher started several processes, and none "
-                  "of its interfaces PMI-1 and PMI-2 is there: {}, or acprun "
-                  "-np {} PROGRAM; ACP_BOOTSTRAP=single makes each process a "
-                  "job of its own",
-                  variable.name, text, variable.remedy, text)};
+      return {
+          Provider::kSingle,
+          fmt::format(
+              "{}={}: another launcher started several processes, and none "
+              "of the interfaces PMI-1, PMI-2 and PMIx is there: {}, or acprun "
+              "-np {} PROGRAM; ACP_BOOTSTRAP=single makes each process a "
+              "job of its own",
+              variable.name, text, variable.remedy, text)};
     }
   }
   return {Provider::kSingle, ""};

@@ -67,6 +67,13 @@ TEST_CASE("launcher_choice: PMI-1 is Hydra's, PMI-2 is Slurm's",
   CHECK(choose({{"PMI_FD", "5"}}, Provider::kPmi2).provider == Provider::kPmi2);
 }
 
+TEST_CASE("launcher_choice: PMIx comes before PMI", "[launcher_choice]") {
+  CHECK(choose({{"PMIX_NAMESPACE", "1"}, {"PMIX_RANK", "0"}, {"PMI_FD", "5"}})
+            .provider == Provider::kPmix);
+  CHECK(choose({{"PMIX_NAMESPACE", "1"}, {"PMI_FD", "5"}}).provider ==
+        Provider::kPmi1);
+}
+
 TEST_CASE("launcher_choice: several tasks and no interface are refused",
           "[launcher_choice]") {
   const auto refusal = choose({{"SLURM_STEP_NUM_TASKS", "4"}}).refusal;

@@ -51,11 +51,13 @@ set(LAYERS public base settings protocol transport self shm ucx verbs udp gmm gm
 
 # Foreign headers that only some places may touch: a name for the message, the
 # headers, the files.
-set(FOREIGN rdma ucx sockets)
+set(FOREIGN rdma ucx pmix sockets)
 set(FOREIGN_rdma_HEADERS "^(infiniband|rdma)/")
 set(FOREIGN_rdma_FILES "^(verbs/|tools/acp_perf/rdma_loop\\.)")
 set(FOREIGN_ucx_HEADERS "^(ucp|ucs|uct)/")
 set(FOREIGN_ucx_FILES "^src/transport/ucx/")
+set(FOREIGN_pmix_HEADERS "^pmix")
+set(FOREIGN_pmix_FILES "^src/runtime/pmix/")
 set(FOREIGN_sockets_HEADERS "^(sys/socket\\.h|sys/un\\.h|netinet/|arpa/|netdb\\.h)")
 set(FOREIGN_sockets_FILES
   "^(udp/|verbs/|src/transport/(shm/|(socket_)?address\\.|interfaces\\.)|src/runtime/(bootstrap|pmi_connection)|launcher/|tools/)")

@@ -1,0 +1,6 @@
+// libacp-pmix.so begins here: the client of PMIx as a module.
+#include "base/module.h"
+
+#include "runtime/pmix/pmix_client.h"
+
+ACP_MODULE(acp::runtime::connect_by_pmix);

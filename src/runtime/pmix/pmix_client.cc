@@ -1,0 +1,275 @@
+// The client of PMIx, which mpirun of Open MPI and srun --mpi=pmix serve. It is
+// in a module, because only machines with such a launcher have libpmix. Called
+// by the bootstrap through the module's entry.
+//
+// libpmix has a thread of its own, which calls the callbacks below. An MPI
+// library of the program uses the same libpmix: PMIx_Init and PMIx_Finalize
+// count their calls.
+#include "runtime/pmix/pmix_client.h"
+
+#include <pmix.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <optional>
+
+#include "base/log.h"
+#include "base/unique_fd.h"
+
+namespace acp::runtime {
+
+namespace {
+
+/// PMIx has no limit for a value; this one keeps each message small.
+constexpr std::size_t kValueLimit = 65'535;
+
+/// Readable once the connection to the launcher's process is lost. The handler
+/// has no argument of ours, so the descriptor is global; it stays open.
+std::atomic<int> g_lost_event{-1};
+
+void signal_event(int event) noexcept {
+  const std::uint64_t one = 1;
+  (void)!::write(event, &one, sizeof one);
+}
+
+void on_lost_connection(std::size_t,
+                        pmix_status_t,
+                        const pmix_proc_t*,
+                        pmix_info_t[],
+                        std::size_t,
+                        pmix_info_t*,
+                        std::size_t,
+                        pmix_event_notification_cbfunc_fn_t done,
+                        void* argument) {
+  signal_event(g_lost_event.load(std::memory_order_relaxed));
+  if (done != nullptr) {
+    done(PMIX_EVENT_ACTION_COMPLETE, nullptr, 0, nullptr, nullptr, argument);
+  }
+}
+
+/// A fence under way. The callback may come after its caller has given up, so
+/// both own it.
+struct Fence {
+  UniqueFd over;  ///< Readable when the callback has run.
+  std::atomic<pmix_status_t> status{PMIX_SUCCESS};  ///< Written before `over`.
+};
+
+void on_fence_over(pmix_status_t status, void* argument) {
+  const std::unique_ptr<std::shared_ptr<Fence>> fence(
+      static_cast<std::shared_ptr<Fence>*>(argument));
+  (*fence)->status.store(status, std::memory_order_relaxed);
+  signal_event((*fence)->over.get());
+}
+
+/// A value that PMIx has allocated.
+struct ReleaseValue {
+  void operator()(pmix_value_t* value) const noexcept {
+    PMIX_VALUE_RELEASE(value);
+  }
+};
+
+using Value = std::unique_ptr<pmix_value_t, ReleaseValue>;
+
+std::optional<std::uint32_t> number_of(const Value& value) {
+  if (value != nullptr && value->type == PMIX_UINT32) {
+    return value->data.uint32;
+  }
+  return std::nullopt;
+}
+
+class Pmix final : public ProcessManager {
+ public:
+  ~Pmix() override {
+    if (is_open_) {
+      (void)PMIx_Finalize(nullptr, 0);
+    }
+  }
+
+  Status connect() {
+    pmix_status_t status = PMIx_Init(&self_, nullptr, 0);
+    if (status != PMIX_SUCCESS) {
+      return failed("PMIx_Init", status);
+    }
+    is_open_ = true;
+    const auto size = number_of(value_of(PMIX_RANK_WILDCARD, PMIX_JOB_SIZE));
+    if (!size || self_.rank >= *size) {
+      log_error(
+          "the launcher gives rank {} of {} ranks by PMIx: it is no launcher "
+          "of several ranks",
+          self_.rank, size.value_or(0));
+      return Status::kProtocol;
+    }
+    size_ = *size;
+    return watch_launcher();
+  }
+
+  std::string_view name() const noexcept override { return "pmix"; }
+
+  std::uint32_t rank() const noexcept override { return self_.rank; }
+
+  std::uint32_t size() const noexcept override { return size_; }
+
+  std::size_t value_limit() const noexcept override { return kValueLimit; }
+
+  Result<NodeMap> node_map(const WaitLimit&) override {
+    NodeMap map;
+    for (std::uint32_t rank = 0; rank < size_; ++rank) {
+      const auto node = number_of(value_of(rank, PMIX_NODEID));
+      if (!node) {
+        return NodeMap();
+      }
+      map.push_back(*node);
+    }
+    return map;
+  }
+
+  Status put(std::string_view key,
+             std::string_view value,
+             const WaitLimit&) override {
+    const std::string name(key);
+    std::string text(value);
+    pmix_value_t packed{};
+    packed.type = PMIX_STRING;
+    packed.data.string = text.data();
+    const pmix_status_t status = PMIx_Put(PMIX_GLOBAL, name.c_str(), &packed);
+    return status == PMIX_SUCCESS ? Status::kOk : failed("PMIx_Put", status);
+  }
+
+  Result<std::string> get(std::uint32_t owner,
+                          std::string_view key,
+                          const WaitLimit&) override {
+    const std::string name(key);
+    const Value value = value_of(owner, name.c_str());
+    if (value == nullptr || value->type != PMIX_STRING) {
+      log_error("the launcher has no value {} of rank {}", key, owner);
+      return Status::kProtocol;
+    }
+    return std::string(value->data.string);
+  }
+
+  /// The values of all ranks come with the fence, so get() asks nobody.
+  Status fence(const WaitLimit& limit) override {
+    pmix_status_t status = PMIx_Commit();
+    if (status != PMIX_SUCCESS) {
+      return failed("PMIx_Commit", status);
+    }
+    auto fence = std::make_shared<Fence>();
+    fence->over.reset(::eventfd(0, EFD_CLOEXEC));
+    if (!fence->over) {
+      log_error("eventfd: {}", errno_text(errno));
+      return Status::kSystem;
+    }
+    bool collects = true;
+    pmix_info_t info{};
+    std::strncpy(info.key, PMIX_COLLECT_DATA, sizeof info.key - 1);
+    info.value.type = PMIX_BOOL;
+    info.value.data.flag = collects;
+    pmix_proc_t all = self_;
+    all.rank = PMIX_RANK_WILDCARD;
+    auto argument = std::make_unique<std::shared_ptr<Fence>>(fence);
+    status = PMIx_Fence_nb(&all, 1, &info, 1, &on_fence_over, argument.get());
+    if (status != PMIX_SUCCESS) {
+      return failed("PMIx_Fence_nb", status);
+    }
+    (void)argument.release();  // the callback's
+    return wait(*fence, limit);
+  }
+
+  void abort(int exit_status, std::string_view text) override {
+    const std::string message(text);
+    (void)PMIx_Abort(exit_status, message.c_str(), nullptr, 0);
+  }
+
+  void finalize() override {
+    is_open_ = false;
+    (void)PMIx_Finalize(nullptr, 0);
+  }
+
+  DeathWatch death_watch() const noexcept override {
+    return {g_lost_event.load(std::memory_order_relaxed), POLLIN};
+  }
+
+ private:
+  static Status failed(std::string_view call, pmix_status_t status) {
+    log_error(
+        "{}: {}; start the program with mpirun or srun --mpi=pmix, or with "
+        "acprun",
+        call, PMIx_Error_string(status));
+    return Status::kProtocol;
+  }
+
+  Value value_of(pmix_rank_t rank, const char* key) const {
+    pmix_proc_t proc = self_;
+    proc.rank = rank;
+    pmix_value_t* value = nullptr;
+    return PMIx_Get(&proc, key, nullptr, 0, &value) == PMIX_SUCCESS
+               ? Value(value)
+               : nullptr;
+  }
+
+  Status watch_launcher() {
+    if (g_lost_event.load(std::memory_order_relaxed) < 0) {
+      const int event = ::eventfd(0, EFD_CLOEXEC);
+      if (event < 0) {
+        log_error("eventfd: {}", errno_text(errno));
+        return Status::kSystem;
+      }
+      g_lost_event.store(event, std::memory_order_relaxed);
+    }
+    std::array<pmix_status_t, 1> codes = {PMIX_ERR_LOST_CONNECTION};
+    const pmix_status_t status =
+        PMIx_Register_event_handler(codes.data(), codes.size(), nullptr, 0,
+                                    &on_lost_connection, nullptr, nullptr);
+    // Without a callback the call returns the number of the handler.
+    return status >= 0 ? Status::kOk
+                       : failed("PMIx_Register_event_handler", status);
+  }
+
+  static Status wait(const Fence& fence, const WaitLimit& limit) {
+    for (;;) {
+      std::array<pollfd, 3> ready{
+          {{fence.over.get(), POLLIN, 0},
+           {limit.end_fd, limit.end_events, 0},
+           {g_lost_event.load(std::memory_order_relaxed), POLLIN, 0}}};
+      const int found =
+          ::poll(ready.data(), ready.size(), limit.poll_timeout_ms());
+      if (found == 0) {
+        return Status::kTimedOut;
+      }
+      if (ready[0].revents != 0) {
+        const pmix_status_t status =
+            fence.status.load(std::memory_order_relaxed);
+        return status == PMIX_SUCCESS ? Status::kOk
+                                      : failed("PMIx_Fence_nb", status);
+      }
+      if (ready[1].revents != 0) {
+        return Status::kAborted;
+      }
+      if (ready[2].revents != 0) {
+        log_error("the launcher's process on this host is gone");
+        return Status::kSystem;
+      }
+    }
+  }
+
+  pmix_proc_t self_{};
+  std::uint32_t size_ = 1;
+  bool is_open_ = false;  ///< PMIx_Init has succeeded.
+};
+
+}  // namespace
+
+Result<std::unique_ptr<ProcessManager>> connect_by_pmix(const WaitLimit&) {
+  auto client = std::make_unique<Pmix>();
+  if (const Status status = client->connect(); status != Status::kOk) {
+    return status;
+  }
+  return std::unique_ptr<ProcessManager>(std::move(client));
+}
+
+}  // namespace acp::runtime
