@@ -1,0 +1,38 @@
+#!/bin/sh
+# Attacks a host of a job that works: the memory stays exact, the job goes on, and
+# the counters tell of each kind of attack.
+#
+#   with-hosts -- attackers.sh ACPRUN STEADY ATTACKER
+set -eu
+acprun=$1 steady=$2 attacker=$3
+output=$TMPDIR/output forged=$TMPDIR/forged
+
+fail() { # text
+  echo "FAILED: $1"
+  cat "$output" "$forged"
+  exit 1
+}
+
+packets=$(awk "BEGIN { print int(10000000 * ${ACP_TEST_SCALE:-0.1} / 10) }")
+seconds=$((8 + packets / 20000))
+: >"$forged"
+"$HOST_TOOLS/job" "$acprun" --stats --acp-startermemsize=1M "$steady" $seconds \
+  >"$output" 2>&1 &
+job=$!
+tries=600
+until grep -q "first round" "$output"; do
+  tries=$((tries - 1))
+  test $tries -gt 0 || fail "the job did not begin within 30 s"
+  sleep 0.05
+done
+"$attacker" v2 "$packets" >"$forged" || fail "the attacker could not begin"
+status=0
+wait $job || status=$?
+test $status = 0 || fail "status $status"
+grep -q "rounds were exact" "$output" || fail "the job said nothing"
+awk '$NF == 0 { exit 1 }' "$forged" || fail "a kind of attack was not sent"
+for reason in malformed strays unknown corrupt replayed; do
+  grep -q "dropped .* [1-9][0-9]* $reason" "$output" ||
+    fail "no packet was dropped as $reason"
+done
+cat "$output" "$forged"
