@@ -14,6 +14,17 @@ constexpr std::uint32_t kLossShrink = 307;  // 0.3
 /// Weight of the last round trip's losses against those before.
 constexpr std::uint32_t kRoundBytes = 1U << 22;
 
+std::uint32_t microseconds_of(TimePoint time) noexcept {
+  return static_cast<std::uint32_t>(
+      std::chrono::duration_cast<std::chrono::microseconds>(
+          time.time_since_epoch())
+          .count());
+}
+
+Duration age(std::uint32_t since, std::uint32_t now) noexcept {
+  return std::chrono::microseconds(std::uint32_t{now - since});
+}
+
 }  // namespace
 
 /// The window grows only while it is what limits the stream: half of it was
@@ -26,8 +37,8 @@ void CongestionWindow::on_ack(std::uint64_t acked,
     return;
   }
   const std::uint64_t gain =
-      is_starting_ ? acked
-                   : std::max<std::uint64_t>(kPacket * acked / window_, 1);
+      is_starting() ? acked
+                    : std::max<std::uint64_t>(kPacket * acked / window_, 1);
   window_ = static_cast<std::uint32_t>(std::min<std::uint64_t>(
       window_ + gain, std::max<std::uint64_t>(most, kLeast)));
 }
@@ -35,13 +46,14 @@ void CongestionWindow::on_ack(std::uint64_t acked,
 /// The least delay of a round trip counts: a queue delays all packets of it,
 /// and a host that was busy for a while only some.
 void CongestionWindow::on_sample(Duration rtt, TimePoint now) noexcept {
-  rtt_ = std::max(rtt, Duration(1));
-  if (rtt_ <= least_rtt_ || now - least_rtt_time_ > kLeastRttAge) {
+  rtt_ = std::max(shorten(rtt), ShortDuration(1));
+  const std::uint32_t time = microseconds_of(now);
+  if (rtt_ <= least_rtt_ || age(least_rtt_time_, time) > kLeastRttAge) {
     least_rtt_ = rtt_;
-    least_rtt_time_ = now;
+    least_rtt_time_ = time;
   }
   round_least_ = std::min(round_least_, rtt_);
-  if (now >= round_end_) {
+  if (age(round_start_, time) >= rtt_) {
     end_round(now);
   }
 }
@@ -54,8 +66,8 @@ void CongestionWindow::end_round(TimePoint now) noexcept {
                                                  round_least_.count());
     shrink(std::min(1024 - kept, kMostShrink), now);
   }
-  round_least_ = Duration::max();
-  round_end_ = now + rtt_;
+  round_least_ = ShortDuration::max();
+  round_start_ = microseconds_of(now);
 }
 
 /// The rate is a quarter above the window per round trip, so that
@@ -66,14 +78,13 @@ void CongestionWindow::on_sent(std::uint64_t bytes, TimePoint now) noexcept {
     round_sent_ /= 2;
     round_lost_ /= 2;
   }
-  if (rtt_ == Duration::zero()) {
+  if (rtt_ == ShortDuration::zero()) {
     return;
   }
   const std::uint64_t rate =
-      std::uint64_t{window_} * (is_starting_ ? 8 : 5) / 4;
+      std::uint64_t{window_} * (is_starting() ? 8 : 5) / 4;
   const auto time = Duration(static_cast<std::int64_t>(
-      bytes * static_cast<std::uint64_t>(rtt_.count()) /
-      std::max<std::uint64_t>(rate, 1)));
+      bytes * std::uint64_t{rtt_.count()} / std::max<std::uint64_t>(rate, 1)));
   pace_ = std::max(pace_, now) + time;
 }
 
@@ -89,14 +100,13 @@ void CongestionWindow::on_loss(std::uint64_t bytes, TimePoint now) noexcept {
 /// row mean that nothing passes.
 void CongestionWindow::on_timeout(std::uint32_t count) noexcept {
   if (count >= 2) {
-    is_starting_ = true;
+    next_shrink_ = TimePoint{};
     window_ = kLeast;
   }
 }
 
 void CongestionWindow::shrink(std::uint32_t parts_of_1024,
                               TimePoint now) noexcept {
-  is_starting_ = false;
   if (now < next_shrink_) {
     return;
   }
@@ -105,6 +115,13 @@ void CongestionWindow::shrink(std::uint32_t parts_of_1024,
   next_shrink_ = now + rtt_;
   round_sent_ = 0;
   round_lost_ = 0;
+}
+
+CongestionWindow::ShortDuration CongestionWindow::shorten(
+    Duration time) noexcept {
+  return std::min<Duration>(time, ShortDuration::max()) == time
+             ? ShortDuration(static_cast<std::uint32_t>(time.count()))
+             : ShortDuration::max();
 }
 
 }  // namespace acp::udp

@@ -59,6 +59,8 @@ class CongestionWindow {
   }
 
  private:
+  bool is_starting() const noexcept { return next_shrink_ == TimePoint{}; }
+
   void end_round(TimePoint now) noexcept;
   void shrink(std::uint32_t parts_of_1024, TimePoint now) noexcept;
 
@@ -72,17 +74,26 @@ class CongestionWindow {
   /// its delay says. Fewer losses are the path's own.
   static constexpr std::uint32_t kLossShare = 16;
 
-  Duration least_rtt_ = Duration::max() / 4;
-  Duration rtt_{};                          ///< Latest sample.
-  Duration round_least_ = Duration::max();  ///< Samples of this round trip.
-  TimePoint round_end_{};
-  TimePoint least_rtt_time_{};  ///< When least_rtt_ was measured.
-  TimePoint next_shrink_{};     ///< One reaction in each round trip.
+  /// A round trip in 4 bytes, because each endpoint has a window. Longer ones
+  /// count as the longest: 4.29 s.
+  using ShortDuration = std::chrono::duration<std::uint32_t, std::nano>;
+  static ShortDuration shorten(Duration time) noexcept;
+
+  ShortDuration least_rtt_ = ShortDuration::max();
+  ShortDuration rtt_{};  ///< Latest sample.
+  ShortDuration round_least_ =
+      ShortDuration::max();  ///< Samples of this round.
+  /// Times in microseconds that wrap around after 71 minutes. Only differences
+  /// count, and a wrong one makes a round or a measurement longer.
+  std::uint32_t round_start_ = 0;
+  std::uint32_t least_rtt_time_ = 0;
+  /// One reaction in each round trip. TimePoint{}: none since the start, or
+  /// since time-outs in a row.
+  TimePoint next_shrink_{};
   TimePoint pace_{};  ///< Time at which all sent bytes have left at the rate.
   std::uint32_t window_ = kFirst;
   std::uint32_t round_sent_ = 0;  ///< Bytes since the last reaction; older
   std::uint32_t round_lost_ = 0;  ///< ones count less.
-  bool is_starting_ = true;
 };
 
 }  // namespace acp::udp

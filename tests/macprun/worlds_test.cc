@@ -96,7 +96,7 @@ TEST_CASE("macprun worlds: traffic of ACP and MPI at the same time",
   const char* const text = std::getenv("ACP_TEST_SCALE");
   const double scale = text == nullptr ? 0.1 : std::atof(text);
   const std::string rounds =
-      std::to_string(static_cast<int>(20'000 * scale) + 100);
+      std::to_string(static_cast<int>(5'000 * scale) + 100);
   for (const Pair& pair : pairs) {
     const Outcome outcome = run_six(pair, "together " + rounds);
     INFO(pair.first.launcher << ", " << pair.second.launcher << "\n"

@@ -18,6 +18,7 @@
 #include <memory>
 #include <optional>
 
+#include "base/blocked_signals.h"
 #include "base/log.h"
 #include "base/unique_fd.h"
 
@@ -91,7 +92,7 @@ class Pmix final : public ProcessManager {
   }
 
   Status connect() {
-    pmix_status_t status = PMIx_Init(&self_, nullptr, 0);
+    pmix_status_t status = init();
     if (status != PMIX_SUCCESS) {
       return failed("PMIx_Init", status);
     }
@@ -195,6 +196,12 @@ class Pmix final : public ProcessManager {
   }
 
  private:
+  /// libpmix starts threads, which must not take the program's signals.
+  pmix_status_t init() {
+    const BlockedSignals blocked;
+    return PMIx_Init(&self_, nullptr, 0);
+  }
+
   static Status failed(std::string_view call, pmix_status_t status) {
     log_error(
         "{}: {}; start the program with mpirun or srun --mpi=pmix, or with "
