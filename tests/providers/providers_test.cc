@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include <iterator>
 #include <map>
 #include <sstream>
 #include <string>
@@ -106,7 +105,10 @@ std::size_t count_of(std::string_view text, std::string_view part) {
 
 std::string text_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
+  // A process that ends meanwhile makes read() fail; getline() survives it.
+  std::string text;
+  std::getline(file, text, '\x01');
+  return text;
 }
 
 /// The processes whose numbers the ranks have written, one a line.

@@ -147,7 +147,9 @@ std::vector<pid_t> processes_with(const std::string& marker) {
     const std::string name = entry.path().filename().string();
     if (!is_number(name) || name == std::to_string(getpid())) continue;
     std::ifstream file(entry.path() / "cmdline", std::ios::binary);
-    const std::string words{std::istreambuf_iterator<char>(file), {}};
+    // A process that ends meanwhile makes read() fail; getline() survives it.
+    std::string words;
+    std::getline(file, words, '\x01');
     if (words.find(marker) != std::string::npos) {
       found.push_back(std::stoi(name));
     }
