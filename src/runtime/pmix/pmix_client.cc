@@ -8,6 +8,7 @@
 #include "runtime/pmix/pmix_client.h"
 
 #include <pmix.h>
+#include <signal.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -18,7 +19,6 @@
 #include <memory>
 #include <optional>
 
-#include "base/blocked_signals.h"
 #include "base/log.h"
 #include "base/unique_fd.h"
 
@@ -83,6 +83,22 @@ std::optional<std::uint32_t> number_of(const Value& value) {
   return std::nullopt;
 }
 
+/// The thread of libpmix inherits the mask of the thread that makes it. With
+/// all signals blocked it takes none that the program waits for in its own
+/// threads.
+pmix_status_t init_without_signals(pmix_proc_t& self) {
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS}) {
+    sigdelset(&all, fault);
+  }
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  const pmix_status_t status = PMIx_Init(&self, nullptr, 0);
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return status;
+}
+
 class Pmix final : public ProcessManager {
  public:
   ~Pmix() override {
@@ -92,7 +108,7 @@ class Pmix final : public ProcessManager {
   }
 
   Status connect() {
-    pmix_status_t status = init();
+    const pmix_status_t status = init_without_signals(self_);
     if (status != PMIX_SUCCESS) {
       return failed("PMIx_Init", status);
     }
@@ -196,12 +212,6 @@ class Pmix final : public ProcessManager {
   }
 
  private:
-  /// libpmix starts threads, which must not take the program's signals.
-  pmix_status_t init() {
-    const BlockedSignals blocked;
-    return PMIx_Init(&self_, nullptr, 0);
-  }
-
   static Status failed(std::string_view call, pmix_status_t status) {
     log_error(
         "{}: {}; start the program with mpirun or srun --mpi=pmix, or with "
