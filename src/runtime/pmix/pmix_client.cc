@@ -19,6 +19,7 @@
 #include <memory>
 #include <optional>
 
+#include "base/blocked_signals.h"
 #include "base/log.h"
 #include "base/unique_fd.h"
 
@@ -87,16 +88,8 @@ std::optional<std::uint32_t> number_of(const Value& value) {
 /// all signals blocked it takes none that the program waits for in its own
 /// threads.
 pmix_status_t init_without_signals(pmix_proc_t& self) {
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS}) {
-    sigdelset(&all, fault);
-  }
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  const pmix_status_t status = PMIx_Init(&self, nullptr, 0);
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return status;
+  const BlockedSignals blocked;
+  return PMIx_Init(&self, nullptr, 0);
 }
 
 class Pmix final : public ProcessManager {
