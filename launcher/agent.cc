@@ -80,7 +80,7 @@ class Agent {
     heartbeat_.hear(Clock::now());
     reader_.feed({buffer.data(), static_cast<std::size_t>(n)});
     while (auto message = reader_.next())
-      take_order(std::move(*message));
+      take_order(*message);
     if (reader_.is_broken()) {
       log_error("acprun sent bytes that make no sense");
       cut_off();

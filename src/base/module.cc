@@ -19,7 +19,7 @@ namespace {
 /// transports, and the structures that it hands over.
 constexpr int kModuleInterface = 1;
 
-const char kVersion[] = ACP_VERSION;
+constexpr char kVersion[] = ACP_VERSION;
 
 /// The folder of the library or program that this code is linked into.
 std::string own_folder() {
@@ -136,7 +136,7 @@ LoadedModule load_module(std::string_view name, std::string_view folders) {
   const std::string file = fmt::format("libacp-{}.so", name);
   LoadedModule module;
   for (const std::string& folder : searched) {
-    const std::string path = folder + "/" + file;
+    const std::string path = fmt::format("{}/{}", folder, file);
     if (::access(path.c_str(), F_OK) == 0) {
       module = open_file(name, path);
       break;

@@ -19,17 +19,17 @@ constexpr std::string_view kDigits =
 /// Characters for the number of parts and the point.
 constexpr std::size_t kPrefix = 8;
 
-constexpr std::array<std::int8_t, 256> values_of_digits() {
-  std::array<std::int8_t, 256> values{};
+constexpr std::array<std::int16_t, 256> values_of_digits() {
+  std::array<std::int16_t, 256> values{};
   values.fill(-1);
   for (std::size_t i = 0; i < kDigits.size(); ++i) {
     values[static_cast<unsigned char>(kDigits[i])] =
-        static_cast<std::int8_t>(i);
+        static_cast<std::int16_t>(i);
   }
   return values;
 }
 
-constexpr std::array<std::int8_t, 256> kValues = values_of_digits();
+constexpr std::array<std::int16_t, 256> kValues = values_of_digits();
 
 /// Six bits for each character, the highest first; zeros fill up the last.
 std::string encode_bytes(std::string_view bytes) {

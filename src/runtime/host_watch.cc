@@ -27,7 +27,7 @@ using protocol::Phase;
 
 /// Descriptors in front of those of the peers, which have two each.
 constexpr std::size_t kStopEntry = 0;
-constexpr std::size_t kEndEntry = 1;
+// Entry 1 is the event of the end, which only wakes the thread.
 constexpr std::size_t kLauncherEntry = 2;
 constexpr std::size_t kFirstPeerEntry = 3;
 

@@ -98,7 +98,7 @@ bool Endpoint::send_packet() {
   param.user_data = &packet;
   param.flags = UCP_AM_SEND_FLAG_EAGER;
   param.memory_type = UCS_MEMORY_TYPE_HOST;
-  const ucs_status_ptr_t request = ucp_am_send_nbx(
+  ucs_status_ptr_t request = ucp_am_send_nbx(
       ucp_, kMessageId, nullptr, 0, packet.memory.get(), packet.bytes, &param);
   if (!UCS_PTR_IS_PTR(request)) {
     on_packet_sent(packet, UCS_PTR_STATUS(request));

@@ -206,7 +206,7 @@ void Endpoint::start(const Plan& plan, std::uint64_t token) {
     }
     ++chain.pending;
     ++shared_.counters.operations;
-    const ucs_status_ptr_t request =
+    ucs_status_ptr_t request =
         start_operation(*part.step, part.done, part.size, operation);
     if (!UCS_PTR_IS_PTR(request)) {
       on_operation_done(operation, UCS_PTR_STATUS(request));
@@ -322,7 +322,7 @@ void Endpoint::flush_steps() {
   flush.chains.clear();
   std::swap(flush.chains, to_complete_);
   const ucp_request_param_t param = params_for(on_flushed_callback, &flush);
-  const ucs_status_ptr_t request = ucp_ep_flush_nbx(ucp_, &param);
+  ucs_status_ptr_t request = ucp_ep_flush_nbx(ucp_, &param);
   if (!UCS_PTR_IS_PTR(request)) {
     on_flushed(flush, UCS_PTR_STATUS(request));
   }
