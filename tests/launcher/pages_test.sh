@@ -72,7 +72,7 @@ completes "--bind=core" --bind=co
 completes "$nets" --acp-envnet = ""
 completes "$nets" -net ""
 completes "$nets" prog --acp-envnet ""
-completes "udp" prog a --acp-envnet = u
+completes "udp" prog a --acp-envnet = ud
 completes "--acp-envnet" prog --acp-env
 completes "" prog -- --acp-env
 completes "" prog --bi
