@@ -200,7 +200,7 @@ TimePoint UcxTransport::next_deadline() const noexcept {
 /// handled, and an event after it makes the descriptor readable. Work that UCX
 /// has put off is no event: a send or a flush after the last poll() may have
 /// left some. So each worker is moved forward until two passes find nothing.
-/// What arrives here waits for poll().
+/// Messages that have arrived wait here for poll().
 bool UcxTransport::arm() {
   flush();
   bool is_quiet = true;
