@@ -245,8 +245,9 @@ OrExit<MacprunJob> read_macprun_job(Options& options,
 /// Seats carry all words of mpirun, because the first seat starts mpirun, on
 /// the host of the first rank.
 MakeGroups groups_of(const MacprunJob& job, const Options& options) {
-  return [&job, variables = names_of(options.environment)](
-             const std::vector<HostRanks>& hosts, const std::string& acprun) {
+  return [&job, variables = names_of(options.environment),
+          limit = options.init_timeout](const std::vector<HostRanks>& hosts,
+                                        const std::string& acprun) {
     const std::string token = random_token();
     std::vector<CommandGroup> groups;
     std::uint32_t first = 0;
@@ -261,15 +262,12 @@ MakeGroups groups_of(const MacprunJob& job, const Options& options) {
         group.settings = job.settings[i];
         group.directory = job.directories[i];
       } else {
-        const SeatOrders seat{token,
-                              first,
-                              line.procs,
-                              group.name,
-                              hosts_of(hosts, first, line.procs),
-                              variables,
-                              acprun,
-                              line.launcher,
-                              line.command};
+        const SeatOrders seat{
+            token,         first,
+            line.procs,    static_cast<std::uint32_t>(limit.count()),
+            group.name,    hosts_of(hosts, first, line.procs),
+            variables,     acprun,
+            line.launcher, line.command};
         group.is_foreign = true;
         group.command = words_of_seat(seat);
         group.command.insert(group.command.begin(), acprun);

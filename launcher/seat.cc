@@ -60,6 +60,7 @@ std::string publish(const std::string& text, UniqueFd& file) {
   file.reset(::memfd_create("acp-hosts", MFD_CLOEXEC));
   if (!file || ::write(file.get(), text.data(), text.size()) !=
                    static_cast<ssize_t>(text.size())) {
+    log_error("a list of hosts for the launcher: {}", errno_text(errno));
     return "";
   }
   return fmt::format("/proc/{}/fd/{}", ::getpid(), file.get());
@@ -76,6 +77,7 @@ class Seat {
     auto listener = listen_at_seat(orders_.token, rank_);
     if (!listener.ok()) return kStatusLauncher;
     listener_ = std::move(*listener);
+    if (orders_.limit_ms > 0) give_up_within(milliseconds(orders_.limit_ms));
     if (rank_ == orders_.first) {
       const int status = start_launcher();
       if (status != 0) return status;
@@ -116,6 +118,7 @@ class Seat {
       return;  // The process died on the way; mpirun reports that.
     }
     socket_ = std::move(socket);
+    if (launcher_status_ == 0) give_up_at_ = Clock::time_point::max();
     listener_.reset();
     bootstrap_.reset();
     const UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
@@ -192,6 +195,16 @@ class Seat {
   }
 
   int report_launcher() {
+    const bool is_elsewhere = rank_ != orders_.first;
+    if (launcher_ > 0 || is_elsewhere) {
+      log_error(
+          "{}: {} has not started rank {} within {:g} s; look whether it asks "
+          "for a password or waits for free processors, or give a longer "
+          "--init-timeout",
+          orders_.name, orders_.launcher.front(), rank_,
+          orders_.limit_ms / 1000.0);
+      return kStatusTimeout;
+    }
     if (launcher_status_ == 0) {
       log_error(
           "{}: {} ended without starting rank {}; check that the file's counts "
@@ -322,6 +335,7 @@ std::vector<std::string> words_of_seat(const SeatOrders& orders) {
                                     orders.token,
                                     fmt::format("{}", orders.first),
                                     fmt::format("{}", orders.count),
+                                    fmt::format("{}", orders.limit_ms),
                                     orders.name,
                                     orders.hosts,
                                     orders.variables,
@@ -333,17 +347,18 @@ std::vector<std::string> words_of_seat(const SeatOrders& orders) {
 }
 
 std::optional<SeatOrders> parse_seat(std::span<const std::string> words) {
-  constexpr std::size_t kFixed = 9;
+  constexpr std::size_t kFixed = 10;
   if (words.size() < kFixed + 2 || words[0] != kSeatOption) return std::nullopt;
   SeatOrders orders;
   orders.token = words[1];
   orders.first = number_in(words[2].c_str());
   orders.count = number_in(words[3].c_str());
-  orders.name = words[4];
-  orders.hosts = words[5];
-  orders.variables = words[6];
-  orders.acprun = words[7];
-  const std::size_t launcher = number_in(words[8].c_str());
+  orders.limit_ms = number_in(words[4].c_str());
+  orders.name = words[5];
+  orders.hosts = words[6];
+  orders.variables = words[7];
+  orders.acprun = words[8];
+  const std::size_t launcher = number_in(words[9].c_str());
   if (launcher == 0 || launcher >= words.size() - kFixed) return std::nullopt;
   const auto begin = words.begin() + kFixed;
   const auto middle = begin + static_cast<std::ptrdiff_t>(launcher);

@@ -18,13 +18,14 @@ namespace acp::launcher {
 
 /// The ranks of one MPI job, and how it is started. Plain value.
 struct SeatOrders {
-  std::string token;        ///< Random; part of the names of the sockets.
-  std::uint32_t first = 0;  ///< Rank of the MPI job's process 0.
-  std::uint32_t count = 1;  ///< Processes of the MPI job.
-  std::string name;         ///< "line 3, mpirun", for messages.
-  std::string hosts;        ///< "host:2,other:1", in the order of the ranks.
-  std::string variables;    ///< Names from --env, separated by commas.
-  std::string acprun;       ///< File of acprun, for the join command.
+  std::string token;           ///< Random; part of the names of the sockets.
+  std::uint32_t first = 0;     ///< Rank of the MPI job's process 0.
+  std::uint32_t count = 1;     ///< Processes of the MPI job.
+  std::uint32_t limit_ms = 0;  ///< Until the process has come; 0: no limit.
+  std::string name;            ///< "line 3, mpirun", for messages.
+  std::string hosts;           ///< "host:2,other:1", in the order of the ranks.
+  std::string variables;       ///< Names from --env, separated by commas.
+  std::string acprun;          ///< File of acprun, for the join command.
   std::vector<std::string> launcher;  ///< mpirun and its options.
   std::vector<std::string> command;   ///< The program and its arguments.
 };

@@ -23,6 +23,7 @@ while [ "$1" != -n ]; do
     --fail) echo "mpirun: no such option"; exit 3 ;;
     --fewer) fewer=1 ;;
     --nothing) exit 0 ;;
+    --hang) exec sleep 1000 ;;
   esac
   shift
 done
@@ -169,10 +170,14 @@ TEST_CASE("macprun: what the launcher itself does wrong", "[macprun]") {
   const auto row = GENERATE(
       values<Row>({{" --fail", 3, "mpirun ended with status 3"},
                    {" --nothing", 1, "mpirun ended without starting rank 1"},
-                   {" --fewer", 125, "leave -n and -np to macprun"}}));
+                   {" --fewer", 125, "leave -n and -np to macprun"},
+                   {" --hang", 124, "mpirun has not started rank "}}));
   const Folder folder;
-  Running job({folder.input(
-      {{"acprun", 1, WORLDS}, {folder.mpirun() + row.option, 2, WORLDS}})});
+  // Where no rank of ACP arrives in acp_init, the roll-call sets no limit.
+  const bool hangs = std::string(row.option) == " --hang";
+  Running job({"--init-timeout", hangs ? "5" : "60",
+               folder.input({{"acprun", 1, hangs ? "sleep 1000" : WORLDS},
+                             {folder.mpirun() + row.option, 2, WORLDS}})});
   const Outcome outcome = job.finish();
   INFO(row.option << "\n" << outcome.err);
   CHECK(outcome.status == row.status);

@@ -75,6 +75,7 @@ TEST_CASE("seat: its command line gives back its orders", "[macprun]") {
   const SeatOrders orders{"0123abcd",
                           2,
                           3,
+                          60'000,
                           "line 4, mpirun",
                           "here:2,there:1",
                           "A,B",
