@@ -106,15 +106,7 @@ class Pmi1 final : public PmiClient {
 
 Result<std::unique_ptr<ProcessManager>> connect_by_pmi1(
     const WaitLimit& limit) {
-  Result<UniqueFd> socket = open_pmi_socket();
-  if (!socket.ok()) {
-    return socket.status();
-  }
-  auto client = std::make_unique<Pmi1>(std::move(*socket));
-  if (const Status status = client->connect(limit); status != Status::kOk) {
-    return status;
-  }
-  return std::unique_ptr<ProcessManager>(std::move(client));
+  return connect_client<Pmi1>(limit);
 }
 
 }  // namespace acp::runtime

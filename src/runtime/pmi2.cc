@@ -95,15 +95,7 @@ class Pmi2 final : public PmiClient {
 
 Result<std::unique_ptr<ProcessManager>> connect_by_pmi2(
     const WaitLimit& limit) {
-  Result<UniqueFd> socket = open_pmi_socket();
-  if (!socket.ok()) {
-    return socket.status();
-  }
-  auto client = std::make_unique<Pmi2>(std::move(*socket));
-  if (const Status status = client->connect(limit); status != Status::kOk) {
-    return status;
-  }
-  return std::unique_ptr<ProcessManager>(std::move(client));
+  return connect_client<Pmi2>(limit);
 }
 
 }  // namespace acp::runtime

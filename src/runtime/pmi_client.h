@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "runtime/pmi_connection.h"
 #include "runtime/process_manager.h"
@@ -70,6 +71,20 @@ Result<std::unique_ptr<ProcessManager>> connect_by_pmi1(const WaitLimit& limit);
 
 /// The client of PMI-2: srun --mpi=pmi2, and Hydra. As connect_by_pmi1().
 Result<std::unique_ptr<ProcessManager>> connect_by_pmi2(const WaitLimit& limit);
+
+/// Connects a client of the class to the launcher of this process.
+template <typename Client>
+Result<std::unique_ptr<ProcessManager>> connect_client(const WaitLimit& limit) {
+  Result<UniqueFd> socket = open_pmi_socket();
+  if (!socket.ok()) {
+    return socket.status();
+  }
+  auto client = std::make_unique<Client>(std::move(*socket));
+  if (const Status status = client->connect(limit); status != Status::kOk) {
+    return status;
+  }
+  return std::unique_ptr<ProcessManager>(std::move(client));
+}
 
 /// An environment variable as a number; nothing when it is none.
 std::optional<std::int64_t> number_in_environment(const char* variable);
