@@ -185,7 +185,9 @@ class Join {
   bool is_cut_off_ = false;    ///< The seat ended first.
 };
 
-/// Waits until the seat listens. Empty, logged, after the limit.
+/// Waits until the seat listens. Empty, logged, after the limit. The system
+/// tells nobody when somebody begins to listen at an abstract name, so the
+/// command tries again and again; a signal of mpirun ends it meanwhile.
 UniqueFd find_seat(const std::string& token,
                    std::uint32_t rank,
                    const MpiPlace& place) {
