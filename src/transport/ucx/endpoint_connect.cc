@@ -59,7 +59,7 @@ ucs_status_t Endpoint::create(ucp_err_handling_mode_t mode) {
 /// Makes the UCP endpoint. Between ranks that have shared memory alone UCX
 /// notices no failures, and refuses an endpoint that should. Such an endpoint
 /// is made without: the launcher notices the deaths of processes of a host.
-/// False: the endpoint has failed.
+/// False: the endpoint has failed, or its peer is gone.
 bool Endpoint::connect() {
   ucs_status_t status = UCS_OK;
   {
@@ -78,16 +78,23 @@ bool Endpoint::connect() {
   if (status != UCS_OK) {
     ucp_ = nullptr;
     const bool is_alike = shared_.tls == card_.tls;
-    fail(fmt::format(
-        "{}: no way to it: {}. UCX_TLS is {} there and {} here, UCX {}.{} "
-        "there "
+    const std::string why = fmt::format(
+        "no way to it: {}. UCX_TLS is {} there and {} here, UCX {}.{} there "
         "and {}.{} here: {}",
-        describe(), ucs_status_string(status), tls_text(card_.tls),
-        tls_text(shared_.tls), card_.api >> 16, card_.api & 0xffff,
-        library_version() >> 16, library_version() & 0xffff,
+        ucs_status_string(status), tls_text(card_.tls), tls_text(shared_.tls),
+        card_.api >> 16, card_.api & 0xffff, library_version() >> 16,
+        library_version() & 0xffff,
         is_alike ? "choose transports with UCX_TLS that lead from one to the "
                    "other (ucx_info -d lists them)"
-                 : "give all ranks equal UCX_TLS"));
+                 : "give all ranks equal UCX_TLS");
+    if (status == UCS_ERR_UNREACHABLE) {
+      fail(fmt::format("{}: {}", describe(), why));
+    } else {
+      // Other errors are those of a process that has just ended, too: its
+      // shared memory is gone.
+      misses_peer_ = true;
+      on_peer_gone(why);
+    }
     return false;
   }
   state_ = EndpointState::kReady;
@@ -140,7 +147,7 @@ void Endpoint::on_error_callback(void* endpoint,
 /// launcher sees the death of a process and describes it better, so that only a
 /// peer that is missed, and for two seconds, is a failure.
 void Endpoint::on_peer_gone(std::string_view why) {
-  if (state_ != EndpointState::kReady) {
+  if (state_ == EndpointState::kGone || state_ == EndpointState::kFailed) {
     return;
   }
   state_ = EndpointState::kGone;
