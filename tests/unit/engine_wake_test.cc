@@ -11,7 +11,8 @@ namespace {
 
 /// Answers the oldest message to the peer.
 void answer(EngineUnderTest& rank, Status status = Status::kOk) {
-  const auto request = protocol::decode_request(rank.endpoint().take());
+  const auto message = rank.endpoint().take();
+  const auto request = protocol::decode_request(message);
   REQUIRE(request.has_value());
   const auto old = test::word_bytes(0);
   const auto results =
