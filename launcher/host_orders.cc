@@ -103,8 +103,7 @@ std::string encode_orders(const HostOrders& orders) {
   ByteWriter writer;
   writer.number(orders.identity);
   writer.number(orders.procs);
-  writer.number(orders.starter_bytes);
-  writer.number(orders.module_bytes);
+  writer.number(orders.sizes);
   write_hosts(writer, orders.hosts);
   writer.texts(orders.routes);
   write_shell(writer, orders.shell);
@@ -129,8 +128,7 @@ std::optional<HostOrders> decode_orders(std::string_view bytes) {
   HostOrders orders;
   orders.identity = reader.number<protocol::JobIdentity>();
   orders.procs = reader.number<std::uint32_t>();
-  orders.starter_bytes = reader.number<std::uint64_t>();
-  orders.module_bytes = reader.number<std::uint64_t>();
+  orders.sizes = reader.number<protocol::HostSizes>();
   orders.hosts = read_hosts(reader);
   orders.routes = reader.texts();
   orders.shell = read_shell(reader);

@@ -30,8 +30,7 @@ struct RemoteShell {
 struct HostOrders {
   protocol::JobIdentity identity{};
   std::uint32_t procs = 1;
-  std::uint64_t starter_bytes = 0;
-  std::uint64_t module_bytes = 0;
+  protocol::HostSizes sizes{};
   /// The agent's own host, then the hosts below it in the tree.
   std::vector<HostRanks> hosts;
   /// Names of hosts of the job; the first that is another one gives route_to.

@@ -204,8 +204,10 @@ void HostPart::take(const HostMessage& order) {
 
 /// The table comes first: a rank that has got Go reads it.
 void HostPart::take_go(const HostMessage& order) {
-  if (const auto table = protocol::decode_table(order.text, work_.procs)) {
-    protocol::write_table(bootstrap_.segment(), *table);
+  const protocol::HostSegment& segment = bootstrap_.segment();
+  if (const auto table = protocol::decode_table(order.text, work_.procs,
+                                                segment.header().card_bytes)) {
+    protocol::write_table(segment, *table);
   }
   bootstrap_.go(static_cast<Phase>(order.value));
 }

@@ -129,8 +129,7 @@ class Job {
   Status start_here(const protocol::JobIdentity& identity) {
     protocol::HostPlan host;
     host.identity = identity;
-    host.starter_bytes = plan_.orders.starter_bytes;
-    host.module_bytes = plan_.orders.module_bytes;
+    host.sizes = plan_.orders.sizes;
     if (plan_.has_other_hosts()) {
       host.route_to = route_to(plan_.orders.routes, plan_.host);
     }
@@ -342,7 +341,8 @@ class Job {
   /// A host sends its table before the arrival of its last rank, so the tables
   /// are complete when every rank has arrived.
   void take_table(const HostMessage& report) {
-    auto table = protocol::decode_table(report.text, rollcall_.size());
+    auto table = protocol::decode_table(report.text, rollcall_.size(),
+                                        plan_.orders.sizes.card_bytes);
     if (!table) {
       fail({Cause::kHostLost,
             kNoRank,

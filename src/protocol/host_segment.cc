@@ -19,6 +19,7 @@
 
 #include "base/host_facts.h"
 #include "base/log.h"
+#include "settings/networks.h"
 
 namespace acp::protocol {
 
@@ -40,9 +41,11 @@ void lay_out(HostHeader& header, const HostPlan& plan) {
   header.cores = allowed_cores();
   header.cpus = allowed_cpus();
   header.key_slots = key_slots_for(plan.procs);
-  header.starter_bytes = round_up(
-      std::max<std::uint64_t>(plan.starter_bytes, kCacheLine), kCacheLine);
-  header.module_bytes = round_up(plan.module_bytes, kPage);
+  header.starter_bytes =
+      round_up(std::max<std::uint64_t>(plan.sizes.starter_bytes, kCacheLine),
+               kCacheLine);
+  header.module_bytes = round_up(plan.sizes.module_bytes, kPage);
+  header.card_bytes = round_up(plan.sizes.card_bytes, kCacheLine);
   header.job_id = plan.identity.id;
   std::ranges::copy(plan.route_to, header.route_to.begin());
 
@@ -62,7 +65,7 @@ void lay_out(HostHeader& header, const HostPlan& plan) {
       take(std::uint64_t{header.local_procs} * sizeof(ProcRecord));
   header.published_offset =
       take(std::uint64_t{plan.procs} * sizeof(PublishedRecord));
-  header.cards_offset = take(std::uint64_t{plan.procs} * kCardBytes);
+  header.cards_offset = take(std::uint64_t{plan.procs} * header.card_bytes);
   header.secret_offset = take(sizeof(JobSecret));
   header.slices_offset = offset;
 
@@ -188,9 +191,14 @@ std::uint32_t key_slots_for(std::uint32_t procs) {
   return 256U << std::min(4, spare / 3);
 }
 
-std::uint64_t module_bytes_for(const Settings& settings) {
-  return round_up(settings.number(SettingId::kHeapSize), kPage) + kMiddleBytes +
-         round_up(settings.number(SettingId::kModuleMemory), kPage);
+HostSizes host_sizes_for(const Settings& settings) {
+  return {
+      .starter_bytes = settings.number(SettingId::kStarterMemory),
+      .module_bytes =
+          round_up(settings.number(SettingId::kHeapSize), kPage) +
+          kMiddleBytes +
+          round_up(settings.number(SettingId::kModuleMemory), kPage),
+      .card_bytes = has_long_addresses(settings) ? kLongCardBytes : kCardBytes};
 }
 
 Result<JobIdentity> make_job_identity() {
@@ -332,8 +340,8 @@ PublishedRecord& HostSegment::published(std::uint32_t proc) const noexcept {
 
 std::span<std::byte> HostSegment::card(std::uint32_t proc) const noexcept {
   ACP_ASSERT(proc < header().procs);
-  return {base_ + header().cards_offset + std::size_t{proc} * kCardBytes,
-          kCardBytes};
+  const std::size_t size = header().card_bytes;
+  return {base_ + header().cards_offset + proc * size, size};
 }
 
 const JobSecret& HostSegment::secret() const noexcept {

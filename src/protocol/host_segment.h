@@ -32,10 +32,13 @@ namespace acp::protocol {
 inline constexpr std::uint64_t kHostMagic = 0x31'74'73'6f'68'70'63'61;
 /// Raised when the layout of the segment or the bytes of requests and replies
 /// change: acprun and a library with different versions refuse each other.
-inline constexpr std::uint32_t kHostVersion = 7;
+inline constexpr std::uint32_t kHostVersion = 8;
 inline constexpr std::uint32_t kNoSlot = UINT32_MAX;
 inline constexpr std::size_t kCacheLine = 64;
+/// Room for the address card of a process. Networks whose addresses have any
+/// length take the larger one.
 inline constexpr std::size_t kCardBytes = 512;
+inline constexpr std::size_t kLongCardBytes = 8192;
 /// Size of HostHeader::route_to, with the 0 byte at its end.
 inline constexpr std::size_t kRouteBytes = 64;
 
@@ -141,6 +144,7 @@ struct alignas(kCacheLine) HostHeader {
   std::uint32_t key_slots;    ///< Entries of each key table.
   std::uint64_t starter_bytes;
   std::uint64_t module_bytes;
+  std::uint64_t card_bytes;  ///< A multiple of kCacheLine.
   std::uint64_t total_bytes;
   std::uint64_t slice_stride;
   /// This offset and the next eight count from the start of the segment.
@@ -152,7 +156,7 @@ struct alignas(kCacheLine) HostHeader {
                                       ///< process last waited on; 0: none yet.
   std::uint64_t records_offset;       ///< ProcRecord[local_procs].
   std::uint64_t published_offset;     ///< PublishedRecord[procs].
-  std::uint64_t cards_offset;         ///< kCardBytes each, [procs].
+  std::uint64_t cards_offset;         ///< card_bytes each, [procs].
   std::uint64_t secret_offset;        ///< JobSecret.
   /// This offset and the next three count from the start of a slice.
   std::uint64_t keys_offset;
@@ -352,9 +356,16 @@ std::uint32_t key_slots_for(std::uint32_t procs);
 /// Bytes of module memory that the middle layer has besides the heap.
 inline constexpr std::uint64_t kMiddleBytes = std::uint64_t{40} << 20;
 
-/// Bytes of module memory of each rank: the heap, kMiddleBytes, and
-/// ACP_MODULE_MEMORY for the program's own modules.
-std::uint64_t module_bytes_for(const Settings& settings);
+/// Sizes of a host segment's parts, equal on all hosts of a job. Plain value.
+struct HostSizes {
+  std::uint64_t starter_bytes = 10240;    ///< Starter memory of each rank.
+  std::uint64_t module_bytes = 64 << 20;  ///< Module memory of each rank.
+  std::uint64_t card_bytes = kCardBytes;  ///< Up to kLongCardBytes.
+};
+
+/// The sizes for these settings. A rank's module memory is the heap,
+/// kMiddleBytes, and ACP_MODULE_MEMORY for the program's own modules.
+HostSizes host_sizes_for(const Settings& settings);
 
 /// The numbers and sizes that a host segment is made for.
 struct HostPlan {
@@ -364,8 +375,7 @@ struct HostPlan {
   std::vector<std::uint32_t> local_procs = {0};
   /// HostHeader::route_to; at most kRouteBytes - 1 characters.
   std::string route_to;
-  std::uint64_t starter_bytes = 10240;
-  std::uint64_t module_bytes = 64 << 20;
+  HostSizes sizes{};
   /// Equal on all hosts of the job.
   JobIdentity identity{};
 

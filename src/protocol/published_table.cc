@@ -54,14 +54,15 @@ std::string encode_table(const PublishedTable& table) {
 }
 
 std::optional<PublishedTable> decode_table(std::string_view bytes,
-                                           std::uint32_t procs) {
+                                           std::uint32_t procs,
+                                           std::uint64_t card_bytes) {
   ByteReader reader(bytes);
   PublishedTable table(reader.count());
   for (PublishedEntry& entry : table) {
     entry.proc = reader.number<std::uint32_t>();
     entry.values = reader.number<PublishedRecord::Values>();
     entry.card = reader.text();
-    if (entry.proc >= procs || entry.card.size() > kCardBytes) {
+    if (entry.proc >= procs || entry.card.size() > card_bytes) {
       return std::nullopt;
     }
   }

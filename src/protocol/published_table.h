@@ -39,8 +39,9 @@ void write_table(const HostSegment& segment, const PublishedTable& table);
 std::string encode_table(const PublishedTable& table);
 
 /// nullopt: bytes that no acprun of this version would send, for a job of so
-/// many processes.
+/// many processes whose address cards have up to `card_bytes`.
 std::optional<PublishedTable> decode_table(std::string_view bytes,
-                                           std::uint32_t procs);
+                                           std::uint32_t procs,
+                                           std::uint64_t card_bytes);
 
 }  // namespace acp::protocol

@@ -206,8 +206,7 @@ class Managed final : public Bootstrap {
         return identity.status();
       }
       job_.procs = manager_->size();
-      job_.starter_bytes = settings.number(SettingId::kStarterMemory);
-      job_.module_bytes = protocol::module_bytes_for(settings);
+      job_.sizes = protocol::host_sizes_for(settings);
       job_.identity = *identity;
       if (!group_.is_whole_job()) {
         const auto random = protocol::make_job_identity();
@@ -255,8 +254,7 @@ class Managed final : public Bootstrap {
     protocol::HostPlan plan;
     plan.procs = manager_->size();
     plan.local_procs = group_.ranks;
-    plan.starter_bytes = job_.starter_bytes;
-    plan.module_bytes = job_.module_bytes;
+    plan.sizes = job_.sizes;
     plan.identity = job_.identity;
     if (const auto route = route_to_others(); route.ok()) {
       plan.route_to = *route;
@@ -408,7 +406,8 @@ class Managed final : public Bootstrap {
       if (!bytes.ok()) {
         return bytes.status();
       }
-      const auto table = protocol::decode_table(*bytes, manager_->size());
+      const auto table = protocol::decode_table(*bytes, manager_->size(),
+                                                job_.sizes.card_bytes);
       if (!table) {
         return bad_bundle(other, key_of(other));
       }

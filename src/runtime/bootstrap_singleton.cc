@@ -40,8 +40,7 @@ Result<std::unique_ptr<Bootstrap>> be_singleton(const Settings& settings) {
   }
   protocol::HostPlan plan;
   plan.identity = *identity;
-  plan.starter_bytes = settings.number(SettingId::kStarterMemory);
-  plan.module_bytes = protocol::module_bytes_for(settings);
+  plan.sizes = protocol::host_sizes_for(settings);
   const Result<UniqueFd> memory = protocol::create_host_segment(plan);
   if (!memory.ok()) {
     return memory.status();

@@ -15,11 +15,12 @@ namespace {
 /// address must have room for the offset of their last byte.
 Status check_module_memory(const Settings& settings,
                            const protocol::HostHeader& header) {
-  if (header.module_bytes != protocol::module_bytes_for(settings)) {
+  const std::uint64_t asked = protocol::host_sizes_for(settings).module_bytes;
+  if (header.module_bytes != asked) {
     log_error(
         "this rank's ACP_HEAP_SIZE and ACP_MODULE_MEMORY ask for {} bytes, "
         "acprun set aside {}: give acprun these settings, or none",
-        protocol::module_bytes_for(settings), header.module_bytes);
+        asked, header.module_bytes);
     return Status::kBadOption;
   }
   const gmm::GlobalAddressCodec codec(header.procs, header.key_slots);

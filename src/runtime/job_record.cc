@@ -56,8 +56,7 @@ std::string encode_record(const JobRecord& record) {
   protocol::ByteWriter writer;
   writer.number(record.version);
   writer.number(record.procs);
-  writer.number(record.starter_bytes);
-  writer.number(record.module_bytes);
+  writer.number(record.sizes);
   writer.number(record.identity);
   writer.number(record.link_key);
   return writer.take();
@@ -79,8 +78,7 @@ std::optional<JobRecord> decode_job_record(std::string_view bytes) {
   JobRecord record;
   record.version = reader.number<std::uint32_t>();
   record.procs = reader.number<std::uint32_t>();
-  record.starter_bytes = reader.number<std::uint64_t>();
-  record.module_bytes = reader.number<std::uint64_t>();
+  record.sizes = reader.number<protocol::HostSizes>();
   record.identity = reader.number<protocol::JobIdentity>();
   record.link_key = reader.number<std::array<std::uint8_t, 16>>();
   return reader.is_at_end() ? std::optional(record) : std::nullopt;

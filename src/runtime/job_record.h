@@ -18,8 +18,7 @@ namespace acp::runtime {
 struct JobRecord {
   std::uint32_t version = protocol::kHostVersion;
   std::uint32_t procs = 0;
-  std::uint64_t starter_bytes = 0;
-  std::uint64_t module_bytes = 0;
+  protocol::HostSizes sizes{};
   protocol::JobIdentity identity{};
   /// Admits the leaders of hosts to rank 0: HostLinks.
   std::array<std::uint8_t, 16> link_key{};

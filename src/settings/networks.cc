@@ -74,6 +74,10 @@ bool is_network_named(const Settings& settings) {
   return find(settings.text(SettingId::kNet)) != nullptr;
 }
 
+bool has_long_addresses(const Settings& settings) {
+  return settings.text(SettingId::kNet) == "ucx";
+}
+
 bool is_network_everywhere(const Settings& settings) {
   const Network* const network = find(settings.text(SettingId::kNet));
   // Atomics of an RDMA device are atomic only with atomics of that device, so

@@ -35,6 +35,10 @@ std::string networks_built_in();
 /// host.
 bool is_network_named(const Settings& settings);
 
+/// A process's address on the network has more bytes than on others: how many
+/// depends on the devices of its host.
+bool has_long_addresses(const Settings& settings);
+
 /// Ranks of one host reach each other by the network as well.
 bool is_network_everywhere(const Settings& settings);
 

@@ -26,8 +26,8 @@ struct NetworkContext {
     return segment.card(peer);
   }
 
-  /// Writes this process's address card, which has at most
-  /// protocol::kCardBytes. The peers read it after the rendezvous of
+  /// Writes this process's address card, which has at most the bytes of
+  /// card_of(proc). The peers read it after the rendezvous of
   /// acp_init.
   void publish_card(std::span<const std::byte> card) const;
 };

@@ -19,9 +19,11 @@ using namespace acp::runtime;  // NOLINT: a program of one purpose
 
 void check_bytes(std::string_view bytes) {
   constexpr std::uint32_t kProcs = 64;
-  if (const auto table = acp::protocol::decode_table(bytes, kProcs)) {
+  if (const auto table = acp::protocol::decode_table(
+          bytes, kProcs, acp::protocol::kCardBytes)) {
     for (const auto& entry : *table) {
-      if (entry.proc >= kProcs) std::abort();
+      if (entry.proc >= kProcs || entry.card.size() > acp::protocol::kCardBytes)
+        std::abort();
     }
   }
   if (const auto job = decode_job_record(bytes)) {

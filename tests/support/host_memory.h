@@ -32,7 +32,7 @@ class HostMemory {
     plan.procs = procs;
     plan.local_procs.resize(local);
     std::iota(plan.local_procs.begin(), plan.local_procs.end(), first);
-    plan.module_bytes = 1 << 20;
+    plan.sizes.module_bytes = 1 << 20;
     const Result<UniqueFd> memory = protocol::create_host_segment(plan);
     ACP_ASSERT(memory.ok());
     Result<protocol::HostSegment> segment =

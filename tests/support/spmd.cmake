@@ -6,9 +6,9 @@
 #       one CTest test NAME.NET.RANKS for each net and number of ranks.
 #       ALONE: while no other test runs. FULL: only with `ctest -C full`
 #
-# With a sanitizer it takes the fewest ranks, and the most up to 4. A sanitizer
-# looks at one process at a time: what a process does with 2 or 3 others it does
-# with 4 too, and 8 or 16 only take time.
+# With a sanitizer it takes one number of ranks: the largest up to 3, or else the
+# smallest. A sanitizer looks at one process at a time: what a process does with
+# one or two others it does with more, which only take time.
 #
 # Nets: shm        what acprun takes by itself on one host
 #       cma_off    the same, but registered memory goes by the owner's thread
@@ -17,6 +17,8 @@
 #       colors     udp over two addresses
 #       ucx_tcp    ucx between all ranks, by UCX's transport over TCP
 #       ucx_shm    the same, by UCX's shared memory
+#       ucx_colors ucx in eight colors with all its transports here: addresses of
+#                  more than a kilobyte
 #       agent_atomics  udp; only agents execute atomics, also on memory of their
 #                  own rank, and these do not agree with those of the CPU
 
@@ -29,6 +31,9 @@ set(ACP_SPMD_ENV_agent_atomics ACP_NET=udp ACP_ATOMICS=agent)
 set(ACP_SPMD_ENV_ucx_tcp ACP_NET=ucx ACP_SHM=off UCX_TLS=tcp,self
   UCX_NET_DEVICES=lo)
 set(ACP_SPMD_ENV_ucx_shm ACP_NET=ucx ACP_SHM=off UCX_TLS=posix,cma)
+string(REPEAT "\\;lo" 7 more_devices)
+set(ACP_SPMD_ENV_ucx_colors ACP_NET=ucx ACP_SHM=off
+  UCX_TLS=tcp,self,posix,cma "ACP_UCX_DEVICES=lo${more_devices}")
 set(ACP_SPMD_ENV_colors ACP_NET=udp ACP_UDP_INTERFACES=127.0.0.1,127.0.0.2)
 
 function(acp_spmd_program name)
@@ -42,13 +47,16 @@ function(acp_spmd_runs name)
     set(ARG_TIMEOUT 600)
   endif()
   if(ACP_SANITIZE)
-    list(GET ARG_RANKS 0 fewest)
-    list(FILTER ARG_RANKS EXCLUDE REGEX "^([5-9]|[0-9][0-9]+)$")
-    if(ARG_RANKS)
-      list(GET ARG_RANKS -1 most)
-      set(ARG_RANKS ${fewest} ${most})
-      list(REMOVE_DUPLICATES ARG_RANKS)
+    list(GET ARG_RANKS 0 chosen)
+    foreach(ranks IN LISTS ARG_RANKS)
+      if(ranks LESS_EQUAL 3)
+        set(chosen ${ranks})
+      endif()
+    endforeach()
+    if(chosen GREATER 4)
+      return()
     endif()
+    set(ARG_RANKS ${chosen})
   endif()
   set(when)
   if(ARG_FULL)

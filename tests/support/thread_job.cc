@@ -85,8 +85,7 @@ Segments make_segments(std::uint32_t ranks,
     for (std::uint32_t proc = host; proc < ranks; proc += hosts) {
       plan.local_procs.push_back(proc);
     }
-    plan.starter_bytes = values.number(SettingId::kStarterMemory);
-    plan.module_bytes = protocol::module_bytes_for(values);
+    plan.sizes = protocol::host_sizes_for(values);
     const Result<UniqueFd> memory = protocol::create_host_segment(plan);
     REQUIRE(memory.ok());
     Result<protocol::HostSegment> segment =

@@ -99,7 +99,7 @@ TEST_CASE("host segment: two mappings show the same memory",
 TEST_CASE("host segment: a core dump has headers, tables and the own slice",
           "[protocol][host_segment]") {
   HostPlan plan = plan_of(kSlicesInCoreDump + 1);
-  plan.starter_bytes = 4 * kStarterBytesInCoreDump;
+  plan.sizes.starter_bytes = 4 * kStarterBytesInCoreDump;
   Result<UniqueFd> fd = create_host_segment(plan);
   REQUIRE(fd.ok());
   Result<HostSegment> segment = HostSegment::map(fd->get());

@@ -111,7 +111,7 @@ class FakeLauncher {
   std::unique_ptr<Bootstrap> welcome() {
     protocol::HostPlan plan;
     plan.put_all_here(2);
-    plan.module_bytes = 1 << 20;
+    plan.sizes.module_bytes = 1 << 20;
     const Result<UniqueFd> memory = protocol::create_host_segment(plan);
     REQUIRE(memory.ok());
     say({BootstrapType::kWelcome, 1, {}}, memory.value().get());
@@ -193,7 +193,7 @@ TEST_CASE("launch: acprun's socket is used and not handed on",
   ::setenv(protocol::kBootstrapFdVariable, std::to_string(fd).c_str(), 1);
   ::setenv("PMI_SIZE", "4", 1);  // acprun inside of another launcher
   protocol::HostPlan plan;
-  plan.module_bytes = 1 << 20;
+  plan.sizes.module_bytes = 1 << 20;
   const Result<UniqueFd> memory = protocol::create_host_segment(plan);
   REQUIRE(memory.ok());
   launcher.say({BootstrapType::kWelcome, 0, {}}, memory.value().get());
@@ -284,7 +284,7 @@ TEST_CASE("launch: a welcome has to be whole", "[runtime][bootstrap]") {
   }
   SECTION("a process that the memory has no place for") {
     protocol::HostPlan plan;
-    plan.module_bytes = 1 << 20;
+    plan.sizes.module_bytes = 1 << 20;
     const Result<UniqueFd> memory = protocol::create_host_segment(plan);
     REQUIRE(memory.ok());
     launcher.say({BootstrapType::kWelcome, 1, {}}, memory.value().get());

@@ -44,13 +44,13 @@ TEST_CASE("job_record: records survive the way through the launcher",
           "[job_record]") {
   JobRecord job;
   job.procs = 12;
-  job.starter_bytes = 10240;
-  job.module_bytes = std::uint64_t{1} << 40;
+  job.sizes.starter_bytes = 10240;
+  job.sizes.module_bytes = std::uint64_t{1} << 40;
   job.identity.secret[31] = 9;
   const auto same = decode_job_record(encode_record(job));
   REQUIRE(same.has_value());
   CHECK(same->procs == 12);
-  CHECK(same->module_bytes == job.module_bytes);
+  CHECK(same->sizes.module_bytes == job.sizes.module_bytes);
   CHECK(same->identity.secret == job.identity.secret);
   CHECK_FALSE(decode_job_record("short").has_value());
 

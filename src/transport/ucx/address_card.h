@@ -42,8 +42,8 @@ struct AddressCard {
   friend bool operator==(const AddressCard&, const AddressCard&) = default;
 };
 
-/// Returns the bytes of an address card. They may be more than kCardBytes; the
-/// caller checks.
+/// Returns the bytes of an address card. How many depends on
+/// the devices; the caller compares them with the room.
 std::vector<std::byte> encode_card(const AddressCard& card);
 
 /// Pure: bytes to address card. Bytes after the last color are ignored. Nothing

@@ -55,13 +55,11 @@ Result<std::unique_ptr<UcxTransport>> UcxTransport::open(UcxOptions options) {
   }
   std::unique_ptr<UcxTransport> transport(
       new UcxTransport(std::move(options), std::move(workers)));
-  Status status = transport->receive_packets();
-  if (status == Status::kOk) {
-    status = transport->write_card();
-  }
-  if (status != Status::kOk) {
+  if (const Status status = transport->receive_packets();
+      status != Status::kOk) {
     return status;
   }
+  transport->write_card();
   return transport;
 }
 
@@ -107,7 +105,7 @@ Status UcxTransport::receive_packets() {
   return Status::kOk;
 }
 
-Status UcxTransport::write_card() {
+void UcxTransport::write_card() {
   AddressCard card{.atomics = options_.atomics,
                    .api = library_version(),
                    .tls = shared_.tls};
@@ -115,14 +113,6 @@ Status UcxTransport::write_card() {
     card.addresses.push_back(worker->address());
   }
   card_ = encode_card(card);
-  if (card_.size() > protocol::kCardBytes) {
-    log_error(
-        "ucx: the addresses of this process take {} bytes, and an address card "
-        "has {}: choose fewer devices with UCX_NET_DEVICES or ACP_UCX_DEVICES",
-        card_.size(), protocol::kCardBytes);
-    return Status::kTooLarge;
-  }
-  return Status::kOk;
 }
 
 /// The address card of a peer, decoded at the first contact and compared with
@@ -143,9 +133,10 @@ Result<const AddressCard*> UcxTransport::card_of(transport::ProcId peer) {
   if (card->addresses.size() != workers_.size() ||
       card->atomics != options_.atomics) {
     log_error(
-        "ucx: process {} has {} colors and ACP_UCX_ATOMICS={}, this one {} and "
-        "{}: give all ranks equal ACP_UCX_ATOMICS, and as many lists in "
-        "ACP_UCX_DEVICES",
+        "ucx: process {} has {} colors and ACP_UCX_ATOMICS={}, this process "
+        "has "
+        "{} colors and ACP_UCX_ATOMICS={}: give all ranks equal "
+        "ACP_UCX_ATOMICS, and as many lists in ACP_UCX_DEVICES",
         peer, card->addresses.size(), executor_name(card->atomics),
         workers_.size(), executor_name(options_.atomics));
     return Status::kBadOption;

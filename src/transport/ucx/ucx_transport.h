@@ -87,7 +87,7 @@ class UcxTransport final : public transport::Transport {
                std::vector<std::unique_ptr<Worker>> workers);
 
   Status receive_packets();
-  Status write_card();
+  void write_card();
   Result<const AddressCard*> card_of(transport::ProcId peer);
   Result<Endpoint*> endpoint_to(transport::ProcId peer, transport::Color color);
   void on_packet(transport::Color color, std::span<const std::byte> packet);
