@@ -3,7 +3,6 @@
 // Standard input is its lifeline.
 #include "launcher/agent.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -22,6 +21,7 @@
 #include "launcher/descendants.h"
 #include "launcher/heartbeat.h"
 #include "launcher/host_part.h"
+#include "launcher/pipe.h"
 #include "launcher/remote_streams.h"
 #include "launcher/route.h"
 
@@ -31,13 +31,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
-
-/// Time for processes to go that have been sent SIGKILL.
-constexpr milliseconds kKillLimit{5000};
-
-void set_nonblocking(int fd) {
-  ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
-}
 
 /// Used by one thread, which alone touches all fields.
 class Agent {
@@ -217,8 +210,7 @@ class Agent {
     }
     protocol::HostPlan plan;
     plan.identity = orders_->identity;
-    plan.starter_bytes = orders_->starter_bytes;
-    plan.module_bytes = orders_->module_bytes;
+    plan.sizes = orders_->sizes;
     plan.route_to = route_to(orders_->routes, orders_->hosts.front().name);
     part_.emplace(host_, *work_, loop_, *output_,
                   [this](const HostMessage& message) { take_report(message); });

@@ -11,18 +11,11 @@
 
 #include <cerrno>
 
+#include "launcher/words.h"
+
 namespace acp::launcher {
 
 namespace {
-
-std::vector<char*> pointers_to(const std::vector<std::string>& words) {
-  std::vector<char*> pointers;
-  pointers.reserve(words.size() + 1);
-  for (const std::string& word : words)
-    pointers.push_back(const_cast<char*>(word.c_str()));
-  pointers.push_back(nullptr);
-  return pointers;
-}
 
 /// The part of the child. Between fork and exec it makes system calls only.
 [[noreturn]] void become(const ChildPlan& plan,

@@ -17,6 +17,9 @@ std::vector<pid_t> children_of(pid_t process);
 /// and the processes below them. Returns how many processes it found.
 int signal_descendants(int signal, std::span<const pid_t> spared);
 
+/// The usual limit of end_descendants().
+inline constexpr std::chrono::milliseconds kKillLimit{5000};
+
 /// Kills and reaps all processes below this one, except those in `spared`.
 /// Returns true when all are gone, false after `limit`: a process may belong to
 /// another user or hang in the kernel. SIGCHLD has to be blocked.

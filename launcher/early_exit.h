@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <variant>
 
 namespace acp::launcher {
@@ -17,6 +18,11 @@ struct EarlyExit {
   int status = kStatusLauncher;
   std::string text;
 };
+
+/// acprun cannot do what it was asked for; the text is the error line.
+inline EarlyExit launcher_error(std::string text) {
+  return {kStatusLauncher, std::move(text)};
+}
 
 template <typename T>
 using OrExit = std::variant<T, EarlyExit>;

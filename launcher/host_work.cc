@@ -8,18 +8,11 @@
 
 #include "launcher/program.h"
 #include "launcher/program_name.h"
+#include "launcher/words.h"
 
 namespace acp::launcher {
 
 namespace {
-
-std::string value_of(const std::vector<std::string>& environment,
-                     std::string_view start) {
-  for (const std::string& entry : environment) {
-    if (entry.starts_with(start)) return entry.substr(start.size());
-  }
-  return "";
-}
 
 /// Puts the command of --wrap before the rank's own.
 std::optional<EarlyExit> wrap(const HostOrders& orders,
@@ -79,7 +72,7 @@ void bind(const HostOrders& orders, HostWork& work) {
 /// Cores are claimed last, so that no error follows a claim.
 OrExit<HostWork> prepare_host(const HostOrders& orders,
                               const std::string& program) {
-  const std::string path = value_of(orders.environment, "PATH=");
+  const std::string path = value_in(orders.environment, "PATH");
   const auto wrap_ranks = RankSet::parse(orders.wrap_ranks);
   HostWork work;
   const CommandGroup* group = nullptr;

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <optional>
 #include <thread>
@@ -24,6 +23,7 @@
 #include "launcher/mpi_place.h"
 #include "launcher/program.h"
 #include "launcher/seat_socket.h"
+#include "launcher/words.h"
 #include "protocol/bootstrap.h"
 
 namespace acp::launcher {
@@ -37,20 +37,8 @@ using std::chrono::milliseconds;
 /// acprun's agent does.
 constexpr milliseconds kSeatLimit{30'000};
 constexpr milliseconds kSeatTick{10};
-/// Time for processes to go that have been sent SIGKILL.
-constexpr milliseconds kKillLimit{5000};
 /// Time for acprun to learn of the end before mpirun does.
 constexpr milliseconds kSeatEnd{2000};
-
-std::uint32_t number_in(std::string_view digits) {
-  std::uint32_t number = 0;
-  std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  return number;
-}
-
-std::string_view name_of(std::string_view entry) {
-  return entry.substr(0, entry.find('='));
-}
 
 /// The environment that mpirun has made, with the job's variables.
 std::vector<std::string> environment_with(
@@ -60,7 +48,7 @@ std::vector<std::string> environment_with(
     all.emplace_back(*entry);
   const auto put = [&all](const std::string& variable) {
     std::erase_if(all, [&variable](const std::string& other) {
-      return name_of(other) == name_of(variable);
+      return name_in(other) == name_in(variable);
     });
     all.push_back(variable);
   };
@@ -68,14 +56,6 @@ std::vector<std::string> environment_with(
     put(variable);
   put(fmt::format("{}={}", protocol::kBootstrapFdVariable, bootstrap));
   return all;
-}
-
-std::string value_of(const std::vector<std::string>& environment,
-                     std::string_view name) {
-  for (const std::string& entry : environment) {
-    if (name_of(entry) == name) return entry.substr(name.size() + 1);
-  }
-  return "";
 }
 
 /// Used by the process's only thread.
@@ -111,7 +91,7 @@ class Join {
     for (std::size_t i = 0; i < 3; ++i)
       plan.standard[i] = gift->descriptors[i].get();
     auto found =
-        find_program(command.front(), "", value_of(plan.environment, "PATH"));
+        find_program(command.front(), "", value_in(plan.environment, "PATH"));
     if (const auto* exit = std::get_if<EarlyExit>(&found)) {
       const int error = exit->status == kStatusNotFound ? ENOENT : EACCES;
       send_to_seat(seat_.get(), {SeatMessageType::kNoStart, error});
@@ -218,8 +198,8 @@ int run_join(std::span<const std::string> words,
     log_error("--join is for macprun, which writes it");
     return kStatusLauncher;
   }
-  const std::uint32_t first = number_in(words[1]);
-  const std::uint32_t count = number_in(words[2]);
+  const std::uint32_t first = number_in(words[1]).value_or(0);
+  const std::uint32_t count = number_in(words[2]).value_or(0);
   const std::vector<std::string> command(words.begin() + 3, words.end());
   const auto place = find_mpi_place(lookup);
   if (!place) {

@@ -29,8 +29,6 @@ using std::chrono::milliseconds;
 
 /// Time for background processes to end after the last rank has left by itself.
 constexpr milliseconds kLeftoverGrace{500};
-/// Time after which the keeper gives up processes that survive SIGKILL.
-constexpr milliseconds kKillLimit{5000};
 
 /// Closes all descriptors above standard output that are not in `kept`.
 void close_all_but(std::vector<int> kept) {

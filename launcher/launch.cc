@@ -11,22 +11,12 @@
 
 #include "base/log.h"
 #include "launcher/early_exit.h"
+#include "launcher/words.h"
 #include "protocol/bootstrap.h"
 
 namespace acp::launcher {
 
 namespace {
-
-/// Returns a null-terminated array of pointers into `words`, as exec wants it.
-std::vector<char*> pointers_to(const std::vector<std::string>& words) {
-  std::vector<char*> pointers;
-  pointers.reserve(words.size() + 1);
-  for (const std::string& word : words) {
-    pointers.push_back(const_cast<char*>(word.c_str()));
-  }
-  pointers.push_back(nullptr);
-  return pointers;
-}
 
 /// The variables that differ between ranks.
 std::vector<std::string> numbers_of(const HostWork& work, std::size_t slot) {

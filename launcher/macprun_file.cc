@@ -4,11 +4,11 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <optional>
 
 #include "launcher/nodefile.h"
 #include "launcher/options.h"
+#include "launcher/words.h"
 
 namespace acp::launcher {
 
@@ -69,13 +69,8 @@ std::vector<Line> lines_that_count(std::string_view text) {
 
 /// A number from 1 to the largest number of ranks.
 std::optional<std::uint32_t> parse_count(std::string_view text) {
-  std::uint32_t number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, failure] = std::from_chars(text.data(), end, number);
-  if (failure != std::errc{} || rest != end || number == 0 ||
-      number > kMaxRanks) {
-    return std::nullopt;
-  }
+  const auto number = number_in(text);
+  if (!number || *number == 0 || *number > kMaxRanks) return std::nullopt;
   return number;
 }
 

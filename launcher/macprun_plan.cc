@@ -23,10 +23,6 @@ namespace acp::launcher {
 
 namespace {
 
-EarlyExit error(std::string text) {
-  return {kStatusLauncher, std::move(text)};
-}
-
 std::string file_part(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
 }
@@ -49,7 +45,7 @@ bool is_known_launcher(const std::string& path) {
 EarlyExit wrong_line(const MacprunJob& job,
                      std::size_t line,
                      std::string_view text) {
-  return error(fmt::format("{}, line {}: {}", job.file, line, text));
+  return launcher_error(fmt::format("{}, line {}: {}", job.file, line, text));
 }
 
 /// A count of processes belongs into the third part of the file.
@@ -71,7 +67,7 @@ std::optional<EarlyExit> raise(SettingId id,
   if (asked.number(id) <= options.settings.number(id)) return std::nullopt;
   if (options.settings.set(id, asked.text(id), SettingSource::kOption) !=
       Status::kOk) {
-    return error("");
+    return launcher_error("");
   }
   options.setting_variables.push_back(fmt::format(
       "{}={}", settings_table()[static_cast<int>(id)].name, asked.text(id)));
@@ -113,7 +109,7 @@ std::optional<EarlyExit> take_acprun_line(MacprunJob& job,
   }
   Options own;
   auto settings = Settings::from_environment(lookup);
-  if (!settings.ok()) return error("");
+  if (!settings.ok()) return launcher_error("");
   own.settings = std::move(*settings);
   if (auto exit = take_values(parsed, own)) {
     return wrong_line(job, line.launcher_line, exit->text);
@@ -153,8 +149,8 @@ OrExit<std::string> read_text(const std::string& name) {
   std::ifstream file(name, std::ios::binary);
   std::string text(std::istreambuf_iterator<char>(file), {});
   if (!file.is_open() || file.bad() || (file.fail() && text.empty())) {
-    return error(fmt::format("input file {}: {}", name,
-                             errno_text(errno == 0 ? EISDIR : errno)));
+    return launcher_error(fmt::format("input file {}: {}", name,
+                                      errno_text(errno == 0 ? EISDIR : errno)));
   }
   return text;
 }
@@ -205,7 +201,7 @@ OrExit<MacprunJob> read_macprun_job(Options& options,
   MacprunJob job;
   job.file = options.command.front();
   if (options.command.size() > 1) {
-    return error(
+    return launcher_error(
         fmt::format("'{}' behind the input file {}: the programs and "
                     "their arguments stand in the file",
                     options.command[1], job.file));
@@ -215,7 +211,7 @@ OrExit<MacprunJob> read_macprun_job(Options& options,
   auto parsed = parse_macprun_file(std::get<std::string>(text));
   if (const auto* wrong = std::get_if<MacprunFileError>(&parsed)) {
     return wrong->line == 0
-               ? error(fmt::format("{}: {}", job.file, wrong->text))
+               ? launcher_error(fmt::format("{}: {}", job.file, wrong->text))
                : wrong_line(job, wrong->line, wrong->text);
   }
   job.lines = std::move(std::get<std::vector<MacprunLine>>(parsed));
@@ -231,7 +227,7 @@ OrExit<MacprunJob> read_macprun_job(Options& options,
     sum += fmt::format("{}{}", i == 0 ? "" : " + ", job.lines[i].procs);
   }
   if (procs > kMaxRanks || (options.procs != 0 && options.procs != procs)) {
-    return error(fmt::format(
+    return launcher_error(fmt::format(
         "{}: its counts are {} = {} processes, {}", job.file, sum, procs,
         procs > kMaxRanks
             ? fmt::format("and a job has at most {}", kMaxRanks)

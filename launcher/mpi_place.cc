@@ -3,7 +3,8 @@
 #include "launcher/mpi_place.h"
 
 #include <array>
-#include <charconv>
+
+#include "launcher/words.h"
 
 namespace acp::launcher {
 
@@ -23,17 +24,6 @@ constexpr std::array<Variables, 4> kVariables = {{
     {"PMIX_RANK", "SLURM_STEP_NUM_TASKS"},
     {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"},
 }};
-
-std::optional<std::uint32_t> number_in(const char* text) {
-  if (text == nullptr) return std::nullopt;
-  const std::string_view digits = text;
-  std::uint32_t number = 0;
-  const auto [end, failure] =
-      std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  const bool is_number = failure == std::errc{} && !digits.empty() &&
-                         end == digits.data() + digits.size();
-  return is_number ? std::optional(number) : std::nullopt;
-}
 
 }  // namespace
 

@@ -17,10 +17,6 @@ namespace {
 
 constexpr std::string_view kAcpPrefix = "--acp-";
 
-EarlyExit error(std::string text) {
-  return {kStatusLauncher, std::move(text)};
-}
-
 /// Names that a misspelled word may have meant: a word of the specification
 /// never means another option, and the other way round.
 std::vector<std::string_view> names_like(const OptionTable& table,
@@ -40,7 +36,7 @@ EarlyExit unknown_acp_option(std::string_view name,
   const std::string hint =
       nearest.empty() ? fmt::format("known are {}", fmt::join(known, ", "))
                       : fmt::format("did you mean {}?", nearest);
-  return error(
+  return launcher_error(
       fmt::format("{} is no option of ACP; {} (a program's own --acp-* "
                   "words have to stand behind a --)",
                   name, hint));
@@ -55,7 +51,7 @@ EarlyExit unknown_option(const OptionTable& table, std::string_view name) {
       !foreign.empty()   ? std::string(foreign)
       : !nearest.empty() ? fmt::format("did you mean {}?", nearest)
                          : fmt::format("{} --help lists them", table.program);
-  return error(fmt::format("{} is no option; {}", name, advice));
+  return launcher_error(fmt::format("{} is no option; {}", name, advice));
 }
 
 /// Walks over the words; each step takes one option.
@@ -97,13 +93,14 @@ class Parser {
     }
     std::string value;
     if (row->kind == OptionKind::kFlag) {
-      if (has_value) error_ = error(fmt::format("{} takes no value", name));
+      if (has_value)
+        error_ = launcher_error(fmt::format("{} takes no value", name));
     } else if (has_value) {
       value = word.substr(equals + 1);
     } else if (next_ < words_.size()) {
       value = words_[next_++];
     } else {
-      error_ = error(fmt::format("{} needs a value", name));
+      error_ = launcher_error(fmt::format("{} needs a value", name));
     }
     if (!error_) add(*row, std::move(value));
   }
@@ -112,8 +109,8 @@ class Parser {
     if (row.kind != OptionKind::kFlag && row.repeat == OptionRepeat::kRefused) {
       for (const GivenOption& earlier : parsed_.options) {
         if (earlier.row != &row) continue;
-        error_ = error(fmt::format("{} is given twice, as {} and {}", row.name,
-                                   earlier.value, value));
+        error_ = launcher_error(fmt::format("{} is given twice, as {} and {}",
+                                            row.name, earlier.value, value));
         return;
       }
     }
@@ -198,12 +195,12 @@ std::optional<EarlyExit> check(const GivenOption& given,
   const bool may_be_empty = row.kind == OptionKind::kFlag ||
                             std::holds_alternative<SettingId>(row.target);
   if (given.value.empty() && !may_be_empty) {
-    return error(fmt::format("{} needs a value", row.name));
+    return launcher_error(fmt::format("{} needs a value", row.name));
   }
   if (!has_form(row, given.value) ||
       (!row.needs.empty() && !parsed.has(row.needs))) {
-    return error(fmt::format("{}={}: must be {}", row.name, given.value,
-                             describe_form(row)));
+    return launcher_error(fmt::format("{}={}: must be {}", row.name,
+                                      given.value, describe_form(row)));
   }
   return std::nullopt;
 }
@@ -212,7 +209,7 @@ std::optional<EarlyExit> take_setting(SettingId id,
                                       const std::string& value,
                                       Options& options) {
   if (options.settings.set(id, value, SettingSource::kOption) != Status::kOk) {
-    return error("");
+    return launcher_error("");
   }
   options.setting_variables.push_back(
       fmt::format("{}={}", settings_table()[static_cast<std::size_t>(id)].name,

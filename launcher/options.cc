@@ -12,10 +12,6 @@ namespace acp::launcher {
 
 namespace {
 
-EarlyExit error(std::string text) {
-  return {kStatusLauncher, std::move(text)};
-}
-
 /// Settings that --env gives to the ranks count for acprun as well, because it
 /// makes the host segment by them. The ranks get --env after the settings that
 /// are options, so --env wins here, too.
@@ -27,7 +23,7 @@ std::optional<EarlyExit> follow_environment(Options& options) {
     if (id != SettingId::kCount &&
         options.settings.set(id, entry.substr(equals + 1),
                              SettingSource::kEnvironment) != Status::kOk) {
-      return error("");
+      return launcher_error("");
     }
   }
   return std::nullopt;
@@ -39,8 +35,9 @@ std::optional<EarlyExit> check_net(const Settings& settings) {
   if (is_network_built_in(net)) {
     return std::nullopt;
   }
-  return error(fmt::format("network '{}' is not built in; this build has {}",
-                           net, networks_built_in()));
+  return launcher_error(
+      fmt::format("network '{}' is not built in; this build has {}", net,
+                  networks_built_in()));
 }
 
 }  // namespace
@@ -62,7 +59,7 @@ OrExit<Options> parse_options(const OptionTable& table,
   }
   Result<Settings> settings = Settings::from_environment(lookup);
   if (!settings.ok()) {
-    return error("");
+    return launcher_error("");
   }
   Options options;
   options.settings = std::move(*settings);
@@ -70,8 +67,8 @@ OrExit<Options> parse_options(const OptionTable& table,
   if (auto exit = follow_environment(options)) return std::move(*exit);
   if (auto exit = check_net(options.settings)) return std::move(*exit);
   if (given.command.empty()) {
-    return error(fmt::format("no {} given; {} {}", table.operand, table.program,
-                             table.arguments));
+    return launcher_error(fmt::format("no {} given; {} {}", table.operand,
+                                      table.program, table.arguments));
   }
   options.command = std::move(given.command);
   return options;

@@ -19,20 +19,17 @@ namespace acp::launcher {
 
 namespace {
 
-EarlyExit error(std::string text) {
-  return {kStatusLauncher, std::move(text)};
-}
-
 OrExit<std::string> read_file(const std::string& name) {
   struct stat info {};
 
   if (::stat(name.c_str(), &info) != 0) {
-    return error(fmt::format("node file {}: {}", name, errno_text(errno)));
+    return launcher_error(
+        fmt::format("node file {}: {}", name, errno_text(errno)));
   }
   std::ifstream file(name, std::ios::binary);
   if (!file || S_ISDIR(info.st_mode)) {
-    return error(fmt::format("node file {}: {}", name,
-                             errno_text(file ? EISDIR : errno)));
+    return launcher_error(fmt::format("node file {}: {}", name,
+                                      errno_text(file ? EISDIR : errno)));
   }
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
@@ -42,8 +39,8 @@ OrExit<std::vector<Node>> nodes_of_file(const std::string& name) {
   if (auto* exit = std::get_if<EarlyExit>(&text)) return std::move(*exit);
   auto parsed = parse_nodefile(std::get<std::string>(text));
   if (const auto* wrong = std::get_if<NodefileError>(&parsed)) {
-    return error(fmt::format("node file {}, line {}: {}", name, wrong->line,
-                             wrong->text));
+    return launcher_error(fmt::format("node file {}, line {}: {}", name,
+                                      wrong->line, wrong->text));
   }
   return std::move(std::get<std::vector<Node>>(parsed));
 }
@@ -55,7 +52,7 @@ OrExit<std::vector<Node>> nodes_of_option(const std::string& hosts) {
     auto parsed = parse_nodefile(hosts.substr(begin, end - begin));
     const auto* one = std::get_if<std::vector<Node>>(&parsed);
     if (one == nullptr || one->size() != 1) {
-      return error(
+      return launcher_error(
           fmt::format("--host={}: must be host or host:N, separated "
                       "by commas",
                       hosts));
@@ -103,7 +100,7 @@ OrExit<std::vector<HostRanks>> place_by_file(Options& options) {
     options.procs = std::max<std::uint32_t>(slots, 1);
   }
   if (slots == 0 || (slots < options.procs && !options.oversubscribe)) {
-    return error(fmt::format(
+    return launcher_error(fmt::format(
         "node file {} has room for {} ranks, -np asks for {}; add lines or "
         "give --oversubscribe",
         name, slots, options.procs));
@@ -123,7 +120,7 @@ OrExit<std::vector<HostRanks>> place_by_option(Options& options) {
   if (options.procs == 0) options.procs = slots;
   if (has_counts && !is_one_host) {
     if (slots < options.procs && !options.oversubscribe) {
-      return error(fmt::format(
+      return launcher_error(fmt::format(
           "--host={} has room for {} ranks, -np asks for {}; raise the counts "
           "or give --oversubscribe",
           options.hosts, slots, options.procs));
@@ -182,7 +179,7 @@ OrExit<std::vector<HostRanks>> place_ranks(Options& options,
   if (!options.hosts.empty()) return place_by_option(options);
   auto found = find_allocation(lookup);
   if (const auto* wrong = std::get_if<std::string>(&found)) {
-    return error(*wrong + "; --host names the hosts instead");
+    return launcher_error(*wrong + "; --host names the hosts instead");
   }
   const auto& allocation = std::get<std::optional<Allocation>>(found);
   if (allocation && has_several_hosts(*allocation)) {

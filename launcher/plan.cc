@@ -22,10 +22,6 @@ namespace acp::launcher {
 
 namespace {
 
-EarlyExit error(std::string text) {
-  return {kStatusLauncher, std::move(text)};
-}
-
 /// Makes gfortran's run-time library write each line as it is printed, as
 /// acp_init does for C's stdout. The library reads the variable before main, so
 /// only the launcher can set it.
@@ -113,8 +109,7 @@ HostOrders make_orders(const Options& options,
                        char* const* environment) {
   HostOrders orders;
   orders.procs = options.procs;
-  orders.starter_bytes = options.settings.number(SettingId::kStarterMemory);
-  orders.module_bytes = protocol::module_bytes_for(options.settings);
+  orders.sizes = protocol::host_sizes_for(options.settings);
   orders.routes = routes_of(hosts);
   orders.shell = remote_shell_of(options.rsh);
   orders.shell.acprun = acprun_file();
@@ -152,7 +147,7 @@ OrExit<JobPlan> make_plan(Options options,
   auto placed = place_ranks(options, lookup);
   if (auto* exit = std::get_if<EarlyExit>(&placed)) return std::move(*exit);
   if (options.wrap_ranks && options.wrap_ranks->largest() >= options.procs) {
-    return error(
+    return launcher_error(
         fmt::format("--wrap-ranks names rank {}, but the job has "
                     "ranks 0 to {}",
                     options.wrap_ranks->largest(), options.procs - 1));

@@ -11,22 +11,11 @@
 #include <system_error>
 
 #include "base/log.h"
+#include "launcher/pipe.h"
 
 namespace acp::launcher {
 
 namespace {
-
-/// Returns {read end, write end}. Fails, logged, when there are no more
-/// descriptors.
-Result<std::array<UniqueFd, 2>> make_pipe() {
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
-    log_error("pipe: {}; raise the limit of open files (ulimit -n)",
-              errno_text(errno));
-    return Status::kSystem;
-  }
-  return std::array<UniqueFd, 2>{UniqueFd(ends[0]), UniqueFd(ends[1])};
-}
 
 Result<UniqueFd> open_file(const std::string& name, int flags) {
   UniqueFd fd(::open(name.c_str(), flags | O_CLOEXEC, 0666));
@@ -35,10 +24,6 @@ Result<UniqueFd> open_file(const std::string& name, int flags) {
     return Status::kSystem;
   }
   return fd;
-}
-
-void set_nonblocking(int fd) {
-  ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
 }
 
 Status open_input(const HostWork& work,
@@ -52,8 +37,8 @@ Status open_input(const HostWork& work,
   }
   auto pipe = make_pipe();
   if (!pipe.ok()) return pipe.status();
-  streams.rank_ends[0] = std::move((*pipe)[0]);
-  streams.input = std::move((*pipe)[1]);
+  streams.rank_ends[0] = std::move(pipe->read);
+  streams.input = std::move(pipe->write);
   set_nonblocking(streams.input.get());
   return Status::kOk;
 }
@@ -74,8 +59,8 @@ Status open_output(const HostWork& work,
   }
   auto pipe = make_pipe();
   if (!pipe.ok()) return pipe.status();
-  reader = std::move((*pipe)[0]);
-  writer = std::move((*pipe)[1]);
+  reader = std::move(pipe->read);
+  writer = std::move(pipe->write);
   set_nonblocking(reader.get());
   return Status::kOk;
 }

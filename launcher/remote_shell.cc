@@ -1,7 +1,6 @@
 // Runs the remote shell. Called by AgentLink.
 #include "launcher/remote_shell.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -14,29 +13,12 @@
 
 #include "base/log.h"
 #include "launcher/early_exit.h"
+#include "launcher/pipe.h"
+#include "launcher/words.h"
 
 namespace acp::launcher {
 
 namespace {
-
-struct Pipe {
-  UniqueFd read;
-  UniqueFd write;
-};
-
-Result<Pipe> make_pipe() {
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
-    log_error("pipe: {}; raise the limit of open files (ulimit -n)",
-              errno_text(errno));
-    return Status::kSystem;
-  }
-  return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
-}
-
-void set_nonblocking(const UniqueFd& fd) {
-  ::fcntl(fd.get(), F_SETFL, ::fcntl(fd.get(), F_GETFL) | O_NONBLOCK);
-}
 
 /// ssh gives the words behind the host to the user's shell on the other host,
 /// joined by blanks. A word of plain characters needs no quotes, in any shell.
@@ -113,11 +95,7 @@ Result<StartedShell> start_remote_shell(const RemoteShell& shell,
   words.push_back(host);
   words.push_back(quoted(shell.acprun));
   words.emplace_back("--agent");
-  std::vector<char*> pointers;
-  pointers.reserve(words.size() + 1);
-  for (std::string& word : words)
-    pointers.push_back(word.data());
-  pointers.push_back(nullptr);
+  const std::vector<char*> pointers = pointers_to(words);
   const pid_t parent = ::getpid();
   const pid_t pid = ::fork();
   if (pid == 0) become_shell(pointers.data(), *in, *out, *err, parent);
@@ -127,9 +105,9 @@ Result<StartedShell> start_remote_shell(const RemoteShell& shell,
   }
   StartedShell started{pid, std::move(in->write), std::move(out->read),
                        std::move(err->read)};
-  set_nonblocking(started.in);
-  set_nonblocking(started.out);
-  set_nonblocking(started.words);
+  set_nonblocking(started.in.get());
+  set_nonblocking(started.out.get());
+  set_nonblocking(started.words.get());
   return started;
 }
 

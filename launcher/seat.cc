@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <cstdlib>
 
@@ -25,6 +24,7 @@
 #include "launcher/program.h"
 #include "launcher/seat_socket.h"
 #include "launcher/verdict.h"
+#include "launcher/words.h"
 #include "protocol/bootstrap.h"
 
 namespace acp::launcher {
@@ -40,13 +40,6 @@ constexpr milliseconds kAfterLauncher{1000};
 /// mpirun kills its processes, the join commands among them, when one of them
 /// calls MPI_Abort. Then the status of mpirun is the reason.
 constexpr milliseconds kAfterJoin{3000};
-
-std::uint32_t number_in(const char* text) {
-  const std::string_view digits = text == nullptr ? "" : text;
-  std::uint32_t number = 0;
-  std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  return number;
-}
 
 std::string describe_status(int status) {
   return WIFSIGNALED(status)
@@ -268,7 +261,8 @@ class Seat {
       const std::string host = one.substr(0, colon);
       slots += fmt::format("{} slots={}\n", host, one.substr(colon + 1));
       hydra += one + "\n";
-      for (std::uint32_t n = number_in(one.c_str() + colon + 1); n > 0; --n)
+      for (std::uint32_t n = number_in(one.c_str() + colon + 1).value_or(0);
+           n > 0; --n)
         tasks += host + "\n";
       at = end + 1;
     }
@@ -351,14 +345,14 @@ std::optional<SeatOrders> parse_seat(std::span<const std::string> words) {
   if (words.size() < kFixed + 2 || words[0] != kSeatOption) return std::nullopt;
   SeatOrders orders;
   orders.token = words[1];
-  orders.first = number_in(words[2].c_str());
-  orders.count = number_in(words[3].c_str());
-  orders.limit_ms = number_in(words[4].c_str());
+  orders.first = number_in(words[2].c_str()).value_or(0);
+  orders.count = number_in(words[3].c_str()).value_or(0);
+  orders.limit_ms = number_in(words[4].c_str()).value_or(0);
   orders.name = words[5];
   orders.hosts = words[6];
   orders.variables = words[7];
   orders.acprun = words[8];
-  const std::size_t launcher = number_in(words[9].c_str());
+  const std::size_t launcher = number_in(words[9].c_str()).value_or(0);
   if (launcher == 0 || launcher >= words.size() - kFixed) return std::nullopt;
   const auto begin = words.begin() + kFixed;
   const auto middle = begin + static_cast<std::ptrdiff_t>(launcher);
@@ -388,9 +382,9 @@ int run_seat(const SeatOrders& orders, const Settings::Lookup& lookup) {
     return kStatusLauncher;
   }
   ::prctl(PR_SET_NAME, "acprun-seat");
-  const int bootstrap = static_cast<int>(number_in(socket));
+  const int bootstrap = static_cast<int>(number_in(socket).value_or(0));
   ::fcntl(bootstrap, F_SETFD, FD_CLOEXEC);
-  return Seat(orders, number_in(rank), bootstrap).run();
+  return Seat(orders, number_in(rank).value_or(0), bootstrap).run();
 }
 
 }  // namespace acp::launcher

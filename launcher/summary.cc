@@ -35,34 +35,34 @@ std::string on_one_line(std::string text) {
 }
 
 /// Ranks that did one and the same thing.
-struct Group {
+struct RankGroup {
   std::string what;
   std::vector<std::uint32_t> ranks;
 };
 
 /// Groups the ranks without the culprit, the largest group first.
-std::vector<Group> group_others(std::uint32_t culprit,
-                                std::span<const RankWait> waits) {
+std::vector<RankGroup> group_others(std::uint32_t culprit,
+                                    std::span<const RankWait> waits) {
   std::map<std::string, std::vector<std::uint32_t>> by_call;
   for (const RankWait& wait : waits) {
     if (wait.launch_rank != culprit) by_call[wait.what].push_back(wait.rank);
   }
-  std::vector<Group> groups;
+  std::vector<RankGroup> groups;
   for (auto& [what, ranks] : by_call) {
     std::sort(ranks.begin(), ranks.end());
     groups.push_back({what, std::move(ranks)});
   }
   std::stable_sort(groups.begin(), groups.end(),
-                   [](const Group& a, const Group& b) {
+                   [](const RankGroup& a, const RankGroup& b) {
                      return a.ranks.size() > b.ranks.size();
                    });
   return groups;
 }
 
 /// Joins several groups into one.
-Group join_groups(std::span<const Group> groups) {
-  Group all{"doing something else: ", {}};
-  for (const Group& group : groups) {
+RankGroup join_groups(std::span<const RankGroup> groups) {
+  RankGroup all{"doing something else: ", {}};
+  for (const RankGroup& group : groups) {
     if (!all.ranks.empty()) all.what += ", ";
     all.what += group.what;
     all.ranks.insert(all.ranks.end(), group.ranks.begin(), group.ranks.end());
@@ -75,17 +75,17 @@ Group join_groups(std::span<const Group> groups) {
 std::string describe_others(std::uint32_t culprit,
                             std::span<const RankWait> waits) {
   constexpr std::size_t kLines = 3;
-  std::vector<Group> groups = group_others(culprit, waits);
+  std::vector<RankGroup> groups = group_others(culprit, waits);
   if (groups.empty()) {
     return fmt::format("{}: there was no other rank\n", program_name());
   }
   if (groups.size() > kLines) {
-    const Group rest = join_groups(std::span(groups).subspan(kLines - 1));
+    const RankGroup rest = join_groups(std::span(groups).subspan(kLines - 1));
     groups.resize(kLines - 1);
     groups.push_back(rest);
   }
   std::string text;
-  for (const Group& group : groups) {
+  for (const RankGroup& group : groups) {
     text += fmt::format("{}: {} {} {}\n", program_name(),
                         describe_ranks(group.ranks),
                         group.ranks.size() == 1 ? "was" : "were", group.what);

@@ -14,8 +14,8 @@ namespace acp::launcher {
 
 namespace {
 
-std::string seconds(std::int64_t milliseconds) {
-  return fmt::format("{:g} s", static_cast<double>(milliseconds) / 1000.0);
+std::string seconds(std::int64_t in_ms) {
+  return fmt::format("{:g} s", static_cast<double>(in_ms) / 1000.0);
 }
 
 /// The exit status of a rank that failed. A value that would be 0 becomes 1.

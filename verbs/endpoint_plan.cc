@@ -15,10 +15,6 @@ bool is_aligned_word(const RemoteStep& step) noexcept {
   return step.size == 8 && (step.offset & 7) == 0;
 }
 
-bool is_atomic(const RemoteStep& step) noexcept {
-  return protocol::is_atomic(step.opcode);
-}
-
 }  // namespace
 
 /// Whether the devices can do all steps of a chain. Signals always need the
@@ -26,7 +22,7 @@ bool is_atomic(const RemoteStep& step) noexcept {
 bool Endpoint::can_devices_do(
     std::span<const RemoteStep> steps) const noexcept {
   for (const RemoteStep& step : steps) {
-    const bool is_known = is_atomic(step)
+    const bool is_known = protocol::is_atomic(step.opcode)
                               ? shared_.executes_atomics && step.width == 8 &&
                                     (steps.size() == 1 || !is_loop(step.opcode))
                               : step.opcode == Opcode::kPut ||
@@ -71,10 +67,11 @@ Endpoint::Feasible Endpoint::find_window(const RemoteStep& step,
 /// ends, at either side.
 Endpoint::Feasible Endpoint::plan_step(const RemoteStep& step, Plan& plan) {
   const bool is_read = step.opcode == Opcode::kGet;
-  const bool is_word = step.opcode == Opcode::kPut8 || is_atomic(step);
+  const bool is_word =
+      step.opcode == Opcode::kPut8 || protocol::is_atomic(step.opcode);
   const std::uint64_t size = is_word ? 8 : step.size;
-  const bool is_inline =
-      !is_read && !is_atomic(step) && size <= device_.inline_bytes();
+  const bool is_inline = !is_read && !protocol::is_atomic(step.opcode) &&
+                         size <= device_.inline_bytes();
   // InfiniBand lets a write or an atomic overtake an earlier read or atomic
   // unless it is fenced. rxe keeps atomics in order, but its fences can hang
   // the queue pair.
@@ -86,7 +83,7 @@ Endpoint::Feasible Endpoint::plan_step(const RemoteStep& step, Plan& plan) {
   const bool is_fenced =
       (may_overtake_read || may_overtake_atomic) && !device_.is_rxe();
   plan.has_read = plan.has_read || is_read;
-  plan.atomics += is_atomic(step) ? 1 : 0;
+  plan.atomics += protocol::is_atomic(step.opcode) ? 1 : 0;
   // For an atomic's result, or for a put8's value that does not go inline.
   const bool needs_word = is_word && !is_inline;
   plan.words += needs_word ? 1 : 0;
@@ -105,7 +102,7 @@ Endpoint::Feasible Endpoint::plan_step(const RemoteStep& step, Plan& plan) {
     const std::uint64_t at = step.offset + done - theirs->offset;
     // Some devices neither refuse nor complete a misaligned atomic.
     if (plan.count == plan.parts.size() ||
-        (is_atomic(step) &&
+        (protocol::is_atomic(step.opcode) &&
          (theirs->size - at < 8 || ((theirs->address + at) & 7) != 0))) {
       return Feasible::kNever;
     }

@@ -10,14 +10,6 @@ namespace acp::verbs {
 using protocol::Opcode;
 using transport::RemoteStep;
 
-namespace {
-
-bool is_atomic(const RemoteStep& step) noexcept {
-  return protocol::is_atomic(step.opcode);
-}
-
-}  // namespace
-
 /// Whether a step is posted or batched, and not complete.
 bool Endpoint::has_steps() const noexcept {
   return queue_ != nullptr && (steps_posted_ != 0 || queue_->batched != 0);
@@ -29,7 +21,8 @@ Status Endpoint::post(std::span<const RemoteStep> steps, std::uint64_t token) {
   if (!can_devices_do(steps)) {
     return Status::kUnsupported;
   }
-  const bool has_atomic = std::ranges::any_of(steps, is_atomic);
+  const bool has_atomic =
+      std::ranges::any_of(steps, protocol::is_atomic, &RemoteStep::opcode);
   if (state_ != EndpointState::kReady) {
     // A message would make the connection as well, but no agent may execute
     // atomics that belong to the device.
@@ -92,7 +85,7 @@ void Endpoint::collect(Plan& plan, std::uint64_t token) {
     request.sg_list = &piece;
     request.num_sge = 1;
     ++queue_->batched;
-    if (is_atomic(step)) {
+    if (protocol::is_atomic(step.opcode)) {
       work.atomic = &begin_atomic(step, address, part.theirs->rkey);
       work.atomic->is_fenced = part.is_fenced;
       fill_atomic(*work.atomic, request, piece);

@@ -13,7 +13,7 @@ struct Looking {
   Transfer* transfer;
 };
 
-bool is_over(void* looking) {
+bool has_ended(void* looking) {
   auto& what = *static_cast<Looking*>(looking);
   return what.exchange->has_ended(*what.transfer);
 }
@@ -95,9 +95,9 @@ QMP_status_t ChannelRound::finish() {
 
 QMP_status_t ChannelRound::wait_for(Transfer& transfer) {
   Looking looking{&operation_.job().exchange, &transfer};
-  if (!is_over(&looking)) {
+  if (!has_ended(&looking)) {
     const QMP_status_t status =
-        operation_.wait(rank_of(transfer), &is_over, &looking);
+        operation_.wait(rank_of(transfer), &has_ended, &looking);
     if (status != QMP_SUCCESS) {
       return status;
     }
@@ -129,8 +129,9 @@ void ChannelRound::stop() {
   exchange.end_for(*operation_.comm().revocation);
   for (Part& part : parts_) {
     Looking looking{&exchange, &part.transfer};
-    if (!is_over(&looking)) {
-      operation_.wait_until_parted(rank_of(part.transfer), &is_over, &looking);
+    if (!has_ended(&looking)) {
+      operation_.wait_until_parted(rank_of(part.transfer), &has_ended,
+                                   &looking);
     }
   }
   exchange.abandon(&parts_.front().transfer);

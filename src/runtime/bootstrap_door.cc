@@ -24,9 +24,6 @@ namespace {
 
 using protocol::BootstrapType;
 
-/// Connections that may wait until the leader accepts them; Linux takes at most
-/// net.core.somaxconn, 4096.
-constexpr int kBacklog = 4096;
 constexpr std::size_t kShownRanks = 8;
 
 /// The bytes and length of an abstract address.
@@ -110,7 +107,7 @@ Result<Door> Door::open() {
   const AbstractAddress address(door.name_);
   if (!door.socket_ ||
       ::bind(door.socket_.get(), address.get(), address.size) != 0 ||
-      ::listen(door.socket_.get(), kBacklog) != 0) {
+      ::listen(door.socket_.get(), SOMAXCONN) != 0) {
     log_error("socket for the ranks of this host: {}", errno_text(errno));
     return Status::kSystem;
   }

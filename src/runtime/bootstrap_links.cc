@@ -20,7 +20,6 @@ namespace acp::runtime {
 
 namespace {
 
-constexpr int kBacklog = 4096;
 /// Longest wait for a connection: a firewall often drops packets silently.
 constexpr Duration kConnectLimit = std::chrono::seconds(5);
 /// A host that does not answer for so long is gone: 4 probes, 2 s apart, after
@@ -97,7 +96,7 @@ Status HostLinks::open(const LinkKey& key) {
   }
   sockaddr_in6 own{};
   socklen_t size = sizeof own;
-  if (!is_bound || ::listen(listener_.get(), kBacklog) != 0 ||
+  if (!is_bound || ::listen(listener_.get(), SOMAXCONN) != 0 ||
       ::getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&own),
                     &size) != 0) {
     log_error("socket for the leaders of other hosts: {}", errno_text(errno));

@@ -10,7 +10,7 @@ namespace {
 
 /// Longest sleep before the next look at the health of the job. The words are
 /// added to with a signal, which wakes this rank.
-constexpr Duration kLookForDeath = std::chrono::milliseconds(100);
+constexpr Duration kNextLook = std::chrono::milliseconds(100);
 
 }  // namespace
 
@@ -43,7 +43,7 @@ Status NetBarrier::wait(TimePoint deadline) {
     purpose.kind = protocol::WaitKind::kSync;
     purpose.peer =
         static_cast<gmm::Rank>((space.my_rank() + ranks - distance) % ranks);
-    purpose.look_again = kLookForDeath;
+    purpose.look_again = kNextLook;
     const Status status = gma::wait_until(
         wait_host_, purpose, deadline,
         [&word, this] { return std::atomic_ref(word).load() >= epoch_; });

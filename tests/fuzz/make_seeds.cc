@@ -255,6 +255,14 @@ void add_bundles(SeedFolder& folder) {
   }
 }
 
+void add_macprun_files(SeedFolder& folder) {
+  for (const char* text :
+       {"# worlds\n2\nacprun -v\nmpirun\n----\n3\n2\n./a 'b c'\n./d \"e\"\n",
+        "1\nmpirun -x \"A=b c\" # three\n65536\n./a\\ b\n"}) {
+    add_text(folder, text);
+  }
+}
+
 bool write_seeds(const std::filesystem::path& top) {
   bool is_good = true;
   const auto fill = [&](std::string_view target, auto... add) {
@@ -266,6 +274,7 @@ bool write_seeds(const std::filesystem::path& top) {
   fill("bootstrap", add_bootstrap);
   fill("replies", add_replies);
   fill("nodefile", add_nodefiles);
+  fill("macprun_file", add_macprun_files);
   fill("operation", add_requests, add_replies);
   fill("udp_packet", add_udp);
   fill("pmi", add_pmi);

@@ -16,12 +16,12 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-std::string any_moment() {
+std::string moment_of_probe() {
   return GENERATE(as<std::string>{}, "before hello", "after hello",
                   "after init", "after finalize");
 }
 
-Words steps_to(const std::string& moment) {
+Words probe_until(const std::string& moment) {
   if (moment == "before hello") return {PROBE};
   if (moment == "after hello") return {PROBE, "hello"};
   if (moment == "after init") return {PROBE, "hello", "init"};
@@ -29,7 +29,7 @@ Words steps_to(const std::string& moment) {
 }
 
 Words job_at(const RemoteShell& shell, const std::string& moment) {
-  return shell.on("localhost,a,b", 3) + steps_to(moment) +
+  return shell.on("localhost,a,b", 3) + probe_until(moment) +
          Words{"orphan", "say:ready", "pause"};
 }
 
@@ -45,7 +45,7 @@ Outcome after_death(Running& job, pid_t victim) {
 
 TEST_CASE("launcher hosts: a killed rank ends the job on all hosts",
           "[launcher][hosts]") {
-  const std::string moment = any_moment();
+  const std::string moment = moment_of_probe();
   INFO(moment);
   const RemoteShell shell;
   Running job(job_at(shell, moment));
@@ -58,7 +58,7 @@ TEST_CASE("launcher hosts: a killed rank ends the job on all hosts",
 }
 
 TEST_CASE("launcher hosts: a killed agent ends the job", "[launcher][hosts]") {
-  const std::string moment = any_moment();
+  const std::string moment = moment_of_probe();
   INFO(moment);
   const RemoteShell shell;
   Running job(job_at(shell, moment));
@@ -71,7 +71,7 @@ TEST_CASE("launcher hosts: a killed agent ends the job", "[launcher][hosts]") {
 
 TEST_CASE("launcher hosts: a killed keeper of another host ends the job",
           "[launcher][hosts]") {
-  const std::string moment = any_moment();
+  const std::string moment = moment_of_probe();
   INFO(moment);
   const RemoteShell shell;
   Running job(job_at(shell, moment));
@@ -87,7 +87,7 @@ TEST_CASE("launcher hosts: a killed keeper of another host ends the job",
 
 TEST_CASE("launcher hosts: a killed remote shell ends the job",
           "[launcher][hosts]") {
-  const std::string moment = any_moment();
+  const std::string moment = moment_of_probe();
   INFO(moment);
   const RemoteShell shell;
   Running job(job_at(shell, moment));
@@ -103,7 +103,7 @@ TEST_CASE("launcher hosts: a killed remote shell ends the job",
 
 TEST_CASE("launcher hosts: a killed acprun leaves nobody on any host",
           "[launcher][hosts]") {
-  const std::string moment = any_moment();
+  const std::string moment = moment_of_probe();
   INFO(moment);
   const RemoteShell shell;
   Running job(job_at(shell, moment));

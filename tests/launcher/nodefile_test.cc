@@ -12,7 +12,7 @@ namespace acp::launcher {
 
 namespace {
 
-std::vector<Node> parse(std::string_view text) {
+std::vector<Node> parse_nodes(std::string_view text) {
   auto parsed = parse_nodefile(text);
   REQUIRE(std::holds_alternative<std::vector<Node>>(parsed));
   return std::get<std::vector<Node>>(parsed);
@@ -27,18 +27,18 @@ std::size_t bad_line(std::string_view text) {
 }  // namespace
 
 TEST_CASE("node file: one host a line", "[launcher][nodefile]") {
-  CHECK(parse("pc01\npc01\npc02\npc02") ==
+  CHECK(parse_nodes("pc01\npc01\npc02\npc02") ==
         std::vector<Node>{
             {"pc01", 1, 1}, {"pc01", 1, 2}, {"pc02", 1, 3}, {"pc02", 1, 4}});
 }
 
 TEST_CASE("node file: counts, comments, blanks", "[launcher][nodefile]") {
-  CHECK(parse("# all\n\n  pc01:3  # three\r\npc02 slots=4\n\tpc03\t\n") ==
+  CHECK(parse_nodes("# all\n\n  pc01:3  # three\r\npc02 slots=4\n\tpc03\t\n") ==
         std::vector<Node>{{"pc01", 3, 3}, {"pc02", 4, 4}, {"pc03", 1, 5}});
 }
 
 TEST_CASE("node file: addresses with colons", "[launcher][nodefile]") {
-  CHECK(parse("::1\n[::1]:2\n[fe80::1]\n127.0.0.1:2") ==
+  CHECK(parse_nodes("::1\n[::1]:2\n[fe80::1]\n127.0.0.1:2") ==
         std::vector<Node>{{"::1", 1, 1},
                           {"::1", 2, 2},
                           {"fe80::1", 1, 3},
@@ -63,9 +63,9 @@ TEST_CASE("node file: what makes no sense is named by its line",
 
 TEST_CASE("node file: slots add up to the largest job",
           "[launcher][nodefile]") {
-  CHECK(count_slots(parse("")) == 0);
-  CHECK(count_slots(parse("a\nb:2\nc slots=3")) == 6);
-  CHECK(count_slots(parse("a:65536\nb:65536")) == kMaxRanks);
+  CHECK(count_slots(parse_nodes("")) == 0);
+  CHECK(count_slots(parse_nodes("a\nb:2\nc slots=3")) == 6);
+  CHECK(count_slots(parse_nodes("a:65536\nb:65536")) == kMaxRanks);
 }
 
 TEST_CASE("this host: its names and no others", "[launcher][nodefile]") {

@@ -17,15 +17,16 @@ using std::chrono::milliseconds;
 using Words = std::vector<std::string>;
 using Variables = std::map<std::string, std::string>;
 
-OrExit<Options> parse(const Words& words, const Variables& variables = {}) {
+OrExit<Options> parse_line(const Words& words,
+                           const Variables& variables = {}) {
   return parse_options(acprun_options(), words, [&variables](const char* name) {
     const auto found = variables.find(name);
     return found == variables.end() ? nullptr : found->second.c_str();
   });
 }
 
-Options parse_well(const Words& words, const Variables& variables = {}) {
-  auto result = parse(words, variables);
+Options parse_good_line(const Words& words, const Variables& variables = {}) {
+  auto result = parse_line(words, variables);
   if (const auto* exit = std::get_if<EarlyExit>(&result)) FAIL(exit->text);
   return std::get<Options>(result);
 }
@@ -33,7 +34,7 @@ Options parse_well(const Words& words, const Variables& variables = {}) {
 }  // namespace
 
 TEST_CASE("options: defaults", "[launcher][options]") {
-  const Options options = parse_well({"prog"});
+  const Options options = parse_good_line({"prog"});
   CHECK(options.procs == 0);
   CHECK(options.reads_stdin);
   CHECK(options.timeout == milliseconds(0));
@@ -45,40 +46,40 @@ TEST_CASE("options: defaults", "[launcher][options]") {
 }
 
 TEST_CASE("options: every option of ours", "[launcher][options]") {
-  const Options options = parse_well({"-np",
-                                      "4",
-                                      "--host",
-                                      "localhost",
-                                      "--rsh",
-                                      "ssh -q",
-                                      "--wdir",
-                                      "/tmp",
-                                      "--env",
-                                      "A=1",
-                                      "--env",
-                                      "B=2",
-                                      "--bind",
-                                      "core",
-                                      "--report-bindings",
-                                      "--oversubscribe",
-                                      "--tag",
-                                      "--output-dir",
-                                      "out",
-                                      "--stdin",
-                                      "none",
-                                      "--timeout",
-                                      "1.5",
-                                      "--grace=0.25",
-                                      "--watchdog",
-                                      "7",
-                                      "--wrap",
-                                      "gdb --args",
-                                      "--wrap-ranks",
-                                      "1,3",
-                                      "--dry-run",
-                                      "-v",
-                                      "prog",
-                                      "--tag"});
+  const Options options = parse_good_line({"-np",
+                                           "4",
+                                           "--host",
+                                           "localhost",
+                                           "--rsh",
+                                           "ssh -q",
+                                           "--wdir",
+                                           "/tmp",
+                                           "--env",
+                                           "A=1",
+                                           "--env",
+                                           "B=2",
+                                           "--bind",
+                                           "core",
+                                           "--report-bindings",
+                                           "--oversubscribe",
+                                           "--tag",
+                                           "--output-dir",
+                                           "out",
+                                           "--stdin",
+                                           "none",
+                                           "--timeout",
+                                           "1.5",
+                                           "--grace=0.25",
+                                           "--watchdog",
+                                           "7",
+                                           "--wrap",
+                                           "gdb --args",
+                                           "--wrap-ranks",
+                                           "1,3",
+                                           "--dry-run",
+                                           "-v",
+                                           "prog",
+                                           "--tag"});
   CHECK(options.procs == 4);
   CHECK(options.hosts == "localhost");
   CHECK(options.rsh == Words{"ssh", "-q"});
@@ -104,8 +105,8 @@ TEST_CASE("options: every option of ours", "[launcher][options]") {
 
 TEST_CASE("options: an option beats the environment", "[launcher][options]") {
   const Options options =
-      parse_well({"--acp-startermemsize=8K", "prog"},
-                 {{"ACP_STARTER_MEMORY", "4096"}, {"ACP_NET", "udp"}});
+      parse_good_line({"--acp-startermemsize=8K", "prog"},
+                      {{"ACP_STARTER_MEMORY", "4096"}, {"ACP_NET", "udp"}});
   CHECK(options.settings.number(SettingId::kStarterMemory) == 8192);
   CHECK(options.settings.text(SettingId::kNet) == "udp");
   CHECK(options.setting_variables == Words{"ACP_STARTER_MEMORY=8K"});
@@ -114,14 +115,14 @@ TEST_CASE("options: an option beats the environment", "[launcher][options]") {
 TEST_CASE("options: --env reaches our own settings, too",
           "[launcher][options]") {
   const Options options =
-      parse_well({"--env", "ACP_STARTER_MEMORY=1M", "prog"});
+      parse_good_line({"--env", "ACP_STARTER_MEMORY=1M", "prog"});
   CHECK(options.settings.number(SettingId::kStarterMemory) == 1 << 20);
 }
 
 TEST_CASE("options: old scripts cannot make the heap smaller",
           "[launcher][options]") {
   const auto bytes = [](const std::string& value) {
-    return parse_well({"-startermemsize-dl", value, "prog"})
+    return parse_good_line({"-startermemsize-dl", value, "prog"})
         .settings.number(SettingId::kHeapSize);
   };
   CHECK(bytes("10240") == 1 << 30);

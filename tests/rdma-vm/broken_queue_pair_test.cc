@@ -7,12 +7,6 @@ namespace acp::verbs {
 
 namespace {
 
-Status send_one(End& end) {
-  const std::array<std::byte, 3> message{};
-  const std::span<const std::byte> part = message;
-  return end.endpoint().send({&part, 1}, transport::Ordering::kFree);
-}
-
 /// Posts a work request that the device accepts and cannot execute: the queue
 /// pair fails.
 void post_nonsense(ibv_qp& pair) {
@@ -44,9 +38,9 @@ TEST_CASE("verbs queue pair: one that fails is told once, with its reason",
   CHECK(told.failure.find("queue pair " +
                           std::to_string(created[broken]->qp_num)) !=
         std::string::npos);
-  CHECK(send_one(told) == Status::kPeerDead);
+  CHECK(told.send_one() == Status::kPeerDead);
   // The other end is not told. It finds out when it sends.
-  CHECK(pair.until([&] { return send_one(other) == Status::kPeerDead; }));
+  CHECK(pair.until([&] { return other.send_one() == Status::kPeerDead; }));
   CHECK(pair.until([&] { return other.failures == 1; }));
   CHECK(told.failures == 1);
 }
@@ -63,7 +57,7 @@ TEST_CASE("verbs queue pair: one that is flushed without a reason is lost",
   // the connection is closed.
   int flushed = 0;
   for (End& end : pair.ends) {
-    CHECK(pair.until([&] { return send_one(end) == Status::kPeerDead; }));
+    CHECK(pair.until([&] { return end.send_one() == Status::kPeerDead; }));
     CHECK(pair.until([&] { return end.failures == 1; }));
     flushed += end.failure.find("queue pair") != std::string::npos ? 1 : 0;
   }

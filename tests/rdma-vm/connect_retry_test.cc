@@ -150,16 +150,10 @@ struct Strangers {
                           End(1, nullptr, Executor::kAgent)};
 };
 
-Status send_one(End& end) {
-  const std::array<std::byte, 3> message{};
-  const std::span<const std::byte> part = message;
-  return end.endpoint().send({&part, 1}, transport::Ordering::kFree);
-}
-
 /// Checks that a message arrives each way, over one connection.
 void check_connected(Strangers& pair) {
   for (End& end : pair.ends) {
-    REQUIRE(pair.until([&] { return send_one(end) == Status::kOk; }));
+    REQUIRE(pair.until([&] { return end.send_one() == Status::kOk; }));
   }
   REQUIRE(pair.until([&] {
     return pair.ends[0].messages == 1 && pair.ends[1].messages == 1;
@@ -196,7 +190,7 @@ TEST_CASE("verbs connect: the peer's attempt is taken between two of my own",
           "[verbs][retry]") {
   Strangers pair;
   faults() = {Fault::kRoute};
-  REQUIRE(send_one(pair.ends[0]) == Status::kAgain);
+  REQUIRE(pair.ends[0].send_one() == Status::kAgain);
   REQUIRE(pair.until([&] { return faults().empty(); }));
   // The other end connects before the next attempt of this end, or both
   // attempts cross.
@@ -216,7 +210,7 @@ TEST_CASE("verbs connect: after the last attempt the failure says it all",
   Strangers pair;
   auto& [near, far] = pair.ends;
   faults().assign(kConnectAttempts, fault);
-  REQUIRE(send_one(near) == Status::kAgain);
+  REQUIRE(near.send_one() == Status::kAgain);
   // Set when the next attempt has a deadline, so that a thread may sleep until
   // then.
   bool has_slept = false;
@@ -234,7 +228,7 @@ TEST_CASE("verbs connect: after the last attempt the failure says it all",
         "(ping, rping)", "ACP_VERBS_DEVICES"}) {
     CHECK(near.failure.find(text) != std::string::npos);
   }
-  CHECK(send_one(near) == Status::kPeerDead);
+  CHECK(near.send_one() == Status::kPeerDead);
   CHECK(far.failures == 0);
 }
 

@@ -64,6 +64,13 @@ class End final : public transport::MessageSink {
     return *transport->endpoint(1 - me_, 0).value();
   }
 
+  /// Sends the other end a message of three bytes.
+  Status send_one() {
+    const std::array<std::byte, 3> message{};
+    const std::span<const std::byte> part = message;
+    return endpoint().send({&part, 1}, transport::Ordering::kFree);
+  }
+
   transport::Endpoint& endpoint_to_myself() {
     return *transport->endpoint(me_, 0).value();
   }
@@ -109,12 +116,7 @@ class Pair {
     for (End& end : ends) {
       end.transport->on_registered(end.region());
     }
-    const std::array<std::byte, 3> hello{};
-    const std::span<const std::byte> part = hello;
-    REQUIRE(until([&] {
-      return ends[0].endpoint().send({&part, 1}, transport::Ordering::kFree) ==
-             Status::kOk;
-    }));
+    REQUIRE(until([&] { return ends[0].send_one() == Status::kOk; }));
     REQUIRE(until([&] { return ends[1].messages == 1; }));
   }
 

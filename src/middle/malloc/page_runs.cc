@@ -9,7 +9,7 @@ namespace acp::middle {
 
 namespace {
 
-constexpr std::uint64_t kAll = ~std::uint64_t{0};
+constexpr std::uint64_t kAllPages = ~std::uint64_t{0};
 
 /// Two ranks that want overlapping runs can make each other give up. They stop
 /// after so many rounds.
@@ -17,7 +17,7 @@ constexpr int kRounds = 64;
 
 /// A mask of `count` (1 .. 64) bits from `first` on.
 constexpr std::uint64_t bits(unsigned first, std::uint64_t count) noexcept {
-  return (count >= 64 ? kAll : (std::uint64_t{1} << count) - 1) << first;
+  return (count >= 64 ? kAllPages : (std::uint64_t{1} << count) - 1) << first;
 }
 
 /// The first of `count` ones in a row; 64 when there are none.
@@ -48,7 +48,8 @@ Outcome PageRuns::take(std::uint64_t pages, PageNumber& first) noexcept {
     return outcome;
   }
   // The rest of the last chunk goes to smaller runs.
-  return return_pages(first / kPagesPerChunk + chunks - 1, kAll << in_last);
+  return return_pages(first / kPagesPerChunk + chunks - 1,
+                      kAllPages << in_last);
 }
 
 bool PageRuns::read(std::uint64_t region,
@@ -129,7 +130,7 @@ Outcome PageRuns::break_up(std::uint64_t region,
                            Region& seen,
                            unsigned pages,
                            PageNumber& first) noexcept {
-  while (seen.taken_chunks != kAll) {
+  while (seen.taken_chunks != kAllPages) {
     const auto chunk =
         static_cast<unsigned>(std::countr_one(seen.taken_chunks));
     const std::uint64_t expected =
@@ -145,7 +146,7 @@ Outcome PageRuns::break_up(std::uint64_t region,
       index_.mark_taken(region, bits(chunk, 1));
       const std::uint64_t number = region * kChunksPerRegion + chunk;
       first = number * kPagesPerChunk;
-      return return_pages(number, kAll << pages);
+      return return_pages(number, kAllPages << pages);
     }
     seen.taken_chunks = old | layout_.missing_chunks(region);
   }
@@ -306,14 +307,14 @@ Outcome PageRuns::return_pages(std::uint64_t chunk,
   if (!flight.run()) {
     return Outcome::kFailed;
   }
-  if ((old | mask) != kAll) {
+  if ((old | mask) != kAllPages) {
     return Outcome::kDone;
   }
-  flight.cas(layout_.free_pages(chunk), kAll, 0, &old);
+  flight.cas(layout_.free_pages(chunk), kAllPages, 0, &old);
   if (!flight.run()) {
     return Outcome::kFailed;
   }
-  return old == kAll ? return_chunks(chunk, 1) : Outcome::kDone;
+  return old == kAllPages ? return_chunks(chunk, 1) : Outcome::kDone;
 }
 
 }  // namespace acp::middle
