@@ -14,9 +14,9 @@ using std::chrono::microseconds;
 using std::chrono::seconds;
 using Verdict = Receiver::Verdict;
 
-constexpr std::size_t kDatagram = 1400;
+constexpr std::size_t kHeldDatagram = 1400;
 
-StreamLimits make_limits(std::uint64_t first_seq) {
+StreamLimits receiver_limits(std::uint64_t first_seq) {
   StreamLimits limits;
   limits.max_held_fragments = 4;
   limits.first_seq = first_seq;
@@ -24,9 +24,9 @@ StreamLimits make_limits(std::uint64_t first_seq) {
 }
 
 /// Handles each fragment like Endpoint, and records the order of delivery.
-struct Bench {
-  explicit Bench(std::uint64_t first_seq = 0)
-      : limits(make_limits(first_seq)) {}
+struct ReceiverBench {
+  explicit ReceiverBench(std::uint64_t first_seq = 0)
+      : limits(receiver_limits(first_seq)) {}
 
   Verdict arrive(std::uint64_t seq, std::uint8_t flags = 0) {
     PacketHeader header;
@@ -56,7 +56,7 @@ struct Bench {
   }
 
   StreamLimits limits;
-  FragmentPool pool{kDatagram, 64};
+  FragmentPool pool{kHeldDatagram, 64};
   Receiver receiver{pool, limits};
   TimePoint now{seconds(100)};
   std::uint64_t txno = 0;
@@ -69,7 +69,7 @@ using Seqs = std::vector<std::uint64_t>;
 }  // namespace
 
 TEST_CASE("udp receiver: each fragment once", "[udp][receiver]") {
-  Bench bench;
+  ReceiverBench bench;
   CHECK(bench.arrive(0) == Verdict::kDeliver);
   CHECK(bench.arrive(0) == Verdict::kDuplicate);
   CHECK(bench.arrive(2) == Verdict::kDeliver);
@@ -81,7 +81,7 @@ TEST_CASE("udp receiver: each fragment once", "[udp][receiver]") {
 
 TEST_CASE("udp receiver: an ordered fragment waits for all before it",
           "[udp][receiver]") {
-  Bench bench;
+  ReceiverBench bench;
   CHECK(bench.arrive(1, kFlagOrdered) == Verdict::kEarly);
   CHECK(bench.arrive(3, kFlagOrdered) == Verdict::kEarly);
   CHECK(bench.arrive(2) == Verdict::kDeliver);
@@ -94,7 +94,7 @@ TEST_CASE("udp receiver: an ordered fragment waits for all before it",
 }
 
 TEST_CASE("udp receiver: holds a bounded number", "[udp][receiver]") {
-  Bench bench;
+  ReceiverBench bench;
   for (std::uint64_t seq = 1; seq <= 4; ++seq) {
     CHECK(bench.arrive(seq, kFlagOrdered) == Verdict::kEarly);
   }
@@ -108,7 +108,7 @@ TEST_CASE("udp receiver: holds a bounded number", "[udp][receiver]") {
 
 TEST_CASE("udp receiver: the window's last fragment is taken, the next is not",
           "[udp][receiver]") {
-  Bench bench;
+  ReceiverBench bench;
   CHECK(bench.arrive(kWindowFragments) == Verdict::kDrop);
   for (std::uint64_t seq = kWindowFragments - 1; seq > 0; --seq) {
     CHECK(bench.arrive(seq) == Verdict::kDeliver);
@@ -119,7 +119,7 @@ TEST_CASE("udp receiver: the window's last fragment is taken, the next is not",
 
 TEST_CASE("udp receiver: numbers pass 32 bits", "[udp][receiver]") {
   const std::uint64_t first = 0xFFFFFFFE;
-  Bench bench(first);
+  ReceiverBench bench(first);
   CHECK(bench.arrive(first + 3) == Verdict::kDeliver);
   CHECK(bench.arrive(first + 1) == Verdict::kDeliver);
   CHECK(bench.arrive(first - 1) == Verdict::kDuplicate);
@@ -130,7 +130,7 @@ TEST_CASE("udp receiver: numbers pass 32 bits", "[udp][receiver]") {
 
 TEST_CASE("udp receiver: acks tell what was delivered and what is held",
           "[udp][receiver][ack]") {
-  Bench bench;
+  ReceiverBench bench;
   bench.arrive(0);
   CHECK((bench.fill().flags & kFlagSack) == 0);
   bench.arrive(2);
@@ -148,7 +148,7 @@ TEST_CASE("udp receiver: acks tell what was delivered and what is held",
 
 TEST_CASE("udp receiver: a dropped fragment is not echoed",
           "[udp][receiver][ack]") {
-  Bench bench;
+  ReceiverBench bench;
   bench.arrive(0);
   bench.arrive(1000);
   CHECK(bench.fill().echo == 1);
@@ -156,7 +156,7 @@ TEST_CASE("udp receiver: a dropped fragment is not echoed",
 
 TEST_CASE("udp receiver: acks wait for batching, but not for long",
           "[udp][receiver][ack]") {
-  Bench bench;
+  ReceiverBench bench;
   CHECK(bench.receiver.deadline() == TimePoint::max());
   bench.arrive(0);
   CHECK_FALSE(bench.receiver.owes_ack_now(bench.now));
@@ -174,7 +174,7 @@ TEST_CASE("udp receiver: acks wait for batching, but not for long",
 
 TEST_CASE("udp receiver: gaps, duplicates and requests are answered at once",
           "[udp][receiver][ack]") {
-  Bench bench;
+  ReceiverBench bench;
   bench.arrive(0, kFlagAckRequest);
   CHECK(bench.receiver.owes_ack_now(bench.now));
   bench.receiver.on_ack_sent();

@@ -114,7 +114,7 @@ void take(Memory& memory, std::span<const std::byte> bytes) {
 
 /// The network of a seed. The delay is between 10 us and 1 s, evenly by its
 /// magnitude.
-FakeJobPlan plan_of(std::uint64_t seed) {
+FakeJobPlan plan_from(std::uint64_t seed) {
   udp::FaultDice dice(seed);
   const auto upto = [&dice](double most) {
     return most * static_cast<double>(dice.roll() % 1001) / 1000;
@@ -153,7 +153,7 @@ struct Sums {
 /// and grows meanwhile.
 void run_seed(std::uint64_t seed, Sums& sums) {
   CAPTURE(seed);
-  FakeJobPlan plan = plan_of(seed);
+  FakeJobPlan plan = plan_from(seed);
   CAPTURE(plan.network.faults.loss, plan.network.delay.count(),
           plan.network.has_hosts);
   FakeJob job(plan);

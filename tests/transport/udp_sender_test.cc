@@ -18,7 +18,7 @@ using transport::Ordering;
 
 constexpr std::size_t kDatagram = 1400;
 
-StreamLimits make_limits(std::uint64_t first_seq = 0) {
+StreamLimits sender_limits(std::uint64_t first_seq = 0) {
   StreamLimits limits;
   limits.fragment_bytes = kDatagram - kHeadroomBytes;
   limits.window_bytes = 1 << 20;
@@ -28,9 +28,9 @@ StreamLimits make_limits(std::uint64_t first_seq = 0) {
 }
 
 /// A Sender alone: each message travels in its own fragment.
-struct Bench {
-  explicit Bench(std::uint64_t first_seq = 0)
-      : limits(make_limits(first_seq)) {}
+struct SenderBench {
+  explicit SenderBench(std::uint64_t first_seq = 0)
+      : limits(sender_limits(first_seq)) {}
 
   Status append(std::size_t bytes, Ordering ordering = Ordering::kFree) {
     const std::vector<std::byte> message(bytes);
@@ -99,7 +99,7 @@ struct Bench {
 }  // namespace
 
 TEST_CASE("udp sender: small messages share a fragment", "[udp][sender]") {
-  Bench bench;
+  SenderBench bench;
   REQUIRE(bench.append(100) == Status::kOk);
   REQUIRE(bench.append(0) == Status::kOk);
   REQUIRE(bench.append(1100) == Status::kOk);
@@ -111,7 +111,7 @@ TEST_CASE("udp sender: small messages share a fragment", "[udp][sender]") {
 
 TEST_CASE("udp sender: one ordered message makes its fragment ordered",
           "[udp][sender]") {
-  Bench bench;
+  SenderBench bench;
   bench.send_one();
   CHECK((bench.last_flags & kFlagOrdered) == 0);
   REQUIRE(bench.append(8) == Status::kOk);
@@ -121,7 +121,7 @@ TEST_CASE("udp sender: one ordered message makes its fragment ordered",
 
 TEST_CASE("udp sender: a full window answers kAgain until an ack",
           "[udp][sender]") {
-  Bench bench;
+  SenderBench bench;
   for (std::uint64_t i = 0; i < kWindowFragments; ++i) {
     bench.send_one();
   }
@@ -133,7 +133,7 @@ TEST_CASE("udp sender: a full window answers kAgain until an ack",
 }
 
 TEST_CASE("udp sender: bytes under way are bounded", "[udp][sender]") {
-  Bench bench;
+  SenderBench bench;
   bench.limits.window_bytes = 3 * charge(1000);
   int sent = 0;
   while (bench.append(1000) == Status::kOk) {
@@ -146,7 +146,7 @@ TEST_CASE("udp sender: bytes under way are bounded", "[udp][sender]") {
 
 TEST_CASE("udp sender: an exhausted pool answers kAgain", "[udp][sender]") {
   FragmentPool pool(kDatagram, 1);
-  StreamLimits limits = make_limits();
+  StreamLimits limits = sender_limits();
   Sender sender(pool, limits, Sender::Window::kFixed);
   Fragment* taken = pool.acquire();
   CHECK(sender.append({}, 0, Ordering::kFree) == Status::kAgain);
@@ -156,7 +156,7 @@ TEST_CASE("udp sender: an exhausted pool answers kAgain", "[udp][sender]") {
 
 TEST_CASE("udp sender: buffers go back to the pool with the acks",
           "[udp][sender]") {
-  Bench bench;
+  SenderBench bench;
   for (int i = 0; i < 5; ++i) {
     bench.send_one();
   }
@@ -171,7 +171,7 @@ TEST_CASE("udp sender: buffers go back to the pool with the acks",
 
 TEST_CASE("udp sender: the round trip is that of the echoed transmission",
           "[udp][sender][rtt]") {
-  Bench bench;
+  SenderBench bench;
   const std::uint64_t first = bench.send_one();
   bench.now += milliseconds(100);
   bench.sender.on_timer(bench.now);
@@ -199,7 +199,7 @@ TEST_CASE("udp sender: the round trip is that of the echoed transmission",
 
 TEST_CASE("udp sender: three later transmissions make a loss",
           "[udp][sender][loss]") {
-  Bench bench;
+  SenderBench bench;
   for (int i = 0; i < 4; ++i) {
     bench.send_one();
   }
@@ -214,7 +214,7 @@ TEST_CASE("udp sender: three later transmissions make a loss",
 
 TEST_CASE("udp sender: one that is overtaken and late is a loss",
           "[udp][sender][loss]") {
-  Bench bench;
+  SenderBench bench;
   bench.send_one();
   bench.send_one();
   bench.now += microseconds(50);
@@ -226,7 +226,7 @@ TEST_CASE("udp sender: one that is overtaken and late is a loss",
 
 TEST_CASE("udp sender: a retransmission does not condemn what it overtook",
           "[udp][sender][loss]") {
-  Bench bench;
+  SenderBench bench;
   bench.send_one();
   bench.now += milliseconds(30);
   bench.sender.on_timer(bench.now);
@@ -241,7 +241,7 @@ TEST_CASE("udp sender: a retransmission does not condemn what it overtook",
 
 TEST_CASE("udp sender: the first time-out probes, then the time-out doubles",
           "[udp][sender][rto]") {
-  Bench bench;
+  SenderBench bench;
   bench.send_one();
   bench.now += microseconds(4);
   bench.ack(1, 1);
@@ -263,7 +263,7 @@ TEST_CASE("udp sender: the first time-out probes, then the time-out doubles",
 
 TEST_CASE("udp sender: an oversubscribed host waits longer",
           "[udp][sender][rto]") {
-  Bench bench;
+  SenderBench bench;
   bench.limits.rto_floor = kMinRtoOversubscribed;
   bench.send_one();
   bench.now += microseconds(4);
@@ -276,7 +276,7 @@ TEST_CASE("udp sender: an oversubscribed host waits longer",
 
 TEST_CASE("udp sender: without a sample the time-out doubles, progress or not",
           "[udp][sender][rto]") {
-  Bench bench;
+  SenderBench bench;
   bench.send_one();
   bench.send_one();
   CHECK(bench.expire() == kInitialRto);
@@ -291,7 +291,7 @@ TEST_CASE("udp sender: without a sample the time-out doubles, progress or not",
 TEST_CASE("udp sender: an ack may name any transmission of a fragment",
           "[udp][sender][rtt]") {
   const auto named = GENERATE(1U, 2U, 3U, 4U, 5U, 6U);
-  Bench bench;
+  SenderBench bench;
   std::vector<TimePoint> sent = {bench.now};
   bench.send_one();
   while (sent.size() < 6) {
@@ -311,7 +311,7 @@ TEST_CASE("udp sender: an ack may name any transmission of a fragment",
 
 TEST_CASE("udp sender: a path that reorders is given more time",
           "[udp][sender][loss]") {
-  Bench bench;
+  SenderBench bench;
   for (int i = 0; i < 4; ++i) {
     bench.send_one();
   }
@@ -327,7 +327,7 @@ TEST_CASE("udp sender: a path that reorders is given more time",
 
 TEST_CASE("udp sender: where cores are shared, one stream warns the others",
           "[udp][sender][rto]") {
-  Bench bench;
+  SenderBench bench;
   const bool is_core_bound = GENERATE(false, true);
   bench.limits.is_core_bound = is_core_bound;
   bench.send_one();
@@ -349,7 +349,7 @@ TEST_CASE("udp sender: where cores are shared, one stream warns the others",
 
 TEST_CASE("udp sender: a lost window is repaired after one time-out",
           "[udp][sender][loss]") {
-  Bench bench;
+  SenderBench bench;
   for (int i = 0; i < 20; ++i) {
     bench.send_one();
   }
@@ -362,7 +362,7 @@ TEST_CASE("udp sender: a lost window is repaired after one time-out",
 
 TEST_CASE("udp sender: acks of what was never sent are ignored",
           "[udp][sender]") {
-  Bench bench;
+  SenderBench bench;
   bench.send_one();
   REQUIRE(bench.append(8) == Status::kOk);  // open, not sent
   bench.ack(2, 0);
@@ -373,7 +373,7 @@ TEST_CASE("udp sender: acks of what was never sent are ignored",
 }
 
 TEST_CASE("udp sender: a bitmap never takes the oldest away", "[udp][sender]") {
-  Bench bench;
+  SenderBench bench;
   bench.send_one();
   bench.send_one();
   bench.ack(0, 2, 0b11);
@@ -384,7 +384,7 @@ TEST_CASE("udp sender: a bitmap never takes the oldest away", "[udp][sender]") {
 
 TEST_CASE("udp sender: asks by number when a SACK has released the window",
           "[udp][sender][death]") {
-  Bench bench;
+  SenderBench bench;
   bench.send_one();
   bench.send_one(Ordering::kOrdered);
   bench.ack(0, 2, 0b10);  // 1 is held
@@ -423,7 +423,7 @@ TEST_CASE("udp sender: asks by number when a SACK has released the window",
 }
 
 TEST_CASE("udp sender: numbers pass 32 bits", "[udp][sender]") {
-  Bench bench(0xFFFFFFF0);
+  SenderBench bench(0xFFFFFFF0);
   for (int i = 0; i < 100; ++i) {
     bench.send_one();
     bench.send_one();
@@ -435,7 +435,7 @@ TEST_CASE("udp sender: numbers pass 32 bits", "[udp][sender]") {
 
 TEST_CASE("udp sender: silence is death only after unanswered transmissions",
           "[udp][sender][death]") {
-  Bench bench;
+  SenderBench bench;
   bench.send_one();
   // This process was stopped: it comes back late and asks before it judges.
   bench.now += seconds(60);
@@ -443,7 +443,7 @@ TEST_CASE("udp sender: silence is death only after unanswered transmissions",
   bench.transmit_all();
   CHECK_FALSE(bench.sender.is_peer_dead(bench.now));
 
-  Bench other;
+  SenderBench other;
   const TimePoint start = other.now;
   other.send_one();
   while (!other.sender.is_peer_dead(other.now)) {

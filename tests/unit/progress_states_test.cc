@@ -11,10 +11,8 @@ using State = ProgressStates::State;
 using Pass = ProgressStates::Pass;
 using Sight = ProgressStates::Sight;
 
-constexpr Duration kTick = ProgressStates::kTick;
-
 /// The states with the callers that they see.
-struct Rank {
+struct StatesUnderTest {
   ProgressStates states;
   Sight sight;
 
@@ -29,7 +27,7 @@ struct Rank {
 
 TEST_CASE("progress states: without callers it polls, then falls asleep",
           "[runtime][progress]") {
-  Rank rank;
+  StatesUnderTest rank;
   CHECK(rank.before().state == State::kPolling);
   CHECK(rank.after(Pass::kMoved).state == State::kPolling);
   CHECK(rank.after(Pass::kNothing).state == State::kAsleep);
@@ -37,13 +35,13 @@ TEST_CASE("progress states: without callers it polls, then falls asleep",
 
 TEST_CASE("progress states: it naps while a caller waits and polls",
           "[runtime][progress]") {
-  Rank rank;
+  StatesUnderTest rank;
   rank.sight = {1, 1};
   for (int i = 0; i < 3; ++i) {
     ++rank.sight.passes;
     const auto next = rank.before();
     CHECK(next.state == State::kNapping);
-    CHECK(next.nap == kTick);
+    CHECK(next.nap == ProgressStates::kTick);
     CHECK(next.detaches);
   }
   // It waits, but makes no pass: the thread makes one each tick.
@@ -54,7 +52,7 @@ TEST_CASE("progress states: it naps while a caller waits and polls",
 
 TEST_CASE("progress states: a caller that is asleep does not keep it away",
           "[runtime][progress]") {
-  Rank rank;
+  StatesUnderTest rank;
   rank.sight = {1000, 1};
   CHECK(rank.before().state == State::kNapping);
   rank.sight = {1001, 0};
@@ -64,22 +62,22 @@ TEST_CASE("progress states: a caller that is asleep does not keep it away",
 
 TEST_CASE("progress states: many passes of callers make it nap, few do not",
           "[runtime][progress]") {
-  Rank rank;
+  StatesUnderTest rank;
   rank.sight.passes = ProgressStates::kManyPasses - 1;
   CHECK(rank.after(Pass::kNothing).state == State::kAsleep);
   rank.sight.passes += ProgressStates::kManyPasses;
   const auto next = rank.after(Pass::kNothing);
   CHECK(next.state == State::kNapping);
-  CHECK(next.nap == kTick);
+  CHECK(next.nap == ProgressStates::kTick);
   CHECK(next.detaches);
   CHECK(rank.after(Pass::kNothing).state == State::kAsleep);
 }
 
 TEST_CASE("progress states: woken early for nothing, one pass is enough",
           "[runtime][progress]") {
-  Rank rank;
+  StatesUnderTest rank;
   SECTION("by something, early") {
-    rank.states.slept(kTick - Duration(1), true);
+    rank.states.slept(ProgressStates::kTick - Duration(1), true);
     ++rank.sight.passes;
     CHECK(rank.after(Pass::kNothing).state == State::kNapping);
   }
@@ -93,7 +91,7 @@ TEST_CASE("progress states: woken early for nothing, one pass is enough",
     CHECK(rank.after(Pass::kNothing).state == State::kAsleep);
   }
   SECTION("not late") {
-    rank.states.slept(kTick, true);
+    rank.states.slept(ProgressStates::kTick, true);
     ++rank.sight.passes;
     CHECK(rank.after(Pass::kNothing).state == State::kAsleep);
   }
@@ -111,7 +109,7 @@ TEST_CASE("progress states: woken early for nothing, one pass is enough",
 
 TEST_CASE("progress states: a busy step is run again soon",
           "[runtime][progress]") {
-  Rank rank;
+  StatesUnderTest rank;
   SECTION("when no caller makes passes") {
     const auto next = rank.after(Pass::kBusy);
     CHECK(next.state == State::kNapping);
@@ -120,12 +118,12 @@ TEST_CASE("progress states: a busy step is run again soon",
   }
   SECTION("later when a caller sleeps, who may be the user of its data") {
     rank.sight.caller_has_role = true;
-    CHECK(rank.after(Pass::kBusy).nap == kTick);
+    CHECK(rank.after(Pass::kBusy).nap == ProgressStates::kTick);
   }
   SECTION("later when a caller has made a pass") {
     ++rank.sight.passes;
     const auto next = rank.after(Pass::kBusy);
-    CHECK(next.nap == kTick);
+    CHECK(next.nap == ProgressStates::kTick);
     CHECK(next.detaches);
   }
 }

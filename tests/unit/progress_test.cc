@@ -15,8 +15,8 @@ namespace acp::runtime {
 namespace {
 
 /// One rank, not attached to an engine.
-struct Rank {
-  Rank() {
+struct LoneRank {
+  LoneRank() {
     auto opened = shm::DoorbellSocket::open(host.segment(), 0);
     REQUIRE(opened.ok());
     doorbell = std::move(*opened);
@@ -48,7 +48,7 @@ int do_nothing(void*) {
 
 TEST_CASE("progress: one thread's wait ends, the other's stays published",
           "[runtime][progress]") {
-  Rank rank;
+  LoneRank rank;
   const auto& kind = rank.host.segment().record(0).wait_kind;
   rank.progress->enter_wait(protocol::WaitKind::kWord, 3);
   std::thread([&rank] {
@@ -63,7 +63,7 @@ TEST_CASE("progress: one thread's wait ends, the other's stays published",
 
 TEST_CASE("progress: a step that is added wakes who sleeps in epoll",
           "[runtime][progress][wake]") {
-  Rank rank;
+  LoneRank rank;
   REQUIRE(rank.progress->add_step(&do_nothing, nullptr) == Status::kOk);
   CHECK_FALSE(rank.has_rung());
   rank.slice().asleep = protocol::kThreadAsleep;
@@ -79,7 +79,7 @@ TEST_CASE("progress: a step that is added wakes who sleeps in epoll",
 
 TEST_CASE("progress: completions wake a caller that sleeps in epoll",
           "[runtime][progress][wake]") {
-  Rank rank;
+  LoneRank rank;
   rank.progress->wake_callers();
   CHECK_FALSE(rank.has_rung());
   // The progress thread has no use for them.

@@ -5,6 +5,7 @@
 #include <random>
 
 #include "gmm/memory_ops.h"
+#include "support/seeds.h"
 #include "unit/runner_peer.h"
 
 namespace acp::gma {
@@ -341,7 +342,7 @@ class RandomRun {
 
 TEST_CASE("runner post: whatever the endpoint takes, the results are the same",
           "[gma][runner]") {
-  for (std::uint32_t seed = 1; seed <= 100; ++seed) {
+  for (std::uint32_t seed = 1; seed <= test::seeds_of_one_thread(100); ++seed) {
     INFO("seed " << seed);
     RandomRun run(seed);
     run.run(SIZE_MAX);
@@ -351,7 +352,7 @@ TEST_CASE("runner post: whatever the endpoint takes, the results are the same",
 
 TEST_CASE("runner post: when the peer is lost each operation ends once",
           "[gma][runner]") {
-  for (std::uint32_t seed = 1; seed <= 100; ++seed) {
+  for (std::uint32_t seed = 1; seed <= test::seeds_of_one_thread(100); ++seed) {
     INFO("seed " << seed);
     RandomRun run(seed);
     run.run(1 + seed * 3 % 211);

@@ -4,6 +4,7 @@
 #include <random>
 
 #include "gma/relay.h"
+#include "support/seeds.h"
 #include "unit/runner_peer.h"
 
 namespace acp::gma {
@@ -12,11 +13,11 @@ namespace {
 
 using protocol::Opcode;
 
-constexpr std::size_t kMaxMessage = 4096;
-constexpr std::size_t kMaxPosted = Relay::kSlotBytes;
+constexpr std::size_t kRelayMessage = 4096;
+constexpr std::size_t kRelayPosted = Relay::kSlotBytes;
 
 /// No two places of a seed alike, nor one place of two seeds.
-void fill(std::span<std::byte> memory, std::uint64_t seed) {
+void fill_words(std::span<std::byte> memory, std::uint64_t seed) {
   for (std::size_t i = 0; i + 8 <= memory.size(); i += 8) {
     const std::uint64_t word = seed << 48 | i;
     std::memcpy(memory.data() + i, &word, 8);
@@ -26,8 +27,8 @@ void fill(std::span<std::byte> memory, std::uint64_t seed) {
 /// Ranks 2 and 3, whose endpoints do everything unless a test says otherwise.
 struct TwoPeers {
   explicit TwoPeers(std::size_t bytes) : two(bytes), three(bytes) {
-    fill(two.memory, 2);
-    fill(three.memory, 3);
+    fill_words(two.memory, 2);
+    fill_words(three.memory, 3);
     world.endpoint(2).post_status = always(Status::kOk);
     world.endpoint(3).post_status = always(Status::kOk);
   }
@@ -52,7 +53,7 @@ struct TwoPeers {
     }
   }
 
-  RunnerWorld world{kMaxMessage, kMaxPosted};
+  RunnerWorld world{kRelayMessage, kRelayPosted};
   Peer two;
   Peer three;
 };
@@ -153,7 +154,7 @@ TEST_CASE("runner relay: one end is registered by a rank of this host",
   TwoPeers peers(4096);
   RunnerWorld& world = peers.world;
   world.endpoint(1).transfer_status = Status::kOk;
-  fill(std::span(world.peer_memory).first(4096), 1);
+  fill_words(std::span(world.peer_memory).first(4096), 1);
   // The "other process" is the test's own, so peer_space has its address.
   const Operation& copy =
       world.start({copy_step(world.far(3, 0), world.theirs, 4096)});
@@ -176,7 +177,7 @@ TEST_CASE("runner relay: memory of one rank is moved by its owner",
 
 TEST_CASE("runner relay: without such endpoints the source's owner is asked",
           "[gma][runner][relay]") {
-  RunnerWorld world(kMaxMessage, 0);
+  RunnerWorld world(kRelayMessage, 0);
   world.start({copy_step(world.far(3, 8), world.far(2, 0), 100)});
   CHECK(world.answer(2).opcode == Opcode::kCopy);
 }
@@ -205,7 +206,7 @@ TEST_CASE("runner relay: peers may be lost at any moment",
           "[gma][runner][relay]") {
   constexpr std::uint64_t kOwn = 2 * Relay::kSlotBytes;
   constexpr std::size_t kCopies = 8;
-  for (std::uint32_t seed = 1; seed <= 60; ++seed) {
+  for (std::uint32_t seed = 1; seed <= test::seeds_of_one_thread(60); ++seed) {
     INFO("seed " << seed);
     std::mt19937 random(seed);
     TwoPeers peers(kCopies * kOwn);

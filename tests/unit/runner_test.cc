@@ -11,7 +11,7 @@ namespace {
 
 using protocol::Opcode;
 
-void fill(std::span<std::byte> bytes, std::uint32_t seed) {
+void fill_randomly(std::span<std::byte> bytes, std::uint32_t seed) {
   std::mt19937 random(seed);
   for (std::byte& byte : bytes) {
     byte = static_cast<std::byte>(random());
@@ -37,7 +37,7 @@ TEST_CASE("runner: the pieces of a large put cover each byte once",
           "[gma][runner]") {
   for (const std::size_t size : {1U, 975U, 976U, 977U, 100'001U}) {
     RunnerWorld world;
-    fill(world.memory, 1);
+    fill_randomly(world.memory, 1);
     const Operation& put =
         world.start({copy_step(world.far(2, 1000), world.mine + 7, size)});
     CHECK(world.ends_of(put) == 0);
@@ -71,7 +71,7 @@ TEST_CASE("runner: the pieces of a large get arrive in any order",
   constexpr std::size_t kSize = 50'001;
   RunnerWorld world;
   std::vector<std::byte> source(kSize);
-  fill(source, 2);
+  fill_randomly(source, 2);
   const Operation& get =
       world.start({copy_step(world.mine + 3, world.far(3, 64), kSize)});
   auto& sent = world.endpoint(3).sent;

@@ -7,7 +7,7 @@ namespace acp::perf {
 
 namespace {
 
-constexpr std::uint64_t kWindow = 64;
+constexpr std::uint64_t kAccessesPerSample = 64;
 constexpr std::uint64_t kPoison = 0xdeadbeefdeadbeef;
 
 struct Words {
@@ -56,10 +56,10 @@ template <std::size_t bytes>
 Verdict run_put_rate(Context& context, Samples& samples) {
   const Words words = words_of(context);
   std::uint64_t count = 0;
-  measure(context.time_ns, kWindow, samples, [&] {
+  measure(context.time_ns, kAccessesPerSample, samples, [&] {
     *words.own_source = ++count;
     acp_handle_t last = ACP_HANDLE_NULL;
-    for (std::uint64_t i = 0; i < kWindow; ++i) {
+    for (std::uint64_t i = 0; i < kAccessesPerSample; ++i) {
       last = acp_copy(words.target, words.source, bytes, ACP_HANDLE_NULL);
     }
     acp_complete(last);

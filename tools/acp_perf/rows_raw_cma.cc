@@ -12,13 +12,15 @@ namespace acp::perf {
 
 namespace {
 
-enum class Way : std::uint8_t { kRead, kWrite };
+enum class Direction : std::uint8_t { kRead, kWrite };
 
-bool transfer(const Context& context, Way way, std::uint64_t bytes) {
+bool transfer(const Context& context,
+              Direction direction,
+              std::uint64_t bytes) {
   iovec local{context.memory.own_outbox(), bytes};
   iovec remote{reinterpret_cast<void*>(context.peer.registered_address), bytes};
   const auto pid = static_cast<pid_t>(context.peer.pid);
-  const ssize_t moved = way == Way::kRead
+  const ssize_t moved = direction == Direction::kRead
                             ? process_vm_readv(pid, &local, 1, &remote, 1, 0)
                             : process_vm_writev(pid, &local, 1, &remote, 1, 0);
   return moved == static_cast<ssize_t>(bytes);
@@ -27,30 +29,30 @@ bool transfer(const Context& context, Way way, std::uint64_t bytes) {
 /// Writes a pattern to the target, reads it back and compares.
 bool round_trip_holds(const Context& context, std::uint64_t bytes) {
   fill_pattern(context.memory.own_outbox(), bytes, context.row);
-  if (!transfer(context, Way::kWrite, bytes)) return false;
+  if (!transfer(context, Direction::kWrite, bytes)) return false;
   std::memset(context.memory.own_outbox(), 0, bytes);
-  return transfer(context, Way::kRead, bytes) &&
+  return transfer(context, Direction::kRead, bytes) &&
          has_pattern(context.memory.own_outbox(), bytes, context.row);
 }
 
 Verdict run_cma(Context& context,
                 Samples& samples,
-                Way way,
+                Direction direction,
                 std::uint64_t bytes) {
   Verdict verdict;
-  if (!transfer(context, way, bytes)) {
+  if (!transfer(context, direction, bytes)) {
     verdict.skipped =
         std::string("process_vm_readv/writev: ") + std::strerror(errno);
     return verdict;
   }
   bool ok = true;
   measure(context.time_ns, 1, samples,
-          [&] { ok &= transfer(context, way, bytes); });
+          [&] { ok &= transfer(context, direction, bytes); });
   return expect(ok && round_trip_holds(context, bytes), "bytes differ");
 }
 
-Row row_of(Way way, std::uint64_t bytes, Unit unit) {
-  const bool is_read = way == Way::kRead;
+Row row_of(Direction direction, std::uint64_t bytes, Unit unit) {
+  const bool is_read = direction == Direction::kRead;
   return {
       .name = (is_read ? "raw.cma.read." : "raw.cma.write.") + size_name(bytes),
       .what = is_read ? "process_vm_readv from the target"
@@ -58,18 +60,18 @@ Row row_of(Way way, std::uint64_t bytes, Unit unit) {
       .unit = unit,
       .bytes = bytes,
       .needs = Needs::kSameHost,
-      .run = [way, bytes](Context& context, Samples& samples) {
-        return run_cma(context, samples, way, bytes);
+      .run = [direction, bytes](Context& context, Samples& samples) {
+        return run_cma(context, samples, direction, bytes);
       }};
 }
 
 }  // namespace
 
 void add_raw_cma_rows(Rows& rows) {
-  for (const Way way : {Way::kRead, Way::kWrite}) {
-    append(rows,
-           {row_of(way, 8, Unit::kTime), row_of(way, 4096, Unit::kBandwidth),
-            row_of(way, 1 << 20, Unit::kBandwidth)});
+  for (const Direction direction : {Direction::kRead, Direction::kWrite}) {
+    append(rows, {row_of(direction, 8, Unit::kTime),
+                  row_of(direction, 4096, Unit::kBandwidth),
+                  row_of(direction, 1 << 20, Unit::kBandwidth)});
   }
 }
 

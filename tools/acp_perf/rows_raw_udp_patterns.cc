@@ -71,7 +71,7 @@ std::uint64_t word_at(std::span<const std::byte> datagram, std::size_t offset) {
 }
 
 /// A rank that has waited this long asks for the round again.
-constexpr std::int64_t kLostNs = 200'000'000;
+constexpr std::int64_t kAskAgainNs = 200'000'000;
 constexpr int kBuffer = 4 << 20;
 
 /// Index of the datagram that asks for a round again.
@@ -100,7 +100,7 @@ class Player {
     const std::uint64_t all = (std::uint64_t{1} << pattern_.datagrams) - 1;
     std::uint64_t seen = std::exchange(ahead_, 0);
     std::uint64_t tries = 0;
-    std::int64_t deadline = now_ns() + kLostNs;
+    std::int64_t deadline = now_ns() + kAskAgainNs;
     for (std::size_t at = 0; seen != all;) {
       const auto room = pattern_.is_checked
                             ? std::span(room_)
@@ -112,7 +112,7 @@ class Player {
         return false;
       } else if (++tries % 256 == 0 && now_ns() > deadline) {
         send_one(round, kQuestion);
-        deadline = now_ns() + kLostNs;
+        deadline = now_ns() + kAskAgainNs;
       }
     }
     return true;

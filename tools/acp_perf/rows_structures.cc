@@ -273,13 +273,13 @@ void insert_window(acp_map_t map,
                    const Keys& keys,
                    const Source& source,
                    std::uint64_t number) {
-  constexpr std::size_t kWindow = 16;
-  std::array<acp_pair_t, kWindow> pairs{};
-  for (std::size_t i = 0; i < kWindow; ++i) {
-    const std::uint64_t key = keys.other(number * kWindow + i);
+  constexpr std::size_t kPairsAtOnce = 16;
+  std::array<acp_pair_t, kPairsAtOnce> pairs{};
+  for (std::size_t i = 0; i < kPairsAtOnce; ++i) {
+    const std::uint64_t key = keys.other(number * kPairsAtOnce + i);
     pairs[i] = {source.word(2 * i, key), source.word(2 * i + 1, key)};
   }
-  acpx_insert_map_n(map, pairs.data(), kWindow, nullptr);
+  acpx_insert_map_n(map, pairs.data(), kPairsAtOnce, nullptr);
 }
 
 /// Rows that leave the keys as they are call some(); rows that insert new keys
