@@ -156,7 +156,7 @@ struct alignas(kCacheLine) HostHeader {
                                       ///< process last waited on; 0: none yet.
   std::uint64_t records_offset;       ///< ProcRecord[local_procs].
   std::uint64_t published_offset;     ///< PublishedRecord[procs].
-  std::uint64_t cards_offset;         ///< card_bytes each, [procs].
+  std::uint64_t cards_offset;         ///< Address cards, [procs].
   std::uint64_t secret_offset;        ///< JobSecret.
   /// This offset and the next three count from the start of a slice.
   std::uint64_t keys_offset;

@@ -27,8 +27,8 @@ struct NetworkContext {
   }
 
   /// Writes this process's address card, which has at most the bytes of
-  /// card_of(proc). The peers read it after the rendezvous of
-  /// acp_init.
+  /// HostSizes::card_bytes. The peers read the address card after the
+  /// rendezvous of acp_init.
   void publish_card(std::span<const std::byte> card) const;
 };
 
