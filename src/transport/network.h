@@ -26,9 +26,9 @@ struct NetworkContext {
     return segment.card(peer);
   }
 
-  /// Writes this process's address card, which has at most the bytes of
-  /// HostSizes::card_bytes. The peers read the address card after the
-  /// rendezvous of acp_init.
+  /// Writes this process's address card, which must fit into the room that the
+  /// host segment has for it. The peers read it after the rendezvous of
+  /// acp_init.
   void publish_card(std::span<const std::byte> card) const;
 };
 
