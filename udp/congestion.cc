@@ -59,26 +59,28 @@ void CongestionWindow::on_sample(Duration rtt, TimePoint now) noexcept {
 }
 
 /// Takes the queue's content from the window, and a little more, so that the
-/// queue becomes empty; at most half.
+/// queue becomes empty; at most half, and not below kLeastByDelay.
 void CongestionWindow::end_round(TimePoint now) noexcept {
   if (round_least_ > target()) {
     const auto kept = static_cast<std::uint32_t>(kDrained * least_rtt_.count() /
                                                  round_least_.count());
-    shrink(std::min(1024 - kept, kMostShrink), now);
+    shrink(std::min(1024 - kept, kMostShrink), kLeastByDelay, now);
   }
   round_least_ = ShortDuration::max();
   round_start_ = microseconds_of(now);
 }
 
-/// The rate is a quarter above the window per round trip, so that
-/// pacing never holds back a window that could be sent.
+/// The rate is a quarter above the window per round trip, so that pacing never
+/// holds back a window that could be sent. A window of eight packets is no
+/// burst that has to be spread, and its few packets would wait for a round trip
+/// that may be the time until the peer gets a processor.
 void CongestionWindow::on_sent(std::uint64_t bytes, TimePoint now) noexcept {
   round_sent_ += static_cast<std::uint32_t>(bytes);
   if (round_sent_ > kRoundBytes) {
     round_sent_ /= 2;
     round_lost_ /= 2;
   }
-  if (rtt_ == ShortDuration::zero()) {
+  if (rtt_ == ShortDuration::zero() || window_ <= kFirst) {
     return;
   }
   const std::uint64_t rate =
@@ -92,7 +94,7 @@ void CongestionWindow::on_loss(std::uint64_t bytes, TimePoint now) noexcept {
   round_lost_ += static_cast<std::uint32_t>(bytes);
   if (std::uint64_t{round_lost_} * kLossShare >
       std::max(round_sent_, window_)) {
-    shrink(kLossShrink, now);
+    shrink(kLossShrink, kLeast, now);
   }
 }
 
@@ -105,13 +107,16 @@ void CongestionWindow::on_timeout(std::uint32_t count) noexcept {
   }
 }
 
+/// Not below `least`; a window that is smaller stays.
 void CongestionWindow::shrink(std::uint32_t parts_of_1024,
+                              std::uint32_t least,
                               TimePoint now) noexcept {
   if (now < next_shrink_) {
     return;
   }
   const std::uint64_t taken = std::uint64_t{window_} * parts_of_1024 / 1024;
-  window_ = std::max(window_ - static_cast<std::uint32_t>(taken), kLeast);
+  window_ = std::max(window_ - static_cast<std::uint32_t>(taken),
+                     std::min(least, window_));
   next_shrink_ = now + rtt_;
   round_sent_ = 0;
   round_lost_ = 0;

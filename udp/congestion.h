@@ -29,6 +29,9 @@ class CongestionWindow {
   static constexpr std::uint32_t kPacket = 2'500;
   static constexpr std::uint32_t kFirst = 8 * kPacket;
   static constexpr std::uint32_t kLeast = kPacket;
+  /// What delay alone leaves. Where a round trip is mostly the time until the
+  /// peer gets a processor, a smaller window makes no queue shorter.
+  static constexpr std::uint32_t kLeastByDelay = 4 * kPacket;
 
   std::uint64_t bytes() const noexcept { return window_; }
 
@@ -62,7 +65,9 @@ class CongestionWindow {
   bool is_starting() const noexcept { return next_shrink_ == TimePoint{}; }
 
   void end_round(TimePoint now) noexcept;
-  void shrink(std::uint32_t parts_of_1024, TimePoint now) noexcept;
+  void shrink(std::uint32_t parts_of_1024,
+              std::uint32_t least,
+              TimePoint now) noexcept;
 
   /// Queue that a host's own scheduling causes.
   static constexpr Duration kLeastQueue = std::chrono::microseconds(100);

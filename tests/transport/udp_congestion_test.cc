@@ -192,6 +192,26 @@ TEST_CASE("udp window: two time-outs in a row begin anew",
   CHECK(window.bytes() == CongestionWindow::kLeast);
 }
 
+// As when more ranks than processors answer each other: three small packets are
+// under way, and their round trip is 5 ms where 100 us are possible.
+TEST_CASE("udp window: a slow answer makes no packet wait",
+          "[udp][congestion]") {
+  CongestionWindow window;
+  constexpr std::uint64_t kSmall = 1'100;
+  TimePoint now{seconds(1)};
+  window.on_sample(microseconds(100), now);
+  for (int i = 0; i < 100; ++i) {
+    for (int packet = 0; packet < 3; ++packet) {
+      CHECK(window.next_send() <= now);
+      window.on_sent(kSmall, now);
+    }
+    now += milliseconds(5);
+    window.on_sample(milliseconds(5), now);
+    window.on_ack(3 * kSmall, 3 * kSmall, kMost);
+  }
+  CHECK(window.bytes() == CongestionWindow::kLeastByDelay);
+}
+
 TEST_CASE("udp grants: half of the buffer is divided among those who send",
           "[udp][grants]") {
   constexpr std::uint64_t kBuffer = std::uint64_t{8} << 20;
