@@ -29,8 +29,8 @@ class CongestionWindow {
   static constexpr std::uint32_t kPacket = 2'500;
   static constexpr std::uint32_t kFirst = 8 * kPacket;
   static constexpr std::uint32_t kLeast = kPacket;
-  /// What delay alone leaves. Where a round trip is mostly the time until the
-  /// peer gets a processor, a smaller window makes no queue shorter.
+  /// The window that delay alone leaves. Where a round trip is mostly the time
+  /// until the peer gets a processor, a smaller one makes no queue shorter.
   static constexpr std::uint32_t kLeastByDelay = 4 * kPacket;
 
   std::uint64_t bytes() const noexcept { return window_; }
