@@ -192,7 +192,7 @@ TEST_CASE("udp window: two time-outs in a row begin anew",
   CHECK(window.bytes() == CongestionWindow::kLeast);
 }
 
-// As when more ranks than processors answer each other: three small packets are
+// More ranks than processors answer each other so: three small packets are
 // under way, and their round trip is 5 ms where 100 us are possible.
 TEST_CASE("udp window: a slow answer makes no packet wait",
           "[udp][congestion]") {
