@@ -261,7 +261,7 @@ class Seat {
       const std::string host = one.substr(0, colon);
       slots += fmt::format("{} slots={}\n", host, one.substr(colon + 1));
       hydra += one + "\n";
-      for (std::uint32_t n = number_in(one.c_str() + colon + 1).value_or(0);
+      for (std::uint32_t n = number_in(one.substr(colon + 1)).value_or(0);
            n > 0; --n)
         tasks += host + "\n";
       at = end + 1;
@@ -345,14 +345,14 @@ std::optional<SeatOrders> parse_seat(std::span<const std::string> words) {
   if (words.size() < kFixed + 2 || words[0] != kSeatOption) return std::nullopt;
   SeatOrders orders;
   orders.token = words[1];
-  orders.first = number_in(words[2].c_str()).value_or(0);
-  orders.count = number_in(words[3].c_str()).value_or(0);
-  orders.limit_ms = number_in(words[4].c_str()).value_or(0);
+  orders.first = number_in(words[2]).value_or(0);
+  orders.count = number_in(words[3]).value_or(0);
+  orders.limit_ms = number_in(words[4]).value_or(0);
   orders.name = words[5];
   orders.hosts = words[6];
   orders.variables = words[7];
   orders.acprun = words[8];
-  const std::size_t launcher = number_in(words[9].c_str()).value_or(0);
+  const std::size_t launcher = number_in(words[9]).value_or(0);
   if (launcher == 0 || launcher >= words.size() - kFixed) return std::nullopt;
   const auto begin = words.begin() + kFixed;
   const auto middle = begin + static_cast<std::ptrdiff_t>(launcher);

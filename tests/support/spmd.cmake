@@ -6,8 +6,8 @@
 #       one CTest test NAME.NET.RANKS for each net and number of ranks.
 #       ALONE: while no other test runs. FULL: only with `ctest -C full`
 #
-# With a sanitizer it takes one number of ranks: the largest up to 3, or else the
-# smallest. A sanitizer looks at one process at a time: what a process does with
+# With a sanitizer it takes one number of ranks: the largest of 2 and 3, or else
+# 4, or else 1, or else none. A sanitizer looks at one process at a time: what a process does with
 # one or two others it does with more, which only take time.
 #
 # Nets: shm        what acprun takes by itself on one host
@@ -47,15 +47,12 @@ function(acp_spmd_runs name)
     set(ARG_TIMEOUT 600)
   endif()
   if(ACP_SANITIZE)
-    list(GET ARG_RANKS 0 chosen)
-    foreach(ranks IN LISTS ARG_RANKS)
-      if(ranks LESS_EQUAL 3)
+    set(chosen)
+    foreach(ranks 1 4 2 3)  # the last that the list has
+      if(ranks IN_LIST ARG_RANKS)
         set(chosen ${ranks})
       endif()
     endforeach()
-    if(chosen GREATER 4)
-      return()
-    endif()
     set(ARG_RANKS ${chosen})
   endif()
   set(when)

@@ -15,11 +15,11 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <catch2/catch.hpp>
 
+#include "base/thread.h"
 #include "support/host_memory.h"
 
 namespace acp::shm {
@@ -259,7 +259,7 @@ TEST_CASE(
   std::atomic<int> tries{0};
   std::atomic<bool> is_over{false};
   std::vector<UniqueFd> taken;
-  std::thread program([&] {
+  auto program = start_thread("the program", [&] {
     while (!is_over) {
       if (UniqueFd next(::dup(0)); next) {
         taken.push_back(std::move(next));
@@ -267,6 +267,7 @@ TEST_CASE(
       ++tries;
     }
   });
+  REQUIRE(program.ok());
   std::uint32_t rung = 0;
   for (std::uint32_t slot = 1; slot < kRanks; ++slot) {
     const int before = tries;
@@ -276,7 +277,7 @@ TEST_CASE(
     rung += has_rung(*doorbells[slot]) ? 1 : 0;
   }
   is_over = true;
-  program.join();
+  program->join();
   CHECK(rung == kRanks - 1);
   CHECK(taken.empty());
 }

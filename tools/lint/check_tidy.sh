@@ -157,7 +157,9 @@ awk -v groups="$work/groups/" -v root="$(pwd)/" '
     flags = $0
     sub(/^ *"command": *"[^ ]*c\+\+ /, "", flags)
     sub(/ -o [^ ]* -c .*/, "", flags)
+    gsub(/\\\\/, "\001", flags)  # the escapes of JSON; those of the shell stay
     gsub(/\\"/, "\"", flags)
+    gsub("\001", "\\\\", flags)
   }
   /"file":/ {
     gsub(/^ *"file": *"|",?$/, "")
@@ -186,8 +188,8 @@ find "$work/groups" -name '*.cc' -print0 | xargs -r -0 -P2 -n1 sh -c '
 ' sh "$tidy" "$work" || true
 
 # One file: nothing printed when it is clean, its name kept either way.
-# shellcheck disable=SC2016 # for the inner shell
 touch "$work/single"
+# shellcheck disable=SC2016 # for the inner shell
 xargs -r -a "$work/single" -P2 -n1 sh -c '
   if "$1" -p build/dev --quiet "$3" >"$2/$$.log" 2>&1; then
     echo "$3" >>"$2/clean"
