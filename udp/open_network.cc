@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/immortal.h"
 #include "transport/network.h"
 #include "udp/udp_transport.h"
 
@@ -25,7 +26,7 @@ protocol::TrafficRecord& record_of(const transport::NetworkContext& context) {
 /// Publishes the address card last: peers may send once they can read it.
 Result<std::unique_ptr<transport::Transport>> open_network(
     const transport::NetworkContext& context) {
-  static const SteadyClock clock;
+  static const Immortal<SteadyClock> clock;
   const protocol::HostHeader& header = context.segment.header();
   const Settings& settings = context.settings;
   UdpOptions options;
@@ -56,7 +57,7 @@ Result<std::unique_ptr<transport::Transport>> open_network(
       {settings.text(SettingId::kUdpInterfaces),
        settings.text(SettingId::kUdpFaults), route_to(header),
        settings.text(SettingId::kUdpSecurity)},
-      clock);
+      *clock);
   if (!opened.ok()) {
     return opened.status();
   }

@@ -12,6 +12,7 @@
 #include "api/forked_child.h"
 #include "api/open_network.h"
 #include "api/program_net.h"
+#include "base/immortal.h"
 #include "base/log.h"
 #include "gma/call_name.h"
 #include "middle/modules.h"
@@ -136,8 +137,8 @@ void explain_program_net(const Settings& settings) {
 }  // namespace
 
 runtime::Modules& modules() {
-  static runtime::Modules modules;
-  return modules;
+  static Immortal<runtime::Modules> modules;
+  return *modules;
 }
 
 /// The lock makes two threads that call acp_init at once see each other. The

@@ -14,6 +14,7 @@
 
 #include "base/assert.h"
 #include "base/clock.h"
+#include "base/immortal.h"
 #include "base/log_forward.h"
 #include "base/repeat_limit.h"
 
@@ -25,8 +26,10 @@ std::atomic<LogLevel> g_level{LogLevel::kWarning};
 std::atomic<ErrorAction> g_error_action{nullptr};
 std::atomic<LogLine> g_forward{nullptr};  // in a module: the program's log
 std::mutex g_mutex;                       // guards the next two
-std::string g_prefix;  // NOLINT(*-global-*): shown by every line
-RepeatLimit g_limit;   // NOLINT(*-global-*): a process has one stderr
+// NOLINTBEGIN(*-global-*): shown by every line; a process has one stderr
+Immortal<std::string> g_prefix;
+Immortal<RepeatLimit> g_limit;
+// NOLINTEND(*-global-*)
 
 const char* level_name(LogLevel level) noexcept {
   static constexpr std::array<const char*, 5> kNames = {
@@ -38,8 +41,8 @@ const char* level_name(LogLevel level) noexcept {
 /// order of lines.
 void write_line(std::string_view kind, std::string_view text) {
   std::string line = "acp: ";
-  if (!g_prefix.empty()) {
-    line += g_prefix;
+  if (!g_prefix->empty()) {
+    line += *g_prefix;
     line += ": ";
   }
   line += kind;
@@ -59,7 +62,7 @@ void report_held(std::string_view text, std::uint64_t count) {
 
 void set_log_prefix(std::string_view prefix) {
   const std::lock_guard lock(g_mutex);
-  g_prefix = prefix;
+  *g_prefix = prefix;
 }
 
 void lock_log() {
@@ -71,7 +74,7 @@ void unlock_log() {
 }
 
 void unlock_log_in_child() {
-  g_limit = RepeatLimit();
+  *g_limit = RepeatLimit();
   g_mutex.unlock();
 }
 
@@ -100,7 +103,7 @@ void log_line(LogLevel level, std::string_view text) noexcept {
   const int saved_errno = errno;
   {
     const std::lock_guard lock(g_mutex);
-    if (g_limit.admit(text, SteadyClock().now(), report_held)) {
+    if (g_limit->admit(text, SteadyClock().now(), report_held)) {
       write_line(level_name(level), text);
     }
   }
@@ -113,7 +116,7 @@ void log_line(LogLevel level, std::string_view text) noexcept {
 
 void log_held_lines() noexcept {
   const std::lock_guard lock(g_mutex);
-  g_limit.report_all(report_held);
+  g_limit->report_all(report_held);
 }
 
 void set_error_action(ErrorAction action) noexcept {

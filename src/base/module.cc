@@ -11,6 +11,8 @@
 #include <cstring>
 #include <vector>
 
+#include "base/immortal.h"
+
 namespace acp {
 
 namespace {
@@ -114,9 +116,9 @@ LoadedModule open_file(std::string_view name, const std::string& path) {
 }  // namespace
 
 const char* module_stamp() noexcept {
-  static const std::string stamp =
-      fmt::format("{} (modules {})", kVersion, kModuleInterface);
-  return stamp.c_str();
+  static const Immortal<std::string> stamp(
+      fmt::format("{} (modules {})", kVersion, kModuleInterface));
+  return (*stamp).c_str();
 }
 
 void attach_module(const ModuleHost& host) noexcept {

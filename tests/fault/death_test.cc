@@ -1,7 +1,7 @@
 // Tests of ranks that die, at many moments and in many ways. The job has to end
 // soon, with the right status and a summary, and must leave no process and no
 // shared memory. A launcher that is killed must leave none either. The build
-// gives the paths of the programs (ACPRUN, VICTIM).
+// gives the paths of the programs (ACPRUN, LATE_END, VICTIM).
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -208,6 +208,18 @@ TEST_CASE("death: exit 0 without acp_finalize is a failure", "[death]") {
   const job::Outcome outcome = run_death(moment, "exit0", "auto");
   INFO(outcome.output);
   CHECK(outcome.status != 0);
+}
+
+TEST_CASE("death: the library answers until the process ends", "[death]") {
+  const std::string net = GENERATE("auto", "udp");
+  job::Job run({ACPRUN, "-np", "3", LATE_END}, {"ACP_NET=" + net});
+  const job::Outcome outcome = run.wait(kPatience);
+  INFO(outcome.output);
+  CHECK(outcome.is_over);
+  CHECK(outcome.status == 1);
+  CHECK(outcome.output.find("was added to after main") != std::string::npos);
+  CHECK(outcome.output.find("exited with status 0 without acp_finalize") !=
+        std::string::npos);
 }
 
 TEST_CASE("death: acp_abort prints its text, the rank and the host",

@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "acp/malloc.h"
+#include "base/immortal.h"
 #include "middle/channel/handles.h"
 #include "middle/log.h"
 #include "middle/malloc/allocate_for.h"
@@ -23,8 +24,8 @@ void free_block(acp_ga_t block) {
 }  // namespace
 
 Channels& channels() {
-  static Channels all;
-  return all;
+  static Immortal<Channels> all;
+  return *all;
 }
 
 /// Returns an end that no handle names; nullptr when there are kMaxEnds.

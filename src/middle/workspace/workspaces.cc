@@ -10,6 +10,7 @@
 
 #include "acp/gma.h"
 #include "acp/malloc.h"
+#include "base/immortal.h"
 #include "middle/end_of_job.h"
 #include "middle/log.h"
 #include "middle/structure/chain.h"
@@ -74,8 +75,8 @@ std::size_t bytes_of_rank(const Site& site,
 }  // namespace
 
 Workspaces& workspaces() {
-  static Workspaces all;
-  return all;
+  static Immortal<Workspaces> all;
+  return *all;
 }
 
 bool Workspaces::set_parameters(Site& site, Distribution distribution) {
