@@ -11,6 +11,8 @@
 #include <acp.h>
 #include <acp/extension.h>
 
+#include "host_address.h"
+
 namespace acp::perf {
 
 /// Single words in library memory, one cache line pair each.
@@ -27,6 +29,7 @@ enum class Word : std::uint32_t {
   kStop,     ///< Number of the row that has ended.
   kCount,    ///< A number from rank 0 to the row's responders.
   kPhase,    ///< A number from a responder to rank 0.
+  kMet,      ///< Number of the row whose raw sockets have met.
   kFacts,    ///< Bits that rank 0 finds out in prepare().
   kScratch,  ///< Source of put_word.
   kWords
@@ -40,7 +43,7 @@ inline constexpr std::size_t kRegisteredBytes = std::size_t{1} << 20;
 struct Card {
   std::int64_t pid;
   std::int64_t area_fd;              ///< Descriptor of rank 0's RawArea, or -1.
-  std::uint64_t udp_port;            ///< Port of the raw socket, or 0.
+  HostAddress host;                  ///< For raw UDP sockets.
   std::uint64_t boot_id;             ///< Equal on one host.
   acp_ga_t registered;               ///< kRegisteredBytes of malloc memory.
   std::uint64_t registered_address;  ///< Its virtual address in that process.

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <vector>
 
-#include "loopback_socket.h"
+#include "pair_socket.h"
 #include "rows.h"
 #include "timing.h"
 
@@ -17,24 +17,24 @@ constexpr std::size_t kDatagramBytes = 64;
 /// After this long without an answer the datagram counts as lost.
 constexpr std::int64_t kLostNs = 200'000'000;
 
-/// Size of the datagrams into which udp divides large copies on the loopback.
+/// The bytes that one operation of a stream sends: on the loopback one
+/// datagram, into which udp divides large copies there; elsewhere as many
+/// packets as that takes.
 constexpr std::size_t kStreamBytes = 60'000;
-/// Datagrams of a stream in flight. Rank 1 answers once per half of them.
+/// Operations of a stream in flight. Rank 1 answers once per half of them.
 constexpr std::size_t kStreamWindow = 8;
 constexpr int kStreamBuffer = 4 << 20;
 
-constexpr const char* kNoSocket = "no UDP socket on 127.0.0.1";
-
 using Datagram = std::array<std::byte, kDatagramBytes>;
 
-void send_number(const LoopbackSocket& socket, std::uint64_t number) {
+void send_number(const PairSocket& socket, std::uint64_t number) {
   Datagram bytes{};
   std::memcpy(bytes.data(), &number, sizeof(number));
   socket.send(bytes);
 }
 
 /// False when no datagram has arrived.
-bool receive_number(const LoopbackSocket& socket, std::uint64_t& number) {
+bool receive_number(const PairSocket& socket, std::uint64_t& number) {
   Datagram bytes{};
   if (!socket.receive(bytes)) {
     return false;
@@ -45,7 +45,7 @@ bool receive_number(const LoopbackSocket& socket, std::uint64_t& number) {
 
 /// Receives answers until `done(answer)`. False when kLostNs pass before.
 template <typename Done>
-bool wait_for_answer(const LoopbackSocket& socket, Done done) {
+bool wait_for_answer(const PairSocket& socket, Done done) {
   const std::int64_t deadline = now_ns() + kLostNs;
   std::uint64_t answer = 0;
   std::uint64_t tries = 0;
@@ -58,9 +58,9 @@ bool wait_for_answer(const LoopbackSocket& socket, Done done) {
 }
 
 Verdict run_round_trip(Context& context, Samples& samples) {
-  const LoopbackSocket socket;
-  if (!socket.meet_rank_one(context)) {
-    return {.failure = {}, .skipped = kNoSocket};
+  PairSocket socket(context);
+  if (!socket.meet()) {
+    return {.failure = {}, .skipped = kNoPair};
   }
   std::uint64_t number = 0;
   measure(context.time_ns, 1, samples, [&] {
@@ -74,8 +74,8 @@ Verdict run_round_trip(Context& context, Samples& samples) {
 }
 
 void answer_each(Context& context) {
-  const LoopbackSocket socket;
-  if (!socket.meet_rank_zero(context)) {
+  PairSocket socket(context);
+  if (!socket.meet()) {
     return;
   }
   while (!context.is_row_over()) {
@@ -86,27 +86,39 @@ void answer_each(Context& context) {
   }
 }
 
-/// Number of datagrams per answer: less than half a window when the kernel
+/// Number of operations per answer: less than half a window when the kernel
 /// grants only a small buffer.
-std::size_t stream_batch(const LoopbackSocket& socket) {
+std::size_t stream_batch(const PairSocket& socket) {
   const std::size_t room = socket.grow_buffer(kStreamBuffer);
   return std::clamp<std::size_t>(room / (2 * kStreamBytes), 2, kStreamWindow) /
          2;
 }
 
-Verdict run_stream(Context& context, Samples& samples) {
-  const LoopbackSocket socket;
-  const std::size_t batch = stream_batch(socket);
-  if (!socket.meet_rank_one(context)) {
-    return {.failure = {}, .skipped = kNoSocket};
+/// Only the last datagram of an operation has its number, the others have 0.
+void send_operation(const PairSocket& socket,
+                    std::uint64_t number,
+                    std::size_t pieces,
+                    std::span<std::byte> bytes) {
+  for (std::size_t left = pieces; left > 0; --left) {
+    const std::uint64_t shown = left == 1 ? number : 0;
+    std::memcpy(bytes.data(), &shown, sizeof shown);
+    socket.send(bytes);
   }
-  std::vector<std::byte> bytes(kStreamBytes);
+}
+
+Verdict run_stream(Context& context, Samples& samples) {
+  PairSocket socket(context);
+  const std::size_t batch = stream_batch(socket);
+  if (!socket.meet()) {
+    return {.failure = {}, .skipped = kNoPair};
+  }
+  const std::size_t packet = socket.packet_bytes();
+  const std::size_t pieces = (kStreamBytes + packet - 1) / packet;
+  std::vector<std::byte> bytes((kStreamBytes + pieces - 1) / pieces);
   std::uint64_t sent = 0;
   measure(context.time_ns, batch, samples, [&] {
     for (std::size_t i = 0; i < batch; ++i) {
-      ++sent;
-      std::memcpy(bytes.data(), &sent, sizeof(sent));
-      socket.send(bytes);
+      send_operation(socket, ++sent, pieces, bytes);
     }
     // One batch stays in flight. A lost datagram shows as a slow sample.
     (void)wait_for_answer(
@@ -116,19 +128,19 @@ Verdict run_stream(Context& context, Samples& samples) {
 }
 
 void take_stream(Context& context) {
-  const LoopbackSocket socket;
+  PairSocket socket(context);
   const std::size_t batch = stream_batch(socket);
-  if (!socket.meet_rank_zero(context)) {
+  if (!socket.meet()) {
     return;
   }
   std::vector<std::byte> bytes(kStreamBytes);
   while (!context.is_row_over()) {
     std::uint64_t number = 0;
-    if (!socket.receive(bytes)) {
+    if (socket.receive_some(bytes) < sizeof number) {
       continue;
     }
     std::memcpy(&number, bytes.data(), sizeof(number));
-    if (number % batch == 0) {
+    if (number != 0 && number % batch == 0) {
       send_number(socket, number);
     }
   }
@@ -139,18 +151,18 @@ void take_stream(Context& context) {
 void add_raw_udp_rows(Rows& rows) {
   append(rows, {
                    {.name = "raw.udp",
-                    .what = "a round trip of 64 bytes over UDP on the "
-                            "loopback, busy polling",
-                    .needs = Needs::kSameHost,
+                    .what = "a round trip of 64 bytes over UDP, busy "
+                            "polling",
+                    .needs = Needs::kPeer,
                     .partners = Partners::kRankOne,
                     .run = run_round_trip,
                     .respond = answer_each},
                    {.name = "raw.udp.stream",
-                    .what = "datagrams of 60,000 bytes over UDP on the "
-                            "loopback, 8 on their way",
+                    .what = "60,000 bytes over UDP, in packets as large as "
+                            "may be, 8 times on their way",
                     .unit = Unit::kBandwidth,
                     .bytes = kStreamBytes,
-                    .needs = Needs::kSameHost,
+                    .needs = Needs::kPeer,
                     .partners = Partners::kRankOne,
                     .run = run_stream,
                     .respond = take_stream},

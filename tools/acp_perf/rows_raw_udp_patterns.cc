@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "loopback_socket.h"
+#include "pair_socket.h"
 #include "rows.h"
 #include "timing.h"
 
@@ -81,7 +81,7 @@ constexpr std::uint64_t kQuestion = 31;
 /// to. Neither rank is more than one round ahead of the other.
 class Player {
  public:
-  Player(const LoopbackSocket& socket, const Pattern& pattern)
+  Player(const PairSocket& socket, const Pattern& pattern)
       : socket_(socket),
         pattern_(pattern),
         out_(pattern.datagrams * pattern.bytes),
@@ -164,7 +164,7 @@ class Player {
     }
   }
 
-  const LoopbackSocket& socket_;
+  const PairSocket& socket_;
   const Pattern& pattern_;
   std::vector<std::byte> out_;
   std::vector<std::byte> in_;
@@ -175,7 +175,7 @@ class Player {
 
 /// Whether all datagrams that may be in flight fit the receive buffer. The
 /// kernel counts up to twice their bytes.
-bool has_room(const LoopbackSocket& socket, const Pattern& pattern) {
+bool has_room(const PairSocket& socket, const Pattern& pattern) {
   const std::uint64_t rounds = pattern.is_ping_pong ? 1 : 2;
   return socket.grow_buffer(kBuffer) >=
          2 * rounds * pattern.datagrams * pattern.bytes;
@@ -184,10 +184,10 @@ bool has_room(const LoopbackSocket& socket, const Pattern& pattern) {
 Verdict run_pattern(Context& context,
                     Samples& samples,
                     const Pattern& pattern) {
-  const LoopbackSocket socket;
+  PairSocket socket(context);
   const bool fits = has_room(socket, pattern);
-  if (!socket.meet_rank_one(context)) {
-    return {.failure = {}, .skipped = "no UDP socket on 127.0.0.1"};
+  if (!socket.meet()) {
+    return {.failure = {}, .skipped = kNoPair};
   }
   if (!fits) {
     return {.failure = {}, .skipped = "net.core.rmem_max is too small"};
@@ -204,9 +204,9 @@ Verdict run_pattern(Context& context,
 /// In a ping-pong rank 1 sends a round only after it has received it. In the
 /// other patterns it sends first: both directions are busy at a time.
 void respond_pattern(Context& context, const Pattern& pattern) {
-  const LoopbackSocket socket;
+  PairSocket socket(context);
   const bool fits = has_room(socket, pattern);
-  if (!socket.meet_rank_zero(context) || !fits) {
+  if (!socket.meet() || !fits) {
     return;
   }
   Player player(socket, pattern);
@@ -232,7 +232,7 @@ void add_raw_udp_pattern_rows(Rows& rows) {
   for (const Pattern& pattern : kPatterns) {
     append(rows, {{.name = pattern.name,
                    .what = pattern.what,
-                   .needs = Needs::kSameHost,
+                   .needs = Needs::kPeer,
                    .partners = Partners::kRankOne,
                    .run =
                        [&pattern](Context& context, Samples& samples) {

@@ -109,6 +109,7 @@ bool prepare(Context& context) {
   card.pid = getpid();
   card.boot_id = boot_id();
   card.area_fd = -1;
+  card.host = own_host_address();
   if (context.rank == 0) {
     if (!context.area.create()) {
       std::perror("acp_perf: memory for the raw rows");
