@@ -46,7 +46,7 @@ void CongestionWindow::on_ack(std::uint64_t acked,
 /// The least delay of a round trip counts: a queue delays all packets of it,
 /// and a host that was busy for a while only some.
 void CongestionWindow::on_sample(Duration rtt, TimePoint now) noexcept {
-  rtt_ = std::max(shorten(rtt), ShortDuration(1));
+  rtt_ = shorten(rtt);
   const std::uint32_t time = microseconds_of(now);
   if (rtt_ <= least_rtt_ || age(least_rtt_time_, time) > kLeastRttAge) {
     least_rtt_ = rtt_;
@@ -74,20 +74,34 @@ void CongestionWindow::end_round(TimePoint now) noexcept {
 /// holds back a window that could be sent. A window of eight packets is no
 /// burst that has to be spread, and its few packets would wait for a round trip
 /// that may be the time until the peer gets a processor.
+std::uint64_t CongestionWindow::rate() const noexcept {
+  if (rtt_ == ShortDuration::zero() || window_ <= kFirst) {
+    return 0;
+  }
+  return std::uint64_t{window_} * (is_starting() ? 8 : 5) / 4;
+}
+
+std::uint64_t CongestionWindow::burst(TimePoint now) const noexcept {
+  const std::uint64_t per_round = rate();
+  if (per_round == 0) {
+    return UINT64_MAX;
+  }
+  const Duration left = kBurstTime - std::max(pace_ - now, Duration(0));
+  return static_cast<std::uint64_t>(std::max(left, Duration(0)).count()) *
+         per_round / rtt_.count();
+}
+
 void CongestionWindow::on_sent(std::uint64_t bytes, TimePoint now) noexcept {
   round_sent_ += static_cast<std::uint32_t>(bytes);
   if (round_sent_ > kRoundBytes) {
     round_sent_ /= 2;
     round_lost_ /= 2;
   }
-  if (rtt_ == ShortDuration::zero() || window_ <= kFirst) {
-    return;
+  if (const std::uint64_t per_round = rate(); per_round != 0) {
+    const auto time = Duration(static_cast<std::int64_t>(
+        bytes * std::uint64_t{rtt_.count()} / per_round));
+    pace_ = std::max(pace_, now) + time;
   }
-  const std::uint64_t rate =
-      std::uint64_t{window_} * (is_starting() ? 8 : 5) / 4;
-  const auto time = Duration(static_cast<std::int64_t>(
-      bytes * std::uint64_t{rtt_.count()} / std::max<std::uint64_t>(rate, 1)));
-  pace_ = std::max(pace_, now) + time;
 }
 
 void CongestionWindow::on_loss(std::uint64_t bytes, TimePoint now) noexcept {
@@ -124,9 +138,9 @@ void CongestionWindow::shrink(std::uint32_t parts_of_1024,
 
 CongestionWindow::ShortDuration CongestionWindow::shorten(
     Duration time) noexcept {
-  return std::min<Duration>(time, ShortDuration::max()) == time
-             ? ShortDuration(static_cast<std::uint32_t>(time.count()))
-             : ShortDuration::max();
+  const Duration shown =
+      std::clamp<Duration>(time, Duration(1), ShortDuration::max());
+  return ShortDuration(static_cast<std::uint32_t>(shown.count()));
 }
 
 }  // namespace acp::udp

@@ -40,7 +40,8 @@ class CongestionWindow {
   void on_ack(std::uint64_t acked,
               std::uint64_t in_flight,
               std::uint64_t most) noexcept;
-  /// The round trip of the packet that an ack names.
+  /// The round trip of the packet that an ack names, without its time in both
+  /// hosts.
   void on_sample(Duration rtt, TimePoint now) noexcept;
 
   /// `bytes` were sent, for the first time or again.
@@ -52,8 +53,12 @@ class CongestionWindow {
   /// Nothing came for the `count`th time-out in a row.
   void on_timeout(std::uint32_t count) noexcept;
 
-  /// When the next packet may leave. A burst of kBurst passes at once.
+  /// When the next packet may leave. The bytes of kBurstTime pass at once.
   TimePoint next_send() const noexcept { return pace_ - kBurstTime; }
+
+  /// The bytes that may leave at once, if next_send() is not after `now`. The
+  /// packet that exceeds them may still leave.
+  std::uint64_t burst(TimePoint now) const noexcept;
 
   /// Round trip that the window may grow to: half as long again as the least,
   /// so that no queue grows beyond the path's delay-bandwidth product.
@@ -64,6 +69,8 @@ class CongestionWindow {
  private:
   bool is_starting() const noexcept { return next_shrink_ == TimePoint{}; }
 
+  /// Bytes per round trip at which the window is spent; 0: not limited.
+  std::uint64_t rate() const noexcept;
   void end_round(TimePoint now) noexcept;
   void shrink(std::uint32_t parts_of_1024,
               std::uint32_t least,

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 
+#include "base/clock.h"
 #include "base/status.h"
 #include "transport/address.h"
 #include "transport/transport.h"
@@ -19,15 +20,23 @@ using transport::Family;
 /// Connected sockets that one DatagramSocket can have, numbered from 0.
 inline constexpr std::size_t kConnections = 16;
 
-/// A datagram to be sent: `tail` follows `head` in the same datagram.
+/// A datagram to be sent: `tail` follows `head` in the same datagram. Or a
+/// train of datagrams that lie in `head` one behind the other, without a tail.
 struct Datagram {
   std::span<const std::byte> head;
   std::span<const std::byte> tail;
+  /// In a train the bytes of each datagram; the last one may be shorter. 0: no
+  /// train.
+  std::size_t train_step = 0;
   /// Larger than the path: routers may divide it. Otherwise they drop what is
   /// too large, and the sender finds the size that passes.
   bool may_be_fragmented = false;
 
   std::size_t size() const noexcept { return head.size() + tail.size(); }
+
+  std::size_t datagrams() const noexcept {
+    return train_step == 0 ? 1 : (head.size() + train_step - 1) / train_step;
+  }
 };
 
 /// One thread at a time. No call blocks, and none allocates per datagram.
@@ -38,6 +47,8 @@ class DatagramSocket {
   struct Arrival {
     std::size_t bytes = 0;
     Address from;
+    /// How long it has waited in this host for receive(); 0: not known.
+    Duration waited{};
   };
 
   DatagramSocket() = default;
@@ -51,8 +62,12 @@ class DatagramSocket {
   /// Size of the receive buffer of one color, in charged bytes (see charge()).
   virtual std::size_t receive_buffer_bytes() const noexcept = 0;
 
-  /// Sends from the address of `color`. kOk: handed over. kAgain: no room now.
-  /// kSystem: the system refuses it, and send_error() says why.
+  /// How many datagrams one call may send as a train. 1: no trains.
+  virtual std::size_t longest_train() const noexcept { return 1; }
+
+  /// Sends from the address of `color`. kOk: handed over, a train at least in
+  /// part. kAgain: no room now. kSystem: the system refuses it, and
+  /// send_error() says why.
   [[nodiscard]] virtual Status send(transport::Color color,
                                     const Address& to,
                                     const Datagram& datagram) = 0;

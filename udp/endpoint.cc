@@ -23,6 +23,10 @@ namespace {
 constexpr std::size_t kBatchBytes = 32'768;
 /// Data below this size are cheaper to copy than to send in place.
 constexpr std::size_t kMinInPlaceBytes = 8192;
+/// A train is sent as one datagram of the system, which has 65,507 bytes at
+/// most, and 64 parts.
+constexpr std::size_t kTrainBytes = 65'000;
+constexpr std::size_t kLongestTrain = 64;
 constexpr Duration kWarningInterval = std::chrono::seconds(1);
 
 Sender::Window window_on(const PeerPath& path, const StreamLimits& limits) {
@@ -133,8 +137,13 @@ void Endpoint::on_black_hole(TimePoint now) noexcept {
   }
 }
 
-/// A full open fragment is sent at once and a new one opened, so kAgain means a
-/// full window, pool or socket.
+/// Fragments that leave together may wait for each other until flush().
+bool Endpoint::may_wait_for_train() const noexcept {
+  return sender_.pending() + 1 < longest_train() && !path_.is_local();
+}
+
+/// A full open fragment is sent, at once or with those that follow it, and a
+/// new one opened; so kAgain means a full window, pool or socket.
 Status Endpoint::append(std::span<const std::span<const std::byte>> parts,
                         transport::Ordering ordering,
                         bool is_in_place) {
@@ -157,7 +166,11 @@ Status Endpoint::append(std::span<const std::span<const std::byte>> parts,
   };
   Status status = append();
   if (status == Status::kAgain && sender_.has_open()) {
-    transmit();
+    if (may_wait_for_train()) {
+      sender_.close();
+    } else {
+      transmit();
+    }
     status = append();
   }
   if (status == Status::kOk) {
@@ -172,7 +185,7 @@ bool Endpoint::transmit() {
   sender_.close();
   while (sender_.has_pending() &&
          (!sender_.is_paced() || sender_.may_send(shared_.time()))) {
-    if (!transmit(sender_.next_pending())) {
+    if (!transmit_pending()) {
       return false;
     }
   }
@@ -210,27 +223,29 @@ PacketHeader Endpoint::make_header(PacketType type,
 Status Endpoint::send_first(const Datagram& datagram, std::uint64_t txno) {
   const std::optional<Status> status =
       connection_.send(color_, path_.address, datagram, txno);
-  shared_.counters.connected += status == Status::kOk ? 1 : 0;
+  shared_.counters.connected +=
+      status == Status::kOk ? datagram.datagrams() : 0;
   return status ? *status
                 : shared_.socket.send(color_, path_.address, datagram);
 }
 
-/// Counts a datagram that was given to the socket. False: the socket had no
-/// room. A datagram that the system refuses counts as sent and lost: it is sent
-/// again, because a route or an interface may come back.
-bool Endpoint::count_sent(Status status, std::size_t bytes) {
+/// Counts a datagram or a train that was given to the socket. False: the socket
+/// had no room. A datagram that the system refuses counts as sent and lost: it
+/// is sent again, because a route or an interface may come back.
+bool Endpoint::count_sent(Status status, const Datagram& datagram) {
   if (status == Status::kAgain) {
     ++shared_.counters.refused;
     return false;
   }
-  ++shared_.counters.sent;
-  shared_.counters.sent_bytes += bytes;
+  shared_.counters.sent += datagram.datagrams();
+  shared_.counters.sent_bytes += datagram.size();
   if (counts_) {
-    counts_->sent_bytes += bytes;
+    counts_->sent_bytes += datagram.size();
   }
   const int error = status == Status::kOk ? 0 : shared_.socket.send_error();
   if (error != 0 || send_error_ != 0) {
-    on_send_error(error, bytes);
+    on_send_error(error, datagram.train_step != 0 ? datagram.train_step
+                                                  : datagram.size());
   }
   return true;
 }
@@ -259,15 +274,23 @@ void Endpoint::on_send_error(int error, std::size_t bytes) {
       advice_for(error));
 }
 
-/// Sends one fragment with the current ack. The first transmission may use the
-/// connected socket; a retransmission goes from the listening port.
-bool Endpoint::transmit(Fragment& fragment) {
-  const TimePoint now = shared_.time();
-  const bool is_first = fragment.transmissions == 0;
+/// The packet of a fragment, with the current ack. It is valid until the next
+/// one is made.
+Datagram Endpoint::make_packet(Fragment& fragment, TimePoint now) {
   SackBitmap sack;
   PacketHeader header = make_header(PacketType::kData, sack, now);
   header.flags |= sender_.flags_for(fragment);
   header.seq = static_cast<std::uint32_t>(fragment.seq);
+  return shared_.guard.seal(
+      path_.cipher, color_, header,
+      encode_packet(header, sack, fragment.bytes(), fragment.tail.size()),
+      fragment.tail);
+}
+
+/// Sends one fragment. The first transmission may use the connected socket; a
+/// retransmission goes from the listening port.
+bool Endpoint::transmit(Fragment& fragment, TimePoint now) {
+  const bool is_first = fragment.transmissions == 0;
   if (!is_first) {
     connection_.on_loss();
     sender_.copy_tail(fragment);
@@ -275,23 +298,70 @@ bool Endpoint::transmit(Fragment& fragment) {
   if (fragment.transmissions >= kTransmissionsOfBlackHole) {
     on_black_hole(now);
   }
-  Datagram datagram = shared_.guard.seal(
-      path_.cipher, color_, header,
-      encode_packet(header, sack, fragment.bytes(), fragment.tail.size()),
-      fragment.tail);
+  Datagram datagram = make_packet(fragment, now);
+  const std::uint64_t txno = txno_;
   datagram.may_be_fragmented = datagram.size() > mtu_.bytes();
   const bool may_connect = is_first && !datagram.may_be_fragmented;
   const Status status =
-      may_connect ? send_first(datagram, header.txno)
+      may_connect ? send_first(datagram, txno)
                   : shared_.socket.send(color_, path_.address, datagram);
-  if (!count_sent(status, datagram.size())) {
+  if (!count_sent(status, datagram)) {
     return false;
   }
   shared_.counters.retransmitted += is_first ? 0 : 1;
   if (counts_ && !is_first) {
     ++counts_->sent_again;
   }
-  sender_.on_transmitted(fragment, header.txno, now);
+  sender_.on_transmitted(fragment, txno, now);
+  receiver_.on_ack_sent();
+  return true;
+}
+
+/// Limited by the largest datagram of the system, which a train must not
+/// exceed.
+std::size_t Endpoint::longest_train() const noexcept {
+  return std::min({shared_.socket.longest_train(), kLongestTrain,
+                   kTrainBytes / mtu_.bytes()});
+}
+
+/// Sends the oldest pending fragment, and those after it that fit its train.
+/// False: the socket has no room.
+bool Endpoint::transmit_pending() {
+  const TimePoint now = shared_.time();
+  const std::size_t longest = path_.is_local() ? 1 : longest_train();
+  if (longest <= 1 || sender_.pending() == 1) {
+    return transmit(sender_.next_pending(), now);
+  }
+  std::array<Fragment*, kLongestTrain> room;
+  const auto train = std::span(room).first(
+      sender_.next_train(std::span(room).first(longest), now));
+  return train.size() == 1 || train[0]->size() + kHeadroomBytes > mtu_.bytes()
+             ? transmit(*train[0], now)
+             : transmit_train(train, now);
+}
+
+/// Sends the fragments with one call. Their headers have one size, because
+/// nothing arrives in between: all have a SACK or none.
+bool Endpoint::transmit_train(std::span<Fragment* const> train, TimePoint now) {
+  shared_.train.resize(kTrainBytes);
+  std::array<std::uint64_t, kLongestTrain> txnos{};
+  Datagram all;
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < train.size(); ++i) {
+    const Datagram one = make_packet(*train[i], now);
+    std::ranges::copy(one.head, &shared_.train[bytes]);
+    std::ranges::copy(one.tail, &shared_.train[bytes + one.head.size()]);
+    all.train_step = std::max(all.train_step, one.size());
+    txnos[i] = txno_;
+    bytes += one.size();
+  }
+  all.head = std::span(shared_.train).first(bytes);
+  if (!count_sent(send_first(all, txnos[0]), all)) {
+    return false;
+  }
+  for (std::size_t i = 0; i < train.size(); ++i) {
+    sender_.on_transmitted(*train[i], txnos[i], now);
+  }
   receiver_.on_ack_sent();
   return true;
 }
@@ -310,7 +380,7 @@ bool Endpoint::send_ack(PacketType type, std::uint64_t probe, TimePoint now) {
       encode_packet(header, sack, std::span(storage).subspan(storage.size())),
       {});
   if (!count_sent(shared_.socket.send(color_, path_.address, datagram),
-                  datagram.size())) {
+                  datagram)) {
     return false;
   }
   ++shared_.counters.pure_acks;

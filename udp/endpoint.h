@@ -83,6 +83,7 @@ struct SharedState {
   Counters counters{};
   TimePoint now{};                    ///< Time of the poll in progress.
   bool is_polling = false;            ///< Then time() is `now`.
+  std::vector<std::byte> train{};     ///< Packets that leave together.
   std::vector<Endpoint*> to_flush{};  ///< Have unsent data or acks.
   std::vector<Endpoint*> timed{};     ///< May have a deadline.
   TimePoint deadline =
@@ -205,14 +206,19 @@ class Endpoint final : public transport::Endpoint {
   void queue_for_flush();
   void update_deadline();
   PacketHeader make_header(PacketType type, SackBitmap& sack, TimePoint now);
-  bool transmit(Fragment& fragment);
+  Datagram make_packet(Fragment& fragment, TimePoint now);
+  bool transmit(Fragment& fragment, TimePoint now);
+  std::size_t longest_train() const noexcept;
+  bool may_wait_for_train() const noexcept;
+  bool transmit_pending();
+  bool transmit_train(std::span<Fragment* const> train, TimePoint now);
   bool send_ack(PacketType type, std::uint64_t probe, TimePoint now);
   bool answer_size_probe();
   bool probe_size();
   void use_size() noexcept;
   void on_black_hole(TimePoint now) noexcept;
   Status send_first(const Datagram& datagram, std::uint64_t txno);
-  bool count_sent(Status status, std::size_t bytes);
+  bool count_sent(Status status, const Datagram& datagram);
   void on_send_error(int error, std::size_t bytes);
   void deliver(std::span<const std::byte> payload,
                transport::MessageSink& sink);

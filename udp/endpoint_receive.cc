@@ -59,11 +59,13 @@ void Endpoint::on_fragment(const PacketView& packet,
       verdict == Receiver::Verdict::kDuplicate ? 1 : 0;
   shared_.counters.not_held += verdict == Receiver::Verdict::kDrop ? 1 : 0;
   if (verdict != Receiver::Verdict::kDeliver) {
-    receiver_.on_arrival(packet.header, verdict, shared_.now);
+    receiver_.on_arrival(packet.header, verdict, shared_.now,
+                         shared_.now - packet.waited);
     return;
   }
   deliver(packet.payload, sink);
-  receiver_.on_arrival(packet.header, verdict, shared_.now);
+  receiver_.on_arrival(packet.header, verdict, shared_.now,
+                       shared_.now - packet.waited);
   receiver_.mark_delivered(packet.header);
   while (const Fragment* fragment = receiver_.ready()) {
     deliver(fragment->bytes(), sink);

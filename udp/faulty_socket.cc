@@ -58,7 +58,7 @@ std::optional<DatagramSocket::Arrival> FaultySocket::release_kept(
   const Kept first = std::move(kept.front());
   kept.pop_front();
   std::copy(first.bytes.begin(), first.bytes.end(), buffer.begin());
-  return Arrival{first.bytes.size(), first.from};
+  return Arrival{first.bytes.size(), first.from, {}};
 }
 
 void FaultySocket::keep(transport::Color color,

@@ -2,6 +2,8 @@
 // Never blocks; does not decide which addresses may be bound.
 #include "udp/kernel_socket.h"
 
+#include <netinet/in.h>
+#include <netinet/udp.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
@@ -24,6 +26,9 @@ using transport::SocketAddress;
 /// Room for some 10,000 small datagrams or a few windows of large ones.
 constexpr int kWantedBufferBytes = 4 << 20;
 
+/// The largest datagram, of one or of a train.
+constexpr std::size_t kArrivedBytes = std::size_t{64} << 10;
+
 std::size_t granted_bytes(int fd) {
   int granted = 0;
   socklen_t size = sizeof granted;
@@ -44,17 +49,115 @@ ssize_t send_one(int fd,
                   to != nullptr ? transport::socket_bytes(*to) : 0);
 }
 
-ssize_t send_two(int fd, SocketAddress* to, const Datagram& datagram) {
-  const auto piece = [](std::span<const std::byte> bytes) {
-    return iovec{const_cast<std::byte*>(bytes.data()), bytes.size()};
-  };
-  std::array<iovec, 2> pieces = {piece(datagram.head), piece(datagram.tail)};
+iovec piece(std::span<const std::byte> bytes) {
+  return {const_cast<std::byte*>(bytes.data()), bytes.size()};
+}
+
+msghdr message_to(SocketAddress* to, std::span<iovec> pieces) {
   msghdr message{};
   message.msg_name = to != nullptr ? &to->any : nullptr;
   message.msg_namelen = to != nullptr ? transport::socket_bytes(*to) : 0;
   message.msg_iov = pieces.data();
   message.msg_iovlen = pieces.size();
+  return message;
+}
+
+ssize_t send_two(int fd, SocketAddress* to, const Datagram& datagram) {
+  std::array<iovec, 2> pieces = {piece(datagram.head), piece(datagram.tail)};
+  const msghdr message = message_to(to, pieces);
   return ::sendmsg(fd, &message, kSendFlags);
+}
+
+/// Room for one control message with a number.
+template <typename Number>
+struct alignas(cmsghdr) ControlRoom {
+  std::array<char, CMSG_SPACE(sizeof(Number))> bytes{};
+};
+
+/// The kernel divides the train: once through its layers instead of once for
+/// each datagram, and the interface may do it.
+ssize_t send_train(int fd, SocketAddress* to, const Datagram& datagram) {
+  iovec all = piece(datagram.head);
+  msghdr message = message_to(to, {&all, 1});
+  ControlRoom<std::uint16_t> room;
+  message.msg_control = room.bytes.data();
+  message.msg_controllen = room.bytes.size();
+  cmsghdr* control = CMSG_FIRSTHDR(&message);
+  control->cmsg_level = SOL_UDP;
+  control->cmsg_type = UDP_SEGMENT;
+  control->cmsg_len = CMSG_LEN(sizeof(std::uint16_t));
+  const auto step = static_cast<std::uint16_t>(datagram.train_step);
+  std::memcpy(CMSG_DATA(control), &step, sizeof step);
+  return ::sendmsg(fd, &message, kSendFlags);
+}
+
+Duration duration_of(const timespec& time) {
+  return std::chrono::seconds(time.tv_sec) +
+         std::chrono::nanoseconds(time.tv_nsec);
+}
+
+/// The kernel stamps datagrams by this clock.
+Duration real_time() {
+  timespec now{};
+  (void)::clock_gettime(CLOCK_REALTIME, &now);
+  return duration_of(now);
+}
+
+template <typename Value>
+Value value_of(const cmsghdr& control) {
+  Value value{};
+  std::memcpy(&value, CMSG_DATA(&control), sizeof value);
+  return value;
+}
+
+/// What the kernel says about a datagram that has arrived.
+struct Notes {
+  std::size_t step = 0;  ///< Size of each datagram of a train; 0: it is none.
+  Duration came{};       ///< When it came, in real_time(); 0: not known.
+};
+
+Notes read_notes(msghdr& message) {
+  Notes notes;
+  for (cmsghdr* control = CMSG_FIRSTHDR(&message); control != nullptr;
+       control = CMSG_NXTHDR(&message, control)) {
+    if (control->cmsg_level == SOL_UDP && control->cmsg_type == UDP_GRO) {
+      notes.step =
+          static_cast<std::size_t>(std::max(value_of<int>(*control), 0));
+    } else if (control->cmsg_level == SOL_SOCKET &&
+               control->cmsg_type == SCM_TIMESTAMPNS) {
+      notes.came = duration_of(value_of<timespec>(*control));
+    }
+  }
+  return notes;
+}
+
+/// Sends the datagrams of a train each alone. Returns the errno value of the
+/// first; later ones that fail are lost.
+int send_singly(int fd, SocketAddress* to, const Datagram& train) {
+  for (std::size_t at = 0; at < train.head.size(); at += train.train_step) {
+    const std::size_t bytes =
+        std::min(train.train_step, train.head.size() - at);
+    const bool is_sent = send_one(fd, to, train.head.subspan(at, bytes)) >= 0;
+    if (!is_sent && at == 0) {
+      return errno;
+    }
+  }
+  return 0;
+}
+
+/// What a kernel or an interface answers that has no trains. EINVAL also means
+/// that a datagram is larger than the interface's MTU.
+bool is_no_train(int error) {
+  return error == EINVAL || error == EIO || error == EOPNOTSUPP ||
+         error == ENOPROTOOPT;
+}
+
+/// The kernel hands over datagrams of one sender together, and says when they
+/// came. A kernel that does neither is as good, but slower.
+void ask_for_notes(int fd) {
+  const int yes = 1;
+  (void)::setsockopt(fd, SOL_UDP, UDP_GRO, &yes, sizeof yes);
+  (void)::setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPNS, &yes, sizeof yes);
 }
 
 bool share_port(int fd) {
@@ -99,13 +202,6 @@ UniqueFd hold_port(const SocketAddress& own) {
                                                         : UniqueFd();
 }
 
-/// Returns 0 or the errno value.
-int send_by(int fd, SocketAddress* to, const Datagram& datagram) {
-  const ssize_t sent = datagram.tail.empty() ? send_one(fd, to, datagram.head)
-                                             : send_two(fd, to, datagram);
-  return sent >= 0 ? 0 : errno;
-}
-
 bool has_no_room_now(int error) {
   return error == EAGAIN || error == ENOBUFS || error == EINTR;
 }
@@ -148,8 +244,11 @@ Status KernelSocket::add_color(const transport::LocalAddress& local) {
               transport::format_address(local.address), errno_text(errno));
     return Status::kSystem;
   }
+  arrived_.emplace_back();
   if (!transport::is_loopback(local.address)) {
     forbid_fragments(fd.get(), bound, true);
+    ask_for_notes(fd.get());
+    arrived_.back().buffer.resize(kArrivedBytes);
   }
   if (const Status status = size_buffers(fd.get()); status != Status::kOk) {
     return status;
@@ -201,6 +300,23 @@ Status KernelSocket::size_buffers(int fd) {
                               ? granted
                               : std::min(receive_buffer_bytes_, granted);
   return Status::kOk;
+}
+
+/// Returns 0 or the errno value.
+int KernelSocket::send_by(int fd, SocketAddress* to, const Datagram& datagram) {
+  if (datagram.train_step == 0) {
+    const ssize_t sent = datagram.tail.empty() ? send_one(fd, to, datagram.head)
+                                               : send_two(fd, to, datagram);
+    return sent >= 0 ? 0 : errno;
+  }
+  if (send_train(fd, to, datagram) >= 0) {
+    return 0;
+  }
+  if (!is_no_train(errno)) {
+    return errno;
+  }
+  ++refused_trains_;
+  return send_singly(fd, to, datagram);
 }
 
 /// The option belongs to the socket, so it is set for the one datagram that is
@@ -265,7 +381,57 @@ Status KernelSocket::send_connected(std::size_t index,
                                   : Status::kSystem;
 }
 
+/// Copies the next datagram of a train, so that each begins at an aligned
+/// address and may be kept alone.
 std::optional<DatagramSocket::Arrival> KernelSocket::receive(
+    transport::Color color, std::span<std::byte> buffer) {
+  Arrived& arrived = arrived_[color];
+  if (arrived.buffer.empty()) {
+    return receive_one(color, buffer);
+  }
+  if (arrived.left.empty() && !receive_train(color)) {
+    return std::nullopt;
+  }
+  const std::size_t bytes = std::min(arrived.step, arrived.left.size());
+  std::ranges::copy(arrived.left.first(std::min(bytes, buffer.size())),
+                    buffer.begin());
+  arrived.left = arrived.left.subspan(bytes);
+  const Duration waited =
+      arrived.came == Duration(0) ? Duration(0) : real_time() - arrived.came;
+  return Arrival{bytes, arrived.from, std::max(waited, Duration(0))};
+}
+
+/// False: nothing is there. A datagram without bytes counts as nothing.
+bool KernelSocket::receive_train(transport::Color color) {
+  Arrived& arrived = arrived_[color];
+  SocketAddress address{};
+  iovec room{arrived.buffer.data(), arrived.buffer.size()};
+  msghdr message = message_to(nullptr, {&room, 1});
+  message.msg_name = &address.any;
+  message.msg_namelen = sizeof address;
+  alignas(cmsghdr) std::array<char, 128> control;
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
+  const ssize_t received =
+      ::recvmsg(descriptors_[color], &message, MSG_DONTWAIT);
+  if (received <= 0) {
+    return false;
+  }
+  arrived.left =
+      std::span(arrived.buffer).first(static_cast<std::size_t>(received));
+  const Notes notes = read_notes(message);
+  arrived.step = notes.step != 0 ? notes.step : arrived.left.size();
+  arrived.from = transport::to_address(address);
+  arrived.came = notes.came;
+  return true;
+}
+
+bool KernelSocket::has_backlog() const noexcept {
+  return std::ranges::any_of(
+      arrived_, [](const Arrived& one) { return !one.left.empty(); });
+}
+
+std::optional<DatagramSocket::Arrival> KernelSocket::receive_one(
     transport::Color color, std::span<std::byte> buffer) {
   SocketAddress address{};
   socklen_t size = sizeof address;

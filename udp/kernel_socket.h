@@ -31,6 +31,10 @@ class KernelSocket final : public DatagramSocket {
     return receive_buffer_bytes_;
   }
 
+  std::size_t longest_train() const noexcept override {
+    return refused_trains_ < kTrainsRefused ? kLongestTrain : 1;
+  }
+
   Status send(transport::Color color,
               const Address& to,
               const Datagram& datagram) override;
@@ -51,11 +55,27 @@ class KernelSocket final : public DatagramSocket {
   std::optional<Arrival> receive(transport::Color color,
                                  std::span<std::byte> buffer) override;
 
+  bool has_backlog() const noexcept override;
+
   std::span<const int> descriptors() const noexcept override {
     return descriptors_;
   }
 
  private:
+  /// Datagrams of a color that the kernel has received as one (UDP_GRO).
+  struct Arrived {
+    std::vector<std::byte> buffer;  ///< Empty on the loopback.
+    std::span<const std::byte> left;
+    std::size_t step = 0;  ///< Bytes of each datagram; the last may be shorter.
+    Address from;
+    Duration came{};  ///< By the kernel's clock; 0: not known.
+  };
+
+  /// Parts that a kernel before 6.9 sends at most.
+  static constexpr std::size_t kLongestTrain = 64;
+  /// So many refused trains show that the system or an interface has none.
+  static constexpr std::uint32_t kTrainsRefused = 8;
+
   KernelSocket() = default;
   [[nodiscard]] Status add_color(const transport::LocalAddress& local);
   void add_send_port(transport::Color color);
@@ -65,6 +85,10 @@ class KernelSocket final : public DatagramSocket {
   int send_fragmented(transport::Color color,
                       transport::SocketAddress& to,
                       const Datagram& datagram);
+  int send_by(int fd, transport::SocketAddress* to, const Datagram& datagram);
+  std::optional<Arrival> receive_one(transport::Color color,
+                                     std::span<std::byte> buffer);
+  bool receive_train(transport::Color color);
 
   std::vector<UniqueFd> sockets_;  ///< By color, as are all vectors here.
   std::vector<int> descriptors_;
@@ -73,8 +97,10 @@ class KernelSocket final : public DatagramSocket {
   std::array<UniqueFd, kConnections> connections_;
   std::vector<Address> addresses_;
   std::vector<std::uint32_t> scopes_;  ///< LocalAddress::scope.
+  std::vector<Arrived> arrived_;
   std::size_t receive_buffer_bytes_ = 0;
   int send_error_ = 0;
+  std::uint32_t refused_trains_ = 0;
 };
 
 }  // namespace acp::udp

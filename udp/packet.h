@@ -27,6 +27,8 @@
 #include <optional>
 #include <span>
 
+#include "base/clock.h"
+
 struct XXH3_state_s;
 
 namespace acp::udp {
@@ -83,6 +85,7 @@ struct PacketView {
   SackBitmap sack{};  ///< All zero without kFlagSack.
   std::span<const std::byte> payload;
   std::span<const std::byte> bytes;
+  Duration waited{};  ///< DatagramSocket::Arrival::waited.
 };
 
 /// Hashes two byte strings as if they were one. One thread at a time.

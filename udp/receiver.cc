@@ -35,7 +35,8 @@ Receiver::Verdict Receiver::judge(const PacketHeader& header) const noexcept {
 /// fragments, and whenever the arrival was not simply the next in order.
 void Receiver::on_arrival(const PacketHeader& header,
                           Verdict verdict,
-                          TimePoint now) noexcept {
+                          TimePoint now,
+                          TimePoint arrived) noexcept {
   if (verdict == Verdict::kDrop) {
     return;  // counts as not received, so it must not be echoed
   }
@@ -44,7 +45,7 @@ void Receiver::on_arrival(const PacketHeader& header,
   // the sender would measure too short a round trip.
   if (verdict != Verdict::kDuplicate || !owes_ack()) {
     echo_ = header.txno;
-    echo_time_ = now;
+    echo_time_ = arrived;
   }
   ++unacked_;
   const bool is_in_order = verdict == Verdict::kDeliver &&

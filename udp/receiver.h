@@ -34,11 +34,13 @@ class Receiver {
   /// Decides about the fragment of this packet; changes nothing.
   Verdict judge(const PacketHeader& header) const noexcept;
 
-  /// Notes that a valid fragment came. Called for every verdict, since echo and
-  /// acks depend on it.
+  /// Notes that a valid fragment came: to this host at `arrived`, and was taken
+  /// from the socket at `now`. Called for every verdict, since echo and acks
+  /// depend on it.
   void on_arrival(const PacketHeader& header,
                   Verdict verdict,
-                  TimePoint now) noexcept;
+                  TimePoint now,
+                  TimePoint arrived) noexcept;
 
   /// All messages of the fragment have been handed over. Only now may an ack
   /// name it.

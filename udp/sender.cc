@@ -167,6 +167,28 @@ Fragment& Sender::next_pending() noexcept {
   return *(*ring_)[seq];
 }
 
+std::size_t Sender::next_train(std::span<Fragment*> train,
+                               TimePoint now) noexcept {
+  Fragment& first = next_pending();
+  train[0] = &first;
+  std::uint64_t left = is_paced() ? congestion_.burst(now) : UINT64_MAX;
+  std::size_t count = 1;
+  while (count < train.size() && train[count - 1]->size() == first.size() &&
+         first.transmissions == 0) {
+    const std::uint64_t bytes = charge(first.size());
+    const std::uint64_t seq = first.seq + count;
+    Fragment* next = seq < closed_end() ? (*ring_)[seq] : nullptr;
+    if (left < bytes || next == nullptr ||
+        next->state != Fragment::State::kPending || next->transmissions != 0 ||
+        next->size() > first.size()) {
+      break;
+    }
+    left -= bytes;
+    train[count++] = next;
+  }
+  return count;
+}
+
 /// Asks for an immediate ack as rarely as the flow of acks allows.
 std::uint8_t Sender::flags_for(const Fragment& fragment) noexcept {
   std::uint8_t flags = fragment.is_ordered ? kFlagOrdered : 0;

@@ -106,8 +106,17 @@ class Sender {
 
   bool has_pending() const noexcept { return pending_ != 0; }
 
+  std::uint32_t pending() const noexcept { return pending_; }
+
   /// The oldest pending fragment. Precondition: has_pending().
   Fragment& next_pending() noexcept;
+
+  /// Fills `train` from its start with fragments for one train, which begins
+  /// with next_pending(); returns how many. More than one only if none has been
+  /// sent before, all have the size of the first, but for a smaller last one,
+  /// and the rate allows that they leave together.
+  std::size_t next_train(std::span<Fragment*> train, TimePoint now) noexcept;
+
   /// Flags for the packet that is about to carry the fragment.
   std::uint8_t flags_for(const Fragment& fragment) noexcept;
   /// The fragment was sent as transmission `txno`.
@@ -156,8 +165,7 @@ class Sender {
   bool acknowledge(std::uint64_t seq, const PacketView& packet, TimePoint now);
   void on_echo(const Fragment& fragment,
                const Transmission& arrived,
-               Duration sample,
-               TimePoint now);
+               Duration sample);
   bool acknowledge_bitmap(std::uint64_t ack,
                           const PacketView& packet,
                           TimePoint now);

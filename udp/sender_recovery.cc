@@ -92,11 +92,16 @@ bool Sender::acknowledge(std::uint64_t seq,
   }
   if (const Transmission* arrived =
           fragment->find_transmission(packet.header.echo)) {
-    // Only the intended ack delay is subtracted. A longer delay means that the
-    // peer had no core, and its next answer may take as long (RFC 9002, 5.3).
-    const Duration held = std::min<Duration>(
-        std::chrono::microseconds(packet.header.held_us), kAckDelay);
-    on_echo(*fragment, *arrived, now - arrived->sent - held, now);
+    // From the round trip for time-outs only the intended ack delay is
+    // subtracted. A longer delay means that the peer had no core, and its next
+    // answer may take as long (RFC 9002, 5.3). The congestion window looks at
+    // the network alone: without the time that packets waited in both hosts.
+    const Duration held = std::chrono::microseconds(packet.header.held_us);
+    const Duration taken = now - arrived->sent;
+    on_echo(*fragment, *arrived, taken - std::min<Duration>(held, kAckDelay));
+    if (is_paced() && packet.header.held_us != UINT16_MAX) {
+      congestion_.on_sample(taken - held - packet.waited, now);
+    }
   } else if (fragment->transmissions == 1) {
     newest_arrived_ = std::max(newest_arrived_, fragment->last.ordinal);
   }
@@ -116,13 +121,9 @@ bool Sender::acknowledge(std::uint64_t seq,
 /// RTO.
 void Sender::on_echo(const Fragment& fragment,
                      const Transmission& arrived,
-                     Duration sample,
-                     TimePoint now) {
+                     Duration sample) {
   newest_arrived_ = std::max(newest_arrived_, arrived.ordinal);
   rtt_.add_sample(sample);
-  if (is_paced()) {
-    congestion_.on_sample(sample, now);
-  }
   limits_.longest_rtt.add_sample(sample);
   backoff_ = 0;
   const bool is_spurious = arrived.txno != fragment.last.txno;

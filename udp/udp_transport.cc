@@ -304,7 +304,7 @@ void UdpTransport::on_datagram(transport::Color color,
     return;
   }
   const std::span<std::byte> datagram = area.first(arrival.bytes);
-  const auto packet = decode_packet(datagram);
+  auto packet = decode_packet(datagram);
   if (!packet) {
     ++counters.malformed;
     return;
@@ -313,6 +313,7 @@ void UdpTransport::on_datagram(transport::Color color,
     ++counters.strays;
     return;
   }
+  packet->waited = arrival.waited;
   const transport::ProcId source = packet->header.source;
   Endpoint* endpoint = endpoints_.find(source, color);
   const PeerPath path =

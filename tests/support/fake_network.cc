@@ -52,6 +52,10 @@ class FakeSocket final : public udp::DatagramSocket {
     return network_.plan().buffer_bytes;
   }
 
+  std::size_t longest_train() const noexcept override {
+    return network_.plan().longest_train;
+  }
+
   Status send(transport::Color color,
               const udp::Address& to,
               const udp::Datagram& datagram) override {
@@ -106,7 +110,7 @@ class FakeSocket final : public udp::DatagramSocket {
     }
     const std::size_t kept = std::min(buffer.size(), datagram->bytes.size());
     std::copy_n(datagram->bytes.begin(), kept, buffer.begin());
-    return Arrival{datagram->bytes.size(), datagram->from};
+    return Arrival{datagram->bytes.size(), datagram->from, datagram->waited};
   }
 
   std::span<const int> descriptors() const noexcept override { return {}; }
@@ -122,7 +126,16 @@ class FakeSocket final : public udp::DatagramSocket {
               const udp::Datagram& datagram) {
     std::vector<std::byte> bytes(datagram.head.begin(), datagram.head.end());
     bytes.insert(bytes.end(), datagram.tail.begin(), datagram.tail.end());
-    network_.send(from, to, bytes, datagram.may_be_fragmented);
+    ACP_ASSERT(datagram.datagrams() <= longest_train());
+    const std::size_t step =
+        datagram.train_step == 0 ? bytes.size() : datagram.train_step;
+    std::span<const std::byte> left = bytes;
+    ++network_.counts_.calls;
+    do {
+      const auto one = left.first(std::min(step, left.size()));
+      network_.send(from, to, one, datagram.may_be_fragmented);
+      left = left.subspan(one.size());
+    } while (!left.empty());
     return Status::kOk;
   }
 
@@ -234,7 +247,7 @@ void FakeNetwork::post(const udp::Address& from,
   }
   mailbox.bytes += charged;
   mailbox.datagrams.emplace(clock_.now() + delay,
-                            Datagram{from, std::move(bytes)});
+                            Datagram{from, std::move(bytes), {}});
 }
 
 std::optional<FakeNetwork::Datagram> FakeNetwork::take(const udp::Address& at) {
@@ -244,6 +257,7 @@ std::optional<FakeNetwork::Datagram> FakeNetwork::take(const udp::Address& at) {
     return std::nullopt;
   }
   Datagram datagram = std::move(first->second);
+  datagram.waited = clock_.now() - first->first;
   mailbox.bytes -= udp::charge(datagram.bytes.size());
   mailbox.datagrams.erase(first);
   return datagram;

@@ -55,6 +55,8 @@ struct NetworkPlan {
   std::size_t buffer_bytes = std::size_t{8} << 20;
   /// The processes are on different hosts; otherwise on one host.
   bool has_hosts = false;
+  /// Datagrams that one call may send together.
+  std::size_t longest_train = 64;
   /// Larger datagrams are lost, unless they may be divided; 0: none is.
   std::size_t mtu = 0;
   /// Bytes a second of the link that all datagrams pass; 0: no limit.
@@ -65,6 +67,7 @@ struct NetworkPlan {
 
 /// Datagrams that the network has sent, lost and kept waiting.
 struct NetworkCounts {
+  std::uint64_t calls = 0;  ///< Each sends a datagram or a train.
   std::uint64_t sent = 0;
   std::uint64_t lost = 0;  ///< By loss, damage, MTU, queue or full buffer.
   std::uint64_t longest_queue = 0;  ///< Bytes before the link, at the most.
@@ -123,6 +126,7 @@ class FakeNetwork {
   struct Datagram {
     udp::Address from;
     std::vector<std::byte> bytes;
+    Duration waited{};  ///< Since it has arrived; set by take().
   };
 
   /// Datagrams on their way to one address, by time of arrival.

@@ -34,7 +34,7 @@ struct ReceiverBench {
     header.flags = flags;
     header.txno = ++txno;
     const Verdict verdict = receiver.judge(header);
-    receiver.on_arrival(header, verdict, now);
+    receiver.on_arrival(header, verdict, now, now);
     if (verdict == Verdict::kEarly) {
       receiver.hold(header, pool.acquire());
     } else if (verdict == Verdict::kDeliver) {

@@ -4,11 +4,14 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <netinet/udp.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <cerrno>
 
 #include "timing.h"
 
@@ -114,6 +117,27 @@ bool PairSocket::greet_rank_zero() const {
 
 void PairSocket::send(std::span<const std::byte> bytes) const {
   (void)!::send(fd_, bytes.data(), bytes.size(), 0);
+}
+
+void PairSocket::send_train(std::span<const std::byte> bytes,
+                            std::size_t step) {
+  const int segment = static_cast<int>(step);
+  has_trains_ = has_trains_ && setsockopt(fd_, SOL_UDP, UDP_SEGMENT, &segment,
+                                          sizeof segment) == 0;
+  if (has_trains_ && ::send(fd_, bytes.data(), bytes.size(), 0) >= 0) {
+    return;
+  }
+  has_trains_ = has_trains_ && (errno == EAGAIN || errno == ENOBUFS);
+  const int none = 0;
+  (void)setsockopt(fd_, SOL_UDP, UDP_SEGMENT, &none, sizeof none);
+  for (; !bytes.empty(); bytes = bytes.subspan(std::min(step, bytes.size()))) {
+    send(bytes.first(std::min(step, bytes.size())));
+  }
+}
+
+void PairSocket::take_trains() const {
+  const int yes = 1;
+  (void)setsockopt(fd_, SOL_UDP, UDP_GRO, &yes, sizeof yes);
 }
 
 bool PairSocket::receive(std::span<std::byte> bytes) const {

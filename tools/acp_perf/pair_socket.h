@@ -32,8 +32,16 @@ class PairSocket {
   /// Sends one datagram. A full send buffer loses it; the caller sends again.
   void send(std::span<const std::byte> bytes) const;
 
+  /// Sends datagrams of `step` bytes, and a last one of what is left, with one
+  /// call if the system can (UDP_SEGMENT), else each alone.
+  void send_train(std::span<const std::byte> bytes, std::size_t step);
+
   /// Receives a datagram of exactly this size; false when none has arrived.
   bool receive(std::span<std::byte> bytes) const;
+
+  /// From now on receive_some() may return several datagrams together
+  /// (UDP_GRO).
+  void take_trains() const;
 
   /// Receives a datagram of at most this size. Returns its bytes, 0 when none
   /// has arrived.
@@ -55,6 +63,7 @@ class PairSocket {
   Context& context_;
   SocketAddress own_;
   int fd_ = -1;
+  bool has_trains_ = true;  ///< Until the system refuses one.
 };
 
 }  // namespace acp::perf

@@ -24,6 +24,8 @@ constexpr std::size_t kStreamBytes = 60'000;
 /// Operations of a stream in flight. Rank 1 answers once per half of them.
 constexpr std::size_t kStreamWindow = 8;
 constexpr int kStreamBuffer = 4 << 20;
+/// The most that one call receives.
+constexpr std::size_t kMostBytes = std::size_t{64} << 10;
 
 using Datagram = std::array<std::byte, kDatagramBytes>;
 
@@ -94,15 +96,18 @@ std::size_t stream_batch(const PairSocket& socket) {
          2;
 }
 
-/// Only the last datagram of an operation has its number, the others have 0.
-void send_operation(const PairSocket& socket,
+/// Each datagram of an operation begins with the operation's number.
+void send_operation(PairSocket& socket,
                     std::uint64_t number,
-                    std::size_t pieces,
+                    std::size_t step,
                     std::span<std::byte> bytes) {
-  for (std::size_t left = pieces; left > 0; --left) {
-    const std::uint64_t shown = left == 1 ? number : 0;
-    std::memcpy(bytes.data(), &shown, sizeof shown);
+  for (std::size_t at = 0; at < bytes.size(); at += step) {
+    std::memcpy(&bytes[at], &number, sizeof number);
+  }
+  if (step == bytes.size()) {
     socket.send(bytes);
+  } else {
+    socket.send_train(bytes, step);
   }
 }
 
@@ -114,11 +119,12 @@ Verdict run_stream(Context& context, Samples& samples) {
   }
   const std::size_t packet = socket.packet_bytes();
   const std::size_t pieces = (kStreamBytes + packet - 1) / packet;
-  std::vector<std::byte> bytes((kStreamBytes + pieces - 1) / pieces);
+  const std::size_t step = (kStreamBytes + pieces - 1) / pieces;
+  std::vector<std::byte> bytes(kStreamBytes);
   std::uint64_t sent = 0;
   measure(context.time_ns, batch, samples, [&] {
     for (std::size_t i = 0; i < batch; ++i) {
-      send_operation(socket, ++sent, pieces, bytes);
+      send_operation(socket, ++sent, step, bytes);
     }
     // One batch stays in flight. A lost datagram shows as a slow sample.
     (void)wait_for_answer(
@@ -127,20 +133,26 @@ Verdict run_stream(Context& context, Samples& samples) {
   return {};
 }
 
+/// Answers when the first datagram of a batch's last operation has come.
 void take_stream(Context& context) {
   PairSocket socket(context);
   const std::size_t batch = stream_batch(socket);
   if (!socket.meet()) {
     return;
   }
-  std::vector<std::byte> bytes(kStreamBytes);
+  if (socket.packet_bytes() < kStreamBytes) {
+    socket.take_trains();
+  }
+  std::vector<std::byte> bytes(kMostBytes);
+  std::uint64_t answered = 0;
   while (!context.is_row_over()) {
     std::uint64_t number = 0;
     if (socket.receive_some(bytes) < sizeof number) {
       continue;
     }
-    std::memcpy(&number, bytes.data(), sizeof(number));
-    if (number != 0 && number % batch == 0) {
+    std::memcpy(&number, bytes.data(), sizeof number);
+    if (number % batch == 0 && number > answered) {
+      answered = number;
       send_number(socket, number);
     }
   }
