@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <optional>
 #include <utility>
 
@@ -349,8 +350,11 @@ bool Endpoint::transmit_train(std::span<Fragment* const> train, TimePoint now) {
   std::size_t bytes = 0;
   for (std::size_t i = 0; i < train.size(); ++i) {
     const Datagram one = make_packet(*train[i], now);
-    std::ranges::copy(one.head, &shared_.train[bytes]);
-    std::ranges::copy(one.tail, &shared_.train[bytes + one.head.size()]);
+    std::memcpy(&shared_.train[bytes], one.head.data(), one.head.size());
+    if (!one.tail.empty()) {
+      std::memcpy(&shared_.train[bytes + one.head.size()], one.tail.data(),
+                  one.tail.size());
+    }
     all.train_step = std::max(all.train_step, one.size());
     txnos[i] = txno_;
     bytes += one.size();

@@ -110,7 +110,7 @@ Value value_of(const cmsghdr& control) {
   return value;
 }
 
-/// What the kernel says about a datagram that has arrived.
+/// The kernel's control messages with a datagram that has arrived.
 struct Notes {
   std::size_t step = 0;  ///< Size of each datagram of a train; 0: it is none.
   Duration came{};       ///< When it came, in real_time(); 0: not known.
@@ -145,8 +145,9 @@ int send_singly(int fd, SocketAddress* to, const Datagram& train) {
   return 0;
 }
 
-/// What a kernel or an interface answers that has no trains. EINVAL also means
-/// that a datagram is larger than the interface's MTU.
+/// Whether a kernel or an interface has no trains, by the errno value that it
+/// answers. EINVAL also means that a datagram is larger than the interface's
+/// MTU.
 bool is_no_train(int error) {
   return error == EINVAL || error == EIO || error == EOPNOTSUPP ||
          error == ENOPROTOOPT;
@@ -393,8 +394,8 @@ std::optional<DatagramSocket::Arrival> KernelSocket::receive(
     return std::nullopt;
   }
   const std::size_t bytes = std::min(arrived.step, arrived.left.size());
-  std::ranges::copy(arrived.left.first(std::min(bytes, buffer.size())),
-                    buffer.begin());
+  std::memcpy(buffer.data(), arrived.left.data(),
+              std::min(bytes, buffer.size()));
   arrived.left = arrived.left.subspan(bytes);
   const Duration waited =
       arrived.came == Duration(0) ? Duration(0) : real_time() - arrived.came;

@@ -141,7 +141,7 @@ Datagram PacketGuard::seal_secret(Cipher cipher,
   std::span<std::byte> packet = head;
   if (is_encrypted) {
     packet = std::span(ciphertext_).first(head.size());
-    std::ranges::copy(head.first(clear), packet.begin());
+    std::memcpy(packet.data(), head.data(), clear);
   }
   const Nonce nonce = nonce_of(header);
   std::array<unsigned char, kTagBytes> tag{};

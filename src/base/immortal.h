@@ -20,7 +20,9 @@ class Immortal {
   ~Immortal() = default;
 
   constexpr T& operator*() noexcept { return room_.value; }
+
   constexpr T* operator->() noexcept { return &room_.value; }
+
   constexpr const T& operator*() const noexcept { return room_.value; }
 
  private:

@@ -29,6 +29,7 @@ std::mutex g_mutex;                       // guards the next two
 // NOLINTBEGIN(*-global-*): shown by every line; a process has one stderr
 Immortal<std::string> g_prefix;
 Immortal<RepeatLimit> g_limit;
+
 // NOLINTEND(*-global-*)
 
 const char* level_name(LogLevel level) noexcept {

@@ -52,8 +52,8 @@ int main(int argc, char** argv) {
   const acp_ga_t counter = acp_query_starter_ga(last);
   acp_sync();
   if (acp_rank() == last) {
-    g_counter = static_cast<std::atomic<std::uint64_t>*>(
-        acp_query_address(counter));
+    g_counter =
+        static_cast<std::atomic<std::uint64_t>*>(acp_query_address(counter));
     return 0;
   }
   const acp_ga_t old = acp_query_starter_ga(acp_rank()) + 64;

@@ -22,7 +22,7 @@ using udp::Fragment;
 using udp::Sender;
 
 constexpr std::size_t kFull = 1'000;
-/// What a full fragment takes of the window.
+/// The bytes of the window that a full fragment takes.
 constexpr std::uint64_t kCharged =
     udp::charge(kFull + udp::kMessagePrefixBytes);
 

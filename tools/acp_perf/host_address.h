@@ -15,10 +15,10 @@ union SocketAddress {
   sockaddr_in6 v6;
 };
 
-/// The addresses of a rank's host, for its Card.
+/// The network of a rank's host. Each rank publishes its own.
 struct HostAddress {
   std::uint64_t network;  ///< Equal for ranks that share a loopback.
-  SocketAddress address;  ///< Of an interface, port 0.
+  SocketAddress address;  ///< An interface has it. The port is 0.
 };
 
 /// The address is that of the first interface that is up and not the loopback:

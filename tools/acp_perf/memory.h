@@ -43,7 +43,7 @@ inline constexpr std::size_t kRegisteredBytes = std::size_t{1} << 20;
 struct Card {
   std::int64_t pid;
   std::int64_t area_fd;              ///< Descriptor of rank 0's RawArea, or -1.
-  HostAddress host;                  ///< For raw UDP sockets.
+  HostAddress host;                  ///< The raw UDP sockets use it.
   std::uint64_t boot_id;             ///< Equal on one host.
   acp_ga_t registered;               ///< kRegisteredBytes of malloc memory.
   std::uint64_t registered_address;  ///< Its virtual address in that process.

@@ -11,7 +11,7 @@
 
 namespace acp::perf {
 
-/// What a raw UDP row says when PairSocket::meet() fails.
+/// A raw UDP row is skipped with this reason when PairSocket::meet() fails.
 inline constexpr const char* kNoPair =
     "no UDP between ranks 0 and 1; ACP_UDP_INTERFACES names the interface";
 

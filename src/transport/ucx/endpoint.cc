@@ -63,7 +63,10 @@ Status Endpoint::append(RowKind kind,
   encode_row_header(kind, size, at);
   at += kRowHeaderBytes;
   for (const auto part : parts) {
-    at = std::ranges::copy(part, at).out;
+    if (!part.empty()) {
+      std::memcpy(at, part.data(), part.size());
+      at += part.size();
+    }
   }
   open_->bytes += kRowHeaderBytes + size;
   queue_for_flush();
