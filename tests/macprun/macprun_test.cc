@@ -146,7 +146,8 @@ TEST_CASE("macprun: a death ends all, and the reason names line and rank",
       GENERATE(values<Row>({{"exit", 7, "exited with status 7"},
                             {"signal", 137, "was killed by signal 9"},
                             {"abort", 1, "the rank gives up"},
-                            {"before-init", 7, "exited with status 7"}}));
+                            {"before-init", 7, "exited with status 7"},
+                            {"late", 7, "exited with status 7"}}));
   const std::string victim = GENERATE("0", "1", "2");
   const Folder folder;
   Running job({folder.three("die " + victim + " " + row.how)});

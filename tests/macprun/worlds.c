@@ -9,7 +9,9 @@
  *   together N   N rounds of atomics while a thread passes messages of MPI
  *   blocked      ranks sit in MPI_Recv while others add to their words
  *   no-init      the world never calls acp_init
- *   die R HOW    rank R ends: exit, signal, abort, mpi-abort, before-init
+ *   die R HOW    rank R ends: exit, signal, abort, mpi-abort, or with status 7
+ *                before-init, between MPI_Init and acp_init, or late, when
+ *                acp_finalize is over
  *   where        prints rank, world, variable and directory
  */
 #include <pthread.h>
@@ -211,6 +213,10 @@ int main(int argc, char** argv) {
     _exit(7);
   }
   if (!acp_is_first) start_mpi(&argc, &argv, has_threads);
+  if (victim >= 0 && strcmp(argv[3], "between") == 0 &&
+      atoi(getenv("ACP_RANK")) == victim) {
+    _exit(7);
+  }
   if (strcmp(way, "no-init") == 0) {
     check_world();
     end_mpi();
@@ -225,14 +231,16 @@ int main(int argc, char** argv) {
   } else if (strcmp(way, "where") == 0) {
     print_place();
   } else if (strcmp(way, "die") == 0) {
-    if (acp_rank() == victim) end_as(argv[3]);
+    if (acp_rank() == victim && strcmp(argv[3], "late") != 0) end_as(argv[3]);
     sync_all();
   } else {
     exchange();
   }
   check_world();
   if (acp_is_first) end_mpi();
+  const int dies_late = acp_rank() == victim && strcmp(argv[3], "late") == 0;
   if (acp_finalize() != 0) return 1;
+  if (dies_late) _exit(7);
   if (!acp_is_first) end_mpi();
   if (strcmp(way, "where") != 0 && world_rank == 0) printf("world is well\n");
   return 0;

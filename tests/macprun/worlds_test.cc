@@ -96,7 +96,7 @@ TEST_CASE("macprun worlds: traffic of ACP and MPI at the same time",
   const char* const text = std::getenv("ACP_TEST_SCALE");
   const double scale = text == nullptr ? 0.1 : std::atof(text);
   const std::string rounds =
-      std::to_string(static_cast<int>(5'000 * scale) + 100);
+      std::to_string(static_cast<int>(10'000 * scale) + 100);
   for (const Pair& pair : pairs) {
     const Outcome outcome = run_six(pair, "together " + rounds);
     INFO(pair.first.launcher << ", " << pair.second.launcher << "\n"
@@ -109,8 +109,12 @@ TEST_CASE("macprun worlds: deaths in each world", "[macprun]") {
   const auto pairs = pairs_of_mpi();
   if (is_skipped(pairs)) return;
   using Row = std::pair<std::string, int>;
-  const auto [how, status] =
-      GENERATE(values<Row>({{"exit", 7}, {"signal", 137}, {"mpi-abort", 9}}));
+  const auto [how, status] = GENERATE(values<Row>({{"before-init", 7},
+                                                   {"between", 7},
+                                                   {"exit", 7},
+                                                   {"signal", 137},
+                                                   {"mpi-abort", 9},
+                                                   {"late", 7}}));
   const std::string victim = GENERATE("2", "4");
   const Pair& pair = pairs.back();
   const Outcome outcome = run_six(pair, "die " + victim + " " + how);
