@@ -100,15 +100,18 @@ SPMD_CASE(
   set_parameters(0, 0);
   const acp_wsd_t gone = create(100);
   acp_destroy_ws(gone);
-  const acp_wsd_t ws = create(100);
-  const acp_wsd_t other = create(100);
+  const auto procs = static_cast<std::size_t>(acp_procs());
+  const acp_wsd_t ws = create(100 * procs);
+  const acp_wsd_t other = create(100 * procs);
+  // Each rank has bytes of its own.
+  const std::size_t mine = 100 * static_cast<std::size_t>(acp_rank());
   for (const acp_wsd_t handle : {gone, ACP_WSD_NULL, acp_wsd_t{}, other}) {
     const bool is_bad = acp_rank() == acp_procs() - 1;
     if (handle == other && acp_procs() == 1) continue;
     EXPECT_ERRNO(acp_destroy_ws(is_bad ? handle : ws), ACPX_INVALID_ARGUMENT);
     expect_in_step();
-    EXPECT_EQ(acp_write_ws(ws, block.mine(), 100, 0), 0);
-    EXPECT_EQ(acp_write_ws(other, block.mine(), 100, 0), 0);
+    EXPECT_EQ(acp_write_ws(ws, block.mine(), 100, mine), 0);
+    EXPECT_EQ(acp_write_ws(other, block.mine(), 100, mine), 0);
   }
   acp_sync();
   acp_errno = 0;

@@ -9,7 +9,8 @@
 
 namespace spmd {
 
-/// Captures from its construction to stop(). Only one may exist at a time.
+/// Captures from its construction to stop(). Only one may exist at a time. At
+/// its end it passes on what it has captured if that has a sanitizer's report.
 class StderrCapture {
  public:
   StderrCapture()
@@ -21,7 +22,7 @@ class StderrCapture {
   StderrCapture& operator=(const StderrCapture&) = delete;
 
   ~StderrCapture() {
-    dup2(saved_, STDERR_FILENO);
+    pass_on_report(stop());
     close(saved_);
     close(file_);
   }
@@ -37,6 +38,12 @@ class StderrCapture {
   }
 
  private:
+  static void pass_on_report(const std::string& text) {
+    if (text.find("Sanitizer: ") == std::string::npos) return;
+    [[maybe_unused]] const ssize_t n =
+        write(STDERR_FILENO, text.data(), text.size());
+  }
+
   int file_;
   int saved_;
 };
