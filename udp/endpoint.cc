@@ -333,7 +333,7 @@ bool Endpoint::transmit_pending() {
   if (longest <= 1 || sender_.pending() == 1) {
     return transmit(sender_.next_pending(), now);
   }
-  std::array<Fragment*, kLongestTrain> room;
+  std::array<Fragment*, kLongestTrain> room{};
   const auto train = std::span(room).first(
       sender_.next_train(std::span(room).first(longest), now));
   return train.size() == 1 || train[0]->size() + kHeadroomBytes > mtu_.bytes()

@@ -410,7 +410,7 @@ bool KernelSocket::receive_train(transport::Color color) {
   msghdr message = message_to(nullptr, {&room, 1});
   message.msg_name = &address.any;
   message.msg_namelen = sizeof address;
-  alignas(cmsghdr) std::array<char, 128> control;
+  alignas(cmsghdr) std::array<char, 128> control{};
   message.msg_control = control.data();
   message.msg_controllen = control.size();
   const ssize_t received =
