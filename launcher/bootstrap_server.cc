@@ -76,18 +76,24 @@ void BootstrapServer::receive_all(std::uint32_t slot) {
     if (size < 0 && errno == EAGAIN) return;
     if (size <= 0) {
       // The rank closed its end: it is finalized, or about to die.
-      loop_->forget(sockets_[slot].get());
-      sockets_[slot].reset();
+      close(slot);
       return;
     }
-    if (is_ending_) continue;
     auto message = protocol::decode_bootstrap(
         std::span(buffer).first(static_cast<std::size_t>(size)));
     if (message && message->type == BootstrapType::kHello) {
       has_greeted_[slot] = true;
     }
-    on_message_(slot, std::move(message));
+    const bool is_last = message && message->type == BootstrapType::kEnded;
+    if (!is_ending_) on_message_(slot, std::move(message));
+    // The end of the socket tells the join command that this is known.
+    if (is_last) close(slot);
   }
+}
+
+void BootstrapServer::close(std::uint32_t slot) {
+  loop_->forget(sockets_[slot].get());
+  sockets_[slot].reset();
 }
 
 void BootstrapServer::welcome(std::uint32_t slot) {

@@ -55,6 +55,7 @@ class BootstrapServer {
 
  private:
   void receive_all(std::uint32_t slot);
+  void close(std::uint32_t slot);
   void send(std::uint32_t slot,
             const protocol::BootstrapMessage& message,
             int attached_fd = -1);

@@ -510,7 +510,9 @@ class Job {
     }
     if (verdict.rank != kNoRank) {
       verdict.host = host_of_rank_[verdict.rank];
-      verdict.group = group_of(plan_.orders.groups, verdict.rank).name;
+      const CommandGroup& group = group_of(plan_.orders.groups, verdict.rank);
+      verdict.group = group.name;
+      verdict.is_foreign = group.is_foreign;
     }
     verdict_ = std::move(verdict);
     rollcall_at_end_ = rollcall_;

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -86,7 +87,8 @@ class Join {
       return 1;
     }
     ChildPlan plan;
-    plan.kept = gift->descriptors[3].get();
+    bootstrap_ = std::move(gift->descriptors[3]);
+    plan.kept = bootstrap_.get();
     plan.environment = environment_with(gift->variables, plan.kept);
     for (std::size_t i = 0; i < 3; ++i)
       plan.standard[i] = gift->descriptors[i].get();
@@ -142,10 +144,25 @@ class Join {
     if (!is_cut_off_) {
       signal_descendants(SIGTERM, {});
       end_descendants({}, kKillLimit);
+      tell_acprun();
       send_to_seat(seat_.get(), {SeatMessageType::kEnded, *status_});
       await_seat();
     }
     end_like(*status_);
+  }
+
+  /// Waits until acprun knows how the program has ended, which it shows by
+  /// closing the socket. mpirun learns of it afterwards, and may then kill the
+  /// other processes.
+  void tell_acprun() {
+    const auto message =
+        protocol::encode_bootstrap({protocol::BootstrapType::kEnded,
+                                    static_cast<std::uint64_t>(*status_),
+                                    {}});
+    if (::send(bootstrap_.get(), message.data(), message.size(), MSG_NOSIGNAL) >
+        0) {
+      await(bootstrap_.get());
+    }
   }
 
   /// Waits until the seat has ended. A failure of this rank is then known to
@@ -153,12 +170,17 @@ class Join {
   /// started mpirun outlives a program that ended well.
   void await_seat() {
     if (status_ && *status_ == 0) return;
-    pollfd event{seat_.get(), POLLIN, 0};
+    await(seat_.get());
+  }
+
+  static void await(int socket) {
+    pollfd event{socket, POLLIN, 0};
     while (::poll(&event, 1, kSeatEnd.count()) < 0 && errno == EINTR) {
     }
   }
 
   UniqueFd seat_;
+  UniqueFd bootstrap_;  ///< The rank's; the program has it as well.
   SignalQueue signals_;
   pid_t program_ = -1;
   std::optional<int> status_;  ///< Wait status of the program, at its end.

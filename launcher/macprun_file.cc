@@ -123,9 +123,9 @@ class Reader {
     if (next_ < lines_.size()) {
       return MacprunFileError{
           lines_[next_].number,
-          fmt::format("'{}': there are {} runtime environments, and each has "
-                      "its command already; raise the first number of the "
-                      "file, or take the line out",
+          fmt::format("'{}': the file says {} at its beginning, and so many "
+                      "runtime environments have their commands already; raise "
+                      "that number, or take the line out",
                       lines_[next_].text, all.size())};
     }
     return all;

@@ -9,14 +9,13 @@
 #include <array>
 #include <cerrno>
 #include <cstdint>
-#include <fstream>
-#include <iterator>
 #include <utility>
 
 #include "base/log.h"
 #include "launcher/acprun_options.h"
 #include "launcher/nodefile.h"
 #include "launcher/option_parser.h"
+#include "launcher/read_file.h"
 #include "launcher/seat.h"
 
 namespace acp::launcher {
@@ -48,14 +47,26 @@ EarlyExit wrong_line(const MacprunJob& job,
   return launcher_error(fmt::format("{}, line {}: {}", job.file, line, text));
 }
 
+/// "-n", "-n2", "--np=2", "--ntasks 2". With srun, "-c" counts processors.
+bool is_count(const std::string& word, bool is_srun) {
+  constexpr std::string_view kDigits = "0123456789";
+  const std::size_t begin = std::min(word.find_first_not_of('-'), word.size());
+  if (begin == 0 || begin > 2) return false;
+  std::string_view name = std::string_view(word).substr(begin);
+  name = name.substr(0, name.find('='));
+  if (begin == 1 && name != "n") {
+    const std::size_t end = name.find_last_not_of(kDigits);
+    name = name.substr(0, end + 1);
+  }
+  return name == "n" || name == "np" || name == "ntasks" ||
+         (name == "c" && !is_srun);
+}
+
 /// A count of processes belongs into the third part of the file.
 std::optional<std::string> find_count(const std::vector<std::string>& words) {
-  for (const std::string& word : words) {
-    if (word == "-np" || word == "-n" || word == "--np" || word == "--n" ||
-        word == "-ntasks" || word.starts_with("--ntasks=") ||
-        word.starts_with("-np=")) {
-      return word;
-    }
+  const bool is_srun = file_part(words.front()).starts_with("srun");
+  for (const std::string& word : std::span(words).subspan(1)) {
+    if (is_count(word, is_srun)) return word;
   }
   return std::nullopt;
 }
@@ -104,7 +115,7 @@ std::optional<EarlyExit> take_acprun_line(MacprunJob& job,
           fmt::format("'{}' is for the whole job: give it to macprun; a line "
                       "of acprun takes -smemsize, --acp-heapsize, --env and "
                       "--wdir",
-                      given.row->name));
+                      given.word));
     }
   }
   Options own;
@@ -112,7 +123,9 @@ std::optional<EarlyExit> take_acprun_line(MacprunJob& job,
   if (!settings.ok()) return launcher_error("");
   own.settings = std::move(*settings);
   if (auto exit = take_values(parsed, own)) {
-    return wrong_line(job, line.launcher_line, exit->text);
+    // The settings have logged what is wrong with the value of one.
+    return wrong_line(job, line.launcher_line,
+                      exit->text.empty() ? "correct this value" : exit->text);
   }
   for (const SettingId id : {SettingId::kStarterMemory, SettingId::kHeapSize}) {
     if (auto exit = raise(id, own.settings, options)) return exit;
@@ -143,16 +156,6 @@ std::optional<EarlyExit> check_line(MacprunJob& job,
                                 "acprun, mpirun, mpiexec or srun, with options "
                                 "behind it",
                                 launcher));
-}
-
-OrExit<std::string> read_text(const std::string& name) {
-  std::ifstream file(name, std::ios::binary);
-  std::string text(std::istreambuf_iterator<char>(file), {});
-  if (!file.is_open() || file.bad() || (file.fail() && text.empty())) {
-    return launcher_error(fmt::format("input file {}: {}", name,
-                                      errno_text(errno == 0 ? EISDIR : errno)));
-  }
-  return text;
 }
 
 /// "host:2,other:1", in the order of the ranks.
@@ -206,7 +209,7 @@ OrExit<MacprunJob> read_macprun_job(Options& options,
                     "their arguments stand in the file",
                     options.command[1], job.file));
   }
-  auto text = read_text(job.file);
+  auto text = read_file("input file", job.file);
   if (auto* exit = std::get_if<EarlyExit>(&text)) return std::move(*exit);
   auto parsed = parse_macprun_file(std::get<std::string>(text));
   if (const auto* wrong = std::get_if<MacprunFileError>(&parsed)) {

@@ -102,10 +102,10 @@ class Parser {
     } else {
       error_ = launcher_error(fmt::format("{} needs a value", name));
     }
-    if (!error_) add(*row, std::move(value));
+    if (!error_) add(*row, name, std::move(value));
   }
 
-  void add(const OptionRow& row, std::string value) {
+  void add(const OptionRow& row, std::string_view name, std::string value) {
     if (row.kind != OptionKind::kFlag && row.repeat == OptionRepeat::kRefused) {
       for (const GivenOption& earlier : parsed_.options) {
         if (earlier.row != &row) continue;
@@ -114,7 +114,7 @@ class Parser {
         return;
       }
     }
-    parsed_.options.push_back({&row, std::move(value)});
+    parsed_.options.push_back({&row, std::move(value), std::string(name)});
   }
 
   /// Takes the program and its arguments, and --acp-* options among them.

@@ -15,7 +15,8 @@ namespace acp::launcher {
 /// One option of the command line. A plain value; the table outlives it.
 struct GivenOption {
   const OptionRow* row = nullptr;
-  std::string value;  ///< A flag has "".
+  std::string value;      ///< A flag has "".
+  std::string word = {};  ///< Its name as it was written: "-net".
 };
 
 struct ParsedWords {

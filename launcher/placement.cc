@@ -2,40 +2,22 @@
 #include "launcher/placement.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <fstream>
-#include <iterator>
 #include <map>
 
 #include "base/host_facts.h"
 #include "base/log.h"
 #include "launcher/allocation.h"
+#include "launcher/read_file.h"
 #include "launcher/this_host.h"
 
 namespace acp::launcher {
 
 namespace {
 
-OrExit<std::string> read_file(const std::string& name) {
-  struct stat info {};
-
-  if (::stat(name.c_str(), &info) != 0) {
-    return launcher_error(
-        fmt::format("node file {}: {}", name, errno_text(errno)));
-  }
-  std::ifstream file(name, std::ios::binary);
-  if (!file || S_ISDIR(info.st_mode)) {
-    return launcher_error(fmt::format("node file {}: {}", name,
-                                      errno_text(file ? EISDIR : errno)));
-  }
-  return std::string(std::istreambuf_iterator<char>(file), {});
-}
-
 OrExit<std::vector<Node>> nodes_of_file(const std::string& name) {
-  auto text = read_file(name);
+  auto text = read_file("node file", name);
   if (auto* exit = std::get_if<EarlyExit>(&text)) return std::move(*exit);
   auto parsed = parse_nodefile(std::get<std::string>(text));
   if (const auto* wrong = std::get_if<NodefileError>(&parsed)) {

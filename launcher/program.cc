@@ -48,6 +48,15 @@ OrExit<std::string> find_program(const std::string& name,
   if (name.empty()) {
     return EarlyExit{kStatusNotFound, "the program's name is empty"};
   }
+
+  struct stat info {};
+
+  if (!directory.empty() && ::stat(directory.c_str(), &info) != 0) {
+    return EarlyExit{kStatusLauncher,
+                     fmt::format("cannot work in {}: {}; give --wdir a folder "
+                                 "that is there",
+                                 directory, errno_text(errno))};
+  }
   if (name.find('/') != std::string::npos) {
     const int error = check_executable(seen_from(directory, name));
     if (error != 0) return failure(name, error);

@@ -71,6 +71,11 @@ Answer Rollcall::on_message(std::uint32_t rank,
         return Nothing{};
       }
       break;
+    case BootstrapType::kEnded:
+      if (auto bad = on_exit(rank, static_cast<int>(message.value))) {
+        return std::move(*bad);
+      }
+      return Nothing{};
     default: break;
   }
   return verdict(
@@ -127,6 +132,9 @@ Answer Rollcall::on_arrive(std::uint32_t rank, std::uint64_t phase) {
 }
 
 std::optional<Verdict> Rollcall::on_exit(std::uint32_t rank, int wait_status) {
+  if (ranks_[rank].has_exited && wait_status != 0) {
+    return verdict(Cause::kLauncherFailed, rank, wait_status);
+  }
   ranks_[rank].has_exited = true;
   if (WIFSIGNALED(wait_status)) {
     return verdict(Cause::kSignaled, rank, WTERMSIG(wait_status));

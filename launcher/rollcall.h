@@ -60,7 +60,9 @@ class Rollcall {
                     const protocol::BootstrapMessage& message);
 
   /// Takes the end of a rank's process. Returns a verdict when the job fails by
-  /// it.
+  /// it. A rank of macprun ends twice: its program, which on_message() is told,
+  /// and its seat. A seat that fails after a program which ended well tells of
+  /// the MPI job's launcher.
   std::optional<Verdict> on_exit(std::uint32_t rank, int wait_status);
 
   /// True from the first Arrive(kInit) until Go(kInit), for --init-timeout.

@@ -41,13 +41,6 @@ constexpr milliseconds kAfterLauncher{1000};
 /// calls MPI_Abort. Then the status of mpirun is the reason.
 constexpr milliseconds kAfterJoin{3000};
 
-std::string describe_status(int status) {
-  return WIFSIGNALED(status)
-             ? fmt::format("was killed by {}",
-                           describe_signal(WTERMSIG(status)))
-             : fmt::format("ended with status {}", WEXITSTATUS(status));
-}
-
 /// An unnamed file with this text; its path works while this process lives.
 std::string publish(const std::string& text, UniqueFd& file) {
   file.reset(::memfd_create("acp-hosts", MFD_CLOEXEC));

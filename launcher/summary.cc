@@ -93,21 +93,36 @@ std::string describe_others(std::uint32_t culprit,
   return text;
 }
 
+/// A line of macprun's input file has a command of its own.
+std::string advise_backtrace(const Verdict& verdict) {
+  constexpr std::string_view kDebugger =
+      "gdb -batch -return-child-result -ex run -ex bt --args";
+  return verdict.group.empty()
+             ? fmt::format(
+                   "for a backtrace: acprun --wrap '{}' --wrap-ranks {} ...",
+                   kDebugger, verdict.rank)
+             : fmt::format(
+                   "for a backtrace, write {} before the command of that line",
+                   kDebugger);
+}
+
 std::string advise_on_signal(const Verdict& verdict) {
   switch (verdict.value) {
     case SIGKILL:
-      return "acprun did not send it: look for \"out of memory\" in dmesg, or "
-             "for who did";
+      return fmt::format(
+          "{} did not send it: look for \"out of memory\" in "
+          "dmesg, or for who did",
+          program_name());
     case SIGSEGV:
     case SIGBUS:
     case SIGABRT:
     case SIGFPE:
-    case SIGILL:
-      return fmt::format(
-          "for a backtrace: acprun --wrap 'gdb -batch -return-child-result "
-          "-ex run -ex bt --args' --wrap-ranks {} ...",
-          verdict.rank);
-    default: return "somebody sent it";
+    case SIGILL: return advise_backtrace(verdict);
+    default:
+      return verdict.is_foreign
+                 ? "its launcher sends it when another process of the MPI job "
+                   "has failed or has left out MPI_Finalize"
+                 : "somebody sent it";
   }
 }
 
@@ -124,6 +139,9 @@ std::string advise(const Verdict& verdict) {
       return "every rank of a job calls acp_init, or none does";
     case Cause::kNotFinalized:
       return "call acp_finalize before the program returns";
+    case Cause::kLauncherFailed:
+      return "see what it wrote above; every process of an MPI job has to call "
+             "MPI_Finalize";
     case Cause::kProtocol:
       return "check that program and acprun use the same ACP (acprun "
              "--version)";
@@ -156,6 +174,9 @@ std::string describe_end(const Verdict& verdict,
   if (verdict.cause == Cause::kHostFailed ||
       verdict.cause == Cause::kHostLost) {
     return cause;
+  }
+  if (verdict.cause == Cause::kLauncherFailed) {
+    return fmt::format("{} on {} {}", verdict.group, host, cause);
   }
   if (verdict.rank == kNoRank) {
     return verdict.pid == 0

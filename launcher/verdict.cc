@@ -36,6 +36,10 @@ int exit_status(const Verdict& verdict) noexcept {
     case Cause::kInterrupted: return 128 + static_cast<int>(verdict.value);
     case Cause::kLeftEarly:
     case Cause::kNotFinalized: return 1;
+    case Cause::kLauncherFailed: {
+      const auto status = static_cast<int>(verdict.value);
+      return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    }
     case Cause::kInitTimeout:
     case Cause::kTimeout:
     case Cause::kWatchdog: return kStatusTimeout;
@@ -52,6 +56,12 @@ std::string describe_signal(int signal) {
   const char* text = ::sigdescr_np(signal);
   return fmt::format("signal {} ({})", signal,
                      text == nullptr ? "unknown" : text);
+}
+
+std::string describe_status(int wait_status) {
+  return WIFSIGNALED(wait_status)
+             ? "was killed by " + describe_signal(WTERMSIG(wait_status))
+             : fmt::format("exited with status {}", WEXITSTATUS(wait_status));
 }
 
 /// The clause follows "rank N on HOST (pid P)" or stands alone, by the cause.
@@ -88,11 +98,11 @@ std::string describe_cause(const Verdict& verdict) {
                        seconds(verdict.value), describe_ranks(verdict.ranks));
     case Cause::kInterrupted:
       return fmt::format("acprun got {}", describe_signal(number));
+    case Cause::kLauncherFailed:
+      return fmt::format("{}, after its processes had ended with status 0",
+                         describe_status(number));
     case Cause::kKeeperLost:
-      return "the keeper, parent of all ranks, " +
-             (WIFSIGNALED(number)
-                  ? "was killed by " + describe_signal(WTERMSIG(number))
-                  : fmt::format("exited with status {}", WEXITSTATUS(number)));
+      return "the keeper, parent of all ranks, " + describe_status(number);
     case Cause::kHostFailed:
     case Cause::kHostLost: return verdict.text;
     case Cause::kOutputClosed: return "the reader of standard output closed it";

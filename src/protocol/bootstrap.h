@@ -11,7 +11,9 @@
 //
 // rank -> launcher   Hello (value: pid), Arrive (value: phase), Abort (value:
 //                    exit status, text: message), Finalized; in a job of
-//                    several hosts Leaving and Left (value: Leaving::word())
+//                    several hosts Leaving and Left (value: Leaving::word());
+//                    from macprun's join command Ended (value: wait status of
+//                    the rank's program)
 // launcher -> rank   Welcome (value: process number; the host segment's
 //                    descriptor is attached), Go (value: phase), Ending
 //                    (text: why the job ends)
@@ -50,6 +52,7 @@ enum class BootstrapType : std::uint16_t {
   kEnding = 7,
   kLeaving = 8,  ///< This rank is in acp_finalize.
   kLeft = 9,     ///< The modules of this rank have ended there.
+  kEnded = 10,   ///< The program of this rank has ended; the last message.
 };
 
 /// Collective points at which the launcher waits for every rank. A rank

@@ -170,4 +170,38 @@ TEST_CASE("roll-call: the meeting in acp_init", "[launcher][rollcall]") {
   CHECK_FALSE(rollcall.is_meeting());
 }
 
+TEST_CASE("roll-call: a rank of macprun ends twice", "[launcher]") {
+  const BootstrapMessage well{BootstrapType::kEnded, kExit0, {}};
+  Rollcall rollcall(2);
+  SECTION("its program ends too early, and the seat still waits for mpirun") {
+    bring_to(rollcall, 2, {Phase::kInit});
+    CHECK(cause(rollcall.on_message(1, well)) == Cause::kNotFinalized);
+  }
+  SECTION("its program fails") {
+    const BootstrapMessage badly{
+        BootstrapType::kEnded, static_cast<std::uint64_t>(exit_with(7)), {}};
+    CHECK(cause(rollcall.on_message(1, badly)) == Cause::kExited);
+  }
+  SECTION("all programs end well, and then the seats") {
+    bring_to(rollcall, 2, {Phase::kInit, Phase::kFinalize});
+    for (const std::uint32_t rank : {0U, 1U}) {
+      CHECK(is<Nothing>(rollcall.on_message(rank, kFinalized)));
+      CHECK(is<Nothing>(rollcall.on_message(rank, well)));
+    }
+    CHECK(!rollcall.on_exit(0, kExit0));
+    CHECK(!rollcall.on_exit(1, kExit0));
+  }
+  SECTION("all programs end well, and then mpirun fails") {
+    bring_to(rollcall, 2, {Phase::kInit, Phase::kFinalize});
+    for (const std::uint32_t rank : {0U, 1U}) {
+      CHECK(is<Nothing>(rollcall.on_message(rank, kFinalized)));
+      CHECK(is<Nothing>(rollcall.on_message(rank, well)));
+    }
+    const auto failed = rollcall.on_exit(0, exit_with(3));
+    REQUIRE(failed);
+    CHECK(failed->cause == Cause::kLauncherFailed);
+    CHECK(exit_status(*failed) == 3);
+  }
+}
+
 }  // namespace acp::launcher

@@ -169,7 +169,7 @@ TEST_CASE("macprun: what the launcher itself does wrong", "[macprun]") {
   };
 
   const auto row = GENERATE(
-      values<Row>({{" --fail", 3, "mpirun ended with status 3"},
+      values<Row>({{" --fail", 3, "mpirun exited with status 3"},
                    {" --nothing", 1, "mpirun ended without starting rank 1"},
                    {" --fewer", 125, "leave -n and -np to macprun"},
                    {" --hang", 124, "mpirun has not started rank "}}));
@@ -195,6 +195,17 @@ TEST_CASE("macprun: a launcher or a program that is not there", "[macprun]") {
   INFO(outcome.err);
   CHECK(outcome.status == 127);
   CHECK(contains(outcome.err, "/nonexistent/prog"));
+  outcome = run({folder.input({{"acprun --wdir /nonexistent", 1, WORLDS}})});
+  CHECK(outcome.status == 125);
+  CHECK(contains(outcome.err, "line 2, acprun: cannot work in /nonexistent"));
+}
+
+TEST_CASE("macprun: options of srun that only look like a count", "[macprun]") {
+  const Folder folder;
+  const Outcome outcome = run(
+      {"--dry-run", folder.input({{"srun -c 2 -N 1 --nodelist=a", 2, "a"}})});
+  INFO(outcome.err);
+  CHECK(contains(outcome.out, "srun -c 2 -N 1 --nodelist=a -n 2 "));
 }
 
 TEST_CASE(
@@ -249,7 +260,13 @@ TEST_CASE("macprun: wrong files and options", "[macprun]") {
       {{},
        "1\nmpirun -np 2\n2\na\n",
        "line 2: '-np': the number of processes stands in the file's third"},
+      {{}, "1\nmpirun -n2\n2\na\n", "line 2: '-n2': the number"},
+      {{}, "1\nmpirun --np=2\n2\na\n", "line 2: '--np=2': the number"},
+      {{}, "1\nmpirun -c 2\n2\na\n", "line 2: '-c': the number"},
+      {{}, "1\nsrun --ntasks=2\n2\na\n", "line 2: '--ntasks=2': the number"},
       {{}, "1\nacprun --timeout 5\n1\na\n", "line 2: '--timeout' is for the"},
+      {{}, "1\nacprun -net udp\n1\na\n", "line 2: '-net' is for the"},
+      {{}, "1\nacprun -smemsize abc\n1\na\n", "line 2: correct this value"},
       {{}, "1\nacprun ./prog\n1\na\n", "line 2: './prog'"},
       {{}, "1\nacprun --nosuch\n1\na\n", "line 2: "},
       {{"--wrap", "gdb"}, "1\nacprun\n1\na\n", "--wrap"},
@@ -270,6 +287,9 @@ TEST_CASE("macprun: no input file, and more than one", "[macprun]") {
   outcome = run({"/nonexistent/input"});
   CHECK(outcome.status == 125);
   CHECK(contains(outcome.err, "/nonexistent/input: No such file"));
+  outcome = run({"/tmp"});
+  CHECK(outcome.status == 125);
+  CHECK(contains(outcome.err, "input file /tmp: Is a directory"));
   outcome = run({"/nonexistent/input", "more"});
   CHECK(outcome.status == 125);
   CHECK(contains(outcome.err, "'more' behind the input file"));

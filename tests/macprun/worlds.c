@@ -186,6 +186,7 @@ static void blocked(void) {
 
 static void end_as(const char* how) {
   if (strcmp(how, "exit") == 0) _exit(7);
+  if (strcmp(how, "quit") == 0) _exit(0);
   if (strcmp(how, "signal") == 0) raise(SIGKILL);
   if (strcmp(how, "abort") == 0) acp_abort("the rank gives up");
 #ifdef WITH_MPI
@@ -239,8 +240,11 @@ int main(int argc, char** argv) {
   check_world();
   if (acp_is_first) end_mpi();
   const int dies_late = acp_rank() == victim && strcmp(argv[3], "late") == 0;
+  const int forgets_mpi = argc > 3 && strcmp(argv[3], "forget") == 0 &&
+                          (victim < 0 || acp_rank() == victim);
   if (acp_finalize() != 0) return 1;
   if (dies_late) _exit(7);
+  if (forgets_mpi) _exit(0); /* without MPI_Finalize */
   if (!acp_is_first) end_mpi();
   if (strcmp(way, "where") != 0 && world_rank == 0) printf("world is well\n");
   return 0;

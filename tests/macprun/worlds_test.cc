@@ -125,6 +125,53 @@ TEST_CASE("macprun worlds: deaths in each world", "[macprun]") {
   CHECK(contains(outcome.err, rank + "(line "));
 }
 
+TEST_CASE("macprun worlds: a process that leaves out both finalizes",
+          "[macprun]") {
+  const auto pairs = pairs_of_mpi();
+  if (is_skipped(pairs)) return;
+  // Rank 1 is the first of its world: its seat waits for mpirun.
+  const std::string victim = GENERATE("1", "2", "3");
+  for (const Pair& pair : pairs) {
+    const Outcome outcome = run_six(pair, "die " + victim + " quit");
+    INFO(pair.first.launcher << ", " << pair.second.launcher << "\n"
+                             << outcome.err);
+    CHECK(outcome.status == 1);
+    CHECK(contains(outcome.err, "rank " + victim + " (line "));
+    CHECK(contains(outcome.err, "exited with status 0 without acp_finalize"));
+  }
+}
+
+#ifdef WORLDS_OPENMPI
+TEST_CASE("macprun worlds: a process that leaves out MPI_Finalize",
+          "[macprun]") {
+  const Mpi mpi{"mpirun.openmpi", WORLDS_OPENMPI};
+  const std::string victim = GENERATE("1", "2");
+  Outcome outcome = run_six({mpi, mpi}, "die " + victim + " forget");
+  INFO(outcome.err);
+  // mpirun ends the other process, which waits in MPI_Finalize.
+  CHECK(outcome.status == 143);
+  CHECK(contains(outcome.err, "left out MPI_Finalize"));
+}
+
+TEST_CASE("macprun worlds: all processes leave out MPI_Finalize", "[macprun]") {
+  const Mpi mpi{"mpirun.openmpi", WORLDS_OPENMPI};
+  const Scratch scratch;
+  Setup setup;
+  setup.environment = jobs::environment();
+  const Outcome outcome = run(
+      {scratch.file(
+          "input",
+          jobs::text_of({{"acprun", 1, WORLDS " die -1 forget"},
+                         {mpi.launcher, 1, mpi.program + " die -1 forget"}}))},
+      setup);
+  INFO(outcome.err);
+  CHECK(outcome.status == 1);
+  CHECK(contains(outcome.err, "macprun: line 3, mpirun.openmpi on "));
+  CHECK(contains(outcome.err, "exited with status 1, after its processes"));
+  CHECK(contains(outcome.err, "has to call MPI_Finalize"));
+}
+#endif
+
 TEST_CASE("macprun worlds: a world that never calls acp_init", "[macprun]") {
   const auto pairs = pairs_of_mpi();
   if (is_skipped(pairs)) return;
