@@ -1,5 +1,6 @@
-// The checks of acp_info --check, each with a command that mends what it
-// finds. They try things and read /proc and /sys; they change nothing.
+// The checks of acp_info --check, each with the command that mends
+// a failure. They use sockets and memory and read /proc and /sys; the machine
+// stays as it is.
 #include "checks.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
-// Collects the facts. Called by main.cc; it tries what a fact is about and
-// starts no job.
+// Collects the facts. Called by main.cc. Networks are tried, but no job is
+// started.
 #include "facts.h"
 
 #include <algorithm>
@@ -59,14 +59,24 @@ TransportFact ib_fact(const Settings& settings) {
   return {"ib", true, probe.works, probe.detail, module.path};
 }
 
-/// UCX chooses devices itself when a job starts; `ucx_info -d` lists them.
+/// A module that was built elsewhere comes with a UCX that this program has not
+/// been compiled for.
+Probe ask_ucx() {
+#ifdef ACP_HAS_UCX
+  return probe_ucx();
+#else
+  return {true, "ucx_info -d lists its devices"};
+#endif
+}
+
 TransportFact ucx_fact(const Settings& settings) {
   const LoadedModule module = load_module(
       module_of_network("ucx"), settings.text(SettingId::kModulePath));
   if (module.table == nullptr) {
     return {"ucx", false, false, module.why, module.path};
   }
-  return {"ucx", true, true, "ucx_info -d lists its devices", module.path};
+  const Probe probe = ask_ucx();
+  return {"ucx", true, probe.works, probe.detail, module.path};
 }
 
 const char* source_name(SettingSource source) {

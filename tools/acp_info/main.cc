@@ -1,5 +1,5 @@
-// acp_info's main: prints what this build of ACP is, what it can use on this
-// machine, and every setting. It needs no acprun and starts no job.
+// acp_info's main: prints the version of ACP, the networks that work on this
+// machine, and all settings. Needs no acprun and starts no job.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -33,7 +33,7 @@ void print(const nlohmann::json& document) {
   print(document.dump(2) + '\n');
 }
 
-/// Returns the exit status: 1 when something has to be set up.
+/// Returns the exit status: 1 when the machine lacks a necessary setting.
 int print_checks(const Options& options) {
   const std::vector<Check> checks = run_checks();
   const bool is_well = std::none_of(
@@ -60,7 +60,7 @@ int print_address(const Options& options) {
   return fact.is_rank_of_job ? 0 : 1;
 }
 
-/// Prints all facts, which is what acp_info does without options.
+/// Prints all facts, for a command line without options.
 int print_everything(const Options& options, const Settings& settings) {
   const auto transports = transport_facts(settings);
   const auto colors = udp_addresses(settings).size();

@@ -25,7 +25,7 @@ constexpr std::uint64_t kWritten = 0xfedcba9876543210;
 constexpr int kWrongBytes = 255;
 
 /// The first child: owns the word until the pipe's other end closes. Exits with
-/// 0 when the word is then the one that the other child wrote.
+/// 0 when the word then has the value that the second child wrote.
 [[noreturn]] void run_owner(int ready, int end) {
   probed_word = kOwners;
   char byte = 1;
@@ -35,7 +35,7 @@ constexpr int kWrongBytes = 255;
   ::_exit(probed_word == kWritten ? 0 : kWrongBytes);
 }
 
-/// The second child: reads the owner's word, and writes another one.
+/// The second child: reads the owner's word, and writes a new value.
 [[noreturn]] void run_copier(pid_t owner) {
   std::uint64_t word = 0;
   const iovec mine{&word, sizeof(word)};

@@ -27,6 +27,11 @@ Probe probe_udp(const std::string& text);
 /// jobs can use, and whose connection manager may be opened.
 Probe probe_ib();
 
+/// Asks UCX for the version, the transports with their devices, and the
+/// executors of atomics of 8 bytes. libacp-ucx.so has to be loaded before. Sets
+/// UCX_LOG_LEVEL, unless the user has, so that UCX's warnings stay away.
+Probe probe_ucx();
+
 /// Returns the first number in a file such as /proc/sys/net/core/rmem_max; -1
 /// when it cannot be read.
 std::int64_t number_in_file(const char* path);

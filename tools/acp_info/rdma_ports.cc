@@ -108,8 +108,7 @@ std::string lack_of_port(const RdmaPort& port,
                    interfaces.front());
 }
 
-/// Collects the facts first, and then says what the port lacks, which depends
-/// on several of them.
+/// Collects the facts of the port, and then the reason why jobs leave it out.
 RdmaPort read_port(const fs::path& sys,
                    const fs::path& device,
                    const fs::path& port,

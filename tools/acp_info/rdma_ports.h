@@ -33,8 +33,8 @@ std::string address_of_interface(const std::string& interface);
 std::vector<RdmaPort> rdma_ports(const std::filesystem::path& sys,
                                  const AddressOf& address_of);
 
-/// The probe works when one port lacks nothing. Its detail says what each port
-/// has and lacks.
+/// The probe works when one port lacks nothing. The detail lists each port with
+/// the reason why jobs leave it out.
 Probe judge_ports(const std::vector<RdmaPort>& ports);
 
 }  // namespace acp::info

@@ -22,7 +22,6 @@ ceilings() {
 *                5.0     0   0
 tests/conformance  9     1   0
 tests/middle       7     0   0
-tools/acp_info     9     0   0
 END
 }
 

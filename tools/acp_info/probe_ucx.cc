@@ -1,0 +1,232 @@
+// Asks UCX for its transports and their devices, and for the transports with
+// atomics of 8 bytes. acp_info does not link UCX and runs without UCX: the
+// functions come from the libraries that libacp-ucx.so has loaded.
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <uct/api/uct.h>
+
+#include <cstdlib>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <ucp/api/ucp.h>
+#include <ucs/async/async_fwd.h>
+
+#include "probes.h"
+
+namespace acp::info {
+
+namespace {
+
+/// A library that is in this process already.
+class Library {
+ public:
+  explicit Library(const char* name)
+      : handle_(::dlopen(name, RTLD_NOW | RTLD_NOLOAD)) {}
+
+  /// The function of this name; null without the library or the function.
+  template <typename Function>
+  void find(const char* name, Function*& function) const {
+    function = handle_ == nullptr
+                   ? nullptr
+                   : reinterpret_cast<Function*>(::dlsym(handle_, name));
+  }
+
+ private:
+  void* handle_;  ///< Stays open, as the module does.
+};
+
+/// The functions of UCX that the probe calls.
+#define ACP_UCX_FUNCTIONS(X)           \
+  X(ucp, ucp_get_version_string)       \
+  X(ucs, ucs_async_context_create)     \
+  X(ucs, ucs_async_context_destroy)    \
+  X(uct, uct_query_components)         \
+  X(uct, uct_release_component_list)   \
+  X(uct, uct_component_query)          \
+  X(uct, uct_config_release)           \
+  X(uct, uct_md_config_read)           \
+  X(uct, uct_md_open)                  \
+  X(uct, uct_md_close)                 \
+  X(uct, uct_md_query_tl_resources)    \
+  X(uct, uct_release_tl_resource_list) \
+  X(uct, uct_md_iface_config_read)     \
+  X(uct, uct_worker_create)            \
+  X(uct, uct_worker_destroy)           \
+  X(uct, uct_iface_open)               \
+  X(uct, uct_iface_query)              \
+  X(uct, uct_iface_close)
+
+struct Ucx {
+#define ACP_MEMBER(library, name) decltype(&::name) name = nullptr;
+  ACP_UCX_FUNCTIONS(ACP_MEMBER)
+#undef ACP_MEMBER
+  bool is_complete = true;
+
+  Ucx() {
+    const Library ucp("libucp.so.0");
+    const Library ucs("libucs.so.0");
+    const Library uct("libuct.so.0");
+#define ACP_LOAD(library, name) \
+  library.find(#name, name);    \
+  is_complete = is_complete && name != nullptr;
+    ACP_UCX_FUNCTIONS(ACP_LOAD)
+#undef ACP_LOAD
+  }
+};
+
+/// Devices of a transport, and the executors of atomics.
+struct Transport {
+  std::vector<std::string> devices;
+  bool has_device_atomics = false;
+  bool has_cpu_atomics = false;
+};
+
+/// By names, such as "tcp" and "rc_verbs".
+using Transports = std::map<std::string, Transport>;
+
+/// Opens an interface and notes the executor of atomics of 8 bytes.
+void ask_for_atomics(const Ucx& ucx,
+                     uct_md_h domain,
+                     uct_worker_h worker,
+                     const uct_tl_resource_desc_t& resource,
+                     Transport& transport) {
+  uct_iface_config_t* config = nullptr;
+  if (ucx.uct_md_iface_config_read(domain, resource.tl_name, nullptr, nullptr,
+                                   &config) != UCS_OK) {
+    return;
+  }
+  uct_iface_params_t params{};
+  params.field_mask =
+      UCT_IFACE_PARAM_FIELD_OPEN_MODE | UCT_IFACE_PARAM_FIELD_DEVICE;
+  params.open_mode = UCT_IFACE_OPEN_MODE_DEVICE;
+  params.mode.device.tl_name = resource.tl_name;
+  params.mode.device.dev_name = resource.dev_name;
+  uct_iface_h interface = nullptr;
+  if (ucx.uct_iface_open(domain, worker, &params, config, &interface) ==
+      UCS_OK) {
+    uct_iface_attr_t facts{};
+    if (ucx.uct_iface_query(interface, &facts) == UCS_OK &&
+        facts.cap.atomic64.fop_flags != 0) {
+      transport.has_device_atomics |=
+          (facts.cap.flags & UCT_IFACE_FLAG_ATOMIC_DEVICE) != 0;
+      transport.has_cpu_atomics |=
+          (facts.cap.flags & UCT_IFACE_FLAG_ATOMIC_CPU) != 0;
+    }
+    ucx.uct_iface_close(interface);
+  }
+  ucx.uct_config_release(config);
+}
+
+/// Adds the transports of a memory domain.
+void ask_domain(const Ucx& ucx,
+                uct_component_h component,
+                const char* name,
+                uct_worker_h worker,
+                Transports& all) {
+  uct_md_config_t* config = nullptr;
+  if (ucx.uct_md_config_read(component, nullptr, nullptr, &config) != UCS_OK) {
+    return;
+  }
+  uct_md_h domain = nullptr;
+  const ucs_status_t opened = ucx.uct_md_open(component, name, config, &domain);
+  ucx.uct_config_release(config);
+  if (opened != UCS_OK) {
+    return;
+  }
+  uct_tl_resource_desc_t* resources = nullptr;
+  unsigned count = 0;
+  if (ucx.uct_md_query_tl_resources(domain, &resources, &count) == UCS_OK) {
+    for (unsigned i = 0; i < count; ++i) {
+      Transport& transport = all[resources[i].tl_name];
+      transport.devices.emplace_back(resources[i].dev_name);
+      ask_for_atomics(ucx, domain, worker, resources[i], transport);
+    }
+    ucx.uct_release_tl_resource_list(resources);
+  }
+  ucx.uct_md_close(domain);
+}
+
+/// Adds the transports of a component, in each of its memory domains.
+void ask_component(const Ucx& ucx,
+                   uct_component_h component,
+                   uct_worker_h worker,
+                   Transports& all) {
+  uct_component_attr_t facts{};
+  facts.field_mask = UCT_COMPONENT_ATTR_FIELD_MD_RESOURCE_COUNT;
+  if (ucx.uct_component_query(component, &facts) != UCS_OK) {
+    return;
+  }
+  std::vector<uct_md_resource_desc_t> domains(facts.md_resource_count);
+  facts.field_mask = UCT_COMPONENT_ATTR_FIELD_MD_RESOURCES;
+  facts.md_resources = domains.data();
+  if (ucx.uct_component_query(component, &facts) != UCS_OK) {
+    return;
+  }
+  for (const uct_md_resource_desc_t& domain : domains) {
+    ask_domain(ucx, component, domain.md_name, worker, all);
+  }
+}
+
+/// Asks all components of UCX, with a worker that lasts until the last answer.
+Transports find_transports(const Ucx& ucx) {
+  Transports all;
+  ucs_async_context_t* context = nullptr;
+  uct_worker_h worker = nullptr;
+  uct_component_h* components = nullptr;
+  unsigned count = 0;
+  if (ucx.ucs_async_context_create(UCS_ASYNC_MODE_POLL, &context) != UCS_OK) {
+    return all;
+  }
+  if (ucx.uct_worker_create(context, UCS_THREAD_MODE_SINGLE, &worker) ==
+      UCS_OK) {
+    if (ucx.uct_query_components(&components, &count) == UCS_OK) {
+      for (unsigned i = 0; i < count; ++i) {
+        ask_component(ucx, components[i], worker, all);
+      }
+      ucx.uct_release_component_list(components);
+    }
+    ucx.uct_worker_destroy(worker);
+  }
+  ucx.ucs_async_context_destroy(context);
+  return all;
+}
+
+/// "tcp (eth0, lo)". A device is left out where its name says nothing more.
+std::string describe(const std::string& name, const Transport& transport) {
+  return transport.devices == std::vector<std::string>{"memory"}
+             ? name
+             : fmt::format("{} ({})", name, fmt::join(transport.devices, ", "));
+}
+
+}  // namespace
+
+Probe probe_ucx() {
+  ::setenv("UCX_LOG_LEVEL", "fatal", 0);  // Its warnings are no facts.
+  const Ucx ucx;
+  if (!ucx.is_complete) {
+    return {true,
+            "this version of UCX does not say what it finds; ucx_info -d "
+            "does"};
+  }
+  const Transports all = find_transports(ucx);
+  std::vector<std::string> found;
+  std::vector<std::string> by_device;
+  std::vector<std::string> by_cpu;
+  for (const auto& [name, transport] : all) {
+    found.push_back(describe(name, transport));
+    if (transport.has_device_atomics) by_device.push_back(name);
+    if (transport.has_cpu_atomics) by_cpu.push_back(name);
+  }
+  const auto list = [](const std::vector<std::string>& names) {
+    return names.empty() ? std::string("none")
+                         : fmt::format("{}", fmt::join(names, ", "));
+  };
+  return {!found.empty(),
+          fmt::format("UCX {}: {}; atomics by devices: {}; by CPUs: {}",
+                      ucx.ucp_get_version_string(), list(found),
+                      list(by_device), list(by_cpu))};
+}
+
+}  // namespace acp::info
