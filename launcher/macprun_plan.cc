@@ -52,7 +52,8 @@ bool is_count(const std::string& word, bool is_srun) {
   constexpr std::string_view kDigits = "0123456789";
   const std::size_t begin = std::min(word.find_first_not_of('-'), word.size());
   if (begin == 0 || begin > 2) return false;
-  std::string_view name = std::string_view(word).substr(begin);
+  std::string_view name = word;
+  name.remove_prefix(begin);
   name = name.substr(0, name.find('='));
   if (begin == 1 && name != "n") {
     const std::size_t end = name.find_last_not_of(kDigits);

@@ -19,23 +19,19 @@ namespace acp::info {
 
 namespace {
 
-/// A library that is in this process already.
-class Library {
- public:
-  explicit Library(const char* name)
-      : handle_(::dlopen(name, RTLD_NOW | RTLD_NOLOAD)) {}
+/// A library that is in this process already, and stays open.
+void* loaded(const char* name) {
+  return ::dlopen(name, RTLD_NOW | RTLD_NOLOAD);
+}
 
-  /// The function of this name; null without the library or the function.
-  template <typename Function>
-  void find(const char* name, Function*& function) const {
-    function = handle_ == nullptr
-                   ? nullptr
-                   : reinterpret_cast<Function*>(::dlsym(handle_, name));
-  }
-
- private:
-  void* handle_;  ///< Stays open, as the module does.
-};
+/// Finds a function; false without the library or the function.
+template <typename Function>
+bool find(void* library, const char* name, Function*& function) {
+  function = library == nullptr
+                 ? nullptr
+                 : reinterpret_cast<Function*>(::dlsym(library, name));
+  return function != nullptr;
+}
 
 /// The functions of UCX that the probe calls.
 #define ACP_UCX_FUNCTIONS(X)           \
@@ -59,18 +55,18 @@ class Library {
   X(uct, uct_iface_close)
 
 struct Ucx {
+// NOLINTNEXTLINE(bugprone-macro-parentheses): a member has no parentheses.
 #define ACP_MEMBER(library, name) decltype(&::name) name = nullptr;
   ACP_UCX_FUNCTIONS(ACP_MEMBER)
 #undef ACP_MEMBER
   bool is_complete = true;
 
   Ucx() {
-    const Library ucp("libucp.so.0");
-    const Library ucs("libucs.so.0");
-    const Library uct("libuct.so.0");
+    void* const ucp = loaded("libucp.so.0");
+    void* const ucs = loaded("libucs.so.0");
+    void* const uct = loaded("libuct.so.0");
 #define ACP_LOAD(library, name) \
-  library.find(#name, name);    \
-  is_complete = is_complete && name != nullptr;
+  is_complete = find(library, #name, name) && is_complete;
     ACP_UCX_FUNCTIONS(ACP_LOAD)
 #undef ACP_LOAD
   }
