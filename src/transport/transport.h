@@ -189,8 +189,9 @@ class Transport {
 
   /// Moves the traffic forward: receives, hands messages and completions of
   /// posted steps to `sink`, and finds what has to be sent again. Returns how
-  /// many messages and completions it handed over. Does a bounded amount of
-  /// work. The caller calls flush() or flush_idle() afterwards.
+  /// many messages and completions it handed over, and not 0 when it has served
+  /// a peer in another way: more may come soon. Does a bounded amount of work.
+  /// The caller calls flush() or flush_idle() afterwards.
   virtual std::size_t poll(MessageSink& sink) = 0;
 
   /// Sends every message that send() kept back for batching.

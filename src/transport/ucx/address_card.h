@@ -1,4 +1,4 @@
-// The address card: up to 512 bytes that a process publishes before the first
+// The address card: up to 8 KiB that a process publishes before the first
 // contact, so that all others can reach its UCX workers. Little-endian:
 //
 //   offset 0  u32 magic      'UCXC'
