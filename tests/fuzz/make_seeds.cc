@@ -21,6 +21,11 @@
 #include "udp/address_card.h"
 #include "udp/packet.h"
 #include "udp/packet_guard.h"
+#ifdef ACP_HAS_UCX
+#include "transport/ucx/address_card.h"
+#include "transport/ucx/control.h"
+#include "transport/ucx/packet.h"
+#endif
 #ifdef ACP_HAS_VERBS
 #include "verbs/address_card.h"
 #include "verbs/hello.h"
@@ -208,6 +213,29 @@ void add_verbs(SeedFolder& folder) {
 }
 #endif
 
+#ifdef ACP_HAS_UCX
+/// An input for each decoder of the UCX transport: address card, control row,
+/// packet.
+void add_ucx(SeedFolder& folder) {
+  const std::vector<std::byte> bytes(40, std::byte{0x5a});
+  folder.add(acp::ucx::encode_card(
+      {.api = 1 << 16 | 13, .tls = "tcp,self", .addresses = {bytes, bytes}}));
+  folder.add(acp::ucx::encode_control({.kind = acp::ucx::ControlKind::kRegion,
+                                       .key = 5,
+                                       .offset = 64,
+                                       .size = 4096,
+                                       .rkey = bytes}));
+  std::vector<std::byte> packet(acp::ucx::kPacketHeaderBytes);
+  acp::ucx::encode_packet_header({.from = 1, .number = 2, .job = 3},
+                                 packet.data());
+  for (const std::uint32_t size : {3, 0, 200}) {
+    append(packet, size);
+    packet.resize(packet.size() + size, std::byte{0x33});
+  }
+  folder.add(packet);
+}
+#endif
+
 void add_text(SeedFolder& folder, std::string_view text) {
   folder.add(std::as_bytes(std::span(text)));
 }
@@ -280,6 +308,9 @@ bool write_seeds(const std::filesystem::path& top) {
   fill("pmi", add_pmi);
   fill("node_map", add_node_maps);
   fill("host_bundle", add_bundles);
+#ifdef ACP_HAS_UCX
+  fill("ucx_bytes", add_ucx);
+#endif
 #ifdef ACP_HAS_VERBS
   fill("verbs_bytes", add_verbs);
 #endif

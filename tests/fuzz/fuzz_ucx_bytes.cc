@@ -1,0 +1,37 @@
+// Fuzz target: any bytes into the decoders of the UCX transport. An accepted
+// message has to keep the limits of its format, and comes out again as it went
+// in.
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/assert.h"
+#include "transport/ucx/address_card.h"
+#include "transport/ucx/control.h"
+#include "transport/ucx/packet.h"
+
+// NOLINTNEXTLINE(readability-identifier-naming): the fuzzer's name for it
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
+                                      std::size_t size) {
+  using namespace acp::ucx;
+  const auto bytes = std::as_bytes(std::span(data, size));
+  if (const auto card = decode_card(bytes)) {
+    ACP_ASSERT(!card->addresses.empty() &&
+               card->addresses.size() <= kMaxColors &&
+               card->tls.size() <= kMaxText);
+    ACP_ASSERT(decode_card(encode_card(*card)) == card);
+  }
+  if (const auto control = decode_control(bytes)) {
+    ACP_ASSERT(decode_control(encode_control(*control)) == control);
+    ACP_ASSERT(control->offset + control->size >= control->offset);
+  }
+  if (decode_packet(bytes)) {
+    std::size_t total = kPacketHeaderBytes;
+    for_each_row(bytes, [&](RowKind, std::span<const std::byte> row) {
+      total += kRowHeaderBytes + row.size();
+      return true;
+    });
+    ACP_ASSERT(total == size);
+  }
+  return 0;
+}
