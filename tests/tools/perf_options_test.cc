@@ -18,10 +18,10 @@ Parsed parse(std::vector<const char*> words) {
 
 std::vector<std::string> names_selected(bool is_direct,
                                         const char* rows,
-                                        bool is_rdma = false) {
+                                        Network network = Network::kOther) {
   Context context;
   context.is_direct = is_direct;
-  context.is_rdma = is_rdma;
+  context.network = network;
   Options options;
   options.rows = rows;
   const Rows all = all_rows();
@@ -67,11 +67,15 @@ TEST_CASE("acp_perf: a row brings the raw row of its path along", "[perf]") {
   CHECK(names_selected(false, "^put8$") == Names{"raw.udp", "put8"});
   CHECK(names_selected(true, "threads") ==
         Names{"raw.store8.fence", "put8", "put8.threads"});
-  CHECK(names_selected(false, "^sync$", true) ==
+  CHECK(names_selected(false, "^sync$", Network::kRdma) ==
         names_selected(false, "^sync$"));
 #ifdef ACP_HAS_VERBS
-  CHECK(names_selected(false, "^(put8|chain.put_add)$", true) ==
+  CHECK(names_selected(false, "^(put8|chain.put_add)$", Network::kRdma) ==
         Names{"raw.rdma.put", "raw.rdma.put_add", "put8", "chain.put_add"});
+#endif
+#ifdef ACP_HAS_UCX
+  CHECK(names_selected(false, "^(put8|sync)$", Network::kUcx) ==
+        Names{"raw.udp", "raw.ucp.put8", "put8", "sync"});
 #endif
   CHECK(names_selected(true, "nothing has this name").empty());
 }

@@ -32,7 +32,11 @@ enum class Needs : std::uint8_t {
   kPeer,       ///< Two ranks.
   kSameHost,   ///< Ranks 0 and 1 on one host.
   kAllOnHost,  ///< All ranks, and two at least.
+  kUcx,        ///< Two ranks in a job over ucx.
 };
+
+/// The network that ACP_NET asks for, as far as raw rows differ by it.
+enum class Network : std::uint8_t { kOther, kRdma, kUcx };
 
 /// Everything that a row works with; there is one Context per process.
 /// prepare() and main.cc write it before the first row; `row` grows with each
@@ -42,8 +46,8 @@ struct Context {
   int procs = 1;
   int target = 0;  ///< Target of one-sided operations: rank 1, or 0 if alone.
   int third = 0;   ///< Destination of remote-to-remote: rank 2, or target.
-  bool is_direct = false;        ///< Target's library memory is mapped here.
-  bool is_rdma = false;          ///< ACP_NET asks for the verbs transport.
+  bool is_direct = false;  ///< Target's library memory is mapped here.
+  Network network = Network::kOther;
   bool is_same_host = false;     ///< Ranks 0 and 1 share a host.
   bool are_all_on_host = false;  ///< All ranks share a host.
   std::string pinned = "no";     ///< Text of pin_rank for the head line.
@@ -75,6 +79,7 @@ struct Row {
   std::string raw_direct{};   ///< Raw row if the target's memory is mapped.
   std::string raw_network{};  ///< Raw row if messages go to the target, or "".
   std::string raw_rdma{};     ///< Replaces raw_network in a verbs job, or "".
+  std::string raw_ucp{};      ///< Replaces raw_network in a ucx job, or "".
   /// On rank 0: measures into `samples`, checks the data.
   std::function<Verdict(Context&, Samples&)> run{};
   /// On the partners; returns when the row is over.

@@ -2,6 +2,7 @@
 // that several files of rows share.
 #include "rows.h"
 
+#include <algorithm>
 #include <atomic>
 
 namespace acp::perf {
@@ -28,6 +29,9 @@ Rows all_rows() {
 #ifdef ACP_HAS_VERBS
   add_raw_rdma_rows(rows);
 #endif
+#ifdef ACP_HAS_UCX
+  add_raw_ucp_rows(rows);
+#endif
   add_raw_cma_rows(rows);
   add_access_rows(rows);
   add_atomic_rows(rows);
@@ -48,6 +52,10 @@ std::string size_name(std::uint64_t bytes) {
   if (bytes >= 1 << 20) return std::to_string(bytes >> 20) + "M";
   if (bytes >= 1 << 10) return std::to_string(bytes >> 10) + "K";
   return std::to_string(bytes);
+}
+
+std::uint64_t window_of(std::uint64_t bytes) {
+  return std::clamp<std::uint64_t>((std::uint64_t{1} << 20) / bytes, 2, 64);
 }
 
 }  // namespace acp::perf

@@ -12,6 +12,9 @@ void add_raw_udp_pattern_rows(Rows& rows);
 #ifdef ACP_HAS_VERBS
 void add_raw_rdma_rows(Rows& rows);
 #endif
+#ifdef ACP_HAS_UCX
+void add_raw_ucp_rows(Rows& rows);
+#endif
 void add_raw_cma_rows(Rows& rows);
 void add_access_rows(Rows& rows);
 void add_atomic_rows(Rows& rows);
@@ -35,5 +38,9 @@ std::string size_name(std::uint64_t bytes);
 /// Sizes of the bandwidth rows, both of memmove and of acp_copy.
 inline constexpr std::uint64_t kBandwidthSizes[] = {4096, 65536, 1 << 20,
                                                     8 << 20};
+
+/// Number of copies of this size in flight: enough to keep a network busy, few
+/// enough for a short batch.
+std::uint64_t window_of(std::uint64_t bytes);
 
 }  // namespace acp::perf

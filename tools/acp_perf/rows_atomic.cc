@@ -67,9 +67,9 @@ T differ(T old, T operand) {
 }
 
 struct AtomicRow {
-  const char* function;  ///< Its name without "acp_".
-  const char* raw;       ///< The row, behind "raw.", that does as much.
-  const char* raw_rdma;  ///< Behind "raw.rdma.".
+  const char* function;    ///< Its name without "acp_".
+  const char* raw;         ///< The row, behind "raw.", that does as much.
+  const char* raw_device;  ///< Behind "raw.rdma." and "raw.ucp.".
   Verdict (*run)(Context&, Samples&);
 };
 
@@ -100,7 +100,8 @@ void add_atomic_rows(Rows& rows) {
          .what = std::string("acp_") + row.function + " and acp_complete",
          .raw_direct = std::string("raw.") + row.raw,
          .raw_network = "raw.udp",
-         .raw_rdma = std::string("raw.rdma.") + row.raw_rdma,
+         .raw_rdma = std::string("raw.rdma.") + row.raw_device,
+         .raw_ucp = std::string("raw.ucp.") + row.raw_device,
          .run = row.run});
   }
 }

@@ -1,6 +1,5 @@
 // Rows of the bandwidth of puts and gets: a window of copies on one buffer,
 // then one completion.
-#include <algorithm>
 #include <cstring>
 
 #include "rows.h"
@@ -11,12 +10,6 @@ namespace acp::perf {
 namespace {
 
 enum class Way : std::uint8_t { kPut, kGet };
-
-/// Number of copies in flight: enough to keep a network busy, few enough for a
-/// short batch.
-std::uint64_t window_of(std::uint64_t bytes) {
-  return std::clamp<std::uint64_t>((std::uint64_t{1} << 20) / bytes, 2, 64);
-}
 
 /// Puts and gets are both checked in this rank's outbox: a get row first puts
 /// the pattern that it will get, a put row fetches the pattern at the end.
@@ -53,17 +46,19 @@ Verdict run_copy(Context& context,
 
 Row row_of(Way way, std::uint64_t bytes) {
   const bool is_put = way == Way::kPut;
-  return {.name = (is_put ? "put." : "get.") + size_name(bytes),
-          .what = is_put ? "bandwidth of puts from one buffer"
-                         : "bandwidth of gets into one buffer",
-          .unit = Unit::kBandwidth,
-          .bytes = bytes,
-          .raw_direct = "raw.memmove." + size_name(bytes),
-          .raw_network = "raw.udp.stream",
-          .raw_rdma = "raw.rdma.stream",
-          .run = [way, bytes](Context& context, Samples& samples) {
-            return run_copy(context, samples, way, bytes);
-          }};
+  return {
+      .name = (is_put ? "put." : "get.") + size_name(bytes),
+      .what = is_put ? "bandwidth of puts from one buffer"
+                     : "bandwidth of gets into one buffer",
+      .unit = Unit::kBandwidth,
+      .bytes = bytes,
+      .raw_direct = "raw.memmove." + size_name(bytes),
+      .raw_network = "raw.udp.stream",
+      .raw_rdma = "raw.rdma.stream",
+      .raw_ucp = (is_put ? "raw.ucp.put." : "raw.ucp.get.") + size_name(bytes),
+      .run = [way, bytes](Context& context, Samples& samples) {
+        return run_copy(context, samples, way, bytes);
+      }};
 }
 
 }  // namespace

@@ -31,17 +31,20 @@ std::uint64_t boot_id() {
   return std::hash<std::string>{}(text);
 }
 
-/// Whether ACP_NET asks for the verbs transport. It is equal on all ranks.
-bool is_rdma_job() {
+/// ACP_NET is equal on all ranks.
+Network network_of_job() {
   const char* net = std::getenv("ACP_NET");
   const std::string_view name = net != nullptr ? net : "";
-  return name == "ib" || name == "verbs";
+  if (name == "ib" || name == "verbs") return Network::kRdma;
+  return name == "ucx" ? Network::kUcx : Network::kOther;
 }
 
 const std::string& raw_of(const Context& context, const Row& row) {
   if (context.is_direct) return row.raw_direct;
-  return context.is_rdma && !row.raw_rdma.empty() ? row.raw_rdma
-                                                  : row.raw_network;
+  const std::string& own =
+      context.network == Network::kUcx ? row.raw_ucp : row.raw_rdma;
+  return context.network == Network::kOther || own.empty() ? row.raw_network
+                                                           : own;
 }
 
 /// Why this row cannot run in this job; "" when it can.
@@ -53,6 +56,9 @@ std::string obstacle(const Context& context, const Row& row) {
   }
   if (row.needs == Needs::kAllOnHost && !context.are_all_on_host) {
     return "needs all ranks on one host";
+  }
+  if (row.needs == Needs::kUcx && context.network != Network::kUcx) {
+    return "needs a job over ucx (ACP_NET=ucx)";
   }
   return {};
 }
@@ -145,7 +151,7 @@ bool prepare(Context& context) {
   acp_sync();
   facts = *memory.own_word(Word::kFacts);
   context.is_direct = (facts & kDirect) != 0;
-  context.is_rdma = is_rdma_job();
+  context.network = network_of_job();
   context.is_same_host = (facts & kSameHost) != 0;
   context.are_all_on_host = (facts & kAllOnHost) != 0;
   return true;
