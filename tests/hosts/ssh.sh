@@ -1,0 +1,123 @@
+#!/bin/sh
+# Starts jobs by ssh: acprun's default, with an sshd on each host of with-hosts.
+# Keys and settings are of this run alone, in a folder that only it sees.
+#
+#   with-hosts -n 3 -- ssh.sh ACPRUN PROGRAM STEADY
+set -eu
+acprun=$1 program=$2 steady=$3
+output=$TMPDIR/output
+sshd=$(PATH=$PATH:/usr/sbin command -v sshd) ||
+  { echo "skipped: sshd is not installed" && exit 77; }
+
+fail() { # text
+  echo "FAILED: $1"
+  cat "$output"
+  exit 1
+}
+
+# shellcheck disable=SC2016 # for the inner shell
+on() { # host, command...
+  ip netns exec "$1" unshare --uts sh -c 'hostname "$1" && shift && exec "$@"' \
+    on "$@"
+}
+
+# Whether a command succeeds within 20 s.
+eventually() {
+  tries=200
+  until "$@"; do
+    tries=$((tries - 1))
+    test $tries -gt 0 || return 1
+    sleep 0.1
+  done
+}
+
+run_job() { # words of acprun
+  status=0
+  on h1 "$acprun" "$@" >"$output" 2>&1 || status=$?
+}
+
+# sshd needs the folder /run/sshd. It and ssh read /etc/ssh.
+mkdir "$TMPDIR/run"
+mkdir "$TMPDIR/run/netns" "$TMPDIR/run/sshd"
+mount --rbind /run/netns "$TMPDIR/run/netns"
+mount --rbind "$TMPDIR/run" /run
+mount -t tmpfs ssh /etc/ssh
+cd /etc/ssh # the program's paths are absolute
+ssh-keygen -q -t ed25519 -N '' -f host_key
+ssh-keygen -q -t ed25519 -N '' -f key
+cp key.pub authorized_keys
+echo "* $(cut -d' ' -f1,2 host_key.pub)" >known_hosts
+cat >ssh_config <<SETTINGS
+IdentityFile /etc/ssh/key
+IdentitiesOnly yes
+GlobalKnownHostsFile /etc/ssh/known_hosts
+UserKnownHostsFile none
+StrictHostKeyChecking yes
+SETTINGS
+cat >sshd_config <<SETTINGS
+HostKey /etc/ssh/host_key
+AuthorizedKeysFile /etc/ssh/authorized_keys
+StrictModes no
+UsePAM no
+PasswordAuthentication no
+PidFile none
+SETTINGS
+for host in h2 h3; do
+  on $host "$sshd" -D -e 2>"$TMPDIR/$host.log" &
+done
+for address in 10.88.0.2 10.88.0.3; do
+  if ! eventually on h1 ssh -o BatchMode=yes $address true 2>"$output"; then
+    cat "$output" "$TMPDIR"/h?.log
+    grep -q '^ *0 *0 *4294967295$' /proc/self/uid_map ||
+      { echo "skipped: sshd needs a real root" && exit 77; }
+    fail "ssh $address does not work"
+  fi
+done
+
+echo "-- a job of three hosts"
+run_job -np 6 --host "$HOST_LIST" "$program"
+test $status = 0 || fail "status $status"
+
+echo "-- the exit status of a rank on another host"
+# shellcheck disable=SC2016 # for the ranks' shell
+run_job -np 2 --host 10.88.0.1:1,10.88.0.2:1 \
+  sh -c 'test "$(hostname)" = h1 || exit 7; exec sleep 60'
+test $status = 7 || fail "status $status instead of 7"
+grep -q "rank 1 on 10.88.0.2 .*exited with status 7" "$output" ||
+  fail "acprun does not name rank and host"
+
+echo "-- sshd of a host ends its connection while the job works"
+on h1 "$acprun" -np 6 --host "$HOST_LIST" --acp-startermemsize=1M "$steady" 60 \
+  >"$output" 2>&1 &
+job=$!
+eventually grep -q "first round" "$output" || fail "the job did not begin"
+begin=$(date +%s)
+for pid in $(ip netns pids h3); do
+  case $(cat /proc/"$pid"/comm 2>/dev/null) in sshd) kill -KILL "$pid" ;; esac
+done
+status=0
+wait $job || status=$?
+took=$(($(date +%s) - begin))
+test $status != 0 || fail "the job ended well without its connection to h3"
+test $took -le 15 || fail "the job ended after $took s"
+grep -q "^acprun: .*10.88.0.3" "$output" || fail "acprun does not name h3"
+
+echo "-- no sshd answers"
+run_job -np 2 --host 10.88.0.1:1,10.88.0.3:1 true
+test $status = 125 || fail "status $status instead of 125"
+grep -q "10.88.0.3.*Connection refused" "$output" ||
+  fail "acprun says no reason of ssh"
+
+echo "-- sshd accepts no key"
+: >authorized_keys
+run_job -np 2 --host 10.88.0.1:1,10.88.0.2:1 true
+test $status = 125 || fail "status $status instead of 125"
+grep -q "Permission denied" "$output" || fail "acprun says no reason of ssh"
+
+echo "-- the key of a host has changed"
+echo "* $(cut -d' ' -f1,2 key.pub)" >known_hosts
+run_job -np 2 --host 10.88.0.1:1,10.88.0.2:1 true
+test $status = 125 || fail "status $status instead of 125"
+grep -q "Host key verification failed" "$output" ||
+  fail "acprun says no reason of ssh"
+test -z "$(ip netns pids h3)" || fail "processes are left on h3"
