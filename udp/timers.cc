@@ -33,9 +33,14 @@ UdpTransport::Due UdpTransport::what_is_due(const Drained& drained) noexcept {
 
 /// Runs the timers that are due and computes the earliest remaining deadline.
 void UdpTransport::run_timers(Due due, transport::MessageSink& sink) {
-  if (due == Due::kAll && shared_.limits.is_core_bound) {
-    // This process waited for a core that long, and so may its peers.
-    shared_.limits.longest_rtt.add_stall(shared_.now - shared_.deadline);
+  if (due == Due::kAll) {
+    // This process waited for a core that long, and so may its peers. A
+    // deadline of long ago only asks for a poll.
+    if (shared_.limits.is_core_bound) {
+      shared_.limits.longest_rtt.add_stall(
+          shared_.now - std::max(shared_.deadline, nothing_due_));
+    }
+    nothing_due_ = shared_.now;
   }
   shared_.deadline = TimePoint::max();
   std::size_t kept = 0;

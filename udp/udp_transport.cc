@@ -243,6 +243,7 @@ std::size_t UdpTransport::poll(transport::MessageSink& sink) {
   }
   if (shared_.now < shared_.deadline) {
     taken_when_due_ = 0;
+    nothing_due_ = shared_.now;
   } else {
     run_timers(what_is_due(all), sink);
   }

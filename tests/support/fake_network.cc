@@ -280,7 +280,8 @@ FakeJob::FakeJob(const FakeJobPlan& plan)
       network_(plan.network),
       address_cards_(plan.procs),
       sinks_(plan.procs),
-      waited_for_(plan.procs) {
+      waited_for_(plan.procs),
+      traffic_(plan.procs) {
   for (transport::ProcId proc = 0; proc < plan.procs; ++proc) {
     udp::UdpOptions options;
     options.me = proc;
@@ -297,6 +298,9 @@ FakeJob::FakeJob(const FakeJobPlan& plan)
     options.silence = plan.silence;
     options.waited_for = [this, proc] {
       return waited_for_[proc];
+    };
+    options.publish = [this, proc](const protocol::Traffic& traffic) {
+      traffic_[proc] = traffic;
     };
     options.first_seq = plan.first_seq;
     options.max_fragments = plan.max_fragments;

@@ -220,6 +220,11 @@ class FakeJob {
 
   FunctionSink& sink(transport::ProcId proc) { return sinks_[proc]; }
 
+  /// The counts that the process has published last.
+  const protocol::Traffic& traffic(transport::ProcId proc) const {
+    return traffic_[proc];
+  }
+
   udp::Address address(transport::ProcId proc, transport::Color color) const;
 
   /// Answer to the transport of `proc` when it asks which peers are waited for.
@@ -254,6 +259,7 @@ class FakeJob {
   std::vector<std::unique_ptr<udp::UdpTransport>> transports_;
   std::vector<FunctionSink> sinks_;
   std::vector<transport::WaitedFor> waited_for_;
+  std::vector<protocol::Traffic> traffic_;
 };
 
 }  // namespace acp::test

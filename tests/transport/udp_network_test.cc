@@ -133,6 +133,30 @@ TEST_CASE("udp transport: kAgain when the window is full, kOk after the acks",
   CHECK(send_bytes(job.endpoint(0, 1), message) == Status::kOk);
 }
 
+TEST_CASE("udp transport: what waits for a flush is no wait for a core",
+          "[udp][transport]") {
+  FakeJobPlan plan;
+  plan.ranks_per_core = 8;
+  plan.network.has_hosts = true;
+  FakeJob job(plan);
+  Arrivals arrivals(job);
+  job.run_for(seconds(1000));  // a clock that has run for long
+  const std::vector<std::byte> message(1000);
+  for (int i = 0; i < 20; ++i) {
+    // Timers run while the second message has not been given to the network.
+    REQUIRE(send_bytes(job.endpoint(0, 1), message) == Status::kOk);
+    job.transport(0).flush();
+    job.network().clock().advance(milliseconds(500));
+    REQUIRE(send_bytes(job.endpoint(0, 1), message) == Status::kOk);
+    REQUIRE(send_bytes(job.endpoint(0, 1), message) == Status::kOk);
+    REQUIRE(job.run_until_idle());
+  }
+  job.run_for(seconds(2));
+  CHECK(arrivals.count == 60);
+  CHECK(job.traffic(0)[protocol::TrafficCount::kLongestRtt] <
+        std::uint64_t{1'000'000'000});
+}
+
 TEST_CASE("udp transport: messages wait for batching until flush",
           "[udp][transport]") {
   FakeJob job(FakeJobPlan{});
