@@ -30,13 +30,16 @@ set(ACP_SPMD_ENV_faults ACP_NET=udp
 set(ACP_SPMD_ENV_agent_atomics ACP_NET=udp ACP_ATOMICS=agent)
 set(ACP_SPMD_ENV_ucx_tcp ACP_NET=ucx ACP_SHM=off UCX_TLS=tcp,self
   UCX_NET_DEVICES=lo)
-if(ACP_SANITIZE MATCHES address)  # The leak check ends by a fault in it.
-  list(APPEND ACP_SPMD_ENV_ucx_tcp ASAN_OPTIONS=detect_leaks=0)
-endif()
 set(ACP_SPMD_ENV_ucx_shm ACP_NET=ucx ACP_SHM=off UCX_TLS=posix,cma)
 string(REPEAT "\\;lo" 7 more_devices)
 set(ACP_SPMD_ENV_ucx_colors ACP_NET=ucx ACP_SHM=off
   UCX_TLS=tcp,self,posix,cma "ACP_UCX_DEVICES=lo${more_devices}")
+if(ACP_SANITIZE)  # UCX rewrites the functions that a sanitizer intercepts.
+  foreach(net ucx_tcp ucx_shm ucx_colors)
+    list(APPEND ACP_SPMD_ENV_${net} UCX_MEM_EVENTS=n
+      TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/ucx/tsan.supp)
+  endforeach()
+endif()
 set(ACP_SPMD_ENV_colors ACP_NET=udp ACP_UDP_INTERFACES=127.0.0.1,127.0.0.2)
 
 function(acp_spmd_program name)
