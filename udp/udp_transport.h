@@ -154,7 +154,7 @@ class UdpTransport final : public transport::Transport {
   /// By color: datagrams come in bursts, so look for a second one.
   std::array<bool, kMaxColors> is_bursty_{};
   bool had_arrivals_ = false;  ///< Whether the last poll took any.
-  TimePoint nothing_due_{};  ///< The last poll() that left no timer due.
+  TimePoint nothing_due_{};    ///< The last poll() that left no timer due.
   /// Datagrams taken since a time-out became due; see what_is_due().
   std::size_t taken_when_due_ = 0;
   /// A peer whose settings do not fit, which the next poll reports as lost.

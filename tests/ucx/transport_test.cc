@@ -1,5 +1,5 @@
-// Two UCX transports in one process, polled by hand: what a target sees of
-// accesses that UCX emulates. Over UCX's TCP, which the environment chooses.
+// Two UCX transports in one process, polled by hand. A target must notice the
+// accesses that UCX emulates. The environment chooses UCX's TCP.
 #include <array>
 #include <memory>
 
@@ -56,7 +56,7 @@ class Pair {
                                   .size = sizeof remote});
   }
 
-  /// One pass of each process. Returns what the poll of process 1 returned.
+  /// One pass of each process. Returns the result of process 1's poll.
   std::size_t pass() {
     transports[0]->poll(sinks[0]);
     transports[0]->flush();
