@@ -1,0 +1,59 @@
+#!/bin/sh
+# Kills one process of a job on all hosts, over and over: acprun, an agent, a
+# keeper, a rank or a remote shell, at any time from before the start to after
+# the first rounds. The job must end soon, and must leave no process.
+#
+#   with-hosts -- kills.sh TIMES SEED ACPRUN STEADY
+set -eu
+times=$1 seed=$2 acprun=$3 steady=$4
+output=$TMPDIR/output
+
+fail() { # text
+  echo "FAILED: $1; kill $kill of $times, seed $seed: $what after $delay s"
+  cat "$output"
+  exit 1
+}
+
+processes() {
+  for host in $(seq "$HOSTS"); do
+    ip netns pids "h$host"
+  done
+}
+
+# A number from 0 to $1 - 1, from the seed and the names of the draw.
+draw() { # below, name
+  echo "$seed $kill $2" | cksum | cut -d' ' -f1 | awk "{ print \$1 % $1 }"
+}
+
+worst=0
+for kill in $(seq "$times"); do
+  what=nothing
+  delay=$(awk "BEGIN { print $(draw 1200 delay) / 1000 }")
+  "$HOST_TOOLS/job" "$acprun" --acp-startermemsize=1M "$steady" 60 \
+    >"$output" 2>&1 &
+  job=$!
+  sleep "$delay" # the moment of the death, not a wait for something
+  pids=$(processes)
+  count=$(echo "$pids" | wc -w)
+  test "$count" -gt 0 || fail "there is no process"
+  # shellcheck disable=SC2086 # the processes are words
+  pid=$(echo $pids | cut -d' ' -f$(($(draw "$count" process) + 1)))
+  what="$(cat "/proc/$pid/comm" 2>/dev/null || echo gone) ($pid)"
+  begin=$(date +%s%N)
+  command kill -KILL "$pid" 2>/dev/null || what="$what, gone before"
+  # acprun may be the one that died; all others see it.
+  status=0
+  wait $job || status=$?
+  tries=200
+  while test -n "$(processes)"; do
+    tries=$((tries - 1))
+    test $tries -gt 0 || fail "processes are left: $(processes | xargs)"
+    sleep 0.1
+  done
+  took=$((($(date +%s%N) - begin) / 1000000))
+  test $took -le 15000 || fail "the job ended after $took ms"
+  test $status != 0 || fail "the job ended well"
+  test $took -le $worst || worst=$took
+  echo "$kill: $what at $delay s: status $status after $took ms"
+done
+echo "the slowest end took $worst ms"
