@@ -9,6 +9,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 #include "base/immortal.h"
@@ -23,32 +26,41 @@ constexpr int kModuleInterface = 1;
 
 constexpr char kVersion[] = ACP_VERSION;
 
-/// The folder of the library or program that this code is linked into.
+/// The folder of the library or program that this code is linked into. The
+/// linker knows a program by the word that has started it, which has no folder
+/// when the program was found in PATH.
 std::string own_folder() {
   Dl_info info{};
   if (::dladdr(kVersion, &info) == 0 || info.dli_fname == nullptr) {
     return "";
   }
-  const std::string_view file = info.dli_fname;
-  const auto slash = file.rfind('/');
-  return slash == std::string_view::npos ? ""
-                                         : std::string(file.substr(0, slash));
+  std::filesystem::path file = info.dli_fname;
+  if (!file.has_parent_path()) {
+    std::error_code ignored;
+    file = std::filesystem::read_symlink("/proc/self/exe", ignored);
+  }
+  return file.parent_path();
 }
 
-/// The folders in which a module is looked for, in this order.
+/// The folders in which a module is looked for, in this order, each once.
 std::vector<std::string> folders_to_search(std::string_view folders) {
   std::vector<std::string> list;
+  const auto add = [&](std::string folder) {
+    if (std::ranges::find(list, folder) == list.end()) {
+      list.push_back(std::move(folder));
+    }
+  };
   while (!folders.empty()) {
     const std::string_view one = folders.substr(0, folders.find(':'));
     folders.remove_prefix(std::min(one.size() + 1, folders.size()));
     if (!one.empty()) {
-      list.emplace_back(one);
+      add(std::string(one));
     }
   }
   if (const std::string own = own_folder(); !own.empty()) {
-    list.push_back(own);
-    list.push_back(own + "/../" ACP_LIBRARY_FOLDER);
-    list.push_back(own + "/../lib");
+    add(own);
+    add(own + "/../" ACP_LIBRARY_FOLDER);
+    add(own + "/../lib");
   }
   return list;
 }

@@ -2,9 +2,9 @@
 # Jobs over UCX that cannot work, and ranks that die: each ends soon, with an
 # error that names what is wrong and what to do.
 #
-#   errors.sh <acprun> <hello> <victim>
+#   errors.sh <acprun> <hello> <victim> <crowd>
 set -eu
-acprun=$1 hello=$2 victim=$3
+acprun=$1 hello=$2 victim=$3 crowd=$4
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export ACP_NET=ucx ACP_SHM=off UCX_NET_DEVICES=lo
@@ -41,14 +41,17 @@ job --wrap 'env ACP_UCX_ATOMICS=device' --wrap-ranks 1 "$hello"
 fails "unlike atomics" 'ACP_UCX_ATOMICS=device' \
   'give all ranks equal ACP_UCX_ATOMICS'
 job --wrap 'env ACP_UCX_DEVICES=lo;lo' --wrap-ranks 1 "$hello"
-fails "unlike colors" 'has 2 colors' 'as many lists in ACP_UCX_DEVICES'
+fails "unlike colors" 'has colors: 2' 'as many lists in ACP_UCX_DEVICES'
+job --wrap 'env ACP_UCX_DEVICES=lo;lo' --wrap-ranks 1 "$crowd"
+fails "unlike colors, and a program that looks at no error" \
+  'is lost: .*other settings of ucx'
 
 UCX_TLS=ib
 job "$hello"
-fails "no device" 'ucp_init: No such device' 'UCX_TLS=ib' 'ucx_info -d'
+fails "no device" 'ucp_init: No such device' 'UCX_TLS=ib' 'acp_info'
 UCX_TLS=tcp,self
 UCX_NET_DEVICES=all ACP_UCX_DEVICES=nosuch job "$hello"
-fails "no such device" 'no way to it' 'choose transports with UCX_TLS'
+fails "no such device" 'no way to it' 'devices here: nosuch' 'UCX_NET_DEVICES'
 ACP_UCX_DEVICES='lo;;lo' job "$hello"
 fails "an empty list" 'none of several may be empty'
 

@@ -24,7 +24,7 @@
 namespace acp::ucx {
 
 inline constexpr transport::Color kMaxColors = 8;
-inline constexpr std::size_t kMaxText = 48;
+inline constexpr std::size_t kMaxText = 250;
 
 /// The executor of 8-byte atomics on a process's memory.
 enum class Executor : std::uint8_t { kCpu = 0, kDevice = 1 };

@@ -80,12 +80,13 @@ bool Endpoint::connect() {
     const bool is_alike = shared_.tls == card_.tls;
     const std::string why = fmt::format(
         "no way to it: {}. UCX_TLS is {} there and {} here, UCX {}.{} there "
-        "and {}.{} here: {}",
+        "and {}.{} here, devices here: {}: {}",
         ucs_status_string(status), tls_text(card_.tls), tls_text(shared_.tls),
         card_.api >> 16, card_.api & 0xffff, library_version() >> 16,
-        library_version() & 0xffff,
-        is_alike ? "choose transports with UCX_TLS that lead from one to the "
-                   "other (ucx_info -d lists them)"
+        library_version() & 0xffff, worker_.devices(),
+        is_alike ? "choose transports with UCX_TLS, and devices with "
+                   "UCX_NET_DEVICES or ACP_UCX_DEVICES, that lead from one to "
+                   "the other (acp_info lists them)"
                  : "give all ranks equal UCX_TLS");
     if (status == UCS_ERR_UNREACHABLE) {
       fail(fmt::format("{}: {}", describe(), why));

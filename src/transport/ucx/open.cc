@@ -122,26 +122,36 @@ Result<const AddressCard*> UcxTransport::card_of(transport::ProcId peer) {
   if (known != cards_.end()) {
     return &known->second;
   }
+  if (has_failed_[peer]) {
+    return Status::kPeerDead;
+  }
   auto card = decode_card(options_.card_of(peer));
   if (!card) {
     log_error(
         "ucx: the address card of process {} is damaged, or its library is of "
         "a different build",
         peer);
-    return Status::kProtocol;
+    return refuse(peer, Status::kProtocol);
   }
   if (card->addresses.size() != workers_.size() ||
       card->atomics != options_.atomics) {
     log_error(
-        "ucx: process {} has {} colors and ACP_UCX_ATOMICS={}, this process "
-        "has "
-        "{} colors and ACP_UCX_ATOMICS={}: give all ranks equal "
+        "ucx: process {} has colors: {}, and ACP_UCX_ATOMICS={}; this process "
+        "has colors: {}, and ACP_UCX_ATOMICS={}: give all ranks equal "
         "ACP_UCX_ATOMICS, and as many lists in ACP_UCX_DEVICES",
         peer, card->addresses.size(), executor_name(card->atomics),
         workers_.size(), executor_name(options_.atomics));
-    return Status::kBadOption;
+    return refuse(peer, Status::kBadOption);
   }
   return &cards_.emplace(peer, std::move(*card)).first->second;
+}
+
+/// Nothing can be sent to this peer, and nobody may wait for it, so the job
+/// ends: the next poll says so.
+Status UcxTransport::refuse(transport::ProcId peer, Status why) {
+  has_failed_[peer] = true;
+  unfit_.push_back(peer);
+  return why;
 }
 
 Result<Endpoint*> UcxTransport::endpoint_to(transport::ProcId peer,

@@ -52,6 +52,12 @@ std::size_t UcxTransport::poll(transport::MessageSink& sink) {
   if (!shared_.failed.empty()) {
     report_failures(sink);
   }
+  for (const transport::ProcId peer : std::exchange(unfit_, {})) {
+    sink.on_peer_failed(
+        peer, fmt::format("process {} has other settings of ucx, as the error "
+                          "message before this one says",
+                          peer));
+  }
   shared_.sink = nullptr;
   const auto delivered =
       static_cast<std::size_t>(shared_.counters.delivered - before);
@@ -93,7 +99,7 @@ void UcxTransport::on_packet(transport::Color color,
   }
   const Result<Endpoint*> from = endpoint_to(header->from, color);
   if (!from.ok()) {
-    return;  // logged; the job cannot work, and ends by that
+    return;  // logged; poll() reports the peer, which ends the job
   }
   is_delivering_ = true;
   (*from)->on_packet(*header, packet);
@@ -186,7 +192,7 @@ void UcxTransport::forget_regions() {
 /// Whether poll() or flush() has something to do already.
 bool UcxTransport::has_work() const noexcept {
   return !shared_.to_flush.empty() || !arrivals_.empty() ||
-         !shared_.done.empty() || !shared_.failed.empty();
+         !shared_.done.empty() || !shared_.failed.empty() || !unfit_.empty();
 }
 
 /// Unsent messages make it "long ago": the engine may leave a pass without

@@ -89,6 +89,7 @@ class UcxTransport final : public transport::Transport {
   Status receive_packets();
   void write_card();
   Result<const AddressCard*> card_of(transport::ProcId peer);
+  Status refuse(transport::ProcId peer, Status why);
   Result<Endpoint*> endpoint_to(transport::ProcId peer, transport::Color color);
   void on_packet(transport::Color color, std::span<const std::byte> packet);
   void take_arrivals();
@@ -112,7 +113,8 @@ class UcxTransport final : public transport::Transport {
   /// Address cards of the peers that were used so far.
   std::unordered_map<transport::ProcId, AddressCard> cards_;
   std::unordered_map<std::uint64_t, std::unique_ptr<Endpoint>> endpoints_;
-  std::vector<bool> has_failed_;  ///< By process.
+  std::vector<bool> has_failed_;          ///< By process.
+  std::vector<transport::ProcId> unfit_;  ///< Part of it, not reported yet.
   transport::Capabilities capabilities_;
   std::array<Receiver, kMaxColors> receivers_{};
   std::vector<int> descriptors_;

@@ -26,19 +26,19 @@ Status report(const char* call,
               const std::string& devices) {
   const char* tls = std::getenv("UCX_TLS");
   log_error(
-      "ucx: {}: {} (UCX_TLS={}, devices {}): ucx_info -d lists what UCX finds "
+      "ucx: {}: {} (UCX_TLS={}, devices {}): acp_info lists what UCX finds "
       "here; UCX_TLS and ACP_UCX_DEVICES choose among it",
       call, ucs_status_string(status), tls == nullptr ? "all" : tls,
       devices.empty() ? "of UCX_NET_DEVICES" : devices);
   return status == UCS_ERR_NO_MEMORY ? Status::kNoMemory : Status::kUnsupported;
 }
 
-/// UCX has handlers for signals of faults, which write a backtrace. When UCX is
-/// loaded with this module, they replace the handler by which the library
-/// survives accesses to memory that is gone. Faults are the library's and the
-/// program's again.
+/// UCX has handlers for four signals of faults, which write a backtrace. When
+/// UCX is loaded with this module, they replace the handler by which the
+/// library survives accesses to memory that is gone. Faults are the library's
+/// and the program's again.
 void return_fault_signals() {
-  for (const int fault : {SIGSEGV, SIGBUS}) {
+  for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL}) {
     struct sigaction now {};
 
     Dl_info owner{};
@@ -67,6 +67,8 @@ Result<std::unique_ptr<Worker>> Worker::open(transport::Color color,
                                              Executor atomics) {
   std::unique_ptr<Worker> worker(new Worker());
   worker->color_ = color;
+  const char* all = std::getenv("UCX_NET_DEVICES");
+  worker->devices_ = !devices.empty() ? devices : all != nullptr ? all : "all";
   const Status status = worker->create(devices, atomics);
   if (status != Status::kOk) {
     return status;

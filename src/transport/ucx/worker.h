@@ -82,6 +82,9 @@ class Worker {
   /// The bytes of which a peer makes an rkey; empty when UCX refuses.
   std::vector<std::byte> pack_rkey(const MappedMemory& memory);
 
+  /// The list of devices, as text for the user.
+  const std::string& devices() const noexcept { return devices_; }
+
  private:
   Worker() = default;
   Status create(const std::string& devices, Executor atomics);
@@ -90,6 +93,7 @@ class Worker {
   ucp_context_h context_ = nullptr;
   ucp_worker_h worker_ = nullptr;
   int descriptor_ = -1;
+  std::string devices_;
   std::vector<std::byte> address_;
 };
 
