@@ -36,6 +36,7 @@ inline constexpr std::size_t kCardColorBytes = transport::kAddressBytes + 2;
 inline constexpr std::size_t kMaxCardBytes =
     kCardHeaderBytes + kMaxColors * kCardColorBytes;
 static_assert(kMaxCardBytes <= protocol::kCardBytes);
+static_assert(kCardHeaderBytes + kCardColorBytes <= protocol::kShortCardBytes);
 
 /// A plain value. The arrays are valid for index < colors.
 struct AddressCard {

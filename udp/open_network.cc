@@ -61,7 +61,10 @@ Result<std::unique_ptr<transport::Transport>> open_network(
   if (!opened.ok()) {
     return opened.status();
   }
-  context.publish_card((*opened)->card());
+  if (const Status status = context.publish_card((*opened)->card());
+      status != Status::kOk) {
+    return status;
+  }
   return std::unique_ptr<transport::Transport>(std::move(*opened));
 }
 

@@ -73,6 +73,7 @@ std::size_t VerbsTransport::poll(transport::MessageSink& sink) {
   if (!shared_.failed.empty()) {
     report_failures(sink);
   }
+  report_unfit(sink);
   return static_cast<std::size_t>(shared_.counters.delivered +
                                   shared_.counters.done - before);
 }

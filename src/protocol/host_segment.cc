@@ -45,7 +45,7 @@ void lay_out(HostHeader& header, const HostPlan& plan) {
       round_up(std::max<std::uint64_t>(plan.sizes.starter_bytes, kCacheLine),
                kCacheLine);
   header.module_bytes = round_up(plan.sizes.module_bytes, kPage);
-  header.card_bytes = round_up(plan.sizes.card_bytes, kCacheLine);
+  header.card_bytes = round_up(plan.sizes.card_bytes, kShortCardBytes);
   header.job_id = plan.identity.id;
   std::ranges::copy(plan.route_to, header.route_to.begin());
 
@@ -129,6 +129,15 @@ void limit_core_dump(const HostSegment& segment) noexcept {
   }
 }
 
+std::uint64_t card_bytes_for(CardLength length) {
+  switch (length) {
+    case CardLength::kShort: return kShortCardBytes;
+    case CardLength::kUsual: return kCardBytes;
+    case CardLength::kLong: break;
+  }
+  return kLongCardBytes;
+}
+
 }  // namespace
 
 void CallName::set(const char* name) noexcept {
@@ -192,13 +201,12 @@ std::uint32_t key_slots_for(std::uint32_t procs) {
 }
 
 HostSizes host_sizes_for(const Settings& settings) {
-  return {
-      .starter_bytes = settings.number(SettingId::kStarterMemory),
-      .module_bytes =
-          round_up(settings.number(SettingId::kHeapSize), kPage) +
-          kMiddleBytes +
-          round_up(settings.number(SettingId::kModuleMemory), kPage),
-      .card_bytes = has_long_addresses(settings) ? kLongCardBytes : kCardBytes};
+  return {.starter_bytes = settings.number(SettingId::kStarterMemory),
+          .module_bytes =
+              round_up(settings.number(SettingId::kHeapSize), kPage) +
+              kMiddleBytes +
+              round_up(settings.number(SettingId::kModuleMemory), kPage),
+          .card_bytes = card_bytes_for(card_length(settings))};
 }
 
 Result<JobIdentity> make_job_identity() {

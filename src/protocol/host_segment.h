@@ -35,8 +35,9 @@ inline constexpr std::uint64_t kHostMagic = 0x31'74'73'6f'68'70'63'61;
 inline constexpr std::uint32_t kHostVersion = 8;
 inline constexpr std::uint32_t kNoSlot = UINT32_MAX;
 inline constexpr std::size_t kCacheLine = 64;
-/// Room for the address card of a process. Networks whose addresses have any
-/// length take the larger one.
+/// Room for the address card of a process. Each host has those of all processes
+/// of the job, so the usual job, with one UDP address for each, has little.
+inline constexpr std::size_t kShortCardBytes = 32;
 inline constexpr std::size_t kCardBytes = 512;
 inline constexpr std::size_t kLongCardBytes = 8192;
 /// Size of HostHeader::route_to, with the 0 byte at its end.
@@ -144,7 +145,7 @@ struct alignas(kCacheLine) HostHeader {
   std::uint32_t key_slots;    ///< Entries of each key table.
   std::uint64_t starter_bytes;
   std::uint64_t module_bytes;
-  std::uint64_t card_bytes;  ///< A multiple of kCacheLine.
+  std::uint64_t card_bytes;  ///< A multiple of kShortCardBytes.
   std::uint64_t total_bytes;
   std::uint64_t slice_stride;
   /// This offset and the next eight count from the start of the segment.

@@ -74,8 +74,15 @@ bool is_network_named(const Settings& settings) {
   return find(settings.text(SettingId::kNet)) != nullptr;
 }
 
-bool has_long_addresses(const Settings& settings) {
-  return settings.text(SettingId::kNet) == "ucx";
+CardLength card_length(const Settings& settings) {
+  const std::string& net = settings.text(SettingId::kNet);
+  if (net == "ucx") {
+    return CardLength::kLong;
+  }
+  const bool is_udp_at_most = net == "auto" || net == "udp" || net == "shm";
+  return is_udp_at_most && settings.text(SettingId::kUdpInterfaces).empty()
+             ? CardLength::kShort
+             : CardLength::kUsual;
 }
 
 bool is_network_everywhere(const Settings& settings) {

@@ -35,9 +35,14 @@ std::string networks_built_in();
 /// host.
 bool is_network_named(const Settings& settings);
 
-/// A process's address on the network has more bytes than on others: how many
-/// depends on the devices of its host.
-bool has_long_addresses(const Settings& settings);
+/// How much room a process's address card needs with these settings.
+enum class CardLength : std::uint8_t {
+  kShort,  ///< One UDP address.
+  kUsual,
+  kLong  ///< As many bytes as the devices of the host take.
+};
+
+CardLength card_length(const Settings& settings);
 
 /// Ranks of one host reach each other by the network as well.
 bool is_network_everywhere(const Settings& settings);

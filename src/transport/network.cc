@@ -3,10 +3,22 @@
 
 #include <algorithm>
 
+#include "base/log.h"
+
 namespace acp::transport {
 
-void NetworkContext::publish_card(std::span<const std::byte> card) const {
-  std::ranges::copy(card, segment.card(proc).begin());
+Status NetworkContext::publish_card(std::span<const std::byte> card) const {
+  const std::span<std::byte> room = segment.card(proc);
+  if (card.size() > room.size()) {
+    log_error(
+        "the network addresses of this process take {} bytes, and the job has "
+        "{} for them: give all ranks and acprun equal settings, or choose "
+        "fewer devices",
+        card.size(), room.size());
+    return Status::kTooLarge;
+  }
+  std::ranges::copy(card, room.begin());
+  return Status::kOk;
 }
 
 WaitedFor waited_for(const NetworkContext& context) {

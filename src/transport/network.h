@@ -26,10 +26,10 @@ struct NetworkContext {
     return segment.card(peer);
   }
 
-  /// Writes this process's address card, which must fit into the room that the
-  /// host segment has for it. The peers read it after the rendezvous of
-  /// acp_init.
-  void publish_card(std::span<const std::byte> card) const;
+  /// Writes this process's address card. The peers read it after the rendezvous
+  /// of acp_init. Fails (logged) with kTooLarge when the host segment has not
+  /// so much room.
+  [[nodiscard]] Status publish_card(std::span<const std::byte> card) const;
 };
 
 /// Opens a network: the transport is bound and its address card is published.

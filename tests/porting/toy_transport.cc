@@ -200,7 +200,9 @@ Result<std::unique_ptr<transport::Transport>> open_network(
     log_error("toy: bind: {}", std::strerror(errno));
     return Status::kSystem;
   }
-  context.publish_card(card);
+  if (const Status status = context.publish_card(card); status != Status::kOk) {
+    return status;
+  }
   return std::unique_ptr<transport::Transport>(
       std::make_unique<ToyTransport>(context, std::move(fd)));
 }

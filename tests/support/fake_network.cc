@@ -279,9 +279,9 @@ FakeJob::FakeJob(const FakeJobPlan& plan)
     : plan_(plan.network),
       network_(plan.network),
       address_cards_(plan.procs),
+      traffic_(plan.procs),
       sinks_(plan.procs),
-      waited_for_(plan.procs),
-      traffic_(plan.procs) {
+      waited_for_(plan.procs) {
   for (transport::ProcId proc = 0; proc < plan.procs; ++proc) {
     udp::UdpOptions options;
     options.me = proc;

@@ -256,10 +256,10 @@ class FakeJob {
   NetworkPlan plan_;  ///< At the start; addresses depend on it.
   FakeNetwork network_;
   std::vector<std::vector<std::byte>> address_cards_;
+  std::vector<protocol::Traffic> traffic_;  ///< Written until they end.
   std::vector<std::unique_ptr<udp::UdpTransport>> transports_;
   std::vector<FunctionSink> sinks_;
   std::vector<transport::WaitedFor> waited_for_;
-  std::vector<protocol::Traffic> traffic_;
 };
 
 }  // namespace acp::test

@@ -185,6 +185,27 @@ TEST_CASE("host segment: a card's used part ends before its zeros",
   CHECK(used_part(card).size() == kCardBytes);
 }
 
+TEST_CASE("host segment: the usual job has short address cards",
+          "[protocol][host_segment]") {
+  Settings settings;
+  CHECK(host_sizes_for(settings).card_bytes == kShortCardBytes);
+  REQUIRE(settings.set(SettingId::kUdpInterfaces, "eth0,eth1",
+                       SettingSource::kOption) == Status::kOk);
+  CHECK(host_sizes_for(settings).card_bytes == kCardBytes);
+  REQUIRE(settings.set(SettingId::kNet, "ucx", SettingSource::kOption) ==
+          Status::kOk);
+  CHECK(host_sizes_for(settings).card_bytes == kLongCardBytes);
+  HostPlan plan = plan_of(3);
+  plan.sizes.card_bytes = kShortCardBytes;
+  const Result<UniqueFd> fd = create_host_segment(plan);
+  REQUIRE(fd.ok());
+  const auto segment = HostSegment::map(fd->get());
+  REQUIRE(segment.ok());
+  CHECK(segment->card(0).size() == kShortCardBytes);
+  CHECK(segment->card(2).data() ==
+        segment->card(0).data() + 2 * kShortCardBytes);
+}
+
 TEST_CASE("host segment: its size is sealed", "[protocol][host_segment]") {
   Result<UniqueFd> fd = create_host_segment(plan_of(1));
   REQUIRE(fd.ok());

@@ -128,8 +128,8 @@ Result<const AddressCard*> UcxTransport::card_of(transport::ProcId peer) {
   auto card = decode_card(options_.card_of(peer));
   if (!card) {
     log_error(
-        "ucx: the address card of process {} is damaged, or its library is of "
-        "a different build",
+        "ucx: process {} has no valid address card: it has not opened ucx (see "
+        "ACP_NET), or its library is of a different build",
         peer);
     return refuse(peer, Status::kProtocol);
   }

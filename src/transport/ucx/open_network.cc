@@ -1,6 +1,5 @@
 // The network "ucx" of settings/networks.def: a transport from the settings.
 #include "base/little_endian.h"
-#include "base/log.h"
 #include "transport/network.h"
 #include "transport/ucx/ucx_transport.h"
 
@@ -26,16 +25,10 @@ Result<std::unique_ptr<transport::Transport>> open_network(
   if (!opened.ok()) {
     return opened.status();
   }
-  const std::size_t size = (*opened)->card().size();
-  const std::size_t room = context.card_of(context.proc).size();
-  if (size > room) {
-    log_error(
-        "ucx: the addresses of this process take {} bytes, and an address card "
-        "has {}: choose fewer devices with UCX_NET_DEVICES or ACP_UCX_DEVICES",
-        size, room);
-    return Status::kTooLarge;
+  if (const Status status = context.publish_card((*opened)->card());
+      status != Status::kOk) {
+    return status;
   }
-  context.publish_card((*opened)->card());
   return std::unique_ptr<transport::Transport>(std::move(*opened));
 }
 

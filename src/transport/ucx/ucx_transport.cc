@@ -52,12 +52,7 @@ std::size_t UcxTransport::poll(transport::MessageSink& sink) {
   if (!shared_.failed.empty()) {
     report_failures(sink);
   }
-  for (const transport::ProcId peer : std::exchange(unfit_, {})) {
-    sink.on_peer_failed(
-        peer, fmt::format("process {} has other settings of ucx, as the error "
-                          "message before this one says",
-                          peer));
-  }
+  report_unfit(sink);
   shared_.sink = nullptr;
   const auto delivered =
       static_cast<std::size_t>(shared_.counters.delivered - before);
@@ -152,6 +147,15 @@ void UcxTransport::report_failures(transport::MessageSink& sink) {
       }
     }
     sink.on_peer_failed(peer, endpoint->failure());
+  }
+}
+
+void UcxTransport::report_unfit(transport::MessageSink& sink) {
+  for (const transport::ProcId peer : std::exchange(unfit_, {})) {
+    sink.on_peer_failed(
+        peer, fmt::format("process {} has other settings of ucx, as the error "
+                          "message before this one says",
+                          peer));
   }
 }
 

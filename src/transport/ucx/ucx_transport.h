@@ -97,6 +97,7 @@ class UcxTransport final : public transport::Transport {
   std::size_t report_done(transport::MessageSink& sink);
   void check_gone();
   void report_failures(transport::MessageSink& sink);
+  void report_unfit(transport::MessageSink& sink);
   void flush_endpoints(bool (Endpoint::*flush_one)());
 
   static ucs_status_t on_packet_callback(void* receiver,
