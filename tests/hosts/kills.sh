@@ -34,13 +34,21 @@ for kill in $(seq "$times"); do
   job=$!
   sleep "$delay" # the moment of the death, not a wait for something
   pids=$(processes)
+  tries=200
+  while test -z "$pids" && test $tries -gt 0; do # the machine is busy
+    tries=$((tries - 1))
+    sleep 0.05
+    pids=$(processes)
+  done
   count=$(echo "$pids" | wc -w)
   test "$count" -gt 0 || fail "there is no process"
   # shellcheck disable=SC2086 # the processes are words
   pid=$(echo $pids | cut -d' ' -f$(($(draw "$count" process) + 1)))
   what="$(cat "/proc/$pid/comm" 2>/dev/null || echo gone) ($pid)"
   begin=$(date +%s%N)
-  command kill -KILL "$pid" 2>/dev/null || what="$what, gone before"
+  # Words before acprun, such as hostname, live for a moment only.
+  command kill -KILL "$pid" 2>/dev/null ||
+    { what="$what, gone before: acprun's SIGTERM" && command kill "$job"; }
   # acprun may be the one that died; all others see it.
   status=0
   wait $job || status=$?

@@ -97,7 +97,7 @@ job=$!
 eventually grep -q "first round" "$output" || fail "the job did not begin"
 begin=$(date +%s)
 for pid in $(ip netns pids h3); do
-  case $(cat /proc/"$pid"/comm 2>/dev/null) in sshd) kill -KILL "$pid" ;; esac
+  case $(cat /proc/"$pid"/comm 2>/dev/null) in sshd*) kill -KILL "$pid" ;; esac
 done
 status=0
 wait $job || status=$?
