@@ -4,6 +4,8 @@
 #
 #   with-hosts -- attackers.sh ACPRUN STEADY ATTACKER
 set -eu
+# shellcheck source=tests/hosts/eventually.sh
+. "$HOST_TOOLS/eventually.sh"
 acprun=$1 steady=$2 attacker=$3
 output=$TMPDIR/output forged=$TMPDIR/forged
 
@@ -19,12 +21,7 @@ seconds=$((8 + packets / 20000))
 "$HOST_TOOLS/job" "$acprun" --stats --acp-startermemsize=1M "$steady" $seconds \
   >"$output" 2>&1 &
 job=$!
-tries=600
-until grep -q "first round" "$output"; do
-  tries=$((tries - 1))
-  test $tries -gt 0 || fail "the job did not begin within 30 s"
-  sleep 0.05
-done
+eventually grep -q "first round" "$output" || fail "the job did not begin"
 "$attacker" v2 "$packets" >"$forged" || fail "the attacker could not begin"
 status=0
 wait $job || status=$?

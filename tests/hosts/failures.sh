@@ -3,6 +3,8 @@
 #
 #   with-hosts -- failures.sh CASE ACPRUN STEADY
 set -eu
+# shellcheck source=tests/hosts/eventually.sh
+. "$HOST_TOOLS/eventually.sh"
 case=$1 acprun=$2 steady=$3
 seconds=60
 test "$case" != returns || seconds=8
@@ -33,12 +35,7 @@ fi
 "$HOST_TOOLS/job" "$acprun" --acp-startermemsize=1M "$steady" $seconds \
   >"$output" 2>&1 &
 job=$!
-tries=600
-until grep -q "first round" "$output"; do
-  tries=$((tries - 1))
-  test $tries -gt 0 || fail "the job did not begin within 30 s"
-  sleep 0.05
-done
+eventually grep -q "first round" "$output" || fail "the job did not begin"
 
 begin=$(date +%s)
 case $case in

@@ -4,6 +4,8 @@
 #
 #   with-hosts -n 3 -- ssh.sh ACPRUN PROGRAM STEADY
 set -eu
+# shellcheck source=tests/hosts/eventually.sh
+. "$HOST_TOOLS/eventually.sh"
 acprun=$1 program=$2 steady=$3
 output=$TMPDIR/output
 # The kernel schedules sessions as groups (sched_autogroup), and each host has a
@@ -23,16 +25,6 @@ fail() { # text
 on() { # host, command...
   ip netns exec "$1" unshare --uts sh -c 'hostname "$1" && shift && exec "$@"' \
     on "$@"
-}
-
-# Whether a command succeeds within 20 s.
-eventually() {
-  tries=200
-  until "$@"; do
-    tries=$((tries - 1))
-    test $tries -gt 0 || return 1
-    sleep 0.1
-  done
 }
 
 run_job() { # words of acprun

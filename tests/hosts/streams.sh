@@ -3,6 +3,10 @@
 #
 #   with-hosts -- streams.sh ACPRUN STEADY
 set -eu
+# shellcheck source=tests/hosts/eventually.sh
+. "$HOST_TOOLS/eventually.sh"
+# shellcheck disable=SC3045 # dash has it
+ulimit -c 0 # a rank dies by SIGSEGV below
 acprun=$1 steady=$2
 output=$TMPDIR/output
 
@@ -47,12 +51,7 @@ echo "-- SIGTERM to acprun ends the job"
 "$HOST_TOOLS/job" "$acprun" --acp-startermemsize=1M "$steady" 60 \
   >"$output" 2>&1 &
 job=$!
-tries=600
-until grep -q "first round" "$output"; do
-  tries=$((tries - 1))
-  test $tries -gt 0 || fail "the job did not begin within 30 s"
-  sleep 0.05
-done
+eventually grep -q "first round" "$output" || fail "the job did not begin"
 kill -TERM $job # a shell lets its background ignore SIGINT
 status=0
 wait $job || status=$?
