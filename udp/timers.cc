@@ -35,10 +35,9 @@ UdpTransport::Due UdpTransport::what_is_due(const Drained& drained) noexcept {
 void UdpTransport::run_timers(Due due, transport::MessageSink& sink) {
   if (due == Due::kAll) {
     // This process waited for a core that long, and so may its peers. A
-    // deadline of long ago only asks for a poll.
-    if (shared_.limits.is_core_bound) {
-      shared_.limits.longest_rtt.add_stall(
-          shared_.now - std::max(shared_.deadline, nothing_due_));
+    // deadline before the last poll is no time: it only asked for a poll.
+    if (shared_.limits.is_core_bound && shared_.deadline > nothing_due_) {
+      shared_.limits.longest_rtt.add_stall(shared_.now - shared_.deadline);
     }
     nothing_due_ = shared_.now;
   }
