@@ -1,5 +1,6 @@
 # Runs COMMAND (its words separated by '|'). It has to end with STATUS and,
-# when that is 0, to have printed JSON; in a list "rows", none may be FAILED.
+# when that is 0, to have printed JSON; in a list "rows", none may be FAILED, and
+# with ALL_OK none may be left out.
 string(REPLACE "|" ";" words "${COMMAND}")
 execute_process(COMMAND ${words} OUTPUT_VARIABLE output RESULT_VARIABLE status)
 if(NOT status EQUAL STATUS)
@@ -23,8 +24,8 @@ math(EXPR last "${rows} - 1")
 foreach(i RANGE ${last})
   string(JSON name GET "${output}" rows ${i} name)
   string(JSON state GET "${output}" rows ${i} state)
-  if(state STREQUAL "FAILED")
-    message(FATAL_ERROR "${name} FAILED")
+  if(state STREQUAL "FAILED" OR (ALL_OK AND NOT state STREQUAL "ok"))
+    message(FATAL_ERROR "${name} ${state}\n${output}")
   endif()
   if(state STREQUAL "ok")
     string(JSON median GET "${output}" rows ${i} p50)

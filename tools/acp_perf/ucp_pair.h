@@ -12,8 +12,8 @@
 
 namespace acp::perf {
 
-/// One end. Ranks 0 and 1 make theirs in the same row. The settings of UCX are
-/// the user's, but for UCX_ATOMIC_MODE, which is that of the transport `ucx`.
+/// One end. Ranks 0 and 1 make theirs in the same row. Devices, executor of
+/// atomics and all other settings are those of the transport `ucx` in color 0.
 /// Not thread-safe.
 class UcpPair {
  public:
