@@ -239,6 +239,7 @@ class Endpoint final : public transport::Endpoint {
   const AddressCard& card_;  ///< The peer's.
   EndpointState state_ = EndpointState::kIdle;
   bool is_queued_for_flush_ = false;
+  bool is_watched_ = false;  ///< `ucp_` notices failures: mode PEER.
   ucp_ep_h ucp_ = nullptr;
   ucs_status_ptr_t closing_ = nullptr;  ///< Request that closes `ucp_`.
 

@@ -65,6 +65,7 @@ bool Endpoint::connect() {
   {
     const QuietUcx quiet;
     status = create(UCP_ERR_HANDLING_MODE_PEER);
+    is_watched_ = status == UCS_OK;
   }
   if (status != UCS_OK) {
     const ucs_status_t first = status;
@@ -170,9 +171,10 @@ void Endpoint::on_peer_gone(std::string_view why) {
   queue_for_flush();  // close() is not for callbacks
 }
 
-/// Ends what UCX still does with memory of this process for the peer.
+/// Ends what UCX still does with memory of this process for the peer. UCX can
+/// do that in mode PEER only.
 void Endpoint::close() {
-  if (ucp_ == nullptr) {
+  if (ucp_ == nullptr || !is_watched_) {
     return;
   }
   ucp_request_param_t param{};
@@ -200,13 +202,17 @@ void Endpoint::check_gone(TimePoint now) {
     ucp_request_free(closing_);
     closing_ = nullptr;
   }
-  if (now >= gone_deadline() && ucp_ == nullptr && closing_ == nullptr &&
-      chains_ == 0) {
+  // An endpoint that cannot be closed fails once UCX does nothing for it. A
+  // peer that has died leaves operations for ever. But it shares the host
+  // then, and the launcher ends the job.
+  const bool is_closed = ucp_ == nullptr && closing_ == nullptr;
+  const bool is_idle = !is_watched_ && packets_ == 0;
+  if (now >= gone_deadline() && (is_closed || is_idle) && chains_ == 0) {
     fail(fmt::format("{}: {}", describe(), gone_why_));
   }
 }
 
-/// Precondition: no UCP endpoint, so UCX touches no memory for the peer.
+/// Precondition: UCX touches no memory for the peer.
 void Endpoint::fail(std::string_view why) {
   if (open_ != nullptr) {
     shared_.packets.give(*open_);
