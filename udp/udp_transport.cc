@@ -165,7 +165,7 @@ Result<transport::Endpoint*> UdpTransport::endpoint(transport::ProcId peer,
 /// Refuses a peer whose address card does not fit this process's settings.
 Result<Endpoint*> UdpTransport::make_endpoint(transport::ProcId peer,
                                               transport::Color color) {
-  if (has_unfit_peer_) {
+  if (unfit_peer_.is_found()) {
     return Status::kBadOption;  // said before, and the job ends
   }
   const auto card = decode_card(options_.card_of(peer));
@@ -174,7 +174,7 @@ Result<Endpoint*> UdpTransport::make_endpoint(transport::ProcId peer,
         "udp: process {} has no valid card: it has not opened udp, or its "
         "library is of a different build",
         peer);
-    return refuse(peer, Status::kProtocol);
+    return unfit_peer_.refuse(peer, Status::kProtocol);
   }
   if (card->colors <= color ||
       card->addresses[color].family != socket_->addresses()[color].family) {
@@ -182,33 +182,18 @@ Result<Endpoint*> UdpTransport::make_endpoint(transport::ProcId peer,
         "udp: process {} has {} colors, this one has {}, and color {} must be "
         "of one IP version: set ACP_UDP_INTERFACES alike for all ranks",
         peer, card->colors, capabilities_.colors, color);
-    return refuse(peer, Status::kBadOption);
+    return unfit_peer_.refuse(peer, Status::kBadOption);
   }
   if (card->security != options_.security) {
     log_error(
         "udp: process {} has packets {}, this one has them {}: set "
         "ACP_UDP_SECURITY alike for all ranks",
         peer, text_of(card->security), text_of(options_.security));
-    return refuse(peer, Status::kBadOption);
+    return unfit_peer_.refuse(peer, Status::kBadOption);
   }
   return endpoints_.insert(
       std::make_unique<Endpoint>(shared_, peer, color, path_to(*card, color)),
       peer, color);
-}
-
-/// Nothing can be sent to this peer, and nobody may wait for it, so the job
-/// ends: the next poll says so.
-Status UdpTransport::refuse(transport::ProcId peer, Status why) {
-  unfit_peer_ = peer;
-  has_unfit_peer_ = true;
-  return why;
-}
-
-void UdpTransport::report_unfit_peer(transport::MessageSink& sink) {
-  const transport::ProcId peer = *std::exchange(unfit_peer_, std::nullopt);
-  sink.on_peer_failed(peer, fmt::format("process {} has other settings of udp, "
-                                        "as its error message says",
-                                        peer));
 }
 
 PeerPath UdpTransport::path_to(const AddressCard& card,
@@ -232,9 +217,7 @@ std::size_t UdpTransport::poll(transport::MessageSink& sink) {
     all.is_empty &= drained.is_empty;
   }
   had_arrivals_ = all.datagrams != 0;
-  if (unfit_peer_) {
-    report_unfit_peer(sink);
-  }
+  unfit_peer_.report(sink);
   if (shared_.now >= next_silence_check_) {
     check_for_silence();
     if (options_.publish) {
@@ -393,12 +376,15 @@ bool UdpTransport::on_unregistered(std::uint32_t /*key*/,
 }
 
 TimePoint UdpTransport::next_deadline() const noexcept {
-  return shared_.to_flush.empty() ? shared_.deadline : TimePoint{};  // long ago
+  return shared_.to_flush.empty() && !unfit_peer_.is_unreported()
+             ? shared_.deadline
+             : TimePoint{};  // long ago
 }
 
 bool UdpTransport::arm() {
   flush();
-  return shared_.to_flush.empty() && !socket_->has_backlog();
+  return shared_.to_flush.empty() && !unfit_peer_.is_unreported() &&
+         !socket_->has_backlog();
 }
 
 }  // namespace acp::udp

@@ -6,7 +6,6 @@
 #include <array>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -15,6 +14,7 @@
 #include "protocol/traffic.h"
 #include "transport/network.h"
 #include "transport/transport.h"
+#include "transport/unfit_peer.h"
 #include "udp/address_card.h"
 #include "udp/datagram_socket.h"
 #include "udp/endpoint.h"
@@ -135,8 +135,6 @@ class UdpTransport final : public transport::Transport {
   enum class Due : std::uint8_t { kAcks, kAll };
   Due what_is_due(const Drained& drained) noexcept;
   void run_timers(Due due, transport::MessageSink& sink);
-  Status refuse(transport::ProcId peer, Status why);
-  void report_unfit_peer(transport::MessageSink& sink);
   void fail_peer(Endpoint& silent, transport::MessageSink& sink);
   void check_for_silence();
   void tell_statistics();
@@ -157,9 +155,7 @@ class UdpTransport final : public transport::Transport {
   TimePoint nothing_due_{};    ///< The last poll() that left no timer due.
   /// Datagrams taken since a time-out became due; see what_is_due().
   std::size_t taken_when_due_ = 0;
-  /// A peer whose settings do not fit, which the next poll reports as lost.
-  std::optional<transport::ProcId> unfit_peer_;
-  bool has_unfit_peer_ = false;     ///< One was found: the job ends.
+  transport::UnfitPeer unfit_peer_{"udp"};
   TimePoint next_silence_check_{};  ///< Probe of a peer.
   std::size_t next_suspect_ = 0;    ///< Index into endpoints_.all().
 };

@@ -53,8 +53,8 @@ Result<Endpoint*> VerbsTransport::endpoint_to(transport::ProcId peer,
   if (peer >= options_.procs) {
     return Status::kInvalidArgument;
   }
-  if (has_failed_[peer]) {
-    return Status::kPeerDead;
+  if (unfit_peer_.is_found()) {
+    return Status::kBadOption;  // said before, and the job ends
   }
   const auto card = decode_card(options_.card_of(peer));
   if (!card) {
@@ -62,7 +62,7 @@ Result<Endpoint*> VerbsTransport::endpoint_to(transport::ProcId peer,
         "verbs: process {} has no valid card: it has not opened verbs, or its "
         "library is of a different build",
         peer);
-    return refuse_peer(peer, Status::kProtocol);
+    return unfit_peer_.refuse(peer, Status::kProtocol);
   }
   if (card->colors != capabilities_.colors ||
       card->packet_bytes != kPacketBytes) {
@@ -72,25 +72,17 @@ Result<Endpoint*> VerbsTransport::endpoint_to(transport::ProcId peer,
         "many",
         peer, card->colors, card->packet_bytes, capabilities_.colors,
         kPacketBytes);
-    return refuse_peer(peer, Status::kBadOption);
+    return unfit_peer_.refuse(peer, Status::kBadOption);
   }
   if (card->atomics != options_.atomics) {
     log_error(
         "verbs: process {} has ACP_VERBS_ATOMICS={}, this one {}: give all "
         "ranks the same",
         peer, executor_name(card->atomics), executor_name(options_.atomics));
-    return refuse_peer(peer, Status::kBadOption);
+    return unfit_peer_.refuse(peer, Status::kBadOption);
   }
   return add_endpoint(endpoint_key(peer, color), peer, color,
                       card->listen_addresses[color]);
-}
-
-/// Nothing can be sent to this peer, and nobody may wait for it, so the job
-/// ends: the next poll says so.
-Status VerbsTransport::refuse_peer(transport::ProcId peer, Status why) {
-  has_failed_[peer] = true;
-  unfit_.push_back(peer);
-  return why;
 }
 
 /// The accepting end of the connection of this process to itself. It only
@@ -118,15 +110,6 @@ Endpoint* VerbsTransport::add_endpoint(std::uint64_t key,
   shared_.failed.reserve(endpoints_.size() + 1);
   shared_.backing_off.reserve(endpoints_.size() + 1);
   return endpoints_.emplace(key, std::move(endpoint)).first->second.get();
-}
-
-void VerbsTransport::report_unfit(transport::MessageSink& sink) {
-  for (const transport::ProcId peer : std::exchange(unfit_, {})) {
-    sink.on_peer_failed(
-        peer, fmt::format("process {} has other settings of verbs, as the "
-                          "error message before this one says",
-                          peer));
-  }
 }
 
 /// Reports each failed peer once, and gives it up in all colors first.

@@ -73,7 +73,7 @@ std::size_t VerbsTransport::poll(transport::MessageSink& sink) {
   if (!shared_.failed.empty()) {
     report_failures(sink);
   }
-  report_unfit(sink);
+  unfit_peer_.report(sink);
   return static_cast<std::size_t>(shared_.counters.delivered +
                                   shared_.counters.done - before);
 }
@@ -192,7 +192,8 @@ void VerbsTransport::forget_regions() {
 }
 
 TimePoint VerbsTransport::next_deadline() const noexcept {
-  if (!shared_.to_flush.empty() || !shared_.failed.empty()) {
+  if (!shared_.to_flush.empty() || !shared_.failed.empty() ||
+      unfit_peer_.is_unreported()) {
     return TimePoint{};  // long ago
   }
   TimePoint next = TimePoint::max();
@@ -204,7 +205,8 @@ TimePoint VerbsTransport::next_deadline() const noexcept {
 
 bool VerbsTransport::arm() {
   flush();
-  bool is_quiet = shared_.to_flush.empty() && shared_.failed.empty();
+  bool is_quiet = shared_.to_flush.empty() && shared_.failed.empty() &&
+                  !unfit_peer_.is_unreported();
   for (const auto& device : devices_) {
     is_quiet = device->completions().arm() && is_quiet;
   }

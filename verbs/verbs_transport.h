@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "transport/transport.h"
+#include "transport/unfit_peer.h"
 #include "verbs/address_card.h"
 #include "verbs/device.h"
 #include "verbs/endpoint.h"
@@ -112,8 +113,6 @@ class VerbsTransport final : public transport::Transport {
                   std::span<const std::byte> data,
                   ReadDepths depths);
   void take_device_events(const Device& device);
-  Status refuse_peer(transport::ProcId peer, Status why);
-  void report_unfit(transport::MessageSink& sink);
   void report_failures(transport::MessageSink& sink);
 
   VerbsOptions options_;
@@ -122,8 +121,8 @@ class VerbsTransport final : public transport::Transport {
   Regions regions_;
   SharedState shared_;
   std::unordered_map<std::uint64_t, std::unique_ptr<Endpoint>> endpoints_;
-  std::vector<bool> has_failed_;          ///< By process.
-  std::vector<transport::ProcId> unfit_;  ///< Part of it, not reported yet.
+  std::vector<bool> has_failed_;  ///< By process.
+  transport::UnfitPeer unfit_peer_{"verbs"};
   transport::Capabilities capabilities_;
   /// Descriptors of connection and device events, then the completion channels
   /// by color.

@@ -352,10 +352,10 @@ void Engine::flush() {
   is_holding_ = false;
 }
 
-bool Engine::progress() {
+Arrivals Engine::progress() {
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) {
-    return false;
+    return Arrivals::kNone;
   }
   const Arrivals arrivals = transports_.poll();
   const bool has_copied = settle();
@@ -368,7 +368,7 @@ bool Engine::progress() {
     flush();
   }
   transports_.announce_deadline();  // arrivals want acknowledgements in time
-  return arrivals != Arrivals::kNone || has_copied;
+  return has_copied ? std::max(arrivals, Arrivals::kSome) : arrivals;
 }
 
 void Engine::send_kept() {

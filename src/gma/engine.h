@@ -54,6 +54,7 @@ inline void settle_by_atomic() noexcept {
 /// Result of Transports::poll().
 enum class Arrivals : std::uint8_t {
   kNone,
+  kServed,  ///< Peers have been served that need no answer of this process.
   kSome,    ///< Messages have arrived, or delayed replies have been sent.
   kSignal,  ///< A request has signalled this rank.
 };
@@ -257,9 +258,9 @@ class Engine final : private OperationOwner {
   /// True when everything up to `handle` is complete. Makes some progress.
   bool is_complete(Handle handle);
 
-  /// Makes one pass; returns at once while another thread makes one. True when
-  /// messages arrived or bytes were copied.
-  bool progress();
+  /// Makes one pass; returns at once while another thread makes one. Bytes that
+  /// were copied count as an arrival.
+  Arrivals progress();
 
   /// Sends the messages that kLater and kHeld have kept back.
   void send_kept();

@@ -60,7 +60,8 @@ class WaitHost {
   virtual ~WaitHost() = default;
 
   /// Makes one pass over transports and queue, and runs the progress steps.
-  /// True when messages arrived or bytes were copied.
+  /// True when messages arrived, bytes were copied, or peers were served: more
+  /// may come soon.
   virtual bool make_progress() = 0;
 
   /// kOk, or why waiting makes no sense any more (kAborted, kPeerDead).

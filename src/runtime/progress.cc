@@ -121,10 +121,11 @@ class Progress::Thread final : public ProgressActions, public Sleeper {
 
   ProgressStates::Pass make_pass() override {
     steps_added_ = progress_.steps_.added();
-    const bool has_received = progress_.engine_->progress();
+    const gma::Arrivals arrivals = progress_.engine_->progress();
     const Steps::Outcome steps = progress_.steps_.run();
-    if (has_received || steps == Steps::Outcome::kMoved) {
-      count(progress_.record_.arrivals);
+    const bool has_moved = steps == Steps::Outcome::kMoved;
+    progress_.count_arrivals(arrivals, has_moved);
+    if (arrivals != gma::Arrivals::kNone || has_moved) {
       return ProgressStates::Pass::kMoved;
     }
     return steps == Steps::Outcome::kBusy ? ProgressStates::Pass::kBusy
@@ -273,12 +274,17 @@ Status Progress::remove_step(Steps::Function function, void* argument) {
 
 bool Progress::make_progress() {
   count(caller_passes_);
-  const bool has_received = engine_->progress();
-  const bool has_moved = steps_.run() == Steps::Outcome::kMoved;
-  if (has_received || has_moved) {
+  const gma::Arrivals arrivals = engine_->progress();
+  count_arrivals(arrivals, steps_.run() == Steps::Outcome::kMoved);
+  return arrivals != gma::Arrivals::kNone;
+}
+
+/// The watchdog of the launcher reads the count: what was served, or only kept
+/// alive, for a peer is no sign that this rank gets on.
+void Progress::count_arrivals(gma::Arrivals arrivals, bool has_moved) noexcept {
+  if (arrivals >= gma::Arrivals::kSome || has_moved) {
     count(record_.arrivals);
   }
-  return has_received;
 }
 
 Status Progress::health() {

@@ -68,12 +68,17 @@ Result<transport::Endpoint*> TransportSet::endpoint(transport::ProcId proc,
 
 gma::Arrivals TransportSet::poll() {
   std::size_t received = 0;
+  bool has_served = false;
   for (transport::Transport* each : {host_.get(), net_.get()}) {
-    received += each != nullptr ? each->poll(*this) : 0;
+    if (each != nullptr) {
+      received += each->poll(*this);
+      has_served = has_served || each->has_served();
+    }
   }
   const bool has_sent = agent_->flush_backlog();
   return agent_->take_signal()       ? gma::Arrivals::kSignal
          : has_sent || received != 0 ? gma::Arrivals::kSome
+         : has_served                ? gma::Arrivals::kServed
                                      : gma::Arrivals::kNone;
 }
 

@@ -37,9 +37,9 @@ bool is_network_named(const Settings& settings);
 
 /// How much room a process's address card needs with these settings.
 enum class CardLength : std::uint8_t {
-  kShort,  ///< One UDP address.
-  kUsual,
-  kLong  ///< As many bytes as the devices of the host take.
+  kShort,  ///< A UDP address.
+  kUsual,  ///< A UDP address for each color, or addresses of RDMA devices.
+  kLong    ///< UCX: the number of bytes depends on the host's devices.
 };
 
 CardLength card_length(const Settings& settings);

@@ -189,10 +189,14 @@ class Transport {
 
   /// Moves the traffic forward: receives, hands messages and completions of
   /// posted steps to `sink`, and finds what has to be sent again. Returns how
-  /// many messages and completions it handed over, and not 0 when it has served
-  /// a peer in another way: more may come soon. Does a bounded amount of work.
-  /// The caller calls flush() or flush_idle() afterwards.
+  /// many messages and completions it handed over. Does a bounded amount of
+  /// work. The caller calls flush() or flush_idle() afterwards.
   virtual std::size_t poll(MessageSink& sink) = 0;
+
+  /// Whether the last poll() has worked for a peer without handing anything
+  /// over, as a device would have. More may come soon, so a caller that waits
+  /// stays awake.
+  virtual bool has_served() const noexcept { return false; }
 
   /// Sends every message that send() kept back for batching.
   virtual void flush() = 0;

@@ -227,6 +227,9 @@ class FakeJob {
 
   udp::Address address(transport::ProcId proc, transport::Color color) const;
 
+  /// From now on the process has no address card.
+  void take_card(transport::ProcId proc) { address_cards_[proc].clear(); }
+
   /// Answer to the transport of `proc` when it asks which peers are waited for.
   transport::WaitedFor& waited_for(transport::ProcId proc) {
     return waited_for_[proc];

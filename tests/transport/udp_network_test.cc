@@ -133,6 +133,26 @@ TEST_CASE("udp transport: kAgain when the window is full, kOk after the acks",
   CHECK(send_bytes(job.endpoint(0, 1), message) == Status::kOk);
 }
 
+TEST_CASE(
+    "udp transport: a peer that does not fit ends the job at the next poll",
+    "[udp][transport]") {
+  FakeJob job(FakeJobPlan{});
+  job.take_card(1);
+  std::vector<transport::ProcId> lost;
+  job.sink(0).failed = [&](auto peer, auto) {
+    lost.push_back(peer);
+  };
+  CHECK(job.transport(0).endpoint(1, 0).status() == Status::kProtocol);
+  CHECK(lost.empty());
+  // A sleeper has to be woken for that poll, and nobody may fall asleep.
+  CHECK(job.transport(0).next_deadline() <= job.network().clock().now());
+  CHECK_FALSE(job.transport(0).arm());
+  job.step();
+  job.step();
+  CHECK(lost == std::vector<transport::ProcId>{1});
+  CHECK(job.transport(0).arm());
+}
+
 TEST_CASE("udp transport: what waits for a flush is no wait for a core",
           "[udp][transport]") {
   FakeJobPlan plan;

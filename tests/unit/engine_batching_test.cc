@@ -20,6 +20,14 @@ TEST_CASE("engine: the pass after a signal sends what that one left",
   CHECK(rank.flushes() == 1);
 }
 
+TEST_CASE("engine: peers that were served are no arrival", "[gma][engine]") {
+  EngineUnderTest rank;
+  CHECK(rank.pass(Arrivals::kServed) == Arrivals::kServed);
+  CHECK(rank.pass(Arrivals::kSome) == Arrivals::kSome);
+  CHECK(rank.pass(Arrivals::kNone) == Arrivals::kNone);
+  CHECK(rank.flushes() == 3);
+}
+
 TEST_CASE("engine: a signal issued takes along what a pass left",
           "[gma][engine]") {
   // The peer is ahead: its next signal is there with the first pass after

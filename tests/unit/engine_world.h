@@ -20,9 +20,10 @@ class EngineUnderTest final : private Endpoints,
                               private Transports,
                               private WaitHost {
  public:
-  void pass(Arrivals arrivals) {
+  /// Returns what the engine says of the pass.
+  Arrivals pass(Arrivals arrivals) {
     arrivals_ = arrivals;
-    engine.progress();
+    return engine.progress();
   }
 
   void issue_signal(Departure departure = Departure::kNow) {
@@ -82,7 +83,7 @@ class EngineUnderTest final : private Endpoints,
 
   void announce_deadline() override { ++announcements_; }
 
-  bool make_progress() override { return engine.progress(); }
+  bool make_progress() override { return engine.progress() != Arrivals::kNone; }
 
   Status health() override { return Status::kOk; }
 

@@ -122,8 +122,8 @@ Result<const AddressCard*> UcxTransport::card_of(transport::ProcId peer) {
   if (known != cards_.end()) {
     return &known->second;
   }
-  if (has_failed_[peer]) {
-    return Status::kPeerDead;
+  if (unfit_peer_.is_found()) {
+    return Status::kBadOption;  // said before, and the job ends
   }
   auto card = decode_card(options_.card_of(peer));
   if (!card) {
@@ -131,7 +131,7 @@ Result<const AddressCard*> UcxTransport::card_of(transport::ProcId peer) {
         "ucx: process {} has no valid address card: it has not opened ucx (see "
         "ACP_NET), or its library is of a different build",
         peer);
-    return refuse(peer, Status::kProtocol);
+    return unfit_peer_.refuse(peer, Status::kProtocol);
   }
   if (card->addresses.size() != workers_.size() ||
       card->atomics != options_.atomics) {
@@ -141,17 +141,9 @@ Result<const AddressCard*> UcxTransport::card_of(transport::ProcId peer) {
         "ACP_UCX_ATOMICS, and as many lists in ACP_UCX_DEVICES",
         peer, card->addresses.size(), executor_name(card->atomics),
         workers_.size(), executor_name(options_.atomics));
-    return refuse(peer, Status::kBadOption);
+    return unfit_peer_.refuse(peer, Status::kBadOption);
   }
   return &cards_.emplace(peer, std::move(*card)).first->second;
-}
-
-/// Nothing can be sent to this peer, and nobody may wait for it, so the job
-/// ends: the next poll says so.
-Status UcxTransport::refuse(transport::ProcId peer, Status why) {
-  has_failed_[peer] = true;
-  unfit_.push_back(peer);
-  return why;
 }
 
 Result<Endpoint*> UcxTransport::endpoint_to(transport::ProcId peer,

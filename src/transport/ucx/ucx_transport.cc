@@ -38,11 +38,12 @@ std::size_t UcxTransport::poll(transport::MessageSink& sink) {
   if (!arrivals_.empty()) {
     take_arrivals();
   }
-  std::size_t passes = 0;
+  // Passes serve peers as well, whose puts, gets and atomics UCX emulates.
+  has_served_ = false;
   for (const auto& worker : workers_) {
     for (int i = 0; i < kPasses && ucp_worker_progress(worker->handle()) != 0;
          ++i) {
-      ++passes;
+      has_served_ = true;
     }
   }
   const std::size_t done = report_done(sink);
@@ -52,13 +53,9 @@ std::size_t UcxTransport::poll(transport::MessageSink& sink) {
   if (!shared_.failed.empty()) {
     report_failures(sink);
   }
-  report_unfit(sink);
+  unfit_peer_.report(sink);
   shared_.sink = nullptr;
-  const auto delivered =
-      static_cast<std::size_t>(shared_.counters.delivered - before);
-  // Passes that hand nothing over have served peers whose puts, gets and
-  // atomics UCX emulates.
-  return std::max(delivered + done, passes);
+  return static_cast<std::size_t>(shared_.counters.delivered - before) + done;
 }
 
 ucs_status_t UcxTransport::on_packet_callback(
@@ -150,15 +147,6 @@ void UcxTransport::report_failures(transport::MessageSink& sink) {
   }
 }
 
-void UcxTransport::report_unfit(transport::MessageSink& sink) {
-  for (const transport::ProcId peer : std::exchange(unfit_, {})) {
-    sink.on_peer_failed(
-        peer, fmt::format("process {} has other settings of ucx, as the error "
-                          "message before this one says",
-                          peer));
-  }
-}
-
 void UcxTransport::flush() {
   flush_endpoints(&Endpoint::flush);
 }
@@ -196,7 +184,8 @@ void UcxTransport::forget_regions() {
 /// Whether poll() or flush() has something to do already.
 bool UcxTransport::has_work() const noexcept {
   return !shared_.to_flush.empty() || !arrivals_.empty() ||
-         !shared_.done.empty() || !shared_.failed.empty() || !unfit_.empty();
+         !shared_.done.empty() || !shared_.failed.empty() ||
+         unfit_peer_.is_unreported();
 }
 
 /// Unsent messages make it "long ago": the engine may leave a pass without

@@ -15,6 +15,7 @@
 #include "transport/ucx/address_card.h"
 #include "transport/ucx/endpoint.h"
 #include "transport/ucx/worker.h"
+#include "transport/unfit_peer.h"
 
 namespace acp::ucx {
 
@@ -53,6 +54,9 @@ class UcxTransport final : public transport::Transport {
   Result<transport::Endpoint*> endpoint(transport::ProcId peer,
                                         transport::Color color) override;
   std::size_t poll(transport::MessageSink& sink) override;
+
+  bool has_served() const noexcept override { return has_served_; }
+
   void flush() override;
   void flush_idle() override;
   void on_registered(const transport::Region& region) override;
@@ -89,7 +93,6 @@ class UcxTransport final : public transport::Transport {
   Status receive_packets();
   void write_card();
   Result<const AddressCard*> card_of(transport::ProcId peer);
-  Status refuse(transport::ProcId peer, Status why);
   Result<Endpoint*> endpoint_to(transport::ProcId peer, transport::Color color);
   void on_packet(transport::Color color, std::span<const std::byte> packet);
   void take_arrivals();
@@ -97,7 +100,6 @@ class UcxTransport final : public transport::Transport {
   std::size_t report_done(transport::MessageSink& sink);
   void check_gone();
   void report_failures(transport::MessageSink& sink);
-  void report_unfit(transport::MessageSink& sink);
   void flush_endpoints(bool (Endpoint::*flush_one)());
 
   static ucs_status_t on_packet_callback(void* receiver,
@@ -114,8 +116,8 @@ class UcxTransport final : public transport::Transport {
   /// Address cards of the peers that were used so far.
   std::unordered_map<transport::ProcId, AddressCard> cards_;
   std::unordered_map<std::uint64_t, std::unique_ptr<Endpoint>> endpoints_;
-  std::vector<bool> has_failed_;          ///< By process.
-  std::vector<transport::ProcId> unfit_;  ///< Part of it, not reported yet.
+  std::vector<bool> has_failed_;  ///< By process.
+  transport::UnfitPeer unfit_peer_{"ucx"};
   transport::Capabilities capabilities_;
   std::array<Receiver, kMaxColors> receivers_{};
   std::vector<int> descriptors_;
@@ -123,6 +125,7 @@ class UcxTransport final : public transport::Transport {
   std::vector<Arrival> arrivals_;
   std::vector<std::uint64_t> reporting_;  ///< Tokens, while they are reported.
   bool is_delivering_ = false;  ///< A packet's messages are being taken.
+  bool has_served_ = false;     ///< UCX had something to do in the last poll().
 };
 
 }  // namespace acp::ucx

@@ -1,0 +1,19 @@
+// Reports the unfit peer as lost. Called within poll().
+#include "transport/unfit_peer.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace acp::transport {
+
+void UnfitPeer::report(MessageSink& sink) {
+  if (std::exchange(is_unreported_, false)) {
+    sink.on_peer_failed(
+        peer_, fmt::format("process {} has other settings of {}, as the error "
+                           "message before this one says",
+                           peer_, network_));
+  }
+}
+
+}  // namespace acp::transport
