@@ -32,7 +32,7 @@ namespace acp::protocol {
 inline constexpr std::uint64_t kHostMagic = 0x31'74'73'6f'68'70'63'61;
 /// Raised when the layout of the segment or the bytes of requests and replies
 /// change: acprun and a library with different versions refuse each other.
-inline constexpr std::uint32_t kHostVersion = 8;
+inline constexpr std::uint32_t kHostVersion = 9;
 inline constexpr std::uint32_t kNoSlot = UINT32_MAX;
 inline constexpr std::size_t kCacheLine = 64;
 /// Room for the address card of a process. Each host has those of all processes
@@ -80,16 +80,24 @@ enum class ProcState : std::uint32_t {
   kFinalized,
 };
 
-/// A barrier of three and more processes of the host, a cache line for each
-/// field. Every process adds to `arrived`. The last to come sets it to 0 and
-/// then moves `epoch` on (seq_cst), which the waiting processes read (acquire).
+/// A barrier of three and more processes of the host, or of the processes of
+/// the host and their leader (runtime/leader_barrier.h). Every process but the
+/// leader adds to `arrived`. The last to come sets it to 0 and then moves
+/// `epoch` or `gathered` on (seq_cst), which the waiting processes read
+/// (acquire).
 struct HostBarrier {
   /// Processes that have come to the barrier under way.
   alignas(kCacheLine) std::atomic<std::uint32_t> arrived;
-  /// Barriers that are over, modulo 2^32. A futex.
+  /// Barriers that are over, modulo 2^32. A futex; the leader moves it on where
+  /// there is one.
   alignas(kCacheLine) std::atomic<std::uint32_t> epoch;
   /// Processes that sleep on epoch, or are about to. Each counts itself.
   alignas(kCacheLine) std::atomic<std::uint32_t> sleepers;
+  /// Barriers that all processes but the leader have come to, modulo 2^32. A
+  /// futex.
+  alignas(kCacheLine) std::atomic<std::uint32_t> gathered;
+  /// Not 0 while the leader sleeps on gathered; the leader writes it.
+  std::atomic<std::uint32_t> leader_sleeps;
 };
 
 /// One process's part of a barrier of two. Both fields share a cache line: the
@@ -248,14 +256,16 @@ struct PublishedRecord {
   struct Values {
     std::uint64_t modules = 0;        ///< Modules::fingerprint().
     std::uint32_t proposed_rank = 0;  ///< New rank during acp_reset.
-    std::uint32_t zero = 0;
+    /// Process that meets other hosts in acp_sync for this one: slot 0 of the
+    /// host has it. A process that shares no memory is its own leader.
+    std::uint32_t leader = 0;
 
     bool operator==(const Values&) const = default;
   };
 
   std::atomic<std::uint64_t> modules;
   std::atomic<std::uint32_t> proposed_rank;
-  std::atomic<std::uint32_t> zero;
+  std::atomic<std::uint32_t> leader;
 
   Values get() const noexcept;
   void set(const Values& values) noexcept;

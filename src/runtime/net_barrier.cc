@@ -1,5 +1,5 @@
-// Rounds of the barrier over transports. Called by Sync; every wait may time
-// out, and the next call then goes on in the same round.
+// Rounds of the barrier over transports. Called by LeaderBarrier; every wait
+// may time out, and the next call then goes on in the same round.
 #include "runtime/net_barrier.h"
 
 #include <atomic>
@@ -14,39 +14,66 @@ constexpr Duration kNextLook = std::chrono::milliseconds(100);
 
 }  // namespace
 
-NetBarrier::NetBarrier(gma::Engine& engine,
-                       gma::WaitHost& wait_host,
-                       const protocol::HostHeader& header)
-    : engine_(engine),
-      wait_host_(wait_host),
-      words_offset_(header.module_offset) {}
+NetBarrier::NetBarrier(const protocol::HostSegment& segment,
+                       gma::Engine& engine,
+                       gma::WaitHost& wait_host)
+    : segment_(segment), engine_(engine), wait_host_(wait_host) {}
 
-/// A rank that is ahead by one barrier may have added to a word twice: words
+void NetBarrier::reset() noexcept {
+  knows_partners_ = false;
+  rounds_.clear();
+  epoch_ = 0;
+  round_ = 0;
+  has_told_ = false;
+}
+
+/// Each process has published its leader before the job began, and all hosts
+/// have the same table of ranks.
+void NetBarrier::find_partners() {
+  const gmm::AddressSpace& space = engine_.space();
+  std::vector<gmm::Rank> ring;
+  std::size_t mine = 0;
+  for (gmm::Rank rank = 0; rank < space.codec().procs(); ++rank) {
+    const std::uint32_t proc =
+        segment_.proc_of_rank()[rank].load(std::memory_order_relaxed);
+    if (segment_.published(proc).leader.load(std::memory_order_relaxed) ==
+        proc) {
+      mine = rank == space.my_rank() ? ring.size() : mine;
+      ring.push_back(rank);
+    }
+  }
+  const std::size_t size = ring.size();
+  for (std::size_t distance = 1; distance < size; distance *= 2) {
+    rounds_.push_back({ring[(mine + distance) % size],
+                       ring[(mine + size - distance) % size]});
+  }
+  knows_partners_ = true;
+}
+
+/// A leader that is ahead by one barrier may have added to a word twice: words
 /// count up and are compared with the epoch, and never cleared.
 Status NetBarrier::wait(TimePoint deadline) {
-  gma::settle_stores();
-  const gmm::AddressSpace& space = engine_.space();
-  const std::uint64_t ranks = space.codec().procs();
+  if (!knows_partners_) {
+    find_partners();
+  }
   if (round_ == 0 && !has_told_) {
     ++epoch_;
   }
-  for (; (std::uint64_t{1} << round_) < ranks; ++round_, has_told_ = false) {
-    const std::uint64_t distance = std::uint64_t{1} << round_;
+  auto* words = reinterpret_cast<std::uint64_t*>(
+      engine_.space().my_slice() + segment_.header().module_offset);
+  for (; round_ < rounds_.size(); ++round_, has_told_ = false) {
     if (!has_told_) {
-      tell(static_cast<gmm::Rank>((space.my_rank() + distance) % ranks),
-           round_);
+      tell(rounds_[round_].next, round_);
       has_told_ = true;
     }
-    auto& word = *reinterpret_cast<std::uint64_t*>(
-        space.my_slice() + words_offset_ + round_ * sizeof(std::uint64_t));
+    const std::atomic_ref word(words[round_]);
     gma::WaitPurpose purpose;
     purpose.kind = protocol::WaitKind::kSync;
-    purpose.peer =
-        static_cast<gmm::Rank>((space.my_rank() + ranks - distance) % ranks);
+    purpose.peer = rounds_[round_].previous;
     purpose.look_again = kNextLook;
-    const Status status = gma::wait_until(
-        wait_host_, purpose, deadline,
-        [&word, this] { return std::atomic_ref(word).load() >= epoch_; });
+    const Status status =
+        gma::wait_until(wait_host_, purpose, deadline,
+                        [&word, this] { return word.load() >= epoch_; });
     if (status != Status::kOk) {
       return status;
     }

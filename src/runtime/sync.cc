@@ -20,11 +20,12 @@ Sync::Sync(const protocol::HostSegment& segment,
       bootstrap_(bootstrap),
       kind_(kind),
       host_barrier_(segment, my_slot, progress),
-      net_barrier_(engine, progress, segment.header()) {}
+      leader_barrier_(
+          segment, my_slot, kind == BarrierKind::kNet, engine, progress) {}
 
 Status Sync::barrier(TimePoint deadline) {
   return kind_ == BarrierKind::kHost ? host_barrier_.wait(deadline)
-                                     : net_barrier_.wait(deadline);
+                                     : leader_barrier_.wait(deadline);
 }
 
 /// A call that cannot be met is refused before this rank arrives at the

@@ -9,13 +9,17 @@
 #include "protocol/host_segment.h"
 #include "runtime/bootstrap.h"
 #include "runtime/host_barrier.h"
-#include "runtime/net_barrier.h"
+#include "runtime/leader_barrier.h"
 #include "runtime/progress.h"
 
 namespace acp::runtime {
 
-/// Which of the two barriers the job uses. Fixed for the whole job.
-enum class BarrierKind : std::uint8_t { kHost, kNet };
+/// Where the ranks of the job meet. Fixed for the whole job.
+enum class BarrierKind : std::uint8_t {
+  kHost,     ///< All in one host segment.
+  kLeaders,  ///< In that of each host, and the leaders over the network.
+  kNet,      ///< All over the network: no rank shares memory.
+};
 
 /// One thread of a rank at a time.
 class Sync {
@@ -42,7 +46,7 @@ class Sync {
   bool is_out_of_step() const noexcept { return is_out_of_step_; }
 
   /// acp_reset, between two barriers of the launcher.
-  void reset() noexcept { net_barrier_.reset(); }
+  void reset() noexcept { leader_barrier_.reset(); }
 
  private:
   Status barrier(TimePoint deadline);
@@ -55,7 +59,7 @@ class Sync {
   Bootstrap& bootstrap_;
   BarrierKind kind_;
   HostBarrier host_barrier_;
-  NetBarrier net_barrier_;
+  LeaderBarrier leader_barrier_;
   std::uint64_t syncs_ = 0;      ///< Calls of wait() that began a barrier.
   bool is_open_ = false;         ///< The last one has not seen its end.
   bool is_out_of_step_ = false;  ///< One call was kClosed.

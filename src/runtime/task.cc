@@ -140,12 +140,10 @@ Status Task::open_engine() {
       [this](TimePoint deadline) { progress_->rouse_before(deadline); },
       [this](std::string_view text) { bootstrap_->abort(1, text); });
   progress_->attach(*engine_, *transports_);
-  const bool is_one_host = header.is_whole_job();
-  sync_.emplace(segment_, slot_,
-                is_one_host && !is_network_everywhere(settings_)
-                    ? BarrierKind::kHost
-                    : BarrierKind::kNet,
-                *engine_, *progress_, *bootstrap_);
+  const BarrierKind kind = is_network_everywhere(settings_) ? BarrierKind::kNet
+                           : header.is_whole_job()          ? BarrierKind::kHost
+                                                   : BarrierKind::kLeaders;
+  sync_.emplace(segment_, slot_, kind, *engine_, *progress_, *bootstrap_);
   registration_.emplace(*keys_, *engine_, *transports_, *progress_,
                         header.key_slots - gmm::kFirstUserKey);
   registration_->add_library_memory();
@@ -171,8 +169,12 @@ bool Task::modules_agree() const {
 
 /// Meets all ranks. Each rank has opened the parts by which peers reach it.
 Status Task::start() {
-  segment_.published(bootstrap_->proc())
-      .modules.store(modules_.fingerprint(), std::memory_order_relaxed);
+  const std::uint32_t proc = bootstrap_->proc();
+  protocol::PublishedRecord& published = segment_.published(proc);
+  published.modules.store(modules_.fingerprint(), std::memory_order_relaxed);
+  published.leader.store(
+      is_network_everywhere(settings_) ? proc : segment_.record(0).proc,
+      std::memory_order_relaxed);
   if (const Status status = bootstrap_->arrive(protocol::Phase::kInit);
       status != Status::kOk) {
     return status;

@@ -1,0 +1,51 @@
+// acp_sync of ranks that do not all share a host segment: docs/barrier.md.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "gma/engine.h"
+#include "gma/waiting.h"
+#include "protocol/host_segment.h"
+#include "runtime/net_barrier.h"
+
+namespace acp::runtime {
+
+/// The ranks that share memory are a group, and the one in slot 0 is its
+/// leader. The others come to their leader by the host segment, the leaders
+/// meet over the network, and each releases its group. One thread of each rank
+/// at a time.
+class LeaderBarrier {
+ public:
+  /// `is_alone`: this rank shares no memory, and is a group by itself.
+  LeaderBarrier(const protocol::HostSegment& segment,
+                std::uint32_t my_slot,
+                bool is_alone,
+                gma::Engine& engine,
+                gma::WaitHost& wait_host);
+
+  /// Returns when all ranks have called it as often as this rank. kOk, the
+  /// host's health, or kTimedOut: then the next call goes on with this barrier.
+  Status wait(TimePoint deadline);
+
+  /// acp_reset: ranks have changed, and the words of leaders are 0 again.
+  void reset() noexcept { net_barrier_.reset(); }
+
+ private:
+  Status lead(TimePoint deadline);
+  Status follow(TimePoint deadline);
+  void arrive();
+  Status wait_until_moved(std::atomic<std::uint32_t>& word,
+                          std::atomic<std::uint32_t>& sleepers,
+                          TimePoint deadline);
+
+  protocol::HostBarrier& words_;
+  gma::WaitHost& wait_host_;
+  NetBarrier net_barrier_;
+  std::uint32_t followers_;  ///< Ranks of the group besides its leader.
+  bool is_leader_;
+  bool is_open_ = false;      ///< This rank has begun, and not seen the end.
+  std::uint32_t number_ = 0;  ///< Barriers begun, modulo 2^32.
+};
+
+}  // namespace acp::runtime

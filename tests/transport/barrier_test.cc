@@ -1,0 +1,129 @@
+// acp_sync of ranks on several hosts: the leaders of the hosts meet over udp.
+// Ranks are threads, so that sanitizers see both sides.
+#include <atomic>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "base/clock.h"
+#include "support/thread_job.h"
+
+namespace acp::test {
+
+namespace {
+
+using runtime::Task;
+
+/// Process p is on host p % hosts, so the groups have one to four ranks.
+struct Plan {
+  std::uint32_t ranks;
+  std::uint32_t hosts;
+};
+
+constexpr Plan kPlans[] = {{2, 2}, {3, 2}, {7, 3}, {8, 2}, {5, 5}};
+
+/// The rounds that each rank has come to, by its number at launch.
+class Rounds {
+ public:
+  explicit Rounds(std::uint32_t ranks) : of_(ranks) {}
+
+  /// Relaxed, since the barrier itself has to order these accesses.
+  void come_to(std::uint32_t proc, std::uint64_t round) {
+    of_[proc].store(round, std::memory_order_relaxed);
+  }
+
+  /// All ranks have come to the round, and none is two ahead.
+  void check(std::uint64_t round) const {
+    for (const auto& other : of_) {
+      const std::uint64_t seen = other.load(std::memory_order_relaxed);
+      RANK_CHECK(seen == round || seen == round + 1);
+    }
+  }
+
+ private:
+  std::vector<std::atomic<std::uint64_t>> of_;
+};
+
+}  // namespace
+
+TEST_CASE("acp_sync over hosts: nobody leaves before all have come",
+          "[barrier]") {
+  constexpr std::uint64_t kRounds = 500;
+  for (const Plan& plan : kPlans) {
+    Rounds rounds(plan.ranks);
+    const auto body = [&](Task& task) {
+      const std::uint32_t me = task.rank();
+      for (std::uint64_t round = 1; round <= kRounds; ++round) {
+        rounds.come_to(me, round);
+        RANK_CHECK(task.sync() == Status::kOk);
+        rounds.check(round);
+      }
+    };
+    run_thread_job(plan.ranks, {}, body, {}, plan.hosts);
+  }
+}
+
+TEST_CASE("acp_sync over hosts: a call goes on where the last one timed out",
+          "[barrier]") {
+  constexpr std::uint64_t kRounds = 300;
+  std::atomic<std::uint64_t> time_outs = 0;
+  for (const Plan& plan : kPlans) {
+    Rounds rounds(plan.ranks);
+    const auto body = [&](Task& task) {
+      const std::uint32_t me = task.rank();
+      for (std::uint64_t round = 1; round <= kRounds; ++round) {
+        rounds.come_to(me, round);
+        Status status = Status::kTimedOut;
+        // Each rank and round has a time of its own, from none to 70 us.
+        const auto limit = std::chrono::microseconds((me + round) % 8 * 10);
+        while (status == Status::kTimedOut) {
+          status = task.sync(SteadyClock().now() + limit);
+          time_outs += status == Status::kTimedOut ? 1 : 0;
+        }
+        RANK_CHECK(status == Status::kOk);
+        rounds.check(round);
+      }
+    };
+    run_thread_job(plan.ranks, {}, body, {}, plan.hosts);
+  }
+  CHECK(time_outs > kRounds);
+}
+
+TEST_CASE("acp_sync over hosts: leaders find each other after acp_reset",
+          "[barrier]") {
+  constexpr std::uint64_t kResets = 20;
+  constexpr std::uint64_t kRounds = 10;
+  for (const Plan& plan : kPlans) {
+    Rounds rounds(plan.ranks);
+    const auto body = [&](Task& task) {
+      const std::uint32_t proc = task.rank();
+      for (std::uint64_t reset = 0; reset < kResets; ++reset) {
+        for (std::uint64_t i = 1; i <= kRounds; ++i) {
+          const std::uint64_t round = reset * kRounds + i;
+          rounds.come_to(proc, round);
+          RANK_CHECK(task.sync() == Status::kOk);
+          rounds.check(round);
+        }
+        const std::uint32_t next = (task.rank() + 1) % plan.ranks;
+        RANK_CHECK(task.reset(static_cast<int>(next)) == Status::kOk);
+      }
+    };
+    run_thread_job(plan.ranks, {}, body, {}, plan.hosts);
+  }
+}
+
+TEST_CASE("acp_sync over hosts: no rank waits for one that has left",
+          "[barrier]") {
+  constexpr Plan kPlan{5, 2};
+  for (std::uint32_t leaves = 0; leaves < kPlan.ranks; ++leaves) {
+    const auto body = [&](Task& task) {
+      RANK_CHECK(task.sync() == Status::kOk);
+      if (task.rank() != leaves) {
+        RANK_CHECK(task.sync() == Status::kClosed);
+      }
+    };
+    run_thread_job(kPlan.ranks, {}, body, {}, kPlan.hosts);
+  }
+}
+
+}  // namespace acp::test
