@@ -28,8 +28,8 @@ namespace acp::launcher {
 inline constexpr std::uint32_t kAgentProtocol = 2;
 inline constexpr std::uint32_t kHostMagic = 0x41504341;
 inline constexpr std::size_t kHostHeaderBytes = 40;
-/// The longest text. A table of 65,536 processes is the longest there is; the
-/// program that --preload copies travels in pieces.
+/// The longest text. Tables, and the program that --preload copies, travel in
+/// pieces.
 inline constexpr std::size_t kHostMaxText = std::size_t{64} << 20;
 /// HostMessage::host of a message to every host.
 inline constexpr std::uint32_t kEveryHost = UINT32_MAX;
@@ -40,7 +40,8 @@ enum class HostMessageType : std::uint16_t {
   kProgram,     ///< text: a piece of the program that --preload copies.
   kStart,       ///< The ranks may start.
   kWelcome,     ///< rank.
-  kGo,          ///< value: Phase; text: PublishedTable of all processes.
+  kTable,       ///< text: a published table, or a part of it, before kGo.
+  kGo,          ///< value: Phase.
   kEnd,         ///< value: milliseconds until SIGKILL; text: why.
   kKill,
   kSignal,   ///< value: signal for every rank.
@@ -57,7 +58,7 @@ enum class HostMessageType : std::uint16_t {
   kExited,        ///< rank; value: wait status.
   kRankMessage,   ///< rank; value: BootstrapType; more: value; text.
   kBadMessage,    ///< rank has sent bytes that make no sense.
-  kPublished,     ///< text: PublishedTable of the host.
+  kPublished,     ///< text: published table of the host.
   kLooks,         ///< text: RankLooks of the host; value: that of kLook, or
                   ///< kLastLook.
   kOutput,        ///< rank: Output::Stream; text: whole lines.

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "launcher/launch.h"
 #include "protocol/published_table.h"
@@ -157,8 +158,7 @@ void HostPart::note_arrival(Phase phase) {
   arrivals_ = 0;
   if (protocol::has_table(phase) && ranks_.size() < work_.procs) {
     report(HostMessageType::kPublished, 0, static_cast<std::int64_t>(phase), 0,
-           protocol::encode_table(
-               protocol::read_table(bootstrap_.segment(), ranks_, phase)));
+           protocol::make_table(bootstrap_.segment(), ranks_, phase));
   }
 }
 
@@ -188,7 +188,13 @@ void HostPart::take(const HostMessage& order) {
         bootstrap_.welcome(*slot);
       }
       break;
-    case HostMessageType::kGo: take_go(order); break;
+    case HostMessageType::kTable:
+      // acprun has looked at it: the bytes are a table.
+      std::ignore = protocol::write_table(bootstrap_.segment(), order.text);
+      break;
+    case HostMessageType::kGo:
+      bootstrap_.go(static_cast<Phase>(order.value));
+      break;
     case HostMessageType::kEnd:
       bootstrap_.announce_ending(order.text);
       keeper_.order(KeeperMessageType::kEnd, order.value);
@@ -200,16 +206,6 @@ void HostPart::take(const HostMessage& order) {
     case HostMessageType::kLeaving: take_leaving(order); break;
     default: break;
   }
-}
-
-/// The table comes first: a rank that has got Go reads it.
-void HostPart::take_go(const HostMessage& order) {
-  const protocol::HostSegment& segment = bootstrap_.segment();
-  if (const auto table = protocol::decode_table(order.text, work_.procs,
-                                                segment.header().card_bytes)) {
-    protocol::write_table(segment, *table);
-  }
-  bootstrap_.go(static_cast<Phase>(order.value));
 }
 
 /// A rank on another host is in acp_finalize, or past its modules.

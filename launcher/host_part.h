@@ -43,7 +43,8 @@ class HostPart {
   /// that rank is on another host.
   UniqueFd take_input() { return std::move(input_); }
 
-  /// Carries out one of kWelcome, kGo, kEnd, kKill, kSignal and kLeaving.
+  /// Carries out one of kWelcome, kTable, kGo, kEnd, kKill, kSignal and
+  /// kLeaving.
   void take(const HostMessage& order);
 
   std::vector<RankLook> look() const;

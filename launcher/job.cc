@@ -18,6 +18,9 @@
 #include <iterator>
 #include <optional>
 #include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/log.h"
 #include "launcher/agent_links.h"
@@ -327,10 +330,12 @@ class Job {
                               {}});
                      },
                      [&](SayGo go) {
+                       for (std::string& piece : std::exchange(tables_, {})) {
+                         order_all(HostMessageType::kTable, 0,
+                                   std::move(piece));
+                       }
                        order_all(HostMessageType::kGo,
-                                 static_cast<std::int64_t>(go.phase),
-                                 protocol::encode_table(published_));
-                       published_.clear();
+                                 static_cast<std::int64_t>(go.phase));
                      },
                      [&](Verdict& verdict) {
                        fail(std::move(verdict));
@@ -341,9 +346,8 @@ class Job {
   /// A host sends its table before the arrival of its last rank, so the tables
   /// are complete when every rank has arrived.
   void take_table(const HostMessage& report) {
-    auto table = protocol::decode_table(report.text, rollcall_.size(),
-                                        plan_.orders.sizes.card_bytes);
-    if (!table) {
+    if (!protocol::is_table(report.text, rollcall_.size(),
+                            plan_.orders.sizes.card_bytes)) {
       fail({Cause::kHostLost,
             kNoRank,
             0,
@@ -353,7 +357,12 @@ class Job {
             {}});
       return;
     }
-    std::ranges::move(*table, std::back_inserter(published_));
+    constexpr std::size_t kPieceBytes = 256 << 10;
+    if (tables_.empty() ||
+        tables_.back().size() + report.text.size() > kPieceBytes) {
+      tables_.emplace_back();
+    }
+    tables_.back() += report.text;
   }
 
   void take_output(const HostMessage& report) {
@@ -622,8 +631,9 @@ class Job {
   std::optional<Input> input_;
   std::optional<TimeLimits> limits_;  ///< Since the start of the ranks.
 
-  protocol::PublishedTable
-      published_;  ///< Entries of the phase that is under way.
+  /// Tables of the hosts that have come to the phase that is under way, one
+  /// after the other, in pieces that travel as one message.
+  std::vector<std::string> tables_;
   /// Output of hosts for which they have got no credit yet.
   std::vector<std::pair<std::uint32_t, std::int64_t>> owed_;
   std::vector<RankLook> looks_;     ///< Looks of this round, or at the end.

@@ -8,66 +8,70 @@
 
 namespace acp::protocol {
 
+namespace {
+
+/// An entry: the number of the process, its record, and its address card with
+/// the length before it.
+struct Entry {
+  std::uint32_t proc = 0;
+  PublishedRecord::Values values;
+  std::string_view card;  ///< A part of the table.
+};
+
+Entry read_entry(ByteReader& reader) {
+  Entry entry;
+  entry.proc = reader.number<std::uint32_t>();
+  entry.values = reader.number<PublishedRecord::Values>();
+  entry.card = reader.text();
+  return entry;
+}
+
+}  // namespace
+
 bool has_table(Phase phase) noexcept {
   return phase == Phase::kInit || phase == Phase::kCollective;
 }
 
-bool has_cards(Phase phase) noexcept {
-  return phase == Phase::kInit;
-}
-
-PublishedTable read_table(const HostSegment& segment,
-                          std::span<const std::uint32_t> procs,
-                          Phase phase) {
-  PublishedTable table;
-  table.reserve(procs.size());
+std::string make_table(const HostSegment& segment,
+                       std::span<const std::uint32_t> procs,
+                       Phase phase) {
+  ByteWriter writer;
   for (const std::uint32_t proc : procs) {
-    PublishedEntry entry{proc, segment.published(proc).get(), {}};
-    if (has_cards(phase)) {
-      const auto card = used_part(segment.card(proc));
-      entry.card.assign(reinterpret_cast<const char*>(card.data()),
-                        card.size());
-    }
-    table.push_back(std::move(entry));
+    writer.number(proc);
+    writer.number(segment.published(proc).get());
+    const auto card = phase == Phase::kInit ? used_part(segment.card(proc))
+                                            : std::span<const std::byte>{};
+    writer.text({reinterpret_cast<const char*>(card.data()), card.size()});
   }
-  return table;
+  return writer.take();
 }
 
-void write_table(const HostSegment& segment, const PublishedTable& table) {
-  for (const PublishedEntry& entry : table) {
+bool is_table(std::string_view bytes,
+              std::uint32_t procs,
+              std::uint64_t card_bytes) {
+  ByteReader reader(bytes);
+  while (!reader.is_at_end()) {
+    const Entry entry = read_entry(reader);
+    if (!reader.is_good() || entry.proc >= procs ||
+        entry.card.size() > card_bytes) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool write_table(const HostSegment& segment, std::string_view bytes) {
+  const HostHeader& header = segment.header();
+  if (!is_table(bytes, header.procs, header.card_bytes)) return false;
+  ByteReader reader(bytes);
+  while (!reader.is_at_end()) {
+    const Entry entry = read_entry(reader);
     if (segment.slot_of_proc(entry.proc) != kNoSlot) continue;
     segment.published(entry.proc).set(entry.values);
     std::ranges::copy(std::as_bytes(std::span(entry.card)),
                       segment.card(entry.proc).begin());
   }
-}
-
-std::string encode_table(const PublishedTable& table) {
-  ByteWriter writer;
-  writer.number(static_cast<std::uint32_t>(table.size()));
-  for (const PublishedEntry& entry : table) {
-    writer.number(entry.proc);
-    writer.number(entry.values);
-    writer.text(entry.card);
-  }
-  return writer.take();
-}
-
-std::optional<PublishedTable> decode_table(std::string_view bytes,
-                                           std::uint32_t procs,
-                                           std::uint64_t card_bytes) {
-  ByteReader reader(bytes);
-  PublishedTable table(reader.count());
-  for (PublishedEntry& entry : table) {
-    entry.proc = reader.number<std::uint32_t>();
-    entry.values = reader.number<PublishedRecord::Values>();
-    entry.card = reader.text();
-    if (entry.proc >= procs || entry.card.size() > card_bytes) {
-      return std::nullopt;
-    }
-  }
-  if (!reader.is_at_end()) return std::nullopt;
-  return table;
+  return true;
 }
 
 }  // namespace acp::protocol

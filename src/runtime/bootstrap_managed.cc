@@ -392,9 +392,9 @@ class Managed final : public Bootstrap {
     const auto key_of = [round](std::uint32_t leader) {
       return fmt::format("acp-{}-{}", round, leader);
     };
-    const std::string own = protocol::encode_table(
-        protocol::read_table(segment_, group_.ranks, phase));
-    Status status = put_bundle(key_of(group_.leader), own);
+    Status status =
+        put_bundle(key_of(group_.leader),
+                   protocol::make_table(segment_, group_.ranks, phase));
     if (status == Status::kOk) {
       status = fence(deadline);
     }
@@ -406,12 +406,9 @@ class Managed final : public Bootstrap {
       if (!bytes.ok()) {
         return bytes.status();
       }
-      const auto table = protocol::decode_table(*bytes, manager_->size(),
-                                                job_.sizes.card_bytes);
-      if (!table) {
+      if (!protocol::write_table(segment_, *bytes)) {
         return bad_bundle(other, key_of(other));
       }
-      protocol::write_table(segment_, *table);
     }
     return status;
   }

@@ -13,8 +13,9 @@
 #include <vector>
 
 #include "protocol/bootstrap.h"
+#include "protocol/byte_codec.h"
+#include "protocol/host_segment.h"
 #include "protocol/operation.h"
-#include "protocol/published_table.h"
 #include "runtime/host_bundle.h"
 #include "runtime/job_record.h"
 #include "runtime/pmi_message.h"
@@ -272,10 +273,15 @@ void add_bundles(SeedFolder& folder) {
   host.door = "acp-door-1";
   host.host_name = "node1";
   host.addresses = {"10.0.0.1", "fd00::1"};
-  const acp::protocol::PublishedTable table = {
-      {0, {7, 1, 0}, "card"}, {3, {7, 0, 0}, std::string(100, 'c')}};
-  for (const std::string& bytes : {encode_record(job), encode_record(host),
-                                   acp::protocol::encode_table(table)}) {
+  // Two entries of a published table: process, record, address card.
+  acp::protocol::ByteWriter table;
+  for (const std::uint32_t proc : {0U, 3U}) {
+    table.number(proc);
+    table.number(acp::protocol::PublishedRecord::Values{7, proc, 0});
+    table.text(std::string(proc * 30, 'c'));
+  }
+  for (const std::string& bytes :
+       {encode_record(job), encode_record(host), table.take()}) {
     add_text(folder, bytes);
     for (const std::string& value : acp::runtime::split_bundle(bytes, 1023)) {
       add_text(folder, value);

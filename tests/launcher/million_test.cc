@@ -1,0 +1,225 @@
+// A job of 1,048,575 ranks on 16,384 hosts, simulated: the tree of agents, the
+// segment of one host as the tables of all others arrive, and a rank there that
+// joins the job and begins a barrier. docs/scale.md has the sizes.
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "api/open_network.h"
+#include "base/unique_fd.h"
+#include "launcher/agent_links.h"
+#include "protocol/byte_codec.h"
+#include "protocol/published_table.h"
+#include "runtime/modules.h"
+#include "runtime/task.h"
+#include "udp/address_card.h"
+
+namespace acp {
+
+namespace {
+
+using launcher::HostRanks;
+
+constexpr std::uint32_t kHosts = 16'384;
+constexpr std::uint32_t kPerHost = 64;
+constexpr std::uint32_t kProcs = kHosts * kPerHost - 1;
+constexpr std::uint32_t kMyHost = 5'000;
+constexpr std::uint64_t kMegabyte = 1'000'000;
+/// docs/scale.md, "What a host holds".
+constexpr std::uint64_t kSegmentAim = 64 * kMegabyte;
+
+std::vector<std::uint32_t> ranks_of(std::uint32_t host) {
+  std::vector<std::uint32_t> ranks(
+      std::min(kPerHost, kProcs - host * kPerHost));
+  std::iota(ranks.begin(), ranks.end(), host * kPerHost);
+  return ranks;
+}
+
+/// Memory of this process that it shares with nobody, in bytes.
+std::uint64_t private_bytes() {
+  std::ifstream status("/proc/self/status");
+  std::string word;
+  while (status >> word) {
+    if (word == "RssAnon:") {
+      std::uint64_t kibibytes = 0;
+      status >> kibibytes;
+      return kibibytes * 1024;
+    }
+  }
+  FAIL("the kernel tells no RssAnon");
+  return 0;
+}
+
+std::uint64_t bytes_of_file(int fd) {
+  struct stat facts {};
+
+  REQUIRE(::fstat(fd, &facts) == 0);
+  return static_cast<std::uint64_t>(facts.st_blocks) * 512;
+}
+
+/// An address that nobody answers at: that of a bound socket.
+class SilentAddress {
+ public:
+  SilentAddress() : socket_(::socket(AF_INET, SOCK_DGRAM, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    REQUIRE(::bind(socket_.get(), reinterpret_cast<sockaddr*>(&address),
+                   sizeof address) == 0);
+    socklen_t size = sizeof address;
+    REQUIRE(::getsockname(socket_.get(), reinterpret_cast<sockaddr*>(&address),
+                          &size) == 0);
+    port_ = ntohs(address.sin_port);
+  }
+
+  std::uint16_t port() const noexcept { return port_; }
+
+ private:
+  UniqueFd socket_;
+  std::uint16_t port_ = 0;
+};
+
+/// Joins a rank of the simulated host. The other hosts' tables arrive in
+/// kInit, in pieces as from acprun.
+class SimulatedBootstrap final : public runtime::Bootstrap {
+ public:
+  SimulatedBootstrap(const protocol::HostSegment& segment,
+                     std::uint16_t silent_port)
+      : segment_(segment), silent_port_(silent_port) {}
+
+  std::string_view name() const noexcept override { return "simulated"; }
+
+  std::uint32_t proc() const noexcept override { return kMyHost * kPerHost; }
+
+  const protocol::HostSegment& segment() const noexcept override {
+    return segment_;
+  }
+
+  /// The other ranks of the host have published, too.
+  Status arrive(protocol::Phase) override {
+    const auto mine = segment_.published(proc()).get();
+    for (const std::uint32_t local : ranks_of(kMyHost)) {
+      segment_.published(local).set(mine);
+    }
+    constexpr std::uint32_t kHostsInAPiece = 64;
+    for (std::uint32_t host = 0; host < kHosts; host += kHostsInAPiece) {
+      protocol::ByteWriter piece;
+      for (std::uint32_t i = 0; i < kHostsInAPiece; ++i) {
+        write_host(piece, host + i, mine);
+      }
+      if (!protocol::write_table(segment_, piece.take())) {
+        return Status::kProtocol;
+      }
+    }
+    return Status::kOk;
+  }
+
+  void abort(int, std::string_view) override {}
+
+  void finalized() override {}
+
+ private:
+  void write_host(protocol::ByteWriter& piece,
+                  std::uint32_t host,
+                  protocol::PublishedRecord::Values values) const {
+    udp::AddressCard card;
+    card.colors = 1;
+    card.datagram_bytes = 60'000;
+    card.addresses[0].family = udp::Family::kIpv4;
+    card.addresses[0].bytes = {127, 0, 0, 1};
+    card.addresses[0].port = silent_port_;
+    card.send_ports[0] = silent_port_;
+    std::array<std::byte, udp::kMaxCardBytes> bytes{};
+    const std::size_t size = udp::encode_card(card, bytes);
+    values.leader = host * kPerHost;
+    for (const std::uint32_t proc : ranks_of(host)) {
+      piece.number(proc);
+      piece.number(values);
+      piece.text({reinterpret_cast<const char*>(bytes.data()), size});
+    }
+  }
+
+  const protocol::HostSegment& segment_;
+  std::uint16_t silent_port_;
+};
+
+/// Counts how often each host is started, and the levels of the tree.
+void walk_tree(std::span<const HostRanks> hosts,
+               std::size_t level,
+               std::vector<int>& starts,
+               std::size_t& levels) {
+  if (hosts.empty()) return;
+  levels = std::max(levels, level);
+  const auto groups = launcher::divide_hosts(hosts, 32);
+  CHECK(groups.size() <= 64);
+  for (const auto& group : groups) {
+    ++starts[group.front().number];
+    walk_tree(std::span(group).subspan(1), level + 1, starts, levels);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a million ranks: three levels of agents start each host once",
+          "[scale]") {
+  std::vector<HostRanks> hosts(kHosts);
+  for (std::uint32_t host = 0; host < kHosts; ++host) {
+    hosts[host].number = host;
+  }
+  std::vector<int> starts(kHosts, 0);
+  std::size_t levels = 0;
+  // acprun's own host needs no agent.
+  walk_tree(std::span(hosts).subspan(1), 1, starts, levels);
+  CHECK(levels == 3);
+  CHECK(starts[0] == 0);
+  CHECK(std::count(starts.begin(), starts.end(), 1) == kHosts - 1);
+}
+
+TEST_CASE("a million ranks: what a host and a rank hold", "[scale]") {
+  protocol::HostPlan plan;
+  plan.procs = kProcs;
+  plan.local_procs = ranks_of(kMyHost);
+  plan.sizes = protocol::host_sizes_for(Settings());
+  const auto memory = protocol::create_host_segment(plan);
+  REQUIRE(memory.ok());
+  const auto segment = protocol::HostSegment::map(memory->get());
+  REQUIRE(segment.ok());
+  for (std::uint32_t slot = 0; slot < kPerHost; ++slot) {
+    segment->slice_header(slot).asleep = 0;  // touch what each rank touches
+  }
+
+  const SilentAddress nobody;
+  const std::uint64_t before = private_bytes();
+  runtime::Modules modules;
+  runtime::Task task(
+      Settings(), std::make_unique<SimulatedBootstrap>(*segment, nobody.port()),
+      modules);
+  REQUIRE(task.join(api::open_network) == Status::kOk);
+  const std::uint64_t joined = private_bytes();
+  const std::uint64_t held = bytes_of_file(memory->get());
+  UNSCOPED_INFO("segment " << held << " bytes, rank " << joined - before);
+  CHECK(held > 50 * kMegabyte);
+  CHECK(held <= kSegmentAim);
+  CHECK(joined - before <= 4 * kMegabyte);
+
+  // The other ranks of the host have come to the barrier, so the leader looks
+  // for its partners, and tells the first.
+  segment->header().barrier.gathered = 1;
+  CHECK(task.sync(SteadyClock().now() + std::chrono::milliseconds(1)) ==
+        Status::kTimedOut);
+  const std::uint64_t synced = private_bytes();
+  UNSCOPED_INFO("barrier " << synced - joined);
+  CHECK(synced - joined <= 1 * kMegabyte);
+}
+
+}  // namespace acp
