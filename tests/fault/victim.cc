@@ -4,8 +4,9 @@
 //   victim MOMENT HOW FILE [marker]
 //
 // Before it dies the victim writes "rank pid monotonic-nanoseconds" to FILE.
-// With HOW = stay no rank dies, and every rank appends its pid to FILE. With
-// HOW = wait the victim keeps its locks and waits until the job is ended.
+// At moment before_others it dies in acp_init, and the others call it after
+// that. With HOW = stay no rank dies, and every rank appends its pid to FILE.
+// With HOW = wait the victim keeps its locks and waits until the job is ended.
 #include <fcntl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -122,6 +123,14 @@ bool is_elected(const char* file) {
   const int fd = open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL, 0600);
   if (fd >= 0) close(fd);
   return fd >= 0;
+}
+
+/// Waits until the victim has written the file: it dies then.
+void wait_for_death(const char* file) {
+  const Clock::time_point limit = Clock::now() + std::chrono::seconds(20);
+  while (std::ifstream(file).peek() == EOF && Clock::now() < limit) {
+    std::this_thread::yield();
+  }
 }
 
 void copy_for_ever() {
@@ -289,13 +298,16 @@ int main(int argc, char** argv) {
   if (plan.moment == "before_init" && is_elected(plan.file)) {
     die(plan);
   }
-  if (plan.moment == "in_init") {
-    if (!is_elected(plan.file)) {
+  if (plan.moment == "in_init" || plan.moment == "before_others") {
+    if (is_elected(plan.file)) {
+      die_from_another_thread(plan);
+    } else if (plan.moment == "before_others") {
+      wait_for_death(plan.file);
+    } else {
       for (;;) {
         pause();  // Never come to acp_init, so that the victim waits in it.
       }
     }
-    die_from_another_thread(plan);
   }
   if (plan.moment == "modules") {
     const acpx_module_t module{"uneven", is_elected(plan.file) ? 64U : 4096U,
