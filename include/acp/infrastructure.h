@@ -155,8 +155,8 @@ int acp_rank(void);
  * Collective; blocks.
  *
  * @return 0, or -1: ACPX_NOT_INITIALIZED, ACPX_FINALIZED, ACPX_PEER_DEAD,
- *   ACPX_ABORTED; ACPX_CLOSED (a rank of this host is in acp_finalize and does
- *   not come to this call; a line says which)
+ *   ACPX_ABORTED; ACPX_CLOSED (a rank is in acp_finalize and does not come to
+ *   this call; a line says which)
  */
 int acp_sync(void);
 

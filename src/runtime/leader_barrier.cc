@@ -1,6 +1,12 @@
-// Called by Sync. Every wait may time out, and the next call then goes on in
-// the same barrier.
+// Called by Sync. Every wait may end early. The barrier goes on meanwhile, and
+// the next call goes on with it.
 #include "runtime/leader_barrier.h"
+
+#include <tuple>
+#include <utility>
+
+#include "gma/waiting.h"
+#include "gmm/doorbell.h"
 
 namespace acp::runtime {
 
@@ -10,16 +16,26 @@ namespace {
 /// sleeper of a rank's own process.
 constexpr Duration kLookForDeath = std::chrono::milliseconds(100);
 
+gma::WaitPurpose purpose_of_sync() {
+  gma::WaitPurpose purpose;
+  purpose.kind = protocol::WaitKind::kSync;
+  purpose.look_again = kLookForDeath;
+  return purpose;
+}
+
 }  // namespace
 
 LeaderBarrier::LeaderBarrier(const protocol::HostSegment& segment,
                              std::uint32_t my_slot,
                              bool is_alone,
                              gma::Engine& engine,
-                             gma::WaitHost& wait_host)
-    : words_(segment.header().barrier),
-      wait_host_(wait_host),
-      net_barrier_(segment, engine, wait_host),
+                             Progress& progress,
+                             transport::ThreadWaker& waker)
+    : segment_(segment),
+      words_(segment.header().barrier),
+      progress_(progress),
+      waker_(waker),
+      net_barrier_(segment, engine),
       followers_(is_alone ? 0 : segment.header().local_procs - 1),
       is_leader_(is_alone || my_slot == 0) {}
 
@@ -30,24 +46,62 @@ Status LeaderBarrier::wait(TimePoint deadline) {
   return status;
 }
 
-/// After a time-out in the network `gathered` still has this barrier's number,
-/// so the next call comes to the network at once.
+/// A leader that has come and whose call has ended early must not hold up the
+/// other ranks, so the progress thread goes on for it.
 Status LeaderBarrier::lead(TimePoint deadline) {
+  if (stop_step()) {
+    return Status::kOk;
+  }
   if (!is_open_) {
     ++number_;
   }
-  if (followers_ != 0) {
+  gma::WaitPurpose purpose = purpose_of_sync();
+  while (!advance()) {
+    const bool is_in_network = has_gathered();
+    purpose.peer = is_in_network ? net_barrier_.awaited() : protocol::kNoSlot;
     const Status status =
-        wait_until_moved(words_.gathered, words_.leader_sleeps, deadline);
+        gma::wait_until(progress_, purpose, deadline, [this, is_in_network] {
+          return is_in_network ? net_barrier_.is_ready() : has_gathered();
+        });
     if (status != Status::kOk) {
+      is_step_ = progress_.add_step(advance_as_step, this) == Status::kOk;
       return status;
     }
   }
-  const Status status = net_barrier_.wait(deadline);
-  if (status == Status::kOk && followers_ != 0) {
+  return Status::kOk;
+}
+
+/// True: the step was running, and has seen the end of the barrier.
+bool LeaderBarrier::stop_step() {
+  if (std::exchange(is_step_, false)) {
+    std::ignore = progress_.remove_step(advance_as_step, this);
+  }
+  return std::exchange(is_over_, false);
+}
+
+bool LeaderBarrier::has_gathered() const noexcept {
+  return followers_ == 0 ||
+         words_.gathered.load(std::memory_order_seq_cst) == number_;
+}
+
+/// Goes on as far as it can without waiting. True when the barrier is over.
+bool LeaderBarrier::advance() {
+  if (!has_gathered() || !net_barrier_.advance()) {
+    return false;
+  }
+  if (followers_ != 0) {
     gma::move_word(words_.epoch, words_.sleepers, number_);
   }
-  return status;
+  return true;
+}
+
+int LeaderBarrier::advance_as_step(void* self) {
+  auto& barrier = *static_cast<LeaderBarrier*>(self);
+  if (!barrier.is_over_ && barrier.advance()) {
+    barrier.is_over_ = true;
+    return 1;
+  }
+  return 0;
 }
 
 Status LeaderBarrier::follow(TimePoint deadline) {
@@ -55,7 +109,13 @@ Status LeaderBarrier::follow(TimePoint deadline) {
     ++number_;
     arrive();
   }
-  return wait_until_moved(words_.epoch, words_.sleepers, deadline);
+  gma::WaitPurpose purpose = purpose_of_sync();
+  const gma::SleepWord place{words_.epoch, words_.sleepers, number_ - 1};
+  purpose.sleep_word = &place;
+  // The word is one behind this rank's number, or level with it.
+  return gma::wait_until(progress_, purpose, deadline, [&place] {
+    return place.word.load(std::memory_order_acquire) != place.expected;
+  });
 }
 
 /// The last to come sets the count to 0 before the leader can see that it has
@@ -65,22 +125,9 @@ void LeaderBarrier::arrive() {
       words_.arrived.fetch_add(1, std::memory_order_acq_rel) + 1;
   if (arrived == followers_) {
     words_.arrived.store(0, std::memory_order_relaxed);
-    gma::move_word(words_.gathered, words_.leader_sleeps, number_);
+    words_.gathered.store(number_, std::memory_order_seq_cst);
+    gmm::ring_signal(segment_.slice_header(0), waker_);
   }
-}
-
-/// Both words are one behind this rank's number, or level with it.
-Status LeaderBarrier::wait_until_moved(std::atomic<std::uint32_t>& word,
-                                       std::atomic<std::uint32_t>& sleepers,
-                                       TimePoint deadline) {
-  const gma::SleepWord place{word, sleepers, number_ - 1};
-  gma::WaitPurpose purpose;
-  purpose.kind = protocol::WaitKind::kSync;
-  purpose.look_again = kLookForDeath;
-  purpose.sleep_word = &place;
-  return gma::wait_until(wait_host_, purpose, deadline, [&place] {
-    return place.word.load(std::memory_order_acquire) != place.expected;
-  });
 }
 
 }  // namespace acp::runtime

@@ -6,18 +6,9 @@
 
 namespace acp::runtime {
 
-namespace {
-
-/// Longest sleep before the next look at the health of the job. The words are
-/// added to with a signal, which wakes this rank.
-constexpr Duration kNextLook = std::chrono::milliseconds(100);
-
-}  // namespace
-
 NetBarrier::NetBarrier(const protocol::HostSegment& segment,
-                       gma::Engine& engine,
-                       gma::WaitHost& wait_host)
-    : segment_(segment), engine_(engine), wait_host_(wait_host) {}
+                       gma::Engine& engine)
+    : segment_(segment), engine_(engine) {}
 
 void NetBarrier::reset() noexcept {
   knows_partners_ = false;
@@ -52,34 +43,31 @@ void NetBarrier::find_partners() {
 
 /// A leader that is ahead by one barrier may have added to a word twice: words
 /// count up and are compared with the epoch, and never cleared.
-Status NetBarrier::wait(TimePoint deadline) {
+bool NetBarrier::is_ready() const {
+  return std::atomic_ref(words()[round_]).load() >= epoch_;
+}
+
+bool NetBarrier::advance() {
   if (!knows_partners_) {
     find_partners();
   }
-  if (round_ == 0 && !has_told_) {
-    ++epoch_;
-  }
-  auto* words = reinterpret_cast<std::uint64_t*>(
-      engine_.space().my_slice() + segment_.header().module_offset);
   for (; round_ < rounds_.size(); ++round_, has_told_ = false) {
     if (!has_told_) {
+      epoch_ += round_ == 0 ? 1 : 0;
       tell(rounds_[round_].next, round_);
       has_told_ = true;
     }
-    const std::atomic_ref word(words[round_]);
-    gma::WaitPurpose purpose;
-    purpose.kind = protocol::WaitKind::kSync;
-    purpose.peer = rounds_[round_].previous;
-    purpose.look_again = kNextLook;
-    const Status status =
-        gma::wait_until(wait_host_, purpose, deadline,
-                        [&word, this] { return word.load() >= epoch_; });
-    if (status != Status::kOk) {
-      return status;
+    if (!is_ready()) {
+      return false;
     }
   }
   round_ = 0;
-  return Status::kOk;
+  return true;
+}
+
+std::uint64_t* NetBarrier::words() const {
+  return reinterpret_cast<std::uint64_t*>(engine_.space().my_slice() +
+                                          segment_.header().module_offset);
 }
 
 void NetBarrier::tell(gmm::Rank rank, std::size_t round) {

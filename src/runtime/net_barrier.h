@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "gma/engine.h"
-#include "gma/waiting.h"
 #include "gmm/address_space.h"
 #include "protocol/host_segment.h"
 
@@ -15,16 +14,20 @@ namespace acp::runtime {
 /// The leaders stand in a ring, in the order of their ranks. In round k each
 /// adds 1 to word k of the leader 2^k places further, and waits until its own
 /// word k has been added to. The words lie in the runtime area of every rank's
-/// module memory. One thread of each leader at a time.
+/// module memory. Does not wait. One thread of each leader at a time.
 class NetBarrier {
  public:
-  NetBarrier(const protocol::HostSegment& segment,
-             gma::Engine& engine,
-             gma::WaitHost& wait_host);
+  NetBarrier(const protocol::HostSegment& segment, gma::Engine& engine);
 
-  /// kOk, the host's health, or kTimedOut: then the next call goes on with this
-  /// barrier.
-  Status wait(TimePoint deadline);
+  /// Goes on as far as it can without waiting. True: all leaders have called it
+  /// for this barrier, and the next call begins the next one.
+  bool advance();
+
+  /// After advance() was false: whether it can go on now.
+  bool is_ready() const;
+
+  /// After advance() was false: the leader that it waits for.
+  gmm::Rank awaited() const { return rounds_[round_].previous; }
 
   /// acp_reset: the words start again from zero, and the ring has a new order.
   void reset() noexcept;
@@ -38,14 +41,14 @@ class NetBarrier {
 
   void find_partners();
   void tell(gmm::Rank rank, std::size_t round);
+  std::uint64_t* words() const;
 
   const protocol::HostSegment& segment_;
   gma::Engine& engine_;
-  gma::WaitHost& wait_host_;
   bool knows_partners_ = false;
   std::vector<Round> rounds_;
   std::uint64_t epoch_ = 0;  ///< Barriers begun; the words count up to it.
-  std::size_t round_ = 0;    ///< Goes on from here after a time-out.
+  std::size_t round_ = 0;    ///< The round that is under way.
   bool has_told_ = false;    ///< The partner of this round has been told.
 };
 

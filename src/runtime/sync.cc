@@ -13,6 +13,7 @@ Sync::Sync(const protocol::HostSegment& segment,
            BarrierKind kind,
            gma::Engine& engine,
            Progress& progress,
+           transport::ThreadWaker& waker,
            Bootstrap& bootstrap)
     : header_(segment.header()),
       engine_(engine),
@@ -20,8 +21,12 @@ Sync::Sync(const protocol::HostSegment& segment,
       bootstrap_(bootstrap),
       kind_(kind),
       host_barrier_(segment, my_slot, progress),
-      leader_barrier_(
-          segment, my_slot, kind == BarrierKind::kNet, engine, progress) {}
+      leader_barrier_(segment,
+                      my_slot,
+                      kind == BarrierKind::kNet,
+                      engine,
+                      progress,
+                      waker) {}
 
 Status Sync::barrier(TimePoint deadline) {
   return kind_ == BarrierKind::kHost ? host_barrier_.wait(deadline)

@@ -30,6 +30,7 @@ class Sync {
        BarrierKind kind,
        gma::Engine& engine,
        Progress& progress,
+       transport::ThreadWaker& waker,
        Bootstrap& bootstrap);
 
   /// Returns when all ranks have called it as often as this rank. kTimedOut:

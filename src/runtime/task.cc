@@ -143,7 +143,8 @@ Status Task::open_engine() {
   const BarrierKind kind = is_network_everywhere(settings_) ? BarrierKind::kNet
                            : header.is_whole_job()          ? BarrierKind::kHost
                                                    : BarrierKind::kLeaders;
-  sync_.emplace(segment_, slot_, kind, *engine_, *progress_, *bootstrap_);
+  sync_.emplace(segment_, slot_, kind, *engine_, *progress_, *doorbell_,
+                *bootstrap_);
   registration_.emplace(*keys_, *engine_, *transports_, *progress_,
                         header.key_slots - gmm::kFirstUserKey);
   registration_->add_library_memory();

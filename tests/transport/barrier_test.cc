@@ -89,6 +89,31 @@ TEST_CASE("acp_sync over hosts: a call goes on where the last one timed out",
   CHECK(time_outs > kRounds);
 }
 
+TEST_CASE("acp_sync over hosts: a rank that timed out holds up no other",
+          "[barrier]") {
+  constexpr Plan kPlan{4, 2};  // ranks 0 and 1 are leaders
+  constexpr int kRounds = 50;
+  for (std::uint32_t slow = 0; slow < kPlan.ranks; ++slow) {
+    std::atomic<int> timed_out = 0;
+    std::atomic<int> left = 0;
+    const auto body = [&](Task& task) {
+      for (int round = 1; round <= kRounds; ++round) {
+        if (task.rank() == slow) {
+          RANK_CHECK(task.sync(SteadyClock().now()) == Status::kTimedOut);
+          timed_out = round;
+          // It waits for the others, outside of acp_sync.
+          RANK_CHECK(eventually([&] { return left == 3 * round; }));
+        } else {
+          RANK_CHECK(eventually([&] { return timed_out == round; }));
+        }
+        RANK_CHECK(task.sync() == Status::kOk);
+        left += task.rank() == slow ? 0 : 1;
+      }
+    };
+    run_thread_job(kPlan.ranks, {}, body, {}, kPlan.hosts);
+  }
+}
+
 TEST_CASE("acp_sync over hosts: leaders find each other after acp_reset",
           "[barrier]") {
   constexpr std::uint64_t kResets = 20;
