@@ -24,6 +24,8 @@ struct PhaseRow {
 };
 
 constexpr PhaseRow kPhases[] = {
+    {Phase::kNetwork, RankState::kGreeted, RankState::kInInit,
+     RankState::kGreeted, "acp_init"},
     {Phase::kInit, RankState::kGreeted, RankState::kInInit, RankState::kRunning,
      "acp_init"},
     {Phase::kCollective, RankState::kRunning, RankState::kAtCollective,

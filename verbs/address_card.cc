@@ -2,10 +2,6 @@
 // decoding trusts nothing.
 #include "verbs/address_card.h"
 
-#include <fmt/format.h>
-
-#include <cstring>
-
 #include "base/assert.h"
 #include "base/little_endian.h"
 
@@ -14,18 +10,9 @@ namespace acp::verbs {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x43425256;
-constexpr std::uint8_t kCardVersion = 3;
+constexpr std::uint8_t kCardVersion = 4;
 
 }  // namespace
-
-std::string format_gid(const Gid& gid) {
-  std::string text;
-  for (std::size_t i = 0; i < gid.size(); i += 2) {
-    text +=
-        fmt::format("{}{:02x}{:02x}", i == 0 ? "" : ":", gid[i], gid[i + 1]);
-  }
-  return text;
-}
 
 const char* executor_name(Executor executor) noexcept {
   return executor == Executor::kDevice ? "device" : "agent";
@@ -41,10 +28,7 @@ std::size_t encode_card(const AddressCard& card,
   store_little(bytes.data() + 8, static_cast<std::uint32_t>(card.atomics));
   std::byte* at = bytes.data() + kCardHeaderBytes;
   for (transport::Color color = 0; color < card.colors; ++color) {
-    const ListenAddress& listen_address = card.listen_addresses[color];
-    transport::encode_address(listen_address.address, at);
-    std::memcpy(at + transport::kAddressBytes, listen_address.gid.data(),
-                listen_address.gid.size());
+    transport::encode_address(card.listen_addresses[color], at);
     at += kCardColorBytes;
   }
   return static_cast<std::size_t>(at - bytes.data());
@@ -74,10 +58,7 @@ std::optional<AddressCard> decode_card(std::span<const std::byte> bytes) {
     if (!address) {
       return std::nullopt;
     }
-    ListenAddress& listen_address = card.listen_addresses[color];
-    listen_address.address = *address;
-    std::memcpy(listen_address.gid.data(), at + transport::kAddressBytes,
-                listen_address.gid.size());
+    card.listen_addresses[color] = *address;
   }
   return card;
 }

@@ -8,7 +8,7 @@
 //          6  u16 packet     bytes of the largest packet
 //          8  u8  atomics    Executor
 //          9  3 B zero
-//         12  per color: its address, kAddressBytes, and 16 B GID
+//         12  per color: its address, kAddressBytes
 #pragma once
 
 #include <array>
@@ -16,7 +16,6 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <string>
 
 #include "protocol/host_segment.h"
 #include "transport/address.h"
@@ -26,17 +25,11 @@ namespace acp::verbs {
 
 inline constexpr transport::Color kMaxColors = 12;
 inline constexpr std::size_t kCardHeaderBytes = 12;
-inline constexpr std::size_t kCardColorBytes = transport::kAddressBytes + 16;
+inline constexpr std::size_t kCardColorBytes = transport::kAddressBytes;
 inline constexpr std::size_t kMaxCardBytes =
     kCardHeaderBytes + kMaxColors * kCardColorBytes;
 static_assert(kMaxCardBytes <= protocol::kCardBytes);
-
-/// An address of the RDMA fabric, in network byte order.
-using Gid = std::array<std::uint8_t, 16>;
-
-/// Text such as "fe80:0000:0000:0000:0202:c9ff:fe00:0001", as RDMA tools print
-/// it.
-std::string format_gid(const Gid& gid);
+static_assert(kCardHeaderBytes + kCardColorBytes <= protocol::kShortCardBytes);
 
 /// The executor of 8-byte atomics on a process's memory.
 enum class Executor : std::uint8_t { kAgent = 0, kDevice = 1 };
@@ -44,20 +37,13 @@ enum class Executor : std::uint8_t { kAgent = 0, kDevice = 1 };
 /// The value of ACP_VERBS_ATOMICS that chooses the executor.
 const char* executor_name(Executor executor) noexcept;
 
-/// Where one color listens.
-struct ListenAddress {
-  transport::Address address;
-  Gid gid{};
-
-  friend bool operator==(const ListenAddress&, const ListenAddress&) = default;
-};
-
-/// A plain value. listen_addresses is valid for color < colors.
+/// A plain value. listen_addresses is valid for color < colors: where each
+/// color listens.
 struct AddressCard {
   transport::Color colors = 0;
   std::uint16_t packet_bytes = 0;
   Executor atomics = Executor::kAgent;
-  std::array<ListenAddress, kMaxColors> listen_addresses{};
+  std::array<transport::Address, kMaxColors> listen_addresses{};
 
   friend bool operator==(const AddressCard&, const AddressCard&) = default;
 };

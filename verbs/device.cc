@@ -108,7 +108,7 @@ Status Device::listen() {
     return refuse(port_, "listening");
   }
   port_.id->context = this;
-  port_.listen_address.address.port = ntohs(rdma_get_src_port(port_.id.get()));
+  port_.listen_address.port = ntohs(rdma_get_src_port(port_.id.get()));
   return Status::kOk;
 }
 

@@ -49,9 +49,14 @@ class Device {
   /// "rxe0 port 1".
   const std::string& name() const noexcept { return port_.name; }
 
-  const ListenAddress& listen_address() const noexcept {
+  const transport::Address& listen_address() const noexcept {
     return port_.listen_address;
   }
+
+  const Gid& gid() const noexcept { return port_.gid; }
+
+  /// Port::fabric.
+  const std::string& fabric() const noexcept { return port_.fabric; }
 
   /// RDMA reads and atomics that the device can serve for one peer, and that it
   /// can send to one peer.

@@ -23,7 +23,7 @@ static_assert(kSignalEvery < kUsableSendQueue);
 Endpoint::Endpoint(SharedState& shared,
                    Device& device,
                    transport::ProcId peer,
-                   const ListenAddress& listen_address)
+                   const transport::Address& listen_address)
     : shared_(shared),
       device_(device),
       peer_(peer),
@@ -302,9 +302,9 @@ void Endpoint::on_error(std::string_view what, const ibv_wc& completion) {
 }
 
 std::string Endpoint::describe() const {
-  return fmt::format("process {} at {} (gid {}) by {}", peer_,
-                     transport::format_address(listen_address_.address),
-                     format_gid(listen_address_.gid), device_.name());
+  return fmt::format("process {} at {} by {}", peer_,
+                     transport::format_address(listen_address_),
+                     device_.name());
 }
 
 void Endpoint::fail(std::string_view why) {

@@ -112,7 +112,7 @@ class Endpoint final : public transport::Endpoint {
   Endpoint(SharedState& shared,
            Device& device,
            transport::ProcId peer,
-           const ListenAddress& listen_address);
+           const transport::Address& listen_address);
   ~Endpoint() override;
 
   Status send(std::span<const std::span<const std::byte>> parts,
@@ -280,7 +280,7 @@ class Endpoint final : public transport::Endpoint {
   transport::ProcId peer_;
   EndpointState state_ = EndpointState::kIdle;
   bool is_queued_for_flush_ = false;
-  ListenAddress listen_address_;
+  transport::Address listen_address_;
   CmId id_;
 
   Buffer* open_ = nullptr;  ///< Packet that takes messages; or null.

@@ -80,8 +80,8 @@ void Endpoint::start_attempt() {
   id_.reset(raw);
   set_ack_timer(*raw, shared_.timers.ack_timeout);
   transport::SocketAddress from =
-      transport::to_socket(device_.listen_address().address);
-  transport::SocketAddress to = transport::to_socket(listen_address_.address);
+      transport::to_socket(device_.listen_address());
+  transport::SocketAddress to = transport::to_socket(listen_address_);
   transport::set_port(from, 0);
   set_state(EndpointState::kResolving);
   if (rdma_resolve_addr(raw, &from.any, &to.any, kResolveTimeoutMs) != 0) {

@@ -26,6 +26,8 @@ using DeviceList = std::unique_ptr<ibv_device*, Releaser<ibv_free_device_list>>;
 using Context = std::unique_ptr<ibv_context, Releaser<ibv_close_device>>;
 
 constexpr const char* kDirectory = "/dev/infiniband";
+/// Characters of the subnet prefix at the front of a GID's text.
+constexpr std::size_t kPrefixText = 19;
 
 /// A port, and whether it can be used.
 struct Candidate {
@@ -64,6 +66,26 @@ bool has_usable_address(const ifaddrs& interface) {
   return interface.ifa_addr->sa_family == AF_INET;
 }
 
+/// The network part of an interface's address, in hexadecimal digits.
+std::string subnet_of(const ifaddrs& interface) {
+  const auto bytes_of = [](const sockaddr* address) {
+    const auto* const v6 = reinterpret_cast<const sockaddr_in6*>(address);
+    const auto* const v4 = reinterpret_cast<const sockaddr_in*>(address);
+    return address->sa_family == AF_INET6
+               ? std::as_bytes(std::span(&v6->sin6_addr, 1))
+               : std::as_bytes(std::span(&v4->sin_addr, 1));
+  };
+  if (interface.ifa_netmask == nullptr) return "";
+  const std::span<const std::byte> mask = bytes_of(interface.ifa_netmask);
+  std::string text;
+  for (std::size_t i = 0; i < mask.size(); ++i) {
+    text += fmt::format(
+        "{:02x}",
+        std::to_integer<unsigned>(bytes_of(interface.ifa_addr)[i] & mask[i]));
+  }
+  return text;
+}
+
 /// The port that has this address, with an id bound to it; nothing when the
 /// address belongs to no RDMA device.
 std::optional<Candidate> bind_to(rdma_event_channel& channel,
@@ -83,15 +105,18 @@ std::optional<Candidate> bind_to(rdma_event_channel& channel,
   candidate.device = ibv_get_device_name(raw->verbs->device);
   candidate.number = raw->port_num;
   candidate.port.name = name_of(candidate.device, candidate.number);
-  candidate.port.listen_address.address = transport::to_address(address);
+  candidate.port.listen_address = transport::to_address(address);
   const ibv_gid& gid = raw->route.addr.addr.ibaddr.sgid;
-  std::memcpy(candidate.port.listen_address.gid.data(), gid.raw,
-              sizeof gid.raw);
+  std::memcpy(candidate.port.gid.data(), gid.raw, sizeof gid.raw);
   ibv_port_attr attributes{};
   candidate.is_usable =
       lack_of(*raw->verbs->device) == nullptr &&
       ibv_query_port(raw->verbs, raw->port_num, &attributes) == 0 &&
       attributes.state == IBV_PORT_ACTIVE;
+  candidate.port.fabric =
+      attributes.link_layer == IBV_LINK_LAYER_ETHERNET
+          ? "roce " + subnet_of(interface)
+          : "ib " + format_gid(candidate.port.gid).substr(0, kPrefixText);
   return candidate;
 }
 
@@ -129,11 +154,11 @@ std::string describe_port(const std::string& name,
   const auto found = std::find_if(
       candidates.begin(), candidates.end(),
       [&name](const Candidate& each) { return each.port.name == name; });
-  return fmt::format("; {} is {}, {}", name, ibv_port_state_str(state),
-                     found == candidates.end()
-                         ? "without an address"
-                         : "at " + transport::format_address(
-                                       found->port.listen_address.address));
+  return fmt::format(
+      "; {} is {}, {}", name, ibv_port_state_str(state),
+      found == candidates.end()
+          ? "without an address"
+          : "at " + transport::format_address(found->port.listen_address));
 }
 
 /// The features and lacks of each port of this host, as text for the error.
@@ -218,6 +243,15 @@ Result<std::vector<Port>> choose_named(std::vector<Candidate> candidates,
 
 }  // namespace
 
+std::string format_gid(const Gid& gid) {
+  std::string text;
+  for (std::size_t i = 0; i < gid.size(); i += 2) {
+    text +=
+        fmt::format("{}{:02x}{:02x}", i == 0 ? "" : ":", gid[i], gid[i + 1]);
+  }
+  return text;
+}
+
 /// Checks the modules, then the devices, then rdma_cm, so that the error names
 /// the first part that is missing.
 Result<EventChannel> open_event_channel() {
@@ -250,14 +284,15 @@ Result<EventChannel> open_event_channel() {
 }
 
 Result<std::vector<Port>> find_ports(rdma_event_channel& channel,
-                                     std::string_view wanted) {
+                                     std::string_view wanted,
+                                     std::size_t most) {
   std::vector<Candidate> candidates = ports_with_addresses(channel);
   if (!wanted.empty()) {
     return choose_named(std::move(candidates), wanted);
   }
   std::vector<Port> ports;
   for (Candidate& candidate : candidates) {
-    if (candidate.is_usable && ports.size() < kMaxColors) {
+    if (candidate.is_usable && ports.size() < most) {
       ports.push_back(std::move(candidate.port));
     }
   }

@@ -2,6 +2,8 @@
 // cannot be used. Called by VerbsTransport::open.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,11 +14,22 @@
 
 namespace acp::verbs {
 
+/// An address of the RDMA fabric, in network byte order.
+using Gid = std::array<std::uint8_t, 16>;
+
+/// Text such as "fe80:0000:0000:0000:0202:c9ff:fe00:0001", as RDMA tools print
+/// it.
+std::string format_gid(const Gid& gid);
+
 /// A port with an address, and an rdma_cm id that is bound to it.
 struct Port {
   CmId id;
-  std::string name;              ///< "rxe0 port 1".
-  ListenAddress listen_address;  ///< Port 0 until it listens.
+  std::string name;                   ///< "rxe0 port 1".
+  transport::Address listen_address;  ///< Port 0 until it listens.
+  Gid gid{};
+  /// Text that ports have alike which reach each other: "ib" and the subnet
+  /// prefix of the GID, or "roce" and the IP subnet.
+  std::string fabric;
 };
 
 /// Opens the channel for events of all connections, non-blocking. kUnsupported:
@@ -24,9 +37,10 @@ struct Port {
 Result<EventChannel> open_event_channel();
 
 /// The ports that `wanted` names, in that order ("rxe0,mlx5_1:2"). If `wanted`
-/// is empty, all usable ports, sorted by name. At least one. kUnsupported,
-/// kBadOption: logged with the remedy.
+/// is empty, all usable ports, sorted by name, up to `most`. At least one.
+/// kUnsupported, kBadOption: logged with the remedy.
 Result<std::vector<Port>> find_ports(rdma_event_channel& channel,
-                                     std::string_view wanted);
+                                     std::string_view wanted,
+                                     std::size_t most);
 
 }  // namespace acp::verbs

@@ -41,7 +41,7 @@ Result<std::unique_ptr<VerbsTransport>> VerbsTransport::open(
   if (!channel.ok()) {
     return channel.status();
   }
-  auto ports = find_ports(**channel, options.devices);
+  auto ports = find_ports(**channel, options.devices, options.most_colors);
   if (!ports.ok()) {
     return ports.status();
   }
@@ -112,8 +112,8 @@ VerbsTransport::VerbsTransport(VerbsOptions options,
     descriptors_.push_back(device->completions().descriptor());
     log(LogLevel::kDebug, "verbs: color {} is {} at {}, gid {}",
         device->color(), device->name(),
-        transport::format_address(device->listen_address().address),
-        format_gid(device->listen_address().gid));
+        transport::format_address(device->listen_address()),
+        format_gid(device->gid()));
   }
   for (const int descriptor : descriptors_) {
     watched_.push_back({descriptor, POLLIN, 0});

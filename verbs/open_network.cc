@@ -1,4 +1,5 @@
 // The network "ib" of settings/networks.def: a transport from the settings.
+#include <algorithm>
 #include <chrono>
 
 #include "transport/network.h"
@@ -18,6 +19,8 @@ Result<std::unique_ptr<transport::Transport>> open_network(
     return context.card_of(peer);
   };
   options.devices = settings.text(SettingId::kVerbsDevices);
+  options.most_colors = std::min<std::size_t>(
+      kMaxColors, (context.card_room() - kCardHeaderBytes) / kCardColorBytes);
   options.atomics = settings.text(SettingId::kVerbsAtomics) == "device"
                         ? Executor::kDevice
                         : Executor::kAgent;

@@ -96,10 +96,11 @@ Endpoint& VerbsTransport::endpoint_from_myself(transport::Color color) {
                              devices_[color]->listen_address());
 }
 
-Endpoint* VerbsTransport::add_endpoint(std::uint64_t key,
-                                       transport::ProcId peer,
-                                       transport::Color color,
-                                       const ListenAddress& listen_address) {
+Endpoint* VerbsTransport::add_endpoint(
+    std::uint64_t key,
+    transport::ProcId peer,
+    transport::Color color,
+    const transport::Address& listen_address) {
   auto endpoint = std::make_unique<Endpoint>(shared_, *devices_[color], peer,
                                              listen_address);
   if (has_failed_[peer]) {

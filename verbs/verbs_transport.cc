@@ -191,6 +191,14 @@ void VerbsTransport::forget_regions() {
   }
 }
 
+std::string VerbsTransport::fabric() const {
+  std::string text = executor_name(options_.atomics);
+  for (const auto& device : devices_) {
+    text += ", " + device->fabric();
+  }
+  return text;
+}
+
 TimePoint VerbsTransport::next_deadline() const noexcept {
   if (!shared_.to_flush.empty() || !shared_.failed.empty() ||
       unfit_peer_.is_unreported()) {

@@ -33,8 +33,9 @@ struct VerbsOptions {
   /// The address card of a process; empty when it has none (yet). Called at the
   /// first contact with it, within a call into the transport.
   std::function<std::span<const std::byte>(transport::ProcId)> card_of;
-  std::string devices;                  ///< ACP_VERBS_DEVICES; may be empty.
-  Executor atomics = Executor::kAgent;  ///< ACP_VERBS_ATOMICS.
+  std::string devices;                   ///< ACP_VERBS_DEVICES; may be empty.
+  std::size_t most_colors = kMaxColors;  ///< Without `devices`.
+  Executor atomics = Executor::kAgent;   ///< ACP_VERBS_ATOMICS.
   std::uint32_t max_receives = kMaxReceives;  ///< Per device; at least 1.
   Timers timers{};
 };
@@ -58,6 +59,9 @@ class VerbsTransport final : public transport::Transport {
   const transport::Capabilities& capabilities() const noexcept override {
     return capabilities_;
   }
+
+  /// The fabrics of all colors, and what else peers must have alike.
+  std::string fabric() const override;
 
   /// Also fails with kInvalidArgument for a process that does not exist, and
   /// with kProtocol or kBadOption (logged) for an address card that is damaged
@@ -92,7 +96,7 @@ class VerbsTransport final : public transport::Transport {
   Endpoint* add_endpoint(std::uint64_t key,
                          transport::ProcId peer,
                          transport::Color color,
-                         const ListenAddress& listen_address);
+                         const transport::Address& listen_address);
   void start_retries();
   void drain(Device& device, transport::MessageSink& sink);
   void on_receive(Device& device,

@@ -110,7 +110,8 @@ Status make_task(const Settings& settings) {
     warn_of_unknown_variables(environ);
   }
   log(LogLevel::kInfo, "acp_init: ACP {}, pid {}, {} ranks, ACP_NET={}",
-      ACP_VERSION, ::getpid(), mine->procs(), settings.text(SettingId::kNet));
+      ACP_VERSION, ::getpid(), mine->procs(),
+      mine->settings().text(SettingId::kNet));
   return Status::kOk;
 }
 

@@ -1,6 +1,7 @@
 // Formats log lines and writes each with one system call.
 #include "base/log.h"
 
+#include <pthread.h>
 #include <unistd.h>
 
 #include <array>
@@ -25,7 +26,10 @@ namespace {
 std::atomic<LogLevel> g_level{LogLevel::kWarning};
 std::atomic<ErrorAction> g_error_action{nullptr};
 std::atomic<LogLine> g_forward{nullptr};  // in a module: the program's log
-std::mutex g_mutex;                       // guards the next two
+/// The thread that has an ErrorsAs, and its level; 0: no thread has.
+std::atomic<pthread_t> g_quiet_thread{0};
+std::atomic<LogLevel> g_quiet_level{LogLevel::kError};
+std::mutex g_mutex;  // guards the next two
 // NOLINTBEGIN(*-global-*): shown by every line; a process has one stderr
 Immortal<std::string> g_prefix;
 Immortal<RepeatLimit> g_limit;
@@ -101,6 +105,11 @@ void log_line(LogLevel level, std::string_view text) noexcept {
     forward(level, text);
     return;
   }
+  if (level == LogLevel::kError &&
+      g_quiet_thread.load(std::memory_order_relaxed) == ::pthread_self()) {
+    level = g_quiet_level.load(std::memory_order_relaxed);
+    if (!log_enabled(level)) return;
+  }
   const int saved_errno = errno;
   {
     const std::lock_guard lock(g_mutex);
@@ -113,6 +122,15 @@ void log_line(LogLevel level, std::string_view text) noexcept {
     action(text);
   }
   errno = saved_errno;
+}
+
+ErrorsAs::ErrorsAs(LogLevel level) noexcept {
+  g_quiet_level.store(level, std::memory_order_relaxed);
+  g_quiet_thread.store(::pthread_self(), std::memory_order_relaxed);
+}
+
+ErrorsAs::~ErrorsAs() {
+  g_quiet_thread.store(0, std::memory_order_relaxed);
 }
 
 void log_held_lines() noexcept {

@@ -36,6 +36,16 @@ void log_line(LogLevel level, std::string_view text) noexcept;
 /// Reports how often each line was held back. Call it before the process ends.
 void log_held_lines() noexcept;
 
+/// While it lives, errors of this thread are only messages of `level`: another
+/// way is tried after a failure. One at a time in a process.
+class ErrorsAs {
+ public:
+  explicit ErrorsAs(LogLevel level) noexcept;
+  ErrorsAs(const ErrorsAs&) = delete;
+  ErrorsAs& operator=(const ErrorsAs&) = delete;
+  ~ErrorsAs();
+};
+
 /// The type of a function that is called with the text of each error line, also
 /// when the line is held back.
 using ErrorAction = void (*)(std::string_view text) noexcept;

@@ -38,7 +38,7 @@ inline constexpr const char* kProcsVariable = "ACP_PROCS";
 inline constexpr const char* kLocalRankVariable = "ACP_LOCAL_RANK";
 inline constexpr const char* kLocalProcsVariable = "ACP_LOCAL_PROCS";
 inline constexpr std::uint32_t kBootstrapMagic = 0x42504341;
-inline constexpr std::uint16_t kBootstrapVersion = 2;
+inline constexpr std::uint16_t kBootstrapVersion = 3;
 inline constexpr std::size_t kBootstrapHeaderBytes = 24;
 inline constexpr std::size_t kBootstrapMaxText = 2048;
 
@@ -58,6 +58,7 @@ enum class BootstrapType : std::uint16_t {
 /// Collective points at which the launcher waits for every rank. A rank
 /// passes them in this order, kCollective any number of times.
 enum class Phase : std::uint64_t {
+  kNetwork = 4,     ///< On several hosts: all have proposed a network.
   kInit = 1,        ///< All address cards are in the host segment.
   kCollective = 2,  ///< A barrier inside acp_reset.
   kFinalize = 3,    ///< All operations of all ranks are complete.

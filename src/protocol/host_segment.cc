@@ -172,13 +172,13 @@ void Leaving::enter(std::atomic<std::uint64_t>& place) const noexcept {
 
 PublishedRecord::Values PublishedRecord::get() const noexcept {
   return {modules.load(std::memory_order_relaxed),
-          proposed_rank.load(std::memory_order_relaxed),
+          proposal.load(std::memory_order_relaxed),
           leader.load(std::memory_order_relaxed)};
 }
 
 void PublishedRecord::set(const Values& values) noexcept {
   modules.store(values.modules, std::memory_order_relaxed);
-  proposed_rank.store(values.proposed_rank, std::memory_order_relaxed);
+  proposal.store(values.proposal, std::memory_order_relaxed);
   leader.store(values.leader, std::memory_order_relaxed);
 }
 

@@ -252,8 +252,10 @@ struct alignas(kCacheLine) ProcRecord {
 struct PublishedRecord {
   /// A copy without atomics, which launchers carry from host to host.
   struct Values {
-    std::uint64_t modules = 0;        ///< Modules::fingerprint().
-    std::uint32_t proposed_rank = 0;  ///< New rank during acp_reset.
+    std::uint64_t modules = 0;  ///< Modules::fingerprint().
+    /// In acp_init the number of the network that the process proposes
+    /// (runtime/network_choice.h), in acp_reset its new rank.
+    std::uint32_t proposal = 0;
     /// Process that meets other hosts in acp_sync for this one: slot 0 of the
     /// host has it. A process that shares no memory is its own leader.
     std::uint32_t leader = 0;
@@ -262,7 +264,7 @@ struct PublishedRecord {
   };
 
   std::atomic<std::uint64_t> modules;
-  std::atomic<std::uint32_t> proposed_rank;
+  std::atomic<std::uint32_t> proposal;
   std::atomic<std::uint32_t> leader;
 
   Values get() const noexcept;

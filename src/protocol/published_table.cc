@@ -29,7 +29,7 @@ Entry read_entry(ByteReader& reader) {
 }  // namespace
 
 bool has_table(Phase phase) noexcept {
-  return phase == Phase::kInit || phase == Phase::kCollective;
+  return phase != Phase::kFinalize;
 }
 
 std::string make_table(const HostSegment& segment,

@@ -35,7 +35,8 @@ class Bootstrap {
   /// Returns when every process of the job has arrived at this phase.
   /// kAborted, logged, when the job ends instead.
   ///
-  /// After kInit the segment of this host has the address card and the
+  /// After kNetwork the segment of this host has the PublishedRecord of every
+  /// process. After kInit it has the address card and the
   /// PublishedRecord of every process of the job. After kCollective it has the
   /// PublishedRecord of every process, as it was when that process arrived. The
   /// processes of this host write both into the segment before they arrive; the

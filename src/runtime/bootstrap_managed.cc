@@ -76,7 +76,7 @@ class Managed final : public Bootstrap {
       : manager_(std::move(manager)) {}
 
   /// Meets the ranks of this host and maps their segment. `deadline` is for
-  /// Phase::kInit as well.
+  /// the phases of acp_init as well.
   Status join(const Settings& settings, TimePoint deadline) {
     init_deadline_ = deadline;
     const Status status = join_host(settings);
@@ -95,8 +95,8 @@ class Managed final : public Bootstrap {
   }
 
   Status arrive(Phase phase) override {
-    const TimePoint deadline =
-        phase == Phase::kInit ? init_deadline_ : TimePoint::max();
+    const bool is_in_init = phase == Phase::kNetwork || phase == Phase::kInit;
+    const TimePoint deadline = is_in_init ? init_deadline_ : TimePoint::max();
     const Status status =
         is_leader() ? lead(phase, deadline) : follow(phase, deadline);
     if (status == Status::kTimedOut) {

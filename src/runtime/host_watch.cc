@@ -33,6 +33,7 @@ constexpr std::size_t kFirstPeerEntry = 3;
 
 const char* name_of_phase(Phase phase) {
   switch (phase) {
+    case Phase::kNetwork:
     case Phase::kInit: return "acp_init";
     case Phase::kCollective: return "acp_reset";
     case Phase::kFinalize: return "acp_finalize";

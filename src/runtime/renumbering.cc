@@ -21,7 +21,7 @@ void Renumbering::propose(int new_rank) const noexcept {
   const std::uint32_t procs = segment_.header().procs;
   const bool is_in_range =
       new_rank >= 0 && static_cast<std::uint32_t>(new_rank) < procs;
-  segment_.published(my_proc_).proposed_rank.store(
+  segment_.published(my_proc_).proposal.store(
       is_in_range ? static_cast<std::uint32_t>(new_rank) : kNoProposal,
       std::memory_order_relaxed);
 }
@@ -68,7 +68,7 @@ bool Renumbering::is_permutation() const {
 }
 
 std::uint32_t Renumbering::proposal_of(std::uint32_t proc) const noexcept {
-  return segment_.published(proc).proposed_rank.load(std::memory_order_relaxed);
+  return segment_.published(proc).proposal.load(std::memory_order_relaxed);
 }
 
 }  // namespace acp::runtime

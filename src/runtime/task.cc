@@ -94,7 +94,10 @@ Status Task::open_transports(const NetTransportFactory& make_net_transport) {
   transports_ = std::make_unique<TransportSet>(segment_);
   colors_ = colors_without_net(settings_);
   if (wants_net(settings_, segment_.header())) {
-    auto net = make_net_transport({settings_, segment_, bootstrap_->proc()});
+    auto net =
+        segment_.header().is_whole_job()
+            ? make_net_transport({settings_, segment_, bootstrap_->proc()})
+            : open_common_network(settings_, *bootstrap_, make_net_transport);
     if (!net.ok()) {
       return net.status();
     }
@@ -168,20 +171,43 @@ bool Task::modules_agree() const {
   return true;
 }
 
+/// The process that this host's `proc` meets other hosts by, with this rank's
+/// settings.
+std::uint32_t Task::leader_of(std::uint32_t proc) const {
+  return is_network_everywhere(settings_) ? proc : segment_.record(0).proc;
+}
+
+/// A barrier would not end where only some ranks of a host share memory.
+bool Task::sharing_agrees() const {
+  for (std::uint32_t slot = 0; slot < segment_.header().local_procs; ++slot) {
+    const std::uint32_t proc = segment_.record(slot).proc;
+    if (segment_.published(proc).leader.load(std::memory_order_relaxed) !=
+        leader_of(proc)) {
+      log_error(
+          "ranks {} and {} are on one host, and only one of them shares memory "
+          "there: give all ranks the same ACP_SHM and ACP_NET",
+          bootstrap_->proc(), proc);
+      return false;
+    }
+  }
+  return true;
+}
+
 /// Meets all ranks. Each rank has opened the parts by which peers reach it.
 Status Task::start() {
   const std::uint32_t proc = bootstrap_->proc();
   protocol::PublishedRecord& published = segment_.published(proc);
   published.modules.store(modules_.fingerprint(), std::memory_order_relaxed);
-  published.leader.store(
-      is_network_everywhere(settings_) ? proc : segment_.record(0).proc,
-      std::memory_order_relaxed);
+  published.leader.store(leader_of(proc), std::memory_order_relaxed);
   if (const Status status = bootstrap_->arrive(protocol::Phase::kInit);
       status != Status::kOk) {
     return status;
   }
   if (!modules_agree()) {
     return Status::kInvalidArgument;
+  }
+  if (!sharing_agrees()) {
+    return Status::kBadOption;
   }
   if (const Status status = progress_->start(); status != Status::kOk) {
     return status;

@@ -21,6 +21,7 @@
 #include "protocol/host_segment.h"
 #include "runtime/bootstrap.h"
 #include "runtime/modules.h"
+#include "runtime/network_choice.h"
 #include "runtime/progress.h"
 #include "runtime/registration.h"
 #include "runtime/renumbering.h"
@@ -32,11 +33,6 @@
 #include "transport/shm/doorbell_socket.h"
 
 namespace acp::runtime {
-
-/// Opens the network between hosts; tests replace it. Its address goes into
-/// this process's address card. It may read the address cards of other
-/// processes once all have arrived at Phase::kInit.
-using NetTransportFactory = std::function<transport::OpenNetwork>;
 
 /// One thread of a rank at a time may call collective functions. All others are
 /// as thread-safe as the public functions that they carry out.
@@ -97,6 +93,9 @@ class Task {
 
   std::uint32_t procs() const noexcept { return segment_.header().procs; }
 
+  /// This rank's settings; ACP_NET=auto may have become "ib".
+  const Settings& settings() const noexcept { return settings_; }
+
   gmm::Rank rank() const noexcept { return space().my_rank(); }
 
  private:
@@ -106,6 +105,8 @@ class Task {
   Status open_engine();
   Status start();
   bool modules_agree() const;
+  std::uint32_t leader_of(std::uint32_t proc) const;
+  bool sharing_agrees() const;
   Status drain(protocol::WaitKind kind);
   Status collective();
   Status agree_on_rank(int new_rank);

@@ -79,10 +79,15 @@ CardLength card_length(const Settings& settings) {
   if (net == "ucx") {
     return CardLength::kLong;
   }
-  const bool is_udp_at_most = net == "auto" || net == "udp" || net == "shm";
-  return is_udp_at_most && settings.text(SettingId::kUdpInterfaces).empty()
-             ? CardLength::kShort
-             : CardLength::kUsual;
+  const bool has_one_color = settings.text(SettingId::kUdpInterfaces).empty() &&
+                             settings.text(SettingId::kVerbsDevices).empty();
+  return net != "ib" && has_one_color ? CardLength::kShort : CardLength::kUsual;
+}
+
+bool may_choose_rdma(const Settings& settings) {
+  return settings.text(SettingId::kNet) == "auto" &&
+         settings.text(SettingId::kUdpInterfaces).empty() &&
+         settings.text(SettingId::kUdpSecurity) != "encrypt";
 }
 
 bool is_network_everywhere(const Settings& settings) {

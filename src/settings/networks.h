@@ -35,10 +35,14 @@ std::string networks_built_in();
 /// host.
 bool is_network_named(const Settings& settings);
 
+/// ACP_NET=auto may take RDMA devices: no setting asks for udp's encryption or
+/// interfaces.
+bool may_choose_rdma(const Settings& settings);
+
 /// How much room a process's address card needs with these settings.
 enum class CardLength : std::uint8_t {
-  kShort,  ///< A UDP address.
-  kUsual,  ///< A UDP address for each color, or addresses of RDMA devices.
+  kShort,  ///< A UDP address, or the address of an RDMA device.
+  kUsual,  ///< An address for each color.
   kLong    ///< UCX: the number of bytes depends on the host's devices.
 };
 

@@ -22,9 +22,10 @@ constexpr std::array<Setting, static_cast<std::size_t>(SettingId::kCount)>
     kTable = {{
         {"ACP_NET", "--acp-envnet", SettingKind::kChoice, "auto", kNetChoices,
          0, 0,
-         "Network between ranks: auto takes shared memory inside a host and "
-         "udp between hosts, ib (or verbs) shared memory and RDMA devices, ucx "
-         "shared memory and UCX; udp takes udp everywhere."},
+         "Network between ranks: auto takes shared memory inside a host, and "
+         "between hosts RDMA devices where all ranks have one on the same "
+         "network, else udp; ib (or verbs) takes shared memory and RDMA "
+         "devices, ucx shared memory and UCX; udp takes udp everywhere."},
         {"ACP_SHM", "", SettingKind::kChoice, "auto", "auto|off", 0, 0,
          "Shared memory between ranks of one host: off takes the network also "
          "there, as ACP_NET=udp does anyway."},

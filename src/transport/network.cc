@@ -17,7 +17,8 @@ Status NetworkContext::publish_card(std::span<const std::byte> card) const {
         card.size(), room.size());
     return Status::kTooLarge;
   }
-  std::ranges::copy(card, room.begin());
+  const auto rest = std::ranges::copy(card, room.begin()).out;
+  std::fill(rest, room.end(), std::byte{0});  // may be of another network
   return Status::kOk;
 }
 

@@ -26,6 +26,9 @@ struct NetworkContext {
     return segment.card(peer);
   }
 
+  /// Room for an address card, in bytes.
+  std::size_t card_room() const { return segment.card(proc).size(); }
+
   /// Writes this process's address card. The peers read it after the rendezvous
   /// of acp_init. Fails (logged) with kTooLarge when the host segment has not
   /// so much room.

@@ -183,6 +183,10 @@ class Transport {
   virtual std::string_view name() const noexcept = 0;
   virtual const Capabilities& capabilities() const noexcept = 0;
 
+  /// Describes the network that the transport is on, for ACP_NET=auto: with
+  /// equal texts two processes reach each other. "": unknown.
+  virtual std::string fabric() const { return {}; }
+
   /// Returns the endpoint of a peer in a color; equal arguments give the same
   /// pointer. Fails with kBadColor, kBadRank or kNoMemory.
   virtual Result<Endpoint*> endpoint(ProcId peer, Color color) = 0;

@@ -192,10 +192,10 @@ void add_verbs(SeedFolder& folder) {
   acp::verbs::AddressCard card;
   card.colors = 2;
   card.packet_bytes = acp::verbs::kPacketBytes;
-  for (acp::verbs::ListenAddress& listener : card.listen_addresses) {
-    listener.address.family = acp::transport::Family::kIpv4;
-    listener.address.port = 4000;
-    listener.address.bytes[0] = 10;
+  for (acp::transport::Address& listener : card.listen_addresses) {
+    listener.family = acp::transport::Family::kIpv4;
+    listener.port = 4000;
+    listener.bytes[0] = 10;
   }
   std::array<std::byte, acp::verbs::kMaxCardBytes> bytes{};
   folder.add(std::span(bytes).first(acp::verbs::encode_card(card, bytes)));

@@ -1,0 +1,133 @@
+// Proposes a network, and decides by the proposals of all processes. Called by
+// the Task while it joins the job.
+#include "runtime/network_choice.h"
+
+#include <fmt/format.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include "base/log.h"
+#include "settings/networks.h"
+
+namespace acp::runtime {
+
+namespace {
+
+using OpenedNetwork = std::unique_ptr<transport::Transport>;
+
+/// Set in the number of a network that the user has named.
+constexpr std::uint32_t kIsNamed = std::uint32_t{1} << 31;
+/// ACP_NET=auto, without RDMA devices.
+constexpr std::uint32_t kNoRdma = 0;
+
+/// Differs between texts, and from kNoRdma.
+std::uint32_t number_of(std::string_view text) {
+  return (static_cast<std::uint32_t>(XXH3_64bits(text.data(), text.size())) &
+          ~kIsNamed) |
+         1U;
+}
+
+void set_network(Settings& settings, std::string_view name) {
+  // The name is one of the choices.
+  std::ignore =
+      settings.set(SettingId::kNet, name, settings.source(SettingId::kNet));
+}
+
+/// Null, and a message of level info: RDMA devices cannot be used here. A host
+/// without devices is not worth a message, nor the time to load the module.
+OpenedNetwork try_rdma(Settings& settings,
+                       const transport::NetworkContext& context,
+                       const NetTransportFactory& open) {
+  std::error_code error;
+  const std::filesystem::directory_iterator devices("/sys/class/infiniband",
+                                                    error);
+  if (error || devices == std::filesystem::directory_iterator() ||
+      !may_choose_rdma(settings)) {
+    return nullptr;
+  }
+  const ErrorsAs quiet(LogLevel::kInfo);
+  set_network(settings, "ib");
+  auto network = open(context);
+  if (network.ok()) {
+    return std::move(*network);
+  }
+  set_network(settings, "auto");
+  return nullptr;
+}
+
+/// The first process whose proposal is another one; `procs` when there is none.
+std::uint32_t find_other(const protocol::HostSegment& segment,
+                         std::uint32_t mine) {
+  const std::uint32_t procs = segment.header().procs;
+  std::uint32_t proc = 0;
+  while (proc < procs && segment.published(proc).proposal.load(
+                             std::memory_order_relaxed) == mine) {
+    ++proc;
+  }
+  return proc;
+}
+
+/// Whether a process has named its network, while others have not.
+bool is_any_named(const protocol::HostSegment& segment) {
+  for (std::uint32_t proc = 0; proc < segment.header().procs; ++proc) {
+    if ((segment.published(proc).proposal.load(std::memory_order_relaxed) &
+         kIsNamed) != 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+Result<OpenedNetwork> open_common_network(Settings& settings,
+                                          Bootstrap& bootstrap,
+                                          const NetTransportFactory& open) {
+  const protocol::HostSegment& segment = bootstrap.segment();
+  const transport::NetworkContext context{settings, segment, bootstrap.proc()};
+  const std::string named = settings.text(SettingId::kNet);
+  OpenedNetwork rdma;
+  std::uint32_t mine = kNoRdma;
+  if (named != "auto") {
+    mine = number_of(named) | kIsNamed;
+  } else if ((rdma = try_rdma(settings, context, open)) != nullptr) {
+    mine = number_of(rdma->fabric());
+  }
+  segment.published(bootstrap.proc())
+      .proposal.store(mine, std::memory_order_relaxed);
+  if (const Status status = bootstrap.arrive(protocol::Phase::kNetwork);
+      status != Status::kOk) {
+    return status;
+  }
+  const std::uint32_t other = find_other(segment, mine);
+  const bool do_agree = other == segment.header().procs;
+  if (!do_agree && is_any_named(segment)) {
+    log_error(
+        "ACP_NET={} here, and process {} has another: give all ranks the same "
+        "ACP_NET, in acprun's environment or by --acp-envnet",
+        named, other);
+    return Status::kBadOption;
+  }
+  if (rdma != nullptr && do_agree) {
+    log(LogLevel::kInfo, "ACP_NET=auto: {} between hosts ({})",
+        settings.text(SettingId::kNet), rdma->fabric());
+    return rdma;
+  }
+  if (rdma != nullptr) {
+    log(LogLevel::kInfo,
+        "ACP_NET=auto: udp between hosts: process {} has no RDMA device on the "
+        "fabric of this one ({})",
+        other, rdma->fabric());
+    set_network(settings, "auto");
+    rdma.reset();
+  }
+  return open(context);
+}
+
+}  // namespace acp::runtime

@@ -1,0 +1,28 @@
+// The network of a job on several hosts. All ranks have to use the same one, so
+// they tell each other what they can use before they open it.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "base/result.h"
+#include "runtime/bootstrap.h"
+#include "settings/settings.h"
+#include "transport/network.h"
+
+namespace acp::runtime {
+
+/// Opens the network between hosts that `context.settings` names; tests replace
+/// it. Its address goes into this process's address card. It may read the
+/// address cards of other processes once all have arrived at Phase::kInit.
+using NetTransportFactory = std::function<transport::OpenNetwork>;
+
+/// Opens the network that all processes use. ACP_NET=auto is RDMA devices where
+/// every process has opened them and they are on one fabric, else udp;
+/// afterwards `settings` has its name. Every process of a job on several hosts
+/// calls it, once, before Phase::kInit. kBadOption, logged: the processes have
+/// unlike ACP_NET. Otherwise it fails as bootstrap.arrive() and `open` do.
+Result<std::unique_ptr<transport::Transport>> open_common_network(
+    Settings& settings, Bootstrap& bootstrap, const NetTransportFactory& open);
+
+}  // namespace acp::runtime

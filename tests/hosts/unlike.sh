@@ -1,0 +1,30 @@
+#!/bin/sh
+# Ranks with unlike settings of the network: each job ends, and says why.
+#
+#   with-hosts -n 2 -- unlike.sh ACPRUN PROGRAM
+set -eu
+acprun=$1 program=$2
+output=$TMPDIR/output
+
+fails() { # setting, text that the output has
+  status=0
+  "$HOST_TOOLS/job" "$acprun" --wrap "env $1" --wrap-ranks 1 "$program" \
+    >"$output" 2>&1 || status=$?
+  if test $status = 0 || ! grep -q "$2" "$output"; then
+    echo "FAILED: $1: status $status"
+    cat "$output"
+    exit 1
+  fi
+}
+
+fails ACP_NET=udp \
+  "ACP_NET=auto here, and process 1 has another: give all ranks the same ACP_NET"
+fails ACP_NET=udp "ACP_NET=udp here, and process 0 has another"
+fails ACP_SHM=off \
+  "ranks 0 and 1 are on one host, and only one of them shares memory there"
+ACP_LOG=info "$HOST_TOOLS/job" "$acprun" "$program" >"$output" 2>&1
+grep -q "4 ranks, ACP_NET=auto" "$output" || {
+  echo "FAILED: a job without RDMA devices has another network than auto"
+  cat "$output"
+  exit 1
+}
