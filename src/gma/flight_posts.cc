@@ -38,6 +38,8 @@ bool FlightSender::owes_signal(const Operation& operation) const {
 }
 
 /// kBadKey: the own end was unregistered while the operation was under way.
+/// kUnsupported: the own end is memory of another rank of this host. This
+/// process maps that memory, but its transport has registered only its own.
 Status FlightSender::remote_step(const Step& step,
                                  transport::RemoteStep& remote) const {
   const auto& codec = space_.codec();
@@ -52,6 +54,9 @@ Status FlightSender::remote_step(const Step& step,
   remote.operand = step.operand;
   remote.compare = step.compare;
   if (step.local != 0) {
+    if (codec.rank(step.local) != space_.my_rank()) {
+      return Status::kUnsupported;
+    }
     remote.local = space_.direct(step.local, bytes_at_remote(step));
     remote.local_key = codec.index(step.local);
     if (remote.local == nullptr) {

@@ -103,6 +103,34 @@ TEST_CASE("runner post: what the endpoint does not do goes by message",
   CHECK(offers == 2);
 }
 
+// A transport looks for the own end in the key table of its own process, where
+// the key of another rank names other memory, or none.
+TEST_CASE("runner post: memory of another rank of this host goes by message",
+          "[gma][runner]") {
+  RunnerWorld world(kMaxMessage, kMaxPosted);
+  auto& endpoint = world.endpoint(2);
+  endpoint.post_status = always(Status::kOk);
+  const GlobalAddress neighbour = world.space.codec().encode(1, 0, 0, 0, 0);
+  std::byte* const memory = world.space.direct(neighbour, 16);
+  REQUIRE(memory != nullptr);
+  std::memcpy(memory, "neighbour", 9);
+
+  const Operation& put =
+      world.start({copy_step(world.far(2, 100), neighbour, 9)});
+  CHECK(endpoint.posted.empty());
+  REQUIRE(endpoint.sent.size() == 1);
+  world.answer(2);
+  CHECK(world.has_ended(put, Status::kOk));
+
+  const Operation& get =
+      world.start({copy_step(neighbour, world.far(2, 100), 8)});
+  CHECK(endpoint.posted.empty());
+  REQUIRE(endpoint.sent.size() == 1);
+  world.answer(2, Status::kOk, test::word_bytes(7));
+  CHECK(world.has_ended(get, Status::kOk));
+  CHECK(memory[0] == std::byte{7});
+}
+
 TEST_CASE("runner post: a full endpoint is offered the rest later",
           "[gma][runner]") {
   RunnerWorld world(kMaxMessage, kMaxPosted);
