@@ -99,6 +99,10 @@ class DatagramSocket {
   /// Whether datagrams wait that descriptors() do not show.
   virtual bool has_backlog() const noexcept { return false; }
 
+  /// When a datagram can be received that came already and is held until then;
+  /// TimePoint::max(): none. The descriptors() do not show it.
+  virtual TimePoint next_due() const noexcept { return TimePoint::max(); }
+
   /// Become readable when a datagram is there. Valid as long as the object.
   virtual std::span<const int> descriptors() const noexcept = 0;
 };

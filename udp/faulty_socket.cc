@@ -9,16 +9,22 @@ namespace {
 
 /// A late datagram is overtaken by up to this many others.
 constexpr std::uint64_t kMaxWait = 8;
+/// One call of receive() moves at most this many datagrams into a DelayLine, so
+/// that it ends however fast they arrive.
+constexpr int kMostMoved = 64;
 
 }  // namespace
 
 FaultySocket::FaultySocket(std::unique_ptr<DatagramSocket> inner,
                            const FaultPlan& plan,
-                           transport::ProcId me)
+                           transport::ProcId me,
+                           const Clock& clock)
     : inner_(std::move(inner)),
       plan_(plan),
       dice_(plan.seed * 1'000'003 + me),
-      kept_(inner_->addresses().size()) {}
+      clock_(clock),
+      kept_(inner_->addresses().size()),
+      lines_(inner_->addresses().size(), DelayLine(plan.path)) {}
 
 /// Late datagrams come first. A new one is lost, doubled, delayed or damaged,
 /// in this order of rolls, so that a seed always gives the same faults.
@@ -27,7 +33,7 @@ std::optional<DatagramSocket::Arrival> FaultySocket::receive(
   if (const auto arrival = release_kept(color, buffer)) {
     return arrival;
   }
-  while (auto arrival = inner_->receive(color, buffer)) {
+  while (auto arrival = next_of_path(color, buffer)) {
     if (arrival->bytes == 0 || arrival->bytes > buffer.size()) {
       return arrival;
     }
@@ -47,6 +53,29 @@ std::optional<DatagramSocket::Arrival> FaultySocket::receive(
     return arrival;
   }
   return std::nullopt;
+}
+
+/// With a path, all that has arrived moves into its DelayLine first: the time
+/// that a datagram is held begins when it arrives. A datagram that cannot be
+/// used passes at once.
+std::optional<DatagramSocket::Arrival> FaultySocket::next_of_path(
+    transport::Color color, std::span<std::byte> buffer) {
+  if (!plan_.path.is_active()) {
+    return inner_->receive(color, buffer);
+  }
+  DelayLine& line = lines_[color];
+  for (int moved = 0; moved < kMostMoved; ++moved) {
+    const auto arrival = inner_->receive(color, buffer);
+    if (!arrival) {
+      break;
+    }
+    if (arrival->bytes == 0 || arrival->bytes > buffer.size()) {
+      return arrival;
+    }
+    line.put(clock_.now() - arrival->waited, dice_.below(plan_.path.jitter),
+             arrival->from, buffer.first(arrival->bytes));
+  }
+  return line.take(clock_.now(), buffer);
 }
 
 std::optional<DatagramSocket::Arrival> FaultySocket::release_kept(
@@ -74,6 +103,14 @@ bool FaultySocket::has_backlog() const noexcept {
   return inner_->has_backlog() ||
          std::any_of(kept_.begin(), kept_.end(),
                      [](const auto& kept) { return !kept.empty(); });
+}
+
+TimePoint FaultySocket::next_due() const noexcept {
+  TimePoint next = TimePoint::max();
+  for (const DelayLine& line : lines_) {
+    next = std::min(next, line.next_due());
+  }
+  return next;
 }
 
 }  // namespace acp::udp

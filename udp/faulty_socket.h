@@ -1,4 +1,4 @@
-// Wraps a datagram socket, and loses, doubles, reorders and damages the
+// Wraps a datagram socket, and loses, doubles, reorders, damages and delays the
 // datagrams that arrive on it. For tests of real jobs (ACP_UDP_FAULTS).
 #pragma once
 
@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "udp/datagram_socket.h"
+#include "udp/delay_line.h"
 #include "udp/fault_plan.h"
 
 namespace acp::udp {
@@ -15,9 +16,11 @@ namespace acp::udp {
 class FaultySocket final : public DatagramSocket {
  public:
   /// `me` is mixed into the seed, so that each process has its own faults.
+  /// `clock` outlives the socket.
   FaultySocket(std::unique_ptr<DatagramSocket> inner,
                const FaultPlan& plan,
-               transport::ProcId me);
+               transport::ProcId me,
+               const Clock& clock);
 
   std::span<const Address> addresses() const noexcept override {
     return inner_->addresses();
@@ -54,6 +57,7 @@ class FaultySocket final : public DatagramSocket {
   std::optional<Arrival> receive(transport::Color color,
                                  std::span<std::byte> buffer) override;
   bool has_backlog() const noexcept override;
+  TimePoint next_due() const noexcept override;
 
   std::span<const int> descriptors() const noexcept override {
     return inner_->descriptors();
@@ -67,6 +71,8 @@ class FaultySocket final : public DatagramSocket {
     int wait = 0;  ///< Calls of receive() until it is delivered.
   };
 
+  std::optional<Arrival> next_of_path(transport::Color color,
+                                      std::span<std::byte> buffer);
   std::optional<Arrival> release_kept(transport::Color color,
                                       std::span<std::byte> buffer);
   void keep(transport::Color color,
@@ -76,7 +82,9 @@ class FaultySocket final : public DatagramSocket {
   std::unique_ptr<DatagramSocket> inner_;
   FaultPlan plan_;
   FaultDice dice_;
+  const Clock& clock_;
   std::vector<std::deque<Kept>> kept_;  ///< By color; in order of delivery.
+  std::vector<DelayLine> lines_;        ///< By color.
 };
 
 }  // namespace acp::udp

@@ -121,10 +121,8 @@ Result<std::unique_ptr<UdpTransport>> UdpTransport::open(
     const Clock& clock) {
   const auto faults = parse_fault_plan(sockets.faults);
   if (!faults) {
-    log_error(
-        "ACP_UDP_FAULTS: \"{}\" is not understood; it looks like "
-        "loss=0.05,duplicate=0.02,reorder=0.05,corrupt=0.01,seed=7",
-        sockets.faults);
+    log_error("ACP_UDP_FAULTS: \"{}\" is not understood; it looks like {}",
+              sockets.faults, kFaultPlanExample);
     return Status::kBadOption;
   }
   if (const Status status = check_datagram(options.datagram_bytes);
@@ -151,8 +149,8 @@ Result<std::unique_ptr<UdpTransport>> UdpTransport::open(
     settled.datagram_bytes = datagram_for(*addresses);
   }
   if (faults->is_active()) {
-    socket =
-        std::make_unique<FaultySocket>(std::move(socket), *faults, options.me);
+    socket = std::make_unique<FaultySocket>(std::move(socket), *faults,
+                                            options.me, clock);
   }
   return std::make_unique<UdpTransport>(std::move(settled), std::move(socket),
                                         clock);

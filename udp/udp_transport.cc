@@ -377,7 +377,7 @@ bool UdpTransport::on_unregistered(std::uint32_t /*key*/,
 
 TimePoint UdpTransport::next_deadline() const noexcept {
   return shared_.to_flush.empty() && !unfit_peer_.is_unreported()
-             ? shared_.deadline
+             ? std::min(shared_.deadline, socket_->next_due())
              : TimePoint{};  // long ago
 }
 

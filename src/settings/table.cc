@@ -77,8 +77,10 @@ constexpr std::array<Setting, static_cast<std::size_t>(SettingId::kCount)>
          "Seconds without an answer after which udp takes a process for lost "
          "and the job ends; 0 waits for ever, for work with a debugger."},
         {"ACP_UDP_FAULTS", "", SettingKind::kText, "", "", 0, 0,
-         "For tests: faults put into arriving udp packets, e.g. "
-         "loss=0.05,duplicate=0.02,reorder=0.05,corrupt=0.01,seed=7."},
+         "For tests: faults put into arriving udp packets, and the path that "
+         "they take to each rank, e.g. "
+         "loss=0.05,duplicate=0.02,reorder=0.05,corrupt=0.01,seed=7,delay=2ms,"
+         "jitter=500us,rate=20M,queue=1M."},
         {"ACP_STATS", "", SettingKind::kText, "", "", 0, 0,
          "File for the statistics of udp, one for each rank: its number at "
          "launch is appended, as in FILE.3. Written in acp_finalize, and when "

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/assert.h"
+#include "udp/faulty_socket.h"
 
 namespace acp::test {
 
@@ -304,8 +305,14 @@ FakeJob::FakeJob(const FakeJobPlan& plan)
     };
     options.first_seq = plan.first_seq;
     options.max_fragments = plan.max_fragments;
+    auto socket = network_.make_socket(proc, plan.colors);
+    if (plan.path.is_active()) {
+      socket = std::make_unique<udp::FaultySocket>(
+          std::move(socket), udp::FaultPlan{.path = plan.path}, proc,
+          network_.clock());
+    }
     transports_.push_back(std::make_unique<udp::UdpTransport>(
-        options, network_.make_socket(proc, plan.colors), network_.clock()));
+        options, std::move(socket), network_.clock()));
     const auto card = transports_.back()->card();
     address_cards_[proc].assign(card.begin(), card.end());
   }

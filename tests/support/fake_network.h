@@ -193,7 +193,7 @@ class FunctionSink final : public transport::MessageSink {
 struct FakeJobPlan {
   std::uint32_t procs = 2;
   transport::Color colors = 1;
-  NetworkPlan network;
+  NetworkPlan network{};
   std::size_t datagram_bytes = 1400;
   std::uint64_t first_seq = 0;
   std::size_t max_fragments = 0;
@@ -201,6 +201,7 @@ struct FakeJobPlan {
   Duration silence = std::chrono::seconds(10);
   udp::Security security = udp::Security::kOff;
   std::uint64_t first_grant = std::uint64_t{1} << 20;
+  udp::PathPlan path{};  ///< Applied by a FaultySocket of each process.
 };
 
 /// A job of several processes, each with its transport, over one network.

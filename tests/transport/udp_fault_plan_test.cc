@@ -18,10 +18,33 @@ TEST_CASE("udp faults: the setting's text is understood", "[udp][faults]") {
   CHECK(parse_fault_plan("duplicate=1") == some);
 }
 
+TEST_CASE("udp faults: the path's text is understood", "[udp][faults]") {
+  using namespace std::chrono_literals;
+  const auto plan =
+      parse_fault_plan("delay=2ms,jitter=500us,rate=20M,queue=64K");
+  REQUIRE(plan.has_value());
+  CHECK(plan->path == PathPlan{2ms, 500us, std::uint64_t{20} << 20, 65'536});
+  CHECK(plan->is_active());
+  CHECK(parse_fault_plan("delay=7ns")->path.delay == 7ns);
+  CHECK(parse_fault_plan("delay=10s")->path.delay == 10s);
+  CHECK_FALSE(parse_fault_plan("delay=0us")->is_active());
+  CHECK(parse_fault_plan("rate=1000")->path.rate == 1'000);
+  CHECK(parse_fault_plan(kFaultPlanExample)->path.delay == 2ms);
+}
+
 TEST_CASE("udp faults: other text is refused", "[udp][faults]") {
-  for (const std::string text :
-       {"loss", "loss=", "loss=x", "loss=0.1x", "loss=-0.1", "loss=1.5",
-        "loss=1", "loss=nan", "drop=0.1", "loss=0.1;seed=1", "seed=-1"}) {
+  for (const std::string text : {"loss",       "loss=",
+                                 "loss=x",     "loss=0.1x",
+                                 "loss=-0.1",  "loss=1.5",
+                                 "loss=1",     "loss=nan",
+                                 "drop=0.1",   "loss=0.1;seed=1",
+                                 "seed=-1",    "delay=2",
+                                 "delay=",     "delay=ms",
+                                 "delay=-1ms", "delay=2.5ms",
+                                 "delay=11s",  "delay=9223372036854775807s",
+                                 "jitter=x",   "rate=0",
+                                 "rate=999",   "rate=20MB",
+                                 "queue=1K",   "queue=x"}) {
     INFO(text);
     CHECK_FALSE(parse_fault_plan(text).has_value());
   }
