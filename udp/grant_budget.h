@@ -13,9 +13,10 @@ namespace acp::udp {
 /// packets, so that 1,000 peers fit a receive buffer of 4 MiB.
 inline constexpr std::uint32_t kFirstGrant = 4 << 10;
 /// Bytes that a peer may send after it was idle for kGrantAge. Its former grant
-/// has gone to others.
+/// may have gone to others by then, and not before: GrantBudget counts a peer
+/// for at least as long.
 inline constexpr std::uint32_t kIdleGrant = 16 << 10;
-inline constexpr Duration kGrantAge = std::chrono::seconds(1);
+inline constexpr Duration kGrantAge = std::chrono::milliseconds(250);
 
 /// Divides half of the receive buffer among the peers that have sent fragments
 /// lately. All bytes are charged bytes (see charge()). Guarded by the engine's
@@ -51,7 +52,10 @@ class GrantBudget {
   }
 
  private:
-  static constexpr Duration kPeriod = std::chrono::milliseconds(50);
+  /// A stream counts in two periods. With a shorter one a receiver gives the
+  /// grant of a rank that has no core for some time to others; that rank comes
+  /// back with the grant that it knows, and all together overflow the buffer.
+  static constexpr Duration kPeriod = kGrantAge;
 
   std::uint64_t half_;
   std::uint64_t most_;

@@ -226,10 +226,28 @@ TEST_CASE("udp grants: half of the buffer is divided among those who send",
   CHECK(budget.kib_for_each() == 4096 / 100);
   // They stop, and one goes on.
   for (int i = 0; i < 3; ++i) {
-    now += milliseconds(60);
+    now += kGrantAge;
     budget.on_fragment(streams[0], now);
   }
   CHECK(budget.kib_for_each() == 1024);
+}
+
+TEST_CASE("udp grants: a stream counts as long as its sender keeps the grant",
+          "[udp][grants]") {
+  constexpr std::uint64_t kBuffer = 8 << 20;
+  GrantBudget budget(kBuffer, kBuffer);
+  GrantBudget::Period quiet = 0;
+  GrantBudget::Period busy = 0;
+  const TimePoint start{std::chrono::seconds(1000)};
+  budget.on_fragment(busy, start);
+  const TimePoint last = start + kGrantAge - Duration(1);
+  budget.on_fragment(quiet, last);  // at the end of a period
+  for (TimePoint now = last; now <= last + kGrantAge; now += kGrantAge / 16) {
+    budget.on_fragment(busy, now);
+    CHECK(budget.kib_for_each() == kBuffer / 4 / 1024);
+  }
+  budget.on_fragment(busy, last + 2 * kGrantAge);
+  CHECK(budget.kib_for_each() == kBuffer / 2 / 1024);
 }
 
 TEST_CASE("udp grants: nobody is granted nothing", "[udp][grants]") {
