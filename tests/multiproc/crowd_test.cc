@@ -9,27 +9,11 @@
 #include <catch2/catch.hpp>
 
 #include "support/job.h"
+#include "support/sum_behind.h"
 
 namespace {
 
 using namespace std::chrono_literals;
-
-/// A sum over the lines that the ranks log at their end.
-struct Sum {
-  long total = 0;
-  int lines = 0;
-};
-
-/// Adds up the numbers that follow a text.
-Sum sum_behind(const std::string& output, const std::string& text) {
-  Sum sum;
-  for (std::size_t at = output.find(text); at != std::string::npos;
-       at = output.find(text, at + 1)) {
-    sum.total += std::atol(output.c_str() + at + text.size());
-    ++sum.lines;
-  }
-  return sum;
-}
 
 /// The number of ranks: 256 at full scale, at least 32.
 int number_of_ranks() {
@@ -50,8 +34,8 @@ TEST_CASE("crowd: each rank writes to each, and below 2 % is sent again",
   INFO(outcome.output);
   REQUIRE(outcome.is_over);
   REQUIRE(outcome.status == 0);
-  const Sum sent = sum_behind(outcome.output, "udp: sent ");
-  const Sum again = sum_behind(outcome.output, "pure acks, ");
+  const job::Sum sent = job::sum_behind(outcome.output, "udp: sent ");
+  const job::Sum again = job::sum_behind(outcome.output, "pure acks, ");
   CHECK(sent.lines == ranks);
   CHECK(again.lines == ranks);
   CHECK(50 * again.total < sent.total);
