@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdint>
@@ -43,14 +44,15 @@ enum class Attack : std::uint8_t {
   kOtherPort,
   kOtherAddress,
   kOtherJob,
+  kOtherTarget,
   kNoise,
   kCount
 };
 
 constexpr std::array<const char*, static_cast<std::size_t>(Attack::kCount)>
-    kNames = {"replay",    "late replay", "flip",       "wrong tag",
-              "truncate",  "lengthen",    "other port", "other address",
-              "other job", "noise"};
+    kNames = {"replay",    "late replay",  "flip",       "wrong tag",
+              "truncate",  "lengthen",     "other port", "other address",
+              "other job", "other target", "noise"};
 
 std::uint16_t load16(const Bytes& frame, std::size_t at) {
   return static_cast<std::uint16_t>(frame[at] << 8 | frame[at + 1]);
@@ -127,6 +129,11 @@ class Forger {
             static_cast<std::uint8_t>(200 + random_() % 50);
         break;
       case Attack::kOtherJob: frame[kHeaders + 4] ^= 0x5a; break;
+      case Attack::kOtherTarget: {  // perhaps a rank of another job
+        const Bytes& other = known_[random_() % known_.size()];
+        std::copy_n(other.begin(), kHeaders, frame.begin());
+        break;
+      }
       case Attack::kNoise:
         for (std::size_t i = kHeaders; i < frame.size(); ++i) {
           frame[i] = static_cast<std::uint8_t>(random_());
