@@ -38,9 +38,12 @@ class ThreadBootstrap final : public runtime::Bootstrap {
     return segments_[proc_ % segments_.size()];
   }
 
-  /// Carries what this process has published to all other hosts.
-  Status arrive(protocol::Phase) override {
-    const auto card = protocol::used_part(segment().card(proc_));
+  /// Carries what this process has published to all other hosts. As with a real
+  /// launcher, address cards travel in kInit alone: ranks read them later.
+  Status arrive(protocol::Phase phase) override {
+    const auto card = phase == protocol::Phase::kInit
+                          ? protocol::used_part(segment().card(proc_))
+                          : std::span<const std::byte>();
     for (const protocol::HostSegment& other : segments_) {
       if (&other != &segment()) {
         std::ranges::copy(card, other.card(proc_).begin());
