@@ -25,7 +25,7 @@ namespace acp::launcher {
 
 /// Raised when a message changes. acprun and an agent with different numbers
 /// refuse each other.
-inline constexpr std::uint32_t kAgentProtocol = 2;
+inline constexpr std::uint32_t kAgentProtocol = 3;
 inline constexpr std::uint32_t kHostMagic = 0x41504341;
 inline constexpr std::size_t kHostHeaderBytes = 40;
 /// The longest text. Tables, and the program that --preload copies, travel in

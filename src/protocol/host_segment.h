@@ -93,9 +93,11 @@ struct HostBarrier {
   alignas(kCacheLine) std::atomic<std::uint32_t> epoch;
   /// Processes that sleep on epoch, or are about to. Each counts itself.
   alignas(kCacheLine) std::atomic<std::uint32_t> sleepers;
-  /// Barriers that all processes but the leader have come to, modulo 2^32. The
-  /// last to come then signals the leader (gmm/doorbell.h).
+  /// Barriers that all processes but the leader have come to, modulo 2^32. A
+  /// futex.
   alignas(kCacheLine) std::atomic<std::uint32_t> gathered;
+  /// Not 0 while the leader sleeps on gathered; the leader writes it.
+  std::atomic<std::uint32_t> leader_sleeps;
 };
 
 /// One process's part of a barrier of two. Both fields share a cache line: the

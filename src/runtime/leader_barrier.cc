@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/futex.h"
 #include "gma/waiting.h"
 #include "gmm/doorbell.h"
 
@@ -55,14 +56,11 @@ Status LeaderBarrier::lead(TimePoint deadline) {
   if (!is_open_) {
     ++number_;
   }
-  gma::WaitPurpose purpose = purpose_of_sync();
   while (!advance()) {
-    const bool is_in_network = has_gathered();
-    purpose.peer = is_in_network ? net_barrier_.awaited() : protocol::kNoSlot;
     const Status status =
-        gma::wait_until(progress_, purpose, deadline, [this, is_in_network] {
-          return is_in_network ? net_barrier_.is_ready() : has_gathered();
-        });
+        is_gathered_
+            ? wait_for_leader(deadline)
+            : wait_for_word(words_.gathered, words_.leader_sleeps, deadline);
     if (status != Status::kOk) {
       is_step_ = progress_.add_step(advance_as_step, this) == Status::kOk;
       return status;
@@ -79,16 +77,14 @@ bool LeaderBarrier::stop_step() {
   return std::exchange(is_over_, false);
 }
 
-bool LeaderBarrier::has_gathered() const noexcept {
-  return followers_ == 0 ||
-         words_.gathered.load(std::memory_order_seq_cst) == number_;
-}
-
 /// Goes on as far as it can without waiting. True when the barrier is over.
 bool LeaderBarrier::advance() {
-  if (!has_gathered() || !net_barrier_.advance()) {
+  is_gathered_ = is_gathered_ || followers_ == 0 ||
+                 words_.gathered.load(std::memory_order_seq_cst) == number_;
+  if (!is_gathered_ || !net_barrier_.advance()) {
     return false;
   }
+  is_gathered_ = false;
   if (followers_ != 0) {
     gma::move_word(words_.epoch, words_.sleepers, number_);
   }
@@ -109,24 +105,44 @@ Status LeaderBarrier::follow(TimePoint deadline) {
     ++number_;
     arrive();
   }
+  return wait_for_word(words_.epoch, words_.sleepers, deadline);
+}
+
+/// Waits until the word, which is one behind this rank's number or level with
+/// it, is level.
+Status LeaderBarrier::wait_for_word(std::atomic<std::uint32_t>& word,
+                                    std::atomic<std::uint32_t>& sleepers,
+                                    TimePoint deadline) {
   gma::WaitPurpose purpose = purpose_of_sync();
-  const gma::SleepWord place{words_.epoch, words_.sleepers, number_ - 1};
+  const gma::SleepWord place{word, sleepers, number_ - 1};
   purpose.sleep_word = &place;
-  // The word is one behind this rank's number, or level with it.
   return gma::wait_until(progress_, purpose, deadline, [&place] {
     return place.word.load(std::memory_order_acquire) != place.expected;
   });
 }
 
+Status LeaderBarrier::wait_for_leader(TimePoint deadline) {
+  gma::WaitPurpose purpose = purpose_of_sync();
+  purpose.peer = net_barrier_.awaited();
+  return gma::wait_until(progress_, purpose, deadline,
+                         [this] { return net_barrier_.is_ready(); });
+}
+
 /// The last to come sets the count to 0 before the leader can see that it has
-/// come, so nobody arrives at the next barrier before that.
+/// come, so nobody arrives at the next barrier before that. A leader that does
+/// not sleep on the word may have left its part to the progress step, which
+/// signals wake.
 void LeaderBarrier::arrive() {
   const std::uint32_t arrived =
       words_.arrived.fetch_add(1, std::memory_order_acq_rel) + 1;
   if (arrived == followers_) {
     words_.arrived.store(0, std::memory_order_relaxed);
     words_.gathered.store(number_, std::memory_order_seq_cst);
-    gmm::ring_signal(segment_.slice_header(0), waker_);
+    if (words_.leader_sleeps.load(std::memory_order_seq_cst) != 0) {
+      futex_wake_all(words_.gathered);
+    } else {
+      gmm::ring_signal(segment_.slice_header(0), waker_);
+    }
   }
 }
 

@@ -1,6 +1,7 @@
 // acp_sync of ranks that do not all share a host segment: docs/barrier.md.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include "gma/engine.h"
@@ -40,7 +41,10 @@ class LeaderBarrier {
   Status lead(TimePoint deadline);
   Status follow(TimePoint deadline);
   void arrive();
-  bool has_gathered() const noexcept;
+  Status wait_for_word(std::atomic<std::uint32_t>& word,
+                       std::atomic<std::uint32_t>& sleepers,
+                       TimePoint deadline);
+  Status wait_for_leader(TimePoint deadline);
   bool advance();
   bool stop_step();
   static int advance_as_step(void* self);
@@ -53,6 +57,7 @@ class LeaderBarrier {
   std::uint32_t followers_;  ///< Ranks of the group besides its leader.
   bool is_leader_;
   bool is_open_ = false;      ///< This rank has begun, and not seen the end.
+  bool is_gathered_ = false;  ///< The leader has seen its group come.
   std::uint32_t number_ = 0;  ///< Barriers begun, modulo 2^32.
   /// A call of a leader has ended early, and advance() is a progress step.
   bool is_step_ = false;

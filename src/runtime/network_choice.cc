@@ -73,7 +73,7 @@ std::uint32_t find_other(const protocol::HostSegment& segment,
   return proc;
 }
 
-/// Whether a process has named its network, while others have not.
+/// Whether a process proposes a network that its user has named.
 bool is_any_named(const protocol::HostSegment& segment) {
   for (std::uint32_t proc = 0; proc < segment.header().procs; ++proc) {
     if ((segment.published(proc).proposal.load(std::memory_order_relaxed) &

@@ -1,6 +1,7 @@
 // acp_sync of ranks on several hosts: the leaders of the hosts meet over udp.
 // Ranks are threads, so that sanitizers see both sides.
 #include <atomic>
+#include <functional>
 #include <vector>
 
 #include <catch2/catch.hpp>
@@ -44,48 +45,50 @@ class Rounds {
   std::vector<std::atomic<std::uint64_t>> of_;
 };
 
+/// Runs a job for each plan. `body` gets a rank's task and the rounds of all.
+void over_plans(const std::function<void(Task&, Rounds&)>& body) {
+  for (const Plan& plan : kPlans) {
+    Rounds rounds(plan.ranks);
+    run_thread_job(
+        plan.ranks, {}, [&](Task& task) { body(task, rounds); }, {},
+        plan.hosts);
+  }
+}
+
 }  // namespace
 
 TEST_CASE("acp_sync over hosts: nobody leaves before all have come",
           "[barrier]") {
   constexpr std::uint64_t kRounds = 500;
-  for (const Plan& plan : kPlans) {
-    Rounds rounds(plan.ranks);
-    const auto body = [&](Task& task) {
-      const std::uint32_t me = task.rank();
-      for (std::uint64_t round = 1; round <= kRounds; ++round) {
-        rounds.come_to(me, round);
-        RANK_CHECK(task.sync() == Status::kOk);
-        rounds.check(round);
-      }
-    };
-    run_thread_job(plan.ranks, {}, body, {}, plan.hosts);
-  }
+  over_plans([&](Task& task, Rounds& rounds) {
+    const std::uint32_t me = task.rank();
+    for (std::uint64_t round = 1; round <= kRounds; ++round) {
+      rounds.come_to(me, round);
+      RANK_CHECK(task.sync() == Status::kOk);
+      rounds.check(round);
+    }
+  });
 }
 
 TEST_CASE("acp_sync over hosts: a call goes on where the last one timed out",
           "[barrier]") {
   constexpr std::uint64_t kRounds = 300;
   std::atomic<std::uint64_t> time_outs = 0;
-  for (const Plan& plan : kPlans) {
-    Rounds rounds(plan.ranks);
-    const auto body = [&](Task& task) {
-      const std::uint32_t me = task.rank();
-      for (std::uint64_t round = 1; round <= kRounds; ++round) {
-        rounds.come_to(me, round);
-        Status status = Status::kTimedOut;
-        // Each rank and round has a time of its own, from none to 70 us.
-        const auto limit = std::chrono::microseconds((me + round) % 8 * 10);
-        while (status == Status::kTimedOut) {
-          status = task.sync(SteadyClock().now() + limit);
-          time_outs += status == Status::kTimedOut ? 1 : 0;
-        }
-        RANK_CHECK(status == Status::kOk);
-        rounds.check(round);
+  over_plans([&](Task& task, Rounds& rounds) {
+    const std::uint32_t me = task.rank();
+    for (std::uint64_t round = 1; round <= kRounds; ++round) {
+      rounds.come_to(me, round);
+      Status status = Status::kTimedOut;
+      // Each rank and round has a time of its own, from none to 70 us.
+      const auto limit = std::chrono::microseconds((me + round) % 8 * 10);
+      while (status == Status::kTimedOut) {
+        status = task.sync(SteadyClock().now() + limit);
+        time_outs += status == Status::kTimedOut ? 1 : 0;
       }
-    };
-    run_thread_job(plan.ranks, {}, body, {}, plan.hosts);
-  }
+      RANK_CHECK(status == Status::kOk);
+      rounds.check(round);
+    }
+  });
   CHECK(time_outs > kRounds);
 }
 
@@ -118,23 +121,19 @@ TEST_CASE("acp_sync over hosts: leaders find each other after acp_reset",
           "[barrier]") {
   constexpr std::uint64_t kResets = 20;
   constexpr std::uint64_t kRounds = 10;
-  for (const Plan& plan : kPlans) {
-    Rounds rounds(plan.ranks);
-    const auto body = [&](Task& task) {
-      const std::uint32_t proc = task.rank();
-      for (std::uint64_t reset = 0; reset < kResets; ++reset) {
-        for (std::uint64_t i = 1; i <= kRounds; ++i) {
-          const std::uint64_t round = reset * kRounds + i;
-          rounds.come_to(proc, round);
-          RANK_CHECK(task.sync() == Status::kOk);
-          rounds.check(round);
-        }
-        const std::uint32_t next = (task.rank() + 1) % plan.ranks;
-        RANK_CHECK(task.reset(static_cast<int>(next)) == Status::kOk);
+  over_plans([&](Task& task, Rounds& rounds) {
+    const std::uint32_t proc = task.rank();
+    for (std::uint64_t reset = 0; reset < kResets; ++reset) {
+      for (std::uint64_t i = 1; i <= kRounds; ++i) {
+        const std::uint64_t round = reset * kRounds + i;
+        rounds.come_to(proc, round);
+        RANK_CHECK(task.sync() == Status::kOk);
+        rounds.check(round);
       }
-    };
-    run_thread_job(plan.ranks, {}, body, {}, plan.hosts);
-  }
+      const std::uint32_t next = (task.rank() + 1) % task.procs();
+      RANK_CHECK(task.reset(static_cast<int>(next)) == Status::kOk);
+    }
+  });
 }
 
 TEST_CASE("acp_sync over hosts: no rank waits for one that has left",
