@@ -4,6 +4,7 @@
 #include "udp/statistics.h"
 
 #include <cerrno>
+#include <cstdio>
 #include <fstream>
 
 #include "base/host_facts.h"
@@ -87,14 +88,19 @@ std::string statistics_as_json(const SharedState& shared,
   return text + "]}\n";
 }
 
+/// A job that ends kills its processes, perhaps while they write. So the new
+/// file gets its name when it is whole.
 void write_statistics(const std::string& file,
                       const SharedState& shared,
                       std::span<Endpoint* const> endpoints) {
   const std::string name = fmt::format("{}.{}", file, shared.me);
-  std::ofstream stream(name);
-  stream << statistics_as_json(shared, endpoints) << std::flush;
-  if (!stream) {
+  const std::string part = name + ".part";
+  std::ofstream stream(part);
+  stream << statistics_as_json(shared, endpoints);
+  stream.close();
+  if (!stream || std::rename(part.c_str(), name.c_str()) != 0) {
     log_warning("ACP_STATS: {}: {}", name, errno_text(errno));
+    std::remove(part.c_str());
   }
 }
 

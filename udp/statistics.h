@@ -18,7 +18,8 @@ protocol::Traffic traffic_of(const SharedState& shared) noexcept;
 std::string statistics_as_json(const SharedState& shared,
                                std::span<Endpoint* const> endpoints);
 
-/// Writes FILE.N for process N. A file that cannot be written is a warning.
+/// Writes FILE.N for process N. Whoever opens FILE.N reads all of it, also when
+/// the process is killed meanwhile. A file that cannot be written is a warning.
 void write_statistics(const std::string& file,
                       const SharedState& shared,
                       std::span<Endpoint* const> endpoints);

@@ -4,11 +4,17 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <catch2/catch.hpp>
@@ -383,6 +389,38 @@ TEST_CASE("udp socket: bad settings are refused", "[udp][socket]") {
   CHECK(status_of({}) == Status::kBadOption);
   options.datagram_bytes = 65'001;
   CHECK(status_of({}) == Status::kBadOption);
+}
+
+/// A killed process leaves the file as a reader found it at the moment of
+/// death.
+TEST_CASE("udp socket: a reader of the statistics sees whole files",
+          "[udp][socket]") {
+  std::string folder =
+      (std::filesystem::temp_directory_path() / "stats.XXXXXX").string();
+  REQUIRE(::mkdtemp(folder.data()) != nullptr);
+  std::atomic<bool> is_enough{false};
+  std::thread writer([&] {
+    SteadyClock clock;
+    UdpOptions options;
+    options.stats_file = folder + "/s";
+    while (!is_enough &&
+           UdpTransport::open(options, {"127.0.0.1", ""}, clock).ok()) {
+    }
+  });
+  int whole = 0;
+  int partial = 0;
+  const auto limit = std::chrono::steady_clock::now() + kPatience;
+  while (whole < 10'000 && std::chrono::steady_clock::now() < limit) {
+    if (std::ifstream stream(folder + "/s.0"); stream) {
+      const std::string text(std::istreambuf_iterator<char>(stream), {});
+      (text.starts_with('{') && text.ends_with("]}\n") ? whole : partial) += 1;
+    }
+  }
+  is_enough = true;
+  writer.join();
+  std::filesystem::remove_all(folder);
+  CHECK(whole == 10'000);
+  CHECK(partial == 0);
 }
 
 TEST_CASE("udp socket: ranks with different settings are told so",
