@@ -4,6 +4,7 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -99,6 +100,18 @@ void BootstrapServer::close(std::uint32_t slot) {
 void BootstrapServer::welcome(std::uint32_t slot) {
   send(slot, {BootstrapType::kWelcome, segment_.record(slot).proc, {}},
        segment_fd_.get());
+}
+
+/// The rank reads the room after it has received the message.
+void BootstrapServer::give_card(std::uint32_t slot, std::string_view card) {
+  if (segment_.header().card_table != protocol::CardTable::kOfHost ||
+      card.size() > segment_.header().card_bytes) {
+    card = {};
+  } else {
+    std::ranges::copy(std::as_bytes(std::span(card)),
+                      segment_.fetched_card(slot).begin());
+  }
+  send(slot, {BootstrapType::kAddress, card.size(), {}});
 }
 
 void BootstrapServer::go(protocol::Phase phase) {

@@ -44,6 +44,9 @@ class BootstrapServer {
 
   /// Gives the rank in this slot its number and the host segment.
   void welcome(std::uint32_t slot);
+  /// Gives the rank in this slot the address card that it has asked for. One
+  /// that is too long for the segment counts as none.
+  void give_card(std::uint32_t slot, std::string_view card);
   /// Tells every rank that all have arrived at this phase.
   void go(protocol::Phase phase);
 

@@ -25,7 +25,7 @@ namespace acp::launcher {
 
 /// Raised when a message changes. acprun and an agent with different numbers
 /// refuse each other.
-inline constexpr std::uint32_t kAgentProtocol = 3;
+inline constexpr std::uint32_t kAgentProtocol = 4;
 inline constexpr std::uint32_t kHostMagic = 0x41504341;
 inline constexpr std::size_t kHostHeaderBytes = 40;
 /// The longest text. Tables, and the program that --preload copies, travel in
@@ -44,12 +44,14 @@ enum class HostMessageType : std::uint16_t {
   kGo,          ///< value: Phase.
   kEnd,         ///< value: milliseconds until SIGKILL; text: why.
   kKill,
-  kSignal,   ///< value: signal for every rank.
-  kLook,     ///< Asks for kLooks. value: comes back.
-  kLeaving,  ///< value: Leaving::word(); rank: BootstrapType's value.
-  kInput,    ///< text: standard input of a rank; "" is its end.
-  kCredit,   ///< value: bytes of output that may follow.
-  kPause,    ///< acprun is about to be stopped: its silence is no death.
+  kSignal,       ///< value: signal for every rank.
+  kLook,         ///< Asks for kLooks. value: comes back.
+  kLeaving,      ///< value: Leaving::word(); rank: BootstrapType's value.
+  kInput,        ///< text: standard input of a rank; "" is its end.
+  kCredit,       ///< value: bytes of output that may follow.
+  kPause,        ///< acprun is about to be stopped: its silence is no death.
+  kWantAddress,  ///< Asks for the address card of `rank`. value: rank that
+                 ///< asks.
 
   // From hosts to acprun.
   kStarted = 64,  ///< rank; value: process id; text: its processors.
@@ -72,7 +74,9 @@ enum class HostMessageType : std::uint16_t {
   kHostLost,      ///< text: how the connection to the host's agent ended.
   kDone,          ///< The host has no process of the job left.
 
-  kAlive = 128,  ///< A sign of life, in both directions.
+  // In both directions.
+  kAlive = 128,  ///< A sign of life.
+  kAddress,      ///< text: address card of `rank`; value: rank that has asked.
 };
 
 /// HostMessage::value of kLooks that nobody asked for: the ranks have ended,

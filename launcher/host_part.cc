@@ -204,6 +204,8 @@ void HostPart::take(const HostMessage& order) {
       keeper_.order(KeeperMessageType::kSignal, order.value);
       break;
     case HostMessageType::kLeaving: take_leaving(order); break;
+    case HostMessageType::kWantAddress: show_card(order); break;
+    case HostMessageType::kAddress: deliver_card(order); break;
     default: break;
   }
 }
@@ -217,6 +219,22 @@ void HostPart::take_leaving(const HostMessage& order) {
         order.rank == static_cast<std::uint32_t>(BootstrapType::kLeaving)
             ? header.leaving
             : header.left);
+  }
+}
+
+/// A rank on some host speaks to a rank of this host for the first time. Ranks
+/// ask after acp_init, when the address cards are complete.
+void HostPart::show_card(const HostMessage& order) {
+  if (!slot_of(ranks_, order.rank)) return;
+  const auto card = protocol::used_part(bootstrap_.segment().card(order.rank));
+  report(HostMessageType::kAddress, order.rank, order.value, 0,
+         {reinterpret_cast<const char*>(card.data()), card.size()});
+}
+
+void HostPart::deliver_card(const HostMessage& order) {
+  if (const auto slot =
+          slot_of(ranks_, static_cast<std::uint32_t>(order.value))) {
+    bootstrap_.give_card(*slot, order.text);
   }
 }
 

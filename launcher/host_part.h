@@ -43,8 +43,8 @@ class HostPart {
   /// that rank is on another host.
   UniqueFd take_input() { return std::move(input_); }
 
-  /// Carries out one of kWelcome, kTable, kGo, kEnd, kKill, kSignal and
-  /// kLeaving.
+  /// Carries out one of kWelcome, kTable, kGo, kEnd, kKill, kSignal, kLeaving,
+  /// kWantAddress and kAddress.
   void take(const HostMessage& order);
 
   std::vector<RankLook> look() const;
@@ -65,6 +65,8 @@ class HostPart {
   void note_arrival(protocol::Phase phase);
   void take_go(const HostMessage& order);
   void take_leaving(const HostMessage& order);
+  void show_card(const HostMessage& order);
+  void deliver_card(const HostMessage& order);
   void lose_keeper();
   void report(HostMessageType type,
               std::uint32_t rank,

@@ -253,6 +253,7 @@ class Job {
               {}});
         break;
       case HostMessageType::kPublished: take_table(report); break;
+      case HostMessageType::kAddress: pass_on_card(report); break;
       case HostMessageType::kLooks: take_looks(report); break;
       case HostMessageType::kOutput: take_output(report); break;
       case HostMessageType::kSay: output_.say(report.text); break;
@@ -313,6 +314,16 @@ class Job {
              {}});
       return;
     }
+    if (type == BootstrapType::kWantAddress && is_rank(report.more)) {
+      const auto wanted = static_cast<std::uint32_t>(report.more);
+      order({HostMessageType::kWantAddress,
+             host_of_rank_[wanted],
+             wanted,
+             report.rank,
+             0,
+             {}});
+      return;
+    }
     if (verdict_) return;
     const BootstrapMessage message{
         type, static_cast<std::uint64_t>(report.more), std::move(report.text)};
@@ -341,6 +352,16 @@ class Job {
                        fail(std::move(verdict));
                      }},
                answer);
+  }
+
+  bool is_rank(std::int64_t value) const {
+    return value >= 0 && value < std::int64_t{rollcall_.size()};
+  }
+
+  void pass_on_card(HostMessage& report) {
+    if (!is_rank(report.value)) return;
+    report.host = host_of_rank_[static_cast<std::uint32_t>(report.value)];
+    order(report);
   }
 
   /// A host sends its table before the arrival of its last rank, so the tables

@@ -110,6 +110,8 @@ HostOrders make_orders(const Options& options,
   HostOrders orders;
   orders.procs = options.procs;
   orders.sizes = protocol::host_sizes_for(options.settings);
+  orders.sizes.card_table =
+      protocol::card_table_for(options.settings, options.procs);
   orders.routes = routes_of(hosts);
   orders.shell = remote_shell_of(options.rsh);
   orders.shell.acprun = acprun_file();

@@ -34,7 +34,7 @@ std::optional<BootstrapMessage> decode_bootstrap(
   const std::span<const std::byte> text = bytes.subspan(sizeof header);
   const bool is_known =
       header.type >= static_cast<std::uint16_t>(BootstrapType::kHello) &&
-      header.type <= static_cast<std::uint16_t>(BootstrapType::kEnded);
+      header.type <= static_cast<std::uint16_t>(BootstrapType::kAddress);
   if (header.magic != kBootstrapMagic || header.version != kBootstrapVersion ||
       !is_known || header.zero != 0 || header.size != text.size() ||
       header.size > kBootstrapMaxText) {

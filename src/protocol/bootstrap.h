@@ -13,10 +13,12 @@
 //                    exit status, text: message), Finalized; in a job of
 //                    several hosts Leaving and Left (value: Leaving::word());
 //                    from macprun's join command Ended (value: wait status of
-//                    the rank's program)
+//                    the rank's program); WantAddress (value: number of a
+//                    process)
 // launcher -> rank   Welcome (value: process number; the host segment's
 //                    descriptor is attached), Go (value: phase), Ending
-//                    (text: why the job ends)
+//                    (text: why the job ends), Address (value: bytes that
+//                    now are in the rank's room for a fetched address card)
 #pragma once
 
 #include <cstddef>
@@ -38,7 +40,7 @@ inline constexpr const char* kProcsVariable = "ACP_PROCS";
 inline constexpr const char* kLocalRankVariable = "ACP_LOCAL_RANK";
 inline constexpr const char* kLocalProcsVariable = "ACP_LOCAL_PROCS";
 inline constexpr std::uint32_t kBootstrapMagic = 0x42504341;
-inline constexpr std::uint16_t kBootstrapVersion = 3;
+inline constexpr std::uint16_t kBootstrapVersion = 4;
 inline constexpr std::size_t kBootstrapHeaderBytes = 24;
 inline constexpr std::size_t kBootstrapMaxText = 2048;
 
@@ -50,9 +52,11 @@ enum class BootstrapType : std::uint16_t {
   kAbort = 5,
   kFinalized = 6,
   kEnding = 7,
-  kLeaving = 8,  ///< This rank is in acp_finalize.
-  kLeft = 9,     ///< The modules of this rank have ended there.
-  kEnded = 10,   ///< The program of this rank has ended; the last message.
+  kLeaving = 8,       ///< This rank is in acp_finalize.
+  kLeft = 9,          ///< The modules of this rank have ended there.
+  kEnded = 10,        ///< The program of this rank has ended; the last message.
+  kWantAddress = 11,  ///< This rank asks for an address card, one at a time.
+  kAddress = 12,      ///< The answer; 0 bytes: that process has published none.
 };
 
 /// Collective points at which the launcher waits for every rank. A rank

@@ -27,6 +27,10 @@ namespace {
 
 constexpr std::uint64_t kPage = 4096;
 
+/// Most processes whose long address cards each host has. Each takes a page of
+/// memory, 34 MB in all.
+constexpr std::uint32_t kMostLongCards = 8192;
+
 constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) {
   return (value + unit - 1) / unit * unit;
 }
@@ -46,6 +50,7 @@ void lay_out(HostHeader& header, const HostPlan& plan) {
                kCacheLine);
   header.module_bytes = round_up(plan.sizes.module_bytes, kPage);
   header.card_bytes = round_up(plan.sizes.card_bytes, kShortCardBytes);
+  header.card_table = plan.sizes.card_table;
   header.job_id = plan.identity.id;
   std::ranges::copy(plan.route_to, header.route_to.begin());
 
@@ -65,8 +70,11 @@ void lay_out(HostHeader& header, const HostPlan& plan) {
       take(std::uint64_t{header.local_procs} * sizeof(ProcRecord));
   header.published_offset =
       take(std::uint64_t{plan.procs} * sizeof(PublishedRecord));
-  header.cards_offset = take(std::uint64_t{plan.procs} * header.card_bytes);
   header.secret_offset = take(sizeof(JobSecret));
+  header.cards_offset =
+      take(header.card_bytes * (header.card_table == CardTable::kOfJob
+                                    ? std::uint64_t{plan.procs}
+                                    : 2 * std::uint64_t{header.local_procs}));
   header.slices_offset = offset;
 
   offset = kSliceHeaderBytes;
@@ -209,6 +217,16 @@ HostSizes host_sizes_for(const Settings& settings) {
           .card_bytes = card_bytes_for(card_length(settings))};
 }
 
+CardTable card_table_for(const Settings& settings, std::uint32_t procs) {
+  if (card_length(settings) != CardLength::kLong) {
+    return CardTable::kOfJob;
+  }
+  const std::string& addresses = settings.text(SettingId::kUcxAddresses);
+  const bool are_fetched =
+      addresses == "fetch" || (addresses == "auto" && procs > kMostLongCards);
+  return are_fetched ? CardTable::kOfHost : CardTable::kOfJob;
+}
+
 Result<JobIdentity> make_job_identity() {
   JobIdentity identity{};
   if (::getrandom(&identity, sizeof identity, 0) !=
@@ -346,10 +364,27 @@ PublishedRecord& HostSegment::published(std::uint32_t proc) const noexcept {
                                             header().published_offset)[proc];
 }
 
+bool HostSegment::has_card(std::uint32_t proc) const noexcept {
+  return header().card_table == CardTable::kOfJob ||
+         slot_of_proc(proc) != kNoSlot;
+}
+
 std::span<std::byte> HostSegment::card(std::uint32_t proc) const noexcept {
-  ACP_ASSERT(proc < header().procs);
+  ACP_ASSERT(proc < header().procs && has_card(proc));
+  const bool is_by_proc = header().card_table == CardTable::kOfJob;
+  return card_at(is_by_proc ? proc : slot_of_proc(proc));
+}
+
+std::span<std::byte> HostSegment::fetched_card(
+    std::uint32_t slot) const noexcept {
+  ACP_ASSERT(slot < header().local_procs &&
+             header().card_table == CardTable::kOfHost);
+  return card_at(std::uint64_t{header().local_procs} + slot);
+}
+
+std::span<std::byte> HostSegment::card_at(std::uint64_t place) const noexcept {
   const std::size_t size = header().card_bytes;
-  return {base_ + header().cards_offset + proc * size, size};
+  return {base_ + header().cards_offset + place * size, size};
 }
 
 const JobSecret& HostSegment::secret() const noexcept {

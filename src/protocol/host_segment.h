@@ -3,7 +3,7 @@
 // without one, and every rank of the host maps it.
 //
 //   HostHeader | rank tables | cores | ProcRecord per local process
-//   PublishedRecord per process of the job | address cards | JobSecret
+//   PublishedRecord per process of the job | JobSecret | address cards
 //   slice 0 | slice 1 | ...                  one per local process ("slot")
 //
 //   a slice: SliceHeader | key table | command ring | module memory | starter
@@ -32,14 +32,15 @@ namespace acp::protocol {
 inline constexpr std::uint64_t kHostMagic = 0x31'74'73'6f'68'70'63'61;
 /// Raised when the layout of the segment or the bytes of requests and replies
 /// change: acprun and a library with different versions refuse each other.
-inline constexpr std::uint32_t kHostVersion = 9;
+inline constexpr std::uint32_t kHostVersion = 10;
 inline constexpr std::uint32_t kNoSlot = UINT32_MAX;
 inline constexpr std::size_t kCacheLine = 64;
-/// Room for the address card of a process. Each host has those of all processes
-/// of the job, so the usual job, with one UDP address for each, has little.
+/// Room for the address card of a process. Most hosts have those of all
+/// processes of the job, so the usual job, with one UDP address for each, has
+/// little.
 inline constexpr std::size_t kShortCardBytes = 32;
 inline constexpr std::size_t kCardBytes = 512;
-inline constexpr std::size_t kLongCardBytes = 8192;
+inline constexpr std::size_t kLongCardBytes = std::size_t{64} << 10;
 /// Size of HostHeader::route_to, with the 0 byte at its end.
 inline constexpr std::size_t kRouteBytes = 64;
 
@@ -47,6 +48,13 @@ inline constexpr std::size_t kRouteBytes = 64;
 /// has them can write into the memory of the job. They reach a process only in
 /// the host segment, by an inherited descriptor; no core dump has them.
 using JobSecret = std::array<std::uint8_t, 32>;
+
+/// The address cards that a host segment has.
+enum class CardTable : std::uint64_t {
+  kOfJob,  ///< All processes of the job have theirs in each segment.
+  kOfHost  ///< The processes of the host have theirs there. A process that
+           ///< needs another one fetches it from the launcher.
+};
 
 /// Two values that all hosts of a job have alike and no other job has.
 struct JobIdentity {
@@ -154,6 +162,7 @@ struct alignas(kCacheLine) HostHeader {
   std::uint64_t starter_bytes;
   std::uint64_t module_bytes;
   std::uint64_t card_bytes;  ///< A multiple of kShortCardBytes.
+  CardTable card_table;      ///< The processes whose address cards are here.
   std::uint64_t total_bytes;
   std::uint64_t slice_stride;
   /// This offset and the next eight count from the start of the segment.
@@ -165,8 +174,10 @@ struct alignas(kCacheLine) HostHeader {
                                       ///< process last waited on; 0: none yet.
   std::uint64_t records_offset;       ///< ProcRecord[local_procs].
   std::uint64_t published_offset;     ///< PublishedRecord[procs].
-  std::uint64_t cards_offset;         ///< Address cards, [procs].
   std::uint64_t secret_offset;        ///< JobSecret.
+  std::uint64_t cards_offset;         ///< Address cards. CardTable::kOfJob:
+                                      ///< [procs]; kOfHost: [2][local_procs],
+                                      ///< the second row for fetched ones.
   /// This offset and the next three count from the start of a slice.
   std::uint64_t keys_offset;
   std::uint64_t ring_offset;
@@ -374,11 +385,16 @@ struct HostSizes {
   std::uint64_t starter_bytes = 10240;    ///< Starter memory of each rank.
   std::uint64_t module_bytes = 64 << 20;  ///< Module memory of each rank.
   std::uint64_t card_bytes = kCardBytes;  ///< Up to kLongCardBytes.
+  CardTable card_table = CardTable::kOfJob;
 };
 
 /// The sizes for these settings. A rank's module memory is the heap,
 /// kMiddleBytes, and ACP_MODULE_MEMORY for the program's own modules.
 HostSizes host_sizes_for(const Settings& settings);
+
+/// The address cards for each host of a job of `procs` processes, under a
+/// launcher that can fetch the others.
+CardTable card_table_for(const Settings& settings, std::uint32_t procs);
 
 /// The numbers and sizes that a host segment is made for.
 struct HostPlan {
@@ -441,8 +457,13 @@ class HostSegment {
   std::atomic<std::uint32_t>* core_of_slot() const noexcept;
   ProcRecord& record(std::uint32_t slot) const noexcept;
   PublishedRecord& published(std::uint32_t proc) const noexcept;
-  /// The address card of a process of the job.
+  /// Whether the segment has room for the address card of a process.
+  bool has_card(std::uint32_t proc) const noexcept;
+  /// The address card of a process, if the segment has room for it.
   std::span<std::byte> card(std::uint32_t proc) const noexcept;
+  /// Where the launcher puts the address card that a process of this host has
+  /// asked for. CardTable::kOfHost.
+  std::span<std::byte> fetched_card(std::uint32_t slot) const noexcept;
   const JobSecret& secret() const noexcept;
   std::byte* slice(std::uint32_t slot) const noexcept;
 
@@ -453,6 +474,8 @@ class HostSegment {
   KeyEntry* keys(std::uint32_t slot) const noexcept;
 
  private:
+  std::span<std::byte> card_at(std::uint64_t place) const noexcept;
+
   std::byte* base_ = nullptr;
   std::size_t bytes_ = 0;
 };

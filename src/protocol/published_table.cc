@@ -35,12 +35,14 @@ bool has_table(Phase phase) noexcept {
 std::string make_table(const HostSegment& segment,
                        std::span<const std::uint32_t> procs,
                        Phase phase) {
+  const bool has_cards =
+      phase == Phase::kInit && segment.header().card_table == CardTable::kOfJob;
   ByteWriter writer;
   for (const std::uint32_t proc : procs) {
     writer.number(proc);
     writer.number(segment.published(proc).get());
-    const auto card = phase == Phase::kInit ? used_part(segment.card(proc))
-                                            : std::span<const std::byte>{};
+    const auto card = has_cards ? used_part(segment.card(proc))
+                                : std::span<const std::byte>{};
     writer.text({reinterpret_cast<const char*>(card.data()), card.size()});
   }
   return writer.take();
@@ -68,8 +70,10 @@ bool write_table(const HostSegment& segment, std::string_view bytes) {
     const Entry entry = read_entry(reader);
     if (segment.slot_of_proc(entry.proc) != kNoSlot) continue;
     segment.published(entry.proc).set(entry.values);
-    std::ranges::copy(std::as_bytes(std::span(entry.card)),
-                      segment.card(entry.proc).begin());
+    if (segment.has_card(entry.proc)) {
+      std::ranges::copy(std::as_bytes(std::span(entry.card)),
+                        segment.card(entry.proc).begin());
+    }
   }
   return true;
 }

@@ -19,7 +19,7 @@ namespace acp::protocol {
 bool has_table(Phase phase) noexcept;
 
 /// Returns the table of these processes, after they have arrived at `phase`. It
-/// has address cards in kInit only.
+/// has address cards in kInit only, and with CardTable::kOfJob.
 std::string make_table(const HostSegment& segment,
                        std::span<const std::uint32_t> procs,
                        Phase phase);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string_view>
 
 #include "base/clock.h"
@@ -17,7 +18,7 @@ namespace acp::runtime {
 
 class ProcessManager;
 
-/// Used by one thread at a time.
+/// Used by one thread at a time, unless a function says that any may call it.
 class Bootstrap {
  public:
   Bootstrap() = default;
@@ -36,12 +37,22 @@ class Bootstrap {
   /// kAborted, logged, when the job ends instead.
   ///
   /// After kNetwork the segment of this host has the PublishedRecord of every
-  /// process. After kInit it has the address card and the
-  /// PublishedRecord of every process of the job. After kCollective it has the
+  /// process. After kInit it also has every address card that it has room for
+  /// (CardTable). After kCollective it has the
   /// PublishedRecord of every process, as it was when that process arrived. The
   /// processes of this host write both into the segment before they arrive; the
   /// bootstrap carries those of the other hosts.
   [[nodiscard]] virtual Status arrive(protocol::Phase phase) = 0;
+
+  /// The address card of a process of another host, after Phase::kInit, where
+  /// the segment has no room for it (CardTable::kOfHost): asks the launcher and
+  /// blocks until it has answered. The bytes are 0 when that process has
+  /// published none, and valid until the next call. Any thread may call it, one
+  /// at a time. kAborted, logged: the job ends. kUnsupported: this launcher
+  /// always gives room for all address cards.
+  virtual Result<std::span<const std::byte>> fetch_card(std::uint32_t) {
+    return Status::kUnsupported;
+  }
 
   /// Tells the ranks of other hosts that this rank is in acp_finalize
   /// (kLeaving), or that its modules have ended there (kLeft), by the words

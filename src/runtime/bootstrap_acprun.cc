@@ -1,7 +1,14 @@
 // A process that acprun has started: messages of protocol/bootstrap.h over the
 // socket that it inherits. Called by the Task, which waits in arrive() for as
-// long as the other processes take.
+// long as the other processes take, and by a transport that reaches a process
+// of another host for the first time.
 #include <unistd.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <utility>
 
 #include "base/log.h"
 #include "runtime/bootstrap.h"
@@ -28,7 +35,7 @@ class Acprun final : public Bootstrap {
         status != Status::kOk) {
       return status;
     }
-    const Result<BootstrapMessage> welcome = receive();
+    const Result<BootstrapMessage> welcome = receive(Wanted::kOther);
     if (!welcome.ok()) {
       return welcome.status();
     }
@@ -72,13 +79,12 @@ class Acprun final : public Bootstrap {
     if (status != Status::kOk) {
       return status;
     }
-    const Result<BootstrapMessage> answer = receive();
+    const Result<BootstrapMessage> answer = receive(Wanted::kOther);
     if (!answer.ok()) {
       return answer.status();
     }
     if (answer.value().type == BootstrapType::kEnding) {
-      log_error("the job ends: {}", answer.value().text);
-      return Status::kAborted;
+      return log_end(*answer);
     }
     const bool is_go = answer.value().type == BootstrapType::kGo &&
                        answer.value().value == value;
@@ -90,6 +96,27 @@ class Acprun final : public Bootstrap {
       return Status::kProtocol;
     }
     return Status::kOk;
+  }
+
+  /// acprun writes an address card without the zeros at its end, so the room
+  /// is cleared first.
+  Result<std::span<const std::byte>> fetch_card(std::uint32_t proc) override {
+    const auto room = segment_.fetched_card(segment_.slot_of_proc(proc_));
+    std::ranges::fill(room.first(fetched_bytes_), std::byte{0});
+    fetched_bytes_ = 0;
+    if (const Status status = send({BootstrapType::kWantAddress, proc, {}});
+        status != Status::kOk) {
+      return status;
+    }
+    const Result<BootstrapMessage> answer = receive(Wanted::kAddress);
+    if (!answer.ok()) {
+      return answer.status();
+    }
+    if (answer->type == BootstrapType::kEnding) {
+      return log_end(*answer);
+    }
+    fetched_bytes_ = std::min<std::size_t>(answer->value, room.size());
+    return std::span<const std::byte>(room);
   }
 
   void tell_leaving(protocol::BootstrapType type,
@@ -108,6 +135,11 @@ class Acprun final : public Bootstrap {
   }
 
  private:
+  static Status log_end(const BootstrapMessage& ending) {
+    log_error("the job ends: {}", ending.text);
+    return Status::kAborted;
+  }
+
   Status send(const BootstrapMessage& message) {
     if (const int error = send_message(socket_.get(), message); error != 0) {
       log_error("acprun is gone: {}", errno_text(error));
@@ -116,10 +148,46 @@ class Acprun final : public Bootstrap {
     return Status::kOk;
   }
 
-  /// The next message; keeps the descriptor that comes with it. It has no
+  /// A thread that waits for the answer to WantAddress, and one that waits for
+  /// all else, may wait at the same time.
+  enum class Wanted : std::uint8_t { kAddress, kOther };
+
+  /// The next message of this kind, or Ending. One of the waiting threads reads
+  /// the socket, and leaves to the other what is not its own. It has no
   /// deadline: acprun has one for every phase, and acprun's death closes the
   /// socket.
-  Result<BootstrapMessage> receive() {
+  Result<BootstrapMessage> receive(Wanted wanted) {
+    auto& mine = wanted == Wanted::kAddress ? card_ : other_;
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      if (mine) {
+        return *std::exchange(mine, std::nullopt);
+      }
+      if (end_) {
+        return *end_;
+      }
+      if (is_reading_) {
+        changed_.wait(lock);
+        continue;
+      }
+      is_reading_ = true;
+      lock.unlock();
+      Result<BootstrapMessage> message = read_socket();
+      lock.lock();
+      is_reading_ = false;
+      changed_.notify_all();
+      if (!message.ok() || message->type == BootstrapType::kEnding) {
+        end_ = std::move(message);
+      } else if (message->type == BootstrapType::kAddress) {
+        card_ = std::move(*message);
+      } else {
+        other_ = std::move(*message);
+      }
+    }
+  }
+
+  /// Waits for a message; keeps the descriptor that comes with it.
+  Result<BootstrapMessage> read_socket() {
     ReceivedMessage received = receive_message(socket_.get(), Waiting::kBlocks);
     switch (received.kind) {
       case ReceivedMessage::Kind::kMessage: break;
@@ -145,6 +213,15 @@ class Acprun final : public Bootstrap {
   UniqueFd memory_;  ///< The host segment, from the welcome to its mapping.
   protocol::HostSegment segment_;
   std::uint32_t proc_ = 0;
+  std::size_t fetched_bytes_ = 0;  ///< Size of the last one that was fetched.
+
+  std::mutex mutex_;                       ///< Guards all fields below.
+  std::condition_variable changed_;        ///< Some field below has changed.
+  bool is_reading_ = false;                ///< A thread is in read_socket().
+  std::optional<BootstrapMessage> card_;   ///< Not yet taken.
+  std::optional<BootstrapMessage> other_;  ///< Not yet taken.
+  /// Ending, or why the connection has failed: the answer to every wait.
+  std::optional<Result<BootstrapMessage>> end_;
 };
 
 }  // namespace

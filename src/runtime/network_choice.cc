@@ -90,7 +90,10 @@ Result<OpenedNetwork> open_common_network(Settings& settings,
                                           Bootstrap& bootstrap,
                                           const NetTransportFactory& open) {
   const protocol::HostSegment& segment = bootstrap.segment();
-  const transport::NetworkContext context{settings, segment, bootstrap.proc()};
+  const transport::NetworkContext context{settings, segment, bootstrap.proc(),
+                                          [&bootstrap](transport::ProcId proc) {
+                                            return bootstrap.fetch_card(proc);
+                                          }};
   const std::string named = settings.text(SettingId::kNet);
   OpenedNetwork rdma;
   std::uint32_t mine = kNoRdma;

@@ -57,6 +57,7 @@ enum class SettingId : std::uint8_t {
   kVerbsRnrTimer,
   kUcxDevices,
   kUcxAtomics,
+  kUcxAddresses,
   kAtomics,
   kCma,
   kWait,

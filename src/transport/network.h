@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 
@@ -19,11 +20,24 @@ struct NetworkContext {
   const Settings& settings;
   const protocol::HostSegment& segment;
   ProcId proc = 0;  ///< This process.
+  /// Asks the launcher for the address card of a process of another host, and
+  /// blocks until it has come (runtime/bootstrap.h).
+  std::function<Result<std::span<const std::byte>>(ProcId)> ask_for_card{};
 
   /// The address card of a process; its bytes are 0 until that process has
-  /// opened its own transport.
+  /// opened its own transport. For networks whose address cards are always in
+  /// the segment.
   std::span<const std::byte> card_of(ProcId peer) const {
     return segment.card(peer);
+  }
+
+  /// The address card of a process. Where the segment lacks it, this blocks for
+  /// a round trip to the launcher, and the bytes are valid until the next call.
+  /// One thread at a time. kAborted, logged: the job ends.
+  Result<std::span<const std::byte>> fetch_card(ProcId peer) const {
+    return segment.has_card(peer)
+               ? std::span<const std::byte>(segment.card(peer))
+               : ask_for_card(peer);
   }
 
   /// Room for an address card, in bytes.

@@ -111,7 +111,7 @@ TEST_CASE("host segment: a core dump has headers, tables and the own slice",
   segment->dump_own_slice(1);
   CHECK(is_in_core_dump(segment->base()));
   CHECK(is_in_core_dump(reinterpret_cast<std::byte*>(&segment->record(64))));
-  CHECK(is_in_core_dump(segment->card(0).data()));
+  CHECK_FALSE(is_in_core_dump(segment->card(0).data()));
   CHECK_FALSE(is_in_core_dump(segment->base() + header.secret_offset));
   for (const std::uint32_t slot : {0U, 1U, kSlicesInCoreDump - 1}) {
     INFO("slot " << slot);
@@ -204,6 +204,41 @@ TEST_CASE("host segment: the usual job has short address cards",
   CHECK(segment->card(0).size() == kShortCardBytes);
   CHECK(segment->card(2).data() ==
         segment->card(0).data() + 2 * kShortCardBytes);
+}
+
+TEST_CASE("host segment: a large job's hosts have the long cards of their own",
+          "[protocol][host_segment]") {
+  Settings settings;
+  const auto set = [&](SettingId id, const char* value) {
+    REQUIRE(settings.set(id, value, SettingSource::kOption) == Status::kOk);
+  };
+  CHECK(card_table_for(settings, 1'048'575) == CardTable::kOfJob);
+  set(SettingId::kNet, "ucx");
+  CHECK(card_table_for(settings, 8192) == CardTable::kOfJob);
+  CHECK(card_table_for(settings, 8193) == CardTable::kOfHost);
+  set(SettingId::kUcxAddresses, "all");
+  CHECK(card_table_for(settings, 65'536) == CardTable::kOfJob);
+  set(SettingId::kUcxAddresses, "fetch");
+  CHECK(card_table_for(settings, 2) == CardTable::kOfHost);
+
+  HostPlan plan = plan_of(1'048'575);
+  plan.local_procs = {4, 1000, 1'048'574};
+  plan.sizes.card_bytes = kLongCardBytes;
+  plan.sizes.card_table = CardTable::kOfHost;
+  const Result<UniqueFd> fd = create_host_segment(plan);
+  REQUIRE(fd.ok());
+  const auto segment = HostSegment::map(fd->get());
+  REQUIRE(segment.ok());
+  CHECK_FALSE(segment->has_card(0));
+  std::byte* at = segment->card(4).data();
+  for (const std::uint32_t proc : plan.local_procs) {
+    CHECK(segment->has_card(proc));
+    CHECK(segment->card(proc).size() == kLongCardBytes);
+    CHECK(segment->card(proc).data() == at);
+    at += kLongCardBytes;
+  }
+  CHECK(segment->fetched_card(0).data() == at);
+  CHECK(segment->fetched_card(2).data() + kLongCardBytes <= segment->slice(0));
 }
 
 TEST_CASE("host segment: its size is sealed", "[protocol][host_segment]") {

@@ -13,13 +13,14 @@
 #include <catch2/catch.hpp>
 
 #include "runtime/bootstrap.h"
+#include "support/fake_launcher.h"
 
 namespace acp::runtime {
 
 namespace {
 
-using protocol::BootstrapMessage;
 using protocol::BootstrapType;
+using test::FakeLauncher;
 
 constexpr const char* kVariables[] = {
     protocol::kBootstrapFdVariable, "OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
@@ -51,82 +52,6 @@ class CleanEnvironment {
 
  private:
   std::vector<std::optional<std::string>> saved_;
-};
-
-/// The launcher's end of the socket.
-class FakeLauncher {
- public:
-  FakeLauncher() {
-    std::array<int, 2> ends{};
-    REQUIRE(::socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends.data()) == 0);
-    mine_ = UniqueFd(ends[0]);
-    theirs = UniqueFd(ends[1]);
-  }
-
-  void say(const BootstrapMessage& message, int descriptor = -1) {
-    const auto bytes = protocol::encode_bootstrap(message);
-    say_bytes(bytes, descriptor);
-  }
-
-  void say_bytes(std::span<const std::byte> bytes, int descriptor = -1) {
-    iovec part{const_cast<std::byte*>(bytes.data()), bytes.size()};
-    alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(int))> control{};
-    msghdr header{};
-    header.msg_iov = &part;
-    header.msg_iovlen = 1;
-    if (descriptor >= 0) {
-      header.msg_control = control.data();
-      header.msg_controllen = control.size();
-      cmsghdr* item = CMSG_FIRSTHDR(&header);
-      item->cmsg_level = SOL_SOCKET;
-      item->cmsg_type = SCM_RIGHTS;
-      item->cmsg_len = CMSG_LEN(sizeof descriptor);
-      std::memcpy(CMSG_DATA(item), &descriptor, sizeof descriptor);
-    }
-    REQUIRE(::sendmsg(mine_.get(), &header, MSG_NOSIGNAL) ==
-            static_cast<ssize_t>(bytes.size()));
-  }
-
-  BootstrapMessage hear() {
-    std::array<std::byte, 4096> buffer;
-    const ssize_t size = ::recv(mine_.get(), buffer.data(), buffer.size(), 0);
-    REQUIRE(size > 0);
-    auto message = protocol::decode_bootstrap(
-        std::span(buffer).first(static_cast<std::size_t>(size)));
-    REQUIRE(message.has_value());
-    return *message;
-  }
-
-  /// Takes a packet of any kind. Any thread may call it.
-  ssize_t take() {
-    std::byte byte;
-    return ::recv(mine_.get(), &byte, 1, 0);
-  }
-
-  bool is_closed() { return take() == 0; }
-
-  void leave() { mine_.reset(); }
-
-  /// Welcomes this process as process 1 of a job of two.
-  std::unique_ptr<Bootstrap> welcome() {
-    protocol::HostPlan plan;
-    plan.put_all_here(2);
-    plan.sizes.module_bytes = 1 << 20;
-    const Result<UniqueFd> memory = protocol::create_host_segment(plan);
-    REQUIRE(memory.ok());
-    say({BootstrapType::kWelcome, 1, {}}, memory.value().get());
-    auto joined = connect_to_acprun(std::move(theirs));
-    REQUIRE(joined.ok());
-    const auto hello = hear();
-    CHECK(hello.type == BootstrapType::kHello);
-    CHECK(hello.value == static_cast<std::uint64_t>(::getpid()));
-    return std::move(*joined);
-  }
-
-  UniqueFd theirs;
-
- private:
-  UniqueFd mine_;
 };
 
 Settings small_settings() {

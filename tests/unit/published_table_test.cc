@@ -13,11 +13,13 @@ namespace {
 
 /// The segment of one of two hosts of a job of six processes: process p is on
 /// host p % 2.
-HostSegment make_segment(std::uint32_t host) {
+HostSegment make_segment(std::uint32_t host,
+                         CardTable cards = CardTable::kOfJob) {
   HostPlan plan;
   plan.procs = 6;
   plan.local_procs = {host, host + 2, host + 4};
   plan.sizes.card_bytes = kShortCardBytes;
+  plan.sizes.card_table = cards;
   const Result<UniqueFd> memory = create_host_segment(plan);
   REQUIRE(memory.ok());
   Result<HostSegment> segment = HostSegment::map(memory->get());
@@ -58,6 +60,21 @@ TEST_CASE("published table: records and cards come to the other host",
   REQUIRE(write_table(there, make_table(here, procs, Phase::kCollective)));
   CHECK(there.published(2).get() == PublishedRecord::Values{7, 5, 0});
   CHECK(card_text(there, 2) == "two");
+}
+
+TEST_CASE("published table: cards that are fetched do not travel in it",
+          "[protocol]") {
+  const HostSegment here = make_segment(0, CardTable::kOfHost);
+  const HostSegment there = make_segment(1, CardTable::kOfHost);
+  const std::vector<std::uint32_t> procs{0, 2, 4};
+  here.published(2).set({7, 1, 0});
+  put_card(here, 2, "two");
+  put_card(there, 3, "three");
+  const std::string table = make_table(here, procs, Phase::kInit);
+  CHECK(table.find("two") == std::string::npos);
+  REQUIRE(write_table(there, table));
+  CHECK(there.published(2).get() == PublishedRecord::Values{7, 1, 0});
+  CHECK(card_text(there, 3) == "three");
 }
 
 TEST_CASE("published table: two tables are one, and own entries stay",

@@ -125,7 +125,11 @@ Result<const AddressCard*> UcxTransport::card_of(transport::ProcId peer) {
   if (unfit_peer_.is_found()) {
     return Status::kBadOption;  // said before, and the job ends
   }
-  auto card = decode_card(options_.card_of(peer));
+  const auto bytes = options_.card_of(peer);
+  if (!bytes.ok()) {
+    return bytes.status();
+  }
+  auto card = decode_card(*bytes);
   if (!card) {
     log_error(
         "ucx: process {} has no valid address card: it has not opened ucx (see "

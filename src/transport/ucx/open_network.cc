@@ -1,5 +1,6 @@
 // The network "ucx" of settings/networks.def: a transport from the settings.
 #include "base/little_endian.h"
+#include "base/log.h"
 #include "transport/network.h"
 #include "transport/ucx/ucx_transport.h"
 
@@ -15,7 +16,7 @@ Result<std::unique_ptr<transport::Transport>> open_network(
   options.job = load_little<std::uint64_t>(reinterpret_cast<const std::byte*>(
       context.segment.header().job_id.data()));
   options.card_of = [context](transport::ProcId peer) {
-    return context.card_of(peer);
+    return context.fetch_card(peer);
   };
   options.devices = settings.text(SettingId::kUcxDevices);
   options.atomics = settings.text(SettingId::kUcxAtomics) == "device"
@@ -25,6 +26,8 @@ Result<std::unique_ptr<transport::Transport>> open_network(
   if (!opened.ok()) {
     return opened.status();
   }
+  log(LogLevel::kDebug, "ucx: an address card of {} bytes",
+      (*opened)->card().size());
   if (const Status status = context.publish_card((*opened)->card());
       status != Status::kOk) {
     return status;

@@ -26,7 +26,7 @@ struct UcxOptions {
   std::uint64_t job = 0;  ///< Tells strangers from peers.
   /// The address card of a process; empty when it has none (yet). Called at the
   /// first contact with it, within a call into the transport.
-  std::function<std::span<const std::byte>(transport::ProcId)> card_of;
+  std::function<Result<std::span<const std::byte>>(transport::ProcId)> card_of;
   std::string devices;                ///< ACP_UCX_DEVICES; may be empty.
   Executor atomics = Executor::kCpu;  ///< ACP_UCX_ATOMICS.
 };
