@@ -145,8 +145,9 @@ constexpr std::array<OptionRow, 30> kRows = {{
      .argument = "N",
      .default_value = "1",
      .summary = "Number of ranks",
-     .manual = "Number of ranks, 1 to 65536. Without it there is one rank, or "
-               "one for each line of the node file.",
+     .manual =
+         "Number of ranks, 1 to 1048575. Without it there is one rank, or "
+         "one for each line of the node file.",
      .target = take_procs},
     {.name = "--acp-nodefile",
      .old_names = "-nodefile -machinefile",

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <fstream>
@@ -306,12 +307,7 @@ class Job {
   void take_rank_message(HostMessage& report) {
     const auto type = static_cast<BootstrapType>(report.value);
     if (type == BootstrapType::kLeaving || type == BootstrapType::kLeft) {
-      order({HostMessageType::kLeaving,
-             kEveryHost,
-             static_cast<std::uint32_t>(type),
-             report.more,
-             0,
-             {}});
+      pass_on_leaving(type, report.more);
       return;
     }
     if (type == BootstrapType::kWantAddress && is_rank(report.more)) {
@@ -352,6 +348,20 @@ class Job {
                        fail(std::move(verdict));
                      }},
                answer);
+  }
+
+  /// Hosts keep the rank with the fewest acp_sync, so they are told no other.
+  /// In the usual job that is the first rank that leaves.
+  void pass_on_leaving(BootstrapType type, std::int64_t value) {
+    const auto word = static_cast<std::uint64_t>(value);
+    auto& fewest = type == BootstrapType::kLeaving ? leaving_ : left_;
+    if (word == 0 || !protocol::Leaving::of(word).enter(fewest)) return;
+    order({HostMessageType::kLeaving,
+           kEveryHost,
+           static_cast<std::uint32_t>(type),
+           value,
+           0,
+           {}});
   }
 
   bool is_rank(std::int64_t value) const {
@@ -655,6 +665,9 @@ class Job {
   /// Tables of the hosts that have come to the phase that is under way, one
   /// after the other, in pieces that travel as one message.
   std::vector<std::string> tables_;
+  /// HostHeader::leaving and left, as all hosts have been told.
+  std::atomic<std::uint64_t> leaving_{0};
+  std::atomic<std::uint64_t> left_{0};
   /// Output of hosts for which they have got no credit yet.
   std::vector<std::pair<std::uint32_t, std::int64_t>> owed_;
   std::vector<RankLook> looks_;     ///< Looks of this round, or at the end.

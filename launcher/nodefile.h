@@ -14,7 +14,8 @@
 
 namespace acp::launcher {
 
-inline constexpr std::uint32_t kMaxRanks = 65536;
+/// The most that a global address can name (docs/global_address.md).
+inline constexpr std::uint32_t kMaxRanks = 1'048'575;
 
 struct Node {
   std::string host;

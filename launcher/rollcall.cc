@@ -59,6 +59,30 @@ Verdict Rollcall::verdict(Cause cause,
   return {cause, rank, ranks_[rank].pid, value, std::move(text), {}};
 }
 
+void Rollcall::move(Rank& rank, RankState state) {
+  const auto counts = [&rank] {
+    return is_inside(rank.state) && !rank.has_exited ? 1U : 0U;
+  };
+  --count(rank.state);
+  inside_ -= counts();
+  rank.state = state;
+  ++count(state);
+  inside_ += counts();
+}
+
+void Rollcall::note_exit(Rank& rank) {
+  if (rank.has_exited) return;
+  rank.has_exited = true;
+  ++exited_;
+  if (is_inside(rank.state)) --inside_;
+}
+
+/// The first rank in this state. There is one.
+std::uint32_t Rollcall::first_in(RankState state) const {
+  const auto found = std::ranges::find(ranks_, state, &Rank::state);
+  return static_cast<std::uint32_t>(found - ranks_.begin());
+}
+
 Answer Rollcall::on_message(std::uint32_t rank,
                             const BootstrapMessage& message) {
   switch (message.type) {
@@ -69,7 +93,7 @@ Answer Rollcall::on_message(std::uint32_t rank,
                      static_cast<std::int64_t>(message.value), message.text);
     case BootstrapType::kFinalized:
       if (ranks_[rank].state == RankState::kLeaving) {
-        ranks_[rank].state = RankState::kFinalized;
+        move(ranks_[rank], RankState::kFinalized);
         return Nothing{};
       }
       break;
@@ -93,12 +117,12 @@ Answer Rollcall::on_hello(std::uint32_t rank, std::uint64_t pid) {
     return verdict(Cause::kProtocol, rank, 0,
                    "called acp_init a second time in one job");
   }
-  ranks_[rank].state = RankState::kGreeted;
+  move(ranks_[rank], RankState::kGreeted);
   ranks_[rank].pid = static_cast<std::uint32_t>(pid);
-  for (std::uint32_t other = 0; other < ranks_.size(); ++other) {
-    if (ranks_[other].has_exited) {
-      return verdict(Cause::kLeftEarly, other);
-    }
+  if (exited_ != 0) {
+    const auto other = std::ranges::find_if(ranks_, &Rank::has_exited);
+    return verdict(Cause::kLeftEarly,
+                   static_cast<std::uint32_t>(other - ranks_.begin()));
   }
   return SayWelcome{};
 }
@@ -111,24 +135,22 @@ Answer Rollcall::on_arrive(std::uint32_t rank, std::uint64_t phase) {
                                "library are of different builds",
                                phase, static_cast<int>(ranks_[rank].state)));
   }
-  ranks_[rank].state = row->waiting;
-  bool is_complete = true;
-  for (std::uint32_t other = 0; other < ranks_.size(); ++other) {
-    const RankState state = ranks_[other].state;
-    if (state == row->waiting) continue;
-    is_complete = false;
+  move(ranks_[rank], row->waiting);
+  for (const RankState state :
+       {RankState::kAtCollective, RankState::kAtFinalize}) {
     // They would wait for each other for ever.
-    if (is_at_meeting_point(state) && is_at_meeting_point(row->waiting)) {
+    if (is_at_meeting_point(row->waiting) && state != row->waiting &&
+        count(state) != 0) {
       return verdict(
           Cause::kProtocol, rank, 0,
           fmt::format(
-              "called {} while rank {} waits in {}", row->name, other,
+              "called {} while rank {} waits in {}", row->name, first_in(state),
               state == RankState::kAtFinalize ? "acp_finalize" : "acp_reset"));
     }
   }
-  if (!is_complete) return Nothing{};
+  if (count(row->waiting) < ranks_.size()) return Nothing{};
   for (Rank& one : ranks_) {
-    one.state = row->after;
+    move(one, row->after);
   }
   return SayGo{row->phase};
 }
@@ -137,7 +159,7 @@ std::optional<Verdict> Rollcall::on_exit(std::uint32_t rank, int wait_status) {
   if (ranks_[rank].has_exited && wait_status != 0) {
     return verdict(Cause::kLauncherFailed, rank, wait_status);
   }
-  ranks_[rank].has_exited = true;
+  note_exit(ranks_[rank]);
   if (WIFSIGNALED(wait_status)) {
     return verdict(Cause::kSignaled, rank, WTERMSIG(wait_status));
   }
@@ -153,14 +175,10 @@ std::optional<Verdict> Rollcall::on_exit(std::uint32_t rank, int wait_status) {
 std::optional<Verdict> Rollcall::judge_silent_exit(std::uint32_t rank) const {
   const RankState state = ranks_[rank].state;
   if (state == RankState::kFinalized) return std::nullopt;
-  bool others_inside = false;
-  bool others_greeted = false;
-  for (std::uint32_t other = 0; other < ranks_.size(); ++other) {
-    if (other == rank) continue;
-    others_greeted |= ranks_[other].state != RankState::kStarted;
-    others_inside |=
-        is_inside(ranks_[other].state) && !ranks_[other].has_exited;
-  }
+  const std::uint32_t is_started = state == RankState::kStarted ? 1 : 0;
+  const bool others_greeted =
+      count(RankState::kStarted) - is_started < ranks_.size() - 1;
+  const bool others_inside = inside_ != 0;  // this rank has exited
   const bool before_init = state <= RankState::kInInit;
   if (before_init && others_greeted) {
     return verdict(Cause::kLeftEarly, rank);
@@ -174,9 +192,7 @@ std::optional<Verdict> Rollcall::judge_silent_exit(std::uint32_t rank) const {
 }
 
 bool Rollcall::is_meeting() const noexcept {
-  return std::any_of(ranks_.begin(), ranks_.end(), [](const Rank& one) {
-    return one.state == RankState::kInInit;
-  });
+  return count(RankState::kInInit) != 0;
 }
 
 std::vector<std::uint32_t> Rollcall::missing_in_init() const {

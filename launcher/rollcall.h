@@ -3,6 +3,8 @@
 // has the table of its states.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <variant>
@@ -24,6 +26,8 @@ enum class RankState : std::uint8_t {
   kFinalized,
 };
 
+inline constexpr std::size_t kRankStates = 8;
+
 struct Nothing {};
 
 /// Answer Welcome to the sender.
@@ -39,7 +43,9 @@ using Answer = std::variant<Nothing, SayWelcome, SayGo, Verdict>;
 /// Used by one thread, which alone touches all fields. Makes no system call.
 class Rollcall {
  public:
-  explicit Rollcall(std::uint32_t ranks) : ranks_(ranks) {}
+  explicit Rollcall(std::uint32_t ranks) : ranks_(ranks) {
+    count(RankState::kStarted) = ranks;
+  }
 
   std::uint32_t size() const noexcept {
     return static_cast<std::uint32_t>(ranks_.size());
@@ -77,6 +83,17 @@ class Rollcall {
     std::uint32_t pid = 0;
   };
 
+  std::uint32_t& count(RankState state) {
+    return counts_[static_cast<std::size_t>(state)];
+  }
+
+  std::uint32_t count(RankState state) const {
+    return counts_[static_cast<std::size_t>(state)];
+  }
+
+  void move(Rank& rank, RankState state);
+  void note_exit(Rank& rank);
+  std::uint32_t first_in(RankState state) const;
   Answer on_hello(std::uint32_t rank, std::uint64_t pid);
   Answer on_arrive(std::uint32_t rank, std::uint64_t phase);
   std::optional<Verdict> judge_silent_exit(std::uint32_t rank) const;
@@ -86,6 +103,11 @@ class Rollcall {
                   std::string text = {}) const;
 
   std::vector<Rank> ranks_;
+  /// Ranks by state, so that no message needs a look at every rank.
+  std::array<std::uint32_t, kRankStates> counts_{};
+  /// Ranks between Hello and Finalized whose process has not exited.
+  std::uint32_t inside_ = 0;
+  std::uint32_t exited_ = 0;
 };
 
 }  // namespace acp::launcher

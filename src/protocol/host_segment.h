@@ -135,9 +135,9 @@ struct Leaving {
   }
 
   /// Puts this into HostHeader::leaving or left, unless the word there belongs
-  /// to a rank with as few calls or fewer. Release: the partner is the acquire
-  /// in Progress::sync_health().
-  void enter(std::atomic<std::uint64_t>& place) const noexcept;
+  /// to a rank with as few calls or fewer; true: it is in now. Release: the
+  /// partner is the acquire in Progress::sync_health().
+  bool enter(std::atomic<std::uint64_t>& place) const noexcept;
 
   /// Whether this rank never makes its acp_sync number `number`, counted
   /// from 1.

@@ -18,6 +18,7 @@
 #include "api/open_network.h"
 #include "base/unique_fd.h"
 #include "launcher/agent_links.h"
+#include "launcher/rollcall.h"
 #include "protocol/byte_codec.h"
 #include "protocol/published_table.h"
 #include "runtime/modules.h"
@@ -183,6 +184,33 @@ TEST_CASE("a million ranks: three levels of agents start each host once",
   CHECK(levels == 3);
   CHECK(starts[0] == 0);
   CHECK(std::count(starts.begin(), starts.end(), 1) == kHosts - 1);
+}
+
+/// A roll-call that looked at every rank for each message would take hours.
+TEST_CASE("a million ranks: acprun's roll-call of a whole job", "[scale]") {
+  using protocol::BootstrapType;
+  launcher::Rollcall rollcall(kProcs);
+  const auto all_say = [&](const protocol::BootstrapMessage& message) {
+    std::uint32_t answers = 0;
+    for (std::uint32_t rank = 0; rank < kProcs; ++rank) {
+      const launcher::Answer answer = rollcall.on_message(rank, message);
+      answers += std::holds_alternative<launcher::Nothing>(answer) ? 0 : 1;
+    }
+    return answers;
+  };
+  CHECK(all_say({BootstrapType::kHello, 7, {}}) == kProcs);
+  for (const auto phase : {protocol::Phase::kNetwork, protocol::Phase::kInit,
+                           protocol::Phase::kFinalize}) {
+    CHECK(all_say({BootstrapType::kArrive,
+                   static_cast<std::uint64_t>(phase),
+                   {}}) == 1);
+  }
+  CHECK(all_say({BootstrapType::kFinalized, 0, {}}) == 0);
+  std::uint32_t verdicts = 0;
+  for (std::uint32_t rank = 0; rank < kProcs; ++rank) {
+    verdicts += rollcall.is_meeting() || rollcall.on_exit(rank, 0) ? 1 : 0;
+  }
+  CHECK(verdicts == 0);
 }
 
 TEST_CASE("a million ranks: what a host and a rank hold", "[scale]") {

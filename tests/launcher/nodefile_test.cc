@@ -49,7 +49,7 @@ TEST_CASE("node file: what makes no sense is named by its line",
           "[launcher][nodefile]") {
   CHECK(bad_line("a\nb:\n") == 2);
   CHECK(bad_line("a:0") == 1);
-  CHECK(bad_line("a:65537") == 1);
+  CHECK(bad_line("a:1048576") == 1);
   CHECK(bad_line("a:-1") == 1);
   CHECK(bad_line("a:2x") == 1);
   CHECK(bad_line(":2") == 1);
@@ -65,7 +65,7 @@ TEST_CASE("node file: slots add up to the largest job",
           "[launcher][nodefile]") {
   CHECK(count_slots(parse_nodes("")) == 0);
   CHECK(count_slots(parse_nodes("a\nb:2\nc slots=3")) == 6);
-  CHECK(count_slots(parse_nodes("a:65536\nb:65536")) == kMaxRanks);
+  CHECK(count_slots(parse_nodes("a:1048575\nb:1048575")) == kMaxRanks);
 }
 
 TEST_CASE("this host: its names and no others", "[launcher][nodefile]") {
