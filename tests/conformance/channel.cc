@@ -1,5 +1,5 @@
-// Tests of acp/channel.h, function by function: what it does and what it
-// refuses.
+// Tests of acp/channel.h, function by function: effects, results, and the
+// arguments that it refuses.
 #include "acp/channel.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // Tests of acp/deque.h, function by function: against a model, on all ranks at
-// once, and what it refuses.
+// once, and with arguments that it refuses.
 #include "acp/deque.h"
 
 #include "conformance/sequence_cases.h"

@@ -355,8 +355,8 @@ SPMD_CASE(acpx_post_stops_at_a_failure,
   }
   EXPECT_EQ(acp_errno, int{ACPX_BAD_ADDRESS});
   EXPECT_EQ(acp_sync(), 0);
-  // An error that the caller sees: nothing happened. One that the peer sees:
-  // one step has happened.
+  // When the caller sees the error, no step has happened; when the peer sees
+  // it, the first step has.
   EXPECT_EQ(block.word(0).load(), is_in_call ? 0U : 1U);
   EXPECT_EQ(block.word(1).load(), 0U);
 }

@@ -187,7 +187,7 @@ SPMD_CASE(unregister_ends_copies,
     }
     EXPECT_EQ(acp_sync(), 0);
     if (is_owner) {
-      EXPECT_EQ(bytes[0], kOwners);  // and each byte is equal to the next
+      EXPECT_EQ(bytes[0], kOwners);  // the others: equal to the next one
       EXPECT_EQ(std::memcmp(bytes.data(), &bytes[1], kBytes - 1), 0);
     }
     EXPECT_EQ(acp_sync(), 0);

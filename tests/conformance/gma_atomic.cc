@@ -1,4 +1,5 @@
-// Tests of sections 4.11.3 to 4.11.14: what each atomic stores and returns.
+// Tests of sections 4.11.3 to 4.11.14: the word that each atomic stores, and
+// the old one that it returns.
 #include <vector>
 
 #include "support/spmd.h"

@@ -1,4 +1,4 @@
-// Tests of what follows a failed operation: its followers and its report. On
+// Tests of the followers of a failed operation, and of its report. On
 // paths where the caller sees every error, failures happen in the call and
 // concern no other operation. Both ways are accepted, and each is checked to
 // its end.

@@ -24,8 +24,8 @@ std::size_t chain_offset(std::size_t step, std::size_t length) {
   return (static_cast<std::size_t>(acp_rank()) * (length + 1) + step) * 8;
 }
 
-/// Sends a word over the ranks in `length` copies. Each is ordered on the one
-/// before by `order_of(handle of the one before)`.
+/// Sends a word over the ranks in `length` copies. Each copy is ordered on its
+/// predecessor by `order_of(handle of the predecessor)`.
 template <typename OrderOf>
 void check_wandering(Memory memory, std::size_t length, OrderOf order_of) {
   const Block block(

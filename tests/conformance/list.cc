@@ -1,5 +1,5 @@
 // Tests of acp/list.h, function by function: against std::list, on all ranks at
-// once, and what it refuses.
+// once, and with arguments that it refuses.
 #include "acp/list.h"
 
 #include <algorithm>
@@ -92,7 +92,7 @@ acp_list_t share(acp_list_t list, int from) {
   return {spmd::broadcast(list.ga, from)};
 }
 
-/// Checks what comparators are promised: bytes that can be read here.
+/// The element in the memory of this process, as a comparator may read it.
 const std::byte* readable(acp_element_t element) {
   return static_cast<const std::byte*>(acp_query_address(element.ga));
 }

@@ -1,5 +1,5 @@
 // Tests of acp/map.h and the extensions for maps, function by function: against
-// std::map, on all ranks at once, and what they refuse.
+// std::map, on all ranks at once, and with arguments that they refuse.
 #include "acp/map.h"
 
 #include <algorithm>
@@ -116,7 +116,7 @@ class Model {
 
   std::size_t below(std::size_t n) { return random_() % n; }
 
-  /// A random key out of few, of sizes around what fits a bucket.
+  /// A random key of a small set; the sizes are around the room of a bucket.
   Bytes some_key() {
     const std::size_t number = below(200);
     const std::size_t sizes[] = {1, 4, 8, 9, 16, 24, 25, 32, 33, 5000, 9001};
@@ -262,7 +262,7 @@ class Model {
     EXPECT_EQ(acp_size_map(b.handle), b.shadow.size());
   }
 
-  /// The local elements are those that a walk over local elements finds.
+  /// The local elements are the ones that a walk over local elements finds.
   void local(Pair& a, Pair& b) {
     const Shadow mine = contents(scratch_, b.handle, true);
     const std::size_t what = below(4);
@@ -281,7 +281,7 @@ class Model {
         if (a.shadow.count(key) == 0) b.shadow.erase(key);
       }
     } else {
-      // Elements of the source on other ranks are left to those ranks' calls.
+      // Elements of the source on another rank are left to that rank's call.
       for (const auto& [key, value] : contents(scratch_, a.handle, true)) {
         if (b.shadow.count(key) == 0) a.shadow.erase(key);
       }

@@ -1,6 +1,6 @@
 // Tests of acpx_add_module and acpx_module_ga: order of calls, memory, resets.
 // It prints nothing itself: the harness's main() runs the cases, and a
-// destructor checks what acp_finalize did.
+// destructor checks the calls that acp_finalize has made.
 #include <unistd.h>
 
 #include <cstdio>

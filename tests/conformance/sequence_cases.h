@@ -1,5 +1,6 @@
-// Tests of what vectors and deques promise alike. `S` names the functions of
-// one of them: Handle, It, and each function without prefix and suffix.
+// Tests of the promises that vectors and deques share. `S` names the functions
+// of vectors or of deques: Handle, It, and each function without prefix and
+// suffix.
 #pragma once
 
 #include <algorithm>
@@ -384,8 +385,8 @@ void run_push_contention() {
   if (acp_rank() == last) S::destroy(h);
 }
 
-/// Pushes of one rank among whole changes of the others, which leave the
-/// number of bytes as it is: reserve, swap, insert and erase at the front.
+/// The even ranks push while the odd ones make changes that keep the number of
+/// bytes: reserve, swap, assign from the sequence, and erase nothing.
 template <typename S>
 void run_changes_among_pushes() {
   SPMD_NEEDS_RANKS(2);
@@ -572,7 +573,7 @@ void run_refuses_values() {
   S::destroy(other);
 }
 
-/// A push that finds no memory leaves the others' pushes alone.
+/// A push that finds no memory disturbs no push of another rank.
 template <typename S>
 void run_no_memory() {
   const Scratch scratch;

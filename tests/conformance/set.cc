@@ -1,6 +1,6 @@
 // Tests of acp/set.h, function by function: against std::set, on all ranks at
-// once, and what it refuses. Sets and maps are one table inside; map.cc tests
-// the rest.
+// once, and with arguments that it refuses. Sets and maps are one table inside;
+// map.cc tests the rest.
 #include "acp/set.h"
 
 #include <algorithm>

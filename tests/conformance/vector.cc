@@ -1,5 +1,5 @@
 // Tests of acp/vector.h, function by function: against a model, on all ranks at
-// once, and what it refuses.
+// once, and with arguments that it refuses.
 #include "acp/vector.h"
 
 #include <thread>

@@ -1,5 +1,5 @@
 // Error lines of data structures and channels begin with the function that the
-// program called, also when something inside of it fails.
+// program called, also when a call inside of it fails.
 #include <cstdint>
 #include <functional>
 #include <string>

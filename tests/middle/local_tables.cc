@@ -151,8 +151,8 @@ struct Sets {
   static constexpr std::uint64_t kAssigned = 0;
 };
 
-/// Calls `work` on two tables on all ranks. On rank 0 `check` then gets what is
-/// in them.
+/// Calls `work` on two tables on all ranks. On rank 0 `check` then gets their
+/// contents.
 template <typename T, typename Work, typename Check>
 void run(Order order, const Work& work, const Check& check) {
   const Scratch scratch;

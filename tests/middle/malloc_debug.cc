@@ -11,7 +11,8 @@
 
 namespace {
 
-/// Returns what acp_free(ga) writes. The call fails exactly when it writes.
+/// Returns the text that acp_free(ga) writes. The call fails exactly when it
+/// writes.
 std::string report_of(acp_ga_t ga) {
   acp_errno = 0;
   spmd::StderrCapture capture;

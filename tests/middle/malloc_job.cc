@@ -1,6 +1,6 @@
 // Tests of acp_malloc and acp_free as a program sees them: sizes, alignment,
-// failures, exhaustion and recovery, and blocks that one rank frees for
-// another. Heaps are small: middle/CMakeLists.txt sets ACP_HEAP_SIZE.
+// failures, exhaustion and recovery, and blocks that a rank frees for
+// its neighbour. Heaps are small: middle/CMakeLists.txt sets ACP_HEAP_SIZE.
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>

@@ -107,7 +107,7 @@ TEST_CASE("page runs: large runs are found without a search", "[malloc]") {
   REQUIRE(others.take(kPages, first) == Outcome::kDone);
   CHECK(first == taken[2]);
   REQUIRE(others.give_back(first, kPages) == Outcome::kDone);
-  // A run that one rank returns is found by the other when it reads all regions
+  // A rank finds a run that its peer has returned when it reads all regions
   // again.
   REQUIRE(others.give_back(taken[1], kPages) == Outcome::kDone);
   before = runs.regions_read();

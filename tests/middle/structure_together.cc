@@ -50,7 +50,7 @@ bool is_element(std::uint64_t word) {
 
 /// All ranks make changes of all kinds. Each rank leaves the number of bytes as
 /// it was, so no rank finds too few bytes, and in the end the content is the
-/// sum of what all ranks left.
+/// sum of the remains of all ranks.
 template <typename S>
 void run_whole_changes() {
   const Scratch scratch;
@@ -634,8 +634,8 @@ SPMD_CASE(map_copies_among_changes,
   acp_sync();
   EXPECT_EQ(acp_size_map(map), std::size_t{kStaying});
   acp_sync();
-  // All ranks move all pairs to their own map at once: each pair ends in one of
-  // them.
+  // All ranks move all pairs to their own map at once: each pair ends in
+  // exactly one map.
   acp_clear_map(mine);
   acp_move_map(mine, map);
   EXPECT_EQ(int{acp_errno}, 0);
@@ -669,7 +669,7 @@ SPMD_CASE(map_sizes_among_inserts,
   acp_sync();
   EXPECT_EQ(acp_size_map(map), count * static_cast<std::size_t>(acp_procs()));
   acp_sync();
-  // Each rank clears its own part at once with the others: nothing is left.
+  // Each rank clears its own part at once with the others: the map is empty.
   acp_clear_local_map(map);
   acp_sync();
   EXPECT_EQ(acp_empty_map(map), 1);
@@ -807,8 +807,8 @@ SPMD_CASE(workspace_write_then_read,
   const std::size_t left =
       8 *
       static_cast<std::size_t>((acp_rank() + acp_procs() - 1) % acp_procs());
-  // The word at 64 counts what the left neighbour has written, the word at 72
-  // what the right neighbour has read.
+  // The word at 64 counts the writes of the left neighbour, and the word at 72
+  // the reads of the right one.
   std::memset(scratch.data(), 0, 256);
   acp_sync();
   std::uint64_t value = 0;

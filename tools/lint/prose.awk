@@ -1,7 +1,6 @@
 # Measures the prose of C, C++ and Markdown files; check_prose.sh calls it.
 #
-# Input: the files, and before them the table of ceilings (-v ceilings=FILE).
-# Variables: mode is "tree", "files" or "report".
+# Variable: mode is "tree", "files" or "report".
 #
 # A paragraph is a comment, a part of a comment between blank lines or tags, or
 # a paragraph or list item of a page. Code, code spans and headings are no
@@ -9,13 +8,7 @@
 
 BEGIN {
   order = 0
-  while ((getline line < ceilings) > 0) {
-    if (line ~ /^#/ || line ~ /^ *$/) continue
-    split(line, field, " ")
-    limit_rate[field[1]] = field[2]
-    limit_begin[field[1]] = field[3]
-    limit_word[field[1]] = field[4]
-  }
+  most_indefinite = 5.0  # of 1,000 words
   load_words()
 }
 
@@ -427,25 +420,22 @@ function add(name) {
   sources["sum"] += sources[name]
 }
 
-# A directory without a row of its own has the ceilings of "*". Named files are
-# held to no hits at all; a rate says nothing about few words.
-function passes(name, key, rate, good) {
-  key = mode == "tree" && name in limit_rate ? name : "*"
+# A rate says nothing about the few words of a named file.
+function passes(name, rate, good) {
   rate = per(indefinite[name], total_words[name], 1000)
   good = 1
-  if (rate > limit_rate[key] + 0 && (mode == "tree" || total_words[name] > 500)) {
-    printf "%s: %.1f indefinite words per 1,000; the ceiling is %s\n", name,
-        rate, limit_rate[key]
+  if (rate > most_indefinite && (mode == "tree" || total_words[name] > 500)) {
+    printf "%s: %.1f indefinite words per 1,000; at most %.1f are allowed\n",
+        name, rate, most_indefinite
     good = 0
   }
-  if (elliptical[name] > limit_begin[key] + 0) {
-    printf "%s: %d paragraphs begin elliptically; the ceiling is %d\n", name,
-        elliptical[name], limit_begin[key]
+  if (elliptical[name] > 0) {
+    printf "%s: %d paragraphs begin elliptically\n", name, elliptical[name]
     good = 0
   }
-  if (bad_words[name] > limit_word[key] + 0) {
-    printf "%s: %d paragraphs with words not to be used; the ceiling is %d\n",
-        name, bad_words[name], limit_word[key]
+  if (bad_words[name] > 0) {
+    printf "%s: %d paragraphs with words not to be used\n", name,
+        bad_words[name]
     good = 0
   }
   if (!good && mode == "tree") printf "%s", notes[name]
