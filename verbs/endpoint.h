@@ -83,6 +83,7 @@ struct SharedState {
   Regions& regions;
   bool executes_atomics = false;  ///< ACP_VERBS_ATOMICS=device.
   Timers timers{};
+  std::uint8_t traffic_class = 0;  ///< ACP_VERBS_TRAFFIC_CLASS.
   Counters counters{};
   std::uint32_t connecting = 0;  ///< Endpoints that are connecting.
   /// Endpoints that wait for retry_at(). Has room for all endpoints.

@@ -40,6 +40,17 @@ void set_ack_timer(rdma_cm_id& id, std::chrono::milliseconds timeout) noexcept {
   }
 }
 
+/// The side that connects sets it for both: the other one takes it from the
+/// request. 0 leaves what the administrator has set (cma_roce_tos).
+void set_traffic_class(rdma_cm_id& id, std::uint8_t traffic_class) noexcept {
+  if (traffic_class != 0 &&
+      rdma_set_option(&id, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &traffic_class,
+                      sizeof traffic_class) != 0) {
+    log_warning("ACP_VERBS_TRAFFIC_CLASS={}: {}", traffic_class,
+                errno_text(errno));
+  }
+}
+
 void reject(rdma_cm_id& id, Refusal refusal) noexcept {
   const auto data = encode_refusal(refusal);
   if (rdma_reject(&id, data.data(), data.size()) != 0) {
@@ -79,6 +90,7 @@ void Endpoint::start_attempt() {
   }
   id_.reset(raw);
   set_ack_timer(*raw, shared_.timers.ack_timeout);
+  set_traffic_class(*raw, shared_.traffic_class);
   transport::SocketAddress from =
       transport::to_socket(device_.listen_address());
   transport::SocketAddress to = transport::to_socket(listen_address_);

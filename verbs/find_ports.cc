@@ -15,6 +15,7 @@
 #include <span>
 
 #include "base/log.h"
+#include "transport/interfaces.h"
 #include "transport/socket_address.h"
 
 namespace acp::verbs {
@@ -29,10 +30,11 @@ constexpr const char* kDirectory = "/dev/infiniband";
 /// Characters of the subnet prefix at the front of a GID's text.
 constexpr std::size_t kPrefixText = 19;
 
-/// A port, and whether it can be used.
+/// A port by one of its addresses, and whether it can be used.
 struct Candidate {
   Port port;
   std::string device;
+  transport::LocalAddress address;
   int number = 0;
   bool is_usable = false;  ///< Active, and of a kind that can be used.
 };
@@ -106,6 +108,8 @@ std::optional<Candidate> bind_to(rdma_event_channel& channel,
   candidate.number = raw->port_num;
   candidate.port.name = name_of(candidate.device, candidate.number);
   candidate.port.listen_address = transport::to_address(address);
+  candidate.address = {.address = candidate.port.listen_address,
+                       .interface = interface.ifa_name};
   const ibv_gid& gid = raw->route.addr.addr.ibaddr.sgid;
   std::memcpy(candidate.port.gid.data(), gid.raw, sizeof gid.raw);
   ibv_port_attr attributes{};
@@ -120,7 +124,8 @@ std::optional<Candidate> bind_to(rdma_event_channel& channel,
   return candidate;
 }
 
-/// Every port with an address, once, sorted by name.
+/// Every address of every port, sorted by the port's name. A port has several
+/// where its interface has, and where it has interfaces for VLANs.
 std::vector<Candidate> ports_with_addresses(rdma_event_channel& channel) {
   std::vector<Candidate> found;
   ifaddrs* list = nullptr;
@@ -130,16 +135,12 @@ std::vector<Candidate> ports_with_addresses(rdma_event_channel& channel) {
   }
   const Interfaces interfaces(list);
   for (const ifaddrs* at = list; at != nullptr; at = at->ifa_next) {
-    std::optional<Candidate> candidate =
-        has_usable_address(*at) ? bind_to(channel, *at) : std::nullopt;
-    const auto is_same = [&candidate](const Candidate& other) {
-      return other.port.name == candidate->port.name;
-    };
-    if (candidate && std::none_of(found.begin(), found.end(), is_same)) {
+    if (!has_usable_address(*at)) continue;
+    if (auto candidate = bind_to(channel, *at)) {
       found.push_back(std::move(*candidate));
     }
   }
-  std::sort(
+  std::stable_sort(
       found.begin(), found.end(), [](const Candidate& a, const Candidate& b) {
         const int order = ::strverscmp(a.device.c_str(), b.device.c_str());
         return order != 0 ? order < 0 : a.number < b.number;
@@ -201,12 +202,44 @@ Status refuse_ports(std::string_view what,
   return Status::kUnsupported;
 }
 
-/// Whether `word` names the port, as "rxe0" or "rxe0:1".
-bool is_named(const Candidate& candidate, std::string_view word) {
-  const std::size_t colon = word.find(':');
-  return candidate.device == word.substr(0, colon) &&
+/// Whether `name` names the port, as "rxe0" or "rxe0:1".
+bool is_named(const Candidate& candidate, std::string_view name) {
+  const std::size_t colon = name.find(':');
+  return candidate.device == name.substr(0, colon) &&
          (colon == std::string_view::npos ||
-          std::to_string(candidate.number) == word.substr(colon + 1));
+          std::to_string(candidate.number) == name.substr(colon + 1));
+}
+
+/// The candidate that `word` names: "rxe0", "rxe0:1", and either with "@" and
+/// one of the port's interfaces, addresses or subnets behind it. Without "@"
+/// it is the port's first address. Null: there is none, or its port is among
+/// the chosen ones.
+Candidate* find_named(std::span<Candidate> candidates,
+                      std::string_view word,
+                      std::span<Candidate* const> chosen) {
+  const std::size_t at = word.find('@');
+  std::vector<Candidate*> named;
+  std::vector<transport::LocalAddress> addresses;
+  for (Candidate& each : candidates) {
+    const auto is_same = [&each](const Candidate* other) {
+      return other->port.name == each.port.name;
+    };
+    if (each.is_usable && is_named(each, word.substr(0, at)) &&
+        std::none_of(chosen.begin(), chosen.end(), is_same)) {
+      named.push_back(&each);
+      addresses.push_back(each.address);
+    }
+  }
+  if (named.empty() || at == std::string_view::npos) {
+    return named.empty() ? nullptr : named.front();
+  }
+  const auto address = transport::choose_addresses(
+      "ACP_VERBS_DEVICES", word.substr(at + 1), addresses);
+  if (!address.ok() || address->size() != 1) return nullptr;
+  const auto found = std::ranges::find_if(named, [&](const Candidate* each) {
+    return each->address.address == address->front().address;
+  });
+  return found == named.end() ? nullptr : *found;
 }
 
 /// Takes the ports in the order in which the user names them: the order gives
@@ -218,19 +251,15 @@ Result<std::vector<Port>> choose_named(std::vector<Candidate> candidates,
     const std::size_t comma = wanted.find(',');
     is_last = comma == std::string_view::npos;
     const std::string_view word = wanted.substr(0, comma);
-    const auto found = std::find_if(
-        candidates.begin(), candidates.end(), [&](const Candidate& each) {
-          return each.is_usable && is_named(each, word) &&
-                 std::find(chosen.begin(), chosen.end(), &each) == chosen.end();
-        });
-    if (found == candidates.end()) {
+    Candidate* const found = find_named(candidates, word, chosen);
+    if (found == nullptr) {
       return refuse_ports(
           fmt::format("ACP_VERBS_DEVICES: \"{}\" is no device here that can be "
                       "used, or is named twice",
                       word),
           candidates);
     }
-    chosen.push_back(&*found);
+    chosen.push_back(found);
     wanted = is_last ? "" : wanted.substr(comma + 1);
   }
   std::vector<Port> ports;
@@ -292,7 +321,9 @@ Result<std::vector<Port>> find_ports(rdma_event_channel& channel,
   }
   std::vector<Port> ports;
   for (Candidate& candidate : candidates) {
-    if (candidate.is_usable && ports.size() < most) {
+    const bool is_first =
+        ports.empty() || ports.back().name != candidate.port.name;
+    if (candidate.is_usable && is_first && ports.size() < most) {
       ports.push_back(std::move(candidate.port));
     }
   }

@@ -36,8 +36,9 @@ struct Port {
 /// logged with the remedy.
 Result<EventChannel> open_event_channel();
 
-/// The ports that `wanted` names, in that order ("rxe0,mlx5_1:2"). If `wanted`
-/// is empty, all usable ports, sorted by name, up to `most`. At least one.
+/// The ports that `wanted` names, in that order
+/// ("rxe0,mlx5_1:2,mlx5_2@eth2.100"). If `wanted` is empty, all usable ports,
+/// sorted by name, up to `most`, each with its first address. At least one.
 /// kUnsupported, kBadOption: logged with the remedy.
 Result<std::vector<Port>> find_ports(rdma_event_channel& channel,
                                      std::string_view wanted,

@@ -87,6 +87,7 @@ VerbsTransport::VerbsTransport(VerbsOptions options,
               .regions = regions_,
               .executes_atomics = options_.atomics == Executor::kDevice,
               .timers = options_.timers,
+              .traffic_class = options_.traffic_class,
               .random = std::minstd_rand(seed_of(options_))},
       has_failed_(options_.procs) {
   capabilities_.max_message = kMaxMessageBytes;

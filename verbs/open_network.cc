@@ -30,6 +30,8 @@ Result<std::unique_ptr<transport::Transport>> open_network(
                         settings.number(SettingId::kVerbsRetries)),
                     .not_ready_delay = std::chrono::microseconds(
                         settings.number(SettingId::kVerbsRnrTimer))};
+  options.traffic_class =
+      static_cast<std::uint8_t>(settings.number(SettingId::kVerbsTrafficClass));
   auto opened = VerbsTransport::open(std::move(options));
   if (!opened.ok()) {
     return opened.status();

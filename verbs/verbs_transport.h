@@ -38,6 +38,7 @@ struct VerbsOptions {
   Executor atomics = Executor::kAgent;   ///< ACP_VERBS_ATOMICS.
   std::uint32_t max_receives = kMaxReceives;  ///< Per device; at least 1.
   Timers timers{};
+  std::uint8_t traffic_class = 0;  ///< ACP_VERBS_TRAFFIC_CLASS.
 };
 
 /// One thread at a time; the engine's lock sees to that, and guards all fields.

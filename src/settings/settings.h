@@ -55,6 +55,7 @@ enum class SettingId : std::uint8_t {
   kVerbsAckTimeout,
   kVerbsRetries,
   kVerbsRnrTimer,
+  kVerbsTrafficClass,
   kUcxDevices,
   kUcxAtomics,
   kUcxAddresses,

@@ -87,8 +87,9 @@ constexpr std::array<Setting, static_cast<std::size_t>(SettingId::kCount)>
          "a "
          "peer is lost. Empty: none."},
         {"ACP_VERBS_DEVICES", "", SettingKind::kText, "", "", 0, 0,
-         "RDMA devices for ib, separated by commas, with or without a port: "
-         "mlx5_0,mlx5_1:2; one color each. Empty: all that can be used."},
+         "RDMA devices for ib, separated by commas, one color each: mlx5_0; "
+         "with a port: mlx5_1:2; by an interface, an address or a subnet of "
+         "the port: mlx5_2@eth2.100. Empty: all that can be used."},
         {"ACP_VERBS_ATOMICS", "", SettingKind::kChoice, "agent", "agent|device",
          0, 0,
          "Who executes atomics of 8 bytes over ib: the CPU of the memory's "
@@ -109,6 +110,10 @@ constexpr std::array<Setting, static_cast<std::size_t>(SettingId::kCount)>
          "this rank had no receive buffer, as often as it takes; rounded up to "
          "a value of the InfiniBand specification. Matters with more than 227 "
          "connections on a device."},
+        {"ACP_VERBS_TRAFFIC_CLASS", "", SettingKind::kNumber, "0", "", 0, 255,
+         "Traffic class of RDMA packets, the IP type of service over RoCE: 4 "
+         "times the DSCP of the lossless class that the switches have. 0: what "
+         "the host's administrator has set for connections."},
         {"ACP_UCX_DEVICES", "", SettingKind::kText, "", "", 0, 0,
          "Devices for ucx, one color for each list: lists as in "
          "UCX_NET_DEVICES "

@@ -1,5 +1,5 @@
-// Tests that the queue pairs of a connection have the time-outs and the numbers
-// of retries that the settings ask for.
+// Tests that the queue pairs of a connection have the time-outs, the numbers of
+// retries and the traffic class that the settings ask for.
 #include "rdma-vm/created_pairs.h"
 #include "rdma-vm/pair.h"
 
@@ -41,6 +41,20 @@ TEST_CASE("verbs timers: both ends of a connection have what was asked for",
     }
   }
   CHECK(created_pairs().size() == 2);
+}
+
+TEST_CASE("verbs: both ends of a connection have the traffic class",
+          "[verbs]") {
+  created_pairs().clear();
+  Pair pair(Executor::kAgent, kMaxReceives, {}, 104);
+  REQUIRE(pair.until([&] { return pair.is_ready(); }));
+  REQUIRE(created_pairs().size() == 2);
+  for (ibv_qp* each : created_pairs()) {
+    ibv_qp_attr found{};
+    ibv_qp_init_attr made{};
+    REQUIRE(ibv_query_qp(each, &found, IBV_QP_AV, &made) == 0);
+    CHECK(int{found.ah_attr.grh.traffic_class} == 104);
+  }
 }
 
 }  // namespace acp::verbs

@@ -54,6 +54,22 @@ expect "no such device" "not 0" '"mlx9_0" is no device.*rxe0 port 1 is active, a
   env ACP_VERBS_DEVICES=mlx9_0 "${job[@]}"
 expect "a device named twice" "not 0" 'is named twice' \
   env ACP_VERBS_DEVICES=rxe0,rxe0 "${job[@]}"
+expect "a device by a subnet that it has not" "not 0" \
+  '"10.99.0.0/16" is no interface, address or subnet' \
+  env ACP_VERBS_DEVICES=rxe0@10.99.0.0/16 "${job[@]}"
+# A port with a second address, and with a VLAN.
+ip addr add 10.78.0.1/24 dev eth0
+ip link add link eth0 name eth0.7 type vlan id 7
+ip addr add 10.79.0.1/24 dev eth0.7
+ip link set eth0.7 up
+expect "a device by a subnet" 0 'color 0 is rxe0 port 1 at 10.78.0.1:' \
+  env ACP_LOG=debug ACP_VERBS_DEVICES=rxe0@10.78.0.0/16 "${job[@]}" \
+  starter_memory
+expect "a device by a VLAN" 0 'color 0 is rxe0 port 1 at 10.79.0.1:' \
+  env ACP_LOG=debug ACP_VERBS_TRAFFIC_CLASS=104 ACP_VERBS_DEVICES=rxe0:1@eth0.7 \
+  "${job[@]}" starter_memory
+ip link del eth0.7
+ip addr del 10.78.0.1/24 dev eth0
 expect "locked memory" "not 0" 'may lock 262144 bytes .ulimit -l.' \
   setpriv --bounding-set=-ipc_lock --inh-caps=-ipc_lock \
   prlimit --memlock=262144 "${job[@]}"

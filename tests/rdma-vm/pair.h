@@ -31,7 +31,8 @@ class End final : public transport::MessageSink {
       End* other,
       Executor atomics,
       std::uint32_t max_receives = kMaxReceives,
-      Timers timers = {})
+      Timers timers = {},
+      std::uint8_t traffic_class = 0)
       : memory(kBytes), me_(me) {
     VerbsOptions options;
     options.me = me;
@@ -45,6 +46,7 @@ class End final : public transport::MessageSink {
     options.atomics = atomics;
     options.max_receives = max_receives;
     options.timers = timers;
+    options.traffic_class = traffic_class;
     auto opened = VerbsTransport::open(options);
     REQUIRE(opened.ok());
     transport = std::move(*opened);
@@ -108,9 +110,10 @@ class Pair {
  public:
   explicit Pair(Executor atomics = Executor::kAgent,
                 std::uint32_t max_receives = kMaxReceives,
-                Timers timers = {})
-      : ends{End(0, nullptr, atomics, max_receives, timers),
-             End(1, nullptr, atomics, max_receives, timers)} {
+                Timers timers = {},
+                std::uint8_t traffic_class = 0)
+      : ends{End(0, nullptr, atomics, max_receives, timers, traffic_class),
+             End(1, nullptr, atomics, max_receives, timers, traffic_class)} {
     ends[0].meet(ends[1]);
     ends[1].meet(ends[0]);
     for (End& end : ends) {

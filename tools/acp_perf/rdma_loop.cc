@@ -26,12 +26,12 @@ constexpr std::int64_t kLostNs = 10'000'000'000;
 /// Reads and atomics under way at a time: no row posts more.
 constexpr std::uint8_t kReads = 1;
 
-/// The first name of ACP_VERBS_DEVICES: "rxe0:1" of "rxe0:1,mlx5_0". The port
-/// may be missing.
+/// The first name of ACP_VERBS_DEVICES: "rxe0:1" of "rxe0:1@eth0,mlx5_0". The
+/// port may be missing.
 std::string_view wanted_device() {
   const char* devices = std::getenv("ACP_VERBS_DEVICES");
   const std::string_view words = devices == nullptr ? "" : devices;
-  return words.substr(0, words.find(','));
+  return words.substr(0, words.find_first_of(",@"));
 }
 
 /// True for RoCE version 2 with an IPv4 address, which rdma_cm would choose.
