@@ -3,6 +3,7 @@
 #include "udp/packet.h"
 
 #ifdef ACP_HAS_XXHASH_DISPATCH
+#include <immintrin.h>
 #include <xxh_x86dispatch.h>
 #else
 #include <xxhash.h>
@@ -80,8 +81,27 @@ PacketHeader from_layout(const HeaderLayout& layout) {
   return header;
 }
 
+#ifdef ACP_HAS_XXHASH_DISPATCH
+__attribute__((target("avx"))) void clear_upper_halves() noexcept {
+  _mm256_zeroupper();
+}
+
+/// The AVX functions of xxhash leave the upper halves of the vector registers
+/// in use. Until these are cleared, all SSE code after a hash is slow: 64 puts
+/// of 8 bytes took 41 us instead of 22.
+void end_vector_code() noexcept {
+  if (__builtin_cpu_supports("avx")) {
+    clear_upper_halves();
+  }
+}
+#else
+void end_vector_code() noexcept {}
+#endif
+
 std::uint64_t hash(std::span<const std::byte> bytes) noexcept {
-  return XXH3_64bits(bytes.data(), bytes.size());
+  const std::uint64_t value = XXH3_64bits(bytes.data(), bytes.size());
+  end_vector_code();
+  return value;
 }
 
 /// Only a fragment has a seq. Acks have no payload, and size probes have any.
@@ -119,7 +139,9 @@ std::uint64_t TailHash::operator()(std::span<const std::byte> bytes,
   (void)XXH3_64bits_reset(state_);
   (void)XXH3_64bits_update(state_, bytes.data(), bytes.size());
   (void)XXH3_64bits_update(state_, tail.data(), tail.size());
-  return XXH3_64bits_digest(state_);
+  const std::uint64_t value = XXH3_64bits_digest(state_);
+  end_vector_code();
+  return value;
 }
 
 /// The length is checked against the header's fields first; later code reads
