@@ -177,7 +177,9 @@ int acp_sync(void);
  * @param rank  rank of the calling process from now on, 0 .. acp_procs() - 1
  * @return 0, or -1: ACPX_BAD_RANK (here or at another process: out of range,
  *   or asked for twice), ACPX_NOT_INITIALIZED, ACPX_FINALIZED,
- *   ACPX_PEER_DEAD, ACPX_ABORTED, ACPX_SYSTEM (a module's init failed)
+ *   ACPX_PEER_DEAD, ACPX_ABORTED, ACPX_SYSTEM (a module's init failed),
+ *   ACPX_AGAIN (at once: the caller's last acpx_sync_timeout timed out, and no
+ *   acp_sync has gone on with its barrier)
  */
 int acp_reset(int rank);
 

@@ -49,6 +49,7 @@ Status Sync::wait(TimePoint deadline) {
     status = barrier(deadline);
     engine_.show_order_to_tsan();
     is_open_ = status != Status::kOk;
+    has_timed_out_ = status == Status::kTimedOut;
     // A module's acp_sync in the acp_finalize of another rank may have ended
     // the barrier.
     if (status == Status::kOk && progress_.sync_health() == Status::kClosed) {

@@ -46,6 +46,10 @@ class Sync {
   /// A call of wait() has found that a rank has left.
   bool is_out_of_step() const noexcept { return is_out_of_step_; }
 
+  /// The last call of wait() timed out: the other ranks still count on this
+  /// rank to go on with that barrier.
+  bool has_timed_out() const noexcept { return has_timed_out_; }
+
   /// acp_reset, between two barriers of the launcher.
   void reset() noexcept { leader_barrier_.reset(); }
 
@@ -63,6 +67,7 @@ class Sync {
   LeaderBarrier leader_barrier_;
   std::uint64_t syncs_ = 0;      ///< Calls of wait() that began a barrier.
   bool is_open_ = false;         ///< The last one has not seen its end.
+  bool has_timed_out_ = false;   ///< It was left open by its time limit.
   bool is_out_of_step_ = false;  ///< One call was kClosed.
   bool is_finalizing_ = false;   ///< begin_finalize() was called.
 };

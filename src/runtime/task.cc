@@ -273,6 +273,14 @@ Status Task::finalize() {
 /// between two barriers, and the modules begin again.
 Status Task::reset(int new_rank) {
   const gma::CallScope call("acp_reset");
+  // The other ranks would wait in the open barrier, and this one in acp_reset.
+  if (sync_->has_timed_out()) {
+    log_error(
+        "acp_reset: the last acpx_sync_timeout of this rank timed out, and its "
+        "barrier is still open; call acp_sync or acpx_sync_timeout until one "
+        "returns 0, then acp_reset");
+    return Status::kAgain;
+  }
   if (const Status status = drain(protocol::WaitKind::kReset);
       status != Status::kOk) {
     return status;

@@ -241,6 +241,29 @@ SPMD_CASE(acpx_sync_timeout_goes_on,
   }
 }
 
+SPMD_CASE(acp_reset_refuses_an_open_barrier,
+          "acp_reset: fails at once while a barrier that timed out is open") {
+  SPMD_NEEDS_RANKS(2);
+  const Block block(Memory::kLibrary, 64);
+  if (acp_rank() == 0) {
+    const auto have_tried = [](void* memory) {
+      const auto others = static_cast<std::uint64_t>(acp_procs() - 1);
+      return static_cast<const Block*>(memory)->word(0).load() == others ? 1
+                                                                         : 0;
+    };
+    EXPECT_EQ(acpx_wait_until(have_tried, const_cast<Block*>(&block),
+                              spmd::kPatience),
+              0);
+    EXPECT_EQ(acp_sync(), 0);
+    return;
+  }
+  EXPECT_EQ(acpx_sync_timeout(0), 1);
+  EXPECT_EQ(acp_reset(acp_rank()), -1);
+  EXPECT_EQ(acp_errno, ACPX_AGAIN);
+  EXPECT_DONE(acp_add8(block.mine(8), block.at(0), 1, ACP_HANDLE_NULL));
+  EXPECT_EQ(acp_sync(), 0);
+}
+
 SPMD_CASE(acp_sync_shows_stores,
           "acp_sync: what was put and completed before is there after") {
   Block block(Memory::kLibrary, 64 * 8);
