@@ -82,12 +82,37 @@ test $status = 7 || fail "status $status instead of 7"
 grep -q "rank 1 on 10.88.0.2 .*exited with status 7" "$output" ||
   fail "acprun does not name rank and host"
 
+start_steady() {
+  on h1 "$acprun" -np 6 --host "$HOST_LIST" --acp-startermemsize=1M \
+    "$steady" 60 >"$output" 2>&1 &
+  job=$!
+  eventually grep -q "first round" "$output" || fail "the job did not begin"
+  begin=$(date +%s)
+}
+
+# Neither ranks nor an agent.
+is_empty() { # host
+  for pid in $(ip netns pids "$1"); do
+    case $(cat /proc/"$pid"/comm 2>/dev/null) in steady | acprun) return 1 ;; esac
+  done
+}
+
+echo "-- the host of acprun is cut off while the job works"
+start_steady
+ip link set v1 down
+for host in h2 h3; do
+  eventually is_empty $host || fail "processes are left on $host"
+done
+took=$(($(date +%s) - begin))
+test $took -le 16 || fail "the other hosts were empty after $took s"
+status=0
+wait $job || status=$?
+test $status != 0 || fail "the job ended well without the other hosts"
+ip link set v1 up
+eventually on h1 ssh -o BatchMode=yes 10.88.0.2 true || fail "no way back to h2"
+
 echo "-- sshd of a host ends its connection while the job works"
-on h1 "$acprun" -np 6 --host "$HOST_LIST" --acp-startermemsize=1M "$steady" 60 \
-  >"$output" 2>&1 &
-job=$!
-eventually grep -q "first round" "$output" || fail "the job did not begin"
-begin=$(date +%s)
+start_steady
 for pid in $(ip netns pids h3); do
   case $(cat /proc/"$pid"/comm 2>/dev/null) in sshd*) kill -KILL "$pid" ;; esac
 done
