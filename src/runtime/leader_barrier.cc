@@ -58,9 +58,9 @@ Status LeaderBarrier::lead(TimePoint deadline) {
   }
   while (!advance()) {
     const Status status =
-        is_gathered_
-            ? wait_for_leader(deadline)
-            : wait_for_word(words_.gathered, words_.leader_sleeps, deadline);
+        is_gathered_ ? wait_for_leader(deadline)
+                     : wait_for_word(words_.gathered, words_.leader_sleeps,
+                                     protocol::kNoSlot, deadline);
     if (status != Status::kOk) {
       is_step_ = progress_.add_step(advance_as_step, this) == Status::kOk;
       return status;
@@ -105,15 +105,21 @@ Status LeaderBarrier::follow(TimePoint deadline) {
     ++number_;
     arrive();
   }
-  return wait_for_word(words_.epoch, words_.sleepers, deadline);
+  // The leader ends the barrier, and its record says what it waits for itself.
+  const std::uint32_t leader =
+      segment_.record(0).rank.load(std::memory_order_relaxed);
+  return wait_for_word(words_.epoch, words_.sleepers, leader, deadline);
 }
 
 /// Waits until the word, which is one behind this rank's number or level with
-/// it, is level.
+/// it, is level. `mover` is the rank that moves it, or kNoSlot when the last of
+/// several does.
 Status LeaderBarrier::wait_for_word(std::atomic<std::uint32_t>& word,
                                     std::atomic<std::uint32_t>& sleepers,
+                                    std::uint32_t mover,
                                     TimePoint deadline) {
   gma::WaitPurpose purpose = purpose_of_sync();
+  purpose.peer = mover;
   const gma::SleepWord place{word, sleepers, number_ - 1};
   purpose.sleep_word = &place;
   return gma::wait_until(progress_, purpose, deadline, [&place] {

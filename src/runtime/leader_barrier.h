@@ -43,6 +43,7 @@ class LeaderBarrier {
   void arrive();
   Status wait_for_word(std::atomic<std::uint32_t>& word,
                        std::atomic<std::uint32_t>& sleepers,
+                       std::uint32_t mover,
                        TimePoint deadline);
   Status wait_for_leader(TimePoint deadline);
   bool advance();

@@ -37,8 +37,17 @@ WaitedFor waited_for(const NetworkContext& context) {
   if (rank >= segment.header().procs) {
     return {WaitedFor::Whom::kAnybody, 0};
   }
-  return {WaitedFor::Whom::kPeer,
-          segment.proc_of_rank()[rank].load(std::memory_order_relaxed)};
+  const ProcId peer =
+      segment.proc_of_rank()[rank].load(std::memory_order_relaxed);
+  const auto group_of = [&segment](ProcId proc) {
+    return segment.published(proc).leader.load(std::memory_order_relaxed);
+  };
+  // The network never speaks to a peer that shares this rank's memory. That
+  // peer may itself wait for one that the network does speak to.
+  if (peer != context.proc && group_of(peer) == group_of(context.proc)) {
+    return {WaitedFor::Whom::kAnybody, 0};
+  }
+  return {WaitedFor::Whom::kPeer, peer};
 }
 
 }  // namespace acp::transport

@@ -6,8 +6,10 @@
 
 #include <catch2/catch.hpp>
 
+#include "api/open_network.h"
 #include "base/clock.h"
 #include "support/thread_job.h"
+#include "transport/network.h"
 
 namespace acp::test {
 
@@ -134,6 +136,36 @@ TEST_CASE("acp_sync over hosts: leaders find each other after acp_reset",
       RANK_CHECK(task.reset(static_cast<int>(next)) == Status::kOk);
     }
   });
+}
+
+TEST_CASE("acp_sync over hosts: a follower's wait names its leader",
+          "[barrier]") {
+  constexpr std::uint32_t kHosts = 2;
+  // Ranks 0 and 2 share a host, and rank 0 comes last to the first barrier.
+  std::atomic<const protocol::HostSegment*> host = nullptr;
+  const auto open = [&](const transport::NetworkContext& context) {
+    if (context.proc % kHosts == 0) {
+      host.store(&context.segment, std::memory_order_relaxed);
+    }
+    return api::open_network(context);
+  };
+  const auto body = [&](Task& task) {
+    if (task.rank() == 0) {
+      const protocol::HostSegment& segment = *host.load();
+      const protocol::ProcRecord& follower =
+          segment.record(segment.slot_of_proc(2));
+      RANK_CHECK(eventually([&follower] {
+        return follower.wait_kind.load(std::memory_order_relaxed) ==
+               static_cast<std::uint32_t>(protocol::WaitKind::kSync);
+      }));
+      RANK_CHECK(follower.wait_peer.load(std::memory_order_relaxed) == 0);
+      // A network probes the ranks that it speaks to, and not the leader.
+      RANK_CHECK(transport::waited_for({task.settings(), segment, 2}).whom ==
+                 transport::WaitedFor::Whom::kAnybody);
+    }
+    RANK_CHECK(task.sync() == Status::kOk);
+  };
+  run_thread_job(4, {}, body, open, kHosts);
 }
 
 TEST_CASE("acp_sync over hosts: no rank waits for one that has left",
