@@ -15,14 +15,11 @@
 #include <vector>
 
 #include "base/immortal.h"
+#include "module_interface.h"
 
 namespace acp {
 
 namespace {
-
-/// Changes with everything that libacp and its modules share: the interface of
-/// transports, and the structures that it hands over.
-constexpr int kModuleInterface = 1;
 
 constexpr char kVersion[] = ACP_VERSION;
 
@@ -113,7 +110,7 @@ LoadedModule open_file(std::string_view name, const std::string& path) {
   } else if (std::strcmp(table->stamp(), module_stamp()) != 0) {
     module.why = fmt::format(
         "{} is of ACP {}, and this is ACP {}: install the package acp-{} of "
-        "the same version",
+        "the same version, or build the module again together with libacp",
         path, table->stamp(), module_stamp(), name);
   } else {
     module.table = table;
@@ -129,7 +126,7 @@ LoadedModule open_file(std::string_view name, const std::string& path) {
 
 const char* module_stamp() noexcept {
   static const Immortal<std::string> stamp(
-      fmt::format("{} (modules {})", kVersion, kModuleInterface));
+      fmt::format("{} (interface {})", kVersion, ACP_MODULE_INTERFACE));
   return (*stamp).c_str();
 }
 

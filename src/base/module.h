@@ -3,8 +3,8 @@
 //
 // A module has a copy of the code of the lower layers that it uses. It gets
 // objects of libacp by the arguments of its entry, and calls them through
-// headers that both were compiled with. So a module works only with the libacp
-// of its own version, which its stamp shows.
+// headers that both were compiled with. So a module works only with a libacp of
+// the same headers, which its stamp shows.
 #pragma once
 
 #include <string>
@@ -32,8 +32,9 @@ struct ModuleTable {
   void (*entry)();
 };
 
-/// The version of ACP and of the interface between libacp and its modules, as
-/// the caller was compiled with it.
+/// The version of ACP, and a hash of all that libacp and its modules share
+/// (tools/cmake/module_interface.txt), as the caller was compiled with them. So
+/// it also differs between two builds of one version whose headers differ.
 const char* module_stamp() noexcept;
 
 /// In a module: from now on log lines go to the host.

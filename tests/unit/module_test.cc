@@ -1,5 +1,5 @@
 // Tests of modules: where they are looked for, and what is said of a file that
-// is none, is of another version, or cannot be loaded.
+// is none, is of another version or build, or cannot be loaded.
 #include "base/module.h"
 
 #include <string>
@@ -66,6 +66,7 @@ TEST_CASE("module: a file that cannot be used says why", "[base][module]") {
 
   for (const Row& row :
        {Row{"test-old", "0.0.7 (modules 0)", "package acp-test-old"},
+        Row{"test-stale", "(interface 0000000000000000)", "build the module"},
         Row{"test-other", "is no module of ACP", "acp_module"},
         Row{"test-broken", "function_of_a_missing_library", "install"}}) {
     const LoadedModule module = load(row.name);
@@ -75,6 +76,17 @@ TEST_CASE("module: a file that cannot be used says why", "[base][module]") {
     CHECK(contains(module.why, row.remedy));
     CHECK(contains(module.path, row.name));
   }
+}
+
+TEST_CASE("module: a refusal names the interface of both sides",
+          "[base][module]") {
+  const std::string mine = module_stamp();
+  const std::string version = mine.substr(0, mine.find(' '));
+  CHECK(contains(mine, " (interface "));
+  const LoadedModule module = load("test-stale");
+  INFO(module.why);
+  CHECK(contains(module.why, "is of ACP " + version + " (interface 0000"));
+  CHECK(contains(module.why, "this is ACP " + mine + ":"));
 }
 
 }  // namespace acp

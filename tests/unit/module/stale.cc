@@ -1,0 +1,14 @@
+// A module of another build of this version, for module_test.cc.
+#include "base/module.h"
+
+namespace {
+
+const char* stale_stamp() noexcept {
+  return ACP_VERSION " (interface 0000000000000000)";
+}
+
+}  // namespace
+
+extern "C" __attribute__((visibility("default")))
+const acp::ModuleTable acp_module;
+const acp::ModuleTable acp_module = {stale_stamp, nullptr, nullptr};
