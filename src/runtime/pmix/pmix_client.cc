@@ -18,9 +18,12 @@
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <thread>
+#include <utility>
 
 #include "base/blocked_signals.h"
 #include "base/log.h"
+#include "base/thread.h"
 #include "base/unique_fd.h"
 
 namespace acp::runtime {
@@ -29,6 +32,9 @@ namespace {
 
 /// PMIx has no limit for a value; this one keeps each message small.
 constexpr std::size_t kValueLimit = 65'535;
+
+/// Exit status of a job whose ranks did not meet in time; acprun has the same.
+constexpr int kStatusTimeout = 124;
 
 /// Readable once the connection to the launcher's process is lost. The handler
 /// has no argument of ours, so the descriptor is global; it stays open.
@@ -92,6 +98,61 @@ pmix_status_t init_without_signals(pmix_proc_t& self) {
   return PMIx_Init(&self, nullptr, 0);
 }
 
+/// Ends the process when the calls of its scope last longer than a deadline:
+/// libpmix waits for its server without a limit, and no call of it can be given
+/// up. Nothing else ends the job then, because PMIx_Abort needs the server too.
+/// Its thread exists only where there is a deadline.
+class AnswerLimit {
+ public:
+  /// `call` is a literal for the log line.
+  AnswerLimit(const char* call, TimePoint deadline) {
+    if (deadline == TimePoint::max()) {
+      return;
+    }
+    over_.reset(::eventfd(0, EFD_CLOEXEC));
+    if (!over_) {
+      return;  // The calls wait without a limit.
+    }
+    auto thread = start_thread("the limit of PMIx", [this, call, deadline] {
+      const WaitLimit limit{deadline, over_.get(), POLLIN};
+      pollfd over{over_.get(), POLLIN, 0};
+      int found = 0;
+      do {
+        found = ::poll(&over, 1, limit.poll_timeout_ms());
+      } while (found < 0 && errno == EINTR);
+      if (found == 0) {
+        end_process(call);
+      }
+    });
+    if (thread.ok()) {
+      thread_ = std::move(*thread);
+    }
+  }
+
+  AnswerLimit(const AnswerLimit&) = delete;
+  AnswerLimit& operator=(const AnswerLimit&) = delete;
+
+  ~AnswerLimit() {
+    if (thread_.joinable()) {
+      signal_event(over_.get());
+      thread_.join();
+    }
+  }
+
+ private:
+  [[noreturn]] static void end_process(const char* call) {
+    log_error(
+        "{}: the launcher's PMIx server does not answer, and ACP_INIT_TIMEOUT "
+        "is over: see whether mpirun, prted or slurmstepd of this host is "
+        "stopped; a longer ACP_INIT_TIMEOUT helps if it is only slow",
+        call);
+    ::_exit(kStatusTimeout);
+  }
+
+  UniqueFd over_;  ///< Readable when the scope ends.
+  std::thread thread_;
+};
+
 class Pmix final : public ProcessManager {
  public:
   ~Pmix() override {
@@ -100,7 +161,8 @@ class Pmix final : public ProcessManager {
     }
   }
 
-  Status connect() {
+  Status connect(const WaitLimit& limit) {
+    const AnswerLimit answer("PMIx_Init", limit.deadline);
     const pmix_status_t status = init_without_signals(self_);
     if (status != PMIX_SUCCESS) {
       return failed("PMIx_Init", status);
@@ -126,7 +188,8 @@ class Pmix final : public ProcessManager {
 
   std::size_t value_limit() const noexcept override { return kValueLimit; }
 
-  Result<NodeMap> node_map(const WaitLimit&) override {
+  Result<NodeMap> node_map(const WaitLimit& limit) override {
+    const AnswerLimit answer("PMIx_Get", limit.deadline);
     NodeMap map;
     for (std::uint32_t rank = 0; rank < size_; ++rank) {
       const auto node = number_of(value_of(rank, PMIX_NODEID));
@@ -152,7 +215,8 @@ class Pmix final : public ProcessManager {
 
   Result<std::string> get(std::uint32_t owner,
                           std::string_view key,
-                          const WaitLimit&) override {
+                          const WaitLimit& limit) override {
+    const AnswerLimit answer("PMIx_Get", limit.deadline);
     const std::string name(key);
     const Value value = value_of(owner, name.c_str());
     if (value == nullptr || value->type != PMIX_STRING) {
@@ -274,9 +338,10 @@ class Pmix final : public ProcessManager {
 
 }  // namespace
 
-Result<std::unique_ptr<ProcessManager>> connect_by_pmix(const WaitLimit&) {
+Result<std::unique_ptr<ProcessManager>> connect_by_pmix(
+    const WaitLimit& limit) {
   auto client = std::make_unique<Pmix>();
-  if (const Status status = client->connect(); status != Status::kOk) {
+  if (const Status status = client->connect(limit); status != Status::kOk) {
     return status;
   }
   return std::unique_ptr<ProcessManager>(std::move(client));

@@ -12,8 +12,8 @@ namespace acp::runtime {
 using ConnectByPmix =
     Result<std::unique_ptr<ProcessManager>>(const WaitLimit& limit);
 
-/// The client of PMIx. Waits as long as PMIx_Init does. kProtocol, kSystem,
-/// logged.
+/// The client of PMIx. kProtocol, kSystem, logged. Ends the process with status
+/// 124, logged, when the launcher's server does not answer until the deadline.
 ConnectByPmix connect_by_pmix;
 
 }  // namespace acp::runtime
