@@ -162,8 +162,9 @@ int acpx_complete_timeout(acp_handle_t handle, int timeout_ms);
 
 /** acp_sync with a time limit. After 1 the barrier has begun and is not over:
  * the caller's next acp_sync or acpx_sync_timeout goes on with it, and is not a
- * second one. Until a call succeeds, call no other collective
- * function. Not in a progress step. Thread-safety as acp_sync.
+ * second one. Until a call succeeds, call no other collective function;
+ * acp_reset fails with ACPX_AGAIN then. Not in a progress step. Thread-safety
+ * as acp_sync.
  *
  * @param timeout_ms  convention 1
  * @return 0 all ranks have called it; 1 not all until the time limit; -1:
