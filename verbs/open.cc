@@ -111,10 +111,10 @@ VerbsTransport::VerbsTransport(VerbsOptions options,
   event_descriptors_ = descriptors_.size();
   for (const auto& device : devices_) {
     descriptors_.push_back(device->completions().descriptor());
-    log(LogLevel::kDebug, "verbs: color {} is {} at {}, gid {}",
+    log(LogLevel::kDebug, "verbs: color {} is {} at {}, gid {}, class {}",
         device->color(), device->name(),
         transport::format_address(device->listen_address()),
-        format_gid(device->gid()));
+        format_gid(device->gid()), shared_.traffic_class);
   }
   for (const int descriptor : descriptors_) {
     watched_.push_back({descriptor, POLLIN, 0});

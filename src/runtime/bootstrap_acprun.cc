@@ -116,6 +116,8 @@ class Acprun final : public Bootstrap {
       return log_end(*answer);
     }
     fetched_bytes_ = std::min<std::size_t>(answer->value, room.size());
+    log(LogLevel::kDebug, "acprun has fetched the address card of process {}",
+        proc);
     return std::span<const std::byte>(room);
   }
 

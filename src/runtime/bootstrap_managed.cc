@@ -27,9 +27,6 @@ namespace {
 
 using protocol::Phase;
 
-/// Exit status of a job whose ranks did not meet in time; acprun has the same.
-constexpr int kStatusTimeout = 124;
-
 constexpr const char* kJobKey = "acp-job";
 
 std::string host_key(std::uint32_t leader) {
@@ -95,12 +92,13 @@ class Managed final : public Bootstrap {
   }
 
   Status arrive(Phase phase) override {
-    const bool is_in_init = phase == Phase::kNetwork || phase == Phase::kInit;
-    const TimePoint deadline = is_in_init ? init_deadline_ : TimePoint::max();
-    const Status status =
-        is_leader() ? lead(phase, deadline) : follow(phase, deadline);
+    const Status status = is_leader() ? lead(phase, init_deadline_)
+                                      : follow(phase, init_deadline_);
     if (status == Status::kTimedOut) {
       watch_->abort(kStatusTimeout, "not all ranks came to acp_init in time");
+    }
+    if (phase == Phase::kInit) {
+      init_deadline_ = TimePoint::max();
     }
     return status;
   }
@@ -126,7 +124,7 @@ class Managed final : public Bootstrap {
 
   /// For requests to the launcher, whose connection closes at its death.
   WaitLimit request_limit() const noexcept {
-    return watch_ ? watch_->limit_until(TimePoint::max())
+    return watch_ ? watch_->limit_until(init_deadline_)
                   : WaitLimit{init_deadline_, -1, POLLIN};
   }
 
@@ -434,7 +432,7 @@ class Managed final : public Bootstrap {
       const Status status = manager_->put(fmt::format("{}-{}", key, i),
                                           values[i], request_limit());
       if (status != Status::kOk) {
-        return status;
+        return unanswered(key, status);
       }
     }
     return values.empty() ? Status::kTooLarge : Status::kOk;
@@ -447,7 +445,7 @@ class Managed final : public Bootstrap {
       const auto value =
           manager_->get(owner, fmt::format("{}-{}", key, i), request_limit());
       if (!value.ok()) {
-        return value.status();
+        return unanswered(key, value.status());
       }
       const auto part = decode_bundle_part(*value);
       if (!part || (i > 0 && part->parts != parts)) {
@@ -460,6 +458,18 @@ class Managed final : public Bootstrap {
     return bytes ? Result(std::move(*bytes)) : bad_bundle(owner, key);
   }
 
+  /// The process manager has logged every other status.
+  static Status unanswered(const std::string& key, Status status) {
+    if (status == Status::kTimedOut) {
+      log_error(
+          "the launcher does not answer a request for its value {}, and "
+          "ACP_INIT_TIMEOUT is over: see whether its process on this host is "
+          "stopped",
+          key);
+    }
+    return status;
+  }
+
   static Status bad_bundle(std::uint32_t owner, const std::string& key) {
     log_error(
         "the launcher's value {} of rank {} makes no sense: all hosts need the "
@@ -469,7 +479,7 @@ class Managed final : public Bootstrap {
   }
 
   std::unique_ptr<ProcessManager> manager_;
-  TimePoint init_deadline_ = TimePoint::max();
+  TimePoint init_deadline_ = TimePoint::max();  ///< Until acp_init is over.
   HostGroup group_;
   JobRecord job_;                ///< Leaders only.
   HostRecord host_;              ///< Leaders only.

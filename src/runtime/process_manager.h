@@ -17,6 +17,9 @@
 
 namespace acp::runtime {
 
+/// Exit status of a job whose ranks did not meet in time; acprun has the same.
+inline constexpr int kStatusTimeout = 124;
+
 /// Used by one thread at a time, but for abort(). Every failure is logged.
 class ProcessManager {
  public:

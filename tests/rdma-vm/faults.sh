@@ -65,7 +65,7 @@ ip link set eth0.7 up
 expect "a device by a subnet" 0 'color 0 is rxe0 port 1 at 10.78.0.1:' \
   env ACP_LOG=debug ACP_VERBS_DEVICES=rxe0@10.78.0.0/16 "${job[@]}" \
   starter_memory
-expect "a device by a VLAN" 0 'color 0 is rxe0 port 1 at 10.79.0.1:' \
+expect "a device by a VLAN" 0 'color 0 is rxe0 port 1 at 10.79.0.1:.*class 104$' \
   env ACP_LOG=debug ACP_VERBS_TRAFFIC_CLASS=104 ACP_VERBS_DEVICES=rxe0:1@eth0.7 \
   "${job[@]}" starter_memory
 ip link del eth0.7

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <cstring>
 #include <memory>
 #include <span>
 #include <utility>
@@ -15,6 +14,7 @@
 #include "protocol/bootstrap.h"
 #include "protocol/host_segment.h"
 #include "runtime/bootstrap.h"
+#include "runtime/bootstrap_socket.h"
 
 namespace acp::test {
 
@@ -31,26 +31,11 @@ class FakeLauncher {
   }
 
   void say(const protocol::BootstrapMessage& message, int descriptor = -1) {
-    const auto bytes = protocol::encode_bootstrap(message);
-    say_bytes(bytes, descriptor);
+    REQUIRE(runtime::send_message(mine_.get(), message, descriptor) == 0);
   }
 
-  void say_bytes(std::span<const std::byte> bytes, int descriptor = -1) {
-    iovec part{const_cast<std::byte*>(bytes.data()), bytes.size()};
-    alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(int))> control{};
-    msghdr header{};
-    header.msg_iov = &part;
-    header.msg_iovlen = 1;
-    if (descriptor >= 0) {
-      header.msg_control = control.data();
-      header.msg_controllen = control.size();
-      cmsghdr* item = CMSG_FIRSTHDR(&header);
-      item->cmsg_level = SOL_SOCKET;
-      item->cmsg_type = SCM_RIGHTS;
-      item->cmsg_len = CMSG_LEN(sizeof descriptor);
-      std::memcpy(CMSG_DATA(item), &descriptor, sizeof descriptor);
-    }
-    REQUIRE(::sendmsg(mine_.get(), &header, MSG_NOSIGNAL) ==
+  void say_bytes(std::span<const std::byte> bytes) {
+    REQUIRE(::send(mine_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) ==
             static_cast<ssize_t>(bytes.size()));
   }
 

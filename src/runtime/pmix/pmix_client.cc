@@ -33,9 +33,6 @@ namespace {
 /// PMIx has no limit for a value; this one keeps each message small.
 constexpr std::size_t kValueLimit = 65'535;
 
-/// Exit status of a job whose ranks did not meet in time; acprun has the same.
-constexpr int kStatusTimeout = 124;
-
 /// Readable once the connection to the launcher's process is lost. The handler
 /// has no argument of ours, so the descriptor is global; it stays open.
 std::atomic<int> g_lost_event{-1};
