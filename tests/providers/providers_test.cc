@@ -80,6 +80,12 @@ bool has_hosts() {
   return name != nullptr && std::string_view(name).ends_with("_hosts");
 }
 
+/// with-slurm has two nodes, each with a network and a name of its own.
+bool has_nodes() {
+  return has_hosts() && std::string_view(std::getenv("PROVIDER_UNDER_TEST"))
+                            .starts_with("slurm");
+}
+
 struct Scratch {
   Scratch() : path(job::scratch_file("provider")) {}
 
@@ -181,6 +187,11 @@ TEST_CASE("providers: ranks meet", "[providers]") {
           static_cast<std::size_t>(ranks));
     CHECK(count_of(outcome.output, ", " + std::to_string(ranks) + " ranks") ==
           static_cast<std::size_t>(ranks));
+    if (has_nodes()) {
+      // Each rank says in the log on which host it is.
+      CHECK(count_of(outcome.output, " on node1: ") > 0);
+      CHECK(count_of(outcome.output, " on node2: ") > 0);
+    }
   }
 }
 
