@@ -83,8 +83,9 @@ struct Operation {
   std::vector<Step> steps;
   std::size_t current = 0;  ///< Index of the step under way, or that failed.
   Status status = Status::kOk;
-  Flight flight;                  ///< How the current step is under way.
-  bool has_unsent = false;        ///< Queued to send more (peer or relay).
+  Flight flight;                     ///< How the current step is under way.
+  bool has_unsent = false;           ///< Queued to send more (peer or relay).
+  Operation* next_unsent = nullptr;  ///< Next in the PeerQueue that it is in.
   std::uint32_t outstanding = 0;  ///< Requests or relay parts not yet answered.
   /// Source memory that the transport may read until it is told to stop.
   std::span<const std::byte> in_place;

@@ -18,6 +18,24 @@ std::uint64_t queue_key(Rank rank, Color color) {
 
 }  // namespace
 
+void PeerQueue::push_back(Operation& operation) noexcept {
+  ACP_ASSERT(operation.next_unsent == nullptr);
+  (is_empty() ? first_ : last_->next_unsent) = &operation;
+  last_ = &operation;
+}
+
+void PeerQueue::remove(Operation& operation) noexcept {
+  Operation* before = nullptr;
+  for (Operation* one = first_; one != &operation; one = one->next_unsent) {
+    before = one;
+  }
+  (before == nullptr ? first_ : before->next_unsent) = operation.next_unsent;
+  if (last_ == &operation) {
+    last_ = before;
+  }
+  operation.next_unsent = nullptr;
+}
+
 bool PeerQueue::reserve_reply(std::uint64_t bytes) noexcept {
   if (reply_bytes_ != 0 && reply_bytes_ + bytes > kMaxReplyBytes) {
     return false;
@@ -29,31 +47,29 @@ bool PeerQueue::reserve_reply(std::uint64_t bytes) noexcept {
 Result<PeerQueue*> PeerQueues::queue_to(Rank rank, Color color) {
   const auto known = queues_.find(queue_key(rank, color));
   if (known != queues_.end()) {
-    return known->second.get();
+    return &known->second;
   }
   const Result<PeerEndpoint> to = endpoints_.endpoint_of(rank, color);
   if (!to.ok()) {
     return to.status();
   }
-  auto& queue = queues_[queue_key(rank, color)];
-  queue = std::make_unique<PeerQueue>(to.value());
-  return queue.get();
+  return &queues_.try_emplace(queue_key(rank, color), to.value()).first->second;
 }
 
 void PeerQueues::add(Operation& operation, PeerQueue& queue) {
   operation.has_unsent = true;
-  queue.unsent_.push_back(&operation);
+  queue.push_back(operation);
   if (!queue.is_listed_) {
     queue.is_listed_ = true;
     listed_.push_back(&queue);
   }
 }
 
-std::vector<PeerQueue*> PeerQueues::queues_to(transport::ProcId proc) const {
+std::vector<PeerQueue*> PeerQueues::queues_to(transport::ProcId proc) {
   std::vector<PeerQueue*> found;
-  for (const auto& [key, queue] : queues_) {
-    if (queue->to().proc == proc) {
-      found.push_back(queue.get());
+  for (auto& [key, queue] : queues_) {
+    if (queue.to().proc == proc) {
+      found.push_back(&queue);
     }
   }
   return found;

@@ -3,8 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
-#include <memory>
 #include <unordered_map>
 #include <vector>
 
@@ -13,7 +11,9 @@
 
 namespace acp::gma {
 
-/// The way to one rank in one color. Guarded by the engine's mutex.
+/// The way to one rank in one color. Small, because each peer that was ever
+/// spoken to has one: the operations themselves are the links of the queue.
+/// Guarded by the engine's mutex.
 class PeerQueue {
  public:
   explicit PeerQueue(const PeerEndpoint& to) : to_(to) {}
@@ -25,13 +25,14 @@ class PeerQueue {
   /// True when an operation that is sent now would overtake others.
   bool is_listed() const noexcept { return is_listed_; }
 
-  bool is_empty() const noexcept { return unsent_.empty(); }
+  bool is_empty() const noexcept { return first_ == nullptr; }
 
-  Operation& front() const noexcept { return *unsent_.front(); }
+  Operation& front() const noexcept { return *first_; }
 
-  void pop_front() { unsent_.pop_front(); }
+  void pop_front() noexcept { remove(*first_); }
 
-  void remove(Operation& operation) { std::erase(unsent_, &operation); }
+  /// Precondition: the operation is in this queue.
+  void remove(Operation& operation) noexcept;
 
   /// Reserves room for a reply. False: replies under way may bring as much as
   /// is allowed. One reply may always be under way, however large.
@@ -42,8 +43,11 @@ class PeerQueue {
  private:
   friend class PeerQueues;
 
+  void push_back(Operation& operation) noexcept;
+
   PeerEndpoint to_;
-  std::deque<Operation*> unsent_;  ///< First come, first sent.
+  Operation* first_ = nullptr;     ///< First come, first sent.
+  Operation* last_ = nullptr;      ///< Valid unless the queue is empty.
   std::uint64_t reply_bytes_ = 0;  ///< Bytes that replies under way may bring.
   bool is_listed_ = false;         ///< In PeerQueues::listed_.
 };
@@ -80,14 +84,14 @@ class PeerQueues {
   bool has_listed() const noexcept { return !listed_.empty(); }
 
   /// The queues to a process, in all colors.
-  std::vector<PeerQueue*> queues_to(transport::ProcId proc) const;
+  std::vector<PeerQueue*> queues_to(transport::ProcId proc);
 
   /// Forgets all queues. Precondition: all are empty and not in use.
   void forget_all();
 
  private:
   Endpoints& endpoints_;
-  std::unordered_map<std::uint64_t, std::unique_ptr<PeerQueue>> queues_;
+  std::unordered_map<std::uint64_t, PeerQueue> queues_;
   std::vector<PeerQueue*> listed_;  ///< Queues that had operations to send.
 };
 

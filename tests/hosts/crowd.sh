@@ -1,20 +1,21 @@
 #!/bin/sh
-# A job of many hosts, or of many more ranks than cores.
+# A job of many hosts, or of many more ranks than cores. The program gets the
+# number of ranks of a host.
 #
-#   with-hosts -n HOSTS -- crowd.sh RANKS_PER_HOST ACPRUN CROWD
+#   with-hosts -n HOSTS -- crowd.sh RANKS_PER_HOST ACPRUN PROGRAM
 set -eu
-ranks=$1 acprun=$2 crowd=$3
+ranks=$1 acprun=$2 program=$3
 hosts=$(echo "$HOST_LIST" | sed "s/:2/:$ranks/g")
 output=$TMPDIR/output
 begin=$(date +%s)
 # shellcheck disable=SC2153,SC2016 # HOSTS is of with-hosts; for the inner shell
 ip netns exec h1 unshare --uts sh -c 'hostname h1 && exec "$@"' job \
   "$acprun" -np $((ranks * HOSTS)) --host "$hosts" \
-  --rsh "$HOST_TOOLS/in-host" --acp-startermemsize=16K --stats "$crowd" \
-  >"$output" 2>&1 || {
+  --rsh "$HOST_TOOLS/in-host" --acp-startermemsize=16K --stats "$program" \
+  "$ranks" >"$output" 2>&1 || {
   echo "FAILED"
   grep -v "^acprun: [0-9]* on " "$output" | cut -c1-300 | head -50
   exit 1
 }
-grep -E "exact|udp sent" "$output"
+grep -E "exact|bytes each|udp sent" "$output"
 echo "$(($(date +%s) - begin)) s"

@@ -1,6 +1,9 @@
 // Peer queues: the operations that have messages to send to one peer.
 #include "gma/peer_queue.h"
 
+#include <array>
+#include <vector>
+
 #include <catch2/catch.hpp>
 
 namespace acp::gma {
@@ -45,6 +48,32 @@ TEST_CASE("gma: a queue that cannot be made is asked for again",
   CHECK(queues.queue_to(1, 0).status() == Status::kUnsupported);
   endpoints.failure = Status::kOk;
   CHECK(queues.queue_to(1, 0).ok());
+}
+
+TEST_CASE("gma: an operation leaves its queue from any place in it",
+          "[gma][queues]") {
+  CountedEndpoints endpoints;
+  PeerQueues queues(endpoints);
+  PeerQueue& queue = *queues.queue_to(1, 0).value();
+  for (std::size_t gone = 0; gone < 3; ++gone) {
+    std::array<Operation, 4> operations;
+    for (std::size_t i = 0; i < 3; ++i) {
+      queues.add(operations[i], queue);
+    }
+    queue.remove(operations[gone]);
+    queues.add(operations[3], queue);
+    queues.add(operations[gone], queue);
+    std::vector<const Operation*> order;
+    while (!queue.is_empty()) {
+      order.push_back(&queue.front());
+      queue.pop_front();
+    }
+    const std::size_t first = gone == 0 ? 1 : 0;
+    const std::size_t second = gone == 2 ? 1 : 2;
+    CHECK(order ==
+          std::vector<const Operation*>{&operations[first], &operations[second],
+                                        &operations[3], &operations[gone]});
+  }
 }
 
 TEST_CASE("gma: a queue stays listed until it is found empty",
