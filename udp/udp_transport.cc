@@ -119,6 +119,8 @@ UdpTransport::UdpTransport(UdpOptions options,
   std::ranges::copy(socket_->send_ports(), card.send_ports.begin());
   card_bytes_ = encode_card(card, card_);
   capabilities_.colors = card.colors;
+  log(LogLevel::kDebug, "udp: packets {} ({})", text_of(options_.security),
+      name_of(guard_.cipher_with(card.has_aes), options_.security));
 }
 
 /// Runs in acp_finalize. tests/multiproc reads this line: one test counts
