@@ -19,25 +19,26 @@ class EndpointTable {
  public:
   EndpointTable(std::uint32_t procs, transport::Color colors)
       : colors_(colors),
-        pages_((std::size_t{procs} * colors + kPageLinks - 1) / kPageLinks) {}
+        pages_((std::size_t{procs} * colors + kPageEndpoints - 1) /
+               kPageEndpoints) {}
 
   /// nullptr when there is none yet.
   Endpoint* find(transport::ProcId peer,
                  transport::Color color) const noexcept {
     const std::size_t index = index_of(peer, color);
-    const auto& page = pages_[index / kPageLinks];
-    return page == nullptr ? nullptr : (*page)[index % kPageLinks].get();
+    const auto& page = pages_[index / kPageEndpoints];
+    return page == nullptr ? nullptr : (*page)[index % kPageEndpoints].get();
   }
 
   Endpoint* insert(std::unique_ptr<Endpoint> endpoint,
                    transport::ProcId peer,
                    transport::Color color) {
     const std::size_t index = index_of(peer, color);
-    auto& page = pages_[index / kPageLinks];
+    auto& page = pages_[index / kPageEndpoints];
     if (page == nullptr) {
       page = std::make_unique<Page>();
     }
-    auto& slot = (*page)[index % kPageLinks];
+    auto& slot = (*page)[index % kPageEndpoints];
     ACP_ASSERT(slot == nullptr);
     slot = std::move(endpoint);
     all_.push_back(slot.get());
@@ -48,8 +49,8 @@ class EndpointTable {
   std::span<Endpoint* const> all() const noexcept { return all_; }
 
  private:
-  static constexpr std::size_t kPageLinks = 512;
-  using Page = std::array<std::unique_ptr<Endpoint>, kPageLinks>;
+  static constexpr std::size_t kPageEndpoints = 512;
+  using Page = std::array<std::unique_ptr<Endpoint>, kPageEndpoints>;
 
   std::size_t index_of(transport::ProcId peer,
                        transport::Color color) const noexcept {

@@ -6,22 +6,22 @@
 
 namespace acp::gma {
 
-OrderQueue::OrderQueue() : slots_(kCapacity) {}
+OrderQueue::OrderQueue() : entries_(kCapacity) {}
 
 Sequence OrderQueue::push(Operation& operation, Sequence wait_for) {
   ACP_ASSERT(!is_full() && wait_for <= issued());
   const Sequence sequence = issued() + 1;
-  Slot& mine = slot(sequence);
-  mine = Slot{};
+  Entry& mine = entry(sequence);
+  mine = Entry{};
   mine.operation = &operation;
   operation.sequence = sequence;
   operation.wait_for = wait_for;
   if (wait_for > completed()) {
-    Slot& other = slot(wait_for);
+    Entry& other = entry(wait_for);
     if (other.last_waiter == nullptr) {
       other.first_waiter = &operation;
     } else {
-      slot(other.last_waiter->sequence).next_waiter = &operation;
+      entry(other.last_waiter->sequence).next_waiter = &operation;
     }
     other.last_waiter = &operation;
   }
@@ -34,7 +34,7 @@ Sequence OrderQueue::push(Operation& operation, Sequence wait_for) {
 
 void OrderQueue::finish(Sequence sequence, Status status) {
   ACP_ASSERT(sequence > completed() && sequence <= issued());
-  Slot& mine = slot(sequence);
+  Entry& mine = entry(sequence);
   ACP_ASSERT(!mine.is_done);
   mine.is_done = true;
   mine.status = status;
@@ -46,13 +46,13 @@ bool OrderQueue::retire(std::vector<Operation*>& ready) {
   Sequence done = completed();
   const Sequence newest = issued();
   const Sequence before = done;
-  while (done < newest && slot(done + 1).is_done) {
-    Slot& next = slot(done + 1);
+  while (done < newest && entry(done + 1).is_done) {
+    Entry& next = entry(done + 1);
     if (next.status != Status::kOk) {
       failures_.note(done + 1, next.status);
     }
     for (Operation* waiter = next.first_waiter; waiter != nullptr;
-         waiter = slot(waiter->sequence).next_waiter) {
+         waiter = entry(waiter->sequence).next_waiter) {
       ready.push_back(waiter);
     }
     ++done;

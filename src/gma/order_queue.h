@@ -1,12 +1,12 @@
 // Numbers, conditions and completion in order of the queued operations.
 //
-// Operations that wait hang in a list at the slot of the number that they wait
+// Operations that wait hang in a list at the entry of the number that they wait
 // for. Invariants (docs/engine.md, "Handles"):
 //  1. completed() <= issued().
 //  2. An operation starts at most once, and not before its order is complete.
 //  3. An operation completes exactly once. completed() stops at the first
 //     operation that is not done.
-//  4. A slot is in use from push() until completed() has passed it.
+//  4. An entry is in use from push() until completed() has passed it.
 #pragma once
 
 #include <atomic>
@@ -54,7 +54,7 @@ class OrderQueue {
   /// Whether retire() would move completed() on.
   bool has_done() noexcept {
     const Sequence next = completed() + 1;
-    return next <= issued() && slot(next).is_done;
+    return next <= issued() && entry(next).is_done;
   }
 
   /// Moves completed() on and collects the operations whose condition holds
@@ -75,7 +75,7 @@ class OrderQueue {
   void clear_failures();
 
  private:
-  struct Slot {
+  struct Entry {
     Operation* first_waiter = nullptr;  ///< List of waiters for this number.
     Operation* last_waiter = nullptr;
     Operation* operation = nullptr;
@@ -84,11 +84,11 @@ class OrderQueue {
     Status status = Status::kOk;
   };
 
-  Slot& slot(Sequence sequence) { return slots_[sequence % kCapacity]; }
+  Entry& entry(Sequence sequence) { return entries_[sequence % kCapacity]; }
 
   void update_busy();
 
-  std::vector<Slot> slots_;
+  std::vector<Entry> entries_;
   FailureLog failures_;
   std::atomic<Sequence> issued_{1};
   std::atomic<Sequence> completed_{1};

@@ -9,7 +9,7 @@
 namespace acp::gma {
 
 Relay::Relay(const gmm::AddressSpace& space) : space_(space) {
-  for (std::size_t i = kSlots; i > 0; --i) {
+  for (std::size_t i = kBuffers; i > 0; --i) {
     free_.push_back(i - 1);
   }
 }
@@ -20,15 +20,15 @@ void Relay::add(Operation& copy) {
   waiting_.push_back(&copy);
 }
 
-/// Gives the next bytes of the oldest copy to a free slot. The first step of
-/// the part copies into the slot, and the second copies out of it.
+/// Gives the next bytes of the oldest copy to a free buffer. The first step of
+/// the part copies into the buffer, and the second copies out of it.
 Operation& Relay::next_part() {
   const std::size_t index = free_.back();
   free_.pop_back();
   Operation& copy = *waiting_.front();
   auto& relayed = std::get<Relayed>(copy.flight);
   const std::uint64_t offset = relayed.begun_bytes;
-  const std::uint64_t size = std::min(kSlotBytes, relayed.copy.size - offset);
+  const std::uint64_t size = std::min(kBufferBytes, relayed.copy.size - offset);
   const Step piece = piece_of(relayed.copy, offset, size);
   relayed.begun_bytes += size;
   copy.has_unsent = relayed.begun_bytes < relayed.copy.size;
@@ -39,22 +39,22 @@ Operation& Relay::next_part() {
   Step in = piece;
   in.remote =
       space_.codec().encode(space_.my_rank(), 0, gmm::kModuleKey, 0,
-                            protocol::kRuntimeWordBytes + index * kSlotBytes);
+                            protocol::kRuntimeWordBytes + index * kBufferBytes);
   Step out = piece;
   out.local = in.remote;
-  Slot& slot = slots_[index];
-  slot.copy = &copy;
-  slot.part.owner = Owner::kRelay;
-  slot.part.steps = {in, out};
-  return slot.part;
+  Buffer& buffer = buffers_[index];
+  buffer.copy = &copy;
+  buffer.part.owner = Owner::kRelay;
+  buffer.part.steps = {in, out};
+  return buffer.part;
 }
 
 Operation* Relay::on_ended(Operation& part) {
-  const auto slot = std::ranges::find_if(
-      slots_, [&](const Slot& each) { return &each.part == &part; });
-  ACP_ASSERT(slot != slots_.end() && slot->copy != nullptr);
-  Operation& copy = *std::exchange(slot->copy, nullptr);
-  free_.push_back(static_cast<std::size_t>(slot - slots_.begin()));
+  const auto buffer = std::ranges::find_if(
+      buffers_, [&](const Buffer& each) { return &each.part == &part; });
+  ACP_ASSERT(buffer != buffers_.end() && buffer->copy != nullptr);
+  Operation& copy = *std::exchange(buffer->copy, nullptr);
+  free_.push_back(static_cast<std::size_t>(buffer - buffers_.begin()));
   --copy.outstanding;
   if (part.status != Status::kOk && copy.status == Status::kOk) {
     copy.status = part.status;

@@ -14,14 +14,15 @@
 
 namespace acp::gma {
 
-/// Divides copies into parts. A part is an operation of two copies: into a slot
-/// of the runtime's own memory, and out of it. One part per slot is under way
-/// at a time, and the oldest copy's parts go first. Guarded by the engine's
-/// mutex.
+/// Divides copies into parts. A part is an operation of two copies: into a
+/// buffer in the runtime's own memory, and out of it. One part per buffer is
+/// under way at a time, and the oldest copy's parts go first. Guarded by the
+/// engine's mutex.
 class Relay {
  public:
-  static constexpr std::size_t kSlots = 8;
-  static constexpr std::uint64_t kSlotBytes = protocol::kRelayBytes / kSlots;
+  static constexpr std::size_t kBuffers = 8;
+  static constexpr std::uint64_t kBufferBytes =
+      protocol::kRelayBytes / kBuffers;
 
   explicit Relay(const gmm::AddressSpace& space);
 
@@ -29,25 +30,25 @@ class Relay {
   /// overlap.
   void add(Operation& copy);
 
-  /// Whether a copy has a part to start, and a slot is free for it.
+  /// Whether a copy has a part to start, and a buffer is free for it.
   bool has_next() const noexcept { return !waiting_.empty() && !free_.empty(); }
 
   /// Makes the next part of the oldest copy. Precondition: has_next().
   Operation& next_part();
 
-  /// Frees the slot of a part that has ended. Returns its copy when this was
+  /// Frees the buffer of a part that has ended. Returns its copy when this was
   /// the last part, otherwise null.
   Operation* on_ended(Operation& part);
 
  private:
-  struct Slot {
+  struct Buffer {
     Operation part;
     Operation* copy = nullptr;  ///< The copy of this part; null: free.
   };
 
   const gmm::AddressSpace& space_;
-  std::array<Slot, kSlots> slots_;
-  std::vector<std::size_t> free_;   ///< Indices of free slots.
+  std::array<Buffer, kBuffers> buffers_;
+  std::vector<std::size_t> free_;   ///< Indices of free buffers.
   std::deque<Operation*> waiting_;  ///< Copies with parts to come.
 };
 

@@ -26,6 +26,8 @@ class SpinTime {
   /// A spin was in vain: `asleep` passed from the sleep after it to the next
   /// arrival or to the end of the wait.
   void slept(Duration asleep) noexcept {
+    // Twice the spin of WaitPolicy: one short sleep costs little more, and the
+    // third in a row reaches kLongest.
     constexpr Duration kFirst = std::chrono::microseconds(100);
     const Duration grown(grown_.load(std::memory_order_relaxed));
     const Duration next = asleep < kShortSleep

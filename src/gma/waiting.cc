@@ -7,19 +7,11 @@
 #include <algorithm>
 
 #include "base/futex.h"
+#include "base/pause.h"
 
 namespace acp::gma {
 
 namespace {
-
-/// Between two looks.
-void pause() noexcept {
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_ia32_pause();
-#else
-  asm volatile("yield" ::: "memory");
-#endif
-}
 
 class WaitScope {
  public:
@@ -66,7 +58,7 @@ bool spin(WaitHost& host,
       ::sched_yield();
     }
     for (int look = 1; look < policy.looks; ++look) {
-      pause();
+      pause_cpu();
       if (is_done()) {
         return true;
       }
@@ -81,7 +73,7 @@ bool spin(WaitHost& host,
       until = now + time;
       yields_from = policy.yields ? now : now + policy.spin;
     } else {
-      pause();  // the pass may have found another thread at work
+      pause_cpu();  // the pass may have found another thread at work
     }
   }
   return is_done();

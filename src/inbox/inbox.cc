@@ -1,3 +1,6 @@
+// The operations that carry a message into the inbox of another rank. QMP and
+// the LQCD interface call them when they advance a delivery. They may not wait:
+// each function issues one operation at most and returns.
 #include "inbox/inbox.h"
 
 #include "acp/extension.h"

@@ -14,8 +14,12 @@
 //                                 since the thread looked: it makes them all
 //   kPolling       kPolling       the pass or a step made progress
 //   kPolling       kNapping, 1 ms neither did, and callers are active
-//   kPolling       kNapping       a step found its data in use: 50 us, or 1 ms
-//                                 while a caller has the role
+//   kPolling       kNapping, 1 ms a step found its data in use, and a caller
+//   has
+//                                 made a pass since: it uses the data
+//   kPolling       kNapping       a step found its data in use, without such a
+//                                 pass: 50 us, or 1 ms while a caller has the
+//                                 role
 //   kPolling       kAsleep        neither did, and no caller is active
 //   kAsleep        kBesideCaller  at once, when a caller has the role
 //   kAsleep        kPolling       doorbell, arrival, deadline of a transport, a

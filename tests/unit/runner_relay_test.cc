@@ -14,7 +14,7 @@ namespace {
 using protocol::Opcode;
 
 constexpr std::size_t kRelayMessage = 4096;
-constexpr std::size_t kRelayPosted = Relay::kSlotBytes;
+constexpr std::size_t kRelayPosted = Relay::kBufferBytes;
 
 /// No two places of a seed alike, nor one place of two seeds.
 void fill_words(std::span<std::byte> memory, std::uint64_t seed) {
@@ -90,18 +90,18 @@ TEST_CASE("runner relay: colors are those of the two addresses",
   REQUIRE(world.endpoint(2, 1).posted.size() == 1);
 }
 
-TEST_CASE("runner relay: a large copy takes all slots, and no more",
+TEST_CASE("runner relay: a large copy takes all buffers, and no more",
           "[gma][runner][relay]") {
-  constexpr std::uint64_t kBytes = 20 * Relay::kSlotBytes + 77;
+  constexpr std::uint64_t kBytes = 20 * Relay::kBufferBytes + 77;
   TwoPeers peers(kBytes);
   RunnerWorld& world = peers.world;
   const Operation& copy =
       world.start({copy_step(world.far(3, 0), world.far(2, 0), kBytes)});
-  CHECK(world.endpoint(2).posted.size() == Relay::kSlots);
+  CHECK(world.endpoint(2).posted.size() == Relay::kBuffers);
   // The writes of the first parts go with the reads of the next ones.
   CHECK(peers.deliver(2));
   CHECK(peers.deliver(3));
-  CHECK(world.endpoint(2).posted.size() == Relay::kSlots);
+  CHECK(world.endpoint(2).posted.size() == Relay::kBuffers);
   // A small copy comes after pieces that are made already.
   const Operation& late =
       world.start({copy_step(world.far(2, 9), world.far(3, 9), 8)});
@@ -184,7 +184,7 @@ TEST_CASE("runner relay: without such endpoints the source's owner is asked",
 
 TEST_CASE("runner relay: a part that fails ends its copy once, and no other",
           "[gma][runner][relay]") {
-  constexpr std::uint64_t kBytes = 20 * Relay::kSlotBytes;
+  constexpr std::uint64_t kBytes = 20 * Relay::kBufferBytes;
   TwoPeers peers(kBytes);
   RunnerWorld& world = peers.world;
   // The endpoint refuses, so the owner is asked, and names the error.
@@ -204,7 +204,7 @@ TEST_CASE("runner relay: a part that fails ends its copy once, and no other",
 
 TEST_CASE("runner relay: peers may be lost at any moment",
           "[gma][runner][relay]") {
-  constexpr std::uint64_t kOwn = 2 * Relay::kSlotBytes;
+  constexpr std::uint64_t kOwn = 2 * Relay::kBufferBytes;
   constexpr std::size_t kCopies = 8;
   for (std::uint32_t seed = 1; seed <= test::seeds_of_one_thread(60); ++seed) {
     INFO("seed " << seed);

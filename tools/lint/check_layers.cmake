@@ -32,8 +32,8 @@ set(ALLOW_agent base protocol transport gmm)
 set(ALLOW_runtime ${below_runtime} public)
 # middle: the list of its modules, which acp_init adds.
 set(ALLOW_api ${below_runtime} runtime middle public)
-# Clients of the public interface, as any program is. base/ knows nothing of ACP;
-# the middle layer is built together with it.
+# Clients of the public interface, as any program is. The middle layer is built
+# into libacp and so may use base/ as well, which knows nothing of ACP.
 set(ALLOW_middle base public)
 # inbox: short messages between ranks, for qmp and compat.
 set(ALLOW_inbox public)
