@@ -38,6 +38,9 @@ class Agent {
   explicit Agent(const Signals& signals)
       : signals_(signals), older_children_(children_of(::getpid())) {}
 
+  /// The agent is a subreaper, so processes of a rank whose keeper dies become
+  /// its children, and wind_up() finds them. Its descriptors do not block:
+  /// acprun may be slow to read, and signals have to be served meanwhile.
   int run() {
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
     set_nonblocking(STDIN_FILENO);
@@ -95,6 +98,9 @@ class Agent {
     send({type, host_, 0, value, 0, std::move(text)});
   }
 
+  /// Writes until the pipe is full, and then waits for room in the event loop.
+  /// written_ counts what is out of the first message, since a pipe may take a
+  /// part of it.
   void flush() {
     while (!queue_.empty()) {
       const std::string& bytes = *queue_.front();
@@ -122,6 +128,10 @@ class Agent {
 
   // --- orders --------------------------------------------------------------
 
+  /// Orders for other hosts go down the tree before this host obeys: an end
+  /// must reach the others even if it ends this agent. kAlive is not passed on,
+  /// because each link has its own heartbeat. Before an end the looks are sent,
+  /// because the ranks are gone after it.
   void take_order(const HostMessage& order) {
     if (order.type == HostMessageType::kOrders) {
       take_orders(order.text);

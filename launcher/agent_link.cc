@@ -126,6 +126,9 @@ void AgentLink::on_readable() {
   read_messages();
 }
 
+/// A remote shell may print text of its own before the greeting, so the
+/// greeting is looked for. The orders go to the front of the queue: messages
+/// may have been queued for the agent before it greeted.
 void AgentLink::read_greeting() {
   const Greeting greeting = find_greeting(greeting_);
   switch (greeting.kind) {
@@ -226,6 +229,8 @@ void AgentLink::close_output() {
   check();
 }
 
+/// A closed output comes first: the shell's exit status then says more than a
+/// time-out could. collect_by_ bounds the wait for that status.
 void AgentLink::check() {
   const auto now = Clock::now();
   if (state_ == State::kWaiting && tries_ > 0 && now >= start_at_) start();

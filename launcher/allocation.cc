@@ -65,6 +65,9 @@ bool expand_range(const std::string& stem,
   return true;
 }
 
+/// Slurm writes n[1-3]-ib[0,2]: brackets may follow each other. The first one
+/// is expanded here, and expand_range() calls this function again for the rest
+/// of the text. The limit on hosts bounds what a nonsense list can cost.
 bool expand(const std::string& stem,
             std::string_view rest,
             std::vector<std::string>& hosts) {
@@ -90,6 +93,7 @@ bool expand(const std::string& stem,
   return true;
 }
 
+/// A host without a count has one slot. SLURM_TASKS_PER_NODE may be missing.
 std::variant<std::optional<Allocation>, std::string> slurm_allocation(
     const Settings::Lookup& lookup, const char* list) {
   const auto hosts = expand_slurm_list(list);

@@ -99,6 +99,8 @@ bool is_sound(const HostOrders& orders) {
 
 }  // namespace
 
+/// The reader below takes the fields in this order. There is no version field:
+/// the greetings have compared the versions of both sides before.
 std::string encode_orders(const HostOrders& orders) {
   ByteWriter writer;
   writer.number(orders.identity);
@@ -123,6 +125,8 @@ std::string encode_orders(const HostOrders& orders) {
   return writer.take();
 }
 
+/// Fields are in the order of encode_orders(). The reader returns zeros behind
+/// the end, so the checks of length and sense stand at the end.
 std::optional<HostOrders> decode_orders(std::string_view bytes) {
   ByteReader reader(bytes);
   HostOrders orders;

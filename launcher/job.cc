@@ -160,6 +160,9 @@ class Job {
     return Status::kOk;
   }
 
+  /// The agents get the file in pieces, which bounds a message. A relative name
+  /// counts from the directory of the job, as it does for the ranks of this
+  /// host.
   Status send_program() {
     auto found = find_program(plan_.options.command.front(),
                               plan_.options.directory, path_variable());
@@ -304,6 +307,9 @@ class Job {
           std::move(reason.advice)});
   }
 
+  /// Three kinds are passed on between hosts without the roll-call, which knows
+  /// no such state. They are passed on even after the verdict: ranks that end
+  /// in order still need them.
   void take_rank_message(HostMessage& report) {
     const auto type = static_cast<BootstrapType>(report.value);
     if (type == BootstrapType::kLeaving || type == BootstrapType::kLeft) {
@@ -326,6 +332,8 @@ class Job {
     answer(report.rank, rollcall_.on_message(report.rank, message));
   }
 
+  /// The tables of addresses go out before the Go of their phase: a rank that
+  /// has read Go may look an address up at once.
   void answer(std::uint32_t rank, Answer answer) {
     std::visit(Match{[](Nothing) {},
                      [&](SayWelcome) {

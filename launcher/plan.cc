@@ -104,6 +104,8 @@ std::vector<std::string> routes_of(const std::vector<HostRanks>& hosts) {
   return names;
 }
 
+/// These orders are equal for all hosts. Groups, the identity and the list of
+/// hosts are added when they are known, the list for each link of the tree.
 HostOrders make_orders(const Options& options,
                        const std::vector<HostRanks>& hosts,
                        char* const* environment) {

@@ -52,6 +52,8 @@ std::string encode_looks(const std::vector<RankLook>& looks) {
   return writer.take();
 }
 
+/// Fields are in the order of encode_looks(). The reader returns zeros behind
+/// the end and remembers that, so one check at the end finds a short message.
 std::optional<std::vector<RankLook>> decode_looks(std::string_view bytes,
                                                   std::uint32_t ranks) {
   ByteReader reader(bytes);

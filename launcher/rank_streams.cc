@@ -43,6 +43,9 @@ Status open_input(const HostWork& work,
   return Status::kOk;
 }
 
+/// With --output-dir the rank writes its file itself and acprun gets no pipe to
+/// read. Only acprun's end of a pipe is non-blocking: the rank's end is a
+/// standard descriptor, and programs expect it to block.
 Status open_output(const HostWork& work,
                    std::size_t slot,
                    std::size_t descriptor,

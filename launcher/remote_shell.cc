@@ -85,6 +85,9 @@ RemoteShell remote_shell_of(const std::vector<std::string>& words) {
   return shell;
 }
 
+/// Everything that allocates is done before fork(): between fork and exec the
+/// child may only make system calls. This process's ends of the pipes do not
+/// block, because one slow host must not hold up the others.
 Result<StartedShell> start_remote_shell(const RemoteShell& shell,
                                         const std::string& host) {
   auto in = make_pipe();

@@ -53,6 +53,9 @@ void RankInput::take(std::string_view bytes) {
   write_some();
 }
 
+/// Reports the bytes taken before it acts on an error or an end, because acprun
+/// sends as much again. The pipe is watched only while it is full: a pipe with
+/// room would end each turn of the loop at once.
 void RankInput::write_some() {
   std::size_t written = 0;
   bool is_broken = false;

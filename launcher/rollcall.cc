@@ -83,6 +83,8 @@ std::uint32_t Rollcall::first_in(RankState state) const {
   return static_cast<std::uint32_t>(found - ranks_.begin());
 }
 
+/// Messages that the state of the rank does not allow end the job with
+/// kProtocol. kFinalized is such a message unless the rank is leaving.
 Answer Rollcall::on_message(std::uint32_t rank,
                             const BootstrapMessage& message) {
   switch (message.type) {

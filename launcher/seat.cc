@@ -180,6 +180,9 @@ class Seat {
     end_like(status_);
   }
 
+  /// Only the process of the first rank has started the launcher. In the
+  /// processes of the other ranks launcher_ is 0, and a wait that ends without
+  /// a seat is a time-out there.
   int report_launcher() {
     const bool is_elsewhere = rank_ != orders_.first;
     if (launcher_ > 0 || is_elsewhere) {
@@ -333,6 +336,9 @@ std::vector<std::string> words_of_seat(const SeatOrders& orders) {
   return words;
 }
 
+/// Reads what the function above writes: ten words in a fixed order, then the
+/// words of the launcher, whose number is the tenth, then the words of the
+/// program.
 std::optional<SeatOrders> parse_seat(std::span<const std::string> words) {
   constexpr std::size_t kFixed = 10;
   if (words.size() < kFixed + 2 || words[0] != kSeatOption) return std::nullopt;

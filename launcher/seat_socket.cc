@@ -136,6 +136,9 @@ bool give(int socket,
          send_all(socket, text.data(), text.size());
 }
 
+/// The descriptors travel with the first four bytes, which are the length of
+/// the text behind them. They are owned before the text is read, so a broken
+/// text leaks none.
 std::optional<SeatGift> receive_gift(int socket) {
   std::uint32_t bytes = 0;
   iovec part{&bytes, sizeof bytes};

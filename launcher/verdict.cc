@@ -26,6 +26,9 @@ int failure_status(std::int64_t value) noexcept {
 
 }  // namespace
 
+/// Follows the shell: 128 + N for a signal, the program's own status where
+/// there is one. A cause that lies in acprun itself or in the machinery has
+/// kStatusLauncher.
 int exit_status(const Verdict& verdict) noexcept {
   switch (verdict.cause) {
     case Cause::kExited:

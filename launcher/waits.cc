@@ -38,6 +38,8 @@ std::string describe_halt(const ProcessState& process) {
 
 }  // namespace
 
+/// A name is there where one kind of wait serves several functions. The peer is
+/// a rank of the job, and kNoSlot where the wait is not for one rank.
 std::string describe_wait(std::uint32_t wait_kind,
                           std::uint32_t wait_peer,
                           const std::string& name) {
@@ -60,6 +62,9 @@ std::string describe_wait(std::uint32_t wait_kind,
   return text;
 }
 
+/// The roll-call describes each rank first. A look then replaces that for a
+/// rank that has settled in the job: about a rank that joins or leaves, the
+/// roll-call says more than its wait word. "Stopped" stands in front of either.
 std::vector<RankWait> collect_waits(std::span<const RankLook> looks,
                                     const Rollcall& rollcall) {
   std::vector<RankWait> waits(rollcall.size());

@@ -13,6 +13,9 @@ bool Endpoint::accept(std::uint64_t txno) noexcept {
   return is_new;
 }
 
+/// Probes come first: they carry no ack and no payload. Acks come before the
+/// fragment, because they may open the window for a reply that the sink sends
+/// while it takes the fragment's messages.
 void Endpoint::on_packet(const PacketView& packet,
                          Fragment*& carrier,
                          transport::MessageSink& sink) {

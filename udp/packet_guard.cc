@@ -72,6 +72,9 @@ bool has_aes() noexcept {
   return sodium_init() >= 0 && crypto_aead_aes256gcm_is_available() != 0;
 }
 
+/// Both ciphers get keys where the CPU has AES: the peer decides which one it
+/// can open. Each color has keys of its own, so equal numbers of transmissions
+/// in two colors never share a nonce under one key.
 PacketGuard::PacketGuard(Security security,
                          const Secret& secret,
                          transport::Color colors)
@@ -161,6 +164,9 @@ Datagram PacketGuard::seal_secret(Cipher cipher,
   return {packet, {}};
 }
 
+/// The tag was computed over a packet whose tag is zero, so the tag is taken
+/// out before the check. Decryption is in place: the datagram is dropped when
+/// the tag is wrong.
 bool PacketGuard::open(Cipher cipher,
                        transport::Color color,
                        const PacketView& packet,

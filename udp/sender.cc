@@ -167,6 +167,9 @@ Fragment& Sender::next_pending() noexcept {
   return *(*ring_)[seq];
 }
 
+/// A train leaves in one system call, in which the kernel divides it into
+/// datagrams of one size. Only the last may be smaller. The pace bounds the
+/// bytes that leave at once.
 std::size_t Sender::next_train(std::span<Fragment*> train,
                                TimePoint now) noexcept {
   Fragment& first = next_pending();

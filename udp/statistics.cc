@@ -52,6 +52,8 @@ std::string peer_as_json(const Endpoint& endpoint) {
 
 }  // namespace
 
+/// Copies the counters of this transport under the names that all transports
+/// share. The caller has the lock of the transport.
 Traffic traffic_of(const SharedState& shared) noexcept {
   const Counters& counters = shared.counters;
   Traffic traffic;

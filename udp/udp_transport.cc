@@ -109,6 +109,7 @@ UdpTransport::UdpTransport(UdpOptions options,
   capabilities_.max_message =
       shared_.limits.fragment_bytes - kMessagePrefixBytes;
 
+  // The sockets are bound, so their addresses and ports are final.
   const std::span<const Address> addresses = socket_->addresses();
   AddressCard card;
   card.colors = colors_of(*socket_);

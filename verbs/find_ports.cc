@@ -312,6 +312,9 @@ Result<EventChannel> open_event_channel() {
   return channel;
 }
 
+/// Without names, each device gives its first usable port, one color each. The
+/// ports of a device are neighbours in the list, so a look at the last port
+/// taken finds a second port of its device.
 Result<std::vector<Port>> find_ports(rdma_event_channel& channel,
                                      std::string_view wanted,
                                      std::size_t most) {

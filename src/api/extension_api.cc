@@ -106,6 +106,8 @@ void acpx_flush(void) {
                                         size, word, add, order));
 }
 
+/// Sizes 0 and 8 are the usual signals. They try the direct path in line, which
+/// succeeds where both ends can be touched here and the order is complete.
 acp_handle_t acpx_put_signal(acp_ga_t dst,
                              acp_ga_t src,
                              size_t size,
@@ -209,6 +211,8 @@ int acpx_atomics_agree(int rank) {
   return mine->engine().space().has_cpu_atomics() ? 1 : 0;
 }
 
+/// Reads the published settings and needs no task: modules read their settings
+/// while acp_init still makes the task.
 int acpx_setting(const char* name, uint64_t* value) {
   const acp::Settings* settings =
       acp::api::g_settings.load(std::memory_order_acquire);

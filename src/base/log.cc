@@ -100,6 +100,9 @@ bool log_enabled(LogLevel level) noexcept {
   return level <= g_level.load(std::memory_order_relaxed);
 }
 
+/// The lock is dropped before the error action, which may log or end the
+/// process. errno is kept, because callers log between a failed call and their
+/// look at it.
 void log_line(LogLevel level, std::string_view text) noexcept {
   if (const LogLine forward = g_forward.load(std::memory_order_relaxed)) {
     forward(level, text);

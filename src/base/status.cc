@@ -5,6 +5,8 @@
 
 namespace acp {
 
+/// The texts stand in the order of the enum. They complete "function: ...", so
+/// each is a fragment without a subject.
 const char* status_text(Status status) noexcept {
   static constexpr std::array<const char*, kStatusCount> kTexts = {
       "success",

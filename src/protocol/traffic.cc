@@ -21,6 +21,8 @@ void Traffic::add(const Traffic& other) noexcept {
   (*this)[TrafficCount::kLongestRtt] = longest;
 }
 
+/// Readers of the statistics file look the counts up by these names, so a name
+/// may be added but not changed.
 std::string_view name_of(TrafficCount count) noexcept {
   switch (count) {
     case TrafficCount::kSent: return "sent";

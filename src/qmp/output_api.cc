@@ -145,6 +145,8 @@ void QMP_abort_string(int error_code, char* message) {
   end_job(error_code);
 }
 
+/// Programs print the texts after their own words, so each is a fragment. A
+/// switch without a default lets the compiler name a code that lacks its text.
 const char* QMP_error_string(QMP_status_t code) {
   switch (code) {
     case QMP_SUCCESS: return "success";

@@ -139,6 +139,7 @@ QMP_status_t lay_out(Job& mine, std::span<const int> lattice) {
 
 extern "C" {
 
+// Without a map the axes keep their order, and mapdim counts as 0.
 QMP_API_PAIR(QMP_status_t,
              declare_logical_topology_map,
              (dims, ndim, map, mapdim),

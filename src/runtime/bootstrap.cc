@@ -76,6 +76,9 @@ Result<std::unique_ptr<ProcessManager>> connect_by_module(
 
 }  // namespace
 
+/// Only a managed job needs a limit here: acprun's ranks and singletons wait
+/// for no launcher's server. Output gets its buffer once the launcher has
+/// answered, because a process that fails before has printed nothing.
 Result<std::unique_ptr<Bootstrap>> find_bootstrap(const Settings& settings) {
   const auto wanted =
       static_cast<Provider>(settings.choice(SettingId::kBootstrap));

@@ -107,6 +107,10 @@ Status HostLinks::open(const LinkKey& key) {
   return Status::kOk;
 }
 
+/// A failure is no error of the job: the link only serves to notice the death
+/// of a host. It is limited by kConnectLimit, because a firewall that drops
+/// packets would otherwise hold up acp_init. The greeting fits the empty send
+/// buffer, so one send takes it whole.
 bool HostLinks::connect(const std::string& address,
                         std::uint16_t port,
                         const LinkKey& key,

@@ -130,6 +130,9 @@ class Managed final : public Bootstrap {
 
   // --- joining -------------------------------------------------------------
 
+  /// The leader opens its door before the fence and the members knock after it,
+  /// so no member can find the door missing. The watch starts last: it owns the
+  /// sockets that joining has used.
   Status join_host(const Settings& settings) {
     if (const Status status = find_host(); status != Status::kOk) {
       return status;
@@ -169,6 +172,9 @@ class Managed final : public Bootstrap {
     return Status::kOk;
   }
 
+  /// Two ranks share a host when the host's name and the identity of its boot
+  /// are equal. The numbers of the hosts are in the order of their lowest
+  /// ranks, as in a map that a launcher gives.
   Result<NodeMap> ask_for_homes() {
     const HostRecord own = describe_this_host("");
     const auto home_key = [](std::uint32_t rank) {
@@ -273,6 +279,8 @@ class Managed final : public Bootstrap {
     return status;
   }
 
+  /// Rank 0 wrote the record itself. The version is compared here, because the
+  /// record is the first thing that a host reads of another one.
   Status learn_job() {
     if (manager_->rank() == 0) {
       return Status::kOk;

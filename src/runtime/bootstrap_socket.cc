@@ -10,6 +10,10 @@
 
 namespace acp::runtime {
 
+/// The socket keeps packets apart (SOCK_SEQPACKET), so the kernel takes a
+/// message whole or not at all, and a message and its descriptor arrive
+/// together. The buffer of the control message is aligned as the kernel
+/// demands.
 int send_message(int socket,
                  const protocol::BootstrapMessage& message,
                  int attached_fd) {

@@ -338,6 +338,9 @@ void HostWatch::receive_from(std::size_t peer) {
   }
 }
 
+/// Waiting threads look at the phases after changed_ is notified. An order to
+/// end is passed on only when it has begun the end here, so no member gets it
+/// twice.
 void HostWatch::take(std::size_t peer,
                      const protocol::BootstrapMessage& message) {
   const auto phase = static_cast<Phase>(message.value);

@@ -86,6 +86,9 @@ bool is_any_named(const protocol::HostSegment& segment) {
 
 }  // namespace
 
+/// The order is: try RDMA, publish the proposal, wait for the proposals of all,
+/// compare them, and open what all agree on. RDMA is opened before the proposal
+/// because only an open device shows that this process can use it.
 Result<OpenedNetwork> open_common_network(Settings& settings,
                                           Bootstrap& bootstrap,
                                           const NetTransportFactory& open) {

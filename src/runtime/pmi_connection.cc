@@ -90,6 +90,10 @@ Result<PmiMessage> PmiConnection::request(PmiDialect dialect,
   return std::move(*answer);
 }
 
+/// Looks for a whole message in the bytes at hand before it waits for more: a
+/// read may have taken several messages. The limit on the text is checked
+/// before each read, so a launcher that sends no end of a message cannot fill
+/// the memory.
 Result<std::string> PmiConnection::receive(PmiDialect dialect,
                                            const WaitLimit& limit) {
   for (;;) {

@@ -21,6 +21,9 @@ constexpr std::array<std::string_view, 14> kInternalNames = {
 
 }  // namespace
 
+/// A variable that begins with ACP_ and is in no table is most likely a slip.
+/// It is a warning and no error, because a job script may serve several
+/// versions of the library.
 void warn_of_unknown_variables(char* const* environment) {
   std::vector<std::string_view> names(kInternalNames.begin(),
                                       kInternalNames.end());

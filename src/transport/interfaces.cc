@@ -159,6 +159,8 @@ bool is_link_local(const Address& address) noexcept {
          (address.bytes[1] & 0xC0) == 0x80;
 }
 
+/// Entries of other families are left out; getifaddrs has one for the link
+/// layer of each interface, and one without an address for a tunnel.
 Result<std::vector<LocalAddress>> list_local_addresses() {
   ifaddrs* list = nullptr;
   if (::getifaddrs(&list) != 0) {
@@ -180,6 +182,8 @@ Result<std::vector<LocalAddress>> list_local_addresses() {
   return found;
 }
 
+/// Each item adds exactly one address, so the n-th item names the address of
+/// color n. An empty item matches nothing and is refused with the rest.
 Result<std::vector<LocalAddress>> choose_addresses(
     std::string_view setting,
     std::string_view text,

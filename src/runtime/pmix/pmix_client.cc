@@ -301,6 +301,9 @@ class Pmix final : public ProcessManager {
                        : failed("PMIx_Register_event_handler", status);
   }
 
+  /// Looks at the fence first: a fence that has ended counts, also when the job
+  /// ends or the server dies in the same moment. The lost event ends a wait
+  /// that PMIx itself would never end.
   static Status wait(const Fence& fence, const WaitLimit& limit) {
     for (;;) {
       std::array<pollfd, 3> ready{
