@@ -87,6 +87,12 @@ As a wire
     company, bell
 
 The option `wire` is gone.'
+expect accepted one.cc '// Opens the socket.
+}  // namespace
+
+/// The endpoint sends the fragment once more
+/// for each loss that the peer reports.
+int size;'
 expect refused one.cc 'int size;  ///< Bytes of the payload.
 int rest;  ///< Of the header.'
 
@@ -98,6 +104,27 @@ many() { # many <sentence> <times>
 }
 expect accepted page.md "$(many 'The endpoint sends the oldest fragment.' 120)"
 expect refused page.md "$(many 'The one that somebody sends is the same.' 120)"
+
+# Product code: long functions and tops of files.
+long() { # long <line before the function>
+  echo "$1
+int f(int x) {"
+  many '  x += f(x, 1);' 20
+  echo '}'
+}
+top='// Opens the socket.
+#include "one.h"
+'
+mkdir -p "$work/src/base" "$work/tests/src" "$work/udp"
+expect accepted src/base/one.cc "$top$(long '// Adds up, from the front.')"
+expect refused src/base/one.cc "$top$(long '')"
+expect refused udp/one.h "$(long '')"
+expect refused udp/one.cc '#include "one.h"
+// Opens the socket.'
+expect accepted tests/src/one.cc "$(long '')"
+expect accepted udp/one.cc "${top}const char* script = R\"(
+$(long '')
+)\";"
 
 # The measures of --report.
 measure() { # measure <column> <value> <file name> <text>

@@ -7,9 +7,10 @@
 #   tools/lint/check_prose.sh --self-test      proves the lint itself
 #
 # It fails on paragraphs that begin elliptically, on words that are not to be
-# used, and on more than 5 indefinite words of 1,000 in a directory. --report also prints, per directory:
-# functions of 20 lines and more without a comment ("bare"), comment lines per
-# code line, and .cc files that do not open with a comment ("no top").
+# used, and on more than 5 indefinite words of 1,000 in a directory. In src, udp,
+# verbs and launcher it also fails on functions of 20 lines and more without a
+# comment ("bare") and on .cc files that do not open with one ("no top").
+# --report prints these two per directory, and comment lines per code line.
 # The lists of words and beginnings are in prose.awk.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
