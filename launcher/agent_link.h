@@ -105,22 +105,23 @@ class AgentLink {
   OnMessage on_message_;
   OnOver on_over_;
   State state_ = State::kWaiting;
-  pid_t pid_ = -1;
-  UniqueFd in_;     ///< The agent's standard input: its lifeline.
-  UniqueFd out_;    ///< Its standard output.
+  pid_t pid_ =
+      -1;         ///< The remote shell; -1 before its start and after its end.
+  UniqueFd in_;   ///< The agent's standard input: its lifeline.
+  UniqueFd out_;  ///< Its standard output.
   UniqueFd words_;  ///< Standard error of the remote shell.
   UniqueFd end_;    ///< Readable when the remote shell has ended.
-  std::deque<SharedBytes> queue_;
-  std::size_t written_ = 0;  ///< Bytes of the first that are out.
-  std::string greeting_;     ///< Output before the greeting was found.
-  HostMessageReader reader_;
-  std::string said_;  ///< The end of standard error.
-  Heartbeat heartbeat_;
-  Clock::time_point start_at_;    ///< While waiting: time of the next try.
-  Clock::time_point deadline_;    ///< While starting: of the greeting.
-  Clock::time_point collect_by_;  ///< The shell has closed its output.
-  int tries_ = 0;
-  bool is_done_ = false;
+  std::deque<SharedBytes> queue_;  ///< Messages to the agent, oldest first.
+  std::size_t written_ = 0;        ///< Bytes of the first that are out.
+  std::string greeting_;           ///< Output before the greeting was found.
+  HostMessageReader reader_;       ///< Output behind the greeting.
+  std::string said_;               ///< The end of standard error.
+  Heartbeat heartbeat_;            ///< Runs in kOpen.
+  Clock::time_point start_at_;     ///< While waiting: time of the next try.
+  Clock::time_point deadline_;     ///< While starting: of the greeting.
+  Clock::time_point collect_by_;   ///< The shell has closed its output.
+  int tries_ = 0;                  ///< Starts of the remote shell so far.
+  bool is_done_ = false;           ///< Set by note_done().
 };
 
 }  // namespace acp::launcher

@@ -96,8 +96,8 @@ void HostPart::receive_from_keeper() {
   }
 }
 
-/// A process id that is known already stays. It came with Hello from the program
-/// itself, and the keeper may have forked a seat or a wrapper instead.
+/// A process id that is known already stays. It came with Hello from the
+/// program itself, and the keeper may have forked a seat or a wrapper instead.
 void HostPart::take_keeper_message(const KeeperMessage& message) {
   const std::uint32_t slot = message.rank;
   switch (message.type) {

@@ -227,10 +227,13 @@ class Endpoint final : public transport::Endpoint {
                    transport::MessageSink& sink);
   bool hold(const PacketView& packet, Fragment*& carrier);
 
+  /// Guarded by the engine's lock, as all of the transport. Only the functions
+  /// of this class write the fields; the flags of the two lists are written by
+  /// the transport as well, which owns the lists.
   SharedState& shared_;
   transport::ProcId peer_;
   transport::Color color_;
-  PeerPath path_;
+  PeerPath path_;                     ///< Where datagrams go; set once.
   bool has_failed_ = false;           ///< Set by fail(), for good.
   bool is_queued_for_flush_ = false;  ///< In SharedState::to_flush.
   bool is_timed_ = false;             ///< In SharedState::timed.
@@ -238,12 +241,12 @@ class Endpoint final : public transport::Endpoint {
   GrantBudget::Period grant_period_ = 0;  ///< See GrantBudget::on_fragment().
   std::uint64_t txno_ = 0;        ///< Transmissions so far; see PacketGuard.
   std::uint64_t size_probe_ = 0;  ///< The peer's, to be answered; 0: none.
-  std::unique_ptr<PeerCounts> counts_;
-  PathMtu mtu_;
-  ReplayWindow replays_;  ///< Transmissions of the peer that were taken.
-  Connection connection_;
-  Sender sender_;
-  Receiver receiver_;
+  std::unique_ptr<PeerCounts> counts_;  ///< Null without a statistics file.
+  PathMtu mtu_;            ///< Written by probes, their acks and black holes.
+  ReplayWindow replays_;   ///< Transmissions of the peer that were taken.
+  Connection connection_;  ///< Whether the peer still answers.
+  Sender sender_;          ///< The stream to the peer.
+  Receiver receiver_;      ///< The stream from the peer.
 };
 
 }  // namespace acp::udp

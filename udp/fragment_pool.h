@@ -35,17 +35,18 @@ struct Fragment {
     kInFlight,  ///< Sent and not acknowledged.
   };
 
-  Fragment* next = nullptr;      ///< Next in the list that it is in.
+  /// Next in the list that it is in. The owner of that list writes it.
+  Fragment* next = nullptr;
   std::byte* storage = nullptr;  ///< Start of the buffer.
   std::byte* payload = nullptr;  ///< In `storage`, behind the header's room.
   std::size_t payload_bytes = 0;
   std::span<const std::byte> tail{};  ///< Rest of the payload, in user memory.
-  std::uint64_t seq = 0;
-  Transmission last;  ///< Valid if transmissions > 0.
-  std::uint32_t transmissions = 0;
-  State state = State::kOpen;
-  bool is_ordered = false;
-  bool was_overtaken = false;  ///< Last loss: seen by order, not time-out.
+  std::uint64_t seq = 0;            ///< Number in the stream, from the Sender.
+  Transmission last;                ///< Valid if transmissions > 0.
+  std::uint32_t transmissions = 0;  ///< So many datagrams have carried it.
+  State state = State::kOpen;       ///< Only the Sender's.
+  bool is_ordered = false;          ///< A message in it asked for order.
+  bool was_overtaken = false;       ///< Last loss: seen by order, not time-out.
   /// An ack may name any transmission. [0] is the first; the others are the
   /// latest ones before `last`, as a ring.
   std::array<Transmission, kEarlier> earlier{};
@@ -124,10 +125,10 @@ class FragmentPool {
   std::size_t datagram_bytes_;
   std::size_t storage_bytes_;
   std::size_t max_fragments_;
-  std::size_t made_ = 0;
-  std::size_t in_use_ = 0;
-  Fragment* free_ = nullptr;
-  SendRing* free_rings_ = nullptr;
+  std::size_t made_ = 0;      ///< Fragments in all slabs; grow() adds to it.
+  std::size_t in_use_ = 0;    ///< Fragments that are lent.
+  Fragment* free_ = nullptr;  ///< List of those that are not.
+  SendRing* free_rings_ = nullptr;  ///< List of rings that are not lent.
   std::vector<std::unique_ptr<std::byte[]>> storages_;
   std::vector<std::unique_ptr<Fragment[]>> fragments_;
   std::vector<std::unique_ptr<SendRing>> rings_;

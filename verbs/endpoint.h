@@ -279,10 +279,10 @@ class Endpoint final : public transport::Endpoint {
   SharedState& shared_;
   Device& device_;
   transport::ProcId peer_;
-  EndpointState state_ = EndpointState::kIdle;
-  bool is_queued_for_flush_ = false;
-  transport::Address listen_address_;
-  CmId id_;
+  EndpointState state_ = EndpointState::kIdle;  ///< Written by set_state().
+  bool is_queued_for_flush_ = false;   ///< In the transport's list for flush().
+  transport::Address listen_address_;  ///< The peer's, from its address card.
+  CmId id_;  ///< The connection, or the attempt; null in between.
 
   Buffer* open_ = nullptr;  ///< Packet that takes messages; or null.
   std::uint32_t open_bytes_ = 0;

@@ -38,7 +38,7 @@ class MemoryMap {
   void add(std::string_view line);
   Obstacle look(std::uintptr_t address, std::uintptr_t end) const;
 
-  std::mutex mutex_;
+  std::mutex mutex_;  ///< Guards mappings_, which read() makes anew.
   std::vector<Mapping>
       mappings_;  ///< By address; usable neighbours are joined.
 };

@@ -34,6 +34,7 @@ class SpinLock {
     }
   }
 
+  /// Written by the owner alone, once exchange() has made it the owner.
   std::atomic<bool> is_taken_{false};
 };
 

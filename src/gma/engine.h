@@ -394,6 +394,8 @@ class Engine final : private OperationOwner {
   /// The atomics are written under the mutex and read by any thread.
   std::atomic<std::uint32_t> holds_{0};
   std::atomic<bool> has_unsent_{false};  ///< runner_.has_unsent().
+  /// Counted up by start_internal() and start_delegated(), and down by
+  /// end_internal(). Release there pairs with acquire in has_internal().
   std::atomic<std::uint32_t> internal_{0};
 };
 

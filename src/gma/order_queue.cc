@@ -13,7 +13,6 @@ Sequence OrderQueue::push(Operation& operation, Sequence wait_for) {
   const Sequence sequence = issued() + 1;
   Entry& mine = entry(sequence);
   mine = Entry{};
-  mine.operation = &operation;
   operation.sequence = sequence;
   operation.wait_for = wait_for;
   if (wait_for > completed()) {

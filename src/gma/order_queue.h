@@ -75,24 +75,28 @@ class OrderQueue {
   void clear_failures();
 
  private:
+  /// push() clears an entry and links its operation into the list that it waits
+  /// in; finish() writes the last two.
   struct Entry {
     Operation* first_waiter = nullptr;  ///< List of waiters for this number.
-    Operation* last_waiter = nullptr;
-    Operation* operation = nullptr;
-    Operation* next_waiter = nullptr;  ///< Waits for the same number as this.
-    bool is_done = false;
-    Status status = Status::kOk;
+    Operation* last_waiter = nullptr;   ///< End of that list.
+    Operation* next_waiter = nullptr;   ///< Waits for the same number as this.
+    bool is_done = false;               ///< The operation has ended.
+    Status status = Status::kOk;        ///< With is_done: how it ended.
   };
 
   Entry& entry(Sequence sequence) { return entries_[sequence % kCapacity]; }
 
   void update_busy();
 
-  std::vector<Entry> entries_;
-  FailureLog failures_;
-  std::atomic<Sequence> issued_{1};
-  std::atomic<Sequence> completed_{1};
-  std::atomic<bool> is_busy_{false};
+  std::vector<Entry> entries_;  ///< By number, modulo kCapacity.
+  FailureLog failures_;         ///< Written by retire() and collect_up_to().
+  /// The three atomics are stored with release order under the engine's mutex,
+  /// and loaded with acquire order by any thread. push() stores is_busy_ before
+  /// issued_, and retire() stores completed_ before is_busy_.
+  std::atomic<Sequence> issued_{1};     ///< Written by push().
+  std::atomic<Sequence> completed_{1};  ///< Written by retire().
+  std::atomic<bool> is_busy_{false};    ///< Written by push(), update_busy().
 };
 
 }  // namespace acp::gma

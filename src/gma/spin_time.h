@@ -37,6 +37,8 @@ class SpinTime {
   }
 
  private:
+  /// Written by slept() in any waiting thread. Relaxed, because it is a guess
+  /// that orders nothing.
   std::atomic<Duration::rep> grown_{0};
 };
 

@@ -201,6 +201,8 @@ class AddressSpace {
   bool has_device_atomics_;
   std::byte* slices_;
   std::uint64_t slice_stride_;
+  /// In the host segment. The process in slot 0 writes it in acp_reset between
+  /// two barriers, which order the relaxed loads here.
   const std::atomic<std::uint32_t>* slot_of_rank_;
   LibraryRegion starter_;  ///< Key 0: offset and address bits agree.
   LibraryRegion modules_;

@@ -14,8 +14,10 @@
 
 namespace qmp {
 
+/// begin() and end() write all fields. One thread at a time may call the
+/// functions that write a field later: splits, topologies, defaults, barriers.
 struct Job {
-  Exchange exchange;
+  Exchange exchange;  ///< Locks by itself; any thread.
   Options options;
   std::unique_ptr<QMP_comm_struct> world;
   std::unique_ptr<QMP_comm_struct>
@@ -25,12 +27,12 @@ struct Job {
   QMP_comm_t allocated = nullptr;  ///< See QMP_comm_get_allocated.
   QMP_comm_t job = nullptr;        ///< See QMP_comm_get_job.
   QMP_comm_t standard = nullptr;   ///< The default communicator.
-  int job_number = 0;
-  int jobs = 1;
-  std::optional<Grid> machine;  ///< The allocated grid of this job.
-  std::vector<int> machine_coordinates;
-  std::vector<int> subgrid;
-  std::uint32_t next_comm = 2;
+  int job_number = 0;              ///< Number of this job with -qmp-job.
+  int jobs = 1;                    ///< Jobs that the nodes are divided into.
+  std::optional<Grid> machine;     ///< The allocated grid of this job.
+  std::vector<int> machine_coordinates;  ///< Place of this node in it.
+  std::vector<int> subgrid;       ///< Sites per node; QMP_layout_grid sets it.
+  std::uint32_t next_comm = 2;    ///< Number of the next one; QMP_comm_split.
   int wait_timeout_ms = 600'000;  ///< -1: no limit.
   std::uint64_t barriers = 0;     ///< Barriers of the whole job begun here.
 

@@ -88,11 +88,14 @@ class MessageMemory {
   Run first_;
   std::vector<Run> more_;
   std::size_t size_ = 0;
+  /// Users of this object: the handle of the program, and transfers. Any thread
+  /// counts; release() has the order.
   std::atomic<int> holders_{1};
+  /// The rest is written by address() under the lock of the process.
   LibraryMemory* library_ = nullptr;
   acp_atkey_t key_ = ACP_ATKEY_NULL;
   acp_ga_t address_ = ACP_GA_NULL;
-  bool was_refused_ = false;
+  bool was_refused_ = false;  ///< The registration failed before.
 };
 
 }  // namespace qmp

@@ -70,6 +70,9 @@ class PollerRole {
     kCaller,
   };
 
+  /// Each transition is written by the function that names it: a caller by
+  /// take() and leave(), the progress thread by the two others. kPromised is
+  /// left by the thread alone, which notifies the caller.
   std::atomic<Holder> holder_{Holder::kNobody};
 };
 

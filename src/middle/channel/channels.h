@@ -86,6 +86,8 @@ class Channels {
   static int is_over(void* argument);
   static int has_ended(void* self);
 
+  /// Stored with release order by init(), when all is made, and by fini().
+  /// Pairs with the acquire in is_running(), so a thread sees what init() made.
   std::atomic<bool> is_running_{false};
   Site site_;
   EndTable table_;

@@ -111,9 +111,13 @@ class Heaps {
   PeerHeap* mine_ = nullptr;
   std::mutex remote_turn_;    ///< Guards the scratch.
   mutable std::mutex mutex_;  ///< Guards making heaps known.
+  /// Written under mutex_ with release order, when the table is filled; the
+  /// acquire in find() pairs with it. find() takes no lock.
   std::atomic<Table*> table_{nullptr};
-  std::vector<std::unique_ptr<Table>> tables_;
-  std::vector<std::unique_ptr<Known>> known_;
+  std::vector<std::unique_ptr<Table>> tables_;  ///< Guarded by mutex_.
+  std::vector<std::unique_ptr<Known>> known_;   ///< Guarded by mutex_.
+  /// Counted up by free() in any thread, read by fini() for its report.
+  /// Relaxed.
   std::atomic<std::uint64_t> wrong_frees_{0};
   std::unique_ptr<DebugBlocks> debug_;  ///< Set with ACP_MALLOC_DEBUG.
 };

@@ -112,12 +112,13 @@ class PeerHeap {
   const std::uint64_t cache_bytes_;
   const Amount amount_;
   std::mutex own_turn_;
-  std::mutex& turn_;  ///< Guards spans_ and flights.
-  Spans spans_;
-  SpinLock lock_;  ///< Guards the members up to pending_.
-  std::uint64_t cached_bytes_ = 0;
+  std::mutex& turn_;                ///< Guards spans_ and flights.
+  Spans spans_;                     ///< Guarded by turn_.
+  SpinLock lock_;                   ///< Guards the members up to pending_.
+  std::uint64_t cached_bytes_ = 0;  ///< Sum over all caches.
   std::array<Cache, kClasses> caches_;
-  std::vector<std::uint64_t> pending_;
+  std::vector<std::uint64_t> pending_;  ///< Offsets to be looked up.
+  /// Counted up by the thread that looks frees up, read by any. Relaxed.
   std::atomic<std::uint64_t> wrong_frees_{0};
 };
 

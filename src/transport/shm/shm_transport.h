@@ -39,6 +39,8 @@ class ShmEndpoint final : public transport::Endpoint {
   ShmTransport& transport_;
   std::uint32_t slot_;
   transport::Color color_;
+  /// Written by the first transfer() in any thread; two first ones may both
+  /// probe, and they find the same. Relaxed.
   std::atomic<Probe> probe_{Probe::kNotYet};
 };
 
