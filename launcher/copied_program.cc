@@ -1,4 +1,5 @@
-// Writes a copied program into a folder below TMPDIR. Called by the agent.
+// Writes a copied program into a folder below TMPDIR. Called by the agent,
+// which removes the folder at the end of the job.
 #include "launcher/copied_program.h"
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 // Reads standard input piece by piece, and the next one only when the rank's
-// pipe has taken the last.
+// pipe has taken the last. Called by the job from its event loop; never blocks.
 #include "launcher/input.h"
 
 #include <unistd.h>

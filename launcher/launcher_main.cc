@@ -1,5 +1,5 @@
-// Functions of the launchers' main functions. Each step may end the launcher
-// before it starts a process; run_plan() starts them.
+// Functions of the main functions of acprun and macprun. Each step may end the
+// launcher before it starts a process; run_plan() starts them.
 #include "launcher/launcher_main.h"
 
 #include <fcntl.h>

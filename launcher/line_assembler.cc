@@ -1,5 +1,5 @@
 // Cuts a stream of bytes into lines. Called by Output for each piece that it
-// reads.
+// reads. Makes no system call; a line without an end is bounded.
 #include "launcher/line_assembler.h"
 
 namespace acp::launcher {

@@ -1,4 +1,5 @@
-// macprun has acprun's options, except those for one program.
+// The options of macprun: the rows of acprun, except for rows about a single
+// program. Called by main and by launcher_pages.
 #include "launcher/macprun_options.h"
 
 #include <algorithm>

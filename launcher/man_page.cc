@@ -1,4 +1,5 @@
-// The translation of docs/man into roff.
+// The translation of docs/man into roff. Called by launcher_pages while the
+// project is built; it knows only the Markdown that these pages use.
 #include "launcher/man_page.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,4 @@
-// The parser of node files. Called by make_plan, and for each host of
-// --host.
+// The parser of node files. Called by make_plan, and for each host of --host.
 #include "launcher/nodefile.h"
 
 #include <fmt/format.h>

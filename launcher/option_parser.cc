@@ -1,4 +1,6 @@
 // The parser of a table of options, and the checks that its rows ask for.
+// Called by acprun and macprun before anything is started. It ends no process:
+// the caller prints the error.
 #include "launcher/option_parser.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// Look-ups in a table of options. Pure; called by the parser and the pages.
+// Look-ups in a table of options. Called by the parser and the pages. Pure.
 #include "launcher/option_table.h"
 
 #include <algorithm>

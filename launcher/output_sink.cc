@@ -1,5 +1,5 @@
 // Writes to acprun's standard output or error without blocking. Called by
-// Output.
+// Output in the event loop.
 #include "launcher/output_sink.h"
 
 #include <fcntl.h>

@@ -1,4 +1,5 @@
-// Makes pipes with pipe2, and sets O_NONBLOCK.
+// Makes pipes with pipe2, and sets O_NONBLOCK. Called for the ranks and for
+// remote shells. No end is inherited unless the child asks for it.
 #include "launcher/pipe.h"
 
 #include <fcntl.h>

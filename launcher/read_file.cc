@@ -1,5 +1,5 @@
-// A folder is refused before it is opened, because its stream would throw.
-// Called while a job is planned.
+// Reads whole files of the user. Called while a job is planned. A folder is
+// refused before it is opened, because its stream would throw.
 #include "launcher/read_file.h"
 
 #include <fmt/format.h>

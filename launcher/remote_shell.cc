@@ -1,4 +1,5 @@
-// Runs the remote shell. Called by AgentLink.
+// Runs the remote shell. Called by AgentLink from an event loop. It only starts
+// the shell; nothing here waits for it.
 #include "launcher/remote_shell.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
-// Splits the command of --wrap into words. Pure.
+// Splits the command of --wrap into words. Called for options of acprun and for
+// lines of macprun's file. Pure; it expands no variables.
 #include "launcher/options.h"
 
 namespace acp::launcher {

@@ -1,4 +1,5 @@
-// The texts about packets. Called by job.cc at the end of a job.
+// The texts about packets. Called by job.cc at the end of a job, with the
+// counts that the agents have sent. Pure.
 #include "launcher/traffic_table.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
-// Exit statuses and texts of the ways in which a job fails. Pure.
+// Exit statuses and texts of the ways in which a job fails. Called by job.cc,
+// seats and the summary. Pure.
 #include "launcher/verdict.h"
 
 #include <fmt/format.h>

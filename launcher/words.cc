@@ -1,4 +1,5 @@
-// Lists of words, environments and numbers: pure functions.
+// Lists of words, environments and numbers: pure functions. Called where a
+// command line or an environment is made for another process.
 #include "launcher/words.h"
 
 #include <charconv>

@@ -1,4 +1,5 @@
 // Defines the global task and the ways in which public functions report errors.
+// Called by every *_api.cc, also before acp_init and after acp_finalize.
 #include "api/current_task.h"
 
 #include <unistd.h>

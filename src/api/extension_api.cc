@@ -1,5 +1,6 @@
 // The functions that acp/extension.h adds to chapter 4.11: chains, waits and
-// progress steps.
+// progress steps. Called by programs and by the middle layer; they check and
+// translate, and decide nothing.
 #include <atomic>
 
 #include "acp/extension.h"

@@ -1,5 +1,5 @@
 // Registers the handlers of pthread_atfork. They run in every fork() of the
-// program after acp_init.
+// program after acp_init, and may take no lock but those of the log.
 #include "api/forked_child.h"
 
 #include <pthread.h>

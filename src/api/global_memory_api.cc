@@ -1,4 +1,5 @@
-// The functions of chapter 4.10, and pointers to library memory.
+// The functions of chapter 4.10, and pointers to library memory. Programs and
+// the layers above call them; they check and translate.
 #include "acp/extension.h"
 #include "acp/global_memory.h"
 #include "api/current_task.h"

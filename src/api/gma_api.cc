@@ -1,4 +1,6 @@
-// The functions of chapter 4.11: copies, atomics and their completion.
+// The functions of chapter 4.11: copies, atomics and their completion. Programs
+// and the layers above call them. On their direct path they may not take a lock
+// or make a system call.
 #include "acp/gma.h"
 #include "api/current_task.h"
 

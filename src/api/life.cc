@@ -1,4 +1,6 @@
 // acp_init and acp_finalize: reads the settings, makes and destroys the task.
+// Called by infrastructure_api.cc. One thread calls them; the task exists only
+// in between.
 #include "api/life.h"
 
 #include <unistd.h>

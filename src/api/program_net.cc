@@ -1,4 +1,6 @@
-// Finds the network that the linker recorded in the program; acp_init asks.
+// Finds the network that the linker recorded in the program. acp_init asks,
+// before it opens a network. Reads a symbol of the program, and calls nothing
+// there.
 #include "api/program_net.h"
 
 // `acpcc -ndev udp` gives the linker -Wl,--defsym=acpx_ndev_udp=1. The linker

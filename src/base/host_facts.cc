@@ -1,4 +1,6 @@
-// Asks the kernel about processors and control groups.
+// Asks the kernel about processors and control groups. Called while a job is
+// planned, joined and described; it reads files of /proc and /sys, so it stays
+// away from the paths of operations.
 #include "base/host_facts.h"
 
 #include <sched.h>

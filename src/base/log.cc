@@ -1,4 +1,6 @@
-// Formats log lines and writes each with one system call.
+// Formats log lines and writes each with one system call. Any thread may call
+// it. It takes a mutex, so a child may use it between fork and exec only after
+// unlock_log_in_child().
 #include "base/log.h"
 
 #include <pthread.h>

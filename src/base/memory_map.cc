@@ -1,4 +1,5 @@
-// Reads /proc/self/maps for acp_register_memory.
+// Reads /proc/self/maps for acp_register_memory and for the ucx transport. It
+// may not touch the memory that it is asked about.
 #include "base/memory_map.h"
 
 #include <fcntl.h>

@@ -1,5 +1,6 @@
-// Reductions by recursive doubling, broadcasts along a binomial tree. One
-// thread at a time calls them for a communicator.
+// Reductions by recursive doubling, broadcasts along a binomial tree. Called by
+// global_api.cc and by splits; one thread at a time for a communicator. They
+// wait, so no lock may be held.
 #include "qmp/collective.h"
 
 #include <cstring>

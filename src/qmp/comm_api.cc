@@ -1,5 +1,5 @@
-// The functions of qmp.h for communicators. Split and free are collective; the
-// others only look.
+// The functions of qmp.h for communicators. Programs call them. Split and free
+// are collective; the others only look.
 #include <algorithm>
 #include <memory>
 #include <utility>

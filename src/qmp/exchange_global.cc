@@ -1,5 +1,6 @@
 // The part of Exchange that global operations need: transfers that end when the
-// operation fails on another node. docs/qmp.md, "Revocation".
+// operation fails on another node (docs/qmp.md, "Revocation"). Called by rounds
+// and meetings.
 #include <algorithm>
 #include <utility>
 #include <vector>

@@ -1,4 +1,5 @@
 // The global operations of qmp.h: checks, and a table of the reductions.
+// Programs call them; collective.cc does the work.
 #include <algorithm>
 #include <vector>
 

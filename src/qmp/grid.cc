@@ -1,4 +1,5 @@
-// Arithmetic of a torus. Allocates, but keeps no state beyond the grid.
+// Arithmetic of a torus. Called for declared topologies and for the machine.
+// Allocates, but keeps no state beyond the grid.
 #include "qmp/grid.h"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // The part that both halves of a channel share: memory, and the end of a
-// transfer.
+// transfer. Called by the two halves under the lock of the process; never
+// waits.
 #include "qmp/half.h"
 
 #include <cstring>

@@ -1,5 +1,5 @@
-// Beginning and end of QMP, and what qmp.h tells of the machine and of the
-// jobs on it.
+// Beginning and end of QMP, and the facts that qmp.h gives of the machine and
+// of the jobs on it. Programs call it; job.cc does the work of begin and end.
 #include "qmp.h"
 #include "qmp/job.h"
 

@@ -1,4 +1,5 @@
-// The functions of qmp.h for memory and for message memory.
+// The functions of qmp.h for memory and for message memory. Programs call them;
+// nothing is sent here.
 #include <bit>
 #include <new>
 #include <vector>

@@ -1,4 +1,5 @@
-// The functions of qmp.h for message handles; handle.h does the work.
+// The functions of qmp.h for message handles. Programs call them, one thread at
+// a time for a handle; handle.h does the work.
 #include "qmp.h"
 #include "qmp/api_pair.h"
 #include "qmp/handle.h"

@@ -1,4 +1,5 @@
-// Binomial tree and recursive doubling, as lists of nodes.
+// Binomial tree and recursive doubling, as lists of nodes. Called by
+// collectives, splits and the partition. Pure, so all nodes get equal plans.
 #include "qmp/plan.h"
 
 #include <algorithm>

@@ -1,4 +1,6 @@
-// The total is one for all threads.
+// Adds up the time that the program spends in QMP. The functions of qmp.h for
+// messages and global operations call it, from any thread. The total is one for
+// all threads.
 #include "qmp/profile.h"
 
 #include <atomic>

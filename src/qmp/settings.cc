@@ -1,4 +1,6 @@
-// Reads the QMP_ variables, and warns of those that no setting has.
+// Reads the QMP_ variables, and warns of those that no setting has. Called by
+// job.cc before acp_init, so a mistake ends the program before other nodes
+// wait.
 #include "qmp/settings.h"
 
 #include <unistd.h>

@@ -1,5 +1,6 @@
 // The functions of qmp.h for the logical topology of a communicator and for the
-// division of a lattice.
+// division of a lattice. Programs call them; every node computes for itself,
+// and nothing is sent.
 #include <climits>
 #include <cstdlib>
 #include <span>

@@ -1,4 +1,5 @@
-// Parses, prints and encodes addresses of sockets.
+// Parses, prints and encodes addresses of sockets. Called for settings, address
+// cards and log lines. Pure: names are not resolved.
 #include "transport/address.h"
 
 #include <arpa/inet.h>

@@ -1,4 +1,5 @@
-// Reads and writes the host segment for networks that are being opened.
+// Reads and writes the host segment for networks that are being opened. Called
+// by the open functions of udp, verbs and ucx, before any message.
 #include "transport/network.h"
 
 #include <algorithm>

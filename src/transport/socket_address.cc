@@ -1,4 +1,5 @@
-// Converts addresses to and from sockaddr.
+// Converts addresses to and from sockaddr. Called by the sockets of udp, by
+// verbs and by the list of interfaces. Pure.
 #include "transport/socket_address.h"
 
 #include <cstring>

@@ -1,4 +1,5 @@
-// Defaults of endpoints that reach no memory without their peer.
+// Defaults of endpoints that reach no memory without their peer. Called by the
+// engine for transports that carry messages only; they refuse, and log nothing.
 #include "transport/transport.h"
 
 namespace acp::transport {

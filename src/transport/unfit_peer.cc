@@ -1,4 +1,5 @@
-// Reports the unfit peer as lost. Called within poll().
+// Reports a peer that this process cannot talk to as lost. Called within poll()
+// of udp, verbs and ucx, as every loss of a peer is.
 #include "transport/unfit_peer.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
-// Puts messages into the ring of a slice and takes them out.
+// Puts messages into the ring of a slice and takes them out. Called by
+// ShmTransport; only the process that owns the slice takes. Neither end waits.
 #include "transport/shm/command_ring.h"
 
 #include <algorithm>
