@@ -244,7 +244,7 @@ class Endpoint final : public transport::Endpoint {
   std::unique_ptr<PeerCounts> counts_;  ///< Null without a statistics file.
   PathMtu mtu_;            ///< Written by probes, their acks and black holes.
   ReplayWindow replays_;   ///< Transmissions of the peer that were taken.
-  Connection connection_;  ///< Whether the peer still answers.
+  Connection connection_;  ///< Its connected socket, if it has one.
   Sender sender_;          ///< The stream to the peer.
   Receiver receiver_;      ///< The stream from the peer.
 };
