@@ -447,6 +447,36 @@ TEST_CASE("udp transport: every transmission has its own number",
   CHECK(last[1] > 100);
 }
 
+TEST_CASE("udp transport: the reply to a size probe names the probe",
+          "[udp][transport][mtu]") {
+  constexpr std::size_t kOddBytes = 1'451;
+  FakeJobPlan plan;
+  plan.network.has_hosts = true;
+  plan.network.mtu = kOddBytes;
+  plan.datagram_bytes = kOddBytes;
+  FakeJob job(plan);
+  Arrivals arrivals(job);
+  std::vector<std::uint64_t> probes;
+  std::vector<std::uint64_t> replies;
+  job.network().observe([&](const FakeNetwork::Event& event) {
+    const auto packet = udp::decode_packet(event.bytes);
+    REQUIRE(packet.has_value());
+    if (packet->header.type == udp::PacketType::kSizeProbe) {
+      CHECK(event.bytes.size() == kOddBytes);
+      probes.push_back(packet->header.txno);
+    } else if (packet->header.type == udp::PacketType::kProbeReply) {
+      replies.push_back(packet->header.echo);
+    }
+  });
+  const std::vector<std::byte> large(1'000);
+  REQUIRE(send_bytes(job.endpoint(0, 1), large) == Status::kOk);
+  REQUIRE(job.run_until_idle());
+  CHECK(probes.size() == 1);
+  CHECK(replies == probes);
+  CHECK(arrivals.count == 1);
+  CHECK(job.endpoint(0, 1).good_message() > udp::PathMtu::kBase);
+}
+
 TEST_CASE("udp transport: idle peers hold no buffers", "[udp][transport]") {
   CHECK(sizeof(udp::Endpoint) <= 512);
 }

@@ -172,6 +172,25 @@ TEST_CASE("udp packet: a pure ack has no payload and no seq", "[udp][packet]") {
   CHECK_FALSE(is_accepted(encode(header, {})));
 }
 
+TEST_CASE("udp packet: a size probe has any payload, and its reply has none",
+          "[udp][packet]") {
+  const Bytes odd = bytes_of({0, 0, 1});  // no whole number of messages
+  PacketHeader header = sample_header();
+  header.type = PacketType::kSizeProbe;
+  header.flags = kFlagSack;
+  header.seq = 0;
+  CHECK(decode_packet(encode(header, odd)).has_value());
+  header.seq = 1;
+  CHECK_FALSE(decode_packet(encode(header, odd)).has_value());
+  header.seq = 0;
+  header.flags = kFlagOrdered;
+  CHECK_FALSE(decode_packet(encode(header, odd)).has_value());
+  header.flags = 0;
+  header.type = PacketType::kProbeReply;
+  CHECK(decode_packet(encode(header, {})).has_value());
+  CHECK_FALSE(decode_packet(encode(header, odd)).has_value());
+}
+
 TEST_CASE("udp packet: every truncation and every longer one is refused",
           "[udp][packet]") {
   for (const std::uint8_t flags : {std::uint8_t{0}, kFlagSack}) {
@@ -209,7 +228,7 @@ TEST_CASE("udp packet: a probe is a fragment without messages",
 TEST_CASE("udp packet: what no peer would send is refused", "[udp][packet]") {
   PacketHeader header = sample_header();
   SECTION("unknown type") {
-    header.type = static_cast<PacketType>(3);
+    header.type = static_cast<PacketType>(5);
     CHECK_FALSE(is_accepted(encode(header, sample_payload)));
   }
   SECTION("unknown flag") {
