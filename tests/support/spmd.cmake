@@ -16,6 +16,7 @@
 #       faults     udp that loses, duplicates and reorders packets (seeded)
 #       slow       udp over a path of 2 ms and 20 MB/s to each rank
 #       colors     udp over two addresses
+#       encrypted  udp with encrypted packets
 #       ucx_tcp    ucx between all ranks, by UCX's transport over TCP
 #       ucx_shm    the same, by UCX's shared memory
 #       ucx_colors ucx in eight colors with all its transports here: addresses of
@@ -30,6 +31,7 @@ set(ACP_SPMD_ENV_faults ACP_NET=udp
   ACP_UDP_FAULTS=loss=0.05,duplicate=0.02,reorder=0.05,seed=7)
 set(ACP_SPMD_ENV_slow ACP_NET=udp
   ACP_UDP_FAULTS=delay=2ms,jitter=200us,rate=20000000,seed=7)
+set(ACP_SPMD_ENV_encrypted ACP_NET=udp ACP_UDP_SECURITY=encrypt)
 set(ACP_SPMD_ENV_agent_atomics ACP_NET=udp ACP_ATOMICS=agent)
 set(ACP_SPMD_ENV_ucx_tcp ACP_NET=ucx ACP_SHM=off UCX_TLS=tcp,self
   UCX_NET_DEVICES=lo)
