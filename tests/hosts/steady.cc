@@ -1,9 +1,13 @@
-// A job that works for SECONDS and checks every result: `steady SECONDS`.
-// The tests of hosts start it, and meanwhile take away or attack the network.
+// A job that works for SECONDS and checks every result: `steady SECONDS
+// [RANK]`. The tests of hosts start it, and meanwhile take away or attack the
+// network. With RANK, that rank never calls acp_finalize, where the others wait
+// for it.
 //
 // Each rank has in its starter memory a stop word, a counter, and for each
 // other rank a block. A round: each rank adds one to each counter, and puts a
 // block of the round's pattern to each rank.
+#include <unistd.h>
+
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -132,6 +136,11 @@ int main(int argc, char** argv) {
   if (rank.me == 0) {
     std::printf("%llu rounds were exact\n",
                 static_cast<unsigned long long>(rank.round));
+  }
+  if (argc > 2 && rank.me == std::atoi(argv[2])) {
+    std::printf("rank %d stays out of acp_finalize\n", rank.me);
+    for (;;)
+      ::pause();
   }
   return acp_finalize() == 0 ? 0 : 1;
 }
