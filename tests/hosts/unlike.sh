@@ -1,5 +1,6 @@
 #!/bin/sh
-# Ranks with unlike settings of the network: each job ends, and says why.
+# Ranks with unlike settings of the network, and a host that lacks the program:
+# each job ends, and says why.
 #
 #   with-hosts -n 2 -- unlike.sh ACPRUN PROGRAM
 set -eu
@@ -28,3 +29,22 @@ grep -q "4 ranks, ACP_NET=auto" "$output" || {
   cat "$output"
   exit 1
 }
+
+# h2 sees an empty folder where h1 has the program.
+mkdir "$TMPDIR/programs"
+cp "$program" "$TMPDIR/programs/program"
+cat >"$TMPDIR/lacking-host" <<'SHELL'
+#!/bin/sh
+exec unshare --mount sh -c 'mount -t tmpfs empty "$TMPDIR/programs" &&
+  exec "$HOST_TOOLS/in-host" "$@"' lacking "$@"
+SHELL
+chmod +x "$TMPDIR/lacking-host"
+status=0
+HOST_RSH=$TMPDIR/lacking-host "$HOST_TOOLS/job" "$acprun" \
+  "$TMPDIR/programs/program" >"$output" 2>&1 || status=$?
+if test $status != 127 ||
+  ! grep -q "^acprun: host 10.88.0.2: .*$TMPDIR/programs/program" "$output"; then
+  echo "FAILED: a host without the program: status $status"
+  cat "$output"
+  exit 1
+fi

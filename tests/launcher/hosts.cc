@@ -85,8 +85,8 @@ pid_t agent_of(const running::Running& job, const std::string& host) {
   return -1;
 }
 
-pid_t shell_of(const running::Running& job, const std::string& host) {
-  for (const pid_t pid : acp::launcher::children_of(job.pid())) {
+pid_t shell_of(pid_t parent, const std::string& host) {
+  for (const pid_t pid : acp::launcher::children_of(parent)) {
     const std::string words = text_of(pid, "cmdline");
     if (words.find(std::string(1, '\0') + host + '\0') != std::string::npos) {
       return pid;

@@ -37,7 +37,8 @@ std::vector<std::string> operator+(std::vector<std::string> words,
 /// none.
 pid_t agent_of(const running::Running& job, const std::string& host);
 
-/// The process of the remote shell for this host; -1 when there is none.
-pid_t shell_of(const running::Running& job, const std::string& host);
+/// The process of the remote shell for this host that `parent`, acprun or an
+/// agent, has started; -1 when there is none.
+pid_t shell_of(pid_t parent, const std::string& host);
 
 }  // namespace hosts

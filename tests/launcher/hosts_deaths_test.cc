@@ -7,6 +7,7 @@
 #include <catch2/catch.hpp>
 
 #include "launcher/descendants.h"
+#include "launcher/host_message.h"
 #include "tests/launcher/hosts.h"
 
 using namespace running;
@@ -18,19 +19,28 @@ using Words = std::vector<std::string>;
 
 std::string moment_of_probe() {
   return GENERATE(as<std::string>{}, "before hello", "after hello",
-                  "after init", "after finalize");
+                  "after init", "in acp_reset", "in acp_sync",
+                  "after finalize");
 }
 
-Words probe_until(const std::string& moment) {
-  if (moment == "before hello") return {PROBE};
-  if (moment == "after hello") return {PROBE, "hello"};
-  if (moment == "after init") return {PROBE, "hello", "init"};
-  return {PROBE, "hello", "init", "finalize"};
+/// The steps of a probe until it says "ready", and what it does from then on.
+Words probe_at(const std::string& moment) {
+  Words stays = {"orphan", "say:ready", "pause"};
+  if (moment == "before hello") return stays;
+  if (moment == "after hello") return Words{"hello"} + stays;
+  if (moment == "after init") return Words{"hello", "init"} + stays;
+  if (moment == "in acp_reset") {
+    // Ranks 1 and 2 wait for rank 0, which is never killed alone.
+    return {"hello",     "init",         "orphan",
+            "say:ready", "only:0:pause", "collective"};
+  }
+  // WaitKind 2 is acp_sync; the step says "ready" by itself.
+  if (moment == "in acp_sync") return {"hello", "init", "orphan", "wait:2"};
+  return Words{"hello", "init", "finalize"} + stays;
 }
 
 Words job_at(const RemoteShell& shell, const std::string& moment) {
-  return shell.on("localhost,a,b", 3) + probe_until(moment) +
-         Words{"orphan", "say:ready", "pause"};
+  return shell.on("localhost,a,b", 3) + Words{PROBE} + probe_at(moment);
 }
 
 /// Kills a process and returns how acprun ended.
@@ -55,6 +65,9 @@ TEST_CASE("launcher hosts: a killed rank ends the job on all hosts",
   CHECK(outcome.status == 128 + SIGKILL);
   CHECK(contains(outcome.err, "rank 2 on b"));
   CHECK(contains(outcome.err, "signal 9"));
+  if (moment == "in acp_sync") {
+    CHECK(contains(outcome.err, "ranks 0-1 were waiting in acp_sync"));
+  }
 }
 
 TEST_CASE("launcher hosts: a killed agent ends the job", "[launcher][hosts]") {
@@ -94,7 +107,7 @@ TEST_CASE("launcher hosts: a killed remote shell ends the job",
   REQUIRE(job.wait_for("ready", 3));
   // The agent holds the shell's pipes, so acprun sees no end of them; the death
   // of its own child tells it.
-  const Outcome outcome = after_death(job, shell_of(job, "a"));
+  const Outcome outcome = after_death(job, shell_of(job.pid(), "a"));
   INFO(outcome.err);
   CHECK(outcome.status == 125);
   CHECK(contains(outcome.err, "host a with rank 1"));
@@ -123,6 +136,23 @@ TEST_CASE("launcher hosts: a killed agent takes the agents below with it",
   INFO(outcome.err);
   CHECK(outcome.status == 125);
   CHECK(contains(outcome.err, "host d with rank 3"));
+}
+
+TEST_CASE("launcher hosts: a killed remote shell of an agent ends the job",
+          "[launcher][hosts]") {
+  const RemoteShell shell;
+  Running job(shell.on("a,b,c,d,localhost,e,f", 7) +
+              Words{"--fan-out", "2", PROBE, "hello", "init", "orphan",
+                    "say:ready", "pause"});
+  REQUIRE(job.wait_for("ready", 7));
+  // acprun has started the agents of a and d. That of a has started those of b
+  // and c.
+  REQUIRE(shell_of(job.pid(), "b") == -1);
+  const Outcome outcome = after_death(job, shell_of(agent_of(job, "a"), "b"));
+  INFO(outcome.err);
+  CHECK(outcome.status == 125);
+  CHECK(contains(outcome.err, "host b with rank 1: "));
+  CHECK(contains(outcome.err, "signal 9"));
 }
 
 TEST_CASE("launcher hosts: a host that falls silent ends the job",
@@ -157,6 +187,23 @@ TEST_CASE("launcher hosts: a user's interrupt ends all hosts",
   CHECK(job.is_all_gone());
 }
 
+TEST_CASE("launcher hosts: a second ^C does not wait", "[launcher][hosts]") {
+  const RemoteShell shell;
+  // SIGTERM stays blocked after the step "await" has taken the first one.
+  Running job(shell.on("localhost,a,b", 3) +
+              Words{"--grace", "30", PROBE, "block:15", "hello", "init",
+                    "say:ready", "await", "pause"});
+  REQUIRE(job.wait_for("ready", 3));
+  job.send(SIGINT);
+  REQUIRE(job.wait_for("got 15", 3));
+  job.send(SIGINT);
+  const Outcome outcome = job.finish();
+  INFO(outcome.err);
+  CHECK(outcome.status == 130);
+  CHECK(outcome.took < milliseconds(15'000));
+  CHECK(job.is_all_gone());
+}
+
 TEST_CASE("launcher hosts: hosts that cannot be reached", "[launcher][hosts]") {
   struct Row {
     std::string host;
@@ -165,11 +212,18 @@ TEST_CASE("launcher hosts: hosts that cannot be reached", "[launcher][hosts]") {
   };
 
   const RemoteShell shell;
+  // "acprun-agent VERSION ...", and a line end.
+  std::string mine = acp::launcher::agent_greeting();
+  mine = mine.substr(mine.find(' '));
+  mine.pop_back();
   const std::vector<Row> rows = {
       {"unknown", 125, {"host unknown with rank 1", "Could not resolve"}},
       {"refusing", 125, {"host refusing with rank 1", "Connection refused"}},
       {"silent", 125, {"host silent with rank 1", "--rsh-timeout"}},
-      {"older", 125, {"host older with rank 1", "0.0.1", "one version"}},
+      {"older",
+       125,
+       {"host older with rank 1", "is version 0.0.1 1 1, this one is" + mine,
+        "one version"}},
       {"lacking", 125, {"host lacking with rank 1", "acprun has to be"}},
       {"talking", 0, {}},
   };
