@@ -24,6 +24,10 @@ case $host in
   refusing) echo "ssh: connect to host $host port 22: Connection refused" >&2
             exit 255 ;;
   unknown)  echo "ssh: Could not resolve hostname $host" >&2; exit 255 ;;
+  busy)     if mkdir "$0.was_busy" 2>&-; then
+              echo "ssh: connect to host $host port 22: Connection refused" >&2
+              exit 255
+            fi ;;
   silent)   exec sleep 1000 ;;
   older)    echo "acprun-agent 0.0.1 1 1"; exec sleep 1000 ;;
   lacking)  set -- /nonexistent/bin/acprun --agent ;;

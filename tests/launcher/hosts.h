@@ -18,8 +18,9 @@ class RemoteShell {
   std::vector<std::string> on(const std::string& hosts, int ranks) const;
 
   /// The command for --rsh. Host "refusing" answers as ssh does when a server
-  /// refuses; "silent" never answers; "older" has another version; "lacking"
-  /// has no acprun; "talking" prints a line before the agent runs.
+  /// refuses, and "busy" does so once; "silent" never answers; "older" has
+  /// another version; "lacking" has no acprun; "talking" prints a line before
+  /// the agent runs.
   const std::string& path() const { return path_; }
 
   const running::Scratch& scratch() const { return scratch_; }

@@ -2,6 +2,9 @@
 // they print, and the exit status.
 #include <csignal>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <regex>
 #include <string>
 #include <vector>
 
@@ -11,6 +14,28 @@
 
 using namespace running;
 using namespace hosts;
+
+namespace {
+
+std::string command_line_of(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/cmdline",
+                     std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// Open descriptors of acprun while a job of so many ranks runs on two hosts.
+std::ptrdiff_t descriptors_with(int ranks) {
+  const RemoteShell shell;
+  Running job(
+      shell.on("a,b", ranks) +
+      std::vector<std::string>{PROBE, "hello", "init", "say:ready", "pause"});
+  REQUIRE(job.wait_for("ready", ranks));
+  const std::filesystem::directory_iterator all(
+      "/proc/" + std::to_string(job.pid()) + "/fd");
+  return std::distance(begin(all), end(all));
+}
+
+}  // namespace
 
 TEST_CASE("launcher hosts: ranks run on the hosts that are named",
           "[launcher][hosts]") {
@@ -167,6 +192,45 @@ TEST_CASE("launcher hosts: a signal reaches every rank", "[launcher][hosts]") {
   CHECK(count_of(outcome.out, "got " + usr1) == 3);
 }
 
+TEST_CASE("launcher hosts: ranks that die of a signal passed on were asked to",
+          "[launcher][hosts]") {
+  const RemoteShell shell;
+  Running job(
+      shell.on("a,localhost,b", 3) +
+      std::vector<std::string>{PROBE, "hello", "init", "say:ready", "pause"});
+  REQUIRE(job.wait_for("ready", 3));
+  job.send(SIGHUP);
+  const Outcome outcome = job.finish();
+  INFO(outcome.err);
+  CHECK(outcome.status == 128 + SIGHUP);
+  CHECK(contains(outcome.err, "acprun got signal 1 "));
+  CHECK(job.is_all_gone());
+}
+
+TEST_CASE("launcher hosts: a reader that leaves ends the job",
+          "[launcher][hosts]") {
+  const RemoteShell shell;
+  Running job(shell.on("a,b", 2) +
+              std::vector<std::string>{PROBE, "hello", "init", "say:ready",
+                                       "lines:1000000", "pause"});
+  REQUIRE(job.wait_for("ready"));
+  job.close_output();
+  CHECK(job.finish().status == 128 + SIGPIPE);
+  CHECK(job.is_all_gone());
+}
+
+TEST_CASE("launcher hosts: a program that is not executable",
+          "[launcher][hosts]") {
+  const RemoteShell shell;
+  const std::string plain = shell.scratch().file("plain", "not a program\n");
+  const Outcome outcome =
+      run(shell.on("a,b", 2) + std::vector<std::string>{plain});
+  INFO(outcome.err);
+  CHECK(outcome.status == 126);
+  CHECK(contains(outcome.err, "acprun: host "));
+  CHECK(contains(outcome.err, plain));
+}
+
 TEST_CASE("launcher hosts: the exit status is that of one host",
           "[launcher][hosts]") {
   struct Row {
@@ -182,6 +246,10 @@ TEST_CASE("launcher hosts: the exit status is that of one host",
       {{"hello", "init", "only:1:raise:11", "pause"}, 139, "rank 1 on b"},
       {{"hello", "init", "only:1:abort:gone wrong", "pause"}, 1, "gone wrong"},
       {{"hello", "only:1:exit:0", "init"}, 1, "rank 1 on b"},
+      {{"hello", "init", "only:1:exit:0", "finalize"},
+       1,
+       "exited with status 0 without acp_finalize"},
+      {{"hello", "init", "only:1:raise:13", "pause"}, 141, "rank 1 on b"},
       {{"hello", "only:1:garbage", "pause"}, 125, "rank 1 on b"},
   };
   for (const Row& row : rows) {
@@ -214,12 +282,69 @@ TEST_CASE("launcher hosts: time limits hold on all hosts",
 TEST_CASE("launcher hosts: the watchdog sees ranks of all hosts",
           "[launcher][hosts]") {
   const RemoteShell shell;
-  const Outcome outcome = run(
-      shell.on("a,b", 2) + std::vector<std::string>{"--watchdog", "1.5", PROBE,
-                                                    "hello", "init", "wait:2"});
+  const Outcome outcome =
+      run(shell.on("localhost,a,b", 6) +
+          std::vector<std::string>{"--watchdog", "1.5", PROBE, "hello", "init",
+                                   "only:4:wait:4", "wait:2"});
   INFO(outcome.err);
   CHECK(outcome.status == 124);
-  CHECK(contains(outcome.err, "rank 0"));
+  // One line for the ranks of all hosts that wait in one call.
+  CHECK(count_of(outcome.err,
+                 "acprun: ranks 0-3,5 were waiting in acp_sync\n") == 1);
+  CHECK(count_of(outcome.err, "acprun: rank 4 was waiting in ") == 1);
+}
+
+TEST_CASE("launcher hosts: bindings of all hosts are reported",
+          "[launcher][hosts]") {
+  const RemoteShell shell;
+  const Outcome outcome =
+      run(shell.on("localhost,a", 2) +
+          std::vector<std::string>{"--report-bindings", "true"});
+  INFO(outcome.err);
+  CHECK(outcome.status == 0);
+  CHECK(std::regex_search(outcome.err, std::regex("acprun: rank 0 on .*: ")));
+  CHECK(count_of(outcome.err, "acprun: rank 1 on a: ") == 1);
+}
+
+TEST_CASE("launcher hosts: a host that refuses once is asked again",
+          "[launcher][hosts]") {
+  const RemoteShell shell;
+  const Outcome outcome =
+      run(shell.on("localhost,busy", 2) +
+          std::vector<std::string>{PROBE, "hello", "init", "finalize",
+                                   "finalized", "say:done"});
+  INFO(outcome.err);
+  CHECK(outcome.status == 0);
+  CHECK(count_of(outcome.out, "done\n") == 2);
+  CHECK(std::filesystem::exists(shell.path() + ".was_busy"));
+}
+
+TEST_CASE("launcher hosts: command lines have no secret and no environment",
+          "[launcher][hosts]") {
+  const RemoteShell shell;
+  Setup setup;
+  setup.environment = {"ODD_VALUE=for-the-ranks-alone"};
+  Running job(shell.on("a,b,c,localhost,d,e", 6) +
+                  std::vector<std::string>{"--fan-out", "2", PROBE, "hello",
+                                           "init", "say:ready", "pause"},
+              setup);
+  REQUIRE(job.wait_for("ready", 6));
+  // A key of 32 bytes as it is, in hexadecimal digits or in base64.
+  const std::regex key("[^ -~\\x00]|[0-9a-fA-F]{64}|[A-Za-z0-9+/]{43}=",
+                       std::regex::ECMAScript);
+  REQUIRE(agent_of(job, "a") > 0);
+  REQUIRE(shell_of(job.pid(), "a") > 0);
+  for (const pid_t pid : job.everybody()) {
+    const std::string words = command_line_of(pid);
+    INFO(words);
+    CHECK_FALSE(contains(words, "for-the-ranks-alone"));
+    CHECK_FALSE(std::regex_search(words, key));
+  }
+}
+
+TEST_CASE("launcher hosts: acprun needs no descriptor for a rank elsewhere",
+          "[launcher][hosts]") {
+  CHECK(descriptors_with(2) == descriptors_with(32));
 }
 
 TEST_CASE("launcher hosts: --preload brings the program and removes it",
