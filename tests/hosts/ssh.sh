@@ -123,6 +123,20 @@ test $status != 0 || fail "the job ended well without its connection to h3"
 test $took -le 15 || fail "the job ended after $took s"
 grep -q "^acprun: .*10.88.0.3" "$output" || fail "acprun does not name h3"
 
+echo "-- a name that does not exist"
+run_job -np 2 --host 10.88.0.1:1,nosuch.invalid:1 true
+test $status = 125 || fail "status $status instead of 125"
+grep -q "^acprun: host nosuch.invalid with rank 1: .*Could not resolve" \
+  "$output" || fail "acprun does not name the host, or no reason of ssh"
+
+echo "-- a host that takes no packet"
+# No host has this hardware address.
+ip -n h1 neighbor add 10.88.0.99 lladdr 02:00:00:00:00:99 dev eth0
+run_job -np 2 --host 10.88.0.1:1,10.88.0.99:1 --rsh-timeout 2 true
+test $status = 125 || fail "status $status instead of 125"
+grep -q "^acprun: host 10.88.0.99 with rank 1: .*did not answer within 2 s" \
+  "$output" || fail "acprun does not name the host and the limit"
+
 echo "-- no sshd answers"
 run_job -np 2 --host 10.88.0.1:1,10.88.0.3:1 true
 test $status = 125 || fail "status $status instead of 125"
