@@ -80,14 +80,15 @@ bool UcpPair::open() {
   }
   ucp_params_t params{};
   params.field_mask = UCP_PARAM_FIELD_FEATURES;
-  params.features = UCP_FEATURE_RMA | UCP_FEATURE_AMO64;
+  params.features = UCP_FEATURE_AM | UCP_FEATURE_RMA | UCP_FEATURE_AMO32 |
+                    UCP_FEATURE_AMO64 | UCP_FEATURE_WAKEUP;
   status = ucp_->ucp_init_version(UCP_API_MAJOR, UCP_API_MINOR, &params, config,
                                   &context_of_ucp_);
   ucp_->ucp_config_release(config);
   if (status != UCS_OK) return fail("ucp_init", status);
   ucp_worker_params_t worker{};
   worker.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
-  worker.thread_mode = UCS_THREAD_MODE_SINGLE;
+  worker.thread_mode = UCS_THREAD_MODE_SERIALIZED;
   status = ucp_->ucp_worker_create(context_of_ucp_, &worker, &worker_);
   return status == UCS_OK || fail("ucp_worker_create", status);
 }
@@ -158,12 +159,31 @@ bool UcpPair::connect() {
   return status == UCS_OK || fail("ucp_ep_rkey_unpack", status);
 }
 
+/// Chooses UCX's error mode as the transport does, because UCX's transports
+/// depend on it: PEER between hosts where UCX has it, or else NONE.
 bool UcpPair::make_endpoint(const void* address) {
-  ucp_ep_params_t params{};
-  params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
-  params.address = static_cast<const ucp_address_t*>(address);
-  const ucs_status_t status = ucp_->ucp_ep_create(worker_, &params, &endpoint_);
+  ucs_status_t status = UCS_ERR_UNREACHABLE;
+  if (!context_.is_same_host) {
+    status = make_endpoint_in(UCP_ERR_HANDLING_MODE_PEER, address);
+  }
+  if (status != UCS_OK) {
+    status = make_endpoint_in(UCP_ERR_HANDLING_MODE_NONE, address);
+  }
   return status == UCS_OK || fail("ucp_ep_create", status);
+}
+
+ucs_status_t UcpPair::make_endpoint_in(ucp_err_handling_mode_t mode,
+                                       const void* address) {
+  ucp_ep_params_t params{};
+  params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS |
+                      UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
+                      UCP_EP_PARAM_FIELD_ERR_HANDLER;
+  params.address = static_cast<const ucp_address_t*>(address);
+  params.err_mode = mode;
+  params.err_handler.cb = [](void*, ucp_ep_h, ucs_status_t) {
+    // The operations that have failed say so.
+  };
+  return ucp_->ucp_ep_create(worker_, &params, &endpoint_);
 }
 
 ucs_status_ptr_t UcpPair::put(const void* from,

@@ -12,8 +12,9 @@
 
 namespace acp::perf {
 
-/// One end. Ranks 0 and 1 make theirs in the same row. Devices, executor of
-/// atomics and all other settings are those of the transport `ucx` in color 0.
+/// One end. Ranks 0 and 1 make theirs in the same row. Devices, features,
+/// error mode, executor of atomics and all other settings are those of the
+/// transport `ucx` in color 0.
 /// Not thread-safe.
 class UcpPair {
  public:
@@ -52,6 +53,8 @@ class UcpPair {
  private:
   bool open();
   bool make_endpoint(const void* address);
+  ucs_status_t make_endpoint_in(ucp_err_handling_mode_t mode,
+                                const void* address);
   void publish();
   bool fail(const char* call, ucs_status_t status);
 

@@ -19,8 +19,13 @@ constexpr unsigned kMessageId = 0;
 Endpoint::Endpoint(SharedState& shared,
                    Worker& worker,
                    transport::ProcId peer,
-                   const AddressCard& card)
-    : shared_(shared), worker_(worker), peer_(peer), card_(card) {}
+                   const AddressCard& card,
+                   EndpointPlace place)
+    : shared_(shared),
+      worker_(worker),
+      peer_(peer),
+      card_(card),
+      place_(place) {}
 
 /// The worker ends the UCP endpoint, if there is one.
 Endpoint::~Endpoint() {

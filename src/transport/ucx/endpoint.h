@@ -97,8 +97,9 @@ struct SharedState {
   transport::ProcId me;
   std::uint64_t job;
   Regions& regions;
-  std::string tls;                ///< UCX_TLS of this process.
-  bool executes_atomics = false;  ///< ACP_UCX_ATOMICS=device.
+  std::string tls;                  ///< UCX_TLS of this process.
+  bool executes_atomics = false;    ///< ACP_UCX_ATOMICS=device.
+  bool has_said_unwatched = false;  ///< The log has the line about mode NONE.
   /// Where arrivals go; null outside of the transport's poll().
   transport::MessageSink* sink = nullptr;
   Counters counters{};
@@ -120,13 +121,17 @@ enum class EndpointState : std::uint8_t {
   kFailed,  ///< Given up and reported, for good.
 };
 
+/// Where the peer of an endpoint is.
+enum class EndpointPlace : std::uint8_t { kThisHost, kOtherHost };
+
 /// One thread at a time; the engine's lock sees to that and guards all fields.
 class Endpoint final : public transport::Endpoint {
  public:
   Endpoint(SharedState& shared,
            Worker& worker,
            transport::ProcId peer,
-           const AddressCard& card);
+           const AddressCard& card,
+           EndpointPlace place);
   ~Endpoint() override;
 
   Status send(std::span<const std::span<const std::byte>> parts,
@@ -190,7 +195,10 @@ class Endpoint final : public transport::Endpoint {
 
   bool flush(bool is_idle);
   bool connect();
-  ucs_status_t create(ucp_err_handling_mode_t mode);
+  ucs_status_t create();
+  ucs_status_t create_in(ucp_err_handling_mode_t mode);
+  void say_connected();
+  void give_up_connecting(ucs_status_t status);
   void close();
 
   bool can_post(std::span<const transport::RemoteStep> steps) const noexcept;
@@ -237,6 +245,7 @@ class Endpoint final : public transport::Endpoint {
   Worker& worker_;
   transport::ProcId peer_;
   const AddressCard& card_;  ///< The peer's.
+  EndpointPlace place_;
   EndpointState state_ = EndpointState::kIdle;
   bool is_queued_for_flush_ = false;
   bool is_watched_ = false;  ///< `ucp_` notices failures: mode PEER.

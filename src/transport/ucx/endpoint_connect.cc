@@ -1,6 +1,10 @@
 // Making the UCP endpoint to a peer, losing it, and flushing. Part of Endpoint.
 #include <algorithm>
 #include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <sstream>
 
 #include <ucs/config/global_opts.h>
 
@@ -32,6 +36,27 @@ class QuietUcx {
   std::array<char, 64> level_{};
 };
 
+/// The lanes of a UCP endpoint, for the log: UCX tells them as text only.
+std::string lanes_of(ucp_ep_h endpoint) {
+  char* text = nullptr;
+  std::size_t size = 0;
+  std::FILE* const stream = ::open_memstream(&text, &size);
+  if (stream == nullptr) {
+    return {};
+  }
+  ucp_ep_print_info(endpoint, stream);
+  std::fclose(stream);
+  const std::unique_ptr<char, decltype(&std::free)> owner(text, std::free);
+  std::istringstream lines(text);
+  std::string lanes;
+  for (std::string line; std::getline(lines, line);) {
+    if (const auto at = line.find("lane["); at != std::string::npos) {
+      lanes += (lanes.empty() ? "" : "; ") + line.substr(at);
+    }
+  }
+  return lanes;
+}
+
 std::string tls_text(const std::string& tls) {
   return tls.empty() ? "unset" : tls;
 }
@@ -42,7 +67,7 @@ std::string Endpoint::describe() const {
   return fmt::format("process {} over ucx, color {}", peer_, worker_.color());
 }
 
-ucs_status_t Endpoint::create(ucp_err_handling_mode_t mode) {
+ucs_status_t Endpoint::create_in(ucp_err_handling_mode_t mode) {
   ucp_ep_params_t params{};
   params.field_mask =
       UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
@@ -53,55 +78,77 @@ ucs_status_t Endpoint::create(ucp_err_handling_mode_t mode) {
   params.err_handler.cb = on_error_callback;
   params.err_handler.arg = this;
   params.user_data = this;
+  is_watched_ = mode == UCP_ERR_HANDLING_MODE_PEER;
   return ucp_ep_create(worker_.handle(), &params, &ucp_);
 }
 
-/// Makes the UCP endpoint. Between ranks that have shared memory alone UCX
-/// notices no failures, and refuses an endpoint that should. Such an endpoint
-/// is made without: the launcher notices the deaths of processes of a host.
-/// False: the endpoint has failed, or its peer is gone.
-bool Endpoint::connect() {
+/// Mode PEER leaves out UCX's shared memory, which has no such mode. So it is
+/// for peers of other hosts, and mode NONE is for those of this host, whose
+/// death the launcher notices. Mode NONE reaches another host when none of the
+/// allowed transports has mode PEER.
+ucs_status_t Endpoint::create() {
+  if (place_ == EndpointPlace::kThisHost) {
+    return create_in(UCP_ERR_HANDLING_MODE_NONE);
+  }
   ucs_status_t status = UCS_OK;
   {
     const QuietUcx quiet;
-    status = create(UCP_ERR_HANDLING_MODE_PEER);
-    is_watched_ = status == UCS_OK;
+    status = create_in(UCP_ERR_HANDLING_MODE_PEER);
   }
-  if (status != UCS_OK) {
-    const ucs_status_t first = status;
-    status = create(UCP_ERR_HANDLING_MODE_NONE);
-    shared_.counters.unwatched += status == UCS_OK ? 1 : 0;
-    log(LogLevel::kDebug,
-        "ucx: no endpoint to process {} that notices failures: {}; made one "
-        "without: {}",
-        peer_, ucs_status_string(first), ucs_status_string(status));
-  }
+  return status == UCS_OK ? status : create_in(UCP_ERR_HANDLING_MODE_NONE);
+}
+
+/// Makes the UCP endpoint. False: the endpoint has failed, or its peer is gone.
+bool Endpoint::connect() {
+  const ucs_status_t status = create();
   if (status != UCS_OK) {
     ucp_ = nullptr;
-    const bool is_alike = shared_.tls == card_.tls;
-    const std::string why = fmt::format(
-        "no way to it: {}. UCX_TLS is {} there and {} here, UCX {}.{} there "
-        "and {}.{} here, devices here: {}: {}",
-        ucs_status_string(status), tls_text(card_.tls), tls_text(shared_.tls),
-        card_.api >> 16, card_.api & 0xffff, library_version() >> 16,
-        library_version() & 0xffff, worker_.devices(),
-        is_alike ? "choose transports with UCX_TLS, and devices with "
-                   "UCX_NET_DEVICES or ACP_UCX_DEVICES, that lead from one to "
-                   "the other (acp_info lists them)"
-                 : "give all ranks equal UCX_TLS");
-    if (status == UCS_ERR_UNREACHABLE) {
-      fail(fmt::format("{}: {}", describe(), why));
-    } else {
-      // Other errors are those of a process that has just ended, too: its
-      // shared memory is gone.
-      misses_peer_ = true;
-      on_peer_gone(why);
-    }
+    give_up_connecting(status);
     return false;
   }
   state_ = EndpointState::kReady;
   ++shared_.counters.connected;
+  shared_.counters.unwatched += is_watched_ ? 0 : 1;
+  say_connected();
   return true;
+}
+
+/// Says the error mode once, because it is that of most endpoints.
+void Endpoint::say_connected() {
+  if (!is_watched_ && !shared_.has_said_unwatched) {
+    shared_.has_said_unwatched = true;
+    log(LogLevel::kInfo,
+        "ucx: the endpoint to process {}, and others of its kind, have UCX's "
+        "error mode NONE: UCX may use shared memory, and the launcher notices "
+        "the death of a peer",
+        peer_);
+  }
+  if (log_enabled(LogLevel::kDebug)) {
+    log(LogLevel::kDebug, "ucx: endpoint to process {}, color {}, mode {}: {}",
+        peer_, worker_.color(), is_watched_ ? "PEER" : "NONE", lanes_of(ucp_));
+  }
+}
+
+/// The peer is unreachable, or it has just ended and its shared memory is gone:
+/// UCX reports other errors then.
+void Endpoint::give_up_connecting(ucs_status_t status) {
+  const bool is_alike = shared_.tls == card_.tls;
+  const std::string why = fmt::format(
+      "no way to it: {}. UCX_TLS is {} there and {} here, UCX {}.{} there "
+      "and {}.{} here, devices here: {}: {}",
+      ucs_status_string(status), tls_text(card_.tls), tls_text(shared_.tls),
+      card_.api >> 16, card_.api & 0xffff, library_version() >> 16,
+      library_version() & 0xffff, worker_.devices(),
+      is_alike ? "choose transports with UCX_TLS, and devices with "
+                 "UCX_NET_DEVICES or ACP_UCX_DEVICES, that lead from one to "
+                 "the other (acp_info lists them)"
+               : "give all ranks equal UCX_TLS");
+  if (status == UCS_ERR_UNREACHABLE) {
+    fail(fmt::format("{}: {}", describe(), why));
+  } else {
+    misses_peer_ = true;
+    on_peer_gone(why);
+  }
 }
 
 bool Endpoint::flush() {

@@ -161,8 +161,10 @@ Result<Endpoint*> UcxTransport::endpoint_to(transport::ProcId peer,
   if (!card.ok()) {
     return card.status();
   }
-  auto endpoint =
-      std::make_unique<Endpoint>(shared_, *workers_[color], peer, **card);
+  const bool is_local = options_.is_local && options_.is_local(peer);
+  auto endpoint = std::make_unique<Endpoint>(
+      shared_, *workers_[color], peer, **card,
+      is_local ? EndpointPlace::kThisHost : EndpointPlace::kOtherHost);
   if (has_failed_[peer]) {
     endpoint->abandon();
   }

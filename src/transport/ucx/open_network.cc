@@ -18,6 +18,9 @@ Result<std::unique_ptr<transport::Transport>> open_network(
   options.card_of = [context](transport::ProcId peer) {
     return context.fetch_card(peer);
   };
+  options.is_local = [context](transport::ProcId peer) {
+    return context.segment.slot_of_proc(peer) != protocol::kNoSlot;
+  };
   options.devices = settings.text(SettingId::kUcxDevices);
   options.atomics = settings.text(SettingId::kUcxAtomics) == "device"
                         ? Executor::kDevice

@@ -27,6 +27,8 @@ struct UcxOptions {
   /// The address card of a process; empty when it has none (yet). Called at the
   /// first contact with it, within a call into the transport.
   std::function<Result<std::span<const std::byte>>(transport::ProcId)> card_of;
+  /// Whether a process is on this host. Null: none is.
+  std::function<bool(transport::ProcId)> is_local;
   std::string devices;                ///< ACP_UCX_DEVICES; may be empty.
   Executor atomics = Executor::kCpu;  ///< ACP_UCX_ATOMICS.
 };
