@@ -102,6 +102,10 @@ expect "acp_info: no port with an address" 1 \
 for network in $networks; do
   restore "${network#eth}"
 done
+# The GID of RoCE v2 that belongs to the IPv4 address, and what libibverbs tells.
+expect "acp_info: GIDs" 0 'GID .*:ffff:0a4d:0001 RoCE v2, eth0' "$bin/acp_info"
+expect "acp_info: limits" 0 'atomics  *between queue pairs; max_qp_rd_atom [1-9]' \
+  "$bin/acp_info"
 expect "iWARP" "not 0" \
   '"rxe0" is no device.*rxe0 is left out: it is iWARP, which has no sends with' \
   env ACP_VERBS_DEVICES=rxe0 RDMA_SPOOF=iwarp \

@@ -126,6 +126,10 @@ class FakeSys {
     std::ofstream(root_ / path) << line << '\n';
   }
 
+  std::vector<RdmaPort> ports() const {
+    return rdma_ports(root_, [](const std::string&) { return std::string(); });
+  }
+
   /// The verdict on the port when eth4 has this address.
   Probe judge(const std::string& address) const {
     return judge_ports(rdma_ports(root_, [&](const std::string& interface) {
@@ -174,6 +178,54 @@ TEST_CASE("acp_info: InfiniBand's ports have the address of IPoIB", "[info]") {
   CHECK_FALSE(sys.judge("10.0.0.1").works);
   sys.write("class/net/eth4/dev_port", "0");
   CHECK(sys.judge("10.0.0.1").works);
+}
+
+TEST_CASE("acp_info: lists the GIDs in use with their types", "[info]") {
+  const std::string port = "class/infiniband/mlx5_0/ports/1/";
+  const FakeSys sys("1: CA", "4: ACTIVE");
+  const auto add = [&](const char* index, const char* gid, const char* type) {
+    sys.write(port + "gids/" + index, gid);
+    sys.write(port + "gid_attrs/types/" + index, type);
+    sys.write(port + "gid_attrs/ndevs/" + index, "eth4");
+  };
+  add("0", "fe80:0000:0000:0000:0202:c9ff:fe00:0001", "IB/RoCE v1");
+  sys.write(port + "gids/1", "0000:0000:0000:0000:0000:0000:0000:0000");
+  add("3", "0000:0000:0000:0000:0000:ffff:0a00:0001", "RoCE v2");
+
+  const auto gids = sys.ports().front().gids;
+  REQUIRE(gids.size() == 2);
+  CHECK(gids[0].index == 0);
+  CHECK(gids[0].gid == "fe80:0000:0000:0000:0202:c9ff:fe00:0001");
+  CHECK(gids[0].type == "RoCE v1");
+  CHECK(gids[0].interface == "eth4");
+  CHECK(gids[1].index == 3);
+  CHECK(gids[1].type == "RoCE v2");
+
+  sys.write(port + "link_layer", "InfiniBand");
+  CHECK(sys.ports().front().gids.front().type == "IB");
+}
+
+TEST_CASE("acp_info: prints GIDs and limits of RDMA devices", "[info]") {
+  RdmaFact rdma;
+  CHECK(text_of(rdma).empty());
+  RdmaPort port;
+  port.name = "mlx5_0 port 1";
+  port.gids.push_back({3, "0000:...:0001", "RoCE v2", "eth4"});
+  rdma.ports.push_back(port);
+  RdmaLimits limits;
+  limits.device = "mlx5_0";
+  limits.max_qp = 262'144;
+  limits.atomics = "between queue pairs";
+  rdma.limits.push_back(limits);
+  const std::string text = text_of(rdma);
+  CHECK(text.find("GID 3   0000:...:0001 RoCE v2, eth4\n") !=
+        std::string::npos);
+  CHECK(text.find("max_qp 262144,") != std::string::npos);
+  CHECK(text.find("atomics           between queue pairs;") !=
+        std::string::npos);
+  const nlohmann::json document = json_of(rdma);
+  CHECK(document["ports"][0]["gids"][0]["type"] == "RoCE v2");
+  CHECK(document["limits"][0]["max_qp"] == 262'144);
 }
 
 TEST_CASE("acp_info: ports of iWARP are left out, and why", "[info]") {

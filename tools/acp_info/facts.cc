@@ -122,6 +122,14 @@ std::vector<TransportFact> transport_facts(const Settings& settings) {
           ucx_fact(settings)};
 }
 
+RdmaFact rdma_fact() {
+#ifdef ACP_HAS_VERBS
+  return {rdma_ports("/sys", address_of_interface), rdma_limits()};
+#else
+  return {rdma_ports("/sys", address_of_interface), {}};
+#endif
+}
+
 namespace {
 
 /// The address that an item of ACP_UDP_INTERFACES names; the item itself if it

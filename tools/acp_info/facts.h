@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "rdma_limits.h"
+#include "rdma_ports.h"
 #include "settings/settings.h"
 
 namespace acp::info {
@@ -17,6 +19,12 @@ struct TransportFact {
   bool is_usable = false;
   std::string detail;
   std::string module{};  ///< File of the module; "" without one.
+};
+
+/// The RDMA devices of this machine.
+struct RdmaFact {
+  std::vector<RdmaPort> ports;
+  std::vector<RdmaLimits> limits;  ///< Empty without the module for `ib`.
 };
 
 /// Limits that follow from the number of ranks.
@@ -57,6 +65,10 @@ struct AddressFact {
 
 /// Tries every transport.
 std::vector<TransportFact> transport_facts(const Settings& settings);
+
+/// Lists the RDMA devices. Precondition: transport_facts() has loaded the
+/// module for `ib`, if there is one.
+RdmaFact rdma_fact();
 
 /// Returns the addresses of ACP_UDP_INTERFACES, one color each. Without any,
 /// returns the loopback address.

@@ -20,6 +20,51 @@ json json_of(const std::vector<TransportFact>& transports) {
   return list;
 }
 
+namespace {
+
+json json_of(const RdmaPort& port) {
+  json gids = json::array();
+  for (const PortGid& gid : port.gids) {
+    gids.push_back({{"index", gid.index},
+                    {"gid", gid.gid},
+                    {"type", gid.type},
+                    {"interface", gid.interface}});
+  }
+  return {{"name", port.name},
+          {"state", port.state},
+          {"link_layer", port.link_layer},
+          {"address", port.address},
+          {"lack", port.lack},
+          {"gids", gids}};
+}
+
+json json_of(const RdmaLimits& limits) {
+  return {{"device", limits.device},
+          {"max_qp", limits.max_qp},
+          {"max_qp_wr", limits.max_qp_wr},
+          {"max_srq", limits.max_srq},
+          {"max_srq_wr", limits.max_srq_wr},
+          {"max_cqe", limits.max_cqe},
+          {"max_mr", limits.max_mr},
+          {"max_mr_size", limits.max_mr_size},
+          {"max_qp_rd_atom", limits.max_qp_rd_atom},
+          {"atomics", limits.atomics}};
+}
+
+}  // namespace
+
+json json_of(const RdmaFact& rdma) {
+  json ports = json::array();
+  for (const RdmaPort& port : rdma.ports) {
+    ports.push_back(json_of(port));
+  }
+  json limits = json::array();
+  for (const RdmaLimits& each : rdma.limits) {
+    limits.push_back(json_of(each));
+  }
+  return {{"ports", ports}, {"limits", limits}};
+}
+
 json json_of(const Limits& limits) {
   return {{"ranks", limits.ranks},
           {"rank_bits", limits.rank_bits},

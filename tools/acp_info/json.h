@@ -11,6 +11,7 @@
 namespace acp::info {
 
 nlohmann::json json_of(const std::vector<TransportFact>& transports);
+nlohmann::json json_of(const RdmaFact& rdma);
 nlohmann::json json_of(const Limits& limits);
 nlohmann::json json_of(const std::vector<SettingFact>& settings);
 nlohmann::json json_of(const AddressFact& address);

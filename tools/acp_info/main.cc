@@ -63,6 +63,7 @@ int print_address(const Options& options) {
 /// Prints all facts, for a command line without options.
 int print_everything(const Options& options, const Settings& settings) {
   const auto transports = transport_facts(settings);
+  const RdmaFact rdma = rdma_fact();
   const auto colors = udp_addresses(settings).size();
   const Limits limits = limits_of(options.ranks);
   const auto table = setting_facts(settings);
@@ -71,15 +72,16 @@ int print_everything(const Options& options, const Settings& settings) {
                          {"specification", "2.1"},
                          {"transports", json_of(transports)},
                          {"udp_colors", colors},
+                         {"rdma", json_of(rdma)},
                          {"limits", json_of(limits)},
                          {"settings", json_of(table)}});
     return 0;
   }
-  print(
-      fmt::format("ACP {}, specification 2.1\n\n{}  udp has {} color{}\n\n"
-                  "{}\n{}",
-                  ACP_VERSION, text_of(transports), colors,
-                  colors == 1 ? "" : "s", text_of(limits), text_of(table)));
+  print(fmt::format(
+      "ACP {}, specification 2.1\n\n{}  udp has {} color{}\n\n"
+      "{}{}\n{}",
+      ACP_VERSION, text_of(transports), colors, colors == 1 ? "" : "s",
+      text_of(rdma), text_of(limits), text_of(table)));
   return 0;
 }
 

@@ -1,7 +1,6 @@
 // Asks UCX for its transports and their devices, and for the transports with
 // atomics of 8 bytes. acp_info does not link UCX and runs without UCX: the
 // functions come from the libraries that libacp-ucx.so has loaded.
-#include <dlfcn.h>
 #include <fmt/format.h>
 #include <uct/api/uct.h>
 
@@ -13,25 +12,12 @@
 #include <ucp/api/ucp.h>
 #include <ucs/async/async_fwd.h>
 
+#include "loaded_function.h"
 #include "probes.h"
 
 namespace acp::info {
 
 namespace {
-
-/// A library that is in this process already, and stays open.
-void* loaded(const char* name) {
-  return ::dlopen(name, RTLD_NOW | RTLD_NOLOAD);
-}
-
-/// Finds a function; false without the library or the function.
-template <typename Function>
-bool find(void* library, const char* name, Function*& function) {
-  function = library == nullptr
-                 ? nullptr
-                 : reinterpret_cast<Function*>(::dlsym(library, name));
-  return function != nullptr;
-}
 
 /// The functions of UCX that the probe calls.
 #define ACP_UCX_FUNCTIONS(X)           \
@@ -62,11 +48,11 @@ struct Ucx {
   bool is_complete = true;
 
   Ucx() {
-    void* const ucp = loaded("libucp.so.0");
-    void* const ucs = loaded("libucs.so.0");
-    void* const uct = loaded("libuct.so.0");
+    void* const ucp = loaded_library("libucp.so.0");
+    void* const ucs = loaded_library("libucs.so.0");
+    void* const uct = loaded_library("libuct.so.0");
 #define ACP_LOAD(library, name) \
-  is_complete = find(library, #name, name) && is_complete;
+  is_complete = find_loaded(library, #name, name) && is_complete;
     ACP_UCX_FUNCTIONS(ACP_LOAD)
 #undef ACP_LOAD
   }

@@ -78,6 +78,28 @@ std::vector<std::string> interfaces_of(const fs::path& sys,
   return names;
 }
 
+/// Lists the GIDs that are in use. sysfs calls the type of InfiniBand and that
+/// of RoCE v1 by one name, so the link layer tells them apart.
+std::vector<PortGid> gids_of(const fs::path& port,
+                             const std::string& link_layer) {
+  constexpr const char* kUnused = "0000:0000:0000:0000:0000:0000:0000:0000";
+  std::vector<PortGid> gids;
+  for (int i = 0; i < kGids; ++i) {
+    const std::string index = std::to_string(i);
+    const std::string gid = first_line(port / "gids" / index);
+    if (gid.empty() || gid == kUnused) {
+      continue;
+    }
+    std::string type = first_line(port / "gid_attrs/types" / index);
+    if (type == "IB/RoCE v1") {
+      type = link_layer == "Ethernet" ? "RoCE v1" : "IB";
+    }
+    gids.push_back(
+        {i, gid, type, first_line(port / "gid_attrs/ndevs" / index)});
+  }
+  return gids;
+}
+
 /// "1: CA" is a channel adapter, with InfiniBand's operations; so is RoCE.
 std::string lack_of_device(const std::string& node_type) {
   if (node_type.empty() || node_type.starts_with("1:")) {
@@ -117,8 +139,10 @@ RdmaPort read_port(const fs::path& sys,
   RdmaPort found;
   found.name = fmt::format("{} port {}", name, port.filename().string());
   found.state = state_word(first_line(port / "state"));
-  found.link_layer = fmt::format("{}, {}", first_line(port / "link_layer"),
-                                 first_line(port / "rate"));
+  const std::string link_layer = first_line(port / "link_layer");
+  found.link_layer =
+      fmt::format("{}, {}", link_layer, first_line(port / "rate"));
+  found.gids = gids_of(port, link_layer);
   const auto interfaces = interfaces_of(sys, name, port);
   for (const std::string& each : interfaces) {
     found.address = found.address.empty() ? address_of(each) : found.address;

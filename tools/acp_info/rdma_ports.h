@@ -12,6 +12,14 @@
 
 namespace acp::info {
 
+/// An entry of a port's table of GIDs.
+struct PortGid {
+  int index = 0;
+  std::string gid;        ///< "fe80:0000:...:0001", as sysfs has it.
+  std::string type;       ///< "IB", "RoCE v1", "RoCE v2".
+  std::string interface;  ///< "eth0"; empty for InfiniBand.
+};
+
 /// A port, with the reason why jobs cannot use it.
 struct RdmaPort {
   std::string name;        ///< "mlx5_0 port 1".
@@ -20,6 +28,7 @@ struct RdmaPort {
   std::string address;     ///< An IP address of the port; may be empty.
   /// The lack, and the remedy; "" when jobs can use the port.
   std::string lack;
+  std::vector<PortGid> gids{};  ///< The entries in use, by index.
 };
 
 /// Returns an IP address of a network interface with which connections can be

@@ -67,6 +67,31 @@ std::string text_of(const std::vector<TransportFact>& transports) {
   return text;
 }
 
+std::string text_of(const RdmaFact& rdma) {
+  std::string text;
+  for (const RdmaPort& port : rdma.ports) {
+    text +=
+        fmt::format("  {} {} ({})\n", port.name, port.state, port.link_layer);
+    for (const PortGid& gid : port.gids) {
+      text += fmt::format("      GID {:<3} {} {}{}{}\n", gid.index, gid.gid,
+                          gid.type, gid.interface.empty() ? "" : ", ",
+                          gid.interface);
+    }
+  }
+  for (const RdmaLimits& limits : rdma.limits) {
+    text += fmt::format(
+        "  {} limits\n"
+        "      queue pairs       max_qp {}, max_qp_wr {}, max_cqe {}\n"
+        "      receive queues    max_srq {}, max_srq_wr {}\n"
+        "      registrations     max_mr {}, max_mr_size {:#x}\n"
+        "      atomics           {}; max_qp_rd_atom {}\n",
+        limits.device, limits.max_qp, limits.max_qp_wr, limits.max_cqe,
+        limits.max_srq, limits.max_srq_wr, limits.max_mr, limits.max_mr_size,
+        limits.atomics, limits.max_qp_rd_atom);
+  }
+  return text.empty() ? text : "RDMA devices\n" + text + '\n';
+}
+
 std::string text_of(const Limits& limits) {
   return fmt::format(
       "Limits of a job of {} rank{} (acp_info --ranks N for others)\n"

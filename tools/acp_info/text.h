@@ -10,6 +10,8 @@
 namespace acp::info {
 
 std::string text_of(const std::vector<TransportFact>& transports);
+/// "" without RDMA devices.
+std::string text_of(const RdmaFact& rdma);
 std::string text_of(const Limits& limits);
 std::string text_of(const std::vector<SettingFact>& settings);
 std::string text_of(const AddressFact& address, const Limits& limits);
