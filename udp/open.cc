@@ -101,6 +101,12 @@ Result<Security> security_for(std::string_view setting,
   return Security::kOff;
 }
 
+std::string describe(const LocalAddress& local) {
+  return fmt::format("{}{}{}", local.interface,
+                     local.interface.empty() ? "" : " at ",
+                     transport::format_address(local.address));
+}
+
 Status check_datagram(std::size_t bytes) {
   if (bytes == 0 ||
       (bytes >= kMinDatagramBytes && bytes <= kMaxDatagramBytes)) {
@@ -145,6 +151,9 @@ Result<std::unique_ptr<UdpTransport>> UdpTransport::open(
   std::unique_ptr<DatagramSocket> socket = std::move(opened).value();
   UdpOptions settled = options;
   settled.security = *security;
+  for (const LocalAddress& each : *addresses) {
+    settled.places.push_back(describe(each));
+  }
   if (settled.datagram_bytes == 0) {
     settled.datagram_bytes = datagram_for(*addresses);
   }

@@ -378,6 +378,17 @@ bool UdpTransport::on_unregistered(std::uint32_t /*key*/,
   return true;
 }
 
+std::string UdpTransport::describe_color(transport::Color color) const {
+  return color < options_.places.size() ? options_.places[color]
+                                        : std::string();
+}
+
+/// The cipher is the one between two processes like this one.
+std::string UdpTransport::protection() const {
+  return fmt::format("{} ({})", text_of(options_.security),
+                     name_of(guard_.cipher_with(has_aes()), options_.security));
+}
+
 TimePoint UdpTransport::next_deadline() const noexcept {
   return shared_.to_flush.empty() && !unfit_peer_.is_unreported()
              ? std::min(shared_.deadline, socket_->next_due())

@@ -34,6 +34,8 @@ struct UdpOptions {
   std::uint32_t procs = 1;
   std::uint32_t epoch = 0;  ///< epoch_of(job id).
   Security security = Security::kOff;
+  /// The ends of the colors for people, such as "eth0 at 10.88.0.1".
+  std::vector<std::string> places{};
   protocol::JobSecret secret{};  ///< Keys are derived from it.
   /// The address card of a process; empty when it has none (yet). Called at the
   /// first contact with it, within a call into the transport.
@@ -91,6 +93,9 @@ class UdpTransport final : public transport::Transport {
   const transport::Capabilities& capabilities() const noexcept override {
     return capabilities_;
   }
+
+  std::string describe_color(transport::Color color) const override;
+  std::string protection() const override;
 
   /// Also fails with kInvalidArgument for a process that does not exist, and
   /// with kProtocol or kBadOption (logged) for an address card that is damaged

@@ -49,6 +49,9 @@ class Device {
   /// "rxe0 port 1".
   const std::string& name() const noexcept { return port_.name; }
 
+  /// "eth0".
+  const std::string& interface() const noexcept { return port_.interface; }
+
   const transport::Address& listen_address() const noexcept {
     return port_.listen_address;
   }

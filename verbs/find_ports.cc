@@ -107,6 +107,7 @@ std::optional<Candidate> bind_to(rdma_event_channel& channel,
   candidate.device = ibv_get_device_name(raw->verbs->device);
   candidate.number = raw->port_num;
   candidate.port.name = name_of(candidate.device, candidate.number);
+  candidate.port.interface = interface.ifa_name;
   candidate.port.listen_address = transport::to_address(address);
   candidate.address = {.address = candidate.port.listen_address,
                        .interface = interface.ifa_name};

@@ -25,6 +25,7 @@ std::string format_gid(const Gid& gid);
 struct Port {
   CmId id;
   std::string name;                   ///< "rxe0 port 1".
+  std::string interface;              ///< "eth0", which has the address.
   transport::Address listen_address;  ///< Port 0 until it listens.
   Gid gid{};
   /// Text that ports have alike which reach each other: "ib" and the subnet

@@ -199,6 +199,14 @@ std::string VerbsTransport::fabric() const {
   return text;
 }
 
+std::string VerbsTransport::describe_color(transport::Color color) const {
+  const Device& device = *devices_[color];
+  transport::Address address = device.listen_address();
+  address.port = 0;
+  return fmt::format("{}, {} at {}", device.name(), device.interface(),
+                     transport::format_address(address));
+}
+
 TimePoint VerbsTransport::next_deadline() const noexcept {
   if (!shared_.to_flush.empty() || !shared_.failed.empty() ||
       unfit_peer_.is_unreported()) {

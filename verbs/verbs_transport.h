@@ -63,6 +63,7 @@ class VerbsTransport final : public transport::Transport {
 
   /// The fabrics of all colors, and what else peers must have alike.
   std::string fabric() const override;
+  std::string describe_color(transport::Color color) const override;
 
   /// Also fails with kInvalidArgument for a process that does not exist, and
   /// with kProtocol or kBadOption (logged) for an address card that is damaged

@@ -73,6 +73,17 @@ std::uint32_t find_other(const protocol::HostSegment& segment,
   return proc;
 }
 
+/// Opens the network that the settings name.
+Result<ChosenNetwork> open_named(const transport::NetworkContext& context,
+                                 const NetTransportFactory& open,
+                                 std::string why) {
+  auto network = open(context);
+  if (!network.ok()) {
+    return network.status();
+  }
+  return ChosenNetwork{std::move(*network), std::move(why)};
+}
+
 /// Whether a process proposes a network that its user has named.
 bool is_any_named(const protocol::HostSegment& segment) {
   for (std::uint32_t proc = 0; proc < segment.header().procs; ++proc) {
@@ -88,8 +99,10 @@ bool is_any_named(const protocol::HostSegment& segment) {
 
 /// The order is: try RDMA, publish the proposal, wait for the proposals of all,
 /// compare them, and open what all agree on. RDMA is opened before the proposal
-/// because only an open device shows that this process can use it.
-Result<OpenedNetwork> open_common_network(Settings& settings,
+/// because only an open device shows that this process can use it. Every
+/// process sees all proposals after the rendezvous, so each decides alike
+/// without another message.
+Result<ChosenNetwork> open_common_network(Settings& settings,
                                           Bootstrap& bootstrap,
                                           const NetTransportFactory& open) {
   const protocol::HostSegment& segment = bootstrap.segment();
@@ -120,20 +133,31 @@ Result<OpenedNetwork> open_common_network(Settings& settings,
         named, other);
     return Status::kBadOption;
   }
-  if (rdma != nullptr && do_agree) {
-    log(LogLevel::kInfo, "ACP_NET=auto: {} between hosts ({})",
-        settings.text(SettingId::kNet), rdma->fabric());
-    return rdma;
+  if (named != "auto") {
+    return open_named(context, open, fmt::format("ACP_NET={}", named));
   }
-  if (rdma != nullptr) {
-    log(LogLevel::kInfo,
-        "ACP_NET=auto: udp between hosts: process {} has no RDMA device on the "
-        "fabric of this one ({})",
-        other, rdma->fabric());
-    set_network(settings, "auto");
-    rdma.reset();
+  std::string why;
+  if (rdma == nullptr) {
+    why =
+        "ACP_NET=auto: udp between hosts: this process has no RDMA device "
+        "that it can use, or the settings ask for udp";
+    log(LogLevel::kDebug, "{}", why);
+    return open_named(context, open, std::move(why));
   }
-  return open(context);
+  if (do_agree) {
+    why = fmt::format("ACP_NET=auto: {} between hosts ({})",
+                      settings.text(SettingId::kNet), rdma->fabric());
+    log(LogLevel::kInfo, "{}", why);
+    return ChosenNetwork{std::move(rdma), std::move(why)};
+  }
+  why = fmt::format(
+      "ACP_NET=auto: udp between hosts: process {} has no RDMA device on the "
+      "fabric of this one ({})",
+      other, rdma->fabric());
+  log(LogLevel::kInfo, "{}", why);
+  set_network(settings, "auto");
+  rdma.reset();
+  return open_named(context, open, std::move(why));
 }
 
 }  // namespace acp::runtime

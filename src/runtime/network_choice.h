@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "base/result.h"
 #include "runtime/bootstrap.h"
@@ -17,12 +18,19 @@ namespace acp::runtime {
 /// address cards of other processes once all have arrived at Phase::kInit.
 using NetTransportFactory = std::function<transport::OpenNetwork>;
 
+/// A network that this process has opened.
+struct ChosenNetwork {
+  std::unique_ptr<transport::Transport> transport;
+  std::string why;  ///< Why it is this one, for people.
+};
+
 /// Opens the network that all processes use. ACP_NET=auto is RDMA devices where
 /// every process has opened them and they are on one fabric, else udp;
 /// afterwards `settings` has its name. Every process of a job on several hosts
 /// calls it, once, before Phase::kInit. kBadOption, logged: the processes have
 /// unlike ACP_NET. Otherwise it fails as bootstrap.arrive() and `open` do.
-Result<std::unique_ptr<transport::Transport>> open_common_network(
-    Settings& settings, Bootstrap& bootstrap, const NetTransportFactory& open);
+Result<ChosenNetwork> open_common_network(Settings& settings,
+                                          Bootstrap& bootstrap,
+                                          const NetTransportFactory& open);
 
 }  // namespace acp::runtime

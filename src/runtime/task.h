@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "agent/agent.h"
@@ -93,6 +94,17 @@ class Task {
 
   std::uint32_t procs() const noexcept { return segment_.header().procs; }
 
+  /// The network transport; null where ranks need none.
+  const transport::Transport* net() const noexcept {
+    return transports_->net();
+  }
+
+  /// Why the network between hosts is this one, for people.
+  const std::string& network_why() const noexcept { return network_why_; }
+
+  /// The first process of this rank's host; it stands for the host.
+  std::uint32_t host_leader() const noexcept { return segment_.record(0).proc; }
+
   /// This rank's settings; ACP_NET=auto may have become "ib".
   const Settings& settings() const noexcept { return settings_; }
 
@@ -101,6 +113,7 @@ class Task {
  private:
   [[noreturn]] void leave_aborted(std::string_view line);
   Status open(const NetTransportFactory& make_net_transport);
+  Result<ChosenNetwork> open_net(const NetTransportFactory& make_net_transport);
   Status open_transports(const NetTransportFactory& make_net_transport);
   Status open_engine();
   Status start();
@@ -126,6 +139,7 @@ class Task {
   std::unique_ptr<gmm::KeyTable> keys_;
   gmm::FaultHandler fault_handler_;  ///< Lets can_touch() survive bad memory.
   std::unique_ptr<TransportSet> transports_;
+  std::string network_why_;  ///< Written by open_transports().
   gmm::Color colors_ = 1;
   std::unique_ptr<Progress> progress_;
   std::optional<gma::Engine> engine_;  ///< Never moves: parts point to it.

@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "base/clock.h"
@@ -186,6 +187,14 @@ class Transport {
   /// Describes the network that the transport is on, for ACP_NET=auto: with
   /// equal texts two processes reach each other. "": unknown.
   virtual std::string fabric() const { return {}; }
+
+  /// Describes this process's end of a color for people: the device or the
+  /// interface, and its address. "": unknown.
+  virtual std::string describe_color(Color /*color*/) const { return {}; }
+
+  /// Describes for people how packets are protected against strangers. "": the
+  /// network does that, and not the transport.
+  virtual std::string protection() const { return {}; }
 
   /// Returns the endpoint of a peer in a color; equal arguments give the same
   /// pointer. Fails with kBadColor, kBadRank or kNoMemory.

@@ -106,6 +106,8 @@ done
 expect "acp_info: GIDs" 0 'GID .*:ffff:0a4d:0001 RoCE v2, eth0' "$bin/acp_info"
 expect "acp_info: limits" 0 'atomics  *between queue pairs; max_qp_rd_atom [1-9]' \
   "$bin/acp_info"
+expect "acp_info --job" 0 "0-1 .*0: rxe0 port 1, eth0 at 10.77.0.1; 1: rxe1 port 1, eth1 at" \
+  "$bin/acprun" -np 2 "$bin/acp_info" --job
 expect "iWARP" "not 0" \
   '"rxe0" is no device.*rxe0 is left out: it is iWARP, which has no sends with' \
   env ACP_VERBS_DEVICES=rxe0 RDMA_SPOOF=iwarp \

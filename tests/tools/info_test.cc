@@ -10,6 +10,7 @@
 
 #include "facts.h"
 #include "gmm/global_address.h"
+#include "job_report.h"
 #include "json.h"
 #include "probes.h"
 #include "protocol/host_segment.h"
@@ -235,6 +236,51 @@ TEST_CASE("acp_info: ports of iWARP are left out, and why", "[info]") {
   CHECK_FALSE(probe.works);
   CHECK(probe.detail.find("left out: iWARP has no sends with immediate data") !=
         std::string::npos);
+}
+
+TEST_CASE("acp_info: a job's table has a line for each host", "[info]") {
+  const auto fact = [](std::uint32_t rank, std::uint32_t leader) {
+    return RankFact{.rank = rank,
+                    .host = "node" + std::to_string(leader),
+                    .leader = leader,
+                    .network = "udp",
+                    .why = "ACP_NET=udp",
+                    .colors = {"eth0 at 10.0.0." + std::to_string(leader)},
+                    .protection = "authenticated (AES-256-GMAC)",
+                    .atomics = "by the owner's agent"};
+  };
+  std::vector<RankFact> facts{fact(0, 0), fact(1, 0), fact(2, 2), fact(3, 0)};
+  CHECK(text_of(facts) ==
+        "4 ranks on 2 hosts\n\n"
+        "host                 ranks        colors\n"
+        "node0                0-1, 3       0: eth0 at 10.0.0.0\n"
+        "node2                2            0: eth0 at 10.0.0.2\n\n"
+        "network      udp (ACP_NET=udp)\n"
+        "protection   authenticated (AES-256-GMAC)\n"
+        "atomics      by the owner's agent\n");
+  // Ranks of one host may use different devices, and give different reasons.
+  facts[1].colors.front() = "eth1 at 10.0.1.0";
+  facts[2].why = "because";
+  const std::string text = text_of(facts);
+  CHECK(text.find("node0                0, 3         0: eth0") !=
+        std::string::npos);
+  CHECK(text.find("node0                1            0: eth1") !=
+        std::string::npos);
+  CHECK(text.find("network      udp (ACP_NET=udp) (ranks 0-1, 3)\n"
+                  "network      udp (because) (ranks 2)\n") !=
+        std::string::npos);
+}
+
+TEST_CASE("acp_info: a rank's facts survive the way to rank 0", "[info]") {
+  const RankFact fact{.rank = 7,
+                      .host = "node3",
+                      .leader = 6,
+                      .network = "verbs",
+                      .why = "ACP_NET=ib",
+                      .colors = {"a", "b"},
+                      .protection = "",
+                      .atomics = "by CPUs"};
+  CHECK(json_of(rank_fact_of(json_of(fact))) == json_of(fact));
 }
 
 TEST_CASE("acp_info: jobs can start on a machine that runs these tests",

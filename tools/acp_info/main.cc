@@ -1,14 +1,17 @@
 // acp_info's main: prints the version of ACP, the networks that work on this
-// machine, and all settings. Needs no acprun and starts no job.
+// machine, and all settings. Needs no acprun, and only --job joins a job.
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <string_view>
+#include <vector>
 
 #include "base/log.h"
 #include "gmm/global_address.h"
+#include "job.h"
 #include "json.h"
 #include "text.h"
 
@@ -21,6 +24,7 @@ namespace {
 struct Options {
   bool json = false;
   bool check = false;
+  bool job = false;
   std::string address;
   std::uint32_t ranks = 1;
 };
@@ -107,9 +111,27 @@ void add_options(CLI::App& app, Options& options) {
                  "Take a global address apart; give the job's --ranks too")
       ->check(check_address)
       ->excludes(check);
+  app.add_flag("--job", options.job,
+               "Print what each host of a job uses; as the program of acprun, "
+               "mpiexec, mpirun or srun, or alone")
+      ->excludes(check)
+      ->excludes("--ga");
   app.add_option("--ranks", options.ranks,
                  "Ranks of the job for --ga and the limits; 1 unless given")
       ->check(CLI::Range(std::uint32_t{1}, gmm::kMaxProcs));
+}
+
+/// The program's own words. Launchers give a job's program words for acp_init,
+/// which takes them itself.
+std::vector<std::string> own_words(int argc, char** argv) {
+  std::vector<std::string> words(argv + 1, argv + argc);
+  if (std::ranges::find(words, "--job") != words.end()) {
+    std::erase_if(words, [](const std::string& word) {
+      return word.starts_with("--acp-");
+    });
+  }
+  std::ranges::reverse(words);  // CLI11 takes them from the end
+  return words;
 }
 
 int run(int argc, char** argv) {
@@ -118,9 +140,13 @@ int run(int argc, char** argv) {
   CLI::App app("What ACP is and can do on this machine.");
   add_options(app, options);
   try {
-    app.parse(argc, argv);
+    app.parse(own_words(argc, argv));
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 1;
+  }
+  if (options.job) {
+    return print_job(argc, argv,
+                     options.json ? JobFormat::kJson : JobFormat::kText);
   }
   if (options.check) return print_checks(options);
   if (!options.address.empty()) return print_address(options);

@@ -188,6 +188,10 @@ bool UcxTransport::has_work() const noexcept {
          unfit_peer_.is_unreported();
 }
 
+std::string UcxTransport::describe_color(transport::Color color) const {
+  return fmt::format("devices {}", workers_[color]->devices());
+}
+
 /// Unsent messages make it "long ago": the engine may leave a pass without
 /// flush(), and its caller may make no further one.
 TimePoint UcxTransport::next_deadline() const noexcept {

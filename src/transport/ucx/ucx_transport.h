@@ -59,6 +59,7 @@ class UcxTransport final : public transport::Transport {
 
   bool has_served() const noexcept override { return has_served_; }
 
+  std::string describe_color(transport::Color color) const override;
   void flush() override;
   void flush_idle() override;
   void on_registered(const transport::Region& region) override;

@@ -1,0 +1,51 @@
+// Collects the facts of a running rank from the task. Called by acp_info --job
+// only; changes nothing.
+#include "api/job_facts.h"
+
+#include "api/current_task.h"
+#include "base/host_facts.h"
+#include "settings/networks.h"
+
+namespace acp::api {
+
+namespace {
+
+/// The agent of a rank executes what peers send as messages.
+std::string describe_atomics(const runtime::Task& mine) {
+  const transport::Transport* net = mine.net();
+  if (net != nullptr && net->capabilities().executes_atomics) {
+    return "8 bytes by the devices, 4 bytes by the owner's agent";
+  }
+  if (is_network_everywhere(mine.settings())) {
+    return "by the owner's agent";
+  }
+  return net == nullptr
+             ? "by CPUs"
+             : "inside a host by CPUs, between hosts by the owner's agent";
+}
+
+}  // namespace
+
+JobFacts job_facts() {
+  const runtime::Task& mine = *task();
+  const transport::Transport* net = mine.net();
+  JobFacts facts;
+  facts.host = host_name();
+  facts.leader = mine.host_leader();
+  facts.atomics = describe_atomics(mine);
+  if (net == nullptr) {
+    facts.network = "none";
+    facts.why = "all ranks share memory on one host";
+    facts.colors.assign(mine.space().colors(), "shared memory");
+    return facts;
+  }
+  facts.network = net->name();
+  facts.why = mine.network_why();
+  for (transport::Color i = 0; i < net->capabilities().colors; ++i) {
+    facts.colors.push_back(net->describe_color(i));
+  }
+  facts.protection = net->protection();
+  return facts;
+}
+
+}  // namespace acp::api
