@@ -26,6 +26,8 @@ std::string describe_atomics(const runtime::Task& mine) {
 
 }  // namespace
 
+/// Without a network all ranks share memory, which has no address and needs no
+/// protection.
 JobFacts job_facts() {
   const runtime::Task& mine = *task();
   const transport::Transport* net = mine.net();
