@@ -34,7 +34,7 @@ std::vector<std::string_view> names_like(const OptionTable& table,
 
 EarlyExit unknown_acp_option(std::string_view name,
                              std::span<const std::string_view> known) {
-  const std::string_view nearest = nearest_word(name, known);
+  const std::string_view nearest = nearest_word(name, known, kAcpPrefix);
   const std::string hint =
       nearest.empty() ? fmt::format("known are {}", fmt::join(known, ", "))
                       : fmt::format("did you mean {}?", nearest);
@@ -48,7 +48,7 @@ EarlyExit unknown_option(const OptionTable& table, std::string_view name) {
   const std::vector<std::string_view> known = names_like(table, name);
   if (name.starts_with(kAcpPrefix)) return unknown_acp_option(name, known);
   const std::string_view foreign = advice_for_foreign(name);
-  const std::string_view nearest = nearest_word(name, known);
+  const std::string_view nearest = nearest_word(name, known, "--");
   const std::string advice =
       !foreign.empty()   ? std::string(foreign)
       : !nearest.empty() ? fmt::format("did you mean {}?", nearest)

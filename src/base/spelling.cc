@@ -36,14 +36,10 @@ std::size_t distance(std::string_view a, std::string_view b) {
 }
 
 /// The largest edit distance at which a word of this length counts as
-/// misspelled: a third of its letters. Prefixes that all words share do not
-/// count.
-std::size_t most_misspelled(std::string_view word) {
-  for (const std::string_view prefix : {"ACP_", "--acp-", "--"}) {
-    if (word.starts_with(prefix)) {
-      word.remove_prefix(prefix.size());
-      break;
-    }
+/// misspelled: a third of the letters that follow the prefix.
+std::size_t most_misspelled(std::string_view word, std::string_view prefix) {
+  if (word.starts_with(prefix)) {
+    word.remove_prefix(prefix.size());
   }
   return std::max<std::size_t>(1, word.size() / 3);
 }
@@ -51,9 +47,10 @@ std::size_t most_misspelled(std::string_view word) {
 }  // namespace
 
 std::string_view nearest_word(std::string_view word,
-                              std::span<const std::string_view> candidates) {
+                              std::span<const std::string_view> candidates,
+                              std::string_view prefix) {
   std::string_view best;
-  std::size_t best_distance = most_misspelled(word) + 1;
+  std::size_t best_distance = most_misspelled(word, prefix) + 1;
   for (const std::string_view candidate : candidates) {
     const std::size_t d = distance(word, candidate);
     if (d < best_distance) {

@@ -25,7 +25,7 @@ Status take_one(std::string_view word, Settings& settings) {
         known.push_back(setting.option);
       }
     }
-    const std::string_view nearest = nearest_word(name, known);
+    const std::string_view nearest = nearest_word(name, known, "--acp-");
     log_error(
         "{}: unknown option{}{}{}; put -- before the program's own "
         "options that start with --acp-",

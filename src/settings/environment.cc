@@ -11,6 +11,8 @@ namespace acp {
 
 namespace {
 
+constexpr std::string_view kPrefix = "ACP_";
+
 /// Names that the library, its launcher, its compiler wrappers and its tests
 /// use among themselves.
 constexpr std::array<std::string_view, 14> kInternalNames = {
@@ -33,11 +35,11 @@ void warn_of_unknown_variables(char* const* environment) {
   for (char* const* entry = environment; *entry != nullptr; ++entry) {
     const std::string_view text(*entry);
     const std::string_view name = text.substr(0, text.find('='));
-    if (!name.starts_with("ACP_") ||
+    if (!name.starts_with(kPrefix) ||
         std::find(names.begin(), names.end(), name) != names.end()) {
       continue;
     }
-    const std::string_view nearest = nearest_word(name, names);
+    const std::string_view nearest = nearest_word(name, names, kPrefix);
     if (nearest.empty()) {
       log_warning("{} is no setting of ACP; acp_info lists them", name);
     } else {

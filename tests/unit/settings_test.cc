@@ -54,11 +54,12 @@ TEST_CASE("settings: the environment is read and checked", "[base][settings]") {
 TEST_CASE("settings: the nearest word is offered", "[base][settings]") {
   constexpr std::array<std::string_view, 3> kWords = {"ACP_NET", "ACP_LOG",
                                                       "ACP_STARTER_MEMORY"};
-  CHECK(nearest_word("ACP_STARTER_MEMROY", kWords) == "ACP_STARTER_MEMORY");
-  CHECK(nearest_word("ACP_NTE", kWords) == "ACP_NET");
-  CHECK(nearest_word("COMPLETELY_DIFFERENT_WORD", kWords).empty());
-  CHECK(nearest_word("ACP_FOO", kWords).empty());
-  CHECK(nearest_word("ACP_LGO", kWords) == "ACP_LOG");
+  CHECK(nearest_word("ACP_STARTER_MEMROY", kWords, "ACP_") ==
+        "ACP_STARTER_MEMORY");
+  CHECK(nearest_word("ACP_NTE", kWords, "ACP_") == "ACP_NET");
+  CHECK(nearest_word("COMPLETELY_DIFFERENT_WORD", kWords, "ACP_").empty());
+  CHECK(nearest_word("ACP_FOO", kWords, "ACP_").empty());
+  CHECK(nearest_word("ACP_LGO", kWords, "ACP_") == "ACP_LOG");
 }
 
 TEST_CASE("settings: acprun's options name the same rows", "[base][settings]") {
