@@ -12,11 +12,11 @@
 #include "settings/settings.h"
 
 // Each folder defines its open_network(); no header of a folder is needed.
-#define ACP_NETWORK(folder, name, scope) \
-  namespace acp::folder {                \
-  transport::OpenNetwork open_network;   \
+#define ACP_NETWORK(folder, name, ...) \
+  namespace acp::folder {              \
+  transport::OpenNetwork open_network; \
   }
-#define ACP_MODULE_NETWORK(folder, name, scope)
+#define ACP_MODULE_NETWORK(folder, name, ...)
 #define ACP_MISSING_NETWORK(name)
 #include "settings/networks.def"
 #undef ACP_NETWORK
@@ -31,7 +31,7 @@ struct Opener {
 };
 
 constexpr Opener kOpeners[] = {
-#define ACP_NETWORK(folder, name, scope) {name, folder::open_network},
+#define ACP_NETWORK(folder, name, ...) {name, folder::open_network},
 #include "settings/networks.def"
 #undef ACP_NETWORK
 #undef ACP_MODULE_NETWORK

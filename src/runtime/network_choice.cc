@@ -52,7 +52,7 @@ OpenedNetwork try_rdma(Settings& settings,
     return nullptr;
   }
   const ErrorsAs quiet(LogLevel::kInfo);
-  set_network(settings, "ib");
+  set_network(settings, kRdmaNetwork);
   auto network = open(context);
   if (network.ok()) {
     return std::move(*network);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <optional>
 
 namespace acp {
 
@@ -13,13 +14,16 @@ struct Network {
   std::string_view folder;  ///< Another name for users; empty: not built in.
   std::string_view name;
   NetworkScope scope = NetworkScope::kBetweenHosts;
+  CardLength card = CardLength::kShort;
+  std::optional<SettingId> atomics{};
   bool is_in_module = false;
 };
 
 constexpr Network kNetworks[] = {
-#define ACP_NETWORK(folder, name, scope) {#folder, name, NetworkScope::scope},
-#define ACP_MODULE_NETWORK(folder, name, scope) \
-  {#folder, name, NetworkScope::scope, true},
+#define ACP_NETWORK(folder, name, scope, card, atomics) \
+  {#folder, name, NetworkScope::scope, CardLength::card, atomics},
+#define ACP_MODULE_NETWORK(folder, name, scope, card, atomics) \
+  {#folder, name, NetworkScope::scope, CardLength::card, atomics, true},
 #define ACP_MISSING_NETWORK(name) {"", name},
 #include "settings/networks.def"
 #undef ACP_NETWORK
@@ -74,14 +78,16 @@ bool is_network_named(const Settings& settings) {
   return find(settings.text(SettingId::kNet)) != nullptr;
 }
 
+/// "auto" and "shm" have no row. Their cards are those of udp, and an RDMA
+/// device that auto has found fits in as well.
 CardLength card_length(const Settings& settings) {
-  const std::string& net = settings.text(SettingId::kNet);
-  if (net == "ucx") {
-    return CardLength::kLong;
+  const Network* const network = find(settings.text(SettingId::kNet));
+  if (network != nullptr && network->card != CardLength::kShort) {
+    return network->card;
   }
   const bool has_one_color = settings.text(SettingId::kUdpInterfaces).empty() &&
                              settings.text(SettingId::kVerbsDevices).empty();
-  return net != "ib" && has_one_color ? CardLength::kShort : CardLength::kUsual;
+  return has_one_color ? CardLength::kShort : CardLength::kUsual;
 }
 
 bool may_choose_rdma(const Settings& settings) {
@@ -94,12 +100,8 @@ bool is_network_everywhere(const Settings& settings) {
   const Network* const network = find(settings.text(SettingId::kNet));
   // Atomics of an RDMA device are atomic only with atomics of that device, so
   // ranks of one host have to use the device as well.
-  const bool is_by_device =
-      network != nullptr &&
-      ((network->name == "ib" &&
-        settings.text(SettingId::kVerbsAtomics) == "device") ||
-       (network->name == "ucx" &&
-        settings.text(SettingId::kUcxAtomics) == "device"));
+  const bool is_by_device = network != nullptr && network->atomics &&
+                            settings.text(*network->atomics) == "device";
   return is_by_device || settings.text(SettingId::kShm) == "off" ||
          (network != nullptr && network->scope == NetworkScope::kEverywhere);
 }

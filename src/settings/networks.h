@@ -35,6 +35,9 @@ std::string networks_built_in();
 /// host.
 bool is_network_named(const Settings& settings);
 
+/// The network that ACP_NET=auto prefers to udp.
+inline constexpr std::string_view kRdmaNetwork = "ib";
+
 /// ACP_NET=auto may take RDMA devices: no setting asks for udp's encryption or
 /// interfaces.
 bool may_choose_rdma(const Settings& settings);

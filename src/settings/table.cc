@@ -9,8 +9,8 @@ namespace {
 /// "auto|shm|udp|ib...": every network that a program may name, built in or
 /// not, so that the error about one that is missing can say what it is.
 constexpr std::string_view kNetChoices = "auto|shm"
-#define ACP_NETWORK(folder, name, scope) "|" name
-#define ACP_MODULE_NETWORK(folder, name, scope) "|" name
+#define ACP_NETWORK(folder, name, ...) "|" name
+#define ACP_MODULE_NETWORK(folder, name, ...) "|" name
 #define ACP_MISSING_NETWORK(name) "|" name
 #include "settings/networks.def"
 #undef ACP_NETWORK
