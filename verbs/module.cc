@@ -1,5 +1,5 @@
 // libacp-verbs.so begins here: the network "ib" as a module.
-#include "base/module.h"
+#include "settings/module.h"
 
 #include "transport/network.h"
 

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "base/log.h"
-#include "base/module.h"
+#include "settings/module.h"
 #include "settings/networks.h"
 #include "settings/settings.h"
 

@@ -12,7 +12,7 @@ namespace acp {
 using LogLine = void (*)(LogLevel level, std::string_view text) noexcept;
 
 /// From now on log_line() of this module calls `line`, and log_enabled()
-/// answers for `level`. base/module.h calls it in a module that is loaded.
+/// answers for `level`. settings/module.h calls it in a module that is loaded.
 void forward_log(LogLevel level, LogLine line) noexcept;
 
 /// The level that set_log_level() has set.

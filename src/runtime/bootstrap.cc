@@ -9,12 +9,12 @@
 #include <cstdlib>
 
 #include "base/log.h"
-#include "base/module.h"
 #include "runtime/launcher_choice.h"
 #include "runtime/pmi_client.h"
 #include "runtime/pmix/pmix_client.h"
 #include "runtime/process_manager.h"
 #include "runtime/standard_output.h"
+#include "settings/module.h"
 
 namespace acp::runtime {
 

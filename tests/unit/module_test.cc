@@ -1,6 +1,6 @@
 // Tests of modules: where they are looked for, and what is said of a file that
 // is none, is of another version or build, or cannot be loaded.
-#include "base/module.h"
+#include "settings/module.h"
 
 #include <string>
 

@@ -9,8 +9,8 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "base/module.h"
 #include "probes.h"
+#include "settings/module.h"
 #include "settings/networks.h"
 
 namespace acp::info {

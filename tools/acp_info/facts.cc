@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
-#include "base/module.h"
 #include "gmm/global_address.h"
 #include "probes.h"
 #include "protocol/host_segment.h"
+#include "settings/module.h"
 #include "settings/networks.h"
 #include "transport/interfaces.h"
 

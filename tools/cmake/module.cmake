@@ -1,6 +1,6 @@
 # acp_add_module(NAME [NOT_INSTALLED] SOURCES file... [LIBRARIES target...])
 #
-# Makes libacp-NAME.so beside libacp (src/base/module.h), as target
+# Makes libacp-NAME.so beside libacp (src/settings/module.h), as target
 # acp_NAME_module, and installs it as component acp-NAME. The sources have one
 # ACP_MODULE. The module has its own copy of the lower layers and shows one
 # object, so it works beside libacp.so and beside libacp.a.

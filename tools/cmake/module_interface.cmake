@@ -22,4 +22,4 @@ endforeach()
 string(SHA256 hash "${text}")
 string(SUBSTRING ${hash} 0 16 short)
 file(CONFIGURE OUTPUT ${OUTPUT} CONTENT
-  "// Made by tools/cmake/module_interface.cmake for src/base/module.cc.\n#define ACP_MODULE_INTERFACE \"${short}\"\n")
+  "// Made by tools/cmake/module_interface.cmake for src/settings/module.cc.\n#define ACP_MODULE_INTERFACE \"${short}\"\n")

@@ -33,7 +33,7 @@ set(ALLOW_runtime ${below_runtime} public)
 # middle: the list of its modules, which acp_init adds.
 set(ALLOW_api ${below_runtime} runtime middle public)
 # Clients of the public interface, as any program is. The middle layer is built
-# into libacp and so may use base/ as well, which knows nothing of ACP.
+# into libacp and so may use base/ as well, which has no state of a job.
 set(ALLOW_middle base public)
 # inbox: short messages between ranks, for qmp and compat.
 set(ALLOW_inbox public)

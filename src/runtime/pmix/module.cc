@@ -1,5 +1,5 @@
 // libacp-pmix.so begins here: the client of PMIx as a module.
-#include "base/module.h"
+#include "settings/module.h"
 
 #include "runtime/pmix/pmix_client.h"
 

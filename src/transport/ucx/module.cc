@@ -1,5 +1,5 @@
 // libacp-ucx.so begins here: the network "ucx" as a module.
-#include "base/module.h"
+#include "settings/module.h"
 
 #include "transport/network.h"
 

@@ -1,5 +1,5 @@
 // A module without a function that it needs, for module_test.cc.
-#include "base/module.h"
+#include "settings/module.h"
 
 extern "C" void function_of_a_missing_library();
 

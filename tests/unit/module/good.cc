@@ -1,6 +1,6 @@
 // A module for module_test.cc: logs its argument, and returns it doubled.
 #include "base/log.h"
-#include "base/module.h"
+#include "settings/module.h"
 
 namespace {
 

@@ -33,7 +33,7 @@ make_header first.h
   fail "an equal header was written again"
 
 for header in transport/transport.h protocol/step.h settings/settings.h \
-  base/module.h runtime/process_manager.h; do
+  settings/module.h runtime/process_manager.h; do
   echo '// A change.' >>"$folder/tree/src/$header"
   make_header second.h
   ! cmp -s "$folder/first.h" "$folder/second.h" ||
@@ -41,7 +41,7 @@ for header in transport/transport.h protocol/step.h settings/settings.h \
   mv "$folder/second.h" "$folder/first.h"
 done
 
-echo '// A change.' >>"$folder/tree/src/base/module.cc"
+echo '// A change.' >>"$folder/tree/src/settings/module.cc"
 make_header second.h
 cmp -s "$folder/first.h" "$folder/second.h" ||
-  fail "a change of base/module.cc changed the hash"
+  fail "a change of settings/module.cc changed the hash"

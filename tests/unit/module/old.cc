@@ -1,5 +1,5 @@
 // A module of another version, for module_test.cc.
-#include "base/module.h"
+#include "settings/module.h"
 
 namespace {
 

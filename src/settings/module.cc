@@ -1,6 +1,6 @@
 // Finds, checks and attaches shared modules. Called when a network of a module
 // is opened, and by acp_info.
-#include "base/module.h"
+#include "settings/module.h"
 
 #include <dlfcn.h>
 #include <fmt/format.h>
