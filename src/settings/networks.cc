@@ -78,8 +78,8 @@ bool is_network_named(const Settings& settings) {
   return find(settings.text(SettingId::kNet)) != nullptr;
 }
 
-/// "auto" and "shm" have no row. Their cards are those of udp, and an RDMA
-/// device that auto has found fits in as well.
+/// "auto" and "shm" have no row. Their address cards are as long as those of
+/// udp, and the one of an RDMA device that auto has found fits in as well.
 CardLength card_length(const Settings& settings) {
   const Network* const network = find(settings.text(SettingId::kNet));
   if (network != nullptr && network->card != CardLength::kShort) {
