@@ -359,6 +359,37 @@ const std::vector<Named> kForCaller = {
     {"a signal for its word", &World::signal_word},
 };
 
+/// A rank that notes the naps of its progress thread, and ends after some.
+class NappingWorld : public World {
+ public:
+  explicit NappingWorld(std::size_t naps_at_most)
+      : World([](World&) {}, 0), naps_at_most_(naps_at_most) {}
+
+  ProgressStates::Pass make_pass() override {
+    const ProgressStates::Pass pass = World::make_pass();
+    return passes_of_thread <= busy_passes ? ProgressStates::Pass::kBusy : pass;
+  }
+
+  void sleep_on_nap_word(std::uint32_t expected, Duration limit) override {
+    const TimePoint start = clock;
+    World::sleep_on_nap_word(expected, limit);
+    naps.push_back({is_beside, clock - start, passes_of_thread});
+    is_over_for_test = naps.size() == naps_at_most_;
+  }
+
+  struct Nap {
+    bool is_beside_caller;
+    Duration time;
+    std::uint64_t passes_before;  ///< Passes of the thread.
+  };
+
+  std::uint64_t busy_passes = 0;  ///< So many first passes find data in use.
+  std::vector<Nap> naps;
+
+ private:
+  std::size_t naps_at_most_;
+};
+
 /// Puts `event` before each action of the thread in turn, and into its sleep.
 void check_thread(const Named& named,
                   Duration longest,
@@ -427,6 +458,40 @@ TEST_CASE("progress loop: the end of a caller's wait ends the stay beside it",
   for (const Named& named : ends) {
     check_thread(named, Duration(0),
                  [](World& world) { world.role = World::Role::kCaller; });
+  }
+}
+
+TEST_CASE("progress loop: a caller that keeps the role is not waited for",
+          "[runtime][progress]") {
+  NappingWorld world(2);
+  world.role = World::Role::kCaller;
+  run_progress_thread(world, world);
+  REQUIRE(world.naps.size() == 2);
+  for (const auto& nap : world.naps) {
+    CHECK(nap.is_beside_caller);
+    CHECK(nap.time == ProgressStates::kLongestRest);
+  }
+  // After each stay it makes a pass, and finds the caller there again.
+  CHECK(world.naps[0].passes_before == 1);
+  CHECK(world.naps[1].passes_before == 2);
+  CHECK(world.role == World::Role::kCaller);
+}
+
+TEST_CASE("progress loop: a busy step makes it nap and then poll again",
+          "[runtime][progress]") {
+  for (const bool has_caller : {false, true}) {
+    NappingWorld world(2);
+    world.busy_passes = 2;
+    world.role = has_caller ? World::Role::kCaller : World::Role::kNobody;
+    run_progress_thread(world, world);
+    INFO("a caller has the role: " << has_caller);
+    REQUIRE(world.naps.size() == 2);
+    for (const auto& nap : world.naps) {
+      CHECK_FALSE(nap.is_beside_caller);
+      CHECK(nap.time == (has_caller ? kTick : ProgressStates::kBusyNap));
+    }
+    CHECK(world.naps[0].passes_before == 1);
+    CHECK(world.naps[1].passes_before == 2);
   }
 }
 
