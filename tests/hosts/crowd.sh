@@ -6,13 +6,9 @@
 #   with-hosts -n HOSTS -- crowd.sh RANKS_PER_HOST ACPRUN PROGRAM
 set -eu
 ranks=$1 acprun=$2 program=$3
-hosts=$(echo "$HOST_LIST" | sed "s/:2/:$ranks/g")
 output=$TMPDIR/output
 begin=$(date +%s)
-# shellcheck disable=SC2153,SC2016 # HOSTS is of with-hosts; for the inner shell
-ip netns exec h1 unshare --uts sh -c 'hostname h1 && exec "$@"' job \
-  "$acprun" -np $((ranks * HOSTS)) --host "$hosts" \
-  --rsh "$HOST_TOOLS/in-host" --acp-startermemsize=16K --stats "$program" \
+"$HOST_TOOLS/job" -r "$ranks" "$acprun" --acp-startermemsize=16K --stats "$program" \
   "$ranks" >"$output" 2>&1 || {
   echo "FAILED"
   grep -v "^acprun: [0-9]* on " "$output" | cut -c1-300 | head -50
