@@ -1,0 +1,55 @@
+#!/bin/sh
+# Jobs on two hosts under the launcher of an MPI library, with in-host as its
+# remote shell: the ranks meet by PMI-1 of MPICH, or by PMIx of Open MPI.
+#
+#   with-hosts -n 2 -- launchers.sh MPI HELLO PROGRAM...     MPI: openmpi, mpich
+set -eu
+mpi=$1 hello=$2
+shift 2
+output=$TMPDIR/output
+# ACP_BOOTSTRAP refuses every other interface.
+case $mpi in
+openmpi)
+  launcher=mpirun.openmpi interface=pmix
+  options="--mca plm_rsh_agent $HOST_TOOLS/in-host --mca oob_tcp_if_include eth0
+    -x ACP_LOG -x ACP_TEST_SCALE -x ACP_BOOTSTRAP --host 10.88.0.1:2,10.88.0.2:2"
+  ;;
+mpich)
+  launcher=mpiexec.hydra interface=pmi1
+  options="-launcher rsh -launcher-exec $HOST_TOOLS/in-host -iface eth0
+    -ppn 2 -hosts 10.88.0.1,10.88.0.2"
+  ;;
+esac
+command -v "$launcher" >/dev/null ||
+  { echo "skipped: $launcher is not installed" && exit 77; }
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+ACP_TEST_SCALE=$(awk "BEGIN { print ${ACP_TEST_SCALE:-0.1} / 10 }")
+export ACP_TEST_SCALE ACP_LOG=info ACP_BOOTSTRAP="$interface"
+
+fail() { # text
+  echo "FAILED: $1"
+  cat "$output"
+  exit 1
+}
+
+run_job() { # program, ranks
+  status=0
+  # shellcheck disable=SC2086,SC2016 # the options are words; for the inner shell
+  timeout 60 ip netns exec h1 unshare --uts sh -c 'hostname h1 && exec "$@"' job \
+    $launcher $options -n "$2" "$1" >"$output" 2>&1 || status=$?
+  test $status = 0 || fail "$1 with $2 ranks: status $status"
+}
+
+echo "-- the ranks of two hosts meet over $interface"
+run_job "$hello" 4
+for rank in 0 1 2 3; do
+  grep -q "^acp: rank $rank on h$((rank / 2 + 1)): .* 4 ranks, ACP_NET=auto" \
+    "$output" || fail "rank $rank is not on its host, or not in the job"
+  grep -q "^rank $rank got: hello from rank $(((rank + 3) % 4))$" "$output" ||
+    fail "rank $rank has got another text"
+done
+
+for program; do
+  echo "-- $program"
+  run_job "$program" 4
+done
