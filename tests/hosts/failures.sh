@@ -1,5 +1,6 @@
 #!/bin/sh
-# Takes the network from a job, and looks how the job ends.
+# Takes the network from a job, and looks how the job ends. In case ports each host
+# lets only UDP of its narrowed range of ports pass, and the job does not notice.
 #
 #   with-hosts -- failures.sh CASE ACPRUN STEADY
 set -eu
@@ -9,6 +10,7 @@ case=$1 acprun=$2 steady=$3
 seconds=60 stays_out='' limit=15
 case $case in
 returns) seconds=8 ;;
+ports) seconds=2 ;;
 vanishes.start) limit=20 ;; # the start itself comes first
 vanishes.finalize) seconds=1 stays_out=4 ;;
 esac
@@ -42,13 +44,33 @@ names() { # rank, its host, other host
     "$output"
 }
 
-is_wall() {
-  case $case in wall*) return 0 ;; *) return 1 ;; esac
+# The kernel chooses ports from this range, and the firewall drops all others.
+narrow_ports() { # host
+  ip netns exec "$1" sh -c \
+    'echo 40000 40015 >/proc/sys/net/ipv4/ip_local_port_range'
+  ip netns exec "$1" nft -f - <<RULES
+table inet ports {
+  chain input {
+    type filter hook input priority 0;
+    meta l4proto udp udp dport != 40000-40015 drop
+    meta l4proto tcp drop
+  }
+}
+RULES
 }
 
-if is_wall && ! ip netns exec h1 nft list ruleset 2>/dev/null; then
+needs_nft() {
+  case $case in wall* | ports) return 0 ;; *) return 1 ;; esac
+}
+
+if needs_nft && ! ip netns exec h1 nft list ruleset 2>/dev/null; then
   echo "skipped: nft is not installed, or the kernel has no filter"
   exit 77
+fi
+if test "$case" = ports; then
+  for host in $(seq "$HOSTS"); do
+    narrow_ports "h$host"
+  done
 fi
 # shellcheck disable=SC2086 # no word, or the rank that stays out of acp_finalize
 "$HOST_TOOLS/job" "$acprun" --acp-startermemsize=1M "$steady" $seconds \
@@ -75,7 +97,7 @@ status=0
 wait $job || status=$?
 took=$(($(date +%s) - begin))
 
-if test "$case" = returns; then
+if test "$case" = returns || test "$case" = ports; then
   test $status = 0 || fail "status $status"
   grep -q "rounds were exact" "$output" || fail "the job said nothing"
 else
