@@ -98,7 +98,7 @@ function group_of(path, part, parts, name) {
 # the top and at each long function; tests and tools only count in --report.
 function is_product(path) {
   return path ~ /(^|\/)(src|udp|verbs|launcher)\// &&
-      path !~ /(^|\/)(tests|tools|docs|src\/transport\/ucx)\//
+      path !~ /(^|\/)(tests|tools|docs)\//
 }
 
 # --- Markdown ---

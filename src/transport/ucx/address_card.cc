@@ -31,6 +31,9 @@ const char* executor_name(Executor executor) noexcept {
   return executor == Executor::kDevice ? "device" : "cpu";
 }
 
+/// The lengths stand in the header, and each worker address has its own in
+/// front, because UCX decides how long it is. A longer text about transports is
+/// cut: it only serves a message.
 std::vector<std::byte> encode_card(const AddressCard& card) {
   const std::size_t text = std::min(card.tls.size(), kMaxText);
   std::vector<std::byte> bytes(kHeaderBytes + text);
@@ -52,6 +55,9 @@ std::vector<std::byte> encode_card(const AddressCard& card) {
   return bytes;
 }
 
+/// Bytes behind the last address are ignored: the address card lies in a room
+/// of fixed size. An address card of zeros, which a process without ucx leaves
+/// there, fails at the magic number.
 std::optional<AddressCard> decode_card(std::span<const std::byte> bytes) {
   const auto header = take(bytes, kHeaderBytes);
   if (!header || load_little<std::uint32_t>(header->data()) != kMagic ||

@@ -106,6 +106,9 @@ void Endpoint::on_want(const Control& want) {
   send_control(std::move(told));
 }
 
+/// An answer of size 0 means no. An answer for another registration of the key
+/// means no as well: the region that the step names is gone. An rkey that UCX
+/// cannot unpack is of no use for a later step either.
 void Endpoint::on_region(const Control& told) {
   is_denied_ = is_asking_ && (told.size == 0 || ((told.state ^ asked_.state) &
                                                  asked_.state_mask) != 0);

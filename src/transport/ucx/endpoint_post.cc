@@ -220,6 +220,9 @@ void Endpoint::start(const Plan& plan, std::uint64_t token) {
   }
 }
 
+/// The operand is copied into the operation, because UCX may read it after this
+/// call and the step belongs to the caller. An endpoint that is lost gives the
+/// status that UCX itself would give.
 ucs_status_ptr_t Endpoint::start_operation(const RemoteStep& step,
                                            std::uint64_t done,
                                            std::uint64_t size,

@@ -33,6 +33,9 @@ std::uint64_t endpoint_key(transport::ProcId peer, transport::Color color) {
 
 }  // namespace
 
+/// Each list of devices is a worker and a color. The address card is written
+/// last, because it has the addresses of all workers, and a peer may send as
+/// soon as it has read them.
 Result<std::unique_ptr<UcxTransport>> UcxTransport::open(UcxOptions options) {
   const std::vector<std::string> lists = split_lists(options.devices);
   const bool has_empty =
@@ -83,6 +86,8 @@ UcxTransport::UcxTransport(UcxOptions options,
   }
 }
 
+/// UCX keeps a pointer to the argument of a handler, so each worker has one
+/// that lives as long as the transport. Whole messages only: a packet fits one.
 Status UcxTransport::receive_packets() {
   for (const auto& worker : workers_) {
     receivers_[worker->color()] = {this, worker->color()};
@@ -150,6 +155,8 @@ Result<const AddressCard*> UcxTransport::card_of(transport::ProcId peer) {
   return &cards_.emplace(peer, std::move(*card)).first->second;
 }
 
+/// The address card is looked at when the first message leaves. A peer that has
+/// failed in another color gets an endpoint that fails at once.
 Result<Endpoint*> UcxTransport::endpoint_to(transport::ProcId peer,
                                             transport::Color color) {
   const std::uint64_t key = endpoint_key(peer, color);
