@@ -27,9 +27,16 @@ Endpoint::Endpoint(SharedState& shared,
       card_(card),
       place_(place) {}
 
-/// The worker ends the UCP endpoint, if there is one.
-Endpoint::~Endpoint() {
+Endpoint::~Endpoint() = default;
+
+/// An rkey ends before its endpoint, which ends with the worker. A request that
+/// closes an endpoint must not outlive the worker either.
+void Endpoint::release() noexcept {
   peer_memory_.clear();
+  if (closing_ != nullptr) {
+    ucp_request_free(closing_);
+    closing_ = nullptr;
+  }
 }
 
 Status Endpoint::send(std::span<const std::span<const std::byte>> parts,
@@ -63,6 +70,7 @@ Status Endpoint::append(RowKind kind,
     open_ = &shared_.packets.take();
     open_->endpoint = this;
     open_->bytes = kPacketHeaderBytes;
+    open_->has_message = false;
   }
   std::byte* at = open_->memory.get() + open_->bytes;
   encode_row_header(kind, size, at);
@@ -74,6 +82,7 @@ Status Endpoint::append(RowKind kind,
     }
   }
   open_->bytes += kRowHeaderBytes + size;
+  open_->has_message = open_->has_message || kind == RowKind::kMessage;
   queue_for_flush();
   return Status::kOk;
 }
@@ -98,6 +107,7 @@ bool Endpoint::send_packet() {
                        packet.memory.get());
   ++shared_.counters.sent;
   ++packets_;
+  messages_ += packet.has_message ? 1 : 0;
   ucp_request_param_t param{};
   param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK |
                        UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_FLAGS |
@@ -116,9 +126,10 @@ bool Endpoint::send_packet() {
 
 void Endpoint::on_packet_sent(Packet& packet, ucs_status_t status) {
   --packets_;
+  messages_ -= packet.has_message ? 1 : 0;
   shared_.packets.give(packet);
   if (status != UCS_OK) {
-    misses_peer_ = true;
+    misses_peer_ = misses_peer_ || packet.has_message;
     on_peer_gone(ucs_status_string(status));
   }
 }
@@ -128,7 +139,9 @@ void Endpoint::on_packet_sent_callback(void* request,
                                        void* packet) {
   ucp_request_free(request);
   auto& sent = *static_cast<Packet*>(packet);
-  sent.endpoint->on_packet_sent(sent, status);
+  if (!sent.endpoint->shared_.is_ending) {
+    sent.endpoint->on_packet_sent(sent, status);
+  }
 }
 
 /// Packets are taken in the order in which they were sent.

@@ -58,7 +58,8 @@ struct Counters {
 /// A packet that is filled, or that UCX sends. Written by its endpoint.
 struct Packet {
   Endpoint* endpoint = nullptr;
-  std::size_t bytes = 0;  ///< Used of `memory`, with the packet's header.
+  std::size_t bytes = 0;     ///< Used of `memory`, with the packet's header.
+  bool has_message = false;  ///< False: control rows alone.
   std::unique_ptr<std::byte[]> memory =
       std::make_unique_for_overwrite<std::byte[]>(kPacketBytes);
 };
@@ -100,6 +101,8 @@ struct SharedState {
   std::string tls;                  ///< UCX_TLS of this process.
   bool executes_atomics = false;    ///< ACP_UCX_ATOMICS=device.
   bool has_said_unwatched = false;  ///< The log has the line about mode NONE.
+  /// The transport is being destroyed: what UCX still reports counts no more.
+  bool is_ending = false;
   /// Where arrivals go; null outside of the transport's poll().
   transport::MessageSink* sink = nullptr;
   Counters counters{};
@@ -110,7 +113,8 @@ struct SharedState {
   std::vector<std::uint64_t> done{};  ///< Tokens that are to be reported.
   std::vector<Endpoint*> to_flush{};  ///< Have something that is unsent.
   std::vector<Endpoint*> gone{};      ///< Lost their peer, not yet failed.
-  std::vector<Endpoint*> failed{};    ///< Failed, not yet reported.
+  /// Failed, not yet reported: other colors may not be quiet yet.
+  std::vector<Endpoint*> failed{};
 };
 
 /// State of an endpoint. docs/ucx.md, "Endpoints", has the transitions.
@@ -167,8 +171,12 @@ class Endpoint final : public transport::Endpoint {
 
   /// Gives the peer up and queues the endpoint for one report.
   void fail(std::string_view why);
-  /// Gives the peer up without a report: another endpoint of it has failed.
-  void abandon();
+  /// Gives the peer up because another endpoint of it has failed. False: UCX
+  /// may still touch memory of this process for the peer. Poll, then call
+  /// again.
+  bool abandon();
+  /// Gives all that belongs to the worker back, which ends next.
+  void release() noexcept;
 
   transport::ProcId peer() const noexcept { return peer_; }
 
@@ -200,6 +208,8 @@ class Endpoint final : public transport::Endpoint {
   void say_connected();
   void give_up_connecting(ucs_status_t status);
   void close();
+  bool is_quiet() const noexcept;
+  void free_closed() noexcept;
 
   bool can_post(std::span<const transport::RemoteStep> steps) const noexcept;
   bool is_for_device(const transport::RemoteStep& step) const noexcept;
@@ -208,6 +218,7 @@ class Endpoint final : public transport::Endpoint {
                        std::uint64_t offset,
                        PeerWindow*& theirs);
   void start(const Plan& plan, std::uint64_t token);
+  void fence();
   ucs_status_ptr_t start_operation(const transport::RemoteStep& step,
                                    std::uint64_t done,
                                    std::uint64_t size,
@@ -226,7 +237,8 @@ class Endpoint final : public transport::Endpoint {
   bool on_control(std::span<const std::byte> bytes);
   void on_want(const Control& want);
   void on_region(const Control& told);
-  void on_revoke(std::uint32_t key, std::uint64_t state);
+  void on_revoke(const Control& revoke);
+  void drop_revoked(std::uint32_t key, std::uint64_t state);
 
   std::string describe() const;
 
@@ -254,6 +266,7 @@ class Endpoint final : public transport::Endpoint {
 
   Packet* open_ = nullptr;           ///< Takes rows; null: none does.
   std::uint32_t packets_ = 0;        ///< Under way in UCX.
+  std::uint32_t messages_ = 0;       ///< Part of `packets_`: with messages.
   std::uint32_t next_sent_ = 0;      ///< Number of the next packet.
   std::uint32_t next_expected_ = 0;  ///< Number of the peer's next packet.
   /// Packets that came before their turn. They exist because UCX keeps no
@@ -270,9 +283,11 @@ class Endpoint final : public transport::Endpoint {
   transport::RemoteStep asked_;    ///< The step of the last kWant.
   std::vector<Control> controls_;  ///< Not sent yet, in order.
 
-  TimePoint gone_at_{};       ///< In kGone: since when.
-  std::string gone_why_;      ///< In kGone: why, as text for the user.
-  bool misses_peer_ = false;  ///< In kGone: something is unsent or lost.
+  TimePoint gone_at_{};   ///< In kGone: since when.
+  std::string gone_why_;  ///< In kGone: why, as text for the user.
+  /// In kGone: a message or a posted step is unsent or lost, or the peer wants
+  /// an answer.
+  bool misses_peer_ = false;
   std::string failure_;
 };
 

@@ -146,7 +146,6 @@ void Endpoint::give_up_connecting(ucs_status_t status) {
   if (status == UCS_ERR_UNREACHABLE) {
     fail(fmt::format("{}: {}", describe(), why));
   } else {
-    misses_peer_ = true;
     on_peer_gone(why);
   }
 }
@@ -189,7 +188,10 @@ bool Endpoint::flush(bool is_idle) {
 void Endpoint::on_error_callback(void* endpoint,
                                  ucp_ep_h /*ep*/,
                                  ucs_status_t status) {
-  static_cast<Endpoint*>(endpoint)->on_peer_gone(ucs_status_string(status));
+  auto& lost = *static_cast<Endpoint*>(endpoint);
+  if (!lost.shared_.is_ending) {
+    lost.on_peer_gone(ucs_status_string(status));
+  }
 }
 
 /// The peer has left in acp_finalize, or it has died, or its host has. The
@@ -202,12 +204,12 @@ void Endpoint::on_peer_gone(std::string_view why) {
   state_ = EndpointState::kGone;
   gone_at_ = SteadyClock().now();
   gone_why_ = why;
-  misses_peer_ = misses_peer_ || chains_ != 0 || packets_ != 0;
+  misses_peer_ = misses_peer_ || chains_ != 0 || messages_ != 0;
   shared_.gone.push_back(this);
   shared_.regions.drop_holder(*this);
   controls_.clear();
   if (open_ != nullptr) {
-    misses_peer_ = true;
+    misses_peer_ = misses_peer_ || open_->has_message;
     shared_.packets.give(*open_);
     open_ = nullptr;
   }
@@ -219,11 +221,13 @@ void Endpoint::on_peer_gone(std::string_view why) {
 }
 
 /// Ends what UCX still does with memory of this process for the peer. UCX can
-/// do that in mode PEER only.
+/// do that in mode PEER only. The rkeys go first. One that an operation uses
+/// goes when UCX has ended the operation.
 void Endpoint::close() {
   if (ucp_ == nullptr || !is_watched_) {
     return;
   }
+  peer_memory_.revoke_all();
   ucp_request_param_t param{};
   param.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
   param.flags = UCP_EP_CLOSE_FLAG_FORCE;
@@ -240,44 +244,57 @@ TimePoint Endpoint::gone_deadline() const noexcept {
   return misses_peer_ ? gone_at_ + kLauncherTime : TimePoint::max();
 }
 
-void Endpoint::check_gone(TimePoint now) {
-  if (state_ != EndpointState::kGone) {
-    return;
-  }
+/// UCX touches no memory of this process for the peer, and begins to use none.
+/// A dead peer of this host may leave operations in mode NONE for ever, but
+/// then the launcher ends the job. Precondition: the endpoint sends nothing.
+bool Endpoint::is_quiet() const noexcept {
+  const bool is_closed = ucp_ == nullptr && closing_ == nullptr;
+  return chains_ == 0 && packets_ == 0 && (is_closed || !is_watched_);
+}
+
+void Endpoint::free_closed() noexcept {
   if (closing_ != nullptr &&
       ucp_request_check_status(closing_) != UCS_INPROGRESS) {
     ucp_request_free(closing_);
     closing_ = nullptr;
   }
-  // An endpoint that cannot be closed fails once UCX does nothing for it. A
-  // peer that has died leaves operations for ever. But it shares the host
-  // then, and the launcher ends the job.
-  const bool is_closed = ucp_ == nullptr && closing_ == nullptr;
-  const bool is_idle = !is_watched_ && packets_ == 0;
-  if (now >= gone_deadline() && (is_closed || is_idle) && chains_ == 0) {
+}
+
+void Endpoint::check_gone(TimePoint now) {
+  if (state_ != EndpointState::kGone) {
+    return;
+  }
+  free_closed();
+  if (now >= gone_deadline() && is_quiet()) {
     fail(fmt::format("{}: {}", describe(), gone_why_));
   }
 }
 
-/// Precondition: UCX touches no memory for the peer.
+/// Precondition: the endpoint is quiet.
 void Endpoint::fail(std::string_view why) {
   if (open_ != nullptr) {
     shared_.packets.give(*open_);
     open_ = nullptr;
   }
   controls_.clear();
+  shared_.regions.drop_holder(*this);
   state_ = EndpointState::kFailed;
   failure_ = why;
   shared_.failed.push_back(this);
 }
 
-void Endpoint::abandon() {
+bool Endpoint::abandon() {
   if (state_ == EndpointState::kFailed) {
-    return;
+    return true;
   }
   on_peer_gone("given up in another color");
   close();
+  free_closed();
+  if (!is_quiet()) {
+    return false;
+  }
   state_ = EndpointState::kFailed;
+  return true;
 }
 
 }  // namespace acp::ucx

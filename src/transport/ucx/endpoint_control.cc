@@ -69,7 +69,7 @@ bool Endpoint::on_control(std::span<const std::byte> bytes) {
   switch (control->kind) {
     case ControlKind::kWant: on_want(*control); break;
     case ControlKind::kRegion: on_region(*control); break;
-    case ControlKind::kRevoke: on_revoke(control->key, control->state); break;
+    case ControlKind::kRevoke: on_revoke(*control); break;
     case ControlKind::kRevoked:
       shared_.regions.drop_holder(control->key, control->state, *this);
       break;
@@ -78,10 +78,12 @@ bool Endpoint::on_control(std::span<const std::byte> bytes) {
 }
 
 /// Maps the memory if needed and answers with its window, or with size 0 if the
-/// peer may not reach it. The peer is noted as a holder of the region.
+/// peer may not reach it. The peer is noted as a holder of the region. A peer
+/// that is gone gets no answer, as on_revoke() says, and becomes no holder.
 void Endpoint::on_want(const Control& want) {
-  if (state_ == EndpointState::kGone || state_ == EndpointState::kFailed) {
-    return;  // it could not be dropped as a holder any more
+  if (state_ == EndpointState::kGone) {
+    misses_peer_ = true;
+    return;
   }
   Control told{.kind = ControlKind::kRegion,
                .key = want.key,
@@ -132,7 +134,15 @@ void Endpoint::on_region(const Control& told) {
                     .rkey = Rkey(rkey)});
 }
 
-void Endpoint::on_revoke(std::uint32_t key, std::uint64_t state) {
+/// A peer that is gone, and asks for something, has been lost at this end only.
+/// It may wait for the answer for ever, so it is missed, and fails.
+void Endpoint::on_revoke(const Control& revoke) {
+  misses_peer_ = misses_peer_ || state_ == EndpointState::kGone;
+  drop_revoked(revoke.key, revoke.state);
+}
+
+/// Confirms once no window of the region is in use.
+void Endpoint::drop_revoked(std::uint32_t key, std::uint64_t state) {
   if (peer_memory_.revoke(key, state) && state_ == EndpointState::kReady) {
     send_control({.kind = ControlKind::kRevoked,
                   .key = key,

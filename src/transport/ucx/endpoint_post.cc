@@ -190,7 +190,7 @@ void Endpoint::start(const Plan& plan, std::uint64_t token) {
   for (std::size_t i = 0; i < plan.count; ++i) {
     const Plan::Part& part = plan.parts[i];
     if (before != nullptr && before != part.step) {
-      ucp_worker_fence(worker_.handle());
+      fence();
     }
     before = part.step;
     has_write = has_write || is_write(*part.step);
@@ -217,6 +217,16 @@ void Endpoint::start(const Plan& plan, std::uint64_t token) {
     to_complete_.push_back(&chain);  // A flush ends its last count.
   } else {
     end_one(chain, UCS_OK);
+  }
+}
+
+/// Keeps the steps posted so far in front of those that follow. Without a fence
+/// UCX may reorder them: the peer is lost, and nothing that follows is started.
+void Endpoint::fence() {
+  const ucs_status_t status = ucp_worker_fence(worker_.handle());
+  if (status != UCS_OK) {
+    on_peer_gone(
+        fmt::format("ucp_worker_fence: {}", ucs_status_string(status)));
   }
 }
 
@@ -273,7 +283,9 @@ void Endpoint::on_operation_callback(void* request,
                                      void* operation) {
   ucp_request_free(request);
   auto& ended = *static_cast<Operation*>(operation);
-  ended.endpoint->on_operation_done(ended, status);
+  if (!ended.endpoint->shared_.is_ending) {
+    ended.endpoint->on_operation_done(ended, status);
+  }
 }
 
 void Endpoint::on_operation_done(Operation& operation, ucs_status_t status) {
@@ -304,7 +316,7 @@ void Endpoint::end_one(Chain& chain, ucs_status_t status) {
     }
     PeerWindow& theirs = *operation.theirs;
     if (--theirs.uses == 0 && theirs.is_revoked) {
-      on_revoke(theirs.key, theirs.state);
+      drop_revoked(theirs.key, theirs.state);
     }
     shared_.operations.give(operation);
   }
@@ -337,7 +349,9 @@ void Endpoint::on_flushed_callback(void* request,
                                    void* flush) {
   ucp_request_free(request);
   auto& ended = *static_cast<Flush*>(flush);
-  ended.endpoint->on_flushed(ended, status);
+  if (!ended.endpoint->shared_.is_ending) {
+    ended.endpoint->on_flushed(ended, status);
+  }
 }
 
 void Endpoint::on_flushed(Flush& flush, ucs_status_t status) {

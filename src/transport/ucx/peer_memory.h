@@ -101,7 +101,18 @@ class PeerMemory {
     return is_gone;
   }
 
-  /// Precondition: no operation uses a window.
+  /// Drops each window when no operation uses it, as if the peer had revoked
+  /// all its regions.
+  void revoke_all() {
+    last_ = nullptr;
+    std::erase_if(windows_,
+                  [](const auto& each) { return each.second.uses == 0; });
+    for (auto& [at, window] : windows_) {
+      window.is_revoked = true;
+    }
+  }
+
+  /// Precondition: no operation that uses a window is looked at again.
   void clear() noexcept {
     windows_.clear();
     last_ = nullptr;

@@ -28,8 +28,14 @@ UcxTransport::~UcxTransport() {
       "{} regions",
       c.connected, c.unwatched, c.sent, c.received, c.early, c.delivered,
       c.posted, c.operations, c.flushes, c.wanted, c.told, c.revoked);
-  endpoints_.clear();  // rkeys and mappings end before their workers
+  shared_.is_ending = true;
+  for (const auto& [key, endpoint] : endpoints_) {
+    endpoint->release();
+  }
   regions_.forget();
+  // UCX cancels operations here, and calls back with endpoints and records of
+  // the pools, which end after this function.
+  workers_.clear();
 }
 
 std::size_t UcxTransport::poll(transport::MessageSink& sink) {
@@ -129,20 +135,31 @@ void UcxTransport::check_gone() {
   });
 }
 
-/// Reports each failed peer once, and gives it up in all colors first.
+/// Gives a peer up in all colors. False: UCX may still touch memory of this
+/// process for the peer.
+bool UcxTransport::abandon(transport::ProcId peer) {
+  bool is_quiet = true;
+  for (const auto& [key, endpoint] : endpoints_) {
+    if (endpoint->peer() == peer) {
+      is_quiet = endpoint->abandon() && is_quiet;
+    }
+  }
+  return is_quiet;
+}
+
+/// Reports each failed peer once, as soon as all its colors are quiet: after
+/// the report no step may touch memory.
 void UcxTransport::report_failures(transport::MessageSink& sink) {
-  const std::vector<Endpoint*> failed = std::exchange(shared_.failed, {});
-  for (const Endpoint* endpoint : failed) {
+  for (Endpoint* endpoint : std::exchange(shared_.failed, {})) {
     const transport::ProcId peer = endpoint->peer();
     if (has_failed_[peer]) {
       continue;
     }
-    has_failed_[peer] = true;
-    for (const auto& [key, other] : endpoints_) {
-      if (other->peer() == peer) {
-        other->abandon();
-      }
+    if (!abandon(peer)) {
+      shared_.failed.push_back(endpoint);
+      continue;
     }
+    has_failed_[peer] = true;
     sink.on_peer_failed(peer, endpoint->failure());
   }
 }

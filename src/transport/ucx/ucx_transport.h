@@ -102,6 +102,7 @@ class UcxTransport final : public transport::Transport {
   bool has_work() const noexcept;
   std::size_t report_done(transport::MessageSink& sink);
   void check_gone();
+  bool abandon(transport::ProcId peer);
   void report_failures(transport::MessageSink& sink);
   void flush_endpoints(bool (Endpoint::*flush_one)());
 
