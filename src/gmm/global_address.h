@@ -7,6 +7,7 @@
 // bits of a global address equal those of the address that it names.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 
@@ -21,6 +22,11 @@ using Color = std::uint32_t;
 inline constexpr GlobalAddress kNullAddress = 0;
 inline constexpr std::uint32_t kMaxProcs = (1U << 20) - 1;
 inline constexpr std::uint64_t kBaseAlignment = 64;
+/// Every job has room for regions of 16 GiB.
+inline constexpr int kLeastOffsetBits = 34;
+/// Generations that a stale address is told by, where kLeastOffsetBits leave
+/// room: 4.
+inline constexpr int kLeastGenerationBits = 2;
 
 /// Indices of the two regions that every rank has.
 inline constexpr std::uint32_t kStarterKey = 0;
@@ -39,9 +45,11 @@ class GlobalAddressCodec {
     const int spare = 20 - rank_bits;
     color_bits_ = 2 + (spare / 4 < 2 ? spare / 4 : 2);
     index_bits_ = std::bit_width(key_slots) - 1;
-    generation_bits_ = spare / 4 < 5 ? spare / 4 : 5;
-    offset_bits_ =
-        64 - rank_bits - color_bits_ - index_bits_ - generation_bits_;
+    const int room = 64 - rank_bits - color_bits_ - index_bits_;
+    generation_bits_ =
+        std::clamp(std::clamp(spare / 4, kLeastGenerationBits, 5), 0,
+                   std::max(room - kLeastOffsetBits, 0));
+    offset_bits_ = room - generation_bits_;
     index_shift_ = offset_bits_;
     generation_shift_ = index_shift_ + index_bits_;
     color_shift_ = generation_shift_ + generation_bits_;

@@ -11,7 +11,8 @@ namespace acp::gmm {
 
 namespace {
 
-constexpr std::uint32_t kProcs[] = {1, 2, 3, 7, 8, 1000, 65535, 1'048'575};
+constexpr std::uint32_t kProcs[] = {
+    1, 2, 3, 7, 8, 1000, 4096, 65'535, 65'536, 262'143, 524'287, 1'048'575};
 
 /// The number of keys that a job of this size has.
 std::uint32_t key_slots(std::uint32_t procs) {
@@ -84,6 +85,23 @@ TEST_CASE("global address: the limits promised for the largest job",
     // A region may have 16 GiB, less the unaligned bytes at its head.
     CHECK(codec.max_region_bytes() + kBaseAlignment >= std::uint64_t{16} << 30);
   }
+}
+
+TEST_CASE("global address: generations have bits where regions leave them",
+          "[gmm][global_address]") {
+  const auto bits = [](std::uint32_t procs) {
+    return GlobalAddressCodec(procs, key_slots(procs)).generation_bits();
+  };
+  for (std::uint32_t procs = 1; procs < 262'144; procs *= 2) {
+    INFO("procs " << procs);
+    CHECK(bits(procs) >= 2);
+  }
+  CHECK(bits(262'143) == 2);
+  CHECK(bits(262'144) == 1);
+  CHECK(bits(524'287) == 1);
+  // Rank, 4 colors, 256 keys and 16 GiB take all 64 bits.
+  CHECK(bits(524'288) == 0);
+  CHECK(bits(kMaxProcs) == 0);
 }
 
 TEST_CASE("global address: what names no rank is told apart",

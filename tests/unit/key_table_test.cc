@@ -148,6 +148,31 @@ TEST_CASE("key table: a key is reused after all others, as another one",
   CHECK(all.count(wrapped) == 1);
 }
 
+TEST_CASE("key table: a stale key of a large job is noticed",
+          "[gmm][key_table]") {
+  for (const std::uint32_t procs : {4'096U, 65'536U, 262'143U}) {
+    Owner owner(procs);
+    const auto& codec = owner.space.codec();
+    const std::uint32_t users =
+        owner.host.segment().header().key_slots - kFirstUserKey;
+    const GlobalAddress stale = owner.add(owner.bytes.data(), 64);
+    REQUIRE(owner.keys.remove(0, stale) == Status::kOk);
+    // The index comes back after all others have been used.
+    GlobalAddress live = kNullAddress;
+    for (std::uint32_t i = 0; i < users; ++i) {
+      live = owner.add(owner.bytes.data(), 64);
+      if (codec.index(live) != codec.index(stale)) {
+        REQUIRE(owner.keys.remove(0, live) == Status::kOk);
+      }
+    }
+    INFO("procs " << procs);
+    REQUIRE(codec.index(live) == codec.index(stale));
+    CHECK(owner.space.direct(live, 1) != nullptr);
+    CHECK(owner.space.direct(stale, 1) == nullptr);
+    CHECK(owner.keys.remove(0, stale) == Status::kBadKey);
+  }
+}
+
 TEST_CASE("key table: the longest dead of many is taken first",
           "[gmm][key_table]") {
   Owner owner;
