@@ -1,5 +1,6 @@
-// The address card: up to 8 KiB that a process publishes before the first
-// contact, so that all others can reach its UCX workers. Little-endian:
+// The address card: the bytes that a process publishes before the first
+// contact, so that all others can reach its UCX workers. At most
+// protocol::kLongCardBytes. Little-endian:
 //
 //   offset 0  u32 magic      'UCXC'
 //          4  u8  version    kCardVersion
