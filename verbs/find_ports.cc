@@ -33,6 +33,7 @@ constexpr std::size_t kPrefixText = 19;
 /// A port by one of its addresses, and whether it can be used.
 struct Candidate {
   Port port;
+  std::string group;  ///< PortPlace::group.
   std::string device;
   transport::LocalAddress address;
   int number = 0;
@@ -118,10 +119,13 @@ std::optional<Candidate> bind_to(rdma_event_channel& channel,
       lack_of(*raw->verbs->device) == nullptr &&
       ibv_query_port(raw->verbs, raw->port_num, &attributes) == 0 &&
       attributes.state == IBV_PORT_ACTIVE;
+  const std::string subnet = subnet_of(interface);
   candidate.port.fabric =
       attributes.link_layer == IBV_LINK_LAYER_ETHERNET
-          ? "roce " + subnet_of(interface)
+          ? "roce " + subnet
           : "ib " + format_gid(candidate.port.gid).substr(0, kPrefixText);
+  // Separate InfiniBand fabrics may have one prefix, but not one IP subnet.
+  candidate.group = candidate.port.fabric + " " + subnet;
   return candidate;
 }
 
@@ -271,6 +275,29 @@ Result<std::vector<Port>> choose_named(std::vector<Candidate> candidates,
   return ports;
 }
 
+/// Takes ports in the order of the colors. The log tells of each port whether
+/// it is near to the cores of this rank.
+std::vector<Port> choose_ordered(std::span<Candidate* const> usable,
+                                 std::size_t most,
+                                 const PortChooser& chooser) {
+  std::vector<PortPlace> places;
+  places.reserve(usable.size());
+  for (const Candidate* each : usable) {
+    places.push_back({each->device, each->group});
+  }
+  std::vector<Port> ports;
+  for (const std::size_t i : order_ports(places, chooser)) {
+    const bool is_taken = ports.size() < most;
+    log(LogLevel::kDebug, "verbs: {} ({}) is {}", usable[i]->port.name,
+        describe_distance(usable[i]->device, chooser),
+        is_taken ? fmt::format("color {}", ports.size()) : "left out");
+    if (is_taken) {
+      ports.push_back(std::move(usable[i]->port));
+    }
+  }
+  return ports;
+}
+
 }  // namespace
 
 std::string format_gid(const Gid& gid) {
@@ -318,23 +345,24 @@ Result<EventChannel> open_event_channel() {
 /// taken finds a second port of its device.
 Result<std::vector<Port>> find_ports(rdma_event_channel& channel,
                                      std::string_view wanted,
-                                     std::size_t most) {
+                                     std::size_t most,
+                                     const PortChooser& chooser) {
   std::vector<Candidate> candidates = ports_with_addresses(channel);
   if (!wanted.empty()) {
     return choose_named(std::move(candidates), wanted);
   }
-  std::vector<Port> ports;
+  std::vector<Candidate*> usable;
   for (Candidate& candidate : candidates) {
     const bool is_first =
-        ports.empty() || ports.back().name != candidate.port.name;
-    if (candidate.is_usable && is_first && ports.size() < most) {
-      ports.push_back(std::move(candidate.port));
+        usable.empty() || usable.back()->port.name != candidate.port.name;
+    if (candidate.is_usable && is_first) {
+      usable.push_back(&candidate);
     }
   }
-  if (ports.empty()) {
+  if (usable.empty()) {
     return refuse_ports("no device can be used", candidates);
   }
-  return ports;
+  return choose_ordered(usable, most, chooser);
 }
 
 }  // namespace acp::verbs

@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "verbs/address_card.h"
+#include "verbs/port_order.h"
 #include "verbs/resource.h"
 
 namespace acp::verbs {
@@ -38,11 +39,13 @@ struct Port {
 Result<EventChannel> open_event_channel();
 
 /// The ports that `wanted` names, in that order
-/// ("rxe0,mlx5_1:2,mlx5_2@eth2.100"). If `wanted` is empty, all usable ports,
-/// sorted by name, up to `most`, each with its first address. At least one.
+/// ("rxe0,mlx5_1:2,mlx5_2@eth2.100"). If `wanted` is empty, all usable ports in
+/// the order of order_ports(), up to `most`, each with its first address. At
+/// least one.
 /// kUnsupported, kBadOption: logged with the remedy.
 Result<std::vector<Port>> find_ports(rdma_event_channel& channel,
                                      std::string_view wanted,
-                                     std::size_t most);
+                                     std::size_t most,
+                                     const PortChooser& chooser);
 
 }  // namespace acp::verbs

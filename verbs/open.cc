@@ -41,7 +41,8 @@ Result<std::unique_ptr<VerbsTransport>> VerbsTransport::open(
   if (!channel.ok()) {
     return channel.status();
   }
-  auto ports = find_ports(**channel, options.devices, options.most_colors);
+  auto ports = find_ports(**channel, options.devices, options.most_colors,
+                          options.chooser);
   if (!ports.ok()) {
     return ports.status();
   }

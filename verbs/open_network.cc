@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/host_facts.h"
 #include "transport/network.h"
 #include "verbs/verbs_transport.h"
 
@@ -21,6 +22,10 @@ Result<std::unique_ptr<transport::Transport>> open_network(
   options.devices = settings.text(SettingId::kVerbsDevices);
   options.most_colors = std::min<std::size_t>(
       kMaxColors, (context.card_room() - kCardHeaderBytes) / kCardColorBytes);
+  options.chooser = {
+      .order = port_order_named(settings.text(SettingId::kVerbsRails)),
+      .cpus = allowed_cpus(),
+      .local_rank = context.segment.slot_of_proc(context.proc)};
   options.atomics = settings.text(SettingId::kVerbsAtomics) == "device"
                         ? Executor::kDevice
                         : Executor::kAgent;

@@ -20,6 +20,7 @@
 #include "verbs/device.h"
 #include "verbs/endpoint.h"
 #include "verbs/hello.h"
+#include "verbs/port_order.h"
 #include "verbs/resource.h"
 #include "verbs/timers.h"
 
@@ -35,6 +36,7 @@ struct VerbsOptions {
   std::function<std::span<const std::byte>(transport::ProcId)> card_of;
   std::string devices;                   ///< ACP_VERBS_DEVICES; may be empty.
   std::size_t most_colors = kMaxColors;  ///< Without `devices`.
+  PortChooser chooser{};                 ///< Without `devices`.
   Executor atomics = Executor::kAgent;   ///< ACP_VERBS_ATOMICS.
   std::uint32_t max_receives = kMaxReceives;  ///< Per device; at least 1.
   Timers timers{};

@@ -51,6 +51,7 @@ enum class SettingId : std::uint8_t {
   kUdpFaults,
   kStats,
   kVerbsDevices,
+  kVerbsRails,
   kVerbsAtomics,
   kVerbsAckTimeout,
   kVerbsRetries,

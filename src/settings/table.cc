@@ -90,6 +90,12 @@ constexpr std::array<Setting, static_cast<std::size_t>(SettingId::kCount)>
          "RDMA devices for ib, separated by commas, one color each: mlx5_0; "
          "with a port: mlx5_1:2; by an interface, an address or a subnet of "
          "the port: mlx5_2@eth2.100. Empty: all that can be used."},
+        {"ACP_VERBS_RAILS", "", SettingKind::kChoice, "near", "near|local|name",
+         0, 0,
+         "In which order a rank takes the RDMA devices that ACP_VERBS_DEVICES "
+         "does not name: near takes those at the NUMA node of its cores first, "
+         "local also begins at another one for each rank of a host, name goes "
+         "by name. Only devices in one IP subnet change places."},
         {"ACP_VERBS_ATOMICS", "", SettingKind::kChoice, "agent", "agent|device",
          0, 0,
          "Who executes atomics of 8 bytes over ib: the CPU of the memory's "

@@ -108,6 +108,11 @@ expect "acp_info: limits" 0 'atomics  *between queue pairs; max_qp_rd_atom [1-9]
   "$bin/acp_info"
 expect "acp_info --job" 0 "0-1 .*0: rxe0 port 1, eth0 at 10.77.0.1; 1: rxe1 port 1, eth1 at" \
   "$bin/acprun" -np 2 "$bin/acp_info" --job
+expect "a device for each rank of a host" 0 \
+  " 1 .*0: rxe1 port 1, eth1 at 10.77.0.2; 1: rxe2 port 1, .*3: rxe0 port 1" \
+  env ACP_VERBS_RAILS=local "$bin/acprun" -np 2 "$bin/acp_info" --job
+expect "why a device" 0 'verbs: rxe1 port 1 .node unknown, near. is color 1' \
+  env ACP_LOG=debug "${job[@]}" starter_memory
 expect "iWARP" "not 0" \
   '"rxe0" is no device.*rxe0 is left out: it is iWARP, which has no sends with' \
   env ACP_VERBS_DEVICES=rxe0 RDMA_SPOOF=iwarp \
