@@ -2,6 +2,8 @@
 // transmission; knows neither packets nor clocks.
 #include "udp/congestion.h"
 
+#include <utility>
+
 namespace acp::udp {
 
 namespace {
@@ -33,9 +35,10 @@ Duration age(std::uint32_t since, std::uint32_t now) noexcept {
 void CongestionWindow::on_ack(std::uint64_t acked,
                               std::uint64_t in_flight,
                               std::uint64_t most) noexcept {
-  if (rtt_ > target() || 2 * in_flight < window_) {
+  if (is_draining_ || rtt_ > target() || 2 * in_flight < window_) {
     return;
   }
+  is_full_ = true;
   const std::uint64_t gain =
       is_starting() ? acked
                     : std::max<std::uint64_t>(kPacket * acked / window_, 1);
@@ -59,15 +62,34 @@ void CongestionWindow::on_sample(Duration rtt, TimePoint now) noexcept {
 }
 
 /// Takes the queue's content from the window, and a little more, so that the
-/// queue becomes empty; at most half, and not below kLeastByDelay.
+/// queue becomes empty; at most half, and not below kLeastByDelay. Delay below
+/// kLeastQueue is the hosts' own, and no cut makes it shorter.
 void CongestionWindow::end_round(TimePoint now) noexcept {
-  if (round_least_ > target()) {
-    const auto kept = static_cast<std::uint32_t>(kDrained * least_rtt_.count() /
+  if (std::exchange(is_draining_, false)) {
+    window_ += window_ / 8 * 7;
+  } else if (round_least_ > target()) {
+    const Duration least = std::max<Duration>(least_rtt_, kLeastQueue);
+    const auto kept = static_cast<std::uint32_t>(kDrained * least.count() /
                                                  round_least_.count());
     shrink(std::min(1024 - kept, kMostShrink), kLeastByDelay, now);
+  } else if (std::exchange(is_full_, false) &&
+             ++uncut_rounds_ >= kUncutRounds) {
+    drain();
   }
   round_least_ = ShortDuration::max();
   round_start_ = microseconds_of(now);
+}
+
+/// Lets the queue run empty for a round, to measure the path without it. A
+/// stream that is never cut may have taken the queue of others for a part of
+/// the path, while a limit of its window keeps it below its target: it would
+/// leave nothing to them. It gets most of its window back.
+void CongestionWindow::drain() noexcept {
+  uncut_rounds_ = 0;
+  if (window_ / 2 >= kLeastByDelay) {
+    window_ -= window_ / 2;
+    is_draining_ = true;
+  }
 }
 
 /// The rate is a quarter above the window per round trip, so that pacing never
@@ -132,6 +154,7 @@ void CongestionWindow::shrink(std::uint32_t parts_of_1024,
   window_ = std::max(window_ - static_cast<std::uint32_t>(taken),
                      std::min(least, window_));
   next_shrink_ = now + rtt_;
+  uncut_rounds_ = 0;
   round_sent_ = 0;
   round_lost_ = 0;
 }

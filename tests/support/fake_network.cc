@@ -171,7 +171,8 @@ bool FakeNetwork::is_lost(const udp::Address& from,
 }
 
 /// The time until the datagram has left the link. Nothing: the queue is full.
-std::optional<Duration> FakeNetwork::pass_link(std::size_t bytes) {
+std::optional<Duration> FakeNetwork::pass_link(TimePoint& link_free,
+                                               std::size_t bytes) {
   if (plan_.link_rate == 0) {
     return Duration::zero();
   }
@@ -179,14 +180,14 @@ std::optional<Duration> FakeNetwork::pass_link(std::size_t bytes) {
     return Duration(
         static_cast<std::int64_t>(count * 1'000'000'000 / plan_.link_rate));
   };
-  const Duration wait = std::max(link_free_ - clock_.now(), Duration::zero());
+  const Duration wait = std::max(link_free - clock_.now(), Duration::zero());
   const std::uint64_t queue = static_cast<std::uint64_t>(wait.count()) *
                               plan_.link_rate / 1'000'000'000;
   if (queue + bytes > plan_.queue_bytes) {
     return std::nullopt;
   }
   counts_.longest_queue = std::max(counts_.longest_queue, queue + bytes);
-  link_free_ = clock_.now() + wait + time_for(bytes);
+  link_free = clock_.now() + wait + time_for(bytes);
   return wait + time_for(bytes);
 }
 
@@ -203,7 +204,9 @@ void FakeNetwork::send(const udp::Address& from,
   const udp::FaultPlan& faults = plan_.faults;
   const bool is_lost_here =
       is_lost(from, to, datagram.size(), may_be_fragmented);
-  const auto passage = is_lost_here ? std::nullopt : pass_link(datagram.size());
+  TimePoint& link_free = link_free_[proc_of(from) < proc_of(to) ? 0 : 1];
+  const auto passage =
+      is_lost_here ? std::nullopt : pass_link(link_free, datagram.size());
   if (!passage) {
     ++counts_.lost;
     return;

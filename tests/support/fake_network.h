@@ -3,6 +3,7 @@
 // from a fixed seed. Time passes only when no process has anything left to do.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -59,7 +60,8 @@ struct NetworkPlan {
   std::size_t longest_train = 64;
   /// Larger datagrams are lost, unless they may be divided; 0: none is.
   std::size_t mtu = 0;
-  /// Bytes a second of the link that all datagrams pass; 0: no limit.
+  /// Bytes a second of the link that all datagrams pass; 0: no limit. Its two
+  /// directions have a queue each: to a process of a higher number, and back.
   std::uint64_t link_rate = 0;
   /// Queue before that link. A datagram that does not fit is lost.
   std::uint64_t queue_bytes = std::uint64_t{1} << 40;
@@ -146,7 +148,7 @@ class FakeNetwork {
                const udp::Address& to,
                std::size_t bytes,
                bool may_be_fragmented);
-  std::optional<Duration> pass_link(std::size_t bytes);
+  std::optional<Duration> pass_link(TimePoint& link_free, std::size_t bytes);
   void post(const udp::Address& from,
             const udp::Address& to,
             std::vector<std::byte> bytes,
@@ -155,7 +157,8 @@ class FakeNetwork {
 
   NetworkPlan plan_;
   NetworkCounts counts_;
-  TimePoint link_free_{};  ///< The link has sent everything by then.
+  /// By direction: the link has sent everything by then.
+  std::array<TimePoint, 2> link_free_{};
   VirtualClock clock_;
   udp::FaultDice dice_;
   std::map<AddressKey, Mailbox> mailboxes_;

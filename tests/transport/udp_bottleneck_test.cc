@@ -98,7 +98,8 @@ TEST_CASE("udp bottleneck: one stream fills the link and no queue",
           "[udp][bottleneck]") {
   const Path path = GENERATE(Path{10'000'000, milliseconds(20)},
                              Path{100'000'000, milliseconds(3)},
-                             Path{300'000'000, milliseconds(1)});
+                             Path{300'000'000, milliseconds(1)},
+                             Path{1'000'000'000, microseconds(200)});
   CAPTURE(path.rate, path.round_trip.count(), path.product());
   Streams streams(path);
   streams.start(0);

@@ -192,6 +192,27 @@ TEST_CASE("udp window: two time-outs in a row begin anew",
   CHECK(window.bytes() == CongestionWindow::kLeast);
 }
 
+TEST_CASE("udp window: finds the link again after time-outs",
+          "[udp][congestion]") {
+  for (const double rate : {10.0, 125.0, 1250.0}) {
+    for (const Duration delay :
+         {Duration(microseconds(200)), Duration(milliseconds(20))}) {
+      const Link link{rate, delay, milliseconds(100), 0};
+      Model model(link, 1);
+      model.run(50 * delay + milliseconds(20));
+      CongestionWindow& window = model.streams()[0].window;
+      window.on_timeout(1);
+      window.on_timeout(2);
+      REQUIRE(window.bytes() == CongestionWindow::kLeast);
+      // The window doubles each round trip: these suffice for 64 MiB.
+      model.run(16 * delay);
+      const double share = used_share(model, link, 16 * delay);
+      INFO(rate << " bytes/us, " << delay.count() << " ns: " << share);
+      CHECK(share >= 0.75);
+    }
+  }
+}
+
 // More ranks than processors answer each other so: three small packets are
 // under way, and their round trip is 5 ms where 100 us are possible.
 TEST_CASE("udp window: a slow answer makes no packet wait",
