@@ -44,8 +44,12 @@ whoever reaches 10.88.0.1 can write into the memory of this job"
 works insecure
 test "$(count "$warning")" = 1 || fail "insecure: $(count "$warning") warnings"
 for setting in auto auth encrypt; do
-  works $setting
+  ACP_LOG=debug works $setting
   test "$(count insecure)" = 0 || fail "$setting: a warning"
+  word=authenticated
+  test $setting != encrypt || word=encrypted
+  test "$(count "debug: udp: packets $word (")" = 4 ||
+    fail "$setting: not every rank says how packets are protected"
 done
 
 # Rank 2 is on the second host.
