@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
+#include <utility>
 
 #include "timing.h"
 
@@ -159,15 +160,16 @@ bool UcpPair::connect() {
   return status == UCS_OK || fail("ucp_ep_rkey_unpack", status);
 }
 
-/// Chooses UCX's error mode as the transport does, because UCX's transports
-/// depend on it: PEER between hosts where UCX has it, or else NONE.
+/// Tries UCX's error modes in the order of the transport, because UCX's
+/// transports depend on the mode.
 bool UcpPair::make_endpoint(const void* address) {
-  ucs_status_t status = UCS_ERR_UNREACHABLE;
-  if (!context_.is_same_host) {
-    status = make_endpoint_in(UCP_ERR_HANDLING_MODE_PEER, address);
-  }
+  const auto [first, second] =
+      context_.is_same_host
+          ? std::pair{UCP_ERR_HANDLING_MODE_NONE, UCP_ERR_HANDLING_MODE_PEER}
+          : std::pair{UCP_ERR_HANDLING_MODE_PEER, UCP_ERR_HANDLING_MODE_NONE};
+  ucs_status_t status = make_endpoint_in(first, address);
   if (status != UCS_OK) {
-    status = make_endpoint_in(UCP_ERR_HANDLING_MODE_NONE, address);
+    status = make_endpoint_in(second, address);
   }
   return status == UCS_OK || fail("ucp_ep_create", status);
 }

@@ -82,20 +82,23 @@ ucs_status_t Endpoint::create_in(ucp_err_handling_mode_t mode) {
   return ucp_ep_create(worker_.handle(), &params, &ucp_);
 }
 
-/// Mode PEER leaves out UCX's shared memory, which has no such mode. So it is
-/// for peers of other hosts, and mode NONE is for those of this host, whose
-/// death the launcher notices. Mode NONE reaches another host when none of the
-/// allowed transports has mode PEER.
+/// Mode PEER leaves out UCX's shared memory, which has no such mode. So mode
+/// NONE comes first for a peer on this host, whose death the launcher notices,
+/// and mode PEER for a peer on another host. UCX may refuse the first mode:
+/// shared memory alone has no mode PEER, and rc_verbs finds no way to connect
+/// by TCP in mode NONE.
 ucs_status_t Endpoint::create() {
-  if (place_ == EndpointPlace::kThisHost) {
-    return create_in(UCP_ERR_HANDLING_MODE_NONE);
-  }
-  ucs_status_t status = UCS_OK;
+  const bool is_here = place_ == EndpointPlace::kThisHost;
   {
     const QuietUcx quiet;
-    status = create_in(UCP_ERR_HANDLING_MODE_PEER);
+    const ucs_status_t status = create_in(is_here ? UCP_ERR_HANDLING_MODE_NONE
+                                                  : UCP_ERR_HANDLING_MODE_PEER);
+    if (status == UCS_OK) {
+      return status;
+    }
   }
-  return status == UCS_OK ? status : create_in(UCP_ERR_HANDLING_MODE_NONE);
+  return create_in(is_here ? UCP_ERR_HANDLING_MODE_PEER
+                           : UCP_ERR_HANDLING_MODE_NONE);
 }
 
 /// Makes the UCP endpoint. False: the endpoint has failed, or its peer is gone.
