@@ -1,6 +1,7 @@
 // Tests of peers that are lost, and of transports that end while UCX still has
 // operations for them. The linker wraps the calls of UCX that are watched here.
 #include <array>
+#include <atomic>
 #include <string>
 #include <vector>
 
@@ -12,11 +13,11 @@
 
 namespace {
 
-/// The next fences fail.
-bool g_refuses_fences = false;
+/// The three are written by each rank's threads. The next fences fail.
+std::atomic<bool> g_refuses_fences = false;
 /// Rkeys that exist, and how many existed at the last close of an endpoint.
-int g_rkeys = 0;
-int g_rkeys_at_close = -1;
+std::atomic<int> g_rkeys = 0;
+std::atomic<int> g_rkeys_at_close = -1;
 
 }  // namespace
 
@@ -47,7 +48,7 @@ void __wrap_ucp_rkey_destroy(ucp_rkey_h rkey) {
 
 ucs_status_ptr_t __wrap_ucp_ep_close_nbx(ucp_ep_h endpoint,
                                          const ucp_request_param_t* param) {
-  g_rkeys_at_close = g_rkeys;
+  g_rkeys_at_close = g_rkeys.load();
   return __real_ucp_ep_close_nbx(endpoint, param);
 }
 }
