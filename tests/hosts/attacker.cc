@@ -1,7 +1,9 @@
-// An attacker on the network of a job: `attacker INTERFACE PACKETS`. It reads
-// the frames that go to a host through INTERFACE, and sends forged ones to that
-// host: repeated, damaged, cut, lengthened, and with other addresses. It needs
-// the right to open packet sockets, and sees no key.
+// An attacker on the network of a job: `attacker INTERFACE PACKETS [FILE]`. It
+// reads the frames that go to a host through INTERFACE, and sends forged ones
+// to that host: repeated, damaged, cut, lengthened, and with other addresses.
+// It needs the right to open packet sockets, and sees no key. A FILE that does
+// not exist gets the frames that were read; from one that exists come the
+// frames of an earlier job, and two more kinds of attack.
 #include <arpa/inet.h>
 #include <linux/if_packet.h>
 #include <net/ethernet.h>
@@ -19,7 +21,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <random>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -29,6 +33,7 @@ using Bytes = std::vector<std::uint8_t>;
 constexpr std::size_t kEthernetBytes = 14;
 constexpr std::size_t kIpBytes = 20;
 constexpr std::size_t kHeaders = kEthernetBytes + kIpBytes + 8;
+constexpr std::size_t kEpoch = kHeaders + 4;
 constexpr std::size_t kLeastPacket = 56;  ///< Header and tag of the library.
 constexpr std::size_t kRemembered = 4096;
 /// Forged frames for each one that was read.
@@ -46,13 +51,18 @@ enum class Attack : std::uint8_t {
   kOtherJob,
   kOtherTarget,
   kNoise,
+  kEarlierJob,    ///< A packet of an earlier job, to this job's addresses.
+  kEarlierEpoch,  ///< With this job's epoch as well.
   kCount
 };
 
 constexpr std::array<const char*, static_cast<std::size_t>(Attack::kCount)>
-    kNames = {"replay",    "late replay",  "flip",       "wrong tag",
-              "truncate",  "lengthen",     "other port", "other address",
-              "other job", "other target", "noise"};
+    kNames = {"replay",       "late replay",  "flip",       "wrong tag",
+              "truncate",     "lengthen",     "other port", "other address",
+              "other job",    "other target", "noise",      "earlier job",
+              "earlier epoch"};
+/// Kinds that need no frames of an earlier job.
+constexpr auto kKinds = static_cast<std::size_t>(Attack::kEarlierJob);
 
 std::uint16_t load16(const Bytes& frame, std::size_t at) {
   return static_cast<std::uint16_t>(frame[at] << 8 | frame[at + 1]);
@@ -87,9 +97,48 @@ void finish(Bytes& frame) {
   store16(frame, kEthernetBytes + 10, ~sum & 0xffff);
 }
 
+using File = std::unique_ptr<std::FILE, decltype(&std::fclose)>;
+
+/// A file has frames one behind the other, each behind its size.
+void write_frames(const char* path, const std::vector<Bytes>& frames) {
+  const File file(std::fopen(path, "wb"), &std::fclose);
+  for (const Bytes& frame : frames) {
+    const std::uint32_t bytes = static_cast<std::uint32_t>(frame.size());
+    if (!file || std::fwrite(&bytes, sizeof bytes, 1, file.get()) != 1 ||
+        std::fwrite(frame.data(), bytes, 1, file.get()) != 1) {
+      std::perror(path);
+      return;
+    }
+  }
+}
+
+/// Empty without the file.
+std::vector<Bytes> read_frames(const char* path) {
+  std::vector<Bytes> frames;
+  if (std::FILE* const opened = std::fopen(path, "rb")) {
+    const File file(opened, &std::fclose);
+    for (std::uint32_t bytes = 0;
+         std::fread(&bytes, sizeof bytes, 1, opened) == 1;) {
+      frames.emplace_back(bytes);
+      if (std::fread(frames.back().data(), bytes, 1, opened) != 1) {
+        std::perror(path);
+      }
+    }
+  }
+  return frames;
+}
+
 /// Makes forged frames from frames that were read.
 class Forger {
  public:
+  explicit Forger(std::vector<Bytes> earlier) : earlier_(std::move(earlier)) {}
+
+  std::size_t kinds() const {
+    return earlier_.empty() ? kKinds : kNames.size();
+  }
+
+  const std::vector<Bytes>& known() const { return known_; }
+
   void remember(const Bytes& frame) {
     if (known_.size() < kRemembered) {
       known_.push_back(frame);
@@ -128,7 +177,7 @@ class Forger {
         frame[kEthernetBytes + 15] =
             static_cast<std::uint8_t>(200 + random_() % 50);
         break;
-      case Attack::kOtherJob: frame[kHeaders + 4] ^= 0x5a; break;
+      case Attack::kOtherJob: frame[kEpoch] ^= 0x5a; break;
       case Attack::kOtherTarget: {  // perhaps a rank of another job
         const Bytes& other = known_[random_() % known_.size()];
         std::copy_n(other.begin(), kHeaders, frame.begin());
@@ -137,6 +186,14 @@ class Forger {
       case Attack::kNoise:
         for (std::size_t i = kHeaders; i < frame.size(); ++i) {
           frame[i] = static_cast<std::uint8_t>(random_());
+        }
+        break;
+      case Attack::kEarlierJob:
+      case Attack::kEarlierEpoch:
+        frame = earlier_[random_() % earlier_.size()];
+        std::copy_n(newest.begin(), kHeaders, frame.begin());
+        if (attack == Attack::kEarlierEpoch) {
+          std::copy_n(newest.begin() + kEpoch, 4, frame.begin() + kEpoch);
         }
         break;
       case Attack::kCount: break;
@@ -156,6 +213,7 @@ class Forger {
   }
 
   std::mt19937_64 random_{7};
+  std::vector<Bytes> earlier_;  ///< Frames of an earlier job.
   std::vector<Bytes> known_;
   std::size_t next_bit_ = 0;
 };
@@ -202,27 +260,36 @@ Bytes next_frame(int fd) {
 /// Ends after PACKETS forged frames, or when the job sends no more. The socket
 /// does not see the frames that it sends itself.
 int main(int argc, char** argv) {
-  const int fd = argc == 3 ? open_socket(argv[1]) : -1;
+  const int fd = argc == 3 || argc == 4 ? open_socket(argv[1]) : -1;
   if (fd < 0) {
     return 1;
   }
+  const char* const file = argc == 4 ? argv[3] : nullptr;
   const auto most = std::strtoull(argv[2], nullptr, 10);
-  Forger forger;
+  Forger forger(file != nullptr ? read_frames(file) : std::vector<Bytes>());
   std::array<std::uint64_t, kNames.size()> counts{};
   std::uint64_t sent = 0;
+  std::size_t turn = 0;
   while (sent < most) {
     const Bytes frame = next_frame(fd);
     if (frame.empty()) {
       break;
     }
     forger.remember(frame);
-    for (int i = 0; i < kForEach; ++i, ++sent) {
-      const std::size_t kind = sent % kNames.size();
+    for (int i = 0; i < kForEach; ++i) {
+      const std::size_t kind = turn++ % forger.kinds();
       const Bytes forged = forger.forge(static_cast<Attack>(kind), frame);
-      counts[kind] += ::send(fd, forged.data(), forged.size(), 0) > 0 ? 1 : 0;
+      // A frame for which the interface has no room is not sent.
+      if (::send(fd, forged.data(), forged.size(), 0) > 0) {
+        ++counts[kind];
+        ++sent;
+      }
     }
   }
-  for (std::size_t kind = 0; kind < kNames.size(); ++kind) {
+  if (file != nullptr && forger.kinds() == kKinds) {
+    write_frames(file, forger.known());
+  }
+  for (std::size_t kind = 0; kind < forger.kinds(); ++kind) {
     std::printf("%s %llu\n", kNames[kind],
                 static_cast<unsigned long long>(counts[kind]));
   }

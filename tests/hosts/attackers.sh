@@ -1,6 +1,6 @@
 #!/bin/sh
 # Attacks a host of a job that works: the memory stays exact, the job goes on, and
-# the counters tell of each kind of attack.
+# the counters tell of each kind of attack. Packets of a job before it come, too.
 #
 #   with-hosts -- attackers.sh ACPRUN STEADY ATTACKER [PACKETS]
 #
@@ -9,7 +9,7 @@ set -eu
 # shellcheck source=tests/hosts/eventually.sh
 . "$HOST_TOOLS/eventually.sh"
 acprun=$1 steady=$2 attacker=$3
-output=$TMPDIR/output forged=$TMPDIR/forged
+output=$TMPDIR/output forged=$TMPDIR/forged earlier=$TMPDIR/earlier
 
 fail() { # text
   echo "FAILED: $1"
@@ -17,20 +17,29 @@ fail() { # text
   exit 1
 }
 
+# The attacker sees the packets of a job that works, and forges packets.
+attack() { # seconds of the job, packets
+  : >"$output"
+  : >"$forged"
+  "$HOST_TOOLS/job" "$acprun" --stats --acp-startermemsize=1M "$steady" "$1" \
+    >"$output" 2>&1 &
+  job=$!
+  eventually grep -q "first round" "$output" || fail "the job did not begin"
+  "$attacker" v2 "$2" "$earlier" >"$forged" ||
+    fail "the attacker could not begin"
+  status=0
+  wait $job || status=$?
+  test $status = 0 || fail "status $status"
+  grep -q "rounds were exact" "$output" || fail "the job said nothing"
+}
+
 packets=${4:-$(awk "BEGIN { print int(1000000 * ${ACP_TEST_SCALE:-0.1}) }")}
+attack 2 5000
 # The job must outlast the attack, also on a busy machine.
-seconds=$((8 + packets / 12000))
-: >"$forged"
-"$HOST_TOOLS/job" "$acprun" --stats --acp-startermemsize=1M "$steady" $seconds \
-  >"$output" 2>&1 &
-job=$!
-eventually grep -q "first round" "$output" || fail "the job did not begin"
-"$attacker" v2 "$packets" >"$forged" || fail "the attacker could not begin"
-status=0
-wait $job || status=$?
-test $status = 0 || fail "status $status"
-grep -q "rounds were exact" "$output" || fail "the job said nothing"
+attack $((8 + packets / 10000)) "$packets"
 awk '$NF == 0 { exit 1 }' "$forged" || fail "a kind of attack was not sent"
+awk -v wanted="$packets" '{ sum += $NF } END { exit sum < wanted }' "$forged" ||
+  fail "fewer than $packets packets were sent"
 for reason in malformed strays unknown corrupt replayed; do
   grep -q "dropped .* [1-9][0-9]* $reason" "$output" ||
     fail "no packet was dropped as $reason"
