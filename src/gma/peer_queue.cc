@@ -27,6 +27,7 @@ void PeerQueue::push_back(Operation& operation) noexcept {
 void PeerQueue::remove(Operation& operation) noexcept {
   Operation* before = nullptr;
   for (Operation* one = first_; one != &operation; one = one->next_unsent) {
+    ACP_ASSERT(one != nullptr);
     before = one;
   }
   (before == nullptr ? first_ : before->next_unsent) = operation.next_unsent;

@@ -97,20 +97,24 @@ bool is_any_named(const protocol::HostSegment& segment) {
 
 }  // namespace
 
-/// The order is: try RDMA, publish the proposal, wait for the proposals of all,
+/// Ranks of one host need not agree with anybody. Otherwise the order is: try
+/// RDMA, publish the proposal, wait for the proposals of all,
 /// compare them, and open what all agree on. RDMA is opened before the proposal
 /// because only an open device shows that this process can use it. Every
 /// process sees all proposals after the rendezvous, so each decides alike
 /// without another message.
-Result<ChosenNetwork> open_common_network(Settings& settings,
-                                          Bootstrap& bootstrap,
-                                          const NetTransportFactory& open) {
+Result<ChosenNetwork> open_job_network(Settings& settings,
+                                       Bootstrap& bootstrap,
+                                       const NetTransportFactory& open) {
   const protocol::HostSegment& segment = bootstrap.segment();
   const transport::NetworkContext context{settings, segment, bootstrap.proc(),
                                           [&bootstrap](transport::ProcId proc) {
                                             return bootstrap.fetch_card(proc);
                                           }};
   const std::string named = settings.text(SettingId::kNet);
+  if (segment.header().is_whole_job()) {
+    return open_named(context, open, fmt::format("ACP_NET={}", named));
+  }
   OpenedNetwork rdma;
   std::uint32_t mine = kNoRdma;
   if (named != "auto") {

@@ -24,13 +24,14 @@ struct ChosenNetwork {
   std::string why;  ///< Why it is this one, for people.
 };
 
-/// Opens the network that all processes use. ACP_NET=auto is RDMA devices where
-/// every process has opened them and they are on one fabric, else udp;
-/// afterwards `settings` has its name. Every process of a job on several hosts
-/// calls it, once, before Phase::kInit. kBadOption, logged: the processes have
-/// unlike ACP_NET. Otherwise it fails as bootstrap.arrive() and `open` do.
-Result<ChosenNetwork> open_common_network(Settings& settings,
-                                          Bootstrap& bootstrap,
-                                          const NetTransportFactory& open);
+/// Opens the network that all processes use. In a job on several hosts,
+/// ACP_NET=auto is RDMA devices where every process has opened them and they
+/// are on one fabric, else udp; afterwards `settings` has its name. Every
+/// process calls it, once, before Phase::kInit. kBadOption, logged: the
+/// processes have unlike ACP_NET. Otherwise it fails as bootstrap.arrive() and
+/// `open` do.
+Result<ChosenNetwork> open_job_network(Settings& settings,
+                                       Bootstrap& bootstrap,
+                                       const NetTransportFactory& open);
 
 }  // namespace acp::runtime

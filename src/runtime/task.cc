@@ -86,21 +86,6 @@ Status Task::open(const NetTransportFactory& make_net_transport) {
   return open_engine();
 }
 
-/// Ranks of one host need not agree on a network with another host.
-Result<ChosenNetwork> Task::open_net(
-    const NetTransportFactory& make_net_transport) {
-  if (!segment_.header().is_whole_job()) {
-    return open_common_network(settings_, *bootstrap_, make_net_transport);
-  }
-  auto net = make_net_transport({settings_, segment_, bootstrap_->proc()});
-  if (!net.ok()) {
-    return net.status();
-  }
-  return ChosenNetwork{
-      std::move(*net),
-      fmt::format("ACP_NET={}", settings_.text(SettingId::kNet))};
-}
-
 /// The network comes before the host's transport, which has as many colors.
 Status Task::open_transports(const NetTransportFactory& make_net_transport) {
   if (const Status status = check_net(settings_); status != Status::kOk) {
@@ -109,7 +94,7 @@ Status Task::open_transports(const NetTransportFactory& make_net_transport) {
   transports_ = std::make_unique<TransportSet>(segment_);
   colors_ = colors_without_net(settings_);
   if (wants_net(settings_, segment_.header())) {
-    auto net = open_net(make_net_transport);
+    auto net = open_job_network(settings_, *bootstrap_, make_net_transport);
     if (!net.ok()) {
       return net.status();
     }

@@ -113,7 +113,6 @@ class Task {
  private:
   [[noreturn]] void leave_aborted(std::string_view line);
   Status open(const NetTransportFactory& make_net_transport);
-  Result<ChosenNetwork> open_net(const NetTransportFactory& make_net_transport);
   Status open_transports(const NetTransportFactory& make_net_transport);
   Status open_engine();
   Status start();

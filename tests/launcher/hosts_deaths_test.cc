@@ -43,6 +43,13 @@ Words job_at(const RemoteShell& shell, const std::string& moment) {
   return shell.on("localhost,a,b", 3) + Words{PROBE} + probe_at(moment);
 }
 
+/// acprun starts the agents of a and d, and that of a starts those of b and c.
+Words job_on_levels(const RemoteShell& shell) {
+  return shell.on("a,b,c,d,localhost,e,f", 7) +
+         Words{"--fan-out", "2",      PROBE,       "hello",
+               "init",      "orphan", "say:ready", "pause"};
+}
+
 /// Kills a process and returns how acprun ended.
 Outcome after_death(Running& job, pid_t victim) {
   REQUIRE(victim > 0);
@@ -128,9 +135,7 @@ TEST_CASE("launcher hosts: a killed acprun leaves nobody on any host",
 TEST_CASE("launcher hosts: a killed agent takes the agents below with it",
           "[launcher][hosts]") {
   const RemoteShell shell;
-  Running job(shell.on("a,b,c,d,localhost,e,f", 7) +
-              Words{"--fan-out", "2", PROBE, "hello", "init", "orphan",
-                    "say:ready", "pause"});
+  Running job(job_on_levels(shell));
   REQUIRE(job.wait_for("ready", 7));
   const Outcome outcome = after_death(job, agent_of(job, "d"));
   INFO(outcome.err);
@@ -141,12 +146,8 @@ TEST_CASE("launcher hosts: a killed agent takes the agents below with it",
 TEST_CASE("launcher hosts: a killed remote shell of an agent ends the job",
           "[launcher][hosts]") {
   const RemoteShell shell;
-  Running job(shell.on("a,b,c,d,localhost,e,f", 7) +
-              Words{"--fan-out", "2", PROBE, "hello", "init", "orphan",
-                    "say:ready", "pause"});
+  Running job(job_on_levels(shell));
   REQUIRE(job.wait_for("ready", 7));
-  // acprun has started the agents of a and d. That of a has started those of b
-  // and c.
   REQUIRE(shell_of(job.pid(), "b") == -1);
   const Outcome outcome = after_death(job, shell_of(agent_of(job, "a"), "b"));
   INFO(outcome.err);
