@@ -2,10 +2,10 @@
 // by the summary.
 #include "launcher/rank_set.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <charconv>
+
+#include "base/number_list.h"
 
 namespace acp::launcher {
 
@@ -56,27 +56,8 @@ bool RankSet::contains(std::uint32_t rank) const noexcept {
   });
 }
 
-/// Each turn joins neighbouring numbers to one range.
 std::string describe_ranks(std::span<const std::uint32_t> ranks) {
-  constexpr int kShownRanges = 12;
-  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
-  int ranges = 0;
-  for (std::size_t i = 0; i < ranks.size();) {
-    std::size_t end = i + 1;
-    while (end < ranks.size() && ranks[end] == ranks[end - 1] + 1) {
-      ++end;
-    }
-    if (ranges++ == kShownRanges) {
-      return text + fmt::format(" and {} more", ranks.size() - i);
-    }
-    if (i > 0) {
-      text += ',';
-    }
-    text += end - i == 1 ? fmt::format("{}", ranks[i])
-                         : fmt::format("{}-{}", ranks[i], ranks[end - 1]);
-    i = end;
-  }
-  return text;
+  return (ranks.size() == 1 ? "rank " : "ranks ") + describe_numbers(ranks);
 }
 
 }  // namespace acp::launcher

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/number_list.h"
 #include "runtime/bootstrap_socket.h"
 #include "runtime/process_watch.h"
 
@@ -23,8 +24,6 @@ namespace acp::runtime {
 namespace {
 
 using protocol::BootstrapType;
-
-constexpr std::size_t kShownRanks = 8;
 
 /// The bytes and length of an abstract address.
 struct AbstractAddress {
@@ -79,18 +78,6 @@ Status check_wait(int found, bool is_over) {
 }
 
 }  // namespace
-
-std::string list_of(std::span<const std::uint32_t> ranks) {
-  std::string text;
-  for (const std::uint32_t rank :
-       ranks.first(std::min(ranks.size(), kShownRanks))) {
-    text += fmt::format("{}{}", text.empty() ? "" : ", ", rank);
-  }
-  if (ranks.size() > kShownRanks) {
-    text += fmt::format(" and {} more", ranks.size() - kShownRanks);
-  }
-  return text;
-}
 
 /// The kernel shows abstract names to all users of the host. A random one keeps
 /// jobs apart; is_own_process() keeps other users out.
@@ -239,7 +226,7 @@ Result<std::vector<HostPeer>> Door::gather(std::span<const std::uint32_t> ranks,
       log_error(
           "rank {} of this host did not come to acp_init in time; if it needs "
           "longer before acp_init, set ACP_INIT_TIMEOUT",
-          list_of(gathering.missing()));
+          describe_numbers(gathering.missing()));
     }
     if (status != Status::kOk) {
       return status;

@@ -70,7 +70,4 @@ Result<Admission> enter_door(const HostRecord& host,
 /// logged.
 [[nodiscard]] Status welcome(const HostPeer& peer, int memory);
 
-/// "1, 4, 5" or "1, 4, 5, 6 and 12 more", for log lines.
-std::string list_of(std::span<const std::uint32_t> ranks);
-
 }  // namespace acp::runtime

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/number_list.h"
 #include "base/thread.h"
 #include "protocol/job_ending.h"
 #include "runtime/bootstrap_socket.h"
@@ -123,7 +124,7 @@ Status HostWatch::wait_for_ranks(Phase phase, TimePoint limit) {
       }
     }
     log_error("rank {} of this host did not come to the end of {} in time",
-              list_of(missing), name_of_phase(phase));
+              describe_numbers(missing), name_of_phase(phase));
     return Status::kTimedOut;
   }
   const auto other = std::ranges::find_if(arrived_, is_elsewhere);

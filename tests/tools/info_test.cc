@@ -253,7 +253,7 @@ TEST_CASE("acp_info: a job's table has a line for each host", "[info]") {
   CHECK(text_of(facts) ==
         "4 ranks on 2 hosts\n\n"
         "host                 ranks        colors\n"
-        "node0                0-1, 3       0: eth0 at 10.0.0.0\n"
+        "node0                0-1,3        0: eth0 at 10.0.0.0\n"
         "node2                2            0: eth0 at 10.0.0.2\n\n"
         "network      udp (ACP_NET=udp)\n"
         "protection   authenticated (AES-256-GMAC)\n"
@@ -262,11 +262,11 @@ TEST_CASE("acp_info: a job's table has a line for each host", "[info]") {
   facts[1].colors.front() = "eth1 at 10.0.1.0";
   facts[2].why = "because";
   const std::string text = text_of(facts);
-  CHECK(text.find("node0                0, 3         0: eth0") !=
+  CHECK(text.find("node0                0,3          0: eth0") !=
         std::string::npos);
   CHECK(text.find("node0                1            0: eth1") !=
         std::string::npos);
-  CHECK(text.find("network      udp (ACP_NET=udp) (ranks 0-1, 3)\n"
+  CHECK(text.find("network      udp (ACP_NET=udp) (ranks 0-1,3)\n"
                   "network      udp (because) (ranks 2)\n") !=
         std::string::npos);
 }

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "base/number_list.h"
+
 namespace acp::info {
 
 namespace {
@@ -46,11 +48,11 @@ std::string lines_of(const char* title,
     if (group.said.empty()) {
       continue;
     }
-    text +=
-        fmt::format("{:<12} {}{}\n", title, group.said,
-                    groups.size() == 1
-                        ? ""
-                        : fmt::format(" (ranks {})", ranges_of(group.ranks)));
+    text += fmt::format(
+        "{:<12} {}{}\n", title, group.said,
+        groups.size() == 1
+            ? ""
+            : fmt::format(" (ranks {})", describe_numbers(group.ranks)));
   }
   return text;
 }
@@ -96,22 +98,6 @@ RankFact rank_fact_of(const nlohmann::json& document) {
           .atomics = document.at("atomics")};
 }
 
-std::string ranges_of(const std::vector<std::uint32_t>& ranks) {
-  std::string text;
-  for (std::size_t i = 0; i < ranks.size();) {
-    std::size_t last = i;
-    while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) {
-      ++last;
-    }
-    text += fmt::format("{}{}", text.empty() ? "" : ", ", ranks[i]);
-    if (last != i) {
-      text += fmt::format("-{}", ranks[last]);
-    }
-    i = last + 1;
-  }
-  return text;
-}
-
 std::string text_of(const std::vector<RankFact>& facts) {
   const std::size_t hosts = hosts_in(facts);
   std::string text =
@@ -121,9 +107,9 @@ std::string text_of(const std::vector<RankFact>& facts) {
   for (const Group& group : groups_by(facts, host_line)) {
     const std::size_t host = group.said.find('\n') + 1;
     const std::size_t colors = group.said.find('\n', host) + 1;
-    text += fmt::format("{:<20} {:<12} {}\n",
-                        group.said.substr(host, colors - 1 - host),
-                        ranges_of(group.ranks), group.said.substr(colors));
+    text += fmt::format(
+        "{:<20} {:<12} {}\n", group.said.substr(host, colors - 1 - host),
+        describe_numbers(group.ranks), group.said.substr(colors));
   }
   text += '\n';
   text += lines_of("network", facts, network_of);

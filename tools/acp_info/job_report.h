@@ -27,9 +27,6 @@ nlohmann::json json_of(const RankFact& fact);
 /// The inverse of json_of(). Precondition: the value comes from json_of().
 RankFact rank_fact_of(const nlohmann::json& document);
 
-/// "0-3, 8": ranks in ascending order, each once.
-std::string ranges_of(const std::vector<std::uint32_t>& ranks);
-
 /// The table. A host has one line for each set of colors that its ranks use. A
 /// fact that differs between ranks is printed with the ranks of each value.
 /// `facts` is sorted by rank.
