@@ -24,6 +24,10 @@ constexpr int kYields = 4;
 /// sleeper of a rank's own process.
 constexpr Duration kLookForDeath = std::chrono::milliseconds(100);
 
+bool has_moved(const gma::SleepWord& place) {
+  return place.word.load(std::memory_order_acquire) != place.expected;
+}
+
 }  // namespace
 
 HostBarrier::HostBarrier(const protocol::HostSegment& segment,
@@ -54,23 +58,7 @@ Status HostBarrier::wait_for_partner(TimePoint deadline) {
   }
   // The partner is one barrier behind this rank, or level with it, or one
   // ahead.
-  const std::uint32_t behind = pair_epoch_ - 1;
-  const auto has_come = [&partner, behind] {
-    return partner.epoch.load(std::memory_order_acquire) != behind;
-  };
-  if (wait_host_.policy().has_core()) {
-    for (int i = 0; i < kShortSpin; ++i) {
-      if (has_come()) {
-        return Status::kOk;
-      }
-    }
-  }
-  gma::WaitPurpose purpose;
-  purpose.kind = protocol::WaitKind::kSync;
-  purpose.look_again = kLookForDeath;
-  const gma::SleepWord place{partner.epoch, partner.sleepers, behind};
-  purpose.sleep_word = &place;
-  return gma::wait_until(wait_host_, purpose, deadline, has_come);
+  return wait_on({partner.epoch, partner.sleepers, pair_epoch_ - 1}, deadline);
 }
 
 /// Counts this rank; the last rank to come ends the barrier for all. Returns
@@ -87,40 +75,51 @@ std::uint32_t HostBarrier::arrive(protocol::HostBarrier& barrier) {
   return epoch;
 }
 
-/// Looks, then yields, then sleeps. It does not spin on progress as other waits
-/// do: with three ranks and more, cores are mostly shared.
 Status HostBarrier::wait_for_all(TimePoint deadline) {
   protocol::HostBarrier& barrier = segment_.header().barrier;
   if (!is_open_) {
     epoch_ = arrive(barrier);
   }
-  const auto is_over = [&barrier, epoch = epoch_] {
-    return barrier.epoch.load(std::memory_order_acquire) != epoch;
-  };
-  if (is_over()) {
-    return Status::kOk;
-  }
-  const gma::WaitPolicy& policy = wait_host_.policy();
-  const int looks = policy.has_core() ? 16 * kShortSpin : 0;
+  const gma::SleepWord place{barrier.epoch, barrier.sleepers, epoch_};
+  return wait_host_.policy().has_core() ? wait_on(place, deadline)
+                                        : wait_sharing_core(place, deadline);
+}
+
+/// Looks, then spins on progress, then sleeps, as every other wait does.
+Status HostBarrier::wait_on(const gma::SleepWord& place, TimePoint deadline) {
+  const int looks = wait_host_.policy().has_core() ? kShortSpin : 0;
   for (int i = 0; i < looks; ++i) {
-    if (is_over()) {
+    if (has_moved(place)) {
       return Status::kOk;
     }
   }
+  gma::WaitPurpose purpose;
+  purpose.kind = protocol::WaitKind::kSync;
+  purpose.look_again = kLookForDeath;
+  purpose.sleep_word = &place;
+  return gma::wait_until(wait_host_, purpose, deadline,
+                         [&place] { return has_moved(place); });
+}
+
+/// Yields, then sleeps. It does not spin as other waits do: more than two ranks
+/// on fewer cores wait for a rank that needs this core.
+Status HostBarrier::wait_sharing_core(const gma::SleepWord& place,
+                                      TimePoint deadline) {
+  const gma::WaitPolicy& policy = wait_host_.policy();
   const int yields = policy.yields ? kYields : 0;
-  for (int i = 0; i < yields; ++i) {
+  for (int i = 0; i < yields && !has_moved(place); ++i) {
     ::sched_yield();
-    if (is_over()) {
-      return Status::kOk;
-    }
+  }
+  if (has_moved(place)) {
+    return Status::kOk;
   }
   wait_host_.enter_wait(protocol::WaitKind::kSync, protocol::kNoSlot);
   Status status = Status::kOk;
-  while (!is_over() && status == Status::kOk) {
+  while (!has_moved(place) && status == Status::kOk) {
     wait_host_.make_progress();
     const Duration left = deadline - SteadyClock().now();
     if (policy.may_sleep) {
-      wait_host_.sleep_on({barrier.epoch, barrier.sleepers, epoch_},
+      wait_host_.sleep_on(place,
                           std::clamp(left, Duration::zero(), kLookForDeath));
     } else {
       ::sched_yield();
@@ -131,7 +130,7 @@ Status HostBarrier::wait_for_all(TimePoint deadline) {
     }
   }
   wait_host_.leave_wait();
-  return is_over() ? Status::kOk : status;
+  return has_moved(place) ? Status::kOk : status;
 }
 
 }  // namespace acp::runtime

@@ -9,9 +9,9 @@
 namespace acp::runtime {
 
 /// Two ranks use a word each; more ranks use a counter and an epoch. A waiting
-/// rank sleeps on the word that ends the barrier, where no signal wakes it, and
-/// leaves requests of peers to its progress thread. One thread of each rank at
-/// a time.
+/// rank with a core of its own spins on progress first. Then it sleeps on the
+/// word that ends the barrier, where no signal wakes it, and leaves requests of
+/// peers to its progress thread. One thread of each rank at a time.
 class HostBarrier {
  public:
   HostBarrier(const protocol::HostSegment& segment,
@@ -26,6 +26,8 @@ class HostBarrier {
  private:
   Status wait_for_partner(TimePoint deadline);
   Status wait_for_all(TimePoint deadline);
+  Status wait_on(const gma::SleepWord& place, TimePoint deadline);
+  Status wait_sharing_core(const gma::SleepWord& place, TimePoint deadline);
   std::uint32_t arrive(protocol::HostBarrier& barrier);
 
   const protocol::HostSegment& segment_;

@@ -29,7 +29,10 @@ class SleepingHost final : public gma::WaitHost {
         slice_(segment.slice_header(slot)),
         policy_(policy) {}
 
-  bool make_progress() override { return false; }
+  bool make_progress() override {
+    ++passes;
+    return false;
+  }
 
   Status health() override {
     return segment_.header().job_state.load() == 0 ? Status::kOk
@@ -63,6 +66,7 @@ class SleepingHost final : public gma::WaitHost {
   /// whose wake-up was lost, and so hide the loss.
   Duration least_limit{0};
   Duration longest{0};
+  std::atomic<int> passes{0};
 
  private:
   const protocol::HostSegment& segment_;
@@ -145,6 +149,31 @@ TEST_CASE("host barrier: no wake-up is lost", "[runtime][barrier][wake]") {
     }
     INFO("ranks " << ranks);
     CHECK(verdict.failure() == std::string());
+  }
+}
+
+TEST_CASE("host barrier: a rank with a core of its own serves peers first",
+          "[runtime][barrier]") {
+  for (const std::uint32_t ranks : {2U, 3U}) {
+    const test::HostMemory host(ranks);
+    const gma::WaitPolicy spins{std::chrono::minutes(1), false};
+    SleepingHost first(host.segment(), 0, spins);
+    std::vector<std::thread> threads;
+    threads.emplace_back([&] {
+      (void)HostBarrier(host.segment(), 0, first).wait(TimePoint::max());
+    });
+    for (std::uint32_t rank = 1; rank < ranks; ++rank) {
+      threads.emplace_back([&, rank] {
+        (void)test::comes_true([&] { return first.passes > 100; });
+        SleepingHost other(host.segment(), rank, spins);
+        (void)HostBarrier(host.segment(), rank, other).wait(TimePoint::max());
+      });
+    }
+    for (std::thread& thread : threads) {
+      thread.join();
+    }
+    CHECK(first.passes > 100);
+    CHECK(first.longest == Duration::zero());
   }
 }
 
