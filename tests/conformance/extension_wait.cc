@@ -189,7 +189,7 @@ SPMD_CASE(
   for (const Memory memory : kMemories) {
     const Block block(memory, 192);
     const std::size_t rounds =
-        partner < acp_procs() ? spmd::scaled(20'000, 500) : 0;
+        partner < acp_procs() ? spmd::scaled(20'000, 50) : 0;
     for (std::uint64_t round = 1; round <= rounds; ++round) {
       const auto signal = [&] {
         block.word(8).store(round * 3);

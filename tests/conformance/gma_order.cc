@@ -129,7 +129,7 @@ SPMD_CASE(put_then_get,
   for (const Memory memory : kMemories) {
     const Block block(memory, 256);
     const int right = spmd::right_of(acp_rank());
-    const std::size_t rounds = spmd::scaled(20'000, 1'000);
+    const std::size_t rounds = spmd::scaled(20'000, 100);
     for (std::uint64_t round = 1; round <= rounds; ++round) {
       block.word(8).store(round);
       const acp_handle_t put =

@@ -7,6 +7,10 @@ namespace acp::verbs {
 
 namespace {
 
+/// The other end finds out after three times 67 ms.
+constexpr Timers kSoon{.ack_timeout = std::chrono::milliseconds(60),
+                       .retries = 2};
+
 /// Posts a work request that the device accepts and cannot execute: the queue
 /// pair fails.
 void post_nonsense(ibv_qp& pair) {
@@ -23,7 +27,7 @@ TEST_CASE("verbs queue pair: one that fails is told once, with its reason",
           "[verbs][failure]") {
   std::vector<ibv_qp*>& created = created_pairs();
   created.clear();
-  Pair pair;
+  Pair pair(Executor::kAgent, kMaxReceives, kSoon);
   REQUIRE(created.size() == 2);
   const std::size_t broken = GENERATE(0U, 1U);
   post_nonsense(*created[broken]);
@@ -49,7 +53,7 @@ TEST_CASE("verbs queue pair: one that is flushed without a reason is lost",
           "[verbs][failure]") {
   std::vector<ibv_qp*>& created = created_pairs();
   created.clear();
-  Pair pair;
+  Pair pair(Executor::kAgent, kMaxReceives, kSoon);
   ibv_qp_attr attributes{};
   attributes.qp_state = IBV_QPS_ERR;
   REQUIRE(ibv_modify_qp(created[0], &attributes, IBV_QP_STATE) == 0);

@@ -17,15 +17,39 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 failures=0
 
+# The functions below start no program where the shell can do it: in an emulated
+# machine each program takes as long as a third of a job.
+
+# A line of the file that matches the extended regular expression.
+first_match() { # file, text
+  local line
+  while IFS= read -r line; do
+    [[ $line =~ $2 ]] && echo "$line" && return
+  done <"$1"
+  return 1
+}
+
+# What a job has left: processes, and names of memory.
+left() {
+  local process name
+  for process in /proc/[0-9]*; do
+    { read -r name <"$process/comm"; } 2>/dev/null || continue
+    case $name in acprun | victim) echo "${process#/proc/} $name" ;; esac
+  done
+  for name in /dev/shm/*; do
+    test ! -e "$name" || echo "$name"
+  done
+}
+
 # expect NAME STATUS TEXT COMMAND...: within a minute, and leaves nothing behind.
 # STATUS may be "not 0".
 expect() {
-  local name=$1 wanted=$2 text=$3 begin=$SECONDS status left i
+  local name=$1 wanted=$2 text=$3 begin=$SECONDS status left line i
   shift 3
   timeout 60 "$@" >"$work/output" 2>&1
   status=$?
   for ((i = 0; i < 50; ++i)); do  # what was killed may be on its way
-    left=$(pgrep -l 'acprun|victim'; ls /dev/shm)
+    left=$(left)
     test -z "$left" && break
     sleep 0.1
   done
@@ -37,9 +61,9 @@ expect() {
     test $status != 0 && test $status != 124
   else
     test $status = "$wanted"
-  fi && grep -qE -- "$text" "$work/output"
+  fi && line=$(first_match "$work/output" "$text")
   if test $? = 0; then
-    echo "ok $name, $((SECONDS - begin)) s: $(grep -m1 -E -- "$text" "$work/output")"
+    echo "ok $name, $((SECONDS - begin)) s: $line"
     return
   fi
   echo "FAILED $name: status $status, wanted $wanted and '$text':"
@@ -104,8 +128,11 @@ for network in $networks; do
 done
 # The GID of RoCE v2 that belongs to the IPv4 address, and what libibverbs tells.
 expect "acp_info: GIDs" 0 'GID .*:ffff:0a4d:0001 RoCE v2, eth0' "$bin/acp_info"
-expect "acp_info: limits" 0 'atomics  *between queue pairs; max_qp_rd_atom [1-9]' \
-  "$bin/acp_info"
+limits='atomics  *between queue pairs; max_qp_rd_atom [1-9]'
+first_match "$work/output" "$limits" || {
+  echo "FAILED acp_info: no '$limits'"
+  failures=$((failures + 1))
+}
 expect "acp_info --job" 0 "0-1 .*0: rxe0 port 1, eth0 at 10.77.0.1; 1: rxe1 port 1, eth1 at" \
   "$bin/acprun" -np 2 "$bin/acp_info" --job
 expect "a device for each rank of a host" 0 \
@@ -186,9 +213,11 @@ export work here bin tests
 
 # ---- A cable that is pulled while ranks on two devices copy: one side cannot
 # send any more, the other gets no answer. The side that notices first says so.
+# The time-outs are short; verbs.machines loses a machine with those of the
+# library.
 expect "a link that goes down" "not 0" \
   'is lost: process [01] at 10.77.0.[12]:.*(retry counter|QP operation) e' \
-  bash -c 'amid in_copy ip link set eth1 down'
+  env ACP_VERBS_ACK_TIMEOUT=250 ACP_VERBS_RETRIES=2 bash -c 'amid in_copy ip link set eth1 down'
 restore 1
 # Since then rxe1 takes no requests for connections: docs/verbs.md, "rxe".
 renew_rxe1
