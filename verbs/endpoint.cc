@@ -110,24 +110,27 @@ Status Endpoint::append(std::span<const std::span<const std::byte>> parts,
   return Status::kTooLarge;  // not reached: an empty packet takes any message
 }
 
-void Endpoint::close_packet() {
+void Endpoint::close_packet(InFront in_front) {
   Buffer* buffer = open_;
   const std::size_t bytes = open_bytes_;
   open_ = nullptr;
   open_bytes_ = 0;
   ++packets_sent_;
-  post(buffer, bytes);
+  post(buffer, bytes, in_front);
 }
 
 /// Posts one packet with one doorbell. `buffer` null: an empty packet. The
-/// buffer is free at once if the data go inline, else at a completion.
-void Endpoint::post(Buffer* buffer, std::size_t bytes) {
+/// buffer is free at once if the data go inline, else at a completion. A packet
+/// behind the batch is signalled: its completion ends the batch, too.
+void Endpoint::post(Buffer* buffer, std::size_t bytes, InFront in_front) {
   const bool is_inline = buffer != nullptr && bytes <= device_.inline_bytes();
+  const bool is_behind = in_front == InFront::kBatch;
   ++unsignalled_;
-  const bool is_signalled =
-      unsignalled_ >= kSignalEvery || device_.send_buffers().is_low();
+  const bool is_signalled = is_behind || unsignalled_ >= kSignalEvery ||
+                            device_.send_buffers().is_low();
   ibv_sge piece{};
   ibv_send_wr send{};
+  ibv_send_wr* const first = is_behind ? take_batch(&send) : &send;
   send.wr_id = std::uint64_t{posted_} << 1;
   send.opcode = IBV_WR_SEND_WITH_IMM;
   send.imm_data = htonl(consumed_);
@@ -142,7 +145,7 @@ void Endpoint::post(Buffer* buffer, std::size_t bytes) {
   }
   WorkRequest& work = next_work_request();
   ibv_send_wr* bad = nullptr;
-  const int error = ibv_post_send(id_->qp, &send, &bad);
+  const int error = ibv_post_send(id_->qp, first, &bad);
   const bool is_free = buffer != nullptr && (is_inline || error != 0);
   if (is_free) {
     device_.send_buffers().release(buffer);
@@ -155,6 +158,7 @@ void Endpoint::post(Buffer* buffer, std::size_t bytes) {
   credit_sent_ = consumed_;
   unsignalled_ = is_signalled ? 0 : unsignalled_;
   ++shared_.counters.sent;
+  shared_.counters.behind += is_behind ? 1 : 0;
   shared_.counters.empty += buffer == nullptr ? 1 : 0;
   shared_.counters.inlined += is_inline || buffer == nullptr ? 1 : 0;
   shared_.counters.signalled += is_signalled ? 1 : 0;
@@ -205,7 +209,7 @@ bool Endpoint::flush_parts(bool is_idle) {
     if (send_queue_used() == kSendQueue) {
       return false;
     }
-    post(nullptr, 0);
+    post(nullptr, 0, InFront::kNothing);
   }
   return is_clean || state_ != EndpointState::kReady;
 }

@@ -54,7 +54,9 @@ struct Counters {
   std::uint64_t crossed = 0;    ///< Attempts given up for the peer's.
   std::uint64_t retried = 0;    ///< Attempts after a failed one.
   std::uint64_t refused = 0;    ///< Requests of other jobs.
-  std::uint64_t sent = 0;       ///< Packets; one doorbell each.
+  std::uint64_t sent = 0;       ///< Packets.
+  std::uint64_t behind = 0;     ///< Part of `sent`: with the doorbell of steps;
+                                ///< the others have one each.
   std::uint64_t empty = 0;      ///< Part of `sent`: only credit.
   std::uint64_t inlined = 0;    ///< Part of `sent`: without a buffer.
   std::uint64_t signalled = 0;  ///< Part of `sent`: with a completion.
@@ -121,6 +123,13 @@ class Endpoint final : public transport::Endpoint {
 
   Status post(std::span<const transport::RemoteStep> steps,
               std::uint64_t token) override;
+
+  /// Posts the batch, the steps and the open packet with one doorbell. The
+  /// message is the last row of that packet.
+  Status post_then_send(
+      std::span<const transport::RemoteStep> steps,
+      std::uint64_t token,
+      std::span<const std::span<const std::byte>> message) override;
 
   /// Sends the open packet, the credit that is due, and the batch of steps.
   /// False: no room, call again.
@@ -219,6 +228,9 @@ class Endpoint final : public transport::Endpoint {
     kNever,  ///< Not by the devices, or not in one chain.
   };
 
+  /// The work requests that share the doorbell of a packet.
+  enum class InFront : std::uint8_t { kNothing, kBatch };
+
   Status send_before_ready();
   Status append(std::span<const std::span<const std::byte>> parts, Row row);
   bool flush(bool is_idle);
@@ -230,7 +242,9 @@ class Endpoint final : public transport::Endpoint {
   bool has_steps() const noexcept;
   bool can_devices_do(
       std::span<const transport::RemoteStep> steps) const noexcept;
+  Feasible plan_steps(std::span<const transport::RemoteStep> steps, Plan& plan);
   Feasible plan_step(const transport::RemoteStep& step, Plan& plan);
+  bool has_room_for(const Plan& plan, std::size_t packets) const noexcept;
   Feasible find_window(const transport::RemoteStep& step,
                        std::uint64_t offset,
                        PeerWindow*& theirs);
@@ -247,6 +261,7 @@ class Endpoint final : public transport::Endpoint {
   void ask_for_window(const transport::RemoteStep& step);
   void collect(Plan& plan, std::uint64_t token);
   void post_batch();
+  ibv_send_wr* take_batch(ibv_send_wr* behind);
   void put_into_word(WorkRequest& work, ibv_sge& piece) noexcept;
   void end_use(WorkRequest& work);
   void free_word(WorkRequest& work) noexcept;
@@ -257,8 +272,8 @@ class Endpoint final : public transport::Endpoint {
   void on_want(const Control& want);
   void on_region(const Control& told);
   void on_revoke(const Control& revoke);
-  void close_packet();
-  void post(Buffer* buffer, std::size_t bytes);
+  void close_packet(InFront in_front = InFront::kNothing);
+  void post(Buffer* buffer, std::size_t bytes, InFront in_front);
   void queue_for_flush();
 
   void connect();

@@ -63,6 +63,19 @@ Endpoint::Feasible Endpoint::find_window(const RemoteStep& step,
   return Feasible::kLater;
 }
 
+/// Plans the work requests of a chain; the answer of the first step that cannot
+/// be posted now.
+Endpoint::Feasible Endpoint::plan_steps(std::span<const RemoteStep> steps,
+                                        Plan& plan) {
+  for (const RemoteStep& step : steps) {
+    const Feasible feasible = plan_step(step, plan);
+    if (feasible != Feasible::kNow) {
+      return feasible;
+    }
+  }
+  return Feasible::kNow;
+}
+
 /// Plans the work requests of a step. A work request ends where a registration
 /// ends, at either side.
 Endpoint::Feasible Endpoint::plan_step(const RemoteStep& step, Plan& plan) {

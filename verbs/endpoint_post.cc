@@ -29,16 +29,12 @@ Status Endpoint::post(std::span<const RemoteStep> steps, std::uint64_t token) {
     return has_atomic ? send_before_ready() : Status::kUnsupported;
   }
   Plan plan;
-  for (const RemoteStep& step : steps) {
-    const Feasible feasible = plan_step(step, plan);
-    if (feasible != Feasible::kNow) {
-      return feasible == Feasible::kLater && has_atomic ? Status::kAgain
-                                                        : Status::kUnsupported;
-    }
+  const Feasible feasible = plan_steps(steps, plan);
+  if (feasible != Feasible::kNow) {
+    return feasible == Feasible::kLater && has_atomic ? Status::kAgain
+                                                      : Status::kUnsupported;
   }
-  if (steps_posted_ + queue_->batched + plan.count > kStepWindow ||
-      !has_send_room(plan.count) ||
-      !has_atomic_room(plan.atomics, plan.words)) {
+  if (!has_room_for(plan, 0)) {
     return Status::kAgain;
   }
   if (queue_->batched + plan.count > kBatch) {
@@ -50,6 +46,51 @@ Status Endpoint::post(std::span<const RemoteStep> steps, std::uint64_t token) {
   collect(plan, token);
   queue_for_flush();
   return Status::kOk;
+}
+
+/// Order: the plan and the room, which change nothing; the message into the
+/// open packet, which needs credit and a buffer; then the list of the batch,
+/// the steps and the packet. So a call that is refused has posted no step, and
+/// no list is posted without its packet. Only writes are taken, because a SEND
+/// may overtake an earlier read or atomic.
+Status Endpoint::post_then_send(
+    std::span<const RemoteStep> steps,
+    std::uint64_t token,
+    std::span<const std::span<const std::byte>> message) {
+  const bool are_writes =
+      std::ranges::all_of(steps, [](const RemoteStep& step) {
+        return step.opcode == Opcode::kPut || step.opcode == Opcode::kPut8;
+      });
+  Plan plan;
+  if (!are_writes || !can_devices_do(steps) ||
+      state_ != EndpointState::kReady ||
+      plan_steps(steps, plan) != Feasible::kNow) {
+    return Status::kUnsupported;
+  }
+  if (!has_room_for(plan, 1)) {
+    return Status::kAgain;
+  }
+  if (const Status status = append(message, Row::kMessage);
+      status != Status::kOk) {
+    return status;
+  }
+  if (queue_->batched + plan.count > kBatch) {
+    post_batch();
+  }
+  if (state_ == EndpointState::kReady) {
+    collect(plan, token);
+    close_packet(InFront::kBatch);
+  }
+  return state_ == EndpointState::kReady ? Status::kOk : Status::kPeerDead;
+}
+
+/// Whether the connection has room for the planned work requests and for this
+/// many packets. Precondition: ready.
+bool Endpoint::has_room_for(const Plan& plan,
+                            std::size_t packets) const noexcept {
+  return steps_posted_ + queue_->batched + plan.count <= kStepWindow &&
+         has_send_room(plan.count + packets) &&
+         has_atomic_room(plan.atomics, plan.words);
 }
 
 /// Puts the value of a put8 into registered memory. Used where the device takes
@@ -113,23 +154,31 @@ void Endpoint::collect(Plan& plan, std::uint64_t token) {
 /// because a queue pair completes in order.
 void Endpoint::post_batch() {
   const std::size_t count = queue_->batched;
+  ibv_send_wr* const first = take_batch(nullptr);
+  queue_->requests[count - 1].send_flags |= IBV_SEND_SIGNALED;
+  unsignalled_ = 0;
+  ibv_send_wr* bad = nullptr;
+  const int error = ibv_post_send(id_->qp, first, &bad);
+  if (error != 0) {
+    fail(fmt::format("posting {} steps: {}", count, errno_text(error)));
+  }
+}
+
+/// Makes the batch a list that the caller posts; `behind` follows it unless it
+/// is null. Returns the first request. Precondition: the batch is not empty.
+ibv_send_wr* Endpoint::take_batch(ibv_send_wr* behind) {
+  const std::size_t count = queue_->batched;
   for (std::size_t i = 0; i < count; ++i) {
     ibv_send_wr& request = queue_->requests[i];
     request.wr_id = std::uint64_t{posted_} << 1;
-    request.next = i + 1 < count ? &queue_->requests[i + 1] : nullptr;
+    request.next = i + 1 < count ? &queue_->requests[i + 1] : behind;
     next_work_request() = queue_->batch[i];
   }
-  queue_->requests[count - 1].send_flags |= IBV_SEND_SIGNALED;
-  unsignalled_ = 0;
   steps_posted_ += static_cast<std::uint32_t>(count);
   queue_->batched = 0;
   ++shared_.counters.doorbells;
   shared_.counters.requests += count;
-  ibv_send_wr* bad = nullptr;
-  const int error = ibv_post_send(id_->qp, queue_->requests.data(), &bad);
-  if (error != 0) {
-    fail(fmt::format("posting {} steps: {}", count, errno_text(error)));
-  }
+  return queue_->requests.data();
 }
 
 void Endpoint::free_word(WorkRequest& work) noexcept {

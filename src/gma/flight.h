@@ -20,10 +20,14 @@ struct Slices {
 };
 
 /// One step as independent requests or posts to one endpoint. A put or a get
-/// may need several; a word or a delegated copy is a single one.
+/// may need several; a word or a delegated copy is a single one. The words that
+/// follow a put in the chain may join its last post.
 struct Pieces {
   protocol::Step step;  ///< The form that requests carry: a put, not its copy.
   std::uint64_t sent_bytes = 0;
+  bool has_messages =
+      false;  ///< A request has gone, which its agent may refuse.
+  std::size_t joined_steps = 0;  ///< Set when the last post goes.
 };
 
 /// A put above one message: one request in parts. The words that follow in the

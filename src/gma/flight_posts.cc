@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 
+#include "base/inline_vector.h"
 #include "gma/flight_sender.h"
+#include "gma/request_bytes.h"
 
 namespace acp::gma {
 
@@ -66,10 +68,12 @@ Status FlightSender::remote_step(const Step& step,
   return Status::kOk;
 }
 
-/// kUnsupported: the endpoint does not post these steps. kAgain: no room now.
+/// Posts steps, and a message behind them unless it is empty. kUnsupported: the
+/// endpoint does not do that. kAgain: no room now.
 Status FlightSender::post(PeerQueue& queue,
                           Operation& operation,
-                          std::span<const transport::RemoteStep> steps) {
+                          std::span<const transport::RemoteStep> steps,
+                          std::span<const std::span<const std::byte>> message) {
   Request request;
   request.operation = &operation;
   request.queue = &queue;
@@ -78,7 +82,10 @@ Status FlightSender::post(PeerQueue& queue,
   if (!id) {
     return Status::kAgain;
   }
-  const Status status = queue.endpoint().post(steps, *id);
+  transport::Endpoint& endpoint = queue.endpoint();
+  const Status status = message.empty()
+                            ? endpoint.post(steps, *id)
+                            : endpoint.post_then_send(steps, *id, message);
   if (status != Status::kOk) {
     requests_.close(*id);
   }
@@ -108,6 +115,54 @@ Status FlightSender::post_piece(PeerQueue& queue,
     pieces.sent_bytes += piece.size;
   }
   return status;
+}
+
+/// Posts the last piece of a put, and the words that follow in the chain as a
+/// request behind it. Two answers are due then: the completion of the post and
+/// the reply, in any order. The endpoint keeps the request behind all pieces
+/// that were posted. A piece that went as a request may be refused by the
+/// agent, and the chain stops at it, so the words wait for its reply.
+/// kUnsupported: not the last piece, no words to join, or not by this endpoint.
+Status FlightSender::post_with_words(PeerQueue& queue,
+                                     Operation& operation,
+                                     Pieces& pieces) {
+  const std::uint64_t rest = pieces.step.size - pieces.sent_bytes;
+  if (pieces.step.opcode != protocol::Opcode::kPut || pieces.has_messages ||
+      rest > queue.to().max_posted) {
+    return Status::kUnsupported;
+  }
+  const std::size_t count = joinable_steps(queue, operation, pieces.step);
+  if (count == 0) {
+    return Status::kUnsupported;
+  }
+  transport::RemoteStep remote;
+  Status status =
+      remote_step(piece_of(pieces.step, pieces.sent_bytes, rest), remote);
+  if (status != Status::kOk) {
+    return status;
+  }
+  const auto id = open_words(queue, operation, count);
+  if (!id) {
+    return Status::kAgain;
+  }
+  protocol::RequestHeader header;
+  header.steps = static_cast<std::uint8_t>(count);
+  header.id = *id;
+  InlineVector<protocol::StepBytes, protocol::kMaxSteps> words;
+  for (std::size_t i = 1; i <= count; ++i) {
+    words.push_back(
+        protocol::encode_step(operation.steps[operation.current + i]));
+  }
+  const std::array<std::span<const std::byte>, 2> message = {
+      bytes_of(header), std::as_bytes(std::span(words))};
+  status = post(queue, operation, {&remote, 1}, message);
+  if (status != Status::kOk) {
+    requests_.close(*id);
+    return status;
+  }
+  pieces.sent_bytes += rest;
+  pieces.joined_steps = count;
+  return Status::kOk;
 }
 
 /// Posts all steps of a chain but empty ones. A step above max_posted, or a

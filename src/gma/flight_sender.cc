@@ -80,7 +80,10 @@ Status FlightSender::send_piece(PeerQueue& queue,
                                 Pieces& pieces) {
   Status status = Status::kUnsupported;
   if (queue.to().max_posted != 0) {
-    status = post_piece(queue, operation, pieces);
+    status = post_with_words(queue, operation, pieces);
+    if (status == Status::kUnsupported) {
+      status = post_piece(queue, operation, pieces);
+    }
   }
   if (status == Status::kUnsupported) {
     status = send_piece_message(queue, operation, pieces);
@@ -138,6 +141,7 @@ Status FlightSender::send_piece_message(PeerQueue& queue,
     return status;
   }
   pieces.sent_bytes += piece.size;
+  pieces.has_messages = true;
   return Status::kOk;
 }
 

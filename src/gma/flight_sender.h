@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "gma/peer_queue.h"
@@ -56,6 +57,9 @@ class FlightSender {
   Status send_signal(PeerQueue& queue, Operation& operation);
   Status send_part(PeerQueue& queue, Operation& operation, Parts& parts);
   Status open_parts(PeerQueue& queue, Operation& operation, Parts& parts);
+  std::optional<std::uint64_t> open_words(PeerQueue& queue,
+                                          Operation& operation,
+                                          std::size_t words);
   Status send_part_message(PeerQueue& queue,
                            Operation& operation,
                            const Parts& parts,
@@ -65,12 +69,16 @@ class FlightSender {
   Status end_parts(PeerQueue& queue, Operation& operation, Parts& parts);
   std::size_t joinable_steps(const PeerQueue& queue,
                              const Operation& operation,
-                             const Parts& parts) const;
+                             const Step& put) const;
   Status post_piece(PeerQueue& queue, Operation& operation, Pieces& pieces);
+  Status post_with_words(PeerQueue& queue,
+                         Operation& operation,
+                         Pieces& pieces);
   Status post_chain(PeerQueue& queue, Operation& operation);
   Status post(PeerQueue& queue,
               Operation& operation,
-              std::span<const transport::RemoteStep> steps);
+              std::span<const transport::RemoteStep> steps,
+              std::span<const std::span<const std::byte>> message = {});
   Status remote_step(const Step& step, transport::RemoteStep& remote) const;
   static Status send_data(PeerQueue& queue,
                           Operation& operation,

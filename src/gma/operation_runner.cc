@@ -183,6 +183,8 @@ void OperationRunner::end_flight(Operation& operation) {
     operation.current = operation.steps.size() - 1;
   } else if (const auto* parts = std::get_if<Parts>(&operation.flight)) {
     operation.current += parts->joined_steps;
+  } else if (const auto* pieces = std::get_if<Pieces>(&operation.flight)) {
+    operation.current += pieces->joined_steps;
   }
   if (owes_signal) {
     operation.flight = Signal{};

@@ -55,27 +55,45 @@ class Results {
   std::span<const std::byte> data_;
 };
 
-/// Stores the results of `count` steps from the current one on. A step that
+/// Stores the results of `count` steps from step `first` on. A step that
 /// failed, here or at the peer, becomes the current step. False: it failed
 /// here.
 bool place_steps(Results& results,
                  const protocol::ReplyHeader& header,
                  Operation& operation,
+                 std::size_t first,
                  std::size_t count) {
   const std::size_t done =
       header.status == Status::kOk
           ? count
           : std::min<std::size_t>(header.failed_step, count - 1);
   for (std::size_t i = 0; i < done; ++i) {
-    const Step& step = operation.steps[operation.current + i];
+    const Step& step = operation.steps[first + i];
     if (!results.place(step.opcode, step.local,
                        step.opcode == Opcode::kGet ? step.size : step.width)) {
-      operation.current += i;
+      operation.current = first + i;
       return false;
     }
   }
-  operation.current += done == count ? 0 : done;
+  if (done != count) {
+    operation.current = first + done;
+  }
   return true;
+}
+
+/// Stores the result of one piece, or of the words that joined the last post:
+/// then their reply is the only one of the flight.
+bool place_piece(Results& results,
+                 const Request& request,
+                 const protocol::ReplyHeader& header,
+                 Operation& operation,
+                 const Pieces& pieces) {
+  if (pieces.joined_steps != 0) {
+    return place_steps(results, header, operation, operation.current + 1,
+                       pieces.joined_steps);
+  }
+  return header.status != Status::kOk ||
+         results.place(pieces.step.opcode, request.local, request.size);
 }
 
 }  // namespace
@@ -87,14 +105,13 @@ Status place_results(const gmm::AddressSpace& space,
   Results results(space, reply.data);
   bool is_good = true;
   if (std::holds_alternative<Chain>(operation.flight)) {
-    is_good =
-        place_steps(results, reply.header, operation, operation.steps.size());
+    is_good = place_steps(results, reply.header, operation, operation.current,
+                          operation.steps.size());
   } else if (const auto* parts = std::get_if<Parts>(&operation.flight)) {
-    is_good =
-        place_steps(results, reply.header, operation, 1 + parts->joined_steps);
-  } else if (const auto* pieces = std::get_if<Pieces>(&operation.flight);
-             pieces != nullptr && reply.header.status == Status::kOk) {
-    is_good = results.place(pieces->step.opcode, request.local, request.size);
+    is_good = place_steps(results, reply.header, operation, operation.current,
+                          1 + parts->joined_steps);
+  } else if (const auto* pieces = std::get_if<Pieces>(&operation.flight)) {
+    is_good = place_piece(results, request, reply.header, operation, *pieces);
   }
   return is_good || reply.header.status != Status::kOk ? reply.header.status
                                                        : Status::kBadKey;

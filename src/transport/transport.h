@@ -170,6 +170,19 @@ class Endpoint {
   /// error.
   [[nodiscard]] virtual Status post(std::span<const RemoteStep> steps,
                                     std::uint64_t token);
+
+  /// Posts steps as post() does, and sends one message behind them as send()
+  /// does: both, or neither. The peer takes the message when the effects of
+  /// these steps, and of all puts posted before them, are in its memory.
+  /// kOk: as for post() and send(); the answer to the message may arrive before
+  /// on_posted_done(token).
+  /// kAgain: there is no room now; poll, then make the call again.
+  /// kUnsupported: the endpoint does not take these steps with a message. The
+  /// caller posts the steps, and sends the message when they are complete.
+  [[nodiscard]] virtual Status post_then_send(
+      std::span<const RemoteStep> steps,
+      std::uint64_t token,
+      std::span<const std::span<const std::byte>> message);
 };
 
 /// Makes endpoints and moves their traffic. The top of this file says which

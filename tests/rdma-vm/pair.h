@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdlib>
+#include <functional>
 #include <memory>
 #include <random>
 #include <vector>
@@ -82,6 +83,9 @@ class End final : public transport::MessageSink {
                   std::span<const std::byte> bytes) override {
     ++messages;
     heard.insert(heard.end(), bytes.begin(), bytes.end());
+    if (look) {
+      look(bytes);
+    }
   }
 
   void on_posted_done(std::uint64_t token) override { done.push_back(token); }
@@ -95,6 +99,8 @@ class End final : public transport::MessageSink {
   std::unique_ptr<VerbsTransport> transport;
   std::vector<std::uint64_t> done;
   std::vector<std::byte> heard;  ///< All messages, one behind the other.
+  /// Called with each message as it arrives; may be empty.
+  std::function<void(std::span<const std::byte>)> look;
   int messages = 0;
   int failures = 0;
   std::string failure;  ///< The reason of the last failure.

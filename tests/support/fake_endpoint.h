@@ -74,13 +74,30 @@ class FakeEndpoint final : public transport::Endpoint {
   struct Posted {
     std::vector<transport::RemoteStep> steps;
     std::uint64_t token;
+    Message message;  ///< Follows the steps; empty after post().
   };
 
   Status post(std::span<const transport::RemoteStep> steps,
               std::uint64_t token) override {
     const Status status = post_status ? post_status() : Status::kUnsupported;
     if (status == Status::kOk) {
-      posted.push_back({{steps.begin(), steps.end()}, token});
+      posted.push_back({{steps.begin(), steps.end()}, token, {}});
+    }
+    return status;
+  }
+
+  Status post_then_send(
+      std::span<const transport::RemoteStep> steps,
+      std::uint64_t token,
+      std::span<const std::span<const std::byte>> parts) override {
+    const Status status =
+        post_then_send_status ? post_then_send_status() : Status::kUnsupported;
+    if (status == Status::kOk) {
+      posted.push_back({{steps.begin(), steps.end()}, token, {}});
+      Message& message = posted.back().message;
+      for (const std::span<const std::byte> part : parts) {
+        message.insert(message.end(), part.begin(), part.end());
+      }
     }
     return status;
   }
@@ -101,6 +118,7 @@ class FakeEndpoint final : public transport::Endpoint {
   Status transfer_status = Status::kUnsupported;     ///< Result of transfer().
   std::deque<Posted> posted;                         ///< Accepted, not done.
   std::function<Status()> post_status;               ///< Result of post().
+  std::function<Status()> post_then_send_status;     ///< Its result.
   std::vector<std::span<const std::byte>> in_place;  ///< Kept until reclaim().
   int offers = 0;                                    ///< Calls of send().
   int transfers = 0;

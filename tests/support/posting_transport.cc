@@ -48,6 +48,11 @@ class PostingEndpoint final : public transport::Endpoint {
 
   Status post(std::span<const RemoteStep> steps, std::uint64_t token) override;
 
+  Status post_then_send(
+      std::span<const RemoteStep> steps,
+      std::uint64_t token,
+      std::span<const std::span<const std::byte>> message) override;
+
  private:
   PostingTransport& transport_;
   transport::Endpoint& inner_;
@@ -120,16 +125,41 @@ class PostingTransport final : public transport::Transport {
     return Status::kOk;
   }
 
+  /// Like post(). The message goes by `endpoint` after the steps have been
+  /// executed, before or after their completion is reported.
+  Status post_then_send(transport::Endpoint& endpoint,
+                        ProcId peer,
+                        std::span<const RemoteStep> steps,
+                        std::uint64_t token,
+                        std::span<const std::span<const std::byte>> message) {
+    const Status status = post(peer, steps, token);
+    if (status == Status::kOk) {
+      chains_.back().endpoint = &endpoint;
+      for (const std::span<const std::byte> part : message) {
+        std::vector<std::byte>& bytes = chains_.back().message;
+        bytes.insert(bytes.end(), part.begin(), part.end());
+      }
+    }
+    return status;
+  }
+
   std::size_t poll(transport::MessageSink& sink) override {
     hub_->look();
     std::size_t count = inner_->poll(sink);
     while (!chains_.empty() && random_() % 3 != 0) {
-      const Chain chain = std::move(chains_.front());
+      hub_->run(me_, chains_.front().peer, chains_.front().steps);
+      done_.push_back(std::move(chains_.front()));
       chains_.pop_front();
-      hub_->run(me_, chain.peer, chain.steps);
-      sink.on_posted_done(chain.token);
+      send_messages();
+    }
+    while (!done_.empty() && done_.front().endpoint == nullptr &&
+           random_() % 3 != 0) {
+      const std::uint64_t token = done_.front().token;
+      done_.pop_front();
+      sink.on_posted_done(token);
       ++count;
     }
+    send_messages();
     return count;
   }
 
@@ -148,14 +178,14 @@ class PostingTransport final : public transport::Transport {
   void forget_regions() override { hub_->forget(me_); }
 
   TimePoint next_deadline() const noexcept override {
-    return chains_.empty() ? inner_->next_deadline() : TimePoint{};
+    return is_idle() ? inner_->next_deadline() : TimePoint{};
   }
 
   std::span<const int> descriptors() const noexcept override {
     return inner_->descriptors();
   }
 
-  bool arm() override { return inner_->arm() && chains_.empty(); }
+  bool arm() override { return inner_->arm() && is_idle(); }
 
   void disarm() override { inner_->disarm(); }
 
@@ -164,7 +194,23 @@ class PostingTransport final : public transport::Transport {
     ProcId peer;
     std::uint64_t token;
     std::vector<RemoteStep> steps;
+    std::vector<std::byte> message{};
+    transport::Endpoint* endpoint = nullptr;  ///< Null: no message is to go.
   };
+
+  bool is_idle() const { return chains_.empty() && done_.empty(); }
+
+  /// Sends the messages of executed chains, as far as there is room.
+  void send_messages() {
+    for (Chain& chain : done_) {
+      const std::span<const std::byte> part = chain.message;
+      if (chain.endpoint != nullptr &&
+          chain.endpoint->send({&part, 1}, transport::Ordering::kFree) !=
+              Status::kAgain) {
+        chain.endpoint = nullptr;
+      }
+    }
+  }
 
   std::unique_ptr<transport::Transport> inner_;
   std::shared_ptr<PostingHub> hub_;
@@ -174,12 +220,20 @@ class PostingTransport final : public transport::Transport {
   std::map<std::pair<ProcId, transport::Color>,
            std::unique_ptr<PostingEndpoint>>
       endpoints_;
-  std::deque<Chain> chains_;
+  std::deque<Chain> chains_;  ///< Not executed yet.
+  std::deque<Chain> done_;    ///< Executed; completion or message to come.
 };
 
 Status PostingEndpoint::post(std::span<const RemoteStep> steps,
                              std::uint64_t token) {
   return transport_.post(peer_, steps, token);
+}
+
+Status PostingEndpoint::post_then_send(
+    std::span<const RemoteStep> steps,
+    std::uint64_t token,
+    std::span<const std::span<const std::byte>> message) {
+  return transport_.post_then_send(inner_, peer_, steps, token, message);
 }
 
 }  // namespace

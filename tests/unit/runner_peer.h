@@ -5,6 +5,7 @@
 #include <cstring>
 #include <functional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "gmm/memory_ops.h"
@@ -67,18 +68,28 @@ class Peer {
   std::vector<std::byte> memory;
 };
 
+/// Does the oldest chain that was posted to `rank`; its token. A message behind
+/// the chain is the newest in `sent` then.
+inline std::uint64_t run_oldest(RunnerWorld& world, Peer& peer, Rank rank = 2) {
+  auto& endpoint = world.endpoint(rank);
+  const test::FakeEndpoint::Posted chain = std::move(endpoint.posted.front());
+  endpoint.posted.pop_front();
+  for (const transport::RemoteStep& step : chain.steps) {
+    peer.run(step);
+  }
+  if (!chain.message.empty()) {
+    endpoint.sent.push_back(chain.message);
+  }
+  return chain.token;
+}
+
 /// Does the oldest chain that was posted to `rank` and says so; its token.
 inline std::uint64_t complete_oldest(RunnerWorld& world,
                                      Peer& peer,
                                      Rank rank = 2) {
-  auto& posted = world.endpoint(rank).posted;
-  const test::FakeEndpoint::Posted chain = posted.front();
-  posted.pop_front();
-  for (const transport::RemoteStep& step : chain.steps) {
-    peer.run(step);
-  }
-  world.runner.on_posted_done(chain.token);
-  return chain.token;
+  const std::uint64_t token = run_oldest(world, peer, rank);
+  world.runner.on_posted_done(token);
+  return token;
 }
 
 inline std::function<Status()> always(Status status) {
