@@ -1,4 +1,4 @@
-// Rows of acpx_post: chains of two steps that travel together.
+// Rows of chains: steps that travel together.
 #include <array>
 
 #include "rows.h"
@@ -60,6 +60,41 @@ Verdict run_put_add(Context& context, Samples& samples) {
       "the block or the count at the target is wrong");
 }
 
+/// A large put and a signal behind it, complete. The data are fetched at the
+/// end into an outbox that held another pattern.
+Verdict run_put_signal(Context& context,
+                       Samples& samples,
+                       std::uint64_t bytes) {
+  const Memory& memory = context.memory;
+  const acp_ga_t target = memory.inbox(context.target);
+  const acp_ga_t source = memory.outbox(context.rank);
+  const acp_ga_t signal = memory.word(context.target, Word::kSignal);
+  const std::uint64_t before = memory.get_word(context.target, Word::kSignal);
+  fill_pattern(memory.own_outbox(), bytes, context.row);
+  std::uint64_t count = 0;
+  measure(context.time_ns, 1, samples, [&] {
+    acp_complete(
+        acpx_put_signal(target, source, bytes, signal, 1, ACP_HANDLE_NULL));
+    ++count;
+  });
+  const bool counted =
+      memory.get_word(context.target, Word::kSignal) == before + count;
+  fill_pattern(memory.own_outbox(), bytes, ~context.row);
+  acp_complete(acp_copy(source, target, bytes, ACP_HANDLE_NULL));
+  return expect(counted && has_pattern(memory.own_outbox(), bytes, context.row),
+                "the data or the count of signals at the target is wrong");
+}
+
+Row put_signal_row(std::uint64_t bytes) {
+  return {.name = "put_signal." + size_name(bytes),
+          .what = "acpx_put_signal, and acp_complete",
+          .raw_direct = "raw.memmove." + size_name(bytes),
+          .raw_network = "raw.udp",
+          .run = [bytes](Context& context, Samples& samples) {
+            return run_put_signal(context, samples, bytes);
+          }};
+}
+
 /// A compare-and-swap, and a get behind it. The block is put first;
 /// another pattern then fills the outbox, so that a lost get shows.
 Verdict run_cas_get(Context& context, Samples& samples) {
@@ -108,6 +143,8 @@ void add_chain_rows(Rows& rows) {
            .raw_direct = "raw.cas",
            .raw_network = "raw.udp",
            .run = run_cas_get},
+          put_signal_row(64 << 10),
+          put_signal_row(1 << 20),
       });
 }
 
