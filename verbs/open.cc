@@ -93,6 +93,7 @@ VerbsTransport::VerbsTransport(VerbsOptions options,
       has_failed_(options_.procs) {
   capabilities_.max_message = kMaxMessageBytes;
   capabilities_.max_posted = kMaxStepBytes;
+  capabilities_.orders_puts = true;  // one queue pair, which is never replaced
   capabilities_.colors = static_cast<transport::Color>(devices_.size());
   AddressCard card;
   card.colors = capabilities_.colors;

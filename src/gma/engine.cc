@@ -146,14 +146,36 @@ Result<Handle> Engine::atomic_slow(Opcode opcode,
 }
 
 /// Converts NULL, ALL, CONT or a handle to the number to wait for; 0 for none.
-/// CONT waits like ALL, which the specification allows (4.11.1). If it did not
-/// wait, it could take effect although the operation before it failed at the
-/// target.
+/// CONT waits like ALL, which the specification allows (4.11.1), unless
+/// post_behind() has posted the operation.
 Sequence Engine::condition_of(Handle order) const noexcept {
   if (order == kHandleAll || order == kHandleCont) {
     return queue_.issued();
   }
   return order <= queue_.issued() ? order : 0;
+}
+
+/// Posts a put with CONT behind puts that are under way to the same endpoint,
+/// so that it does not wait for their completion. The endpoint executes them in
+/// order, and each fails only with the peer, which fails all: so nothing that
+/// fails by itself can be in front of it. False: the operation has to wait.
+bool Engine::post_behind(Operation& operation) {
+  const Sequence newest = queue_.issued();
+  if (run_.queue == nullptr || run_.newest != newest ||
+      queue_.completed() == newest ||
+      queue_.failure_up_to(newest) != Status::kOk) {
+    return false;
+  }
+  settle_stores();
+  return runner_.post_behind(operation, *run_.queue);
+}
+
+/// Begins a run with an operation that has just been issued, if it is the only
+/// one under way.
+void Engine::note_run(const Operation& operation, Sequence sequence) {
+  if (queue_.completed() + 1 == sequence) {
+    run_ = {runner_.queue_of_posted_put(operation), sequence};
+  }
 }
 
 /// Queues an operation and starts it when its condition holds.
@@ -169,10 +191,13 @@ Result<Handle> Engine::issue(std::span<const Step> steps,
     }
     lock.lock();
   }
-  const Sequence wait_for = condition_of(order);
   Operation& operation = new_operation(Owner::kQueue, steps);
+  const bool is_posted = order == kHandleCont && post_behind(operation);
+  const Sequence wait_for = is_posted ? 0 : condition_of(order);
   const Sequence sequence = queue_.push(operation, wait_for);
-  if (wait_for <= queue_.completed()) {
+  if (is_posted) {
+    run_.newest = sequence;
+  } else if (wait_for <= queue_.completed()) {
     if (wait_for != 0 && queue_.failure_up_to(wait_for) != Status::kOk) {
       operation.status = Status::kOrderFailed;
       on_finished(operation);
@@ -182,6 +207,9 @@ Result<Handle> Engine::issue(std::span<const Step> steps,
     }
   }
   (void)settle();
+  if (!is_posted) {
+    note_run(operation, sequence);
+  }
   // A signal leaves now, because a thread of the peer may wait for it. Other
   // messages to peers that owe an answer may wait for batching.
   if (departure == Departure::kNow) {
@@ -389,6 +417,7 @@ void Engine::reset(Rank new_rank) {
   const std::lock_guard lock(mutex_);
   ACP_ASSERT(queue_.issued() == queue_.completed());
   queue_.clear_failures();
+  run_ = {};
   runner_.forget_peers();
   space_.set_rank(new_rank);
 }

@@ -368,6 +368,8 @@ class Engine final : private OperationOwner {
                     Handle order,
                     Status& status);
   Sequence condition_of(Handle order) const noexcept;
+  bool post_behind(Operation& operation);
+  void note_run(const Operation& operation, Sequence sequence);
   Status make_room();
   Status refuse(const Step& step, Status status) const;
   Operation& new_operation(Owner owner, std::span<const Step> steps);
@@ -388,7 +390,16 @@ class Engine final : private OperationOwner {
   std::vector<std::unique_ptr<Operation>> operations_;  ///< All, in use or not.
   std::vector<Operation*> free_operations_;
   std::vector<Operation*> ready_;  ///< Scratch of settle().
-  bool is_holding_ = false;        ///< The last pass did not flush.
+
+  /// While `newest` is the newest number, all operations under way are puts
+  /// posted to `queue`, which executes them in order. Written by issue().
+  struct PostedRun {
+    PeerQueue* queue = nullptr;  ///< Null: no such run.
+    Sequence newest = 0;
+  };
+
+  PostedRun run_;
+  bool is_holding_ = false;  ///< The last pass did not flush.
   /// Callers may wait for what has just happened: settle() wakes them.
   bool owes_wake_ = false;
   /// The atomics are written under the mutex and read by any thread.

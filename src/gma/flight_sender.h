@@ -27,6 +27,13 @@ class FlightSender {
   /// ends the operation.
   Status send(PeerQueue& queue, Operation& operation);
 
+  /// Posts the put of a flight of Pieces, which is at most max_posted bytes.
+  /// Unlike send(), it never sends a message. kUnsupported, kAgain, kBadKey:
+  /// nothing was posted.
+  Status post_put(PeerQueue& queue, Operation& operation) {
+    return post_piece(queue, operation, std::get<Pieces>(operation.flight));
+  }
+
   /// Whether the request and the reply of a chain fit one message each.
   static bool fits_one_message(const Operation& operation,
                                const PeerEndpoint& to);

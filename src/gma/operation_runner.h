@@ -46,6 +46,16 @@ class OperationRunner {
   /// Begins the operation at its first step.
   void start(Operation& operation);
 
+  /// Posts a put to the endpoint of `queue`, behind the puts that are posted
+  /// there. False: nothing was done, because the operation is no put to this
+  /// endpoint that one post can do, or there is no room.
+  bool post_behind(Operation& operation, PeerQueue& queue);
+
+  /// The queue to whose endpoint all of the operation is posted, if it is one
+  /// put and the endpoint keeps puts in order. Null otherwise. Precondition:
+  /// the operation is under way or waits.
+  PeerQueue* queue_of_posted_put(const Operation& operation);
+
   /// Takes a reply; one with an unknown id is dropped.
   void on_reply(std::span<const std::byte> bytes);
 

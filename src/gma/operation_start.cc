@@ -62,6 +62,51 @@ OperationRunner::Progress OperationRunner::run_copy(
                    to.value(), from.value());
 }
 
+/// Finds out all that could keep the put from being posted before it changes
+/// the operation, which waits for its turn then.
+bool OperationRunner::post_behind(Operation& operation, PeerQueue& queue) {
+  const Step& step = operation.steps.front();
+  const bool is_put =
+      operation.steps.size() == 1 && (step.opcode == protocol::Opcode::kCopy ||
+                                      step.opcode == protocol::Opcode::kPut);
+  if (!is_put || step.size > queue.to().max_posted || queue.is_listed()) {
+    return false;
+  }
+  const Result<gmm::Target> to = space_.locate(step.remote, step.size);
+  const Result<gmm::Target> from = space_.locate(step.local, step.size);
+  if (!to.ok() || !from.ok() ||
+      route_copy(end_of(to.value()), end_of(from.value()), Transfers::kPossible,
+                 ThirdParty::kNot) != Way::kPut) {
+    return false;
+  }
+  const Result<PeerQueue*> mine =
+      queues_.queue_to(to.value().rank, space_.codec().color(step.remote));
+  if (!mine.ok() || mine.value() != &queue) {
+    return false;
+  }
+  operation.flight = Pieces{.step = as_put(step)};
+  if (sender_.post_put(queue, operation) == Status::kOk) {
+    return true;
+  }
+  operation.flight = Idle{};
+  return false;
+}
+
+/// A piece that went as a message could be refused, and so could joined words.
+PeerQueue* OperationRunner::queue_of_posted_put(const Operation& operation) {
+  const auto* pieces = std::get_if<Pieces>(&operation.flight);
+  if (pieces == nullptr || operation.steps.size() != 1 ||
+      operation.has_unsent || pieces->has_messages ||
+      pieces->step.opcode != protocol::Opcode::kPut) {
+    return nullptr;
+  }
+  const GlobalAddress remote = pieces->step.remote;
+  const Result<PeerQueue*> queue = queues_.queue_to(
+      space_.codec().rank(remote), space_.codec().color(remote));
+  return queue.ok() && queue.value()->to().orders_puts ? queue.value()
+                                                       : nullptr;
+}
+
 /// Makes the flight of a copy that this process does not do by itself, and
 /// queues it.
 OperationRunner::Progress OperationRunner::send_copy(Operation& operation,

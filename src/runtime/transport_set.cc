@@ -54,6 +54,7 @@ Result<gma::PeerEndpoint> TransportSet::endpoint_of(gmm::Rank rank,
   found.endpoint = endpoint.value();
   found.max_message = by->capabilities().max_message;
   found.max_posted = by->capabilities().max_posted;
+  found.orders_puts = by->capabilities().orders_puts;
   return found;
 }
 

@@ -33,6 +33,9 @@ struct Capabilities {
   std::size_t max_message = 0;  ///< Bytes of one message, all parts.
   std::size_t max_posted = 0;   ///< Bytes of one posted step; 0: no post().
   Color colors = 1;             ///< Independent paths to one peer.
+  /// Puts that are posted to one endpoint change the peer's memory in the order
+  /// of the posts, and fail only with the peer.
+  bool orders_puts = false;
   /// The device executes 8-byte atomics: post() takes them in color 0, also for
   /// this process's own memory. They are atomic only with each other, so no
   /// agent may execute an 8-byte atomic.

@@ -66,6 +66,8 @@ class EngineUnderTest final : private Endpoints,
     PeerEndpoint found;
     found.endpoint = &endpoint_;
     found.max_message = 1024;
+    found.max_posted = max_posted;
+    found.orders_puts = orders_puts;
     return found;
   }
 
@@ -109,6 +111,8 @@ class EngineUnderTest final : private Endpoints,
   std::function<void()> arrive_;
 
  public:
+  std::size_t max_posted = 0;
+  bool orders_puts = false;
   gmm::AddressSpace space{host_.segment(), 0, 0, 1, gmm::Reach::kHost};
   Engine engine{space, *this, waker_, *this, *this};
 };
