@@ -2,6 +2,8 @@
 // only; changes nothing.
 #include "api/job_facts.h"
 
+#include <fmt/format.h>
+
 #include "api/current_task.h"
 #include "base/host_facts.h"
 #include "settings/networks.h"
@@ -24,6 +26,16 @@ std::string describe_atomics(const runtime::Task& mine) {
              : "inside a host by CPUs, between hosts by the owner's agent";
 }
 
+/// This rank's end of a color in both networks, where the job has two.
+std::string describe_color(const runtime::Task& mine, transport::Color color) {
+  const std::string others = mine.net()->describe_color(color);
+  return mine.rdma() == nullptr
+             ? others
+             : fmt::format("{} by {}, {} by {}",
+                           mine.rdma()->describe_color(color),
+                           mine.rdma()->name(), others, mine.net()->name());
+}
+
 }  // namespace
 
 /// Without a network all ranks share memory, which has no address and needs no
@@ -41,10 +53,13 @@ JobFacts job_facts() {
     facts.colors.assign(mine.space().colors(), "shared memory");
     return facts;
   }
-  facts.network = net->name();
+  facts.network =
+      mine.rdma() == nullptr
+          ? std::string(net->name())
+          : fmt::format("{} and {}", mine.rdma()->name(), net->name());
   facts.why = mine.network_why();
   for (transport::Color i = 0; i < net->capabilities().colors; ++i) {
-    facts.colors.push_back(net->describe_color(i));
+    facts.colors.push_back(describe_color(mine, i));
   }
   facts.protection = net->protection();
   return facts;

@@ -12,9 +12,9 @@ namespace acp::api {
 struct JobFacts {
   std::string host;          ///< Its name.
   std::uint32_t leader = 0;  ///< First process of this host; stands for it.
-  std::string network;       ///< "udp", "verbs", "ucx"; "none" where no rank
-                             ///< needs a network.
-  std::string why;           ///< Why it is this network.
+  std::string network;  ///< "udp", "verbs", "ucx"; "verbs and udp" for a rank
+                        ///< that uses both; "none" where no rank needs one.
+  std::string why;      ///< Why it is this network.
   std::vector<std::string> colors;  ///< This rank's end of each color.
   std::string protection;  ///< How packets are protected; "": not by ACP.
   std::string atomics;     ///< Their executors.

@@ -3,8 +3,10 @@
 #include "api/open_network.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <iterator>
 #include <string_view>
+#include <system_error>
 
 #include "base/log.h"
 #include "settings/module.h"
@@ -38,6 +40,13 @@ constexpr Opener kOpeners[] = {
 #undef ACP_MISSING_NETWORK
 };
 
+bool has_rdma_device() {
+  std::error_code error;
+  const std::filesystem::directory_iterator devices("/sys/class/infiniband",
+                                                    error);
+  return !error && devices != std::filesystem::directory_iterator();
+}
+
 /// The code of a module stays loaded, so the transport may outlive this call.
 Result<std::unique_ptr<transport::Transport>> open_by_module(
     std::string_view name, const transport::NetworkContext& context) {
@@ -57,6 +66,11 @@ Result<std::unique_ptr<transport::Transport>> open_by_module(
 Result<std::unique_ptr<transport::Transport>> open_network(
     const transport::NetworkContext& context) {
   const std::string& net = context.settings.text(SettingId::kNet);
+  // A host without devices is not worth a message, nor the time to load the
+  // module.
+  if (context.is_optional && net == kRdmaNetwork && !has_rdma_device()) {
+    return Status::kUnsupported;
+  }
   if (const auto module = module_of_network(net); !module.empty()) {
     return open_by_module(module, context);
   }

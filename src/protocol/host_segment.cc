@@ -19,6 +19,7 @@
 
 #include "base/host_facts.h"
 #include "base/log.h"
+#include "protocol/pair_card.h"
 #include "settings/networks.h"
 
 namespace acp::protocol {
@@ -35,6 +36,14 @@ constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) {
   return (value + unit - 1) / unit * unit;
 }
 
+/// A job that is too large for two address cards of each process has room for
+/// one.
+std::uint64_t card_room(const HostPlan& plan) {
+  const bool is_too_large =
+      plan.procs > kMostPairCards && plan.sizes.card_bytes == kPairCardBytes;
+  return is_too_large ? kShortCardBytes : round_up(plan.sizes.card_bytes, 8);
+}
+
 /// Fills the sizes and offsets of the header. Every part begins on a page of
 /// its own, so that a core dump can leave out parts by whole pages.
 void lay_out(HostHeader& header, const HostPlan& plan) {
@@ -49,7 +58,7 @@ void lay_out(HostHeader& header, const HostPlan& plan) {
       round_up(std::max<std::uint64_t>(plan.sizes.starter_bytes, kCacheLine),
                kCacheLine);
   header.module_bytes = round_up(plan.sizes.module_bytes, kPage);
-  header.card_bytes = round_up(plan.sizes.card_bytes, kShortCardBytes);
+  header.card_bytes = card_room(plan);
   header.card_table = plan.sizes.card_table;
   header.job_id = plan.identity.id;
   std::ranges::copy(plan.route_to, header.route_to.begin());
@@ -140,6 +149,7 @@ void limit_core_dump(const HostSegment& segment) noexcept {
 std::uint64_t card_bytes_for(CardLength length) {
   switch (length) {
     case CardLength::kShort: return kShortCardBytes;
+    case CardLength::kPair: return kPairCardBytes;
     case CardLength::kUsual: return kCardBytes;
     case CardLength::kLong: break;
   }

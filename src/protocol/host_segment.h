@@ -161,7 +161,7 @@ struct alignas(kCacheLine) HostHeader {
   std::uint32_t key_slots;    ///< Entries of each key table.
   std::uint64_t starter_bytes;
   std::uint64_t module_bytes;
-  std::uint64_t card_bytes;  ///< A multiple of kShortCardBytes.
+  std::uint64_t card_bytes;  ///< A multiple of 8.
   CardTable card_table;      ///< The processes whose address cards are here.
   std::uint64_t total_bytes;
   std::uint64_t slice_stride;

@@ -4,15 +4,13 @@
 
 #include <fmt/format.h>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
-#include <filesystem>
 #include <string>
 #include <string_view>
-#include <system_error>
+#include <utility>
 
 #include "base/log.h"
+#include "runtime/card_parts.h"
+#include "runtime/proposals.h"
 #include "settings/networks.h"
 
 namespace acp::runtime {
@@ -21,147 +19,224 @@ namespace {
 
 using OpenedNetwork = std::unique_ptr<transport::Transport>;
 
-/// Set in the number of a network that the user has named.
-constexpr std::uint32_t kIsNamed = std::uint32_t{1} << 31;
-/// ACP_NET=auto, without RDMA devices.
-constexpr std::uint32_t kNoRdma = 0;
+/// One process while it joins: proposes, and opens what follows.
+class Chooser {
+ public:
+  Chooser(Settings& settings,
+          Bootstrap& bootstrap,
+          const NetTransportFactory& open)
+      : settings_(settings),
+        bootstrap_(bootstrap),
+        segment_(bootstrap.segment()),
+        open_(open),
+        named_(settings.text(SettingId::kNet)) {}
 
-/// Differs between texts, and from kNoRdma.
-std::uint32_t number_of(std::string_view text) {
-  return (static_cast<std::uint32_t>(XXH3_64bits(text.data(), text.size())) &
-          ~kIsNamed) |
-         1U;
+  Result<ChosenNetwork> choose();
+
+ private:
+  transport::NetworkContext context(transport::CardPart part) const;
+  void set(SettingId id, std::string_view value);
+  Result<OpenedNetwork> open_rdma(bool is_optional);
+  Proposal propose();
+  ProposalReview review(Proposal mine) const;
+  Result<ChosenNetwork> open_named(std::string why);
+  Result<ChosenNetwork> open_alike();
+  Result<ChosenNetwork> open_udp(std::uint32_t other);
+  Result<ChosenNetwork> open_both(Proposal mine, std::uint32_t other);
+
+  Settings& settings_;
+  Bootstrap& bootstrap_;
+  const protocol::HostSegment& segment_;
+  const NetTransportFactory& open_;
+  const std::string named_;
+  OpenedNetwork rdma_{};  ///< While it is not sure to be used.
+};
+
+transport::NetworkContext Chooser::context(transport::CardPart part) const {
+  return {.settings = settings_,
+          .segment = segment_,
+          .proc = bootstrap_.proc(),
+          .ask_for_card =
+              [&bootstrap = bootstrap_](transport::ProcId proc) {
+                return bootstrap.fetch_card(proc);
+              },
+          .part = part};
 }
 
-void set_network(Settings& settings, std::string_view name) {
-  // The name is one of the choices.
-  std::ignore =
-      settings.set(SettingId::kNet, name, settings.source(SettingId::kNet));
+/// The value is one of the setting's choices.
+void Chooser::set(SettingId id, std::string_view value) {
+  std::ignore = settings_.set(id, value, settings_.source(id));
 }
 
-/// Null, and a message of level info: RDMA devices cannot be used here. A host
-/// without devices is not worth a message, nor the time to load the module.
-OpenedNetwork try_rdma(Settings& settings,
-                       const transport::NetworkContext& context,
-                       const NetTransportFactory& open) {
-  std::error_code error;
-  const std::filesystem::directory_iterator devices("/sys/class/infiniband",
-                                                    error);
-  if (error || devices == std::filesystem::directory_iterator() ||
-      !may_choose_rdma(settings)) {
-    return nullptr;
+/// Afterwards ACP_NET names the devices where they have been opened.
+Result<OpenedNetwork> Chooser::open_rdma(bool is_optional) {
+  transport::NetworkContext devices = context(rdma_part(segment_));
+  devices.is_optional = is_optional;
+  set(SettingId::kNet, kRdmaNetwork);
+  auto network = open_(devices);
+  if (!network.ok()) {
+    set(SettingId::kNet, named_);
+  }
+  return network;
+}
+
+/// RDMA devices are opened before the proposal, because only an open device
+/// shows that this process can use it. One that cannot be used is a message of
+/// level info.
+Proposal Chooser::propose() {
+  if (named_ != "auto") {
+    return propose_named(named_);
+  }
+  if (!may_choose_rdma(settings_)) {
+    return kNoRdma;
   }
   const ErrorsAs quiet(LogLevel::kInfo);
-  set_network(settings, kRdmaNetwork);
-  auto network = open(context);
-  if (network.ok()) {
-    return std::move(*network);
+  auto network = open_rdma(true);
+  if (!network.ok()) {
+    return kNoRdma;
   }
-  set_network(settings, "auto");
-  return nullptr;
+  rdma_ = std::move(*network);
+  return propose_fabric(rdma_->fabric());
 }
 
-/// The first process whose proposal is another one; `procs` when there is none.
-std::uint32_t find_other(const protocol::HostSegment& segment,
-                         std::uint32_t mine) {
-  const std::uint32_t procs = segment.header().procs;
-  std::uint32_t proc = 0;
-  while (proc < procs && segment.published(proc).proposal.load(
-                             std::memory_order_relaxed) == mine) {
-    ++proc;
+ProposalReview Chooser::review(Proposal mine) const {
+  ProposalReview review(mine);
+  for (std::uint32_t proc = 0; proc < segment_.header().procs; ++proc) {
+    review.add(
+        proc, segment_.published(proc).proposal.load(std::memory_order_relaxed),
+        segment_.slot_of_proc(proc) != protocol::kNoSlot);
   }
-  return proc;
+  return review;
 }
 
 /// Opens the network that the settings name.
-Result<ChosenNetwork> open_named(const transport::NetworkContext& context,
-                                 const NetTransportFactory& open,
-                                 std::string why) {
-  auto network = open(context);
+Result<ChosenNetwork> Chooser::open_named(std::string why) {
+  auto network = open_(context({}));
   if (!network.ok()) {
     return network.status();
   }
-  return ChosenNetwork{std::move(*network), std::move(why)};
+  return ChosenNetwork{std::move(*network), nullptr, std::move(why)};
 }
 
-/// Whether a process proposes a network that its user has named.
-bool is_any_named(const protocol::HostSegment& segment) {
-  for (std::uint32_t proc = 0; proc < segment.header().procs; ++proc) {
-    if ((segment.published(proc).proposal.load(std::memory_order_relaxed) &
-         kIsNamed) != 0) {
-      return true;
-    }
+/// All processes propose alike, with ACP_NET=auto.
+Result<ChosenNetwork> Chooser::open_alike() {
+  if (rdma_ == nullptr) {
+    std::string why =
+        "ACP_NET=auto: udp between hosts: no rank has an RDMA device that it "
+        "can use, or the settings ask for udp";
+    log(LogLevel::kDebug, "{}", why);
+    return open_named(std::move(why));
   }
-  return false;
+  std::string why = fmt::format("ACP_NET=auto: {} between hosts ({})",
+                                kRdmaNetwork, rdma_->fabric());
+  log(LogLevel::kInfo, "{}", why);
+  return ChosenNetwork{std::move(rdma_), nullptr, std::move(why)};
+}
+
+/// Other processes may use two networks, so all look for the address of udp in
+/// its part of the address card.
+Result<ChosenNetwork> Chooser::open_udp(std::uint32_t other) {
+  std::string why =
+      rdma_ == nullptr
+          ? "ACP_NET=auto: udp to all hosts: this rank has no RDMA device that "
+            "it can use, or the settings ask for udp"
+          : fmt::format(
+                "ACP_NET=auto: udp to all hosts: {} the fabric of this rank "
+                "({})",
+                has_card_parts(segment_)
+                    ? "no other host is on"
+                    : fmt::format("the job is too large for two networks, and "
+                                  "process {} is not on",
+                                  other),
+                rdma_->fabric());
+  log(LogLevel::kInfo, "{}", why);
+  rdma_.reset();
+  set(SettingId::kNet, named_);
+  if (!has_card_parts(segment_)) {
+    return open_named(std::move(why));
+  }
+  auto udp = open_(context(udp_part(segment_)));
+  if (!udp.ok()) {
+    return udp.status();
+  }
+  return ChosenNetwork{std::move(*udp), nullptr, std::move(why)};
+}
+
+/// Agents execute the atomics of a job with two networks, because those of a
+/// device are not atomic with the agents' that udp needs. So devices that were
+/// to execute atomics are opened again.
+Result<ChosenNetwork> Chooser::open_both(Proposal mine, std::uint32_t other) {
+  ChosenNetwork chosen;
+  chosen.why = fmt::format(
+      "ACP_NET=auto: {} to the hosts on the fabric of this rank ({}), udp to "
+      "the others: process {} is not on it",
+      kRdmaNetwork, rdma_->fabric(), other);
+  if (rdma_->capabilities().executes_atomics) {
+    chosen.why += "; so agents execute atomics";
+    rdma_.reset();
+    set(SettingId::kVerbsAtomics, "agent");
+    auto again = open_rdma(false);
+    if (!again.ok()) {
+      return again.status();
+    }
+    rdma_ = std::move(*again);
+  }
+  log(LogLevel::kInfo, "{}", chosen.why);
+  set(SettingId::kNet, named_);
+  transport::NetworkContext others = context(udp_part(segment_));
+  others.reaches = [&segment = segment_,
+                    me = bootstrap_.proc()](transport::ProcId peer) {
+    return !share_fabric(segment, me, peer);
+  };
+  auto udp = open_(others);
+  if (!udp.ok()) {
+    return udp.status();
+  }
+  publish_fabric(segment_, bootstrap_.proc(), mine);
+  chosen.transport = std::move(*udp);
+  chosen.rdma = std::move(rdma_);
+  return chosen;
+}
+
+/// Ranks of one host need not agree with anybody. Otherwise the order is: try
+/// RDMA, publish the proposal, wait for the proposals of all, compare them, and
+/// open what follows. Every process sees all proposals after the rendezvous, so
+/// two processes decide alike without another message.
+Result<ChosenNetwork> Chooser::choose() {
+  if (segment_.header().is_whole_job()) {
+    return open_named(fmt::format("ACP_NET={}", named_));
+  }
+  const Proposal mine = propose();
+  segment_.published(bootstrap_.proc())
+      .proposal.store(mine, std::memory_order_relaxed);
+  if (const Status status = bootstrap_.arrive(protocol::Phase::kNetwork);
+      status != Status::kOk) {
+    return status;
+  }
+  const ProposalReview all = review(mine);
+  switch (all.use()) {
+    case NetworkUse::kAlike:
+      return named_ == "auto" ? open_alike()
+                              : open_named(fmt::format("ACP_NET={}", named_));
+    case NetworkUse::kUdp: return open_udp(all.other());
+    case NetworkUse::kBoth:
+      return has_card_parts(segment_) ? open_both(mine, all.other())
+                                      : open_udp(all.other());
+    case NetworkUse::kRefused: break;
+  }
+  log_error(
+      "ACP_NET={} here, and process {} has another: give all ranks the same "
+      "ACP_NET, in acprun's environment or by --acp-envnet",
+      named_, all.other());
+  return Status::kBadOption;
 }
 
 }  // namespace
 
-/// Ranks of one host need not agree with anybody. Otherwise the order is: try
-/// RDMA, publish the proposal, wait for the proposals of all,
-/// compare them, and open what all agree on. RDMA is opened before the proposal
-/// because only an open device shows that this process can use it. Every
-/// process sees all proposals after the rendezvous, so each decides alike
-/// without another message.
 Result<ChosenNetwork> open_job_network(Settings& settings,
                                        Bootstrap& bootstrap,
                                        const NetTransportFactory& open) {
-  const protocol::HostSegment& segment = bootstrap.segment();
-  const transport::NetworkContext context{settings, segment, bootstrap.proc(),
-                                          [&bootstrap](transport::ProcId proc) {
-                                            return bootstrap.fetch_card(proc);
-                                          }};
-  const std::string named = settings.text(SettingId::kNet);
-  if (segment.header().is_whole_job()) {
-    return open_named(context, open, fmt::format("ACP_NET={}", named));
-  }
-  OpenedNetwork rdma;
-  std::uint32_t mine = kNoRdma;
-  if (named != "auto") {
-    mine = number_of(named) | kIsNamed;
-  } else if ((rdma = try_rdma(settings, context, open)) != nullptr) {
-    mine = number_of(rdma->fabric());
-  }
-  segment.published(bootstrap.proc())
-      .proposal.store(mine, std::memory_order_relaxed);
-  if (const Status status = bootstrap.arrive(protocol::Phase::kNetwork);
-      status != Status::kOk) {
-    return status;
-  }
-  const std::uint32_t other = find_other(segment, mine);
-  const bool do_agree = other == segment.header().procs;
-  if (!do_agree && is_any_named(segment)) {
-    log_error(
-        "ACP_NET={} here, and process {} has another: give all ranks the same "
-        "ACP_NET, in acprun's environment or by --acp-envnet",
-        named, other);
-    return Status::kBadOption;
-  }
-  if (named != "auto") {
-    return open_named(context, open, fmt::format("ACP_NET={}", named));
-  }
-  std::string why;
-  if (rdma == nullptr) {
-    why =
-        "ACP_NET=auto: udp between hosts: this process has no RDMA device "
-        "that it can use, or the settings ask for udp";
-    log(LogLevel::kDebug, "{}", why);
-    return open_named(context, open, std::move(why));
-  }
-  if (do_agree) {
-    why = fmt::format("ACP_NET=auto: {} between hosts ({})",
-                      settings.text(SettingId::kNet), rdma->fabric());
-    log(LogLevel::kInfo, "{}", why);
-    return ChosenNetwork{std::move(rdma), std::move(why)};
-  }
-  why = fmt::format(
-      "ACP_NET=auto: udp between hosts: process {} has no RDMA device on the "
-      "fabric of this one ({})",
-      other, rdma->fabric());
-  log(LogLevel::kInfo, "{}", why);
-  set_network(settings, "auto");
-  rdma.reset();
-  return open_named(context, open, std::move(why));
+  return Chooser(settings, bootstrap, open).choose();
 }
 
 }  // namespace acp::runtime

@@ -1,5 +1,5 @@
-// The network of a job on several hosts. All ranks have to use the same one, so
-// they tell each other what they can use before they open it.
+// The networks of a job on several hosts. Two processes have to use the same
+// one, so all tell each other what they can use before they open it.
 #pragma once
 
 #include <functional>
@@ -18,18 +18,21 @@ namespace acp::runtime {
 /// address cards of other processes once all have arrived at Phase::kInit.
 using NetTransportFactory = std::function<transport::OpenNetwork>;
 
-/// A network that this process has opened.
+/// The networks that this process has opened.
 struct ChosenNetwork {
   std::unique_ptr<transport::Transport> transport;
-  std::string why;  ///< Why it is this one, for people.
+  /// Leads to the processes for which share_fabric() holds (card_parts.h), and
+  /// `transport` to all others. Null: `transport` leads to all.
+  std::unique_ptr<transport::Transport> rdma;
+  std::string why;  ///< Why it is these, for people.
 };
 
-/// Opens the network that all processes use. In a job on several hosts,
-/// ACP_NET=auto is RDMA devices where every process has opened them and they
-/// are on one fabric, else udp; afterwards `settings` has its name. Every
-/// process calls it, once, before Phase::kInit. kBadOption, logged: the
-/// processes have unlike ACP_NET. Otherwise it fails as bootstrap.arrive() and
-/// `open` do.
+/// Opens the networks that this process uses. In a job on several hosts,
+/// ACP_NET=auto is RDMA devices between processes that have opened them and are
+/// on one fabric, else udp. Where all processes use RDMA devices alone,
+/// `settings` has their name afterwards. Every process calls it, once, before
+/// Phase::kInit. kBadOption, logged: the processes have unlike ACP_NET.
+/// Otherwise it fails as bootstrap.arrive() and `open` do.
 Result<ChosenNetwork> open_job_network(Settings& settings,
                                        Bootstrap& bootstrap,
                                        const NetTransportFactory& open);

@@ -99,6 +99,12 @@ class Task {
     return transports_->net();
   }
 
+  /// The transport to the hosts on this rank's fabric, where the job has two
+  /// networks; else null.
+  const transport::Transport* rdma() const noexcept {
+    return transports_->rdma();
+  }
+
   /// Why the network between hosts is this one, for people.
   const std::string& network_why() const noexcept { return network_why_; }
 

@@ -8,11 +8,13 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "runtime/card_parts.h"
 
 namespace acp::runtime {
 
-TransportSet::TransportSet(const protocol::HostSegment& segment)
-    : segment_(segment) {}
+TransportSet::TransportSet(const protocol::HostSegment& segment,
+                           std::uint32_t me)
+    : segment_(segment), my_proc_(me) {}
 
 void TransportSet::set_host_transport(
     std::unique_ptr<transport::Transport> transport) {
@@ -22,6 +24,11 @@ void TransportSet::set_host_transport(
 void TransportSet::set_net_transport(
     std::unique_ptr<transport::Transport> transport) {
   net_ = std::move(transport);
+}
+
+void TransportSet::set_rdma_transport(
+    std::unique_ptr<transport::Transport> transport) {
+  rdma_ = std::move(transport);
 }
 
 void TransportSet::attach(gma::Engine& engine,
@@ -35,8 +42,12 @@ void TransportSet::attach(gma::Engine& engine,
 }
 
 transport::Transport* TransportSet::transport_to(transport::ProcId proc) const {
-  const bool is_local = segment_.slot_of_proc(proc) != protocol::kNoSlot;
-  return host_ != nullptr && is_local ? host_.get() : net_.get();
+  if (host_ != nullptr && segment_.slot_of_proc(proc) != protocol::kNoSlot) {
+    return host_.get();
+  }
+  return rdma_ != nullptr && share_fabric(segment_, my_proc_, proc)
+             ? rdma_.get()
+             : net_.get();
 }
 
 Result<gma::PeerEndpoint> TransportSet::endpoint_of(gmm::Rank rank,
@@ -70,7 +81,7 @@ Result<transport::Endpoint*> TransportSet::endpoint(transport::ProcId proc,
 gma::Arrivals TransportSet::poll() {
   std::size_t received = 0;
   bool has_served = false;
-  for (transport::Transport* each : {host_.get(), net_.get()}) {
+  for (transport::Transport* each : all()) {
     if (each != nullptr) {
       received += each->poll(*this);
       has_served = has_served || each->has_served();
@@ -84,7 +95,7 @@ gma::Arrivals TransportSet::poll() {
 }
 
 void TransportSet::flush() {
-  for (transport::Transport* each : {host_.get(), net_.get()}) {
+  for (transport::Transport* each : all()) {
     if (each != nullptr) {
       each->flush();
     }
@@ -92,7 +103,7 @@ void TransportSet::flush() {
 }
 
 void TransportSet::flush_idle() {
-  for (transport::Transport* each : {host_.get(), net_.get()}) {
+  for (transport::Transport* each : all()) {
     if (each != nullptr) {
       each->flush_idle();
     }
@@ -131,7 +142,7 @@ void TransportSet::on_posted_done(std::uint64_t token) {
 }
 
 void TransportSet::on_registered(const transport::Region& region) {
-  for (transport::Transport* each : {host_.get(), net_.get()}) {
+  for (transport::Transport* each : all()) {
     if (each != nullptr) {
       each->on_registered(region);
     }
@@ -140,7 +151,7 @@ void TransportSet::on_registered(const transport::Region& region) {
 
 bool TransportSet::on_unregistered(std::uint32_t key, std::uint64_t state) {
   bool is_released = true;
-  for (transport::Transport* each : {host_.get(), net_.get()}) {
+  for (transport::Transport* each : all()) {
     is_released =
         (each == nullptr || each->on_unregistered(key, state)) && is_released;
   }
@@ -148,7 +159,7 @@ bool TransportSet::on_unregistered(std::uint32_t key, std::uint64_t state) {
 }
 
 void TransportSet::forget_regions() {
-  for (transport::Transport* each : {host_.get(), net_.get()}) {
+  for (transport::Transport* each : all()) {
     if (each != nullptr) {
       each->forget_regions();
     }
@@ -179,7 +190,7 @@ void TransportSet::on_peer_failed(transport::ProcId peer,
 
 std::vector<int> TransportSet::descriptors() const {
   std::vector<int> descriptors;
-  for (const transport::Transport* each : {host_.get(), net_.get()}) {
+  for (const transport::Transport* each : all()) {
     if (each != nullptr) {
       const auto of_transport = each->descriptors();
       descriptors.insert(descriptors.end(), of_transport.begin(),
@@ -191,7 +202,7 @@ std::vector<int> TransportSet::descriptors() const {
 
 TimePoint TransportSet::next_deadline() const {
   TimePoint next = TimePoint::max();
-  for (const transport::Transport* each : {host_.get(), net_.get()}) {
+  for (const transport::Transport* each : all()) {
     if (each != nullptr) {
       next = std::min(next, each->next_deadline());
     }
@@ -206,14 +217,14 @@ TimePoint TransportSet::next_deadline() const {
 
 bool TransportSet::arm() {
   bool is_quiet = true;
-  for (transport::Transport* each : {host_.get(), net_.get()}) {
+  for (transport::Transport* each : all()) {
     is_quiet = (each == nullptr || each->arm()) && is_quiet;
   }
   return is_quiet;
 }
 
 void TransportSet::disarm() {
-  for (transport::Transport* each : {host_.get(), net_.get()}) {
+  for (transport::Transport* each : all()) {
     if (each != nullptr) {
       each->disarm();
     }

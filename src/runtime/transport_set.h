@@ -1,8 +1,9 @@
-// The transports of this process: one to ranks of this host and one to all
-// others. Finds the transport to a peer, and hands messages to agent and
+// The transports of this process: one to ranks of this host, and one or two to
+// all others. Finds the transport to a peer, and hands messages to agent and
 // engine.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -16,19 +17,23 @@
 namespace acp::runtime {
 
 /// Guarded by the engine's mutex, except for functions marked "any thread" and
-/// for has_net(), net() and descriptors(). The results of these three are fixed
-/// once the transports are set.
+/// for has_net(), net(), rdma() and descriptors(). The results of these four
+/// are fixed once the transports are set.
 class TransportSet final : public gma::Endpoints,
                            public gma::Transports,
                            private transport::MessageSink,
                            public agent::Surroundings {
  public:
-  explicit TransportSet(const protocol::HostSegment& segment);
+  /// The transports of the process `me`.
+  TransportSet(const protocol::HostSegment& segment, std::uint32_t me);
 
   /// `host` leads to ranks of this host, `net` to all others; either may be
   /// null. Before attach().
   void set_host_transport(std::unique_ptr<transport::Transport> transport);
   void set_net_transport(std::unique_ptr<transport::Transport> transport);
+  /// `rdma` leads to the processes of other hosts for which share_fabric()
+  /// holds (card_parts.h), in place of `net`. Before attach().
+  void set_rdma_transport(std::unique_ptr<transport::Transport> transport);
   /// Sets the receivers of messages and events. `on_deadline` gets
   /// next_deadline() when it may have changed; `end_job` ends the job when a
   /// peer is lost. Before the first poll().
@@ -66,6 +71,9 @@ class TransportSet final : public gma::Endpoints,
 
   transport::Transport* net() const noexcept { return net_.get(); }
 
+  /// Null in most jobs: `net` leads to all other hosts.
+  transport::Transport* rdma() const noexcept { return rdma_.get(); }
+
   /// A peer that a transport has given up on, or kNoSlot. Any thread.
   std::uint32_t dead_proc() const noexcept {
     return dead_proc_.load(std::memory_order_acquire);
@@ -78,11 +86,19 @@ class TransportSet final : public gma::Endpoints,
   void on_posted_done(std::uint64_t token) override;
   void on_peer_failed(transport::ProcId peer, std::string_view why) override;
   transport::Transport* transport_to(transport::ProcId proc) const;
+
+  /// All transports; each may be null.
+  std::array<transport::Transport*, 3> all() const noexcept {
+    return {host_.get(), rdma_.get(), net_.get()};
+  }
+
   gmm::Rank rank_of(transport::ProcId proc) const;
 
   const protocol::HostSegment& segment_;
   std::unique_ptr<transport::Transport> host_;
+  std::unique_ptr<transport::Transport> rdma_;
   std::unique_ptr<transport::Transport> net_;
+  std::uint32_t my_proc_;
   gma::Engine* engine_ = nullptr;
   agent::Agent* agent_ = nullptr;
   std::function<void(TimePoint)> on_deadline_;

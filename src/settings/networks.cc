@@ -78,8 +78,8 @@ bool is_network_named(const Settings& settings) {
   return find(settings.text(SettingId::kNet)) != nullptr;
 }
 
-/// "auto" and "shm" have no row. Their address cards are as long as those of
-/// udp, and the one of an RDMA device that auto has found fits in as well.
+/// "auto" and "shm" have no row. Without RDMA devices their address cards are
+/// as long as those of udp.
 CardLength card_length(const Settings& settings) {
   const Network* const network = find(settings.text(SettingId::kNet));
   if (network != nullptr && network->card != CardLength::kShort) {
@@ -87,7 +87,10 @@ CardLength card_length(const Settings& settings) {
   }
   const bool has_one_color = settings.text(SettingId::kUdpInterfaces).empty() &&
                              settings.text(SettingId::kVerbsDevices).empty();
-  return has_one_color ? CardLength::kShort : CardLength::kUsual;
+  if (!has_one_color) {
+    return CardLength::kUsual;
+  }
+  return may_choose_rdma(settings) ? CardLength::kPair : CardLength::kShort;
 }
 
 bool may_choose_rdma(const Settings& settings) {

@@ -45,6 +45,7 @@ bool may_choose_rdma(const Settings& settings);
 /// How much room a process's address card needs with these settings.
 enum class CardLength : std::uint8_t {
   kShort,  ///< A UDP address, or the address of an RDMA device.
+  kPair,   ///< Both: ACP_NET=auto may use both networks in one job.
   kUsual,  ///< An address for each color.
   kLong    ///< UCX: the number of bytes depends on the host's devices.
 };

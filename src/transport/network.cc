@@ -9,7 +9,7 @@
 namespace acp::transport {
 
 Status NetworkContext::publish_card(std::span<const std::byte> card) const {
-  const std::span<std::byte> room = segment.card(proc);
+  const std::span<std::byte> room = part.of(segment.card(proc));
   if (card.size() > room.size()) {
     log_error(
         "the network addresses of this process take {} bytes, and the job has "
@@ -43,9 +43,12 @@ WaitedFor waited_for(const NetworkContext& context) {
   const auto group_of = [&segment](ProcId proc) {
     return segment.published(proc).leader.load(std::memory_order_relaxed);
   };
-  // The network never speaks to a peer that shares this rank's memory. That
-  // peer may itself wait for one that the network does speak to.
-  if (peer != context.proc && group_of(peer) == group_of(context.proc)) {
+  // The network never speaks to a peer that shares this rank's memory, or that
+  // another network leads to. That peer may itself wait for one that the
+  // network does speak to.
+  const bool is_reached = !context.reaches || context.reaches(peer);
+  if (peer != context.proc &&
+      (!is_reached || group_of(peer) == group_of(context.proc))) {
     return {WaitedFor::Whom::kAnybody, 0};
   }
   return {WaitedFor::Whom::kPeer, peer};

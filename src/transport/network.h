@@ -2,6 +2,8 @@
 // and address cards that this function gets.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -14,6 +16,18 @@
 
 namespace acp::transport {
 
+/// The bytes of every address card that belong to one network. A plain value.
+struct CardPart {
+  std::size_t offset = 0;
+  std::size_t bytes = SIZE_MAX;  ///< At most, up to the end.
+
+  template <typename Byte>
+  std::span<Byte> of(std::span<Byte> card) const {
+    const auto rest = card.subspan(std::min(offset, card.size()));
+    return rest.first(std::min(bytes, rest.size()));
+  }
+};
+
 /// The parts of the job that a network may use, while it opens and as long as
 /// its transport lives.
 struct NetworkContext {
@@ -23,12 +37,20 @@ struct NetworkContext {
   /// Asks the launcher for the address card of a process of another host, and
   /// blocks until it has come (runtime/bootstrap.h).
   std::function<Result<std::span<const std::byte>>(ProcId)> ask_for_card{};
+  /// The part of each address card for this network. Networks whose address
+  /// cards are asked for have all of it.
+  CardPart part{};
+  /// The job has another network: this one fails without a message where the
+  /// host has no device for it.
+  bool is_optional = false;
+  /// Whether this process speaks to another one by this network. Empty: to all.
+  std::function<bool(ProcId)> reaches{};
 
   /// The address card of a process; its bytes are 0 until that process has
   /// opened its own transport. For networks whose address cards are always in
   /// the segment.
   std::span<const std::byte> card_of(ProcId peer) const {
-    return segment.card(peer);
+    return part.of(std::span<const std::byte>(segment.card(peer)));
   }
 
   /// The address card of a process. Where the segment lacks it, this blocks for
@@ -41,7 +63,7 @@ struct NetworkContext {
   }
 
   /// Room for an address card, in bytes.
-  std::size_t card_room() const { return segment.card(proc).size(); }
+  std::size_t card_room() const { return card_of(proc).size(); }
 
   /// Writes this process's address card. The peers read it after the rendezvous
   /// of acp_init. Fails (logged) with kTooLarge when the host segment has not

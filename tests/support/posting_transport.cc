@@ -63,10 +63,12 @@ class PostingTransport final : public transport::Transport {
  public:
   PostingTransport(std::unique_ptr<transport::Transport> inner,
                    std::shared_ptr<PostingHub> hub,
-                   ProcId me)
+                   ProcId me,
+                   std::string fabric)
       : inner_(std::move(inner)),
         hub_(std::move(hub)),
         me_(me),
+        fabric_(std::move(fabric)),
         random_(me + 1),
         capabilities_(inner_->capabilities()) {
     capabilities_.max_posted = kMaxPosted;
@@ -80,8 +82,11 @@ class PostingTransport final : public transport::Transport {
     return capabilities_;
   }
 
+  std::string fabric() const override { return fabric_; }
+
   Result<transport::Endpoint*> endpoint(ProcId peer,
                                         transport::Color color) override {
+    hub_->note_endpoint({me_, peer});
     const auto inner = inner_->endpoint(peer, color);
     if (!inner.ok()) {
       return inner.status();
@@ -215,6 +220,7 @@ class PostingTransport final : public transport::Transport {
   std::unique_ptr<transport::Transport> inner_;
   std::shared_ptr<PostingHub> hub_;
   ProcId me_;
+  std::string fabric_;
   std::mt19937 random_;
   transport::Capabilities capabilities_;
   std::map<std::pair<ProcId, transport::Color>,
@@ -241,6 +247,16 @@ Status PostingEndpoint::post_then_send(
 void PostingHub::add(ProcId proc, const transport::Region& region) {
   const std::lock_guard lock(mutex_);
   entries_.insert({{proc, region.key}, {region}});
+}
+
+void PostingHub::note_endpoint(const Pair& ends) {
+  const std::lock_guard lock(mutex_);
+  endpoints_.insert(ends);
+}
+
+std::set<PostingHub::Pair> PostingHub::endpoints() {
+  const std::lock_guard lock(mutex_);
+  return endpoints_;
 }
 
 bool PostingHub::remove(ProcId proc, std::uint32_t key, std::uint64_t state) {
@@ -371,9 +387,10 @@ void PostingHub::run(ProcId from,
 std::unique_ptr<transport::Transport> make_posting_transport(
     std::unique_ptr<transport::Transport> transport,
     std::shared_ptr<PostingHub> hub,
-    ProcId me) {
-  return std::make_unique<PostingTransport>(std::move(transport),
-                                            std::move(hub), me);
+    ProcId me,
+    std::string fabric) {
+  return std::make_unique<PostingTransport>(
+      std::move(transport), std::move(hub), me, std::move(fabric));
 }
 
 }  // namespace acp::test

@@ -6,7 +6,9 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -42,6 +44,13 @@ class PostingHub {
 
   PostedAtomics atomics() const noexcept { return atomics_; }
 
+  using Pair = std::pair<transport::ProcId, transport::ProcId>;
+
+  /// Notes that a process has asked for the endpoint to another one.
+  void note_endpoint(const Pair& ends);
+  /// The pairs that note_endpoint() has got.
+  std::set<Pair> endpoints();
+
   /// Makes the writes of earlier run() calls visible to the calling thread.
   void look() { const std::lock_guard lock(mutex_); }
 
@@ -71,12 +80,15 @@ class PostingHub {
   const PostedAtomics atomics_;
   std::mutex mutex_;  ///< Guards entries_ and the memory of posted steps.
   std::multimap<Id, Entry> entries_;
+  std::set<Pair> endpoints_;  ///< Guarded by mutex_.
 };
 
 /// The given transport carries the messages. All ranks of a job share `hub`.
+/// `fabric` is the transport's fabric().
 std::unique_ptr<transport::Transport> make_posting_transport(
     std::unique_ptr<transport::Transport> transport,
     std::shared_ptr<PostingHub> hub,
-    transport::ProcId me);
+    transport::ProcId me,
+    std::string fabric = {});
 
 }  // namespace acp::test

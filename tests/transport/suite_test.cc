@@ -13,6 +13,7 @@
 #include "transport/network.h"
 #ifdef ACP_TEST_UDP
 #include "api/open_network.h"
+#include "support/fake_devices.h"
 #include "support/posting_transport.h"
 #endif
 #ifdef ACP_TEST_VERBS
@@ -49,6 +50,8 @@ struct Way {
   /// The network of a module, linked into this program so that a sanitizer sees
   /// it. Null: the library opens the network.
   transport::OpenNetwork* network = nullptr;
+  /// All hosts but the last have a device on one fabric.
+  bool has_devices = false;
 };
 
 #ifdef ACP_TEST_UDP
@@ -73,6 +76,12 @@ runtime::NetTransportFactory factory_of(const Way& way) {
 #ifdef ACP_TEST_UDP
   if (way.is_posting) {
     return posting_factory(way);
+  }
+  if (way.has_devices) {
+    return fake_devices_factory(std::make_shared<FakeDevices>(),
+                                [hosts = way.hosts](transport::ProcId proc) {
+                                  return proc % hosts == hosts - 1 ? "" : "one";
+                                });
   }
 #endif
   return way.network == nullptr ? runtime::NetTransportFactory() : way.network;
@@ -158,6 +167,14 @@ const std::vector<Way>& ways() {
        2,
        {{SettingId::kNet, "udp"}, {SettingId::kUdpInterfaces, "::1"}}},
       {"udp between two hosts", 4, {}, false, false, 2},
+      {"devices between two of three hosts",
+       4,
+       {},
+       false,
+       false,
+       3,
+       nullptr,
+       true},
       {"udp in two colors",
        3,
        {{SettingId::kNet, "udp"},

@@ -14,6 +14,7 @@
 #include <catch2/catch.hpp>
 
 #include "base/host_facts.h"
+#include "protocol/pair_card.h"
 #include "support/on_one_core.h"
 
 namespace acp::protocol {
@@ -185,9 +186,28 @@ TEST_CASE("host segment: a card's used part ends before its zeros",
   CHECK(used_part(card).size() == kCardBytes);
 }
 
+TEST_CASE("host segment: the largest jobs have room for one address card",
+          "[protocol][host_segment]") {
+  HostPlan plan = plan_of(3);
+  plan.sizes.card_bytes = kPairCardBytes;
+  const std::pair<std::uint32_t, std::size_t> rooms[] = {
+      {kMostPairCards, kPairCardBytes}, {kMostPairCards + 1, kShortCardBytes}};
+  for (const auto& [procs, bytes] : rooms) {
+    plan.procs = procs;
+    const Result<UniqueFd> fd = create_host_segment(plan);
+    REQUIRE(fd.ok());
+    const auto segment = HostSegment::map(fd->get());
+    REQUIRE(segment.ok());
+    CHECK(segment->card(0).size() == bytes);
+  }
+}
+
 TEST_CASE("host segment: the usual job has short address cards",
           "[protocol][host_segment]") {
   Settings settings;
+  CHECK(host_sizes_for(settings).card_bytes == kPairCardBytes);
+  REQUIRE(settings.set(SettingId::kNet, "udp", SettingSource::kOption) ==
+          Status::kOk);
   CHECK(host_sizes_for(settings).card_bytes == kShortCardBytes);
   REQUIRE(settings.set(SettingId::kUdpInterfaces, "eth0,eth1",
                        SettingSource::kOption) == Status::kOk);

@@ -1,0 +1,100 @@
+// The choice of networks, by random proposals of random hosts.
+#include "runtime/proposals.h"
+
+#include <random>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+namespace acp::runtime {
+
+namespace {
+
+/// The proposal of one process, and the host that it runs on.
+struct Place {
+  std::uint32_t host = 0;
+  Proposal proposal = kNoRdma;
+};
+
+ProposalReview review_of(const std::vector<Place>& places, std::size_t me) {
+  ProposalReview review(places[me].proposal);
+  for (std::uint32_t proc = 0; proc < places.size(); ++proc) {
+    review.add(proc, places[proc].proposal,
+               places[proc].host == places[me].host);
+  }
+  return review;
+}
+
+/// Whether `me` reaches `peer`, of another host, by RDMA devices.
+bool takes_rdma(const std::vector<Place>& places,
+                std::size_t me,
+                std::size_t peer) {
+  switch (review_of(places, me).use()) {
+    case NetworkUse::kAlike: return places[me].proposal != kNoRdma;
+    case NetworkUse::kBoth: return places[me].proposal == places[peer].proposal;
+    default: return false;
+  }
+}
+
+std::vector<Place> random_places(std::mt19937& random) {
+  const Proposal choices[] = {kNoRdma, propose_fabric("one"),
+                              propose_fabric("two")};
+  std::vector<Place> places(2 + random() % 7);
+  const std::size_t fabrics = 1 + random() % 3;
+  for (Place& place : places) {
+    place.host = static_cast<std::uint32_t>(random() % 4);
+    place.proposal = choices[random() % fabrics];
+  }
+  return places;
+}
+
+}  // namespace
+
+TEST_CASE("network choice: two hosts take RDMA where their fabrics are equal",
+          "[runtime][network]") {
+  std::mt19937 random(5);
+  for (int round = 0; round < 2000; ++round) {
+    const std::vector<Place> places = random_places(random);
+    for (std::size_t one = 0; one < places.size(); ++one) {
+      for (std::size_t other = 0; other < places.size(); ++other) {
+        if (places[one].host == places[other].host) {
+          continue;
+        }
+        const bool do_share = places[one].proposal != kNoRdma &&
+                              places[one].proposal == places[other].proposal;
+        REQUIRE(takes_rdma(places, one, other) == do_share);
+        REQUIRE(takes_rdma(places, other, one) == do_share);
+      }
+    }
+  }
+}
+
+TEST_CASE("network choice: a job on one fabric has one network",
+          "[runtime][network]") {
+  const Proposal fabric = propose_fabric("one");
+  CHECK(review_of({{0, fabric}, {1, fabric}}, 0).use() == NetworkUse::kAlike);
+  CHECK(review_of({{0, kNoRdma}, {1, kNoRdma}}, 1).use() == NetworkUse::kAlike);
+}
+
+TEST_CASE("network choice: a fabric of one host alone is left out",
+          "[runtime][network]") {
+  const Proposal fabric = propose_fabric("one");
+  const std::vector<Place> places = {{0, fabric}, {0, fabric}, {1, kNoRdma}};
+  CHECK(review_of(places, 0).use() == NetworkUse::kUdp);
+  CHECK(review_of(places, 0).other() == 2);
+  CHECK(review_of(places, 2).use() == NetworkUse::kUdp);
+  CHECK(review_of(places, 2).other() == 0);
+}
+
+TEST_CASE("network choice: a named network is refused beside another",
+          "[runtime][network]") {
+  const Proposal udp = propose_named("udp");
+  CHECK(review_of({{0, udp}, {1, udp}}, 0).use() == NetworkUse::kAlike);
+  const std::vector<Place> places = {
+      {0, kNoRdma}, {1, udp}, {2, propose_fabric("udp")}};
+  for (std::size_t proc = 0; proc < places.size(); ++proc) {
+    CHECK(review_of(places, proc).use() == NetworkUse::kRefused);
+  }
+}
+
+}  // namespace acp::runtime
