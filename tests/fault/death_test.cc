@@ -2,6 +2,8 @@
 // soon, with the right status and a summary, and must leave no process and no
 // shared memory. A launcher that is killed must leave none either. The build
 // gives the paths of the programs (ACPRUN, LATE_END, VICTIM).
+#include "fault/death.h"
+
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -17,40 +19,12 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// The promise is 2 s; the rest is for machines that are busy.
-constexpr auto kEndsWithin = 6s;
-constexpr auto kPatience = 60s;
+using death::command;
+using death::expected_status;
+using death::kPatience;
+using death::Scratch;
 
-/// The name of a file that the victim writes. The destructor removes the file.
-struct Scratch {
-  explicit Scratch(const char* stem) : path(job::scratch_file(stem)) {}
-
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-
-  ~Scratch() {
-    std::filesystem::remove(path);
-    std::filesystem::remove(path + ".elected");
-  }
-
-  std::string path;
-};
-
-struct Death {
-  int rank = -2;
-  int pid = 0;
-  job::Clock::time_point time;
-};
-
-Death read_death(const std::string& path) {
-  Death death;
-  std::ifstream file(path);
-  long long nanoseconds = 0;
-  if (file >> death.rank >> death.pid >> nanoseconds) {
-    death.time = job::Clock::time_point(std::chrono::nanoseconds(nanoseconds));
-  }
-  return death;
-}
+constexpr auto kEndsWithin = death::kEndsWithin;
 
 std::size_t lines_of(const std::string& path) {
   std::ifstream file(path);
@@ -68,47 +42,10 @@ void wait_for_lines(const std::string& path, std::size_t count) {
   REQUIRE(lines_of(path) == count);
 }
 
-std::vector<std::string> command(const std::string& moment,
-                                 const std::string& how,
-                                 const std::string& file,
-                                 const std::string& marker) {
-  return {ACPRUN, "-np", "3", VICTIM, moment, how, file, marker};
-}
-
-int expected_status(const std::string& how) {
-  if (how == "exit") return 3;
-  if (how == "abort") return 1;
-  if (how == "sigabrt") return 128 + SIGABRT;
-  if (how == "segv") return 128 + SIGSEGV;
-  return 128 + SIGKILL;
-}
-
-/// Runs a job in which one rank dies. Checks the time, the summary, and that
-/// nothing is left; the caller checks the status.
 job::Outcome run_death(const std::string& moment,
                        const std::string& how,
                        const std::string& net) {
-  INFO("moment " << moment << ", how " << how << ", net " << net);
-  const Scratch scratch("death");
-  const std::string marker = job::unique_marker();
-  const auto names = job::shared_memory_names();
-  job::Job run(command(moment, how, scratch.path, marker), {"ACP_NET=" + net});
-  job::Outcome outcome = run.wait(kPatience);
-  INFO(outcome.output);
-  const Death death = read_death(scratch.path);
-  REQUIRE(outcome.is_over);
-  REQUIRE(death.pid != 0);
-  CHECK(outcome.ended - death.time < kEndsWithin);
-  CHECK(job::all_gone(marker, kEndsWithin));
-  CHECK(job::no_new_shared_memory(names, kEndsWithin));
-  // The summary names the rank and its process.
-  CHECK(outcome.output.find("rank ") != std::string::npos);
-  CHECK(outcome.output.find(std::to_string(death.pid)) != std::string::npos);
-  if (death.rank >= 0) {
-    CHECK(outcome.output.find("rank " + std::to_string(death.rank)) !=
-          std::string::npos);
-  }
-  return outcome;
+  return death::run(moment, how, {"ACP_NET=" + net});
 }
 
 }  // namespace
@@ -128,6 +65,14 @@ TEST_CASE("death: a rank that dies ends the job with its status", "[death]") {
 TEST_CASE("death: a rank that is killed while regions come and go", "[death]") {
   const std::string net = GENERATE("auto", "udp");
   const job::Outcome outcome = run_death("in_unregister", "kill", net);
+  INFO(outcome.output);
+  CHECK(outcome.status == 128 + SIGKILL);
+}
+
+TEST_CASE("death: a rank that is killed while peers read its memory",
+          "[death]") {
+  const std::string net = GENERATE("auto", "udp");
+  const job::Outcome outcome = run_death("is_read", "kill", net);
   INFO(outcome.output);
   CHECK(outcome.status == 128 + SIGKILL);
 }

@@ -38,6 +38,9 @@ struct Plan {
 };
 
 constexpr int kVictim = 1;
+/// Bytes that peers read at moment is_read. More than one message, and more
+/// than one operation of a network.
+constexpr std::size_t kReadBytes = std::size_t{3} << 20;
 
 /// Operations that the calling thread has completed; the thread that kills the
 /// process reads it.
@@ -212,6 +215,41 @@ void register_until_the_end() {
   }
 }
 
+/// Registers memory, tells all ranks its address, and dies once a peer has read
+/// it 20 times. The peers go on to read.
+void die_while_read(const Plan& plan) {
+  static std::array<std::byte, kReadBytes> bytes;
+  const acp_ga_t mine = acp_query_starter_ga(acp_rank());
+  auto* starter = static_cast<std::uint64_t*>(acp_query_address(mine));
+  starter[0] = acp_query_ga(acp_register_memory(bytes.data(), bytes.size(), 0),
+                            bytes.data());
+  acp_sync();
+  for (std::uint64_t reads = 0; reads < 20;) {
+    if (acpx_wait_word(mine + 8, reads, 20'000, &reads) != 0) {
+      std::fprintf(stderr, "victim: no peer reads\n");
+      _exit(77);
+    }
+  }
+  die(plan);
+}
+
+/// Reads memory of the victim and counts the reads there, until one fails.
+void read_until_the_end() {
+  static std::array<std::byte, kReadBytes> bytes;
+  const acp_ga_t mine = acp_query_starter_ga(acp_rank());
+  const acp_ga_t victim = acp_query_starter_ga(kVictim);
+  const acp_ga_t here = acp_query_ga(
+      acp_register_memory(bytes.data(), bytes.size(), 0), bytes.data());
+  acp_sync();
+  acp_complete(acp_copy(mine, victim, 8, ACP_HANDLE_NULL));
+  const acp_ga_t there = *static_cast<const acp_ga_t*>(acp_query_address(mine));
+  acp_errno = 0;
+  while (acp_errno == 0) {
+    acp_complete(acp_copy(here, there, kReadBytes, ACP_HANDLE_NULL));
+    acp_complete(acp_add8(mine + 8, victim + 8, 1, ACP_HANDLE_NULL));
+  }
+}
+
 /// Whether the victim dies with a lock or a reservation of a data structure. It
 /// takes that before a barrier, after which the other ranks need it.
 bool is_after_taking(std::string_view moment) {
@@ -222,6 +260,9 @@ bool is_after_taking(std::string_view moment) {
 void die_inside(const Plan& plan) {
   if (plan.moment == "computing") {
     die(plan);
+  }
+  if (plan.moment == "is_read") {
+    die_while_read(plan);
   }
   if (is_after_taking(plan.moment)) {
     die_with_structure(plan.moment, [&] {
@@ -328,8 +369,8 @@ int main(int argc, char** argv) {
   }
   if (plan.how == "stay") {
     report_alive(plan.file);
-  } else if (acp_rank() == kVictim) {
-    die_inside(plan);
+  } else if (acp_rank() == kVictim && plan.moment != "before_others") {
+    die_inside(plan);  // at before_others the elected rank is about to die
   }
   if (plan.how == "stop") {
     ask_the_victim();
@@ -342,6 +383,9 @@ int main(int argc, char** argv) {
   }
   if (plan.moment == "in_channel") {
     send_until_the_end();  // nothing hangs: the waits fail
+  }
+  if (plan.moment == "is_read") {
+    read_until_the_end();  // nothing hangs: a read fails
   }
   if (plan.moment == "in_unregister") {
     register_until_the_end();  // nothing hangs: waits for peers end as well

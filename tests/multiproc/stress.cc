@@ -58,6 +58,69 @@ void registration_work(std::size_t rounds) {
   }
 }
 
+/// Registers memory that the rank to the left uses, and unregisters it. A life
+/// of the memory has three parts, with a barrier of the program's threads
+/// between them, which the caller gives: registered, used, not used any more.
+class Lender {
+ public:
+  explicit Lender(std::size_t thread) : word_(kFirstWord + thread) {}
+
+  void lend(std::uint64_t round) {
+    words_.assign(words_.size(), round);
+    key_ = acp_register_memory(words_.data(), kBytes, 0);
+    EXPECT(key_ != ACP_ATKEY_NULL);
+    starter()[word_] = acp_query_ga(key_, words_.data());
+  }
+
+  /// Reads the memory of the rank to the right twice, and adds to it. A network
+  /// may answer the first read by a message, and tell the key meanwhile.
+  void use_right(std::uint64_t round) {
+    const int right = spmd::right_of(acp_rank());
+    const acp_ga_t mine = acp_query_starter_ga(acp_rank()) + word_ * 8;
+    EXPECT_DONE(acp_copy(mine + kCopies,
+                         acp_query_starter_ga(right) + word_ * 8, 8,
+                         ACP_HANDLE_NULL));
+    const acp_ga_t there = starter()[word_ + kCopies / 8];
+    for (int i = 0; i < 2; ++i) {
+      EXPECT_DONE(acp_copy(mine + kCopies, there + 8, 8, ACP_HANDLE_NULL));
+      EXPECT_EQ(starter()[word_ + kCopies / 8], round);
+    }
+    EXPECT_DONE(acp_add8(mine + kCopies, there, 1, ACP_HANDLE_NULL));
+  }
+
+  void take_back(std::uint64_t round) {
+    EXPECT_EQ(words_[0], round + 1);
+    EXPECT_EQ(acp_unregister_memory(key_), 0);
+  }
+
+ private:
+  static constexpr std::size_t kBytes = 4096;
+  static constexpr std::size_t kFirstWord = 64;
+  static constexpr std::size_t kCopies = 1024;
+
+  static std::uint64_t* starter() {
+    return static_cast<std::uint64_t*>(
+        acp_query_address(acp_query_starter_ga(acp_rank())));
+  }
+
+  std::size_t word_;  ///< In starter memory: the address of the memory.
+  std::vector<std::uint64_t> words_ = std::vector<std::uint64_t>(kBytes / 8);
+  acp_atkey_t key_ = ACP_ATKEY_NULL;
+};
+
+/// Calls `work` with each lender, in a thread of its own; then all ranks meet.
+template <typename Work>
+void by_all(std::vector<Lender>& lenders, Work work) {
+  std::vector<std::thread> threads;
+  for (Lender& lender : lenders) {
+    threads.emplace_back([&] { work(lender); });
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  EXPECT_EQ(acp_sync(), 0);
+}
+
 /// Does not call the library until `limit`.
 void compute_until(Clock::time_point limit) {
   volatile std::uint64_t sum = 0;
@@ -179,6 +242,20 @@ SPMD_CASE(four_threads_register,
   }
   for (std::thread& thread : threads) {
     thread.join();
+  }
+}
+
+SPMD_CASE(four_threads_lend,
+          "four threads of each rank register memory that a peer uses") {
+  std::vector<Lender> lenders;
+  for (std::size_t i = 0; i < kThreads; ++i) {
+    lenders.emplace_back(i);
+  }
+  const std::size_t rounds = spmd::scaled_flights(500);
+  for (std::uint64_t round = 0; round < rounds; ++round) {
+    by_all(lenders, [&](Lender& each) { each.lend(round); });
+    by_all(lenders, [&](Lender& each) { each.use_right(round); });
+    by_all(lenders, [&](Lender& each) { each.take_back(round); });
   }
 }
 

@@ -19,8 +19,7 @@
 #       encrypted  udp with encrypted packets
 #       ucx_tcp    ucx between all ranks, by UCX's transport over TCP
 #       ucx_shm    the same, by UCX's shared memory
-#       ucx_colors ucx in eight colors with all its transports here: addresses of
-#                  more than a kilobyte
+#       ucx_colors ucx in eight colors with all its transports here
 #       agent_atomics  udp; only agents execute atomics, also on memory of their
 #                  own rank, and these do not agree with those of the CPU
 

@@ -101,7 +101,7 @@ ucs_status_t Endpoint::create() {
                            : UCP_ERR_HANDLING_MODE_NONE);
 }
 
-/// Makes the UCP endpoint. False: the endpoint has failed, or its peer is gone.
+/// Makes the UCP endpoint. False: the peer is gone.
 bool Endpoint::connect() {
   const ucs_status_t status = create();
   if (status != UCS_OK) {
@@ -132,11 +132,14 @@ void Endpoint::say_connected() {
   }
 }
 
-/// The peer is unreachable, or it has just ended and its shared memory is gone:
-/// UCX reports other errors then.
+/// Settings may leave no way to the peer. Or the peer has just ended: then its
+/// shared memory is gone, or it refuses a connection. UCX reports both in the
+/// same way, so the launcher has its time. A process that has never been
+/// reached cannot have left in acp_finalize, so it is missed.
 void Endpoint::give_up_connecting(ucs_status_t status) {
   const bool is_alike = shared_.tls == card_.tls;
-  const std::string why = fmt::format(
+  misses_peer_ = true;
+  on_peer_gone(fmt::format(
       "no way to it: {}. UCX_TLS is {} there and {} here, UCX {}.{} there "
       "and {}.{} here, devices here: {}: {}",
       ucs_status_string(status), tls_text(card_.tls), tls_text(shared_.tls),
@@ -145,12 +148,7 @@ void Endpoint::give_up_connecting(ucs_status_t status) {
       is_alike ? "choose transports with UCX_TLS, and devices with "
                  "UCX_NET_DEVICES or ACP_UCX_DEVICES, that lead from one to "
                  "the other (acp_info lists them)"
-               : "give all ranks equal UCX_TLS");
-  if (status == UCS_ERR_UNREACHABLE) {
-    fail(fmt::format("{}: {}", describe(), why));
-  } else {
-    on_peer_gone(why);
-  }
+               : "give all ranks equal UCX_TLS"));
 }
 
 bool Endpoint::flush() {
