@@ -12,6 +12,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -112,16 +113,27 @@ void try_port(const sockaddr_in& address) {
   ::close(fd);
 }
 
+constexpr std::size_t kHeaderBytes = 56;
+
+/// One of 32 datagrams is the largest that UDP carries, and one has not even a
+/// whole header.
+std::size_t draw_size(std::mt19937_64& random) {
+  switch (random() % 32) {
+    case 0: return 65'507;
+    case 1: return random() % kHeaderBytes;
+    default: return kHeaderBytes + random() % 1'000;
+  }
+}
+
 /// Half of the datagrams are noise. The other half has a header with a correct
 /// version, type, length and pair of ranks. This user knows neither epoch nor
 /// key.
 std::vector<std::uint8_t> forge(std::mt19937_64& random, bool is_noise) {
-  constexpr std::size_t kHeaderBytes = 56;
-  std::vector<std::uint8_t> bytes(kHeaderBytes + random() % 1'000);
-  for (std::uint8_t& byte : bytes) {
-    byte = static_cast<std::uint8_t>(random());
+  std::vector<std::uint8_t> bytes(draw_size(random));
+  for (std::size_t i = 0; i < std::min<std::size_t>(bytes.size(), 1'000); ++i) {
+    bytes[i] = static_cast<std::uint8_t>(random());
   }
-  if (!is_noise) {
+  if (!is_noise && bytes.size() >= kHeaderBytes) {
     const std::size_t payload = bytes.size() - kHeaderBytes;
     bytes[0] = 0x21;  // version 2, data
     bytes[1] = 0;
@@ -146,7 +158,7 @@ std::uint64_t flood(const std::vector<sockaddr_in>& targets,
     const sockaddr_in& to = targets[i % targets.size()];
     const auto bytes = forge(random, random() % 2 == 0);
     taken += ::sendto(fd, bytes.data(), bytes.size(), 0,
-                      reinterpret_cast<const sockaddr*>(&to), sizeof to) > 0
+                      reinterpret_cast<const sockaddr*>(&to), sizeof to) >= 0
                  ? 1
                  : 0;
   }

@@ -1,7 +1,8 @@
 // A job that works for SECONDS and checks every result: `steady SECONDS
 // [RANK]`. The tests of hosts start it, and meanwhile take away or attack the
 // network. With RANK, that rank never calls acp_finalize, where the others wait
-// for it.
+// for it. With the name of a file in STEADY_UNTIL it ends as soon as the file
+// exists, and tells its rounds four times a second.
 //
 // Each rank has in its starter memory a stop word, a counter, and for each
 // other rank a block. A round: each rank adds one to each counter, and puts a
@@ -102,6 +103,36 @@ void stop_all(const Rank& rank) {
   acp_complete(ACP_HANDLE_ALL);
 }
 
+/// Tells rank 0 when to end the job, and prints its progress.
+class Watch {
+ public:
+  explicit Watch(int seconds)
+      : end_(Clock::now() + std::chrono::seconds(seconds)) {}
+
+  bool is_over() const {
+    return Clock::now() > end_ ||
+           (file_ != nullptr && ::access(file_, F_OK) == 0);
+  }
+
+  void tell(std::uint64_t round) {
+    if (round == 1) {
+      std::printf("first round\n");
+    }
+    if (file_ != nullptr && Clock::now() >= next_line_) {
+      next_line_ = Clock::now() + std::chrono::milliseconds(250);
+      std::printf("round %llu\n", static_cast<unsigned long long>(round));
+      std::fflush(stdout);
+    }
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  Clock::time_point end_;
+  Clock::time_point next_line_{};
+  const char* file_ = std::getenv("STEADY_UNTIL");
+};
+
 }  // namespace
 
 /// Rank 0 prints a line after the first round, and one at the end.
@@ -109,8 +140,7 @@ int main(int argc, char** argv) {
   if (acp_init(&argc, &argv) != 0 || argc < 2) {
     return 1;
   }
-  const auto end = std::chrono::steady_clock::now() +
-                   std::chrono::seconds(std::atoi(argv[1]));
+  Watch watch(std::atoi(argv[1]));
   Rank rank;
   if (acp_sync() != 0) {
     return 1;
@@ -123,10 +153,10 @@ int main(int argc, char** argv) {
     if (!is_exact(rank)) {
       acp_abort("the memory is wrong");
     }
-    if (rank.me == 0 && rank.round == 1) {
-      std::printf("first round\n");
+    if (rank.me == 0) {
+      watch.tell(rank.round);
     }
-    if (rank.me == 0 && std::chrono::steady_clock::now() > end) {
+    if (rank.me == 0 && watch.is_over()) {
       stop_all(rank);
     }
     if (acp_sync() != 0) {
