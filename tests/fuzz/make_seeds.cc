@@ -185,6 +185,22 @@ void add_udp(SeedFolder& folder) {
   folder.add(std::span(bytes).first(acp::udp::encode_card(card, bytes)));
 }
 
+/// Schedules of fuzz_udp_stream.cc, one for each way to choose the job by one
+/// bit: sends to both sides, polls, and then each kind of event.
+void add_udp_schedules(SeedFolder& folder) {
+  for (unsigned bit = 0; bit < 9; ++bit) {
+    const unsigned choices = 1U << bit;
+    std::vector<std::byte> bytes;
+    append(bytes, static_cast<std::uint16_t>(choices));
+    for (unsigned event = 0; event < 48; ++event) {
+      append(bytes, static_cast<std::uint8_t>(event % 3 == 0 ? 0 : event / 3));
+      append(bytes, static_cast<std::uint8_t>(event * 29));
+      append(bytes, static_cast<std::uint8_t>(event * 53));
+    }
+    folder.add(bytes);
+  }
+}
+
 #ifdef ACP_HAS_VERBS
 /// An input for each decoder of the verbs transport: address card, hello,
 /// refusal, packet.
@@ -311,6 +327,7 @@ bool write_seeds(const std::filesystem::path& top) {
   fill("macprun_file", add_macprun_files);
   fill("operation", add_requests, add_replies);
   fill("udp_packet", add_udp);
+  fill("udp_stream", add_udp_schedules);
   fill("pmi", add_pmi);
   fill("node_map", add_node_maps);
   fill("host_bundle", add_bundles);

@@ -1,7 +1,7 @@
-// The main program of a fuzz target without libFuzzer. It runs every seed of a
-// folder, then a series of mutated seeds that is equal on every run.
+// The main program of a fuzz target without libFuzzer. It runs every seed of
+// the folders, then a series of mutated seeds that is equal on every run.
 //
-//   fuzz_NAME <folder of seeds> <mutations> <number of the series>
+//   fuzz_NAME <mutations> <number of the series> <folder of seeds>...
 //
 // When the target fails, the input goes to stderr as hex.
 #include <fmt/format.h>
@@ -17,6 +17,7 @@
 #include <fstream>
 #include <iterator>
 #include <random>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -46,11 +47,14 @@ void print_input(int signal) {
   std::raise(signal);
 }
 
-std::vector<Input> read_seeds(const char* folder) {
+std::vector<Input> read_seeds(std::span<const char* const> folders) {
   std::vector<std::filesystem::path> paths;
   std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-    paths.push_back(entry.path());
+  for (const char* folder : folders) {
+    for (const auto& entry :
+         std::filesystem::directory_iterator(folder, error)) {
+      paths.push_back(entry.path());
+    }
   }
   std::sort(paths.begin(), paths.end());
   std::vector<Input> seeds;
@@ -128,13 +132,14 @@ void run(const Input& input) {
 int main(int argc, char** argv) {
   std::uint64_t mutations = 0;
   std::uint64_t series = 0;
-  if (argc != 4 || !parse(argv[2], mutations) || !parse(argv[3], series)) {
-    fmt::print(stderr, "usage: {} <seeds> <mutations> <series>\n", argv[0]);
+  if (argc < 4 || !parse(argv[1], mutations) || !parse(argv[2], series)) {
+    fmt::print(stderr, "usage: {} <mutations> <series> <seeds>...\n", argv[0]);
     return 2;
   }
-  const std::vector<Input> seeds = read_seeds(argv[1]);
+  const std::vector<Input> seeds =
+      read_seeds(std::span(argv, static_cast<std::size_t>(argc)).subspan(3));
   if (seeds.empty()) {
-    fmt::print(stderr, "{} has no seeds; run fuzz_make_seeds\n", argv[1]);
+    fmt::print(stderr, "{} has no seeds; run fuzz_make_seeds\n", argv[3]);
     return 1;
   }
   for (const int signal : {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL}) {
