@@ -20,11 +20,16 @@ using transport::Family;
 /// Connected sockets that one DatagramSocket can have, numbered from 0.
 inline constexpr std::size_t kConnections = 16;
 
+/// Pieces of memory that the datagrams of a train consist of, at most.
+inline constexpr std::size_t kTrainPieces = 128;
+
 /// A datagram to be sent: `tail` follows `head` in the same datagram. Or a
-/// train of datagrams that lie in `head` one behind the other, without a tail.
+/// train of datagrams, then without head and tail.
 struct Datagram {
   std::span<const std::byte> head;
   std::span<const std::byte> tail;
+  /// The bytes of a train's datagrams, one datagram behind the other.
+  std::span<const std::span<const std::byte>> train{};
   /// In a train the bytes of each datagram; the last one may be shorter. 0: no
   /// train.
   std::size_t train_step = 0;
@@ -32,10 +37,16 @@ struct Datagram {
   /// too large, and the sender finds the size that passes.
   bool may_be_fragmented = false;
 
-  std::size_t size() const noexcept { return head.size() + tail.size(); }
+  std::size_t size() const noexcept {
+    std::size_t bytes = head.size() + tail.size();
+    for (const std::span<const std::byte> piece : train) {
+      bytes += piece.size();
+    }
+    return bytes;
+  }
 
   std::size_t datagrams() const noexcept {
-    return train_step == 0 ? 1 : (head.size() + train_step - 1) / train_step;
+    return train_step == 0 ? 1 : (size() + train_step - 1) / train_step;
   }
 };
 
@@ -47,8 +58,14 @@ class DatagramSocket {
   struct Arrival {
     std::size_t bytes = 0;
     Address from;
-    /// How long it has waited in this host for receive(); 0: not known.
+    /// How long it has waited in this host for receive(); 0: not known. All
+    /// datagrams of one train have waited until the train was taken.
     Duration waited{};
+    /// Its bytes: in the buffer, or in memory of the socket that is valid until
+    /// the next receive(). The user may change them.
+    std::span<std::byte> datagram{};
+    /// The next receive() of this color gives the next datagram of its train.
+    bool has_next_of_train = false;
   };
 
   DatagramSocket() = default;
@@ -92,7 +109,7 @@ class DatagramSocket {
   virtual void disconnect(std::size_t index) = 0;
 
   /// Takes the next datagram that came to the address of `color`; nothing when
-  /// none is there now.
+  /// none is there now. `buffer` is where the socket may put it.
   virtual std::optional<Arrival> receive(transport::Color color,
                                          std::span<std::byte> buffer) = 0;
 

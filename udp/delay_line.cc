@@ -28,7 +28,10 @@ std::optional<DelayLine::Arrival> DelayLine::take(TimePoint now,
   const auto& [from, bytes] = first.mapped();
   held_bytes_ -= bytes.size();
   std::ranges::copy(bytes, buffer.begin());
-  return Arrival{bytes.size(), from, now - first.key()};
+  return Arrival{.bytes = bytes.size(),
+                 .from = from,
+                 .waited = now - first.key(),
+                 .datagram = buffer.first(bytes.size())};
 }
 
 /// When the last byte of the datagram has passed the link; nothing when the

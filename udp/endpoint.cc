@@ -8,11 +8,11 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <optional>
 #include <utility>
 
 #include "base/assert.h"
+#include "base/inline_vector.h"
 #include "base/log.h"
 
 namespace acp::udp {
@@ -27,6 +27,7 @@ constexpr std::size_t kMinInPlaceBytes = 8192;
 /// A train is sent as one datagram of the system, which has 65,507 bytes at
 /// most, and 64 parts.
 constexpr std::size_t kTrainBytes = 65'000;
+static_assert(kTrainBytes <= PacketGuard::kKeptBytes);
 constexpr std::size_t kLongestTrain = 64;
 constexpr Duration kWarningInterval = std::chrono::seconds(1);
 
@@ -275,8 +276,8 @@ void Endpoint::on_send_error(int error, std::size_t bytes) {
       advice_for(error));
 }
 
-/// The packet of a fragment, with the current ack. It is valid until the next
-/// one is made.
+/// The packet of a fragment, with the current ack. It is valid until more than
+/// a train has been made, see PacketGuard::seal().
 Datagram Endpoint::make_packet(Fragment& fragment, TimePoint now) {
   SackBitmap sack;
   PacketHeader header = make_header(PacketType::kData, sack, now);
@@ -344,27 +345,24 @@ bool Endpoint::transmit_pending() {
 /// Sends the fragments with one call. Their headers have one size, because
 /// nothing arrives in between: all have a SACK or none.
 bool Endpoint::transmit_train(std::span<Fragment* const> train, TimePoint now) {
-  shared_.train.resize(kTrainBytes);
-  std::array<std::uint64_t, kLongestTrain> txnos{};
+  InlineVector<std::span<const std::byte>, 2 * kLongestTrain> pieces;
+  static_assert(2 * kLongestTrain <= kTrainPieces);
   Datagram all;
-  std::size_t bytes = 0;
-  for (std::size_t i = 0; i < train.size(); ++i) {
-    const Datagram one = make_packet(*train[i], now);
-    std::memcpy(&shared_.train[bytes], one.head.data(), one.head.size());
+  const std::uint64_t first_txno = txno_ + 1;
+  for (Fragment* fragment : train) {
+    const Datagram one = make_packet(*fragment, now);
+    pieces.push_back(one.head);
     if (!one.tail.empty()) {
-      std::memcpy(&shared_.train[bytes + one.head.size()], one.tail.data(),
-                  one.tail.size());
+      pieces.push_back(one.tail);
     }
     all.train_step = std::max(all.train_step, one.size());
-    txnos[i] = txno_;
-    bytes += one.size();
   }
-  all.head = std::span(shared_.train).first(bytes);
-  if (!count_sent(send_first(all, txnos[0]), all)) {
+  all.train = pieces;
+  if (!count_sent(send_first(all, first_txno), all)) {
     return false;
   }
   for (std::size_t i = 0; i < train.size(); ++i) {
-    sender_.on_transmitted(*train[i], txnos[i], now);
+    sender_.on_transmitted(*train[i], first_txno + i, now);
   }
   receiver_.on_ack_sent();
   return true;

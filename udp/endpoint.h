@@ -83,7 +83,6 @@ struct SharedState {
   Counters counters{};
   TimePoint now{};                    ///< Time of the poll in progress.
   bool is_polling = false;            ///< Then time() is `now`.
-  std::vector<std::byte> train{};     ///< Packets that leave together.
   std::vector<Endpoint*> to_flush{};  ///< Have unsent data or acks.
   std::vector<Endpoint*> timed{};     ///< May have a deadline.
   TimePoint deadline =
@@ -132,12 +131,9 @@ class Endpoint final : public transport::Endpoint {
 
   void reclaim_all() noexcept { sender_.reclaim_all(); }
 
-  /// Takes a packet that passed every check and lies in `carrier`'s buffer. If
-  /// the fragment has to be held, keeps the carrier and sets it to an empty
-  /// one.
-  void on_packet(const PacketView& packet,
-                 Fragment*& carrier,
-                 transport::MessageSink& sink);
+  /// Takes a packet that passed every check. Copies a fragment that has to be
+  /// held.
+  void on_packet(const PacketView& packet, transport::MessageSink& sink);
 
   /// Sends all pending fragments and the ack that is due. False: the socket has
   /// no room, call again.
@@ -222,10 +218,8 @@ class Endpoint final : public transport::Endpoint {
   void on_send_error(int error, std::size_t bytes);
   void deliver(std::span<const std::byte> payload,
                transport::MessageSink& sink);
-  void on_fragment(const PacketView& packet,
-                   Fragment*& carrier,
-                   transport::MessageSink& sink);
-  bool hold(const PacketView& packet, Fragment*& carrier);
+  void on_fragment(const PacketView& packet, transport::MessageSink& sink);
+  bool hold(const PacketView& packet);
 
   /// Guarded by the engine's lock, as all of the transport. Only the functions
   /// of this class write the fields; the flags of the two lists are written by

@@ -1,6 +1,8 @@
 // The receiving part of Endpoint: a packet that passed every check goes to the
 // Sender (its ack), to the Receiver (its fragment) and to the sink (messages).
 // Called by UdpTransport::poll; sends nothing itself.
+#include <cstring>
+
 #include "udp/endpoint.h"
 
 namespace acp::udp {
@@ -17,7 +19,6 @@ bool Endpoint::accept(std::uint64_t txno) noexcept {
 /// fragment, because they may open the window for a reply that the sink sends
 /// while it takes the fragment's messages.
 void Endpoint::on_packet(const PacketView& packet,
-                         Fragment*& carrier,
                          transport::MessageSink& sink) {
   sender_.on_heard(shared_.now);
   if (packet.header.type == PacketType::kSizeProbe) {
@@ -39,7 +40,7 @@ void Endpoint::on_packet(const PacketView& packet,
     connection_.on_spurious_loss();
   }
   if (packet.header.type == PacketType::kData) {
-    on_fragment(packet, carrier, sink);
+    on_fragment(packet, sink);
   }
   if (sender_.has_pending() || receiver_.owes_ack_now(shared_.now)) {
     queue_for_flush();
@@ -51,11 +52,10 @@ void Endpoint::on_packet(const PacketView& packet,
 /// may send to this peer meanwhile, and that packet must not acknowledge them
 /// yet.
 void Endpoint::on_fragment(const PacketView& packet,
-                           Fragment*& carrier,
                            transport::MessageSink& sink) {
   shared_.grants.on_fragment(grant_period_, shared_.now);
   Receiver::Verdict verdict = receiver_.judge(packet.header);
-  if (verdict == Receiver::Verdict::kEarly && !hold(packet, carrier)) {
+  if (verdict == Receiver::Verdict::kEarly && !hold(packet)) {
     verdict = Receiver::Verdict::kDrop;
   }
   shared_.counters.duplicates +=
@@ -76,17 +76,16 @@ void Endpoint::on_fragment(const PacketView& packet,
   }
 }
 
-/// Keeps the buffer instead of copying it. False: the pool has no replacement.
-bool Endpoint::hold(const PacketView& packet, Fragment*& carrier) {
-  Fragment* replacement = shared_.pool.acquire();
-  if (replacement == nullptr) {
+/// Copies the fragment: few come early, and the buffer in which it lies may
+/// have others behind it. False: the pool has no buffer.
+bool Endpoint::hold(const PacketView& packet) {
+  Fragment* held = shared_.pool.acquire();
+  if (held == nullptr) {
     return false;
   }
-  carrier->payload =
-      carrier->storage + (packet.payload.data() - carrier->storage);
-  carrier->payload_bytes = packet.payload.size();
-  receiver_.hold(packet.header, carrier);
-  carrier = replacement;
+  std::memcpy(held->payload, packet.payload.data(), packet.payload.size());
+  held->payload_bytes = packet.payload.size();
+  receiver_.hold(packet.header, held);
   ++shared_.counters.held;
   return true;
 }

@@ -41,14 +41,14 @@ std::optional<DatagramSocket::Arrival> FaultySocket::receive(
       continue;
     }
     if (dice_.hits(plan_.duplicate)) {
-      keep(color, *arrival, buffer);
+      keep(color, *arrival);
     }
     if (dice_.hits(plan_.reorder)) {
-      keep(color, *arrival, buffer);
+      keep(color, *arrival);
       continue;
     }
     if (dice_.hits(plan_.corrupt)) {
-      dice_.damage(buffer.first(arrival->bytes));
+      dice_.damage(arrival->datagram);
     }
     return arrival;
   }
@@ -73,7 +73,7 @@ std::optional<DatagramSocket::Arrival> FaultySocket::next_of_path(
       return arrival;
     }
     line.put(clock_.now() - arrival->waited, dice_.below(plan_.path.jitter),
-             arrival->from, buffer.first(arrival->bytes));
+             arrival->from, arrival->datagram);
   }
   return line.take(clock_.now(), buffer);
 }
@@ -87,13 +87,13 @@ std::optional<DatagramSocket::Arrival> FaultySocket::release_kept(
   const Kept first = std::move(kept.front());
   kept.pop_front();
   std::copy(first.bytes.begin(), first.bytes.end(), buffer.begin());
-  return Arrival{first.bytes.size(), first.from, {}};
+  return Arrival{.bytes = first.bytes.size(),
+                 .from = first.from,
+                 .datagram = buffer.first(first.bytes.size())};
 }
 
-void FaultySocket::keep(transport::Color color,
-                        const Arrival& arrival,
-                        std::span<const std::byte> buffer) {
-  const auto bytes = buffer.first(arrival.bytes);
+void FaultySocket::keep(transport::Color color, const Arrival& arrival) {
+  const std::span<const std::byte> bytes = arrival.datagram;
   kept_[color].push_back({arrival.from,
                           {bytes.begin(), bytes.end()},
                           static_cast<int>(1 + dice_.roll() % kMaxWait)});

@@ -75,9 +75,7 @@ class FaultySocket final : public DatagramSocket {
                                       std::span<std::byte> buffer);
   std::optional<Arrival> release_kept(transport::Color color,
                                       std::span<std::byte> buffer);
-  void keep(transport::Color color,
-            const Arrival& arrival,
-            std::span<const std::byte> buffer);
+  void keep(transport::Color color, const Arrival& arrival);
 
   std::unique_ptr<DatagramSocket> inner_;
   FaultPlan plan_;

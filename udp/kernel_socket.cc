@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "base/assert.h"
+#include "base/inline_vector.h"
 #include "base/log.h"
 #include "transport/socket_address.h"
 #include "udp/address_card.h"
@@ -75,10 +76,14 @@ struct alignas(cmsghdr) ControlRoom {
 };
 
 /// The kernel divides the train: once through its layers instead of once for
-/// each datagram, and the interface may do it.
+/// each datagram, and the interface may do it. It collects the pieces, so that
+/// no copy of them is made here.
 ssize_t send_train(int fd, SocketAddress* to, const Datagram& datagram) {
-  iovec all = piece(datagram.head);
-  msghdr message = message_to(to, {&all, 1});
+  InlineVector<iovec, kTrainPieces> pieces;
+  for (const std::span<const std::byte> bytes : datagram.train) {
+    pieces.push_back(piece(bytes));
+  }
+  msghdr message = message_to(to, pieces);
   ControlRoom<std::uint16_t> room;
   message.msg_control = room.bytes.data();
   message.msg_controllen = room.bytes.size();
@@ -132,15 +137,21 @@ Notes read_notes(msghdr& message) {
 }
 
 /// Sends the datagrams of a train each alone. Returns the errno value of the
-/// first; later ones that fail are lost.
+/// first; later ones that fail are lost. Joins the pieces of each, because few
+/// trains are refused.
 int send_singly(int fd, SocketAddress* to, const Datagram& train) {
-  for (std::size_t at = 0; at < train.head.size(); at += train.train_step) {
-    const std::size_t bytes =
-        std::min(train.train_step, train.head.size() - at);
-    const bool is_sent = send_one(fd, to, train.head.subspan(at, bytes)) >= 0;
-    if (!is_sent && at == 0) {
+  std::vector<std::byte> all;
+  all.reserve(train.size());
+  for (const std::span<const std::byte> piece : train.train) {
+    all.insert(all.end(), piece.begin(), piece.end());
+  }
+  std::span<const std::byte> left = all;
+  for (bool is_first = true; !left.empty(); is_first = false) {
+    const auto one = left.first(std::min(train.train_step, left.size()));
+    if (send_one(fd, to, one) < 0 && is_first) {
       return errno;
     }
+    left = left.subspan(one.size());
   }
   return 0;
 }
@@ -382,8 +393,8 @@ Status KernelSocket::send_connected(std::size_t index,
                                   : Status::kSystem;
 }
 
-/// Copies the next datagram of a train, so that each begins at an aligned
-/// address and may be kept alone.
+/// The datagrams of a train stay where the kernel has put them: a copy of each
+/// would be a pass over all bytes.
 std::optional<DatagramSocket::Arrival> KernelSocket::receive(
     transport::Color color, std::span<std::byte> buffer) {
   Arrived& arrived = arrived_[color];
@@ -393,13 +404,11 @@ std::optional<DatagramSocket::Arrival> KernelSocket::receive(
   if (arrived.left.empty() && !receive_train(color)) {
     return std::nullopt;
   }
-  const std::size_t bytes = std::min(arrived.step, arrived.left.size());
-  std::memcpy(buffer.data(), arrived.left.data(),
-              std::min(bytes, buffer.size()));
-  arrived.left = arrived.left.subspan(bytes);
-  const Duration waited =
-      arrived.came == Duration(0) ? Duration(0) : real_time() - arrived.came;
-  return Arrival{bytes, arrived.from, std::max(waited, Duration(0))};
+  const auto datagram =
+      arrived.left.first(std::min(arrived.step, arrived.left.size()));
+  arrived.left = arrived.left.subspan(datagram.size());
+  return Arrival{datagram.size(), arrived.from, arrived.waited, datagram,
+                 !arrived.left.empty()};
 }
 
 /// False: nothing is there. A datagram without bytes counts as nothing.
@@ -423,7 +432,9 @@ bool KernelSocket::receive_train(transport::Color color) {
   const Notes notes = read_notes(message);
   arrived.step = notes.step != 0 ? notes.step : arrived.left.size();
   arrived.from = transport::to_address(address);
-  arrived.came = notes.came;
+  arrived.waited = notes.came == Duration(0)
+                       ? Duration(0)
+                       : std::max(real_time() - notes.came, Duration(0));
   return true;
 }
 
@@ -442,8 +453,10 @@ std::optional<DatagramSocket::Arrival> KernelSocket::receive_one(
   if (received < 0) {
     return std::nullopt;  // nothing there, or an error of an earlier send
   }
-  return Arrival{static_cast<std::size_t>(received),
-                 transport::to_address(address)};
+  const auto bytes = static_cast<std::size_t>(received);
+  return Arrival{.bytes = bytes,
+                 .from = transport::to_address(address),
+                 .datagram = buffer.first(std::min(bytes, buffer.size()))};
 }
 
 }  // namespace acp::udp

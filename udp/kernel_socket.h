@@ -65,10 +65,10 @@ class KernelSocket final : public DatagramSocket {
   /// Datagrams of a color that the kernel has received as one (UDP_GRO).
   struct Arrived {
     std::vector<std::byte> buffer;  ///< Empty on the loopback.
-    std::span<const std::byte> left;
+    std::span<std::byte> left;
     std::size_t step = 0;  ///< Bytes of each datagram; the last may be shorter.
     Address from;
-    Duration came{};  ///< By the kernel's clock; 0: not known.
+    Duration waited{};  ///< Arrival::waited of each.
   };
 
   /// Parts that a kernel before 6.9 sends at most.

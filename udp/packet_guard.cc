@@ -18,6 +18,9 @@ constexpr char kKeyContext[crypto_kdf_CONTEXTBYTES + 1] = "acp-udp2";
 constexpr std::uint64_t kFirstAesKey = 1;
 constexpr std::uint64_t kFirstChaChaKey = 257;
 
+/// Bytes of a packet, at most.
+constexpr std::size_t kMostBytes = kHeadroomBytes + UINT16_MAX;
+
 /// Where the payload of a packet begins.
 std::size_t body_offset(const PacketHeader& header) noexcept {
   return kMinPacketBytes + ((header.flags & kFlagSack) != 0 ? kSackBytes : 0);
@@ -93,7 +96,8 @@ PacketGuard::PacketGuard(Security security,
     }
   }
   if (security == Security::kEncrypt) {
-    ciphertext_.resize(UINT16_MAX + kHeadroomBytes);
+    // A packet that finds no room behind the one before goes to the start.
+    ciphertext_.resize(kKeptBytes + kMostBytes);
   }
 }
 
@@ -132,6 +136,15 @@ Datagram PacketGuard::seal_checksum(std::span<std::byte> head,
   return {head, tail};
 }
 
+std::span<std::byte> PacketGuard::room_for(std::size_t bytes) noexcept {
+  if (bytes > ciphertext_.size() - ciphertext_at_) {
+    ciphertext_at_ = 0;
+  }
+  const auto room = std::span(ciphertext_).subspan(ciphertext_at_, bytes);
+  ciphertext_at_ += bytes;
+  return room;
+}
+
 /// The tag covers the whole packet with a zero tag. With encryption the payload
 /// goes to ciphertext_: the fragment keeps the plain bytes, which a
 /// retransmission encrypts under another nonce.
@@ -143,7 +156,7 @@ Datagram PacketGuard::seal_secret(Cipher cipher,
   const std::size_t clear = is_encrypted ? body_offset(header) : head.size();
   std::span<std::byte> packet = head;
   if (is_encrypted) {
-    packet = std::span(ciphertext_).first(head.size());
+    packet = room_for(head.size());
     std::memcpy(packet.data(), head.data(), clear);
   }
   const Nonce nonce = nonce_of(header);

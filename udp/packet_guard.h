@@ -31,6 +31,9 @@ class PacketGuard {
  public:
   using Secret = protocol::JobSecret;
 
+  /// Bytes of a train, at most: all its packets are sealed before it is sent.
+  static constexpr std::size_t kKeptBytes = std::size_t{64} << 10;
+
   /// Derives one key for each color and cipher. `secret` is not kept, and not
   /// used with kOff.
   PacketGuard(Security security, const Secret& secret, transport::Color colors);
@@ -48,8 +51,8 @@ class PacketGuard {
 
   /// Completes a packet: `head` is what encode_packet returned for `header`,
   /// and `tail` ends its payload. Returns the datagram to send. It may lie in a
-  /// buffer of this object, which the next call overwrites; `head` then still
-  /// has the plain payload.
+  /// buffer of this object, which stays until kKeptBytes more have been sealed;
+  /// `head` then still has the plain payload.
   Datagram seal(Cipher cipher,
                 transport::Color color,
                 const PacketHeader& header,
@@ -79,11 +82,14 @@ class PacketGuard {
                        const PacketHeader& header,
                        std::span<std::byte> head) noexcept;
 
+  std::span<std::byte> room_for(std::size_t bytes) noexcept;
+
   Security security_;
   TailHash tail_hash_;
   std::vector<AesKey> aes_keys_;       ///< By color; empty without AES.
   std::vector<Key> chacha_keys_;       ///< By color; empty with kOff.
-  std::vector<std::byte> ciphertext_;  ///< Result of seal() with kEncrypt.
+  std::vector<std::byte> ciphertext_;  ///< Results of seal() with kEncrypt.
+  std::size_t ciphertext_at_ = 0;      ///< Where the next one begins.
 };
 
 }  // namespace acp::udp

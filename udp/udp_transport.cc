@@ -13,9 +13,9 @@ namespace acp::udp {
 
 namespace {
 
-/// One poll takes at most this many datagrams of a color, and none after this
-/// many bytes. A sender with a full window waits for the acks, which leave
-/// after the poll.
+/// One poll begins to take no more trains of a color after this many datagrams
+/// or bytes. A sender with a full window waits for the acks, which leave after
+/// the poll.
 constexpr std::size_t kBurst = 16;
 constexpr std::size_t kBurstBytes = std::size_t{128} << 10;
 constexpr std::size_t kPoolBytes = std::size_t{64} << 20;
@@ -246,8 +246,9 @@ UdpTransport::Drained UdpTransport::drain(transport::Color color,
   std::size_t count = 0;
   std::size_t limit = is_bursty_[color] ? kBurst : 1;
   bool is_empty = false;
+  bool is_in_train = false;
   std::size_t bytes = 0;
-  for (; count < limit && bytes < kBurstBytes; ++count) {
+  for (; is_in_train || (count < limit && bytes < kBurstBytes); ++count) {
     const auto arrival = socket_->receive(color, pool_.receive_area(*carrier_));
     if (!arrival) {
       is_empty = true;
@@ -255,9 +256,12 @@ UdpTransport::Drained UdpTransport::drain(transport::Color color,
     }
     ++shared_.counters.received;
     shared_.counters.received_bytes += arrival->bytes;
-    if (count > 0 || color > 0) {
-      shared_.now = shared_.clock.now();  // earlier datagrams took time
+    // Earlier datagrams took time. Arrival::waited of a whole train ends when
+    // the train was taken, so `now` stays that time.
+    if (!is_in_train && (count > 0 || color > 0)) {
+      shared_.now = shared_.clock.now();
     }
+    is_in_train = arrival->has_next_of_train;
     on_datagram(color, *arrival, sink);
     bytes += arrival->bytes;
     if (arrival->bytes > pool_.datagram_bytes() / 2) {
@@ -285,12 +289,11 @@ void UdpTransport::on_datagram(transport::Color color,
                                const DatagramSocket::Arrival& arrival,
                                transport::MessageSink& sink) {
   Counters& counters = shared_.counters;
-  const std::span<std::byte> area = pool_.receive_area(*carrier_);
-  if (arrival.bytes > area.size()) {
+  if (arrival.bytes > pool_.datagram_bytes()) {
     ++counters.malformed;
     return;
   }
-  const std::span<std::byte> datagram = area.first(arrival.bytes);
+  const std::span<std::byte> datagram = arrival.datagram;
   auto packet = decode_packet(datagram);
   if (!packet) {
     ++counters.malformed;
@@ -335,7 +338,7 @@ void UdpTransport::on_datagram(transport::Color color,
   count(endpoint, &PeerCounts::received);
   count(endpoint, &PeerCounts::received_bytes, arrival.bytes);
   if (!endpoint->has_failed()) {
-    endpoint->on_packet(*packet, carrier_, sink);
+    endpoint->on_packet(*packet, sink);
   }
 }
 

@@ -154,7 +154,7 @@ class UdpTransport final : public transport::Transport {
   SharedState shared_;
   EndpointTable endpoints_;
   transport::Capabilities capabilities_;
-  Fragment* carrier_;  ///< Receives the next datagram.
+  Fragment* const carrier_;  ///< Its buffer receives the next datagram.
   std::array<std::byte, kMaxCardBytes> card_{};
   std::size_t card_bytes_ = 0;
   /// By color: datagrams come in bursts, so look for a second one.

@@ -111,7 +111,10 @@ class FakeSocket final : public udp::DatagramSocket {
     }
     const std::size_t kept = std::min(buffer.size(), datagram->bytes.size());
     std::copy_n(datagram->bytes.begin(), kept, buffer.begin());
-    return Arrival{datagram->bytes.size(), datagram->from, datagram->waited};
+    return Arrival{.bytes = datagram->bytes.size(),
+                   .from = datagram->from,
+                   .waited = datagram->waited,
+                   .datagram = buffer.first(kept)};
   }
 
   std::span<const int> descriptors() const noexcept override { return {}; }
@@ -127,6 +130,9 @@ class FakeSocket final : public udp::DatagramSocket {
               const udp::Datagram& datagram) {
     std::vector<std::byte> bytes(datagram.head.begin(), datagram.head.end());
     bytes.insert(bytes.end(), datagram.tail.begin(), datagram.tail.end());
+    for (const std::span<const std::byte> piece : datagram.train) {
+      bytes.insert(bytes.end(), piece.begin(), piece.end());
+    }
     ACP_ASSERT(datagram.datagrams() <= longest_train());
     const std::size_t step =
         datagram.train_step == 0 ? bytes.size() : datagram.train_step;

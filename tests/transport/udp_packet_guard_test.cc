@@ -179,6 +179,30 @@ TEST_CASE("udp guard: encryption hides the payload and never repeats itself",
   }
 }
 
+TEST_CASE("udp guard: all packets of a train stay sealed until it is sent",
+          "[udp][guard]") {
+  for (const Kind& kind : all_kinds()) {
+    INFO(name_of(kind.cipher, kind.security));
+    PacketGuard guard(kind.security, kSecret, 1);
+    for (const std::size_t size : {1'000U, 30'000U}) {
+      std::vector<Bytes> storages(PacketGuard::kKeptBytes / (size + 200),
+                                  fragment_with(size));
+      for (std::uint64_t train = 0; train < 5; ++train) {
+        std::vector<std::span<const std::byte>> packets;
+        for (std::size_t i = 0; i < storages.size(); ++i) {
+          const PacketHeader header = header_with(0, 1'000 * train + i + 1);
+          const auto head = encode_packet(
+              header, {}, std::span(storages[i]).subspan(kHeadroomBytes));
+          packets.push_back(guard.seal(kind.cipher, 0, header, head, {}).head);
+        }
+        for (const std::span<const std::byte> packet : packets) {
+          REQUIRE(open(guard, kind.cipher, 0, {packet.begin(), packet.end()}));
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("udp guard: peers agree on AES only if both have it",
           "[udp][guard]") {
   const PacketGuard off(Security::kOff, kSecret, 1);

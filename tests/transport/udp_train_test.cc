@@ -93,10 +93,11 @@ std::vector<std::vector<std::byte>> take(udp::KernelSocket& socket,
           ::poll(ready.data(), ready.size(), 1'000) == 1)) {
     const auto arrival = socket.receive(0, buffer);
     if (arrival) {
+      REQUIRE(arrival->datagram.size() == arrival->bytes);
+      REQUIRE(arrival->has_next_of_train == socket.has_backlog());
       REQUIRE(arrival->from == socket.addresses()[0]);
       REQUIRE(arrival->waited < std::chrono::minutes(1));
-      taken.emplace_back(buffer.begin(),
-                         buffer.begin() + static_cast<long>(arrival->bytes));
+      taken.emplace_back(arrival->datagram.begin(), arrival->datagram.end());
     }
   }
   return taken;
@@ -120,9 +121,15 @@ void check_train(udp::KernelSocket& socket,
                  std::size_t step,
                  std::size_t last) {
   const std::vector<std::byte> bytes = make_train(count, step, last);
-  REQUIRE(socket.send(0, socket.addresses()[0],
-                      {.head = bytes, .tail = {}, .train_step = step}) ==
-          Status::kOk);
+  // The pieces end anywhere in the datagrams.
+  const std::span<const std::byte> all = bytes;
+  const std::array pieces = {all.first(all.size() / 3),
+                             all.subspan(all.size() / 3)};
+  udp::Datagram train;
+  train.train = pieces;
+  train.train_step = step;
+  REQUIRE(train.datagrams() == count);
+  REQUIRE(socket.send(0, socket.addresses()[0], train) == Status::kOk);
   const auto taken = take(socket, count);
   REQUIRE(taken.size() == count);
   for (std::size_t i = 0; i < count; ++i) {
