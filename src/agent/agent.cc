@@ -21,7 +21,7 @@ constexpr std::size_t kMaxResultBytes = 1 << 20;
 
 /// From this size on, the endpoint sends the data of a single get from where
 /// they are. Collecting them first would be two more passes over the bytes.
-constexpr std::size_t kLargeGetBytes = 4096;
+constexpr std::size_t kLargeGetBytes = 1024;
 
 bool is_large_get(const protocol::RequestView& request) {
   const protocol::Step step = request.step(0);
@@ -232,7 +232,8 @@ void Agent::reply(transport::ProcId to,
   send_reply(to, color, header, {});
 }
 
-/// Sends a reply, or appends it to the backlog behind earlier replies.
+/// Sends a reply, or appends it to the backlog behind earlier replies to the
+/// same endpoint.
 void Agent::send_reply(transport::ProcId to,
                        transport::Color color,
                        protocol::ReplyHeader header,
@@ -241,7 +242,32 @@ void Agent::send_reply(transport::ProcId to,
       try_send(to, color, header, results) != Status::kAgain) {
     return;
   }
-  backlog_.push_back({to, color, header, {results.begin(), results.end()}});
+  queue_to(to, color).replies.push_back(
+      {header, {results.begin(), results.end()}});
+}
+
+/// The queue of an endpoint in the backlog; a new one if there is none.
+Agent::Queue& Agent::queue_to(transport::ProcId to, transport::Color color) {
+  const auto found = std::ranges::find_if(backlog_, [&](const Queue& queue) {
+    return queue.to == to && queue.color == color;
+  });
+  return found != backlog_.end() ? *found
+                                 : backlog_.emplace_back(Queue{to, color, {}});
+}
+
+/// Sends replies until the endpoint is full. True when some were sent.
+bool Agent::send_from(Queue& queue) {
+  bool has_sent = false;
+  while (!queue.replies.empty()) {
+    const Waiting& waiting = queue.replies.front();
+    if (try_send(queue.to, queue.color, waiting.header, waiting.results) ==
+        Status::kAgain) {
+      break;
+    }
+    queue.replies.pop_front();
+    has_sent = true;
+  }
+  return has_sent;
 }
 
 /// kAgain: the endpoint is full. A reply to a dead peer is dropped. A reply
@@ -270,26 +296,24 @@ Status Agent::try_send(transport::ProcId to,
   return send();
 }
 
+/// One full endpoint must not hold back replies to other peers. Each pass of
+/// progress comes here, so a full endpoint is asked only once.
 bool Agent::flush_backlog() {
   if (backlog_.empty()) {
     return false;
   }
-  const std::size_t before = backlog_.size();
-  // One full endpoint must not hold back replies to other peers.
-  for (std::size_t i = 0; i < before; ++i) {
-    Waiting waiting = std::move(backlog_.front());
-    backlog_.pop_front();
-    if (try_send(waiting.to, waiting.color, waiting.header, waiting.results) ==
-        Status::kAgain) {
-      backlog_.push_back(std::move(waiting));
-    }
+  bool has_sent = false;
+  for (Queue& queue : backlog_) {
+    has_sent |= send_from(queue);
   }
-  return backlog_.size() != before;
+  std::erase_if(backlog_,
+                [](const Queue& queue) { return queue.replies.empty(); });
+  return has_sent;
 }
 
 void Agent::forget_peer(transport::ProcId peer) {
   std::erase_if(backlog_,
-                [peer](const Waiting& waiting) { return waiting.to == peer; });
+                [peer](const Queue& queue) { return queue.to == peer; });
   std::erase_if(failed_,
                 [peer](const Failed& failed) { return failed.from == peer; });
 }

@@ -71,10 +71,16 @@ class Agent {
  private:
   /// A reply that waits for room in its endpoint.
   struct Waiting {
-    transport::ProcId to;
-    transport::Color color;
     protocol::ReplyHeader header;
     std::vector<std::byte> results;
+  };
+
+  /// The replies that wait for one endpoint; never empty between calls. A large
+  /// get of a peer makes thousands of them.
+  struct Queue {
+    transport::ProcId to;
+    transport::Color color;
+    std::deque<Waiting> replies;  ///< First come, first sent.
   };
 
   /// A request in parts, of which one has failed and the last has not come yet.
@@ -104,6 +110,8 @@ class Agent {
                   transport::Color color,
                   protocol::ReplyHeader header,
                   std::span<const std::byte> results);
+  Queue& queue_to(transport::ProcId to, transport::Color color);
+  bool send_from(Queue& queue);
   Status try_send(transport::ProcId to,
                   transport::Color color,
                   protocol::ReplyHeader header,
@@ -114,7 +122,7 @@ class Agent {
   Surroundings& surroundings_;
   bool has_signal_ = false;         ///< Set by steps with the signal flag.
   std::vector<std::byte> results_;  ///< Results of the request under way.
-  std::deque<Waiting> backlog_;     ///< First come, first sent.
+  std::vector<Queue> backlog_;      ///< Few: one for each full endpoint.
   std::vector<Failed> failed_;      ///< Nearly always empty.
 };
 

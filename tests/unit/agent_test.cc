@@ -385,6 +385,28 @@ TEST_CASE("agent: replies to a full endpoint wait, those to others go",
   }
 }
 
+TEST_CASE("agent: a full endpoint is asked once, however many replies wait",
+          "[agent]") {
+  AgentUnderTest rank;
+  const Step add = rank.step(Opcode::kAdd, 8);
+  for (const transport::ProcId proc : {1U, 2U}) {
+    rank.endpoints[proc].room = 0;
+    for (std::uint64_t id = 0; id < 100; ++id) {
+      rank.agent.on_request(proc, 0, test::request_message(id, {&add, 1}, {}));
+    }
+    rank.endpoints[proc].offers = 0;
+  }
+  CHECK_FALSE(rank.agent.flush_backlog());
+  CHECK(rank.endpoints[1].offers == 1);
+  CHECK(rank.endpoints[2].offers == 1);
+  rank.endpoints[1].room = 100;
+  CHECK(rank.agent.flush_backlog());
+  for (std::uint64_t id = 0; id < 100; ++id) {
+    REQUIRE(rank.reply(1).header.id == id);
+  }
+  CHECK(rank.endpoints[2].offers == 2);
+}
+
 TEST_CASE("agent: a large get brings the bytes of when it was executed",
           "[agent]") {
   AgentUnderTest rank;
