@@ -46,7 +46,7 @@ std::optional<AddressCard> decode_card(std::span<const std::byte> bytes) {
   card.packet_bytes = load_little<std::uint16_t>(bytes.data() + 6);
   const auto atomics = load_little<std::uint32_t>(bytes.data() + 8);
   card.atomics = static_cast<Executor>(atomics);
-  if (atomics > static_cast<std::uint32_t>(Executor::kDevice) ||
+  if (atomics > static_cast<std::uint32_t>(Executor::kBoth) ||
       card.colors < 1 || card.colors > kMaxColors ||
       bytes.size() < kCardHeaderBytes + card.colors * kCardColorBytes) {
     return std::nullopt;

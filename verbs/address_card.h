@@ -32,9 +32,13 @@ static_assert(kMaxCardBytes <= protocol::kCardBytes);
 static_assert(kCardHeaderBytes + kCardColorBytes <= protocol::kShortCardBytes);
 
 /// The executor of 8-byte atomics on a process's memory.
-enum class Executor : std::uint8_t { kAgent = 0, kDevice = 1 };
+enum class Executor : std::uint8_t {
+  kAgent = 0,
+  kDevice = 1,  ///< The first device alone.
+  kBoth = 2     ///< Agent, CPUs and devices: the atomics of all agree.
+};
 
-/// The value of ACP_VERBS_ATOMICS that chooses the executor.
+/// "device", or "agent" where agents may execute atomics.
 const char* executor_name(Executor executor) noexcept;
 
 /// A plain value. listen_addresses is valid for color < colors: where each

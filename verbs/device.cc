@@ -94,6 +94,7 @@ Status Device::make_queues(const ibv_device_attr& attributes,
       std::clamp(attributes.max_qp_init_rd_atom, 0, 16));
   has_atomics_ = attributes.atomic_cap != IBV_ATOMIC_NONE &&
                  responder_resources_ != 0 && initiator_depth_ != 0;
+  agrees_with_cpu_ = has_atomics_ && attributes.atomic_cap == IBV_ATOMIC_GLOB;
   if (completions_.open(*domain_->context, attributes, connections) !=
       Status::kOk) {
     return refuse(port_, "a completion queue");

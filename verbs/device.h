@@ -72,6 +72,9 @@ class Device {
   /// Whether the device executes atomics of 8 bytes, as target and as sender.
   bool has_atomics() const noexcept { return has_atomics_; }
 
+  /// The device's atomics agree with those of the CPU and of other devices.
+  bool agrees_with_cpu() const noexcept { return agrees_with_cpu_; }
+
   /// Makes the registered words for results of atomics. A device without inline
   /// data has them already. kNoMemory: logged.
   [[nodiscard]] Status make_words() { return words_.make(); }
@@ -138,6 +141,7 @@ class Device {
   std::uint8_t initiator_depth_ = 0;
   bool is_rxe_ = false;
   bool has_atomics_ = false;
+  bool agrees_with_cpu_ = false;
 };
 
 }  // namespace acp::verbs

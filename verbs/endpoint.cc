@@ -23,10 +23,12 @@ static_assert(kSignalEvery < kUsableSendQueue);
 Endpoint::Endpoint(SharedState& shared,
                    Device& device,
                    transport::ProcId peer,
-                   const transport::Address& listen_address)
+                   const transport::Address& listen_address,
+                   Executor atomics)
     : shared_(shared),
       device_(device),
       peer_(peer),
+      atomics_(atomics),
       listen_address_(listen_address) {}
 
 Endpoint::~Endpoint() {

@@ -20,6 +20,7 @@
 
 #include "base/clock.h"
 #include "transport/transport.h"
+#include "verbs/address_card.h"
 #include "verbs/control.h"
 #include "verbs/device.h"
 #include "verbs/hello.h"
@@ -115,7 +116,8 @@ class Endpoint final : public transport::Endpoint {
   Endpoint(SharedState& shared,
            Device& device,
            transport::ProcId peer,
-           const transport::Address& listen_address);
+           const transport::Address& listen_address,
+           Executor atomics);
   ~Endpoint() override;
 
   Status send(std::span<const std::span<const std::byte>> parts,
@@ -240,6 +242,8 @@ class Endpoint final : public transport::Endpoint {
   bool has_send_room(std::size_t steps) const noexcept;
   bool may_open_packet() const noexcept;
   bool has_steps() const noexcept;
+  bool can_device_do_atomic(const transport::RemoteStep& step,
+                            std::size_t steps) const noexcept;
   bool can_devices_do(
       std::span<const transport::RemoteStep> steps) const noexcept;
   Feasible plan_steps(std::span<const transport::RemoteStep> steps, Plan& plan);
@@ -295,7 +299,9 @@ class Endpoint final : public transport::Endpoint {
   Device& device_;
   transport::ProcId peer_;
   EndpointState state_ = EndpointState::kIdle;  ///< Written by set_state().
-  bool is_queued_for_flush_ = false;   ///< In the transport's list for flush().
+  bool is_queued_for_flush_ = false;  ///< In the transport's list for flush().
+  /// The executor of this process's atomics on the peer's memory.
+  const Executor atomics_;
   transport::Address listen_address_;  ///< The peer's, from its address card.
   CmId id_;  ///< The connection, or the attempt; null in between.
 

@@ -17,14 +17,23 @@ bool is_aligned_word(const RemoteStep& step) noexcept {
 
 }  // namespace
 
+/// A loop must be alone in its chain. The peer's agent does it at once, where
+/// it may.
+bool Endpoint::can_device_do_atomic(const RemoteStep& step,
+                                    std::size_t steps) const noexcept {
+  if (step.width != 8 || atomics_ == Executor::kAgent) {
+    return false;
+  }
+  return !is_loop(step.opcode) || (atomics_ == Executor::kDevice && steps == 1);
+}
+
 /// Whether the devices can do all steps of a chain. Signals always need the
-/// agent, and atomics may. A loop must be alone in its chain.
+/// agent, and atomics may.
 bool Endpoint::can_devices_do(
     std::span<const RemoteStep> steps) const noexcept {
   for (const RemoteStep& step : steps) {
     const bool is_known = protocol::is_atomic(step.opcode)
-                              ? shared_.executes_atomics && step.width == 8 &&
-                                    (steps.size() == 1 || !is_loop(step.opcode))
+                              ? can_device_do_atomic(step, steps.size())
                               : step.opcode == Opcode::kPut ||
                                     step.opcode == Opcode::kGet ||
                                     step.opcode == Opcode::kPut8;

@@ -21,18 +21,20 @@ Status Endpoint::post(std::span<const RemoteStep> steps, std::uint64_t token) {
   if (!can_devices_do(steps)) {
     return Status::kUnsupported;
   }
-  const bool has_atomic =
+  const bool is_never_by_message =
+      atomics_ == Executor::kDevice &&
       std::ranges::any_of(steps, protocol::is_atomic, &RemoteStep::opcode);
   if (state_ != EndpointState::kReady) {
     // A message would make the connection as well, but no agent may execute
     // atomics that belong to the device.
-    return has_atomic ? send_before_ready() : Status::kUnsupported;
+    return is_never_by_message ? send_before_ready() : Status::kUnsupported;
   }
   Plan plan;
   const Feasible feasible = plan_steps(steps, plan);
   if (feasible != Feasible::kNow) {
-    return feasible == Feasible::kLater && has_atomic ? Status::kAgain
-                                                      : Status::kUnsupported;
+    return feasible == Feasible::kLater && is_never_by_message
+               ? Status::kAgain
+               : Status::kUnsupported;
   }
   if (!has_room_for(plan, 0)) {
     return Status::kAgain;

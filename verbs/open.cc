@@ -20,15 +20,34 @@ std::uint32_t seed_of(const VerbsOptions& options) {
   return seed;
 }
 
-Status prepare_atomics(Device& device) {
-  if (!device.has_atomics()) {
-    log_error(
-        "ACP_VERBS_ATOMICS=device: {} has no atomics of 8 bytes; choose other "
-        "devices with ACP_VERBS_DEVICES, or set ACP_VERBS_ATOMICS=agent",
-        device.name());
-    return Status::kUnsupported;
+using Devices = std::vector<std::unique_ptr<Device>>;
+
+/// Where the devices are to take part beside the agents, they do if the atomics
+/// of all of them agree with the CPU's.
+Executor settle_executor(Executor wanted, const Devices& devices) {
+  const bool do_agree = std::ranges::all_of(
+      devices, [](const auto& device) { return device->agrees_with_cpu(); });
+  return wanted == Executor::kBoth && !do_agree ? Executor::kAgent : wanted;
+}
+
+Status prepare_atomics(Executor executor, const Devices& devices) {
+  if (executor == Executor::kAgent) {
+    return Status::kOk;
   }
-  return device.make_words();
+  for (const auto& device : devices) {
+    if (!device->has_atomics()) {
+      log_error(
+          "ACP_VERBS_ATOMICS=device: {} has no atomics of 8 bytes; choose "
+          "other devices with ACP_VERBS_DEVICES, or set "
+          "ACP_VERBS_ATOMICS=agent",
+          device->name());
+      return Status::kUnsupported;
+    }
+    if (const Status status = device->make_words(); status != Status::kOk) {
+      return status;
+    }
+  }
+  return Status::kOk;
 }
 
 }  // namespace
@@ -63,13 +82,10 @@ Result<std::unique_ptr<VerbsTransport>> VerbsTransport::open(
     }
     devices.push_back(std::move(*device));
   }
-  if (options.atomics == Executor::kDevice) {
-    for (const auto& device : devices) {
-      if (const Status status = prepare_atomics(*device);
-          status != Status::kOk) {
-        return status;
-      }
-    }
+  options.atomics = settle_executor(options.atomics, devices);
+  if (const Status status = prepare_atomics(options.atomics, devices);
+      status != Status::kOk) {
+    return status;
   }
   return std::unique_ptr<VerbsTransport>(new VerbsTransport(
       std::move(options), std::move(*channel), std::move(devices)));

@@ -1,12 +1,24 @@
 // The network "ib" of settings/networks.def: a transport from the settings.
 #include <algorithm>
 #include <chrono>
+#include <string_view>
 
 #include "base/host_facts.h"
 #include "transport/network.h"
 #include "verbs/verbs_transport.h"
 
 namespace acp::verbs {
+
+namespace {
+
+/// By a value of ACP_VERBS_ATOMICS.
+Executor executor_named(std::string_view name) {
+  return name == "device"  ? Executor::kDevice
+         : name == "agent" ? Executor::kAgent
+                           : Executor::kBoth;
+}
+
+}  // namespace
 
 /// Publishes the address card last: peers may connect once they can read it.
 Result<std::unique_ptr<transport::Transport>> open_network(
@@ -26,9 +38,7 @@ Result<std::unique_ptr<transport::Transport>> open_network(
       .order = port_order_named(settings.text(SettingId::kVerbsRails)),
       .cpus = allowed_cpus(),
       .local_rank = context.segment.slot_of_proc(context.proc)};
-  options.atomics = settings.text(SettingId::kVerbsAtomics) == "device"
-                        ? Executor::kDevice
-                        : Executor::kAgent;
+  options.atomics = executor_named(settings.text(SettingId::kVerbsAtomics));
   options.timers = {.ack_timeout = std::chrono::milliseconds(
                         settings.number(SettingId::kVerbsAckTimeout)),
                     .retries = static_cast<std::uint8_t>(

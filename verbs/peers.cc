@@ -45,9 +45,9 @@ Result<Endpoint*> VerbsTransport::endpoint_to(transport::ProcId peer,
   }
   if (is_mine) {
     return shared_.executes_atomics
-               ? Result<Endpoint*>(
-                     add_endpoint(endpoint_key(peer, color), peer, color,
-                                  devices_[color]->listen_address()))
+               ? Result<Endpoint*>(add_endpoint(
+                     endpoint_key(peer, color), peer, color,
+                     devices_[color]->listen_address(), Executor::kDevice))
                : Status::kUnsupported;
   }
   if (peer >= options_.procs) {
@@ -74,7 +74,8 @@ Result<Endpoint*> VerbsTransport::endpoint_to(transport::ProcId peer,
         kPacketBytes);
     return unfit_peer_.refuse(peer, Status::kBadOption);
   }
-  if (card->atomics != options_.atomics) {
+  if ((card->atomics == Executor::kDevice) !=
+      (options_.atomics == Executor::kDevice)) {
     log_error(
         "verbs: process {} has ACP_VERBS_ATOMICS={}, this one {}: give all "
         "ranks the same",
@@ -82,7 +83,13 @@ Result<Endpoint*> VerbsTransport::endpoint_to(transport::ProcId peer,
     return unfit_peer_.refuse(peer, Status::kBadOption);
   }
   return add_endpoint(endpoint_key(peer, color), peer, color,
-                      card->listen_addresses[color]);
+                      card->listen_addresses[color], executor_for(*card));
+}
+
+/// Devices take part beside agents only where those of both ends agree with
+/// CPUs: the target's executes, and this process's places the result.
+Executor VerbsTransport::executor_for(const AddressCard& peer) const noexcept {
+  return peer.atomics == options_.atomics ? options_.atomics : Executor::kAgent;
 }
 
 /// The accepting end of the connection of this process to itself. It only
@@ -93,16 +100,17 @@ Endpoint& VerbsTransport::endpoint_from_myself(transport::Color color) {
   return known != endpoints_.end()
              ? *known->second
              : *add_endpoint(key, options_.me, color,
-                             devices_[color]->listen_address());
+                             devices_[color]->listen_address(),
+                             options_.atomics);
 }
 
-Endpoint* VerbsTransport::add_endpoint(
-    std::uint64_t key,
-    transport::ProcId peer,
-    transport::Color color,
-    const transport::Address& listen_address) {
+Endpoint* VerbsTransport::add_endpoint(std::uint64_t key,
+                                       transport::ProcId peer,
+                                       transport::Color color,
+                                       const transport::Address& listen_address,
+                                       Executor atomics) {
   auto endpoint = std::make_unique<Endpoint>(shared_, *devices_[color], peer,
-                                             listen_address);
+                                             listen_address, atomics);
   if (has_failed_[peer]) {
     endpoint->abandon();
   }

@@ -203,8 +203,11 @@ std::string VerbsTransport::describe_color(transport::Color color) const {
   const Device& device = *devices_[color];
   transport::Address address = device.listen_address();
   address.port = 0;
-  return fmt::format("{}, {} at {}", device.name(), device.interface(),
-                     transport::format_address(address));
+  return fmt::format("{}, {} at {}{}", device.name(), device.interface(),
+                     transport::format_address(address),
+                     options_.atomics == Executor::kBoth
+                         ? ", whose atomics agree with the CPU's"
+                         : "");
 }
 
 TimePoint VerbsTransport::next_deadline() const noexcept {

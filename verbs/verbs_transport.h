@@ -37,7 +37,9 @@ struct VerbsOptions {
   std::string devices;                   ///< ACP_VERBS_DEVICES; may be empty.
   std::size_t most_colors = kMaxColors;  ///< Without `devices`.
   PortChooser chooser{};                 ///< Without `devices`.
-  Executor atomics = Executor::kAgent;   ///< ACP_VERBS_ATOMICS.
+  /// ACP_VERBS_ATOMICS. kBoth becomes kAgent where a device's atomics do not
+  /// agree with the CPU's.
+  Executor atomics = Executor::kAgent;
   std::uint32_t max_receives = kMaxReceives;  ///< Per device; at least 1.
   Timers timers{};
   std::uint8_t traffic_class = 0;  ///< ACP_VERBS_TRAFFIC_CLASS.
@@ -100,7 +102,9 @@ class VerbsTransport final : public transport::Transport {
   Endpoint* add_endpoint(std::uint64_t key,
                          transport::ProcId peer,
                          transport::Color color,
-                         const transport::Address& listen_address);
+                         const transport::Address& listen_address,
+                         Executor atomics);
+  Executor executor_for(const AddressCard& peer) const noexcept;
   void start_retries();
   void drain(Device& device, transport::MessageSink& sink);
   void on_receive(Device& device,

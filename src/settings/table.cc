@@ -96,11 +96,13 @@ constexpr std::array<Setting, static_cast<std::size_t>(SettingId::kCount)>
          "does not name: near takes those at the NUMA node of its cores first, "
          "local also begins at another one for each rank of a host, name goes "
          "by name. Only devices in one IP subnet change places."},
-        {"ACP_VERBS_ATOMICS", "", SettingKind::kChoice, "agent", "agent|device",
-         0, 0,
+        {"ACP_VERBS_ATOMICS", "", SettingKind::kChoice, "auto",
+         "auto|agent|device", 0, 0,
          "Who executes atomics of 8 bytes over ib: the CPU of the memory's "
-         "owner, or its first RDMA device, which asks nobody there but is then "
-         "between ranks of one host, too; the same for all ranks."},
+         "owner (agent), or its first RDMA device, which asks nobody there but "
+         "is then between ranks of one host, too (device; all ranks). auto "
+         "lets devices take part in the first way where their atomics agree "
+         "with the CPU's."},
         {"ACP_VERBS_ACK_TIMEOUT", "", SettingKind::kNumber, "1000", "", 1,
          60'000,
          "Milliseconds after which an RDMA device repeats what the other side "

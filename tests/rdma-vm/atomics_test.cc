@@ -2,7 +2,9 @@
 // transports of this process, and of a transport on its own memory.
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <cstring>
+#include <string_view>
 #include <vector>
 
 #include "rdma-vm/pair.h"
@@ -302,6 +304,57 @@ TEST_CASE("verbs atomics: to a peer that is gone they end",
     near.transport->poll(near);
     return near.transport->on_unregistered(2, near.region().state);
   }));
+}
+
+TEST_CASE("verbs atomics: beside the agents where a device agrees with CPUs",
+          "[verbs][atomics]") {
+  // spoof.cc says so of the device; rxe by itself does not.
+  const char* kinds = std::getenv("RDMA_SPOOF");
+  const bool do_agree = kinds != nullptr && std::string_view(kinds).find(
+                                                "glob") != std::string::npos;
+  Pair pair(Executor::kBoth);
+  End& near = pair.ends[0];
+  End& far = pair.ends[1];
+  CHECK_FALSE(near.transport->capabilities().executes_atomics);
+  CHECK(near.transport->endpoint(0, 0).status() == Status::kUnsupported);
+  set(far, 0, 40);
+  const RemoteStep add = atomic_step(Opcode::kAdd, near, far, 0, 100, 2);
+  if (!do_agree) {
+    CHECK(near.endpoint().post({&add, 1}, 1) == Status::kUnsupported);
+    CHECK(near.transport->counters().wanted == 0);
+    return;
+  }
+  // Until the window is known the step goes as a message: the agent may do it.
+  CHECK(near.endpoint().post({&add, 1}, 1) == Status::kUnsupported);
+  REQUIRE(pair.post(add, 1) == Status::kOk);
+  REQUIRE(pair.is_done(1));
+  CHECK(look(near, 100) == 40);
+  const RemoteStep cas = atomic_step(Opcode::kCas, near, far, 0, 100, 7, 42);
+  CHECK(run(pair, near, far, cas) == 42);
+  CHECK(look(far, 0) == 7);
+  CHECK(near.transport->counters().atomics == 2);
+  // A loop of the device would take several round trips.
+  const RemoteStep swap = atomic_step(Opcode::kSwap, near, far, 0, 100, 1);
+  CHECK(near.endpoint().post({&swap, 1}, 1) == Status::kUnsupported);
+}
+
+TEST_CASE("verbs atomics: a peer that leaves them to its agent is obeyed",
+          "[verbs][atomics]") {
+  End near(0, nullptr, Executor::kBoth);
+  End far(1, &near, Executor::kAgent);
+  near.meet(far);
+  near.transport->on_registered(near.region());
+  far.transport->on_registered(far.region());
+  REQUIRE(test::eventually([&] {
+    for (End* end : {&near, &far}) {
+      end->transport->poll(*end);
+      end->transport->flush();
+    }
+    return near.send_one() == Status::kOk;
+  }));
+  const RemoteStep add = atomic_step(Opcode::kAdd, near, far, 0, 100, 2);
+  CHECK(near.endpoint().post({&add, 1}, 1) == Status::kUnsupported);
+  CHECK(near.transport->counters().wanted == 0);
 }
 
 TEST_CASE("verbs atomics: ranks that disagree on the executor are told",

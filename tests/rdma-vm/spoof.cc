@@ -8,6 +8,7 @@
 //   small_queues  its completion queues have room for 600 completions
 //   no_srq        has no shared receive queues
 //   late          completions of sends come a hundred polls later
+//   glob          says that its atomics agree with the CPU's
 //   iwarp         devices are iWARP's
 //
 // With every kind, a send queue takes only as many work requests as were asked
@@ -258,6 +259,9 @@ int ibv_query_device(ibv_context* context, ibv_device_attr* device_attr) {
     device_attr->max_srq = 0;
     device_attr->max_srq_wr = 0;
     device_attr->max_srq_sge = 0;
+  }
+  if (is_spoofed("glob")) {
+    device_attr->atomic_cap = IBV_ATOMIC_GLOB;
   }
   return error;
 }

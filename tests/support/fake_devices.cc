@@ -26,7 +26,7 @@ const Settings& udp_settings() {
 
 Opened open_device(const transport::NetworkContext& context,
                    const std::shared_ptr<FakeDevices>& devices,
-                   std::string fabric) {
+                   const std::string& fabric) {
   if (fabric.empty()) {
     return Status::kUnsupported;
   }
