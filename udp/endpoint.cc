@@ -217,7 +217,7 @@ PacketHeader Endpoint::make_header(PacketType type,
   header.destination = peer_;
   header.txno = ++txno_;
   ACP_ASSERT(txno_ <= kMaxTxno);
-  header.grant = shared_.grants.kib_for_each();
+  header.grant = shared_.grants.kib_for(granted_stream_);
   receiver_.fill(header, sack, now);
   return header;
 }

@@ -232,7 +232,7 @@ class Endpoint final : public transport::Endpoint {
   bool is_queued_for_flush_ = false;  ///< In SharedState::to_flush.
   bool is_timed_ = false;             ///< In SharedState::timed.
   int send_error_ = 0;  ///< errno value of the last datagram; 0: it was sent.
-  GrantBudget::Period grant_period_ = 0;  ///< See GrantBudget::on_fragment().
+  GrantBudget::Stream granted_stream_;  ///< See GrantBudget::on_fragment().
   std::uint64_t txno_ = 0;        ///< Transmissions so far; see PacketGuard.
   std::uint64_t size_probe_ = 0;  ///< The peer's, to be answered; 0: none.
   std::unique_ptr<PeerCounts> counts_;  ///< Null without a statistics file.

@@ -53,7 +53,8 @@ void Endpoint::on_packet(const PacketView& packet,
 /// yet.
 void Endpoint::on_fragment(const PacketView& packet,
                            transport::MessageSink& sink) {
-  shared_.grants.on_fragment(grant_period_, shared_.now);
+  shared_.grants.on_fragment(granted_stream_, packet.payload.size(),
+                             shared_.now);
   Receiver::Verdict verdict = receiver_.judge(packet.header);
   if (verdict == Receiver::Verdict::kEarly && !hold(packet)) {
     verdict = Receiver::Verdict::kDrop;

@@ -52,10 +52,4 @@ inline constexpr Duration kAckDelay = std::chrono::microseconds(250);
 /// Fragments after which an ack goes at once.
 inline constexpr std::uint32_t kAckEvery = 16;
 
-/// Bytes of a receive buffer that a fragment uses: the kernel adds about 1 KiB
-/// of its own to each datagram.
-constexpr std::uint64_t charge(std::size_t payload_bytes) noexcept {
-  return payload_bytes + 1024;
-}
-
 }  // namespace acp::udp

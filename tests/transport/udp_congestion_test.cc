@@ -233,51 +233,85 @@ TEST_CASE("udp window: a slow answer makes no packet wait",
   CHECK(window.bytes() == CongestionWindow::kLeastByDelay);
 }
 
+namespace {
+
+/// The stream has begun long ago, and goes on.
+void go_on(GrantBudget& budget, GrantBudget::Stream& stream, TimePoint now) {
+  for (std::uint64_t bytes = 0; bytes <= 2 * kIdleGrant;
+       bytes += charge(1'000)) {
+    budget.on_fragment(stream, 1'000, now);
+  }
+}
+
+}  // namespace
+
 TEST_CASE("udp grants: half of the buffer is divided among those who send",
           "[udp][grants]") {
   constexpr std::uint64_t kBuffer = std::uint64_t{8} << 20;
   GrantBudget budget(kBuffer, std::uint64_t{1} << 20);
-  CHECK(budget.kib_for_each() == 1024);
   TimePoint now{seconds(5)};
-  std::vector<GrantBudget::Period> streams(100, 0);
-  for (GrantBudget::Period& stream : streams) {
-    budget.on_fragment(stream, now);
-    budget.on_fragment(stream, now);
+  std::vector<GrantBudget::Stream> streams(100);
+  for (GrantBudget::Stream& stream : streams) {
+    go_on(budget, stream, now);
   }
-  CHECK(budget.kib_for_each() == 4096 / 100);
+  CHECK(budget.kib_for(streams[0]) == 4096 / 100);
   // They stop, and one goes on.
   for (int i = 0; i < 3; ++i) {
     now += kGrantAge;
-    budget.on_fragment(streams[0], now);
+    go_on(budget, streams[0], now);
   }
-  CHECK(budget.kib_for_each() == 1024);
+  CHECK(budget.kib_for(streams[0]) == 1024);
+  CHECK(budget.kib_for(streams[1]) == kIdleGrant / 1024);
+}
+
+TEST_CASE("udp grants: a stream that begins gets little", "[udp][grants]") {
+  constexpr std::uint64_t kBuffer = std::uint64_t{8} << 20;
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 20;
+  GrantBudget budget(kBuffer, kMost);
+  TimePoint now{seconds(5)};
+  GrantBudget::Stream stream;
+  CHECK(budget.kib_for(stream) == 0);
+  for (int i = 0; i < 2; ++i) {
+    budget.on_fragment(stream, 60'000, now);
+    CHECK(budget.kib_for(stream) == kFirstGrant / 1024);
+    budget.on_fragment(stream, 60'000, now);
+    CHECK(budget.kib_for(stream) == kMost / 1024);
+    // It is idle while another stream sends, and begins again.
+    GrantBudget::Stream other;
+    for (int periods = 0; periods < 2; ++periods) {
+      now += kGrantAge;
+      budget.on_fragment(other, 0, now);
+    }
+    CHECK(budget.kib_for(stream) == kIdleGrant / 1024);
+  }
 }
 
 TEST_CASE("udp grants: a stream counts as long as its sender keeps the grant",
           "[udp][grants]") {
   constexpr std::uint64_t kBuffer = 8 << 20;
   GrantBudget budget(kBuffer, kBuffer);
-  GrantBudget::Period quiet = 0;
-  GrantBudget::Period busy = 0;
+  GrantBudget::Stream quiet;
+  GrantBudget::Stream busy;
   const TimePoint start{std::chrono::seconds(1000)};
-  budget.on_fragment(busy, start);
+  go_on(budget, busy, start);
   const TimePoint last = start + kGrantAge - Duration(1);
-  budget.on_fragment(quiet, last);  // at the end of a period
+  go_on(budget, quiet, last);  // at the end of a period
   for (TimePoint now = last; now <= last + kGrantAge; now += kGrantAge / 16) {
-    budget.on_fragment(busy, now);
-    CHECK(budget.kib_for_each() == kBuffer / 4 / 1024);
+    go_on(budget, busy, now);
+    CHECK(budget.kib_for(busy) == kBuffer / 4 / 1024);
   }
-  budget.on_fragment(busy, last + 2 * kGrantAge);
-  CHECK(budget.kib_for_each() == kBuffer / 2 / 1024);
+  go_on(budget, busy, last + 2 * kGrantAge);
+  CHECK(budget.kib_for(busy) == kBuffer / 2 / 1024);
 }
 
-TEST_CASE("udp grants: nobody is granted nothing", "[udp][grants]") {
+TEST_CASE("udp grants: a stream that sends is granted something",
+          "[udp][grants]") {
   GrantBudget budget(64 << 10, 1 << 20);
-  std::vector<GrantBudget::Period> streams(1000, 0);
-  for (GrantBudget::Period& stream : streams) {
-    budget.on_fragment(stream, TimePoint(seconds(1)));
+  std::vector<GrantBudget::Stream> streams(1000);
+  for (GrantBudget::Stream& stream : streams) {
+    go_on(budget, stream, TimePoint(seconds(1)));
   }
-  CHECK(budget.kib_for_each() == 1);
+  CHECK(budget.kib_for(streams[0]) == 1);
 }
 
 }  // namespace acp::udp
