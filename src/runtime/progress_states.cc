@@ -2,6 +2,7 @@
 // run_progress_thread; may not look at a clock or at shared memory.
 #include "runtime/progress_states.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace acp::runtime {
@@ -13,7 +14,7 @@ ProgressStates::Next ProgressStates::before_pass(const Sight& sight) noexcept {
     return {};
   }
   passes_seen_ = sight.passes;
-  return {State::kNapping, kTick, true};
+  return nap_beside_callers();
 }
 
 /// Callers come before a busy step: if they are active, they use its data.
@@ -21,13 +22,15 @@ ProgressStates::Next ProgressStates::after_pass(Pass pass,
                                                 const Sight& sight) noexcept {
   if (pass == Pass::kMoved) {
     was_woken_early_ = false;
+    next_nap_ = sight.awake == 0 ? kShortNap : next_nap_;
     return {};
   }
   const bool is_busy = pass == Pass::kBusy;
   const bool was_woken_early = std::exchange(was_woken_early_, false);
   if (callers_are_active(was_woken_early || is_busy, sight)) {
-    return {State::kNapping, kTick, true};
+    return is_busy ? Next{State::kNapping, kTick, true} : nap_beside_callers();
   }
+  next_nap_ = kShortNap;
   if (is_busy) {
     // A caller in the role sleeps, and may be the user of the data.
     return {State::kNapping, sight.caller_has_role ? kTick : kBusyNap};
@@ -46,8 +49,16 @@ void ProgressStates::slept(Duration time, bool was_woken) noexcept {
 bool ProgressStates::callers_are_active(bool one_is_enough,
                                         const Sight& sight) noexcept {
   const std::uint64_t since = sight.passes - passes_seen_;
+  const std::uint64_t many = std::exchange(many_passes_, kManyPasses);
   passes_seen_ = sight.passes;
-  return since >= (one_is_enough ? 1 : kManyPasses) || sight.awake != 0;
+  return since >= (one_is_enough ? 1 : many) || sight.awake != 0;
+}
+
+ProgressStates::Next ProgressStates::nap_beside_callers() noexcept {
+  const Duration nap = next_nap_;
+  next_nap_ = std::min(2 * nap, kTick);
+  many_passes_ = kManyPasses * nap / kTick;
+  return {State::kNapping, nap, true};
 }
 
 }  // namespace acp::runtime

@@ -10,10 +10,10 @@
 //   kAsleep        sleeps in epoll, in the role of the poller
 //
 //   from           to             when
-//   any            kNapping, 1 ms a caller waits, is awake and has made a pass
+//   any            kNapping       a caller waits, is awake and has made a pass
 //                                 since the thread looked: it makes them all
 //   kPolling       kPolling       the pass or a step made progress
-//   kPolling       kNapping, 1 ms neither did, and callers are active
+//   kPolling       kNapping       neither did, and callers are active
 //   kPolling       kNapping, 1 ms a step found its data in use, and a caller
 //   has
 //                                 made a pass since: it uses the data
@@ -26,6 +26,11 @@
 //                                 caller that wants the role, stop()
 //   kNapping       kPolling       the time is over, or stop()
 //   kBesideCaller  kPolling       a caller's wait ends, 500 ms are over, stop()
+//
+// A nap beside active callers takes 50 us, and each further one twice as long,
+// up to 1 ms. A pass that makes progress while no caller waits begins with 50
+// us again: what it found has waited. A caller that waits without a core,
+// because ranks share cores, would have found it, too.
 //
 // No state but kAsleep lasts for more than 1 ms without a caller that makes the
 // thread's passes or sleeps in epoll in its stead. Why no wake-up is lost in
@@ -48,10 +53,13 @@ class ProgressStates {
     kAsleep
   };
 
-  /// A nap beside callers at work. It bounds how long a request of a peer lies
-  /// when the caller stops making passes. It is a tick of the kernel: a shorter
-  /// sleep would cost more than it spares.
+  /// The longest nap beside callers at work. It bounds how long a request of a
+  /// peer lies when the caller stops making passes. A thread that wakes a
+  /// thousand times a second costs the callers less than one percent.
   static constexpr Duration kTick = std::chrono::milliseconds(1);
+  /// The first nap beside callers at work. A program that computes between
+  /// short calls answers its peers after about this time.
+  static constexpr Duration kShortNap = std::chrono::microseconds(50);
   /// The time until steps run again that found their data in use. The user of
   /// the data holds them for the length of a call; peers are served meanwhile.
   static constexpr Duration kBusyNap = std::chrono::microseconds(50);
@@ -59,9 +67,9 @@ class ProgressStates {
   /// limit matters only when a caller stays in its own condition function for
   /// long, and two wake-ups a second cost nothing.
   static constexpr Duration kLongestRest = std::chrono::milliseconds(500);
-  /// Callers count as active if they have made so many passes since the last
-  /// look: one in 16 us within a tick. A caller that only asks now and then
-  /// makes fewer, and must not keep the thread from peers.
+  /// Callers count as active if they have made so many passes in a tick, one in
+  /// 16 us, or as large a part of them in a shorter nap. A caller that only
+  /// asks now and then makes fewer, and must not keep the thread from peers.
   static constexpr std::uint64_t kManyPasses = 64;
 
   /// The callers, as far as the thread can see them.
@@ -98,8 +106,12 @@ class ProgressStates {
 
  private:
   bool callers_are_active(bool one_is_enough, const Sight& sight) noexcept;
+  Next nap_beside_callers() noexcept;
 
   std::uint64_t passes_seen_ = 0;  ///< Sight::passes at the last look.
+  Duration next_nap_ = kShortNap;  ///< The next nap beside callers.
+  /// Passes since the last look that make callers active.
+  std::uint64_t many_passes_ = kManyPasses;
   /// The last sleep was short, and nothing has been found since.
   bool was_woken_early_ = false;
 };

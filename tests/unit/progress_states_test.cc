@@ -1,6 +1,8 @@
 // Each transition of the table in runtime/progress_states.h.
 #include "runtime/progress_states.h"
 
+#include <algorithm>
+
 #include <catch2/catch.hpp>
 
 namespace acp::runtime {
@@ -37,17 +39,60 @@ TEST_CASE("progress states: it naps while a caller waits and polls",
           "[runtime][progress]") {
   StatesUnderTest rank;
   rank.sight = {1, 1};
-  for (int i = 0; i < 3; ++i) {
+  Duration nap = ProgressStates::kShortNap;
+  for (int i = 0; i < 8; ++i) {
     ++rank.sight.passes;
     const auto next = rank.before();
     CHECK(next.state == State::kNapping);
-    CHECK(next.nap == ProgressStates::kTick);
+    CHECK(next.nap == nap);
     CHECK(next.detaches);
+    nap = std::min(2 * nap, ProgressStates::kTick);
   }
-  // It waits, but makes no pass: the thread makes one each tick.
+  CHECK(nap == ProgressStates::kTick);
+  // It waits, but makes no pass: the thread makes one after each nap.
   CHECK(rank.before().state == State::kPolling);
   CHECK(rank.after(Pass::kNothing).state == State::kNapping);
   CHECK(rank.before().state == State::kPolling);
+}
+
+TEST_CASE("progress states: naps are short again when something has waited",
+          "[runtime][progress]") {
+  StatesUnderTest rank;
+  rank.sight = {1, 1};
+  CHECK(rank.before().nap == ProgressStates::kShortNap);
+  ++rank.sight.passes;
+  CHECK(rank.before().nap == 2 * ProgressStates::kShortNap);
+  rank.sight.awake = 0;
+  const auto found = GENERATE(Pass::kMoved, Pass::kNothing);
+  CHECK(rank.after(found).state ==
+        (found == Pass::kMoved ? State::kPolling : State::kAsleep));
+  rank.sight = {3, 1};
+  CHECK(rank.before().nap == ProgressStates::kShortNap);
+}
+
+TEST_CASE("progress states: what a caller without a core left keeps naps long",
+          "[runtime][progress]") {
+  StatesUnderTest rank;
+  rank.sight = {1, 1};
+  CHECK(rank.before().nap == ProgressStates::kShortNap);
+  CHECK(rank.after(Pass::kMoved).state == State::kPolling);
+  ++rank.sight.passes;
+  CHECK(rank.before().nap == 2 * ProgressStates::kShortNap);
+}
+
+TEST_CASE("progress states: after a short nap fewer passes are many",
+          "[runtime][progress]") {
+  constexpr std::uint64_t kFew = ProgressStates::kManyPasses *
+                                 ProgressStates::kShortNap /
+                                 ProgressStates::kTick;
+  StatesUnderTest rank;
+  rank.sight = {1, 1};
+  CHECK(rank.before().nap == ProgressStates::kShortNap);
+  rank.sight.awake = 0;
+  const bool are_many = GENERATE(true, false);
+  rank.sight.passes += are_many ? kFew : kFew - 1;
+  CHECK(rank.after(Pass::kNothing).state ==
+        (are_many ? State::kNapping : State::kAsleep));
 }
 
 TEST_CASE("progress states: a caller that is asleep does not keep it away",
@@ -68,7 +113,7 @@ TEST_CASE("progress states: many passes of callers make it nap, few do not",
   rank.sight.passes += ProgressStates::kManyPasses;
   const auto next = rank.after(Pass::kNothing);
   CHECK(next.state == State::kNapping);
-  CHECK(next.nap == ProgressStates::kTick);
+  CHECK(next.nap == ProgressStates::kShortNap);
   CHECK(next.detaches);
   CHECK(rank.after(Pass::kNothing).state == State::kAsleep);
 }
