@@ -25,8 +25,8 @@ struct Slices {
 struct Pieces {
   protocol::Step step;  ///< The form that requests carry: a put, not its copy.
   std::uint64_t sent_bytes = 0;
-  bool has_messages =
-      false;  ///< A request has gone, which its agent may refuse.
+  /// A request has gone, which its agent may refuse.
+  bool has_messages = false;
   std::size_t joined_steps = 0;  ///< Set when the last post goes.
 };
 
