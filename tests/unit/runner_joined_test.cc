@@ -11,8 +11,6 @@ namespace {
 
 using protocol::Opcode;
 
-constexpr std::size_t kMaxMessage = 1024;
-constexpr std::size_t kMaxPosted = 700;
 constexpr std::size_t kPut = 2000;  // three posts
 constexpr std::size_t kPosts = 3;
 constexpr std::size_t kData = 4096;  // where the put goes

@@ -13,6 +13,10 @@
 
 namespace acp::gma {
 
+/// Bytes of a message and of a posted step at most, where the endpoint posts.
+inline constexpr std::size_t kMaxMessage = 1024;
+inline constexpr std::size_t kMaxPosted = 700;
+
 /// The memory of a far rank; applies steps to it.
 class Peer {
  public:

@@ -15,9 +15,6 @@ namespace {
 
 using protocol::Opcode;
 
-constexpr std::size_t kMaxMessage = 1024;
-constexpr std::size_t kMaxPosted = 700;
-
 }  // namespace
 
 TEST_CASE("runner post: a put is one posted step and no message",
