@@ -23,7 +23,7 @@ constexpr std::array<Setting, static_cast<std::size_t>(SettingId::kCount)>
         {"ACP_NET", "--acp-envnet", SettingKind::kChoice, "auto", kNetChoices,
          0, 0,
          "Network between ranks: auto takes shared memory inside a host, and "
-         "between hosts RDMA devices where all ranks have one on the same "
+         "between two hosts RDMA devices where both have one on the same "
          "network, else udp; ib (or verbs) takes shared memory and RDMA "
          "devices, ucx shared memory and UCX; udp takes udp everywhere."},
         {"ACP_SHM", "", SettingKind::kChoice, "auto", "auto|off", 0, 0,
