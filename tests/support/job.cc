@@ -61,13 +61,6 @@ bool is_number(const std::string& text) {
   });
 }
 
-/// Open MPI and MPICH leave names when a test kills one of their processes, in
-/// the same minute as other tests look.
-bool is_of_mpi(const std::string& name) {
-  return name.starts_with("vader_segment.") ||
-         name.starts_with("mpich_shar_tmp");
-}
-
 }  // namespace
 
 /// Standard input is /dev/null, standard output and error share a pipe.
@@ -173,10 +166,7 @@ std::set<std::string> shared_memory_names() {
   std::error_code error;
   for (const auto& entry :
        std::filesystem::directory_iterator("/dev/shm", error)) {
-    std::string name = entry.path().filename().string();
-    if (!is_of_mpi(name)) {
-      names.insert(std::move(name));
-    }
+    names.insert(entry.path().filename().string());
   }
   return names;
 }

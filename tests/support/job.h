@@ -49,7 +49,7 @@ std::vector<pid_t> processes_with(const std::string& marker);
 /// Whether no process with `marker` is left. Looks again until `limit` is over.
 bool all_gone(const std::string& marker, std::chrono::milliseconds limit);
 
-/// Names in /dev/shm, but for those of MPI libraries.
+/// Names in /dev/shm.
 std::set<std::string> shared_memory_names();
 
 /// Whether /dev/shm has no name that `before` lacks. Looks again until `limit`
