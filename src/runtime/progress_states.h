@@ -54,8 +54,8 @@ class ProgressStates {
   };
 
   /// The longest nap beside callers at work. It bounds how long a request of a
-  /// peer lies when the caller stops making passes. A thread that wakes a
-  /// thousand times a second costs the callers less than one percent.
+  /// peer lies when the caller stops making passes. Shorter naps beside a
+  /// caller that polls on cost it too much (docs/decisions/0008).
   static constexpr Duration kTick = std::chrono::milliseconds(1);
   /// The first nap beside callers at work. A program that computes between
   /// short calls answers its peers after about this time.

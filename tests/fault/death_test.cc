@@ -62,17 +62,12 @@ TEST_CASE("death: a rank that dies ends the job with its status", "[death]") {
   CHECK(outcome.status == expected_status(how));
 }
 
-TEST_CASE("death: a rank that is killed while regions come and go", "[death]") {
-  const std::string net = GENERATE("auto", "udp");
-  const job::Outcome outcome = run_death("in_unregister", "kill", net);
-  INFO(outcome.output);
-  CHECK(outcome.status == 128 + SIGKILL);
-}
-
-TEST_CASE("death: a rank that is killed while peers read its memory",
+TEST_CASE("death: a rank that is killed while its memory comes, goes, is read",
           "[death]") {
   const std::string net = GENERATE("auto", "udp");
-  const job::Outcome outcome = run_death("is_read", "kill", net);
+  const std::string moment = GENERATE("in_unregister", "is_read");
+  const job::Outcome outcome = run_death(moment, "kill", net);
+  INFO("moment " << moment << ", net " << net);
   INFO(outcome.output);
   CHECK(outcome.status == 128 + SIGKILL);
 }
