@@ -76,6 +76,10 @@ job a:1,b:1,c:1 rdma-vm/rdma_conformance acp_rank_and_procs acp_copy_all_pairs \
   acp_reset_permutations acpx_put_signal_between_others
 says 2 "ACP_NET=auto: ib to the hosts on the fabric of this rank"
 says 1 "ACP_NET=auto: udp to all hosts: this rank has no RDMA device"
+job a:1,b:1,c:1 conformance/gma_order cont_data_then_flag put_then_get
+job a:1,b:1,c:1 conformance/channel acp_create_ch_all_to_all
+job a:1,b:1,c:1 conformance/map acp_map_contention
+job a:1,b:1,c:1 multiproc/contention add8 cas8
 
 # Devices do not execute the atomics of such a job.
 export ACP_VERBS_ATOMICS=device
