@@ -2,6 +2,8 @@
 // networks.
 #include "support/fake_devices.h"
 
+#include <functional>
+#include <string>
 #include <tuple>
 #include <utility>
 
@@ -24,20 +26,27 @@ const Settings& udp_settings() {
   return settings;
 }
 
-Opened open_device(const transport::NetworkContext& context,
-                   const std::shared_ptr<FakeDevices>& devices,
-                   const std::string& fabric) {
+Opened open_device(
+    const transport::NetworkContext& context,
+    const std::shared_ptr<FakeDevices>& devices,
+    const std::function<std::string(transport::ProcId)>& fabric_of) {
+  const std::string fabric = fabric_of(context.proc);
   if (fabric.empty()) {
     return Status::kUnsupported;
   }
   const std::string& atomics = context.settings.text(SettingId::kVerbsAtomics);
   PostingHub& hub =
       atomics == "device" ? devices->by_devices : devices->by_agents;
-  auto messages = api::open_network({.settings = udp_settings(),
-                                     .segment = context.segment,
-                                     .proc = context.proc,
-                                     .ask_for_card = context.ask_for_card,
-                                     .part = context.part});
+  auto messages = api::open_network(
+      {.settings = udp_settings(),
+       .segment = context.segment,
+       .proc = context.proc,
+       .ask_for_card = context.ask_for_card,
+       .part = context.part,
+       // Or it asks a rank of another fabric for a sign of life.
+       .reaches = [fabric, fabric_of](transport::ProcId peer) {
+         return fabric_of(peer) == fabric;
+       }});
   if (!messages.ok()) {
     return messages.status();
   }
@@ -54,7 +63,7 @@ runtime::NetTransportFactory fake_devices_factory(
   return [devices = std::move(devices), fabric_of = std::move(fabric_of)](
              const transport::NetworkContext& context) -> Opened {
     return context.settings.text(SettingId::kNet) == "ib"
-               ? open_device(context, devices, fabric_of(context.proc))
+               ? open_device(context, devices, fabric_of)
                : api::open_network(context);
   };
 }
