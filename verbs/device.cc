@@ -186,11 +186,21 @@ Status Device::find_inline_bytes() {
   return inline_bytes_ < kWordBytes ? words_.make() : Status::kOk;
 }
 
-MemoryRegion Device::register_memory(std::byte* address,
-                                     std::uint64_t size) noexcept {
+Registration Device::register_memory(std::byte* address,
+                                     std::uint64_t size,
+                                     LogLevel refusal) {
   constexpr int kAll = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
                        IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
-  return MemoryRegion(ibv_reg_mr(domain_.get(), address, size, kAll));
+  Registration made{
+      MemoryRegion(ibv_reg_mr(domain_.get(), address, size, kAll))};
+  if (!made) {
+    log(refusal,
+        "verbs: registering {} bytes at {} with {}: {}; copies to and from "
+        "there go as messages, which is slower; {}",
+        size, static_cast<void*>(address), name(), errno_text(errno),
+        lock_limit());
+  }
+  return made;
 }
 
 }  // namespace acp::verbs

@@ -8,6 +8,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "base/log.h"
 #include "base/result.h"
 #include "transport/transport.h"
 #include "verbs/address_card.h"
@@ -16,6 +17,7 @@
 #include "verbs/find_ports.h"
 #include "verbs/receives.h"
 #include "verbs/registered_words.h"
+#include "verbs/registration.h"
 #include "verbs/resource.h"
 
 namespace acp::verbs {
@@ -98,9 +100,11 @@ class Device {
 
   Receives& receives() noexcept { return receives_; }
 
-  /// Registers memory that peers and this process may read and write. Null,
-  /// with errno.
-  MemoryRegion register_memory(std::byte* address, std::uint64_t size) noexcept;
+  /// Registers memory that peers and this process may read and write. False
+  /// when the device or the system refuses, which is logged at that level.
+  Registration register_memory(std::byte* address,
+                               std::uint64_t size,
+                               LogLevel refusal);
 
   /// Whether this is the software device rxe; docs/verbs.md, "rxe".
   bool is_rxe() const noexcept { return is_rxe_; }

@@ -20,13 +20,12 @@
 
 #include "base/clock.h"
 #include "transport/transport.h"
+#include "transport/windows/control.h"
 #include "verbs/address_card.h"
-#include "verbs/control.h"
 #include "verbs/device.h"
 #include "verbs/hello.h"
 #include "verbs/packet.h"
-#include "verbs/peer_memory.h"
-#include "verbs/regions.h"
+#include "verbs/registration.h"
 #include "verbs/resource.h"
 #include "verbs/timers.h"
 #include "verbs/word_atomic.h"
@@ -111,7 +110,7 @@ enum class EndpointState : std::uint8_t {
 };
 
 /// One thread at a time; the engine's lock sees to that and guards all fields.
-class Endpoint final : public transport::Endpoint {
+class Endpoint final : public transport::Endpoint, public transport::Holder {
  public:
   Endpoint(SharedState& shared,
            Device& device,
@@ -155,8 +154,7 @@ class Endpoint final : public transport::Endpoint {
   /// A work request has failed.
   void on_error(std::string_view what, const ibv_wc& completion);
 
-  /// Asks the peer to drop the region's windows and to confirm that.
-  void revoke(const transport::Region& region);
+  void revoke(const transport::Region& region) override;
   /// Drops all that the two ends know of each other's memory, for acp_reset.
   void forget_regions() noexcept;
 
@@ -223,13 +221,6 @@ class Endpoint final : public transport::Endpoint {
 
   struct Plan;
 
-  /// Whether a step can be posted.
-  enum class Feasible : std::uint8_t {
-    kNow,
-    kLater,  ///< Once the peer answers or a revoked window ends.
-    kNever,  ///< Not by the devices, or not in one chain.
-  };
-
   /// The work requests that share the doorbell of a packet.
   enum class InFront : std::uint8_t { kNothing, kBatch };
 
@@ -262,7 +253,6 @@ class Endpoint final : public transport::Endpoint {
   bool end_atomic(WorkRequest& work);
   void repeat_atomic(WorkRequest& work);
   void free_atomic(WorkRequest& work) noexcept;
-  void ask_for_window(const transport::RemoteStep& step);
   void collect(Plan& plan, std::uint64_t token);
   void post_batch();
   ibv_send_wr* take_batch(ibv_send_wr* behind);
@@ -270,12 +260,11 @@ class Endpoint final : public transport::Endpoint {
   void end_use(WorkRequest& work);
   void free_word(WorkRequest& work) noexcept;
   void drop_steps() noexcept;
-  void send_control(const Control& control);
+  void send_control(transport::Control control);
   bool send_controls();
   bool on_control(std::span<const std::byte> bytes);
-  void on_want(const Control& want);
-  void on_region(const Control& told);
-  void on_revoke(const Control& revoke);
+  void on_want(const transport::Control& want);
+  void drop_revoked(std::uint32_t key, std::uint64_t state);
   void close_packet(InFront in_front = InFront::kNothing);
   void post(Buffer* buffer, std::size_t bytes, InFront in_front);
   void queue_for_flush();
@@ -322,10 +311,7 @@ class Endpoint final : public transport::Endpoint {
   std::unique_ptr<SendQueue> queue_;
 
   PeerMemory peer_memory_;
-  bool is_asking_ = false;         ///< A kWant is unanswered.
-  bool is_denied_ = false;         ///< It was denied; no step has failed yet.
-  transport::RemoteStep asked_;    ///< The step of the last kWant.
-  std::vector<Control> controls_;  ///< Not sent yet, in order.
+  std::vector<transport::Control> controls_;  ///< Not sent yet, in order.
 
   /// Packets with messages, modulo 2^32. Invariant: packets_sent_ -
   /// peer_consumed_ <= kWindow, since the peer has that many buffers.

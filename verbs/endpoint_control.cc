@@ -4,9 +4,13 @@
 
 namespace acp::verbs {
 
+using transport::Control;
+using transport::ControlKind;
+
 /// Queues a control row. Rows are sent in order when there is credit.
-void Endpoint::send_control(const Control& control) {
-  controls_.push_back(control);
+void Endpoint::send_control(Control control) {
+  control.epoch = shared_.regions.epoch();
+  controls_.push_back(std::move(control));
   queue_for_flush();
 }
 
@@ -15,7 +19,7 @@ void Endpoint::send_control(const Control& control) {
 bool Endpoint::send_controls() {
   std::size_t sent = 0;
   for (; sent < controls_.size() && state_ == EndpointState::kReady; ++sent) {
-    const auto bytes = encode_control(controls_[sent]);
+    const auto bytes = transport::encode_control(controls_[sent]);
     const std::span<const std::byte> part = bytes;
     if (append({&part, 1}, Row::kControl) != Status::kOk) {
       break;
@@ -28,37 +32,18 @@ bool Endpoint::send_controls() {
 
 void Endpoint::revoke(const transport::Region& region) {
   ++shared_.counters.revoked;
-  send_control({.kind = ControlKind::kRevoke,
-                .key = region.key,
-                .epoch = shared_.regions.epoch(),
-                .state = region.state});
+  send_control(
+      {.kind = ControlKind::kRevoke, .key = region.key, .state = region.state});
 }
 
 void Endpoint::forget_regions() noexcept {
   peer_memory_.clear();
-  is_asking_ = false;
-  is_denied_ = false;
   controls_.clear();
-}
-
-/// Asks the peer for the window that a step needs. One question at a time.
-void Endpoint::ask_for_window(const transport::RemoteStep& step) {
-  if (is_asking_) {
-    return;
-  }
-  is_asking_ = true;
-  is_denied_ = false;
-  asked_ = step;
-  ++shared_.counters.wanted;
-  send_control({.kind = ControlKind::kWant,
-                .key = step.key,
-                .epoch = shared_.regions.epoch(),
-                .offset = step.offset});
 }
 
 /// False: the bytes are no valid control row.
 bool Endpoint::on_control(std::span<const std::byte> bytes) {
-  const auto control = decode_control(bytes);
+  const auto control = transport::decode_control(bytes);
   if (!control) {
     return false;
   }
@@ -67,8 +52,12 @@ bool Endpoint::on_control(std::span<const std::byte> bytes) {
   }
   switch (control->kind) {
     case ControlKind::kWant: on_want(*control); break;
-    case ControlKind::kRegion: on_region(*control); break;
-    case ControlKind::kRevoke: on_revoke(*control); break;
+    case ControlKind::kRegion:
+      peer_memory_.on_region(*control, unpack_rkey);
+      break;
+    case ControlKind::kRevoke:
+      drop_revoked(control->key, control->state);
+      break;
     case ControlKind::kRevoked:
       shared_.regions.drop_holder(control->key, control->state, *this);
       break;
@@ -76,61 +65,22 @@ bool Endpoint::on_control(std::span<const std::byte> bytes) {
   return true;
 }
 
-/// Registers the memory if needed and answers with its window, or with size 0
-/// if the peer may not reach it. The peer is noted as a holder of the region.
+/// A connection that is not ready becomes no holder: it could not be dropped as
+/// one any more.
 void Endpoint::on_want(const Control& want) {
   if (state_ != EndpointState::kReady) {
-    return;  // it could not be dropped as a holder any more
+    return;
   }
-  Control told{.kind = ControlKind::kRegion,
-               .key = want.key,
-               .epoch = want.epoch,
-               .offset = want.offset};
-  MyRegion* mine = shared_.regions.live(want.key);
-  const bool is_for_atomics = shared_.executes_atomics && device_.color() == 0;
-  if (mine != nullptr &&
-      (mine->region().color == device_.color() || is_for_atomics)) {
-    const transport::Region& region = mine->region();
-    const std::uint64_t skew =
-        reinterpret_cast<std::uintptr_t>(region.address) &
-        (transport::kOffsetAlignment - 1);
-    if (want.offset - skew < region.size) {
-      const Window window = shared_.regions.window(
-          device_, *mine, region.address + (want.offset - skew));
-      told.state = region.state;
-      told.offset = window.offset;
-      if (window.registered != nullptr) {
-        told.rkey = window.registered->rkey;
-        told.size = window.size;
-        told.address = reinterpret_cast<std::uintptr_t>(window.address);
-        shared_.regions.add_holder(*mine, *this);
-        ++shared_.counters.told;
-      }
-    }
-  }
-  send_control(told);
+  Control told = shared_.regions.answer(
+      want, device_, shared_.executes_atomics && device_.color() == 0, *this);
+  shared_.counters.told += told.size != 0 ? 1 : 0;
+  send_control(std::move(told));
 }
 
-void Endpoint::on_region(const Control& told) {
-  is_denied_ = is_asking_ && (told.size == 0 || ((told.state ^ asked_.state) &
-                                                 asked_.state_mask) != 0);
-  is_asking_ = false;
-  if (told.size != 0) {
-    peer_memory_.add({.key = told.key,
-                      .rkey = told.rkey,
-                      .state = told.state,
-                      .offset = told.offset,
-                      .size = told.size,
-                      .address = told.address});
-  }
-}
-
-void Endpoint::on_revoke(const Control& revoke) {
-  if (peer_memory_.revoke(revoke.key, revoke.state)) {
-    send_control({.kind = ControlKind::kRevoked,
-                  .key = revoke.key,
-                  .epoch = revoke.epoch,
-                  .state = revoke.state});
+/// Confirms once no window of the region is in use.
+void Endpoint::drop_revoked(std::uint32_t key, std::uint64_t state) {
+  if (peer_memory_.revoke(key, state)) {
+    send_control({.kind = ControlKind::kRevoked, .key = key, .state = state});
   }
 }
 

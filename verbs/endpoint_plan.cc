@@ -48,34 +48,19 @@ bool Endpoint::can_devices_do(
 
 /// Finds the peer's window that holds a byte of the step's memory; asks for it
 /// when it is not known.
-Endpoint::Feasible Endpoint::find_window(const RemoteStep& step,
-                                         std::uint64_t offset,
-                                         PeerWindow*& theirs) {
-  theirs = peer_memory_.find(step.key, offset);
-  if (theirs != nullptr && theirs->is_revoked) {
-    return Feasible::kLater;
-  }
-  if (theirs != nullptr &&
-      ((theirs->state ^ step.state) & step.state_mask) == 0) {
-    return Feasible::kNow;
-  }
-  const bool is_answered =
-      is_denied_ && asked_.key == step.key && asked_.offset == offset &&
-      asked_.state == step.state && asked_.state_mask == step.state_mask;
-  if (is_answered) {
-    is_denied_ = false;  // reported now; the next try asks again
-    return Feasible::kNever;
-  }
-  RemoteStep missing = step;
-  missing.offset = offset;
-  ask_for_window(missing);
-  return Feasible::kLater;
+Feasible Endpoint::find_window(const RemoteStep& step,
+                               std::uint64_t offset,
+                               PeerWindow*& theirs) {
+  return peer_memory_.find_for(step, offset, theirs,
+                               [this](transport::Control want) {
+                                 ++shared_.counters.wanted;
+                                 send_control(std::move(want));
+                               });
 }
 
 /// Plans the work requests of a chain; the answer of the first step that cannot
 /// be posted now.
-Endpoint::Feasible Endpoint::plan_steps(std::span<const RemoteStep> steps,
-                                        Plan& plan) {
+Feasible Endpoint::plan_steps(std::span<const RemoteStep> steps, Plan& plan) {
   for (const RemoteStep& step : steps) {
     const Feasible feasible = plan_step(step, plan);
     if (feasible != Feasible::kNow) {
@@ -87,7 +72,7 @@ Endpoint::Feasible Endpoint::plan_steps(std::span<const RemoteStep> steps,
 
 /// Plans the work requests of a step. A work request ends where a registration
 /// ends, at either side.
-Endpoint::Feasible Endpoint::plan_step(const RemoteStep& step, Plan& plan) {
+Feasible Endpoint::plan_step(const RemoteStep& step, Plan& plan) {
   const bool is_read = step.opcode == Opcode::kGet;
   const bool is_word =
       step.opcode == Opcode::kPut8 || protocol::is_atomic(step.opcode);
@@ -132,11 +117,12 @@ Endpoint::Feasible Endpoint::plan_step(const RemoteStep& step, Plan& plan) {
     std::uint32_t lkey = 0;
     if (!is_word && !is_inline) {
       const std::byte* from = step.local + done;
-      const Window window = shared_.regions.window(device_, *mine, from);
-      if (window.registered == nullptr) {
+      const auto window =
+          shared_.regions.window(device_, *mine, mine->offset_of(from));
+      if (window.registration == nullptr) {
         return Feasible::kNever;
       }
-      lkey = window.registered->lkey;
+      lkey = window.registration->memory->lkey;
       bytes = std::min(bytes, window.size - static_cast<std::uint64_t>(
                                                 from - window.address));
     }

@@ -202,10 +202,7 @@ void Endpoint::end_use(WorkRequest& work) {
   --steps_posted_;
   PeerWindow& theirs = *work.theirs;
   if (--theirs.uses == 0 && theirs.is_revoked) {
-    on_revoke({.kind = ControlKind::kRevoke,
-               .key = theirs.key,
-               .epoch = shared_.regions.epoch(),
-               .state = theirs.state});
+    drop_revoked(theirs.key, theirs.state);
   }
 }
 

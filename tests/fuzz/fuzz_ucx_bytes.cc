@@ -7,7 +7,6 @@
 
 #include "base/assert.h"
 #include "transport/ucx/address_card.h"
-#include "transport/ucx/control.h"
 #include "transport/ucx/packet.h"
 
 // NOLINTNEXTLINE(readability-identifier-naming): the fuzzer's name for it
@@ -20,10 +19,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                card->addresses.size() <= kMaxColors &&
                card->tls.size() <= kMaxText);
     ACP_ASSERT(decode_card(encode_card(*card)) == card);
-  }
-  if (const auto control = decode_control(bytes)) {
-    ACP_ASSERT(decode_control(encode_control(*control)) == control);
-    ACP_ASSERT(control->offset + control->size >= control->offset);
   }
   if (decode_packet(bytes)) {
     std::size_t total = kPacketHeaderBytes;

@@ -19,12 +19,12 @@
 #include "runtime/host_bundle.h"
 #include "runtime/job_record.h"
 #include "runtime/pmi_message.h"
+#include "transport/windows/control.h"
 #include "udp/address_card.h"
 #include "udp/packet.h"
 #include "udp/packet_guard.h"
 #ifdef ACP_HAS_UCX
 #include "transport/ucx/address_card.h"
-#include "transport/ucx/control.h"
 #include "transport/ucx/packet.h"
 #endif
 #ifdef ACP_HAS_VERBS
@@ -201,6 +201,19 @@ void add_udp_schedules(SeedFolder& folder) {
   }
 }
 
+/// A question for a memory window, and an answer.
+void add_memory_control(SeedFolder& folder) {
+  using acp::transport::ControlKind;
+  folder.add(acp::transport::encode_control(
+      {.kind = ControlKind::kWant, .key = 5, .offset = 64}));
+  folder.add(acp::transport::encode_control(
+      {.kind = ControlKind::kRegion,
+       .key = 5,
+       .offset = 64,
+       .size = 4096,
+       .rkey = std::vector<std::byte>(40, std::byte{0x5a})}));
+}
+
 #ifdef ACP_HAS_VERBS
 /// An input for each decoder of the verbs transport: address card, hello,
 /// refusal, packet.
@@ -231,17 +244,11 @@ void add_verbs(SeedFolder& folder) {
 #endif
 
 #ifdef ACP_HAS_UCX
-/// An input for each decoder of the UCX transport: address card, control row,
-/// packet.
+/// An input for each decoder of the UCX transport: address card, packet.
 void add_ucx(SeedFolder& folder) {
   const std::vector<std::byte> bytes(40, std::byte{0x5a});
   folder.add(acp::ucx::encode_card(
       {.api = 1 << 16 | 13, .tls = "tcp,self", .addresses = {bytes, bytes}}));
-  folder.add(acp::ucx::encode_control({.kind = acp::ucx::ControlKind::kRegion,
-                                       .key = 5,
-                                       .offset = 64,
-                                       .size = 4096,
-                                       .rkey = bytes}));
   std::vector<std::byte> packet(acp::ucx::kPacketHeaderBytes);
   acp::ucx::encode_packet_header({.from = 1, .number = 2, .job = 3},
                                  packet.data());
@@ -331,6 +338,7 @@ bool write_seeds(const std::filesystem::path& top) {
   fill("pmi", add_pmi);
   fill("node_map", add_node_maps);
   fill("host_bundle", add_bundles);
+  fill("memory_control", add_memory_control);
 #ifdef ACP_HAS_UCX
   fill("ucx_bytes", add_ucx);
 #endif

@@ -153,7 +153,7 @@ TEST_CASE("verbs post: sparse memory is registered where it is used",
   // A put across the end of a registration needs two registrations and two work
   // requests.
   const std::uint64_t before = near.transport->counters().requests;
-  REQUIRE(pair.post(at(kSparseRegistrationBytes - 500, 1000), 2) ==
+  REQUIRE(pair.post(at(transport::kSparseRegistrationBytes - 500, 1000), 2) ==
           Status::kOk);
   REQUIRE(pair.is_done(2));
   CHECK(near.transport->counters().requests - before == 2);
@@ -162,7 +162,8 @@ TEST_CASE("verbs post: sparse memory is registered where it is used",
   REQUIRE(pair.is_done(3));
   CHECK(far.transport->counters().told == 3);
   for (const std::size_t begin :
-       {std::size_t{100}, kSparseRegistrationBytes - 500, End::kBytes - 100}) {
+       {std::size_t{100}, transport::kSparseRegistrationBytes - 500,
+        End::kBytes - 100}) {
     const std::size_t size = std::min<std::size_t>(1000, End::kBytes - begin);
     CHECK(std::memcmp(far.memory.data() + begin, near.memory.data() + begin,
                       size) == 0);

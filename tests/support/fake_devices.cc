@@ -43,7 +43,7 @@ Opened open_device(
        .proc = context.proc,
        .ask_for_card = context.ask_for_card,
        .part = context.part,
-       // Or it asks a rank of another fabric for a sign of life.
+       // udp asks only these ranks for signs of life.
        .reaches = [fabric, fabric_of](transport::ProcId peer) {
          return fabric_of(peer) == fabric;
        }});

@@ -7,11 +7,9 @@
 #include <catch2/catch.hpp>
 
 #include "verbs/address_card.h"
-#include "verbs/control.h"
 #include "verbs/find_ports.h"
 #include "verbs/hello.h"
 #include "verbs/packet.h"
-#include "verbs/peer_memory.h"
 
 namespace acp::verbs {
 
@@ -180,78 +178,6 @@ TEST_CASE("verbs packet: rows for the connection are no messages",
   REQUIRE(message);
   CHECK(message->row == Row::kMessage);
   CHECK(text_of(message->bytes) == "message");
-}
-
-TEST_CASE("verbs control: survives encoding, and is refused otherwise",
-          "[verbs][control]") {
-  Control control{.kind = ControlKind::kRegion,
-                  .key = 4000,
-                  .epoch = 3,
-                  .rkey = 0x80000001,
-                  .offset = 63,
-                  .state = 0xabcdef0123456789,
-                  .size = UINT64_MAX - 63,
-                  .address = 5};
-  const auto good = encode_control(control);
-  CHECK(decode_control(good) == control);
-  CHECK_FALSE(decode_control(std::span(good).first(kControlBytes - 1)));
-  for (const auto& [at, value] : {std::pair{0U, 0U}, {0U, 5U}, {2U, 1U}}) {
-    auto bytes = good;
-    bytes[at] = static_cast<std::byte>(value);
-    CHECK_FALSE(decode_control(bytes));
-  }
-  control.offset = 64;  // it would wrap
-  CHECK_FALSE(decode_control(encode_control(control)));
-  control.offset = 0;
-  control.address = 64;
-  CHECK_FALSE(decode_control(encode_control(control)));
-}
-
-TEST_CASE("verbs peer memory: windows are found by key and offset",
-          "[verbs][keys]") {
-  PeerMemory memory;
-  CHECK(memory.find(3, 0) == nullptr);
-  memory.add({.key = 3, .state = 1, .offset = 8, .size = 100});
-  memory.add({.key = 1, .state = 1, .offset = 0, .size = 50});
-  memory.add({.key = 1, .state = 1, .offset = 100, .size = 50});
-  CHECK(memory.find(3, 7) == nullptr);
-  REQUIRE(memory.find(3, 8) != nullptr);
-  REQUIRE(memory.find(3, 107) != nullptr);
-  CHECK(memory.find(3, 107)->key == 3);
-  CHECK(memory.find(3, 108) == nullptr);
-  CHECK(memory.find(2, 8) == nullptr);
-  CHECK(memory.find(1, 49)->offset == 0);
-  CHECK(memory.find(1, 50) == nullptr);
-  CHECK(memory.find(1, 149)->offset == 100);
-  CHECK(memory.find(1, ~std::uint64_t{0}) == nullptr);
-  memory.clear();
-  CHECK(memory.find(1, 0) == nullptr);
-}
-
-TEST_CASE("verbs peer memory: a window in use outlives its revocation",
-          "[verbs][keys]") {
-  PeerMemory memory;
-  memory.add({.key = 3, .rkey = 1, .state = 1, .offset = 0, .size = 100});
-  CHECK(memory.revoke(4, 1));  // no window has this key
-  CHECK(memory.revoke(3, 2));  // the window has another state and stays
-  PeerWindow* window = memory.find(3, 0);
-  REQUIRE(window != nullptr);
-  window->uses = 1;
-  CHECK_FALSE(memory.revoke(3, 1));
-  CHECK(window->is_revoked);
-  // A new region of that key is not added while the revoked window is in use.
-  memory.add({.key = 3, .rkey = 2, .state = 2, .offset = 0, .size = 100});
-  CHECK(memory.find(3, 0)->rkey == 1);
-  // An unused window of the region is revoked at once, but revoke() is true
-  // only after the last use of all its windows.
-  memory.add({.key = 3, .rkey = 4, .state = 1, .offset = 200, .size = 100});
-  CHECK_FALSE(memory.revoke(3, 1));
-  CHECK(memory.find(3, 200) == nullptr);
-  window->uses = 0;
-  CHECK(memory.revoke(3, 1));
-  CHECK(memory.find(3, 0) == nullptr);
-  memory.add({.key = 3, .rkey = 2, .state = 2, .offset = 0, .size = 100});
-  CHECK(memory.find(3, 0)->rkey == 2);
 }
 
 TEST_CASE("verbs packet: credit is for what was sent, once",

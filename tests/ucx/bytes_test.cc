@@ -1,5 +1,5 @@
-// Tests of the bytes that the UCX transport exchanges: packets, control rows
-// and address cards, right ones and damaged ones.
+// Tests of the bytes that the UCX transport exchanges: packets and address
+// cards, right ones and damaged ones.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -7,7 +7,6 @@
 #include <catch2/catch.hpp>
 
 #include "transport/ucx/address_card.h"
-#include "transport/ucx/control.h"
 #include "transport/ucx/packet.h"
 
 namespace acp::ucx {
@@ -29,17 +28,6 @@ Bytes packet_of(const std::vector<std::pair<RowKind, std::string>>& rows) {
     }
   }
   return packet;
-}
-
-Control region() {
-  return {.kind = ControlKind::kRegion,
-          .key = 5,
-          .epoch = 2,
-          .offset = 64,
-          .state = 0x1234,
-          .size = 4096,
-          .address = 0x7f0000001000,
-          .rkey = Bytes(17, std::byte{0xab})};
 }
 
 AddressCard address_card() {
@@ -84,41 +72,6 @@ TEST_CASE("ucx packet: one that is cut or too large is refused",
     CHECK(decode_packet(std::span(packet).first(size)).has_value() == is_whole);
   }
   CHECK_FALSE(decode_packet(Bytes(kPacketBytes + 1)).has_value());
-}
-
-TEST_CASE("ucx control: a row comes out as it went in", "[ucx][bytes]") {
-  CHECK(decode_control(encode_control(region())) == region());
-  Control revoke = region();
-  revoke.kind = ControlKind::kRevoke;
-  revoke.rkey.clear();
-  CHECK(decode_control(encode_control(revoke)) == revoke);
-  Control denied = region();
-  denied.size = 0;
-  denied.rkey.clear();
-  CHECK(decode_control(encode_control(denied)) == denied);
-}
-
-TEST_CASE("ucx control: damaged rows are refused", "[ucx][bytes]") {
-  const Bytes good = encode_control(region());
-  for (std::size_t size = 0; size < good.size(); ++size) {
-    INFO(size);
-    CHECK_FALSE(decode_control(std::span(good).first(size)).has_value());
-  }
-  Control wrong = region();
-  wrong.rkey.clear();  // a window without the means to reach it
-  CHECK_FALSE(decode_control(encode_control(wrong)).has_value());
-  wrong = region();
-  wrong.size = 0;  // an rkey of no window
-  CHECK_FALSE(decode_control(encode_control(wrong)).has_value());
-  wrong = region();
-  wrong.size = UINT64_MAX;
-  CHECK_FALSE(decode_control(encode_control(wrong)).has_value());
-  Bytes unknown = good;
-  unknown[0] = std::byte{9};
-  CHECK_FALSE(decode_control(unknown).has_value());
-  unknown = good;
-  unknown[2] = std::byte{1};
-  CHECK_FALSE(decode_control(unknown).has_value());
 }
 
 TEST_CASE("ucx address card: comes out as it went in", "[ucx][bytes]") {

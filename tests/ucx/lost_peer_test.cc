@@ -7,7 +7,6 @@
 
 #include <catch2/catch.hpp>
 
-#include "transport/ucx/control.h"
 #include "transport/ucx/packet.h"
 #include "ucx/pair.h"
 
@@ -207,8 +206,9 @@ TEST_CASE("ucx lost: a peer that is lost at one end only is missed",
   lose_process_1(pair);
   CHECK(pair.endpoint().gone_deadline() == TimePoint::max());
   // Process 1 has sent one packet, with its window; this one is its second.
-  impostor.send(encode_control(
-                    {.kind = GENERATE(ControlKind::kRevoke, ControlKind::kWant),
+  impostor.send(transport::encode_control(
+                    {.kind = GENERATE(transport::ControlKind::kRevoke,
+                                      transport::ControlKind::kWant),
                      .key = 5,
                      .state = 1}),
                 1);
@@ -246,11 +246,11 @@ TEST_CASE("ucx lost: a peer without a way to it keeps no region alive",
     pair.transports[1] = std::move(*unreachable);
   }
   Impostor impostor(*pair.transports[0]);
-  impostor.send(
-      encode_control({.kind = ControlKind::kWant,
-                      .key = 3,
-                      .offset = reinterpret_cast<std::uintptr_t>(&pair.local) %
-                                transport::kOffsetAlignment}));
+  impostor.send(transport::encode_control(
+      {.kind = transport::ControlKind::kWant,
+       .key = 3,
+       .offset = reinterpret_cast<std::uintptr_t>(&pair.local) %
+                 transport::kOffsetAlignment}));
   REQUIRE(poll_until(
       [&] {
         impostor.pass();

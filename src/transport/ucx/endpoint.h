@@ -21,11 +21,8 @@
 #include "base/clock.h"
 #include "transport/transport.h"
 #include "transport/ucx/address_card.h"
-#include "transport/ucx/control.h"
 #include "transport/ucx/packet.h"
-#include "transport/ucx/peer_memory.h"
 #include "transport/ucx/pool.h"
-#include "transport/ucx/regions.h"
 #include "transport/ucx/worker.h"
 
 namespace acp::ucx {
@@ -129,7 +126,7 @@ enum class EndpointState : std::uint8_t {
 enum class EndpointPlace : std::uint8_t { kThisHost, kOtherHost };
 
 /// One thread at a time; the engine's lock sees to that and guards all fields.
-class Endpoint final : public transport::Endpoint {
+class Endpoint final : public transport::Endpoint, public transport::Holder {
  public:
   Endpoint(SharedState& shared,
            Worker& worker,
@@ -164,8 +161,7 @@ class Endpoint final : public transport::Endpoint {
   /// Has flush() called.
   void queue_for_flush();
 
-  /// Asks the peer to drop the region's windows and to confirm that.
-  void revoke(const transport::Region& region);
+  void revoke(const transport::Region& region) override;
   /// Drops all that the two ends know of each other's memory, for acp_reset.
   void forget_regions() noexcept;
 
@@ -187,13 +183,6 @@ class Endpoint final : public transport::Endpoint {
 
  private:
   struct Plan;
-
-  /// Whether a step can be posted.
-  enum class Feasible : std::uint8_t {
-    kNow,
-    kLater,  ///< Once the peer answers or a revoked window ends.
-    kNever,  ///< Not by UCX, or not in one chain.
-  };
 
   Status append(RowKind kind,
                 std::span<const std::span<const std::byte>> parts);
@@ -231,13 +220,12 @@ class Endpoint final : public transport::Endpoint {
   void flush_steps();
   void on_flushed(Flush& flush, ucs_status_t status);
 
-  void ask_for_window(const transport::RemoteStep& step);
-  void send_control(Control control);
+  void send_control(transport::Control control);
   bool send_controls();
   bool on_control(std::span<const std::byte> bytes);
-  void on_want(const Control& want);
-  void on_region(const Control& told);
-  void on_revoke(const Control& revoke);
+  void on_want(const transport::Control& want);
+  void on_revoke(const transport::Control& revoke);
+  std::optional<Rkey> unpack_rkey(std::span<const std::byte> bytes);
   void drop_revoked(std::uint32_t key, std::uint64_t state);
 
   std::string describe() const;
@@ -278,10 +266,7 @@ class Endpoint final : public transport::Endpoint {
   std::uint32_t flushes_ = 0;        ///< Under way.
 
   PeerMemory peer_memory_;
-  bool is_asking_ = false;         ///< A kWant is unanswered.
-  bool is_denied_ = false;         ///< It was denied; no step has failed yet.
-  transport::RemoteStep asked_;    ///< The step of the last kWant.
-  std::vector<Control> controls_;  ///< Not sent yet, in order.
+  std::vector<transport::Control> controls_;  ///< Not sent yet, in order.
 
   TimePoint gone_at_{};   ///< In kGone: since when.
   std::string gone_why_;  ///< In kGone: why, as text for the user.

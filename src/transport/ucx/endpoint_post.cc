@@ -123,32 +123,18 @@ Status Endpoint::post(std::span<const RemoteStep> steps, std::uint64_t token) {
 
 /// Finds the peer's window that holds a byte of the step's memory; asks for it
 /// when it is not known.
-Endpoint::Feasible Endpoint::find_window(const RemoteStep& step,
-                                         std::uint64_t offset,
-                                         PeerWindow*& theirs) {
-  theirs = peer_memory_.find(step.key, offset);
-  if (theirs != nullptr && theirs->is_revoked) {
-    return Feasible::kLater;
-  }
-  if (theirs != nullptr &&
-      ((theirs->state ^ step.state) & step.state_mask) == 0) {
-    return Feasible::kNow;
-  }
-  const bool is_answered =
-      is_denied_ && asked_.key == step.key && asked_.offset == offset &&
-      asked_.state == step.state && asked_.state_mask == step.state_mask;
-  if (is_answered) {
-    is_denied_ = false;  // reported now; the next try asks again
-    return Feasible::kNever;
-  }
-  RemoteStep missing = step;
-  missing.offset = offset;
-  ask_for_window(missing);
-  return Feasible::kLater;
+Feasible Endpoint::find_window(const RemoteStep& step,
+                               std::uint64_t offset,
+                               PeerWindow*& theirs) {
+  return peer_memory_.find_for(step, offset, theirs,
+                               [this](transport::Control want) {
+                                 ++shared_.counters.wanted;
+                                 send_control(std::move(want));
+                               });
 }
 
 /// Plans the operations of a step. One ends where the peer's window ends.
-Endpoint::Feasible Endpoint::plan_step(const RemoteStep& step, Plan& plan) {
+Feasible Endpoint::plan_step(const RemoteStep& step, Plan& plan) {
   const std::uint64_t size = bytes_of(step);
   MyRegion* mine =
       step.local == nullptr ? nullptr : shared_.regions.live(step.local_key);

@@ -135,9 +135,29 @@ Worker::~Worker() {
   }
 }
 
+Mapping Worker::register_memory(std::byte* address,
+                                std::size_t size,
+                                LogLevel refusal) {
+  std::string why;
+  Mapping mapping;
+  mapping.memory = map(address, size, why);
+  if (mapping.memory.get() != nullptr) {
+    mapping.rkey = pack_rkey(mapping.memory);
+    why = "its rkey cannot be packed";
+  }
+  if (!mapping) {
+    log(refusal,
+        "ucx: mapping {} bytes at {}: {}; copies to and from there go as "
+        "messages, which is slower",
+        size, static_cast<void*>(address), why);
+  }
+  return mapping;
+}
+
 /// Where UCX emulates accesses, peers' puts and gets are loads and stores in
 /// this process. So memory that the program has made read-only, or unmapped, is
-/// not mapped: the agent refuses accesses to it.
+/// not mapped: the agent refuses accesses to it. Null, with the reason in
+/// `why`, when it is refused.
 MappedMemory Worker::map(std::byte* address,
                          std::size_t size,
                          std::string& why) {
@@ -160,11 +180,10 @@ MappedMemory Worker::map(std::byte* address,
     why = ucs_status_string(status);
     return {};
   }
-  return {context_, memory, [](ucp_context_h context, ucp_mem_h handle) {
-            ucp_mem_unmap(context, handle);
-          }};
+  return {context_, memory};
 }
 
+/// The bytes of which a peer makes an rkey; empty when UCX refuses.
 std::vector<std::byte> Worker::pack_rkey(const MappedMemory& memory) {
   void* buffer = nullptr;
   std::size_t size = 0;

@@ -10,49 +10,13 @@
 
 #include <ucp/api/ucp.h>
 
+#include "base/log.h"
 #include "base/result.h"
 #include "transport/transport.h"
 #include "transport/ucx/address_card.h"
+#include "transport/ucx/mapping.h"
 
 namespace acp::ucx {
-
-/// Calls `release` with a handle of UCX and, before it, with the object that
-/// owns the handle.
-template <typename Handle, typename Owner>
-class Owned {
- public:
-  using Release = void (*)(Owner owner, Handle handle);
-
-  Owned() = default;
-
-  Owned(Owner owner, Handle handle, Release release)
-      : owner_(owner), handle_(handle), release_(release) {}
-
-  Owned(Owned&& other) noexcept { *this = std::move(other); }
-
-  Owned& operator=(Owned&& other) noexcept {
-    std::swap(owner_, other.owner_);
-    std::swap(handle_, other.handle_);
-    std::swap(release_, other.release_);
-    return *this;
-  }
-
-  ~Owned() {
-    if (handle_ != Handle{}) {
-      release_(owner_, handle_);
-    }
-  }
-
-  Handle get() const noexcept { return handle_; }
-
- private:
-  Owner owner_{};
-  Handle handle_{};
-  Release release_ = nullptr;
-};
-
-/// Memory of this process that UCX has mapped. Must end before its worker.
-using MappedMemory = Owned<ucp_mem_h, ucp_context_h>;
 
 /// One thread at a time; guarded by the engine's lock.
 class Worker {
@@ -76,11 +40,11 @@ class Worker {
   /// Readable when the worker has something to do, after arm().
   int descriptor() const noexcept { return descriptor_; }
 
-  /// Maps memory so that peers may access it. Null, with UCX's reason in
-  /// `why`, when UCX refuses.
-  MappedMemory map(std::byte* address, std::size_t size, std::string& why);
-  /// The bytes of which a peer makes an rkey; empty when UCX refuses.
-  std::vector<std::byte> pack_rkey(const MappedMemory& memory);
+  /// Maps memory so that peers may access it. False when UCX refuses, which is
+  /// logged at that level.
+  Mapping register_memory(std::byte* address,
+                          std::size_t size,
+                          LogLevel refusal);
 
   /// The list of devices, as text for the user.
   const std::string& devices() const noexcept { return devices_; }
@@ -88,6 +52,8 @@ class Worker {
  private:
   Worker() = default;
   Status create(const std::string& devices, Executor atomics);
+  MappedMemory map(std::byte* address, std::size_t size, std::string& why);
+  std::vector<std::byte> pack_rkey(const MappedMemory& memory);
 
   transport::Color color_ = 0;
   ucp_context_h context_ = nullptr;

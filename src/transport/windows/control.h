@@ -12,7 +12,7 @@
 //                 40  u64 address   kRegion: of the window, in the owner
 //                 48  packed rkey
 //
-// docs/ucx.md, "Keys", has the rules.
+// docs/verbs.md, "Keys", has the rules.
 #pragma once
 
 #include <cstddef>
@@ -21,8 +21,9 @@
 #include <span>
 #include <vector>
 
-namespace acp::ucx {
+namespace acp::transport {
 
+/// Bytes of a control row without its rkey.
 inline constexpr std::size_t kControlBytes = 48;
 
 enum class ControlKind : std::uint8_t {
@@ -41,6 +42,7 @@ struct Control {
   std::uint64_t state = 0;
   std::uint64_t size = 0;
   std::uint64_t address = 0;
+  /// The bytes by which the network reaches the window; only it reads them.
   std::vector<std::byte> rkey{};
 
   friend bool operator==(const Control&, const Control&) = default;
@@ -51,4 +53,4 @@ std::vector<std::byte> encode_control(const Control& control);
 /// Pure. Nothing when the bytes are no valid control row.
 std::optional<Control> decode_control(std::span<const std::byte> bytes);
 
-}  // namespace acp::ucx
+}  // namespace acp::transport

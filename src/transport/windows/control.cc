@@ -1,12 +1,12 @@
 // Encoding and decoding of control rows. Bytes come from the peer, so decoding
 // trusts nothing.
-#include "transport/ucx/control.h"
+#include "transport/windows/control.h"
 
 #include <algorithm>
 
 #include "base/little_endian.h"
 
-namespace acp::ucx {
+namespace acp::transport {
 
 std::vector<std::byte> encode_control(const Control& control) {
   std::vector<std::byte> bytes(kControlBytes + control.rkey.size());
@@ -52,4 +52,4 @@ std::optional<Control> decode_control(std::span<const std::byte> bytes) {
   return control;
 }
 
-}  // namespace acp::ucx
+}  // namespace acp::transport

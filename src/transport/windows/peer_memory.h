@@ -1,41 +1,20 @@
-// The memory windows of which an endpoint's peer has told it, with their rkeys.
+// The memory windows of which an endpoint's peer has told it. A window that a
+// step needs and that is not known is asked for.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <utility>
 
-#include <ucp/api/ucp.h>
+#include "transport/transport.h"
+#include "transport/windows/question.h"
 
-namespace acp::ucx {
+namespace acp::transport {
 
-/// Owns an rkey.
-class Rkey {
- public:
-  Rkey() = default;
-
-  explicit Rkey(ucp_rkey_h rkey) noexcept : rkey_(rkey) {}
-
-  Rkey(Rkey&& other) noexcept : rkey_(std::exchange(other.rkey_, nullptr)) {}
-
-  Rkey& operator=(Rkey&& other) noexcept {
-    std::swap(rkey_, other.rkey_);
-    return *this;
-  }
-
-  ~Rkey() {
-    if (rkey_ != nullptr) {
-      ucp_rkey_destroy(rkey_);
-    }
-  }
-
-  ucp_rkey_h get() const noexcept { return rkey_; }
-
- private:
-  ucp_rkey_h rkey_ = nullptr;
-};
-
-/// A window: memory of a peer that is one mapping there.
+/// A window: memory of a peer that is one registration there. `Rkey` is the
+/// network's form of the packed rkey.
+template <typename Rkey>
 struct PeerWindow {
   std::uint32_t key = 0;
   std::uint64_t state = 0;    ///< State of the peer's key entry.
@@ -43,16 +22,63 @@ struct PeerWindow {
   std::uint64_t size = 0;     ///< Bytes from there.
   std::uint64_t address = 0;  ///< First byte, in the peer.
   Rkey rkey{};
-  std::uint32_t uses = 0;   ///< Operations of posted steps that use it.
+  std::uint32_t uses = 0;   ///< Parts of steps that use it, unsent ones too.
   bool is_revoked = false;  ///< Dropped when `uses` is 0.
 };
 
 /// Guarded by the engine's lock. A window stays at its address until it is
-/// dropped, so operations may point to it.
+/// dropped, so parts of steps may point to it.
+template <typename Rkey>
 class PeerMemory {
  public:
+  using Window = PeerWindow<Rkey>;
+
+  /// Finds the window that holds a byte of the step's memory. When there is
+  /// none, `ask` gets a kWant, which it sends; one question at a time.
+  Feasible find_for(const RemoteStep& step,
+                    std::uint64_t offset,
+                    Window*& theirs,
+                    auto ask) {
+    theirs = find(step.key, offset);
+    if (theirs != nullptr && theirs->is_revoked) {
+      return Feasible::kLater;
+    }
+    if (theirs != nullptr &&
+        ((theirs->state ^ step.state) & step.state_mask) == 0) {
+      return Feasible::kNow;
+    }
+    if (question_.take_denial(step, offset)) {
+      return Feasible::kNever;
+    }
+    if (question_.begin(step, offset)) {
+      ask(Control{
+          .kind = ControlKind::kWant, .key = step.key, .offset = offset});
+    }
+    return Feasible::kLater;
+  }
+
+  /// The answer to a question has come. `unpack` makes an rkey of its bytes, or
+  /// nothing when they are of no use.
+  void on_region(const Control& told, auto unpack) {
+    question_.on_answer(told);
+    if (told.size == 0) {
+      return;
+    }
+    std::optional<Rkey> rkey = unpack(told.rkey);
+    if (!rkey) {
+      question_.deny();
+      return;
+    }
+    add({.key = told.key,
+         .state = told.state,
+         .offset = told.offset,
+         .size = told.size,
+         .address = told.address,
+         .rkey = std::move(*rkey)});
+  }
+
   /// The window that holds the byte; null when none does.
-  PeerWindow* find(std::uint32_t key, std::uint64_t offset) noexcept {
+  Window* find(std::uint32_t key, std::uint64_t offset) noexcept {
     if (last_ != nullptr && holds(*last_, key, offset)) {
       return last_;
     }
@@ -70,7 +96,7 @@ class PeerMemory {
 
   /// Adds a window that the peer has told. It replaces a window at the same
   /// offset, unless that window is in use or revoked.
-  void add(PeerWindow window) {
+  void add(Window window) {
     const std::pair at{window.key, window.offset};
     const auto found = windows_.find(at);
     if (found == windows_.end()) {
@@ -87,7 +113,7 @@ class PeerMemory {
     last_ = nullptr;
     for (auto at = windows_.lower_bound({key, 0});
          at != windows_.end() && at->first.first == key;) {
-      PeerWindow& window = at->second;
+      Window& window = at->second;
       if (window.state != state) {
         ++at;
       } else if (window.uses != 0) {
@@ -101,8 +127,8 @@ class PeerMemory {
     return is_gone;
   }
 
-  /// Drops each window when no operation uses it, as if the peer had revoked
-  /// all its regions.
+  /// Drops each window after its last use, as if the peer had revoked all its
+  /// regions.
   void revoke_all() {
     last_ = nullptr;
     std::erase_if(windows_,
@@ -112,22 +138,24 @@ class PeerMemory {
     }
   }
 
-  /// Precondition: no operation that uses a window is looked at again.
+  /// Precondition: no part of a step that uses a window is looked at again.
   void clear() noexcept {
     windows_.clear();
     last_ = nullptr;
+    question_ = {};
   }
 
  private:
-  static bool holds(const PeerWindow& window,
+  static bool holds(const Window& window,
                     std::uint32_t key,
                     std::uint64_t offset) noexcept {
     return window.key == key && offset - window.offset < window.size;
   }
 
   /// By key, then by offset.
-  std::map<std::pair<std::uint32_t, std::uint64_t>, PeerWindow> windows_;
-  PeerWindow* last_ = nullptr;
+  std::map<std::pair<std::uint32_t, std::uint64_t>, Window> windows_;
+  Window* last_ = nullptr;  ///< The window found last; null: none.
+  Question question_;
 };
 
-}  // namespace acp::ucx
+}  // namespace acp::transport

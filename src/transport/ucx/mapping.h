@@ -1,0 +1,86 @@
+// Memory that UCX has mapped, and the rkey by which a peer reaches it.
+#pragma once
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include <ucp/api/ucp.h>
+
+#include "transport/windows/peer_memory.h"
+#include "transport/windows/regions.h"
+
+namespace acp::ucx {
+
+/// Owns memory of this process that UCX has mapped. Must end before its worker.
+class MappedMemory {
+ public:
+  MappedMemory() = default;
+
+  MappedMemory(ucp_context_h context, ucp_mem_h memory) noexcept
+      : context_(context), memory_(memory) {}
+
+  MappedMemory(MappedMemory&& other) noexcept { *this = std::move(other); }
+
+  MappedMemory& operator=(MappedMemory&& other) noexcept {
+    std::swap(context_, other.context_);
+    std::swap(memory_, other.memory_);
+    return *this;
+  }
+
+  ~MappedMemory() {
+    if (memory_ != nullptr) {
+      ucp_mem_unmap(context_, memory_);
+    }
+  }
+
+  ucp_mem_h get() const noexcept { return memory_; }
+
+ private:
+  ucp_context_h context_ = nullptr;
+  ucp_mem_h memory_ = nullptr;
+};
+
+/// False: UCX has refused.
+struct Mapping {
+  MappedMemory memory{};
+  std::vector<std::byte> rkey{};  ///< Packed.
+
+  explicit operator bool() const noexcept { return !rkey.empty(); }
+
+  const std::vector<std::byte>& packed_rkey() const noexcept { return rkey; }
+};
+
+/// Owns an rkey of a peer.
+class Rkey {
+ public:
+  Rkey() = default;
+
+  explicit Rkey(ucp_rkey_h rkey) noexcept : rkey_(rkey) {}
+
+  Rkey(Rkey&& other) noexcept : rkey_(std::exchange(other.rkey_, nullptr)) {}
+
+  Rkey& operator=(Rkey&& other) noexcept {
+    std::swap(rkey_, other.rkey_);
+    return *this;
+  }
+
+  ~Rkey() {
+    if (rkey_ != nullptr) {
+      ucp_rkey_destroy(rkey_);
+    }
+  }
+
+  ucp_rkey_h get() const noexcept { return rkey_; }
+
+ private:
+  ucp_rkey_h rkey_ = nullptr;
+};
+
+using Regions = transport::Regions<Mapping>;
+using MyRegion = transport::MyRegion<Mapping>;
+using PeerMemory = transport::PeerMemory<Rkey>;
+using PeerWindow = transport::PeerWindow<Rkey>;
+using transport::Feasible;
+
+}  // namespace acp::ucx

@@ -1,0 +1,241 @@
+// This process's memory as a network knows it. It is registered when peers or
+// posted steps use it, and released after the last use.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/log.h"
+#include "transport/transport.h"
+#include "transport/windows/control.h"
+
+namespace acp::transport {
+
+/// Size of a registration. Registering pins memory and takes time, and much of
+/// a large region may never be used.
+inline constexpr std::uint64_t kRegistrationBytes = 16 << 20;
+inline constexpr std::uint64_t kSparseRegistrationBytes = 2 << 20;
+
+/// An endpoint whose peer has been told of regions.
+class Holder {
+ public:
+  Holder() = default;
+  Holder(const Holder&) = delete;
+  Holder& operator=(const Holder&) = delete;
+
+  /// Asks the peer to drop the region's windows and to confirm that.
+  virtual void revoke(const Region& region) = 0;
+
+ protected:
+  ~Holder() = default;
+};
+
+/// One entry of the key table. Owned by Regions, written by it and by the
+/// endpoints that use it; guarded by the engine's lock. A `Registration` owns
+/// memory that a network has registered. It converts to false when the network
+/// has refused, and packed_rkey() gives the bytes by which a peer reaches it.
+template <typename Registration>
+class MyRegion {
+ public:
+  MyRegion(const Region& region, Color colors)
+      : region_(region), pieces_(colors) {}
+
+  const Region& region() const noexcept { return region_; }
+
+  /// The offset of a byte of the region, as in a global address.
+  std::uint64_t offset_of(const std::byte* address) const noexcept {
+    return skew() + static_cast<std::uint64_t>(address - region_.address);
+  }
+
+  bool has(std::uint64_t offset) const noexcept {
+    return offset - skew() < region_.size;
+  }
+
+  /// A part of a step begins or ends to use the memory locally.
+  void begin_use() noexcept { ++uses_; }
+
+  void end_use() noexcept { --uses_; }
+
+ private:
+  template <typename>
+  friend class Regions;
+
+  struct Piece {
+    Registration registration{};
+    bool has_failed = false;  ///< It is not tried again.
+  };
+
+  /// The offset of the first byte.
+  std::uint64_t skew() const noexcept {
+    return reinterpret_cast<std::uintptr_t>(region_.address) &
+           (kOffsetAlignment - 1);
+  }
+
+  Region region_;
+  bool is_live_ = true;                     ///< Not unregistered yet.
+  std::uint32_t uses_ = 0;                  ///< Local uses by parts of steps.
+  std::vector<Holder*> holders_;            ///< Their peers may use it.
+  std::vector<std::vector<Piece>> pieces_;  ///< By color, then by offset.
+};
+
+/// A window: a part of a region that is one registration.
+template <typename Registration>
+struct Window {
+  std::byte* address = nullptr;
+  std::uint64_t size = 0;
+  std::uint64_t offset = 0;  ///< Offset in a global address.
+  /// Null when the network refuses the memory. Valid as long as the region.
+  const Registration* registration = nullptr;
+};
+
+/// One thread at a time; guarded by the engine's lock. Must end before its
+/// registrars. A *registrar* has color() and register_memory(address,
+/// size, level), which logs a refusal at that level.
+template <typename Registration>
+class Regions {
+ public:
+  using Mine = MyRegion<Registration>;
+
+  explicit Regions(Color colors) : colors_(colors) {}
+
+  void add(const Region& region) {
+    Mine& mine = *all_.emplace_back(std::make_unique<Mine>(region, colors_));
+    if (live_.size() <= region.key) {
+      live_.resize(region.key + 1);
+    }
+    live_[region.key] = &mine;
+  }
+
+  /// Same contract as Transport::on_unregistered. The first call revokes the
+  /// region at its holders. The region ends when none of them and no step uses
+  /// it any more.
+  bool remove(std::uint32_t key, std::uint64_t state) {
+    const auto found = std::ranges::find_if(all_, [&](const auto& each) {
+      return each->region_.key == key && each->region_.state == state;
+    });
+    if (found == all_.end()) {
+      return true;
+    }
+    Mine& mine = **found;
+    if (mine.is_live_) {
+      mine.is_live_ = false;
+      live_[key] = nullptr;
+      for (Holder* holder : mine.holders_) {
+        holder->revoke(mine.region_);
+      }
+    }
+    if (mine.uses_ != 0 || !mine.holders_.empty()) {
+      return false;
+    }
+    all_.erase(found);
+    return true;
+  }
+
+  /// Same contract as Transport::forget_regions.
+  void forget() {
+    ++epoch_;
+    live_.clear();
+    all_.clear();
+  }
+
+  /// Number of resets so far.
+  std::uint32_t epoch() const noexcept { return epoch_; }
+
+  /// The live region of a key; null when there is none.
+  Mine* live(std::uint32_t key) const noexcept {
+    return key < live_.size() ? live_[key] : nullptr;
+  }
+
+  /// The window that holds a byte of the region; registers it at first use.
+  /// Windows are counted as in a global address, so no aligned word lies in
+  /// two of them.
+  Window<Registration> window(auto& registrar,
+                              Mine& mine,
+                              std::uint64_t offset) {
+    const Region& region = mine.region_;
+    const std::uint64_t bytes =
+        region.is_sparse ? kSparseRegistrationBytes : kRegistrationBytes;
+    const std::uint64_t skew = mine.skew();
+    const std::uint64_t end = skew + region.size;
+    auto& pieces = mine.pieces_[registrar.color()];
+    if (pieces.empty()) {
+      pieces.resize((end + bytes - 1) / bytes);
+    }
+    auto& [registration, has_failed] = pieces[offset / bytes];
+    Window<Registration> window;
+    window.offset = std::max(offset / bytes * bytes, skew);
+    window.size = std::min((offset / bytes + 1) * bytes, end) - window.offset;
+    window.address = region.address + (window.offset - skew);
+    if (!registration && !has_failed) {
+      registration = registrar.register_memory(
+          window.address, window.size,
+          has_warned_ ? LogLevel::kDebug : LogLevel::kWarning);
+      has_failed = !registration;
+      has_warned_ = has_warned_ || has_failed;
+    }
+    window.registration = has_failed ? nullptr : &registration;
+    return window;
+  }
+
+  /// The answer to a kWant: the window, or size 0 if the peer may not reach the
+  /// byte in this color. `holder` becomes a holder of the region.
+  Control answer(const Control& want,
+                 auto& registrar,
+                 bool has_any_color,
+                 Holder& holder) {
+    Control told{
+        .kind = ControlKind::kRegion, .key = want.key, .offset = want.offset};
+    Mine* mine = live(want.key);
+    if (mine == nullptr || !mine->has(want.offset) ||
+        (mine->region_.color != registrar.color() && !has_any_color)) {
+      return told;
+    }
+    const auto window = this->window(registrar, *mine, want.offset);
+    told.state = mine->region_.state;
+    told.offset = window.offset;
+    if (window.registration != nullptr) {
+      told.rkey = window.registration->packed_rkey();
+      told.size = window.size;
+      told.address = reinterpret_cast<std::uintptr_t>(window.address);
+      add_holder(*mine, holder);
+    }
+    return told;
+  }
+
+  /// The peer of a holder has dropped a region.
+  void drop_holder(std::uint32_t key,
+                   std::uint64_t state,
+                   const Holder& holder) {
+    for (const auto& each : all_) {
+      // A live region was told again; this answer is about its former use.
+      if (each->region_.key == key && each->region_.state == state &&
+          !each->is_live_) {
+        std::erase(each->holders_, &holder);
+      }
+    }
+  }
+
+  /// The peer of a holder is gone.
+  void drop_holder(const Holder& holder) {
+    for (const auto& each : all_) {
+      std::erase(each->holders_, &holder);
+    }
+  }
+
+ private:
+  static void add_holder(Mine& mine, Holder& holder) {
+    if (std::ranges::find(mine.holders_, &holder) == mine.holders_.end()) {
+      mine.holders_.push_back(&holder);
+    }
+  }
+
+  Color colors_;
+  std::vector<std::unique_ptr<Mine>> all_;
+  std::vector<Mine*> live_;  ///< By key.
+  std::uint32_t epoch_ = 0;
+  bool has_warned_ = false;  ///< The log has a warning of a refusal.
+};
+
+}  // namespace acp::transport

@@ -1,0 +1,44 @@
+// Memory that a device has registered, and the rkey by which a peer reaches it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/little_endian.h"
+#include "transport/windows/peer_memory.h"
+#include "transport/windows/regions.h"
+#include "verbs/resource.h"
+
+namespace acp::verbs {
+
+/// Owns the registration. False: the device has refused.
+struct Registration {
+  MemoryRegion memory{};
+
+  explicit operator bool() const noexcept { return memory != nullptr; }
+
+  std::vector<std::byte> packed_rkey() const {
+    std::vector<std::byte> bytes(sizeof memory->rkey);
+    store_little(bytes.data(), memory->rkey);
+    return bytes;
+  }
+};
+
+/// The rkey that packed_rkey() of a peer has packed; nothing of other bytes.
+inline std::optional<std::uint32_t> unpack_rkey(
+    std::span<const std::byte> bytes) noexcept {
+  return bytes.size() == sizeof(std::uint32_t)
+             ? std::optional(load_little<std::uint32_t>(bytes.data()))
+             : std::nullopt;
+}
+
+using Regions = transport::Regions<Registration>;
+using MyRegion = transport::MyRegion<Registration>;
+using PeerMemory = transport::PeerMemory<std::uint32_t>;
+using PeerWindow = transport::PeerWindow<std::uint32_t>;
+using transport::Feasible;
+
+}  // namespace acp::verbs
