@@ -17,11 +17,12 @@
  *       ACP_HANDLE_NULL  at once, in any order to others
  *       a handle         when that handle is complete
  *       ACP_HANDLE_ALL   when everything issued before is complete
- *       ACP_HANDLE_CONT  here: as ACP_HANDLE_ALL. The specification also
- *                        allows an earlier start when the operation issued
- *                        just before has the same source rank, target rank
- *                        and colors; a program may rely only on this: the
- *                        operation does not overtake that one
+ *       ACP_HANDLE_CONT  as ACP_HANDLE_ALL in all that memory shows. Copies to
+ *                        one rank may be on their way together where the
+ *                        network keeps their order. A portable program relies
+ *                        only on this: the operation does not overtake the
+ *                        one issued just before, if both have the same source
+ *                        rank, target rank and colors
  *     A handle that was not issued yet counts as ACP_HANDLE_NULL, here and in
  *     acp_complete and acp_inquire. Without an order nothing is promised
  *     between two operations, not even on one address.
