@@ -1,9 +1,8 @@
 #!/bin/sh
 # Installs each component by itself, as packages have them. The component without
-# a name has no module, and nothing in it needs the library of a module, except
-# acp_perf: its row raw.rdma calls libibverbs. The component of a module has the
-# module's file alone. acp_info says which package to install, and finds the
-# module when its component is there.
+# a name has no module, and nothing in it needs the library of a module. The
+# component of a module has the module's file alone. acp_info says which package
+# to install, and finds the module when its component is there.
 #
 #   components_test.sh <build tree> <scratch folder> <cmake> [<module>...]
 set -eu
@@ -29,12 +28,11 @@ find "$prefix" -type f -name 'libacp-*.so*' >"$work/modules"
 test ! -s "$work/modules" || fail "acp has modules: $(xargs <"$work/modules")"
 find "$prefix" -type f \( -perm -u+x -o -name '*.so*' \) >"$work/files"
 while read -r file; do
-  case $file in */bin/acp_perf) continue ;; esac
   needed=$(readelf -d "$file" 2>/dev/null | grep NEEDED) || continue
   ! echo "$needed" | grep -qE "$foreign" || fail "$file needs $needed"
   echo "$file" >>"$work/binaries"
 done <"$work/files"
-for name in bin/acprun bin/acp_info libacp.so; do
+for name in bin/acprun bin/acp_info bin/acp_perf libacp.so; do
   grep -q "/$name" "$work/binaries" || fail "$name is not among the binaries"
 done
 

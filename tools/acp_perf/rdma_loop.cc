@@ -16,7 +16,8 @@ namespace acp::perf {
 namespace {
 
 using DeviceList =
-    std::unique_ptr<ibv_device*, RdmaReleaser<ibv_free_device_list>>;
+    std::unique_ptr<ibv_device*,
+                    RdmaReleaser<&RdmaLibrary::ibv_free_device_list>>;
 
 constexpr int kAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
                         IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
@@ -48,13 +49,15 @@ std::uint64_t address_of(const std::byte& byte) {
 
 }  // namespace
 
-RdmaLoop::RdmaLoop() : memory_(2 * kBytes + 64) {
+RdmaLoop::RdmaLoop() : verbs_(rdma_library()), memory_(2 * kBytes + 64) {
   const auto skew = reinterpret_cast<std::uintptr_t>(memory_.data()) % 64;
   const std::span<std::byte> aligned =
       std::span(memory_).subspan(64 - skew, 2 * kBytes);
   near_ = aligned.first(kBytes);
   far_ = aligned.last(kBytes);
-  if (!open_device()) {
+  if (verbs_ == nullptr) {
+    obstacle_ = "libibverbs is not installed";
+  } else if (!open_device()) {
     obstacle_ = "no RDMA device with an active port";
   } else if (!create() || !find_route() || !connect(*posting_, *answering_) ||
              !connect(*answering_, *posting_)) {
@@ -73,31 +76,37 @@ bool RdmaLoop::open_device() {
                                       port_number_));
   }
   int count = 0;
-  const DeviceList list(ibv_get_device_list(&count));
+  const DeviceList list(verbs_->ibv_get_device_list(&count));
   for (int i = 0; i < count; ++i) {
     ibv_device* device = list.get()[i];
-    if (!name.empty() && name != ibv_get_device_name(device)) {
+    if (!name.empty() && name != verbs_->ibv_get_device_name(device)) {
       continue;
     }
-    context_.reset(ibv_open_device(device));
-    if (context_ != nullptr &&
-        ibv_query_port(context_.get(), port_number_, &port_) == 0 &&
-        port_.state == IBV_PORT_ACTIVE) {
+    context_.reset(verbs_->ibv_open_device(device));
+    if (context_ != nullptr && query_port() && port_.state == IBV_PORT_ACTIVE) {
       return true;
     }
   }
   return false;
 }
 
+/// verbs.h fills the newer, longer structure by way of the older one as well.
+bool RdmaLoop::query_port() {
+  port_ = {};
+  return (verbs_->ibv_query_port)(
+             context_.get(), port_number_,
+             reinterpret_cast<_compat_ibv_port_attr*>(&port_)) == 0;
+}
+
 bool RdmaLoop::create() {
-  domain_.reset(ibv_alloc_pd(context_.get()));
+  domain_.reset(verbs_->ibv_alloc_pd(context_.get()));
   if (domain_ == nullptr) {
     return false;
   }
-  region_.reset(
-      ibv_reg_mr(domain_.get(), memory_.data(), memory_.size(), kAccess));
+  region_.reset((verbs_->ibv_reg_mr)(domain_.get(), memory_.data(),
+                                     memory_.size(), kAccess));
   completions_.reset(
-      ibv_create_cq(context_.get(), kMostPosted, nullptr, nullptr, 0));
+      verbs_->ibv_create_cq(context_.get(), kMostPosted, nullptr, nullptr, 0));
   if (region_ == nullptr || completions_ == nullptr) {
     return false;
   }
@@ -115,7 +124,7 @@ RdmaLoop::QueuePair RdmaLoop::create_queue_pair() {
   attributes.cap.max_recv_wr = 1;
   attributes.cap.max_send_sge = 1;
   attributes.cap.max_recv_sge = 1;
-  return QueuePair(ibv_create_qp(domain_.get(), &attributes));
+  return QueuePair(verbs_->ibv_create_qp(domain_.get(), &attributes));
 }
 
 /// Fills route_ with the path from the port to itself. InfiniBand needs only
@@ -127,8 +136,8 @@ bool RdmaLoop::find_route() {
     return true;
   }
   std::vector<ibv_gid_entry> gids(static_cast<std::size_t>(port_.gid_tbl_len));
-  const ssize_t found =
-      ibv_query_gid_table(context_.get(), gids.data(), gids.size(), 0);
+  const ssize_t found = verbs_->_ibv_query_gid_table(
+      context_.get(), gids.data(), gids.size(), 0, sizeof(ibv_gid_entry));
   if (found <= 0) {
     return false;
   }
@@ -155,9 +164,9 @@ bool RdmaLoop::connect(ibv_qp& from, const ibv_qp& to) {
   attributes.qp_state = IBV_QPS_INIT;
   attributes.port_num = port_number_;
   attributes.qp_access_flags = kAccess;
-  if (ibv_modify_qp(&from, &attributes,
-                    IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
-                        IBV_QP_ACCESS_FLAGS) != 0) {
+  if (verbs_->ibv_modify_qp(&from, &attributes,
+                            IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+                                IBV_QP_ACCESS_FLAGS) != 0) {
     return false;
   }
   attributes = {};
@@ -167,11 +176,11 @@ bool RdmaLoop::connect(ibv_qp& from, const ibv_qp& to) {
   attributes.max_dest_rd_atomic = kReads;
   attributes.min_rnr_timer = 12;  // 0.64 ms
   attributes.ah_attr = route_;
-  if (ibv_modify_qp(&from, &attributes,
-                    IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
-                        IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-                        IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER) !=
-      0) {
+  if (verbs_->ibv_modify_qp(&from, &attributes,
+                            IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
+                                IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+                                IBV_QP_MAX_DEST_RD_ATOMIC |
+                                IBV_QP_MIN_RNR_TIMER) != 0) {
     return false;
   }
   attributes = {};
@@ -180,10 +189,11 @@ bool RdmaLoop::connect(ibv_qp& from, const ibv_qp& to) {
   attributes.retry_cnt = 7;
   attributes.rnr_retry = 7;
   attributes.max_rd_atomic = kReads;
-  return ibv_modify_qp(&from, &attributes,
-                       IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
-                           IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
-                           IBV_QP_MAX_QP_RD_ATOMIC) == 0;
+  return verbs_->ibv_modify_qp(&from, &attributes,
+                               IBV_QP_STATE | IBV_QP_TIMEOUT |
+                                   IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+                                   IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC) ==
+         0;
 }
 
 /// Builds one chain of work requests, of which only the last is signalled: a

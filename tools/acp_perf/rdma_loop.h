@@ -11,14 +11,17 @@
 
 #include <infiniband/verbs.h>
 
+#include "rdma_library.h"
+
 namespace acp::perf {
 
-/// Deleter that calls `release`. It ignores failures, which have no remedy.
+/// Deleter that calls a function of libibverbs. It ignores failures, which have
+/// no remedy.
 template <auto release>
 struct RdmaReleaser {
   template <typename T>
   void operator()(T* object) const noexcept {
-    static_cast<void>(release(object));
+    static_cast<void>((rdma_library()->*release)(object));
   }
 };
 
@@ -57,21 +60,23 @@ class RdmaLoop {
  private:
   template <typename T, auto release>
   using Owned = std::unique_ptr<T, RdmaReleaser<release>>;
-  using QueuePair = Owned<ibv_qp, ibv_destroy_qp>;
+  using QueuePair = Owned<ibv_qp, &RdmaLibrary::ibv_destroy_qp>;
 
   bool open_device();
+  bool query_port();
   bool create();
   QueuePair create_queue_pair();
   bool find_route();
   bool connect(ibv_qp& from, const ibv_qp& to);
 
+  const RdmaLibrary* verbs_;  ///< Null: the machine has no libibverbs.
   std::vector<std::byte> memory_;
   std::span<std::byte> near_;
   std::span<std::byte> far_;
-  Owned<ibv_context, ibv_close_device> context_;
-  Owned<ibv_pd, ibv_dealloc_pd> domain_;
-  Owned<ibv_mr, ibv_dereg_mr> region_;
-  Owned<ibv_cq, ibv_destroy_cq> completions_;
+  Owned<ibv_context, &RdmaLibrary::ibv_close_device> context_;
+  Owned<ibv_pd, &RdmaLibrary::ibv_dealloc_pd> domain_;
+  Owned<ibv_mr, &RdmaLibrary::ibv_dereg_mr> region_;
+  Owned<ibv_cq, &RdmaLibrary::ibv_destroy_cq> completions_;
   QueuePair posting_;
   QueuePair answering_;
   ibv_port_attr port_{};

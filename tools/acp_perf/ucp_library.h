@@ -1,6 +1,4 @@
-// The functions of libucp that the raw rows call. acp_perf does not link UCX:
-// the library is opened when the first of these rows runs, so acp_perf works on
-// machines without UCX.
+// The functions of libucp that the raw rows call; loaded_library.h.
 #pragma once
 
 #include <ucp/api/ucp.h>

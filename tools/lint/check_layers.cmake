@@ -54,7 +54,7 @@ set(LAYERS public base settings protocol transport self shm ucx verbs udp gmm gm
 # headers, the files.
 set(FOREIGN rdma ucx pmix sockets)
 set(FOREIGN_rdma_HEADERS "^(infiniband|rdma)/")
-set(FOREIGN_rdma_FILES "^(verbs/|tools/acp_perf/rdma_loop\\.|tools/acp_info/rdma_limits\\.)")
+set(FOREIGN_rdma_FILES "^(verbs/|tools/acp_perf/rdma_(library|loop)\\.|tools/acp_info/rdma_limits\\.)")
 set(FOREIGN_ucx_HEADERS "^(ucp|ucs|uct)/")
 set(FOREIGN_ucx_FILES "^(src/transport/ucx/|tools/acp_perf/ucp_|tools/acp_info/probe_ucx\\.)")
 set(FOREIGN_pmix_HEADERS "^pmix")
