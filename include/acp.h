@@ -1,6 +1,7 @@
 /* ACP: Advanced Communication Primitives, specification 2.1.
- * Umbrella header: everything the specification defines, and nothing else;
- * acp/extension.h has what this implementation adds. */
+ * Umbrella header: everything the specification defines, and nothing else.
+ * Names that begin with acpx_ need #include <acp/extension.h> as well: they are
+ * additions of this implementation. */
 #ifndef ACP_H
 #define ACP_H
 
