@@ -68,7 +68,8 @@ void UdpTransport::run_timers(Due due, transport::MessageSink& sink) {
 void UdpTransport::fail_peer(Endpoint& silent, transport::MessageSink& sink) {
   const std::string why = fmt::format(
       "process {} does not answer: {}; it has died, is stopped (see "
-      "ACP_UDP_SILENCE), or its packets are filtered",
+      "ACP_UDP_SILENCE), or a firewall drops UDP between the two hosts (allow "
+      "the ports of net.ipv4.ip_local_port_range)",
       silent.peer(), silent.describe_silence(shared_.now));
   for (transport::Color color = 0; color < capabilities_.colors; ++color) {
     Endpoint* endpoint = endpoints_.find(silent.peer(), color);

@@ -3,7 +3,11 @@
 // blocks.
 #include "udp/udp_transport.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <span>
+#include <string>
 #include <utility>
 
 #include "base/log.h"
@@ -35,6 +39,31 @@ std::string_view text_of(Security security) {
     case Security::kEncrypt: return "encrypted";
   }
   return "";
+}
+
+/// Why the addresses of a peer do not fit those of this process, in the same
+/// colors; "" when they do. A loopback address beside another one is told as
+/// such: it makes packets unprotected as well, which is not the cause.
+std::string why_unfit(const AddressCard& peer,
+                      std::span<const transport::Address> mine) {
+  if (peer.colors != mine.size()) {
+    return fmt::format("has {} colors, this one has {}", peer.colors,
+                       mine.size());
+  }
+  for (std::size_t color = 0; color < mine.size(); ++color) {
+    const transport::Address& theirs = peer.addresses[color];
+    const bool is_alike =
+        theirs.family == mine[color].family &&
+        transport::is_loopback(theirs) == transport::is_loopback(mine[color]);
+    if (!is_alike) {
+      return fmt::format(
+          "is at {} in color {}, this one at {}: both have to be of one IP "
+          "version, and both or none loopback",
+          transport::format_address(theirs), color,
+          transport::format_address(mine[color]));
+    }
+  }
+  return {};
 }
 
 std::size_t pool_fragments(const UdpOptions& options) {
@@ -179,12 +208,12 @@ Result<Endpoint*> UdpTransport::make_endpoint(transport::ProcId peer,
         peer);
     return unfit_peer_.refuse(peer, Status::kProtocol);
   }
-  if (card->colors <= color ||
-      card->addresses[color].family != socket_->addresses()[color].family) {
+  if (const std::string why = why_unfit(*card, socket_->addresses());
+      !why.empty()) {
     log_error(
-        "udp: process {} has {} colors, this one has {}, and color {} must be "
-        "of one IP version: set ACP_UDP_INTERFACES alike for all ranks",
-        peer, card->colors, capabilities_.colors, color);
+        "udp: process {} {}: set ACP_UDP_INTERFACES alike for all ranks, in "
+        "acprun's environment",
+        peer, why);
     return unfit_peer_.refuse(peer, Status::kBadOption);
   }
   if (card->security != options_.security) {

@@ -22,6 +22,8 @@
 #include "base/log.h"
 #include "support/fake_network.h"
 #include "support/local_socket.h"
+#include "support/stderr_capture.h"
+#include "udp/address_card.h"
 #include "udp/udp_transport.h"
 
 namespace acp::test {
@@ -435,20 +437,39 @@ TEST_CASE("udp socket: ranks with different settings are told so",
   options.card_of = [&](transport::ProcId) {
     return std::span<const std::byte>(card);
   };
-  SECTION("fewer colors than asked for") {
-    auto two = UdpTransport::open(options, {"127.0.0.1,::1,::1", ""}, clock);
+  const auto error_with = [&](const std::string& interfaces) {
+    auto two = UdpTransport::open(options, {interfaces, ""}, clock);
     REQUIRE(two.ok());
-    CHECK((*two)->endpoint(0, 1).ok());
-    CHECK((*two)->endpoint(0, 2).status() == Status::kBadOption);
-  }
-  SECTION("another IP version") {
-    auto two = UdpTransport::open(options, {"::1", ""}, clock);
-    REQUIRE(two.ok());
+    spmd::StderrCapture capture;
     CHECK((*two)->endpoint(0, 0).status() == Status::kBadOption);
+    return capture.stop();
+  };
+  SECTION("another number of colors, in each color") {
+    CHECK_THAT(error_with("127.0.0.1,::1,::1"),
+               Catch::Contains("process 0 has 2 colors, this one has 3"));
+    CHECK_THAT(error_with("127.0.0.1"),
+               Catch::Contains("process 0 has 2 colors, this one has 1"));
+  }
+  SECTION("another IP version in a color that is not in use") {
+    CHECK_THAT(error_with("127.0.0.1,127.0.0.2"),
+               Catch::Contains("is at [::1]:") &&
+                   Catch::Contains("in color 1, this one at 127.0.0.2:"));
+  }
+  SECTION("an address of the network beside loopback") {
+    udp::AddressCard outside = udp::decode_card(card).value();
+    outside.addresses[0].bytes[0] = 10;
+    outside.security = udp::Security::kAuth;
+    std::array<std::byte, udp::kMaxCardBytes> bytes{};
+    card.resize(udp::encode_card(outside, bytes));
+    std::copy_n(bytes.begin(), card.size(), card.begin());
+    CHECK_THAT(error_with("127.0.0.1,::1"),
+               Catch::Contains("is at 10.0.0.1:") &&
+                   Catch::Contains("in color 0, this one at 127.0.0.1:") &&
+                   Catch::Contains("ACP_UDP_INTERFACES"));
   }
   SECTION("other datagrams: both use the smaller ones") {
     options.datagram_bytes = 1400;
-    auto two = UdpTransport::open(options, {"127.0.0.1", ""}, clock);
+    auto two = UdpTransport::open(options, {"127.0.0.1,::1", ""}, clock);
     REQUIRE(two.ok());
     const auto endpoint = (*two)->endpoint(0, 0);
     REQUIRE(endpoint.ok());
