@@ -10,10 +10,10 @@
 
 namespace acp::protocol {
 
-/// Two short address cards, and 8 bytes for the number of a fabric.
-inline constexpr std::size_t kPairCardBytes = 2 * kShortCardBytes + 8;
+/// Two short address cards.
+inline constexpr std::size_t kPairCardBytes = 2 * kShortCardBytes;
 /// Most processes of a job whose hosts have so much room for each. The tables
-/// of a host take 100 bytes then for each process of the job (docs/scale.md).
+/// of a host take 92 bytes then for each process of the job (docs/scale.md).
 inline constexpr std::uint32_t kMostPairCards = 1 << 19;
 
 }  // namespace acp::protocol

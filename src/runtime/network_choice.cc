@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -38,7 +39,9 @@ class Chooser {
   void set(SettingId id, std::string_view value);
   Result<OpenedNetwork> open_rdma(bool is_optional);
   Proposal propose();
+  Proposal proposal_of(std::uint32_t proc) const;
   ProposalReview review(Proposal mine) const;
+  RdmaPeers peers_on(Proposal fabric) const;
   Result<ChosenNetwork> open_named(std::string why);
   Result<ChosenNetwork> open_alike();
   Result<ChosenNetwork> open_udp(std::uint32_t other);
@@ -99,14 +102,26 @@ Proposal Chooser::propose() {
   return propose_fabric(rdma_->fabric());
 }
 
+/// After Phase::kNetwork.
+Proposal Chooser::proposal_of(std::uint32_t proc) const {
+  return segment_.published(proc).proposal.load(std::memory_order_relaxed);
+}
+
 ProposalReview Chooser::review(Proposal mine) const {
   ProposalReview review(mine);
   for (std::uint32_t proc = 0; proc < segment_.header().procs; ++proc) {
-    review.add(
-        proc, segment_.published(proc).proposal.load(std::memory_order_relaxed),
-        segment_.slot_of_proc(proc) != protocol::kNoSlot);
+    review.add(proc, proposal_of(proc),
+               segment_.slot_of_proc(proc) != protocol::kNoSlot);
   }
   return review;
+}
+
+RdmaPeers Chooser::peers_on(Proposal fabric) const {
+  RdmaPeers peers(segment_.header().procs);
+  for (std::uint32_t proc = 0; proc < peers.size(); ++proc) {
+    peers[proc] = proposal_of(proc) == fabric;
+  }
+  return peers;
 }
 
 /// Opens the network that the settings name.
@@ -115,7 +130,7 @@ Result<ChosenNetwork> Chooser::open_named(std::string why) {
   if (!network.ok()) {
     return network.status();
   }
-  return ChosenNetwork{std::move(*network), nullptr, std::move(why)};
+  return ChosenNetwork{std::move(*network), nullptr, nullptr, std::move(why)};
 }
 
 /// All processes propose alike, with ACP_NET=auto.
@@ -130,7 +145,7 @@ Result<ChosenNetwork> Chooser::open_alike() {
   std::string why = fmt::format("ACP_NET=auto: {} between hosts ({})",
                                 kRdmaNetwork, rdma_->fabric());
   log(LogLevel::kInfo, "{}", why);
-  return ChosenNetwork{std::move(rdma_), nullptr, std::move(why)};
+  return ChosenNetwork{std::move(rdma_), nullptr, nullptr, std::move(why)};
 }
 
 /// Other processes may use two networks, so all look for the address of udp in
@@ -145,8 +160,8 @@ Result<ChosenNetwork> Chooser::open_udp(std::uint32_t other) {
                 "({})",
                 has_card_parts(segment_)
                     ? "no other host is on"
-                    : fmt::format("the job is too large for two networks, and "
-                                  "process {} is not on",
+                    : fmt::format("the launcher's settings leave room for one "
+                                  "network, and process {} is not on",
                                   other),
                 rdma_->fabric());
   log(LogLevel::kInfo, "{}", why);
@@ -159,7 +174,7 @@ Result<ChosenNetwork> Chooser::open_udp(std::uint32_t other) {
   if (!udp.ok()) {
     return udp.status();
   }
-  return ChosenNetwork{std::move(*udp), nullptr, std::move(why)};
+  return ChosenNetwork{std::move(*udp), nullptr, nullptr, std::move(why)};
 }
 
 /// Agents execute the atomics of a job with two networks, because those of a
@@ -184,15 +199,14 @@ Result<ChosenNetwork> Chooser::open_both(Proposal mine, std::uint32_t other) {
   log(LogLevel::kInfo, "{}", chosen.why);
   set(SettingId::kNet, named_);
   transport::NetworkContext others = context(udp_part(segment_));
-  others.reaches = [&segment = segment_,
-                    me = bootstrap_.proc()](transport::ProcId peer) {
-    return !share_fabric(segment, me, peer);
+  chosen.rdma_peers = std::make_shared<const RdmaPeers>(peers_on(mine));
+  others.reaches = [peers = chosen.rdma_peers](transport::ProcId peer) {
+    return !(*peers)[peer];
   };
   auto udp = open_(others);
   if (!udp.ok()) {
     return udp.status();
   }
-  publish_fabric(segment_, bootstrap_.proc(), mine);
   chosen.transport = std::move(*udp);
   chosen.rdma = std::move(rdma_);
   return chosen;

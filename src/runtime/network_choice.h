@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "runtime/bootstrap.h"
+#include "runtime/proposals.h"
 #include "settings/settings.h"
 #include "transport/network.h"
 
@@ -21,9 +22,10 @@ using NetTransportFactory = std::function<transport::OpenNetwork>;
 /// The networks that this process has opened.
 struct ChosenNetwork {
   std::unique_ptr<transport::Transport> transport;
-  /// Leads to the processes for which share_fabric() holds (card_parts.h), and
-  /// `transport` to all others. Null: `transport` leads to all.
+  /// Leads to `rdma_peers`, and `transport` to all others. Null: `transport`
+  /// leads to all.
   std::unique_ptr<transport::Transport> rdma;
+  std::shared_ptr<const RdmaPeers> rdma_peers;  ///< Null without `rdma`.
   std::string why;  ///< Why it is these, for people.
 };
 

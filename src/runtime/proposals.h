@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 namespace acp::runtime {
 
@@ -19,6 +20,10 @@ Proposal propose_named(std::string_view network) noexcept;
 
 /// The proposal of a process whose devices are on this fabric. Never kNoRdma.
 Proposal propose_fabric(std::string_view fabric) noexcept;
+
+/// The processes that a process reaches by RDMA devices, by their numbers. The
+/// published proposals cannot tell later: acp_reset writes ranks there.
+using RdmaPeers = std::vector<bool>;
 
 /// The networks that a process uses.
 enum class NetworkUse : std::uint8_t {

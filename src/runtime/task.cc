@@ -91,7 +91,7 @@ Status Task::open_transports(const NetTransportFactory& make_net_transport) {
   if (const Status status = check_net(settings_); status != Status::kOk) {
     return status;
   }
-  transports_ = std::make_unique<TransportSet>(segment_, bootstrap_->proc());
+  transports_ = std::make_unique<TransportSet>(segment_);
   colors_ = colors_without_net(settings_);
   if (wants_net(settings_, segment_.header())) {
     auto net = open_job_network(settings_, *bootstrap_, make_net_transport);
@@ -101,7 +101,8 @@ Status Task::open_transports(const NetTransportFactory& make_net_transport) {
     network_why_ = std::move(net->why);
     colors_ = net->transport->capabilities().colors;
     transports_->set_net_transport(std::move(net->transport));
-    transports_->set_rdma_transport(std::move(net->rdma));
+    transports_->set_rdma_transport(std::move(net->rdma),
+                                    std::move(net->rdma_peers));
   }
   if (!is_network_everywhere(settings_)) {
     shm::ShmTransport::Options options;

@@ -6,15 +6,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/log.h"
-#include "runtime/card_parts.h"
 
 namespace acp::runtime {
 
-TransportSet::TransportSet(const protocol::HostSegment& segment,
-                           std::uint32_t me)
-    : segment_(segment), my_proc_(me) {}
+TransportSet::TransportSet(const protocol::HostSegment& segment)
+    : segment_(segment) {}
 
 void TransportSet::set_host_transport(
     std::unique_ptr<transport::Transport> transport) {
@@ -27,8 +26,10 @@ void TransportSet::set_net_transport(
 }
 
 void TransportSet::set_rdma_transport(
-    std::unique_ptr<transport::Transport> transport) {
+    std::unique_ptr<transport::Transport> transport,
+    std::shared_ptr<const RdmaPeers> peers) {
   rdma_ = std::move(transport);
+  rdma_peers_ = std::move(peers);
 }
 
 void TransportSet::attach(gma::Engine& engine,
@@ -45,9 +46,7 @@ transport::Transport* TransportSet::transport_to(transport::ProcId proc) const {
   if (host_ != nullptr && segment_.slot_of_proc(proc) != protocol::kNoSlot) {
     return host_.get();
   }
-  return rdma_ != nullptr && share_fabric(segment_, my_proc_, proc)
-             ? rdma_.get()
-             : net_.get();
+  return rdma_ != nullptr && (*rdma_peers_)[proc] ? rdma_.get() : net_.get();
 }
 
 Result<gma::PeerEndpoint> TransportSet::endpoint_of(gmm::Rank rank,

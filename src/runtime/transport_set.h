@@ -12,6 +12,7 @@
 #include "gma/endpoints.h"
 #include "gma/engine.h"
 #include "protocol/host_segment.h"
+#include "runtime/proposals.h"
 #include "transport/transport.h"
 
 namespace acp::runtime {
@@ -24,16 +25,16 @@ class TransportSet final : public gma::Endpoints,
                            private transport::MessageSink,
                            public agent::Surroundings {
  public:
-  /// The transports of the process `me`.
-  TransportSet(const protocol::HostSegment& segment, std::uint32_t me);
+  explicit TransportSet(const protocol::HostSegment& segment);
 
   /// `host` leads to ranks of this host, `net` to all others; either may be
   /// null. Before attach().
   void set_host_transport(std::unique_ptr<transport::Transport> transport);
   void set_net_transport(std::unique_ptr<transport::Transport> transport);
-  /// `rdma` leads to the processes of other hosts for which share_fabric()
-  /// holds (card_parts.h), in place of `net`. Before attach().
-  void set_rdma_transport(std::unique_ptr<transport::Transport> transport);
+  /// `rdma` leads to those of `peers` that `host` does not lead to, in place of
+  /// `net`. Before attach().
+  void set_rdma_transport(std::unique_ptr<transport::Transport> transport,
+                          std::shared_ptr<const RdmaPeers> peers);
   /// Sets the receivers of messages and events. `on_deadline` gets
   /// next_deadline() when it may have changed; `end_job` ends the job when a
   /// peer is lost. Before the first poll().
@@ -97,8 +98,8 @@ class TransportSet final : public gma::Endpoints,
   const protocol::HostSegment& segment_;
   std::unique_ptr<transport::Transport> host_;
   std::unique_ptr<transport::Transport> rdma_;
+  std::shared_ptr<const RdmaPeers> rdma_peers_;  ///< Set together with rdma_.
   std::unique_ptr<transport::Transport> net_;
-  std::uint32_t my_proc_;
   gma::Engine* engine_ = nullptr;
   agent::Agent* agent_ = nullptr;
   std::function<void(TimePoint)> on_deadline_;
