@@ -177,19 +177,41 @@ Datagram PacketGuard::seal_secret(Cipher cipher,
   return {packet, {}};
 }
 
-/// The tag was computed over a packet whose tag is zero, so the tag is taken
-/// out before the check. Decryption is in place: the datagram is dropped when
-/// the tag is wrong.
 bool PacketGuard::open(Cipher cipher,
                        transport::Color color,
                        const PacketView& packet,
                        std::span<std::byte> datagram) noexcept {
-  const std::span<std::byte, kTagBytes> in_packet = tag_of(datagram);
   if (cipher == Cipher::kChecksum) {
+    const std::span<std::byte, kTagBytes> in_packet = tag_of(datagram);
     return load_little<std::uint64_t>(in_packet.data() + 8) == 0 &&
            load_little<std::uint64_t>(in_packet.data()) ==
                checksum_of(datagram, {}, tail_hash_);
   }
+  return open_secret(cipher, color, packet, datagram, Wanted::kPayload);
+}
+
+bool PacketGuard::is_of_job(transport::Color color,
+                            const PacketView& packet,
+                            std::span<std::byte> datagram) noexcept {
+  if (security_ == Security::kOff) {
+    return open(Cipher::kChecksum, color, packet, datagram);
+  }
+  const auto is_made_with = [&](Cipher cipher) {
+    return open_secret(cipher, color, packet, datagram, Wanted::kVerdict);
+  };
+  return (!aes_keys_.empty() && is_made_with(Cipher::kAes256Gcm)) ||
+         is_made_with(Cipher::kChaCha20Poly1305);
+}
+
+/// The tag was computed over a packet whose tag is zero, so the tag is out of
+/// the packet during the check. Decryption is in place: the datagram is dropped
+/// when the tag is wrong.
+bool PacketGuard::open_secret(Cipher cipher,
+                              transport::Color color,
+                              const PacketView& packet,
+                              std::span<std::byte> datagram,
+                              Wanted wanted) noexcept {
+  const std::span<std::byte, kTagBytes> in_packet = tag_of(datagram);
   std::array<unsigned char, kTagBytes> tag{};
   std::memcpy(tag.data(), in_packet.data(), tag.size());
   std::memset(in_packet.data(), 0, in_packet.size());
@@ -197,17 +219,21 @@ bool PacketGuard::open(Cipher cipher,
                                 ? body_offset(packet.header)
                                 : datagram.size();
   const Nonce nonce = nonce_of(packet.header);
-  unsigned char* body = raw(datagram.data() + clear);
+  const unsigned char* body = raw(datagram.data() + clear);
   const std::size_t body_bytes = datagram.size() - clear;
+  // The library only verifies when it has no place for the payload.
+  unsigned char* out =
+      wanted == Wanted::kPayload ? raw(datagram.data() + clear) : nullptr;
   const int result = cipher == Cipher::kAes256Gcm
                          ? crypto_aead_aes256gcm_decrypt_detached_afternm(
-                               body, nullptr, body, body_bytes, tag.data(),
+                               out, nullptr, body, body_bytes, tag.data(),
                                raw(datagram.data()), clear, nonce.data(),
                                &aes_keys_[color].state)
                          : crypto_aead_chacha20poly1305_ietf_decrypt_detached(
-                               body, nullptr, body, body_bytes, tag.data(),
+                               out, nullptr, body, body_bytes, tag.data(),
                                raw(datagram.data()), clear, nonce.data(),
                                chacha_keys_[color].data());
+  std::memcpy(in_packet.data(), tag.data(), tag.size());
   return result == 0;
 }
 

@@ -67,6 +67,12 @@ class PacketGuard {
             const PacketView& packet,
             std::span<std::byte> datagram) noexcept;
 
+  /// Whether open() would succeed with one of the ciphers that a process of the
+  /// job may use towards this one. `datagram` is unchanged afterwards.
+  bool is_of_job(transport::Color color,
+                 const PacketView& packet,
+                 std::span<std::byte> datagram) noexcept;
+
  private:
   using Key = std::array<unsigned char, 32>;
 
@@ -81,6 +87,15 @@ class PacketGuard {
                        transport::Color color,
                        const PacketHeader& header,
                        std::span<std::byte> head) noexcept;
+
+  /// The result of open_secret(): the payload, or only whether it is authentic.
+  enum class Wanted : std::uint8_t { kPayload, kVerdict };
+
+  bool open_secret(Cipher cipher,
+                   transport::Color color,
+                   const PacketView& packet,
+                   std::span<std::byte> datagram,
+                   Wanted wanted) noexcept;
 
   std::span<std::byte> room_for(std::size_t bytes) noexcept;
 

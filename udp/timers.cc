@@ -74,13 +74,14 @@ void UdpTransport::fail_peer(Endpoint& silent, transport::MessageSink& sink) {
   for (transport::Color color = 0; color < capabilities_.colors; ++color) {
     Endpoint* endpoint = endpoints_.find(silent.peer(), color);
     if (endpoint == nullptr) {
-      // An endpoint that is made later must know that the peer is dead.
-      const Result<Endpoint*> made = make_endpoint(silent.peer(), color);
-      endpoint = made.ok() ? made.value() : nullptr;
+      // An endpoint that is made later must know that the peer is dead. This
+      // one never sends, so it needs no address card for a path of its own.
+      endpoint =
+          endpoints_.insert(std::make_unique<Endpoint>(shared_, silent.peer(),
+                                                       color, silent.path()),
+                            silent.peer(), color);
     }
-    if (endpoint != nullptr) {
-      endpoint->fail();
-    }
+    endpoint->fail();
   }
   tell_statistics();
   sink.on_peer_failed(silent.peer(), why);

@@ -189,24 +189,39 @@ Result<transport::Endpoint*> UdpTransport::endpoint(transport::ProcId peer,
   if (Endpoint* endpoint = endpoints_.find(peer, color); endpoint != nullptr) {
     return endpoint;
   }
-  const Result<Endpoint*> endpoint = make_endpoint(peer, color);
+  const Result<Endpoint*> endpoint =
+      make_endpoint(peer, color, read_card(peer));
   return endpoint.ok() ? Result<transport::Endpoint*>(endpoint.value())
                        : Result<transport::Endpoint*>(endpoint.status());
 }
 
+/// kProtocol, not logged: the process has no valid address card. kAborted: the
+/// job ends.
+Result<AddressCard> UdpTransport::read_card(transport::ProcId peer) const {
+  const auto bytes = options_.card_of(peer);
+  if (!bytes.ok()) {
+    return bytes.status();
+  }
+  const auto card = decode_card(*bytes);
+  return card ? Result<AddressCard>(*card) : Status::kProtocol;
+}
+
 /// Refuses a peer whose address card does not fit this process's settings.
 Result<Endpoint*> UdpTransport::make_endpoint(transport::ProcId peer,
-                                              transport::Color color) {
+                                              transport::Color color,
+                                              const Result<AddressCard>& card) {
   if (unfit_peer_.is_found()) {
     return Status::kBadOption;  // said before, and the job ends
   }
-  const auto card = decode_card(options_.card_of(peer));
-  if (!card) {
+  if (card.status() == Status::kProtocol) {
     log_error(
         "udp: process {} has no valid card: it has not opened udp, or its "
         "library is of a different build",
         peer);
     return unfit_peer_.refuse(peer, Status::kProtocol);
+  }
+  if (!card.ok()) {
+    return card.status();
   }
   if (const std::string why = why_unfit(*card, socket_->addresses());
       !why.empty()) {
@@ -311,9 +326,7 @@ bool UdpTransport::is_for_us(const PacketHeader& header) noexcept {
 }
 
 /// Cheap checks come first and the tag last. No state changes before all have
-/// passed, and a packet that fails is only counted. The address card of a
-/// process without an endpoint is decoded on the stack: nothing is allocated
-/// for a packet that is not authentic.
+/// passed, and a packet that fails is only counted.
 void UdpTransport::on_datagram(transport::Color color,
                                const DatagramSocket::Arrival& arrival,
                                transport::MessageSink& sink) {
@@ -335,29 +348,14 @@ void UdpTransport::on_datagram(transport::Color color,
   packet->waited = arrival.waited;
   const transport::ProcId source = packet->header.source;
   Endpoint* endpoint = endpoints_.find(source, color);
-  const PeerPath path =
-      endpoint != nullptr ? endpoint->path() : path_from_card(source, color);
-  if (!path.begins_at(arrival.from)) {
-    ++counters.unknown;
-    return;
-  }
-  if (!guard_.open(path.cipher, color, *packet, datagram)) {
-    ++counters.corrupt;
-    count(endpoint, &PeerCounts::corrupt);
-    return;
-  }
-  if (packet->header.type == PacketType::kData &&
-      !has_whole_messages(packet->payload)) {
-    ++counters.malformed;
-    count(endpoint, &PeerCounts::malformed);
-    return;
-  }
   if (endpoint == nullptr) {
-    const Result<Endpoint*> made = make_endpoint(source, color);
-    if (!made.ok()) {
+    endpoint = meet_source(color, arrival, *packet);
+    if (endpoint == nullptr) {
       return;
     }
-    endpoint = made.value();
+  } else if (!is_acceptable(endpoint->path(), color, arrival, *packet,
+                            endpoint)) {
+    return;
   }
   if (!endpoint->accept(packet->header.txno)) {
     ++counters.replayed;
@@ -371,11 +369,58 @@ void UdpTransport::on_datagram(transport::Color color,
   }
 }
 
+/// The endpoint for the source of its first packet, or null: the packet is
+/// counted and dropped. The address card is decoded on the stack: nothing is
+/// allocated for a packet that is not authentic. Where the launcher has to be
+/// asked for the address card, a forged packet must not cause that, so the tag
+/// is checked by every key of the job before.
+Endpoint* UdpTransport::meet_source(transport::Color color,
+                                    const DatagramSocket::Arrival& arrival,
+                                    const PacketView& packet) {
+  const transport::ProcId source = packet.header.source;
+  if (options_.fetches_cards &&
+      !guard_.is_of_job(color, packet, arrival.datagram)) {
+    ++shared_.counters.corrupt;
+    return nullptr;
+  }
+  const Result<AddressCard> card = read_card(source);
+  if (!is_acceptable(path_by(card, color), color, arrival, packet, nullptr)) {
+    return nullptr;
+  }
+  const Result<Endpoint*> made = make_endpoint(source, color, card);
+  return made.ok() ? made.value() : nullptr;
+}
+
+/// Whether the packet came by this path, is authentic and holds whole messages.
+/// `endpoint` may be null, or else counts as well.
+bool UdpTransport::is_acceptable(const PeerPath& path,
+                                 transport::Color color,
+                                 const DatagramSocket::Arrival& arrival,
+                                 const PacketView& packet,
+                                 Endpoint* endpoint) {
+  Counters& counters = shared_.counters;
+  if (!path.begins_at(arrival.from)) {
+    ++counters.unknown;
+    return false;
+  }
+  if (!guard_.open(path.cipher, color, packet, arrival.datagram)) {
+    ++counters.corrupt;
+    count(endpoint, &PeerCounts::corrupt);
+    return false;
+  }
+  if (packet.header.type == PacketType::kData &&
+      !has_whole_messages(packet.payload)) {
+    ++counters.malformed;
+    count(endpoint, &PeerCounts::malformed);
+    return false;
+  }
+  return true;
+}
+
 /// Without a valid address card the path begins at no address.
-PeerPath UdpTransport::path_from_card(transport::ProcId peer,
-                                      transport::Color color) const {
-  const auto card = decode_card(options_.card_of(peer));
-  return card && color < card->colors ? path_to(*card, color) : PeerPath();
+PeerPath UdpTransport::path_by(const Result<AddressCard>& card,
+                               transport::Color color) const {
+  return card.ok() && color < card->colors ? path_to(*card, color) : PeerPath();
 }
 
 void UdpTransport::flush() {

@@ -38,8 +38,11 @@ struct UdpOptions {
   std::vector<std::string> places{};
   protocol::JobSecret secret{};  ///< Keys are derived from it.
   /// The address card of a process; empty when it has none (yet). Called at the
-  /// first contact with it, within a call into the transport.
-  std::function<std::span<const std::byte>(transport::ProcId)> card_of;
+  /// first contact with it in each color, within a call into the transport.
+  std::function<Result<std::span<const std::byte>>(transport::ProcId)> card_of;
+  /// Reading an address card may take a round trip to the launcher, so only
+  /// packets of the job may cause it.
+  bool fetches_cards = false;
   /// Called by poll() up to four times a second. Empty: this process waits for
   /// no peer.
   std::function<transport::WaitedFor()> waited_for;
@@ -122,10 +125,13 @@ class UdpTransport final : public transport::Transport {
   std::size_t fragments_in_use() const noexcept { return pool_.in_use(); }
 
  private:
+  Result<AddressCard> read_card(transport::ProcId peer) const;
   PeerPath path_to(const AddressCard& card, transport::Color color) const;
-  PeerPath path_from_card(transport::ProcId peer, transport::Color color) const;
+  PeerPath path_by(const Result<AddressCard>& card,
+                   transport::Color color) const;
   Result<Endpoint*> make_endpoint(transport::ProcId peer,
-                                  transport::Color color);
+                                  transport::Color color,
+                                  const Result<AddressCard>& card);
 
   /// Result of drain() for a color.
   struct Drained {
@@ -138,6 +144,14 @@ class UdpTransport final : public transport::Transport {
                    const DatagramSocket::Arrival& arrival,
                    transport::MessageSink& sink);
   bool is_for_us(const PacketHeader& header) noexcept;
+  Endpoint* meet_source(transport::Color color,
+                        const DatagramSocket::Arrival& arrival,
+                        const PacketView& packet);
+  bool is_acceptable(const PeerPath& path,
+                     transport::Color color,
+                     const DatagramSocket::Arrival& arrival,
+                     const PacketView& packet,
+                     Endpoint* endpoint);
   void flush_endpoints(bool may_batch);
   /// Which timers poll() may run: only those of acks, or all.
   enum class Due : std::uint8_t { kAcks, kAll };

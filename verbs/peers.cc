@@ -56,7 +56,11 @@ Result<Endpoint*> VerbsTransport::endpoint_to(transport::ProcId peer,
   if (unfit_peer_.is_found()) {
     return Status::kBadOption;  // said before, and the job ends
   }
-  const auto card = decode_card(options_.card_of(peer));
+  const auto bytes = options_.card_of(peer);
+  if (!bytes.ok()) {
+    return bytes.status();
+  }
+  const auto card = decode_card(*bytes);
   if (!card) {
     log_error(
         "verbs: process {} has no valid card: it has not opened verbs, or its "

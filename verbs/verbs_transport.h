@@ -33,7 +33,7 @@ struct VerbsOptions {
   JobId job{};  ///< Tells jobs apart, and strangers from peers.
   /// The address card of a process; empty when it has none (yet). Called at the
   /// first contact with it, within a call into the transport.
-  std::function<std::span<const std::byte>(transport::ProcId)> card_of;
+  std::function<Result<std::span<const std::byte>>(transport::ProcId)> card_of;
   std::string devices;                   ///< ACP_VERBS_DEVICES; may be empty.
   std::size_t most_colors = kMaxColors;  ///< Without `devices`.
   PortChooser chooser{};                 ///< Without `devices`.

@@ -8,6 +8,14 @@
 
 namespace acp::transport {
 
+Result<std::span<const std::byte>> NetworkContext::card_of(ProcId peer) const {
+  if (segment.has_card(peer)) {
+    return part.of(std::span<const std::byte>(segment.card(peer)));
+  }
+  const auto card = ask_for_card(peer);
+  return card.ok() ? part.of(*card) : card;
+}
+
 Status NetworkContext::publish_card(std::span<const std::byte> card) const {
   const std::span<std::byte> room = part.of(segment.card(proc));
   if (card.size() > room.size()) {

@@ -37,8 +37,7 @@ struct NetworkContext {
   /// Asks the launcher for the address card of a process of another host, and
   /// blocks until it has come (runtime/bootstrap.h).
   std::function<Result<std::span<const std::byte>>(ProcId)> ask_for_card{};
-  /// The part of each address card for this network. Networks whose address
-  /// cards are asked for have all of it.
+  /// The part of each address card for this network.
   CardPart part{};
   /// The job has another network: this one fails without a message where the
   /// host has no device for it.
@@ -46,24 +45,19 @@ struct NetworkContext {
   /// Whether this process speaks to another one by this network. Empty: to all.
   std::function<bool(ProcId)> reaches{};
 
-  /// The address card of a process; its bytes are 0 until that process has
-  /// opened its own transport. For networks whose address cards are always in
-  /// the segment.
-  std::span<const std::byte> card_of(ProcId peer) const {
-    return part.of(std::span<const std::byte>(segment.card(peer)));
+  /// Whether reading the address card of a peer may block.
+  bool fetches_cards() const noexcept {
+    return segment.header().card_table == protocol::CardTable::kOfHost;
   }
 
-  /// The address card of a process. Where the segment lacks it, this blocks for
-  /// a round trip to the launcher, and the bytes are valid until the next call.
+  /// The address card of a process; its bytes are 0 until that process has
+  /// opened its own transport. Where the segment lacks it, this blocks for a
+  /// round trip to the launcher, and the bytes are valid until the next call.
   /// One thread at a time. kAborted, logged: the job ends.
-  Result<std::span<const std::byte>> fetch_card(ProcId peer) const {
-    return segment.has_card(peer)
-               ? std::span<const std::byte>(segment.card(peer))
-               : ask_for_card(peer);
-  }
+  Result<std::span<const std::byte>> card_of(ProcId peer) const;
 
   /// Room for an address card, in bytes.
-  std::size_t card_room() const { return card_of(proc).size(); }
+  std::size_t card_room() const { return part.of(segment.card(proc)).size(); }
 
   /// Writes this process's address card. The peers read it after the rendezvous
   /// of acp_init. Fails (logged) with kTooLarge when the host segment has not

@@ -88,8 +88,11 @@ class ToyTransport final : public transport::Transport {
     }
     std::unique_ptr<ToyEndpoint>& endpoint = endpoints_[peer];
     if (endpoint == nullptr) {
-      endpoint =
-          std::make_unique<ToyEndpoint>(*this, peer, context_.card_of(peer));
+      const auto card = context_.card_of(peer);
+      if (!card.ok()) {
+        return card.status();
+      }
+      endpoint = std::make_unique<ToyEndpoint>(*this, peer, *card);
     }
     return endpoint.get();
   }

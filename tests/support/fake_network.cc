@@ -289,6 +289,7 @@ FakeJob::FakeJob(const FakeJobPlan& plan)
     : plan_(plan.network),
       network_(plan.network),
       address_cards_(plan.procs),
+      card_reads_(plan.procs),
       traffic_(plan.procs),
       sinks_(plan.procs),
       waited_for_(plan.procs) {
@@ -300,7 +301,9 @@ FakeJob::FakeJob(const FakeJobPlan& plan)
     options.security = plan.security;
     options.first_grant = plan.first_grant;
     options.secret = kSecret;
-    options.card_of = [this](transport::ProcId peer) {
+    options.fetches_cards = plan.fetches_cards;
+    options.card_of = [this, proc](transport::ProcId peer) {
+      ++card_reads_[proc];
       return std::span<const std::byte>(address_cards_[peer]);
     };
     options.datagram_bytes = plan.datagram_bytes;

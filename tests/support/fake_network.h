@@ -205,6 +205,7 @@ struct FakeJobPlan {
   udp::Security security = udp::Security::kOff;
   std::uint64_t first_grant = std::uint64_t{1} << 20;
   udp::PathPlan path{};  ///< Applied by a FaultySocket of each process.
+  bool fetches_cards = false;
 };
 
 /// A job of several processes, each with its transport, over one network.
@@ -230,6 +231,9 @@ class FakeJob {
   }
 
   udp::Address address(transport::ProcId proc, transport::Color color) const;
+
+  /// How often the process has read the address card of another one.
+  int card_reads(transport::ProcId proc) const { return card_reads_[proc]; }
 
   /// From now on the process has no address card.
   void take_card(transport::ProcId proc) { address_cards_[proc].clear(); }
@@ -263,6 +267,7 @@ class FakeJob {
   NetworkPlan plan_;  ///< At the start; addresses depend on it.
   FakeNetwork network_;
   std::vector<std::vector<std::byte>> address_cards_;
+  std::vector<int> card_reads_;
   std::vector<protocol::Traffic> traffic_;  ///< Written until they end.
   std::vector<std::unique_ptr<udp::UdpTransport>> transports_;
   std::vector<FunctionSink> sinks_;

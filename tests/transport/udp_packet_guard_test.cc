@@ -102,6 +102,27 @@ TEST_CASE("udp guard: what one process seals another one opens",
   }
 }
 
+TEST_CASE("udp guard: a packet of the job is known without its address card",
+          "[udp][guard]") {
+  for (const Kind& kind : all_kinds()) {
+    INFO(name_of(kind.cipher, kind.security));
+    PacketGuard guard(kind.security, kSecret, 1);
+    PacketGuard forger(kind.security, kOtherSecret, 1);
+    const auto is_of_job = [&guard](Bytes& packet) {
+      const auto view = decode_packet(packet);
+      return view && guard.is_of_job(0, *view, packet);
+    };
+    Bytes storage = fragment_with(24);
+    const Bytes good = seal(guard, kind.cipher, 0, header_with(0), storage);
+    Bytes packet = good;
+    CHECK(is_of_job(packet));
+    CHECK(packet == good);
+    CHECK(open(guard, kind.cipher, 0, packet));
+    Bytes forged = seal(forger, kind.cipher, 0, header_with(0), storage);
+    CHECK(is_of_job(forged) == (kind.security == Security::kOff));
+  }
+}
+
 TEST_CASE("udp guard: every damaged bit of a packet is noticed",
           "[udp][guard]") {
   for (const Kind& kind : all_kinds()) {

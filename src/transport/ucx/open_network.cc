@@ -16,7 +16,7 @@ Result<std::unique_ptr<transport::Transport>> open_network(
   options.job = load_little<std::uint64_t>(reinterpret_cast<const std::byte*>(
       context.segment.header().job_id.data()));
   options.card_of = [context](transport::ProcId peer) {
-    return context.fetch_card(peer);
+    return context.card_of(peer);
   };
   options.is_local = [context](transport::ProcId peer) {
     return context.segment.slot_of_proc(peer) != protocol::kNoSlot;
