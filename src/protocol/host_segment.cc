@@ -19,7 +19,6 @@
 
 #include "base/host_facts.h"
 #include "base/log.h"
-#include "protocol/pair_card.h"
 #include "settings/networks.h"
 
 namespace acp::protocol {
@@ -28,20 +27,8 @@ namespace {
 
 constexpr std::uint64_t kPage = 4096;
 
-/// Most processes whose long address cards each host has. Each takes a page of
-/// memory, 34 MB in all.
-constexpr std::uint32_t kMostLongCards = 8192;
-
 constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) {
   return (value + unit - 1) / unit * unit;
-}
-
-/// A job that is too large for two address cards of each process has room for
-/// one.
-std::uint64_t card_room(const HostPlan& plan) {
-  const bool is_too_large =
-      plan.procs > kMostPairCards && plan.sizes.card_bytes == kPairCardBytes;
-  return is_too_large ? kShortCardBytes : round_up(plan.sizes.card_bytes, 8);
 }
 
 /// Fills the sizes and offsets of the header. Every part begins on a page of
@@ -58,7 +45,7 @@ void lay_out(HostHeader& header, const HostPlan& plan) {
       round_up(std::max<std::uint64_t>(plan.sizes.starter_bytes, kCacheLine),
                kCacheLine);
   header.module_bytes = round_up(plan.sizes.module_bytes, kPage);
-  header.card_bytes = card_room(plan);
+  header.card_bytes = round_up(plan.sizes.card_bytes, 8);
   header.card_table = plan.sizes.card_table;
   header.job_id = plan.identity.id;
   std::ranges::copy(plan.route_to, header.route_to.begin());
@@ -230,13 +217,14 @@ HostSizes host_sizes_for(const Settings& settings) {
           .card_bytes = card_bytes_for(card_length(settings))};
 }
 
+/// Of a long address card only the first page has something in it.
 CardTable card_table_for(const Settings& settings, std::uint32_t procs) {
-  if (card_length(settings) != CardLength::kLong) {
-    return CardTable::kOfJob;
-  }
-  const std::string& addresses = settings.text(SettingId::kUcxAddresses);
+  const std::uint64_t memory =
+      std::min<std::uint64_t>(card_bytes_for(card_length(settings)), kPage);
+  const std::string& addresses = settings.text(SettingId::kAddresses);
   const bool are_fetched =
-      addresses == "fetch" || (addresses == "auto" && procs > kMostLongCards);
+      addresses == "fetch" ||
+      (addresses == "auto" && procs * memory > kMostCardMemory);
   return are_fetched ? CardTable::kOfHost : CardTable::kOfJob;
 }
 

@@ -39,8 +39,14 @@ inline constexpr std::size_t kCacheLine = 64;
 /// processes of the job, so the usual job, with one UDP address for each, has
 /// little.
 inline constexpr std::size_t kShortCardBytes = 32;
+/// Two short address cards, for a job that may use two networks.
+inline constexpr std::size_t kPairCardBytes = 2 * kShortCardBytes;
 inline constexpr std::size_t kCardBytes = 512;
 inline constexpr std::size_t kLongCardBytes = std::size_t{64} << 10;
+/// Most memory that the address cards of all processes take in the segment of a
+/// host: one short address card for each process of the largest job. In a
+/// larger table each host has those of its own processes only.
+inline constexpr std::uint64_t kMostCardMemory = std::uint64_t{32} << 20;
 /// Size of HostHeader::route_to, with the 0 byte at its end.
 inline constexpr std::size_t kRouteBytes = 64;
 
@@ -393,7 +399,8 @@ struct HostSizes {
 HostSizes host_sizes_for(const Settings& settings);
 
 /// The address cards for each host of a job of `procs` processes, under a
-/// launcher that can fetch the others.
+/// launcher that can fetch the others. ACP_ADDRESSES chooses; "auto" goes by
+/// kMostCardMemory.
 CardTable card_table_for(const Settings& settings, std::uint32_t procs);
 
 /// The numbers and sizes that a host segment is made for.

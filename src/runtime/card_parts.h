@@ -8,7 +8,6 @@
 #pragma once
 
 #include "protocol/host_segment.h"
-#include "protocol/pair_card.h"
 #include "transport/network.h"
 
 namespace acp::runtime {

@@ -59,7 +59,7 @@ enum class SettingId : std::uint8_t {
   kVerbsTrafficClass,
   kUcxDevices,
   kUcxAtomics,
-  kUcxAddresses,
+  kAddresses,
   kAtomics,
   kCma,
   kWait,

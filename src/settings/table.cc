@@ -131,11 +131,11 @@ constexpr std::array<Setting, static_cast<std::size_t>(SettingId::kCount)>
          "Who executes atomics over ucx: CPUs, or RDMA devices, whose atomics "
          "of 8 bytes then go by ucx between ranks of one host, too; the same "
          "for all ranks."},
-        {"ACP_UCX_ADDRESSES", "", SettingKind::kChoice, "auto",
-         "auto|all|fetch", 0, 0,
-         "When a host gets the UCX addresses of ranks on other hosts under "
+        {"ACP_ADDRESSES", "", SettingKind::kChoice, "auto", "auto|all|fetch", 0,
+         0,
+         "When a host gets the network addresses of ranks on other hosts under "
          "acprun: all at the start, or fetch each when a rank needs it first; "
-         "auto fetches in jobs of more than 8192 ranks."},
+         "auto fetches where all would take more than 32 MiB of a host."},
         {"ACP_ATOMICS", "", SettingKind::kChoice, "cpu", "cpu|agent", 0, 0,
          "For tests, with ACP_NET=udp: with agent, only the agent of the "
          "memory's owner executes atomics, also on its own rank's memory, and "

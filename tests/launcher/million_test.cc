@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <fstream>
 #include <memory>
 #include <numeric>
@@ -15,14 +16,15 @@
 
 #include <catch2/catch.hpp>
 
-#include "api/open_network.h"
 #include "base/unique_fd.h"
 #include "launcher/agent_links.h"
 #include "launcher/rollcall.h"
 #include "protocol/byte_codec.h"
 #include "protocol/published_table.h"
 #include "runtime/modules.h"
+#include "runtime/proposals.h"
 #include "runtime/task.h"
+#include "support/fake_devices.h"
 #include "udp/address_card.h"
 
 namespace acp {
@@ -90,13 +92,34 @@ class SilentAddress {
   std::uint16_t port_ = 0;
 };
 
+/// The networks of a simulated job, and the numbers that follow.
+struct Kind {
+  const char* name;
+  std::vector<std::pair<SettingId, const char*>> settings;
+  transport::Color colors = 1;
+  udp::Security security = udp::Security::kOff;
+  /// Hosts of even numbers have RDMA devices on one fabric, and others none.
+  bool has_two_networks = false;
+  protocol::CardTable card_table = protocol::CardTable::kOfHost;
+
+  bool has_device(std::uint32_t host) const {
+    return has_two_networks && host % 2 == 0;
+  }
+};
+
 /// Joins a rank of the simulated host. The other hosts' tables arrive in
 /// kInit, in pieces as from acprun.
 class SimulatedBootstrap final : public runtime::Bootstrap {
  public:
+  /// `fetches` counts the address cards that the rank asks for.
   SimulatedBootstrap(const protocol::HostSegment& segment,
-                     std::uint16_t silent_port)
-      : segment_(segment), silent_port_(silent_port) {}
+                     const Kind& kind,
+                     std::uint16_t silent_port,
+                     std::atomic<int>& fetches)
+      : segment_(segment),
+        kind_(kind),
+        silent_port_(silent_port),
+        fetches_(fetches) {}
 
   std::string_view name() const noexcept override { return "simulated"; }
 
@@ -107,7 +130,7 @@ class SimulatedBootstrap final : public runtime::Bootstrap {
   }
 
   /// The other ranks of the host have published, too.
-  Status arrive(protocol::Phase) override {
+  Status arrive(protocol::Phase phase) override {
     const auto mine = segment_.published(proc()).get();
     for (const std::uint32_t local : ranks_of(kMyHost)) {
       segment_.published(local).set(mine);
@@ -116,7 +139,7 @@ class SimulatedBootstrap final : public runtime::Bootstrap {
     for (std::uint32_t host = 0; host < kHosts; host += kHostsInAPiece) {
       protocol::ByteWriter piece;
       for (std::uint32_t i = 0; i < kHostsInAPiece; ++i) {
-        write_host(piece, host + i, mine);
+        write_host(piece, phase, host + i, mine);
       }
       if (!protocol::write_table(segment_, piece.take())) {
         return Status::kProtocol;
@@ -125,33 +148,65 @@ class SimulatedBootstrap final : public runtime::Bootstrap {
     return Status::kOk;
   }
 
+  Result<std::span<const std::byte>> fetch_card(std::uint32_t) override {
+    ++fetches_;
+    fetched_ = card();
+    return std::span<const std::byte>(fetched_);
+  }
+
   void abort(int, std::string_view) override {}
 
   void finalized() override {}
 
  private:
+  /// The address card of a process of another host. The fake device speaks udp,
+  /// so with two networks both parts are alike.
+  std::vector<std::byte> card() const {
+    udp::AddressCard card;
+    card.colors = kind_.colors;
+    card.datagram_bytes = 60'000;
+    card.security = kind_.security;
+    for (transport::Color color = 0; color < kind_.colors; ++color) {
+      card.addresses[color].family = udp::Family::kIpv4;
+      card.addresses[color].bytes = {127, 0, 0, 1};
+      card.addresses[color].port = silent_port_;
+      card.send_ports[color] = silent_port_;
+    }
+    std::array<std::byte, udp::kMaxCardBytes> bytes{};
+    const auto used = std::span(bytes).first(udp::encode_card(card, bytes));
+    std::vector<std::byte> room(segment_.header().card_bytes);
+    std::ranges::copy(used, room.begin());
+    if (kind_.has_two_networks) {
+      std::ranges::copy(used, room.end() - protocol::kShortCardBytes);
+    }
+    return room;
+  }
+
   void write_host(protocol::ByteWriter& piece,
+                  protocol::Phase phase,
                   std::uint32_t host,
                   protocol::PublishedRecord::Values values) const {
-    udp::AddressCard card;
-    card.colors = 1;
-    card.datagram_bytes = 60'000;
-    card.addresses[0].family = udp::Family::kIpv4;
-    card.addresses[0].bytes = {127, 0, 0, 1};
-    card.addresses[0].port = silent_port_;
-    card.send_ports[0] = silent_port_;
-    std::array<std::byte, udp::kMaxCardBytes> bytes{};
-    const std::size_t size = udp::encode_card(card, bytes);
+    std::vector<std::byte> bytes;
+    if (phase == protocol::Phase::kInit &&
+        segment_.header().card_table == protocol::CardTable::kOfJob) {
+      bytes = card();
+    }
     values.leader = host * kPerHost;
+    if (kind_.has_two_networks && !kind_.has_device(host)) {
+      values.proposal = runtime::kNoRdma;
+    }
     for (const std::uint32_t proc : ranks_of(host)) {
       piece.number(proc);
       piece.number(values);
-      piece.text({reinterpret_cast<const char*>(bytes.data()), size});
+      piece.text({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
     }
   }
 
   const protocol::HostSegment& segment_;
+  const Kind& kind_;
   std::uint16_t silent_port_;
+  std::atomic<int>& fetches_;
+  std::vector<std::byte> fetched_;
 };
 
 /// Counts how often each host is started, and the levels of the tree.
@@ -213,41 +268,77 @@ TEST_CASE("a million ranks: acprun's roll-call of a whole job", "[scale]") {
   CHECK(verdicts == 0);
 }
 
+/// The rank begins copies to a host with a device and to one without, and then
+/// a barrier. Its peers never answer.
 TEST_CASE("a million ranks: what a host and a rank hold", "[scale]") {
+  const auto kind = GENERATE(
+      Kind{.name = "one address",
+           .settings = {{SettingId::kUdpSecurity, "encrypt"}},
+           .security = udp::Security::kEncrypt,
+           .card_table = protocol::CardTable::kOfJob},
+      Kind{.name = "two networks", .settings = {}, .has_two_networks = true},
+      Kind{.name = "four colors",
+           .settings = {{SettingId::kUdpInterfaces,
+                         "127.0.0.1,127.0.0.1,127.0.0.1,127.0.0.1"}},
+           .colors = 4});
+  INFO(kind.name);
+  Settings settings;
+  for (const auto& [id, text] : kind.settings) {
+    REQUIRE(settings.set(id, text, SettingSource::kOption) == Status::kOk);
+  }
   protocol::HostPlan plan;
   plan.procs = kProcs;
   plan.local_procs = ranks_of(kMyHost);
-  plan.sizes = protocol::host_sizes_for(Settings());
+  plan.sizes = protocol::host_sizes_for(settings);
+  plan.sizes.card_table = protocol::card_table_for(settings, kProcs);
+  REQUIRE(plan.sizes.card_table == kind.card_table);
   const auto memory = protocol::create_host_segment(plan);
   REQUIRE(memory.ok());
   const auto segment = protocol::HostSegment::map(memory->get());
   REQUIRE(segment.ok());
   for (std::uint32_t slot = 0; slot < kPerHost; ++slot) {
     segment->slice_header(slot).asleep = 0;  // touch what each rank touches
+    if (kind.card_table == protocol::CardTable::kOfHost) {
+      segment->fetched_card(slot)[0] = std::byte{0};
+    }
   }
 
   const SilentAddress nobody;
+  std::atomic<int> fetches{0};
+  const auto open_network = test::fake_devices_factory(
+      std::make_shared<test::FakeDevices>(), [&kind](transport::ProcId proc) {
+        return std::string(kind.has_device(proc / kPerHost) ? "fabric" : "");
+      });
   const std::uint64_t before = private_bytes();
   runtime::Modules modules;
-  runtime::Task task(
-      Settings(), std::make_unique<SimulatedBootstrap>(*segment, nobody.port()),
-      modules);
-  REQUIRE(task.join(api::open_network) == Status::kOk);
+  runtime::Task task(settings,
+                     std::make_unique<SimulatedBootstrap>(
+                         *segment, kind, nobody.port(), fetches),
+                     modules);
+  REQUIRE(task.join(open_network) == Status::kOk);
   const std::uint64_t joined = private_bytes();
   const std::uint64_t held = bytes_of_file(memory->get());
   UNSCOPED_INFO("segment " << held << " bytes, rank " << joined - before);
-  CHECK(held > 50 * kMegabyte);
+  CHECK((task.rdma() != nullptr) == kind.has_two_networks);
+  CHECK(held > 25 * kMegabyte);
   CHECK(held <= kSegmentAim);
   CHECK(joined - before <= 4 * kMegabyte);
 
+  for (const std::uint32_t host : {kMyHost + 1, kMyHost + 2}) {
+    CHECK(task.engine()
+              .copy(task.starter(host * kPerHost), task.starter(task.rank()), 8,
+                    gma::kHandleNull)
+              .ok());
+  }
   // The other ranks of the host have come to the barrier, so the leader looks
   // for its partners, and tells the first.
   segment->header().barrier.gathered = 1;
   CHECK(task.sync(SteadyClock().now() + std::chrono::milliseconds(1)) ==
         Status::kTimedOut);
   const std::uint64_t synced = private_bytes();
-  UNSCOPED_INFO("barrier " << synced - joined);
+  UNSCOPED_INFO("barrier " << synced - joined << " bytes");
   CHECK(synced - joined <= 1 * kMegabyte);
+  CHECK(fetches == (kind.card_table == protocol::CardTable::kOfHost ? 2 : 0));
 }
 
 }  // namespace acp

@@ -46,12 +46,19 @@ class ThreadBootstrap final : public runtime::Bootstrap {
                           : std::span<const std::byte>();
     for (const protocol::HostSegment& other : segments_) {
       if (&other != &segment()) {
-        std::ranges::copy(card, other.card(proc_).begin());
+        if (other.has_card(proc_)) {
+          std::ranges::copy(card, other.card(proc_).begin());
+        }
         other.published(proc_).set(segment().published(proc_).get());
       }
     }
     barrier_.arrive_and_wait();
     return Status::kOk;
+  }
+
+  Result<std::span<const std::byte>> fetch_card(std::uint32_t proc) override {
+    return std::span<const std::byte>(
+        segments_[proc % segments_.size()].card(proc));
   }
 
   void tell_leaving(protocol::BootstrapType type,
@@ -89,6 +96,7 @@ Segments make_segments(std::uint32_t ranks,
       plan.local_procs.push_back(proc);
     }
     plan.sizes = protocol::host_sizes_for(values);
+    plan.sizes.card_table = protocol::card_table_for(values, ranks);
     const Result<UniqueFd> memory = protocol::create_host_segment(plan);
     REQUIRE(memory.ok());
     Result<protocol::HostSegment> segment =

@@ -36,11 +36,12 @@ bool are_hosts_alike(transport::ProcId one, transport::ProcId other) {
 
 /// Runs a job whose processes have devices on these fabrics, "": none. Returns
 /// its devices.
-std::shared_ptr<FakeDevices> run_job(const std::vector<std::string>& fabrics,
-                                     const std::function<void(Task&)>& body,
-                                     const std::string& atomics = "agent") {
+std::shared_ptr<FakeDevices> run_job(
+    const std::vector<std::string>& fabrics,
+    const std::function<void(Task&)>& body,
+    std::vector<std::pair<SettingId, std::string>> settings = {}) {
   auto devices = std::make_shared<FakeDevices>();
-  run_thread_job(kRanks, {{SettingId::kVerbsAtomics, atomics}}, body,
+  run_thread_job(kRanks, settings, body,
                  fake_devices_factory(devices,
                                       [&fabrics](transport::ProcId proc) {
                                         return fabrics[proc];
@@ -97,17 +98,29 @@ TEST_CASE("two networks: ways stay as they are after acp_reset",
   CHECK(devices->by_agents.endpoints() == expected);
 }
 
+TEST_CASE("two networks: addresses that are fetched lead to equal ways",
+          "[transport][network]") {
+  const std::vector<std::string> fabrics = {"one", "one", "", "", "one", ""};
+  for (const char* when : {"all", "fetch"}) {
+    const auto devices =
+        run_job(fabrics, speak_to_all, {{SettingId::kAddresses, when}});
+    const std::set<PostingHub::Pair> expected = {
+        {0, 1}, {1, 0}, {1, 4}, {4, 1}};
+    CHECK(devices->by_agents.endpoints() == expected);
+  }
+}
+
 TEST_CASE("two networks: agents execute the atomics then",
           "[transport][network]") {
-  const auto devices = run_job(
-      {"one", "one", "", "", "one", ""},
-      [](Task& task) {
-        RANK_CHECK(!task.net()->capabilities().executes_atomics);
-        RANK_CHECK(task.rdma() == nullptr ||
-                   !task.rdma()->capabilities().executes_atomics);
-        speak_to_all(task);
-      },
-      "device");
+  const auto devices =
+      run_job({"one", "one", "", "", "one", ""},
+              [](Task& task) {
+                RANK_CHECK(!task.net()->capabilities().executes_atomics);
+                RANK_CHECK(task.rdma() == nullptr ||
+                           !task.rdma()->capabilities().executes_atomics);
+                speak_to_all(task);
+              },
+              {{SettingId::kVerbsAtomics, "device"}});
   CHECK(devices->by_devices.endpoints().empty());
   CHECK(devices->by_agents.endpoints().size() == 4);
 }

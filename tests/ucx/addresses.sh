@@ -22,8 +22,8 @@ for _ in $(seq 7); do colors="$colors;$list"; done
 export ACP_NET=ucx UCX_TLS=tcp,self ACP_UCX_DEVICES="$colors" ACP_LOG=debug
 
 for way in all fetch; do
-  ACP_UCX_ADDRESSES=$way "$HOST_TOOLS/job" "$acprun" "$program" >"$output" 2>&1 || {
-    echo "FAILED: ACP_UCX_ADDRESSES=$way"
+  ACP_ADDRESSES=$way "$HOST_TOOLS/job" "$acprun" "$program" >"$output" 2>&1 || {
+    echo "FAILED: ACP_ADDRESSES=$way"
     cat "$output"
     exit 1
   }
@@ -36,7 +36,7 @@ for way in all fetch; do
   case $way,$fetched in
   all,0 | fetch,[1-9]*) ;;
   *)
-    echo "FAILED: ACP_UCX_ADDRESSES=$way fetched $fetched address cards"
+    echo "FAILED: ACP_ADDRESSES=$way fetched $fetched address cards"
     exit 1
     ;;
   esac

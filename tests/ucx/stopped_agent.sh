@@ -36,7 +36,7 @@ launchers_of_2() {
 }
 
 export ACP_NET=ucx UCX_TLS=tcp,self UCX_NET_DEVICES=eth0 ACP_LOG=debug
-export ACP_UCX_ADDRESSES=fetch
+export ACP_ADDRESSES=fetch
 : >"$output"
 "$HOST_TOOLS/job" "$acprun" "$program" "$go" >"$output" 2>&1 &
 job=$!

@@ -14,7 +14,6 @@
 #include <catch2/catch.hpp>
 
 #include "base/host_facts.h"
-#include "protocol/pair_card.h"
 #include "support/on_one_core.h"
 
 namespace acp::protocol {
@@ -186,19 +185,34 @@ TEST_CASE("host segment: a card's used part ends before its zeros",
   CHECK(used_part(card).size() == kCardBytes);
 }
 
-TEST_CASE("host segment: the largest jobs have room for one address card",
+TEST_CASE("host segment: a host has the address cards that fit into 32 MiB",
           "[protocol][host_segment]") {
-  HostPlan plan = plan_of(3);
-  plan.sizes.card_bytes = kPairCardBytes;
-  const std::pair<std::uint32_t, std::size_t> rooms[] = {
-      {kMostPairCards, kPairCardBytes}, {kMostPairCards + 1, kShortCardBytes}};
-  for (const auto& [procs, bytes] : rooms) {
-    plan.procs = procs;
-    const Result<UniqueFd> fd = create_host_segment(plan);
-    REQUIRE(fd.ok());
-    const auto segment = HostSegment::map(fd->get());
-    REQUIRE(segment.ok());
-    CHECK(segment->card(0).size() == bytes);
+  struct Case {
+    std::vector<std::pair<SettingId, const char*>> settings;
+    std::uint32_t most_procs;
+  };
+
+  const Case cases[] = {
+      {{{SettingId::kNet, "udp"}}, 1'048'576},
+      {{}, 524'288},
+      {{{SettingId::kUdpInterfaces, "a,b,c,d"}}, 65'536},
+      {{{SettingId::kNet, "ib"}}, 65'536},
+      {{{SettingId::kNet, "ucx"}}, 8192},
+  };
+  for (const Case& each : cases) {
+    Settings settings;
+    for (const auto& [id, value] : each.settings) {
+      REQUIRE(settings.set(id, value, SettingSource::kOption) == Status::kOk);
+    }
+    INFO(each.most_procs);
+    CHECK(card_table_for(settings, each.most_procs) == CardTable::kOfJob);
+    CHECK(card_table_for(settings, each.most_procs + 1) == CardTable::kOfHost);
+    REQUIRE(settings.set(SettingId::kAddresses, "all",
+                         SettingSource::kOption) == Status::kOk);
+    CHECK(card_table_for(settings, 1'048'575) == CardTable::kOfJob);
+    REQUIRE(settings.set(SettingId::kAddresses, "fetch",
+                         SettingSource::kOption) == Status::kOk);
+    CHECK(card_table_for(settings, 2) == CardTable::kOfHost);
   }
 }
 
@@ -226,21 +240,9 @@ TEST_CASE("host segment: the usual job has short address cards",
         segment->card(0).data() + 2 * kShortCardBytes);
 }
 
-TEST_CASE("host segment: a large job's hosts have the long cards of their own",
-          "[protocol][host_segment]") {
-  Settings settings;
-  const auto set = [&](SettingId id, const char* value) {
-    REQUIRE(settings.set(id, value, SettingSource::kOption) == Status::kOk);
-  };
-  CHECK(card_table_for(settings, 1'048'575) == CardTable::kOfJob);
-  set(SettingId::kNet, "ucx");
-  CHECK(card_table_for(settings, 8192) == CardTable::kOfJob);
-  CHECK(card_table_for(settings, 8193) == CardTable::kOfHost);
-  set(SettingId::kUcxAddresses, "all");
-  CHECK(card_table_for(settings, 65'536) == CardTable::kOfJob);
-  set(SettingId::kUcxAddresses, "fetch");
-  CHECK(card_table_for(settings, 2) == CardTable::kOfHost);
-
+TEST_CASE(
+    "host segment: the hosts of a large job have address cards of their own",
+    "[protocol][host_segment]") {
   HostPlan plan = plan_of(1'048'575);
   plan.local_procs = {4, 1000, 1'048'574};
   plan.sizes.card_bytes = kLongCardBytes;
