@@ -217,7 +217,7 @@ HostSizes host_sizes_for(const Settings& settings) {
           .card_bytes = card_bytes_for(card_length(settings))};
 }
 
-/// Of a long address card only the first page has something in it.
+/// A long address card has bytes in its first page only.
 CardTable card_table_for(const Settings& settings, std::uint32_t procs) {
   const std::uint64_t memory =
       std::min<std::uint64_t>(card_bytes_for(card_length(settings)), kPage);
