@@ -436,6 +436,13 @@ class Managed final : public Bootstrap {
 
   Status put_bundle(const std::string& key, std::string_view bytes) {
     const auto values = split_bundle(bytes, manager_->value_limit());
+    if (values.empty()) {
+      log_error(
+          "{} bytes for the launcher's value {}: {} values of {} characters "
+          "are the limit; acprun has none",
+          bytes.size(), key, kBundleMaxParts, manager_->value_limit());
+      return Status::kTooLarge;
+    }
     for (std::size_t i = 0; i < values.size(); ++i) {
       const Status status = manager_->put(fmt::format("{}-{}", key, i),
                                           values[i], request_limit());
@@ -443,7 +450,7 @@ class Managed final : public Bootstrap {
         return unanswered(key, status);
       }
     }
-    return values.empty() ? Status::kTooLarge : Status::kOk;
+    return Status::kOk;
   }
 
   Result<std::string> get_bundle(std::uint32_t owner, const std::string& key) {

@@ -7,6 +7,7 @@
 // count their calls.
 #include "runtime/pmix/pmix_client.h"
 
+#include <fmt/format.h>
 #include <pmix.h>
 #include <signal.h>
 #include <sys/eventfd.h>
@@ -18,6 +19,7 @@
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <string>
 #include <thread>
 #include <utility>
 
@@ -101,8 +103,8 @@ pmix_status_t init_without_signals(pmix_proc_t& self) {
 /// Its thread exists only where there is a deadline.
 class AnswerLimit {
  public:
-  /// `call` is a literal for the log line.
-  AnswerLimit(const char* call, TimePoint deadline) {
+  /// `call` is for the log line.
+  AnswerLimit(std::string call, TimePoint deadline) {
     if (deadline == TimePoint::max()) {
       return;
     }
@@ -110,17 +112,18 @@ class AnswerLimit {
     if (!over_) {
       return;  // The calls wait without a limit.
     }
-    auto thread = start_thread("the limit of PMIx", [this, call, deadline] {
-      const WaitLimit limit{deadline, over_.get(), POLLIN};
-      pollfd over{over_.get(), POLLIN, 0};
-      int found = 0;
-      do {
-        found = ::poll(&over, 1, limit.poll_timeout_ms());
-      } while (found < 0 && errno == EINTR);
-      if (found == 0) {
-        end_process(call);
-      }
-    });
+    auto thread = start_thread(
+        "the limit of PMIx", [this, call = std::move(call), deadline] {
+          const WaitLimit limit{deadline, over_.get(), POLLIN};
+          pollfd over{over_.get(), POLLIN, 0};
+          int found = 0;
+          do {
+            found = ::poll(&over, 1, limit.poll_timeout_ms());
+          } while (found < 0 && errno == EINTR);
+          if (found == 0) {
+            end_process(call);
+          }
+        });
     if (thread.ok()) {
       thread_ = std::move(*thread);
     }
@@ -137,7 +140,7 @@ class AnswerLimit {
   }
 
  private:
-  [[noreturn]] static void end_process(const char* call) {
+  [[noreturn]] static void end_process(const std::string& call) {
     log_error(
         "{}: the launcher's PMIx server does not answer, and ACP_INIT_TIMEOUT "
         "is over: see whether mpirun, prted or slurmstepd of this host is "
@@ -210,17 +213,36 @@ class Pmix final : public ProcessManager {
     return status == PMIX_SUCCESS ? Status::kOk : failed("PMIx_Put", status);
   }
 
+  /// The message of a failure names the value and its rank, and then the cause,
+  /// because the launcher's own tools show neither.
   Result<std::string> get(std::uint32_t owner,
                           std::string_view key,
                           const WaitLimit& limit) override {
-    const AnswerLimit answer("PMIx_Get", limit.deadline);
+    const std::string call =
+        fmt::format("PMIx_Get of {} of rank {}", key, owner);
+    const AnswerLimit answer(call, limit.deadline);
     const std::string name(key);
-    const Value value = value_of(owner, name.c_str());
-    if (value == nullptr || value->type != PMIX_STRING) {
-      log_error("the launcher has no value {} of rank {}", key, owner);
+    Value value;
+    if (const pmix_status_t status = ask(owner, name.c_str(), value);
+        status != PMIX_SUCCESS) {
+      log_error("{}: {}: the launcher has no such value", call,
+                PMIx_Error_string(status));
       return Status::kProtocol;
     }
-    return std::string(value->data.string);
+    if (value->type != PMIX_STRING) {
+      log_error("{}: a value of PMIx type {}, and the rank has put a string",
+                call, value->type);
+      return Status::kProtocol;
+    }
+    std::string text(value->data.string);
+    if (text.size() > kValueLimit) {
+      log_error(
+          "{}: {} characters, and a rank puts {} at most: all hosts need "
+          "the same build of the library",
+          call, text.size(), kValueLimit);
+      return Status::kProtocol;
+    }
+    return text;
   }
 
   /// The values of all ranks come with the fence, so get() asks nobody.
@@ -274,13 +296,23 @@ class Pmix final : public ProcessManager {
     return Status::kProtocol;
   }
 
-  Value value_of(pmix_rank_t rank, const char* key) const {
+  /// Sets `value` on success. The server may wait for a value that no rank has
+  /// put.
+  pmix_status_t ask(pmix_rank_t rank, const char* key, Value& value) const {
     pmix_proc_t proc = self_;
     proc.rank = rank;
-    pmix_value_t* value = nullptr;
-    return PMIx_Get(&proc, key, nullptr, 0, &value) == PMIX_SUCCESS
-               ? Value(value)
-               : nullptr;
+    pmix_value_t* found = nullptr;
+    const pmix_status_t status = PMIx_Get(&proc, key, nullptr, 0, &found);
+    if (status == PMIX_SUCCESS) {
+      value.reset(found);
+    }
+    return status;
+  }
+
+  Value value_of(pmix_rank_t rank, const char* key) const {
+    Value value;
+    (void)ask(rank, key, value);
+    return value;
   }
 
   Status watch_launcher() {
