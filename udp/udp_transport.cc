@@ -41,9 +41,9 @@ std::string_view text_of(Security security) {
   return "";
 }
 
-/// Why the addresses of a peer do not fit those of this process, in the same
-/// colors; "" when they do. A loopback address beside another one is told as
-/// such: it makes packets unprotected as well, which is not the cause.
+/// Why the addresses of a peer do not fit this process, color by color; "" when
+/// they fit. Loopback is compared before the protection of packets, since a
+/// loopback address alone makes packets unprotected.
 std::string why_unfit(const AddressCard& peer,
                       std::span<const transport::Address> mine) {
   if (peer.colors != mine.size()) {

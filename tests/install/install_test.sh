@@ -34,7 +34,8 @@ for file in bin/acprun bin/acpcc bin/acpgcc bin/acpc++ bin/acpcxx \
   bin/acp_info bin/acp_perf include/acp.h include/acp/gma.h \
   bin/qmp-config include/qmp.h include/qmp.hpp share/man/man1/acprun.1 \
   share/man/man1/acp_info.1 share/man/man1/macprun.1 bin/macprun bin/macpcc \
-  share/bash-completion/completions/acprun; do
+  share/bash-completion/completions/acprun share/doc/acp/quickstart.md \
+  share/doc/acp/tutorial/map.md share/doc/acp/examples/halo.c; do
   if ! test -e "$prefix/$file"; then
     echo "$file is not installed" >&2
     exit 1

@@ -1,9 +1,14 @@
 # What an installation consists of besides the programs, which their own
-# folders install: headers, Fortran modules, libraries, acp.pc, acp_static.pc and qmp.pc, qmp-config, the CMake
-# packages acp::acp and QMP::qmp. QMP's has the older interfaces as QMP::scu and
-# QMP::lqcd.
+# folders install: documentation, headers, Fortran modules, libraries, acp.pc,
+# acp_static.pc and qmp.pc, qmp-config, the CMake packages acp::acp and QMP::qmp.
+# QMP's has the older interfaces as QMP::scu and QMP::lqcd.
 include(CMakePackageConfigHelpers)
 
+# The pages and examples that the manuals and messages name.
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/
+  DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING
+  PATTERN "*.md" PATTERN "examples/*.[ch]" PATTERN "examples/*.f90"
+  PATTERN man EXCLUDE)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 install(TARGETS acp acp_static EXPORT acpTargets
