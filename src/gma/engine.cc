@@ -50,8 +50,9 @@ Status Engine::refuse(const Step& step, Status status) const {
   return status;
 }
 
-/// Looks both ends up first, so that a bad address fails in the call. Then
-/// tries a transfer in the call, and queues the copy if that is not possible.
+/// A copy between own memory and a far rank is queued: no more can be checked
+/// here. All others are looked up first, so that a bad address fails in the
+/// call, and a transfer in the call is tried.
 Result<Handle> Engine::copy_slow(GlobalAddress to,
                                  GlobalAddress from,
                                  std::uint64_t size,
@@ -59,6 +60,10 @@ Result<Handle> Engine::copy_slow(GlobalAddress to,
   const Step step = copy_step(to, from, size);
   if (size == 0) {
     return queue_.issued();
+  }
+  if ((space_.is_far(to) && space_.is_own(from, size)) ||
+      (space_.is_far(from) && space_.is_own(to, size))) {
+    return issue({&step, 1}, order);
   }
   const Result<gmm::Target> target = space_.locate(to, size);
   if (!target.ok()) {

@@ -95,8 +95,9 @@ class OperationRunner {
   Progress send_copy(Operation& operation,
                      Way way,
                      const Step& rest,
-                     const gmm::Target& to,
-                     const gmm::Target& from);
+                     Rank source);
+  Progress send_bulk(Operation& operation, const Step& bulk);
+  Progress send_or_queue(Operation& operation, PeerQueue& queue);
   Progress run_signal(Operation& operation, Rank rank);
   ThirdParty third_party(const Step& copy,
                          const gmm::Target& to,

@@ -16,8 +16,54 @@ OperationRunner::Progress OperationRunner::run_step(Operation& operation,
   if (step.opcode != protocol::Opcode::kCopy) {
     return run_chain_step(operation, step);
   }
+  // Between own memory and a far rank there is one way. It needs no look-up of
+  // the far end, which only its owner can check.
+  if (space_.is_far(step.remote) && space_.is_own(step.local, step.size)) {
+    return send_bulk(operation, as_put(step));
+  }
+  if (space_.is_far(step.local) && space_.is_own(step.remote, step.size)) {
+    return send_bulk(operation, as_get(step));
+  }
   return run_copy(operation, step, space_.locate(step.remote, step.size),
                   space_.locate(step.local, step.size));
+}
+
+/// Sends a put or a get to the agent or the endpoint of a far rank, in pieces
+/// or as one request in parts.
+OperationRunner::Progress OperationRunner::send_bulk(Operation& operation,
+                                                     const Step& bulk) {
+  const auto& codec = space_.codec();
+  const Result<PeerQueue*> queue =
+      queues_.queue_to(codec.rank(bulk.remote), codec.color(bulk.remote));
+  if (!queue.ok()) {
+    return fail(operation, queue.status());
+  }
+  if (bulk.opcode == protocol::Opcode::kPut &&
+      FlightSender::needs_parts(bulk.size, queue.value()->to())) {
+    operation.flight = Parts{.put = bulk, .request_id = std::nullopt};
+  } else {
+    operation.flight = Pieces{bulk};
+  }
+  return send_or_queue(operation, *queue.value());
+}
+
+/// Sends the first message in this call, unless other operations wait for the
+/// endpoint. The rest goes by way of the queue. Posts always wait for pump(),
+/// because an endpoint that posts may be in its poll now.
+OperationRunner::Progress OperationRunner::send_or_queue(Operation& operation,
+                                                         PeerQueue& queue) {
+  operation.has_unsent = true;
+  if (!queue.is_listed() && queue.to().max_posted == 0) {
+    const Status status = sender_.send(queue, operation);
+    if (status != Status::kOk && status != Status::kAgain) {
+      operation.has_unsent = false;
+      return fail(operation, status);
+    }
+  }
+  if (operation.has_unsent) {
+    queues_.add(operation, queue);
+  }
+  return Progress::kPending;
 }
 
 /// Copies a slice here if that is possible, and sends the rest otherwise.
@@ -59,7 +105,7 @@ OperationRunner::Progress OperationRunner::run_copy(
   }
   return send_copy(operation, way,
                    piece_of(copy, plan.rest_offset, plan.rest_bytes),
-                   to.value(), from.value());
+                   from.value().rank);
 }
 
 /// Finds out all that could keep the put from being posted before it changes
@@ -112,30 +158,17 @@ PeerQueue* OperationRunner::queue_of_posted_put(const Operation& operation) {
 OperationRunner::Progress OperationRunner::send_copy(Operation& operation,
                                                      Way way,
                                                      const Step& rest,
-                                                     const gmm::Target& to,
-                                                     const gmm::Target& from) {
-  const auto& codec = space_.codec();
+                                                     Rank source) {
   if (way == Way::kRelay) {
     operation.flight = Relayed{rest};
     relay_.add(operation);
     return Progress::kPending;
   }
-  if (way != Way::kPut) {
-    operation.flight = Pieces{way == Way::kGet ? as_get(rest) : rest};
-    return enqueue(operation, from.rank, codec.color(rest.local));
+  if (way != Way::kDelegate) {
+    return send_bulk(operation, way == Way::kPut ? as_put(rest) : as_get(rest));
   }
-  const Result<PeerQueue*> queue =
-      queues_.queue_to(to.rank, codec.color(rest.remote));
-  if (!queue.ok()) {
-    return fail(operation, queue.status());
-  }
-  if (FlightSender::needs_parts(rest.size, queue.value()->to())) {
-    operation.flight = Parts{.put = as_put(rest), .request_id = std::nullopt};
-  } else {
-    operation.flight = Pieces{as_put(rest)};
-  }
-  queues_.add(operation, *queue.value());
-  return Progress::kPending;
+  operation.flight = Pieces{rest};
+  return enqueue(operation, source, space_.codec().color(rest.local));
 }
 
 /// Ends on one rank may overlap, so the agent of that rank copies. Endpoints
@@ -208,8 +241,7 @@ OperationRunner::Progress OperationRunner::enqueue(Operation& operation,
   if (!queue.ok()) {
     return fail(operation, queue.status());
   }
-  queues_.add(operation, *queue.value());
-  return Progress::kPending;
+  return send_or_queue(operation, *queue.value());
 }
 
 /// Whether no step of a chain has to leave this process. A step that cannot be

@@ -143,6 +143,20 @@ class AddressSpace {
     return own_any(ga, size);
   }
 
+  /// Whether `size` bytes at `ga` are memory of this rank.
+  bool is_own(GlobalAddress ga, std::uint64_t size) const noexcept {
+    return codec_.rank(ga) == my_rank_ && direct(ga, size) != nullptr;
+  }
+
+  /// Whether `ga` names a rank and a color, and this process has not mapped the
+  /// memory of that rank. locate() then succeeds, because only the owner can
+  /// check more.
+  bool is_far(GlobalAddress ga) const noexcept {
+    const Rank rank = codec_.rank(ga);
+    return rank < codec_.procs() && slice_of(rank) == nullptr &&
+           codec_.color(ga) < colors_;
+  }
+
   /// The size in bytes of the region that `ga` names, for an error message; 0
   /// when the key table is not visible here or the key is dead. `ga` has a
   /// valid rank.

@@ -66,6 +66,51 @@ TEST_CASE("runner: the pieces of a large put cover each byte once",
   }
 }
 
+TEST_CASE("runner: the call that starts an operation sends its request",
+          "[gma][runner]") {
+  RunnerWorld world;
+  auto& endpoint = world.endpoint(2);
+  SECTION("a put") {
+    world.runner.start(
+        world.prepare({copy_step(world.far(2, 64), world.mine, 8)}));
+    CHECK(endpoint.sent.size() == 1);
+  }
+  SECTION("a get") {
+    world.runner.start(
+        world.prepare({copy_step(world.mine, world.far(2, 64), 8)}));
+    CHECK(endpoint.sent.size() == 1);
+  }
+  SECTION("but not in front of an operation that waits for room") {
+    endpoint.room = 0;
+    Operation& first =
+        world.prepare({copy_step(world.far(2, 64), world.mine, 8)});
+    world.runner.start(first);
+    endpoint.room = 1;
+    Operation& second =
+        world.prepare({copy_step(world.far(2, 128), world.mine, 8)});
+    world.runner.start(second);
+    CHECK(endpoint.sent.empty());
+    world.pump();
+    CHECK(world.answer(2).remote == world.far(2, 64));
+    CHECK(world.has_ended(first, Status::kOk));
+    CHECK(world.ends_of(second) == 0);
+  }
+}
+
+TEST_CASE("runner: a post waits for the pass, since its endpoint may be in one",
+          "[gma][runner]") {
+  RunnerWorld world(1024, 700);
+  auto& endpoint = world.endpoint(2);
+  endpoint.post_status = [] {
+    return Status::kOk;
+  };
+  world.runner.start(
+      world.prepare({copy_step(world.far(2, 64), world.mine, 8)}));
+  CHECK(endpoint.posted.empty());
+  world.pump();
+  CHECK(endpoint.posted.size() == 1);
+}
+
 TEST_CASE("runner: the pieces of a large get arrive in any order",
           "[gma][runner]") {
   constexpr std::size_t kSize = 50'001;
