@@ -127,13 +127,18 @@ Status FlightSender::send_piece_message(PeerQueue& queue,
   if (!id) {
     return Status::kAgain;
   }
-  protocol::RequestHeader header;
-  header.steps = 1;
-  header.data_bytes = static_cast<std::uint32_t>(data.size());
-  header.id = *id;
-  const protocol::StepBytes encoded = protocol::encode_step(piece);
-  const std::array<std::span<const std::byte>, 3> parts = {bytes_of(header),
-                                                           encoded, data};
+
+  struct {
+    protocol::RequestHeader header;
+    protocol::StepBytes step;
+  } head{.header = {}, .step = protocol::encode_step(piece)};
+
+  static_assert(sizeof head == kRequestHead);
+  head.header.steps = 1;
+  head.header.data_bytes = static_cast<std::uint32_t>(data.size());
+  head.header.id = *id;
+  const std::array<std::span<const std::byte>, 2> parts = {bytes_of(head),
+                                                           data};
   const Status status =
       send_data(queue, operation, parts, transport::Ordering::kFree);
   if (status != Status::kOk) {

@@ -45,16 +45,23 @@ bool PeerQueue::reserve_reply(std::uint64_t bytes) noexcept {
   return true;
 }
 
+/// Most operations go to the peer of the operation before.
 Result<PeerQueue*> PeerQueues::queue_to(Rank rank, Color color) {
-  const auto known = queues_.find(queue_key(rank, color));
-  if (known != queues_.end()) {
-    return &known->second;
+  const std::uint64_t key = queue_key(rank, color);
+  if (newest_ != nullptr && newest_key_ == key) {
+    return newest_;
   }
-  const Result<PeerEndpoint> to = endpoints_.endpoint_of(rank, color);
-  if (!to.ok()) {
-    return to.status();
+  auto known = queues_.find(key);
+  if (known == queues_.end()) {
+    const Result<PeerEndpoint> to = endpoints_.endpoint_of(rank, color);
+    if (!to.ok()) {
+      return to.status();
+    }
+    known = queues_.try_emplace(key, to.value()).first;
   }
-  return &queues_.try_emplace(queue_key(rank, color), to.value()).first->second;
+  newest_key_ = key;
+  newest_ = &known->second;
+  return newest_;
 }
 
 void PeerQueues::add(Operation& operation, PeerQueue& queue) {
@@ -78,6 +85,7 @@ std::vector<PeerQueue*> PeerQueues::queues_to(transport::ProcId proc) {
 
 void PeerQueues::forget_all() {
   ACP_ASSERT(listed_.empty());
+  newest_ = nullptr;
   queues_.clear();
 }
 

@@ -92,6 +92,8 @@ class PeerQueues {
  private:
   Endpoints& endpoints_;
   std::unordered_map<std::uint64_t, PeerQueue> queues_;
+  std::uint64_t newest_key_ = 0;    ///< The key of `newest_`.
+  PeerQueue* newest_ = nullptr;     ///< The result of the last queue_to().
   std::vector<PeerQueue*> listed_;  ///< Queues that had operations to send.
 };
 

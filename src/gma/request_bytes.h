@@ -24,6 +24,9 @@ std::span<const std::byte> bytes_of(const T& value) {
 /// full piece and a small rest would overlap little.
 inline std::uint64_t piece_size(std::uint64_t bytes, std::uint64_t most) {
   constexpr std::uint64_t kLine = 64;  // pieces begin where copies are fast
+  if (bytes <= most) {
+    return bytes;
+  }
   const std::uint64_t pieces = (bytes + most - 1) / most;
   const std::uint64_t share = (bytes + pieces - 1) / pieces;
   return std::min((share + kLine - 1) / kLine * kLine, most);
