@@ -23,10 +23,10 @@ constexpr std::size_t kMaxResultBytes = 1 << 20;
 /// they are. Collecting them first would be two more passes over the bytes.
 constexpr std::size_t kLargeGetBytes = 1024;
 
-bool is_large_get(const protocol::RequestView& request) {
-  const protocol::Step step = request.step(0);
-  return request.header.steps == 1 && step.opcode == Opcode::kGet &&
-         step.flags == 0 && step.size >= kLargeGetBytes;
+bool is_large_get(const protocol::RequestView& request,
+                  const protocol::Step& first) {
+  return request.header.steps == 1 && first.opcode == Opcode::kGet &&
+         first.flags == 0 && first.size >= kLargeGetBytes;
 }
 
 }  // namespace
@@ -67,7 +67,7 @@ void Agent::on_request(transport::ProcId from,
     }
     return;
   }
-  if (is_large_get(*request)) {
+  if (is_large_get(*request, first)) {
     reply_get(from, color, request->header.id, first);
     return;
   }
@@ -76,7 +76,7 @@ void Agent::on_request(transport::ProcId from,
   results_.clear();
   std::span<const std::byte> data = request->data;
   for (std::size_t i = 0; i < request->header.steps; ++i) {
-    header.status = run_step(request->step(i), data);
+    header.status = run_step(i == 0 ? first : request->step(i), data);
     if (header.status != Status::kOk) {
       header.failed_step = static_cast<std::uint16_t>(i);
       break;
@@ -270,21 +270,32 @@ bool Agent::send_from(Queue& queue) {
   return has_sent;
 }
 
+/// Makes `found_` the endpoint of a peer.
+Status Agent::find_endpoint(transport::ProcId to, transport::Color color) {
+  if (found_.endpoint == nullptr || found_.to != to || found_.color != color) {
+    const Result<transport::Endpoint*> endpoint =
+        surroundings_.endpoint(to, color);
+    if (!endpoint.ok()) {
+      return endpoint.status();
+    }
+    found_ = {to, color, endpoint.value()};
+  }
+  return Status::kOk;
+}
+
 /// kAgain: the endpoint is full. A reply to a dead peer is dropped. A reply
 /// that is too large for the transport goes without its results, as a failure.
 Status Agent::try_send(transport::ProcId to,
                        transport::Color color,
                        protocol::ReplyHeader header,
                        std::span<const std::byte> results) {
-  const Result<transport::Endpoint*> endpoint =
-      surroundings_.endpoint(to, color);
-  if (!endpoint.ok()) {
-    return endpoint.status();
+  if (const Status status = find_endpoint(to, color); status != Status::kOk) {
+    return status;
   }
   const auto send = [&] {
     const std::array<std::span<const std::byte>, 2> parts = {
         std::as_bytes(std::span(&header, 1)), results};
-    return endpoint.value()->send(parts, transport::Ordering::kFree);
+    return found_.endpoint->send(parts, transport::Ordering::kFree);
   };
   const Status status = send();
   if (status != Status::kTooLarge || results.empty()) {

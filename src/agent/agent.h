@@ -91,6 +91,14 @@ class Agent {
     Status status;
   };
 
+  /// The endpoint that was found last, since most replies go where the one
+  /// before went. An endpoint lives as long as its transport.
+  struct Found {
+    transport::ProcId to = 0;
+    transport::Color color = 0;
+    transport::Endpoint* endpoint = nullptr;
+  };
+
   void on_part(transport::ProcId from,
                transport::Color color,
                const protocol::RequestView& part);
@@ -112,6 +120,7 @@ class Agent {
                   std::span<const std::byte> results);
   Queue& queue_to(transport::ProcId to, transport::Color color);
   bool send_from(Queue& queue);
+  Status find_endpoint(transport::ProcId to, transport::Color color);
   Status try_send(transport::ProcId to,
                   transport::Color color,
                   protocol::ReplyHeader header,
@@ -120,6 +129,7 @@ class Agent {
   const gmm::AddressSpace& space_;
   gmm::ThreadWaker& waker_;
   Surroundings& surroundings_;
+  Found found_;                     ///< Written by find_endpoint().
   bool has_signal_ = false;         ///< Set by steps with the signal flag.
   std::vector<std::byte> results_;  ///< Results of the request under way.
   std::vector<Queue> backlog_;      ///< Few: one for each full endpoint.
