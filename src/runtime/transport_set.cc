@@ -18,11 +18,13 @@ TransportSet::TransportSet(const protocol::HostSegment& segment)
 void TransportSet::set_host_transport(
     std::unique_ptr<transport::Transport> transport) {
   host_ = std::move(transport);
+  list_all();
 }
 
 void TransportSet::set_net_transport(
     std::unique_ptr<transport::Transport> transport) {
   net_ = std::move(transport);
+  list_all();
 }
 
 void TransportSet::set_rdma_transport(
@@ -30,6 +32,16 @@ void TransportSet::set_rdma_transport(
     std::shared_ptr<const RdmaPeers> peers) {
   rdma_ = std::move(transport);
   rdma_peers_ = std::move(peers);
+  list_all();
+}
+
+void TransportSet::list_all() {
+  all_.clear();
+  for (transport::Transport* each : {host_.get(), rdma_.get(), net_.get()}) {
+    if (each != nullptr) {
+      all_.push_back(each);
+    }
+  }
 }
 
 void TransportSet::attach(gma::Engine& engine,
@@ -80,11 +92,9 @@ Result<transport::Endpoint*> TransportSet::endpoint(transport::ProcId proc,
 gma::Arrivals TransportSet::poll() {
   std::size_t received = 0;
   bool has_served = false;
-  for (transport::Transport* each : all()) {
-    if (each != nullptr) {
-      received += each->poll(*this);
-      has_served = has_served || each->has_served();
-    }
+  for (transport::Transport* each : all_) {
+    received += each->poll(*this);
+    has_served = has_served || each->has_served();
   }
   const bool has_sent = agent_->flush_backlog();
   return agent_->take_signal()       ? gma::Arrivals::kSignal
@@ -94,18 +104,14 @@ gma::Arrivals TransportSet::poll() {
 }
 
 void TransportSet::flush() {
-  for (transport::Transport* each : all()) {
-    if (each != nullptr) {
-      each->flush();
-    }
+  for (transport::Transport* each : all_) {
+    each->flush();
   }
 }
 
 void TransportSet::flush_idle() {
-  for (transport::Transport* each : all()) {
-    if (each != nullptr) {
-      each->flush_idle();
-    }
+  for (transport::Transport* each : all_) {
+    each->flush_idle();
   }
 }
 
@@ -141,27 +147,22 @@ void TransportSet::on_posted_done(std::uint64_t token) {
 }
 
 void TransportSet::on_registered(const transport::Region& region) {
-  for (transport::Transport* each : all()) {
-    if (each != nullptr) {
-      each->on_registered(region);
-    }
+  for (transport::Transport* each : all_) {
+    each->on_registered(region);
   }
 }
 
 bool TransportSet::on_unregistered(std::uint32_t key, std::uint64_t state) {
   bool is_released = true;
-  for (transport::Transport* each : all()) {
-    is_released =
-        (each == nullptr || each->on_unregistered(key, state)) && is_released;
+  for (transport::Transport* each : all_) {
+    is_released = each->on_unregistered(key, state) && is_released;
   }
   return is_released;
 }
 
 void TransportSet::forget_regions() {
-  for (transport::Transport* each : all()) {
-    if (each != nullptr) {
-      each->forget_regions();
-    }
+  for (transport::Transport* each : all_) {
+    each->forget_regions();
   }
 }
 
@@ -189,22 +190,18 @@ void TransportSet::on_peer_failed(transport::ProcId peer,
 
 std::vector<int> TransportSet::descriptors() const {
   std::vector<int> descriptors;
-  for (const transport::Transport* each : all()) {
-    if (each != nullptr) {
-      const auto of_transport = each->descriptors();
-      descriptors.insert(descriptors.end(), of_transport.begin(),
-                         of_transport.end());
-    }
+  for (const transport::Transport* each : all_) {
+    const auto of_transport = each->descriptors();
+    descriptors.insert(descriptors.end(), of_transport.begin(),
+                       of_transport.end());
   }
   return descriptors;
 }
 
 TimePoint TransportSet::next_deadline() const {
   TimePoint next = TimePoint::max();
-  for (const transport::Transport* each : all()) {
-    if (each != nullptr) {
-      next = std::min(next, each->next_deadline());
-    }
+  for (const transport::Transport* each : all_) {
+    next = std::min(next, each->next_deadline());
   }
   if (engine_->has_unsent() || agent_->has_backlog()) {
     // No doorbell tells that a full ring has room again, so the sleep is short.
@@ -216,17 +213,15 @@ TimePoint TransportSet::next_deadline() const {
 
 bool TransportSet::arm() {
   bool is_quiet = true;
-  for (transport::Transport* each : all()) {
-    is_quiet = (each == nullptr || each->arm()) && is_quiet;
+  for (transport::Transport* each : all_) {
+    is_quiet = each->arm() && is_quiet;
   }
   return is_quiet;
 }
 
 void TransportSet::disarm() {
-  for (transport::Transport* each : all()) {
-    if (each != nullptr) {
-      each->disarm();
-    }
+  for (transport::Transport* each : all_) {
+    each->disarm();
   }
 }
 

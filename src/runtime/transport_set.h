@@ -3,7 +3,6 @@
 // engine.
 #pragma once
 
-#include <array>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -88,10 +87,7 @@ class TransportSet final : public gma::Endpoints,
   void on_peer_failed(transport::ProcId peer, std::string_view why) override;
   transport::Transport* transport_to(transport::ProcId proc) const;
 
-  /// All transports; each may be null.
-  std::array<transport::Transport*, 3> all() const noexcept {
-    return {host_.get(), rdma_.get(), net_.get()};
-  }
+  void list_all();
 
   gmm::Rank rank_of(transport::ProcId proc) const;
 
@@ -100,6 +96,9 @@ class TransportSet final : public gma::Endpoints,
   std::unique_ptr<transport::Transport> rdma_;
   std::shared_ptr<const RdmaPeers> rdma_peers_;  ///< Set together with rdma_.
   std::unique_ptr<transport::Transport> net_;
+  /// The transports that exist; each operation asks all of them. Written by
+  /// list_all() before the first poll().
+  std::vector<transport::Transport*> all_;
   gma::Engine* engine_ = nullptr;
   agent::Agent* agent_ = nullptr;
   std::function<void(TimePoint)> on_deadline_;
