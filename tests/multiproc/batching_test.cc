@@ -57,6 +57,13 @@ TEST_CASE("batching: puts in flight share datagrams", "[batching]") {
   CHECK(least_datagrams_of("put", 10'000, 2'000) < 2'000);
 }
 
+// The first put of a window leaves at once. The rest leave together when the
+// program waits, and so do their replies: two datagrams each way.
+TEST_CASE("batching: a window of puts takes two datagrams each way",
+          "[batching]") {
+  CHECK(least_datagrams_of("windows", 1'000, 2'300) < 2'300);
+}
+
 TEST_CASE("batching: a new element goes along with the lock of its list",
           "[batching]") {
   CHECK(least_datagrams_of("push", 2'000, 5'800) < 5'800);

@@ -20,6 +20,19 @@ void put(std::uint64_t count) {
   acp_complete(ACP_HANDLE_ALL);
 }
 
+/// Rank 0 puts 64 words at a time, and completes them by one call.
+void put_windows(std::uint64_t count) {
+  const acp_ga_t mine = acp_query_starter_ga(0);
+  const acp_ga_t theirs = acp_query_starter_ga(1);
+  for (std::uint64_t i = 0; acp_rank() == 0 && i < count; ++i) {
+    acp_handle_t last = ACP_HANDLE_NULL;
+    for (int j = 0; j < 64; ++j) {
+      last = acp_copy(theirs, mine, 8, ACP_HANDLE_NULL);
+    }
+    acp_complete(last);
+  }
+}
+
 /// Rank 0 adds to a list of rank 1.
 void push(std::uint64_t count) {
   if (acp_rank() == 0) {
@@ -100,6 +113,8 @@ int main(int argc, char** argv) {
   const std::uint64_t count = std::strtoull(argv[2], nullptr, 10);
   if (pattern == "put") {
     put(count);
+  } else if (pattern == "windows") {
+    put_windows(count);
   } else if (pattern == "push") {
     push(count);
   } else if (pattern == "insert") {
