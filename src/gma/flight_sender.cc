@@ -130,7 +130,7 @@ Status FlightSender::send_piece_message(PeerQueue& queue,
 
   struct {
     protocol::RequestHeader header;
-    protocol::StepBytes step;
+    protocol::StepBytes step{};
   } head{.header = {}, .step = protocol::encode_step(piece)};
 
   static_assert(sizeof head == kRequestHead);
