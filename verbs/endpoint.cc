@@ -48,7 +48,7 @@ void Endpoint::queue_for_flush() {
 /// has not completed, by the batch, and by the open packet. Credit does not
 /// bound this: a completion may come long after the peer has returned credit.
 std::uint32_t Endpoint::send_queue_used() const noexcept {
-  return posted_ - freed_ + static_cast<std::uint32_t>(queue_->batched) +
+  return posted_ - freed_ + static_cast<std::uint32_t>(queue_->batched()) +
          (open_ == nullptr ? 0 : 1);
 }
 
@@ -104,6 +104,9 @@ Status Endpoint::append(std::span<const std::span<const std::byte>> parts,
       queue_for_flush();
       return Status::kOk;
     }
+    if (is_held()) {
+      return Status::kAgain;
+    }
     close_packet();
     if (state_ != EndpointState::kReady) {
       return Status::kPeerDead;
@@ -123,16 +126,19 @@ void Endpoint::close_packet(InFront in_front) {
 
 /// Posts one packet with one doorbell. `buffer` null: an empty packet. The
 /// buffer is free at once if the data go inline, else at a completion. A packet
-/// behind the batch is signalled: its completion ends the batch, too.
+/// behind the batch is signalled: its completion ends the batch, too. On rxe
+/// all packets are signalled, because reads and atomics wait for them.
 void Endpoint::post(Buffer* buffer, std::size_t bytes, InFront in_front) {
   const bool is_inline = buffer != nullptr && bytes <= device_.inline_bytes();
   const bool is_behind = in_front == InFront::kBatch;
   ++unsignalled_;
-  const bool is_signalled = is_behind || unsignalled_ >= kSignalEvery ||
+  const bool is_signalled = is_behind || device_.is_rxe() ||
+                            unsignalled_ >= kSignalEvery ||
                             device_.send_buffers().is_low();
   ibv_sge piece{};
   ibv_send_wr send{};
-  ibv_send_wr* const first = is_behind ? take_batch(&send) : &send;
+  ibv_send_wr* const first =
+      is_behind ? take_batch(queue_->batched(), &send) : &send;
   send.wr_id = std::uint64_t{posted_} << 1;
   send.opcode = IBV_WR_SEND_WITH_IMM;
   send.imm_data = htonl(consumed_);
@@ -146,6 +152,7 @@ void Endpoint::post(Buffer* buffer, std::size_t bytes, InFront in_front) {
     send.num_sge = 1;
   }
   WorkRequest& work = next_work_request();
+  writes_end_ = posted_;
   ibv_send_wr* bad = nullptr;
   const int error = ibv_post_send(id_->qp, first, &bad);
   const bool is_free = buffer != nullptr && (is_inline || error != 0);
@@ -180,8 +187,10 @@ bool Endpoint::flush(bool is_idle) {
   return is_clean;
 }
 
-/// Order: control rows into the open packet, the packet, the batch, then
-/// credit. False: a part is left, and flush has to be called again.
+/// Order: control rows into the open packet, the batch, the packet, then
+/// credit. The batch is first, because packets must not overtake what is held,
+/// or a stream of them could hold it for ever. False: a part is left, and flush
+/// has to be called again.
 bool Endpoint::flush_parts(bool is_idle) {
   if (state_ == EndpointState::kGone && (open_ != nullptr || has_steps())) {
     // These messages will never arrive. Failing waits for the launcher, which
@@ -195,16 +204,17 @@ bool Endpoint::flush_parts(bool is_idle) {
     return true;
   }
   bool is_clean = send_controls();
-  if (open_ != nullptr) {
-    close_packet();
-  }
   const bool may_wait = is_idle && steps_posted_ != 0;
-  if (state_ == EndpointState::kReady && queue_->batched != 0) {
-    if (may_wait) {
-      is_clean = false;
-    } else {
-      post_batch();
-    }
+  if (may_wait) {
+    is_clean = is_clean && queue_->batched() == 0;
+  } else if (state_ == EndpointState::kReady) {
+    post_batch();
+  }
+  if (state_ == EndpointState::kReady && is_held()) {
+    return false;
+  }
+  if (state_ == EndpointState::kReady && open_ != nullptr) {
+    close_packet();
   }
   if (consumed_ - credit_sent_ >= kCreditStep &&
       state_ == EndpointState::kReady) {

@@ -205,18 +205,22 @@ class Endpoint final : public transport::Endpoint, public transport::Holder {
   struct SendQueue {
     /// By number modulo kSendQueue.
     std::array<WorkRequest, kSendQueue> outstanding{};
-    /// The batch: `batched` work requests that wait for a doorbell, with their
-    /// descriptors. The extra kAtomicWindow entries are for loops, which repeat
-    /// while completions are handled and must always find room.
+    /// The batch: work requests in [batch_begin, batch_end) that wait for a
+    /// doorbell, with their descriptors. The extra kAtomicWindow entries are
+    /// for loops, which repeat while completions are handled and must always
+    /// find room.
     std::array<ibv_send_wr, kBatch + kAtomicWindow> requests{};
     std::array<ibv_sge, kBatch + kAtomicWindow> sges{};
     std::array<WorkRequest, kBatch + kAtomicWindow> batch{};
-    std::size_t batched = 0;
+    std::size_t batch_begin = 0;
+    std::size_t batch_end = 0;
     std::array<WordAtomic, kAtomicWindow> atomics{};
     std::size_t atomics_used = 0;
     /// Address of the last word that an atomic changed, and its value then.
     std::uint64_t last_address = 0;
     std::uint64_t last_value = 0;
+
+    std::size_t batched() const noexcept { return batch_end - batch_begin; }
   };
 
   struct Plan;
@@ -254,8 +258,11 @@ class Endpoint final : public transport::Endpoint, public transport::Holder {
   void repeat_atomic(WorkRequest& work);
   void free_atomic(WorkRequest& work) noexcept;
   void collect(Plan& plan, std::uint64_t token);
+  bool has_unacknowledged_write() const noexcept;
+  std::size_t postable() const noexcept;
+  bool is_held() const noexcept;
   void post_batch();
-  ibv_send_wr* take_batch(ibv_send_wr* behind);
+  ibv_send_wr* take_batch(std::size_t count, ibv_send_wr* behind);
   void put_into_word(WorkRequest& work, ibv_sge& piece) noexcept;
   void end_use(WorkRequest& work);
   void free_word(WorkRequest& work) noexcept;
@@ -306,6 +313,9 @@ class Endpoint final : public transport::Endpoint, public transport::Holder {
   ///    packets, which return credit, always find room.
   std::uint32_t posted_ = 0;
   std::uint32_t freed_ = 0;
+  /// Number behind the last write or send that was posted. Written where these
+  /// are posted; only rxe needs it.
+  std::uint32_t writes_end_ = 0;
   std::uint32_t unsignalled_ = 0;   ///< Sends since the last signalled one.
   std::uint32_t steps_posted_ = 0;  ///< Outstanding ones of steps.
   std::unique_ptr<SendQueue> queue_;

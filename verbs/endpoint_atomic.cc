@@ -116,7 +116,7 @@ bool Endpoint::end_atomic(WorkRequest& work) {
 /// entry of the send queue that the caller has not freed yet.
 void Endpoint::repeat_atomic(WorkRequest& work) {
   ++shared_.counters.repeated;
-  const std::size_t at = queue_->batched++;
+  const std::size_t at = queue_->batch_end++;
   ACP_ASSERT(at < queue_->batch.size());
   WorkRequest& next = queue_->batch[at];
   next = work;

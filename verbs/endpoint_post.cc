@@ -12,7 +12,38 @@ using transport::RemoteStep;
 
 /// Whether a step is posted or batched, and not complete.
 bool Endpoint::has_steps() const noexcept {
-  return queue_ != nullptr && (steps_posted_ != 0 || queue_->batched != 0);
+  return queue_ != nullptr && (steps_posted_ != 0 || queue_->batched() != 0);
+}
+
+/// Whether the last write or send that was posted may be unacknowledged.
+bool Endpoint::has_unacknowledged_write() const noexcept {
+  return posted_ - writes_end_ < posted_ - freed_;
+}
+
+/// How many work requests of the batch may be posted now: all of them, but on
+/// rxe only those before a read or an atomic that follows an unacknowledged
+/// write or send. rxe answers a repeated write by acknowledging the last
+/// request that it has executed. If that is a read or an atomic whose own
+/// answer was lost, the sender's rxe completes it without its data.
+std::size_t Endpoint::postable() const noexcept {
+  if (!device_.is_rxe()) {
+    return queue_->batched();
+  }
+  bool follows_write = has_unacknowledged_write();
+  for (std::size_t i = queue_->batch_begin; i != queue_->batch_end; ++i) {
+    const bool is_write = queue_->requests[i].opcode == IBV_WR_RDMA_WRITE;
+    if (follows_write && !is_write) {
+      return i - queue_->batch_begin;
+    }
+    follows_write = follows_write || is_write;
+  }
+  return queue_->batched();
+}
+
+/// Whether the batch waits for an acknowledgement. Then nothing else is posted.
+/// Precondition: ready.
+bool Endpoint::is_held() const noexcept {
+  return queue_->batched() != 0 && postable() == 0;
 }
 
 /// All or nothing: the plan changes nothing, and it is carried out only when
@@ -39,10 +70,13 @@ Status Endpoint::post(std::span<const RemoteStep> steps, std::uint64_t token) {
   if (!has_room_for(plan, 0)) {
     return Status::kAgain;
   }
-  if (queue_->batched + plan.count > kBatch) {
+  if (queue_->batch_end + plan.count > kBatch) {
     post_batch();
     if (state_ != EndpointState::kReady) {
       return Status::kPeerDead;
+    }
+    if (queue_->batch_end + plan.count > kBatch) {
+      return Status::kAgain;
     }
   }
   collect(plan, token);
@@ -69,14 +103,14 @@ Status Endpoint::post_then_send(
       plan_steps(steps, plan) != Feasible::kNow) {
     return Status::kUnsupported;
   }
-  if (!has_room_for(plan, 1)) {
+  if (!has_room_for(plan, 1) || postable() != queue_->batched()) {
     return Status::kAgain;
   }
   if (const Status status = append(message, Row::kMessage);
       status != Status::kOk) {
     return status;
   }
-  if (queue_->batched + plan.count > kBatch) {
+  if (queue_->batch_end + plan.count > kBatch) {
     post_batch();
   }
   if (state_ == EndpointState::kReady) {
@@ -90,7 +124,7 @@ Status Endpoint::post_then_send(
 /// many packets. Precondition: ready.
 bool Endpoint::has_room_for(const Plan& plan,
                             std::size_t packets) const noexcept {
-  return steps_posted_ + queue_->batched + plan.count <= kStepWindow &&
+  return steps_posted_ + queue_->batched() + plan.count <= kStepWindow &&
          has_send_room(plan.count + packets) &&
          has_atomic_room(plan.atomics, plan.words);
 }
@@ -110,7 +144,7 @@ void Endpoint::collect(Plan& plan, std::uint64_t token) {
   for (std::size_t i = 0; i < plan.count; ++i) {
     const Plan::Part& part = plan.parts[i];
     const RemoteStep& step = *part.step;
-    WorkRequest& work = queue_->batch[queue_->batched];
+    WorkRequest& work = queue_->batch[queue_->batch_end];
     work = {.mine = part.mine,
             .theirs = part.theirs,
             .token = token,
@@ -122,12 +156,12 @@ void Endpoint::collect(Plan& plan, std::uint64_t token) {
     }
     const std::uint64_t address =
         part.theirs->address + (step.offset + part.done - part.theirs->offset);
-    ibv_sge& piece = queue_->sges[queue_->batched];
-    ibv_send_wr& request = queue_->requests[queue_->batched];
+    ibv_sge& piece = queue_->sges[queue_->batch_end];
+    ibv_send_wr& request = queue_->requests[queue_->batch_end];
     request = {};
     request.sg_list = &piece;
     request.num_sge = 1;
-    ++queue_->batched;
+    ++queue_->batch_end;
     if (protocol::is_atomic(step.opcode)) {
       work.atomic = &begin_atomic(step, address, part.theirs->rkey);
       work.atomic->is_fenced = part.is_fenced;
@@ -152,12 +186,15 @@ void Endpoint::collect(Plan& plan, std::uint64_t token) {
   }
 }
 
-/// Posts the batch with one doorbell. Only the last request is signalled,
-/// because a queue pair completes in order.
+/// Posts the postable part of the batch with one doorbell. Only its last
+/// request is signalled, because a queue pair completes in order.
 void Endpoint::post_batch() {
-  const std::size_t count = queue_->batched;
-  ibv_send_wr* const first = take_batch(nullptr);
-  queue_->requests[count - 1].send_flags |= IBV_SEND_SIGNALED;
+  const std::size_t count = postable();
+  if (count == 0) {
+    return;
+  }
+  ibv_send_wr* const first = take_batch(count, nullptr);
+  first[count - 1].send_flags |= IBV_SEND_SIGNALED;
   unsignalled_ = 0;
   ibv_send_wr* bad = nullptr;
   const int error = ibv_post_send(id_->qp, first, &bad);
@@ -166,21 +203,28 @@ void Endpoint::post_batch() {
   }
 }
 
-/// Makes the batch a list that the caller posts; `behind` follows it unless it
-/// is null. Returns the first request. Precondition: the batch is not empty.
-ibv_send_wr* Endpoint::take_batch(ibv_send_wr* behind) {
-  const std::size_t count = queue_->batched;
+/// Makes the first `count` requests of the batch a list that the caller posts;
+/// `behind` follows it unless it is null. Returns the first request.
+/// Precondition: count > 0.
+ibv_send_wr* Endpoint::take_batch(std::size_t count, ibv_send_wr* behind) {
+  const std::size_t begin = queue_->batch_begin;
   for (std::size_t i = 0; i < count; ++i) {
-    ibv_send_wr& request = queue_->requests[i];
+    ibv_send_wr& request = queue_->requests[begin + i];
     request.wr_id = std::uint64_t{posted_} << 1;
-    request.next = i + 1 < count ? &queue_->requests[i + 1] : behind;
-    next_work_request() = queue_->batch[i];
+    request.next = i + 1 < count ? &queue_->requests[begin + i + 1] : behind;
+    next_work_request() = queue_->batch[begin + i];
+    if (request.opcode == IBV_WR_RDMA_WRITE) {
+      writes_end_ = posted_;
+    }
+  }
+  queue_->batch_begin += count;
+  if (queue_->batched() == 0) {
+    queue_->batch_begin = queue_->batch_end = 0;
   }
   steps_posted_ += static_cast<std::uint32_t>(count);
-  queue_->batched = 0;
   ++shared_.counters.doorbells;
   shared_.counters.requests += count;
-  return queue_->requests.data();
+  return &queue_->requests[begin];
 }
 
 void Endpoint::free_word(WorkRequest& work) noexcept {
@@ -230,8 +274,10 @@ void Endpoint::drop_steps() noexcept {
     work = {.buffer = work.buffer};
   };
   std::ranges::for_each(queue_->outstanding, drop);
-  std::ranges::for_each(std::span(queue_->batch).first(queue_->batched), drop);
-  queue_->batched = 0;
+  std::ranges::for_each(
+      std::span(queue_->batch).subspan(queue_->batch_begin, queue_->batched()),
+      drop);
+  queue_->batch_begin = queue_->batch_end = 0;
 }
 
 }  // namespace acp::verbs

@@ -11,6 +11,12 @@ std::vector<ibv_qp*>& created_pairs() {
   return created;
 }
 
+bool is_rxe(const ibv_qp& pair) {
+  ibv_device_attr attributes{};
+  return ibv_query_device(pair.context, &attributes) == 0 &&
+         attributes.vendor_id == 0xffffff;
+}
+
 }  // namespace acp::verbs
 
 extern "C" {

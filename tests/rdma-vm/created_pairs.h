@@ -12,4 +12,7 @@ namespace acp::verbs {
 /// end that connects makes its queue pair first.
 std::vector<ibv_qp*>& created_pairs();
 
+/// Whether the queue pair belongs to the software device rxe.
+bool is_rxe(const ibv_qp& pair);
+
 }  // namespace acp::verbs
