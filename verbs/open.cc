@@ -82,19 +82,23 @@ Result<std::unique_ptr<VerbsTransport>> VerbsTransport::open(
     }
     devices.push_back(std::move(*device));
   }
-  options.atomics = settle_executor(options.atomics, devices);
+  const Executor wanted_atomics = options.atomics;
+  options.atomics = settle_executor(wanted_atomics, devices);
   if (const Status status = prepare_atomics(options.atomics, devices);
       status != Status::kOk) {
     return status;
   }
-  return std::unique_ptr<VerbsTransport>(new VerbsTransport(
-      std::move(options), std::move(*channel), std::move(devices)));
+  return std::unique_ptr<VerbsTransport>(
+      new VerbsTransport(std::move(options), wanted_atomics,
+                         std::move(*channel), std::move(devices)));
 }
 
 VerbsTransport::VerbsTransport(VerbsOptions options,
+                               Executor wanted_atomics,
                                EventChannel channel,
                                std::vector<std::unique_ptr<Device>> devices)
     : options_(std::move(options)),
+      wanted_atomics_(wanted_atomics),
       channel_(std::move(channel)),
       devices_(std::move(devices)),
       regions_(static_cast<transport::Color>(devices_.size())),

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/assert.h"
 #include "base/log.h"
 
 namespace acp::verbs {
@@ -208,6 +209,23 @@ std::string VerbsTransport::describe_color(transport::Color color) const {
                      options_.atomics == Executor::kBoth
                          ? ", whose atomics agree with the CPU's"
                          : "");
+}
+
+/// With ACP_VERBS_ATOMICS=auto one device that cannot take part is the reason.
+std::string VerbsTransport::why_agents() const {
+  if (options_.atomics != Executor::kAgent) {
+    return {};
+  }
+  if (wanted_atomics_ == Executor::kAgent) {
+    return "ACP_VERBS_ATOMICS=agent";
+  }
+  const auto found = std::ranges::find_if_not(
+      devices_, [](const auto& device) { return device->agrees_with_cpu(); });
+  ACP_ASSERT(found != devices_.end());
+  return (*found)->has_atomics()
+             ? fmt::format("the atomics of {} agree only with each other",
+                           (*found)->name())
+             : fmt::format("{} has no atomics of 8 bytes", (*found)->name());
 }
 
 TimePoint VerbsTransport::next_deadline() const noexcept {

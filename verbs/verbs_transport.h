@@ -68,6 +68,7 @@ class VerbsTransport final : public transport::Transport {
   /// The fabrics of all colors, and what else peers must have alike.
   std::string fabric() const override;
   std::string describe_color(transport::Color color) const override;
+  std::string why_agents() const override;
 
   /// Also fails with kInvalidArgument for a process that does not exist, and
   /// with kProtocol or kBadOption (logged) for an address card that is damaged
@@ -93,7 +94,9 @@ class VerbsTransport final : public transport::Transport {
   const Counters& counters() const noexcept { return shared_.counters; }
 
  private:
+  /// `wanted_atomics`: VerbsOptions::atomics before the devices were known.
   VerbsTransport(VerbsOptions options,
+                 Executor wanted_atomics,
                  EventChannel channel,
                  std::vector<std::unique_ptr<Device>> devices);
 
@@ -128,6 +131,7 @@ class VerbsTransport final : public transport::Transport {
   void report_failures(transport::MessageSink& sink);
 
   VerbsOptions options_;
+  const Executor wanted_atomics_;
   EventChannel channel_;
   std::vector<std::unique_ptr<Device>> devices_;  ///< By color.
   Regions regions_;

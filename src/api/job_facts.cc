@@ -12,6 +12,19 @@ namespace acp::api {
 
 namespace {
 
+/// Why agents execute atomics where the job has devices, in brackets, or "". In
+/// a job with two networks the setting is "agent" whatever the user has set.
+std::string why_agents(const runtime::Task& mine) {
+  const transport::Transport* net =
+      mine.rdma() == nullptr ? mine.net() : mine.rdma();
+  std::string why = net == nullptr ? std::string() : net->why_agents();
+  if (mine.rdma() != nullptr &&
+      mine.settings().text(SettingId::kVerbsAtomics) == "agent") {
+    why = "the job has two networks";
+  }
+  return why.empty() ? why : fmt::format(" ({})", why);
+}
+
 /// The agent of a rank executes what peers send as messages.
 std::string describe_atomics(const runtime::Task& mine) {
   const transport::Transport* net = mine.net();
@@ -19,11 +32,12 @@ std::string describe_atomics(const runtime::Task& mine) {
     return "8 bytes by the devices, 4 bytes by the owner's agent";
   }
   if (is_network_everywhere(mine.settings())) {
-    return "by the owner's agent";
+    return "by the owner's agent" + why_agents(mine);
   }
   return net == nullptr
              ? "by CPUs"
-             : "inside a host by CPUs, between hosts by the owner's agent";
+             : "inside a host by CPUs, between hosts by the owner's agent" +
+                   why_agents(mine);
 }
 
 /// This rank's end of a color in both networks, where the job has two.

@@ -212,6 +212,10 @@ class Transport {
   /// network does that, and not the transport.
   virtual std::string protection() const { return {}; }
 
+  /// Says for people why agents execute atomics although the transport has
+  /// devices. "": it has none, or its devices execute atomics.
+  virtual std::string why_agents() const { return {}; }
+
   /// Returns the endpoint of a peer in a color; equal arguments give the same
   /// pointer. Fails with kBadColor, kBadRank or kNoMemory.
   virtual Result<Endpoint*> endpoint(ProcId peer, Color color) = 0;

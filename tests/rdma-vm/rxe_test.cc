@@ -48,7 +48,8 @@ TEST_CASE("verbs rxe: reads and atomics wait for what is before them",
   if (!is_rxe(*created_pairs().front())) {
     return;
   }
-  auto& [near, far] = pair.ends;
+  End& near = pair.ends[0];
+  End& far = pair.ends[1];
   const int heard = far.messages;
   const RemoteStep get = pair.step(Opcode::kGet, 1000, 2000, 16);
   const Counters before = pair.counts();
@@ -103,7 +104,8 @@ TEST_CASE("verbs rxe: what waits is bounded, and all of it arrives",
   if (!is_rxe(*created_pairs().front())) {
     return;
   }
-  auto& [near, far] = pair.ends;
+  End& near = pair.ends[0];
+  End& far = pair.ends[1];
   const int heard = far.messages;
   REQUIRE(pair.post_now(pair.step(Opcode::kPut, 0, 0, 16)) == Status::kOk);
   std::size_t steps = 0;
