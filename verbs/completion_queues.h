@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "verbs/packet.h"
+#include "verbs/credit.h"
 #include "verbs/resource.h"
 
 namespace acp::verbs {

@@ -1,4 +1,4 @@
-// Messages, credit, completions and failure of an Endpoint. Called by the
+// Messages, completions and failure of an Endpoint. Called by the
 // engine and by VerbsTransport; never blocks.
 #include "verbs/endpoint.h"
 
@@ -65,7 +65,7 @@ bool Endpoint::has_send_room(std::size_t steps) const noexcept {
 
 /// Whether a packet may be opened. Precondition: ready.
 bool Endpoint::may_open_packet() const noexcept {
-  return packets_sent_ - peer_consumed_ < kWindow && has_send_room(1);
+  return credit_.may_send() && has_send_room(1);
 }
 
 Status Endpoint::send(std::span<const std::span<const std::byte>> parts,
@@ -88,6 +88,9 @@ Status Endpoint::append(std::span<const std::span<const std::byte>> parts,
   for (int attempt = 0; attempt < 2; ++attempt) {
     if (open_ == nullptr) {
       if (!may_open_packet()) {
+        if (!credit_.may_send()) {
+          credit_.want_more();
+        }
         ++shared_.counters.no_credit;
         return Status::kAgain;
       }
@@ -120,15 +123,19 @@ void Endpoint::close_packet(InFront in_front) {
   const std::size_t bytes = open_bytes_;
   open_ = nullptr;
   open_bytes_ = 0;
-  ++packets_sent_;
-  post(buffer, bytes, in_front);
+  has_sent_ = true;
+  post(buffer, bytes, in_front, credit_.on_send(Load::kRows));
 }
 
-/// Posts one packet with one doorbell. `buffer` null: an empty packet. The
-/// buffer is free at once if the data go inline, else at a completion. A packet
-/// behind the batch is signalled: its completion ends the batch, too. On rxe
-/// all packets are signalled, because reads and atomics wait for them.
-void Endpoint::post(Buffer* buffer, std::size_t bytes, InFront in_front) {
+/// Posts one packet with one doorbell. `buffer` null: an empty packet. `credit`
+/// is its immediate data. The buffer is free at once if the data go inline,
+/// else at a completion. A packet behind the batch is signalled: its completion
+/// ends the batch, too. On rxe all packets are signalled, because reads and
+/// atomics wait for them.
+void Endpoint::post(Buffer* buffer,
+                    std::size_t bytes,
+                    InFront in_front,
+                    std::uint32_t credit) {
   const bool is_inline = buffer != nullptr && bytes <= device_.inline_bytes();
   const bool is_behind = in_front == InFront::kBatch;
   ++unsignalled_;
@@ -141,7 +148,7 @@ void Endpoint::post(Buffer* buffer, std::size_t bytes, InFront in_front) {
       is_behind ? take_batch(queue_->batched(), &send) : &send;
   send.wr_id = std::uint64_t{posted_} << 1;
   send.opcode = IBV_WR_SEND_WITH_IMM;
-  send.imm_data = htonl(consumed_);
+  send.imm_data = htonl(credit);
   send.send_flags = (is_inline ? unsigned{IBV_SEND_INLINE} : 0U) |
                     (is_signalled ? unsigned{IBV_SEND_SIGNALED} : 0U);
   if (buffer != nullptr) {
@@ -164,7 +171,6 @@ void Endpoint::post(Buffer* buffer, std::size_t bytes, InFront in_front) {
     fail(fmt::format("posting a send: {}", errno_text(error)));
     return;
   }
-  credit_sent_ = consumed_;
   unsignalled_ = is_signalled ? 0 : unsignalled_;
   ++shared_.counters.sent;
   shared_.counters.behind += is_behind ? 1 : 0;
@@ -216,19 +222,13 @@ bool Endpoint::flush_parts(bool is_idle) {
   if (state_ == EndpointState::kReady && open_ != nullptr) {
     close_packet();
   }
-  if (consumed_ - credit_sent_ >= kCreditStep &&
-      state_ == EndpointState::kReady) {
-    if (send_queue_used() == kSendQueue) {
-      return false;
-    }
-    post(nullptr, 0, InFront::kNothing);
-  }
+  is_clean = return_credit() && is_clean;
   return is_clean || state_ != EndpointState::kReady;
 }
 
 /// Credit first, then the rows in order. A packet that breaks a rule fails the
 /// peer, since the stream behind it has no meaning.
-void Endpoint::on_packet(std::uint32_t consumed,
+void Endpoint::on_packet(std::uint32_t credit,
                          std::span<const std::byte> packet,
                          transport::MessageSink& sink) {
   if (state_ == EndpointState::kAccepting) {
@@ -238,14 +238,9 @@ void Endpoint::on_packet(std::uint32_t consumed,
     return;
   }
   ++shared_.counters.received;
-  if (!is_credit_possible(packets_sent_, peer_consumed_, consumed)) {
-    fail(fmt::format(
-        "it says that it has consumed {} packets; {} were sent, {} consumed "
-        "before",
-        consumed, packets_sent_, peer_consumed_));
+  if (!take_credit(credit, packet.empty() ? Load::kNone : Load::kRows)) {
     return;
   }
-  peer_consumed_ = consumed;
   while (!packet.empty() && state_ != EndpointState::kFailed) {
     const auto row = take_row(packet);
     if (!row || (row->row == Row::kControl && !on_control(row->bytes))) {
@@ -256,13 +251,6 @@ void Endpoint::on_packet(std::uint32_t consumed,
       ++shared_.counters.delivered;
       sink.on_message(peer_, device_.color(), row->bytes);
     }
-  }
-}
-
-void Endpoint::on_consumed() {
-  ++consumed_;
-  if (consumed_ - credit_sent_ >= kCreditStep) {
-    queue_for_flush();
   }
 }
 

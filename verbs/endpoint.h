@@ -1,7 +1,8 @@
 // One peer in one color: the endpoint that the engine sends to, and its
 // connection. docs/verbs.md has states and rules.
 //
-//   endpoint.cc          messages, credit, completions, failure
+//   endpoint.cc          messages, completions, failure
+//   endpoint_credit.cc   credit and the receive buffers for it
 //   endpoint_connect.cc  making and losing the connection
 //   endpoint_retry.cc    attempts to connect that fail
 //   endpoint_plan.cc     whether and how the devices can do steps
@@ -22,6 +23,7 @@
 #include "transport/transport.h"
 #include "transport/windows/control.h"
 #include "verbs/address_card.h"
+#include "verbs/credit.h"
 #include "verbs/device.h"
 #include "verbs/hello.h"
 #include "verbs/packet.h"
@@ -48,6 +50,10 @@ inline constexpr std::uint32_t kStepWindow = 64;
 /// Atomics among these work requests.
 inline constexpr std::size_t kAtomicWindow = 16;
 
+/// An endpoint gives spare credit up after it has sent no message for one to
+/// two times this long.
+inline constexpr Duration kIdleAfter = std::chrono::seconds(1);
+
 /// Counts of a transport, for tests and traces. Written by its endpoints.
 struct Counters {
   std::uint64_t connected = 0;  ///< Connections made.
@@ -60,6 +66,7 @@ struct Counters {
   std::uint64_t empty = 0;      ///< Part of `sent`: only credit.
   std::uint64_t inlined = 0;    ///< Part of `sent`: without a buffer.
   std::uint64_t signalled = 0;  ///< Part of `sent`: with a completion.
+  std::uint64_t given_up = 0;   ///< Part of `empty`: give credit up.
   std::uint64_t no_credit = 0;  ///< Messages put off: no credit or queue room.
   std::uint64_t no_buffer = 0;  ///< Messages put off: no send buffer.
   std::uint64_t received = 0;   ///< Packets, empty ones included.
@@ -93,6 +100,10 @@ struct SharedState {
   std::minstd_rand random{};          ///< Seeded by job and process.
   std::vector<Endpoint*> to_flush{};  ///< Have unsent data or credit.
   std::vector<Endpoint*> failed{};    ///< Failed, not yet reported.
+  /// Have more credit than idle ones need. VerbsTransport lets those that are
+  /// idle give it up at next_idle_look, which is set while there are some.
+  std::vector<Endpoint*> spare{};
+  TimePoint next_idle_look{};
 };
 
 /// State of an endpoint's connection. docs/verbs.md, "Connections", has the
@@ -138,14 +149,18 @@ class Endpoint final : public transport::Endpoint, public transport::Holder {
   /// Like flush(), but keeps the batch while other steps are outstanding.
   bool flush_idle();
 
-  /// A packet of the peer has arrived. `consumed` is the credit in its
-  /// immediate data.
-  void on_packet(std::uint32_t consumed,
+  /// A packet of the peer has arrived. `credit` is its immediate data.
+  void on_packet(std::uint32_t credit,
                  std::span<const std::byte> packet,
                  transport::MessageSink& sink);
   /// The receive buffer of a packet with messages is posted again, so its
-  /// credit may go back.
+  /// credit may go back. Precondition: all receives are posted.
   void on_consumed();
+
+  /// Gives spare credit up if nothing was sent since the last call. True: no
+  /// spare credit is left, so the endpoint leaves SharedState::spare.
+  bool give_up_if_idle();
+
   /// Work request `number` has completed, with success if `is_good`. All before
   /// it have completed with success. True when it belonged to a step.
   bool on_sent(std::uint32_t number,
@@ -273,7 +288,12 @@ class Endpoint final : public transport::Endpoint, public transport::Holder {
   void on_want(const transport::Control& want);
   void drop_revoked(std::uint32_t key, std::uint64_t state);
   void close_packet(InFront in_front = InFront::kNothing);
-  void post(Buffer* buffer, std::size_t bytes, InFront in_front);
+  void post(Buffer* buffer,
+            std::size_t bytes,
+            InFront in_front,
+            std::uint32_t credit);
+  bool take_credit(std::uint32_t credit, Load load);
+  bool return_credit();
   void queue_for_flush();
 
   void connect();
@@ -296,6 +316,8 @@ class Endpoint final : public transport::Endpoint, public transport::Holder {
   transport::ProcId peer_;
   EndpointState state_ = EndpointState::kIdle;  ///< Written by set_state().
   bool is_queued_for_flush_ = false;  ///< In the transport's list for flush().
+  bool is_spare_ = false;             ///< In SharedState::spare.
+  bool has_sent_ = false;  ///< Rows, since the last give_up_if_idle().
   /// The executor of this process's atomics on the peer's memory.
   const Executor atomics_;
   transport::Address listen_address_;  ///< The peer's, from its address card.
@@ -323,12 +345,7 @@ class Endpoint final : public transport::Endpoint, public transport::Holder {
   PeerMemory peer_memory_;
   std::vector<transport::Control> controls_;  ///< Not sent yet, in order.
 
-  /// Packets with messages, modulo 2^32. Invariant: packets_sent_ -
-  /// peer_consumed_ <= kWindow, since the peer has that many buffers.
-  std::uint32_t packets_sent_ = 0;
-  std::uint32_t peer_consumed_ = 0;  ///< Last count from the peer.
-  std::uint32_t consumed_ = 0;       ///< Packets consumed of the peer's.
-  std::uint32_t credit_sent_ = 0;    ///< Last count sent to the peer.
+  Credit credit_;
 
   std::uint32_t attempts_ = 0;  ///< Attempts to connect.
   TimePoint first_attempt_{};

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint32_t kHelloMagic = 0x56504341;
 constexpr std::uint32_t kRefusalMagic = 0x4e504341;
-constexpr std::uint8_t kHelloVersion = 2;
+constexpr std::uint8_t kHelloVersion = 3;
 
 }  // namespace
 

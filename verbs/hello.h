@@ -7,7 +7,7 @@
 //                  6  u16 packet       bytes of the largest packet
 //                  8  u32 source       process that asks
 //                 12  u32 destination  process that is asked
-//                 16  u32 window       packets that may be under way
+//                 16  u32 window       packets that may be under way at most
 //                 20  u32 zero
 //                 24  16 B job         the job's random id
 //   refusal:       0  u32 magic        'ACPN'

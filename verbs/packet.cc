@@ -46,10 +46,4 @@ std::optional<RowView> take_row(std::span<const std::byte>& packet) noexcept {
   return row;
 }
 
-bool is_credit_possible(std::uint32_t sent,
-                        std::uint32_t before,
-                        std::uint32_t consumed) noexcept {
-  return consumed - before <= sent - before;
-}
-
 }  // namespace acp::verbs

@@ -5,8 +5,8 @@
 //
 // The highest bit of a size marks a control row (control.h).
 //
-// The immediate data of the SEND is the credit: how many packets its sender has
-// consumed from the other side, modulo 2^32. An empty packet carries only that.
+// The immediate data of the SEND is credit (credit.h). An empty packet carries
+// only that.
 #pragma once
 
 #include <cstddef>
@@ -21,17 +21,6 @@ inline constexpr std::size_t kMessagePrefixBytes = 2;
 inline constexpr std::uint16_t kControlBit = 0x8000;
 inline constexpr std::size_t kMaxMessageBytes =
     kPacketBytes - kMessagePrefixBytes;
-
-/// Packets of one direction that may be sent and not yet consumed.
-inline constexpr std::uint32_t kWindow = 16;
-/// After this many packets consumed with nothing sent back, an empty packet
-/// returns the credit.
-inline constexpr std::uint32_t kCreditStep = kWindow / 2;
-/// Empty packets that can be unread: each stands for kCreditStep packets, and
-/// at most kWindow packets are unread.
-inline constexpr std::uint32_t kEmptyPackets = kWindow / kCreditStep;
-/// Receive buffers that one connection may need at once.
-inline constexpr std::uint32_t kReceivesPerConnection = kWindow + kEmptyPackets;
 
 /// The kind of a row.
 enum class Row : std::uint16_t { kMessage = 0, kControl = kControlBit };
@@ -53,11 +42,5 @@ struct RowView {
 /// Takes the first row off a packet that is not empty. Nothing when the bytes
 /// are no valid row.
 std::optional<RowView> take_row(std::span<const std::byte>& packet) noexcept;
-
-/// Whether the peer can have consumed `consumed` packets, if `sent` were sent
-/// and its last count was `before`.
-bool is_credit_possible(std::uint32_t sent,
-                        std::uint32_t before,
-                        std::uint32_t consumed) noexcept;
 
 }  // namespace acp::verbs

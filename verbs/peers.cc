@@ -121,6 +121,7 @@ Endpoint* VerbsTransport::add_endpoint(std::uint64_t key,
   // Room for all endpoints, so that later appends allocate nothing.
   shared_.to_flush.reserve(endpoints_.size() + 1);
   shared_.failed.reserve(endpoints_.size() + 1);
+  shared_.spare.reserve(endpoints_.size() + 1);
   shared_.backing_off.reserve(endpoints_.size() + 1);
   return endpoints_.emplace(key, std::move(endpoint)).first->second.get();
 }

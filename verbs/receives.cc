@@ -7,20 +7,28 @@
 
 #include "base/assert.h"
 #include "base/log.h"
+#include "verbs/credit.h"
 #include "verbs/packet.h"
 
 namespace acp::verbs {
 
 namespace {
 
-/// Buffers are allocated in this number.
-constexpr std::size_t kChunk = 64;
+/// Buffers are registered in this number: 128 KiB.
+constexpr std::size_t kChunk = 16;
 
 /// Marks ids of receives: a failed completion does not tell its kind.
 constexpr std::uint64_t kReceiveTag = 1;
 
 bool is_missing(int error) noexcept {
   return error == EOPNOTSUPP || error == ENOSYS;
+}
+
+/// Buffers for the empty packets of this many connections. An empty packet
+/// answers packets that this process has sent, so only connections in use bring
+/// some.
+std::uint32_t for_empty(std::uint32_t connections) noexcept {
+  return std::min(connections * kEmptyPackets, kMostForEmpty);
 }
 
 }  // namespace
@@ -56,19 +64,21 @@ void Receives::describe(ibv_qp_init_attr& wanted) const noexcept {
 }
 
 Status Receives::add(ibv_qp& pair) {
-  ACP_ASSERT(recycled_ == 0);
-  if (shared_ == nullptr) {
-    return fill(pair);
+  Queue& queue = shared_ != nullptr ? shared_queue_ : pairs_[pair.qp_num];
+  queue.pair = shared_ != nullptr ? nullptr : &pair;
+  ++queue.connections;
+  queue.promised += kIdleWindow;
+  const Status status = fill(queue);
+  if (status != Status::kOk) {
+    drop(pair);
   }
-  ++connections_;
-  const Status status = grow_shared();
-  connections_ -= status == Status::kOk ? 0 : 1;
   return status;
 }
 
 void Receives::drop(const ibv_qp& pair) {
   if (shared_ != nullptr) {
-    --connections_;
+    --shared_queue_.connections;
+    shared_queue_.promised -= kIdleWindow;
     return;
   }
   const auto found = pairs_.find(pair.qp_num);
@@ -81,55 +91,87 @@ void Receives::drop(const ibv_qp& pair) {
   }
 }
 
-/// Grows to a buffer for every packet that all connections can bring at once.
-Status Receives::grow_shared() {
-  const std::uint32_t wanted =
-      std::min(max_buffers_, connections_ * kReceivesPerConnection);
-  while (buffers_.size() < wanted) {
-    const std::size_t count =
-        std::min<std::size_t>(kChunk, max_buffers_ - buffers_.size());
-    if (const Status status = buffers_.grow(count); status != Status::kOk) {
-      return status;
-    }
-    for (std::size_t i = 0; i < count; ++i) {
-      append(buffers_.acquire());
-      if (recycled_ == kBatch && !post(nullptr)) {
-        return Status::kSystem;
+bool Receives::grow(const ibv_qp& pair, std::uint32_t count) {
+  Queue* queue = queue_of(pair.qp_num);
+  if (queue == nullptr || !has_memory_ ||
+      queue->promised + count + for_empty(queue->connections) > max_buffers_) {
+    return false;
+  }
+  queue->promised += count;
+  const Status status = fill(*queue);
+  if (status != Status::kOk) {
+    queue->promised -= count;
+    has_memory_ = false;
+    is_broken_ = is_broken_ || status == Status::kSystem;
+  }
+  return status == Status::kOk;
+}
+
+void Receives::shrink(const ibv_qp& pair, std::uint32_t count) noexcept {
+  if (Queue* queue = queue_of(pair.qp_num)) {
+    queue->promised -= count;
+  }
+}
+
+std::uint32_t Receives::promised() const noexcept {
+  std::uint32_t sum = shared_queue_.promised;
+  for (const auto& [number, queue] : pairs_) {
+    sum += queue.promised;
+  }
+  return sum;
+}
+
+std::uint32_t Receives::posted() const noexcept {
+  std::uint32_t sum = shared_queue_.posted;
+  for (const auto& [number, queue] : pairs_) {
+    sum += queue.posted;
+  }
+  return sum;
+}
+
+/// Null: the queue pair has been dropped.
+Receives::Queue* Receives::queue_of(std::uint32_t pair) noexcept {
+  if (shared_ != nullptr) {
+    return &shared_queue_;
+  }
+  const auto found = pairs_.find(pair);
+  return found == pairs_.end() ? nullptr : &found->second;
+}
+
+/// Buffers for all packets that the connections of a queue may bring at once.
+std::uint32_t Receives::wanted(const Queue& queue) const noexcept {
+  return std::min(max_buffers_, queue.promised + for_empty(queue.connections));
+}
+
+/// Posts the buffers that a queue lacks. On failure some of them are posted.
+Status Receives::fill(Queue& queue) {
+  ACP_ASSERT(recycled_ == 0);
+  while (queue.posted < wanted(queue)) {
+    Buffer* buffer = buffers_.acquire();
+    if (buffer == nullptr) {
+      const std::size_t count =
+          shared_ == nullptr
+              ? kChunk
+              : std::min<std::size_t>(kChunk, max_buffers_ - buffers_.size());
+      if (const Status status = buffers_.grow(count); status != Status::kOk) {
+        return post(queue.pair) ? status : Status::kSystem;
       }
+      continue;
     }
-    if (!post(nullptr)) {
+    append(queue, buffer);
+    if (recycled_ == kBatch && !post(queue.pair)) {
       return Status::kSystem;
     }
   }
-  return Status::kOk;
+  return post(queue.pair) ? Status::kOk : Status::kSystem;
 }
 
-/// Gives a queue pair its own buffers. On failure all of them are taken back.
-Status Receives::fill(ibv_qp& pair) {
-  Pair own{.pair = &pair, .buffers = {}};
-  Status status = Status::kOk;
-  while (own.buffers.size() < max_buffers_ && status == Status::kOk) {
-    Buffer* buffer = buffers_.acquire();
-    if (buffer == nullptr) {
-      status = buffers_.grow(kChunk);
-      continue;
-    }
-    own.buffers.push_back(buffer);
-    append(buffer);
-    if ((recycled_ == kBatch || own.buffers.size() == max_buffers_) &&
-        !post(&pair)) {
-      status = Status::kSystem;
-    }
+/// Adds a buffer to the chain that is posted next.
+void Receives::append(Queue& queue, Buffer* buffer) {
+  ++queue.posted;
+  if (queue.pair != nullptr) {
+    queue.buffers.push_back(buffer);
   }
-  recycled_ = 0;
-  pairs_[pair.qp_num] = std::move(own);
-  if (status != Status::kOk) {
-    drop(pair);
-  }
-  return status;
-}
-
-void Receives::append(Buffer* buffer) noexcept {
   ibv_sge& piece = pieces_[recycled_];
   piece.addr = reinterpret_cast<std::uintptr_t>(buffer->data);
   piece.length = kPacketBytes;
@@ -145,22 +187,28 @@ void Receives::append(Buffer* buffer) noexcept {
   ++recycled_;
 }
 
+/// A device without shared queues tells the queue by the queue pair.
 void Receives::recycle(Buffer* buffer, const ibv_wc& completion) noexcept {
-  ibv_qp* pair = nullptr;
-  if (shared_ == nullptr) {
-    const auto found = pairs_.find(completion.qp_num);
-    // A failed queue pair would only flush the buffer again, and buffers of a
-    // dropped one may belong to another by now.
-    if (found == pairs_.end() || completion.status != IBV_WC_SUCCESS) {
-      return;
-    }
-    pair = found->second.pair;
+  Queue* queue = queue_of(completion.qp_num);
+  // A failed queue pair would only flush the buffer again, and buffers of a
+  // dropped one may belong to another by now.
+  if (queue == nullptr ||
+      (queue->pair != nullptr && completion.status != IBV_WC_SUCCESS)) {
+    return;
   }
-  if (recycled_ == kBatch || pair != recycled_to_) {
+  --queue->posted;
+  if (queue->pair != nullptr) {
+    std::erase(queue->buffers, buffer);
+  }
+  if (queue->posted >= wanted(*queue)) {
+    buffers_.release(buffer);
+    return;
+  }
+  if (recycled_ == kBatch || queue->pair != recycled_to_) {
     is_broken_ = !post(recycled_to_) || is_broken_;
   }
-  recycled_to_ = pair;
-  append(buffer);
+  recycled_to_ = queue->pair;
+  append(*queue, buffer);
 }
 
 bool Receives::post_recycled() noexcept {

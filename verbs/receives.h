@@ -1,5 +1,6 @@
-// The receive buffers of a device. They are in one shared receive queue. On a
-// device without such queues, each queue pair has its own.
+// The receive buffers of a device: as many as the windows of its connections
+// promise, and some for empty packets. They are in one shared receive queue. On
+// a device without such queues, each queue pair has its own.
 #pragma once
 
 #include <array>
@@ -13,8 +14,12 @@
 
 namespace acp::verbs {
 
-/// Most buffers of a shared queue. Beyond that, its connections share them.
+/// Most buffers of a shared queue. Windows do not grow beyond that. More
+/// connections share the buffers of their smallest windows.
 inline constexpr std::uint32_t kMaxReceives = 4096;
+
+/// Most buffers of a shared queue that are kept for empty packets.
+inline constexpr std::uint32_t kMostForEmpty = 64;
 
 /// One thread at a time; guarded by the engine's lock.
 class Receives {
@@ -30,14 +35,30 @@ class Receives {
   /// Sets the receive fields for making a queue pair.
   void describe(ibv_qp_init_attr& wanted) const noexcept;
 
-  /// Provides the buffers of a new queue pair, before it can receive.
-  /// kNoMemory, kSystem: logged.
+  /// Provides the buffers of a new queue pair, before it can receive: for a
+  /// window of kIdleWindow. kNoMemory, kSystem: logged.
   [[nodiscard]] Status add(ibv_qp& pair);
   /// Undoes add(), before the queue pair is destroyed. Precondition: it has
   /// received nothing.
   void drop(const ibv_qp& pair);
 
-  /// Queues the buffer of a completed receive for posting.
+  /// Posts buffers for a window that is larger by `count` packets. False: there
+  /// are no more. Precondition: no recycled buffer is queued.
+  [[nodiscard]] bool grow(const ibv_qp& pair, std::uint32_t count);
+  /// The window is smaller by `count` packets. Buffers that are too many leave
+  /// their queue with the next packets.
+  void shrink(const ibv_qp& pair, std::uint32_t count) noexcept;
+
+  /// Buffers that the windows of all connections promise.
+  std::uint32_t promised() const noexcept;
+  /// Buffers that are posted.
+  std::uint32_t posted() const noexcept;
+
+  /// Buffers that are registered.
+  std::size_t registered() const noexcept { return buffers_.size(); }
+
+  /// Queues the buffer of a completed receive for posting, or keeps it when its
+  /// queue has enough.
   void recycle(Buffer* buffer, const ibv_wc& completion) noexcept;
   /// Posts all queued buffers. False: a queue did not take them. Logged.
   [[nodiscard]] bool post_recycled() noexcept;
@@ -45,24 +66,29 @@ class Receives {
  private:
   static constexpr std::size_t kBatch = 16;
 
-  /// A queue pair with buffers of its own.
-  struct Pair {
-    ibv_qp* pair = nullptr;
-    std::vector<Buffer*> buffers;
+  /// A receive queue: the shared one, or that of a queue pair.
+  struct Queue {
+    ibv_qp* pair = nullptr;          ///< Null: the shared queue.
+    std::uint32_t connections = 0;   ///< Its users.
+    std::uint32_t promised = 0;      ///< Sum of their windows.
+    std::uint32_t posted = 0;        ///< Buffers, with those to be posted.
+    std::vector<Buffer*> buffers{};  ///< Posted to `pair`.
   };
 
-  Status grow_shared();
-  Status fill(ibv_qp& pair);
-  void append(Buffer* buffer) noexcept;
+  Queue* queue_of(std::uint32_t pair) noexcept;
+  std::uint32_t wanted(const Queue& queue) const noexcept;
+  Status fill(Queue& queue);
+  void append(Queue& queue, Buffer* buffer);
   bool post(ibv_qp* pair) noexcept;
 
   BufferPool buffers_;
   ibv_pd& domain_;
   std::uint32_t max_buffers_;
-  SharedReceiveQueue shared_;      ///< Null: the device has none.
-  std::uint32_t connections_ = 0;  ///< Users of the shared queue.
+  SharedReceiveQueue shared_;  ///< Null: the device has none.
+  Queue shared_queue_;         ///< The buffers of shared_.
   /// By queue pair number. Empty with a shared queue.
-  std::unordered_map<std::uint32_t, Pair> pairs_;
+  std::unordered_map<std::uint32_t, Queue> pairs_;
+  bool has_memory_ = true;  ///< False: no more could be registered for grow().
 
   /// Receives that wait to be posted, as a chain, to `recycled_to_`; null there
   /// means the shared queue.

@@ -41,15 +41,24 @@ VerbsTransport::~VerbsTransport() {
   log(LogLevel::kDebug,
       "verbs: {} connections ({} attempts crossed, {} made again, {} strangers "
       "refused), sent "
-      "{} packets ({} empty, {} inline, {} signalled), put off {} without "
+      "{} packets ({} empty of which {} give credit up, {} inline, {} "
+      "signalled), put off {} without "
       "credit and {} without buffer, received {} packets with {} messages",
-      c.connected, c.crossed, c.retried, c.refused, c.sent, c.empty, c.inlined,
-      c.signalled, c.no_credit, c.no_buffer, c.received, c.delivered);
+      c.connected, c.crossed, c.retried, c.refused, c.sent, c.empty, c.given_up,
+      c.inlined, c.signalled, c.no_credit, c.no_buffer, c.received,
+      c.delivered);
   log(LogLevel::kDebug,
       "verbs: posted {} chains as {} work requests with {} doorbells, asked "
       "for "
       "{} windows, told of {}, revoked {} regions",
       c.posted, c.requests, c.doorbells, c.wanted, c.told, c.revoked);
+  for (const auto& device : devices_) {
+    const Receives& receives = device->receives();
+    log(LogLevel::kDebug,
+        "verbs: {}: {} receive buffers are promised, {} posted, {} registered",
+        device->name(), receives.promised(), receives.posted(),
+        receives.registered());
+  }
   endpoints_.clear();  // queue pairs end before their buffers
 }
 
@@ -61,6 +70,9 @@ std::size_t VerbsTransport::poll(transport::MessageSink& sink) {
       shared_.counters.delivered + shared_.counters.done;
   if (shared_.connecting != 0 || --polls_until_event_check_ < 0) {
     check_descriptors(std::span(watched_).first(event_descriptors_));
+  }
+  if (std::exchange(is_after_check_, false)) {
+    give_idle_credit_up();
   }
   if (has_events_) {
     take_events();
@@ -96,6 +108,20 @@ void VerbsTransport::start_retries() {
       endpoint->retry();  // may append it to the list again
     }
   }
+}
+
+/// The price of spare credit is the receive buffers of the peer, which other
+/// connections there can use. The time is read only with spare credit about.
+void VerbsTransport::give_idle_credit_up() {
+  if (shared_.spare.empty()) {
+    return;
+  }
+  const TimePoint now = SteadyClock().now();
+  if (now < shared_.next_idle_look) {
+    return;
+  }
+  shared_.next_idle_look = now + kIdleAfter;
+  std::erase_if(shared_.spare, std::mem_fn(&Endpoint::give_up_if_idle));
 }
 
 /// Handles one batch of completions of a device.
@@ -233,7 +259,8 @@ TimePoint VerbsTransport::next_deadline() const noexcept {
       unfit_peer_.is_unreported()) {
     return TimePoint{};  // long ago
   }
-  TimePoint next = TimePoint::max();
+  TimePoint next =
+      shared_.spare.empty() ? TimePoint::max() : shared_.next_idle_look;
   for (const Endpoint* endpoint : shared_.backing_off) {
     next = std::min(next, endpoint->retry_at());
   }
@@ -265,6 +292,7 @@ void VerbsTransport::disarm() {
 /// Looks at descriptors with one system call.
 void VerbsTransport::check_descriptors(std::span<pollfd> descriptors) {
   polls_until_event_check_ = kPollsBetweenEventChecks;
+  is_after_check_ = true;
   if (::poll(descriptors.data(), descriptors.size(), 0) > 0) {
     for (const pollfd& each : descriptors.first(event_descriptors_)) {
       has_events_ |= each.revents != 0;

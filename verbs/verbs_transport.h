@@ -93,6 +93,11 @@ class VerbsTransport final : public transport::Transport {
 
   const Counters& counters() const noexcept { return shared_.counters; }
 
+  /// The receive buffers of a color's device, for tests and traces.
+  const Receives& receives(transport::Color color) const noexcept {
+    return devices_[color]->receives();
+  }
+
  private:
   /// `wanted_atomics`: VerbsOptions::atomics before the devices were known.
   VerbsTransport(VerbsOptions options,
@@ -109,6 +114,7 @@ class VerbsTransport final : public transport::Transport {
                          Executor atomics);
   Executor executor_for(const AddressCard& peer) const noexcept;
   void start_retries();
+  void give_idle_credit_up();
   void drain(Device& device, transport::MessageSink& sink);
   void on_receive(Device& device,
                   const ibv_wc& completion,
@@ -148,6 +154,9 @@ class VerbsTransport final : public transport::Transport {
   std::array<std::byte, kMaxCardBytes> card_{};
   std::size_t card_bytes_ = 0;
   int polls_until_event_check_ = 0;
+  /// check_descriptors() has been called, after a sleep or after some polls. So
+  /// the next poll() may read the time.
+  bool is_after_check_ = false;
   bool has_events_ = false;  ///< take_events() has work.
 };
 

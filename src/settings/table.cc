@@ -116,8 +116,8 @@ constexpr std::array<Setting, static_cast<std::size_t>(SettingId::kCount)>
          655'360,
          "Microseconds after which an RDMA device repeats a message for which "
          "this rank had no receive buffer, as often as it takes; rounded up to "
-         "a value of the InfiniBand specification. Matters with more than 227 "
-         "connections on a device."},
+         "a value of the InfiniBand specification. Matters with more than "
+         "4032 connections on a device."},
         {"ACP_VERBS_TRAFFIC_CLASS", "", SettingKind::kNumber, "0", "", 0, 255,
          "Traffic class of RDMA packets, the IP type of service over RoCE: 4 "
          "times the DSCP of the lossless class that the switches have. 0: what "

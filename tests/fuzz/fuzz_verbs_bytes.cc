@@ -5,7 +5,9 @@
 #include <span>
 
 #include "base/assert.h"
+#include "base/little_endian.h"
 #include "verbs/address_card.h"
+#include "verbs/credit.h"
 #include "verbs/hello.h"
 #include "verbs/packet.h"
 
@@ -23,6 +25,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
   if (const auto refusal = acp::verbs::decode_refusal(bytes)) {
     ACP_ASSERT(acp::verbs::decode_refusal(
                    acp::verbs::encode_refusal(*refusal)) == refusal);
+  }
+  if (size >= sizeof(std::uint32_t)) {
+    const auto bits = acp::load_little<std::uint32_t>(bytes.data());
+    if (const auto credit = acp::verbs::decode_credit(bits)) {
+      ACP_ASSERT(acp::verbs::encode_credit(*credit) == bits);
+    }
   }
   std::span<const std::byte> packet = bytes;
   while (!packet.empty()) {

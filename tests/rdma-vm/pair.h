@@ -160,6 +160,22 @@ class Pair {
     return status;
   }
 
+  /// Sends many messages of one packet each, so that the receiver has the
+  /// largest window for this sender. Waits until they have arrived.
+  void stream(std::size_t from) {
+    End& sender = ends[from];
+    End& receiver = ends[1 - from];
+    const int all = receiver.messages + kStreamed;
+    int left = kStreamed;
+    REQUIRE(until([&] {
+      while (left != 0 && sender.send_one() == Status::kOk) {
+        sender.transport->flush();
+        --left;
+      }
+      return receiver.messages == all;
+    }));
+  }
+
   bool is_done(std::size_t count) {
     return until([&] { return ends[0].done.size() == count; });
   }
@@ -185,6 +201,7 @@ class Pair {
     return made;
   }
 
+  static constexpr int kStreamed = 100;
   std::array<End, 2> ends;
 };
 

@@ -1,5 +1,5 @@
 // Bytes that the verbs transport reads from other processes: address cards,
-// hellos, packets, credit.
+// hellos, packets.
 #include <cstring>
 #include <string>
 #include <vector>
@@ -7,6 +7,7 @@
 #include <catch2/catch.hpp>
 
 #include "verbs/address_card.h"
+#include "verbs/credit.h"
 #include "verbs/find_ports.h"
 #include "verbs/hello.h"
 #include "verbs/packet.h"
@@ -178,18 +179,6 @@ TEST_CASE("verbs packet: rows for the connection are no messages",
   REQUIRE(message);
   CHECK(message->row == Row::kMessage);
   CHECK(text_of(message->bytes) == "message");
-}
-
-TEST_CASE("verbs packet: credit is for what was sent, once",
-          "[verbs][packet]") {
-  for (const std::uint32_t base : {0U, 0xfffffff8U}) {
-    const std::uint32_t before = base + 2;
-    const std::uint32_t sent = base + 10;
-    CHECK(is_credit_possible(sent, before, before));
-    CHECK(is_credit_possible(sent, before, sent));
-    CHECK_FALSE(is_credit_possible(sent, before, sent + 1));
-    CHECK_FALSE(is_credit_possible(sent, before, before - 1));
-  }
 }
 
 }  // namespace acp::verbs

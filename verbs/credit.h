@@ -1,0 +1,113 @@
+// The credit of a connection, as one of its ends keeps it: which packets this
+// end may send, and which it lets the other end send. Pure state without
+// devices, used by Endpoint. docs/verbs.md, "Flow control", has the protocol.
+//
+// The immediate data of each SEND, from the lowest bit:
+//
+//   16 bits  consumed   packets consumed from the other end, modulo 2^16
+//    5 bits  window     packets that the other end may send after those
+//    1 bit   is_short   a message had to wait for credit since the last SEND
+//    1 bit   gives_up   the sender keeps credit for kIdleWindow packets
+//    1 bit   zero
+//    8 bits  given_up   SENDs with gives_up read from the other end, modulo 2^8
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace acp::verbs {
+
+/// Packets of one direction that may be sent and not yet consumed: on a
+/// connection that is not used, and at most.
+inline constexpr std::uint32_t kIdleWindow = 1;
+inline constexpr std::uint32_t kWindow = 16;
+/// Empty packets of one direction that can be unread.
+inline constexpr std::uint32_t kEmptyPackets = 2;
+/// Receive buffers that one connection may need at once.
+inline constexpr std::uint32_t kReceivesPerConnection = kWindow + kEmptyPackets;
+
+/// The immediate data of a SEND. A plain value.
+struct CreditNote {
+  std::uint16_t consumed = 0;
+  std::uint8_t window = 0;
+  bool is_short = false;
+  bool gives_up = false;
+  std::uint8_t given_up = 0;
+
+  friend bool operator==(const CreditNote&, const CreditNote&) = default;
+};
+
+std::uint32_t encode_credit(const CreditNote& note) noexcept;
+/// Nothing when no end would have written these bits.
+std::optional<CreditNote> decode_credit(std::uint32_t bits) noexcept;
+
+/// Whether a packet has rows. Only such packets need credit.
+enum class Load : std::uint8_t { kNone, kRows };
+
+/// One end. All counts are modulo 2^32 and count packets with rows. Invariants:
+/// 1. acknowledged_ <= sent_ <= limit_ <= the other end's granted_.
+/// 2. consumed_ <= received_ <= granted_ <= received_ + window_.
+/// 3. The owner has window_ receive buffers posted for this connection, and
+///    others for empty packets.
+class Credit {
+ public:
+  /// Whether this end may send a packet with rows.
+  bool may_send() const noexcept { return sent_ != limit_; }
+
+  /// A message has to wait for credit. The next SEND tells the other end.
+  void want_more() noexcept { is_short_ = true; }
+
+  /// The immediate data of the packet that is posted next. Grants the other end
+  /// all that its window allows. Precondition for kRows: may_send().
+  std::uint32_t on_send(Load load) noexcept;
+
+  /// Whether this end has more credit than an idle connection needs.
+  bool has_spare() const noexcept { return limit_ - sent_ > kIdleWindow; }
+
+  /// Keeps credit for kIdleWindow packets. Returns the immediate data of the
+  /// empty packet that tells so. Precondition: has_spare().
+  std::uint32_t give_up() noexcept;
+
+  /// A packet of the other end has arrived. False: it breaks a rule.
+  [[nodiscard]] bool on_arrival(std::uint32_t bits, Load load) noexcept;
+
+  /// A packet with rows is consumed, and its receive buffer is free again.
+  void on_consumed() noexcept;
+
+  /// Whether an empty packet has to return credit now.
+  bool is_due() const noexcept;
+
+  /// Whether the other end needs a larger window.
+  bool needs_growth() const noexcept;
+
+  /// Doubles the window of the other end. Precondition: window() more receive
+  /// buffers are posted.
+  void grow() noexcept;
+
+  std::uint32_t window() const noexcept { return window_; }
+
+  /// All counts, for the report of a broken rule.
+  std::string describe() const;
+
+ private:
+  std::uint32_t note() noexcept;
+
+  // Packets to the other end.
+  std::uint32_t sent_ = 0;
+  std::uint32_t acknowledged_ = 0;     ///< Consumed there, as last read.
+  std::uint32_t limit_ = kIdleWindow;  ///< Packets that may be sent in all.
+  std::uint8_t given_up_ = 0;          ///< Calls of give_up().
+  bool is_short_ = false;              ///< want_more() since the last SEND.
+
+  // Packets from the other end.
+  std::uint32_t received_ = 0;
+  std::uint32_t consumed_ = 0;
+  std::uint32_t granted_ = kIdleWindow;  ///< Packets that it may send in all.
+  std::uint32_t window_ = kIdleWindow;
+  std::uint32_t used_up_ = 0;       ///< Times without credit in this window.
+  std::uint8_t read_given_up_ = 0;  ///< Packets with gives_up.
+  bool is_wanted_ = false;          ///< It was short of credit in this window.
+};
+
+}  // namespace acp::verbs
