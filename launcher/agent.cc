@@ -20,6 +20,7 @@
 #include "launcher/copied_program.h"
 #include "launcher/descendants.h"
 #include "launcher/heartbeat.h"
+#include "launcher/host_network.h"
 #include "launcher/host_part.h"
 #include "launcher/pipe.h"
 #include "launcher/remote_streams.h"
@@ -221,7 +222,10 @@ class Agent {
     protocol::HostPlan plan;
     plan.identity = orders_->identity;
     plan.sizes = orders_->sizes;
-    plan.route_to = route_to(orders_->routes, orders_->hosts.front().name);
+    Route route = route_to(orders_->routes, orders_->hosts.front().name);
+    plan.route_to = route.address;
+    send(HostMessageType::kNetwork, 0,
+         encode_host_network({network_stack(), std::move(route.why_unknown)}));
     part_.emplace(host_, *work_, loop_, *output_,
                   [this](const HostMessage& message) { take_report(message); });
     if (part_->start(std::move(plan), signals_.inherited()) != Status::kOk) {

@@ -25,7 +25,7 @@ namespace acp::launcher {
 
 /// Raised when a message changes. acprun and an agent with different numbers
 /// refuse each other.
-inline constexpr std::uint32_t kAgentProtocol = 4;
+inline constexpr std::uint32_t kAgentProtocol = 5;
 inline constexpr std::uint32_t kHostMagic = 0x41504341;
 inline constexpr std::size_t kHostHeaderBytes = 40;
 /// The longest text. Tables, and the program that --preload copies, travel in
@@ -52,6 +52,7 @@ enum class HostMessageType : std::uint16_t {
   kPause,        ///< acprun is about to be stopped: its silence is no death.
   kWantAddress,  ///< Asks for the address card of `rank`. value: rank that
                  ///< asks.
+  kRoute,        ///< text: for HostHeader::route_to, before kGo of kNetwork.
 
   // From hosts to acprun.
   kStarted = 64,  ///< rank; value: process id; text: its processors.
@@ -73,6 +74,7 @@ enum class HostMessageType : std::uint16_t {
                   ///< host cannot start its ranks.
   kHostLost,      ///< text: how the connection to the host's agent ended.
   kDone,          ///< The host has no process of the job left.
+  kNetwork,       ///< text: HostNetwork, before the first kStarted.
 
   // In both directions.
   kAlive = 128,  ///< A sign of life.

@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "launcher/bootstrap_server.h"
@@ -44,7 +45,7 @@ class HostPart {
   UniqueFd take_input() { return std::move(input_); }
 
   /// Carries out one of kWelcome, kTable, kGo, kEnd, kKill, kSignal, kLeaving,
-  /// kWantAddress and kAddress.
+  /// kRoute, kWantAddress and kAddress.
   void take(const HostMessage& order);
 
   std::vector<RankLook> look() const;
@@ -65,6 +66,7 @@ class HostPart {
   void note_arrival(protocol::Phase phase);
   void take_go(const HostMessage& order);
   void take_leaving(const HostMessage& order);
+  void take_route(std::string_view text);
   void show_card(const HostMessage& order);
   void deliver_card(const HostMessage& order);
   void lose_keeper();

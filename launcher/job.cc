@@ -26,6 +26,7 @@
 #include "base/log.h"
 #include "launcher/agent_links.h"
 #include "launcher/descendants.h"
+#include "launcher/host_network.h"
 #include "launcher/host_part.h"
 #include "launcher/input.h"
 #include "launcher/output.h"
@@ -135,7 +136,10 @@ class Job {
     host.identity = identity;
     host.sizes = plan_.orders.sizes;
     if (plan_.has_other_hosts()) {
-      host.route_to = route_to(plan_.orders.routes, plan_.host);
+      Route route = route_to(plan_.orders.routes, plan_.host);
+      host.route_to = route.address;
+      networks_.note(own_number_,
+                     {network_stack(), std::move(route.why_unknown)});
     }
     part_.emplace(
         own_number_, *plan_.local, loop_, output_,
@@ -271,6 +275,7 @@ class Job {
       case HostMessageType::kHostFailed: take_failed_host(report); break;
       case HostMessageType::kHostLost: take_lost_host(report); break;
       case HostMessageType::kDone: gone_.insert(report.host); break;
+      case HostMessageType::kNetwork: take_network(report); break;
       default: break;
     }
   }
@@ -345,6 +350,9 @@ class Job {
                               {}});
                      },
                      [&](SayGo go) {
+                       if (go.phase == protocol::Phase::kNetwork) {
+                         tell_lost_hosts();
+                       }
                        for (std::string& piece : std::exchange(tables_, {})) {
                          order_all(HostMessageType::kTable, 0,
                                    std::move(piece));
@@ -356,6 +364,22 @@ class Job {
                        fail(std::move(verdict));
                      }},
                answer);
+  }
+
+  void take_network(const HostMessage& report) {
+    if (auto network = decode_host_network(report.text)) {
+      networks_.note(report.host, std::move(*network));
+    }
+  }
+
+  /// Ranks open sockets after Go(kNetwork). On a host that knows no address of
+  /// the others they would take loopback. They get the reason in the place of
+  /// the address: only then does opening fail, and programs that need no such
+  /// socket run. Every host has reported its network before its ranks arrived.
+  void tell_lost_hosts() {
+    for (HostNetworks::LostHost& one : networks_.without_route()) {
+      order({HostMessageType::kRoute, one.host, 0, 0, 0, std::move(one.why)});
+    }
   }
 
   /// Hosts keep the rank with the fewest acp_sync, so they are told no other.
@@ -678,6 +702,7 @@ class Job {
   std::atomic<std::uint64_t> left_{0};
   /// Output of hosts for which they have got no credit yet.
   std::vector<std::pair<std::uint32_t, std::int64_t>> owed_;
+  HostNetworks networks_;           ///< Hosts that have reported theirs.
   std::vector<RankLook> looks_;     ///< Looks of this round, or at the end.
   std::set<std::uint32_t> looked_;  ///< Hosts whose looks are there.
   std::int64_t look_round_ = 0;

@@ -15,6 +15,7 @@
 #include <csignal>
 #include <memory>
 
+#include "base/log.h"
 #include "base/unique_fd.h"
 #include "protocol/host_segment.h"
 
@@ -32,11 +33,12 @@ bool is_loopback(const sockaddr* address) {
          IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr) != 0;
 }
 
-std::string address_of(const std::string& name) {
+Route route_of(const std::string& name) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_DGRAM;
   addrinfo* found = nullptr;
-  if (::getaddrinfo(name.c_str(), nullptr, &hints, &found) != 0) return "";
+  const int failure = ::getaddrinfo(name.c_str(), nullptr, &hints, &found);
+  if (failure != 0) return {"", name + ": " + ::gai_strerror(failure)};
   const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(
       found, ::freeaddrinfo);
   for (const addrinfo* one = found; one != nullptr; one = one->ai_next) {
@@ -44,10 +46,10 @@ std::string address_of(const std::string& name) {
     if (!is_loopback(one->ai_addr) &&
         ::getnameinfo(one->ai_addr, one->ai_addrlen, text.data(), text.size(),
                       nullptr, 0, NI_NUMERICHOST) == 0) {
-      return text.data();
+      return {text.data(), ""};
     }
   }
-  return "";
+  return {"", name + ": its address is loopback"};
 }
 
 }  // namespace
@@ -55,54 +57,67 @@ std::string address_of(const std::string& name) {
 namespace {
 
 constexpr int kResolveLimitMs = 2000;
+/// First byte of the child's answer.
+constexpr char kIsAddress = '=';
+constexpr char kIsReason = '!';
 
-std::string first_address(const std::vector<std::string>& names,
-                          const std::string& own) {
+/// Without an address, the first name's reason is kept.
+std::string find_route(const std::vector<std::string>& names,
+                       const std::string& own) {
+  std::string reason;
   for (const std::string& name : names) {
     if (name == own) continue;
-    std::string address = address_of(name);
-    if (!address.empty() && address.size() < protocol::kRouteBytes) {
-      return address;
+    const Route route = route_of(name);
+    if (!route.address.empty() &&
+        route.address.size() < protocol::kRouteBytes) {
+      return kIsAddress + route.address;
     }
+    if (reason.empty()) reason = kIsReason + route.why_unknown;
   }
-  return "";
+  return reason;
+}
+
+/// The answer is one write of fewer bytes than a pipe holds.
+std::string read_answer(int fd) {
+  std::array<char, 512> text{};
+  pollfd ready{fd, POLLIN, 0};
+  if (::poll(&ready, 1, kResolveLimitMs) != 1) {
+    return std::string(1, kIsReason) + "the resolver of names does not answer";
+  }
+  const ssize_t size = ::read(fd, text.data(), text.size());
+  return {text.data(), static_cast<std::size_t>(size > 0 ? size : 0)};
 }
 
 }  // namespace
 
 /// A child process asks, because getaddrinfo has no time limit and a thread
 /// that hangs in it cannot be ended.
-std::string route_to(const std::vector<std::string>& names,
-                     const std::string& own) {
+Route route_to(const std::vector<std::string>& names, const std::string& own) {
   std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return "";
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return {"", errno_text(errno)};
   const UniqueFd reader(ends[0]);
   UniqueFd writer(ends[1]);
   const pid_t child = ::fork();
+  if (child < 0) return {"", errno_text(errno)};
   if (child == 0) {
-    const std::string address = first_address(names, own);
+    const std::string answer = find_route(names, own);
     [[maybe_unused]] const ssize_t n =
-        ::write(writer.get(), address.data(), address.size());
+        ::write(writer.get(), answer.data(), answer.size());
     ::_exit(0);
   }
   writer.reset();
-  std::array<char, protocol::kRouteBytes> text{};
-  ssize_t size = 0;
-  pollfd ready{reader.get(), POLLIN, 0};
-  if (child > 0 && ::poll(&ready, 1, kResolveLimitMs) == 1) {
-    size = ::read(reader.get(), text.data(), text.size());
+  const std::string answer = read_answer(reader.get());
+  ::kill(child, SIGKILL);
+  while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
   }
-  if (child > 0) {
-    ::kill(child, SIGKILL);
-    while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
-    }
-  }
-  return {text.data(), static_cast<std::size_t>(size > 0 ? size : 0)};
+  if (answer.empty()) return {};
+  return answer.front() == kIsAddress ? Route{answer.substr(1), ""}
+                                      : Route{"", answer.substr(1)};
 }
 
 /// connect() on a UDP socket only looks up the route.
 std::string own_address_towards(const std::string& name) {
-  const std::string other = route_to({name}, "");
+  const std::string other = route_to({name}, "").address;
   addrinfo hints{};
   hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
   hints.ai_socktype = SOCK_DGRAM;

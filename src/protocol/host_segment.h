@@ -192,7 +192,7 @@ struct alignas(kCacheLine) HostHeader {
   std::array<std::uint8_t, 16> job_id;  ///< JobIdentity::id.
   /// A numeric address of another host of the job, with "%interface" where it
   /// needs one. Transports use the interfaces by which the kernel routes to it.
-  /// "": the job has one host, or its launcher knows no address.
+  /// "": the job is on one machine. Else the reason why no address is known.
   std::array<char, kRouteBytes> route_to;
   CpuMask cpus;  ///< Cores that the maker of the segment may use.
   /// JobState. The launcher sets it to kEnding once; every wait reads it.

@@ -220,8 +220,11 @@ Result<LocalAddress> address_towards(const std::string& remote) {
   const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(
       list, &::freeaddrinfo);
   if (error != 0) {
-    log_error("\"{}\" is no numeric address of another host: {}", remote,
-              ::gai_strerror(error));
+    log_error(
+        "this host knows no address of another host of this job ({}): give "
+        "addresses in --host or the node file, write the names into /etc/hosts "
+        "of each host, or name the interface in ACP_UDP_INTERFACES",
+        remote);
     return Status::kSystem;
   }
   SocketAddress own{};

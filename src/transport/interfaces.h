@@ -39,7 +39,8 @@ Result<std::vector<LocalAddress>> choose_addresses(
     std::span<const LocalAddress> known);
 
 /// The address from which this host reaches `remote`, a numeric address with
-/// or without %interface. No datagram is sent. kSystem: logged.
+/// or without %interface. No datagram is sent. kSystem: logged. A launcher that
+/// knows no address gives the reason instead, which is then in the log.
 Result<LocalAddress> address_towards(const std::string& remote);
 
 bool is_link_local(const Address& address) noexcept;

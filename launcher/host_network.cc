@@ -1,0 +1,60 @@
+// Finds the hosts of a job that know no address of another host. Called by
+// agents, and by acprun before the ranks open their network.
+#include "launcher/host_network.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "protocol/byte_codec.h"
+
+namespace acp::launcher {
+
+using protocol::ByteReader;
+using protocol::ByteWriter;
+
+std::string encode_host_network(const HostNetwork& network) {
+  ByteWriter writer;
+  writer.text(network.stack);
+  writer.text(network.why_no_route);
+  return writer.take();
+}
+
+std::optional<HostNetwork> decode_host_network(std::string_view bytes) {
+  ByteReader reader(bytes);
+  HostNetwork network;
+  network.stack = reader.text();
+  network.why_no_route = reader.text();
+  if (!reader.is_at_end()) return std::nullopt;
+  return network;
+}
+
+/// A namespace's number is unique for as long as its kernel runs.
+std::string network_stack() {
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string boot;
+  file >> boot;
+
+  struct stat info {};
+
+  const bool is_known = ::stat("/proc/self/ns/net", &info) == 0;
+  return fmt::format("{} {}", boot, is_known ? info.st_ino : 0);
+}
+
+std::vector<HostNetworks::LostHost> HostNetworks::without_route() const {
+  std::vector<LostHost> lost;
+  for (const auto& [host, network] : networks_) {
+    const bool has_neighbors =
+        std::ranges::any_of(networks_, [&own = network.stack](const auto& one) {
+          return one.second.stack != own;
+        });
+    if (has_neighbors && !network.why_no_route.empty()) {
+      lost.push_back({host, network.why_no_route});
+    }
+  }
+  return lost;
+}
+
+}  // namespace acp::launcher
