@@ -586,6 +586,9 @@ class Job {
       verdict.group = group.name;
       verdict.is_foreign = group.is_foreign;
     }
+    if (verdict.cause == Cause::kWatchdog && !verdict.ranks.empty()) {
+      verdict.host = host_of_rank_[verdict.ranks.front()];
+    }
     verdict_ = std::move(verdict);
     rollcall_at_end_ = rollcall_;
     looks_ = part_ ? part_->look() : std::vector<RankLook>{};
@@ -605,11 +608,17 @@ class Job {
     return collect_waits(looks_, *rollcall_at_end_);
   }
 
-  /// The host of the rank that failed, or of its keeper; otherwise acprun's.
-  const std::string& where_it_failed() const {
-    const bool is_of_host =
-        verdict_->rank != kNoRank || verdict_->cause == Cause::kKeeperLost;
-    return is_of_host ? host_name_of(verdict_->host) : plan_.host;
+  /// The host of the process that the verdict names. A limit of time concerns
+  /// all hosts of the job, so it has a host only where the job has one. The
+  /// other causes are acprun's own.
+  std::string where_it_failed() const {
+    if (verdict_->rank != kNoRank || verdict_->cause == Cause::kKeeperLost) {
+      return host_name_of(verdict_->host);
+    }
+    if (is_limit(verdict_->cause) && plan_.hosts.size() > 1) {
+      return verdict_->pid == 0 ? "" : host_name_of(verdict_->host);
+    }
+    return plan_.host;
   }
 
   void check_deadlines() {

@@ -127,7 +127,7 @@ std::string advise_on_signal(const Verdict& verdict) {
 }
 
 /// A verdict's own advice comes first; otherwise the cause decides.
-std::string advise(const Verdict& verdict) {
+std::string advise(const Verdict& verdict, std::string_view host) {
   if (!verdict.advice.empty()) return verdict.advice;
   switch (verdict.cause) {
     case Cause::kExited:
@@ -152,9 +152,9 @@ std::string advise(const Verdict& verdict) {
       return verdict.ranks.empty()
                  ? "look for a call that one rank left out"
                  : fmt::format(
-                       "look for who stopped it; kill -CONT {} would have let "
-                       "it go on",
-                       verdict.pid);
+                       "look for who stopped it; kill -CONT {} on {} would "
+                       "have let it go on",
+                       verdict.pid, host);
     case Cause::kInterrupted: return "nothing is left running";
     case Cause::kHostFailed: return "see what it says above";
     case Cause::kHostLost:
@@ -182,6 +182,7 @@ std::string describe_end(const Verdict& verdict,
     return fmt::format("{} on {} {}", verdict.group, host, cause);
   }
   if (verdict.rank == kNoRank) {
+    if (host.empty()) return cause;
     return verdict.pid == 0
                ? fmt::format("{} on {}", cause, host)
                : fmt::format("{} on {} (pid {})", cause, host, verdict.pid);
@@ -200,7 +201,7 @@ std::string summarize(const Verdict& verdict,
       "{0}: {1}\n{2}{3}{0}: ended the job with status {4}; {5}\n",
       program_name(), describe_end(verdict, host, waits),
       describe_others(verdict.rank, waits), traffic, exit_status(verdict),
-      advise(verdict));
+      advise(verdict, host));
 }
 
 }  // namespace acp::launcher

@@ -27,6 +27,11 @@ int failure_status(std::int64_t value) noexcept {
 
 }  // namespace
 
+bool is_limit(Cause cause) noexcept {
+  return cause == Cause::kInitTimeout || cause == Cause::kTimeout ||
+         cause == Cause::kWatchdog;
+}
+
 /// Follows the shell: 128 + N for a signal, the program's own status where
 /// there is one. A cause that lies in acprun itself or in the machinery has
 /// kStatusLauncher.

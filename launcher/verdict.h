@@ -41,12 +41,16 @@ struct Verdict {
   std::string text;
   std::vector<std::uint32_t> ranks;
   std::string advice = {};  ///< Advice to the user; "": by the cause.
-  /// Number of the host; with kKeeperLost, or with a rank.
+  /// Number of the host; with kKeeperLost, with a rank, or with the pid of
+  /// kWatchdog.
   std::uint32_t host = 0;
   /// CommandGroup::name and CommandGroup::is_foreign of the rank's group.
   std::string group = {};
   bool is_foreign = false;
 };
+
+/// Whether the cause is a limit of time that the whole job has passed.
+bool is_limit(Cause cause) noexcept;
 
 /// Returns acprun's exit status for this end of the job; never 0.
 int exit_status(const Verdict& verdict) noexcept;

@@ -294,6 +294,37 @@ TEST_CASE("launcher hosts: the watchdog sees ranks of all hosts",
   CHECK(count_of(outcome.err, "acprun: rank 4 was waiting in ") == 1);
 }
 
+TEST_CASE("launcher hosts: the watchdog names the host of a stopped rank",
+          "[launcher][hosts]") {
+  const RemoteShell shell;
+  const Outcome outcome =
+      run(shell.on("localhost,a", 4) +
+          std::vector<std::string>{"--watchdog", "0.5", PROBE, "hello", "init",
+                                   "only:3:raise:19", "wait:2"});
+  INFO(outcome.err);
+  CHECK(outcome.status == 124);
+  CHECK(contains(outcome.err,
+                 "with rank 3 stopped by a signal (state T) on a (pid "));
+  CHECK(std::regex_search(outcome.err,
+                          std::regex("kill -CONT [0-9]+ on a would have")));
+}
+
+TEST_CASE("launcher hosts: a limit of time is that of all hosts",
+          "[launcher][hosts]") {
+  const RemoteShell shell;
+  const Outcome deadlock =
+      run(shell.on("localhost,a", 2) +
+          std::vector<std::string>{"--watchdog", "0.5", PROBE, "hello", "init",
+                                   "wait:2"});
+  INFO(deadlock.err);
+  CHECK(contains(deadlock.err, "none got any further\n"));
+  const Outcome late =
+      run(shell.on("localhost,a", 2) +
+          std::vector<std::string>{"--timeout", "0.5", PROBE, "pause"});
+  INFO(late.err);
+  CHECK(contains(late.err, "the job ran longer than --timeout=0.5\n"));
+}
+
 TEST_CASE("launcher hosts: bindings of all hosts are reported",
           "[launcher][hosts]") {
   const RemoteShell shell;
