@@ -3,7 +3,9 @@
 // and then all ranks end normally. An argument chooses other behaviour of rank
 // 0:
 //   abort     calls acp_abort before any call has failed
-//   wait      waits for a message of rank 1, which is in acp_finalize
+//   wait      waits for a message of rank 1, which is in acp_sync
+//   leave     waits for messages of rank 1, which calls acp_finalize: one was
+//             sent before, the others never come
 //   constant  sends rank 1 a message from read-only memory, which is no error
 #include <sys/mman.h>
 
@@ -31,6 +33,29 @@ int send_constant() {
   return acp_finalize();
 }
 
+/// Rank 1 ends without a wait for its send. Rank 0 creates two ends more than
+/// rank 1, and receives once at the first, and frees the second with a receive
+/// under way.
+int leave_early() {
+  char byte = 'a';
+  const acp_ch_t first = acp_create_ch(1, 0);
+  if (acp_rank() == 1) {
+    acp_nbsend_ch(first, &byte, 1);
+    return acp_finalize();
+  }
+  const acp_ch_t second = acp_create_ch(1, 0);
+  const acp_ch_t third = acp_create_ch(1, 0);
+  const acp_request_t late = acp_nbrecv_ch(third, &byte, 1);
+  std::printf("third: %d\n", acp_free_ch(third));
+  std::printf("late: %d\n", static_cast<int>(acp_wait_ch(late)));
+  for (const acp_ch_t ch : {first, second, second}) {
+    std::printf("received %d\n",
+                static_cast<int>(acp_wait_ch(acp_nbrecv_ch(ch, &byte, 1))));
+  }
+  std::printf("second: %d\n", acp_free_ch(second));
+  return acp_finalize();
+}
+
 }  // namespace
 
 /// No result is checked, on purpose.
@@ -43,8 +68,13 @@ int main(int argc, char** argv) {
     if (acp_rank() == 0) {
       char byte = 0;
       acp_wait_ch(acp_nbrecv_ch(acp_create_ch(1, 0), &byte, 1));
+    } else {
+      acp_sync();
     }
     return acp_finalize();
+  }
+  if (argc > 1 && std::string_view(argv[1]) == "leave") {
+    return leave_early();
   }
   if (argc > 1 && std::string_view(argv[1]) == "constant") {
     return send_constant();

@@ -84,9 +84,27 @@ TEST_CASE("errors: the roll-call names what the program called", "[errors]") {
   CHECK(
       lines_with(outcome.output, "rank 0 was waiting in acp_wait_ch").size() ==
       1);
-  CHECK(
-      lines_with(outcome.output, "rank 1 was waiting in acp_finalize").size() ==
-      1);
+  CHECK(lines_with(outcome.output, "rank 1 was waiting in acp_sync").size() ==
+        1);
+}
+
+TEST_CASE("errors: a receive ends when its sender is in acp_finalize",
+          "[errors]") {
+  const std::string net = GENERATE("shm", "udp");
+  job::Job leaves(
+      {ACPRUN, "-np", "2", "--acp-envnet=" + net, CARELESS, "leave"});
+  const job::Outcome outcome = leaves.wait(60s);
+  INFO(outcome.output);
+  CHECK(outcome.status == 0);
+  CHECK(lines_with(outcome.output, "third: 0").size() == 1);
+  CHECK(lines_with(outcome.output, "late: -1").size() == 1);
+  CHECK(lines_with(outcome.output, "received 1").size() == 1);
+  CHECK(lines_with(outcome.output, "received -1").size() == 2);
+  CHECK(lines_with(outcome.output, "second: 0").size() == 1);
+  const auto lines =
+      lines_with(outcome.output, "from rank 1 to rank 0: rank 1");
+  CHECK(lines.size() == 3);
+  CHECK(lines_with(outcome.output, "error").size() == 3);
 }
 
 TEST_CASE("errors: memory that a layer above may not register is no error",

@@ -97,12 +97,16 @@ ChannelHandle Channels::create(int sender, int receiver) {
   {
     const std::lock_guard lock(end->lock);
     end->is_in_use = true;
+    end->has_lost_sender = false;
     if (!make_end(*end, sender, receiver)) {
       release(*end);
       acp_errno = ACPX_NO_MEMORY;
       return 0;
     }
     handle = handle_of(*end);
+    end->sending_rank = sender;
+    end->receiving_rank = receiver;
+    end->handle = handle;
   }
   {
     const std::lock_guard lock(connector_lock_);
@@ -155,8 +159,8 @@ RequestHandle Channels::post(Way way,
       [[unlikely]] {
     log_error("{}({:#x}): {}", function, channel,
               handle_of(*end) != channel ? "was freed"
-              : is_receive               ? "rank is its sender"
-                                         : "rank is its receiver");
+              : is_receive               ? "this rank is its sender"
+                                         : "this rank is its receiver");
     acp_errno = ACPX_INVALID_ARGUMENT;
     return 0;
   }

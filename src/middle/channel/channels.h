@@ -81,6 +81,7 @@ class Channels {
   void recycle(End& end);
   bool list(End& end);
   void leave(End& end);
+  void ask_for_sender(End& end);
   std::size_t conclude(const char* function, End& end, Request& request);
   bool spin(End& end, const Sought& sought);
   static int is_over(void* argument);

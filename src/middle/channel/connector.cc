@@ -2,8 +2,10 @@
 // held. Nothing here waits: a refused post is tried again in a later step.
 #include "middle/channel/connector.h"
 
+#include <algorithm>
 #include <array>
 #include <mutex>
+#include <utility>
 
 namespace acp::middle::channel {
 
@@ -28,7 +30,9 @@ bool Connector::advance() {
   const bool has_posted = post_requests();
   const bool has_taken = take_requests();
   const bool has_refused = refuse();
-  return has_posted || has_taken || has_refused;
+  const bool has_asked = post_question();
+  const bool has_ended = end_lost();
+  return has_posted || has_taken || has_refused || has_asked || has_ended;
 }
 
 /// Posts one request at a time, so that they take effect in order.
@@ -163,6 +167,60 @@ bool Connector::refuse() {
   return has_worked;
 }
 
+void Connector::ask(int sender) {
+  if (!refuses_ && !left_.contains(sender) &&
+      std::find(to_ask_.begin(), to_ask_.end(), sender) == to_ask_.end()) {
+    to_ask_.push_back(sender);
+  }
+}
+
+/// Asks one sender at a time, because there is one word for the answer.
+bool Connector::post_question() {
+  if (question_ == ACP_HANDLE_NULL) {
+    if (refuses_ || to_ask_.empty()) {
+      return false;
+    }
+    const std::array ops = {
+        get8(site_.block_of(to_ask_.front()) + offsetof(RankBlock, has_left),
+             word(offsetof(RankBlock, has_sender_left)))};
+    question_ = post(ops);
+    return true;  // asked, or refused: try again
+  }
+  if (!is_complete(question_)) {
+    return false;
+  }
+  question_ = ACP_HANDLE_NULL;
+  if (load(site_.mine->has_sender_left) != 0) {
+    left_.insert(to_ask_.front());
+  }
+  to_ask_.pop_front();
+  return true;
+}
+
+/// No connect request lies in this rank's list or is being read.
+bool Connector::has_taken_all() const {
+  return next_request_ == ACP_GA_NULL && taking_ == ACP_HANDLE_NULL &&
+         load(site_.mine->connect_requests) == 0;
+}
+
+/// The requests of a sender that has left took effect before it said so. They
+/// are in the list when its answer is here, so this looks at the list last.
+bool Connector::end_lost() {
+  if (left_.empty() || !has_taken_all()) {
+    return false;
+  }
+  bool has_ended = false;
+  for (const int sender : left_) {
+    for (End* end : std::exchange(expected_[sender], {})) {
+      const std::lock_guard lock(end->lock);
+      end->receiver->lose_sender();
+      end->has_lost_sender = true;
+      has_ended = has_connected_ = true;
+    }
+  }
+  return has_ended;
+}
+
 void Connector::clear() {
   refuses_ = false;
   outgoing_.clear();
@@ -172,6 +230,9 @@ void Connector::clear() {
   expected_.clear();
   unexpected_.clear();
   to_refuse_.clear();
+  to_ask_.clear();
+  question_ = ACP_HANDLE_NULL;
+  left_.clear();
 }
 
 }  // namespace acp::middle::channel

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -35,6 +36,11 @@ class Connector {
   /// From now on answers connect requests that no end waits for with kClosed.
   void refuse_unexpected();
 
+  /// Asks whether `sender` can still post connect requests. If it cannot, and
+  /// none of its requests is on its way, advance() ends the ends that wait for
+  /// one (Receiver::lose_sender).
+  void ask(int sender);
+
   /// Does what can be done without waiting. True: something was done, or soon
   /// can be.
   bool advance();
@@ -43,7 +49,13 @@ class Connector {
   bool take_connected() { return std::exchange(has_connected_, false); }
 
   /// No request or answer of this rank is under way.
-  bool is_idle() const { return outgoing_.empty() && to_refuse_.empty(); }
+  bool is_idle() const {
+    return outgoing_.empty() && to_refuse_.empty() &&
+           question_ == ACP_HANDLE_NULL;
+  }
+
+  /// All connect requests of this rank have taken effect.
+  bool has_posted_all() const { return outgoing_.empty(); }
 
   void clear();
 
@@ -60,6 +72,9 @@ class Connector {
   bool deliver();
   void match(const ConnectRequest& request);
   bool refuse();
+  bool post_question();
+  bool end_lost();
+  bool has_taken_all() const;
 
   acp_ga_t word(std::size_t offset) const {
     return site_.block_of(site_.rank) + offset;
@@ -80,6 +95,9 @@ class Connector {
   std::map<int, std::deque<End*>> expected_;
   std::map<int, std::deque<ConnectRequest>> unexpected_;
   std::deque<ConnectRequest> to_refuse_;
+  std::deque<int> to_ask_;  ///< Senders; the first may have been asked.
+  acp_handle_t question_ = ACP_HANDLE_NULL;  ///< The get of has_left.
+  std::set<int> left_;  ///< Senders that have answered that they have left.
 };
 
 }  // namespace acp::middle::channel

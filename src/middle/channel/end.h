@@ -26,6 +26,13 @@ struct End {
   bool is_direct = false;  ///< The other end's memory is mapped here.
   /// False once the end is gone and all its requests were waited for.
   bool is_in_use = false;
+  /// The sending rank can no longer connect. Set by the connector.
+  bool has_lost_sender = false;
+  /// The arguments of acp_create_ch, and the handle that it returned.
+  /// They stay until the end is used again, for errors of its requests.
+  int sending_rank = -1;
+  int receiving_rank = -1;
+  std::uint64_t handle = 0;
   Request* free_request = nullptr;
   /// One of the two is set, until the end is gone.
   std::unique_ptr<Sender> sender;
@@ -46,6 +53,11 @@ struct End {
       return sender->advance();
     }
     return receiver != nullptr && receiver->advance();
+  }
+
+  /// No connect request of the sending rank has met this receiver.
+  bool lacks_sender() const {
+    return receiver != nullptr && receiver->is_waiting();
   }
 
   bool has_end() const { return sender != nullptr || receiver != nullptr; }

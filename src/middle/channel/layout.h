@@ -100,11 +100,15 @@ struct RankBlock {
   alignas(64) std::uint64_t closed_ends;
   /// Counted up with a signal, only to wake the rank's sleeping threads.
   std::uint64_t doorbell;
+  /// Not 0: the rank is in acp_finalize or acp_reset, and all connect requests
+  /// that it will ever post have taken effect. The rank itself writes it.
+  std::uint64_t has_left;
   /// Results of the rank's own operations. Only one of each is under way.
   alignas(64) std::uint64_t older_request;
   std::uint64_t taken_requests;
   /// First line of the SenderBlock that is being read.
   std::uint64_t connect_request[3];
+  std::uint64_t has_sender_left;  ///< has_left of another rank.
 };
 
 static_assert(sizeof(RankBlock) == 192);

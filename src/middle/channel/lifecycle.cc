@@ -75,11 +75,15 @@ int Channels::fini() {
   return result;
 }
 
-/// Whether all ends have their answers. Receivers that were never connected do
-/// not wait for any.
+/// Whether all ends have their answers. It also tells receivers of other ranks
+/// when no connect request of this rank can follow. Receivers that were never
+/// connected do not wait for any.
 int Channels::has_ended(void* self) {
   auto& all = *static_cast<Channels*>(self);
   const std::lock_guard connector_lock(all.connector_lock_);
+  if (all.connector_.has_posted_all()) {
+    store(all.site_.mine->has_left, 1);
+  }
   if (!all.connector_.is_idle()) {
     return 0;
   }

@@ -69,14 +69,23 @@ void Receiver::post(Request& request) {
   if (phase_ == Phase::kOpen &&
       load(*reinterpret_cast<const std::uint64_t*>(ring_ + position())) != 0) {
     advance();
-  } else if (phase_ == Phase::kClosing || phase_ == Phase::kClosed) {
+  } else if (phase_ == Phase::kClosing || phase_ == Phase::kClosed ||
+             phase_ == Phase::kLost) {
     fail_posted();
   }
+}
+
+void Receiver::lose_sender() {
+  phase_ = Phase::kLost;
+  fail_posted();
 }
 
 bool Receiver::is_idle() const {
   if (phase_ == Phase::kWaiting) {
     return true;
+  }
+  if (phase_ == Phase::kLost) {
+    return !is_closing_;
   }
   if (phase_ == Phase::kAccepting || phase_ == Phase::kClosing) {
     return false;
@@ -86,6 +95,9 @@ bool Receiver::is_idle() const {
 }
 
 bool Receiver::is_gone() const {
+  if (phase_ == Phase::kLost) {
+    return is_closing_;
+  }
   return is_closing_ && phase_ == Phase::kClosed &&
          (block_ == ACP_GA_NULL || load(mine_->is_released) != 0) &&
          is_complete(last_);
@@ -94,7 +106,8 @@ bool Receiver::is_gone() const {
 /// Order: the answer, records, credit, fetches, and the last word when the end
 /// is closing.
 bool Receiver::advance() {
-  if (phase_ == Phase::kWaiting || phase_ == Phase::kClosed) {
+  if (phase_ == Phase::kWaiting || phase_ == Phase::kLost ||
+      phase_ == Phase::kClosed) {
     return false;
   }
   if (phase_ == Phase::kAccepting) {

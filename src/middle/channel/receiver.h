@@ -70,6 +70,10 @@ class Receiver {
   /// No connect request has come.
   bool is_waiting() const { return phase_ == Phase::kWaiting; }
 
+  /// Called while is_waiting(), when no connect request can come any more.
+  /// Fails all receives.
+  void lose_sender();
+
   /// All posted receives are complete.
   bool is_done() const { return posted_.is_empty() && fetches_.empty(); }
 
@@ -81,6 +85,7 @@ class Receiver {
  private:
   enum class Phase : std::uint8_t {
     kWaiting,    ///< No connect request has come.
+    kLost,       ///< No connect request will come.
     kAccepting,  ///< The answer was not posted yet.
     kOpen,
     kClosing,  ///< Nothing more is taken; the sender is not told yet.

@@ -1,7 +1,9 @@
 // Waiting for a request: acp_wait_ch and acp_waitall_ch, called by
 // channel_api.cc. A waiting thread drives the end itself, and sleeps in
 // acpx_wait_until. It holds no lock while it sleeps.
+#include <algorithm>
 #include <mutex>
+#include <string>
 
 #include "middle/channel/channels.h"
 #include "middle/channel/handles.h"
@@ -18,9 +20,35 @@ constexpr int kLooks = 256;
 constexpr int kLooksPerLock = 32;
 /// Turns of a wait between two checks whether the job is ending.
 constexpr std::uint32_t kTurnsPerLook = 1024;
+/// A wait at an end without a sender asks after each nap whether the sending
+/// rank can still connect. Each nap is twice as long as the one before.
+constexpr int kFirstNapMs = 100;
+constexpr int kLongestNapMs = 1000;
 
 int is_never_over(void* /*unused*/) {
   return 0;
+}
+
+std::string name_of(const End& end) {
+  return fmt::format("channel {:#x} from rank {} to rank {}", end.handle,
+                     end.sending_rank, end.receiving_rank);
+}
+
+/// Says why a receive has failed, and what the program has to change.
+std::string explain(const End& end, int error) {
+  if (error != ACPX_CLOSED) {
+    return fmt::format("the message was not copied: {}", acpx_strerror(error));
+  }
+  if (end.has_lost_sender) {
+    return fmt::format(
+        "rank {} is in acp_finalize or acp_reset and has not created its end; "
+        "each end needs an acp_create_ch of both ranks",
+        end.sending_rank);
+  }
+  return fmt::format(
+      "rank {} has ended its end, in acp_free_ch or acp_finalize, and "
+      "the message will not come; each receive needs a send before that",
+      end.sending_rank);
 }
 
 }  // namespace
@@ -42,8 +70,10 @@ std::size_t Channels::wait(const char* function, RequestHandle handle) {
   Sought sought{this, end, index_of(handle), generation_of(handle)};
   bool has_spun = false;  // since the end made progress
   std::uint32_t turns = 0;
+  int nap_ms = kFirstNapMs;
   while (end != nullptr) {
     bool has_moved = false;
+    bool lacks_sender = false;
     {
       const std::lock_guard lock(end->lock);
       Request* request = sought.find();
@@ -58,6 +88,7 @@ std::size_t Channels::wait(const char* function, RequestHandle handle) {
       if (request->state != RequestState::kPending) {
         return conclude(function, *end, *request);
       }
+      lacks_sender = end->lacks_sender();
     }
     const bool may_spin = end->is_direct && !has_spun;
     has_spun = !has_moved;
@@ -71,10 +102,15 @@ std::size_t Channels::wait(const char* function, RequestHandle handle) {
       return kWaitFailed;
     }
     const char* before = acpx_enter_call(function);
-    const int result = acpx_wait_until(is_over, &sought, -1);
+    const int result =
+        acpx_wait_until(is_over, &sought, lacks_sender ? nap_ms : -1);
     acpx_leave_call(before);
-    if (result != 0) {
+    if (result < 0) {
       return kWaitFailed;
+    }
+    if (result != 0) {
+      ask_for_sender(*end);
+      nap_ms = std::min(2 * nap_ms, kLongestNapMs);
     }
   }
   log_error("{}({:#x}): no such request; each can be waited for once", function,
@@ -110,6 +146,21 @@ int Channels::wait_all(const acp_request_t* requests,
   return first_error == 0 ? 0 : -1;
 }
 
+/// Asks once more whether the sending rank of a receiver can still connect. The
+/// progress steps take the answer, and fail the receives if it cannot.
+void Channels::ask_for_sender(End& end) {
+  int sender = -1;
+  {
+    const std::lock_guard lock(end.lock);
+    if (!end.lacks_sender()) {
+      return;
+    }
+    sender = end.receiver->sender();
+  }
+  const std::lock_guard lock(connector_lock_);
+  connector_.ask(sender);
+}
+
 /// Ends a request that is complete and returns its result. The end's lock is
 /// held.
 std::size_t Channels::conclude(const char* function,
@@ -117,8 +168,8 @@ std::size_t Channels::conclude(const char* function,
                                Request& request) {
   std::size_t result = request.is_receive ? request.done : 0;
   if (request.state == RequestState::kFailed) [[unlikely]] {
-    log_error("{}: {}: the message will not come", function,
-              acpx_strerror(request.error));
+    log_error("{}: {}: {}", function, name_of(end),
+              explain(end, request.error));
     acp_errno = request.error;
     result = kWaitFailed;
   }
