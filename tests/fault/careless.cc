@@ -4,6 +4,7 @@
 // 0:
 //   abort     calls acp_abort before any call has failed
 //   wait      waits for a message of rank 1, which is in acp_sync
+//   left      calls acp_abort when rank 1 waits for it in acp_finalize
 //   leave     waits for messages of rank 1, which calls acp_finalize: one was
 //             sent before, the others never come
 //   constant  sends rank 1 a message from read-only memory, which is no error
@@ -75,6 +76,13 @@ int main(int argc, char** argv) {
   }
   if (argc > 1 && std::string_view(argv[1]) == "leave") {
     return leave_early();
+  }
+  if (argc > 1 && std::string_view(argv[1]) == "left") {
+    if (acp_rank() == 0) {
+      acp_sync();  // fails as soon as rank 1 is in acp_finalize
+      acp_abort("enough");
+    }
+    return acp_finalize();
   }
   if (argc > 1 && std::string_view(argv[1]) == "constant") {
     return send_constant();

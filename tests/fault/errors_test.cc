@@ -107,6 +107,14 @@ TEST_CASE("errors: a receive ends when its sender is in acp_finalize",
   CHECK(lines_with(outcome.output, "error").size() == 3);
 }
 
+TEST_CASE("errors: a job that ends blames no module", "[errors]") {
+  const job::Outcome outcome = run({"left"}, "report");
+  INFO(outcome.output);
+  CHECK(outcome.status == 1);
+  CHECK_FALSE(lines_with(outcome.output, "acp_abort: enough").empty());
+  CHECK(lines_with(outcome.output, "module").empty());
+}
+
 TEST_CASE("errors: memory that a layer above may not register is no error",
           "[errors]") {
   job::Job sends({ACPRUN, "-np", "2", "--acp-envnet=udp", CARELESS, "constant"},

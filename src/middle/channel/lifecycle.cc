@@ -4,8 +4,19 @@
 #include <mutex>
 
 #include "middle/channel/channels.h"
+#include "middle/end_of_job.h"
 
 namespace acp::middle::channel {
+
+namespace {
+
+/// The result of fini() after a wait that has failed. When the job ends, other
+/// lines tell the user why, and a failure of this module would say nothing.
+int result_of_end() {
+  return is_end_of_job(acp_errno) ? 0 : -1;
+}
+
+}  // namespace
 
 void Channels::leave_job() noexcept {
   channels().is_running_.store(false, std::memory_order_relaxed);
@@ -50,11 +61,11 @@ int Channels::fini() {
   }
   begin_progress();
   if (acpx_wait_until(has_ended, this, -1) != 0) {
-    return -1;  // the job ends
+    return result_of_end();
   }
   // If the barrier fails the job is ending, and no rank uses what is freed
   // here.
-  const int result = acp_sync();
+  const int result = acp_sync() == 0 ? 0 : result_of_end();
   acpx_remove_progress(run_step, this);
   has_step_ = false;
   is_running_.store(false, std::memory_order_release);
