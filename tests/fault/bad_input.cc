@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,13 @@ std::string host_name() {
   std::array<char, 256> name{};
   gethostname(name.data(), name.size() - 1);
   return name.data();
+}
+
+std::string hex(acp_ga_t address) {
+  std::array<char, 20> text{};
+  std::snprintf(text.data(), text.size(), "%#llx",
+                static_cast<unsigned long long>(address));
+  return text.data();
 }
 
 /// Rank 0 makes the call. Checks that acp_errno is set there, and that all
@@ -125,6 +133,39 @@ SPMD_CASE(lines_of_atomics, "bad atomics: one line each") {
     expect_one_line("dst elsewhere", std::to_string(peer), [&] {
       settle(acp_add8(block.at(peer), block.mine(), 1, ACP_HANDLE_NULL));
     });
+  }
+}
+
+SPMD_CASE(lines_of_elements, "an element that leaves its memory: one line") {
+  std::uint64_t bytes = 0;
+  EXPECT_EQ(acpx_setting("ACP_STARTER_MEMORY", &bytes), 0);
+  const std::array<int, 1> ranks = {0};
+  const acp_map_t map = acp_create_map(1, ranks.data(), 8, 0);
+  const acp_ga_t mine = acp_query_starter_ga(acp_rank());
+  expect_one_line("value",
+                  "1048576 bytes at " + hex(mine + 8) +
+                      " leave their memory on rank 0, where starter memory "
+                      "has " +
+                      std::to_string(bytes - 8) +
+                      " bytes from there; acprun --acp-startermemsize",
+                  [&] {
+                    acp_insert_map(map, {{mine, 8}, {mine + 8, 1 << 20}});
+                  });
+}
+
+SPMD_CASE(lines_of_channels, "a send at the wrong end: one line") {
+  const int peer = acp_procs() - 1;
+  if (peer == 0) {
+    return;
+  }
+  const int me = acp_rank();
+  const acp_ch_t ch =
+      me == 0 || me == peer ? acp_create_ch(peer, 0) : ACP_CH_NULL;
+  std::uint64_t word = 0;
+  expect_one_line("send", "this rank is its receiver",
+                  [&] { acp_nbsend_ch(ch, &word, 8); });
+  if (ch != ACP_CH_NULL) {
+    acp_free_ch(ch);
   }
 }
 

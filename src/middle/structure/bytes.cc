@@ -62,6 +62,36 @@ bool is_readable(acp_ga_t ga, std::size_t bytes) {
          last - first == static_cast<std::ptrdiff_t>(bytes) - 1;
 }
 
+/// Bytes of starter memory from `ga` to its end; 0: `ga` is elsewhere.
+std::uint64_t starter_bytes_from(const Call& call, acp_ga_t ga) {
+  std::uint64_t size = 0;
+  const acp_ga_t start = acp_query_starter_ga(call.site->rank());
+  (void)acpx_setting("ACP_STARTER_MEMORY", &size);
+  return ga - start < size ? size - (ga - start) : 0;
+}
+
+/// Reports bytes that begin in memory of this rank and leave their region.
+/// False: `ga` itself is in no region.
+bool fail_excess(const Call& call, acp_ga_t ga, std::size_t bytes) {
+  const int before = acp_errno;
+  const bool is_somewhere = acp_query_address(ga) != nullptr;
+  acp_errno = before;
+  if (!is_somewhere) {
+    return false;
+  }
+  const std::uint64_t left = starter_bytes_from(call, ga);
+  acp_errno = ACPX_BAD_ADDRESS;
+  log_error(
+      "{}({:#x} on rank {}): {} bytes at {:#x} leave their memory on rank {}, "
+      "{}",
+      call.function, call.handle, call.rank, bytes, ga, call.site->rank(),
+      left != 0 ? fmt::format("where starter memory has {} bytes from there; "
+                              "acprun --acp-startermemsize enlarges it",
+                              left)
+                : std::string("where fewer bytes are registered"));
+  return true;
+}
+
 }  // namespace
 
 bool copy_checked(acp_ga_t to, acp_ga_t from, std::size_t bytes) {
@@ -99,6 +129,9 @@ bool Source::open(Scratch& scratch,
   acp_errno = before;
   if (rank == call.site->rank() && is_readable(ga, bytes)) {
     return true;
+  }
+  if (rank == call.site->rank() && fail_excess(call, ga, bytes)) {
+    return false;
   }
   if (rank < 0 || rank == call.site->rank()) {
     fail_address(call, ACPX_BAD_ADDRESS, "no memory of a rank at", ga,
