@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include "acp/infrastructure.h"
+#include "api/early_name.h"
 #include "api/forked_child.h"
 #include "base/log.h"
+#include "gma/call_name.h"
 #include "runtime/standard_output.h"
 
 namespace acp::api {
@@ -29,6 +31,11 @@ void leave_ending_job() noexcept {
 }
 
 void fail_without_task(const char* function) noexcept {
+  // A layer above may have named the function that the program called.
+  if (const char* outer = gma::call_name()) {
+    function = outer;
+  }
+  name_early_process();
   if (is_forked_child()) {
     log_error(
         "{}: refused, because only the process that called acp_init is part of "

@@ -66,7 +66,8 @@ inline gma::Handle as_handle(const Result<gma::Handle>& result) noexcept {
 }
 
 /// Sets acp_errno for a call before acp_init or after acp_finalize, and logs
-/// the error. `function` is the name of the public function, for the message.
+/// the error. The message names the function that acpx_enter_call has given, or
+/// else `function`.
 void fail_without_task(const char* function = __builtin_FUNCTION()) noexcept;
 
 /// Whether acp_finalize has been called; acp_init then fails.

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "api/current_task.h"
+#include "api/early_name.h"
 #include "api/forked_child.h"
 #include "api/open_network.h"
 #include "api/program_net.h"
@@ -159,6 +160,7 @@ Status init(int* argc, char*** argv) {
     return status;
   }
   watch_forks();
+  name_early_process();
   static Settings in_force;
   Result<Settings> settings = read_settings(argc, argv);
   if (!settings.ok()) {

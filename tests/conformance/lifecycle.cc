@@ -88,6 +88,7 @@ void expect_access_fails(int code) {
 }
 
 void expect_middle_layer_fails(int code) {
+  EXPECT_FAILS(acp_create_ch(0, 0), ACP_CH_NULL);
   EXPECT_FAILS(acp_malloc(8, 0), ACP_GA_NULL);
   EXPECT_FAILS(acpx_trim_malloc(), -1);
   acp_errno = 0;
@@ -116,6 +117,12 @@ void expect_extensions_fail(int code) {
   EXPECT_FAILS(acpx_setting("ACP_NET", &value), -1);
 }
 
+/// How log lines begin before acp_init, if the launcher has given a rank.
+std::string name_before_init() {
+  const char* rank = std::getenv("ACP_RANK");
+  return rank == nullptr ? "" : "acp: rank " + std::string(rank) + " on ";
+}
+
 /// Every function fails with `code` and says so in one line.
 void expect_all_fail(int code) {
   const int failures_before = g_failures;
@@ -130,6 +137,9 @@ void expect_all_fail(int code) {
   const auto lines = std::count(text.begin(), text.end(), '\n');
   EXPECT(static_cast<std::size_t>(lines) == g_calls_that_fail);
   EXPECT(text.find("acp_sync") != std::string::npos);
+  EXPECT(text.find("error: acp_create_ch: ") != std::string::npos);
+  EXPECT(text.find(name_before_init()) != std::string::npos ||
+         text.find("a child made by fork()") != std::string::npos);
   EXPECT(acpx_strerror(code) != nullptr);
   EXPECT(std::strlen(acpx_version()) > 0);
   if (g_failures != failures_before) {

@@ -10,9 +10,16 @@ using acp::middle::channel::Way;
 
 namespace {
 
-/// Outside of acp_init .. acp_finalize acp_rank() reports the error.
-bool is_too_early_or_late() {
-  return !channels().is_running() && acp_rank() < 0;
+/// Outside of acp_init .. acp_finalize acp_rank() reports the error, with the
+/// name of `function`.
+bool is_too_early_or_late(const char* function) {
+  if (channels().is_running()) {
+    return false;
+  }
+  const char* before = acpx_enter_call(function);
+  const bool is_outside = acp_rank() < 0;
+  acpx_leave_call(before);
+  return is_outside;
 }
 
 std::uint64_t number(const void* handle) {
@@ -28,19 +35,19 @@ acp_request_t as_request(std::uint64_t handle) {
 extern "C" {
 
 acp_ch_t acp_create_ch(int sender, int receiver) {
-  return is_too_early_or_late()
+  return is_too_early_or_late("acp_create_ch")
              ? ACP_CH_NULL
              : reinterpret_cast<acp_ch_t>(channels().create(sender, receiver));
 }
 
 acp_request_t acp_nbfree_ch(acp_ch_t ch) {
-  return is_too_early_or_late()
+  return is_too_early_or_late("acp_nbfree_ch")
              ? ACP_REQUEST_NULL
              : as_request(channels().free("acp_nbfree_ch", number(ch)));
 }
 
 int acp_free_ch(acp_ch_t ch) {
-  if (is_too_early_or_late()) {
+  if (is_too_early_or_late("acp_free_ch")) {
     return -1;
   }
   const char* function = "acp_free_ch";
@@ -52,25 +59,28 @@ int acp_free_ch(acp_ch_t ch) {
 }
 
 acp_request_t acp_nbsend_ch(acp_ch_t ch, void* buf, size_t size) {
-  return is_too_early_or_late()
+  return is_too_early_or_late("acp_nbsend_ch")
              ? ACP_REQUEST_NULL
              : as_request(channels().post(Way::kSend, number(ch), buf, size));
 }
 
 acp_request_t acp_nbrecv_ch(acp_ch_t ch, void* buf, size_t size) {
-  return is_too_early_or_late() ? ACP_REQUEST_NULL
-                                : as_request(channels().post(
-                                      Way::kReceive, number(ch), buf, size));
+  return is_too_early_or_late("acp_nbrecv_ch")
+             ? ACP_REQUEST_NULL
+             : as_request(
+                   channels().post(Way::kReceive, number(ch), buf, size));
 }
 
 size_t acp_wait_ch(acp_request_t request) {
-  return is_too_early_or_late()
+  return is_too_early_or_late("acp_wait_ch")
              ? acp::middle::channel::kWaitFailed
              : channels().wait("acp_wait_ch", number(request));
 }
 
 int acp_waitall_ch(acp_request_t* requests, int n, size_t* sizes) {
-  return is_too_early_or_late() ? -1 : channels().wait_all(requests, n, sizes);
+  return is_too_early_or_late("acp_waitall_ch")
+             ? -1
+             : channels().wait_all(requests, n, sizes);
 }
 
 }  // extern "C"
