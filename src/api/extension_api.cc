@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "gma/call_name.h"
 #include "gma/chain.h"
+#include "gma/describe.h"
 #include "gma/step_scope.h"
 
 using acp::Status;
@@ -163,7 +164,13 @@ int acpx_wait_word(acp_ga_t word,
   const Status status =
       (word & 7) != 0 ? Status::kMisaligned : address.status();
   if (status != Status::kOk) {
-    acp::log_error("acpx_wait_word({:#x}): {}", word, acp::status_text(status));
+    acp::gma::Step step;
+    step.opcode = acp::protocol::Opcode::kGet;
+    step.local = word;
+    step.size = sizeof(uint64_t);
+    acp::log_error("acpx_wait_word({:#x}): {}{}", word,
+                   acp::status_text(status),
+                   acp::gma::describe_cause(step, status, mine->space()));
     fail(status);
     return -1;
   }

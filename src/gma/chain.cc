@@ -203,7 +203,7 @@ Result<Handle> post_chain(Engine& engine,
     }
     if (const Status status = check(step, space); status != Status::kOk) {
       log_error("acpx_post: step {}: {}: {}{}", i + 1, describe(step, space),
-                status_text(status), describe_bounds(step, status, space));
+                status_text(status), describe_cause(step, status, space));
       return status;
     }
   }
@@ -249,14 +249,16 @@ Result<Handle> put_signal(Engine& engine,
     return Status::kBadRank;
   }
   Status status = check(signal, space);
+  const Step& wrong = status != Status::kOk ? signal : put;
   for (const GlobalAddress address : {to, from}) {
     if (status == Status::kOk && !is_empty) {
       status = space.locate(address, size).status();
     }
   }
   if (status != Status::kOk) {
-    log_error("acpx_put_signal: {}, {}: {}", describe(put, space),
-              describe(signal, space), status_text(status));
+    log_error("acpx_put_signal: {}, {}: {}{}", describe(put, space),
+              describe(signal, space), status_text(status),
+              describe_cause(wrong, status, space));
     return status;
   }
   if (is_empty) {

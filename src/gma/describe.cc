@@ -38,6 +38,41 @@ std::string region_name(GlobalAddress address, const gmm::AddressSpace& space) {
   }
 }
 
+enum class Fault { kNone, kPossible, kSure };
+
+/// Whether the bytes at `address` leave their region. This rank does not know
+/// the size of memory that another host has registered.
+Fault fault_of(GlobalAddress address,
+               std::uint64_t size,
+               const gmm::AddressSpace& space) {
+  const Result<gmm::Target> target = space.locate(address, size);
+  if (address == gmm::kNullAddress) {
+    return Fault::kNone;
+  }
+  if (!target.ok()) {
+    return target.status() == Status::kBadAddress ? Fault::kSure : Fault::kNone;
+  }
+  const std::uint64_t bytes = space.region_bytes(address);
+  if (target.value().is_same_host || bytes == 0) {
+    return target.value().is_same_host ? Fault::kNone : Fault::kPossible;
+  }
+  const std::uint64_t offset = space.codec().offset(address);
+  return offset > bytes || size > bytes - offset ? Fault::kSure : Fault::kNone;
+}
+
+/// A hint for the user about bytes that leave their region, or "".
+std::string hint_for(GlobalAddress address,
+                     bool is_sure,
+                     const gmm::AddressSpace& space) {
+  if (!is_sure) {
+    return ", or their memory was freed before acp_unregister_memory; the log "
+           "of that rank has the cause";
+  }
+  return space.codec().index(address) == gmm::kStarterKey
+             ? "; acprun --acp-startermemsize or ACP_STARTER_MEMORY enlarges it"
+             : "";
+}
+
 /// "; 0x... and the 8 bytes from there leave starter memory of rank 1, ...".
 std::string describe_excess(GlobalAddress address,
                             std::uint64_t size,
@@ -45,11 +80,53 @@ std::string describe_excess(GlobalAddress address,
                             const gmm::AddressSpace& space) {
   const std::uint64_t bytes = space.region_bytes(address);
   return fmt::format(
-      "; {:#x} and the {} bytes from there {} {} of rank {}, which has {}",
+      "; {:#x} and the {} bytes from there {} {} of rank {}, which has {}{}",
       address, size, is_sure ? "leave" : "may leave",
       region_name(address, space), space.codec().rank(address),
       bytes != 0 ? fmt::format("{} bytes", bytes)
-                 : std::string("a size that only its owner knows"));
+                 : std::string("a size that only its owner knows"),
+      hint_for(address, is_sure, space));
+}
+
+/// Why bytes can be refused that lie in their regions. "" when an end has no
+/// region, which the description of the step shows.
+std::string describe_freed(const Step& step, const gmm::AddressSpace& space) {
+  const std::uint64_t size = bytes_at_remote(step);
+  const bool is_bounded = space.locate(step.remote, size).ok() &&
+                          space.locate(step.local, size).ok();
+  return is_bounded
+             ? "; all bytes are in registered regions: was memory freed, or "
+               "made read-only, before acp_unregister_memory?"
+             : "";
+}
+
+/// Names the end that a step other than a copy needs on the caller's rank.
+std::string describe_foreign_end(const Step& step,
+                                 const gmm::AddressSpace& space) {
+  const auto& codec = space.codec();
+  const Rank rank = codec.rank(step.local);
+  if (step.opcode == protocol::Opcode::kCopy ||
+      step.local == gmm::kNullAddress || rank >= codec.procs() ||
+      rank == space.my_rank()) {
+    return fmt::format("; ranks are 0 to {}", codec.procs() - 1);
+  }
+  return fmt::format(
+      "; {:#x} is on rank {}, and {} has to be on the caller's "
+      "rank {}",
+      step.local, rank,
+      is_bulk(step) ? "the local address" : "dst, the result,",
+      space.my_rank());
+}
+
+std::string describe_misaligned(const Step& step) {
+  const std::uint64_t size = bytes_at_remote(step);
+  std::string text;
+  for (const GlobalAddress address : {step.remote, step.local}) {
+    if (address % size != 0) {
+      text += fmt::format("; {:#x} has to be a multiple of {}", address, size);
+    }
+  }
+  return text;
 }
 
 }  // namespace
@@ -62,23 +139,29 @@ std::string describe_bounds(const Step& step,
     return text;
   }
   const std::uint64_t size = bytes_at_remote(step);
-  // This rank cannot see the size of a region of another host. If no end is
-  // surely at fault, the text names each such end.
-  for (const bool is_sure : {true, false}) {
+  // If no end is surely at fault, the text names each that may be.
+  for (const Fault fault : {Fault::kSure, Fault::kPossible}) {
     for (const GlobalAddress address : {step.remote, step.local}) {
-      const Result<gmm::Target> target = space.locate(address, size);
-      const bool is_suspect = is_sure
-                                  ? target.status() == status
-                                  : target.ok() && !target.value().is_same_host;
-      if (is_suspect && address != gmm::kNullAddress) {
-        text += describe_excess(address, size, is_sure, space);
+      if (fault_of(address, size, space) == fault) {
+        text += describe_excess(address, size, fault == Fault::kSure, space);
       }
     }
     if (!text.empty()) {
-      break;
+      return text;
     }
   }
-  return text;
+  return describe_freed(step, space);
+}
+
+std::string describe_cause(const Step& step,
+                           Status status,
+                           const gmm::AddressSpace& space) {
+  switch (status) {
+    case Status::kBadAddress: return describe_bounds(step, status, space);
+    case Status::kBadRank: return describe_foreign_end(step, space);
+    case Status::kMisaligned: return describe_misaligned(step);
+    default: return {};
+  }
 }
 
 std::string describe_address(GlobalAddress address,
@@ -119,14 +202,14 @@ std::string describe(const Step& step, const gmm::AddressSpace& space) {
   }
 }
 
-std::string describe_bounds(const Operation& operation,
-                            const gmm::AddressSpace& space) {
+std::string describe_cause(const Operation& operation,
+                           const gmm::AddressSpace& space) {
   if (operation.steps.empty()) {
     return {};
   }
   const std::size_t last = operation.steps.size() - 1;
-  return describe_bounds(operation.steps[std::min(operation.current, last)],
-                         operation.status, space);
+  return describe_cause(operation.steps[std::min(operation.current, last)],
+                        operation.status, space);
 }
 
 std::string describe(const Operation& operation,

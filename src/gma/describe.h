@@ -14,14 +14,22 @@ std::string describe_address(GlobalAddress address,
 
 /// The region that a step which failed with kBadAddress would have left:
 /// "; 0x0800... and the 8 bytes from there leave starter memory of rank 3,
-/// which has 10240 bytes". Empty for any other `status`.
+/// which has 10240 bytes", and what to do. When all bytes lie in regions, it
+/// asks for freed memory. Empty for any other `status`.
 std::string describe_bounds(const Step& step,
                             Status status,
                             const gmm::AddressSpace& space);
 
-/// describe_bounds() for the step at which an operation has failed.
-std::string describe_bounds(const Operation& operation,
-                            const gmm::AddressSpace& space);
+/// The cause why a step failed with `status`, in values: the bytes
+/// that leave a region (describe_bounds), the end that is on a wrong rank, or
+/// the address that is not aligned. Empty for any other `status`.
+std::string describe_cause(const Step& step,
+                           Status status,
+                           const gmm::AddressSpace& space);
+
+/// describe_cause() for the step at which an operation has failed.
+std::string describe_cause(const Operation& operation,
+                           const gmm::AddressSpace& space);
 
 /// "put of 64 bytes to rank 3 key 5 offset 0x40 from ...".
 std::string describe(const Step& step, const gmm::AddressSpace& space);

@@ -46,7 +46,7 @@ Engine::~Engine() = default;
 /// Logs why a call fails because of its own arguments.
 Status Engine::refuse(const Step& step, Status status) const {
   log_error("{}: {}{}", describe(step, space_), status_text(status),
-            describe_bounds(step, status, space_));
+            describe_cause(step, status, space_));
   return status;
 }
 

@@ -62,8 +62,7 @@ void OperationRunner::finish(Operation& operation) {
   }
   if (operation.status != Status::kOk) {
     log_error("{}: {}{}", describe(operation, space_),
-              status_text(operation.status),
-              describe_bounds(operation, space_));
+              status_text(operation.status), describe_cause(operation, space_));
   }
   owner_.on_finished(operation);
 }

@@ -126,14 +126,54 @@ SPMD_CASE(lines_of_dead_keys, "use of a dead key: one line") {
 SPMD_CASE(lines_of_atomics, "bad atomics: one line each") {
   const Block block(Memory::kLibrary, 64);
   const int peer = acp_procs() - 1;
-  expect_one_line("misaligned", "8", [&] {
+  expect_one_line("misaligned", "has to be a multiple of 8", [&] {
     settle(acp_add8(block.mine(), block.at(peer, 12), 1, ACP_HANDLE_NULL));
   });
   if (acp_procs() > 1) {
-    expect_one_line("dst elsewhere", std::to_string(peer), [&] {
-      settle(acp_add8(block.at(peer), block.mine(), 1, ACP_HANDLE_NULL));
-    });
+    expect_one_line(
+        "dst elsewhere",
+        "is on rank " + std::to_string(peer) +
+            ", and dst, the result, has to be on the caller's "
+            "rank 0",
+        [&] {
+          settle(acp_add8(block.at(peer), block.mine(), 1, ACP_HANDLE_NULL));
+        });
   }
+}
+
+SPMD_CASE(lines_of_words, "bad words to wait for: one line each") {
+  const Block block(Memory::kLibrary, 64);
+  const int peer = acp_procs() - 1;
+  expect_one_line("misaligned", "has to be a multiple of 8",
+                  [&] { acpx_wait_word(block.mine(4), 0, 0, nullptr); });
+  if (acp_procs() > 1) {
+    expect_one_line("word elsewhere", "has to be on the caller's rank 0",
+                    [&] { acpx_wait_word(block.at(peer), 0, 0, nullptr); });
+  }
+}
+
+SPMD_CASE(
+    lines_of_starter_memory,
+    "bytes that leave starter memory: the line has sizes and the option") {
+  std::uint64_t bytes = 0;
+  EXPECT_EQ(acpx_setting("ACP_STARTER_MEMORY", &bytes), 0);
+  const acp_ga_t mine = acp_query_starter_ga(acp_rank());
+  const int peer = acp_procs() - 1;
+  const acp_ga_t theirs = acp_query_starter_ga(peer);
+  const std::string has =
+      "leave starter memory of rank " + std::to_string(peer) + ", which has " +
+      std::to_string(bytes) + " bytes; acprun --acp-startermemsize";
+  expect_one_line("copy", has, [&] {
+    settle(acp_copy(theirs + bytes - 4, mine, 8, ACP_HANDLE_NULL));
+  });
+  expect_one_line("put with signal", has, [&] {
+    settle(acpx_put_signal(theirs + bytes - 4, mine, 8, theirs, 1,
+                           ACP_HANDLE_NULL));
+  });
+  expect_one_line("its word", has, [&] {
+    settle(
+        acpx_put_signal(theirs, mine, 8, theirs + bytes, 1, ACP_HANDLE_NULL));
+  });
 }
 
 SPMD_CASE(lines_of_elements, "an element that leaves its memory: one line") {

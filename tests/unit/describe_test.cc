@@ -94,4 +94,43 @@ TEST_CASE("describe: an address outside of its region names region and size",
   CHECK(describe_bounds(step, Status::kBadKey, space).empty());
 }
 
+TEST_CASE("describe: memory that was freed while it is registered",
+          "[gma][describe]") {
+  const test::HostMemory host(4);
+  const gmm::AddressSpace space(host.segment(), 0, 0, 1, gmm::Reach::kHost);
+  const gmm::AddressSpace apart(host.segment(), 0, 0, 1, gmm::Reach::kSelf);
+  Step step;
+  step.opcode = protocol::Opcode::kCopy;
+  step.size = 8;
+  gmm::KeyTable keys(host.segment(), 0);
+  alignas(64) std::array<std::byte, 64> bytes{};
+  const auto atkey = keys.add(0, 0, bytes.data(), bytes.size());
+  REQUIRE(atkey.ok());
+  step.remote = atkey.value();
+  step.local = atkey.value() + 32;
+  contains(describe_cause(step, Status::kBadAddress, space),
+           "was memory freed, or made read-only, before acp_unregister_memory");
+  step.remote = space.codec().encode(1, 0, 5, 0, 0);
+  contains(describe_cause(step, Status::kBadAddress, apart),
+           "or their memory was freed before acp_unregister_memory");
+}
+
+TEST_CASE("describe: a wrong rank and a wrong alignment", "[gma][describe]") {
+  const test::HostMemory host(4);
+  const gmm::AddressSpace space(host.segment(), 0, 0, 1, gmm::Reach::kHost);
+  Step step;
+  step.opcode = protocol::Opcode::kAdd;
+  step.width = 4;
+  step.remote = space.codec().encode(1, 0, gmm::kStarterKey, 0, 4);
+  step.local = space.codec().encode(2, 0, gmm::kStarterKey, 0, 6);
+  contains(describe_cause(step, Status::kBadRank, space),
+           fmt::format("; {:#x} is on rank 2, and dst, the result, has to be "
+                       "on the caller's rank 0",
+                       step.local));
+  CHECK(describe_cause(step, Status::kMisaligned, space) ==
+        fmt::format("; {:#x} has to be a multiple of 4", step.local));
+  step.opcode = protocol::Opcode::kCopy;
+  contains(describe_cause(step, Status::kBadRank, space), "ranks are 0 to 3");
+}
+
 }  // namespace acp::gma

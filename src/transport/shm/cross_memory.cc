@@ -95,10 +95,11 @@ Status CrossMemory::transfer(const protocol::ProcRecord& peer,
       } else if (status == Status::kBadAddress) {
         if (is_mapped_here(local)) {
           log_error(
-              "pid {} has nothing at {:#x}, which it registered, or this "
-              "process may not write at {}: was it freed before "
+              "rank {}, pid {}, has nothing at {:#x}, which it registered, or "
+              "this process may not write at {}: was it freed before "
               "acp_unregister_memory?",
-              pid, remote_address, static_cast<const void*>(local.data()));
+              peer.rank.load(std::memory_order_relaxed), pid, remote_address,
+              static_cast<const void*>(local.data()));
         } else {
           log_error(
               "this process has no memory at {}, {} bytes: was it freed "
