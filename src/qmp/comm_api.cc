@@ -11,6 +11,7 @@
 #include "qmp/collective.h"
 #include "qmp/failure.h"
 #include "qmp/job.h"
+#include "qmp/operators.h"
 #include "qmp/plan.h"
 
 using qmp::fail;
@@ -26,7 +27,7 @@ class LargestNumber final : public qmp::Operator {
     mine = std::max(mine, *static_cast<std::uint32_t*>(higher));
   }
 
-  std::uint8_t kind() const override { return 0xf0; }
+  std::uint8_t kind() const override { return qmp::kSplitNumber; }
 };
 
 /// Each node sets its own elements and leaves the others 0; the bits are or-ed.
@@ -40,7 +41,7 @@ class Union final : public qmp::Operator {
     }
   }
 
-  std::uint8_t kind() const override { return 0xf1; }
+  std::uint8_t kind() const override { return qmp::kSplitChoices; }
 };
 
 struct Choice {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "acp.h"
+#include "qmp/call_text.h"
 #include "qmp/failure.h"
 
 namespace qmp {
@@ -15,18 +16,6 @@ namespace {
 /// its length has doubled. So a job that stands still needs no processor.
 constexpr int kFirstLookMs = 20;
 constexpr int kLastLookMs = 1 << 29;
-
-std::string describe(const Call& call) {
-  const Tag& tag = call.tag;
-  const char* name = tag.kind == kBroadcast ? "broadcast"
-                     : tag.kind == kBarrier ? "barrier"
-                                            : "reduction";
-  return std::string("a ") + name +
-         (tag.kind == kMeeting || tag.kind == kBarrier
-              ? ""
-              : " of " + std::to_string(call.bytes) + " bytes") +
-         " (operation " + std::to_string(tag.number) + ")";
-}
 
 bool is_job_ending() {
   return acpx_wait_until([](void*) { return 0; }, nullptr, 0) < 0;

@@ -11,6 +11,12 @@
 
 namespace qmp {
 
+/// Kinds of operators that belong to no type and function below.
+inline constexpr std::uint8_t kUserFunction = 7;  ///< QMP_binary_reduction.
+/// The two reductions inside QMP_comm_split.
+inline constexpr std::uint8_t kSplitNumber = 0xf0;
+inline constexpr std::uint8_t kSplitChoices = 0xf1;
+
 struct Sum {
   static constexpr std::uint8_t kNumber = 0;
 
@@ -74,6 +80,11 @@ constexpr std::uint8_t type_number() {
   }
 }
 
+/// The kind of an operator for a type: no other operator has it.
+constexpr std::uint8_t kind_of(std::uint8_t type, std::uint8_t function) {
+  return static_cast<std::uint8_t>(type * 8 + function);
+}
+
 /// Combines arrays of T element by element.
 template <typename T, typename Function>
 class Elementwise final : public Operator {
@@ -87,7 +98,7 @@ class Elementwise final : public Operator {
   }
 
   std::uint8_t kind() const override {
-    return type_number<T>() * 8 + Function::kNumber;
+    return kind_of(type_number<T>(), Function::kNumber);
   }
 };
 
@@ -100,7 +111,7 @@ class UserFunction final : public Operator {
     function_(lower, higher);
   }
 
-  std::uint8_t kind() const override { return 7; }
+  std::uint8_t kind() const override { return kUserFunction; }
 
  private:
   QMP_binary_func function_;

@@ -184,3 +184,17 @@ SPMD_CASE(qmp_ahead_of_a_failure,
   expect_revoked(comm);
   expect_works(QMP_comm_get_default());
 }
+
+SPMD_CASE(qmp_failure_names_both,
+          "functions of different types: a line names both") {
+  QMP_comm_t comm = split();
+  double value = 1;
+  EXPECT_EQ(me() == 0 ? sum_int(comm) : QMP_comm_max_double(comm, &value),
+            count() > 1 ? QMP_BAD_MESSAGE : QMP_SUCCESS);
+  const std::string text = QMP_get_error_string(nullptr);
+  const bool names_both = text.find("QMP_sum_int, 4 bytes") != text.npos &&
+                          text.find("QMP_max_double, 8 bytes") != text.npos;
+  double found = names_both ? 1 : 0;
+  EXPECT_OK(QMP_sum_double(&found));
+  EXPECT(count() == 1 || found >= 1);
+}

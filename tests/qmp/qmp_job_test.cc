@@ -358,8 +358,8 @@ TEST_CASE(
     CHECK(count(outcome, "(operation 1)" + said) == kNodes - 1);
   }
   CHECK(has(outcome, what == "barrier"     ? "QMP_barrier has waited"
-                     : what == "broadcast" ? "a broadcast of 4 bytes"
-                                           : "a reduction of "));
+                     : what == "broadcast" ? "QMP_broadcast, 4 bytes"
+                                           : "QMP_sum_double, "));
 }
 
 TEST_CASE("QMP_WAIT_TIMEOUT=0: no wait has a time limit", "[qmp]") {
