@@ -39,7 +39,7 @@ bool are_hosts_alike(transport::ProcId one, transport::ProcId other) {
 std::shared_ptr<FakeDevices> run_job(
     const std::vector<std::string>& fabrics,
     const std::function<void(Task&)>& body,
-    std::vector<std::pair<SettingId, std::string>> settings = {}) {
+    const std::vector<std::pair<SettingId, std::string>>& settings = {}) {
   auto devices = std::make_shared<FakeDevices>();
   run_thread_job(kRanks, settings, body,
                  fake_devices_factory(devices,
