@@ -338,7 +338,10 @@ TEST_CASE("a million ranks: what a host and a rank hold", "[scale]") {
   const std::uint64_t synced = private_bytes();
   UNSCOPED_INFO("barrier " << synced - joined << " bytes");
   CHECK(synced - joined <= 1 * kMegabyte);
-  CHECK(fetches == (kind.card_table == protocol::CardTable::kOfHost ? 2 : 0));
+  // A wait that lasts asks its peer, a third one, for a sign of life.
+  const int least = kind.card_table == protocol::CardTable::kOfHost ? 2 : 0;
+  CHECK(fetches >= least);
+  CHECK(fetches <= least + least / 2);
 }
 
 }  // namespace acp
