@@ -43,7 +43,7 @@ std::optional<int> unpack(const Bytes& rkey) {
                           : std::nullopt;
 }
 
-/// Finds the window of a byte, and keeps the questions.
+/// Finds windows of a peer, and keeps the questions to the peer.
 struct Asker {
   Memory memory;
   std::vector<Control> asked;
@@ -56,7 +56,7 @@ struct Asker {
   }
 };
 
-/// A registration that tells where it is and when it ends.
+/// A registration of FakeDevice.
 struct FakeRegistration {
   std::byte* address = nullptr;
   std::uint64_t size = 0;
