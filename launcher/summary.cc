@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <csignal>
 #include <map>
+#include <set>
 #include <vector>
 
 #include "launcher/program_name.h"
@@ -34,61 +35,77 @@ std::string on_one_line(std::string text) {
   return text;
 }
 
-/// Ranks that did one and the same thing.
+/// Ranks in one call, for whichever ranks they wait there.
 struct RankGroup {
   std::string what;
-  std::vector<std::uint32_t> ranks;
+  std::vector<std::uint32_t> ranks;  ///< Ascending.
+  std::set<std::uint32_t> peers;     ///< kNoSlot: a rank waits for no peer.
 };
 
 /// Groups the ranks without the culprit, the largest group first.
 std::vector<RankGroup> group_others(std::uint32_t culprit,
                                     std::span<const RankWait> waits) {
-  std::map<std::string, std::vector<std::uint32_t>> by_call;
+  std::map<std::string, RankGroup> by_call;
   for (const RankWait& wait : waits) {
-    if (wait.launch_rank != culprit) by_call[wait.what].push_back(wait.rank);
+    if (wait.launch_rank == culprit) continue;
+    RankGroup& group = by_call[wait.what];
+    group.ranks.push_back(wait.rank);
+    group.peers.insert(wait.peer);
   }
   std::vector<RankGroup> groups;
-  for (auto& [what, ranks] : by_call) {
-    std::sort(ranks.begin(), ranks.end());
-    groups.push_back({what, std::move(ranks)});
+  for (auto& [what, group] : by_call) {
+    group.what = what;
+    std::ranges::sort(group.ranks);
+    groups.push_back(std::move(group));
   }
-  std::stable_sort(groups.begin(), groups.end(),
-                   [](const RankGroup& a, const RankGroup& b) {
-                     return a.ranks.size() > b.ranks.size();
-                   });
+  std::ranges::stable_sort(groups, [](const RankGroup& a, const RankGroup& b) {
+    return a.ranks.size() > b.ranks.size();
+  });
   return groups;
 }
 
 /// Joins several groups into one.
 RankGroup join_groups(std::span<const RankGroup> groups) {
-  RankGroup all{"doing something else: ", {}};
+  RankGroup all{"doing something else: ", {}, {protocol::kNoSlot}};
   for (const RankGroup& group : groups) {
     if (!all.ranks.empty()) all.what += ", ";
     all.what += group.what;
     all.ranks.insert(all.ranks.end(), group.ranks.begin(), group.ranks.end());
   }
-  std::sort(all.ranks.begin(), all.ranks.end());
+  std::ranges::sort(all.ranks);
   return all;
 }
 
-/// Describes the other ranks: a line for each group, three lines at most.
+/// Returns " for ranks 2-3" where each rank of the group waits for a peer.
+std::string describe_peers(const RankGroup& group) {
+  if (group.peers.contains(protocol::kNoSlot)) return "";
+  return " for " + describe_ranks(std::vector<std::uint32_t>(
+                       group.peers.begin(), group.peers.end()));
+}
+
+/// Describes the other ranks: a line for each group, five lines at most. A
+/// single rank that does another thing is often the reason, so groups of middle
+/// size share a line when there are too many.
 std::string describe_others(std::uint32_t culprit,
                             std::span<const RankWait> waits) {
-  constexpr std::size_t kLines = 3;
+  constexpr std::size_t kLines = 5;
   std::vector<RankGroup> groups = group_others(culprit, waits);
   if (groups.empty()) {
     return fmt::format("{}: there was no other rank\n", program_name());
   }
   if (groups.size() > kLines) {
-    const RankGroup rest = join_groups(std::span(groups).subspan(kLines - 1));
-    groups.resize(kLines - 1);
-    groups.push_back(rest);
+    const auto first = groups.begin() + 1;
+    const auto last = groups.end() - (kLines - 2);
+    const RankGroup middle = join_groups({first, last});
+    groups.erase(first + 1, last);
+    groups[1] = middle;
   }
   std::string text;
   for (const RankGroup& group : groups) {
-    text += fmt::format("{}: {} {} {}\n", program_name(),
+    text += fmt::format("{}: {} {} {}{}\n", program_name(),
                         describe_ranks(group.ranks),
-                        group.ranks.size() == 1 ? "was" : "were", group.what);
+                        group.ranks.size() == 1 ? "was" : "were", group.what,
+                        describe_peers(group));
   }
   return text;
 }

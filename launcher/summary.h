@@ -10,7 +10,7 @@
 
 namespace acp::launcher {
 
-/// The first line says which rank failed and why. Up to three lines say what
+/// The first line says which rank failed and why. Up to five lines say what
 /// the other ranks did. Then comes `traffic`, a line or nothing. The last line
 /// says what acprun did and what the user can do. Each ends with a newline.
 /// `host` is that of the rank or process that the verdict names; "": all hosts.

@@ -38,11 +38,8 @@ std::string describe_halt(const ProcessState& process) {
 
 }  // namespace
 
-/// A name is there where one kind of wait serves several functions. The peer is
-/// a rank of the job, and kNoSlot where the wait is not for one rank.
-std::string describe_wait(std::uint32_t wait_kind,
-                          std::uint32_t wait_peer,
-                          const std::string& name) {
+/// A name is there where one kind of wait serves several functions.
+std::string describe_wait(std::uint32_t wait_kind, const std::string& name) {
   const char* call = "";
   switch (static_cast<WaitKind>(wait_kind)) {
     case WaitKind::kNothing: return "";
@@ -54,12 +51,7 @@ std::string describe_wait(std::uint32_t wait_kind,
     case WaitKind::kReset: call = "acp_reset"; break;
     case WaitKind::kFinalize: call = "acp_finalize"; break;
   }
-  std::string text =
-      fmt::format("waiting in {}", name.empty() ? call : name.c_str());
-  if (wait_peer != protocol::kNoSlot) {
-    text += fmt::format(" for rank {}", wait_peer);
-  }
-  return text;
+  return fmt::format("waiting in {}", name.empty() ? call : name.c_str());
 }
 
 /// The roll-call describes each rank first. A look then replaces that for a
@@ -79,11 +71,13 @@ std::vector<RankWait> collect_waits(std::span<const RankLook> looks,
     RankWait& wait = waits[look.launch_rank];
     wait.rank = look.rank;
     if (rollcall.has_exited(look.launch_rank)) continue;
-    const std::string call =
-        is_settled(rollcall.state(look.launch_rank))
-            ? describe_wait(look.wait_kind, look.wait_peer, look.wait_name)
-            : "";
-    if (!call.empty()) wait.what = call;
+    const std::string call = is_settled(rollcall.state(look.launch_rank))
+                                 ? describe_wait(look.wait_kind, look.wait_name)
+                                 : "";
+    if (!call.empty()) {
+      wait.what = call;
+      wait.peer = look.wait_peer;
+    }
     wait.what.insert(0, describe_halt(look.process));
   }
   return waits;

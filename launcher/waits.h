@@ -19,12 +19,13 @@ struct RankWait {
   /// "waiting in acp_sync" or "computing". "stopped by a signal (state T), "
   /// stands before that where it holds.
   std::string what;
+  /// The rank that it waits for; kNoSlot where the wait is not for one rank.
+  std::uint32_t peer = protocol::kNoSlot;
 };
 
 /// Returns "waiting in acp_sync", or "" for kNothing. `name` is the function
 /// that the program called; "" where the kind of the wait names it.
 std::string describe_wait(std::uint32_t wait_kind,
-                          std::uint32_t wait_peer,
                           const std::string& name = "");
 
 /// Describes every rank, for the summary. `looks` may miss ranks, for example

@@ -30,30 +30,54 @@ TEST_CASE("summary: who, what the others did, what was done",
         "for \"out of memory\" in dmesg, or for who did\n");
 }
 
-TEST_CASE("summary: three lines for what many groups of ranks did",
+TEST_CASE("summary: five lines for what many groups of ranks did",
           "[launcher][summary]") {
   std::vector<RankWait> waits;
   const std::vector<std::string> calls = {"waiting in acp_sync",
                                           "waiting in acp_sync",
                                           "waiting in acp_sync",
+                                          "waiting in acp_sync",
+                                          "waiting in QMP_wait",
                                           "waiting in QMP_wait",
                                           "waiting in QMP_wait",
                                           "computing",
                                           "waiting in acp_wait_ch",
                                           "waiting in acp_finalize",
-                                          "computing"};
+                                          "computing",
+                                          "waiting in acp_complete"};
   for (std::uint32_t rank = 0; rank < calls.size(); ++rank) {
     waits.push_back({rank, rank, calls[rank]});
   }
   const Verdict verdict{Cause::kTimeout, kNoRank, 0, 1000, {}, {}};
   CHECK(summarize(verdict, "h", waits) ==
         "acprun: the job ran longer than --timeout=1 on h\n"
-        "acprun: ranks 0-2 were waiting in acp_sync\n"
-        "acprun: ranks 5,8 were computing\n"
-        "acprun: ranks 3-4,6-7 were doing something else: waiting in QMP_wait, "
-        "waiting in acp_finalize, waiting in acp_wait_ch\n"
+        "acprun: ranks 0-3 were waiting in acp_sync\n"
+        "acprun: ranks 4-7,10 were doing something else: waiting in QMP_wait, "
+        "computing\n"
+        "acprun: rank 11 was waiting in acp_complete\n"
+        "acprun: rank 9 was waiting in acp_finalize\n"
+        "acprun: rank 8 was waiting in acp_wait_ch\n"
         "acprun: ended the job with status 124; give a longer --timeout if it "
         "needs one\n");
+}
+
+TEST_CASE("summary: ranks in one call are one group, whatever their peers",
+          "[launcher][summary]") {
+  using protocol::kNoSlot;
+  const std::vector<RankWait> waits = {{0, 0, "waiting in acp_sync", 2},
+                                       {1, 1, "waiting in acp_sync", 3},
+                                       {2, 2, "waiting in acp_complete", 0},
+                                       {3, 3, "waiting in acp_reset", 1},
+                                       {4, 4, "waiting in acp_reset", kNoSlot}};
+  const Verdict verdict{Cause::kTimeout, kNoRank, 0, 1000, {}, {}};
+  const std::string text = summarize(verdict, "h", waits);
+  INFO(text);
+  CHECK(text.find("ranks 0-1 were waiting in acp_sync for ranks 2-3\n") !=
+        std::string::npos);
+  CHECK(text.find("rank 2 was waiting in acp_complete for rank 0\n") !=
+        std::string::npos);
+  CHECK(text.find("ranks 3-4 were waiting in acp_reset\n") !=
+        std::string::npos);
 }
 
 TEST_CASE("summary: text of several lines takes one", "[launcher][summary]") {
@@ -91,16 +115,14 @@ TEST_CASE("summary: ends that are nobody's fault name no rank",
         "the job ran longer than --timeout=1.5 on h");
 }
 
-TEST_CASE("summary: waits by kind and peer", "[launcher][summary]") {
+TEST_CASE("summary: waits by kind", "[launcher][summary]") {
   using protocol::WaitKind;
-  const auto text = [](WaitKind kind, std::uint32_t peer) {
-    return describe_wait(static_cast<std::uint32_t>(kind), peer);
+  const auto text = [](WaitKind kind, const std::string& name = "") {
+    return describe_wait(static_cast<std::uint32_t>(kind), name);
   };
-  CHECK(text(WaitKind::kNothing, protocol::kNoSlot).empty());
-  CHECK(text(WaitKind::kSync, protocol::kNoSlot) == "waiting in acp_sync");
-  CHECK(text(WaitKind::kComplete, 3) == "waiting in acp_complete for rank 3");
-  CHECK(describe_wait(static_cast<std::uint32_t>(WaitKind::kCondition),
-                      protocol::kNoSlot, "QMP_wait") == "waiting in QMP_wait");
+  CHECK(text(WaitKind::kNothing).empty());
+  CHECK(text(WaitKind::kSync) == "waiting in acp_sync");
+  CHECK(text(WaitKind::kCondition, "QMP_wait") == "waiting in QMP_wait");
 }
 
 TEST_CASE("summary: lists of ranks", "[launcher][summary]") {
