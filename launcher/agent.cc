@@ -222,10 +222,10 @@ class Agent {
     protocol::HostPlan plan;
     plan.identity = orders_->identity;
     plan.sizes = orders_->sizes;
-    Route route = route_to(orders_->routes, orders_->hosts.front().name);
+    const Route route = route_to(orders_->routes, orders_->hosts.front().name);
     plan.route_to = route.address;
     send(HostMessageType::kNetwork, 0,
-         encode_host_network({network_stack(), std::move(route.why_unknown)}));
+         encode_host_network(describe_network(route)));
     part_.emplace(host_, *work_, loop_, *output_,
                   [this](const HostMessage& message) { take_report(message); });
     if (part_->start(std::move(plan), signals_.inherited()) != Status::kOk) {

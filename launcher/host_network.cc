@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <fstream>
 
+#include "base/host_facts.h"
 #include "protocol/byte_codec.h"
 
 namespace acp::launcher {
@@ -19,6 +20,7 @@ std::string encode_host_network(const HostNetwork& network) {
   ByteWriter writer;
   writer.text(network.stack);
   writer.text(network.why_no_route);
+  writer.text(network.name);
   return writer.take();
 }
 
@@ -27,8 +29,13 @@ std::optional<HostNetwork> decode_host_network(std::string_view bytes) {
   HostNetwork network;
   network.stack = reader.text();
   network.why_no_route = reader.text();
+  network.name = reader.text();
   if (!reader.is_at_end()) return std::nullopt;
   return network;
+}
+
+HostNetwork describe_network(const Route& route) {
+  return {network_stack(), route.why_unknown, host_name()};
 }
 
 /// A namespace's number is unique for as long as its kernel runs.
@@ -55,6 +62,17 @@ std::vector<HostNetworks::LostHost> HostNetworks::without_route() const {
     }
   }
   return lost;
+}
+
+std::string HostNetworks::name_of(std::uint32_t host,
+                                  const std::string& given) const {
+  const bool is_address =
+      given.find(':') != std::string::npos ||
+      given.find_first_not_of("0123456789.") == std::string::npos;
+  const auto found = networks_.find(host);
+  return !is_address || found == networks_.end()
+             ? given
+             : fmt::format("{} at {}", found->second.name, given);
 }
 
 }  // namespace acp::launcher

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "launcher/route.h"
+
 namespace acp::launcher {
 
 /// One host, as it reports itself before its ranks start. Plain value.
@@ -17,12 +19,16 @@ struct HostNetwork {
   /// each other over loopback.
   std::string stack;
   std::string why_no_route;  ///< Route::why_unknown; "": an address is known.
+  std::string name;          ///< By which the host's ranks name it in messages.
 };
 
 std::string encode_host_network(const HostNetwork& network);
 
 /// nullopt: bytes that no acprun of this version would send.
 std::optional<HostNetwork> decode_host_network(std::string_view bytes);
+
+/// The network of this host, whose route has been looked for.
+HostNetwork describe_network(const Route& route);
 
 /// HostNetwork::stack of this process.
 std::string network_stack();
@@ -43,6 +49,11 @@ class HostNetworks {
   /// Returns the hosts that know no address of another host, although the hosts
   /// of the job have more than one stack.
   std::vector<LostHost> without_route() const;
+
+  /// Returns "h2 at 10.0.0.2" for a host that the user gave by address, or the
+  /// name that was given: then the reader recognizes the host in the messages
+  /// of its ranks.
+  std::string name_of(std::uint32_t host, const std::string& given) const;
 
  private:
   std::map<std::uint32_t, HostNetwork> networks_;  ///< By number of the host.

@@ -136,10 +136,9 @@ class Job {
     host.identity = identity;
     host.sizes = plan_.orders.sizes;
     if (plan_.has_other_hosts()) {
-      Route route = route_to(plan_.orders.routes, plan_.host);
+      const Route route = route_to(plan_.orders.routes, plan_.host);
       host.route_to = route.address;
-      networks_.note(own_number_,
-                     {network_stack(), std::move(route.why_unknown)});
+      networks_.note(own_number_, describe_network(route));
     }
     part_.emplace(
         own_number_, *plan_.local, loop_, output_,
@@ -608,15 +607,19 @@ class Job {
     return collect_waits(looks_, *rollcall_at_end_);
   }
 
+  std::string shown_name_of(std::uint32_t host) const {
+    return networks_.name_of(host, host_name_of(host));
+  }
+
   /// The host of the process that the verdict names. A limit of time concerns
   /// all hosts of the job, so it has a host only where the job has one. The
   /// other causes are acprun's own.
   std::string where_it_failed() const {
     if (verdict_->rank != kNoRank || verdict_->cause == Cause::kKeeperLost) {
-      return host_name_of(verdict_->host);
+      return shown_name_of(verdict_->host);
     }
     if (is_limit(verdict_->cause) && plan_.hosts.size() > 1) {
-      return verdict_->pid == 0 ? "" : host_name_of(verdict_->host);
+      return verdict_->pid == 0 ? "" : shown_name_of(verdict_->host);
     }
     return plan_.host;
   }

@@ -40,7 +40,7 @@ has_agent() { # host
 
 # Whether a rank of one host reports that the other host does not answer.
 names() { # rank, its host, other host
-  grep -q "^acprun: rank $1 on 10.88.0.$2 .*does not answer.* at 10.88.0.$3:" \
+  grep -q "^acprun: rank $1 on h$2 at 10.88.0.$2 .*does not answer.* at 10.88.0.$3:" \
     "$output"
 }
 

@@ -43,7 +43,7 @@ for end in "exit 3:3" "exit 255:255" "kill -TERM \$\$:143" "kill -KILL \$\$:137"
     "test \$ACP_RANK != 5 && exec sleep 60; ${end%:*}" >"$output" 2>&1 ||
     status=$?
   test $status = "${end##*:}" || fail "${end%:*}: status $status"
-  grep -q "^acprun: rank 5 on 10.88.0.3 " "$output" ||
+  grep -q "^acprun: rank 5 on h3 at 10.88.0.3 " "$output" ||
     fail "${end%:*}: rank and host are not named"
 done
 

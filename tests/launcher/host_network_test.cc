@@ -10,17 +10,17 @@ namespace acp::launcher {
 TEST_CASE("host network: hosts of one machine need no address",
           "[launcher][hosts]") {
   HostNetworks networks;
-  networks.note(0, {"boot 1", "b: unknown"});
-  networks.note(1, {"boot 1", "a: unknown"});
+  networks.note(0, {"boot 1", "b: unknown", "h"});
+  networks.note(1, {"boot 1", "a: unknown", "h"});
   CHECK(networks.without_route().empty());
 }
 
 TEST_CASE("host network: a host without an address of another machine is lost",
           "[launcher][hosts]") {
   HostNetworks networks;
-  networks.note(0, {"boot 1", "b: unknown"});
-  networks.note(1, {"boot 1", ""});
-  networks.note(2, {"boot 2", "a: unknown"});
+  networks.note(0, {"boot 1", "b: unknown", "h"});
+  networks.note(1, {"boot 1", "", "h"});
+  networks.note(2, {"boot 2", "a: unknown", "h"});
   const auto lost = networks.without_route();
   REQUIRE(lost.size() == 2);
   CHECK(lost[0].host == 0);
@@ -28,13 +28,24 @@ TEST_CASE("host network: a host without an address of another machine is lost",
   CHECK(lost[1].host == 2);
 }
 
+TEST_CASE("host network: a host given by address has its own name, too",
+          "[launcher][hosts]") {
+  HostNetworks networks;
+  networks.note(0, {"boot 1", "", "h1"});
+  CHECK(networks.name_of(0, "10.0.0.1") == "h1 at 10.0.0.1");
+  CHECK(networks.name_of(0, "fe80::1%eth0") == "h1 at fe80::1%eth0");
+  CHECK(networks.name_of(0, "node1") == "node1");
+  CHECK(networks.name_of(1, "10.0.0.2") == "10.0.0.2");
+}
+
 TEST_CASE("host network: a report arrives as it was sent",
           "[launcher][hosts]") {
-  const std::string bytes = encode_host_network({network_stack(), "why"});
+  const std::string bytes = encode_host_network({network_stack(), "why", "h"});
   const auto network = decode_host_network(bytes);
   REQUIRE(network);
   CHECK(network->stack == network_stack());
   CHECK(network->why_no_route == "why");
+  CHECK(network->name == "h");
   CHECK_FALSE(decode_host_network(bytes + "more"));
 }
 
