@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "launcher/early_exit.h"
+#include "launcher/program_name.h"
 #include "launcher/rank_set.h"
 
 namespace acp::launcher {
@@ -106,7 +107,7 @@ std::string describe_cause(const Verdict& verdict) {
                        "signal (state T)",
                        seconds(verdict.value), describe_ranks(verdict.ranks));
     case Cause::kInterrupted:
-      return fmt::format("acprun got {}", describe_signal(number));
+      return fmt::format("{} got {}", program_name(), describe_signal(number));
     case Cause::kLauncherFailed:
       return fmt::format("{}, after its processes had ended with status 0",
                          describe_status(number));

@@ -6,6 +6,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "launcher/program_name.h"
+
 namespace acp::launcher {
 
 namespace {
@@ -39,6 +41,17 @@ TEST_CASE("verdict: the table of exit statuses", "[launcher][verdict]") {
   CHECK(status_of(Cause::kKeeperLost, SIGKILL) == 125);
   CHECK(status_of(Cause::kOutputClosed) == 141);
   CHECK(status_of(Cause::kOutputFailed) == 125);
+}
+
+TEST_CASE("verdict: the program that got a signal is named",
+          "[launcher][verdict]") {
+  Verdict verdict;
+  verdict.cause = Cause::kInterrupted;
+  verdict.value = SIGINT;
+  CHECK(describe_cause(verdict) == "acprun got signal 2 (Interrupt)");
+  set_program_name("macprun");
+  CHECK(describe_cause(verdict) == "macprun got signal 2 (Interrupt)");
+  set_program_name("acprun");
 }
 
 }  // namespace acp::launcher
