@@ -12,10 +12,17 @@ namespace acp::verbs {
 
 namespace {
 
-/// A pair whose end 0 knows the memory of end 1. Its first post has token 1.
+/// A pair whose end 0 knows the memory of end 1, and has credit for several
+/// packets: the answer to its stream brings all that the window allows. Its
+/// first post has token 1.
 class RxePair : public Pair {
  public:
   RxePair() : Pair(Executor::kDevice) {
+    stream(0);
+    const int heard = ends[0].messages;
+    REQUIRE(ends[1].send_one() == Status::kOk);
+    ends[1].transport->flush();
+    REQUIRE(until([&] { return ends[0].messages == heard + 1; }));
     REQUIRE(post(step(Opcode::kPut, 0, 0, 16), 1) == Status::kOk);
     REQUIRE(is_done(1));
   }
