@@ -22,6 +22,11 @@ namespace {
 /// Batching stops at this size: on loopback, half of such a datagram's cost is
 /// its bytes, so a larger one saves little and waits longer.
 constexpr std::size_t kBatchBytes = 32'768;
+/// The first batch leaves after so many messages, so that the peer works on it
+/// while the program issues the next ones. Each further batch may be twice as
+/// large while no ack comes, so that a long run takes few datagrams.
+constexpr std::uint64_t kFirstBatchMessages = 32;
+constexpr std::uint64_t kMostDoublings = 5;
 /// Data below this size are cheaper to copy than to send in place.
 constexpr std::size_t kMinInPlaceBytes = 8192;
 /// A train is sent as one datagram of the system, which has 65,507 bytes at
@@ -203,8 +208,14 @@ bool Endpoint::transmit() {
 }
 
 bool Endpoint::may_wait_for_more() const noexcept {
-  return sender_.has_unacknowledged() && !sender_.has_pending() &&
-         sender_.open_bytes() < kBatchBytes;
+  if (!sender_.has_unacknowledged() || sender_.has_pending()) {
+    return false;
+  }
+  const std::uint64_t unacknowledged =
+      sender_.fragments_in_window() - (sender_.has_open() ? 1 : 0);
+  return sender_.open_bytes() < kBatchBytes &&
+         sender_.open_messages() < kFirstBatchMessages << std::min(
+                                       unacknowledged - 1, kMostDoublings);
 }
 
 PacketHeader Endpoint::make_header(PacketType type,

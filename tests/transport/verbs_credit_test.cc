@@ -190,7 +190,7 @@ TEST_CASE("verbs credit: spare credit is given up, and grants on their way",
   REQUIRE(near.credit.has_spare());
   REQUIRE(send(near, far));
   poll(far, 1);
-  REQUIRE(send(far, near));  // grants more before it reads what follows
+  REQUIRE(send(far, near));  // grants more before it reads the rest
   REQUIRE(give_up(near, far));
   CHECK_FALSE(near.credit.has_spare());
   poll(near, 1);
