@@ -244,6 +244,28 @@ TEST_CASE("udp transport: flush_idle lets messages wait for an answer",
   CHECK(job.transport(0).next_deadline() == TimePoint::max());
 }
 
+TEST_CASE("udp transport: each batch without an ack is twice the one before",
+          "[udp][transport]") {
+  FakeJobPlan plan;
+  plan.datagram_bytes = 60'000;
+  FakeJob job(plan);
+  const auto send_more = [&](int messages) {
+    for (int i = 0; i < messages; ++i) {
+      REQUIRE(send_bytes(job.endpoint(0, 1), std::vector<std::byte>(8)) ==
+              Status::kOk);
+      job.transport(0).flush_idle();
+    }
+    return job.transport(0).counters().sent;
+  };
+  CHECK(send_more(1) == 1);
+  CHECK(send_more(31) == 1);
+  CHECK(send_more(1) == 2);
+  CHECK(send_more(63) == 2);
+  CHECK(send_more(1) == 3);
+  REQUIRE(job.run_until_idle());
+  CHECK(job.transport(1).counters().delivered == 97);
+}
+
 TEST_CASE("udp transport: a request and its reply cost one datagram each",
           "[udp][transport]") {
   FakeJob job(FakeJobPlan{});
