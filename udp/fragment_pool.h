@@ -44,6 +44,7 @@ struct Fragment {
   std::uint64_t seq = 0;            ///< Number in the stream, from the Sender.
   Transmission last;                ///< Valid if transmissions > 0.
   std::uint32_t transmissions = 0;  ///< So many datagrams have carried it.
+  std::uint32_t messages = 0;       ///< In the payload; only the Sender's.
   State state = State::kOpen;       ///< Only the Sender's.
   bool is_ordered = false;          ///< A message in it asked for order.
   bool was_overtaken = false;       ///< Last loss: seen by order, not time-out.

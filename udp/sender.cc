@@ -46,7 +46,6 @@ Status Sender::open_fragment() {
   fragment->seq = next_++;
   (*ring_)[fragment->seq] = fragment;
   open_ = fragment;
-  open_messages_ = 0;
   return Status::kOk;
 }
 
@@ -137,7 +136,7 @@ void Sender::add(Parts parts, std::size_t bytes, transport::Ordering ordering) {
     }
   }
   open_->payload_bytes = static_cast<std::size_t>(at - open_->payload);
-  ++open_messages_;
+  ++open_->messages;
   open_->is_ordered |= ordering == transport::Ordering::kOrdered;
 }
 

@@ -82,7 +82,7 @@ class Sender {
 
   /// Messages in the open fragment.
   std::uint64_t open_messages() const noexcept {
-    return open_ != nullptr ? open_messages_ : 0;
+    return open_ != nullptr ? open_->messages : 0;
   }
 
   /// Closes the open fragment, if any, and makes it pending.
@@ -186,7 +186,6 @@ class Sender {
   StreamLimits& limits_;
   SendRing* ring_ = nullptr;          ///< From the pool.
   Fragment* open_ = nullptr;          ///< Takes messages; null: none does.
-  std::uint64_t open_messages_ = 0;   ///< Messages in open_.
   std::uint64_t base_;                ///< Oldest unacknowledged fragment.
   std::uint64_t next_;                ///< The next fragment that is made.
   std::uint64_t recovery_end_;        ///< Losses or gaps were seen below.

@@ -38,7 +38,7 @@ says_why() { # host
   name=10.88.0.$1
   test "$1" != 1 || name='(h1|10.88.0.1)'
   grep -m1 "^acprun: " "$output" |
-    grep -E "(^acprun: host| on) $name( |$)" |
+    grep -E "(^acprun: host| on| at) $name( |$)" |
     grep -qE "was killed by signal 9|exited with status|could not be started"
 }
 
