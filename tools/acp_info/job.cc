@@ -20,6 +20,9 @@ namespace {
 
 /// Bytes of what one rank says; 16 colors take some 2 KiB.
 constexpr std::size_t kRoom = 8192;
+/// Ranks that do not meet within this time may never do so. A network gives a
+/// silent peer up later.
+constexpr int kPatienceMs = 3000;
 
 int fail(std::string_view what) {
   fmt::print(stderr, "acp_info: {}: {}\n", what, acpx_strerror(acp_errno));
@@ -39,8 +42,8 @@ RankFact my_fact() {
 }
 
 /// The text ends with a 0, since the module's memory is 0 at the start.
-bool write_mine(int module) {
-  const std::string text = json_of(my_fact()).dump();
+bool write(const RankFact& mine, int module) {
+  const std::string text = json_of(mine).dump();
   if (text.size() >= kRoom) {
     fmt::print(stderr, "acp_info: {} bytes of facts, room for {}\n",
                text.size(), kRoom);
@@ -81,12 +84,22 @@ void print(const std::vector<RankFact>& facts, JobFormat format) {
       nlohmann::json{{"version", acpx_version()}, {"ranks", ranks}}.dump(2));
 }
 
-/// The first acp_sync shows the stores of all ranks, and the second one keeps
+/// Meets all ranks. If they keep away, a rank of each host says which addresses
+/// it uses, because nobody will read its memory on a network that is broken.
+bool meet(const RankFact& mine) {
+  const int met = acpx_sync_timeout(kPatienceMs);
+  if (met == 1 && mine.leader == mine.rank) {
+    fmt::print(stderr, "acp_info: {}\n", waiting_line(mine));
+  }
+  return met == 0 || (met == 1 && acp_sync() == 0);
+}
+
+/// The first meeting shows the stores of all ranks, and the second one keeps
 /// their memory until rank 0 has read it.
 int gather(int module, JobFormat format) {
-  const bool has_written = write_mine(module);
+  const RankFact mine = my_fact();
   std::vector<RankFact> facts;
-  if (!has_written || acp_sync() != 0) {
+  if (!write(mine, module) || !meet(mine)) {
     return 1;
   }
   if (acp_rank() == 0 && !read_all(module, facts)) {

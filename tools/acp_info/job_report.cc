@@ -57,14 +57,19 @@ std::string lines_of(const char* title,
   return text;
 }
 
-/// The key of a group of a host: two hosts may have one name.
-std::string host_line(const RankFact& fact) {
+/// "0: eth0 at 10.88.0.1; 1: eth1 at 10.89.0.1".
+std::string colors_of(const RankFact& fact) {
   std::string colors;
   for (std::size_t i = 0; i < fact.colors.size(); ++i) {
     colors += fmt::format("{}{}: {}", i == 0 ? "" : "; ", i,
                           fact.colors[i].empty() ? "unknown" : fact.colors[i]);
   }
-  return fmt::format("{}\n{}\n{}", fact.leader, fact.host, colors);
+  return colors;
+}
+
+/// The key of a group of a host: two hosts may have one name.
+std::string host_line(const RankFact& fact) {
+  return fmt::format("{}\n{}\n{}", fact.leader, fact.host, colors_of(fact));
 }
 
 std::size_t hosts_in(const std::vector<RankFact>& facts) {
@@ -118,6 +123,11 @@ std::string text_of(const std::vector<RankFact>& facts) {
   text += lines_of("atomics", facts,
                    [](const RankFact& fact) { return fact.atomics; });
   return text;
+}
+
+std::string waiting_line(const RankFact& fact) {
+  return fmt::format("rank {} on {} waits for the other ranks; network {}, {}",
+                     fact.rank, fact.host, network_of(fact), colors_of(fact));
 }
 
 }  // namespace acp::info

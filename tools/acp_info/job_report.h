@@ -32,4 +32,7 @@ RankFact rank_fact_of(const nlohmann::json& document);
 /// `facts` is sorted by rank.
 std::string text_of(const std::vector<RankFact>& facts);
 
+/// "rank 2 on h2 waits for the other ranks; network udp (...), 0: eth0 at ...".
+std::string waiting_line(const RankFact& fact);
+
 }  // namespace acp::info
