@@ -215,7 +215,6 @@ class Agent {
       return;
     }
     work_ = std::move(std::get<HostWork>(prepared));
-    work_->copied_program = program;
     if (orders_->report_bindings) {
       send(HostMessageType::kSay, 0,
            describe_bindings(*work_, orders_->hosts.front().name));

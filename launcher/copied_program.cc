@@ -1,6 +1,5 @@
 // Writes a copied program into a folder below TMPDIR. Called by the agent,
-// which removes the folder at the end of the job. The keeper does so when the
-// agent was killed.
+// which removes the folder at the end of the job.
 #include "launcher/copied_program.h"
 
 #include <fcntl.h>
@@ -28,6 +27,7 @@ Result<std::string> CopiedProgram::finish(const std::string& name) {
               errno_text(errno));
     return Status::kSystem;
   }
+  folder_ = folder;
   file_ = folder + "/" + name;
   const UniqueFd fd(
       ::open(file_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0700));
@@ -47,14 +47,10 @@ Result<std::string> CopiedProgram::finish(const std::string& name) {
 }
 
 void CopiedProgram::remove() {
-  remove_copied_program(file_);
-  file_.clear();
-}
-
-void remove_copied_program(const std::string& file) {
-  if (file.empty()) return;
-  ::unlink(file.c_str());
-  ::rmdir(file.substr(0, file.rfind('/')).c_str());
+  if (folder_.empty()) return;
+  ::unlink(file_.c_str());
+  ::rmdir(folder_.c_str());
+  folder_.clear();
 }
 
 }  // namespace acp::launcher

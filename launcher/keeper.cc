@@ -17,7 +17,6 @@
 #include <chrono>
 #include <limits>
 
-#include "launcher/copied_program.h"
 #include "launcher/descendants.h"
 #include "launcher/keeper_messages.h"
 
@@ -48,12 +47,8 @@ void close_all_but(std::vector<int> kept) {
 /// this order.
 class Keeper {
  public:
-  Keeper(UniqueFd control,
-         std::span<const SpawnRequest> requests,
-         const std::string& copied_program)
-      : control_(std::move(control)),
-        requests_(requests),
-        copied_program_(copied_program) {}
+  Keeper(UniqueFd control, std::span<const SpawnRequest> requests)
+      : control_(std::move(control)), requests_(requests) {}
 
   void prepare() {
     // Signals of the terminal reach acprun alone: it is in the foreground
@@ -132,9 +127,6 @@ class Keeper {
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
     if (n != static_cast<ssize_t>(sizeof message)) {
       message = {};  // acprun is gone.
-      // First of all: acprun may kill this process, where it is on one machine
-      // with the agent that was killed.
-      remove_copied_program(copied_program_);
     }
     switch (message.type) {
       case KeeperMessageType::kSignal:
@@ -217,8 +209,6 @@ class Keeper {
   UniqueFd control_;
   UniqueFd children_;
   std::span<const SpawnRequest> requests_;
-  /// HostWork::copied_program. The agent removes it, unless it is killed.
-  const std::string& copied_program_;
   std::vector<pid_t> pids_;     ///< By rank; not positive: not running.
   std::ptrdiff_t living_ = 0;   ///< Ranks that have not ended.
   bool is_ending_ = false;      ///< Set by end_within(), never cleared.
@@ -227,11 +217,9 @@ class Keeper {
 
 }  // namespace
 
-void run_keeper(UniqueFd control,
-                std::span<const SpawnRequest> requests,
-                const std::string& copied_program) {
+void run_keeper(UniqueFd control, std::span<const SpawnRequest> requests) {
   {
-    Keeper keeper(std::move(control), requests, copied_program);
+    Keeper keeper(std::move(control), requests);
     keeper.prepare();
     keeper.start_ranks();
     keeper.watch();

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <span>
-#include <string>
 #include <vector>
 
 #include "base/unique_fd.h"
@@ -15,7 +14,6 @@ namespace acp::launcher {
 /// its end of the control socket. It closes every descriptor that no request
 /// names, so only acprun has the other end, and acprun's death closes that.
 [[noreturn]] void run_keeper(UniqueFd control,
-                             std::span<const SpawnRequest> requests,
-                             const std::string& copied_program);
+                             std::span<const SpawnRequest> requests);
 
 }  // namespace acp::launcher

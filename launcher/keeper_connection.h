@@ -5,7 +5,6 @@
 
 #include <functional>
 #include <span>
-#include <string>
 
 #include "base/result.h"
 #include "base/unique_fd.h"
@@ -17,11 +16,9 @@ namespace acp::launcher {
 /// Used by one thread, which alone touches all fields.
 class KeeperConnection {
  public:
-  /// Forks the keeper, which starts the ranks from its copy of the requests. It
-  /// removes `copied_program` when this process is gone. Fails with kSystem,
-  /// logged.
-  [[nodiscard]] Status start(std::span<const SpawnRequest> requests,
-                             const std::string& copied_program);
+  /// Forks the keeper, which starts the ranks from its copy of the requests.
+  /// Fails with kSystem, logged.
+  [[nodiscard]] Status start(std::span<const SpawnRequest> requests);
 
   int fd() const noexcept { return control_.get(); }
 

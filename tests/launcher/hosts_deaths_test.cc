@@ -1,7 +1,6 @@
 // Deaths and failures in jobs on several hosts. The reason names the host, and
 // nothing is left of the job.
 #include <csignal>
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -155,34 +154,6 @@ TEST_CASE("launcher hosts: a killed remote shell of an agent ends the job",
   CHECK(outcome.status == 125);
   CHECK(contains(outcome.err, "host b with rank 1: "));
   CHECK(contains(outcome.err, "signal 9"));
-}
-
-TEST_CASE("launcher hosts: a copied program goes with its killed agent",
-          "[launcher][hosts]") {
-  const RemoteShell shell;
-  const Scratch remote;
-  // Without a process between acprun and the agent, acprun's death kills it.
-  // The other agent's rank, which is deaf to SIGTERM, keeps acprun from killing
-  // the keeper of the agent that is gone.
-  const std::string direct = shell.scratch().file(
-      "direct",
-      "#!/bin/sh\nhost=$1\nshift\nTMPDIR=\"$FAKE_HOST_TMPDIR\" "
-      "FAKE_HOST=$host exec \"$@\"\n");
-  std::filesystem::permissions(direct, std::filesystem::perms::owner_all);
-  Setup setup;
-  setup.environment = {"FAKE_HOST_TMPDIR=" + remote.path()};
-  Running job({"-np", "2", "--host", "a,b", "--rsh", direct, "--preload", PROBE,
-               "deaf", "hello", "init", "say:ready", "pause"},
-              setup);
-  REQUIRE(job.wait_for("ready", 2));
-  CHECK_FALSE(remote.is_empty());
-  SECTION("acprun is killed") {
-    after_death(job, job.pid());
-  }
-  SECTION("an agent is killed") {
-    after_death(job, agent_of(job, "a"));
-  }
-  CHECK(eventually([&] { return remote.is_empty(); }));
 }
 
 TEST_CASE("launcher hosts: a host that falls silent ends the job",
