@@ -200,9 +200,17 @@ SPMD_CASE(register_read_only,
   constexpr std::size_t kBytes = 3 * 65536;
   EXPECT_FAILS(acp_register_memory(const_cast<char*>(kText), sizeof kText, 0),
                ACP_ATKEY_NULL, ACPX_INVALID_ARGUMENT);
-  void* memory = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  // An allocator's thread that maps memory meanwhile is given the highest gap
+  // that fits. A gap of this test far below that is given to nobody.
+  void* highest =
+      mmap(nullptr, kBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  EXPECT(highest != MAP_FAILED);
+  constexpr std::size_t kFarBelow = std::size_t{64} << 30U;
+  void* memory =
+      mmap(static_cast<char*>(highest) - kFarBelow, kBytes,
+           PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   EXPECT(memory != MAP_FAILED);
+  EXPECT_EQ(munmap(highest, kBytes), 0);
   auto* middle = static_cast<char*>(memory) + 65536;
   EXPECT_EQ(mprotect(middle, 65536, PROT_READ), 0);
   EXPECT_FAILS(acp_register_memory(memory, kBytes, 0), ACP_ATKEY_NULL,
@@ -213,7 +221,9 @@ SPMD_CASE(register_read_only,
   const acp_atkey_t key = acp_register_memory(memory, 65536, 0);
   EXPECT(key != ACP_ATKEY_NULL);
   EXPECT_EQ(acp_unregister_memory(key), 0);
-  EXPECT_EQ(munmap(memory, kBytes), 0);
+  // The gap in between is not this test's any more.
+  EXPECT_EQ(munmap(memory, 65536), 0);
+  EXPECT_EQ(munmap(middle + 65536, 65536), 0);
 }
 
 SPMD_CASE(
