@@ -359,6 +359,15 @@ int acpx_add_progress(int (*step)(void*), void* arg);
 /* A return value of a progress step, see acpx_add_progress. */
 #define ACPX_STEP_BUSY 2
 
+/** Has the progress steps run within about a millisecond, although nothing
+ * arrives and the program may compute.
+ *
+ * A layer that leaves work to its step calls it. The steps run once or more
+ * after the call began: in a thread that makes progress, or in the library's
+ * own. Does not block, and does nothing before acp_init and after acp_finalize.
+ * Thread-safe; also in a progress step. */
+void acpx_hurry_progress(void);
+
 /** Removes a progress step. When it returns the step is not running and will
  * not run again, except when the step removes itself: then the run under way
  * is its last. Blocks until a run in another thread is over.

@@ -274,6 +274,12 @@ int acpx_add_progress(int (*step)(void*), void* arg) {
   return 0;
 }
 
+void acpx_hurry_progress(void) {
+  if (acp::runtime::Task* mine = task(); mine != nullptr) {
+    mine->progress().hurry_steps();
+  }
+}
+
 int acpx_remove_progress(int (*step)(void*), void* arg) {
   acp::runtime::Task* mine = task();
   if (mine == nullptr) {

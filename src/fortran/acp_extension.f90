@@ -243,6 +243,10 @@ module acp_extension
       integer(c_int) :: acpx_add_progress
     end function
 
+    !> Has the progress steps run within about a millisecond.
+    subroutine acpx_hurry_progress() bind(C, name='acpx_hurry_progress')
+    end subroutine
+
     !> Removes a progress step.
     function acpx_remove_progress(step, arg) bind(C, &
         name='acpx_remove_progress')

@@ -87,7 +87,8 @@ class Progress::Caller final : public Sleeper {
   }
 
   bool is_over() override {
-    return is_done_() || progress_.health() != Status::kOk;
+    return is_done_() || progress_.health() != Status::kOk ||
+           progress_.steps_are_wanted_.load(std::memory_order_seq_cst);
   }
 
   /// Does not wait for another thread that runs the steps: it may take long,
@@ -116,12 +117,14 @@ class Progress::Thread final : public ProgressActions, public Sleeper {
   ProgressStates::Sight look() override {
     return {progress_.caller_passes_.load(std::memory_order_relaxed),
             progress_.awake_callers_.load(std::memory_order_relaxed),
-            progress_.poller_.is_callers()};
+            progress_.poller_.is_callers(),
+            progress_.steps_are_wanted_.load(std::memory_order_relaxed)};
   }
 
   ProgressStates::Pass make_pass() override {
     steps_added_ = progress_.steps_.added();
     const gma::Arrivals arrivals = progress_.engine_->progress();
+    progress_.steps_are_wanted_.exchange(false, std::memory_order_seq_cst);
     const Steps::Outcome steps = progress_.steps_.run();
     const bool has_moved = steps == Steps::Outcome::kMoved;
     progress_.count_arrivals(arrivals, has_moved);
@@ -174,6 +177,7 @@ class Progress::Thread final : public ProgressActions, public Sleeper {
   /// sleeper.
   bool is_over() override {
     return is_stopping() || progress_.poller_.is_promised() ||
+           progress_.steps_are_wanted_.load(std::memory_order_seq_cst) ||
            progress_.steps_.added() != steps_added_;
   }
 
@@ -275,8 +279,25 @@ Status Progress::remove_step(Steps::Function function, void* argument) {
 bool Progress::make_progress() {
   count(caller_passes_);
   const gma::Arrivals arrivals = engine_->progress();
-  count_arrivals(arrivals, steps_.run() == Steps::Outcome::kMoved);
+  count_arrivals(arrivals, run_steps_of_caller() == Steps::Outcome::kMoved);
   return arrivals != gma::Arrivals::kNone;
+}
+
+/// A step that finds its data in use, or that another thread runs at this
+/// moment, may miss what has just arrived. This caller may not come back, so
+/// the steps run once more.
+Steps::Outcome Progress::run_steps_of_caller() {
+  if (gma::is_inside_step()) {
+    return Steps::Outcome::kIdle;
+  }
+  if (steps_are_wanted_.load(std::memory_order_relaxed)) {
+    steps_are_wanted_.exchange(false, std::memory_order_seq_cst);
+  }
+  const Steps::Outcome outcome = steps_.run();
+  if (outcome == Steps::Outcome::kBusy) {
+    hurry_steps();
+  }
+  return outcome;
 }
 
 /// The watchdog of the launcher reads the count: what was served, or only kept
@@ -373,6 +394,12 @@ void Progress::rouse_sleeper() noexcept {
   if ((mine_.asleep.load(std::memory_order_seq_cst) &
        protocol::kThreadAsleep) != 0) {
     doorbell_.wake_own();
+  }
+}
+
+void Progress::hurry_steps() noexcept {
+  if (!steps_are_wanted_.exchange(true, std::memory_order_seq_cst)) {
+    rouse_sleeper();
   }
 }
 

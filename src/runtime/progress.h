@@ -52,6 +52,10 @@ class Progress final : public gma::WaitHost {
   [[nodiscard]] Status add_step(Steps::Function function, void* argument);
   [[nodiscard]] Status remove_step(Steps::Function function, void* argument);
 
+  /// Has the steps run within kTick, although nothing arrives: invariant 8 of
+  /// progress_loop.h.
+  void hurry_steps() noexcept;
+
   /// This rank is coming to its acp_sync `number`, counted from 1:
   /// sync_health() looks whether the rank in `leaving`, a Leaving, misses it.
   void enter_sync(std::uint64_t number,
@@ -84,6 +88,7 @@ class Progress final : public gma::WaitHost {
 
   void free_thread_from_bound_core() noexcept;
   void count_arrivals(gma::Arrivals arrivals, bool has_moved) noexcept;
+  Steps::Outcome run_steps_of_caller();
   void rouse_sleeper() noexcept;
   void move_nap_word() noexcept;
   void sleep_on_futex(const std::function<bool()>& is_done, Duration limit);
@@ -98,6 +103,9 @@ class Progress final : public gma::WaitHost {
   gma::Engine* engine_ = nullptr;
   TransportSet* transports_ = nullptr;
   Steps steps_;
+  /// The steps have work that no arrival tells of. Set by hurry_steps(), and
+  /// cleared by the thread that runs the steps next, before it runs them.
+  std::atomic<bool> steps_are_wanted_{false};
   std::thread thread_;
   std::atomic<bool> is_stopping_{false};  ///< Set by stop() for the thread.
 

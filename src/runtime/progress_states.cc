@@ -8,9 +8,11 @@
 namespace acp::runtime {
 
 /// A caller that waits and makes passes does all that the thread would do. The
-/// thread would take the core and the packets from it.
+/// thread would take the core and the packets from it. But a caller that waits
+/// for room in a full window makes passes without steps.
 ProgressStates::Next ProgressStates::before_pass(const Sight& sight) noexcept {
-  if (sight.awake == 0 || sight.passes == passes_seen_) {
+  if (sight.awake == 0 || sight.passes == passes_seen_ ||
+      sight.steps_are_wanted) {
     return {};
   }
   passes_seen_ = sight.passes;

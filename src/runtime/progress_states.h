@@ -11,7 +11,8 @@
 //
 //   from           to             when
 //   any            kNapping       a caller waits, is awake and has made a pass
-//                                 since the thread looked: it makes them all
+//                                 since the thread looked: it makes them all.
+//                                 Not while steps are wanted
 //   kPolling       kPolling       the pass or a step made progress
 //   kPolling       kNapping       neither did, and callers are active
 //   kPolling       kNapping, 1 ms a step found its data in use, and a caller
@@ -77,6 +78,7 @@ class ProgressStates {
     std::uint64_t passes = 0;  ///< Made by callers so far.
     std::uint32_t awake = 0;   ///< Callers that wait and are not asleep.
     bool caller_has_role = false;
+    bool steps_are_wanted = false;  ///< Progress::hurry_steps() was called.
   };
 
   /// The result of a pass and of the steps after it.

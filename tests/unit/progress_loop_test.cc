@@ -50,6 +50,14 @@ class World : public ProgressActions, public EpollSleeper {
     ring(kAsleep);
   }
 
+  void hurry_steps() {
+    has_step = true;
+    step_has_work = true;
+    if (!std::exchange(steps_are_wanted, true)) {
+      ring(kAsleep);
+    }
+  }
+
   void set_deadline(Duration from_now) {
     deadline = clock + from_now;
     if (deadline < asleep_until) {
@@ -112,7 +120,7 @@ class World : public ProgressActions, public EpollSleeper {
     } else {
       awake = 0;
     }
-    return {passes, awake, role == Role::kCaller};
+    return {passes, awake, role == Role::kCaller, steps_are_wanted};
   }
 
   ProgressStates::Pass make_pass() override {
@@ -120,6 +128,7 @@ class World : public ProgressActions, public EpollSleeper {
     added_seen = added;
     const bool has_received = take_arrivals();
     act();
+    steps_are_wanted = false;
     const bool has_moved = run_steps();
     ++passes_of_thread;
     return has_received || has_moved ? ProgressStates::Pass::kMoved
@@ -203,9 +212,10 @@ class World : public ProgressActions, public EpollSleeper {
 
   bool is_over() override {
     act();
-    return is_caller
-               ? is_done
-               : is_stopped || role == Role::kPromised || added != added_seen;
+    return steps_are_wanted ||
+           (is_caller
+                ? is_done
+                : is_stopped || role == Role::kPromised || added != added_seen);
   }
 
   Steps::Outcome run_steps_again() override {
@@ -257,6 +267,7 @@ class World : public ProgressActions, public EpollSleeper {
   bool is_watching = false;
   bool has_step = false;
   bool step_has_work = false;
+  bool steps_are_wanted = false;
   bool steps_are_busy = false;
   std::uint64_t added = 0;
   std::uint64_t added_seen = 0;
@@ -343,6 +354,7 @@ const std::vector<Named> kForThread = {
        world.set_deadline({});
      }},
     {"a caller wants the role", &World::ask_for_role},
+    {"steps are wanted", &World::hurry_steps},
     {"the end", &World::stop},
 };
 
@@ -357,6 +369,7 @@ const std::vector<Named> kForCaller = {
      }},
     {"another thread completes it", &World::complete},
     {"a signal for its word", &World::signal_word},
+    {"steps are wanted", &World::hurry_steps},
 };
 
 /// A rank that notes the naps of its progress thread, and ends after some.

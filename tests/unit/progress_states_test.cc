@@ -55,6 +55,18 @@ TEST_CASE("progress states: it naps while a caller waits and polls",
   CHECK(rank.before().state == State::kPolling);
 }
 
+TEST_CASE("progress states: callers that poll do not keep it from wanted steps",
+          "[runtime][progress]") {
+  StatesUnderTest rank;
+  rank.sight = {1, 1};
+  CHECK(rank.before().state == State::kNapping);
+  ++rank.sight.passes;
+  rank.sight.steps_are_wanted = true;
+  CHECK(rank.before().state == State::kPolling);
+  rank.sight.steps_are_wanted = false;
+  CHECK(rank.before().state == State::kNapping);
+}
+
 TEST_CASE("progress states: naps are short again when something has waited",
           "[runtime][progress]") {
   StatesUnderTest rank;
