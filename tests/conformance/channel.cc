@@ -441,6 +441,43 @@ SPMD_CASE(acp_nbsend_ch_while_computing,
   EXPECT_EQ(acp_free_ch(ch), 0);
 }
 
+SPMD_CASE(acp_nbsend_ch_bursts,
+          "acp_nbsend_ch: each of a burst comes while the sender computes") {
+  NEEDS_PAIRS();
+  constexpr std::size_t kMost = 12;
+  const spmd::Block seen(spmd::Memory::kLibrary, 2 * sizeof(std::uint64_t));
+  const acp_ch_t ch = create_with_partner();
+  std::uint64_t sent = 0;
+  for (std::size_t round = 1; round <= spmd::scaled(2000) + kMost; ++round) {
+    const std::size_t burst = round % kMost + 1;
+    const std::uint64_t last = sent + burst;
+    if (!is_even()) {
+      while (sent < last) {
+        EXPECT_EQ(receive_number(ch), ++sent);
+      }
+      EXPECT_DONE(
+          acp_swap8(seen.mine(8), seen.at(partner()), last, ACP_HANDLE_NULL));
+      continue;
+    }
+    while (sent < last) {
+      send_number(ch, ++sent);
+    }
+    if (round % 3 == 0) {  // a pass that may take the replies
+      (void)acp_inquire(ACP_HANDLE_ALL);
+    }
+    // No call of the library from here: its progress thread sends the rest.
+    const auto limit =
+        std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (seen.word(0).load() != last &&
+           std::chrono::steady_clock::now() < limit) {
+      std::this_thread::yield();
+    }
+    EXPECT_EQ(seen.word(0).load(), last);
+  }
+  EXPECT_EQ(acp_free_ch(ch), 0);
+  EXPECT_EQ(acp_sync(), 0);
+}
+
 SPMD_CASE(acp_create_ch_all_to_all,
           "acp_create_ch: every rank to every other at the same time") {
   const int procs = acp_procs();

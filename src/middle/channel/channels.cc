@@ -179,8 +179,12 @@ RequestHandle Channels::post(Way way,
   } else {
     end->sender->post(*request);
   }
-  if (request->state == RequestState::kPending) {
+  if (request->state == RequestState::kPending ||
+      (!is_receive && end->sender->is_gathering())) {
     leave(*end);
+    if (!is_receive && end->sender->is_gathering()) {
+      acpx_hurry_progress();
+    }
   }
   return handle_of(*end, *request);
 }
@@ -299,7 +303,7 @@ void Channels::leave(End& end) {
 
 int Channels::run_step(void* self) {
   if (is_busy) {
-    return 0;
+    return ACPX_STEP_BUSY;
   }
   const int before = acp_errno;
   const int has_worked = static_cast<Channels*>(self)->step();

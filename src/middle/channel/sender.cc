@@ -20,6 +20,14 @@ constexpr std::uint64_t kPrefetchBytes = 512;
 /// Smallest part that a message is split into.
 constexpr std::uint64_t kSmallestPart = 256;
 
+/// Over a network: chains that leave in the calls that post messages, until a
+/// pass of progress finds nothing gathered. Later records are gathered into one
+/// chain.
+constexpr int kLoneChains = 2;
+
+/// Gathered records of this size leave without a pass.
+constexpr std::uint64_t kGatherBytes = std::uint64_t{4} << 10;
+
 }  // namespace
 
 Sender::Sender(Site& site, int receiver, acp_ga_t block, bool has_mirror)
@@ -50,7 +58,7 @@ bool Sender::is_idle() const {
   if (phase_ == Phase::kReleasing || phase_ == Phase::kReleased) {
     return phase_ == Phase::kReleased && !is_closing_;
   }
-  return is_done() && (!is_closing_ || is_end_written_);
+  return is_done() && !is_gathering() && (!is_closing_ || is_end_written_);
 }
 
 bool Sender::is_gone() const {
@@ -58,7 +66,7 @@ bool Sender::is_gone() const {
 }
 
 /// Order: the answer, finished offers, a piece of the oldest offer, new
-/// records, and the end record when nothing is left.
+/// records, the gathered records, and the end record when nothing is left.
 bool Sender::advance() {
   const std::uint64_t answer = load(mine_->answer);
   if (answer == kClosed) [[unlikely]] {
@@ -89,7 +97,12 @@ bool Sender::advance() {
       request->finish();
     }
   }
-  if (is_closing_ && !is_end_written_ && is_done()) {
+  if (is_gathering()) {
+    has_worked = put_gathered() || has_worked;
+  } else {
+    chains_ = 0;
+  }
+  if (is_closing_ && !is_end_written_ && is_done() && !is_gathering()) {
     is_end_written_ = write_end();
   }
   wake_receiver();
@@ -200,7 +213,7 @@ bool Sender::ask_for_credit() {
 /// begins at the ring's start. False: no room.
 bool Sender::skip_to_start() {
   const std::uint64_t to_end = ring_bytes_ - position();
-  if (!has_room(to_end)) {
+  if (!has_room(to_end) || !put_gathered()) {
     return false;
   }
   if (direct_ == nullptr) {
@@ -218,12 +231,14 @@ bool Sender::skip_to_start() {
           make_header(Record::kSkip, to_end - kHeaderBytes));
   }
   produced_ += to_end;
+  put_ = produced_;
   return true;
 }
 
 /// Writes one record, which fits in front of the ring's end. False: no room. On
 /// one host the order is: 0 for the next header, bytes, header. Over a network
-/// one chain puts the bytes and then the header.
+/// the record joins those that are gathered in the mirror, and leaves with them
+/// now or in the next pass of progress.
 bool Sender::write(Record record, const void* bytes, std::uint64_t size) {
   const std::uint64_t length = footprint(size);
   if (!has_room(length)) {
@@ -231,6 +246,7 @@ bool Sender::write(Record record, const void* bytes, std::uint64_t size) {
   }
   const std::uint64_t at = position();
   std::byte* const record_at = ring_ + at;
+  const std::uint64_t header = make_header(record, size);
   if (direct_ != nullptr) {
     // The next header must be 0 before the receiver looks there. The receiver
     // cannot be there before this record's header is written.
@@ -243,29 +259,57 @@ bool Sender::write(Record record, const void* bytes, std::uint64_t size) {
     } else if (size != 0) {
       std::memcpy(record_at + kHeaderBytes, bytes, size);
     }
-    store(*reinterpret_cast<std::uint64_t*>(record_at),
-          make_header(record, size));
+    store(*reinterpret_cast<std::uint64_t*>(record_at), header);
   } else {
-    // Chains may arrive in any order, so nothing here may touch the next
-    // record. The receiver clears what it has taken.
+    // A chain of gathered records does not go across the ring's end.
+    if (at == 0 && !put_gathered()) {
+      return false;
+    }
+    std::memcpy(record_at, &header, sizeof header);
     if (size != 0) {
       std::memcpy(record_at + kHeaderBytes, bytes, size);
     }
-    const acp_ga_t ring = receiver_block_ + sizeof(ReceiverBlock) + at;
-    const acp_ga_t mirror = block_ + sizeof(SenderBlock) + at;
-    const std::array<acpx_op_t, 2> ops = {
-        acpx_op_t{ACPX_PUT, 0, ring + kHeaderBytes, mirror + kHeaderBytes, size,
-                  0, 0},
-        put8(ring, make_header(record, size), true)};
-    const acp_handle_t handle =
-        channel::post(std::span(ops).subspan(size == 0 ? 1 : 0));
-    if (handle == ACP_HANDLE_NULL) {
-      return false;
+    produced_ += length;
+    newest_end_ = produced_ - length + kHeaderBytes + size;
+    if (chains_ < kLoneChains || produced_ - put_ >= kGatherBytes) {
+      (void)put_gathered();  // refused: the next pass tries again
     }
-    last_ = handle;
+    return true;
   }
   produced_ += length;
-  is_unannounced_ = direct_ != nullptr;
+  is_unannounced_ = true;
+  return true;
+}
+
+/// Puts the gathered records in one chain: all bytes behind the first header,
+/// then the first header, with a signal. The receiver believes no header before
+/// the first one, so it reads complete records. Chains may arrive in any order,
+/// so a chain touches no byte of another record; the receiver clears what it
+/// has taken. False: the post was refused, and nothing has changed.
+bool Sender::put_gathered() {
+  if (!is_gathering()) {
+    return true;
+  }
+  const std::uint64_t at = put_ & (ring_bytes_ - 1);
+  const acp_ga_t ring = receiver_block_ + sizeof(ReceiverBlock) + at;
+  const acp_ga_t mirror = block_ + sizeof(SenderBlock) + at;
+  std::uint64_t first_header = 0;
+  std::memcpy(&first_header, mirror_ + at, sizeof first_header);
+  const std::uint64_t size = newest_end_ - put_ - kHeaderBytes;
+  const int before = acp_errno;
+  const std::array<acpx_op_t, 2> ops = {
+      acpx_op_t{ACPX_PUT, 0, ring + kHeaderBytes, mirror + kHeaderBytes, size,
+                0, 0},
+      put8(ring, first_header, true)};
+  const acp_handle_t handle =
+      channel::post(std::span(ops).subspan(size == 0 ? 1 : 0));
+  if (handle == ACP_HANDLE_NULL) {
+    acp_errno = before;  // no error: the post is tried again
+    return false;
+  }
+  last_ = handle;
+  put_ = produced_;
+  ++chains_;
   return true;
 }
 
@@ -290,6 +334,7 @@ bool Sender::write_end() {
   }
   last_ = handle;
   produced_ += kRecordUnit;
+  put_ = produced_;
   return true;
 }
 
@@ -317,6 +362,7 @@ bool Sender::help() {
 
 /// Completes all sends: the receiver has freed its end and drops them.
 void Sender::drop_all() {
+  put_ = produced_;
   for (RequestQueue* queue : {&offers_, &queue_}) {
     while (Request* request = queue->front()) {
       queue->pop();

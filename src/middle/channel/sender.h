@@ -18,6 +18,8 @@ namespace acp::middle::channel {
 /// 2. A record takes at most a quarter of the ring. The receiver returns credit
 ///    for each quarter, so the sender always gets enough room in the end.
 /// 3. The end record is written after everything that was posted.
+/// 4. While records are gathered, a pass of progress comes that puts them: the
+///    end is listed, and acpx_hurry_progress was called after the newest one.
 class Sender {
  public:
   /// `block` is a SenderBlock in this rank's heap. The mirror of the ring
@@ -64,6 +66,9 @@ class Sender {
   /// All posted sends are complete.
   bool is_done() const { return queue_.is_empty() && offers_.is_empty(); }
 
+  /// Records lie in the mirror that were not put yet.
+  bool is_gathering() const { return direct_ == nullptr && put_ != produced_; }
+
   /// Nothing can be done before something is posted or arrives.
   bool is_idle() const;
   /// Freed, and neither side touches the other's block any more.
@@ -80,6 +85,7 @@ class Sender {
   bool has_room(std::uint64_t bytes);
   bool skip_to_start();
   bool write(Record record, const void* bytes, std::uint64_t size);
+  bool put_gathered();
   bool write_end();
   bool finish_offers();
   bool help();
@@ -108,8 +114,15 @@ class Sender {
   std::byte* ring_ = nullptr;
   acp_ga_t receiver_block_ = ACP_GA_NULL;
   std::uint64_t ring_bytes_ = 0;
-  /// Bytes written to the ring since the start.
+  /// Bytes written to the ring, or to the mirror, since the start.
   std::uint64_t produced_ = 0;
+  /// Over a network: bytes of records that were put since the start.
+  std::uint64_t put_ = 0;
+  /// Over a network: the value of `produced_` at the last byte of the newest
+  /// record, whose padding is not put.
+  std::uint64_t newest_end_ = 0;
+  /// Over a network: chains since a pass of progress found nothing gathered.
+  int chains_ = 0;
   std::uint64_t consumed_ = 0;  ///< Value of mine_->consumed when last read.
   /// Offers known to be fetched.
   std::uint64_t finished_ = 0;
