@@ -500,7 +500,8 @@ QMP_bool_t QMP_is_complete(QMP_msghandle_t h);
  * @return QMP_SUCCESS, at once when not active; QMP_INVALID_ARG (NULL),
  *   QMP_BAD_MESSAGE (longer than the receive), QMP_TIMEOUT (after
  *   QMP_WAIT_TIMEOUT seconds, 600 by default, 0 for never; still active),
- *   QMP_ERROR
+ *   QMP_ERROR (the other node has left without its part of the message, or the
+ *   network or the job has failed)
  */
 QMP_status_t QMP_wait(QMP_msghandle_t h);
 /** Waits for several handles, in any order. Returns the first failure. */

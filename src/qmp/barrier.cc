@@ -22,8 +22,8 @@ std::vector<std::string> missing(Job& job) {
   for (int rank = 0; rank < acp_procs(); ++rank) {
     const std::optional<Presence> presence = presences.read(rank);
     // A node that leaves takes part in this barrier by the acp_sync of its end.
-    if (!presence ||
-        (presence->barriers < job.barriers && presence->has_left == 0)) {
+    if (!presence || (presence->barriers < job.barriers &&
+                      !has_reached(*presence, Stage::kLeft))) {
       found.push_back("node " + std::to_string(rank) + " (" +
                       describe(rank, presence) + ")");
     }

@@ -5,6 +5,8 @@
 
 #include <sched.h>
 
+#include <algorithm>
+#include <cmath>
 #include <ctime>
 
 #include "acp/extension.h"
@@ -31,18 +33,36 @@ Batch* batch_for(const Transfer* first, Batch& batch) {
   return first != nullptr && first->next != nullptr ? &batch : nullptr;
 }
 
+/// A wait looks at the presence of a peer after this time, and then each time
+/// that its length has doubled.
+constexpr int kFirstLookMs = 20;
+constexpr int kLongestLookMs = 1 << 29;
+
+/// A wait gives up waiting for an answer after this time, and looks for it the
+/// next time.
+constexpr int kAnswerMs = 1000;
+
+/// QMP_is_complete looks at a presence after each such time.
+constexpr std::uint64_t kPollLookNs = 100'000'000;
+
+}  // namespace
+
 /// The argument of is_over.
-struct Waiting {
+struct Exchange::Waiting {
   Exchange* exchange;
   Transfer* first;
 };
 
-int is_over(void* waiting) {
+int Exchange::is_over(void* waiting) {
   auto& what = *static_cast<Waiting*>(waiting);
   return what.exchange->is_done(what.first) ? 1 : 0;
 }
 
-}  // namespace
+int Exchange::is_over_or_answered(void* waiting) {
+  auto& what = *static_cast<Waiting*>(waiting);
+  return is_over(waiting) != 0 || what.exchange->presences_.is_answered() ? 1
+                                                                          : 0;
+}
 
 void Lock::lock_slowly() noexcept {
   // The holder may be waiting for this very processor.
@@ -78,7 +98,8 @@ void Exchange::end() {
     is_running_ = false;
     (void)acpx_remove_progress(&run_step, this);
     if (is_leaving_) {
-      presences_.leave();  // Messages that are still queued stay unsent.
+      // Messages that are still queued stay unsent.
+      presences_.enter(Stage::kLeft);
     }
   }
 }
@@ -96,7 +117,8 @@ int Exchange::step() {
     return ACPX_STEP_BUSY;
   }
   const std::lock_guard lock(lock_, std::adopt_lock);
-  const bool has_worked = connector_.advance();
+  bool has_worked = connector_.advance();
+  has_worked |= marks_.send();
   const bool has_moved = advance_busy();
   if (is_leaving_) {
     tell_when_gone();
@@ -155,8 +177,23 @@ void Exchange::receive(const Announcement& text) {
   const ChannelId mine{text.comm, text.channel, text.from, text.detail == 0};
   if (const auto found = halves_.find(mine); found != halves_.end()) {
     connect(*found->second, text.half);
-  } else {
+    if (has_left_) {
+      mark_end(*found->second);
+    }
+  } else if (!has_left_) {
     early_[mine] = text.half;
+  } else if (mine.channel != kCollective) {
+    marks_.add(text.half, !mine.is_receiver, 0);
+  }
+}
+
+/// Global operations have a word of their own, Stage::kLeft. A peer that has
+/// left itself waits for nothing, and a peer that is not known yet is told when
+/// its announcement comes.
+void Exchange::mark_end(const Half& half) {
+  if (half.id().channel != kCollective && half.peer() != ACP_GA_NULL &&
+      !half.peer_total()) {
+    marks_.add(half.peer(), !half.id().is_receiver, half.started());
   }
 }
 
@@ -194,6 +231,7 @@ Half* Exchange::half(const ChannelId& id) {
 
 void Exchange::start_one(Transfer& transfer, Batch* batch) {
   transfer.status = QMP_SUCCESS;
+  transfer.has_peer_left = false;
   transfer.memory->hold();
   transfer.state.store(Transfer::State::kActive, std::memory_order_relaxed);
   transfer.half->start(transfer, batch);
@@ -244,8 +282,85 @@ int Exchange::wait(Transfer* first, int timeout_ms) {
   }
   Waiting waiting{this, first};
   const char* before = acpx_enter_call("QMP_wait");
-  const int result = acpx_wait_until(&is_over, &waiting, timeout_ms);
+  const int result = wait_in_intervals(waiting, timeout_ms);
   acpx_leave_call(before);
+  return result;
+}
+
+/// Waits in intervals that double. Between two of them it looks whether the
+/// peer of an open transfer is over, and so sends neither message nor mark.
+int Exchange::wait_in_intervals(Waiting& waiting, int timeout_ms) {
+  const double start = QMP_time();
+  for (int look_ms = kFirstLookMs;;
+       look_ms = std::min(2 * look_ms, kLongestLookMs)) {
+    int left_ms = kLongestLookMs;
+    if (timeout_ms >= 0) {
+      const double waited_ms = (QMP_time() - start) * 1000;
+      left_ms =
+          std::max(0, static_cast<int>(std::ceil(timeout_ms - waited_ms)));
+    }
+    const bool is_last = timeout_ms >= 0 && left_ms <= look_ms;
+    const int result =
+        acpx_wait_until(&is_over, &waiting, std::min(left_ms, look_ms));
+    if (result != 1 || is_last) {
+      return result;
+    }
+    while (Half* half = open_half(waiting.first)) {
+      presences_.ask(static_cast<int>(half->id().peer));
+      (void)acpx_wait_until(&is_over_or_answered, &waiting,
+                            std::min(left_ms - look_ms, kAnswerMs));
+      if (!end_if_over(*half, waiting.first)) {
+        break;
+      }
+    }
+  }
+}
+
+Half* Exchange::open_half(Transfer* first) {
+  for (Transfer* each = first; each != nullptr; each = each->next) {
+    if (each->is_active()) {
+      return each->half;
+    }
+  }
+  return nullptr;
+}
+
+/// Ends all transfers of the half if its peer is known to be over. True: the
+/// next open transfer is one with another peer.
+bool Exchange::end_if_over(Half& half, Transfer* first) {
+  const auto presence = presences_.answer(static_cast<int>(half.id().peer));
+  if (!presence || !has_reached(*presence, Stage::kOver)) {
+    return false;
+  }
+  const std::lock_guard lock(lock_);
+  half.lose_peer();
+  (void)half.advance();
+  return open_half(first) != &half;
+}
+
+/// Between two questions for a presence 100 ms pass, since a program may poll
+/// without a pause. An answer is looked at when the next question is due.
+int Exchange::look(Transfer* first) {
+  if (is_done(first)) {
+    inbox::show_order_to_tsan();
+    return 0;
+  }
+  Waiting waiting{this, first};
+  const int result = acpx_wait_until(&is_over, &waiting, 0);
+  const std::uint64_t now = coarse_now_ns();
+  // Relaxed: it only limits how often threads look.
+  if (result == 1 &&
+      now - looked_at_ns_.load(std::memory_order_relaxed) >= kPollLookNs) {
+    looked_at_ns_.store(now, std::memory_order_relaxed);
+    Half* half = open_half(first);
+    while (half != nullptr && end_if_over(*half, first)) {
+      half = open_half(first);
+    }
+    if (half != nullptr) {
+      presences_.ask(static_cast<int>(half->id().peer));
+    }
+    return half == nullptr ? 0 : 1;
+  }
   return result;
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "qmp/connector.h"
+#include "qmp/end_marks.h"
 #include "qmp/half.h"
 #include "qmp/library_memory.h"
 #include "qmp/presence.h"
@@ -54,10 +55,14 @@ class Exchange {
   /// Ends the progress step. Comes before the destructor.
   void end();
 
-  /// This rank sends nothing from now on. The next rank is told at once
-  /// (Connector::leave); Presences::leave() follows when everything that this
-  /// rank sent has arrived.
+  /// This rank starts nothing from now on. The next rank is told at once
+  /// (Connector::leave), and so is the peer of each channel, by an end mark.
+  /// Stage::kLeft follows when the messages of its global operations have
+  /// arrived.
   void leave(std::uint64_t barriers);
+
+  /// Comes after end(), when all operations of this rank are complete.
+  void be_over() { presences_.enter(Stage::kOver); }
 
   bool has_left_before(std::uint64_t barrier) const {
     return connector_.has_left_before(barrier);
@@ -78,6 +83,9 @@ class Exchange {
   bool is_done(Transfer* first);
   /// Waits until no transfer of them is active; returns as acpx_wait_until.
   int wait(Transfer* first, int timeout_ms);
+  /// Whether no transfer of them is active. Makes progress; returns as
+  /// acpx_wait_until.
+  int look(Transfer* first);
 
   // Global operations, in exchange_global.cc. A revocation lives as long as its
   // communicator.
@@ -133,8 +141,15 @@ class Exchange {
     }
   };
 
+  struct Waiting;
+  static int is_over(void* waiting);
+  static int is_over_or_answered(void* waiting);
   static int run_step(void* self);
   int step();
+  int wait_in_intervals(Waiting& waiting, int timeout_ms);
+  static Half* open_half(Transfer* first);
+  bool end_if_over(Half& half, Transfer* first);
+  void mark_end(const Half& half);
   void receive(const Announcement& text);
   void connect(Half& half, acp_ga_t peer);
   void list(Half& half);
@@ -156,8 +171,12 @@ class Exchange {
   std::unordered_map<ChannelId, acp_ga_t, Hash> early_;
   /// Halves with something to do, in no order.
   std::vector<Half*> busy_;
+  EndMarks marks_;         ///< Marks of this rank, to its peers.
+  bool has_left_ = false;  ///< leave() was called.
   bool is_running_ = false;
   bool is_leaving_ = false;  ///< The presence does not say so yet.
+  /// Time of the last look of look() at the presence of a peer.
+  std::atomic<std::uint64_t> looked_at_ns_{0};
 };
 
 }  // namespace qmp

@@ -11,9 +11,21 @@
 
 namespace qmp {
 
+/// The marks leave first: tell_when_gone() asks whether every operation of this
+/// rank is complete.
 void Exchange::leave(std::uint64_t barriers) {
   connector_.leave(barriers);
   const std::lock_guard lock(lock_);
+  has_left_ = true;
+  for (const auto& [id, half] : halves_) {
+    mark_end(*half);
+  }
+  for (const auto& [id, peer] : early_) {
+    if (id.channel != kCollective) {
+      marks_.add(peer, !id.is_receiver, 0);
+    }
+  }
+  (void)marks_.send();
   is_leaving_ = true;
   tell_when_gone();
 }
@@ -27,7 +39,7 @@ void Exchange::tell_when_gone() {
         return half->id().channel == kCollective && !half->id().is_receiver;
       });
   if (!has_waiting && acp_inquire(ACP_HANDLE_ALL) == 0) {
-    presences_.leave();
+    presences_.enter(Stage::kLeft);
     is_leaving_ = false;
   }
 }

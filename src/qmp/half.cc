@@ -3,6 +3,7 @@
 // waits.
 #include "qmp/half.h"
 
+#include <atomic>
 #include <cstring>
 
 namespace qmp {
@@ -34,6 +35,20 @@ void Half::finish(Transfer& transfer, QMP_status_t status) {
     return;
   }
   transfer.state.store(Transfer::State::kDone, std::memory_order_release);
+}
+
+std::optional<std::uint64_t> Half::peer_total() const {
+  auto* word = reinterpret_cast<std::uint64_t*>(
+      block_.memory + end_mark_offset(id_.is_receiver));
+  // Relaxed: the number says all, and no other memory has to be visible.
+  const std::uint64_t mark =
+      std::atomic_ref(*word).load(std::memory_order_relaxed);
+  return mark == 0 ? std::nullopt : std::optional(mark - 1);
+}
+
+void Half::finish_without_peer(Transfer& transfer) {
+  transfer.has_peer_left = true;
+  finish(transfer, QMP_ERROR);
 }
 
 void Half::drop(Transfer& transfer) {

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -65,6 +66,22 @@ class Half {
   /// whether anything was done.
   virtual bool advance() = 0;
 
+  /// How many transfers this rank has started.
+  std::uint64_t started() const { return started_; }
+
+  /// The address of the half of the peer; ACP_GA_NULL: it is not known yet.
+  acp_ga_t peer() const {
+    return peer_.is_connected() ? peer_.address(0) : ACP_GA_NULL;
+  }
+
+  /// How many transfers the peer has started in all, once it has left. Needs no
+  /// lock.
+  std::optional<std::uint64_t> peer_total() const;
+
+  /// The peer is over: everything that it has written is here. The next
+  /// advance() ends all transfers that are still open, but for puts under way.
+  void lose_peer() { is_peer_over_ = true; }
+
   /// Forgets an active transfer, of a channel that is not used again. Its put
   /// may still be under way: drop() has to wait for that.
   virtual void abandon(Transfer& transfer) = 0;
@@ -89,12 +106,23 @@ class Half {
   /// Gives the half zeroed memory for the peer to write into.
   bool allocate(std::size_t bytes);
   void finish(Transfer& transfer, QMP_status_t status);
+  /// Ends a transfer whose other side will never be started.
+  void finish_without_peer(Transfer& transfer);
+
+  /// Whether the peer will never start its transfer of this number, or not
+  /// carry it out.
+  bool is_beyond_peer(std::uint64_t number) const {
+    const auto total = peer_total();
+    return is_peer_over_ || (total && number >= *total);
+  }
 
   ChannelId id_;
   LibraryMemory& library_;
   Block block_;
   Mirror peer_;
+  std::uint64_t started_ = 0;  ///< Number of the next transfer.
   bool is_closing_ = false;
+  bool is_peer_over_ = false;
 };
 
 /// Sends messages in the order of their starts. A message that cannot go at
@@ -139,8 +167,8 @@ class SendHalf final : public Half {
   Posted put_pieces(Transfer& transfer, const Grant& grant, acp_ga_t source);
   Posted try_waiting(Waiting& waiting);
   acp_ga_t source_of(Transfer& transfer);
+  void end_beyond_peer();
 
-  std::uint64_t started_ = 0;  ///< Number of the next transfer.
   std::array<std::uint64_t, kEntries> words_{};  ///< Last written to the peer.
   std::vector<Waiting> waiting_;                 ///< By number.
   std::vector<Transfer*> flying_;  ///< Put, but the put is not complete.
@@ -186,8 +214,8 @@ class ReceiveHalf final : public Half {
   void deliver(Transfer& transfer, std::uint64_t word);
   void consume(std::uint64_t number);
   bool report();
+  bool end_beyond_peer();
 
-  std::uint64_t started_ = 0;   ///< Number of the next transfer.
   std::uint64_t consumed_ = 0;  ///< All messages below are consumed.
   std::uint32_t ahead_ = 0;     ///< Consumed messages above it, as a mask.
   std::uint64_t reported_ = 0;  ///< The sender knows that these are consumed.

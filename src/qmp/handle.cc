@@ -19,7 +19,36 @@ QMP_status_t keep(QMP_msghandle_t handle, QMP_status_t status) {
   return status;
 }
 
-QMP_status_t describe_failure(const Transfer& transfer) {
+/// The transfer has no counterpart: names the peer with its host, and how many
+/// transfers each side has started on the channel.
+QMP_status_t describe_departure(Job& job, const Transfer& transfer) {
+  const ChannelId& id = transfer.half->id();
+  const char* what = id.is_receiver ? "receive" : "send";
+  const char* counterpart = id.is_receiver ? "send" : "receive";
+  const auto presence =
+      job.exchange.presences().read(static_cast<int>(id.peer));
+  const std::string host =
+      presence ? " (host " + std::string(presence->host) + ")" : "";
+  const auto total = transfer.half->peer_total();
+  std::string started =
+      total ? std::to_string(*total) + " " + counterpart +
+                  (*total == 1 ? "" : "s") + " on this channel"
+            : "no " + std::string(counterpart) + " that could still end";
+  if (total && transfer.number < *total) {
+    started += ", this one too late: after two barriers its end was over";
+  }
+  return fail(QMP_ERROR,
+              "QMP_wait: %s number %llu of %zu bytes with %s%s: that node has "
+              "left by exit(0) or QMP_finalize_msg_passing, and had started %s",
+              what, static_cast<unsigned long long>(transfer.number + 1),
+              transfer.memory->size(), describe(id).c_str(), host.c_str(),
+              started.c_str());
+}
+
+QMP_status_t describe_failure(Job& job, const Transfer& transfer) {
+  if (transfer.has_peer_left) {
+    return describe_departure(job, transfer);
+  }
   const ChannelId& id = transfer.half->id();
   const char* what = id.is_receiver ? "receive" : "send";
   const std::string peer = describe(id);
@@ -46,7 +75,7 @@ void collect_put(Transfer& transfer) {
 }
 
 /// All transfers are done: makes them idle, and returns the first failure.
-QMP_status_t retire(QMP_msghandle_t handle) {
+QMP_status_t retire(Job& job, QMP_msghandle_t handle) {
   QMP_status_t status = QMP_SUCCESS;
   for (Transfer* each = handle->first; each != nullptr; each = each->next) {
     if (each->state.load(std::memory_order_relaxed) != Transfer::State::kDone) {
@@ -54,7 +83,7 @@ QMP_status_t retire(QMP_msghandle_t handle) {
     }
     collect_put(*each);
     if (each->status != QMP_SUCCESS && status == QMP_SUCCESS) {
-      status = keep(handle, describe_failure(*each));
+      status = keep(handle, describe_failure(job, *each));
     }
     each->status = QMP_SUCCESS;
     each->state.store(Transfer::State::kIdle, std::memory_order_relaxed);
@@ -131,7 +160,7 @@ QMP_status_t wait(QMP_msghandle_t handle) {
                            : fail(QMP_INVALID_ARG, "QMP_wait: NULL");
   }
   switch (mine->exchange.wait(handle->first, mine->wait_timeout_ms)) {
-    case 0: return retire(handle);
+    case 0: return retire(*mine, handle);
     case 1: return keep(handle, give_up(*mine, handle));
     default:
       return keep(handle, fail(QMP_ERROR, "QMP_wait: %s was cut off: %s",
@@ -163,7 +192,7 @@ QMP_bool_t is_complete(QMP_msghandle_t handle) {
     }
     return QMP_FALSE;
   }
-  return mine->exchange.wait(handle->first, 0) == 0 ? QMP_TRUE : QMP_FALSE;
+  return mine->exchange.look(handle->first) == 0 ? QMP_TRUE : QMP_FALSE;
 }
 
 QMP_status_t clear_to_send(QMP_msghandle_t handle, QMP_clear_to_send_t cts) {

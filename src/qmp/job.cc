@@ -170,6 +170,7 @@ void end() {
   (void)acp_sync();
   mine->exchange.end();
   acp_complete(ACP_HANDLE_ALL);
+  mine->exchange.be_over();
   // All nodes have come here, so none writes into halves any more.
   (void)acp_sync();
   mine.reset();

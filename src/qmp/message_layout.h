@@ -5,7 +5,8 @@
 //   receiver's half   offset        sender's half    offset
 //     entry[16]       0               grant[16]      0
 //     area[16]        1024            consumed       1024
-//   size              66560                          1088
+//     end_mark        66560           end_mark       1032
+//   size              66624                          1088
 //
 //   box of a pair     offset
 //     line[2]         0
@@ -40,21 +41,33 @@ struct alignas(64) Line {
 
 static_assert(sizeof(Line) == 64 && offsetof(Line, bytes) == 8);
 
+/// The peer writes an end mark once, when it leaves: how many transfers it has
+/// started on its half in all, + 1. 0: it has not left.
 struct ReceiverHalf {
   Line entry[kEntries];
   std::byte area[kEntries][kEagerBytes];
+  alignas(64) std::uint64_t end_mark;
 };
 
 static_assert(offsetof(ReceiverHalf, area) == 1024);
-static_assert(sizeof(ReceiverHalf) == 66560);
+static_assert(offsetof(ReceiverHalf, end_mark) == 66560);
+static_assert(sizeof(ReceiverHalf) == 66624);
 
 struct SenderHalf {
   Line grant[kEntries];
   alignas(64) std::uint64_t consumed;
+  std::uint64_t end_mark;
 };
 
 static_assert(offsetof(SenderHalf, consumed) == 1024);
+static_assert(offsetof(SenderHalf, end_mark) == 1032);
 static_assert(sizeof(SenderHalf) == 1088);
+
+/// The offset of the end mark in a half.
+constexpr std::size_t end_mark_offset(bool is_receiver) {
+  return is_receiver ? offsetof(ReceiverHalf, end_mark)
+                     : offsetof(SenderHalf, end_mark);
+}
 
 /// The answer of a receive to its sender: the message may be put into `count`
 /// blocks, block i at address + i * stride. A grant with address 0 has no
@@ -185,10 +198,18 @@ static_assert(sizeof(Announcement) == 32 &&
 inline constexpr std::uint32_t kRevocation = 0xfffffffe;
 inline constexpr std::uint32_t kCall = 0xfffffffd;
 
+/// Values of Presence::stage, in the order in which a rank has them.
+enum class Stage : std::uint64_t {
+  kHere = 0,
+  kLeft = 1,  ///< All messages of its global operations have arrived.
+  kOver =
+      2,  ///< It makes no progress any more, and all its words have arrived.
+};
+
 /// The state of a rank for ranks that wait for it. Only the rank itself writes
 /// it; others read it at any time.
 struct Presence {
-  std::uint64_t has_left;  ///< 1: everything it ever sent has arrived.
+  std::uint64_t stage;     ///< A Stage.
   std::uint64_t barriers;  ///< Barriers of the whole job begun.
   char host[96];
 };

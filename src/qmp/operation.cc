@@ -66,7 +66,8 @@ int Operation::is_over(void* wait) {
   auto& what = *static_cast<Wait*>(wait);
   const Operation& operation = *what.operation;
   // Comes before has_come: a node that has left has no message under way.
-  what.has_partner_left |= what.partner != nullptr && has_left(*what.partner);
+  what.has_partner_left |=
+      what.partner != nullptr && has_reached(*what.partner, Stage::kLeft);
   if (what.has_come(what.self)) {
     what.end = End::kCome;
   } else if (!what.has_failed && operation.is_revoked()) {
@@ -108,7 +109,7 @@ Operation::End Operation::wait_in(Wait& wait) {
     }
     if (wait.partner == nullptr) {
       const auto answer = presences.read(wait.rank);
-      wait.has_partner_left = answer && has_left(*answer);
+      wait.has_partner_left = answer && has_reached(*answer, Stage::kLeft);
     }
     if (!wait.has_failed) {
       job_.exchange.ask(*comm_.revocation, wait.rank, call_);

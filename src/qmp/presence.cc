@@ -1,5 +1,5 @@
-// Presences: stores of this rank, and reads of others. read() waits; no lock
-// may be held.
+// Presences: stores of this rank, and reads of others. Called by waits; read()
+// waits itself, so no lock may be held there.
 #include "qmp/presence.h"
 
 #include <unistd.h>
@@ -23,7 +23,7 @@ std::uint64_t load(const std::uint64_t& word) {
 /// Copies a presence that its owner may be writing.
 Presence copy_of(const Presence& shared) {
   Presence result{};
-  result.has_left = load(shared.has_left);
+  result.stage = load(shared.stage);
   result.barriers = load(shared.barriers);
   std::memcpy(result.host, shared.host, sizeof result.host);
   return result;
@@ -47,14 +47,19 @@ void Presences::begin_barrier(std::uint64_t number) {
   std::atomic_ref(mine_->barriers).store(number, std::memory_order_relaxed);
 }
 
-void Presences::leave() {
-  // Release: pairs with has_left.
-  std::atomic_ref(mine_->has_left).store(1, std::memory_order_release);
+void Presences::enter(Stage stage) {
+  // Release: pairs with has_reached.
+  std::atomic_ref(mine_->stage)
+      .store(static_cast<std::uint64_t>(stage), std::memory_order_release);
 }
 
 const Presence* Presences::mapped(int rank) const {
-  const acp_ga_t at = acpx_module_ga(module_, rank) + offsetof(Inbox, presence);
-  return reinterpret_cast<const Presence*>(mapped_memory(at, sizeof(Presence)));
+  return reinterpret_cast<const Presence*>(
+      mapped_memory(address_of(rank), sizeof(Presence)));
+}
+
+acp_ga_t Presences::address_of(int rank) const {
+  return acpx_module_ga(module_, rank) + offsetof(Inbox, presence);
 }
 
 std::optional<Presence> Presences::read(int rank) {
@@ -66,9 +71,8 @@ std::optional<Presence> Presences::read(int rank) {
     return std::nullopt;
   }
   std::memset(block.memory, 0, sizeof(Presence));
-  acp_handle_t handle = acp_copy(
-      block.address, acpx_module_ga(module_, rank) + offsetof(Inbox, presence),
-      sizeof(Presence), ACP_HANDLE_NULL);
+  acp_handle_t handle = acp_copy(block.address, address_of(rank),
+                                 sizeof(Presence), ACP_HANDLE_NULL);
   // acpx_complete_timeout would take failures of operations of the program. A
   // copy that has failed leaves zeros.
   const int result = acpx_wait_until(&is_complete, &handle, kAnswerMs);
@@ -83,8 +87,42 @@ std::optional<Presence> Presences::read(int rank) {
   return presence;
 }
 
-bool has_left(const Presence& presence) {
-  return load(presence.has_left) != 0;
+bool has_reached(const Presence& presence, Stage stage) {
+  return load(presence.stage) >= static_cast<std::uint64_t>(stage);
+}
+
+/// The room is kept, because a question that is never answered would still
+/// write there.
+void Presences::ask(int rank) {
+  const std::lock_guard lock(mutex_);
+  if (mapped(rank) != nullptr || acp_inquire(question_) != 0) {
+    return;
+  }
+  if (!answer_) {
+    answer_ = library_->allocate(sizeof(Presence));
+  }
+  if (answer_) {
+    std::memset(answer_.memory, 0, sizeof(Presence));
+    question_ = acp_copy(answer_.address, address_of(rank), sizeof(Presence),
+                         ACP_HANDLE_NULL);
+    asked_ = rank;
+  }
+}
+
+bool Presences::is_answered() {
+  const std::lock_guard lock(mutex_);
+  return acp_inquire(question_) == 0;
+}
+
+std::optional<Presence> Presences::answer(int rank) {
+  if (const Presence* shared = mapped(rank)) {
+    return copy_of(*shared);
+  }
+  const std::lock_guard lock(mutex_);
+  if (!answer_ || asked_ != rank || acp_inquire(question_) != 0) {
+    return std::nullopt;
+  }
+  return copy_of(*reinterpret_cast<const Presence*>(answer_.memory));
 }
 
 std::string describe(int rank, const std::optional<Presence>& presence) {

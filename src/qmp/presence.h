@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <mutex>
 #include <optional>
 #include <string>
 
@@ -18,8 +19,8 @@ class Presences {
 
   /// This rank begins barrier `number` of the whole job.
   void begin_barrier(std::uint64_t number);
-  /// Everything that this rank ever sent has arrived.
-  void leave();
+  /// This rank enters a later stage.
+  void enter(Stage stage);
 
   /// The presence of a rank whose memory is mapped here; nullptr: read() it.
   const Presence* mapped(int rank) const;
@@ -28,14 +29,30 @@ class Presences {
   /// does not answer.
   std::optional<Presence> read(int rank);
 
+  /// Asks for the presence of a rank, and does not wait. While an earlier
+  /// question is under way this does nothing.
+  void ask(int rank);
+  /// No question is under way.
+  bool is_answered();
+  /// The presence of the rank, if it is mapped or the last question was for it
+  /// and is answered.
+  std::optional<Presence> answer(int rank);
+
  private:
+  acp_ga_t address_of(int rank) const;
+
   int module_ = -1;
   Presence* mine_ = nullptr;
   LibraryMemory* library_ = nullptr;
+  std::mutex mutex_;  ///< Guards the members below.
+  Block answer_;      ///< Room for an answer; made by the first question.
+  acp_handle_t question_ = ACP_HANDLE_NULL;
+  int asked_ = -1;  ///< The rank of the last question.
 };
 
-/// Whether the rank has left. Acquire: everything that it sent is visible.
-bool has_left(const Presence& presence);
+/// Whether the rank has reached the stage. Acquire: everything that arrived
+/// before is visible.
+bool has_reached(const Presence& presence, Stage stage);
 
 /// "rank 3, host a", or that the rank does not answer.
 std::string describe(int rank, const std::optional<Presence>& presence);

@@ -181,6 +181,18 @@ bool ReceiveHalf::report() {
   return true;
 }
 
+/// Ends the receives whose message is never sent. Called after every message
+/// that is here has been delivered, as invariant 13 of docs/qmp.md needs it.
+bool ReceiveHalf::end_beyond_peer() {
+  return std::erase_if(posted_, [this](Transfer* each) {
+           if (!is_beyond_peer(each->number)) {
+             return false;
+           }
+           finish_without_peer(*each);
+           return true;
+         }) != 0;
+}
+
 /// Delivers every message that has arrived, in any order, and posts the grants
 /// that had no room before. The list is ordered by number, so the first
 /// transfer outside of the window ends the pass.
@@ -206,6 +218,7 @@ bool ReceiveHalf::advance() {
     }
     ++i;
   }
+  has_worked |= !posted_.empty() && end_beyond_peer();
   has_worked |= report();
   return has_worked;
 }

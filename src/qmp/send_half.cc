@@ -113,6 +113,10 @@ void SendHalf::start(Transfer& transfer, Batch* batch) {
   transfer.length = size;
   transfer.sent = 0;
   transfer.handle = ACP_HANDLE_NULL;
+  if (is_beyond_peer(number)) {
+    finish_without_peer(transfer);
+    return;
+  }
   if (size > kEagerBytes) {
     const Posted result = try_gated(transfer, batch);
     if (result == Posted::kLater) {
@@ -264,6 +268,20 @@ Posted SendHalf::try_waiting(Waiting& waiting) {
   return post_eager(waiting.number, waiting.size);
 }
 
+/// Ends sends that no receive takes, and drops the copies of eager ones, which
+/// have ended before.
+void SendHalf::end_beyond_peer() {
+  std::erase_if(waiting_, [this](const Waiting& each) {
+    if (!is_beyond_peer(each.number)) {
+      return false;
+    }
+    if (each.gated != nullptr) {
+      finish_without_peer(*each.gated);
+    }
+    return true;
+  });
+}
+
 /// First tries messages that wait, in order; then ends transfers whose put is
 /// complete.
 bool SendHalf::advance() {
@@ -273,6 +291,7 @@ bool SendHalf::advance() {
     std::erase_if(waiting_, [this](Waiting& each) {
       return try_waiting(each) != Posted::kLater;
     });
+    end_beyond_peer();
   }
   if (!flying_.empty()) {
     std::erase_if(flying_, [this](Transfer* each) {

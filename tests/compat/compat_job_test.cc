@@ -72,6 +72,17 @@ TEST_CASE("SCU: joins at the first call, and exit() is enough", "[scu]") {
   CHECK(has(outcome, "node 2: got 1\n"));
 }
 
+TEST_CASE("SCU: a receive from a node that has left ends the job", "[scu]") {
+  const auto outcome = run_scu(2, "left");
+  INFO(outcome.output);
+  CHECK(outcome.status == 1);
+  CHECK(has(outcome,
+            "SCU error: SCUTransComplete: QMP_wait: receive number 1 "
+            "of 4 bytes with rank 1 of the job, axis 0, travelling "
+            "in direction +1"));
+  CHECK(has(outcome, "that node has left by exit(0)"));
+}
+
 TEST_CASE("SCU_PLUS_FIRST: other numbers, the same directions", "[scu]") {
   const std::vector<std::string> grid{"COMMS_DEF={GRID=3,1,1,1}"};
   const auto minus_first = run(3, SCU_PROBE, {"around"}, grid);

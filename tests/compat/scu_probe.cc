@@ -30,6 +30,13 @@ int main(int argc, char** argv) {
     SCUTransComplete();
     std::printf("+t is %d; node %d: below is %d\n", static_cast<int>(SCU_TP),
                 UniqueID(), from_below);
+  } else if (mode == "left") {
+    int data = UniqueID();
+    if (data == 1) {
+      SCUDirArg receive(&data, SCU_TM, SCU_REC, 1);
+      SCUTrans(&receive);
+      SCUTransComplete();
+    }
   } else if (mode == "raise") {
     if (UniqueID() == 1) {
       SCURaiseError("no more lattice");

@@ -191,6 +191,20 @@ TEST_CASE("exit(0) of one node: a barrier of the others is none", "[qmp]") {
   }
 }
 
+TEST_CASE("exit(0) of one node: messages with it fail at once", "[qmp]") {
+  const std::string net = GENERATE("auto", "udp");
+  for (const int nodes : {2, 4}) {
+    for (const std::string mode :
+         {"be_left_in_messages", "be_left_after_barriers"}) {
+      const auto outcome = run(nodes, {mode}, {"ACP_NET=" + net});
+      INFO(net << ", " << mode << ", " << nodes << " nodes\n"
+               << outcome.output);
+      CHECK(outcome.status == 0);
+      CHECK_FALSE(has(outcome, "probe:"));
+    }
+  }
+}
+
 TEST_CASE("calls before init and after finalize fail, and do not crash",
           "[qmp]") {
   for (const int ranks : {1, 3}) {

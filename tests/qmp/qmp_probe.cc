@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "qmp.h"
@@ -290,6 +291,176 @@ void declare_with_bad_map() {
   expect(QMP_declare_logical_topology(&nodes, 1) == QMP_SUCCESS, "no map");
 }
 
+/// A message handle with its memory, which it frees at its end.
+class Message {
+ public:
+  enum class To { kSend, kReceive };
+
+  Message(QMP_msgmem_t memory, To direction, int node)
+      : memory_(memory),
+        handle_(direction == To::kSend
+                    ? QMP_declare_send_to(memory, node, 0)
+                    : QMP_declare_receive_from(memory, node, 0)) {
+    expect(handle_ != nullptr, "a handle");
+  }
+
+  Message(const Message&) = delete;
+  Message& operator=(const Message&) = delete;
+
+  ~Message() {
+    if (handle_ != nullptr) {
+      QMP_free_msghandle(handle_);
+    }
+    QMP_free_msgmem(memory_);
+  }
+
+  QMP_msghandle_t handle() const { return handle_; }
+
+  /// Gives the handle to a multiple.
+  QMP_msghandle_t release() { return std::exchange(handle_, nullptr); }
+
+  QMP_status_t run() {
+    expect(QMP_start(handle_) == QMP_SUCCESS, "start");
+    return QMP_wait(handle_);
+  }
+
+ private:
+  QMP_msgmem_t memory_;
+  QMP_msghandle_t handle_;
+};
+
+constexpr std::size_t kShort = 8;
+constexpr std::size_t kLong = 60'000;
+
+/// Static, because the library reads it until the end of exit().
+std::vector<char>& message_bytes() {
+  static std::vector<char> bytes(2 * kLong);
+  return bytes;
+}
+
+QMP_msgmem_t in_one_block(std::size_t bytes) {
+  return QMP_declare_msgmem(message_bytes().data(), bytes);
+}
+
+QMP_msgmem_t in_two_blocks(std::size_t bytes) {
+  return QMP_declare_strided_msgmem(message_bytes().data(), bytes / 2, 2,
+                                    static_cast<std::ptrdiff_t>(kLong));
+}
+
+/// The text of a failure names direction, size, node, host and count.
+void expect_departure(QMP_msghandle_t handle, const std::string& words) {
+  std::array<char, 256> host{};
+  (void)::gethostname(host.data(), host.size() - 1);
+  const std::string text = QMP_get_error_string(handle);
+  const std::string by = " with node " +
+                         std::to_string(QMP_get_number_of_nodes() - 1) +
+                         " (host " + host.data() +
+                         "): that node has left by exit(0) or "
+                         "QMP_finalize_msg_passing";
+  if (text.find(words) == std::string::npos ||
+      text.find(by) == std::string::npos) {
+    wrong(("not named: " + words + by + ": " + text).c_str());
+  }
+}
+
+/// Sends short messages to a node until one fails, because the node has left.
+void wait_until_gone(int node) {
+  const double limit = QMP_time() + 40;
+  Message message(in_one_block(kShort), Message::To::kSend, node);
+  while (message.run() == QMP_SUCCESS) {
+    expect(QMP_time() < limit, "a node that leaves is not noticed");
+    std::this_thread::yield();
+  }
+  expect_departure(message.handle(), "had started 0 receives on this channel");
+}
+
+/// The node that leaves sends two messages to each other node: a short one, and
+/// a long one whose receive is started after it has left.
+void send_and_leave() {
+  for (int node = 0; node < QMP_get_number_of_nodes() - 1; ++node) {
+    Message small(in_one_block(kShort), Message::To::kSend, node);
+    Message large(in_two_blocks(kLong), Message::To::kSend, node);
+    expect(small.run() == QMP_SUCCESS, "a short send");
+    expect(QMP_start(large.handle()) == QMP_SUCCESS, "start");
+  }
+}
+
+/// The last node has left: its two messages come, and no other transfer with it
+/// ends well.
+void be_left_in_messages() {
+  using To = Message::To;
+  const int last = QMP_get_number_of_nodes() - 1;
+  if (QMP_get_node_number() == last) {
+    send_and_leave();
+    return;
+  }
+  Message small(in_one_block(kShort), To::kReceive, last);
+  expect(small.run() == QMP_SUCCESS, "the short message");
+  wait_until_gone(last);
+  Message large(in_two_blocks(kLong), To::kReceive, last);
+  expect(large.run() == QMP_SUCCESS, "the long message");
+  int number = 3;
+  for (const std::size_t bytes : {kShort, kLong}) {
+    for (QMP_msgmem_t memory : {in_one_block(bytes), in_two_blocks(bytes)}) {
+      Message receive(memory, To::kReceive, last);
+      expect(receive.run() == QMP_ERROR, "a receive from a node that left");
+      expect(QMP_get_error_number(receive.handle()) == QMP_ERROR, "number");
+      expect_departure(receive.handle(), "receive number " +
+                                             std::to_string(number++) + " of " +
+                                             std::to_string(bytes) + " bytes");
+      expect_departure(receive.handle(), "had started 2 sends on this channel");
+    }
+  }
+  Message send(in_one_block(kLong), To::kSend, last);
+  expect(send.run() == QMP_ERROR, "a send to a node that left");
+  expect_departure(send.handle(), "had started 0 receives on this channel");
+  // A multiple ends when its last part has ended, and then tells of the first
+  // that failed.
+  const int self = QMP_get_node_number();
+  Message parts[] = {{in_one_block(kLong), To::kSend, self},
+                     {in_two_blocks(kLong), To::kReceive, last},
+                     {in_two_blocks(kLong), To::kSend, last},
+                     {in_one_block(kLong), To::kReceive, self}};
+  std::array<QMP_msghandle_t, 4> handles{};
+  for (std::size_t i = 0; i < handles.size(); ++i) {
+    handles[i] = parts[i].release();
+  }
+  QMP_msghandle_t all = QMP_declare_multiple(handles.data(), 4);
+  for (int round = 0; round < 2; ++round) {
+    expect(QMP_start(all) == QMP_SUCCESS, "start");
+    expect(QMP_wait(all) == QMP_ERROR, "a multiple with a node that left");
+    expect_departure(all, "receive number ");
+  }
+  QMP_free_msghandle(all);
+}
+
+/// Two barriers have let the last node end its progress. So it
+/// sends no long message any more, and answers nothing.
+void be_left_after_barriers() {
+  using To = Message::To;
+  const int last = QMP_get_number_of_nodes() - 1;
+  if (QMP_get_node_number() == last) {
+    send_and_leave();
+    return;
+  }
+  Message small(in_one_block(kShort), To::kReceive, last);
+  expect(small.run() == QMP_SUCCESS, "the short message");
+  (void)QMP_barrier();
+  (void)QMP_barrier();
+  Message late(in_one_block(kLong), To::kReceive, last);
+  expect(late.run() == QMP_ERROR, "a long message of a node that is over");
+  expect_departure(late.handle(), "receive number 2 of 60000 bytes");
+  expect_departure(late.handle(), "after two barriers its end was over");
+  Message send(in_one_block(kLong), To::kSend, last);
+  expect(QMP_start(send.handle()) == QMP_SUCCESS, "start");
+  const double limit = QMP_time() + 40;
+  while (QMP_is_complete(send.handle()) == QMP_FALSE) {
+    expect(QMP_time() < limit, "a node that is over is not noticed");
+  }
+  expect(QMP_wait(send.handle()) == QMP_ERROR, "a send to a node that is over");
+  expect_departure(send.handle(), "no receive that could still end");
+}
+
 /// The last node leaves at once; the next rank, node 0, is told.
 void be_left() {
   if (QMP_get_node_number() == QMP_get_number_of_nodes() - 1) {
@@ -534,6 +705,10 @@ int main(int argc, char** argv) {
     QMP_printf("went on");
   } else if (mode == "be_left") {
     be_left();
+  } else if (mode == "be_left_in_messages") {
+    be_left_in_messages();
+  } else if (mode == "be_left_after_barriers") {
+    be_left_after_barriers();
   }
   if (mode == "outside") {
     QMP_finalize_msg_passing();
