@@ -215,6 +215,7 @@ class Agent {
       return;
     }
     work_ = std::move(std::get<HostWork>(prepared));
+    work_->copied_program = program;
     if (orders_->report_bindings) {
       send(HostMessageType::kSay, 0,
            describe_bindings(*work_, orders_->hosts.front().name));
@@ -280,10 +281,12 @@ class Agent {
     if (is_part_done_) return;
     is_part_done_ = true;
     input_.reset();
-    if (part_) end_descendants(spared(), kKillLimit);
+    program_.remove();  // Before the keeper, which would do it, may be killed.
+    if (part_) end_descendants(spared(), kKillLimit, own_keeper());
     if (output_) output_->finish_reading();
-    program_.remove();
   }
+
+  pid_t own_keeper() const { return part_ ? part_->keeper_pid() : 0; }
 
   /// Remote shells of agents below must outlive the ranks of this host.
   std::vector<pid_t> spared() const {
@@ -328,10 +331,10 @@ class Agent {
   }
 
   int wind_up() {
+    program_.remove();  // Before the keeper, which would do it, is killed.
     links_.kill();
     input_.reset();
-    end_descendants(older_children_, kKillLimit);
-    program_.remove();
+    end_descendants(older_children_, kKillLimit, own_keeper());
     return is_cut_off_ ? kStatusLauncher : 0;
   }
 

@@ -1,5 +1,6 @@
 // Writes a copied program into a folder below TMPDIR. Called by the agent,
-// which removes the folder at the end of the job.
+// which removes the folder at the end of the job, as the keeper does: either of
+// them may be killed.
 #include "launcher/copied_program.h"
 
 #include <fcntl.h>
@@ -27,7 +28,6 @@ Result<std::string> CopiedProgram::finish(const std::string& name) {
               errno_text(errno));
     return Status::kSystem;
   }
-  folder_ = folder;
   file_ = folder + "/" + name;
   const UniqueFd fd(
       ::open(file_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0700));
@@ -47,10 +47,14 @@ Result<std::string> CopiedProgram::finish(const std::string& name) {
 }
 
 void CopiedProgram::remove() {
-  if (folder_.empty()) return;
-  ::unlink(file_.c_str());
-  ::rmdir(folder_.c_str());
-  folder_.clear();
+  remove_copied_program(file_);
+  file_.clear();
+}
+
+void remove_copied_program(const std::string& file) {
+  if (file.empty()) return;
+  ::unlink(file.c_str());
+  ::rmdir(file.substr(0, file.rfind('/')).c_str());
 }
 
 }  // namespace acp::launcher

@@ -9,6 +9,10 @@
 
 namespace acp::launcher {
 
+/// Removes a file that CopiedProgram::finish() has written, and its folder.
+/// Makes system calls only. A file that is gone already is no error.
+void remove_copied_program(const std::string& file);
+
 /// Used by one thread. The destructor removes the folder.
 class CopiedProgram {
  public:
@@ -26,12 +30,9 @@ class CopiedProgram {
 
   void remove();
 
-  const std::string& folder() const noexcept { return folder_; }
-
  private:
   std::string bytes_;
-  std::string folder_;  ///< "": none.
-  std::string file_;
+  std::string file_;  ///< "": none.
 };
 
 }  // namespace acp::launcher

@@ -108,16 +108,52 @@ struct Kinship {
   pid_t child;
 };
 
+/// Which processes are left alone, with all below them.
+struct Exceptions {
+  std::span<const pid_t> spared;
+  bool spares_keepers = false;  ///< Keepers of dead agents.
+  pid_t own_keeper = 0;         ///< It is no exception.
+};
+
+/// The name alone decides. A program of the job that takes it lives for
+/// kOrphanLimit longer.
+bool is_keeper(pid_t process) {
+  return read_small_file(fmt::format("/proc/{}/comm", process)) ==
+         fmt::format("{}\n", kKeeperName);
+}
+
+/// Processes below this one.
+struct Found {
+  std::vector<Kinship> kin;
+  bool has_keeper = false;  ///< At least one was left alone.
+};
+
 /// Collects all processes below `top`, parents before their children.
-void collect_below(pid_t top,
-                   std::span<const pid_t> spared,
-                   std::vector<Kinship>& found) {
+void collect_below(pid_t top, const Exceptions& exceptions, Found& found) {
+  const auto spared = exceptions.spared;
   for (const pid_t child : children_of(top)) {
-    if (std::find(spared.begin(), spared.end(), child) == spared.end()) {
-      found.push_back({top, child});
-      collect_below(child, spared, found);
+    if (std::find(spared.begin(), spared.end(), child) != spared.end()) {
+      continue;
     }
+    if (exceptions.spares_keepers && child != exceptions.own_keeper &&
+        is_keeper(child)) {
+      found.has_keeper = true;
+      continue;
+    }
+    found.kin.push_back({top, child});
+    collect_below(child, exceptions, found);
   }
+}
+
+/// Finds all processes before it hits the first: the children of a process that
+/// dies get another parent.
+Found signal_below(int signal, const Exceptions& exceptions) {
+  Found found;
+  collect_below(::getpid(), exceptions, found);
+  for (const auto& [parent, child] : found.kin) {
+    signal_child(parent, child, signal);
+  }
+  return found;
 }
 
 /// Collects exit statuses without waiting. Returns true when only `spared`
@@ -158,25 +194,28 @@ std::vector<pid_t> children_of(pid_t process) {
 }
 
 int signal_descendants(int signal, std::span<const pid_t> spared) {
-  // All processes are found before the first is hit: the children of a process
-  // that dies get another parent.
-  std::vector<Kinship> found;
-  collect_below(::getpid(), spared, found);
-  for (const auto& [parent, child] : found) {
-    signal_child(parent, child, signal);
-  }
-  return static_cast<int>(found.size());
+  return static_cast<int>(signal_below(signal, {spared}).kin.size());
 }
 
+/// A keeper that belongs to a living agent becomes an orphan here, because its
+/// agent is killed in the same round. Its control socket closes then, and it
+/// ends by itself.
 bool end_descendants(std::span<const pid_t> spared,
-                     std::chrono::milliseconds limit) {
-  const auto deadline = std::chrono::steady_clock::now() + limit;
+                     std::chrono::milliseconds limit,
+                     pid_t own_keeper) {
+  const auto start = std::chrono::steady_clock::now();
+  auto deadline = start + limit;
   sigset_t child_signal;
   sigemptyset(&child_signal);
   sigaddset(&child_signal, SIGCHLD);
   while (!reap_all(spared)) {
-    if (std::chrono::steady_clock::now() > deadline) return false;
-    signal_descendants(SIGKILL, spared);
+    const auto now = std::chrono::steady_clock::now();
+    if (now > deadline) return false;
+    const bool spares_keepers = now < start + kOrphanLimit;
+    if (signal_below(SIGKILL, {spared, spares_keepers, own_keeper})
+            .has_keeper) {
+      deadline = start + kOrphanLimit + limit;
+    }
     // A process whose parent just died may be in no list. The next round sees
     // it.
     const timespec pause{0, 5'000'000};

@@ -53,6 +53,9 @@ class HostPart {
   /// The keeper, and with it every rank, has ended.
   bool is_gone() const noexcept { return is_gone_; }
 
+  /// The process of the keeper; not positive: it was not started.
+  pid_t keeper_pid() const noexcept { return keeper_.pid(); }
+
   /// Stops listening to a keeper that does not do its work. The caller then
   /// ends all descendants itself.
   void give_up_keeper();

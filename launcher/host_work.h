@@ -29,6 +29,9 @@ struct HostWork {
   std::vector<std::string> environment;
   std::string directory;   ///< "": that of acprun.
   std::string output_dir;  ///< "": acprun's own output.
+  /// The file of --preload, which the keeper removes at its end or when the
+  /// agent is gone; "": none.
+  std::string copied_program;
   bool tag = false;
   std::uint32_t input_rank = UINT32_MAX;  ///< Rank that reads standard input.
   CoreClaims claims;                      ///< On the processors of the ranks.

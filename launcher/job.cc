@@ -100,7 +100,7 @@ class Job {
 
   int run() {
     if (start() != Status::kOk) {
-      end_descendants(older_children_, kKeeperLimit);
+      end_descendants(older_children_, kKeeperLimit, own_keeper());
       return kStatusLauncher;
     }
     while (gone_.size() < plan_.hosts.size()) {
@@ -452,10 +452,12 @@ class Job {
       verdict.host = report.host;
       fail(std::move(verdict));
       // A keeper that died has left its children to acprun, a subreaper.
-      if (is_here) end_descendants(spared(), kKeeperLimit);
+      if (is_here) end_descendants(spared(), kKeeperLimit, own_keeper());
     }
     if (is_here) gone_.insert(report.host);
   }
+
+  pid_t own_keeper() const { return part_ ? part_->keeper_pid() : 0; }
 
   std::vector<pid_t> spared() const {
     std::vector<pid_t> pids = older_children_;
@@ -662,7 +664,7 @@ class Job {
     await_agents();
     links_.kill();
     // A keeper that died has left its children to acprun, a subreaper.
-    end_descendants(older_children_, kKeeperLimit);
+    end_descendants(older_children_, kKeeperLimit, own_keeper());
     output_.finish_reading();
     if (part_) note_traffic(part_->look());
     if (plan_.options.stats) output_.say(traffic_table(traffic_));

@@ -119,7 +119,7 @@ class Join {
       return;
     }
     // The seat was killed: the job is over.
-    end_descendants({}, kKillLimit);
+    end_descendants({}, kKillLimit, 0);
     status_ = SIGKILL;
     is_cut_off_ = true;
   }
@@ -143,7 +143,7 @@ class Join {
   int finish() {
     if (!is_cut_off_) {
       signal_descendants(SIGTERM, {});
-      end_descendants({}, kKillLimit);
+      end_descendants({}, kKillLimit, 0);
       tell_acprun();
       send_to_seat(seat_.get(), {SeatMessageType::kEnded, *status_});
       await_seat();

@@ -17,6 +17,7 @@
 #include <chrono>
 #include <limits>
 
+#include "launcher/copied_program.h"
 #include "launcher/descendants.h"
 #include "launcher/keeper_messages.h"
 
@@ -47,15 +48,19 @@ void close_all_but(std::vector<int> kept) {
 /// this order.
 class Keeper {
  public:
-  Keeper(UniqueFd control, std::span<const SpawnRequest> requests)
-      : control_(std::move(control)), requests_(requests) {}
+  Keeper(UniqueFd control,
+         std::span<const SpawnRequest> requests,
+         const std::string& copied_program)
+      : control_(std::move(control)),
+        requests_(requests),
+        copied_program_(copied_program) {}
 
   void prepare() {
+    ::prctl(PR_SET_NAME, kKeeperName);  // From now on it is left alone.
     // Signals of the terminal reach acprun alone: it is in the foreground
     // group.
     ::setpgid(0, 0);
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-    ::prctl(PR_SET_NAME, "acprun-keeper");
     sigset_t all;
     sigfillset(&all);
     ::sigprocmask(SIG_SETMASK, &all, nullptr);
@@ -93,7 +98,7 @@ class Keeper {
   void watch() {
     while (!reap()) {
       if (is_ending_ && Clock::now() >= deadline_) {
-        end_descendants({}, kKillLimit);
+        end_descendants({}, kKillLimit, 0);
         reap();
         return;
       }
@@ -127,6 +132,9 @@ class Keeper {
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
     if (n != static_cast<ssize_t>(sizeof message)) {
       message = {};  // acprun is gone.
+      // First of all: on one machine with the dead agent, acprun kills this
+      // process after kOrphanLimit.
+      remove_copied_program(copied_program_);
     }
     switch (message.type) {
       case KeeperMessageType::kSignal:
@@ -209,6 +217,8 @@ class Keeper {
   UniqueFd control_;
   UniqueFd children_;
   std::span<const SpawnRequest> requests_;
+  /// HostWork::copied_program.
+  const std::string& copied_program_;
   std::vector<pid_t> pids_;     ///< By rank; not positive: not running.
   std::ptrdiff_t living_ = 0;   ///< Ranks that have not ended.
   bool is_ending_ = false;      ///< Set by end_within(), never cleared.
@@ -217,13 +227,17 @@ class Keeper {
 
 }  // namespace
 
-void run_keeper(UniqueFd control, std::span<const SpawnRequest> requests) {
+void run_keeper(UniqueFd control,
+                std::span<const SpawnRequest> requests,
+                const std::string& copied_program) {
   {
-    Keeper keeper(std::move(control), requests);
+    Keeper keeper(std::move(control), requests, copied_program);
     keeper.prepare();
     keeper.start_ranks();
     keeper.watch();
   }
+  // The agent may be killed before it has seen this end.
+  remove_copied_program(copied_program);
   // _exit, because functions that acprun registered with atexit must not run in
   // the keeper.
   ::_exit(0);

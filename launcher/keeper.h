@@ -3,6 +3,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/unique_fd.h"
@@ -14,6 +15,7 @@ namespace acp::launcher {
 /// its end of the control socket. It closes every descriptor that no request
 /// names, so only acprun has the other end, and acprun's death closes that.
 [[noreturn]] void run_keeper(UniqueFd control,
-                             std::span<const SpawnRequest> requests);
+                             std::span<const SpawnRequest> requests,
+                             const std::string& copied_program);
 
 }  // namespace acp::launcher

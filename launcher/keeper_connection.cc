@@ -15,7 +15,10 @@
 
 namespace acp::launcher {
 
-Status KeeperConnection::start(std::span<const SpawnRequest> requests) {
+/// The socket pair comes first: its closed end tells each of the two processes
+/// that the other one is gone.
+Status KeeperConnection::start(std::span<const SpawnRequest> requests,
+                               const std::string& copied_program) {
   std::array<int, 2> ends{};
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) !=
       0) {
@@ -26,7 +29,7 @@ Status KeeperConnection::start(std::span<const SpawnRequest> requests) {
   UniqueFd keeper_end(ends[1]);
   pid_ = ::fork();
   if (pid_ == 0) {
-    run_keeper(std::move(keeper_end), requests);
+    run_keeper(std::move(keeper_end), requests, copied_program);
   }
   if (pid_ < 0) {
     log_error("fork: {}; {}", errno_text(errno), advise_on_fork(errno));

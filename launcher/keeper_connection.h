@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <span>
+#include <string>
 
 #include "base/result.h"
 #include "base/unique_fd.h"
@@ -16,9 +17,11 @@ namespace acp::launcher {
 /// Used by one thread, which alone touches all fields.
 class KeeperConnection {
  public:
-  /// Forks the keeper, which starts the ranks from its copy of the requests.
-  /// Fails with kSystem, logged.
-  [[nodiscard]] Status start(std::span<const SpawnRequest> requests);
+  /// Forks the keeper, which starts the ranks from its copy of the requests. It
+  /// removes `copied_program` at its end, or when this process is gone. Fails
+  /// with kSystem, logged.
+  [[nodiscard]] Status start(std::span<const SpawnRequest> requests,
+                             const std::string& copied_program);
 
   int fd() const noexcept { return control_.get(); }
 

@@ -126,7 +126,7 @@ Status start_ranks(const HostWork& work,
     request.inherited = &inherited;
     request.failure = failures.make(slot);
   }
-  return keeper.start(requests);
+  return keeper.start(requests, work.copied_program);
 }
 
 namespace {

@@ -43,6 +43,7 @@ void restore_inherited(const InheritedState& inherited) {
 /// system calls only.
 [[noreturn]] void become_rank(const SpawnRequest& request, pid_t keeper) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  ::prctl(PR_SET_NAME, "acprun-shim");  // It is no keeper: kKeeperName.
   if (::getppid() != keeper) {
     ::_exit(127);  // The keeper died before the line above took effect.
   }

@@ -1,6 +1,7 @@
 // Deaths and failures in jobs on several hosts. The reason names the host, and
 // nothing is left of the job.
 #include <csignal>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -154,6 +155,45 @@ TEST_CASE("launcher hosts: a killed remote shell of an agent ends the job",
   CHECK(outcome.status == 125);
   CHECK(contains(outcome.err, "host b with rank 1: "));
   CHECK(contains(outcome.err, "signal 9"));
+}
+
+TEST_CASE("launcher hosts: a copied program goes with its killed agent",
+          "[launcher][hosts]") {
+  // The rank of the other agent ends at once or only after the grace period. So
+  // acprun ends what is left while the keeper of the dead agent works, or
+  // later.
+  const Words ends = GENERATE(Words{}, Words{"deaf"});
+  const RemoteShell shell;
+  const Scratch remote;
+  // Without a process between acprun and the agent, acprun's death kills it,
+  // and its keeper becomes a child of acprun when it is killed alone.
+  const std::string direct = shell.scratch().file(
+      "direct",
+      "#!/bin/sh\nhost=$1\nshift\nTMPDIR=\"$FAKE_HOST_TMPDIR\" "
+      "FAKE_HOST=$host exec \"$@\"\n");
+  std::filesystem::permissions(direct, std::filesystem::perms::owner_all);
+  Setup setup;
+  setup.environment = {"FAKE_HOST_TMPDIR=" + remote.path()};
+  Running job(
+      Words{"-np", "2", "--host", "a,b", "--rsh", direct, "--preload", PROBE} +
+          ends + Words{"hello", "init", "say:ready", "pause"},
+      setup);
+  REQUIRE(job.wait_for("ready", 2));
+  CHECK_FALSE(remote.is_empty());
+  SECTION("acprun is killed") {
+    after_death(job, job.pid());
+  }
+  SECTION("an agent is killed") {
+    after_death(job, agent_of(job, "a"));
+  }
+  SECTION("both agents are killed") {
+    const pid_t other = agent_of(job, "b");
+    REQUIRE(::kill(agent_of(job, "a"), SIGKILL) == 0);
+    (void)::kill(other, SIGKILL);  // acprun may have ended it already.
+    CHECK(job.is_all_gone());
+    (void)job.finish();
+  }
+  CHECK(eventually([&] { return remote.is_empty(); }));
 }
 
 TEST_CASE("launcher hosts: a host that falls silent ends the job",
