@@ -52,7 +52,7 @@ enum class HostMessageType : std::uint16_t {
   kPause,        ///< acprun is about to be stopped: its silence is no death.
   kWantAddress,  ///< Asks for the address card of `rank`. value: rank that
                  ///< asks.
-  kRoute,        ///< text: for HostHeader::route_to, before kGo of kNetwork.
+  kNoRoute,      ///< text: HostHeader::why_no_route, before kGo of kNetwork.
 
   // From hosts to acprun.
   kStarted = 64,  ///< rank; value: process id; text: its processors.

@@ -206,18 +206,16 @@ void HostPart::take(const HostMessage& order) {
       keeper_.order(KeeperMessageType::kSignal, order.value);
       break;
     case HostMessageType::kLeaving: take_leaving(order); break;
-    case HostMessageType::kRoute: take_route(order.text); break;
+    case HostMessageType::kNoRoute: take_no_route(order.text); break;
     case HostMessageType::kWantAddress: show_card(order); break;
     case HostMessageType::kAddress: deliver_card(order); break;
     default: break;
   }
 }
 
-/// The ranks read the text after Go, which is sent later. A longer one is cut.
-void HostPart::take_route(std::string_view text) {
-  auto& route = bootstrap_.segment().header().route_to;
-  route.fill(0);
-  std::ranges::copy(text.substr(0, route.size() - 1), route.begin());
+/// The ranks read the text after Go, which is sent later.
+void HostPart::take_no_route(std::string_view why) {
+  bootstrap_.segment().header().set_why_no_route(why);
 }
 
 /// A rank on another host is in acp_finalize, or past its modules.

@@ -45,7 +45,7 @@ class HostPart {
   UniqueFd take_input() { return std::move(input_); }
 
   /// Carries out one of kWelcome, kTable, kGo, kEnd, kKill, kSignal, kLeaving,
-  /// kRoute, kWantAddress and kAddress.
+  /// kNoRoute, kWantAddress and kAddress.
   void take(const HostMessage& order);
 
   std::vector<RankLook> look() const;
@@ -69,7 +69,7 @@ class HostPart {
   void note_arrival(protocol::Phase phase);
   void take_go(const HostMessage& order);
   void take_leaving(const HostMessage& order);
-  void take_route(std::string_view text);
+  void take_no_route(std::string_view why);
   void show_card(const HostMessage& order);
   void deliver_card(const HostMessage& order);
   void lose_keeper();

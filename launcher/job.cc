@@ -372,12 +372,12 @@ class Job {
   }
 
   /// Ranks open sockets after Go(kNetwork). On a host that knows no address of
-  /// the others they would take loopback. They get the reason in the place of
-  /// the address: only then does opening fail, and programs that need no such
-  /// socket run. Every host has reported its network before its ranks arrived.
+  /// the others they would take loopback. They get the reason: only then does
+  /// opening fail, and programs that need no such socket run. Every host has
+  /// reported its network before its ranks arrived.
   void tell_lost_hosts() {
     for (HostNetworks::LostHost& one : networks_.without_route()) {
-      order({HostMessageType::kRoute, one.host, 0, 0, 0, std::move(one.why)});
+      order({HostMessageType::kNoRoute, one.host, 0, 0, 0, std::move(one.why)});
     }
   }
 

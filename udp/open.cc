@@ -47,7 +47,8 @@ std::size_t datagram_for(std::span<const LocalAddress> addresses) {
 }
 
 /// The addresses of the colors: what the user names, else the one that routes
-/// to the other hosts, else 127.0.0.1.
+/// to the other hosts, else 127.0.0.1. A host that needs a route and has none
+/// fails, because no other host would reach its loopback address.
 Result<std::vector<LocalAddress>> local_addresses(
     const SocketOptions& sockets) {
   if (!sockets.interfaces.empty()) {
@@ -62,6 +63,15 @@ Result<std::vector<LocalAddress>> local_addresses(
       return Status::kBadOption;
     }
     return chosen;
+  }
+  if (!sockets.why_no_route.empty()) {
+    log_error(
+        "this host knows no address of another host of this job ({}): give "
+        "each host an address that the others reach, under acprun in --host, "
+        "in the node file or in /etc/hosts of each host, or name the interface "
+        "in ACP_UDP_INTERFACES",
+        sockets.why_no_route);
+    return Status::kSystem;
   }
   const auto own = transport::address_towards(
       sockets.route_to.empty() ? "127.0.0.1" : sockets.route_to);

@@ -10,11 +10,6 @@ namespace acp::udp {
 
 namespace {
 
-/// Another host of the job, or empty.
-std::string route_to(const protocol::HostHeader& header) {
-  return header.route_to.data();
-}
-
 /// This process's counts in the host segment, which outlives the transport.
 protocol::TrafficRecord& record_of(const transport::NetworkContext& context) {
   const std::uint32_t slot = context.segment.slot_of_proc(context.proc);
@@ -56,8 +51,8 @@ Result<std::unique_ptr<transport::Transport>> open_network(
   auto opened = UdpTransport::open(
       options,
       {settings.text(SettingId::kUdpInterfaces),
-       settings.text(SettingId::kUdpFaults), route_to(header),
-       settings.text(SettingId::kUdpSecurity)},
+       settings.text(SettingId::kUdpFaults), header.route_to.data(),
+       settings.text(SettingId::kUdpSecurity), header.why_no_route.data()},
       *clock);
   if (!opened.ok()) {
     return opened.status();

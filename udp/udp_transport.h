@@ -64,8 +64,9 @@ struct UdpOptions {
 struct SocketOptions {
   std::string interfaces{};  ///< ACP_UDP_INTERFACES; see interfaces.h.
   std::string faults{};      ///< ACP_UDP_FAULTS; may be empty.
-  std::string route_to{};  ///< HostHeader::route_to; empty: a job of one host.
+  std::string route_to{};      ///< HostHeader::route_to; may be empty.
   std::string security = "auto";  ///< ACP_UDP_SECURITY.
+  std::string why_no_route{};  ///< HostHeader::why_no_route; may be empty.
 };
 
 /// One thread at a time; the engine's lock sees to that, and guards all fields.

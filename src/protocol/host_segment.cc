@@ -49,6 +49,7 @@ void lay_out(HostHeader& header, const HostPlan& plan) {
   header.card_table = plan.sizes.card_table;
   header.job_id = plan.identity.id;
   std::ranges::copy(plan.route_to, header.route_to.begin());
+  header.set_why_no_route(plan.why_no_route);
 
   std::uint64_t offset = round_up(sizeof(HostHeader), kPage);
   const auto take = [&offset](std::uint64_t bytes) {

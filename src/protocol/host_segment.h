@@ -13,12 +13,14 @@
 // picture and the table of writers and readers; it changes with this file.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/host_facts.h"
@@ -32,7 +34,7 @@ namespace acp::protocol {
 inline constexpr std::uint64_t kHostMagic = 0x31'74'73'6f'68'70'63'61;
 /// Raised when the layout of the segment or the bytes of requests and replies
 /// change: acprun and a library with different versions refuse each other.
-inline constexpr std::uint32_t kHostVersion = 11;
+inline constexpr std::uint32_t kHostVersion = 12;
 inline constexpr std::uint32_t kNoSlot = UINT32_MAX;
 inline constexpr std::size_t kCacheLine = 64;
 /// Room for the address card of a process. Most hosts have those of all
@@ -49,6 +51,8 @@ inline constexpr std::size_t kLongCardBytes = std::size_t{64} << 10;
 inline constexpr std::uint64_t kMostCardMemory = std::uint64_t{32} << 20;
 /// Size of HostHeader::route_to, with the 0 byte at its end.
 inline constexpr std::size_t kRouteBytes = 64;
+/// Size of HostHeader::why_no_route, with the 0 byte at its end.
+inline constexpr std::size_t kWhyNoRouteBytes = 192;
 
 /// Random bytes from which the processes of a job derive their keys. Whoever
 /// has them can write into the memory of the job. They reach a process only in
@@ -192,8 +196,11 @@ struct alignas(kCacheLine) HostHeader {
   std::array<std::uint8_t, 16> job_id;  ///< JobIdentity::id.
   /// A numeric address of another host of the job, with "%interface" where it
   /// needs one. Transports use the interfaces by which the kernel routes to it.
-  /// "": the job is on one machine. Else the reason why no address is known.
+  /// "": the job is on one machine, or no address is known.
   std::array<char, kRouteBytes> route_to;
+  /// The reason why no address of another host is known. "": one is known, or
+  /// the job is on one machine and needs none.
+  std::array<char, kWhyNoRouteBytes> why_no_route;
   CpuMask cpus;  ///< Cores that the maker of the segment may use.
   /// JobState. The launcher sets it to kEnding once; every wait reads it.
   alignas(kCacheLine) std::atomic<std::uint32_t> job_state;
@@ -213,6 +220,13 @@ struct alignas(kCacheLine) HostHeader {
 
   /// Whether every process of the job is on this host.
   bool is_whole_job() const noexcept { return local_procs == procs; }
+
+  /// Writes why_no_route; a longer text is cut. Ranks may not read it yet.
+  void set_why_no_route(std::string_view why) noexcept {
+    why_no_route.fill(0);
+    std::ranges::copy(why.substr(0, why_no_route.size() - 1),
+                      why_no_route.begin());
+  }
 
   /// Whether there are fewer cores than processes of this host.
   bool shares_cores() const noexcept { return local_procs > cores; }
@@ -411,6 +425,8 @@ struct HostPlan {
   std::vector<std::uint32_t> local_procs = {0};
   /// HostHeader::route_to; at most kRouteBytes - 1 characters.
   std::string route_to;
+  /// HostHeader::why_no_route; a longer text is cut.
+  std::string why_no_route;
   HostSizes sizes{};
   /// Equal on all hosts of the job.
   JobIdentity identity{};

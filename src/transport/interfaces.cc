@@ -220,11 +220,8 @@ Result<LocalAddress> address_towards(const std::string& remote) {
   const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(
       list, &::freeaddrinfo);
   if (error != 0) {
-    log_error(
-        "this host knows no address of another host of this job ({}): give "
-        "addresses in --host or the node file, write the names into /etc/hosts "
-        "of each host, or name the interface in ACP_UDP_INTERFACES",
-        remote);
+    log_error("{}, the address of another host of this job: {}", remote,
+              ::gai_strerror(error));
     return Status::kSystem;
   }
   SocketAddress own{};

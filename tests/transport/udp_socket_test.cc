@@ -387,6 +387,7 @@ TEST_CASE("udp socket: bad settings are refused", "[udp][socket]") {
   CHECK(status_of({many, ""}) == Status::kBadOption);
   CHECK(status_of({"", "loss=2"}) == Status::kBadOption);
   CHECK(status_of({.route_to = "elsewhere"}) == Status::kSystem);
+  CHECK(status_of({.why_no_route = "h2: unknown"}) == Status::kSystem);
   options.datagram_bytes = 100;
   CHECK(status_of({}) == Status::kBadOption);
   options.datagram_bytes = 65'001;

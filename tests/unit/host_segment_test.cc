@@ -152,6 +152,7 @@ TEST_CASE("host segment: its processes may be any of the job",
   plan.procs = 6;
   plan.local_procs = {1, 4};
   plan.route_to = "fe80::1%eth0";
+  plan.why_no_route = std::string(kWhyNoRouteBytes, 'x');
   Result<UniqueFd> fd = create_host_segment(plan);
   REQUIRE(fd.ok());
   Result<HostSegment> segment = HostSegment::map(fd->get());
@@ -159,6 +160,8 @@ TEST_CASE("host segment: its processes may be any of the job",
   CHECK(segment->header().local_procs == 2);
   CHECK_FALSE(segment->header().is_whole_job());
   CHECK(std::string(segment->header().route_to.data()) == "fe80::1%eth0");
+  CHECK(std::string(segment->header().why_no_route.data()) ==
+        plan.why_no_route.substr(1));
   for (std::uint32_t proc = 0; proc < plan.procs; ++proc) {
     const std::uint32_t slot = proc == 1 ? 0 : proc == 4 ? 1 : kNoSlot;
     CHECK(segment->slot_of_proc(proc) == slot);
