@@ -260,10 +260,9 @@ class Managed final : public Bootstrap {
     plan.local_procs = group_.ranks;
     plan.sizes = job_.sizes;
     plan.identity = job_.identity;
-    if (const auto route = route_to_others(); route.ok()) {
-      plan.route_to = *route;
-    } else {
-      return route.status();
+    status = find_route(plan);
+    if (status != Status::kOk) {
+      return status;
     }
     const Result<UniqueFd> memory = protocol::create_host_segment(plan);
     if (!memory.ok()) {
@@ -303,28 +302,38 @@ class Managed final : public Bootstrap {
     return Status::kOk;
   }
 
-  /// One other host is enough: all are on the network that leads to it. For
-  /// every host but rank 0's that is rank 0's, and the lifeline leads there.
-  Result<std::string> route_to_others() {
-    if (group_.is_whole_job()) {
-      return std::string();
+  /// One other host is enough: all are on the network that leads to it. Hosts
+  /// that are together with this one lead nowhere. The first host is that of
+  /// rank 0, where this one is another, and the lifeline leads there. A host
+  /// without a route keeps the first reason; then transports that need the
+  /// route fail, and the others work.
+  Status find_route(protocol::HostPlan& plan) {
+    std::string why;
+    for (const std::uint32_t other : group_.others) {
+      const auto bytes = get_bundle(other, host_key(other));
+      if (!bytes.ok()) {
+        return bytes.status();
+      }
+      const auto record = decode_host_record(*bytes);
+      if (!record) {
+        return bad_bundle(other, host_key(other));
+      }
+      const bool is_here = are_together(host_, *record);
+      plan.route_to = route_between(host_, *record);
+      if (other == 0 && (is_here || !plan.route_to.empty())) {
+        (void)links_.connect(is_here ? "127.0.0.1" : plan.route_to,
+                             record->port, job_.link_key, manager_->rank(),
+                             init_limit());
+      }
+      if (!plan.route_to.empty()) {
+        return Status::kOk;
+      }
+      if (!is_here && why.empty()) {
+        why = why_no_route(host_, *record);
+      }
     }
-    const std::uint32_t other = group_.others.front();
-    const auto bytes = get_bundle(other, host_key(other));
-    if (!bytes.ok()) {
-      return bytes.status();
-    }
-    const auto record = decode_host_record(*bytes);
-    if (!record) {
-      return bad_bundle(other, host_key(other));
-    }
-    std::string route = route_between(host_, *record);
-    const bool has_way = !route.empty() || are_together(host_, *record);
-    if (other == 0 && has_way) {
-      (void)links_.connect(route.empty() ? "127.0.0.1" : route, record->port,
-                           job_.link_key, manager_->rank(), init_limit());
-    }
-    return route;
+    plan.why_no_route = why;
+    return Status::kOk;
   }
 
   Status enter_host() {

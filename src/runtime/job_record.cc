@@ -2,6 +2,7 @@
 // launcher than acprun. Called by the bootstrap, before any transport is open.
 #include "runtime/job_record.h"
 
+#include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -123,6 +124,16 @@ std::string route_between(const HostRecord& own, const HostRecord& other) {
     }
   }
   return "";
+}
+
+std::string why_no_route(const HostRecord& own, const HostRecord& other) {
+  return other.addresses.empty()
+             ? fmt::format(
+                   "{}: it has no address but loopback and link-local ones",
+                   other.host_name)
+             : fmt::format(
+                   "{}: it has no address that {} does not have as well",
+                   other.host_name, own.host_name);
 }
 
 }  // namespace acp::runtime

@@ -53,4 +53,8 @@ bool are_together(const HostRecord& one, const HostRecord& other) noexcept;
 /// address.
 std::string route_between(const HostRecord& own, const HostRecord& other);
 
+/// Pure: HostPlan::why_no_route of the host `own`, for which route_between() is
+/// "" although the two are not together.
+std::string why_no_route(const HostRecord& own, const HostRecord& other);
+
 }  // namespace acp::runtime

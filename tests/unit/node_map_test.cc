@@ -75,4 +75,17 @@ TEST_CASE("job_record: the route to another host is an address of its own",
         "10.0.0.9");
 }
 
+TEST_CASE("job_record: a host without a route to another one has a reason",
+          "[job_record]") {
+  const HostRecord own{"", "a", "boot1", 1, {"172.17.0.1"}, 0};
+  const HostRecord bare{"", "b", "boot2", 1, {}, 0};
+  CHECK(route_between(own, bare).empty());
+  CHECK(why_no_route(own, bare) ==
+        "b: it has no address but loopback and link-local ones");
+  const HostRecord alike{"", "c", "boot3", 1, {"172.17.0.1"}, 0};
+  CHECK(route_between(own, alike).empty());
+  CHECK(why_no_route(own, alike) ==
+        "c: it has no address that a does not have as well");
+}
+
 }  // namespace acp::runtime
