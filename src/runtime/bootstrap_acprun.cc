@@ -126,9 +126,9 @@ class Acprun final : public Bootstrap {
     (void)send({type, leaving.word(), {}});
   }
 
-  void abort(int exit_status, std::string_view text) override {
+  void abort(int exit_status, std::string_view why) override {
     (void)send({BootstrapType::kAbort, static_cast<std::uint64_t>(exit_status),
-                std::string(text)});
+                std::string(why)});
   }
 
   void finalized() override {

@@ -147,7 +147,7 @@ class Gathering {
     for (std::size_t i = 0; i < peers.size(); ++i) {
       if (peers[i].revents != 0) {
         log_error(
-            "rank {} (process {}) has left acp_init before all ranks were "
+            "rank {} (pid {}) has left acp_init before all ranks were "
             "there",
             ranks_[i], peers_[i].process);
         return Status::kAborted;
@@ -199,8 +199,9 @@ class Gathering {
     HostPeer& peer =
         peers_[is_hello ? static_cast<std::size_t>(place - ranks_.begin()) : 0];
     if (!is_hello || peer.socket) {
-      log_warning("process {} is turned away: it is no rank of this job",
-                  guest.process);
+      log_warning(
+          "the process with pid {} is turned away: it is no rank of this job",
+          guest.process);
       return;
     }
     std::memcpy(&guest.cpus, message.text.data(), sizeof guest.cpus);
@@ -299,7 +300,7 @@ Result<Admission> enter_door(const HostRecord& host,
   if (received.kind != ReceivedMessage::Kind::kMessage ||
       received.message.type != BootstrapType::kWelcome || !received.attached) {
     log_error(
-        "rank {} (process {}) of this host has left acp_init before all ranks "
+        "rank {} (pid {}) of this host has left acp_init before all ranks "
         "were there",
         leader, peer.process);
     return Status::kAborted;
@@ -312,8 +313,8 @@ Status welcome(const HostPeer& peer, int memory) {
   const int error = send_message(
       peer.socket.get(), {BootstrapType::kWelcome, peer.rank, {}}, memory);
   if (error != 0) {
-    log_error("rank {} (process {}) has left acp_init: {}", peer.rank,
-              peer.process, errno_text(error));
+    log_error("rank {} (pid {}) has left acp_init: {}", peer.rank, peer.process,
+              errno_text(error));
     return Status::kAborted;
   }
   return Status::kOk;

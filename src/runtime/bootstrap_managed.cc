@@ -10,6 +10,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/host_facts.h"
 #include "base/log.h"
 #include "protocol/published_table.h"
 #include "runtime/bootstrap.h"
@@ -103,8 +104,13 @@ class Managed final : public Bootstrap {
     return status;
   }
 
-  void abort(int exit_status, std::string_view text) override {
-    watch_->abort(exit_status, text);
+  void abort(int exit_status, std::string_view why) override {
+    const protocol::ProcRecord& own =
+        segment_.record(segment_.slot_of_proc(manager_->rank()));
+    watch_->abort(exit_status,
+                  fmt::format("rank {} on {}: {}",
+                              own.rank.load(std::memory_order_relaxed),
+                              host_name(), why));
   }
 
   /// The watch ends first: it uses the launcher's connection.

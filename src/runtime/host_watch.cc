@@ -370,7 +370,7 @@ void HostWatch::take(std::size_t peer,
 }
 
 std::string HostWatch::name_of(std::size_t peer) const {
-  return fmt::format("rank {} (process {})", peers_[peer].rank,
+  return fmt::format("rank {} (pid {})", peers_[peer].rank,
                      peers_[peer].process);
 }
 

@@ -344,21 +344,21 @@ void Task::abort(std::string_view text, int error) {
       error == 0 ? ""
                  : fmt::format(" (acp_errno {}: {})", error,
                                status_text(static_cast<Status>(error)));
-  const std::string line = fmt::format("rank {} on {}: acp_abort: {}{}", rank(),
-                                       host_name(), text, reason);
+  const std::string why = fmt::format("acp_abort: {}{}", text, reason);
   flush_output();
-  std::fprintf(stderr, "acp: %s\n", line.c_str());
-  leave_aborted(line);
+  std::fprintf(stderr, "acp: rank %u on %s: %s\n", rank(), host_name().c_str(),
+               why.c_str());
+  leave_aborted(why);
 }
 
 void Task::abort_after_error(std::string_view text) {
   flush_output();
-  leave_aborted(fmt::format("rank {} on {}: {}", rank(), host_name(), text));
+  leave_aborted(text);
 }
 
-void Task::leave_aborted(std::string_view line) {
+void Task::leave_aborted(std::string_view why) {
   log_held_lines();
-  bootstrap_->abort(1, line);
+  bootstrap_->abort(1, why);
   // The job ends even if this waits for a stream that another thread holds.
   std::fflush(nullptr);
   ::_exit(1);

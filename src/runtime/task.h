@@ -117,7 +117,7 @@ class Task {
   gmm::Rank rank() const noexcept { return space().my_rank(); }
 
  private:
-  [[noreturn]] void leave_aborted(std::string_view line);
+  [[noreturn]] void leave_aborted(std::string_view why);
   Status open(const NetTransportFactory& make_net_transport);
   Status open_transports(const NetTransportFactory& make_net_transport);
   Status open_engine();
