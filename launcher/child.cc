@@ -33,7 +33,8 @@ namespace {
     sources[i] = ::fcntl(plan.standard[i], F_DUPFD_CLOEXEC, 10);
   for (std::size_t i = 0; i < 3; ++i)
     ::dup2(sources[i], static_cast<int>(i));
-  if (plan.kept >= 0) ::fcntl(plan.kept, F_SETFD, 0);
+  for (const int fd : plan.kept)
+    ::fcntl(fd, F_SETFD, 0);
   ::sigprocmask(SIG_SETMASK, &mask, nullptr);
   ::execve(plan.path.c_str(), words, environment);
   const int error = errno;

@@ -40,7 +40,7 @@ struct ChildPlan {
   std::vector<std::string> words;        ///< argv.
   std::vector<std::string> environment;  ///< "NAME=value".
   std::array<int, 3> standard{0, 1, 2};  ///< Become descriptors 0, 1, 2.
-  int kept = -1;               ///< A descriptor that the child keeps, too.
+  std::vector<int> kept;       ///< Descriptors that the child keeps, too.
   bool has_own_group = false;  ///< A process group of its own.
 };
 

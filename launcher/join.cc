@@ -1,7 +1,8 @@
 // The process of the join command, which mpirun has started in the place of
 // the program. The command finds the seat by the process's number in the MPI
 // job, takes descriptors and variables, and is the program's parent until the
-// program ends. The program inherits the descriptors of mpirun, such as PMI's.
+// program ends. The program inherits the descriptors of mpirun; only PMI's goes
+// through this process.
 #include "launcher/join.h"
 
 #include <fmt/format.h>
@@ -22,6 +23,7 @@
 #include "launcher/descendants.h"
 #include "launcher/early_exit.h"
 #include "launcher/mpi_place.h"
+#include "launcher/pmi_relay.h"
 #include "launcher/program.h"
 #include "launcher/seat_socket.h"
 #include "launcher/words.h"
@@ -70,8 +72,15 @@ class Join {
     const int failed = start(command);
     if (failed != 0) return failed;
     for (;;) {
-      pollfd events[2] = {{signals_.fd(), POLLIN, 0}, {seat_.get(), POLLIN, 0}};
-      if (::poll(events, 2, -1) > 0 && events[1].revents != 0) take_message();
+      pollfd events[4] = {{signals_.fd(), POLLIN, 0},
+                          {seat_.get(), POLLIN, 0},
+                          {pmi_.program_fd(), POLLIN, 0},
+                          {pmi_.launcher_fd(), POLLIN, 0}};
+      if (::poll(events, 4, -1) > 0) {
+        if (events[1].revents != 0) take_message();
+        if (events[2].revents != 0) pmi_.pass_on_from_program();
+        if (events[3].revents != 0) pmi_.pass_on_from_launcher();
+      }
       take_signals();
       if (status_) return finish();
     }
@@ -88,8 +97,10 @@ class Join {
     }
     ChildPlan plan;
     bootstrap_ = std::move(gift->descriptors[3]);
-    plan.kept = bootstrap_.get();
-    plan.environment = environment_with(gift->variables, plan.kept);
+    plan.environment = environment_with(gift->variables, bootstrap_.get());
+    plan.kept = {bootstrap_.get()};
+    const UniqueFd pmi = pmi_.put_between(plan.environment);
+    if (pmi) plan.kept.push_back(pmi.get());
     for (std::size_t i = 0; i < 3; ++i)
       plan.standard[i] = gift->descriptors[i].get();
     auto found =
@@ -151,6 +162,17 @@ class Join {
     end_like(*status_);
   }
 
+  /// The program has called MPI_Abort, for which the launcher will kill all
+  /// processes of the MPI job. acprun reads this before it hears of a death.
+  void tell_of_abort(int exit_status) {
+    const auto message = protocol::encode_bootstrap(
+        {protocol::BootstrapType::kAbort,
+         static_cast<std::uint64_t>(exit_status),
+         fmt::format("MPI_Abort with status {}", exit_status)});
+    [[maybe_unused]] const ssize_t n =
+        ::send(bootstrap_.get(), message.data(), message.size(), MSG_NOSIGNAL);
+  }
+
   /// Waits until acprun knows how the program has ended, which it shows by
   /// closing the socket. mpirun learns of it afterwards, and may then kill the
   /// other processes.
@@ -182,6 +204,9 @@ class Join {
   UniqueFd seat_;
   UniqueFd bootstrap_;  ///< The rank's; the program has it as well.
   SignalQueue signals_;
+  PmiRelay pmi_{[this](int exit_status) {
+    tell_of_abort(exit_status);
+  }};
   pid_t program_ = -1;
   std::optional<int> status_;  ///< Wait status of the program, at its end.
   bool is_cut_off_ = false;    ///< The seat ended first.
