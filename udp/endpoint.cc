@@ -281,9 +281,9 @@ void Endpoint::on_send_error(int error, std::size_t bytes) {
   shared_.warned_error = error;
   shared_.muted_until = now + kWarningInterval;
   log_warning(
-      "udp: sending to process {} at {}: {}; {}. It is tried again, and the "
-      "peer is given up when it has been silent for ACP_UDP_SILENCE seconds",
-      peer_, format_address(path_.address), errno_text(error),
+      "udp: sending to {} at {}: {}; {}. It is tried again, and the peer is "
+      "given up when it has been silent for ACP_UDP_SILENCE seconds",
+      shared_.name_of(peer_), format_address(path_.address), errno_text(error),
       advice_for(error));
 }
 

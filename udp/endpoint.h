@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "transport/address.h"
+#include "transport/peer_name.h"
 #include "transport/transport.h"
 #include "udp/address_card.h"
 #include "udp/connection.h"
@@ -90,6 +91,7 @@ struct SharedState {
 
   int warned_error = 0;     ///< errno value of the last warning.
   TimePoint muted_until{};  ///< No repetition of it until then.
+  transport::NameOf name_of = transport::name_at_launch;
 
   TimePoint time() const noexcept { return is_polling ? now : clock.now(); }
 };

@@ -32,6 +32,9 @@ Result<std::unique_ptr<transport::Transport>> open_network(
   options.card_of = [context](transport::ProcId peer) {
     return context.card_of(peer);
   };
+  options.name_of = [context](transport::ProcId peer) {
+    return context.name_of(peer);
+  };
   options.fetches_cards = context.fetches_cards();
   options.waited_for = [context] {
     return transport::waited_for(context);

@@ -67,10 +67,10 @@ void UdpTransport::run_timers(Due due, transport::MessageSink& sink) {
 /// Gives the peer up in all colors and reports it once.
 void UdpTransport::fail_peer(Endpoint& silent, transport::MessageSink& sink) {
   const std::string why = fmt::format(
-      "process {} does not answer: {}; it has died, is stopped (see "
-      "ACP_UDP_SILENCE), or a firewall drops UDP between the two hosts (allow "
-      "the ports of net.ipv4.ip_local_port_range)",
-      silent.peer(), silent.describe_silence(shared_.now));
+      "it does not answer: {}; it has died, is stopped (see ACP_UDP_SILENCE), "
+      "or a firewall drops UDP between the two hosts (allow the ports of "
+      "net.ipv4.ip_local_port_range)",
+      silent.describe_silence(shared_.now));
   for (transport::Color color = 0; color < capabilities_.colors; ++color) {
     Endpoint* endpoint = endpoints_.find(silent.peer(), color);
     if (endpoint == nullptr) {

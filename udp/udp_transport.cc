@@ -132,6 +132,7 @@ UdpTransport::UdpTransport(UdpOptions options,
              options_.datagram_bytes <= kMaxDatagramBytes);
   ACP_ASSERT(carrier_ != nullptr && options_.procs <= kMaxProcs);
   shared_.me = options_.me;
+  shared_.name_of = options_.name_of;
   shared_.epoch = options_.epoch;
   shared_.counts_peers = !options_.stats_file.empty();
   shared_.limits = limits_for(options_, *socket_);
@@ -215,9 +216,9 @@ Result<Endpoint*> UdpTransport::make_endpoint(transport::ProcId peer,
   }
   if (card.status() == Status::kProtocol) {
     log_error(
-        "udp: process {} has no valid card: it has not opened udp, or its "
-        "library is of a different build",
-        peer);
+        "udp: {} has no valid card: it has not opened udp, or its library is "
+        "of a different build",
+        options_.name_of(peer));
     return unfit_peer_.refuse(peer, Status::kProtocol);
   }
   if (!card.ok()) {
@@ -226,16 +227,17 @@ Result<Endpoint*> UdpTransport::make_endpoint(transport::ProcId peer,
   if (const std::string why = why_unfit(*card, socket_->addresses());
       !why.empty()) {
     log_error(
-        "udp: process {} {}: set ACP_UDP_INTERFACES alike for all ranks, in "
-        "acprun's environment",
-        peer, why);
+        "udp: {} {}: set ACP_UDP_INTERFACES alike for all ranks, in acprun's "
+        "environment",
+        options_.name_of(peer), why);
     return unfit_peer_.refuse(peer, Status::kBadOption);
   }
   if (card->security != options_.security) {
     log_error(
-        "udp: process {} has packets {}, this one has them {}: set "
-        "ACP_UDP_SECURITY alike for all ranks",
-        peer, text_of(card->security), text_of(options_.security));
+        "udp: {} has packets {}, this one has them {}: set ACP_UDP_SECURITY "
+        "alike for all ranks",
+        options_.name_of(peer), text_of(card->security),
+        text_of(options_.security));
     return unfit_peer_.refuse(peer, Status::kBadOption);
   }
   return endpoints_.insert(

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "protocol/traffic.h"
 #include "transport/network.h"
+#include "transport/peer_name.h"
 #include "transport/transport.h"
 #include "transport/unfit_peer.h"
 #include "udp/address_card.h"
@@ -40,6 +41,7 @@ struct UdpOptions {
   /// The address card of a process; empty when it has none (yet). Called at the
   /// first contact with it in each color, within a call into the transport.
   std::function<Result<std::span<const std::byte>>(transport::ProcId)> card_of;
+  transport::NameOf name_of = transport::name_at_launch;
   /// Reading an address card may take a round trip to the launcher, so only
   /// packets of the job may cause it.
   bool fetches_cards = false;
@@ -62,11 +64,11 @@ struct UdpOptions {
 
 /// Options with which open() makes sockets, texts of settings.
 struct SocketOptions {
-  std::string interfaces{};  ///< ACP_UDP_INTERFACES; see interfaces.h.
-  std::string faults{};      ///< ACP_UDP_FAULTS; may be empty.
-  std::string route_to{};      ///< HostHeader::route_to; may be empty.
+  std::string interfaces{};       ///< ACP_UDP_INTERFACES; see interfaces.h.
+  std::string faults{};           ///< ACP_UDP_FAULTS; may be empty.
+  std::string route_to{};         ///< HostHeader::route_to; may be empty.
   std::string security = "auto";  ///< ACP_UDP_SECURITY.
-  std::string why_no_route{};  ///< HostHeader::why_no_route; may be empty.
+  std::string why_no_route{};     ///< HostHeader::why_no_route; may be empty.
 };
 
 /// One thread at a time; the engine's lock sees to that, and guards all fields.

@@ -306,7 +306,7 @@ void Endpoint::on_error(std::string_view what, const ibv_wc& completion) {
 }
 
 std::string Endpoint::describe() const {
-  return fmt::format("process {} at {} by {}", peer_,
+  return fmt::format("{} at {} by {}", shared_.name_of(peer_),
                      transport::format_address(listen_address_),
                      device_.name());
 }

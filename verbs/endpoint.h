@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "transport/peer_name.h"
 #include "transport/transport.h"
 #include "transport/windows/control.h"
 #include "verbs/address_card.h"
@@ -104,6 +105,7 @@ struct SharedState {
   /// idle give it up at next_idle_look, which is set while there are some.
   std::vector<Endpoint*> spare{};
   TimePoint next_idle_look{};
+  transport::NameOf name_of = transport::name_at_launch;
 };
 
 /// State of an endpoint's connection. docs/verbs.md, "Connections", has the

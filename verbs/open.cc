@@ -109,7 +109,8 @@ VerbsTransport::VerbsTransport(VerbsOptions options,
               .executes_atomics = options_.atomics == Executor::kDevice,
               .timers = options_.timers,
               .traffic_class = options_.traffic_class,
-              .random = std::minstd_rand(seed_of(options_))},
+              .random = std::minstd_rand(seed_of(options_)),
+              .name_of = options_.name_of},
       has_failed_(options_.procs) {
   capabilities_.max_message = kMaxMessageBytes;
   capabilities_.max_posted = kMaxStepBytes;

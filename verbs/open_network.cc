@@ -31,6 +31,9 @@ Result<std::unique_ptr<transport::Transport>> open_network(
   options.card_of = [context](transport::ProcId peer) {
     return context.card_of(peer);
   };
+  options.name_of = [context](transport::ProcId peer) {
+    return context.name_of(peer);
+  };
   options.devices = settings.text(SettingId::kVerbsDevices);
   options.most_colors = std::min<std::size_t>(
       kMaxColors, (context.card_room() - kCardHeaderBytes) / kCardColorBytes);

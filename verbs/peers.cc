@@ -63,27 +63,27 @@ Result<Endpoint*> VerbsTransport::endpoint_to(transport::ProcId peer,
   const auto card = decode_card(*bytes);
   if (!card) {
     log_error(
-        "verbs: process {} has no valid card: it has not opened verbs, or its "
-        "library is of a different build",
-        peer);
+        "verbs: {} has no valid card: it has not opened verbs, or its library "
+        "is of a different build",
+        options_.name_of(peer));
     return unfit_peer_.refuse(peer, Status::kProtocol);
   }
   if (card->colors != capabilities_.colors ||
       card->packet_bytes != kPacketBytes) {
     log_error(
-        "verbs: process {} has {} devices and packets of {} bytes, this one "
-        "has {} and {}: set ACP_VERBS_DEVICES so that all ranks have equally "
-        "many",
-        peer, card->colors, card->packet_bytes, capabilities_.colors,
-        kPacketBytes);
+        "verbs: {} has {} devices and packets of {} bytes, this one has {} and "
+        "{}: set ACP_VERBS_DEVICES so that all ranks have equally many",
+        options_.name_of(peer), card->colors, card->packet_bytes,
+        capabilities_.colors, kPacketBytes);
     return unfit_peer_.refuse(peer, Status::kBadOption);
   }
   if ((card->atomics == Executor::kDevice) !=
       (options_.atomics == Executor::kDevice)) {
     log_error(
-        "verbs: process {} has ACP_VERBS_ATOMICS={}, this one {}: give all "
-        "ranks the same",
-        peer, executor_name(card->atomics), executor_name(options_.atomics));
+        "verbs: {} has ACP_VERBS_ATOMICS={}, this one {}: give all ranks the "
+        "same",
+        options_.name_of(peer), executor_name(card->atomics),
+        executor_name(options_.atomics));
     return unfit_peer_.refuse(peer, Status::kBadOption);
   }
   return add_endpoint(endpoint_key(peer, color), peer, color,

@@ -14,6 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "transport/peer_name.h"
 #include "transport/transport.h"
 #include "transport/unfit_peer.h"
 #include "verbs/address_card.h"
@@ -34,6 +35,7 @@ struct VerbsOptions {
   /// The address card of a process; empty when it has none (yet). Called at the
   /// first contact with it, within a call into the transport.
   std::function<Result<std::span<const std::byte>>(transport::ProcId)> card_of;
+  transport::NameOf name_of = transport::name_at_launch;
   std::string devices;                   ///< ACP_VERBS_DEVICES; may be empty.
   std::size_t most_colors = kMaxColors;  ///< Without `devices`.
   PortChooser chooser{};                 ///< Without `devices`.

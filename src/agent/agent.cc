@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "gmm/memory_ops.h"
+#include "protocol/rank_names.h"
 
 namespace acp::agent {
 
@@ -44,8 +45,8 @@ void Agent::on_request(transport::ProcId from,
                        std::span<const std::byte> bytes) {
   const auto request = protocol::decode_request(bytes);
   if (!request) {
-    log_warning("dropped a malformed request of {} bytes from process {}",
-                bytes.size(), from);
+    log_warning("dropped a malformed request of {} bytes from {}", bytes.size(),
+                protocol::name_of_proc(space_.segment(), from));
     return;
   }
   if ((request->header.flags & protocol::kMoreFlag) != 0) {

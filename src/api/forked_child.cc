@@ -36,7 +36,7 @@ void after_fork_in_child() {
     return;  // The parent was not between acp_init and acp_finalize.
   }
   if (const runtime::Task* parents = task(); parents != nullptr) {
-    set_log_prefix(fmt::format("process {}, a child made by fork() of rank {}",
+    set_log_prefix(fmt::format("pid {}, a child made by fork() of rank {}",
                                ::getpid(), parents->rank()));
   }
   g_is_forked_child = true;

@@ -167,6 +167,9 @@ class AddressSpace {
 
   const GlobalAddressCodec& codec() const noexcept { return codec_; }
 
+  /// The host segment, for messages that name a process.
+  const protocol::HostSegment& segment() const noexcept { return *segment_; }
+
   Rank my_rank() const noexcept { return my_rank_; }
 
   Color colors() const noexcept { return colors_; }

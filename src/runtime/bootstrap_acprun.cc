@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "protocol/rank_names.h"
 #include "runtime/bootstrap.h"
 #include "runtime/bootstrap_socket.h"
 
@@ -56,8 +57,8 @@ class Acprun final : public Bootstrap {
     if (proc_ >= segment_.header().procs ||
         segment_.slot_of_proc(proc_) == protocol::kNoSlot) {
       log_error(
-          "acprun calls this process {}, which its memory of {} processes "
-          "has no place for: launcher and library are of different builds",
+          "acprun calls this process rank {}, which its memory of {} ranks has "
+          "no place for: launcher and library are of different builds",
           proc_, segment_.header().procs);
       return Status::kProtocol;
     }
@@ -116,8 +117,8 @@ class Acprun final : public Bootstrap {
       return log_end(*answer);
     }
     fetched_bytes_ = std::min<std::size_t>(answer->value, room.size());
-    log(LogLevel::kDebug, "acprun has fetched the address card of process {}",
-        proc);
+    log(LogLevel::kDebug, "acprun has fetched the address card of {}",
+        protocol::name_of_proc(segment_, proc));
     return std::span<const std::byte>(room);
   }
 

@@ -161,7 +161,7 @@ Result<ChosenNetwork> Chooser::open_udp(std::uint32_t other) {
                 has_card_parts(segment_)
                     ? "no other host is on"
                     : fmt::format("the launcher's settings leave room for one "
-                                  "network, and process {} is not on",
+                                  "network, and rank {} is not on",
                                   other),
                 rdma_->fabric());
   log(LogLevel::kInfo, "{}", why);
@@ -184,7 +184,7 @@ Result<ChosenNetwork> Chooser::open_both(Proposal mine, std::uint32_t other) {
   ChosenNetwork chosen;
   chosen.why = fmt::format(
       "ACP_NET=auto: {} to the hosts on the fabric of this rank ({}), udp to "
-      "the others: process {} is not on it",
+      "the others: rank {} is not on it",
       kRdmaNetwork, rdma_->fabric(), other);
   if (rdma_->capabilities().executes_atomics) {
     chosen.why += "; so agents execute atomics";
@@ -239,7 +239,7 @@ Result<ChosenNetwork> Chooser::choose() {
     case NetworkUse::kRefused: break;
   }
   log_error(
-      "ACP_NET={} here, and process {} has another: give all ranks the same "
+      "ACP_NET={} here, and rank {} has another: give all ranks the same "
       "ACP_NET, in acprun's environment or by --acp-envnet",
       named_, all.other());
   return Status::kBadOption;

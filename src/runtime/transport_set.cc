@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "protocol/rank_names.h"
 
 namespace acp::runtime {
 
@@ -137,8 +138,8 @@ void TransportSet::on_message(transport::ProcId from,
   } else if (type == protocol::MessageType::kReply) {
     engine_->runner().on_reply(bytes);
   } else {
-    log_warning("dropped a message of {} bytes from process {}: unknown type",
-                bytes.size(), from);
+    log_warning("dropped a message of {} bytes from {}: unknown type",
+                bytes.size(), protocol::name_of_proc(segment_, from));
   }
 }
 

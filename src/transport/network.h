@@ -8,9 +8,11 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 
 #include "base/result.h"
 #include "protocol/host_segment.h"
+#include "protocol/rank_names.h"
 #include "settings/settings.h"
 #include "transport/transport.h"
 
@@ -44,6 +46,11 @@ struct NetworkContext {
   bool is_optional = false;
   /// Whether this process speaks to another one by this network. Empty: to all.
   std::function<bool(ProcId)> reaches{};
+
+  /// How messages to the user name a process.
+  std::string name_of(ProcId peer) const {
+    return protocol::name_of_proc(segment, peer);
+  }
 
   /// Whether reading the address card of a peer may block.
   bool fetches_cards() const noexcept {

@@ -11,9 +11,9 @@ namespace acp::transport {
 void UnfitPeer::report(MessageSink& sink) {
   if (std::exchange(is_unreported_, false)) {
     sink.on_peer_failed(
-        peer_, fmt::format("process {} has other settings of {}, as the error "
-                           "message before this one says",
-                           peer_, network_));
+        peer_, fmt::format("it has other settings of {}, as the error message "
+                           "before this one says",
+                           network_));
   }
 }
 

@@ -18,6 +18,6 @@ TEST_CASE("silence: a stopped rank is named by the one that waits for it",
   INFO(outcome.output);
   REQUIRE(outcome.is_over);
   CHECK(outcome.status != 0);
-  CHECK(outcome.output.find("rank 1 is lost: process 1 does not answer") !=
+  CHECK(outcome.output.find("rank 1 is lost: it does not answer") !=
         std::string::npos);
 }

@@ -369,7 +369,7 @@ TEST_CASE("verbs atomics: ranks that disagree on the executor are told",
   spmd::StderrCapture capture;
   CHECK(near.transport->endpoint(1, 0).status() == Status::kBadOption);
   const std::string text = capture.stop();
-  CHECK(text.find("process 1 has ACP_VERBS_ATOMICS=agent, this one device") !=
+  CHECK(text.find("rank 1 has ACP_VERBS_ATOMICS=agent, this one device") !=
         std::string::npos);
   CHECK(near.failures == 0);
   CHECK(near.transport->next_deadline() == TimePoint{});

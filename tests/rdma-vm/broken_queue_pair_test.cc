@@ -37,7 +37,7 @@ TEST_CASE("verbs queue pair: one that fails is told once, with its reason",
   End& told = pair.ends[is_first ? 0 : 1];
   End& other = pair.ends[is_first ? 1 : 0];
   INFO(told.failure);
-  CHECK(told.failure.find(is_first ? "process 1 at " : "process 0 at ") !=
+  CHECK(told.failure.find(is_first ? "rank 1 at " : "rank 0 at ") !=
         std::string::npos);
   CHECK(told.failure.find("queue pair " +
                           std::to_string(created[broken]->qp_num)) !=

@@ -224,7 +224,7 @@ TEST_CASE("verbs connect: after the last attempt the failure says it all",
   CHECK(near.transport->counters().retried == kConnectAttempts - 1);
   INFO(near.failure);
   for (const char* text :
-       {"process 1 at ", " by ", "connecting has failed 6 times in ", event,
+       {"rank 1 at ", " by ", "connecting has failed 6 times in ", event,
         "(ping, rping)", "ACP_VERBS_DEVICES"}) {
     CHECK(near.failure.find(text) != std::string::npos);
   }

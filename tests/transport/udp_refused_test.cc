@@ -70,7 +70,7 @@ TEST_CASE("udp refused: told at once, once, with what to do",
   FakeJob job(plan_of_four());
   const std::string log = log_of_refusal(job, error, milliseconds(500));
   INFO(log);
-  CHECK(contains(log, "udp: sending to process 1 at "));
+  CHECK(contains(log, "udp: sending to rank 1 at "));
   CHECK(contains(log, text));
   CHECK(contains(log, advice));
   CHECK(contains(log, "ACP_UDP_SILENCE"));

@@ -447,9 +447,9 @@ TEST_CASE("udp socket: ranks with different settings are told so",
   };
   SECTION("another number of colors, in each color") {
     CHECK_THAT(error_with("127.0.0.1,::1,::1"),
-               Catch::Contains("process 0 has 2 colors, this one has 3"));
+               Catch::Contains("rank 0 has 2 colors, this one has 3"));
     CHECK_THAT(error_with("127.0.0.1"),
-               Catch::Contains("process 0 has 2 colors, this one has 1"));
+               Catch::Contains("rank 0 has 2 colors, this one has 1"));
   }
   SECTION("another IP version in a color that is not in use") {
     CHECK_THAT(error_with("127.0.0.1,127.0.0.2"),

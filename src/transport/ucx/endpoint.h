@@ -19,6 +19,7 @@
 #include <ucp/api/ucp.h>
 
 #include "base/clock.h"
+#include "transport/peer_name.h"
 #include "transport/transport.h"
 #include "transport/ucx/address_card.h"
 #include "transport/ucx/packet.h"
@@ -112,6 +113,7 @@ struct SharedState {
   std::vector<Endpoint*> gone{};      ///< Lost their peer, not yet failed.
   /// Failed, not yet reported: other colors may not be quiet yet.
   std::vector<Endpoint*> failed{};
+  transport::NameOf name_of = transport::name_at_launch;
 };
 
 /// State of an endpoint. docs/ucx.md, "Endpoints", has the transitions.

@@ -64,7 +64,8 @@ std::string tls_text(const std::string& tls) {
 }  // namespace
 
 std::string Endpoint::describe() const {
-  return fmt::format("process {} over ucx, color {}", peer_, worker_.color());
+  return fmt::format("{} over ucx, color {}", shared_.name_of(peer_),
+                     worker_.color());
 }
 
 ucs_status_t Endpoint::create_in(ucp_err_handling_mode_t mode) {
@@ -121,14 +122,15 @@ void Endpoint::say_connected() {
   if (!is_watched_ && !shared_.has_said_unwatched) {
     shared_.has_said_unwatched = true;
     log(LogLevel::kInfo,
-        "ucx: the endpoint to process {}, and others of its kind, have UCX's "
-        "error mode NONE: UCX may use shared memory, and the launcher notices "
-        "the death of a peer",
-        peer_);
+        "ucx: the endpoint to {}, and others of its kind, have UCX's error "
+        "mode NONE: UCX may use shared memory, and the launcher notices the "
+        "death of a peer",
+        shared_.name_of(peer_));
   }
   if (log_enabled(LogLevel::kDebug)) {
-    log(LogLevel::kDebug, "ucx: endpoint to process {}, color {}, mode {}: {}",
-        peer_, worker_.color(), is_watched_ ? "PEER" : "NONE", lanes_of(ucp_));
+    log(LogLevel::kDebug, "ucx: endpoint to {}, color {}, mode {}: {}",
+        shared_.name_of(peer_), worker_.color(), is_watched_ ? "PEER" : "NONE",
+        lanes_of(ucp_));
   }
 }
 
@@ -235,8 +237,8 @@ void Endpoint::close() {
   closing_ = ucp_ep_close_nbx(ucp_, &param);
   ucp_ = nullptr;
   if (UCS_PTR_IS_ERR(closing_)) {
-    log(LogLevel::kDebug, "ucx: closing the endpoint to process {}: {}", peer_,
-        ucs_status_string(UCS_PTR_STATUS(closing_)));
+    log(LogLevel::kDebug, "ucx: closing the endpoint to {}: {}",
+        shared_.name_of(peer_), ucs_status_string(UCS_PTR_STATUS(closing_)));
     closing_ = nullptr;
   }
 }

@@ -87,8 +87,8 @@ std::optional<Rkey> Endpoint::unpack_rkey(std::span<const std::byte> bytes) {
   ucp_rkey_h rkey = nullptr;
   const ucs_status_t status = ucp_ep_rkey_unpack(ucp_, bytes.data(), &rkey);
   if (status != UCS_OK) {
-    log(LogLevel::kDebug, "ucx: an rkey of process {} is of no use: {}", peer_,
-        ucs_status_string(status));
+    log(LogLevel::kDebug, "ucx: an rkey of {} is of no use: {}",
+        shared_.name_of(peer_), ucs_status_string(status));
     return std::nullopt;
   }
   return Rkey(rkey);

@@ -75,7 +75,8 @@ UcxTransport::UcxTransport(UcxOptions options,
               .job = options_.job,
               .regions = regions_,
               .tls = environment("UCX_TLS").substr(0, kMaxText),
-              .executes_atomics = options_.atomics == Executor::kDevice},
+              .executes_atomics = options_.atomics == Executor::kDevice,
+              .name_of = options_.name_of},
       has_failed_(options_.procs) {
   capabilities_ = {.max_message = kMaxMessage,
                    .max_posted = kMaxStepBytes,
@@ -137,19 +138,20 @@ Result<const AddressCard*> UcxTransport::card_of(transport::ProcId peer) {
   auto card = decode_card(*bytes);
   if (!card) {
     log_error(
-        "ucx: process {} has no valid address card: it has not opened ucx (see "
+        "ucx: {} has no valid address card: it has not opened ucx (see "
         "ACP_NET), or its library is of a different build",
-        peer);
+        options_.name_of(peer));
     return unfit_peer_.refuse(peer, Status::kProtocol);
   }
   if (card->addresses.size() != workers_.size() ||
       card->atomics != options_.atomics) {
     log_error(
-        "ucx: process {} has colors: {}, and ACP_UCX_ATOMICS={}; this process "
-        "has colors: {}, and ACP_UCX_ATOMICS={}: give all ranks equal "
-        "ACP_UCX_ATOMICS, and as many lists in ACP_UCX_DEVICES",
-        peer, card->addresses.size(), executor_name(card->atomics),
-        workers_.size(), executor_name(options_.atomics));
+        "ucx: {} has colors: {}, and ACP_UCX_ATOMICS={}; this rank has colors: "
+        "{}, and ACP_UCX_ATOMICS={}: give all ranks equal ACP_UCX_ATOMICS, and "
+        "as many lists in ACP_UCX_DEVICES",
+        options_.name_of(peer), card->addresses.size(),
+        executor_name(card->atomics), workers_.size(),
+        executor_name(options_.atomics));
     return unfit_peer_.refuse(peer, Status::kBadOption);
   }
   return &cards_.emplace(peer, std::move(*card)).first->second;

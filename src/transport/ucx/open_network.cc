@@ -18,6 +18,9 @@ Result<std::unique_ptr<transport::Transport>> open_network(
   options.card_of = [context](transport::ProcId peer) {
     return context.card_of(peer);
   };
+  options.name_of = [context](transport::ProcId peer) {
+    return context.name_of(peer);
+  };
   options.is_local = [context](transport::ProcId peer) {
     return context.segment.slot_of_proc(peer) != protocol::kNoSlot;
   };

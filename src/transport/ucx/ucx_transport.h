@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "transport/peer_name.h"
 #include "transport/transport.h"
 #include "transport/ucx/address_card.h"
 #include "transport/ucx/endpoint.h"
@@ -27,6 +28,7 @@ struct UcxOptions {
   /// The address card of a process; empty when it has none (yet). Called at the
   /// first contact with it, within a call into the transport.
   std::function<Result<std::span<const std::byte>>(transport::ProcId)> card_of;
+  transport::NameOf name_of = transport::name_at_launch;
   /// Whether a process is on this host. Null: none is.
   std::function<bool(transport::ProcId)> is_local;
   std::string devices;                ///< ACP_UCX_DEVICES; may be empty.
