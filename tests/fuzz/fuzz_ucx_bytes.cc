@@ -15,9 +15,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
   using namespace acp::ucx;
   const auto bytes = std::as_bytes(std::span(data, size));
   if (const auto card = decode_card(bytes)) {
-    ACP_ASSERT(!card->addresses.empty() &&
-               card->addresses.size() <= kMaxColors &&
-               card->tls.size() <= kMaxText);
+    ACP_ASSERT(
+        !card->addresses.empty() && card->addresses.size() <= kMaxColors &&
+        card->tls.size() <= kMaxText && card->host.size() <= kMaxHostName);
     ACP_ASSERT(decode_card(encode_card(*card)) == card);
   }
   if (decode_packet(bytes)) {

@@ -248,7 +248,10 @@ void add_verbs(SeedFolder& folder) {
 void add_ucx(SeedFolder& folder) {
   const std::vector<std::byte> bytes(40, std::byte{0x5a});
   folder.add(acp::ucx::encode_card(
-      {.api = 1 << 16 | 13, .tls = "tcp,self", .addresses = {bytes, bytes}}));
+      {.api = 1 << 16 | 13,
+       .tls = "tcp,self",
+       .host = "node7",
+       .addresses = {{.all = bytes, .network = bytes}, {.all = bytes}}}));
   std::vector<std::byte> packet(acp::ucx::kPacketHeaderBytes);
   acp::ucx::encode_packet_header({.from = 1, .number = 2, .job = 3},
                                  packet.data());

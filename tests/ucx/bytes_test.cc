@@ -34,7 +34,9 @@ AddressCard address_card() {
   return {.atomics = Executor::kDevice,
           .api = 1 << 16 | 13,
           .tls = "tcp,self",
-          .addresses = {Bytes(100, std::byte{1}), Bytes(20, std::byte{2})}};
+          .host = "node7",
+          .addresses = {{Bytes(100, std::byte{1}), Bytes(30, std::byte{3})},
+                        {Bytes(20, std::byte{2}), {}}}};
 }
 
 }  // namespace
@@ -84,7 +86,11 @@ TEST_CASE("ucx address card: comes out as it went in", "[ucx][bytes]") {
   CHECK(decode_card(bytes) == plain);
   AddressCard wordy = address_card();
   wordy.tls = std::string(kMaxText + 1, 'x');
-  CHECK(decode_card(encode_card(wordy))->tls == std::string(kMaxText, 'x'));
+  wordy.host = std::string(kMaxHostName + 1, 'y');
+  const auto cut = decode_card(encode_card(wordy));
+  CHECK(cut->tls == std::string(kMaxText, 'x'));
+  CHECK(cut->host == std::string(kMaxHostName, 'y'));
+  CHECK(cut->addresses == wordy.addresses);
 }
 
 TEST_CASE("ucx address card: damaged ones are refused", "[ucx][bytes]") {
@@ -96,7 +102,7 @@ TEST_CASE("ucx address card: damaged ones are refused", "[ucx][bytes]") {
   CHECK_FALSE(decode_card(Bytes(protocol::kCardBytes)).has_value());
   for (const auto& [at, value] :
        {std::pair{0, 0}, std::pair{4, 9}, std::pair{5, 0}, std::pair{5, 9},
-        std::pair{6, 2}, std::pair{7, 200}}) {
+        std::pair{6, 2}, std::pair{7, 251}, std::pair{12, 65}}) {
     INFO(at << " " << value);
     Bytes damaged = good;
     damaged[static_cast<std::size_t>(at)] = static_cast<std::byte>(value);

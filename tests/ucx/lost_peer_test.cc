@@ -7,13 +7,16 @@
 
 #include <catch2/catch.hpp>
 
+#include "base/host_facts.h"
 #include "transport/ucx/packet.h"
 #include "ucx/pair.h"
 
 namespace {
 
-/// The three are written by each rank's threads. The next fences fail.
+/// The four are written by each rank's threads. The next fences fail.
 std::atomic<bool> g_refuses_fences = false;
+/// UCX makes no endpoint in error mode PEER.
+std::atomic<bool> g_refuses_mode_peer = false;
 /// Rkeys that exist, and how many existed at the last close of an endpoint.
 std::atomic<int> g_rkeys = 0;
 std::atomic<int> g_rkeys_at_close = -1;
@@ -26,6 +29,9 @@ extern "C" {
 ucs_status_t __real_ucp_worker_fence(ucp_worker_h worker);
 ucs_status_t __real_ucp_ep_rkey_unpack(ucp_ep_h, const void*, ucp_rkey_h*);
 void __real_ucp_rkey_destroy(ucp_rkey_h rkey);
+ucs_status_t __real_ucp_ep_create(ucp_worker_h,
+                                  const ucp_ep_params_t*,
+                                  ucp_ep_h*);
 ucs_status_ptr_t __real_ucp_ep_close_nbx(ucp_ep_h, const ucp_request_param_t*);
 
 ucs_status_t __wrap_ucp_worker_fence(ucp_worker_h worker) {
@@ -43,6 +49,14 @@ ucs_status_t __wrap_ucp_ep_rkey_unpack(ucp_ep_h endpoint,
 void __wrap_ucp_rkey_destroy(ucp_rkey_h rkey) {
   --g_rkeys;
   __real_ucp_rkey_destroy(rkey);
+}
+
+ucs_status_t __wrap_ucp_ep_create(ucp_worker_h worker,
+                                  const ucp_ep_params_t* params,
+                                  ucp_ep_h* endpoint) {
+  return g_refuses_mode_peer && params->err_mode == UCP_ERR_HANDLING_MODE_PEER
+             ? UCS_ERR_UNREACHABLE
+             : __real_ucp_ep_create(worker, params, endpoint);
 }
 
 ucs_status_ptr_t __wrap_ucp_ep_close_nbx(ucp_ep_h endpoint,
@@ -74,7 +88,7 @@ class Impostor {
     ucp_ep_params_t params{};
     params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
     params.address =
-        reinterpret_cast<const ucp_address_t*>(card->addresses[0].data());
+        reinterpret_cast<const ucp_address_t*>(card->addresses[0].all.data());
     REQUIRE(ucp_ep_create(worker_->handle(), &params, &endpoint_) == UCS_OK);
   }
 
@@ -136,8 +150,10 @@ void lose_process_1(Pair& pair) {
 
 TEST_CASE("ucx lost: the end of a transport ends its operations first",
           "[ucx][lost]") {
-  const OtherTls tls(GENERATE(as<std::string>{}, kShm, "tcp,self"));
-  Pair pair({.is_one_host = GENERATE(true, false)});
+  const auto [name, is_one_host] = GENERATE(table<const char*, bool>(
+      {{kShm, true}, {"tcp,self", true}, {"tcp,self", false}}));
+  const OtherTls tls(name);
+  Pair pair({.is_one_host = is_one_host});
   fill(pair, 0);
   pair.transports[0].reset();
   pair.transports[1].reset();
@@ -230,6 +246,38 @@ TEST_CASE("ucx lost: an answer about memory is not missed", "[ucx][lost]") {
   pair.pass(0);  // asks
   lose_process_1(pair);
   CHECK(pair.endpoint().gone_deadline() == TimePoint::max());
+}
+
+TEST_CASE("ucx lost: a network without mode PEER leads to another host",
+          "[ucx][lost]") {
+  const OtherTls tls("tcp,self");
+  Pair pair({.is_one_host = false});
+  g_refuses_mode_peer = true;
+  pair.get_window();
+  g_refuses_mode_peer = false;
+  for (const auto& transport : pair.transports) {
+    CHECK(transport->counters().connected == 1);
+    CHECK(transport->counters().unwatched == 1);
+  }
+}
+
+/// UCX would take its shared memory here, because both processes see one
+/// machine.
+TEST_CASE("ucx lost: shared memory leads to no other host", "[ucx][lost]") {
+  const OtherTls tls(kShm);
+  Pair pair({.is_one_host = false});
+  const Bytes bytes(8);
+  const std::span<const std::byte> part = bytes;
+  REQUIRE(pair.endpoint().send({&part, 1}, transport::Ordering::kFree) ==
+          Status::kOk);
+  REQUIRE(poll_until([&] { pair.pass(0); },
+                     [&] { return pair.sinks[0].failures == 1; }));
+  CHECK(pair.sinks[0].last_failure.find(host_name()) != std::string::npos);
+  for (const char* text : {"no way to it", "that lead from host to host",
+                           "UCX's shared memory does not"}) {
+    CAPTURE(text, pair.sinks[0].last_failure);
+    CHECK(pair.sinks[0].last_failure.find(text) != std::string::npos);
+  }
 }
 
 TEST_CASE("ucx lost: a peer without a way to it keeps no region alive",

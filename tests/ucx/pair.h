@@ -76,11 +76,17 @@ class Sink final : public transport::MessageSink {
   std::string last_failure;
 };
 
+/// Whether UCX_TLS has a network. UCX's shared memory leads to no other host.
+inline bool has_network() {
+  const char* tls = std::getenv("UCX_TLS");
+  return tls == nullptr || std::string(tls).find("tcp") != std::string::npos;
+}
+
 struct PairOptions {
   Executor atomics_of_1 = Executor::kCpu;
   std::string devices{};
   /// The processes know that they share a host.
-  bool is_one_host = false;
+  bool is_one_host = !has_network();
 };
 
 /// Process 0 posts; process 1 owns a word.
@@ -99,6 +105,7 @@ class Pair {
       options.is_local = [is_local = chosen.is_one_host](transport::ProcId) {
         return is_local;
       };
+      options.has_other_hosts = !chosen.is_one_host;
       auto opened = UcxTransport::open(std::move(options));
       REQUIRE(opened.ok());
       transports[me] = std::move(*opened);

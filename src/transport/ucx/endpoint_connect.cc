@@ -64,8 +64,8 @@ std::string tls_text(const std::string& tls) {
 }  // namespace
 
 std::string Endpoint::describe() const {
-  return fmt::format("{} over ucx, color {}", shared_.name_of(peer_),
-                     worker_.color());
+  return fmt::format("{} on {} over ucx, color {}", shared_.name_of(peer_),
+                     card_.host, worker_.color());
 }
 
 ucs_status_t Endpoint::create_in(ucp_err_handling_mode_t mode) {
@@ -73,8 +73,10 @@ ucs_status_t Endpoint::create_in(ucp_err_handling_mode_t mode) {
   params.field_mask =
       UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
       UCP_EP_PARAM_FIELD_ERR_HANDLER | UCP_EP_PARAM_FIELD_USER_DATA;
+  const WorkerAddresses& theirs = card_.addresses[worker_.color()];
   params.address = reinterpret_cast<const ucp_address_t*>(
-      card_.addresses[worker_.color()].data());
+      (place_ == EndpointPlace::kThisHost ? theirs.all : theirs.network)
+          .data());
   params.err_mode = mode;
   params.err_handler.cb = on_error_callback;
   params.err_handler.arg = this;
@@ -139,18 +141,22 @@ void Endpoint::say_connected() {
 /// same way, so the launcher has its time. A process that has never been
 /// reached cannot have left in acp_finalize, so it is missed.
 void Endpoint::give_up_connecting(ucs_status_t status) {
-  const bool is_alike = shared_.tls == card_.tls;
+  const char* remedy =
+      shared_.tls != card_.tls ? "give all ranks equal UCX_TLS"
+      : place_ == EndpointPlace::kThisHost
+          ? "choose transports with UCX_TLS, and devices with UCX_NET_DEVICES "
+            "or ACP_UCX_DEVICES, that lead from one to the other (acp_info "
+            "lists them)"
+          : "choose transports of networks with UCX_TLS, and devices with "
+            "UCX_NET_DEVICES or ACP_UCX_DEVICES, that lead from host to host "
+            "(acp_info lists them); UCX's shared memory does not";
   misses_peer_ = true;
   on_peer_gone(fmt::format(
       "no way to it: {}. UCX_TLS is {} there and {} here, UCX {}.{} there "
       "and {}.{} here, devices here: {}: {}",
       ucs_status_string(status), tls_text(card_.tls), tls_text(shared_.tls),
       card_.api >> 16, card_.api & 0xffff, library_version() >> 16,
-      library_version() & 0xffff, worker_.devices(),
-      is_alike ? "choose transports with UCX_TLS, and devices with "
-                 "UCX_NET_DEVICES or ACP_UCX_DEVICES, that lead from one to "
-                 "the other (acp_info lists them)"
-               : "give all ranks equal UCX_TLS"));
+      library_version() & 0xffff, worker_.devices(), remedy));
 }
 
 bool Endpoint::flush() {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "base/host_facts.h"
 #include "base/log.h"
 #include "transport/ucx/ucx_transport.h"
 
@@ -114,11 +115,21 @@ Status UcxTransport::receive_packets() {
 void UcxTransport::write_card() {
   AddressCard card{.atomics = options_.atomics,
                    .api = library_version(),
-                   .tls = shared_.tls};
+                   .tls = shared_.tls,
+                   .host = host_name()};
   for (const auto& worker : workers_) {
-    card.addresses.push_back(worker->address());
+    card.addresses.push_back(worker->addresses());
+    if (!options_.has_other_hosts) {
+      card.addresses.back().network.clear();
+    }
   }
   card_ = encode_card(card);
+}
+
+EndpointPlace UcxTransport::place_of(transport::ProcId peer) const {
+  return options_.is_local && options_.is_local(peer)
+             ? EndpointPlace::kThisHost
+             : EndpointPlace::kOtherHost;
 }
 
 /// The address card of a peer, decoded at the first contact and compared with
@@ -136,7 +147,11 @@ Result<const AddressCard*> UcxTransport::card_of(transport::ProcId peer) {
     return bytes.status();
   }
   auto card = decode_card(*bytes);
-  if (!card) {
+  // A process that knows of no other host has no address for them.
+  if (!card || (place_of(peer) == EndpointPlace::kOtherHost &&
+                std::ranges::any_of(card->addresses, [](const auto& each) {
+                  return each.network.empty();
+                }))) {
     log_error(
         "ucx: {} has no valid address card: it has not opened ucx (see "
         "ACP_NET), or its library is of a different build",
@@ -146,10 +161,10 @@ Result<const AddressCard*> UcxTransport::card_of(transport::ProcId peer) {
   if (card->addresses.size() != workers_.size() ||
       card->atomics != options_.atomics) {
     log_error(
-        "ucx: {} has colors: {}, and ACP_UCX_ATOMICS={}; this rank has colors: "
-        "{}, and ACP_UCX_ATOMICS={}: give all ranks equal ACP_UCX_ATOMICS, and "
-        "as many lists in ACP_UCX_DEVICES",
-        options_.name_of(peer), card->addresses.size(),
+        "ucx: {} on {} has colors: {}, and ACP_UCX_ATOMICS={}; this rank has "
+        "colors: {}, and ACP_UCX_ATOMICS={}: give all ranks equal "
+        "ACP_UCX_ATOMICS, and as many lists in ACP_UCX_DEVICES",
+        options_.name_of(peer), card->host, card->addresses.size(),
         executor_name(card->atomics), workers_.size(),
         executor_name(options_.atomics));
     return unfit_peer_.refuse(peer, Status::kBadOption);
@@ -170,10 +185,8 @@ Result<Endpoint*> UcxTransport::endpoint_to(transport::ProcId peer,
   if (!card.ok()) {
     return card.status();
   }
-  const bool is_local = options_.is_local && options_.is_local(peer);
-  auto endpoint = std::make_unique<Endpoint>(
-      shared_, *workers_[color], peer, **card,
-      is_local ? EndpointPlace::kThisHost : EndpointPlace::kOtherHost);
+  auto endpoint = std::make_unique<Endpoint>(shared_, *workers_[color], peer,
+                                             **card, place_of(peer));
   if (has_failed_[peer]) {
     endpoint->abandon();
   }

@@ -24,6 +24,7 @@ Result<std::unique_ptr<transport::Transport>> open_network(
   options.is_local = [context](transport::ProcId peer) {
     return context.segment.slot_of_proc(peer) != protocol::kNoSlot;
   };
+  options.has_other_hosts = !context.segment.header().is_whole_job();
   options.devices = settings.text(SettingId::kUcxDevices);
   options.atomics = settings.text(SettingId::kUcxAtomics) == "device"
                         ? Executor::kDevice

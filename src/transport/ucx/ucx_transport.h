@@ -31,6 +31,7 @@ struct UcxOptions {
   transport::NameOf name_of = transport::name_at_launch;
   /// Whether a process is on this host. Null: none is.
   std::function<bool(transport::ProcId)> is_local;
+  bool has_other_hosts = true;        ///< The job has ranks on other hosts.
   std::string devices;                ///< ACP_UCX_DEVICES; may be empty.
   Executor atomics = Executor::kCpu;  ///< ACP_UCX_ATOMICS.
 };
@@ -97,6 +98,7 @@ class UcxTransport final : public transport::Transport {
 
   Status receive_packets();
   void write_card();
+  EndpointPlace place_of(transport::ProcId peer) const;
   Result<const AddressCard*> card_of(transport::ProcId peer);
   Result<Endpoint*> endpoint_to(transport::ProcId peer, transport::Color color);
   void on_packet(transport::Color color, std::span<const std::byte> packet);

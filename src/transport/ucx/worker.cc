@@ -114,16 +114,28 @@ Status Worker::create(const std::string& devices, Executor atomics) {
   if (status != UCS_OK) {
     return report("ucp_worker_get_efd", status, devices);
   }
-  ucp_address_t* address = nullptr;
-  std::size_t size = 0;
-  status = ucp_worker_get_address(worker_, &address, &size);
-  if (status != UCS_OK) {
-    return report("ucp_worker_get_address", status, devices);
+  status = pack_address(0, addresses_.all);
+  if (status == UCS_OK) {
+    status = pack_address(UCP_WORKER_ADDRESS_FLAG_NET_ONLY, addresses_.network);
   }
-  const auto* bytes = reinterpret_cast<const std::byte*>(address);
-  address_.assign(bytes, bytes + size);
-  ucp_worker_release_address(worker_, address);
-  return Status::kOk;
+  return status == UCS_OK ? Status::kOk
+                          : report("ucp_worker_query", status, devices);
+}
+
+/// The bytes by which an endpoint of another worker finds this one.
+ucs_status_t Worker::pack_address(std::uint32_t flags,
+                                  std::vector<std::byte>& packed) {
+  ucp_worker_attr_t attributes{};
+  attributes.field_mask =
+      UCP_WORKER_ATTR_FIELD_ADDRESS | UCP_WORKER_ATTR_FIELD_ADDRESS_FLAGS;
+  attributes.address_flags = flags;
+  const ucs_status_t status = ucp_worker_query(worker_, &attributes);
+  if (status == UCS_OK) {
+    const auto* bytes = reinterpret_cast<const std::byte*>(attributes.address);
+    packed.assign(bytes, bytes + attributes.address_length);
+    ucp_worker_release_address(worker_, attributes.address);
+  }
+  return status;
 }
 
 Worker::~Worker() {

@@ -34,8 +34,8 @@ class Worker {
 
   ucp_worker_h handle() const noexcept { return worker_; }
 
-  /// The address by which other workers reach this one.
-  const std::vector<std::byte>& address() const noexcept { return address_; }
+  /// The addresses by which other workers reach this one.
+  const WorkerAddresses& addresses() const noexcept { return addresses_; }
 
   /// Readable when the worker has something to do, after arm().
   int descriptor() const noexcept { return descriptor_; }
@@ -52,6 +52,8 @@ class Worker {
  private:
   Worker() = default;
   Status create(const std::string& devices, Executor atomics);
+  ucs_status_t pack_address(std::uint32_t flags,
+                            std::vector<std::byte>& packed);
   MappedMemory map(std::byte* address, std::size_t size, std::string& why);
   std::vector<std::byte> pack_rkey(const MappedMemory& memory);
 
@@ -60,7 +62,7 @@ class Worker {
   ucp_worker_h worker_ = nullptr;
   int descriptor_ = -1;
   std::string devices_;
-  std::vector<std::byte> address_;
+  WorkerAddresses addresses_;
 };
 
 /// The version of the UCP library that is loaded: major << 16 | minor.
