@@ -37,6 +37,11 @@ export UCX_TLS=tcp,self
 job --wrap 'env UCX_TLS=posix,cma' --wrap-ranks 1 "$hello"
 fails "unlike transports" 'no way to it: .*unreachable' \
   'UCX_TLS is .*tcp,self' 'posix,cma' 'give all ranks equal UCX_TLS'
+# UCX's own line is about the way to the peer, and not about error modes.
+if grep 'no peer failure handler' "$work/output"; then
+  echo "unlike transports: UCX complains of an error mode" >&2
+  exit 1
+fi
 job --wrap 'env ACP_UCX_ATOMICS=device' --wrap-ranks 1 "$hello"
 fails "unlike atomics" 'ACP_UCX_ATOMICS=device' \
   'give all ranks equal ACP_UCX_ATOMICS'

@@ -89,19 +89,18 @@ ucs_status_t Endpoint::create_in(ucp_err_handling_mode_t mode) {
 /// NONE comes first for a peer on this host, whose death the launcher notices,
 /// and mode PEER for a peer on another host. UCX may refuse the first mode:
 /// shared memory alone has no mode PEER, and rc_verbs finds no way to connect
-/// by TCP in mode NONE.
+/// by TCP in mode NONE. The last attempt lets UCX say why nothing leads to the
+/// peer. In mode PEER it would complain of shared memory instead.
 ucs_status_t Endpoint::create() {
-  const bool is_here = place_ == EndpointPlace::kThisHost;
   {
     const QuietUcx quiet;
-    const ucs_status_t status = create_in(is_here ? UCP_ERR_HANDLING_MODE_NONE
-                                                  : UCP_ERR_HANDLING_MODE_PEER);
-    if (status == UCS_OK) {
-      return status;
+    if ((place_ == EndpointPlace::kThisHost &&
+         create_in(UCP_ERR_HANDLING_MODE_NONE) == UCS_OK) ||
+        create_in(UCP_ERR_HANDLING_MODE_PEER) == UCS_OK) {
+      return UCS_OK;
     }
   }
-  return create_in(is_here ? UCP_ERR_HANDLING_MODE_PEER
-                           : UCP_ERR_HANDLING_MODE_NONE);
+  return create_in(UCP_ERR_HANDLING_MODE_NONE);
 }
 
 /// Makes the UCP endpoint. False: the peer is gone.
