@@ -10,12 +10,21 @@ namespace acp::verbs {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x43425256;
-constexpr std::uint8_t kCardVersion = 4;
+constexpr std::uint8_t kCardVersion = 5;
 
 }  // namespace
 
 const char* executor_name(Executor executor) noexcept {
   return executor == Executor::kDevice ? "device" : "agent";
+}
+
+const char* write_order_name(WriteOrder writes) noexcept {
+  switch (writes) {
+    case WriteOrder::kOrdered: return "ordered";
+    case WriteOrder::kUnordered: return "unordered";
+    case WriteOrder::kRelaxed: return "relaxed";
+  }
+  return "";
 }
 
 std::size_t encode_card(const AddressCard& card,
@@ -25,7 +34,9 @@ std::size_t encode_card(const AddressCard& card,
   bytes[4] = std::byte{kCardVersion};
   bytes[5] = static_cast<std::byte>(card.colors);
   store_little(bytes.data() + 6, card.packet_bytes);
-  store_little(bytes.data() + 8, static_cast<std::uint32_t>(card.atomics));
+  bytes[8] = static_cast<std::byte>(card.atomics);
+  bytes[9] = static_cast<std::byte>(card.writes);
+  store_little(bytes.data() + 10, std::uint16_t{0});
   std::byte* at = bytes.data() + kCardHeaderBytes;
   for (transport::Color color = 0; color < card.colors; ++color) {
     transport::encode_address(card.listen_addresses[color], at);
@@ -44,10 +55,11 @@ std::optional<AddressCard> decode_card(std::span<const std::byte> bytes) {
   AddressCard card;
   card.colors = static_cast<transport::Color>(bytes[5]);
   card.packet_bytes = load_little<std::uint16_t>(bytes.data() + 6);
-  const auto atomics = load_little<std::uint32_t>(bytes.data() + 8);
-  card.atomics = static_cast<Executor>(atomics);
-  if (atomics > static_cast<std::uint32_t>(Executor::kBoth) ||
-      card.colors < 1 || card.colors > kMaxColors ||
+  card.atomics = static_cast<Executor>(bytes[8]);
+  card.writes = static_cast<WriteOrder>(bytes[9]);
+  if (card.atomics > Executor::kBoth || card.writes > WriteOrder::kRelaxed ||
+      load_little<std::uint16_t>(bytes.data() + 10) != 0 || card.colors < 1 ||
+      card.colors > kMaxColors ||
       bytes.size() < kCardHeaderBytes + card.colors * kCardColorBytes) {
     return std::nullopt;
   }

@@ -7,7 +7,8 @@
 //          5  u8  colors     1 .. kMaxColors
 //          6  u16 packet     bytes of the largest packet
 //          8  u8  atomics    Executor
-//          9  3 B zero
+//          9  u8  writes     WriteOrder
+//         10  2 B zero
 //         12  per color: its address, kAddressBytes
 #pragma once
 
@@ -41,12 +42,24 @@ enum class Executor : std::uint8_t {
 /// "device", or "agent" where agents may execute atomics.
 const char* executor_name(Executor executor) noexcept;
 
+/// The order that a process relies on when it writes to memory of a peer;
+/// docs/verbs.md, "Writes without an order".
+enum class WriteOrder : std::uint8_t {
+  kOrdered = 0,    ///< InfiniBand's order of one connection.
+  kUnordered = 1,  ///< Proofs alone.
+  kRelaxed = 2     ///< Proofs; memory is registered for relaxed ordering.
+};
+
+/// The value of ACP_VERBS_WRITES.
+const char* write_order_name(WriteOrder writes) noexcept;
+
 /// A plain value. listen_addresses is valid for color < colors: where each
 /// color listens.
 struct AddressCard {
   transport::Color colors = 0;
   std::uint16_t packet_bytes = 0;
   Executor atomics = Executor::kAgent;
+  WriteOrder writes = WriteOrder::kOrdered;
   std::array<transport::Address, kMaxColors> listen_addresses{};
 
   friend bool operator==(const AddressCard&, const AddressCard&) = default;

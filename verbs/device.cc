@@ -186,11 +186,35 @@ Status Device::find_inline_bytes() {
   return inline_bytes_ < kWordBytes ? words_.make() : Status::kOk;
 }
 
+Status Device::make_proof_word() {
+  if (const Status status = words_.make(); status != Status::kOk) {
+    return status;
+  }
+  proof_word_ = words_.acquire();
+  return Status::kOk;
+}
+
+/// libibverbs drops the flag for relaxed ordering where the kernel does not
+/// know it. Where the device refuses it, memory is registered without it.
 Registration Device::register_memory(std::byte* address,
                                      std::uint64_t size,
                                      LogLevel refusal) {
   constexpr int kAll = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
                        IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
+  if (is_relaxed_) {
+    Registration relaxed{MemoryRegion(ibv_reg_mr(
+        domain_.get(), address, size, kAll | IBV_ACCESS_RELAXED_ORDERING))};
+    if (relaxed) {
+      return relaxed;
+    }
+    is_relaxed_ = errno == ENOMEM;  // the lock limit is no such refusal
+    if (!is_relaxed_) {
+      log(LogLevel::kInfo,
+          "verbs: {} refuses memory with relaxed ordering ({}); memory is "
+          "registered without",
+          name(), errno_text(errno));
+    }
+  }
   Registration made{
       MemoryRegion(ibv_reg_mr(domain_.get(), address, size, kAll))};
   if (!made) {

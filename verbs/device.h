@@ -83,6 +83,16 @@ class Device {
 
   RegisteredWords& words() noexcept { return words_; }
 
+  /// Makes the word that takes the results of proofs. kNoMemory: logged.
+  [[nodiscard]] Status make_proof_word();
+
+  /// Precondition: make_proof_word() has succeeded.
+  RegisteredWord proof_word() const noexcept { return proof_word_; }
+
+  /// Memory that is registered from now on is for relaxed ordering, where the
+  /// device takes that.
+  void relax_memory() noexcept { is_relaxed_ = true; }
+
   /// Makes the queue pair of a new connection on `id`, with its buffers and
   /// completions, and registers `endpoint` for it. kNoMemory, kSystem: with
   /// errno.
@@ -139,11 +149,14 @@ class Device {
   Receives receives_;
   BufferPool send_buffers_;
   RegisteredWords words_;
+  RegisteredWord proof_word_{};  ///< Nothing reads the value.
   std::unordered_map<std::uint32_t, Endpoint*> endpoints_;
   std::uint32_t inline_bytes_ = 256;
   std::uint8_t responder_resources_ = 0;
   std::uint8_t initiator_depth_ = 0;
   bool is_rxe_ = false;
+  /// Set by relax_memory(), reset when the device refuses such memory.
+  bool is_relaxed_ = false;
   bool has_atomics_ = false;
   bool agrees_with_cpu_ = false;
 };

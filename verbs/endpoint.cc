@@ -45,10 +45,12 @@ void Endpoint::queue_for_flush() {
 }
 
 /// Entries of the send queue that are taken: by work requests that the device
-/// has not completed, by the batch, and by the open packet. Credit does not
-/// bound this: a completion may come long after the peer has returned credit.
+/// has not completed, by the batch and its proofs, and by the open packet.
+/// Credit does not bound this: a completion may come long after the peer has
+/// returned credit.
 std::uint32_t Endpoint::send_queue_used() const noexcept {
-  return posted_ - freed_ + static_cast<std::uint32_t>(queue_->batched()) +
+  return posted_ - freed_ +
+         static_cast<std::uint32_t>(queue_->batched() + queue_->proofs) +
          (open_ == nullptr ? 0 : 1);
 }
 

@@ -74,6 +74,7 @@ struct Counters {
   std::uint64_t delivered = 0;  ///< Messages.
   std::uint64_t posted = 0;     ///< Chains given to the device.
   std::uint64_t requests = 0;   ///< Work requests of these chains.
+  std::uint64_t proofs = 0;     ///< Reads that prove lists of writes.
   std::uint64_t doorbells = 0;  ///< Doorbells of these; one completion each.
   std::uint64_t done = 0;       ///< Chains that are complete.
   std::uint64_t atomics = 0;    ///< Work requests that were atomics,
@@ -92,6 +93,10 @@ struct SharedState {
   rdma_event_channel& channel;
   Regions& regions;
   bool executes_atomics = false;  ///< ACP_VERBS_ATOMICS=device.
+  /// ACP_VERBS_WRITES is not ordered: writes of a connection may reach memory
+  /// in any order, also after their acknowledgement and after later messages.
+  /// Each list of writes ends with a proof.
+  bool proves_writes = false;
   Timers timers{};
   std::uint8_t traffic_class = 0;  ///< ACP_VERBS_TRAFFIC_CLASS.
   Counters counters{};
@@ -231,6 +236,9 @@ class Endpoint final : public transport::Endpoint, public transport::Holder {
     std::array<WorkRequest, kBatch + kAtomicWindow> batch{};
     std::size_t batch_begin = 0;
     std::size_t batch_end = 0;
+    /// Proofs that the batch needs at most: one for each run of writes in it.
+    /// They have their entries of the send queue. 0 unless writes are proved.
+    std::size_t proofs = 0;
     std::array<WordAtomic, kAtomicWindow> atomics{};
     std::size_t atomics_used = 0;
     /// Address of the last word that an atomic changed, and its value then.
@@ -275,10 +283,13 @@ class Endpoint final : public transport::Endpoint, public transport::Holder {
   void repeat_atomic(WorkRequest& work);
   void free_atomic(WorkRequest& work) noexcept;
   void collect(Plan& plan, std::uint64_t token);
+  bool ends_with_new_run() const noexcept;
   bool has_unacknowledged_write() const noexcept;
   std::size_t postable() const noexcept;
   bool is_held() const noexcept;
   void post_batch();
+  void post_proved(std::size_t count);
+  void post_list(ibv_send_wr& first, std::size_t count);
   ibv_send_wr* take_batch(std::size_t count, ibv_send_wr* behind);
   void put_into_word(WorkRequest& work, ibv_sge& piece) noexcept;
   void end_use(WorkRequest& work);

@@ -28,10 +28,17 @@ bool Endpoint::can_device_do_atomic(const RemoteStep& step,
 }
 
 /// Whether the devices can do all steps of a chain. Signals always need the
-/// agent, and atomics may.
+/// agent, and atomics may. A write behind a write needs the agent where writes
+/// have no order; a read or an atomic between them proves the first.
 bool Endpoint::can_devices_do(
     std::span<const RemoteStep> steps) const noexcept {
+  bool follows_write = false;
   for (const RemoteStep& step : steps) {
+    const bool is_write = protocol::is_put(step.opcode);
+    if (shared_.proves_writes && is_write && follows_write) {
+      return false;
+    }
+    follows_write = is_write;
     const bool is_known = protocol::is_atomic(step.opcode)
                               ? can_device_do_atomic(step, steps.size())
                               : step.opcode == Opcode::kPut ||
@@ -90,6 +97,10 @@ Feasible Endpoint::plan_step(const RemoteStep& step, Plan& plan) {
   const bool is_fenced =
       (may_overtake_read || may_overtake_atomic) && !device_.is_rxe();
   plan.has_read = plan.has_read || is_read;
+  const bool is_write = protocol::is_put(step.opcode);
+  plan.proofs +=
+      shared_.proves_writes && is_write && !plan.ends_with_write ? 1 : 0;
+  plan.ends_with_write = is_write;
   plan.atomics += protocol::is_atomic(step.opcode) ? 1 : 0;
   // For an atomic's result, or for a put8's value that does not go inline.
   const bool needs_word = is_word && !is_inline;

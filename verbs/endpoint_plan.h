@@ -29,6 +29,8 @@ struct Endpoint::Plan {
   std::size_t atomics = 0;
   std::size_t words = 0;  ///< Registered words needed.
   bool has_read = false;
+  bool ends_with_write = false;
+  std::size_t proofs = 0;  ///< Proofs needed at most.
 };
 
 }  // namespace acp::verbs

@@ -10,6 +10,13 @@ namespace acp::verbs {
 using protocol::Opcode;
 using transport::RemoteStep;
 
+namespace {
+
+/// Bytes that a proof reads, or fewer where a smaller write precedes it.
+constexpr std::uint32_t kProofBytes = 8;
+
+}  // namespace
+
 /// Whether a step is posted or batched, and not complete.
 bool Endpoint::has_steps() const noexcept {
   return queue_ != nullptr && (steps_posted_ != 0 || queue_->batched() != 0);
@@ -88,17 +95,16 @@ Status Endpoint::post(std::span<const RemoteStep> steps, std::uint64_t token) {
 /// open packet, which needs credit and a buffer; then the list of the batch,
 /// the steps and the packet. So a call that is refused has posted no step, and
 /// no list is posted without its packet. Only writes are taken, because a SEND
-/// may overtake an earlier read or atomic.
+/// may overtake an earlier read or atomic. Nothing is taken where a SEND may
+/// also overtake the data of writes.
 Status Endpoint::post_then_send(
     std::span<const RemoteStep> steps,
     std::uint64_t token,
     std::span<const std::span<const std::byte>> message) {
   const bool are_writes =
-      std::ranges::all_of(steps, [](const RemoteStep& step) {
-        return step.opcode == Opcode::kPut || step.opcode == Opcode::kPut8;
-      });
+      std::ranges::all_of(steps, protocol::is_put, &RemoteStep::opcode);
   Plan plan;
-  if (!are_writes || !can_devices_do(steps) ||
+  if (shared_.proves_writes || !are_writes || !can_devices_do(steps) ||
       state_ != EndpointState::kReady ||
       plan_steps(steps, plan) != Feasible::kNow) {
     return Status::kUnsupported;
@@ -125,7 +131,7 @@ Status Endpoint::post_then_send(
 bool Endpoint::has_room_for(const Plan& plan,
                             std::size_t packets) const noexcept {
   return steps_posted_ + queue_->batched() + plan.count <= kStepWindow &&
-         has_send_room(plan.count + packets) &&
+         has_send_room(plan.count + plan.proofs + packets) &&
          has_atomic_room(plan.atomics, plan.words);
 }
 
@@ -179,11 +185,23 @@ void Endpoint::collect(Plan& plan, std::uint64_t token) {
     }
     request.opcode =
         step.opcode == Opcode::kGet ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE;
+    if (shared_.proves_writes && ends_with_new_run()) {
+      ++queue_->proofs;
+    }
     request.send_flags = (part.is_inline ? unsigned{IBV_SEND_INLINE} : 0U) |
                          (part.is_fenced ? unsigned{IBV_SEND_FENCE} : 0U);
     request.wr.rdma.remote_addr = address;
     request.wr.rdma.rkey = part.theirs->rkey;
   }
+}
+
+/// Whether the last request of the batch is a write that follows none.
+bool Endpoint::ends_with_new_run() const noexcept {
+  const auto is_write = [this](std::size_t at) {
+    return queue_->requests[at].opcode == IBV_WR_RDMA_WRITE;
+  };
+  const std::size_t last = queue_->batch_end - 1;
+  return is_write(last) && (last == queue_->batch_begin || !is_write(last - 1));
 }
 
 /// Posts the postable part of the batch with one doorbell. Only its last
@@ -193,11 +211,57 @@ void Endpoint::post_batch() {
   if (count == 0) {
     return;
   }
+  if (shared_.proves_writes) {
+    post_proved(count);
+    return;
+  }
   ibv_send_wr* const first = take_batch(count, nullptr);
   first[count - 1].send_flags |= IBV_SEND_SIGNALED;
+  post_list(*first, count);
+}
+
+/// Posts the first `count` requests of the batch. A proof follows them if the
+/// last is a write: a read of the last bytes that it writes. Its completion
+/// ends all of them, so no write ends before its data are in the peer's memory.
+/// A list whose last request is a read or an atomic needs no other proof.
+void Endpoint::post_proved(std::size_t count) {
+  const std::size_t at = queue_->batch_begin + count - 1;
+  const ibv_send_wr& last = queue_->requests[at];
+  if (last.opcode != IBV_WR_RDMA_WRITE) {
+    ibv_send_wr* const first = take_batch(count, nullptr);
+    first[count - 1].send_flags |= IBV_SEND_SIGNALED;
+    post_list(*first, count);
+    return;
+  }
+  const std::uint32_t written = last.sg_list->length;
+  const std::uint32_t size = std::min(written, kProofBytes);
+  PeerWindow* theirs = queue_->batch[at].theirs;
+  const RegisteredWord word = device_.proof_word();
+  ibv_sge piece{};
+  piece.addr = reinterpret_cast<std::uintptr_t>(word.value);
+  piece.length = size;
+  piece.lkey = word.lkey;
+  ibv_send_wr proof{};
+  proof.opcode = IBV_WR_RDMA_READ;
+  proof.send_flags = IBV_SEND_SIGNALED;
+  proof.sg_list = &piece;
+  proof.num_sge = 1;
+  proof.wr.rdma.remote_addr = last.wr.rdma.remote_addr + written - size;
+  proof.wr.rdma.rkey = last.wr.rdma.rkey;
+  ibv_send_wr* const first = take_batch(count, &proof);
+  proof.wr_id = std::uint64_t{posted_} << 1;
+  next_work_request() = {.theirs = theirs};
+  ++theirs->uses;
+  ++steps_posted_;
+  ++shared_.counters.proofs;
+  post_list(*first, count);
+}
+
+/// Posts a list whose last request is signalled.
+void Endpoint::post_list(ibv_send_wr& first, std::size_t count) {
   unsignalled_ = 0;
   ibv_send_wr* bad = nullptr;
-  const int error = ibv_post_send(id_->qp, first, &bad);
+  const int error = ibv_post_send(id_->qp, &first, &bad);
   if (error != 0) {
     fail(fmt::format("posting {} steps: {}", count, errno_text(error)));
   }
@@ -219,7 +283,9 @@ ibv_send_wr* Endpoint::take_batch(std::size_t count, ibv_send_wr* behind) {
   }
   queue_->batch_begin += count;
   if (queue_->batched() == 0) {
-    queue_->batch_begin = queue_->batch_end = 0;
+    queue_->batch_begin = queue_->batch_end = queue_->proofs = 0;
+  } else if (queue_->proofs != 0) {
+    --queue_->proofs;  // a part of the batch ends with a run of writes
   }
   steps_posted_ += static_cast<std::uint32_t>(count);
   ++shared_.counters.doorbells;
@@ -277,7 +343,7 @@ void Endpoint::drop_steps() noexcept {
   std::ranges::for_each(
       std::span(queue_->batch).subspan(queue_->batch_begin, queue_->batched()),
       drop);
-  queue_->batch_begin = queue_->batch_end = 0;
+  queue_->batch_begin = queue_->batch_end = queue_->proofs = 0;
 }
 
 }  // namespace acp::verbs

@@ -50,6 +50,37 @@ Status prepare_atomics(Executor executor, const Devices& devices) {
   return Status::kOk;
 }
 
+/// Without the order of writes each device needs a word for the results of
+/// proofs, which are reads.
+Status prepare_writes(WriteOrder writes, const Devices& devices) {
+  if (writes == WriteOrder::kOrdered) {
+    return Status::kOk;
+  }
+  for (const auto& device : devices) {
+    if (device->responder_resources() == 0 || device->initiator_depth() == 0) {
+      log_error(
+          "ACP_VERBS_WRITES={}: {} has no RDMA reads, which prove that writes "
+          "have arrived; choose other devices with ACP_VERBS_DEVICES",
+          write_order_name(writes), device->name());
+      return Status::kUnsupported;
+    }
+    if (const Status status = device->make_proof_word();
+        status != Status::kOk) {
+      return status;
+    }
+    if (writes == WriteOrder::kRelaxed) {
+      device->relax_memory();
+    }
+  }
+  log(LogLevel::kInfo,
+      "verbs: ACP_VERBS_WRITES={}: puts end with a read that proves them{}",
+      write_order_name(writes),
+      writes == WriteOrder::kRelaxed
+          ? ", and memory is registered for relaxed ordering"
+          : "");
+  return Status::kOk;
+}
+
 }  // namespace
 
 /// The event channel comes first: ports are found by binding ids to it. A
@@ -88,6 +119,10 @@ Result<std::unique_ptr<VerbsTransport>> VerbsTransport::open(
       status != Status::kOk) {
     return status;
   }
+  if (const Status status = prepare_writes(options.writes, devices);
+      status != Status::kOk) {
+    return status;
+  }
   return std::unique_ptr<VerbsTransport>(
       new VerbsTransport(std::move(options), wanted_atomics,
                          std::move(*channel), std::move(devices)));
@@ -107,6 +142,7 @@ VerbsTransport::VerbsTransport(VerbsOptions options,
               .channel = *channel_,
               .regions = regions_,
               .executes_atomics = options_.atomics == Executor::kDevice,
+              .proves_writes = options_.writes != WriteOrder::kOrdered,
               .timers = options_.timers,
               .traffic_class = options_.traffic_class,
               .random = std::minstd_rand(seed_of(options_)),
@@ -114,12 +150,15 @@ VerbsTransport::VerbsTransport(VerbsOptions options,
       has_failed_(options_.procs) {
   capabilities_.max_message = kMaxMessageBytes;
   capabilities_.max_posted = kMaxStepBytes;
-  capabilities_.orders_puts = true;  // one queue pair, which is never replaced
+  // One queue pair, which is never replaced, keeps the order of writes, unless
+  // the setting says otherwise.
+  capabilities_.orders_puts = !shared_.proves_writes;
   capabilities_.colors = static_cast<transport::Color>(devices_.size());
   AddressCard card;
   card.colors = capabilities_.colors;
   card.packet_bytes = kPacketBytes;
   card.atomics = options_.atomics;
+  card.writes = options_.writes;
   capabilities_.executes_atomics = shared_.executes_atomics;
   descriptors_.push_back(channel_->fd);
   for (const auto& device : devices_) {

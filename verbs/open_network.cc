@@ -18,6 +18,13 @@ Executor executor_named(std::string_view name) {
                            : Executor::kBoth;
 }
 
+/// By a value of ACP_VERBS_WRITES.
+WriteOrder write_order_named(std::string_view name) {
+  return name == "ordered"     ? WriteOrder::kOrdered
+         : name == "unordered" ? WriteOrder::kUnordered
+                               : WriteOrder::kRelaxed;
+}
+
 }  // namespace
 
 /// Publishes the address card last: peers may connect once they can read it.
@@ -42,6 +49,7 @@ Result<std::unique_ptr<transport::Transport>> open_network(
       .cpus = allowed_cpus(),
       .local_rank = context.segment.slot_of_proc(context.proc)};
   options.atomics = executor_named(settings.text(SettingId::kVerbsAtomics));
+  options.writes = write_order_named(settings.text(SettingId::kVerbsWrites));
   options.timers = {.ack_timeout = std::chrono::milliseconds(
                         settings.number(SettingId::kVerbsAckTimeout)),
                     .retries = static_cast<std::uint8_t>(

@@ -86,6 +86,14 @@ Result<Endpoint*> VerbsTransport::endpoint_to(transport::ProcId peer,
         executor_name(options_.atomics));
     return unfit_peer_.refuse(peer, Status::kBadOption);
   }
+  if (card->writes != options_.writes) {
+    log_error(
+        "verbs: process {} has ACP_VERBS_WRITES={}, this one {}: give all "
+        "ranks the same",
+        peer, write_order_name(card->writes),
+        write_order_name(options_.writes));
+    return unfit_peer_.refuse(peer, Status::kBadOption);
+  }
   return add_endpoint(endpoint_key(peer, color), peer, color,
                       card->listen_addresses[color], executor_for(*card));
 }

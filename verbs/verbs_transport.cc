@@ -48,10 +48,9 @@ VerbsTransport::~VerbsTransport() {
       c.inlined, c.signalled, c.no_credit, c.no_buffer, c.received,
       c.delivered);
   log(LogLevel::kDebug,
-      "verbs: posted {} chains as {} work requests with {} doorbells, asked "
-      "for "
-      "{} windows, told of {}, revoked {} regions",
-      c.posted, c.requests, c.doorbells, c.wanted, c.told, c.revoked);
+      "verbs: posted {} chains as {} work requests and {} proofs with {} "
+      "doorbells, asked for {} windows, told of {}, revoked {} regions",
+      c.posted, c.requests, c.proofs, c.doorbells, c.wanted, c.told, c.revoked);
   for (const auto& device : devices_) {
     const Receives& receives = device->receives();
     log(LogLevel::kDebug,
@@ -220,6 +219,9 @@ void VerbsTransport::forget_regions() {
 
 std::string VerbsTransport::fabric() const {
   std::string text = executor_name(options_.atomics);
+  if (shared_.proves_writes) {
+    text += fmt::format(", {} writes", write_order_name(options_.writes));
+  }
   for (const auto& device : devices_) {
     text += ", " + device->fabric();
   }
@@ -230,11 +232,15 @@ std::string VerbsTransport::describe_color(transport::Color color) const {
   const Device& device = *devices_[color];
   transport::Address address = device.listen_address();
   address.port = 0;
-  return fmt::format("{}, {} at {}{}", device.name(), device.interface(),
-                     transport::format_address(address),
-                     options_.atomics == Executor::kBoth
-                         ? ", whose atomics agree with the CPU's"
-                         : "");
+  return fmt::format(
+      "{}, {} at {}{}{}", device.name(), device.interface(),
+      transport::format_address(address),
+      options_.atomics == Executor::kBoth
+          ? ", whose atomics agree with the CPU's"
+          : "",
+      shared_.proves_writes
+          ? fmt::format(", {} writes", write_order_name(options_.writes))
+          : "");
 }
 
 /// With ACP_VERBS_ATOMICS=auto one device that cannot take part is the reason.

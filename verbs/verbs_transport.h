@@ -42,6 +42,7 @@ struct VerbsOptions {
   /// ACP_VERBS_ATOMICS. kBoth becomes kAgent where a device's atomics do not
   /// agree with the CPU's.
   Executor atomics = Executor::kAgent;
+  WriteOrder writes = WriteOrder::kOrdered;   ///< ACP_VERBS_WRITES.
   std::uint32_t max_receives = kMaxReceives;  ///< Per device; at least 1.
   Timers timers{};
   std::uint8_t traffic_class = 0;  ///< ACP_VERBS_TRAFFIC_CLASS.

@@ -53,6 +53,7 @@ enum class SettingId : std::uint8_t {
   kVerbsDevices,
   kVerbsRails,
   kVerbsAtomics,
+  kVerbsWrites,
   kVerbsAckTimeout,
   kVerbsRetries,
   kVerbsRnrTimer,

@@ -103,6 +103,13 @@ constexpr std::array<Setting, static_cast<std::size_t>(SettingId::kCount)>
          "is then between ranks of one host, too (device; all ranks). auto "
          "lets devices take part in the first way where their atomics agree "
          "with the CPU's."},
+        {"ACP_VERBS_WRITES", "", SettingKind::kChoice, "ordered",
+         "ordered|unordered|relaxed", 0, 0,
+         "Whether writes of one RDMA connection reach the target's memory in "
+         "their order (ordered), as InfiniBand demands. unordered: on networks "
+         "or hosts that change the order, puts end with a read that proves "
+         "them, and nothing follows them before; relaxed: memory is also "
+         "registered for relaxed ordering. The same for all ranks."},
         {"ACP_VERBS_ACK_TIMEOUT", "", SettingKind::kNumber, "1000", "", 1,
          60'000,
          "Milliseconds after which an RDMA device repeats what the other side "

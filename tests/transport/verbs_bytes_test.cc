@@ -82,6 +82,7 @@ TEST_CASE("verbs card: what no peer would have written is refused",
   CHECK_FALSE(decode_card(with(5, 0)));                // no color
   CHECK_FALSE(decode_card(with(5, kMaxColors + 1U)));  // too many
   CHECK_FALSE(decode_card(with(8, 3)));                // executor
+  CHECK_FALSE(decode_card(with(9, 3)));                // order of writes
   CHECK_FALSE(decode_card(with(11, 1)));               // the zeros
   CHECK_FALSE(decode_card(with(12, 5)));               // family
   CHECK_FALSE(decode_card(with(13, 1)));               // the zero
