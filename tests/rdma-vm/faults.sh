@@ -136,9 +136,18 @@ done
 # The GID of RoCE v2 that belongs to the IPv4 address, and what libibverbs tells.
 expect "acp_info: GIDs" 0 'GID .*:ffff:0a4d:0001 RoCE v2, eth0' "$bin/acp_info"
 also 'atomics  *between queue pairs; max_qp_rd_atom [1-9]'
-expect "acp_info --job" 0 "0-1 .*0: rxe0 port 1, eth0 at 10.77.0.1; 1: rxe1 port 1, eth1 at" \
-  env ACP_VERBS_ATOMICS=agent "$bin/acprun" -np 2 "$bin/acp_info" --job
+expect "acp_info --job" 0 "0-1 .*0: rxe0 port 1, eth0 at 10.77.0.1, relaxed writes; 1: rxe1 port 1, eth1 at" \
+  env ACP_LOG=info ACP_VERBS_WRITES=relaxed ACP_VERBS_ATOMICS=agent \
+  "$bin/acprun" -np 2 "$bin/acp_info" --job
 also "atomics  *by the owner's agent .ACP_VERBS_ATOMICS=agent."
+also 'ACP_VERBS_WRITES=relaxed: puts end with a read .*, and memory is registered'
+# The rank that makes the directory first has the other value.
+# shellcheck disable=SC2016 # the shell of a rank expands them
+expect "ranks that disagree on the order of writes" "not 0" \
+  'process [01] has ACP_VERBS_WRITES=(un)?ordered, this one (un)?ordered: give' \
+  "$bin/acprun" -np 2 sh -c 'mkdir "$1" 2>/dev/null &&
+    export ACP_VERBS_WRITES=unordered
+    exec "$2"' sh "$work/turn" "$tests/conformance/global_memory"
 expect "a device for each rank of a host" 0 \
   " 1 .*0: rxe1 port 1, eth1 at 10.77.0.2; 1: rxe2 port 1, .*3: rxe0 port 1" \
   env ACP_VERBS_RAILS=local ACP_VERBS_ATOMICS=auto "$bin/acprun" -np 2 \

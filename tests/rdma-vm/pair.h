@@ -33,7 +33,8 @@ class End final : public transport::MessageSink {
       Executor atomics,
       std::uint32_t max_receives = kMaxReceives,
       Timers timers = {},
-      std::uint8_t traffic_class = 0)
+      std::uint8_t traffic_class = 0,
+      WriteOrder writes = WriteOrder::kOrdered)
       : memory(kBytes), me_(me) {
     VerbsOptions options;
     options.me = me;
@@ -48,6 +49,7 @@ class End final : public transport::MessageSink {
     options.max_receives = max_receives;
     options.timers = timers;
     options.traffic_class = traffic_class;
+    options.writes = writes;
     auto opened = VerbsTransport::open(options);
     REQUIRE(opened.ok());
     transport = std::move(*opened);
@@ -117,9 +119,22 @@ class Pair {
   explicit Pair(Executor atomics = Executor::kAgent,
                 std::uint32_t max_receives = kMaxReceives,
                 Timers timers = {},
-                std::uint8_t traffic_class = 0)
-      : ends{End(0, nullptr, atomics, max_receives, timers, traffic_class),
-             End(1, nullptr, atomics, max_receives, timers, traffic_class)} {
+                std::uint8_t traffic_class = 0,
+                WriteOrder writes = WriteOrder::kOrdered)
+      : ends{End(0,
+                 nullptr,
+                 atomics,
+                 max_receives,
+                 timers,
+                 traffic_class,
+                 writes),
+             End(1,
+                 nullptr,
+                 atomics,
+                 max_receives,
+                 timers,
+                 traffic_class,
+                 writes)} {
     ends[0].meet(ends[1]);
     ends[1].meet(ends[0]);
     for (End& end : ends) {

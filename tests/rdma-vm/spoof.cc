@@ -10,6 +10,10 @@
 //   late          completions of sends come a hundred polls later
 //   glob          says that its atomics agree with the CPU's
 //   iwarp         devices are iWARP's
+//   unordered     acknowledges a write before its data are placed. A later read
+//                 or atomic of the connection places them, in an order that
+//                 RDMA_SPOOF_SEED chooses; a send does not
+//   no_relaxed    refuses memory with relaxed ordering
 //
 // With every kind, a send queue takes only as many work requests as were asked
 // for. The real rxe has room for twice as many, and other devices do not.
@@ -25,17 +29,25 @@
 #include <cstdlib>
 #include <deque>
 #include <mutex>
+#include <random>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
+
+#include "rdma-vm/held_writes.h"
 
 namespace {
 
 constexpr int kSmallQueue = 600;
 constexpr std::uint32_t kOtherVendor = 0x15b3;
 constexpr std::uint64_t kLatePolls = 100;
+/// Factor of the room in a send queue, where each write becomes an empty write
+/// and two parts, and parts of earlier writes may come on top.
+constexpr std::uint32_t kRequestsOfWrite = 4;
 
 bool is_spoofed(std::string_view kind) {
   const char* text = std::getenv("RDMA_SPOOF");
@@ -81,12 +93,22 @@ struct LateQueue {
   std::deque<Late> waiting;
 };
 
+std::uint32_t seed() {
+  const char* text = std::getenv("RDMA_SPOOF_SEED");
+  return text == nullptr
+             ? 1
+             : static_cast<std::uint32_t>(std::strtoul(text, nullptr, 10));
+}
+
 /// The state of all devices of the process; `mutex` guards all of it.
 struct Known {
   std::mutex mutex;
   ibv_context_ops original{};  ///< All devices here are of one provider.
   std::unordered_map<std::uint32_t, SendQueue> send_queues;
   std::unordered_map<ibv_cq*, LateQueue> late_queues;
+  /// Writes that are not placed, by number of their queue pair.
+  std::unordered_map<std::uint32_t, acp::test::HeldWrites> held;
+  std::minstd_rand random{seed()};
 };
 
 Known& known() {
@@ -118,7 +140,14 @@ int post_send(ibv_qp* pair, ibv_send_wr* requests, ibv_send_wr** bad) {
       return refuse(ENOMEM);
     }
   }
-  return known().original.post_send(pair, requests, bad);
+  if (!is_spoofed("unordered")) {
+    return known().original.post_send(pair, requests, bad);
+  }
+  acp::test::HeldWrites& held = known().held[pair->qp_num];
+  const int error = known().original.post_send(
+      pair, held.change(*pair->pd, *requests, known().random), bad);
+  *bad = error == 0 ? *bad : requests;
+  return error;
 }
 
 bool is_receive(const ibv_wc& completion) {
@@ -282,14 +311,28 @@ ibv_qp* ibv_create_qp(ibv_pd* pd, ibv_qp_init_attr* qp_init_attr) {
     return nullptr;
   }
   const std::uint32_t capacity = qp_init_attr->cap.max_send_wr;
+  if (is_spoofed("unordered")) {
+    qp_init_attr->cap.max_send_wr *= kRequestsOfWrite;
+  }
   ibv_qp* pair = real(pd, qp_init_attr);
   if (pair != nullptr) {
     const std::scoped_lock lock(known().mutex);
     SendQueue& queue = known().send_queues[pair->qp_num];
     queue = SendQueue{};
     queue.capacity = capacity;
+    known().held.erase(pair->qp_num);
   }
   return pair;
+}
+
+ibv_mr* ibv_reg_mr_iova2(
+    ibv_pd* pd, void* addr, size_t length, uint64_t iova, unsigned int access) {
+  static auto* real = hidden<decltype(ibv_reg_mr_iova2)>("ibv_reg_mr_iova2");
+  if (is_spoofed("no_relaxed") && (access & IBV_ACCESS_RELAXED_ORDERING) != 0) {
+    errno = EOPNOTSUPP;
+    return nullptr;
+  }
+  return real(pd, addr, length, iova, access);
 }
 
 ibv_device** ibv_get_device_list(int* num_devices) {

@@ -93,13 +93,15 @@ const std::vector<Way>& ways() {
 #ifdef ACP_TEST_VERBS
   const char* devices = std::getenv("ACP_VERBS_DEVICES");
   const char* atomics = std::getenv("ACP_VERBS_ATOMICS");
+  const char* writes = std::getenv("ACP_VERBS_WRITES");
   static const std::vector<Way> ways = {
       {"verbs",
        3,
        {{SettingId::kNet, "verbs"},
         {SettingId::kShm, "off"},
         {SettingId::kVerbsDevices, devices == nullptr ? "" : devices},
-        {SettingId::kVerbsAtomics, atomics == nullptr ? "agent" : atomics}},
+        {SettingId::kVerbsAtomics, atomics == nullptr ? "agent" : atomics},
+        {SettingId::kVerbsWrites, writes == nullptr ? "ordered" : writes}},
        false,
        false,
        1,
