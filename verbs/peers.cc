@@ -88,9 +88,9 @@ Result<Endpoint*> VerbsTransport::endpoint_to(transport::ProcId peer,
   }
   if (card->writes != options_.writes) {
     log_error(
-        "verbs: process {} has ACP_VERBS_WRITES={}, this one {}: give all "
-        "ranks the same",
-        peer, write_order_name(card->writes),
+        "verbs: {} has ACP_VERBS_WRITES={}, this one {}: give all ranks the "
+        "same",
+        options_.name_of(peer), write_order_name(card->writes),
         write_order_name(options_.writes));
     return unfit_peer_.refuse(peer, Status::kBadOption);
   }

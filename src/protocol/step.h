@@ -37,12 +37,12 @@ constexpr bool is_bulk(Opcode opcode) noexcept {
   return opcode == Opcode::kPut || opcode == Opcode::kGet;
 }
 
-/// A step on one word.
 /// A step that only writes.
 constexpr bool is_put(Opcode opcode) noexcept {
   return opcode == Opcode::kPut || opcode == Opcode::kPut8;
 }
 
+/// A step on one word.
 constexpr bool is_word(Opcode opcode) noexcept {
   return opcode == Opcode::kPut8 || is_atomic(opcode);
 }

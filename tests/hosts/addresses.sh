@@ -23,7 +23,7 @@ fetched() { # setting, program and its arguments
   shift
   ACP_ADDRESSES=$when "$HOST_TOOLS/job" "$acprun" "$@" >"$output" 2>&1 ||
     fail "ACP_ADDRESSES=$when: the job failed"
-  grep -c "acprun has fetched the address card of process" "$output" || true
+  grep -c "acprun has fetched the address card of rank" "$output" || true
 }
 
 expect() { # colors, program and its arguments

@@ -53,7 +53,7 @@ for setting in auto auth encrypt; do
 done
 
 # Rank 2 is on the second host.
-reason="udp: process [0-3] has packets [a-z]*, this one has them [a-z]*: set \
+reason="udp: rank [0-3] has packets [a-z]*, this one has them [a-z]*: set \
 ACP_UDP_SECURITY alike for all ranks"
 for setting in encrypt insecure; do
   fails ACP_UDP_SECURITY=auth --wrap "env ACP_UDP_SECURITY=$setting" \

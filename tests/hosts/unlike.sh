@@ -19,7 +19,7 @@ fails() { # setting, text that the output has
 }
 
 # The first rank that compares ends the job, and the others may say nothing.
-here='here, and process'
+here='here, and rank'
 fails ACP_NET=udp \
   "ACP_NET=\(auto $here 1\|udp $here 0\) has another: give all ranks the same"
 fails ACP_SHM=off \

@@ -144,7 +144,7 @@ also 'ACP_VERBS_WRITES=relaxed: puts end with a read .*, and memory is registere
 # The rank that makes the directory first has the other value.
 # shellcheck disable=SC2016 # the shell of a rank expands them
 expect "ranks that disagree on the order of writes" "not 0" \
-  'process [01] has ACP_VERBS_WRITES=(un)?ordered, this one (un)?ordered: give' \
+  'rank [01] has ACP_VERBS_WRITES=(un)?ordered, this one (un)?ordered: give' \
   "$bin/acprun" -np 2 sh -c 'mkdir "$1" 2>/dev/null &&
     export ACP_VERBS_WRITES=unordered
     exec "$2"' sh "$work/turn" "$tests/conformance/global_memory"
@@ -231,7 +231,7 @@ export work here bin tests
 # The time-outs are short; verbs.machines loses a machine with those of the
 # library.
 expect "a link that goes down" "not 0" \
-  'is lost: process [01] at 10.77.0.[12]:.*(retry counter|QP operation) e' \
+  'is lost: rank [01] at 10.77.0.[12]:.*(retry counter|QP operation) e' \
   env ACP_VERBS_ACK_TIMEOUT=250 ACP_VERBS_RETRIES=2 bash -c 'amid in_copy ip link set eth1 down'
 restore 1
 # Since then rxe1 takes no requests for connections: docs/verbs.md, "rxe".
@@ -241,7 +241,7 @@ renew_rxe1
 # the command waits for that: both end.
 for moment in in_copy ${full:+in_channel in_wait}; do
   expect "a device that is removed, $moment" "not 0" \
-    'is lost: process [01] at 10.77.0.2:.* by rxe1 port 1: the device was removed' \
+    'is lost: rank [01] at 10.77.0.2:.* by rxe1 port 1: the device was removed' \
     bash -c "amid $moment rdma link delete rxe1"
   renew_rxe1
 done

@@ -16,7 +16,7 @@ fail() {
 }
 
 "$@" >"$work/output" 2>&1 || fail "the job"
-grep 'ucx: endpoint to process' "$work/output" >"$work/endpoints" ||
+grep 'ucx: endpoint to rank' "$work/output" >"$work/endpoints" ||
   fail "there is no endpoint"
 if grep -v 'rc_verbs/.* am' "$work/endpoints"; then
   fail "an endpoint sends messages without rc_verbs"

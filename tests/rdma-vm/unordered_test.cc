@@ -283,7 +283,7 @@ TEST_CASE("verbs unordered: ranks that disagree on the order are told",
   spmd::StderrCapture capture;
   CHECK(near.transport->endpoint(1, 0).status() == Status::kBadOption);
   CHECK(capture.stop().find(
-            "process 1 has ACP_VERBS_WRITES=ordered, this one relaxed") !=
+            "rank 1 has ACP_VERBS_WRITES=ordered, this one relaxed") !=
         std::string::npos);
   near.transport->poll(near);
   CHECK(near.failures == 1);  // which ends the job

@@ -32,7 +32,7 @@ for way in all fetch; do
     echo "FAILED: the address card has ${bytes:-no} bytes: too few for this test"
     exit 1
   fi
-  fetched=$(grep -c "acprun has fetched the address card of process" "$output") || true
+  fetched=$(grep -c "acprun has fetched the address card of rank" "$output") || true
   case $way,$fetched in
   all,0 | fetch,[1-9]*) ;;
   *)

@@ -18,7 +18,7 @@ lanes() {
     cat "$work/output" >&2
     exit 1
   }
-  grep 'ucx: endpoint to process' "$work/output" >"$work/endpoints" || true
+  grep 'ucx: endpoint to rank' "$work/output" >"$work/endpoints" || true
   for word in 'mode NONE' "$@"; do
     if [ "$(grep -c -e "$word" "$work/endpoints")" -ne 2 ]; then
       echo "$tls: not both endpoints have '$word':" >&2

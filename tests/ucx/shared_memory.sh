@@ -27,7 +27,7 @@ job() { # setting...
 fails() { # setting...
   job "$@"
   case $status in 0 | 124) fail "$*: status $status" ;; esac
-  for text in 'rank [0-3] is lost: process [0-3] on h[12] over ucx' \
+  for text in 'rank [0-3] is lost: rank [0-3] on h[12] over ucx' \
     'no way to it: .*nreachable' 'transports of networks with UCX_TLS' \
     "UCX's shared memory does not"; do
     grep -q "$text" "$output" || fail "$*: the output does not say '$text'"
@@ -49,8 +49,8 @@ lanes() {
 
 job UCX_TLS=tcp,posix,cma,self UCX_NET_DEVICES=eth0
 test $status = 0 || fail "a job with a network: status $status"
-grep 'ucx: endpoint to process' "$output" >"$TMPDIR/endpoints"
-inside='rank [01] on.*process [01],|rank [23] on.*process [23],'
+grep 'ucx: endpoint to rank' "$output" >"$TMPDIR/endpoints"
+inside='rank [01] on.*to rank [01],|rank [23] on.*to rank [23],'
 grep -E "$inside" "$TMPDIR/endpoints" >"$TMPDIR/this_host" ||
   fail "no endpoint inside a host"
 grep -vE "$inside" "$TMPDIR/endpoints" >"$TMPDIR/other_host" ||
