@@ -24,6 +24,10 @@ constexpr std::size_t kMaxResultBytes = 1 << 20;
 /// they are. Collecting them first would be two more passes over the bytes.
 constexpr std::size_t kLargeGetBytes = 1024;
 
+static_assert(offsetof(protocol::ReplyHeader, id) +
+                  protocol::kMostSharing * sizeof(std::uint64_t) <=
+              transport::kLeastMessage);
+
 bool is_large_get(const protocol::RequestView& request,
                   const protocol::Step& first) {
   return request.header.steps == 1 && first.opcode == Opcode::kGet &&
@@ -39,7 +43,7 @@ Agent::Agent(const gmm::AddressSpace& space,
 
 /// A part has no reply of its own, and a copy is answered when the engine has
 /// done it. All other requests run their steps in order, up to the first that
-/// fails, and are answered here.
+/// fails, and are answered here. A success without results shares its reply.
 void Agent::on_request(transport::ProcId from,
                        transport::Color color,
                        std::span<const std::byte> bytes) {
@@ -53,7 +57,9 @@ void Agent::on_request(transport::ProcId from,
     on_part(from, color, *request);
     return;
   }
-  if (const Status failure = take_failure(from, color, request->header.id);
+  if (const Status failure =
+          failed_.empty() ? Status::kOk
+                          : take_failure(from, color, request->header.id);
       failure != Status::kOk) {
     reply(from, color, request->header.id, failure);
     return;
@@ -82,6 +88,10 @@ void Agent::on_request(transport::ProcId from,
       header.failed_step = static_cast<std::uint16_t>(i);
       break;
     }
+  }
+  if (header.status == Status::kOk && results_.empty()) {
+    add_done(from, color, header.id);
+    return;
   }
   header.data_bytes = static_cast<std::uint32_t>(results_.size());
   send_reply(from, color, header, results_);
@@ -233,6 +243,36 @@ void Agent::reply(transport::ProcId to,
   send_reply(to, color, header, {});
 }
 
+/// The requests of one initiator come one after the other, so one list is
+/// enough: a request of another initiator sends it.
+void Agent::add_done(transport::ProcId from,
+                     transport::Color color,
+                     std::uint64_t id) {
+  if (done_.count == done_.ids.size() ||
+      (done_.count != 0 && (done_.from != from || done_.color != color))) {
+    send_done();
+  }
+  done_.from = from;
+  done_.color = color;
+  done_.ids[done_.count++] = id;
+}
+
+/// A single request gets an ordinary reply, which has the same size.
+void Agent::send_done() {
+  if (done_.count == 0) {
+    return;
+  }
+  const auto others = std::as_bytes(std::span(done_.ids).first(done_.count))
+                          .subspan(sizeof(std::uint64_t));
+  protocol::ReplyHeader header;
+  header.type = others.empty() ? protocol::MessageType::kReply
+                               : protocol::MessageType::kSharedReply;
+  header.data_bytes = static_cast<std::uint32_t>(others.size());
+  header.id = done_.ids.front();
+  done_.count = 0;
+  send_reply(done_.from, done_.color, header, others);
+}
+
 /// Sends a reply, or appends it to the backlog behind earlier replies to the
 /// same endpoint.
 void Agent::send_reply(transport::ProcId to,
@@ -310,7 +350,8 @@ Status Agent::try_send(transport::ProcId to,
 
 /// One full endpoint must not hold back replies to other peers. Each pass of
 /// progress comes here, so a full endpoint is asked only once.
-bool Agent::flush_backlog() {
+bool Agent::flush() {
+  send_done();
   if (backlog_.empty()) {
     return false;
   }
@@ -324,6 +365,9 @@ bool Agent::flush_backlog() {
 }
 
 void Agent::forget_peer(transport::ProcId peer) {
+  if (done_.from == peer) {
+    done_.count = 0;
+  }
   std::erase_if(backlog_,
                 [peer](const Queue& queue) { return queue.to == peer; });
   std::erase_if(failed_,

@@ -1,6 +1,8 @@
 // The target's side: executes the requests of other ranks and replies.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <span>
@@ -45,8 +47,10 @@ class Agent {
         gmm::ThreadWaker& waker,
         Surroundings& surroundings);
 
-  /// Executes a request, or a part of one, and sends the reply when it is
-  /// complete. A malformed one is logged and dropped: no peer of ours sends it.
+  /// Executes a request, or a part of one, and replies when it is complete. A
+  /// reply without results may wait for flush(), to be shared by the requests
+  /// that follow. A malformed request is logged and dropped: no peer of ours
+  /// sends it.
   void on_request(transport::ProcId from,
                   transport::Color color,
                   std::span<const std::byte> bytes);
@@ -57,8 +61,9 @@ class Agent {
              std::uint64_t id,
              Status status);
 
-  /// Sends replies that found their endpoint full. True when some were sent.
-  bool flush_backlog();
+  /// Sends the shared reply, and replies that found their endpoint full.
+  /// Called after each poll. True when some of the latter were sent.
+  bool flush();
 
   bool has_backlog() const noexcept { return !backlog_.empty(); }
 
@@ -91,6 +96,15 @@ class Agent {
     Status status;
   };
 
+  /// Requests of one initiator that have succeeded and have no results. They
+  /// share a reply (docs/engine.md, "Shared replies").
+  struct Done {
+    transport::ProcId from = 0;
+    transport::Color color = 0;
+    std::size_t count = 0;
+    std::array<std::uint64_t, protocol::kMostSharing> ids{};
+  };
+
   /// The endpoint that was found last, since most replies go where the one
   /// before went. An endpoint lives as long as its transport.
   struct Found {
@@ -114,6 +128,10 @@ class Agent {
                  transport::Color color,
                  std::uint64_t id,
                  const protocol::Step& get);
+  void add_done(transport::ProcId from,
+                transport::Color color,
+                std::uint64_t id);
+  void send_done();
   void send_reply(transport::ProcId to,
                   transport::Color color,
                   protocol::ReplyHeader header,
@@ -132,6 +150,7 @@ class Agent {
   Found found_;                     ///< Written by find_endpoint().
   bool has_signal_ = false;         ///< Set by steps with the signal flag.
   std::vector<std::byte> results_;  ///< Results of the request under way.
+  Done done_;                       ///< Empty after flush().
   std::vector<Queue> backlog_;      ///< Few: one for each full endpoint.
   std::vector<Failed> failed_;      ///< Nearly always empty.
 };

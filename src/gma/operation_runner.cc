@@ -7,6 +7,7 @@
 
 #include <utility>
 
+#include "base/little_endian.h"
 #include "base/log.h"
 #include "gma/describe.h"
 #include "gma/reply_results.h"
@@ -137,9 +138,35 @@ void OperationRunner::on_reply(std::span<const std::byte> bytes) {
     log(LogLevel::kDebug, "reply of {} bytes to no request", bytes.size());
     return;
   }
-  const Request request = requests_.close(reply->header.id);
+  close_request(*reply);
+}
+
+/// Each id is as good as a reply of its own without results. A request that
+/// waits for results fails by it.
+void OperationRunner::on_shared_reply(std::span<const std::byte> bytes) {
+  const auto ids = protocol::decode_shared_reply(bytes);
+  if (!ids) {
+    log(LogLevel::kDebug, "malformed shared reply of {} bytes", bytes.size());
+    return;
+  }
+  protocol::ReplyView reply;
+  for (std::size_t at = 0; at < ids->size(); at += sizeof reply.header.id) {
+    reply.header.id = load_little<std::uint64_t>(ids->data() + at);
+    if (requests_.find(reply.header.id, AnsweredBy::kReply) != nullptr) {
+      close_request(reply);
+    }
+  }
+}
+
+/// Precondition: the reply's id names an open request.
+void OperationRunner::close_request(const protocol::ReplyView& reply) {
+  const Request request = requests_.close(reply.header.id);
   Operation& operation = *request.operation;
-  const Status status = place_results(space_, request, *reply, operation);
+  const bool is_plain_success =
+      request.reply_bytes == 0 && reply.header.status == Status::kOk;
+  const Status status = is_plain_success
+                            ? Status::kOk
+                            : place_results(space_, request, reply, operation);
   if (operation.status == Status::kOk) {
     operation.status = status;
   }

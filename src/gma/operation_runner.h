@@ -59,6 +59,9 @@ class OperationRunner {
   /// Takes a reply; one with an unknown id is dropped.
   void on_reply(std::span<const std::byte> bytes);
 
+  /// Takes a reply that several requests share. Unknown ids are skipped.
+  void on_shared_reply(std::span<const std::byte> bytes);
+
   /// Takes the completion of a post; an unknown id is dropped.
   void on_posted_done(std::uint64_t id);
 
@@ -109,6 +112,7 @@ class OperationRunner {
   Progress enqueue(Operation& operation, Rank rank, Color color);
 
   void send_queue(PeerQueue& queue);
+  void close_request(const protocol::ReplyView& reply);
   void settle(Operation& operation, PeerQueue& queue);
   void end_flight(Operation& operation);
 

@@ -31,7 +31,7 @@ std::optional<MessageType> message_type(
     return std::nullopt;
   }
   const auto type = static_cast<MessageType>(bytes[0]);
-  if (type != MessageType::kRequest && type != MessageType::kReply) {
+  if (type < MessageType::kRequest || type > MessageType::kSharedReply) {
     return std::nullopt;
   }
   return type;
@@ -91,6 +91,25 @@ std::optional<ReplyView> decode_reply(
     return std::nullopt;
   }
   return view;
+}
+
+std::optional<std::span<const std::byte>> decode_shared_reply(
+    std::span<const std::byte> bytes) noexcept {
+  constexpr std::size_t kIdsAt = offsetof(ReplyHeader, id);
+  constexpr std::size_t kIdBytes = sizeof(ReplyHeader::id);
+  ReplyHeader header;
+  if (bytes.size() < sizeof header + kIdBytes) {
+    return std::nullopt;
+  }
+  std::memcpy(&header, bytes.data(), sizeof header);
+  const std::span<const std::byte> ids = bytes.subspan(kIdsAt);
+  if (header.type != MessageType::kSharedReply ||
+      header.status != Status::kOk || header.failed_step != 0 ||
+      header.data_bytes != ids.size() - kIdBytes ||
+      ids.size() % kIdBytes != 0) {
+    return std::nullopt;
+  }
+  return ids;
 }
 
 }  // namespace acp::protocol

@@ -12,6 +12,10 @@
 //             8 u64 id
 //            16 results in order: 8 bytes for an atomic's old value, `size`
 //               bytes for a get; nothing behind the first step that failed
+//   shared    0 u8 type = 3   1 three zero bytes
+//   reply     4 u32 bytes of the ids behind the first, at least 8
+//             8 u64 ids of two requests or more. Each has succeeded and has no
+//               results
 //
 // Little-endian. Decoding is pure and refuses everything else.
 #pragma once
@@ -28,7 +32,11 @@
 
 namespace acp::protocol {
 
-enum class MessageType : std::uint8_t { kRequest = 1, kReply = 2 };
+enum class MessageType : std::uint8_t {
+  kRequest = 1,
+  kReply = 2,
+  kSharedReply = 3,
+};
 
 inline constexpr std::size_t kMaxSteps = 16;
 
@@ -98,6 +106,10 @@ struct ReplyHeader {
 
 static_assert(sizeof(ReplyHeader) == 16);
 
+/// The most requests that one shared reply answers: with 456 bytes it fits a
+/// message of every transport.
+inline constexpr std::size_t kMostSharing = 56;
+
 /// A decoded request, which points into the receive buffer.
 struct RequestView {
   RequestHeader header;
@@ -121,6 +133,9 @@ std::optional<MessageType> message_type(
 std::optional<RequestView> decode_request(
     std::span<const std::byte> bytes) noexcept;
 std::optional<ReplyView> decode_reply(
+    std::span<const std::byte> bytes) noexcept;
+/// Returns the ids, 8 bytes each.
+std::optional<std::span<const std::byte>> decode_shared_reply(
     std::span<const std::byte> bytes) noexcept;
 
 }  // namespace acp::protocol

@@ -97,7 +97,7 @@ gma::Arrivals TransportSet::poll() {
     received += each->poll(*this);
     has_served = has_served || each->has_served();
   }
-  const bool has_sent = agent_->flush_backlog();
+  const bool has_sent = agent_->flush();
   return agent_->take_signal()       ? gma::Arrivals::kSignal
          : has_sent || received != 0 ? gma::Arrivals::kSome
          : has_served                ? gma::Arrivals::kServed
@@ -137,6 +137,8 @@ void TransportSet::on_message(transport::ProcId from,
     agent_->on_request(from, color, bytes);
   } else if (type == protocol::MessageType::kReply) {
     engine_->runner().on_reply(bytes);
+  } else if (type == protocol::MessageType::kSharedReply) {
+    engine_->runner().on_shared_reply(bytes);
   } else {
     log_warning("dropped a message of {} bytes from {}: unknown type",
                 bytes.size(), protocol::name_of_proc(segment_, from));

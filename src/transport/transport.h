@@ -28,11 +28,17 @@ namespace acp::transport {
 using ProcId = std::uint32_t;
 using Color = std::uint32_t;
 
+/// Every endpoint takes messages of this size at any time, and divides them no
+/// further: a datagram of 576 bytes, the smallest of all packets, has room for
+/// one.
+inline constexpr std::size_t kLeastMessage = 480;
+
 /// The abilities and limits of a transport; fixed once it is open.
 struct Capabilities {
-  std::size_t max_message = 0;  ///< Bytes of one message, all parts.
-  std::size_t max_posted = 0;   ///< Bytes of one posted step; 0: no post().
-  Color colors = 1;             ///< Independent paths to one peer.
+  /// Bytes of one message, all parts; at least kLeastMessage.
+  std::size_t max_message = 0;
+  std::size_t max_posted = 0;  ///< Bytes of one posted step; 0: no post().
+  Color colors = 1;            ///< Independent paths to one peer.
   /// Puts that are posted to one endpoint change the peer's memory in the order
   /// of the posts, and fail only with the peer.
   bool orders_puts = false;

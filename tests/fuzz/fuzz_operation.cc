@@ -35,6 +35,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
   const auto type = message_type(bytes);
   const auto request = decode_request(bytes);
   const auto reply = decode_reply(bytes);
+  const auto shared_ids = decode_shared_reply(bytes);
+  ACP_ASSERT(!shared_ids || type == MessageType::kSharedReply);
   ACP_ASSERT(!request || type == MessageType::kRequest);
   ACP_ASSERT(!reply || type == MessageType::kReply);
   if (request) {
@@ -43,6 +45,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
   if (reply) {
     ACP_ASSERT(reply->header.failed_step < kMaxSteps);
     ACP_ASSERT(sizeof(ReplyHeader) + reply->data.size() == bytes.size());
+  }
+  if (shared_ids) {
+    ACP_ASSERT(shared_ids->size() >= 16 && shared_ids->size() % 8 == 0);
+    ACP_ASSERT(shared_ids->data() + shared_ids->size() ==
+               bytes.data() + bytes.size());
   }
   return 0;
 }

@@ -1,5 +1,6 @@
-// Fuzz target: any bytes as a reply, to nobody and to operations that wait for
-// one. Each ends once, and changes only the memory that it asked results for.
+// Fuzz target: any bytes as a reply, alone or shared, to nobody and to
+// operations that wait for one. Each ends once, and changes only the memory
+// that it asked results for.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "base/assert.h"
+#include "base/little_endian.h"
 #include "base/log.h"
 #include "gma/operation_runner.h"
 #include "gmm/key_table.h"
@@ -21,6 +23,7 @@ namespace {
 using acp::gma::Step;
 using acp::protocol::Opcode;
 
+constexpr acp::transport::ProcId kPeer = 5;
 constexpr std::size_t kResultAt = 24;
 constexpr std::size_t kGetBytes = 100;
 constexpr std::size_t kResultEnd = kResultAt + 8 + kGetBytes + 4;
@@ -38,6 +41,10 @@ class Initiator final : private acp::gma::Endpoints,
 
   void take(std::span<const std::byte> reply) {
     runner_.on_reply(reply);
+    runner_.on_shared_reply(reply);
+    if (acp::protocol::decode_shared_reply(reply)) {
+      share(reply);
+    }
     if (!acp::protocol::decode_reply(reply)) {
       return;
     }
@@ -92,9 +99,50 @@ class Initiator final : private acp::gma::Endpoints,
         std::all_of(memory_.begin() + kResultEnd, memory_.end(), is_untouched));
   }
 
+  /// Issues a put, a put and a swap. Of the ids of the reply, those that are 0,
+  /// 1 or 2 modulo 4 become the numbers of these requests.
+  void share(std::span<const std::byte> reply) {
+    constexpr std::size_t kIdsAt = offsetof(acp::protocol::ReplyHeader, id);
+    memory_.fill(std::byte{0xaa});
+    ends_ = 0;
+    const Step put = step(Opcode::kPut8, 0);
+    const std::array steps = {put, put, step(Opcode::kSwap, kResultAt)};
+    std::array<std::uint64_t, 3> ids{};
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      operations_[i] = acp::gma::Operation{};
+      operations_[i].steps = {steps[i]};
+      runner_.start(operations_[i]);
+      runner_.pump();
+      const auto message = endpoint_.take();
+      const auto request = acp::protocol::decode_request(message);
+      ACP_ASSERT(request.has_value());
+      ids[i] = request->header.id;
+    }
+    std::vector<std::byte> bytes(reply.begin(), reply.end());
+    std::array<bool, 3> is_named{};
+    for (std::size_t at = kIdsAt; at < bytes.size(); at += 8) {
+      const auto id = acp::load_little<std::uint64_t>(bytes.data() + at);
+      if (id % 4 < ids.size()) {
+        is_named[id % 4] = true;
+        acp::store_little(bytes.data() + at, ids[id % 4]);
+      }
+    }
+    runner_.on_shared_reply(bytes);
+    ACP_ASSERT(ends_ == std::count(is_named.begin(), is_named.end(), true));
+    // No result came, so the swap has failed.
+    ACP_ASSERT(!is_named[2] || operations_[2].status != acp::Status::kOk);
+    runner_.fail_peer(kPeer, acp::Status::kPeerDead);
+    ACP_ASSERT(ends_ == 3);
+    ACP_ASSERT(std::all_of(memory_.begin(), memory_.end(), [](std::byte byte) {
+      return byte == std::byte{0xaa};
+    }));
+  }
+
   acp::Result<acp::gma::PeerEndpoint> endpoint_of(
       acp::gmm::Rank /*rank*/, acp::gmm::Color /*color*/) override {
-    return acp::gma::PeerEndpoint{&endpoint_, endpoint_.max_message, 1};
+    acp::gma::PeerEndpoint found{&endpoint_, endpoint_.max_message, 1};
+    found.proc = kPeer;
+    return found;
   }
 
   void on_finished(acp::gma::Operation& /*operation*/) override { ++ends_; }
@@ -108,6 +156,7 @@ class Initiator final : private acp::gma::Endpoints,
   acp::test::FakeEndpoint endpoint_;
   acp::gma::OperationRunner runner_{space_, *this, waker_, *this};
   acp::gma::Operation operation_;
+  std::array<acp::gma::Operation, 3> operations_;
   acp::gmm::GlobalAddress base_ = 0;
   int ends_ = 0;
 };

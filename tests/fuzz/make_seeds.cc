@@ -126,6 +126,17 @@ void add_replies(SeedFolder& folder) {
   bytes.clear();
   append(bytes, header);
   folder.add(bytes);
+  // A shared reply: fuzz_replies.cc tells which requests these ids stand for.
+  header = {};
+  header.type = acp::protocol::MessageType::kSharedReply;
+  header.data_bytes = 32;
+  header.id = 1;
+  bytes.clear();
+  append(bytes, header);
+  for (const std::uint64_t id : {0, 3, 2, 1}) {
+    append(bytes, id);
+  }
+  folder.add(bytes);
 }
 
 void add_bootstrap(SeedFolder& folder) {

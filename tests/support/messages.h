@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "base/little_endian.h"
 #include "protocol/operation.h"
 
 namespace acp::test {
@@ -46,6 +47,29 @@ inline std::vector<std::byte> reply_message(std::uint64_t id,
   append(bytes, std::span<const protocol::ReplyHeader>(&header, 1));
   append(bytes, data);
   return bytes;
+}
+
+/// Precondition: at least one id. A shared reply of one is malformed.
+inline std::vector<std::byte> shared_reply_message(
+    std::span<const std::uint64_t> ids) {
+  const auto others = std::as_bytes(ids.subspan(1));
+  auto bytes = reply_message(ids.front(), Status::kOk, 0, others);
+  bytes[0] = static_cast<std::byte>(protocol::MessageType::kSharedReply);
+  return bytes;
+}
+
+/// The ids that a reply answers, shared or not.
+inline std::vector<std::uint64_t> ids_of(std::span<const std::byte> message) {
+  if (const auto reply = protocol::decode_reply(message)) {
+    return {reply->header.id};
+  }
+  std::vector<std::uint64_t> ids;
+  if (const auto bytes = protocol::decode_shared_reply(message)) {
+    for (std::size_t at = 0; at < bytes->size(); at += sizeof(std::uint64_t)) {
+      ids.push_back(load_little<std::uint64_t>(bytes->data() + at));
+    }
+  }
+  return ids;
 }
 
 /// The bytes of a word in the layout of messages.

@@ -71,10 +71,20 @@ class AgentUnderTest final : private Surroundings {
     agent.on_request(from, color, bytes);
   }
 
+  /// A poll that brings one request.
   void request(std::span<const Step> steps,
                std::span<const std::byte> data = {},
                std::uint64_t id = 1) {
     agent.on_request(kPeer, 0, test::request_message(id, steps, data));
+    agent.flush();
+  }
+
+  /// A put of a word in a poll that goes on.
+  void put8(std::uint64_t id,
+            transport::ProcId from = kPeer,
+            transport::Color color = 0) {
+    const Step put = step(Opcode::kPut8, 8);
+    agent.on_request(from, color, test::request_message(id, {&put, 1}, {}));
   }
 
   /// Takes the reply to peer `proc`. There must be a reply.
@@ -344,9 +354,109 @@ TEST_CASE("agent: malformed requests are dropped without a reply", "[agent]") {
   Step narrow = rank.step(Opcode::kPut8, 255);
   narrow.width = 1;
   rank.request({&narrow, 1});
+  rank.agent.flush();
   CHECK(rank.memory == before);
   CHECK(rank.endpoints[1].offers == 0);
   CHECK_FALSE(rank.agent.has_backlog());
+}
+
+TEST_CASE("agent: requests that succeed without results share a reply",
+          "[agent]") {
+  AgentUnderTest rank;
+  auto& sent = rank.endpoints[AgentUnderTest::kPeer].sent;
+  Step put = rank.step(Opcode::kPut8, 8);
+  for (std::uint64_t id = 1; id <= 3; ++id) {
+    put.operand = id;
+    rank.agent.on_request(1, 0, test::request_message(id, {&put, 1}, {}));
+    CHECK(word_at(rank.memory.data() + 8) == id);
+  }
+  const std::array puts = {put, rank.bulk(Opcode::kPut, 16, 2)};
+  rank.agent.on_request(
+      1, 0, test::request_message(4, puts, std::vector<std::byte>(2)));
+  CHECK(sent.empty());
+
+  SECTION("which leaves at the end of the poll") {
+    CHECK_FALSE(rank.agent.flush());
+    REQUIRE(sent.size() == 1);
+    CHECK(test::ids_of(sent[0]) == std::vector<std::uint64_t>{1, 2, 3, 4});
+    CHECK_FALSE(rank.agent.flush());
+    CHECK(sent.size() == 1);
+  }
+  SECTION("and others are answered alone") {
+    const Step get = rank.bulk(Opcode::kGet, 8, 8);
+    rank.agent.on_request(1, 0, test::request_message(5, {&get, 1}, {}));
+    Step bad = put;
+    bad.remote = rank.at(12);
+    rank.agent.on_request(1, 0, test::request_message(6, {&bad, 1}, {}));
+    rank.put8(7);
+    rank.agent.flush();
+    REQUIRE(sent.size() == 3);
+    CHECK(test::word_of(rank.reply().data) == 3);
+    const auto failure = rank.reply();
+    CHECK(failure.header.id == 6);
+    CHECK(failure.header.status == Status::kMisaligned);
+    CHECK(test::ids_of(sent[0]) == std::vector<std::uint64_t>{1, 2, 3, 4, 7});
+  }
+  SECTION("unless there are many") {
+    for (std::uint64_t id = 5; id <= protocol::kMostSharing + 1; ++id) {
+      rank.put8(id);
+    }
+    REQUIRE(sent.size() == 1);
+    CHECK(test::ids_of(sent[0]).size() == protocol::kMostSharing);
+    rank.agent.flush();
+    REQUIRE(sent.size() == 2);
+    CHECK(test::ids_of(sent[1]) ==
+          std::vector<std::uint64_t>{protocol::kMostSharing + 1});
+  }
+}
+
+TEST_CASE("agent: requests of different initiators or colors share no reply",
+          "[agent]") {
+  AgentUnderTest rank;
+  rank.put8(1);
+  rank.put8(2);
+  rank.put8(3, 2);
+  rank.put8(4, 2, 1);
+  rank.put8(5);
+  rank.agent.flush();
+  REQUIRE(rank.endpoints[1].sent.size() == 2);
+  CHECK(test::ids_of(rank.endpoints[1].sent[0]) ==
+        std::vector<std::uint64_t>{1, 2});
+  CHECK(test::ids_of(rank.endpoints[1].sent[1]) ==
+        std::vector<std::uint64_t>{5});
+  REQUIRE(rank.endpoints[2].sent.size() == 2);
+  CHECK(test::ids_of(rank.endpoints[2].sent[0]) ==
+        std::vector<std::uint64_t>{3});
+  CHECK(test::ids_of(rank.endpoints[2].sent[1]) ==
+        std::vector<std::uint64_t>{4});
+}
+
+TEST_CASE(
+    "agent: a shared reply to a full endpoint waits, and not for the dead",
+    "[agent]") {
+  AgentUnderTest rank;
+  auto& endpoint = rank.endpoints[AgentUnderTest::kPeer];
+  endpoint.room = 0;
+  rank.put8(1);
+  rank.put8(2);
+  CHECK_FALSE(rank.agent.flush());
+  CHECK(rank.agent.has_backlog());
+  rank.put8(3);
+  rank.put8(4);
+  SECTION("until there is room") {
+    endpoint.room = 2;
+    CHECK(rank.agent.flush());
+    CHECK_FALSE(rank.agent.has_backlog());
+    REQUIRE(endpoint.sent.size() == 2);
+    CHECK(test::ids_of(endpoint.sent[0]) == std::vector<std::uint64_t>{1, 2});
+    CHECK(test::ids_of(endpoint.sent[1]) == std::vector<std::uint64_t>{3, 4});
+  }
+  SECTION("and is dropped with its peer") {
+    endpoint.room = 2;
+    rank.agent.forget_peer(AgentUnderTest::kPeer);
+    CHECK_FALSE(rank.agent.flush());
+    CHECK(endpoint.sent.empty());
+  }
 }
 
 TEST_CASE("agent: replies to a full endpoint wait, those to others go",
@@ -360,16 +470,16 @@ TEST_CASE("agent: replies to a full endpoint wait, those to others go",
   }
   CHECK(rank.agent.has_backlog());
   rank.agent.on_request(2, 0, test::request_message(9, {&add, 1}, {}));
-  CHECK(rank.agent.flush_backlog());
+  CHECK(rank.agent.flush());
   CHECK(rank.reply(2).header.id == 9);
-  CHECK_FALSE(rank.agent.flush_backlog());
+  CHECK_FALSE(rank.agent.flush());
 
   rank.endpoints[1].room = 3;
-  CHECK(rank.agent.flush_backlog());
+  CHECK(rank.agent.flush());
   CHECK(rank.endpoints[1].sent.size() == 3);
   CHECK(rank.agent.has_backlog());
   rank.endpoints[1].room = SIZE_MAX;
-  CHECK(rank.agent.flush_backlog());
+  CHECK(rank.agent.flush());
   CHECK_FALSE(rank.agent.has_backlog());
   // Each request was executed once: the old values are 0 to 4, with their ids.
   REQUIRE(rank.endpoints[1].sent.size() == 5);
@@ -396,11 +506,11 @@ TEST_CASE("agent: a full endpoint is asked once, however many replies wait",
     }
     rank.endpoints[proc].offers = 0;
   }
-  CHECK_FALSE(rank.agent.flush_backlog());
+  CHECK_FALSE(rank.agent.flush());
   CHECK(rank.endpoints[1].offers == 1);
   CHECK(rank.endpoints[2].offers == 1);
   rank.endpoints[1].room = 100;
-  CHECK(rank.agent.flush_backlog());
+  CHECK(rank.agent.flush());
   for (std::uint64_t id = 0; id < 100; ++id) {
     REQUIRE(rank.reply(1).header.id == id);
   }
@@ -431,7 +541,7 @@ TEST_CASE("agent: a large get brings the bytes of when it was executed",
     CHECK(endpoint.sent.empty());
     std::fill(memory.begin(), memory.end(), std::byte{0});
     endpoint.room = 1;
-    CHECK(rank.agent.flush_backlog());
+    CHECK(rank.agent.flush());
   }
   const auto reply = rank.reply();
   CHECK(reply.header.id == 8);
@@ -459,7 +569,7 @@ TEST_CASE("agent: replies to the dead are dropped", "[agent]") {
   }
   rank.agent.forget_peer(2);
   rank.endpoints[2].room = rank.endpoints[3].room = 9;
-  CHECK(rank.agent.flush_backlog());
+  CHECK(rank.agent.flush());
   CHECK(rank.endpoints[2].sent.empty());
   CHECK(rank.endpoints[3].sent.size() == 1);
   CHECK_FALSE(rank.agent.has_backlog());
@@ -479,7 +589,7 @@ TEST_CASE("agent: a reply that the endpoint cannot carry becomes a failure",
   rank.request({&get, 1});
   CHECK(rank.agent.has_backlog());
   rank.endpoints[1].room = SIZE_MAX;
-  CHECK(rank.agent.flush_backlog());
+  CHECK(rank.agent.flush());
   CHECK(rank.reply().header.status == Status::kTooLarge);
   // This get asks for more bytes than the agent gathers for a reply.
   const std::uint64_t module_bytes =

@@ -8,6 +8,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "base/little_endian.h"
 #include "support/messages.h"
 
 namespace acp::protocol {
@@ -138,12 +139,54 @@ TEST_CASE("operation: the bytes of a reply are what the table says",
   CHECK(reply->data[1] == std::byte{'y'});
 }
 
+TEST_CASE("operation: the bytes of a shared reply are what the table says",
+          "[protocol][operation]") {
+  const auto golden = bytes_of({
+      3,    0, 0, 0,                 // type
+      8,    0, 0, 0,                 // bytes behind the first id
+      0x11, 0, 0, 0, 0x22, 0, 0, 0,  //
+      0x33, 0, 0, 0, 0x44, 0, 0, 0,  //
+  });
+  const auto ids = decode_shared_reply(golden);
+  REQUIRE(ids.has_value());
+  REQUIRE(ids->size() == 16);
+  CHECK(load_little<std::uint64_t>(ids->data()) == 0x22'0000'0011);
+  CHECK(load_little<std::uint64_t>(ids->data() + 8) == 0x44'0000'0033);
+  CHECK_FALSE(decode_reply(golden).has_value());
+  CHECK_FALSE(decode_shared_reply(
+                  reply_message(1, Status::kOk, 0, std::vector<std::byte>(8)))
+                  .has_value());
+}
+
+TEST_CASE("operation: a damaged shared reply is refused",
+          "[protocol][operation]") {
+  const auto good = test::shared_reply_message(
+      std::array{std::uint64_t{5}, std::uint64_t{6}, std::uint64_t{7}});
+  REQUIRE(decode_shared_reply(good).has_value());
+  for (std::size_t size = 0; size < good.size(); ++size) {
+    CHECK_FALSE(decode_shared_reply(std::span(good).first(size)).has_value());
+  }
+  for (std::size_t at = 0; at < 8; ++at) {
+    for (int value = 0; value < 256; ++value) {
+      INFO("byte " << at << ", value " << value);
+      auto bad = good;
+      bad[at] = static_cast<std::byte>(value);
+      CHECK(decode_shared_reply(bad).has_value() == (bad == good));
+    }
+  }
+  auto longer = good;
+  longer.push_back({});
+  CHECK_FALSE(decode_shared_reply(longer).has_value());
+  longer[4] = std::byte{17};
+  CHECK_FALSE(decode_shared_reply(longer).has_value());
+}
+
 TEST_CASE("operation: what the first byte says", "[protocol][operation]") {
   CHECK_FALSE(message_type({}).has_value());
   for (int value = 0; value < 256; ++value) {
     const auto bytes = bytes_of({value, 0, 0});
     const auto type = message_type(bytes);
-    CHECK(type.has_value() == (value == 1 || value == 2));
+    CHECK(type.has_value() == (value >= 1 && value <= 3));
     CHECK((!type || static_cast<int>(*type) == value));
   }
 }

@@ -258,6 +258,53 @@ TEST_CASE("runner: replies to no request are dropped", "[gma][runner]") {
   CHECK(world.has_ended(next, Status::kOk));
 }
 
+TEST_CASE("runner: a shared reply ends each of its requests", "[gma][runner]") {
+  RunnerWorld world;
+  const auto id_of_last = [&] {
+    const auto request =
+        protocol::decode_request(world.endpoint(2).sent.back());
+    REQUIRE(request.has_value());
+    return request->header.id;
+  };
+  std::vector<const Operation*> puts;
+  std::vector<std::uint64_t> ids;
+  for (int i = 0; i < 3; ++i) {
+    puts.push_back(&world.start({copy_step(world.far(2, 0), world.mine, 8)}));
+    ids.push_back(id_of_last());
+  }
+  const Operation& get =
+      world.start({copy_step(world.mine, world.far(2, 0), 8)});
+  const std::uint64_t get_id = id_of_last();
+
+  SECTION("and skips ids that are not") {
+    ids.insert(ids.begin() + 1, {ids[0] + 1000, ids[0]});
+    const auto reply = test::shared_reply_message(ids);
+    world.runner.on_shared_reply(reply);
+    for (const Operation* put : puts) {
+      CHECK(world.has_ended(*put, Status::kOk));
+    }
+    world.runner.on_shared_reply(reply);
+    for (const Operation* put : puts) {
+      CHECK(world.ends_of(*put) == 1);
+    }
+    CHECK(world.ends_of(get) == 0);
+  }
+  SECTION("but a request that waits for results fails by it") {
+    world.runner.on_shared_reply(
+        test::shared_reply_message(std::array{ids[1], get_id}));
+    CHECK(world.has_ended(*puts[1], Status::kOk));
+    CHECK(world.ends_of(*puts[0]) == 0);
+    CHECK(world.ends_of(get) == 1);
+    CHECK(get.status != Status::kOk);
+  }
+  SECTION("and a damaged one ends nothing") {
+    auto reply = test::shared_reply_message(ids);
+    reply.pop_back();
+    world.runner.on_shared_reply(reply);
+    CHECK(world.ends_of(*puts[0]) == 0);
+  }
+}
+
 TEST_CASE("runner: a reply that is too short is a failure", "[gma][runner]") {
   RunnerWorld world;
   const Operation& get =
