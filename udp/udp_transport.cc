@@ -429,8 +429,13 @@ void UdpTransport::flush() {
   flush_endpoints(false);
 }
 
+/// Most calls leave all messages for batching.
 void UdpTransport::flush_idle() {
-  flush_endpoints(shared_.to_flush.size() <= kMaxBatchingPeers);
+  const bool may_batch = shared_.to_flush.size() <= kMaxBatchingPeers;
+  if (!may_batch ||
+      !std::ranges::all_of(shared_.to_flush, &Endpoint::may_wait_for_more)) {
+    flush_endpoints(may_batch);
+  }
 }
 
 void UdpTransport::flush_endpoints(bool may_batch) {

@@ -251,7 +251,7 @@ Status Engine::make_room() {
 /// operation is complete, nothing internal is under way, or a peer is lost.
 /// True when this process copied a slice, so that it may
 /// have more to copy.
-bool Engine::settle() {
+bool Engine::settle_all() {
   bool has_moved = true;
   bool has_copied = false;
   while (has_moved) {
@@ -311,11 +311,7 @@ Operation& Engine::new_operation(Owner owner, std::span<const Step> steps) {
   }
   Operation& operation = *free_operations_.back();
   free_operations_.pop_back();
-  std::vector<Step> storage = std::move(operation.steps);
-  operation = Operation{};
-  operation.steps = std::move(storage);  // keeps its capacity
-  operation.steps.assign(steps.begin(), steps.end());
-  operation.owner = owner;
+  operation.begin(owner, steps);
   return operation;
 }
 

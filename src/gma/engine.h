@@ -117,8 +117,11 @@ class Engine final : private OperationOwner {
       return kHandleNull;
     }
     std::byte* target = space_.direct(to, size);
+    if (target == nullptr) {
+      return kHandleNull;  // a far rank's: no second look-up
+    }
     const std::byte* source = space_.direct(from, size);
-    if (target == nullptr || source == nullptr) {
+    if (source == nullptr) {
       return kHandleNull;
     }
     before_direct(order);
@@ -373,7 +376,18 @@ class Engine final : private OperationOwner {
   Status make_room();
   Status refuse(const Step& step, Status status) const;
   Operation& new_operation(Owner owner, std::span<const Step> steps);
-  bool settle();
+
+  /// settle_all(), if anything has happened. Most calls and passes find
+  /// nothing.
+  bool settle() {
+    if (runner_.has_unsent() || queue_.has_done() || owes_wake_) {
+      return settle_all();
+    }
+    has_unsent_.store(false, std::memory_order_relaxed);
+    return false;
+  }
+
+  bool settle_all();
   void end_internal() noexcept;
   void flush();
   void on_finished(Operation& operation) override;

@@ -14,7 +14,8 @@ using transport::Ordering;
 
 /// An endpoint that posts has no need of parts.
 bool FlightSender::needs_parts(std::uint64_t bytes, const PeerEndpoint& to) {
-  return to.max_posted == 0 && bytes > to.good_message() - kRequestHead;
+  return to.max_posted == 0 && bytes > kLeastPiece &&
+         bytes > to.good_message() - kRequestHead;
 }
 
 /// Counts the steps behind the current step that may join the last part or post

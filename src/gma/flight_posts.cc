@@ -28,6 +28,9 @@ Color FlightSender::color_of(const Step& step) const {
 }
 
 bool FlightSender::owes_signal(const Operation& operation) const {
+  if (!space_.has_device_atomics()) {
+    return false;
+  }
   const auto is_signal = [this](const Step& step) {
     return has_signal(step) && is_for_device(step);
   };

@@ -15,9 +15,30 @@ namespace acp::gma {
 
 using protocol::Opcode;
 
+namespace {
+
+/// The bytes in front of the data of a request of one step.
+struct OneStep {
+  protocol::RequestHeader header;
+  protocol::StepBytes step{};
+};
+
+static_assert(sizeof(OneStep) == kRequestHead);
+
+}  // namespace
+
+/// Pieces come first, since most operations are one. Most endpoints do not
+/// post, and then the piece is a message at once.
 Status FlightSender::send(PeerQueue& queue, Operation& operation) {
   if (auto* pieces = std::get_if<Pieces>(&operation.flight)) {
-    return send_piece(queue, operation, *pieces);
+    const Status status = queue.to().max_posted == 0
+                              ? send_piece_message(queue, operation, *pieces)
+                              : post_or_send_piece(queue, operation, *pieces);
+    if (status == Status::kOk) {
+      operation.has_unsent =
+          is_bulk(pieces->step) && pieces->sent_bytes < pieces->step.size;
+    }
+    return status;
   }
   if (std::holds_alternative<Chain>(operation.flight)) {
     return send_chain(queue, operation);
@@ -61,13 +82,14 @@ Status FlightSender::send_data(
 }
 
 /// Looks up source bytes that are about to be sent. kBadKey: unregistered while
-/// the operation was under way. kBadAddress: unmapped, but still registered; a
-/// peer may have asked for the operation.
+/// the operation waited or was under way. kBadAddress: unmapped, but still
+/// registered; a peer may have asked for the operation.
 Result<const std::byte*> FlightSender::source_at(GlobalAddress local,
                                                  std::uint64_t size) const {
   std::byte* from = space_.direct(local, size);
   if (from == nullptr) {
-    return Status::kBadKey;
+    const Status why = space_.locate(local, size).status();
+    return why == Status::kOk ? Status::kBadKey : why;
   }
   return gmm::can_touch(space_, local, from, size, gmm::Access::kRead)
              ? Result<const std::byte*>(from)
@@ -75,37 +97,33 @@ Result<const std::byte*> FlightSender::source_at(GlobalAddress local,
 }
 
 /// A post comes first; an endpoint that refuses it gets a message.
-Status FlightSender::send_piece(PeerQueue& queue,
-                                Operation& operation,
-                                Pieces& pieces) {
-  Status status = Status::kUnsupported;
-  if (queue.to().max_posted != 0) {
-    status = post_with_words(queue, operation, pieces);
-    if (status == Status::kUnsupported) {
-      status = post_piece(queue, operation, pieces);
-    }
-  }
+Status FlightSender::post_or_send_piece(PeerQueue& queue,
+                                        Operation& operation,
+                                        Pieces& pieces) {
+  Status status = post_with_words(queue, operation, pieces);
   if (status == Status::kUnsupported) {
-    status = send_piece_message(queue, operation, pieces);
+    status = post_piece(queue, operation, pieces);
   }
-  if (status == Status::kOk) {
-    operation.has_unsent =
-        is_bulk(pieces.step) && pieces.sent_bytes < pieces.step.size;
-  }
-  return status;
+  return status == Status::kUnsupported
+             ? send_piece_message(queue, operation, pieces)
+             : status;
 }
 
 /// Opens the request before it sends, and closes it again when the endpoint
-/// does not take the message.
+/// does not take the message. Few bytes are copied at once: nothing is left in
+/// place that the end of the operation would have to reclaim.
 Status FlightSender::send_piece_message(PeerQueue& queue,
                                         Operation& operation,
                                         Pieces& pieces) {
   Step piece = pieces.step;
   std::span<const std::byte> data;
   if (is_bulk(piece)) {
-    const std::uint64_t size = std::min(
-        piece.size - pieces.sent_bytes,
-        piece_size(piece.size, queue.to().good_message() - kRequestHead));
+    const std::uint64_t rest = piece.size - pieces.sent_bytes;
+    const std::uint64_t size =
+        piece.size <= kLeastPiece
+            ? rest
+            : std::min(rest, piece_size(piece.size, queue.to().good_message() -
+                                                        kRequestHead));
     piece = piece_of(piece, pieces.sent_bytes, size);
   }
   if (piece.opcode == Opcode::kPut) {
@@ -128,19 +146,17 @@ Status FlightSender::send_piece_message(PeerQueue& queue,
     return Status::kAgain;
   }
 
-  struct {
-    protocol::RequestHeader header;
-    protocol::StepBytes step{};
-  } head{.header = {}, .step = protocol::encode_step(piece)};
-
-  static_assert(sizeof head == kRequestHead);
-  head.header.steps = 1;
-  head.header.data_bytes = static_cast<std::uint32_t>(data.size());
-  head.header.id = *id;
-  const std::array<std::span<const std::byte>, 2> parts = {bytes_of(head),
-                                                           data};
+  OneStep request_head;
+  request_head.header.steps = 1;
+  request_head.header.data_bytes = static_cast<std::uint32_t>(data.size());
+  request_head.header.id = *id;
+  request_head.step = protocol::encode_step(piece);
+  const std::array<std::span<const std::byte>, 2> parts = {
+      bytes_of(request_head), data};
   const Status status =
-      send_data(queue, operation, parts, transport::Ordering::kFree);
+      data.size() <= kLeastPiece
+          ? queue.endpoint().send(parts, transport::Ordering::kFree)
+          : send_data(queue, operation, parts, transport::Ordering::kFree);
   if (status != Status::kOk) {
     requests_.close(*id);
     return status;

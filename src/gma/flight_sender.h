@@ -55,7 +55,9 @@ class FlightSender {
   bool owes_signal(const Operation& operation) const;
 
  private:
-  Status send_piece(PeerQueue& queue, Operation& operation, Pieces& pieces);
+  Status post_or_send_piece(PeerQueue& queue,
+                            Operation& operation,
+                            Pieces& pieces);
   Status send_piece_message(PeerQueue& queue,
                             Operation& operation,
                             Pieces& pieces);

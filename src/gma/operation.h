@@ -76,6 +76,28 @@ struct ReplyTo {
 /// five before the operation starts. OperationRunner and its parts write the
 /// rest until on_finished().
 struct Operation {
+  /// Gives each field the value of a new operation, and keeps the capacity of
+  /// `steps`. Assigning a new Operation instead would cost as much as sending
+  /// one.
+  void begin(Owner new_owner, std::span<const Step> new_steps) {
+    owner = new_owner;
+    sequence = 0;
+    wait_for = 0;
+    reply_to = {};
+    if (steps.size() == 1 && new_steps.size() == 1) {
+      steps.front() = new_steps.front();
+    } else {
+      steps.assign(new_steps.begin(), new_steps.end());
+    }
+    current = 0;
+    status = Status::kOk;
+    flight = Idle{};
+    has_unsent = false;
+    next_unsent = nullptr;
+    outstanding = 0;
+    in_place = {};
+  }
+
   Owner owner = Owner::kInternal;
   Sequence sequence = 0;  ///< kQueue: the operation's number.
   Sequence wait_for = 0;  ///< kQueue: the number that has to complete first.

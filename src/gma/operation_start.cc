@@ -17,8 +17,10 @@ OperationRunner::Progress OperationRunner::run_step(Operation& operation,
     return run_chain_step(operation, step);
   }
   // Between own memory and a far rank there is one way. It needs no look-up of
-  // the far end, which only its owner can check.
-  if (space_.is_far(step.remote) && space_.is_own(step.local, step.size)) {
+  // the far end, which only its owner can check. The source of a put is looked
+  // up when its bytes are sent.
+  if (space_.is_far(step.remote) &&
+      space_.codec().rank(step.local) == space_.my_rank()) {
     return send_bulk(operation, as_put(step));
   }
   if (space_.is_far(step.local) && space_.is_own(step.remote, step.size)) {

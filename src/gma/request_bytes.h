@@ -7,12 +7,17 @@
 #include <span>
 
 #include "protocol/operation.h"
+#include "transport/transport.h"
 
 namespace acp::gma {
 
 /// Bytes in front of the data of a request of one step.
 inline constexpr std::size_t kRequestHead =
     sizeof(protocol::RequestHeader) + protocol::kStepBytes;
+
+/// Data of this size fit one request to any endpoint at any time.
+inline constexpr std::uint64_t kLeastPiece =
+    transport::kLeastMessage - kRequestHead;
 
 template <typename T>
 std::span<const std::byte> bytes_of(const T& value) {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/assert.h"
 #include "gma/operation.h"
 #include "gma/peer_queue.h"
 
@@ -36,23 +37,64 @@ struct Request {
 class RequestTable {
  public:
   /// Opens a request; nothing when the queue has no room for its reply.
-  std::optional<std::uint64_t> open(const Request& request);
+  std::optional<std::uint64_t> open(const Request& request) {
+    if (!request.queue->reserve_reply(request.reply_bytes)) {
+      return std::nullopt;
+    }
+    if (free_.empty()) {
+      free_.push_back(static_cast<std::uint32_t>(entries_.size()));
+      entries_.emplace_back();
+    }
+    const std::uint32_t index = free_.back();
+    free_.pop_back();
+    Entry& entry = entries_[index];
+    entry.request = request;
+    entry.is_open = true;
+    ++request.operation->outstanding;
+    return make_id(entry.generation, index);
+  }
 
   /// Null when the id names no open request with this kind of answer: the peer
   /// has failed meanwhile, or the message is not for this process.
-  const Request* find(std::uint64_t id, AnsweredBy answered_by) const noexcept;
+  const Request* find(std::uint64_t id, AnsweredBy answered_by) const noexcept {
+    const auto index = static_cast<std::uint32_t>(id);
+    return index < entries_.size() && is_open(entries_[index], id) &&
+                   entries_[index].request.answered_by == answered_by
+               ? &entries_[index].request
+               : nullptr;
+  }
 
   /// Closes an open request and returns it.
-  Request close(std::uint64_t id);
+  Request close(std::uint64_t id) {
+    const auto index = static_cast<std::uint32_t>(id);
+    Entry& entry = entries_[index];
+    ACP_ASSERT(is_open(entry, id));
+    entry.request.queue->release_reply(entry.request.reply_bytes);
+    --entry.request.operation->outstanding;
+    entry.is_open = false;
+    ++entry.generation;
+    free_.push_back(index);
+    return entry.request;
+  }
 
   /// The ids of all open requests to a process.
   std::vector<std::uint64_t> ids_to(transport::ProcId proc) const;
 
  private:
   struct Entry {
-    Request request;  ///< Without operation: free.
+    Request request;
     std::uint32_t generation = 0;
+    bool is_open = false;
   };
+
+  static std::uint64_t make_id(std::uint32_t generation, std::uint32_t index) {
+    return std::uint64_t{generation} << 32 | index;
+  }
+
+  /// `entry` is the one with the index in `id`.
+  static bool is_open(const Entry& entry, std::uint64_t id) noexcept {
+    return entry.is_open && entry.generation == id >> 32;
+  }
 
   std::vector<Entry> entries_;
   std::vector<std::uint32_t> free_;  ///< Indices of free entries.

@@ -116,8 +116,10 @@ void TransportSet::flush_idle() {
   }
 }
 
+/// While no thread sleeps in epoll, none has to be woken: then the cost of
+/// asking each transport is spared.
 void TransportSet::announce_deadline() {
-  if (net_ != nullptr || engine_->has_unsent()) {
+  if (is_armed_ && (net_ != nullptr || engine_->has_unsent())) {
     on_deadline_(next_deadline());
   }
 }
@@ -215,6 +217,7 @@ TimePoint TransportSet::next_deadline() const {
 }
 
 bool TransportSet::arm() {
+  is_armed_ = true;
   bool is_quiet = true;
   for (transport::Transport* each : all_) {
     is_quiet = each->arm() && is_quiet;
@@ -223,6 +226,7 @@ bool TransportSet::arm() {
 }
 
 void TransportSet::disarm() {
+  is_armed_ = false;
   for (transport::Transport* each : all_) {
     each->disarm();
   }

@@ -34,9 +34,9 @@ class TransportSet final : public gma::Endpoints,
   /// `net`. Before attach().
   void set_rdma_transport(std::unique_ptr<transport::Transport> transport,
                           std::shared_ptr<const RdmaPeers> peers);
-  /// Sets the receivers of messages and events. `on_deadline` gets
-  /// next_deadline() when it may have changed; `end_job` ends the job when a
-  /// peer is lost. Before the first poll().
+  /// Sets the receivers of messages and events. While a thread sleeps in epoll,
+  /// `on_deadline` gets next_deadline() when it may have changed; `end_job`
+  /// ends the job when a peer is lost. Before the first poll().
   void attach(gma::Engine& engine,
               agent::Agent& agent,
               std::function<void(TimePoint)> on_deadline,
@@ -102,6 +102,9 @@ class TransportSet final : public gma::Endpoints,
   gma::Engine* engine_ = nullptr;
   agent::Agent* agent_ = nullptr;
   std::function<void(TimePoint)> on_deadline_;
+  /// A thread sleeps in epoll, or is about to. Written by arm() and disarm(),
+  /// guarded by the engine's mutex.
+  bool is_armed_ = false;
   std::function<void(std::string_view)> end_job_;
   /// Written by on_peer_failed().
   std::atomic<std::uint32_t> dead_proc_{protocol::kNoSlot};

@@ -230,9 +230,9 @@ TEST_CASE("runner parts: the end of one leaves the sources of others",
   RunnerWorld world;
   auto& endpoint = world.endpoint(2);
   const Operation& first =
-      world.start({copy_step(world.far(2, 0), world.mine, 100)});
-  const Operation& second =
-      world.start({copy_step(world.far(2, 0), world.mine + 100, 3 * kPart)});
+      world.start({copy_step(world.far(2, 0), world.mine, kPart / 2)});
+  const Operation& second = world.start(
+      {copy_step(world.far(2, 0), world.mine + kPart / 2, 3 * kPart)});
   CHECK(endpoint.in_place.size() == 4);
   world.answer(2);
   CHECK(world.has_ended(first, Status::kOk));
@@ -242,6 +242,20 @@ TEST_CASE("runner parts: the end of one leaves the sources of others",
   }
   CHECK(world.has_ended(second, Status::kOk));
   CHECK(endpoint.in_place.empty());
+}
+
+TEST_CASE("runner parts: few bytes of a source are copied at once",
+          "[gma][runner]") {
+  RunnerWorld world;
+  const auto& endpoint = world.endpoint(2);
+  const Operation& put =
+      world.start({copy_step(world.far(2, 0), world.mine, 432)});
+  CHECK(endpoint.sent.size() == 1);
+  CHECK(endpoint.in_place.empty());
+  world.start({copy_step(world.far(2, 0), world.mine, 433)});
+  CHECK(endpoint.in_place.size() == 1);
+  world.answer(2);
+  CHECK(world.has_ended(put, Status::kOk));
 }
 
 TEST_CASE("runner parts: requests without data have nothing to read in place",
