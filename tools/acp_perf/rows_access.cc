@@ -68,6 +68,39 @@ Verdict run_put_rate(Context& context, Samples& samples) {
                 "the target does not hold the last value put");
 }
 
+/// One put to the rank's target and its completion, as in run_put.
+void put_once(const Words& words, std::uint64_t value) {
+  *words.own_source = value;
+  acp_complete(acp_copy(words.target, words.source, 8, ACP_HANDLE_NULL));
+}
+
+/// Each rank puts to the next one, so that all share the cores of their host.
+Words words_in_ring(const Context& context) {
+  Words words = words_of(context);
+  words.target =
+      context.memory.word((context.rank + 1) % context.procs, Word::kTarget);
+  return words;
+}
+
+/// Rank 0 measures while all other ranks put as well.
+Verdict run_put_all(Context& context, Samples& samples) {
+  const Words words = words_in_ring(context);
+  std::uint64_t count = 0;
+  measure(context.time_ns, 1, samples, [&] { put_once(words, ++count); });
+  for (int rank = 1; rank < context.procs; ++rank) {
+    context.memory.put_word(rank, Word::kStop, context.row);
+  }
+  return expect(context.memory.get_word(1, Word::kTarget) == count,
+                "the target does not hold the last value put");
+}
+
+void respond_put_all(Context& context) {
+  const Words words = words_in_ring(context);
+  for (std::uint64_t count = 0; !context.is_row_over();) {
+    put_once(words, ++count);
+  }
+}
+
 }  // namespace
 
 void add_access_rows(Rows& rows) {
@@ -93,6 +126,14 @@ void add_access_rows(Rows& rows) {
               .raw_direct = "raw.store8",
               .raw_ucp = "raw.ucp.put8.rate",
               .run = run_put_rate<8>},
+             {.name = "put8.all",
+              .what = "the same as put8 while each rank puts to the next one",
+              .needs = Needs::kPeer,
+              .partners = Partners::kAll,
+              .raw_direct = "put8",
+              .raw_network = "put8",
+              .run = run_put_all,
+              .respond = respond_put_all},
              // No copy of 16 bytes has to be seen whole. So a NIC that writes
              // no word of 8 bytes whole, and leaves put8 to messages, still
              // executes put16 by itself.
