@@ -250,6 +250,18 @@ SPMD_CASE(progress_while_computing,
   EXPECT_EQ(steps.runs.load(), runs);
 }
 
+SPMD_CASE(acpx_hurry_progress_runs,
+          "acpx_hurry_progress: steps run although nothing arrives") {
+  Steps steps;
+  EXPECT_EQ(acpx_add_progress(count_step, &steps), 0);
+  for (std::size_t round = spmd::scaled(100'000); round > 0; --round) {
+    const std::uint64_t runs = steps.runs.load();
+    acpx_hurry_progress();
+    EXPECT(runs_by_itself(steps, runs + 1));
+  }
+  EXPECT_EQ(acpx_remove_progress(count_step, &steps), 0);
+}
+
 SPMD_CASE(progress_comes_and_goes,
           "progress steps: one that comes while the thread looks is run") {
   for (std::size_t round = spmd::scaled(100'000); round > 0; --round) {
