@@ -288,22 +288,25 @@ int Exchange::wait(Transfer* first, int timeout_ms) {
 }
 
 /// Waits in intervals that double. Between two of them it looks whether the
-/// peer of an open transfer is over, and so sends neither message nor mark.
+/// peer of an open transfer is over, and so sends neither message nor mark. The
+/// clock is read after the first interval: most waits end before.
 int Exchange::wait_in_intervals(Waiting& waiting, int timeout_ms) {
-  const double start = QMP_time();
+  double waited_ms = 0;
+  double start = 0;
   for (int look_ms = kFirstLookMs;;
        look_ms = std::min(2 * look_ms, kLongestLookMs)) {
-    int left_ms = kLongestLookMs;
-    if (timeout_ms >= 0) {
-      const double waited_ms = (QMP_time() - start) * 1000;
-      left_ms =
-          std::max(0, static_cast<int>(std::ceil(timeout_ms - waited_ms)));
-    }
+    const int left_ms =
+        timeout_ms < 0
+            ? kLongestLookMs
+            : std::max(0, static_cast<int>(std::ceil(timeout_ms - waited_ms)));
     const bool is_last = timeout_ms >= 0 && left_ms <= look_ms;
     const int result =
         acpx_wait_until(&is_over, &waiting, std::min(left_ms, look_ms));
     if (result != 1 || is_last) {
       return result;
+    }
+    if (start == 0) {
+      start = QMP_time() - look_ms / 1000.0;
     }
     while (Half* half = open_half(waiting.first)) {
       presences_.ask(static_cast<int>(half->id().peer));
@@ -313,6 +316,7 @@ int Exchange::wait_in_intervals(Waiting& waiting, int timeout_ms) {
         break;
       }
     }
+    waited_ms = (QMP_time() - start) * 1000;
   }
 }
 
