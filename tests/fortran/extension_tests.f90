@@ -171,6 +171,8 @@ contains
   end subroutine
 
   subroutine run_waits()
+    integer(c_int) :: runs
+
     call check(acpx_wait_until(c_funloc(third_time), c_loc(asked), &
         60000_c_int) == 0, 'acpx_wait_until')
     call check(asked == 3, 'times that it asked')
@@ -179,6 +181,12 @@ contains
     asked = -100
     call check(acpx_wait_until(c_funloc(third_time), c_loc(asked), &
         60000_c_int) == 0, 'acpx_wait_until with a step')
+    runs = steps
+    call acpx_hurry_progress()
+    asked = -100
+    call check(acpx_wait_until(c_funloc(third_time), c_loc(asked), &
+        60000_c_int) == 0, 'acpx_wait_until after a wish')
+    call check(steps > runs, 'acpx_hurry_progress')
     call check(acpx_remove_progress(c_funloc(step), c_loc(steps)) == 0, &
         'acpx_remove_progress')
     call check(steps > 0, 'the step has run')
