@@ -87,13 +87,15 @@ class Progress::Caller final : public Sleeper {
   }
 
   bool is_over() override {
-    return is_done_() || progress_.health() != Status::kOk ||
-           progress_.steps_are_wanted_.load(std::memory_order_seq_cst);
+    return is_done_() || progress_.health() != Status::kOk;
   }
 
   /// Does not wait for another thread that runs the steps: it may take long,
   /// and the caller may have a deadline.
-  Steps::Outcome run_steps_again() override { return progress_.steps_.run(); }
+  Steps::Outcome run_steps_again() override {
+    progress_.take_wish();
+    return progress_.steps_.run();
+  }
 
   void disarm() override {
     progress_.engine_->guarded([this] { progress_.transports_->disarm(); });
@@ -124,7 +126,7 @@ class Progress::Thread final : public ProgressActions, public Sleeper {
   ProgressStates::Pass make_pass() override {
     steps_added_ = progress_.steps_.added();
     const gma::Arrivals arrivals = progress_.engine_->progress();
-    progress_.steps_are_wanted_.exchange(false, std::memory_order_seq_cst);
+    progress_.take_wish();
     const Steps::Outcome steps = progress_.steps_.run();
     const bool has_moved = steps == Steps::Outcome::kMoved;
     progress_.count_arrivals(arrivals, has_moved);
@@ -177,11 +179,11 @@ class Progress::Thread final : public ProgressActions, public Sleeper {
   /// sleeper.
   bool is_over() override {
     return is_stopping() || progress_.poller_.is_promised() ||
-           progress_.steps_are_wanted_.load(std::memory_order_seq_cst) ||
            progress_.steps_.added() != steps_added_;
   }
 
   Steps::Outcome run_steps_again() override {
+    progress_.take_wish();
     return progress_.steps_.run_last();
   }
 
@@ -285,14 +287,12 @@ bool Progress::make_progress() {
 
 /// A step that finds its data in use, or that another thread runs at this
 /// moment, may miss what has just arrived. This caller may not come back, so
-/// the steps run once more.
+/// the thread runs the steps once more.
 Steps::Outcome Progress::run_steps_of_caller() {
   if (gma::is_inside_step()) {
     return Steps::Outcome::kIdle;
   }
-  if (steps_are_wanted_.load(std::memory_order_relaxed)) {
-    steps_are_wanted_.exchange(false, std::memory_order_seq_cst);
-  }
+  take_wish();
   const Steps::Outcome outcome = steps_.run();
   if (outcome == Steps::Outcome::kBusy) {
     hurry_steps();
@@ -394,6 +394,14 @@ void Progress::rouse_sleeper() noexcept {
   if ((mine_.asleep.load(std::memory_order_seq_cst) &
        protocol::kThreadAsleep) != 0) {
     doorbell_.wake_own();
+  }
+}
+
+/// Comes before each run of the steps. Relaxed: a sleeper has made a full fence
+/// after its announcement, and elsewhere a wish that is not seen yet stays.
+void Progress::take_wish() noexcept {
+  if (steps_are_wanted_.load(std::memory_order_relaxed)) {
+    steps_are_wanted_.exchange(false, std::memory_order_seq_cst);
   }
 }
 

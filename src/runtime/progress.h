@@ -89,6 +89,7 @@ class Progress final : public gma::WaitHost {
   void free_thread_from_bound_core() noexcept;
   void count_arrivals(gma::Arrivals arrivals, bool has_moved) noexcept;
   Steps::Outcome run_steps_of_caller();
+  void take_wish() noexcept;
   void rouse_sleeper() noexcept;
   void move_nap_word() noexcept;
   void sleep_on_futex(const std::function<bool()>& is_done, Duration limit);

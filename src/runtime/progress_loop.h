@@ -14,9 +14,8 @@
 //     announcement, and its token ends the sleep.
 //  3. The last look covers everything that a wake-up can be for:
 //     messages and packets (arm), time-outs of the transports (arm's deadline),
-//     the end of the wait or of the thread, a step that was added, steps that
-//     are wanted, a caller that wants the role (is_over), and work for steps
-//     (run_steps_again).
+//     the end of the wait or of the thread, a step that was added, a caller
+//     that wants the role (is_over), and work for steps (run_steps_again).
 //  4. The deadline up to which the sleeper sleeps is published under the
 //     engine's mutex, in the same section that reads it. A caller that brings
 //     about an earlier one, under the same mutex, rouses the sleeper.
@@ -28,10 +27,10 @@
 //  7. The nap word is read, then the stay beside the caller is announced, then
 //     the role is looked at. A caller gives the role back before it looks for
 //     that announcement at the end of its wait, and then moves the word.
-//  8. Steps that are wanted run after a pass of the thread, or of a caller that
-//     can run them. The wish is cleared before they run, so a wish that comes
-//     meanwhile stays. The thread naps beside active callers for 1 ms at most,
-//     and then looks at the wish before it naps again.
+//  8. Steps that are wanted run after a pass, and in a last look. The wish is
+//     cleared before they run, so a wish that comes meanwhile stays. The thread
+//     naps beside active callers for 1 ms at most, and then looks at the wish
+//     before it naps again.
 #pragma once
 
 #include <atomic>

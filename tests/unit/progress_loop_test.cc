@@ -212,14 +212,14 @@ class World : public ProgressActions, public EpollSleeper {
 
   bool is_over() override {
     act();
-    return steps_are_wanted ||
-           (is_caller
-                ? is_done
-                : is_stopped || role == Role::kPromised || added != added_seen);
+    return is_caller
+               ? is_done
+               : is_stopped || role == Role::kPromised || added != added_seen;
   }
 
   Steps::Outcome run_steps_again() override {
     act();
+    steps_are_wanted = false;
     if (steps_are_busy) {
       return Steps::Outcome::kBusy;
     }
