@@ -332,18 +332,16 @@ class Message {
 constexpr std::size_t kShort = 8;
 constexpr std::size_t kLong = 60'000;
 
-/// Static, because the library reads it until the end of exit().
-std::vector<char>& message_bytes() {
-  static std::vector<char> bytes(2 * kLong);
-  return bytes;
-}
+/// An array, because the library reads it until the end of exit(), when
+/// destructors of static objects have run.
+std::array<char, 2 * kLong> g_message_bytes;
 
 QMP_msgmem_t in_one_block(std::size_t bytes) {
-  return QMP_declare_msgmem(message_bytes().data(), bytes);
+  return QMP_declare_msgmem(g_message_bytes.data(), bytes);
 }
 
 QMP_msgmem_t in_two_blocks(std::size_t bytes) {
-  return QMP_declare_strided_msgmem(message_bytes().data(), bytes / 2, 2,
+  return QMP_declare_strided_msgmem(g_message_bytes.data(), bytes / 2, 2,
                                     static_cast<std::ptrdiff_t>(kLong));
 }
 
