@@ -217,8 +217,8 @@ TEST_CASE("providers: a rank that dies ends the job", "[providers]") {
     const char* how;
   };
 
-  // Hydra 4.0 may leave a rank that has not come to acp_init when another dies
-  // there, so the others come (before_others).
+  // Hydra 4.0 may leave a rank that has not come to acp_init when its peer dies
+  // there, so all peers come (before_others).
   for (const Row& row : {Row{"in_sync", "kill"}, Row{"computing", "segv"},
                          Row{"before_others", "exit"}, Row{"in_wait", "exit0"},
                          Row{"in_reset", "kill"}, Row{"in_finalize", "exit0"},
@@ -226,8 +226,8 @@ TEST_CASE("providers: a rank that dies ends the job", "[providers]") {
                          Row{"before_init", "exit"}}) {
     const Scratch scratch;
     const std::string marker = job::unique_marker();
-    // The others may wait in acp_init for one that died before. On a busy
-    // machine a launcher takes seconds from its first rank to its last.
+    // The limit ends ranks whose peer died before acp_init. On a busy machine a
+    // launcher takes seconds from its first rank to its last.
     const bool is_early = std::string_view(row.moment).starts_with("before");
     const job::Outcome outcome =
         run(command(3, {VICTIM, row.moment, row.how, scratch.path, marker}),
