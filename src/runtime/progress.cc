@@ -286,8 +286,8 @@ bool Progress::make_progress() {
 }
 
 /// A step that finds its data in use, or that another thread runs at this
-/// moment, may miss what has just arrived. This caller may not come back, so
-/// the thread runs the steps once more.
+/// moment, may miss what has just arrived, and this caller may not come back. A
+/// thread that is not asleep runs the steps in its last look at the latest.
 Steps::Outcome Progress::run_steps_of_caller() {
   if (gma::is_inside_step()) {
     return Steps::Outcome::kIdle;
@@ -295,7 +295,7 @@ Steps::Outcome Progress::run_steps_of_caller() {
   take_wish();
   const Steps::Outcome outcome = steps_.run();
   if (outcome == Steps::Outcome::kBusy) {
-    hurry_steps();
+    rouse_sleeper();
   }
   return outcome;
 }
