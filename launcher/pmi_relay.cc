@@ -88,10 +88,10 @@ std::optional<std::string> PmiAbortFinder::take_message() {
     return take(0, end, end + 1);
   }
   if (bytes_.size() < kLengthDigits) return std::nullopt;
-  const std::string head = bytes_.substr(0, kLengthDigits);
+  const std::string digits = bytes_.substr(0, kLengthDigits);
+  const std::string_view head = digits;
   const std::size_t begin = head.find_first_not_of(' ');
-  const auto size =
-      number_in(std::string_view(head).substr(std::min(begin, head.size())));
+  const auto size = number_in(head.substr(std::min(begin, head.size())));
   if (!size) return take(0, 0, bytes_.size());  // It is no PMI.
   if (bytes_.size() < kLengthDigits + *size) return std::nullopt;
   return take(kLengthDigits, *size, kLengthDigits + *size);
