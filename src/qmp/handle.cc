@@ -40,7 +40,7 @@ QMP_status_t describe_departure(Job& job, const Transfer& transfer) {
   return fail(QMP_ERROR,
               "QMP_wait: %s number %llu of %zu bytes with %s%s: that node has "
               "left by exit(0) or QMP_finalize_msg_passing, and had started %s",
-              what, static_cast<unsigned long long>(transfer.number + 1),
+              what, static_cast<unsigned long long>(transfer.number) + 1,
               transfer.memory->size(), describe(id).c_str(), host.c_str(),
               started.c_str());
 }
