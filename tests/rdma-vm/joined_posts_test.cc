@@ -239,20 +239,7 @@ TEST_CASE("verbs joined: a peer that dies with a list under way",
   auto& [near, far] = pair.ends;
   far.transport.reset();
   const RemoteStep put = pair.step(Opcode::kPut, 0, 0, 5000);
-  REQUIRE(test::eventually([&] {
-    const Status status = post_and_say(near, put, 2, 7);
-    near.transport->poll(near);
-    near.transport->flush();
-    return status == Status::kUnsupported || status == Status::kPeerDead ||
-           near.failures != 0;
-  }));
-  REQUIRE(test::eventually([&] {
-    near.transport->poll(near);
-    near.transport->flush();
-    return near.transport->on_unregistered(2, near.region().state);
-  }));
-  CHECK(near.failures <= 1);
-  CHECK(near.done.size() == 1);
+  expect_end_with_peer(near, [&] { return post_and_say(near, put, 2, 7); });
 }
 
 namespace {

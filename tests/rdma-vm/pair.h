@@ -220,6 +220,26 @@ class Pair {
   std::array<End, 2> ends;
 };
 
+/// Posts chain 2, by `post`, to a peer that is gone, until this end knows it.
+/// The chain ends once, and then the region is free.
+inline void expect_end_with_peer(End& near,
+                                 const std::function<Status()>& post) {
+  REQUIRE(test::eventually([&] {
+    const Status status = post();
+    near.transport->poll(near);
+    near.transport->flush();
+    return status == Status::kUnsupported || status == Status::kPeerDead ||
+           near.failures != 0;
+  }));
+  REQUIRE(test::eventually([&] {
+    near.transport->poll(near);
+    near.transport->flush();
+    return near.transport->on_unregistered(2, near.region().state);
+  }));
+  CHECK(near.failures <= 1);
+  CHECK(near.done.size() == 1);
+}
+
 inline void fill(std::span<std::byte> bytes, std::uint32_t seed) {
   std::mt19937 random(seed);
   for (std::byte& byte : bytes) {

@@ -253,24 +253,11 @@ TEST_CASE(
 TEST_CASE("verbs unordered: a peer that dies with a list under way",
           "[verbs][failure]") {
   UnorderedPair pair;
-  End& near = pair.ends[0];
-  End& far = pair.ends[1];
-  far.transport.reset();
+  pair.ends[1].transport.reset();
   const RemoteStep put = pair.step(Opcode::kPut, 0, 0, 5000);
-  REQUIRE(test::eventually([&] {
-    const Status status = pair.post_chain({&put, 1}, 2);
-    near.transport->poll(near);
-    near.transport->flush();
-    return status == Status::kUnsupported || status == Status::kPeerDead ||
-           near.failures != 0;
-  }));
-  REQUIRE(test::eventually([&] {
-    near.transport->poll(near);
-    near.transport->flush();
-    return near.transport->on_unregistered(2, near.region().state);
-  }));
-  CHECK(near.failures <= 1);
-  CHECK(near.done.size() == 1);
+  expect_end_with_peer(pair.ends[0], [&] {
+    return pair.post_chain({&put, 1}, 2);
+  });
 }
 
 TEST_CASE("verbs unordered: ranks that disagree on the order are told",
