@@ -64,6 +64,12 @@ TEST_CASE("batching: a window of puts takes three datagrams each way",
   CHECK(least_datagrams_of("windows", 1'000, 4'000) < 4'000);
 }
 
+// Gathered records take some 130 datagrams, and a request for each message more
+// than 10,000 (docs/channels.md, "The ring").
+TEST_CASE("batching: messages of a channel leave together", "[batching]") {
+  CHECK(least_datagrams_of("stream", 20'000, 1'000) < 1'000);
+}
+
 TEST_CASE("batching: a new element goes along with the lock of its list",
           "[batching]") {
   CHECK(least_datagrams_of("push", 2'000, 5'800) < 5'800);

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "acp.h"
+#include "acp/channel.h"
 #include "acp/extension.h"
 
 namespace {
@@ -54,6 +55,18 @@ void insert(std::uint64_t count) {
       acp_insert_map(map, {element, element});
     }
   }
+}
+
+/// Rank 0 sends messages of 8 bytes on a channel to rank 1.
+void stream(std::uint64_t count) {
+  const acp_ch_t channel = acp_create_ch(0, 1);
+  std::uint64_t message = 0;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    acp_wait_ch(acp_rank() == 0
+                    ? acp_nbsend_ch(channel, &message, sizeof message)
+                    : acp_nbrecv_ch(channel, &message, sizeof message));
+  }
+  acp_free_ch(channel);
 }
 
 /// Each rank answers the signal of the other.
@@ -119,6 +132,8 @@ int main(int argc, char** argv) {
     push(count);
   } else if (pattern == "insert") {
     insert(count);
+  } else if (pattern == "stream") {
+    stream(count);
   } else if (pattern == "all") {
     all(count);
   } else if (pattern == "stop_sync" || pattern == "stop_word") {

@@ -231,7 +231,7 @@ TEST_CASE("providers: a rank that dies ends the job", "[providers]") {
     const bool is_early = std::string_view(row.moment).starts_with("before");
     const job::Outcome outcome =
         run(command(3, {VICTIM, row.moment, row.how, scratch.path, marker}),
-            marker, {is_early ? "ACP_INIT_TIMEOUT=8" : "ACP_INIT_TIMEOUT=60"});
+            marker, {is_early ? "ACP_INIT_TIMEOUT=5" : "ACP_INIT_TIMEOUT=60"});
     INFO(row.moment << " " << row.how << "\n" << outcome.output);
     std::istringstream death(text_of(scratch.path));
     long long rank = 0;
