@@ -25,6 +25,7 @@
 #include "launcher/pipe.h"
 #include "launcher/remote_streams.h"
 #include "launcher/route.h"
+#include "launcher/verdict.h"
 
 namespace acp::launcher {
 
@@ -71,6 +72,7 @@ class Agent {
     const ssize_t n = ::read(STDIN_FILENO, buffer.data(), buffer.size());
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
     if (n <= 0) {
+      if (n < 0) log_error("acprun's orders: {}", errno_text(errno));
       cut_off();
       return;
     }
@@ -84,7 +86,8 @@ class Agent {
     }
   }
 
-  /// The rest of the job, or of the tree above, is gone.
+  /// The rest of the job, or of the tree above, is gone. Whoever finds that out
+  /// by anything but the end of its connection says why.
   void cut_off() { is_cut_off_ = true; }
 
   void send(const HostMessage& message) {
@@ -298,10 +301,14 @@ class Agent {
 
   void take_signals() {
     while (const int signal = signals_.next()) {
-      if (is_request_to_end(signal) || signal == SIGHUP) cut_off();
+      if (!is_request_to_end(signal) && signal != SIGHUP) continue;
+      log_error("ended by {}", describe_signal(signal));
+      cut_off();
     }
   }
 
+  /// Done is sent last: acprun reads no output and no looks of this host after
+  /// it. The heartbeat goes on until acprun closes the connection.
   void check() {
     const auto now = Clock::now();
     links_.check();
@@ -317,7 +324,11 @@ class Agent {
       send(HostMessageType::kDone);
     }
     if (heartbeat_.is_word_due(now)) send(HostMessageType::kAlive);
-    if (heartbeat_.is_silent(now)) cut_off();
+    if (heartbeat_.is_silent(now) && !is_cut_off_) {
+      log_error("nothing was heard from acprun for {} s",
+                Heartbeat::kSilence.count());
+      cut_off();
+    }
   }
 
   milliseconds time_to_next_deadline() const {

@@ -1,5 +1,6 @@
 // Deaths and failures in jobs on several hosts. The reason names the host, and
 // nothing is left of the job.
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <string>
@@ -210,6 +211,24 @@ TEST_CASE("launcher hosts: a host that falls silent ends the job",
   CHECK(outcome.took < milliseconds(20'000));
   CHECK(contains(outcome.err, "host a with rank 1: nothing was heard"));
   ::kill(agent, SIGCONT);
+  CHECK(job.is_all_gone());
+}
+
+TEST_CASE("launcher hosts: an agent that hears nothing ends and says so",
+          "[launcher][hosts]") {
+  const RemoteShell shell;
+  Running job(job_at(shell, "after init"));
+  REQUIRE(job.wait_for("ready", 3));
+  REQUIRE(::kill(job.pid(), SIGSTOP) == 0);
+  const pid_t agent = agent_of(job, "a");
+  REQUIRE(agent > 0);
+  CHECK(eventually(
+      [&] { return std::ranges::count(job.everybody(), agent) == 0; }));
+  REQUIRE(::kill(job.pid(), SIGCONT) == 0);
+  const Outcome outcome = job.finish();
+  INFO(outcome.err);
+  CHECK(outcome.status == 125);
+  CHECK(contains(outcome.err, "nothing was heard from acprun for 12 s"));
   CHECK(job.is_all_gone());
 }
 
