@@ -41,9 +41,10 @@ Agent::Agent(const gmm::AddressSpace& space,
              Surroundings& surroundings)
     : space_(space), waker_(waker), surroundings_(surroundings) {}
 
-/// A part has no reply of its own, and a copy is answered when the engine has
-/// done it. All other requests run their steps in order, up to the first that
-/// fails, and are answered here. A success without results shares its reply.
+/// A part has no reply of its own, an unanswered request has none at all, and a
+/// copy is answered when the engine has done it. All other requests run their
+/// steps in order, up to the first that fails, and are answered here. A success
+/// without results shares its reply.
 void Agent::on_request(transport::ProcId from,
                        transport::Color color,
                        std::span<const std::byte> bytes) {
@@ -53,8 +54,12 @@ void Agent::on_request(transport::ProcId from,
                 protocol::name_of_proc(space_.segment(), from));
     return;
   }
-  if ((request->header.flags & protocol::kMoreFlag) != 0) {
+  if (request->header.flags == protocol::kMoreFlag) {
     on_part(from, color, *request);
+    return;
+  }
+  if (request->header.flags == protocol::kUnansweredFlag) {
+    run_unanswered(from, *request);
     return;
   }
   if (const Status failure =
@@ -114,6 +119,18 @@ void Agent::reply_get(transport::ProcId to,
   header.id = id;
   header.data_bytes = static_cast<std::uint32_t>(get.size);
   send_reply(to, color, header, {source.value(), get.size});
+}
+
+void Agent::run_unanswered(transport::ProcId from,
+                           const protocol::RequestView& request) {
+  results_.clear();
+  std::span<const std::byte> data = request.data;
+  const protocol::Step step = request.step(0);
+  if (const Status status = run_step(step, data); status != Status::kOk) {
+    log_error("a step of {} on {:#018x} of this rank: {}",
+              protocol::name_of_proc(space_.segment(), from), step.remote,
+              status_text(status));
+  }
 }
 
 /// Executes a part and remembers its failure. Only the reply to the last part

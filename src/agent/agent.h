@@ -116,6 +116,8 @@ class Agent {
   void on_part(transport::ProcId from,
                transport::Color color,
                const protocol::RequestView& part);
+  void run_unanswered(transport::ProcId from,
+                      const protocol::RequestView& request);
   Status take_failure(transport::ProcId from,
                       transport::Color color,
                       std::uint64_t id);

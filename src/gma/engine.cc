@@ -315,8 +315,8 @@ Operation& Engine::new_operation(Owner owner, std::span<const Step> steps) {
   return operation;
 }
 
-void Engine::start_internal(std::span<const Step> steps) {
-  Operation& operation = new_operation(Owner::kInternal, steps);
+void Engine::start_internal(const Step& word) {
+  Operation& operation = new_operation(Owner::kInternal, {&word, 1});
   internal_.fetch_add(1, std::memory_order_relaxed);
   runner_.start(operation);
 }

@@ -308,7 +308,7 @@ class Engine final : private OperationOwner {
   /// Start operations without a number: steps of the runtime, and copies that
   /// another rank has delegated. Mutex held: the runtime calls the first
   /// through run_locked(), and the agent the second.
-  void start_internal(std::span<const Step> steps);
+  void start_internal(const Step& word);
   void start_delegated(const ReplyTo& reply_to, const Step& step);
 
   void set_delegated_done(DelegatedDone done) {

@@ -109,6 +109,32 @@ Status FlightSender::post_or_send_piece(PeerQueue& queue,
              : status;
 }
 
+/// Opens a request of one step; nothing when there is no room for its reply. A
+/// request of the runtime has no reply, so it is not opened, and ends when the
+/// endpoint has taken it.
+std::optional<protocol::RequestHeader> FlightSender::begin_request(
+    const Request& request) {
+  protocol::RequestHeader header;
+  header.steps = 1;
+  if (request.operation->owner == Owner::kInternal) {
+    header.flags = protocol::kUnansweredFlag;
+    return header;
+  }
+  const auto id = requests_.open(request);
+  if (!id) {
+    return std::nullopt;
+  }
+  header.id = *id;
+  return header;
+}
+
+/// The endpoint has not taken the request.
+void FlightSender::cancel_request(const protocol::RequestHeader& header) {
+  if (header.flags != protocol::kUnansweredFlag) {
+    requests_.close(header.id);
+  }
+}
+
 /// Opens the request before it sends, and closes it again when the endpoint
 /// does not take the message. Few bytes are copied at once: nothing is left in
 /// place that the end of the operation would have to reclaim.
@@ -141,15 +167,14 @@ Status FlightSender::send_piece_message(PeerQueue& queue,
     request.local = piece.local;
     request.size = bytes_at_remote(piece);
   }
-  const auto id = requests_.open(request);
-  if (!id) {
+  const auto header = begin_request(request);
+  if (!header) {
     return Status::kAgain;
   }
 
   OneStep request_head;
-  request_head.header.steps = 1;
+  request_head.header = *header;
   request_head.header.data_bytes = static_cast<std::uint32_t>(data.size());
-  request_head.header.id = *id;
   request_head.step = protocol::encode_step(piece);
   const std::array<std::span<const std::byte>, 2> parts = {
       bytes_of(request_head), data};
@@ -158,7 +183,7 @@ Status FlightSender::send_piece_message(PeerQueue& queue,
           ? queue.endpoint().send(parts, transport::Ordering::kFree)
           : send_data(queue, operation, parts, transport::Ordering::kFree);
   if (status != Status::kOk) {
-    requests_.close(*id);
+    cancel_request(*header);
     return status;
   }
   pieces.sent_bytes += piece.size;
@@ -233,24 +258,21 @@ Status FlightSender::send_signal(PeerQueue& queue, Operation& operation) {
   Request request;
   request.operation = &operation;
   request.queue = &queue;
-  const auto id = requests_.open(request);
-  if (!id) {
+  const auto header = begin_request(request);
+  if (!header) {
     return Status::kAgain;
   }
-  protocol::RequestHeader header;
-  header.steps = 1;
-  header.id = *id;
   Step ring;
   ring.opcode = Opcode::kPut;
   ring.flags = protocol::kSignalFlag;
   ring.remote = operation.steps[operation.current].remote;
   const protocol::StepBytes encoded = protocol::encode_step(ring);
-  const std::array<std::span<const std::byte>, 2> parts = {bytes_of(header),
+  const std::array<std::span<const std::byte>, 2> parts = {bytes_of(*header),
                                                            encoded};
   const Status status =
       queue.endpoint().send(parts, transport::Ordering::kFree);
   if (status != Status::kOk) {
-    requests_.close(*id);
+    cancel_request(*header);
     return status;
   }
   operation.has_unsent = false;

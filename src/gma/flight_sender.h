@@ -61,6 +61,8 @@ class FlightSender {
   Status send_piece_message(PeerQueue& queue,
                             Operation& operation,
                             Pieces& pieces);
+  std::optional<protocol::RequestHeader> begin_request(const Request& request);
+  void cancel_request(const protocol::RequestHeader& header);
   Status send_chain(PeerQueue& queue, Operation& operation);
   Status send_chain_message(PeerQueue& queue, Operation& operation);
   Status send_signal(PeerQueue& queue, Operation& operation);

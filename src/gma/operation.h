@@ -60,7 +60,8 @@ inline Step as_get(Step copy) noexcept {
 enum class Owner : std::uint8_t {
   kQueue,      ///< The order queue; the operation has a number there.
   kDelegated,  ///< Another rank, whose agent request started the operation.
-  kInternal,   ///< The runtime, which does not wait for the end.
+  kInternal,   ///< The runtime, which does not wait for the end: a message of
+               ///< such an operation asks for no reply.
   kRelay,      ///< The relay: the operation is a part of a relayed copy.
 };
 
@@ -98,7 +99,7 @@ struct Operation {
     in_place = {};
   }
 
-  Owner owner = Owner::kInternal;
+  Owner owner = Owner::kQueue;
   Sequence sequence = 0;  ///< kQueue: the operation's number.
   Sequence wait_for = 0;  ///< kQueue: the number that has to complete first.
   ReplyTo reply_to;       ///< kDelegated.

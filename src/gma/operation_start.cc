@@ -51,7 +51,8 @@ OperationRunner::Progress OperationRunner::send_bulk(Operation& operation,
 
 /// Sends the first message in this call, unless other operations wait for the
 /// endpoint. The rest goes by way of the queue. Posts always wait for pump(),
-/// because an endpoint that posts may be in its poll now.
+/// because an endpoint that posts may be in its poll now. kDone: all is sent,
+/// and no answer is owed.
 OperationRunner::Progress OperationRunner::send_or_queue(Operation& operation,
                                                          PeerQueue& queue) {
   operation.has_unsent = true;
@@ -64,8 +65,9 @@ OperationRunner::Progress OperationRunner::send_or_queue(Operation& operation,
   }
   if (operation.has_unsent) {
     queues_.add(operation, queue);
+    return Progress::kPending;
   }
-  return Progress::kPending;
+  return operation.outstanding != 0 ? Progress::kPending : Progress::kDone;
 }
 
 /// Copies a slice here if that is possible, and sends the rest otherwise.

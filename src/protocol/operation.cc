@@ -49,9 +49,8 @@ std::optional<RequestView> decode_request(
   const std::size_t count = view.header.steps;
   const std::size_t head = sizeof view.header + count * kStepBytes;
   if (view.header.type != MessageType::kRequest ||
-      (view.header.flags & ~kMoreFlag) != 0 || count == 0 ||
-      count > kMaxSteps || bytes.size() < head ||
-      bytes.size() - head != view.header.data_bytes) {
+      view.header.flags > kUnansweredFlag || count == 0 || count > kMaxSteps ||
+      bytes.size() < head || bytes.size() - head != view.header.data_bytes) {
     return std::nullopt;
   }
   view.step_bytes = bytes.subspan(sizeof view.header, count * kStepBytes);
@@ -68,9 +67,16 @@ std::optional<RequestView> decode_request(
   if (needed != view.data.size()) {
     return std::nullopt;
   }
-  const bool is_part = (view.header.flags & kMoreFlag) != 0;
-  if (is_part && (count != 1 || view.step(0).opcode != Opcode::kPut ||
-                  view.step(0).flags != 0)) {
+  const Step first = view.step(0);
+  const bool is_part = view.header.flags == kMoreFlag;
+  if (is_part &&
+      (count != 1 || first.opcode != Opcode::kPut || first.flags != 0)) {
+    return std::nullopt;
+  }
+  const bool is_unanswered = view.header.flags == kUnansweredFlag;
+  if (is_unanswered &&
+      (count != 1 || view.header.id != 0 || first.opcode == Opcode::kGet ||
+       first.opcode == Opcode::kCopy)) {
     return std::nullopt;
   }
   return view;

@@ -45,6 +45,11 @@ inline constexpr std::size_t kMaxSteps = 16;
 /// Its reply answers all parts; it is not executed if a part has failed.
 inline constexpr std::uint16_t kMoreFlag = 1;
 
+/// Request flag: nobody waits for the end of the request, a single step that is
+/// no get and no copy. It has no reply, and its id is 0. The target logs a
+/// failure.
+inline constexpr std::uint16_t kUnansweredFlag = 2;
+
 struct RequestHeader {
   MessageType type = MessageType::kRequest;
   std::uint8_t steps = 0;

@@ -77,7 +77,7 @@ void NetBarrier::tell(gmm::Rank rank, std::size_t round) {
   step.operand = 1;
   step.remote = engine_.space().codec().encode(rank, 0, gmm::kModuleKey, 0,
                                                round * sizeof(std::uint64_t));
-  engine_.run_locked([&] { engine_.start_internal({&step, 1}); });
+  engine_.run_locked([&] { engine_.start_internal(step); });
 }
 
 }  // namespace acp::runtime

@@ -342,6 +342,32 @@ TEST_CASE("agent: no atomic of 8 bytes where a device executes them",
   }
 }
 
+TEST_CASE("agent: an unanswered request is executed, and rings", "[agent]") {
+  AgentUnderTest rank;
+  rank.memory.fill(std::byte{0});
+  Step add = rank.step(Opcode::kAdd, 8);
+  add.operand = 5;
+  add.flags = protocol::kSignalFlag;
+  const auto unanswered = [&rank](const Step& step) {
+    auto bytes = test::request_message(0, {&step, 1}, {});
+    bytes[offsetof(protocol::RequestHeader, flags)] =
+        std::byte{protocol::kUnansweredFlag};
+    rank.agent.on_request(AgentUnderTest::kPeer, 0, bytes);
+    rank.agent.flush();
+  };
+  unanswered(add);
+  CHECK(word_at(&rank.memory[8]) == 5);
+  CHECK(rank.agent.take_signal());
+  add.remote = 0x1234;
+  unanswered(add);
+  CHECK_FALSE(rank.agent.take_signal());
+  CHECK(rank.endpoints[AgentUnderTest::kPeer].sent.empty());
+  // The result of the addition is not in the next reply.
+  const Step put = rank.step(Opcode::kPut8, 8);
+  rank.request({&put, 1});
+  CHECK(rank.reply().data.empty());
+}
+
 TEST_CASE("agent: malformed requests are dropped without a reply", "[agent]") {
   AgentUnderTest rank;
   const auto before = rank.memory;

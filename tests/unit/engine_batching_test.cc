@@ -78,7 +78,7 @@ TEST_CASE("engine: a pass that leaves something announces it",
 
 TEST_CASE("engine: a signal of the runtime takes along what a pass left",
           "[gma][engine]") {
-  // Each reply is held for the barrier's next signal, not every second one.
+  // Each signal takes along the messages of a pass, not every second one.
   EngineUnderTest rank;
   for (unsigned exchange = 1; exchange < 5; ++exchange) {
     rank.pass(Arrivals::kSignal);

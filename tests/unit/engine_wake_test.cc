@@ -41,15 +41,28 @@ TEST_CASE("engine: the end of the last internal operation wakes callers",
           "[gma][engine][wake]") {
   // acp_finalize and acp_reset wait for it.
   EngineUnderTest rank;
+  rank.endpoint().room = 0;
   rank.start_internal_signal();
   rank.start_internal_signal();
-  CHECK(rank.engine.has_internal());
-  answer(rank);
+  rank.endpoint().room = 1;
+  rank.pass(Arrivals::kNone);
   CHECK(rank.engine.has_internal());
   CHECK(rank.wakes() == 0);
-  answer(rank);
+  rank.endpoint().take();
+  rank.pass(Arrivals::kNone);
   CHECK_FALSE(rank.engine.has_internal());
   CHECK(rank.wakes() == 1);
+}
+
+TEST_CASE("engine: a signal of the runtime ends when it is sent",
+          "[gma][engine]") {
+  EngineUnderTest rank;
+  rank.start_internal_signal();
+  CHECK_FALSE(rank.engine.has_internal());
+  const auto message = rank.endpoint().take();
+  const auto request = protocol::decode_request(message);
+  REQUIRE(request.has_value());
+  CHECK(request->header.flags == protocol::kUnansweredFlag);
 }
 
 TEST_CASE("engine: the end of a delegated copy wakes callers",

@@ -34,7 +34,7 @@ class EngineUnderTest final : private Endpoints,
   /// Starts a signal like a barrier's.
   void start_internal_signal() {
     const Step signal = signal_to_peer();
-    engine.run_locked([&] { engine.start_internal({&signal, 1}); });
+    engine.run_locked([&] { engine.start_internal(signal); });
   }
 
   int flushes() const noexcept { return flushes_; }

@@ -254,7 +254,8 @@ TEST_CASE("operation: a part of a request is one put",
     return decode_request(bytes).has_value();
   };
   for (int flags = 0; flags < 256; ++flags) {
-    CHECK(is_taken({put_step(5)}, flags) == (flags <= kMoreFlag));
+    const bool is_part = flags == kMoreFlag;
+    CHECK(is_taken({put_step(5)}, flags) == (flags == 0 || is_part));
     CHECK(is_taken({put_step(5), put_step(5)}, flags) == (flags == 0));
     CHECK(is_taken({word_step(Opcode::kPut8)}, flags) == (flags == 0));
     CHECK(is_taken({word_step(Opcode::kGet)}, flags) == (flags == 0));
@@ -264,6 +265,27 @@ TEST_CASE("operation: a part of a request is one put",
   signal.flags = kSignalFlag;
   CHECK(is_taken({signal}, 0));
   CHECK_FALSE(is_taken({signal}, kMoreFlag));
+}
+
+TEST_CASE("operation: an unanswered request is one step without results",
+          "[protocol][operation]") {
+  const auto is_taken = [](std::vector<Step> steps, std::uint64_t id) {
+    std::size_t data_bytes = 0;
+    for (const Step& step : steps) {
+      data_bytes += request_bytes(step);
+    }
+    auto bytes = request_message(id, steps, std::vector<std::byte>(data_bytes));
+    bytes[offsetof(RequestHeader, flags)] = std::byte{kUnansweredFlag};
+    return decode_request(bytes).has_value();
+  };
+  for (const Opcode opcode : {Opcode::kPut8, Opcode::kAdd, Opcode::kCas}) {
+    CHECK(is_taken({word_step(opcode)}, 0));
+    CHECK_FALSE(is_taken({word_step(opcode)}, 1));
+    CHECK_FALSE(is_taken({word_step(opcode), word_step(opcode)}, 0));
+  }
+  CHECK(is_taken({put_step(5)}, 0));
+  CHECK_FALSE(is_taken({word_step(Opcode::kGet)}, 0));
+  CHECK_FALSE(is_taken({word_step(Opcode::kCopy)}, 0));
 }
 
 TEST_CASE("operation: each opcode alone", "[protocol][operation]") {
