@@ -300,6 +300,7 @@ FakeJob::FakeJob(const FakeJobPlan& plan)
     options.epoch = kEpoch;
     options.security = plan.security;
     options.first_grant = plan.first_grant;
+    options.window_bytes = plan.window_bytes;
     options.secret = kSecret;
     options.fetches_cards = plan.fetches_cards;
     options.card_of = [this, proc](transport::ProcId peer) {

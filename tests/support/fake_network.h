@@ -204,6 +204,7 @@ struct FakeJobPlan {
   Duration silence = std::chrono::seconds(10);
   udp::Security security = udp::Security::kOff;
   std::uint64_t first_grant = std::uint64_t{1} << 20;
+  std::uint64_t window_bytes = 0;  ///< A stream's; 0: found by its path.
   udp::PathPlan path{};  ///< Applied by a FaultySocket of each process.
   bool fetches_cards = false;
 };

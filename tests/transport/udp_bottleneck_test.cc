@@ -7,6 +7,7 @@
 #include <catch2/catch.hpp>
 
 #include "support/fake_network.h"
+#include "udp/endpoint.h"
 
 namespace acp::test {
 
@@ -29,7 +30,8 @@ struct Path {
 /// Processes 0 and 2 send to 1 and 3 as fast as they can.
 class Streams {
  public:
-  explicit Streams(const Path& path) : job_(plan_for(path)) {
+  explicit Streams(const Path& path, std::uint64_t window_bytes = 0)
+      : job_(plan_for(path, window_bytes)) {
     for (const transport::ProcId receiver : {1U, 3U}) {
       job_.sink(receiver).message = [this, receiver](auto, auto, auto bytes) {
         arrived_[receiver / 2] += bytes.size();
@@ -38,6 +40,11 @@ class Streams {
   }
 
   FakeJob& job() { return job_; }
+
+  /// The window of the first stream.
+  std::uint64_t window() {
+    return static_cast<udp::Endpoint&>(job_.endpoint(0, 1)).sender().window();
+  }
 
   void start(std::size_t stream) { is_on_[stream] = true; }
 
@@ -54,11 +61,12 @@ class Streams {
   }
 
  private:
-  static FakeJobPlan plan_for(const Path& path) {
+  static FakeJobPlan plan_for(const Path& path, std::uint64_t window_bytes) {
     FakeJobPlan plan;
     plan.procs = 4;
     plan.datagram_bytes = 1'472;
     plan.first_grant = udp::kFirstGrant;
+    plan.window_bytes = window_bytes;
     plan.network.has_hosts = true;
     plan.network.mtu = 1'472;
     plan.network.delay = path.round_trip / 2;
@@ -135,6 +143,27 @@ TEST_CASE("udp bottleneck: a second stream gets its share",
   CHECK(most <= 2 * least);
   CHECK(share(bytes[0] + bytes[1], path, 300 * path.round_trip) > 0.7);
   CHECK(streams.job().network().counts().longest_queue <= 2 * path.product());
+}
+
+// ACP_UDP_WINDOW: neither a queue nor a path that holds more changes it. A
+// queue that is longer than the path holds shows that such a window is really
+// filled. The sizes are whole KiB, as grants are.
+TEST_CASE("udp bottleneck: a window that is set stays as it is",
+          "[udp][bottleneck]") {
+  const Path path{10'000'000, milliseconds(2)};
+  const std::uint64_t window =
+      GENERATE(std::uint64_t{10} << 10, std::uint64_t{150} << 10);
+  Streams streams(path, window);
+  streams.start(0);
+  streams.run(100 * path.round_trip);
+  for (int i = 0; i < 50; ++i) {
+    streams.run(path.round_trip);
+    REQUIRE(streams.window() == window);
+  }
+  const std::uint64_t queue = streams.job().network().counts().longest_queue;
+  CAPTURE(window, queue, path.product());
+  CHECK(queue <= window);
+  CHECK((queue > 2 * path.product()) == (window > 4 * path.product()));
 }
 
 }  // namespace acp::test
