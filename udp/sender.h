@@ -144,7 +144,7 @@ class Sender {
   bool is_peer_dead(TimePoint now) const noexcept;
   Duration silence(TimePoint now) const noexcept;
 
-  /// Time-outs since the last ack.
+  /// Time-outs since the last progress.
   std::uint32_t unanswered() const noexcept { return timeouts_; }
 
   /// Whether a closed fragment is not acknowledged.

@@ -11,7 +11,8 @@
 
 namespace acp::protocol {
 
-/// Every count but kLongestRtt only grows.
+/// Every count but kLongestRtt only grows. Host segments and messages of agents
+/// carry all of them, so a new one raises kHostVersion and kAgentProtocol.
 enum class TrafficCount : std::uint8_t {
   kSent,           ///< Packets, retransmissions and acks included.
   kSentBytes,      ///< Bytes of these packets, without headers of IP and UDP.

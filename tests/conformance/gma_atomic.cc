@@ -112,7 +112,9 @@ void check_kind(const Kind& kind, const Block& block, int target) {
   put(mine + 16, guard);
   const std::uint64_t other_half = model;
   for (int i = 0; i < 24; ++i) {
-    const std::uint64_t value = i % 5 == 0 ? ~std::uint64_t{0} : random();
+    const std::uint64_t value = i % 5 == 0   ? ~std::uint64_t{0}
+                                : i % 5 == 3 ? random() % 3
+                                             : random();
     const std::uint64_t expected = i % 2 == 0 ? model : random();
     block.word(result / 8).store(~std::uint64_t{0});
     EXPECT_DONE(kind.issue(block.mine(result), block.at(target, at), value,

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 
+#include "base/assert.h"
 #include "base/log.h"
 #include "transport/ucx/endpoint.h"
 
@@ -37,7 +38,8 @@ ucp_atomic_op_t atomic_of(Opcode opcode) noexcept {
     case Opcode::kOr: return UCP_ATOMIC_OP_OR;
     case Opcode::kXor: return UCP_ATOMIC_OP_XOR;
     case Opcode::kSwap: return UCP_ATOMIC_OP_SWAP;
-    default: return UCP_ATOMIC_OP_CSWAP;
+    case Opcode::kCas: return UCP_ATOMIC_OP_CSWAP;
+    default: ACP_ASSERT(false && "not an atomic"); return UCP_ATOMIC_OP_CSWAP;
   }
 }
 
