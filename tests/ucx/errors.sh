@@ -53,7 +53,8 @@ fails "unlike colors, and a program that looks at no error" \
 
 UCX_TLS=ib
 job "$hello"
-fails "no device" 'ucp_init: No such device' 'UCX_TLS=ib' 'acp_info'
+fails "no device" 'ucp_init: No such device' 'UCX_TLS=ib, UCX_NET_DEVICES=lo' \
+  'acp_info'
 UCX_TLS=tcp,self
 UCX_NET_DEVICES=all ACP_UCX_DEVICES=nosuch job "$hello"
 fails "no such device" 'no way to it' 'devices here: nosuch' 'UCX_NET_DEVICES'

@@ -1,15 +1,13 @@
 // Making the UCP endpoint to a peer, losing it, and flushing. Part of Endpoint.
 #include <algorithm>
-#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <sstream>
 
-#include <ucs/config/global_opts.h>
-
 #include "base/log.h"
 #include "transport/ucx/endpoint.h"
+#include "transport/ucx/ucx_log.h"
 
 namespace acp::ucx {
 
@@ -17,24 +15,6 @@ namespace {
 
 /// How long the launcher has to say how a peer has ended.
 constexpr Duration kLauncherTime = std::chrono::seconds(2);
-
-/// Keeps UCX's own log silent: a refusal is expected, and the next attempt says
-/// why if it fails, too.
-class QuietUcx {
- public:
-  QuietUcx() {
-    ucs_global_opts_get_value("LOG_LEVEL", level_.data(), level_.size());
-    ucs_global_opts_set_value("LOG_LEVEL", "fatal");
-  }
-
-  QuietUcx(const QuietUcx&) = delete;
-  QuietUcx& operator=(const QuietUcx&) = delete;
-
-  ~QuietUcx() { ucs_global_opts_set_value("LOG_LEVEL", level_.data()); }
-
- private:
-  std::array<char, 64> level_{};
-};
 
 /// The lanes of a UCP endpoint, for the log: UCX tells them as text only.
 std::string lanes_of(ucp_ep_h endpoint) {
@@ -93,7 +73,8 @@ ucs_status_t Endpoint::create_in(ucp_err_handling_mode_t mode) {
 /// peer. In mode PEER it would complain of shared memory instead.
 ucs_status_t Endpoint::create() {
   {
-    const QuietUcx quiet;
+    // A refusal is expected, and the next attempt says why if it fails, too.
+    const UcxLogLevel quiet("fatal");
     if ((place_ == EndpointPlace::kThisHost &&
          create_in(UCP_ERR_HANDLING_MODE_NONE) == UCS_OK) ||
         create_in(UCP_ERR_HANDLING_MODE_PEER) == UCS_OK) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -15,6 +16,7 @@
 #include "base/blocked_signals.h"
 #include "base/log.h"
 #include "base/memory_map.h"
+#include "transport/ucx/ucx_log.h"
 
 namespace acp::ucx {
 
@@ -25,12 +27,43 @@ Status report(const char* call,
               ucs_status_t status,
               const std::string& devices) {
   const char* tls = std::getenv("UCX_TLS");
+  const char* all = std::getenv("UCX_NET_DEVICES");
   log_error(
-      "ucx: {}: {} (UCX_TLS={}, devices {}): acp_info lists what UCX finds "
-      "here; UCX_TLS and ACP_UCX_DEVICES choose among it",
+      "ucx: {}: {} (UCX_TLS={}, {}={}): acp_info lists what UCX finds here; "
+      "UCX_TLS, UCX_NET_DEVICES and ACP_UCX_DEVICES choose among it",
       call, ucs_status_string(status), tls == nullptr ? "all" : tls,
-      devices.empty() ? "of UCX_NET_DEVICES" : devices);
+      devices.empty() ? "UCX_NET_DEVICES" : "a list of ACP_UCX_DEVICES",
+      !devices.empty() ? devices
+      : all == nullptr ? "all"
+                       : all);
   return status == UCS_ERR_NO_MEMORY ? Status::kNoMemory : Status::kUnsupported;
+}
+
+/// Makes TCP connections without waiting for them, unless the user has chosen.
+/// UCX's default waits inside ucp_ep_create, and the engine's lock with it.
+/// Over rc_verbs beside tcp UCX 1.13.1 also crashes that way (docs/ucx.md,
+/// "Tests"). UCX 1.13 has the first name, 1.18 and later have the second. A
+/// version ignores the name that it does not have.
+void connect_without_waiting(ucp_config_t* config) {
+  if (std::getenv("UCX_TCP_CONN_NB") == nullptr) {
+    for (const char* name : {"CONN_NB", "TCP_CONN_NB"}) {
+      static_cast<void>(ucp_config_modify(config, name, "y"));
+    }
+  }
+}
+
+/// Makes a worker. UCX warns of unused values, such as those of
+/// connect_without_waiting() in a worker without TCP. So warnings are off,
+/// unless the user has chosen a level.
+ucs_status_t make_worker(ucp_context_h context, ucp_worker_h& worker) {
+  ucp_worker_params_t params{};
+  params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
+  params.thread_mode = UCS_THREAD_MODE_SERIALIZED;
+  std::optional<UcxLogLevel> quiet;
+  if (std::getenv("UCX_LOG_LEVEL") == nullptr) {
+    quiet.emplace("error");
+  }
+  return ucp_worker_create(context, &params, &worker);
 }
 
 /// UCX has handlers for four signals of faults, which write a backtrace. When
@@ -92,6 +125,7 @@ Status Worker::create(const std::string& devices, Executor atomics) {
   if (status == UCS_OK) {
     status = ucp_config_modify(config, "ATOMIC_MODE", executor_name(atomics));
   }
+  connect_without_waiting(config);
   ucp_params_t params{};
   params.field_mask = UCP_PARAM_FIELD_FEATURES;
   params.features = UCP_FEATURE_AM | UCP_FEATURE_RMA | UCP_FEATURE_AMO32 |
@@ -103,10 +137,7 @@ Status Worker::create(const std::string& devices, Executor atomics) {
   if (status != UCS_OK) {
     return report("ucp_init", status, devices);
   }
-  ucp_worker_params_t worker_params{};
-  worker_params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
-  worker_params.thread_mode = UCS_THREAD_MODE_SERIALIZED;
-  status = ucp_worker_create(context_, &worker_params, &worker_);
+  status = make_worker(context_, worker_);
   if (status != UCS_OK) {
     return report("ucp_worker_create", status, devices);
   }
