@@ -61,9 +61,9 @@ TransportFact ib_fact(const Settings& settings) {
 
 /// A module that was built elsewhere comes with a UCX that this program has not
 /// been compiled for.
-Probe ask_ucx() {
+Probe ask_ucx([[maybe_unused]] const Settings& settings) {
 #ifdef ACP_HAS_UCX
-  return probe_ucx();
+  return probe_ucx(std::string(settings.text(SettingId::kUcxDevices)));
 #else
   return {true, "ucx_info -d lists its devices"};
 #endif
@@ -75,7 +75,7 @@ TransportFact ucx_fact(const Settings& settings) {
   if (module.table == nullptr) {
     return {"ucx", false, false, module.why, module.path};
   }
-  const Probe probe = ask_ucx();
+  const Probe probe = ask_ucx(settings);
   return {"ucx", true, probe.works, probe.detail, module.path};
 }
 

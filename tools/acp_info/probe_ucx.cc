@@ -1,11 +1,15 @@
-// Asks UCX for its transports and their devices, and for the transports with
-// atomics of 8 bytes. acp_info does not link UCX and runs without UCX: the
-// functions come from the libraries that libacp-ucx.so has loaded.
+// Asks UCX for its transports and their devices, for the transports with
+// atomics of 8 bytes, and opens those that the user's settings leave. acp_info
+// does not link UCX and runs without UCX: the functions come from the libraries
+// that libacp-ucx.so has loaded.
 #include <fmt/format.h>
 #include <uct/api/uct.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <memory>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -22,6 +26,13 @@ namespace {
 /// The functions of UCX that the probe calls.
 #define ACP_UCX_FUNCTIONS(X)           \
   X(ucp, ucp_get_version_string)       \
+  X(ucp, ucp_config_read)              \
+  X(ucp, ucp_config_modify)            \
+  X(ucp, ucp_config_release)           \
+  X(ucp, ucp_init_version)             \
+  X(ucp, ucp_context_print_info)       \
+  X(ucp, ucp_cleanup)                  \
+  X(ucs, ucs_status_string)            \
   X(ucs, ucs_async_context_create)     \
   X(ucs, ucs_async_context_destroy)    \
   X(uct, uct_query_components)         \
@@ -182,9 +193,90 @@ std::string describe(const std::string& name, const Transport& transport) {
              : fmt::format("{} ({})", name, fmt::join(transport.devices, ", "));
 }
 
+/// The resources that a context of UCX has opened, as "tcp/lo, self/memory0".
+/// UCX tells them as text only: the last word of lines with "resource".
+std::string opened_by(const Ucx& ucx, ucp_context_h context) {
+  char* text = nullptr;
+  std::size_t size = 0;
+  std::FILE* const stream = ::open_memstream(&text, &size);
+  if (stream == nullptr) {
+    return {};
+  }
+  ucx.ucp_context_print_info(context, stream);
+  std::fclose(stream);
+  const std::unique_ptr<char, decltype(&std::free)> owner(text, std::free);
+  std::istringstream lines(text);
+  std::vector<std::string> resources;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find(" resource ") != std::string::npos) {
+      resources.push_back(line.substr(line.find_last_of(' ') + 1));
+    }
+  }
+  return fmt::format("{}", fmt::join(resources, ", "));
+}
+
+/// Opens the transports that the settings leave, as acp_init does for a color.
+/// `devices` is a list as in UCX_NET_DEVICES, or empty.
+Probe try_settings(const Ucx& ucx, const std::string& devices) {
+  ucp_config_t* config = nullptr;
+  ucs_status_t status = ucx.ucp_config_read(nullptr, nullptr, &config);
+  if (status != UCS_OK) {
+    return {false,
+            fmt::format("ucp_config_read: {}", ucx.ucs_status_string(status))};
+  }
+  if (!devices.empty()) {
+    status = ucx.ucp_config_modify(config, "NET_DEVICES", devices.c_str());
+  }
+  ucp_params_t params{};
+  params.field_mask = UCP_PARAM_FIELD_FEATURES;
+  params.features = UCP_FEATURE_AM | UCP_FEATURE_RMA | UCP_FEATURE_AMO32 |
+                    UCP_FEATURE_AMO64 | UCP_FEATURE_WAKEUP;
+  ucp_context_h context = nullptr;
+  if (status == UCS_OK) {
+    status = ucx.ucp_init_version(UCP_API_MAJOR, UCP_API_MINOR, &params, config,
+                                  &context);
+  }
+  ucx.ucp_config_release(config);
+  if (status != UCS_OK) {
+    return {false, fmt::format("ucp_init: {}", ucx.ucs_status_string(status))};
+  }
+  const std::string opened = opened_by(ucx, context);
+  ucx.ucp_cleanup(context);
+  return {true, opened};
+}
+
+/// "UCX_TLS=tcp, UCX_NET_DEVICES=lo": the settings that are set, which
+/// choose among UCX's transports. Empty when none is.
+std::string settings_text(const std::string& lists) {
+  std::vector<std::string> set;
+  for (const char* name : {"UCX_TLS", "UCX_NET_DEVICES"}) {
+    if (const char* value = std::getenv(name); value != nullptr) {
+      set.push_back(fmt::format("{}={}", name, value));
+    }
+  }
+  if (!lists.empty()) {
+    set.push_back(fmt::format("ACP_UCX_DEVICES={}", lists));
+  }
+  return fmt::format("{}", fmt::join(set, ", "));
+}
+
+/// Tries the lists of devices of all colors: each has to leave a transport.
+Probe try_lists(const Ucx& ucx, const std::string& lists) {
+  Probe all{true, ""};
+  std::istringstream rest(lists);
+  std::string list;
+  std::getline(rest, list, ';');  // an empty text is one list, an empty one
+  do {
+    const Probe one = try_settings(ucx, list);
+    all.works = all.works && one.works;
+    all.detail += (all.detail.empty() ? "" : "; ") + one.detail;
+  } while (std::getline(rest, list, ';'));
+  return all;
+}
+
 }  // namespace
 
-Probe probe_ucx() {
+Probe probe_ucx(const std::string& lists) {
   ::setenv("UCX_LOG_LEVEL", "fatal", 0);  // Its warnings are no facts.
   const Ucx ucx;
   if (!ucx.is_complete) {
@@ -205,10 +297,19 @@ Probe probe_ucx() {
     return names.empty() ? std::string("none")
                          : fmt::format("{}", fmt::join(names, ", "));
   };
-  return {!found.empty(),
-          fmt::format("UCX {}: {}; atomics by devices: {}; by CPUs: {}",
-                      ucx.ucp_get_version_string(), list(found),
-                      list(by_device), list(by_cpu))};
+  const std::string facts = fmt::format(
+      "UCX {}: {}; atomics by devices: {}; by CPUs: {}",
+      ucx.ucp_get_version_string(), list(found), list(by_device), list(by_cpu));
+  const std::string settings = settings_text(lists);
+  if (found.empty() || settings.empty()) {
+    return {!found.empty(), facts};
+  }
+  const Probe chosen = try_lists(ucx, lists);
+  return {chosen.works,
+          chosen.works
+              ? fmt::format("{}; {} leaves {}", facts, settings, chosen.detail)
+              : fmt::format("{} leaves nothing: {}; here is {}", settings,
+                            chosen.detail, facts)};
 }
 
 }  // namespace acp::info
