@@ -8,7 +8,7 @@
 namespace acp::ucx {
 
 /// Gives UCX's log a level for as long as the object lives. The level is the
-/// process's, so the object should live short.
+/// process's, so keep the object for a few calls only.
 class UcxLogLevel {
  public:
   explicit UcxLogLevel(const char* level) {
