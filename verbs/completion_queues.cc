@@ -16,10 +16,14 @@ Status CompletionQueues::open(ibv_context& context,
                               const ibv_device_attr& limits,
                               std::uint32_t connections) {
   context_ = &context;
-  const auto fitting = static_cast<std::uint32_t>(std::max(limits.max_cqe, 0)) /
-                       kCompletionsPerConnection;
-  capacity_ =
-      std::clamp(std::min(connections, fitting), 1U, kConnectionsPerQueue);
+  constexpr std::uint32_t kLeast = completions_of(PairSize::kLarge);
+  most_entries_ =
+      std::clamp(static_cast<std::uint32_t>(std::max(limits.max_cqe, 0)),
+                 kLeast, kMostCompletions);
+  next_entries_ = std::min(
+      most_entries_,
+      std::min(connections, kSmallPerQueue) * completions_of(PairSize::kSmall) +
+          std::min(connections, kLargePerQueue) * kLeast);
   if (!add_queue()) {
     return errno == ENOMEM ? Status::kNoMemory : Status::kSystem;
   }
@@ -27,20 +31,21 @@ Status CompletionQueues::open(ibv_context& context,
 }
 
 bool CompletionQueues::add_queue() noexcept {
-  CompletionQueue made(ibv_create_cq(
-      context_, static_cast<int>(capacity_ * kCompletionsPerConnection),
-      nullptr, channel_.get(), 0));
+  CompletionQueue made(ibv_create_cq(context_, static_cast<int>(next_entries_),
+                                     nullptr, channel_.get(), 0));
   if (made == nullptr) {
     return false;
   }
-  queues_.push_back({.queue = std::move(made)});
+  queues_.push_back({.queue = std::move(made), .entries = next_entries_});
+  next_entries_ = std::min(2 * next_entries_, most_entries_);
   return true;
 }
 
 /// Fills the first queue with room, and makes a new queue when all are full.
-ibv_cq* CompletionQueues::acquire() noexcept {
-  auto found = std::ranges::find_if(queues_, [this](const Queue& each) {
-    return each.connections < capacity_;
+ibv_cq* CompletionQueues::acquire(PairSize size) noexcept {
+  const std::uint32_t wanted = completions_of(size);
+  auto found = std::ranges::find_if(queues_, [wanted](const Queue& each) {
+    return each.entries - each.taken >= wanted;
   });
   if (found == queues_.end()) {
     if (!add_queue()) {
@@ -48,15 +53,31 @@ ibv_cq* CompletionQueues::acquire() noexcept {
     }
     found = queues_.end() - 1;
   }
-  ++found->connections;
+  found->taken += wanted;
   return found->queue.get();
 }
 
-void CompletionQueues::release(const ibv_cq& queue) noexcept {
+void CompletionQueues::release(const ibv_cq& queue, PairSize size) noexcept {
   const auto found = std::ranges::find_if(queues_, [&queue](const Queue& each) {
     return each.queue.get() == &queue;
   });
-  --found->connections;
+  found->taken -= completions_of(size);
+}
+
+std::uint32_t CompletionQueues::entries() const noexcept {
+  std::uint32_t sum = 0;
+  for (const Queue& each : queues_) {
+    sum += each.entries;
+  }
+  return sum;
+}
+
+std::uint32_t CompletionQueues::taken() const noexcept {
+  std::uint32_t sum = 0;
+  for (const Queue& each : queues_) {
+    sum += each.taken;
+  }
+  return sum;
 }
 
 int CompletionQueues::poll(ibv_cq& queue) noexcept {

@@ -1,7 +1,7 @@
-// The completion queues of a device. A queue has room for all completions that
-// a fixed number of connections can have, so it never overflows. More
-// connections get another queue. No queue is resized, because not every device
-// can do that; a second queue costs a look only beyond 256 connections.
+// The completion queues of a device. A queue pair takes room for all
+// completions that it can have, so no queue overflows. When none has room,
+// another one is made, of twice the size. No queue is resized, because not
+// every device can do that; each further queue costs a look in every poll.
 #pragma once
 
 #include <array>
@@ -15,15 +15,33 @@
 
 namespace acp::verbs {
 
-/// Entries of a send queue.
+/// A queue pair is small at first, and its connection gets a large one when it
+/// needs that. docs/verbs.md, "Small and large queue pairs".
+enum class PairSize : std::uint8_t { kSmall, kLarge };
+
+/// Entries of the send queue of a queue pair; powers of 2.
+inline constexpr std::uint32_t kSmallSendQueue = 16;
 inline constexpr std::uint32_t kSendQueue = 128;
-/// Completions that one connection can have in its queue: all sends, all
+
+constexpr std::uint32_t send_entries(PairSize size) noexcept {
+  return size == PairSize::kLarge ? kSendQueue : kSmallSendQueue;
+}
+
+/// Completions that one queue pair can have in its queue: all sends, all
 /// receives, and the receives of an attempt that was given up for it.
-inline constexpr std::uint32_t kCompletionsPerConnection =
-    kSendQueue + 2 * kReceivesPerConnection;
-/// Connections per queue; fewer where the device's queues are smaller. A queue
-/// for this many takes some 3 MiB.
-inline constexpr std::uint32_t kConnectionsPerQueue = 256;
+constexpr std::uint32_t completions_of(PairSize size) noexcept {
+  return send_entries(size) + 2 * (size == PairSize::kLarge
+                                       ? kReceivesPerConnection
+                                       : kReceivesOfSmall);
+}
+
+/// Connections for which the first queue has room: small queue pairs, and large
+/// ones. A queue for that takes less than 0.6 MiB.
+inline constexpr std::uint32_t kSmallPerQueue = 256;
+inline constexpr std::uint32_t kLargePerQueue = 16;
+/// Most completions of a queue, for 256 large queue pairs: some 3 MiB.
+inline constexpr std::uint32_t kMostCompletions =
+    256 * completions_of(PairSize::kLarge);
 
 /// One thread at a time; guarded by the engine's lock.
 class CompletionQueues {
@@ -41,11 +59,15 @@ class CompletionQueues {
                             const ibv_device_attr& limits,
                             std::uint32_t connections);
 
-  /// Reserves room for one connection and returns its queue. Null: no queue has
+  /// Reserves room for one queue pair and returns its queue. Null: no queue has
   /// room and none can be made; with errno.
-  ibv_cq* acquire() noexcept;
-  /// Gives the room of a connection back.
-  void release(const ibv_cq& queue) noexcept;
+  ibv_cq* acquire(PairSize size) noexcept;
+  /// Gives the room of a queue pair back.
+  void release(const ibv_cq& queue, PairSize size) noexcept;
+
+  /// Entries of all queues, and those that queue pairs have taken.
+  std::uint32_t entries() const noexcept;
+  std::uint32_t taken() const noexcept;
 
   /// Takes completions of one queue, in turn. They are valid until the next
   /// call and include failed ones. Negative: a queue is broken.
@@ -68,7 +90,8 @@ class CompletionQueues {
 
   struct Queue {
     CompletionQueue queue;
-    std::uint32_t connections = 0;  ///< Connections with room in it.
+    std::uint32_t entries = 0;
+    std::uint32_t taken = 0;  ///< Entries that queue pairs have reserved.
   };
 
   bool add_queue() noexcept;
@@ -76,9 +99,10 @@ class CompletionQueues {
 
   CompletionChannel channel_;
   ibv_context* context_ = nullptr;
-  std::uint32_t capacity_ = 0;  ///< Connections per queue.
-  std::vector<Queue> queues_;   ///< At least one, once opened.
-  std::size_t next_ = 0;        ///< Index of the queue that was polled last.
+  std::uint32_t next_entries_ = 0;  ///< Entries of the queue made next.
+  std::uint32_t most_entries_ = 0;  ///< Most that a queue may have.
+  std::vector<Queue> queues_;       ///< At least one, once opened.
+  std::size_t next_ = 0;  ///< Index of the queue that was polled last.
   std::array<ibv_wc, kBatch> completions_{};
   int stashed_ = 0;  ///< Found by arm(), for the next poll().
 };

@@ -13,7 +13,7 @@ namespace {
 constexpr unsigned kWindowShift = 16;
 constexpr unsigned kShortBit = 1U << 21;
 constexpr unsigned kGivesUpBit = 1U << 22;
-constexpr unsigned kZeroBit = 1U << 23;
+constexpr unsigned kMovesBit = 1U << 23;
 constexpr unsigned kGivenUpShift = 24;
 
 /// The window in a note counts from the consumed packets. An end that has just
@@ -37,6 +37,7 @@ std::uint32_t encode_credit(const CreditNote& note) noexcept {
   return std::uint32_t{note.consumed} |
          std::uint32_t{note.window} << kWindowShift |
          (note.is_short ? kShortBit : 0) | (note.gives_up ? kGivesUpBit : 0) |
+         (note.moves ? kMovesBit : 0) |
          std::uint32_t{note.given_up} << kGivenUpShift;
 }
 
@@ -46,10 +47,9 @@ std::optional<CreditNote> decode_credit(std::uint32_t bits) noexcept {
   note.window = static_cast<std::uint8_t>(bits >> kWindowShift & 0x1f);
   note.is_short = (bits & kShortBit) != 0;
   note.gives_up = (bits & kGivesUpBit) != 0;
+  note.moves = (bits & kMovesBit) != 0;
   note.given_up = static_cast<std::uint8_t>(bits >> kGivenUpShift);
-  return note.window <= kMostNoted && (bits & kZeroBit) == 0
-             ? std::optional(note)
-             : std::nullopt;
+  return note.window <= kMostNoted ? std::optional(note) : std::nullopt;
 }
 
 std::uint32_t Credit::on_send(Load load) noexcept {
@@ -76,6 +76,10 @@ std::uint32_t Credit::give_up() noexcept {
   return note() | kGivesUpBit;
 }
 
+std::uint32_t Credit::move() noexcept {
+  return on_send(Load::kNone) | kMovesBit;
+}
+
 std::uint32_t Credit::note() noexcept {
   const bool is_short = is_short_;
   is_short_ = false;
@@ -90,7 +94,7 @@ std::uint32_t Credit::note() noexcept {
 /// other end's, then the packet itself.
 bool Credit::on_arrival(std::uint32_t bits, Load load) noexcept {
   const auto note = decode_credit(bits);
-  if (!note || (note->gives_up && load == Load::kRows)) {
+  if (!note || ((note->gives_up || note->moves) && load == Load::kRows)) {
     return false;
   }
   const std::uint32_t more = static_cast<std::uint16_t>(

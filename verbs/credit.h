@@ -8,7 +8,7 @@
 //    5 bits  window     packets that the other end may send after those
 //    1 bit   is_short   a message had to wait for credit since the last SEND
 //    1 bit   gives_up   the sender keeps credit for kIdleWindow packets
-//    1 bit   zero
+//    1 bit   moves      last SEND to come on this queue pair
 //    8 bits  given_up   SENDs with gives_up read from the other end, modulo 2^8
 #pragma once
 
@@ -22,10 +22,14 @@ namespace acp::verbs {
 /// connection that is not used, and at most.
 inline constexpr std::uint32_t kIdleWindow = 1;
 inline constexpr std::uint32_t kWindow = 16;
+/// Largest window of a connection whose queue pair is small.
+inline constexpr std::uint32_t kSmallWindow = 2;
 /// Empty packets of one direction that can be unread.
 inline constexpr std::uint32_t kEmptyPackets = 2;
 /// Receive buffers that one connection may need at once.
 inline constexpr std::uint32_t kReceivesPerConnection = kWindow + kEmptyPackets;
+/// Receive buffers that it may need while its queue pair is small.
+inline constexpr std::uint32_t kReceivesOfSmall = kSmallWindow + kEmptyPackets;
 
 /// The immediate data of a SEND. A plain value.
 struct CreditNote {
@@ -33,6 +37,7 @@ struct CreditNote {
   std::uint8_t window = 0;
   bool is_short = false;
   bool gives_up = false;
+  bool moves = false;
   std::uint8_t given_up = 0;
 
   friend bool operator==(const CreditNote&, const CreditNote&) = default;
@@ -68,6 +73,9 @@ class Credit {
   /// Keeps credit for kIdleWindow packets. Returns the immediate data of the
   /// empty packet that tells so. Precondition: has_spare().
   std::uint32_t give_up() noexcept;
+
+  /// The immediate data of the last packet on a queue pair, which is empty.
+  std::uint32_t move() noexcept;
 
   /// A packet of the other end has arrived. False: it breaks a rule.
   [[nodiscard]] bool on_arrival(std::uint32_t bits, Load load) noexcept;

@@ -115,8 +115,10 @@ Status Device::listen() {
 
 /// Completions, queue pair, receive buffers: each step is undone if a later one
 /// fails, and errno tells the first failure.
-Status Device::add_connection(rdma_cm_id& id, Endpoint& endpoint) {
-  ibv_cq* completions = completions_.acquire();
+Status Device::add_connection(rdma_cm_id& id,
+                              Endpoint& endpoint,
+                              PairSize size) {
+  ibv_cq* completions = completions_.acquire(size);
   if (completions == nullptr) {
     const int error = errno;
     log_error(
@@ -126,21 +128,21 @@ Status Device::add_connection(rdma_cm_id& id, Endpoint& endpoint) {
     errno = error;
     return Status::kSystem;
   }
-  ibv_qp_init_attr wanted = queue_pair(completions);
+  ibv_qp_init_attr wanted = queue_pair(completions, size);
   if (rdma_create_qp(&id, domain_.get(), &wanted) != 0) {
     const int error = errno;
-    completions_.release(*completions);
+    completions_.release(*completions, size);
     errno = error;
     return Status::kSystem;
   }
   const Status status = receives_.add(*id.qp);
   if (status != Status::kOk) {
     rdma_destroy_qp(&id);
-    completions_.release(*completions);
+    completions_.release(*completions, size);
     errno = status == Status::kNoMemory ? ENOMEM : EIO;
     return status;
   }
-  endpoints_[id.qp->qp_num] = &endpoint;
+  endpoints_[id.qp->qp_num] = {.endpoint = &endpoint, .size = size};
   return Status::kOk;
 }
 
@@ -148,31 +150,34 @@ void Device::drop_connection(rdma_cm_id& id) noexcept {
   if (id.qp == nullptr) {
     return;
   }
-  endpoints_.erase(id.qp->qp_num);
+  const auto found = endpoints_.find(id.qp->qp_num);
+  const PairSize size = found->second.size;
+  endpoints_.erase(found);
   receives_.drop(*id.qp);
   const ibv_cq* completions = id.qp->send_cq;
   rdma_destroy_qp(&id);
-  completions_.release(*completions);
+  completions_.release(*completions, size);
 }
 
-ibv_qp_init_attr Device::queue_pair(ibv_cq* completions) const noexcept {
+ibv_qp_init_attr Device::queue_pair(ibv_cq* completions,
+                                    PairSize size) const noexcept {
   ibv_qp_init_attr wanted{};
   wanted.send_cq = completions;
   wanted.recv_cq = completions;
   wanted.qp_type = IBV_QPT_RC;
-  wanted.cap.max_send_wr = kSendQueue;
+  wanted.cap.max_send_wr = send_entries(size);
   wanted.cap.max_send_sge = 1;
-  wanted.cap.max_inline_data = inline_bytes_;
-  receives_.describe(wanted);
+  wanted.cap.max_inline_data = inline_bytes(size);
+  receives_.describe(wanted, size);
   return wanted;
 }
 
 /// No query tells the inline limit of a device. So this makes queue pairs with
 /// smaller and smaller limits until one succeeds.
 Status Device::find_inline_bytes() {
-  ibv_cq* completions = completions_.acquire();
+  ibv_cq* completions = completions_.acquire(PairSize::kLarge);
   for (;;) {
-    ibv_qp_init_attr wanted = queue_pair(completions);
+    ibv_qp_init_attr wanted = queue_pair(completions, PairSize::kLarge);
     const QueuePair trial(ibv_create_qp(domain_.get(), &wanted));
     if (trial != nullptr) {
       break;
@@ -182,7 +187,7 @@ Status Device::find_inline_bytes() {
     }
     inline_bytes_ /= 2;
   }
-  completions_.release(*completions);
+  completions_.release(*completions, PairSize::kLarge);
   return inline_bytes_ < kWordBytes ? words_.make() : Status::kOk;
 }
 

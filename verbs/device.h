@@ -3,6 +3,7 @@
 // registered words, listener. Made by VerbsTransport::open.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -93,17 +94,19 @@ class Device {
   /// device takes that.
   void relax_memory() noexcept { is_relaxed_ = true; }
 
-  /// Makes the queue pair of a new connection on `id`, with its buffers and
-  /// completions, and registers `endpoint` for it. kNoMemory, kSystem: with
-  /// errno.
-  [[nodiscard]] Status add_connection(rdma_cm_id& id, Endpoint& endpoint);
-  /// Undoes add_connection. Precondition: nothing was ever sent on it.
+  /// Makes a queue pair on `id`, with its buffers and completions, and
+  /// registers `endpoint` for it. kNoMemory, kSystem: with errno.
+  [[nodiscard]] Status add_connection(rdma_cm_id& id,
+                                      Endpoint& endpoint,
+                                      PairSize size);
+  /// Undoes add_connection. Precondition: nothing was ever sent on it, or all
+  /// that was has been completed at both ends.
   void drop_connection(rdma_cm_id& id) noexcept;
 
   /// The endpoint of a queue pair; null when there is none.
   Endpoint* endpoint_of(std::uint32_t queue_pair) const noexcept {
     const auto found = endpoints_.find(queue_pair);
-    return found == endpoints_.end() ? nullptr : found->second;
+    return found == endpoints_.end() ? nullptr : found->second.endpoint;
   }
 
   CompletionQueues& completions() noexcept { return completions_; }
@@ -121,8 +124,11 @@ class Device {
 
   BufferPool& send_buffers() noexcept { return send_buffers_; }
 
-  /// Bytes that can be sent inline, without a registered buffer.
-  std::uint32_t inline_bytes() const noexcept { return inline_bytes_; }
+  /// Bytes that a queue pair sends inline, without a registered buffer.
+  std::uint32_t inline_bytes(PairSize size) const noexcept {
+    return size == PairSize::kLarge ? inline_bytes_
+                                    : std::min(inline_bytes_, kSmallInline);
+  }
 
   /// Becomes readable when the device has an asynchronous event.
   int event_descriptor() const noexcept { return port_.id->verbs->async_fd; }
@@ -130,6 +136,15 @@ class Device {
   ibv_context& context() const noexcept { return *port_.id->verbs; }
 
  private:
+  /// Inline limit of small queue pairs: 16 entries then fit one page on mlx5.
+  static constexpr std::uint32_t kSmallInline = 60;
+
+  /// A queue pair in endpoints_.
+  struct Connection {
+    Endpoint* endpoint;
+    PairSize size;
+  };
+
   Device(Port port,
          transport::Color color,
          std::uint32_t max_receives,
@@ -139,7 +154,8 @@ class Device {
   Status make_queues(const ibv_device_attr& attributes,
                      std::uint32_t connections);
   Status listen();
-  ibv_qp_init_attr queue_pair(ibv_cq* completions) const noexcept;
+  ibv_qp_init_attr queue_pair(ibv_cq* completions,
+                              PairSize size) const noexcept;
   Status find_inline_bytes();
 
   Port port_;
@@ -150,7 +166,8 @@ class Device {
   BufferPool send_buffers_;
   RegisteredWords words_;
   RegisteredWord proof_word_{};  ///< Nothing reads the value.
-  std::unordered_map<std::uint32_t, Endpoint*> endpoints_;
+  /// By queue pair number.
+  std::unordered_map<std::uint32_t, Connection> endpoints_;
   std::uint32_t inline_bytes_ = 256;
   std::uint8_t responder_resources_ = 0;
   std::uint8_t initiator_depth_ = 0;

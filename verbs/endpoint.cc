@@ -11,12 +11,8 @@ namespace acp::verbs {
 
 namespace {
 
-/// Entries of the send queue for packets and steps. The others are reserved for
-/// empty packets, which return the credit that lets the peer go on.
-constexpr std::uint32_t kUsableSendQueue = kSendQueue - kEmptyPackets;
-
 // A full queue always holds a signalled request, whose completion makes room.
-static_assert(kSignalEvery < kUsableSendQueue);
+static_assert(kSignalEvery < kSmallSendQueue - kEmptyPackets);
 
 }  // namespace
 
@@ -29,12 +25,18 @@ Endpoint::Endpoint(SharedState& shared,
       device_(device),
       peer_(peer),
       atomics_(atomics),
-      listen_address_(listen_address) {}
+      listen_address_(listen_address) {
+  // There is one connection to itself, which only atomics of devices use.
+  if (shared.first_pair == PairSize::kSmall && peer != shared.me) {
+    set_growth(Growth::kSmall);
+  }
+}
 
 Endpoint::~Endpoint() {
   if (state_ == EndpointState::kReady) {
     rdma_disconnect(id_.get());
   }
+  end_growth();
 }
 
 void Endpoint::queue_for_flush() {
@@ -54,20 +56,27 @@ std::uint32_t Endpoint::send_queue_used() const noexcept {
          (open_ == nullptr ? 0 : 1);
 }
 
+/// Entries of the send queue for packets and steps. The others are reserved for
+/// empty packets, which return the credit that lets the peer go on.
+/// Precondition: ready.
+std::uint32_t Endpoint::usable_entries() const noexcept {
+  return send_queue_entries() - kEmptyPackets;
+}
+
 /// The entry for the next work request that is posted.
 Endpoint::WorkRequest& Endpoint::next_work_request() noexcept {
-  ACP_ASSERT(posted_ - freed_ < kSendQueue);
-  return queue_->outstanding[posted_++ % kSendQueue];
+  ACP_ASSERT(posted_ - freed_ < send_queue_entries());
+  return queue_->at(posted_++);
 }
 
 /// Whether the send queue has room for this many steps. Precondition: ready.
 bool Endpoint::has_send_room(std::size_t steps) const noexcept {
-  return send_queue_used() + steps <= kUsableSendQueue;
+  return send_queue_used() + steps <= usable_entries();
 }
 
 /// Whether a packet may be opened. Precondition: ready.
 bool Endpoint::may_open_packet() const noexcept {
-  return credit_.may_send() && has_send_room(1);
+  return may_send_packets() && credit_.may_send() && has_send_room(1);
 }
 
 Status Endpoint::send(std::span<const std::span<const std::byte>> parts,
@@ -92,6 +101,8 @@ Status Endpoint::append(std::span<const std::span<const std::byte>> parts,
       if (!may_open_packet()) {
         if (!credit_.may_send()) {
           credit_.want_more();
+        } else if (may_send_packets()) {
+          want_growth();
         }
         ++shared_.counters.no_credit;
         return Status::kAgain;
@@ -138,12 +149,13 @@ void Endpoint::post(Buffer* buffer,
                     std::size_t bytes,
                     InFront in_front,
                     std::uint32_t credit) {
-  const bool is_inline = buffer != nullptr && bytes <= device_.inline_bytes();
+  const bool is_inline =
+      buffer != nullptr && bytes <= device_.inline_bytes(pair_size());
   const bool is_behind = in_front == InFront::kBatch;
   ++unsignalled_;
-  const bool is_signalled = is_behind || device_.is_rxe() ||
-                            unsignalled_ >= kSignalEvery ||
-                            device_.send_buffers().is_low();
+  const bool is_signalled =
+      is_behind || device_.is_rxe() || growth_ == Growth::kMarked ||
+      unsignalled_ >= kSignalEvery || device_.send_buffers().is_low();
   ibv_sge piece{};
   ibv_send_wr send{};
   ibv_send_wr* const first =
@@ -212,7 +224,7 @@ bool Endpoint::flush_parts(bool is_idle) {
     return true;
   }
   bool is_clean = send_controls();
-  const bool may_wait = is_idle && steps_posted_ != 0;
+  const bool may_wait = is_idle && steps_posted_ != 0 && !wants_mark();
   if (may_wait) {
     is_clean = is_clean && queue_->batched() == 0;
   } else if (state_ == EndpointState::kReady) {
@@ -225,12 +237,14 @@ bool Endpoint::flush_parts(bool is_idle) {
     close_packet();
   }
   is_clean = return_credit() && is_clean;
+  continue_growth();
   return is_clean || state_ != EndpointState::kReady;
 }
 
 /// Credit first, then the rows in order. A packet that breaks a rule fails the
 /// peer, since the stream behind it has no meaning.
-void Endpoint::on_packet(std::uint32_t credit,
+void Endpoint::on_packet(std::uint32_t queue_pair,
+                         std::uint32_t credit,
                          std::span<const std::byte> packet,
                          transport::MessageSink& sink) {
   if (state_ == EndpointState::kAccepting) {
@@ -240,7 +254,8 @@ void Endpoint::on_packet(std::uint32_t credit,
     return;
   }
   ++shared_.counters.received;
-  if (!take_credit(credit, packet.empty() ? Load::kNone : Load::kRows)) {
+  if (!take_move(queue_pair, credit) ||
+      !take_credit(credit, packet.empty() ? Load::kNone : Load::kRows)) {
     return;
   }
   while (!packet.empty() && state_ != EndpointState::kFailed) {
@@ -266,12 +281,11 @@ bool Endpoint::on_sent(std::uint32_t number,
   if (number - freed_ >= posted_ - freed_) {
     return false;
   }
-  const bool is_step =
-      queue_->outstanding[number % kSendQueue].theirs != nullptr;
+  const bool is_step = queue_->at(number).theirs != nullptr;
   while (freed_ != number + 1) {
     bool is_done =
         state_ != EndpointState::kFailed && (is_good || freed_ != number);
-    WorkRequest& work = queue_->outstanding[freed_ % kSendQueue];
+    WorkRequest& work = queue_->at(freed_);
     const WorkRequest done = work;
     if (work.buffer != nullptr) {
       device_.send_buffers().release(work.buffer);
@@ -287,6 +301,10 @@ bool Endpoint::on_sent(std::uint32_t number,
       sink.on_posted_done(done.token);
     }
   }
+  if (growth_ == Growth::kMade || growth_ == Growth::kAccepted ||
+      growth_ == Growth::kDraining) {
+    queue_for_flush();  // continue_growth() may have waited for this
+  }
   return is_step;
 }
 
@@ -294,6 +312,10 @@ void Endpoint::on_error(std::string_view what, const ibv_wc& completion) {
   // A connection whose peer has left flushes its queue. The peer had all that
   // it needed, so this is no error; docs/verbs.md, "Failures".
   if (state_ == EndpointState::kGone || state_ == EndpointState::kFailed) {
+    return;
+  }
+  // After the move nothing is under way on the small queue pair but receives.
+  if (small_ != nullptr && completion.qp_num == small_->qp->qp_num) {
     return;
   }
   const std::string why = fmt::format(
@@ -324,6 +346,7 @@ void Endpoint::fail(std::string_view why) {
 
 void Endpoint::abandon() {
   set_state(EndpointState::kFailed);
+  end_growth();
   drop_steps();
   if (open_ != nullptr) {
     device_.send_buffers().release(open_);

@@ -5,6 +5,7 @@
 //   endpoint_credit.cc   credit and the receive buffers for it
 //   endpoint_connect.cc  making and losing the connection
 //   endpoint_retry.cc    attempts to connect that fail
+//   endpoint_grow.cc     the large queue pair, and the move to it
 //   endpoint_plan.cc     whether and how the devices can do steps
 //   endpoint_post.cc     posting these steps, and their end
 //   endpoint_atomic.cc   atomics among them
@@ -61,6 +62,7 @@ struct Counters {
   std::uint64_t crossed = 0;    ///< Attempts given up for the peer's.
   std::uint64_t retried = 0;    ///< Attempts after a failed one.
   std::uint64_t refused = 0;    ///< Requests of other jobs.
+  std::uint64_t grown = 0;      ///< Connections moved to a large queue pair.
   std::uint64_t sent = 0;       ///< Packets.
   std::uint64_t behind = 0;     ///< Part of `sent`: with the doorbell of steps;
                                 ///< the others have one each.
@@ -97,6 +99,7 @@ struct SharedState {
   /// in any order, also after their acknowledgement and after later messages.
   /// Each list of writes ends with a proof.
   bool proves_writes = false;
+  PairSize first_pair = PairSize::kSmall;  ///< VerbsOptions::first_pair.
   Timers timers{};
   std::uint8_t traffic_class = 0;  ///< ACP_VERBS_TRAFFIC_CLASS.
   Counters counters{};
@@ -125,6 +128,20 @@ enum class EndpointState : std::uint8_t {
   kReady,       ///< Connected: the only state that sends.
   kGone,        ///< The peer's end has closed; see on_peer_gone().
   kFailed,      ///< Given up and reported, for good.
+};
+
+/// How far a connection is on its way to a large queue pair. docs/verbs.md,
+/// "Small and large queue pairs", has the transitions.
+enum class Growth : std::uint8_t {
+  kSmall,       ///< A small queue pair, which is enough so far.
+  kResolving,   ///< My attempt: address and route.
+  kAsking,      ///< My attempt: the request is sent.
+  kAccepted,    ///< The peer's attempt; I have accepted. It moves first.
+  kMade,        ///< My attempt: connected. I move first.
+  kMarked,      ///< My last packet on the small queue pair is posted.
+  kDraining,    ///< No step is taken any more; I move when all is complete.
+  kLarge,       ///< Over the large queue pair, now or from the start.
+  kStaysSmall,  ///< The large queue pair cannot be made.
 };
 
 /// One thread at a time; the engine's lock sees to that and guards all fields.
@@ -156,8 +173,10 @@ class Endpoint final : public transport::Endpoint, public transport::Holder {
   /// Like flush(), but keeps the batch while other steps are outstanding.
   bool flush_idle();
 
-  /// A packet of the peer has arrived. `credit` is its immediate data.
-  void on_packet(std::uint32_t credit,
+  /// A packet of the peer has arrived by that queue pair. `credit` is its
+  /// immediate data.
+  void on_packet(std::uint32_t queue_pair,
+                 std::uint32_t credit,
                  std::span<const std::byte> packet,
                  transport::MessageSink& sink);
   /// The receive buffer of a packet with messages is posted again, so its
@@ -181,10 +200,11 @@ class Endpoint final : public transport::Endpoint, public transport::Holder {
   void forget_regions() noexcept;
 
   /// The peer requests a connection; `id` becomes it if accepted.
-  void on_request(CmId id, ReadDepths asked);
+  void on_request(CmId id, ReadDepths asked, PairKind kind);
   /// Any other event of the connection. `data` is the private data of a
   /// rejection, `status` the status of the event.
-  void on_event(rdma_cm_event_type event,
+  void on_event(const rdma_cm_id& id,
+                rdma_cm_event_type event,
                 int status,
                 std::span<const std::byte> data);
 
@@ -202,6 +222,8 @@ class Endpoint final : public transport::Endpoint, public transport::Holder {
   transport::ProcId peer() const noexcept { return peer_; }
 
   EndpointState state() const noexcept { return state_; }
+
+  Growth growth() const noexcept { return growth_; }
 
   /// Why the endpoint has failed, as text for the user.
   const std::string& failure() const noexcept { return failure_; }
@@ -222,11 +244,24 @@ class Endpoint final : public transport::Endpoint, public transport::Holder {
 
   static constexpr std::size_t kBatch = 16;
 
-  /// The send queue of a connection, made when it becomes ready. Written by the
-  /// endpoint alone.
+  /// The send queue of a connection, made when it becomes ready and enlarged
+  /// when it moves. Written by the endpoint alone.
   struct SendQueue {
-    /// By number modulo kSendQueue.
-    std::array<WorkRequest, kSendQueue> outstanding{};
+    /// Entries of the send queue; a power of 2.
+    std::uint32_t entries = 0;
+    /// By number modulo `entries`, which is its size.
+    std::vector<WorkRequest> outstanding{};
+
+    WorkRequest& at(std::uint32_t number) noexcept {
+      return outstanding[number & (entries - 1)];
+    }
+
+    /// Precondition: none is outstanding.
+    void resize(PairSize size) {
+      entries = send_entries(size);
+      outstanding.assign(entries, {});
+    }
+
     /// The batch: work requests in [batch_begin, batch_end) that wait for a
     /// doorbell, with their descriptors. The extra kAtomicWindow entries are
     /// for loops, which repeat while completions are handled and must always
@@ -258,6 +293,14 @@ class Endpoint final : public transport::Endpoint, public transport::Holder {
   bool flush(bool is_idle);
   bool flush_parts(bool is_idle);
   std::uint32_t send_queue_used() const noexcept;
+
+  /// Entries of the send queue, a power of 2. Precondition: ready.
+  std::uint32_t send_queue_entries() const noexcept { return queue_->entries; }
+
+  std::uint32_t usable_entries() const noexcept;
+  PairSize pair_size() const noexcept;
+  PairKind first_pair() const noexcept;
+  bool may_send_packets() const noexcept;
   WorkRequest& next_work_request() noexcept;
   bool has_send_room(std::size_t steps) const noexcept;
   bool may_open_packet() const noexcept;
@@ -268,7 +311,9 @@ class Endpoint final : public transport::Endpoint, public transport::Holder {
       std::span<const transport::RemoteStep> steps) const noexcept;
   Feasible plan_steps(std::span<const transport::RemoteStep> steps, Plan& plan);
   Feasible plan_step(const transport::RemoteStep& step, Plan& plan);
-  bool has_room_for(const Plan& plan, std::size_t packets) const noexcept;
+  bool has_room_for(const Plan& plan, std::size_t packets) noexcept;
+  bool stays_too_small_for(const Plan& plan,
+                           std::size_t packets) const noexcept;
   Feasible find_window(const transport::RemoteStep& step,
                        std::uint64_t offset,
                        PeerWindow*& theirs);
@@ -311,12 +356,30 @@ class Endpoint final : public transport::Endpoint, public transport::Holder {
 
   void connect();
   void start_attempt();
+  std::string make_id(CmId& id);
+  std::string resolve_route(rdma_cm_id& id);
+  std::string request(rdma_cm_id& id, PairKind kind);
+  std::string accept(rdma_cm_id& id, ReadDepths asked, PairSize size);
   void back_off(std::string_view why);
   void on_attempt_failed(std::string_view why);
-  void resolve_route();
-  void request();
-  void accept(CmId id, ReadDepths asked);
+  void accept_first(CmId id, ReadDepths asked);
+  bool set_not_ready_timer(ibv_qp& pair) const;
   void become_ready();
+
+  void want_growth();
+  void on_growth_request(CmId id, ReadDepths asked);
+  void on_growth_event(rdma_cm_event_type event,
+                       int status,
+                       std::span<const std::byte> data);
+  void on_growth_failed(std::string_view why, bool is_final);
+  bool take_move(std::uint32_t queue_pair, std::uint32_t credit);
+  bool wants_mark() const noexcept;
+  void continue_growth();
+  void move();
+  void drop_large() noexcept;
+  void close_small() noexcept;
+  void end_growth() noexcept;
+  void set_growth(Growth growth) noexcept;
   void on_peer_gone(std::string_view why);
   bool launcher_had_time() const noexcept;
   void on_rejected(int status, std::span<const std::byte> data);
@@ -336,15 +399,26 @@ class Endpoint final : public transport::Endpoint, public transport::Holder {
   transport::Address listen_address_;  ///< The peer's, from its address card.
   CmId id_;  ///< The connection, or the attempt; null in between.
 
+  Growth growth_ = Growth::kLarge;  ///< Written by set_growth().
+  CmId
+      large_;  ///< From kResolving to kDraining: the queue pair, or an attempt.
+  /// The small queue pair from the move until the peer has moved, too.
+  CmId small_;
+  bool moves_first_ = false;      ///< From kMade on: this end's attempt.
+  bool has_peer_marked_ = false;  ///< Read its last packet on the small one.
+  bool has_peer_moved_ = false;   ///< Read its first packet on the large one.
+  std::uint32_t grow_attempts_ = 0;
+  TimePoint grow_at_{};  ///< No attempt to grow begins before.
+
   Buffer* open_ = nullptr;  ///< Packet that takes messages; or null.
   std::uint32_t open_bytes_ = 0;
 
   /// Numbers of work requests, modulo 2^32. Invariants:
   /// 1. [freed_, posted_) are with the device and described in
-  ///    queue_->outstanding; posted_ - freed_ <= kSendQueue.
+  ///    queue_->outstanding; posted_ - freed_ <= send_queue_entries().
   /// 2. Only next_work_request() advances posted_, and only on_sent() advances
   ///    freed_.
-  /// 3. Packets and steps use at most kUsableSendQueue entries, so that empty
+  /// 3. Packets and steps use at most usable_entries() of them, so that empty
   ///    packets, which return credit, always find room.
   std::uint32_t posted_ = 0;
   std::uint32_t freed_ = 0;
@@ -375,5 +449,6 @@ inline constexpr std::string_view kDeviceRemoved =
 
 /// Refuses a connection request. Logged at debug level.
 void refuse(CmId id, Refusal refusal) noexcept;
+void reject(rdma_cm_id& id, Refusal refusal) noexcept;
 
 }  // namespace acp::verbs

@@ -51,6 +51,8 @@ void set_traffic_class(rdma_cm_id& id, std::uint8_t traffic_class) noexcept {
   }
 }
 
+}  // namespace
+
 void reject(rdma_cm_id& id, Refusal refusal) noexcept {
   const auto data = encode_refusal(refusal);
   if (rdma_reject(&id, data.data(), data.size()) != 0) {
@@ -58,8 +60,6 @@ void reject(rdma_cm_id& id, Refusal refusal) noexcept {
     log(LogLevel::kDebug, "verbs: rejecting a request: {}", errno_text(errno));
   }
 }
-
-}  // namespace
 
 void refuse(CmId id, Refusal refusal) noexcept {
   reject(*id, refusal);
@@ -83,49 +83,58 @@ Status Endpoint::send_before_ready() {
 /// Begins one attempt to connect; events of rdma_cm carry it on.
 void Endpoint::start_attempt() {
   ++attempts_;
+  set_state(EndpointState::kResolving);
+  const std::string why = make_id(id_);
+  if (!why.empty() && id_ == nullptr) {
+    fail(why);
+  } else if (!why.empty()) {
+    on_attempt_failed(why);
+  }
+}
+
+/// Makes an id and begins to resolve the peer's address. The text says what has
+/// failed; empty: nothing.
+std::string Endpoint::make_id(CmId& id) {
   rdma_cm_id* raw = nullptr;
   if (rdma_create_id(&shared_.channel, &raw, this, RDMA_PS_TCP) != 0) {
-    fail(fmt::format("making an rdma_cm id: {}", errno_text(errno)));
-    return;
+    return fmt::format("making an rdma_cm id: {}", errno_text(errno));
   }
-  id_.reset(raw);
+  id.reset(raw);
   set_ack_timer(*raw, shared_.timers.ack_timeout);
   set_traffic_class(*raw, shared_.traffic_class);
   transport::SocketAddress from =
       transport::to_socket(device_.listen_address());
   transport::SocketAddress to = transport::to_socket(listen_address_);
   transport::set_port(from, 0);
-  set_state(EndpointState::kResolving);
-  if (rdma_resolve_addr(raw, &from.any, &to.any, kResolveTimeoutMs) != 0) {
-    on_attempt_failed(
-        fmt::format("resolving its address: {}", errno_text(errno)));
-  }
+  return rdma_resolve_addr(raw, &from.any, &to.any, kResolveTimeoutMs) == 0
+             ? ""
+             : fmt::format("resolving its address: {}", errno_text(errno));
 }
 
-void Endpoint::resolve_route() {
-  if (rdma_resolve_route(id_.get(), kResolveTimeoutMs) != 0) {
-    on_attempt_failed(
-        fmt::format("resolving the route: {}", errno_text(errno)));
-  }
+std::string Endpoint::resolve_route(rdma_cm_id& id) {
+  return rdma_resolve_route(&id, kResolveTimeoutMs) == 0
+             ? ""
+             : fmt::format("resolving the route: {}", errno_text(errno));
 }
 
 /// The route is resolved: makes the queue pair and sends the request with the
-/// hello.
-void Endpoint::request() {
-  if (id_->verbs != &device_.context()) {
-    fail(fmt::format("the route goes by {}",
-                     ibv_get_device_name(id_->verbs->device)));
-    return;
+/// hello. The text says what has failed; empty: nothing.
+std::string Endpoint::request(rdma_cm_id& id, PairKind kind) {
+  if (id.verbs != &device_.context()) {
+    return fmt::format("the route goes by {}",
+                       ibv_get_device_name(id.verbs->device));
   }
-  if (device_.add_connection(*id_, *this) != Status::kOk) {
-    fail(fmt::format("making a queue pair: {}", errno_text(errno)));
-    return;
+  const PairSize size =
+      kind == PairKind::kSmall ? PairSize::kSmall : PairSize::kLarge;
+  if (device_.add_connection(id, *this, size) != Status::kOk) {
+    return fmt::format("making a queue pair: {}", errno_text(errno));
   }
   const auto hello = encode_hello({.source = shared_.me,
                                    .destination = peer_,
                                    .color = device_.color(),
                                    .packet_bytes = kPacketBytes,
                                    .window = kWindow,
+                                   .pair = kind,
                                    .job = shared_.job});
   rdma_conn_param parameters{};
   parameters.private_data = hello.data();
@@ -134,26 +143,28 @@ void Endpoint::request() {
   parameters.initiator_depth = device_.initiator_depth();
   parameters.retry_count = shared_.timers.retries;
   parameters.rnr_retry_count = kNotReadyRetries;
-  if (rdma_connect(id_.get(), &parameters) != 0) {
-    fail(fmt::format("connecting: {}", errno_text(errno)));
-    return;
-  }
-  set_state(EndpointState::kConnecting);
+  return rdma_connect(&id, &parameters) == 0
+             ? ""
+             : fmt::format("connecting: {}", errno_text(errno));
 }
 
 /// Decides between two attempts that cross: the request of the lower process
 /// number wins. docs/verbs.md, "Connections", has the table.
-void Endpoint::on_request(CmId id, ReadDepths asked) {
+void Endpoint::on_request(CmId id, ReadDepths asked, PairKind kind) {
+  if (kind == PairKind::kGrown) {
+    on_growth_request(std::move(id), asked);
+    return;
+  }
   switch (state_) {
     case EndpointState::kIdle:
     case EndpointState::kAwaited:
-    case EndpointState::kBackingOff: accept(std::move(id), asked); return;
+    case EndpointState::kBackingOff: accept_first(std::move(id), asked); return;
     case EndpointState::kResolving:
     case EndpointState::kConnecting:
       if (peer_ < shared_.me) {
         ++shared_.counters.crossed;
         drop_attempt();
-        accept(std::move(id), asked);
+        accept_first(std::move(id), asked);
         return;
       }
       refuse(std::move(id), Refusal::kCrossed);
@@ -161,7 +172,7 @@ void Endpoint::on_request(CmId id, ReadDepths asked) {
     case EndpointState::kAccepting:
       // A peer makes one attempt at a time, so it has given up the first one.
       drop_attempt();
-      accept(std::move(id), asked);
+      accept_first(std::move(id), asked);
       return;
     case EndpointState::kReady:
       refuse(std::move(id), Refusal::kCrossed);
@@ -171,32 +182,51 @@ void Endpoint::on_request(CmId id, ReadDepths asked) {
   }
 }
 
-/// The queue pair is made before the answer, so the peer's first packet finds
-/// its buffers.
-void Endpoint::accept(CmId id, ReadDepths asked) {
+void Endpoint::accept_first(CmId id, ReadDepths asked) {
   id_ = std::move(id);
   id_->context = this;
-  set_ack_timer(*id_, shared_.timers.ack_timeout);
+  set_state(EndpointState::kAccepting);
+  const std::string why = accept(*id_, asked, pair_size());
+  if (why.empty()) {
+    return;
+  }
+  if (id_->qp == nullptr) {
+    on_peer_gone(why);
+    reject(*id_, Refusal::kGone);
+  } else {
+    on_attempt_failed(why);
+  }
+}
+
+/// The queue pair is made before the answer, so the peer's first packet finds
+/// its buffers. The text says what has failed; empty: nothing. Without a queue
+/// pair the request is not answered yet.
+std::string Endpoint::accept(rdma_cm_id& id, ReadDepths asked, PairSize size) {
+  set_ack_timer(id, shared_.timers.ack_timeout);
   rdma_conn_param parameters{};
   parameters.responder_resources =
       std::min(device_.responder_resources(), asked.responder_resources);
   parameters.initiator_depth =
       std::min(device_.initiator_depth(), asked.initiator_depth);
   parameters.rnr_retry_count = kNotReadyRetries;
-  if (device_.add_connection(*id_, *this) != Status::kOk) {
-    on_peer_gone(
-        fmt::format("a queue pair for its connection: {}", errno_text(errno)));
-    reject(*id_, Refusal::kGone);
-    return;
+  if (device_.add_connection(id, *this, size) != Status::kOk) {
+    return fmt::format("a queue pair for its connection: {}",
+                       errno_text(errno));
   }
-  set_state(EndpointState::kAccepting);
-  if (rdma_accept(id_.get(), &parameters) != 0) {
+  if (rdma_accept(&id, &parameters) != 0) {
     // Most likely the peer has given this attempt up. It will ask again.
-    log(LogLevel::kDebug, "verbs: {}: accepting its connection: {}", describe(),
-        errno_text(errno));
-    rdma_reject(id_.get(), nullptr, 0);
-    on_attempt_failed("accepting");
+    const std::string why = fmt::format("accepting: {}", errno_text(errno));
+    rdma_reject(&id, nullptr, 0);
+    return why;
   }
+  return "";
+}
+
+/// rdma_cm leaves this timer at its longest value, 655 ms.
+bool Endpoint::set_not_ready_timer(ibv_qp& pair) const {
+  ibv_qp_attr attributes{};
+  attributes.min_rnr_timer = not_ready_code(shared_.timers.not_ready_delay);
+  return ibv_modify_qp(&pair, &attributes, IBV_QP_MIN_RNR_TIMER) == 0;
 }
 
 /// Makes the send queue. Called once, by the event or by the first packet.
@@ -204,10 +234,9 @@ void Endpoint::become_ready() {
   set_state(EndpointState::kReady);
   ++shared_.counters.connected;
   queue_ = std::make_unique<SendQueue>();
-  // rdma_cm leaves this timer at its longest value, 655 ms.
+  queue_->resize(pair_size());
+  const bool is_timed = set_not_ready_timer(*id_->qp);
   ibv_qp_attr attributes{};
-  attributes.min_rnr_timer = not_ready_code(shared_.timers.not_ready_delay);
-  const int error = ibv_modify_qp(id_->qp, &attributes, IBV_QP_MIN_RNR_TIMER);
   ibv_qp_init_attr made{};
   static_cast<void>(ibv_query_qp(
       id_->qp, &attributes,
@@ -218,7 +247,7 @@ void Endpoint::become_ready() {
       "MTU code {}, {} bytes inline{}",
       describe(), id_->qp->qp_num, attributes.timeout, attributes.retry_cnt,
       static_cast<int>(attributes.path_mtu), made.cap.max_inline_data,
-      error == 0 ? "" : ", long not-ready timer");
+      is_timed ? "" : ", long not-ready timer");
 }
 
 void Endpoint::drop_attempt() noexcept {
@@ -229,15 +258,32 @@ void Endpoint::drop_attempt() noexcept {
 }
 
 /// Carries an attempt on, or ends it. docs/verbs.md, "Connections".
-void Endpoint::on_event(rdma_cm_event_type event,
+void Endpoint::on_event(const rdma_cm_id& id,
+                        rdma_cm_event_type event,
                         int status,
                         std::span<const std::byte> data) {
-  if (state_ == EndpointState::kFailed) {
+  if (state_ == EndpointState::kFailed || &id == small_.get()) {
+    return;  // nothing is under way on a small queue pair after the move
+  }
+  if (&id == large_.get()) {
+    if (state_ == EndpointState::kReady) {
+      on_growth_event(event, status, data);
+    }
     return;
   }
   switch (event) {
-    case RDMA_CM_EVENT_ADDR_RESOLVED: resolve_route(); return;
-    case RDMA_CM_EVENT_ROUTE_RESOLVED: request(); return;
+    case RDMA_CM_EVENT_ADDR_RESOLVED:
+      if (const std::string why = resolve_route(*id_); !why.empty()) {
+        on_attempt_failed(why);
+      }
+      return;
+    case RDMA_CM_EVENT_ROUTE_RESOLVED:
+      if (const std::string why = request(*id_, first_pair()); !why.empty()) {
+        fail(why);
+      } else {
+        set_state(EndpointState::kConnecting);
+      }
+      return;
     case RDMA_CM_EVENT_ESTABLISHED:
       // The peer's first packet may have made the endpoint ready before.
       if (is_being_made(state_)) {
@@ -297,10 +343,13 @@ void Endpoint::on_peer_gone(std::string_view why) {
     return;
   }
   set_state(EndpointState::kGone);
+  end_growth();
   gone_at_ = SteadyClock().now();
   gone_why_ = why;
-  if (id_->qp != nullptr) {
-    rdma_disconnect(id_.get());  // flushes the send queue
+  for (const CmId* id : {&id_, &large_, &small_}) {
+    if (*id != nullptr && (*id)->qp != nullptr) {
+      rdma_disconnect(id->get());  // flushes the send queue
+    }
   }
   shared_.regions.drop_holder(*this);  // its queue pair is closed
   if (open_ != nullptr || has_steps()) {

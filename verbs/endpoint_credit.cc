@@ -38,9 +38,13 @@ void Endpoint::on_consumed() {
   if (state_ != EndpointState::kReady) {
     return;
   }
-  if (credit_.needs_growth() &&
-      device_.receives().grow(*id_->qp, credit_.window())) {
-    credit_.grow();
+  if (credit_.needs_growth()) {
+    // A small queue pair has room for the completions of a small window.
+    if (pair_size() == PairSize::kSmall && credit_.window() == kSmallWindow) {
+      want_growth();
+    } else if (device_.receives().grow(*id_->qp, credit_.window())) {
+      credit_.grow();
+    }
   }
   if (credit_.is_due()) {
     queue_for_flush();
@@ -50,10 +54,11 @@ void Endpoint::on_consumed() {
 /// Returns credit by an empty packet if it is due. False: the send queue has no
 /// room.
 bool Endpoint::return_credit() {
-  if (state_ != EndpointState::kReady || !credit_.is_due()) {
-    return true;
+  if (state_ != EndpointState::kReady || !credit_.is_due() ||
+      !may_send_packets()) {
+    return true;  // the first packet after a move returns it
   }
-  if (send_queue_used() == kSendQueue) {
+  if (send_queue_used() == send_queue_entries()) {
     return false;
   }
   post(nullptr, 0, InFront::kNothing, credit_.on_send(Load::kNone));
@@ -65,7 +70,8 @@ bool Endpoint::return_credit() {
 bool Endpoint::give_up_if_idle() {
   const bool is_idle = !std::exchange(has_sent_, false);
   if (state_ == EndpointState::kReady && credit_.has_spare()) {
-    if (!is_idle || open_ != nullptr || is_held() || !has_send_room(1)) {
+    if (!is_idle || open_ != nullptr || is_held() || !may_send_packets() ||
+        !has_send_room(1)) {
       return false;
     }
     ++shared_.counters.given_up;

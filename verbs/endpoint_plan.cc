@@ -85,7 +85,7 @@ Feasible Endpoint::plan_step(const RemoteStep& step, Plan& plan) {
       step.opcode == Opcode::kPut8 || protocol::is_atomic(step.opcode);
   const std::uint64_t size = is_word ? 8 : step.size;
   const bool is_inline = !is_read && !protocol::is_atomic(step.opcode) &&
-                         size <= device_.inline_bytes();
+                         size <= device_.inline_bytes(pair_size());
   // InfiniBand lets a write or an atomic overtake an earlier read or atomic
   // unless it is fenced. rxe keeps atomics in order, but its fences can hang
   // the queue pair.

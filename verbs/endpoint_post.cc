@@ -75,7 +75,7 @@ Status Endpoint::post(std::span<const RemoteStep> steps, std::uint64_t token) {
                : Status::kUnsupported;
   }
   if (!has_room_for(plan, 0)) {
-    return Status::kAgain;
+    return stays_too_small_for(plan, 0) ? Status::kUnsupported : Status::kAgain;
   }
   if (queue_->batch_end + plan.count > kBatch) {
     post_batch();
@@ -109,8 +109,9 @@ Status Endpoint::post_then_send(
       plan_steps(steps, plan) != Feasible::kNow) {
     return Status::kUnsupported;
   }
-  if (!has_room_for(plan, 1) || postable() != queue_->batched()) {
-    return Status::kAgain;
+  if (!has_room_for(plan, 1) || postable() != queue_->batched() ||
+      !may_send_packets()) {
+    return stays_too_small_for(plan, 1) ? Status::kUnsupported : Status::kAgain;
   }
   if (const Status status = append(message, Row::kMessage);
       status != Status::kOk) {
@@ -126,12 +127,26 @@ Status Endpoint::post_then_send(
   return state_ == EndpointState::kReady ? Status::kOk : Status::kPeerDead;
 }
 
+/// Whether the send queue can never take the plan. The peer's agent executes it
+/// then, or the engine divides it.
+bool Endpoint::stays_too_small_for(const Plan& plan,
+                                   std::size_t packets) const noexcept {
+  return growth_ == Growth::kStaysSmall &&
+         plan.count + plan.proofs + packets > usable_entries();
+}
+
 /// Whether the connection has room for the planned work requests and for this
 /// many packets. Precondition: ready.
-bool Endpoint::has_room_for(const Plan& plan,
-                            std::size_t packets) const noexcept {
+bool Endpoint::has_room_for(const Plan& plan, std::size_t packets) noexcept {
+  if (growth_ == Growth::kDraining ||
+      (wants_mark() && queue_->batched() != 0)) {
+    return false;
+  }
+  if (!has_send_room(plan.count + plan.proofs + packets)) {
+    want_growth();
+    return false;
+  }
   return steps_posted_ + queue_->batched() + plan.count <= kStepWindow &&
-         has_send_room(plan.count + plan.proofs + packets) &&
          has_atomic_room(plan.atomics, plan.words);
 }
 
@@ -319,10 +334,12 @@ void Endpoint::end_use(WorkRequest& work) {
 /// Drops all steps after a failure. The queue pair goes to the error state
 /// first, so that the device touches no memory any more.
 void Endpoint::drop_steps() noexcept {
-  if (id_ != nullptr && id_->qp != nullptr) {
-    ibv_qp_attr attributes{};
-    attributes.qp_state = IBV_QPS_ERR;
-    static_cast<void>(ibv_modify_qp(id_->qp, &attributes, IBV_QP_STATE));
+  for (const CmId* id : {&id_, &large_, &small_}) {
+    if (*id != nullptr && (*id)->qp != nullptr) {
+      ibv_qp_attr attributes{};
+      attributes.qp_state = IBV_QPS_ERR;
+      static_cast<void>(ibv_modify_qp((*id)->qp, &attributes, IBV_QP_STATE));
+    }
   }
   shared_.regions.drop_holder(*this);
   peer_memory_.clear();

@@ -77,7 +77,7 @@ bool VerbsTransport::take_connection_event() {
     on_listener_event(*listener, copy.type, copy.status);
   } else {
     static_cast<Endpoint*>(copy.id->context)
-        ->on_event(copy.type, copy.status, data);
+        ->on_event(*copy.id, copy.type, copy.status, data);
   }
   return true;
 }
@@ -120,13 +120,13 @@ void VerbsTransport::on_request(const Device& device,
       is_mine ? Result<Endpoint*>(&endpoint_from_myself(0))
               : endpoint_to(hello->source, hello->color);
   if (endpoint.ok()) {
-    endpoint.value()->on_request(std::move(id), depths);
+    endpoint.value()->on_request(std::move(id), depths, hello->pair);
   } else {
     refuse(std::move(id), Refusal::kGone);
   }
 }
 
-/// Only logs: completions show the effect of a device event on a connection.
+/// Mostly logs: completions show the effect of a device event on a connection.
 void VerbsTransport::take_device_events(const Device& device) {
   ibv_async_event event{};
   while (ibv_get_async_event(&device.context(), &event) == 0) {
@@ -142,6 +142,12 @@ void VerbsTransport::take_device_events(const Device& device) {
         is_port ? fmt::format(" port {}", event.element.port_num) : "",
         ibv_event_type_str(event.event_type));
     ibv_ack_async_event(&event);
+    if (event.event_type == IBV_EVENT_SRQ_LIMIT_REACHED) {
+      // Ports of one device share the event.
+      for (const auto& each : devices_) {
+        each->receives().on_low(event.element.srq);
+      }
+    }
   }
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint32_t kHelloMagic = 0x56504341;
 constexpr std::uint32_t kRefusalMagic = 0x4e504341;
-constexpr std::uint8_t kHelloVersion = 3;
+constexpr std::uint8_t kHelloVersion = 4;
 
 }  // namespace
 
@@ -25,6 +25,7 @@ std::array<std::byte, kHelloBytes> encode_hello(const Hello& hello) {
   store_little(bytes.data() + 8, hello.source);
   store_little(bytes.data() + 12, hello.destination);
   store_little(bytes.data() + 16, hello.window);
+  store_little(bytes.data() + 20, static_cast<std::uint32_t>(hello.pair));
   std::memcpy(bytes.data() + 24, hello.job.data(), hello.job.size());
   return bytes;
 }
@@ -40,7 +41,8 @@ std::optional<Hello> decode_hello(std::span<const std::byte> bytes) {
   if (bytes.size() < kHelloBytes ||
       load_little<std::uint32_t>(bytes.data()) != kHelloMagic ||
       bytes[4] != std::byte{kHelloVersion} ||
-      load_little<std::uint32_t>(bytes.data() + 20) != 0) {
+      load_little<std::uint32_t>(bytes.data() + 20) >
+          static_cast<std::uint32_t>(PairKind::kGrown)) {
     return std::nullopt;
   }
   Hello hello;
@@ -49,6 +51,8 @@ std::optional<Hello> decode_hello(std::span<const std::byte> bytes) {
   hello.source = load_little<std::uint32_t>(bytes.data() + 8);
   hello.destination = load_little<std::uint32_t>(bytes.data() + 12);
   hello.window = load_little<std::uint32_t>(bytes.data() + 16);
+  hello.pair =
+      static_cast<PairKind>(load_little<std::uint32_t>(bytes.data() + 20));
   std::memcpy(hello.job.data(), bytes.data() + 24, hello.job.size());
   return hello;
 }
@@ -59,7 +63,8 @@ std::optional<Refusal> decode_refusal(std::span<const std::byte> bytes) {
     return std::nullopt;
   }
   const auto refusal = static_cast<Refusal>(bytes[4]);
-  return refusal == Refusal::kCrossed || refusal == Refusal::kGone
+  return refusal == Refusal::kCrossed || refusal == Refusal::kGone ||
+                 refusal == Refusal::kStaySmall
              ? std::optional(refusal)
              : std::nullopt;
 }

@@ -8,7 +8,7 @@
 //                  8  u32 source       process that asks
 //                 12  u32 destination  process that is asked
 //                 16  u32 window       packets that may be under way at most
-//                 20  u32 zero
+//                 20  u32 queue pair   PairKind
 //                 24  16 B job         the job's random id
 //   refusal:       0  u32 magic        'ACPN'
 //                  4  u8  reason       Refusal
@@ -30,6 +30,13 @@ inline constexpr std::size_t kRefusalBytes = 5;
 
 using JobId = std::array<std::uint8_t, 16>;
 
+/// Which queue pair of a connection a request is for.
+enum class PairKind : std::uint32_t {
+  kSmall = 0,  ///< The first one, of a connection that may grow.
+  kLarge = 1,  ///< The first one, with large queues from the start.
+  kGrown = 2,  ///< The large one, for a connection that has a small one.
+};
+
 /// A plain value.
 struct Hello {
   transport::ProcId source = 0;
@@ -37,6 +44,7 @@ struct Hello {
   transport::Color color = 0;
   std::uint16_t packet_bytes = 0;
   std::uint32_t window = 0;
+  PairKind pair = PairKind::kLarge;
   JobId job{};
 
   friend bool operator==(const Hello&, const Hello&) = default;
@@ -44,8 +52,9 @@ struct Hello {
 
 /// Why a request of this job's process is refused.
 enum class Refusal : std::uint8_t {
-  kCrossed = 1,  ///< The attempt of the asked side wins.
-  kGone = 2,     ///< The asked process has given up on the asking one.
+  kCrossed = 1,    ///< The attempt of the asked side wins.
+  kGone = 2,       ///< The asked process has given up on the asking one.
+  kStaySmall = 3,  ///< The asked process can make no large queue pair.
 };
 
 std::array<std::byte, kHelloBytes> encode_hello(const Hello& hello);

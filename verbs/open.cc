@@ -128,6 +128,8 @@ Result<std::unique_ptr<VerbsTransport>> VerbsTransport::open(
                          std::move(*channel), std::move(devices)));
 }
 
+/// Order: the state that endpoints share, what this transport can do, its
+/// address card, and the descriptors that a thread sleeps on.
 VerbsTransport::VerbsTransport(VerbsOptions options,
                                Executor wanted_atomics,
                                EventChannel channel,
@@ -143,6 +145,7 @@ VerbsTransport::VerbsTransport(VerbsOptions options,
               .regions = regions_,
               .executes_atomics = options_.atomics == Executor::kDevice,
               .proves_writes = options_.writes != WriteOrder::kOrdered,
+              .first_pair = options_.first_pair,
               .timers = options_.timers,
               .traffic_class = options_.traffic_class,
               .random = std::minstd_rand(seed_of(options_)),
@@ -150,8 +153,8 @@ VerbsTransport::VerbsTransport(VerbsOptions options,
       has_failed_(options_.procs) {
   capabilities_.max_message = kMaxMessageBytes;
   capabilities_.max_posted = kMaxStepBytes;
-  // One queue pair, which is never replaced, keeps the order of writes, unless
-  // the setting says otherwise.
+  // One queue pair keeps the order of writes, unless the setting says
+  // otherwise. It is replaced by the large one only when nothing is under way.
   capabilities_.orders_puts = !shared_.proves_writes;
   capabilities_.colors = static_cast<transport::Color>(devices_.size());
   AddressCard card;

@@ -57,9 +57,13 @@ Status Receives::open(const ibv_device_attr& limits) {
   return Status::kOk;
 }
 
-void Receives::describe(ibv_qp_init_attr& wanted) const noexcept {
+void Receives::describe(ibv_qp_init_attr& wanted,
+                        PairSize size) const noexcept {
+  const std::uint32_t most =
+      std::min(max_buffers_, size == PairSize::kLarge ? kReceivesPerConnection
+                                                      : kReceivesOfSmall);
   wanted.srq = shared_.get();
-  wanted.cap.max_recv_wr = shared_ == nullptr ? max_buffers_ : 0;
+  wanted.cap.max_recv_wr = shared_ == nullptr ? most : 0;
   wanted.cap.max_recv_sge = shared_ == nullptr ? 1 : 0;
 }
 
@@ -68,6 +72,7 @@ Status Receives::add(ibv_qp& pair) {
   queue.pair = shared_ != nullptr ? nullptr : &pair;
   ++queue.connections;
   queue.promised += kIdleWindow;
+  watch();  // may change the number of buffers
   const Status status = fill(queue);
   if (status != Status::kOk) {
     drop(pair);
@@ -91,13 +96,53 @@ void Receives::drop(const ibv_qp& pair) {
   }
 }
 
+void Receives::take_over(const ibv_qp& pair, std::uint32_t window) {
+  // The shared queue counts the window already: drop() of the queue pair before
+  // takes the one packet away that add() of this one has added.
+  Queue* queue = queue_of(pair.qp_num);
+  if (shared_ == nullptr && queue != nullptr) {
+    queue->promised += window - kIdleWindow;
+    is_broken_ = fill(*queue) == Status::kSystem || is_broken_;
+  }
+}
+
+/// The device tells once, and is then asked to tell again.
+void Receives::on_low(const ibv_srq* queue) {
+  if (queue != shared_.get() || sharers_ == 1) {
+    return;
+  }
+  sharers_ /= 2;
+  log(LogLevel::kDebug,
+      "verbs: {}: receive buffers run low; {} idle connections share one now",
+      ibv_get_device_name(domain_.context->device), sharers_);
+  is_broken_ = fill(shared_queue_) == Status::kSystem || is_broken_;
+  watch();
+}
+
+/// Asks the device to tell when three quarters of the buffers of the shared
+/// queue are in use, as long as windows share some.
+void Receives::watch() noexcept {
+  if (shared_ == nullptr || sharers_ == 1 ||
+      shared_queue_.connections <= kUnshared) {
+    return;
+  }
+  ibv_srq_attr attributes{};
+  attributes.srq_limit = std::max(shared_queue_.posted / 4, 1U);
+  if (ibv_modify_srq(shared_.get(), &attributes, IBV_SRQ_LIMIT) != 0) {
+    sharers_ = 1;
+  }
+}
+
 bool Receives::grow(const ibv_qp& pair, std::uint32_t count) {
   Queue* queue = queue_of(pair.qp_num);
-  if (queue == nullptr || !has_memory_ ||
-      queue->promised + count + for_empty(queue->connections) > max_buffers_) {
+  if (queue == nullptr || !has_memory_) {
     return false;
   }
   queue->promised += count;
+  if (needed(*queue) > max_buffers_) {
+    queue->promised -= count;
+    return false;
+  }
   const Status status = fill(*queue);
   if (status != Status::kOk) {
     queue->promised -= count;
@@ -138,9 +183,20 @@ Receives::Queue* Receives::queue_of(std::uint32_t pair) noexcept {
   return found == pairs_.end() ? nullptr : &found->second;
 }
 
-/// Buffers for all packets that the connections of a queue may bring at once.
+/// Buffers for the packets that the connections of a queue may bring at once.
+/// Idle connections, whose windows are of one packet, share some: not all of
+/// their peers send at once. Where they do, a packet waits for 0.64 ms, and
+/// on_low() makes more buffers.
+std::uint32_t Receives::needed(const Queue& queue) const noexcept {
+  const std::uint32_t idle = queue.connections * kIdleWindow;
+  const std::uint32_t sharing =
+      queue.pair == nullptr && idle > kUnshared ? idle - kUnshared : 0;
+  return queue.promised - sharing + (sharing + sharers_ - 1) / sharers_ +
+         for_empty(queue.connections);
+}
+
 std::uint32_t Receives::wanted(const Queue& queue) const noexcept {
-  return std::min(max_buffers_, queue.promised + for_empty(queue.connections));
+  return std::min(max_buffers_, needed(queue));
 }
 
 /// Posts the buffers that a queue lacks. On failure some of them are posted.

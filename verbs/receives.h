@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "verbs/buffer_pool.h"
+#include "verbs/completion_queues.h"
 #include "verbs/resource.h"
 
 namespace acp::verbs {
@@ -20,6 +21,11 @@ inline constexpr std::uint32_t kMaxReceives = 4096;
 
 /// Most buffers of a shared queue that are kept for empty packets.
 inline constexpr std::uint32_t kMostForEmpty = 64;
+
+/// Windows of one packet that have a buffer each in a shared queue. Of more
+/// such windows, kSharers have one buffer at first.
+inline constexpr std::uint32_t kUnshared = 16;
+inline constexpr std::uint32_t kSharers = 4;
 
 /// One thread at a time; guarded by the engine's lock.
 class Receives {
@@ -33,14 +39,24 @@ class Receives {
   [[nodiscard]] Status open(const ibv_device_attr& limits);
 
   /// Sets the receive fields for making a queue pair.
-  void describe(ibv_qp_init_attr& wanted) const noexcept;
+  void describe(ibv_qp_init_attr& wanted, PairSize size) const noexcept;
 
   /// Provides the buffers of a new queue pair, before it can receive: for a
   /// window of kIdleWindow. kNoMemory, kSystem: logged.
   [[nodiscard]] Status add(ibv_qp& pair);
-  /// Undoes add(), before the queue pair is destroyed. Precondition: it has
-  /// received nothing.
+  /// Undoes add(), before the queue pair is destroyed. Precondition: its
+  /// connection has received nothing by it, or another queue pair has taken
+  /// over.
   void drop(const ibv_qp& pair);
+  /// A queue pair of add() takes over the window of a connection, of this many
+  /// packets. Without more buffers the peer finds fewer of them for a while.
+  /// Precondition: no recycled buffer is queued.
+  void take_over(const ibv_qp& pair, std::uint32_t window);
+
+  /// A device says that this shared queue runs low. If it is the one here,
+  /// fewer windows share a buffer from now on. Precondition: no recycled buffer
+  /// is queued.
+  void on_low(const ibv_srq* queue);
 
   /// Posts buffers for a window that is larger by `count` packets. False: there
   /// are no more. Precondition: no recycled buffer is queued.
@@ -76,7 +92,9 @@ class Receives {
   };
 
   Queue* queue_of(std::uint32_t pair) noexcept;
+  std::uint32_t needed(const Queue& queue) const noexcept;
   std::uint32_t wanted(const Queue& queue) const noexcept;
+  void watch() noexcept;
   Status fill(Queue& queue);
   void append(Queue& queue, Buffer* buffer);
   bool post(ibv_qp* pair) noexcept;
@@ -86,6 +104,9 @@ class Receives {
   std::uint32_t max_buffers_;
   SharedReceiveQueue shared_;  ///< Null: the device has none.
   Queue shared_queue_;         ///< The buffers of shared_.
+  /// Windows of one packet that share a buffer. Halved by on_low(); 1 where the
+  /// device does not tell when the queue runs low.
+  std::uint32_t sharers_ = kSharers;
   /// By queue pair number. Empty with a shared queue.
   std::unordered_map<std::uint32_t, Queue> pairs_;
   bool has_memory_ = true;  ///< False: no more could be registered for grow().

@@ -39,13 +39,13 @@ bool has_messages(const ibv_wc& completion) noexcept {
 VerbsTransport::~VerbsTransport() {
   const Counters& c = shared_.counters;
   log(LogLevel::kDebug,
-      "verbs: {} connections ({} attempts crossed, {} made again, {} strangers "
-      "refused), sent "
+      "verbs: {} connections ({} grown, {} attempts crossed, {} made again, {} "
+      "strangers refused), sent "
       "{} packets ({} empty of which {} give credit up, {} inline, {} "
       "signalled), put off {} without "
       "credit and {} without buffer, received {} packets with {} messages",
-      c.connected, c.crossed, c.retried, c.refused, c.sent, c.empty, c.given_up,
-      c.inlined, c.signalled, c.no_credit, c.no_buffer, c.received,
+      c.connected, c.grown, c.crossed, c.retried, c.refused, c.sent, c.empty,
+      c.given_up, c.inlined, c.signalled, c.no_credit, c.no_buffer, c.received,
       c.delivered);
   log(LogLevel::kDebug,
       "verbs: posted {} chains as {} work requests and {} proofs with {} "
@@ -54,9 +54,11 @@ VerbsTransport::~VerbsTransport() {
   for (const auto& device : devices_) {
     const Receives& receives = device->receives();
     log(LogLevel::kDebug,
-        "verbs: {}: {} receive buffers are promised, {} posted, {} registered",
+        "verbs: {}: {} receive buffers are promised, {} posted, {} registered; "
+        "{} of {} completions are taken",
         device->name(), receives.promised(), receives.posted(),
-        receives.registered());
+        receives.registered(), device->completions().taken(),
+        device->completions().entries());
   }
   endpoints_.clear();  // queue pairs end before their buffers
 }
@@ -162,7 +164,7 @@ void VerbsTransport::on_receive(Device& device,
   if (endpoint != nullptr && completion.status != IBV_WC_SUCCESS) {
     endpoint->on_error("receiving", completion);
   } else if (endpoint != nullptr) {
-    endpoint->on_packet(ntohl(completion.imm_data),
+    endpoint->on_packet(completion.qp_num, ntohl(completion.imm_data),
                         buffer->bytes().first(completion.byte_len), sink);
   }
   device.receives().recycle(buffer, completion);

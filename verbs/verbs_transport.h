@@ -44,6 +44,9 @@ struct VerbsOptions {
   Executor atomics = Executor::kAgent;
   WriteOrder writes = WriteOrder::kOrdered;   ///< ACP_VERBS_WRITES.
   std::uint32_t max_receives = kMaxReceives;  ///< Per device; at least 1.
+  /// First queue pair of a connection, alike in all processes. The connection
+  /// of a process to itself has a large one in any case.
+  PairSize first_pair = PairSize::kSmall;
   Timers timers{};
   std::uint8_t traffic_class = 0;  ///< ACP_VERBS_TRAFFIC_CLASS.
 };
@@ -99,6 +102,11 @@ class VerbsTransport final : public transport::Transport {
   /// The receive buffers of a color's device, for tests and traces.
   const Receives& receives(transport::Color color) const noexcept {
     return devices_[color]->receives();
+  }
+
+  /// The completion queues of a color's device, for tests and traces.
+  const CompletionQueues& completions(transport::Color color) const noexcept {
+    return devices_[color]->completions();
   }
 
  private:

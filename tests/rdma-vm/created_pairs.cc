@@ -2,13 +2,22 @@
 // a wrapper (--wrap=rdma_create_qp). Only tests of the verbs transport link it.
 #include "rdma-vm/created_pairs.h"
 
+#include <cerrno>
+
 #include <rdma/rdma_cma.h>
+
+#include "verbs/completion_queues.h"
 
 namespace acp::verbs {
 
 std::vector<ibv_qp*>& created_pairs() {
   static std::vector<ibv_qp*> created;
   return created;
+}
+
+bool& are_large_refused() {
+  static bool are_refused = false;
+  return are_refused;
 }
 
 bool is_rxe(const ibv_qp& pair) {
@@ -29,6 +38,11 @@ int __real_rdma_create_qp(rdma_cm_id* id,
 int __wrap_rdma_create_qp(rdma_cm_id* id,
                           ibv_pd* domain,
                           ibv_qp_init_attr* attributes) {
+  if (acp::verbs::are_large_refused() &&
+      attributes->cap.max_send_wr >= acp::verbs::kSendQueue) {
+    errno = ENOMEM;
+    return -1;
+  }
   const int result = __real_rdma_create_qp(id, domain, attributes);
   if (result == 0) {
     acp::verbs::created_pairs().push_back(id->qp);

@@ -12,6 +12,10 @@ namespace acp::verbs {
 /// end that connects makes its queue pair first.
 std::vector<ibv_qp*>& created_pairs();
 
+/// While it is true, no queue pair can be made whose send queue has kSendQueue
+/// entries.
+bool& are_large_refused();
+
 /// Whether the queue pair belongs to the software device rxe.
 bool is_rxe(const ibv_qp& pair);
 

@@ -34,7 +34,8 @@ class End final : public transport::MessageSink {
       std::uint32_t max_receives = kMaxReceives,
       Timers timers = {},
       std::uint8_t traffic_class = 0,
-      WriteOrder writes = WriteOrder::kOrdered)
+      WriteOrder writes = WriteOrder::kOrdered,
+      PairSize first_pair = PairSize::kLarge)
       : memory(kBytes), me_(me) {
     VerbsOptions options;
     options.me = me;
@@ -50,6 +51,7 @@ class End final : public transport::MessageSink {
     options.timers = timers;
     options.traffic_class = traffic_class;
     options.writes = writes;
+    options.first_pair = first_pair;
     auto opened = VerbsTransport::open(options);
     REQUIRE(opened.ok());
     transport = std::move(*opened);
@@ -120,21 +122,24 @@ class Pair {
                 std::uint32_t max_receives = kMaxReceives,
                 Timers timers = {},
                 std::uint8_t traffic_class = 0,
-                WriteOrder writes = WriteOrder::kOrdered)
+                WriteOrder writes = WriteOrder::kOrdered,
+                PairSize first_pair = PairSize::kLarge)
       : ends{End(0,
                  nullptr,
                  atomics,
                  max_receives,
                  timers,
                  traffic_class,
-                 writes),
+                 writes,
+                 first_pair),
              End(1,
                  nullptr,
                  atomics,
                  max_receives,
                  timers,
                  traffic_class,
-                 writes)} {
+                 writes,
+                 first_pair)} {
     ends[0].meet(ends[1]);
     ends[1].meet(ends[0]);
     for (End& end : ends) {

@@ -37,6 +37,7 @@ Hello sample_hello() {
   hello.color = 5;
   hello.packet_bytes = kPacketBytes;
   hello.window = kWindow;
+  hello.pair = PairKind::kGrown;
   for (std::size_t i = 0; i < hello.job.size(); ++i) {
     hello.job[i] = static_cast<std::uint8_t>(200 + i);
   }
@@ -112,11 +113,15 @@ TEST_CASE("verbs hello: what no peer would have written is refused",
     bytes[at] ^= std::byte{0x40};
     CHECK_FALSE(decode_hello(bytes));
   }
+  auto unknown = good;
+  unknown[20] = std::byte{3};  // no such queue pair
+  CHECK_FALSE(decode_hello(unknown));
 }
 
 TEST_CASE("verbs hello: a refusal survives encoding and padding",
           "[verbs][hello]") {
-  for (const Refusal refusal : {Refusal::kCrossed, Refusal::kGone}) {
+  for (const Refusal refusal :
+       {Refusal::kCrossed, Refusal::kGone, Refusal::kStaySmall}) {
     const auto bytes = encode_refusal(refusal);
     Bytes padded(bytes.begin(), bytes.end());
     padded.resize(148);
@@ -125,7 +130,7 @@ TEST_CASE("verbs hello: a refusal survives encoding and padding",
   }
   CHECK_FALSE(decode_refusal(Bytes(148)));
   auto unknown = encode_refusal(Refusal::kGone);
-  unknown[4] = std::byte{3};
+  unknown[4] = std::byte{4};
   CHECK_FALSE(decode_refusal(unknown));
   CHECK_FALSE(decode_refusal(encode_hello(sample_hello())));
 }
