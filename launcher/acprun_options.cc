@@ -167,11 +167,12 @@ constexpr std::array<OptionRow, 30> kRows = {{
      .argument = "NET",
      .summary = "Network",
      .manual =
-         "The network: shared memory (`auto`, `shm`), UDP also between ranks "
-         "of one host (`udp`), or beside shared memory RDMA devices (`ib`, "
-         "also "
-         "spelled `verbs`; needs the package acp-verbs) or UCX (`ucx`; needs "
-         "the package acp-ucx). A network that ACP does not have is refused "
+         "The network between hosts; ranks of one host use shared memory, "
+         "except with `udp`. `auto` takes RDMA devices where two hosts have "
+         "them, else UDP. `shm` and `udp` take UDP, `ib` (also spelled "
+         "`verbs`; needs the package acp-verbs) RDMA devices, and `ucx` "
+         "(needs the package acp-ucx) UCX. A network that ACP does not have is "
+         "refused "
          "with status 125. Without the option it is `ACP_NET`, or the network "
          "that the program was linked for by `acpcc -ndev`, or `auto`.",
      .target = SettingId::kNet},

@@ -25,7 +25,8 @@ constexpr std::array<Setting, static_cast<std::size_t>(SettingId::kCount)>
          "Network between ranks: auto takes shared memory inside a host, and "
          "between two hosts RDMA devices where both have one on the same "
          "network, else udp; ib (or verbs) takes shared memory and RDMA "
-         "devices, ucx shared memory and UCX; udp takes udp everywhere."},
+         "devices, ucx shared memory and UCX; shm takes shared memory and, "
+         "between hosts, udp; udp takes udp everywhere."},
         {"ACP_SHM", "", SettingKind::kChoice, "auto", "auto|off", 0, 0,
          "Shared memory between ranks of one host: off takes the network also "
          "there, as ACP_NET=udp does anyway."},
