@@ -35,12 +35,14 @@ for file in bin/acprun bin/acpcc bin/acpgcc bin/acpc++ bin/acpcxx \
   bin/qmp-config include/qmp.h include/qmp.hpp share/man/man1/acprun.1 \
   share/man/man1/acp_info.1 share/man/man1/macprun.1 bin/macprun bin/macpcc \
   share/bash-completion/completions/acprun share/doc/acp/quickstart.md \
-  share/doc/acp/tutorial/map.md share/doc/acp/examples/halo.c; do
+  share/doc/acp/tutorial/map.md share/doc/acp/examples/halo.c \
+  share/doc/acp/examples/make_reads.sh share/doc/acp/examples/field.macprun; do
   if ! test -e "$prefix/$file"; then
     echo "$file is not installed" >&2
     exit 1
   fi
 done
+"$prefix/share/doc/acp/examples/make_reads.sh" 100 | grep -q '^>read0$'
 
 "$prefix/bin/acpcc" "$consumer/consumer.c" -o "$work/by_wrapper"
 run acpcc "$work/by_wrapper"

@@ -8,7 +8,9 @@ include(CMakePackageConfigHelpers)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/
   DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING
   PATTERN "*.md" PATTERN "examples/*.[ch]" PATTERN "examples/*.f90"
-  PATTERN man EXCLUDE)
+  PATTERN "examples/*.macprun" PATTERN man EXCLUDE)
+install(PROGRAMS ${PROJECT_SOURCE_DIR}/docs/examples/make_reads.sh
+  DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 install(TARGETS acp acp_static EXPORT acpTargets
