@@ -91,6 +91,25 @@ TEST_CASE("wrappers: flags alone", "[launcher][wrappers]") {
   CHECK(contains(link, "-lacp"));
 }
 
+TEST_CASE("wrappers: --help is the compiler's, then that of the own options",
+          "[launcher][wrappers]") {
+  const std::string help = output_of({wrapper("acpcc"), "--help"});
+  CHECK(help.find("acpcc calls cc (ACP_CC names another compiler)") >
+        help.find("-o <file>"));
+  CHECK(contains(help,
+                 "\n  -ndev NET         The network of the program: auto "));
+  CHECK_FALSE(contains(help, "-mpi="));
+  CHECK(contains(output_of({wrapper("acpc++"), "--help"}),
+                 "acpc++ calls c++ (ACP_CXX names another compiler)"));
+  Setup mpi;
+  mpi.environment = {"ACP_MPICC=true"};
+  const std::string other = output_of({wrapper("macpcc"), "--help"}, mpi);
+  CHECK(
+      contains(other, "macpcc calls true (ACP_MPICC names another compiler)"));
+  CHECK(contains(other, "\n  -mpi=LIBRARY "));
+  CHECK(output_of({wrapper("acpcc"), "-show", "--help"}).starts_with("cc -I"));
+}
+
 TEST_CASE("wrappers: -ndev tells the linker the program's network",
           "[launcher][wrappers]") {
   const std::string shown =
