@@ -101,8 +101,12 @@ std::variant<std::optional<Allocation>, std::string> slurm_allocation(
     return fmt::format("SLURM_JOB_NODELIST={}: is no list of hosts", list);
   }
   Allocation allocation{"SLURM_JOB_NODELIST", {}};
-  for (const std::string& host : *hosts)
+  for (const std::string& host : *hosts) {
+    if (const auto why = refuse_option_as_host(host)) {
+      return fmt::format("SLURM_JOB_NODELIST: {}", *why);
+    }
     allocation.nodes.push_back({host, 1, 0});
+  }
   const char* counts = lookup("SLURM_TASKS_PER_NODE");
   if (counts != nullptr) {
     const auto tasks = expand_slurm_counts(counts);
@@ -129,6 +133,9 @@ std::variant<std::optional<Allocation>, std::string> file_allocation(
     std::string host;
     std::string count;
     if (!(words >> host)) continue;
+    if (const auto why = refuse_option_as_host(host)) {
+      return fmt::format("{}={}: {}", variable, name, *why);
+    }
     Node node{host, 1, 0};
     if (has_counts && words >> count) {
       node.slots = number_of(count).value_or(0);

@@ -1,4 +1,5 @@
-// The parser of node files. Called by make_plan, and for each host of --host.
+// The parser of node files, and the check of host names. Called by place_ranks
+// for node files and for each host of --host; allocations need the check only.
 #include "launcher/nodefile.h"
 
 #include <fmt/format.h>
@@ -74,6 +75,9 @@ std::optional<std::string> parse_line(std::string_view line, Node& node) {
   if (host.empty() || host.find_first_of("[]") != std::string_view::npos) {
     return fmt::format("'{}' is no host", printable(first));
   }
+  if (auto error = refuse_option_as_host(host)) {
+    return error;
+  }
   std::string_view slots = count.empty() ? count : count.substr(1);
   if (!count.empty() && (count.front() != ':' || slots.empty())) {
     return fmt::format("'{}' has no number behind the host", printable(first));
@@ -100,6 +104,16 @@ std::optional<std::string> parse_line(std::string_view line, Node& node) {
 }
 
 }  // namespace
+
+std::optional<std::string> refuse_option_as_host(std::string_view host) {
+  if (!host.starts_with('-')) {
+    return std::nullopt;
+  }
+  return fmt::format(
+      "'{}' is no host: it begins with '-', so the remote shell would take it "
+      "for an option",
+      printable(host));
+}
 
 /// The line's number counts all lines, empty ones as well.
 std::variant<std::vector<Node>, NodefileError> parse_nodefile(

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -33,6 +34,12 @@ struct NodefileError {
 /// Parses the text of a node file; any bytes are allowed. Pure.
 std::variant<std::vector<Node>, NodefileError> parse_nodefile(
     std::string_view text);
+
+/// Returns why a name from outside must not reach the remote shell: the shell
+/// would read a host that begins with '-' as an option, and an option such as
+/// ssh's -oProxyCommand runs a command. nullopt: the name is none of these.
+/// Every source of hosts calls it. Pure.
+std::optional<std::string> refuse_option_as_host(std::string_view host);
 
 /// Returns how many ranks these nodes have room for, at most kMaxRanks.
 std::uint32_t count_slots(const std::vector<Node>& nodes);

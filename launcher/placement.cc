@@ -27,12 +27,17 @@ OrExit<std::vector<Node>> nodes_of_file(const std::string& name) {
   return std::move(std::get<std::vector<Node>>(parsed));
 }
 
+/// The parser of node files reads each host, so the rules are the same.
 OrExit<std::vector<Node>> nodes_of_option(const std::string& hosts) {
   std::vector<Node> nodes;
   for (std::size_t begin = 0; begin <= hosts.size();) {
     const std::size_t end = std::min(hosts.find(',', begin), hosts.size());
     auto parsed = parse_nodefile(hosts.substr(begin, end - begin));
+    const auto* wrong = std::get_if<NodefileError>(&parsed);
     const auto* one = std::get_if<std::vector<Node>>(&parsed);
+    if (wrong != nullptr) {
+      return launcher_error(fmt::format("--host={}: {}", hosts, wrong->text));
+    }
     if (one == nullptr || one->size() != 1) {
       return launcher_error(
           fmt::format("--host={}: must be host or host:N, separated "

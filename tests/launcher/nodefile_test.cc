@@ -61,6 +61,17 @@ TEST_CASE("node file: what makes no sense is named by its line",
   CHECK(bad_line("[::1]x") == 1);
 }
 
+TEST_CASE(
+    "node file: a host that a remote shell takes for an option is refused",
+    "[launcher][nodefile]") {
+  for (const char* line : {"-oProxyCommand=x", "  -p:2", "[-p]:2", "-"}) {
+    INFO(line);
+    CHECK(bad_line(std::string("a\n") + line) == 2);
+  }
+  CHECK(parse_nodes("a-b\nuser@a-") ==
+        std::vector<Node>{{"a-b", 1, 1}, {"user@a-", 1, 2}});
+}
+
 TEST_CASE("node file: slots add up to the largest job",
           "[launcher][nodefile]") {
   CHECK(count_slots(parse_nodes("")) == 0);

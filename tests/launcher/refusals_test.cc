@@ -68,6 +68,10 @@ TEST_CASE("launcher refusals: options", "[launcher]") {
        125,
        {"--acp-startermemsize"}},
       {{"--host", "a,,b", "true"}, 125, {"--host=a,,b", "host:N"}},
+      {{"--host", "a,b:x", "true"}, 125, {"--host=a,b:x", "'x' is no number"}},
+      {{"--host", "a,-oProxyCommand=x", "true"},
+       125,
+       {"--host=a,-oProxyCommand=x", "'-oProxyCommand=x' is no host"}},
       {{"-np", "4", "--host", "a:1,b:2", "true"}, 125, {"room for 3"}},
       {{"--rsh", "'open", "true"}, 125, {"--rsh='open", "command"}},
       {{"--fan-out", "0", "true"}, 125, {"--fan-out=0"}},
@@ -128,4 +132,48 @@ TEST_CASE("launcher refusals: help and version are no errors", "[launcher]") {
   const Outcome version = run({"--version"});
   CHECK(version.status == 0);
   CHECK(contains(version.out, "acprun"));
+}
+
+TEST_CASE("launcher refusals: a host that the remote shell takes for an option",
+          "[launcher]") {
+  const Scratch scratch;
+  // A remote shell that runs would leave this file.
+  const std::string trace = scratch.path() + "/trace";
+  const std::string shell =
+      scratch.file("shell", "#!/bin/sh\necho \"$@\" >" + trace + "\n");
+  std::filesystem::permissions(shell, std::filesystem::perms::owner_all);
+  const std::string file = scratch.file("nodes", "a\n-oX\n");
+  const std::string pbs = scratch.file("pbs", "a\n-oX\n");
+  const std::string sge = scratch.file("sge", "a 2 q\n-oX 2 q\n");
+
+  struct Row {
+    std::vector<std::string> words;
+    std::string variable;
+    std::string source;  ///< The begin of the error's line.
+  };
+
+  const std::vector<Row> rows = {
+      {{"--host=-oX"}, "", "--host=-oX: "},
+      {{"--host=a,[-oX]:2"}, "", "--host=a,[-oX]:2: "},
+      {{"--acp-nodefile=" + file}, "", "node file " + file + ", line 2: "},
+      {{}, "SLURM_JOB_NODELIST=a,-oX", "SLURM_JOB_NODELIST: "},
+      {{}, "SLURM_JOB_NODELIST=a,-o[1-2]X", "SLURM_JOB_NODELIST: "},
+      {{}, "PBS_NODEFILE=" + pbs, "PBS_NODEFILE=" + pbs + ": "},
+      {{}, "PE_HOSTFILE=" + sge, "PE_HOSTFILE=" + sge + ": "},
+  };
+  for (const Row& row : rows) {
+    Setup setup;
+    if (!row.variable.empty()) setup.environment = {row.variable};
+    std::vector<std::string> words = row.words;
+    words.insert(words.begin(), {"--rsh", shell});
+    words.emplace_back("true");
+    const Outcome outcome = run(words, setup);
+    INFO(row.source << "\n" << outcome.err);
+    CHECK(outcome.status == 125);
+    CHECK(contains(outcome.err, row.source + "'-o"));
+    CHECK(contains(outcome.err,
+                   "' is no host: it begins with '-', so the remote shell "
+                   "would take it for an option"));
+    CHECK_FALSE(std::filesystem::exists(trace));
+  }
 }
