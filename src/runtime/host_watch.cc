@@ -191,14 +191,20 @@ Status HostWatch::log_end() {
 }
 
 /// After Phase::kFinalize a transport may notice that ranks have left, and that
-/// ends no job.
+/// ends no job. The launcher comes first: a rank that hears of the end may
+/// exit, and then the launcher takes the job's status from that rank.
 void HostWatch::abort(int exit_status, std::string_view text) {
-  (void)begin_end(EndCause::kOrdered, std::string(text));
-  if (!protocol::is_ending(segment_)) {
-    return;
+  {
+    const std::lock_guard lock(mutex_);
+    if (is_calm_ && !protocol::is_ending(segment_)) {
+      return;
+    }
   }
-  pass_on(text);
   manager_.abort(exit_status, text);
+  (void)begin_end(EndCause::kOrdered, std::string(text));
+  if (protocol::is_ending(segment_)) {
+    pass_on(text);
+  }
 }
 
 /// True: this call has begun the end of the job in this process. The rank that

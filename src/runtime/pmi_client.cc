@@ -19,6 +19,10 @@ constexpr Duration kFinalizeLimit = std::chrono::seconds(5);
 /// Time for the launcher to pass on what this process has written.
 constexpr int kPauseForOutputMs = 200;
 
+/// Time for the launcher to end this process after "abort". Hydra does so
+/// within milliseconds.
+constexpr Duration kAbortLimit = std::chrono::seconds(1);
+
 void say_finalize(PmiDialect dialect, PmiConnection& connection) {
   WaitLimit limit;
   limit.deadline = SteadyClock().now() + kFinalizeLimit;
@@ -116,7 +120,9 @@ Status PmiClient::set_place(std::optional<std::int64_t> rank,
 void PmiClient::tell_to_abort(std::string_view command,
                               std::initializer_list<PmiMessage::Field> fields) {
   (void)::poll(nullptr, 0, kPauseForOutputMs);
-  (void)connection_->send(dialect_, {std::string(command), fields});
+  if (connection_->send(dialect_, {std::string(command), fields})) {
+    connection_->wait_for_close(SteadyClock().now() + kAbortLimit);
+  }
 }
 
 void PmiClient::finalize() {

@@ -53,7 +53,8 @@ class PmiClient : public ProcessManager {
                                  std::optional<std::int64_t> size);
   /// Sends a message that has no answer, and that makes the launcher end the
   /// job, after a pause. Hydra drops output that it has not passed on by then,
-  /// and with it the line that says why the job ends.
+  /// and with it the line that says why the job ends. Then waits up to 1 s to
+  /// be killed: if this process exits first, the job's status can be 9 or 0.
   void tell_to_abort(std::string_view command,
                      std::initializer_list<PmiMessage::Field> fields);
 

@@ -62,6 +62,17 @@ bool PmiConnection::send(PmiDialect dialect, const PmiMessage& message) {
   return true;
 }
 
+/// Only the hang-up is asked for: an answer that another thread waits for must
+/// not end the wait.
+void PmiConnection::wait_for_close(TimePoint deadline) const {
+  const WaitLimit limit{deadline, launcher_.get(), POLLIN};
+  std::array<pollfd, 2> ready{
+      {{socket_.get(), POLLRDHUP, 0}, {limit.end_fd, limit.end_events, 0}}};
+  while (::poll(ready.data(), ready.size(), limit.poll_timeout_ms()) < 0 &&
+         errno == EINTR) {
+  }
+}
+
 /// An answer to something else means that another part of the process is in the
 /// middle of a request, or that this is no launcher that we know.
 Result<PmiMessage> PmiConnection::request(PmiDialect dialect,

@@ -30,6 +30,10 @@ class PmiConnection {
   /// Sends a message that has no answer. Any thread.
   bool send(PmiDialect dialect, const PmiMessage& message);
 
+  /// Returns when the launcher has closed the connection or is gone, or at the
+  /// deadline. Takes no bytes. Any thread.
+  void wait_for_close(TimePoint deadline) const;
+
   DeathWatch death_watch() const noexcept;
 
  private:

@@ -247,6 +247,25 @@ TEST_CASE("providers: a rank that dies ends the job", "[providers]") {
   }
 }
 
+/// Ranks that hear of the end and return 0 must not decide the job's status.
+TEST_CASE("providers: acp_abort ends the job with an error, whatever others do",
+          "[providers]") {
+  for (int i = 0; i < 5; ++i) {
+    const Scratch scratch;
+    const std::string marker = job::unique_marker();
+    const job::Outcome outcome = run(
+        command(3, {VICTIM, "others_return_0", "abort", scratch.path, marker}),
+        marker);
+    INFO(outcome.output);
+    CHECK(count_of(outcome.output, "acp_abort: the victim gives up") == 1);
+    if (std::string_view(launcher().provider) == "pmi1") {
+      CHECK(outcome.status == 1);
+    } else {
+      CHECK(outcome.status != 0);
+    }
+  }
+}
+
 /// Only the ranks: srun waits for its node when slurmstepd is killed.
 TEST_CASE("providers: a launcher's process that dies ends its ranks",
           "[providers]") {
