@@ -250,9 +250,8 @@ void AgentLink::check() {
     lose({fmt::format("acprun's agent did not answer within {:g} s{}",
                       static_cast<double>(shell_.timeout.count()) / 1000.0,
                       last_words()),
-          fmt::format("try: {} {} true; --rsh-timeout gives it longer",
-                      shell_.words.empty() ? "" : shell_.words.front(),
-                      hosts_.front().name)});
+          fmt::format("try: {}; --rsh-timeout gives it longer",
+                      shell_command(shell_, hosts_.front().name))});
     return;
   }
   if (state_ == State::kOpen) {

@@ -63,9 +63,14 @@ std::string quoted(const std::string& word) {
   sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   ::execvp(words[0], words);
-  constexpr std::string_view kText = "acprun: the command cannot be run\n";
+  std::string_view text = "it cannot be run here\n";
+  if (errno == ENOENT) {
+    text = std::string_view(words[0]).find('/') == std::string_view::npos
+               ? "it is not found in PATH here\n"
+               : "there is no such file here\n";
+  }
   [[maybe_unused]] const ssize_t n =
-      ::write(STDERR_FILENO, kText.data(), kText.size());
+      ::write(STDERR_FILENO, text.data(), text.size());
   ::_exit(kStatusNotFound);
 }
 
@@ -120,6 +125,13 @@ std::string shell_name(const RemoteShell& shell) {
   return command.substr(command.rfind('/') + 1);
 }
 
+std::string shell_command(const RemoteShell& shell, const std::string& host) {
+  std::string text;
+  for (const std::string& word : shell.words)
+    text += quoted(word) + " ";
+  return text + host + " true";
+}
+
 bool may_pass(int exit_status, std::string_view words) noexcept {
   constexpr std::array<std::string_view, 5> kForGood = {
       "Could not resolve", "Permission denied", "Host key verification",
@@ -139,7 +151,7 @@ std::string advise_on_shell(const RemoteShell& shell,
         "acprun has to be on each host as {}, and {} in PATH here",
         shell.acprun, shell_name(shell));
   }
-  return fmt::format("try: {} {} true", shell_name(shell), host);
+  return "try: " + shell_command(shell, host);
 }
 
 }  // namespace acp::launcher

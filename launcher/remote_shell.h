@@ -31,6 +31,10 @@ Result<StartedShell> start_remote_shell(const RemoteShell& shell,
 /// "ssh", for messages.
 std::string shell_name(const RemoteShell& shell);
 
+/// The command line by which a user sees whether the shell reaches the host. It
+/// has all words of --rsh and the options that acprun adds.
+std::string shell_command(const RemoteShell& shell, const std::string& host);
+
 /// Whether a remote shell that exited with this status, and printed this, may
 /// succeed when it is started again.
 bool may_pass(int exit_status, std::string_view words) noexcept;

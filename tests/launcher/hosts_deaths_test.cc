@@ -320,5 +320,22 @@ TEST_CASE("launcher hosts: a remote shell that does not exist",
       run({"-np", "2", "--host", "a,b", "--rsh", "/nonexistent/rsh", "true"});
   INFO(outcome.err);
   CHECK(outcome.status == 125);
-  CHECK(contains(outcome.err, "rsh exited with status 127"));
+  CHECK(contains(outcome.err,
+                 "rsh exited with status 127: there is no such file here"));
+  const Outcome unknown =
+      run({"-np", "2", "--host", "a,b", "--rsh", "no-such-rsh", "true"});
+  INFO(unknown.err);
+  CHECK(contains(unknown.err,
+                 "no-such-rsh exited with status 127: it is not found in PATH "
+                 "here"));
+}
+
+TEST_CASE("launcher hosts: advice has all words of --rsh",
+          "[launcher][hosts]") {
+  const Outcome outcome = run({"-np", "2", "--host", "a,b", "--rsh",
+                               "/bin/false -p 22 'two words'", "true"});
+  INFO(outcome.err);
+  CHECK(outcome.status == 125);
+  CHECK(contains(outcome.err, "try: /bin/false -p 22 'two words' a true") !=
+        contains(outcome.err, "try: /bin/false -p 22 'two words' b true"));
 }
