@@ -669,8 +669,9 @@ class Job {
     if (part_) note_traffic(part_->look());
     if (plan_.options.stats) output_.say(traffic_table(traffic_));
     if (verdict_ && verdict_->cause != Cause::kOutputClosed) {
+      const bool has_line = !plan_.options.stats && has_losses(traffic_);
       output_.say(summarize(*verdict_, where_it_failed(), waits(),
-                            plan_.options.stats ? "" : traffic_line(traffic_)));
+                            has_line ? traffic_line(traffic_) : ""));
     }
     while (!output_.is_flushed() && Clock::now() < give_up_output_at_) {
       const bool has_limit = give_up_output_at_ != Clock::time_point::max();

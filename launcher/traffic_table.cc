@@ -102,12 +102,17 @@ std::string traffic_table(std::span<const RankTraffic> ranks) {
   return text + row_of("all", sum) + traffic_line(ranks);
 }
 
+bool has_losses(std::span<const RankTraffic> ranks) {
+  const Traffic sum = sum_of(ranks);
+  return sum[TrafficCount::kSentAgain] != 0 || sum.dropped() != 0;
+}
+
 std::string traffic_line(std::span<const RankTraffic> ranks) {
   const Traffic sum = sum_of(ranks);
   if (sum[TrafficCount::kSent] == 0) return "";
   return fmt::format(
-      "{}: udp sent {} packets, {:.1f} % again ({:.1f} % for nothing), and "
-      "dropped {} of {} that came{}\n",
+      "{}: udp sent {} packets, {:.1f} % of them again (needlessly {:.1f} %), "
+      "and dropped {} of {} that came{}\n",
       program_name(), sum[TrafficCount::kSent],
       percent(sum[TrafficCount::kSentAgain], sum[TrafficCount::kSent]),
       percent(sum[TrafficCount::kNeedless], sum[TrafficCount::kSent]),

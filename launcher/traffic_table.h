@@ -21,6 +21,11 @@ struct RankTraffic {
 /// a row for all. Jobs without packets get one line that says so. Pure.
 std::string traffic_table(std::span<const RankTraffic> ranks);
 
+/// Whether a packet was sent again or dropped. It always was when a rank gave a
+/// peer up, so a bad end without losses has other reasons than the network.
+/// Pure.
+bool has_losses(std::span<const RankTraffic> ranks);
+
 /// One line for the whole job; "" when it has sent no packet. Pure.
 std::string traffic_line(std::span<const RankTraffic> ranks);
 

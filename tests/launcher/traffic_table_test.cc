@@ -41,8 +41,8 @@ TEST_CASE("traffic table: a row for each rank, and one for all",
         "0.0    2.00     1.00        4     2000\n"
         "acprun: all                        2000        5.0       1800        "
         "0.0    2.00     1.00        7     2000\n"
-        "acprun: udp sent 2000 packets, 2.0 % again (1.0 % for nothing), and "
-        "dropped 7 of 1800 that came: 6 corrupt, 1 replayed\n");
+        "acprun: udp sent 2000 packets, 2.0 % of them again (needlessly 1.0 "
+        "%), and dropped 7 of 1800 that came: 6 corrupt, 1 replayed\n");
 }
 
 TEST_CASE("traffic table: a row for each host of a large job",
@@ -55,6 +55,19 @@ TEST_CASE("traffic table: a row for each host of a large job",
   CHECK(std::ranges::count(table, '\n') == 5);
   CHECK(table.find("acprun: a                         40000") !=
         std::string::npos);
+}
+
+TEST_CASE("traffic table: a packet sent again or dropped is a loss",
+          "[launcher][traffic]") {
+  std::vector<RankTraffic> ranks(2);
+  ranks[0].traffic[TrafficCount::kSent] = 3;
+  ranks[1].traffic[TrafficCount::kReceived] = 3;
+  CHECK_FALSE(has_losses(ranks));
+  ranks[1].traffic[TrafficCount::kSentAgain] = 1;
+  CHECK(has_losses(ranks));
+  ranks[1].traffic[TrafficCount::kSentAgain] = 0;
+  ranks[0].traffic[TrafficCount::kCorrupt] = 1;
+  CHECK(has_losses(ranks));
 }
 
 TEST_CASE("traffic table: nothing was sent", "[launcher][traffic]") {
