@@ -113,7 +113,8 @@ std::string describe_others(std::uint32_t culprit,
 /// A line of macprun's input file has a command of its own.
 std::string advise_backtrace(const Verdict& verdict) {
   constexpr std::string_view kDebugger =
-      "gdb -batch -return-child-result -ex run -ex bt --args";
+      "gdb -batch -return-child-result -ex run -ex \"thread apply all bt\" "
+      "--args";
   return verdict.group.empty()
              ? fmt::format(
                    "for a backtrace: acprun --wrap '{}' --wrap-ranks {} ...",
