@@ -215,7 +215,7 @@ std::string Endpoint::accept(rdma_cm_id& id, ReadDepths asked, PairSize size) {
   }
   if (rdma_accept(&id, &parameters) != 0) {
     // Most likely the peer has given this attempt up. It will ask again.
-    const std::string why = fmt::format("accepting: {}", errno_text(errno));
+    std::string why = fmt::format("accepting: {}", errno_text(errno));
     rdma_reject(&id, nullptr, 0);
     return why;
   }
