@@ -172,8 +172,8 @@ constexpr std::array<OptionRow, 30> kRows = {{
          "them, else UDP. `shm` and `udp` take UDP, `ib` (also spelled "
          "`verbs`; needs the package acp-verbs) RDMA devices, and `ucx` "
          "(needs the package acp-ucx) UCX. A network that ACP does not have is "
-         "refused "
-         "with status 125. Without the option it is `ACP_NET`, or the network "
+         "refused with status 125. Without the option it is `ACP_NET`, or the "
+         "network "
          "that the program was linked for by `acpcc -ndev`, or `auto`.",
      .target = SettingId::kNet},
     {.name = "--acp-startermemsize",

@@ -243,8 +243,9 @@ void Endpoint::continue_growth() {
   }
 }
 
-/// All that this end has posted is complete, and the peer has read its last
-/// packet. The first packet by the large queue pair tells the peer so.
+/// Makes the large queue pair the one that this end posts to. Precondition: all
+/// posted work requests are complete, and the peer has read this end's last
+/// packet. An empty packet by the large queue pair tells the peer so.
 void Endpoint::move() {
   queue_->resize(PairSize::kLarge);
   small_ = std::exchange(id_, std::move(large_));
@@ -256,7 +257,8 @@ void Endpoint::move() {
   post(nullptr, 0, InFront::kNothing, credit_.on_send(Load::kNone));
 }
 
-/// Both ends have moved, so neither has anything under way on it.
+/// Destroys the small queue pair. Both ends have moved, so neither has anything
+/// under way on it.
 void Endpoint::close_small() noexcept {
   device_.drop_connection(*small_);
   small_.reset();

@@ -126,7 +126,8 @@ void VerbsTransport::on_request(const Device& device,
   }
 }
 
-/// Mostly logs: completions show the effect of a device event on a connection.
+/// Logs each event of the device. Completions show what an event means for a
+/// connection; only a shared receive queue that runs low needs an answer here.
 void VerbsTransport::take_device_events(const Device& device) {
   ibv_async_event event{};
   while (ibv_get_async_event(&device.context(), &event) == 0) {

@@ -123,10 +123,10 @@ int acp_finalize(void);
  *
  * Prints @p str, the text of this thread's acp_errno unless that is 0, rank and
  * host to stderr.
- * All ranks end without running further code; the job's exit status is 1
- * (under srun and mpirun: not 0). Does not return. Any time, any thread: before
- * acp_init and after acp_finalize it ends its own process with status 1,
- * which ends the job.
+ * All ranks end without running further code. The exit status of the job is 1;
+ * under srun and mpirun it is not 0. Does not return. Works at any time, in any
+ * thread: before acp_init and after acp_finalize it ends its own process with
+ * status 1, which ends the job.
  *
  * @param str  text about the error, for people; may be NULL
  */

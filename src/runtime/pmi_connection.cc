@@ -62,8 +62,8 @@ bool PmiConnection::send(PmiDialect dialect, const PmiMessage& message) {
   return true;
 }
 
-/// Only the hang-up is asked for: an answer that another thread waits for must
-/// not end the wait.
+/// The poll asks for the hang-up of the launcher alone: an answer that another
+/// thread waits for must not end this wait.
 void PmiConnection::wait_for_close(TimePoint deadline) const {
   const WaitLimit limit{deadline, launcher_.get(), POLLIN};
   std::array<pollfd, 2> ready{
