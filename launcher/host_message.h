@@ -46,7 +46,7 @@ enum class HostMessageType : std::uint16_t {
   kKill,
   kSignal,       ///< value: signal for every rank.
   kLook,         ///< Asks for kLooks. value: comes back.
-  kLeaving,      ///< value: Leaving::word(); rank: BootstrapType's value.
+  kAbsent,       ///< value: Absence::word().
   kInput,        ///< text: standard input of a rank; "" is its end.
   kCredit,       ///< value: bytes of output that may follow.
   kPause,        ///< acprun is about to be stopped: its silence is no death.

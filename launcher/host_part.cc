@@ -205,7 +205,7 @@ void HostPart::take(const HostMessage& order) {
     case HostMessageType::kSignal:
       keeper_.order(KeeperMessageType::kSignal, order.value);
       break;
-    case HostMessageType::kLeaving: take_leaving(order); break;
+    case HostMessageType::kAbsent: take_absence(order.value); break;
     case HostMessageType::kNoRoute: take_no_route(order.text); break;
     case HostMessageType::kWantAddress: show_card(order); break;
     case HostMessageType::kAddress: deliver_card(order); break;
@@ -218,15 +218,11 @@ void HostPart::take_no_route(std::string_view why) {
   bootstrap_.segment().header().set_why_no_route(why);
 }
 
-/// A rank on another host is in acp_finalize, or past its modules.
-void HostPart::take_leaving(const HostMessage& order) {
-  protocol::HostHeader& header = bootstrap_.segment().header();
-  const auto word = static_cast<std::uint64_t>(order.value);
+/// The absence of a rank on another host.
+void HostPart::take_absence(std::int64_t word) {
   if (word != 0) {
-    protocol::Leaving::of(word).enter(
-        order.rank == static_cast<std::uint32_t>(BootstrapType::kLeaving)
-            ? header.leaving
-            : header.left);
+    bootstrap_.segment().header().absences.enter(
+        protocol::Absence::of(static_cast<std::uint64_t>(word)));
   }
 }
 

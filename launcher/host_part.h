@@ -44,7 +44,7 @@ class HostPart {
   /// that rank is on another host.
   UniqueFd take_input() { return std::move(input_); }
 
-  /// Carries out one of kWelcome, kTable, kGo, kEnd, kKill, kSignal, kLeaving,
+  /// Carries out one of kWelcome, kTable, kGo, kEnd, kKill, kSignal, kAbsent,
   /// kNoRoute, kWantAddress and kAddress.
   void take(const HostMessage& order);
 
@@ -68,7 +68,7 @@ class HostPart {
                          std::optional<protocol::BootstrapMessage> message);
   void note_arrival(protocol::Phase phase);
   void take_go(const HostMessage& order);
-  void take_leaving(const HostMessage& order);
+  void take_absence(std::int64_t word);
   void take_no_route(std::string_view why);
   void show_card(const HostMessage& order);
   void deliver_card(const HostMessage& order);

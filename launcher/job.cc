@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <fstream>
@@ -311,13 +310,12 @@ class Job {
           std::move(reason.advice)});
   }
 
-  /// Three kinds are passed on between hosts without the roll-call, which knows
-  /// no such state. They are passed on even after the verdict: ranks that end
-  /// in order still need them.
+  /// Two kinds are passed on between hosts, even after the verdict: ranks that
+  /// end in order still need them.
   void take_rank_message(HostMessage& report) {
     const auto type = static_cast<BootstrapType>(report.value);
-    if (type == BootstrapType::kLeaving || type == BootstrapType::kLeft) {
-      pass_on_leaving(type, report.more);
+    if (type == BootstrapType::kAbsent) {
+      take_absence(static_cast<std::uint64_t>(report.more));
       return;
     }
     if (type == BootstrapType::kWantAddress && is_rank(report.more)) {
@@ -381,18 +379,15 @@ class Job {
     }
   }
 
-  /// Hosts keep the rank with the fewest acp_sync, so they are told no other.
+  /// Hosts are told of an absence only when it replaces the one that they know.
   /// In the usual job that is the first rank that leaves.
-  void pass_on_leaving(BootstrapType type, std::int64_t value) {
-    const auto word = static_cast<std::uint64_t>(value);
-    auto& fewest = type == BootstrapType::kLeaving ? leaving_ : left_;
-    if (word == 0 || !protocol::Leaving::of(word).enter(fewest)) return;
-    order({HostMessageType::kLeaving,
-           kEveryHost,
-           static_cast<std::uint32_t>(type),
-           value,
-           0,
-           {}});
+  void take_absence(std::uint64_t word) {
+    const auto absence = protocol::Absence::of(word);
+    if (word == 0 || !is_rank(absence.rank) || !absences_.enter(absence)) {
+      return;
+    }
+    order_all(HostMessageType::kAbsent, static_cast<std::int64_t>(word));
+    if (!verdict_) answer(absence.rank, rollcall_.on_absence(absence));
   }
 
   bool is_rank(std::int64_t value) const {
@@ -713,8 +708,7 @@ class Job {
   /// after the other, in pieces that travel as one message.
   std::vector<std::string> tables_;
   /// HostHeader::leaving and left, as all hosts have been told.
-  std::atomic<std::uint64_t> leaving_{0};
-  std::atomic<std::uint64_t> left_{0};
+  protocol::Absences absences_{};
   /// Output of hosts for which they have got no credit yet.
   std::vector<std::pair<std::uint32_t, std::int64_t>> owed_;
   HostNetworks networks_;           ///< Hosts that have reported theirs.

@@ -11,6 +11,8 @@ namespace acp::launcher {
 
 namespace {
 
+using protocol::Absence;
+using protocol::AbsenceKind;
 using protocol::BootstrapMessage;
 using protocol::BootstrapType;
 using protocol::Phase;
@@ -150,11 +152,37 @@ Answer Rollcall::on_arrive(std::uint32_t rank, std::uint64_t phase) {
               state == RankState::kAtFinalize ? "acp_finalize" : "acp_reset"));
     }
   }
+  if (auto bad = judge_absence()) return std::move(*bad);
   if (count(row->waiting) < ranks_.size()) return Nothing{};
   for (Rank& one : ranks_) {
     move(one, row->after);
   }
   return SayGo{row->phase};
+}
+
+/// After an acp_reset that has met acp_sync, a later acp_reset may succeed. A
+/// rank in acp_finalize comes to none.
+Answer Rollcall::on_absence(const Absence& absence) {
+  if (absence.kind == AbsenceKind::kResetting) {
+    if (absent_ && absent_->kind == AbsenceKind::kBesideReset &&
+        absent_->is_before(absence.barrier)) {
+      absent_.reset();
+    }
+    return Nothing{};
+  }
+  absent_ = absence;
+  if (auto bad = judge_absence()) return std::move(*bad);
+  return Nothing{};
+}
+
+std::optional<Verdict> Rollcall::judge_absence() const {
+  if (!absent_ || count(RankState::kAtCollective) == 0) return std::nullopt;
+  return verdict(
+      Cause::kProtocol, absent_->rank, 0,
+      fmt::format("called {} while rank {} waits in acp_reset",
+                  absent_->kind == AbsenceKind::kBesideReset ? "acp_sync"
+                                                             : "acp_finalize",
+                  first_in(RankState::kAtCollective)));
 }
 
 std::optional<Verdict> Rollcall::on_exit(std::uint32_t rank, int wait_status) {

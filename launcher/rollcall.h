@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "launcher/verdict.h"
+#include "protocol/absence.h"
 #include "protocol/bootstrap.h"
 
 namespace acp::launcher {
@@ -65,6 +66,11 @@ class Rollcall {
   Answer on_message(std::uint32_t rank,
                     const protocol::BootstrapMessage& message);
 
+  /// Takes the absence of a rank. A verdict when ranks wait in acp_reset, or
+  /// arrive there later, because a wait for the launcher does not end by
+  /// itself.
+  Answer on_absence(const protocol::Absence& absence);
+
   /// Takes the end of a rank's process. Returns a verdict when the job fails by
   /// it. A rank of macprun ends twice: its program, which on_message() is told,
   /// and its seat. A seat that fails after a program which ended well tells of
@@ -96,6 +102,7 @@ class Rollcall {
   std::uint32_t first_in(RankState state) const;
   Answer on_hello(std::uint32_t rank, std::uint64_t pid);
   Answer on_arrive(std::uint32_t rank, std::uint64_t phase);
+  std::optional<Verdict> judge_absence() const;
   std::optional<Verdict> judge_silent_exit(std::uint32_t rank) const;
   Verdict verdict(Cause cause,
                   std::uint32_t rank,
@@ -108,6 +115,8 @@ class Rollcall {
   /// Ranks between Hello and Finalized whose process has not exited.
   std::uint32_t inside_ = 0;
   std::uint32_t exited_ = 0;
+  /// The absence of a rank that does not come to acp_reset.
+  std::optional<protocol::Absence> absent_;
 };
 
 }  // namespace acp::launcher

@@ -155,8 +155,8 @@ int acp_rank(void);
  * Collective; blocks.
  *
  * @return 0, or -1: ACPX_NOT_INITIALIZED, ACPX_FINALIZED, ACPX_PEER_DEAD,
- *   ACPX_ABORTED; ACPX_CLOSED (a rank is in acp_finalize and does not come to
- *   this call; a line says which)
+ *   ACPX_ABORTED; ACPX_CLOSED (a rank is in acp_finalize or acp_reset and does
+ *   not come to this call; a line says which)
  */
 int acp_sync(void);
 
@@ -178,6 +178,8 @@ int acp_sync(void);
  * @return 0, or -1: ACPX_BAD_RANK (here or at another process: out of range,
  *   or asked for twice), ACPX_NOT_INITIALIZED, ACPX_FINALIZED,
  *   ACPX_PEER_DEAD, ACPX_ABORTED, ACPX_SYSTEM (a module's init failed),
+ *   ACPX_CLOSED (a rank is in acp_finalize or acp_sync instead; a line says
+ *   which; the old numbering stays),
  *   ACPX_AGAIN (at once: the caller's last acpx_sync_timeout timed out, and no
  *   acp_sync has gone on with its barrier)
  */

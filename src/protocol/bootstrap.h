@@ -11,7 +11,7 @@
 //
 // rank -> launcher   Hello (value: pid), Arrive (value: phase), Abort (value:
 //                    exit status, text: message), Finalized; in a job of
-//                    several hosts Leaving and Left (value: Leaving::word());
+//                    several hosts Absent (value: Absence::word());
 //                    from macprun's join command Ended (value: wait status of
 //                    the rank's program); WantAddress (value: number of a
 //                    process)
@@ -40,7 +40,7 @@ inline constexpr const char* kProcsVariable = "ACP_PROCS";
 inline constexpr const char* kLocalRankVariable = "ACP_LOCAL_RANK";
 inline constexpr const char* kLocalProcsVariable = "ACP_LOCAL_PROCS";
 inline constexpr std::uint32_t kBootstrapMagic = 0x42504341;
-inline constexpr std::uint16_t kBootstrapVersion = 4;
+inline constexpr std::uint16_t kBootstrapVersion = 5;
 inline constexpr std::size_t kBootstrapHeaderBytes = 24;
 inline constexpr std::size_t kBootstrapMaxText = 2048;
 
@@ -52,11 +52,10 @@ enum class BootstrapType : std::uint16_t {
   kAbort = 5,
   kFinalized = 6,
   kEnding = 7,
-  kLeaving = 8,       ///< This rank is in acp_finalize.
-  kLeft = 9,          ///< The modules of this rank have ended there.
-  kEnded = 10,        ///< The program of this rank has ended; the last message.
-  kWantAddress = 11,  ///< This rank asks for an address card, one at a time.
-  kAddress = 12,      ///< The answer; 0 bytes: that process has published none.
+  kAbsent = 8,        ///< This rank is in a call that ends others' barriers.
+  kEnded = 9,         ///< The program of this rank has ended; the last message.
+  kWantAddress = 10,  ///< This rank asks for an address card, one at a time.
+  kAddress = 11,      ///< The answer; 0 bytes: that process has published none.
 };
 
 /// Collective points at which the launcher waits for every rank. A rank

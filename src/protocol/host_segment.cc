@@ -167,18 +167,6 @@ std::string CallName::get() const {
   return text.data();
 }
 
-bool Leaving::enter(std::atomic<std::uint64_t>& place) const noexcept {
-  std::uint64_t word = place.load(std::memory_order_relaxed);
-  while (word == 0 || misses(of(word).syncs)) {
-    if (place.compare_exchange_weak(word, this->word(),
-                                    std::memory_order_release,
-                                    std::memory_order_relaxed)) {
-      return true;
-    }
-  }
-  return false;
-}
-
 PublishedRecord::Values PublishedRecord::get() const noexcept {
   return {modules.load(std::memory_order_relaxed),
           proposal.load(std::memory_order_relaxed),

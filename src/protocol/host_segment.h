@@ -26,6 +26,7 @@
 #include "base/host_facts.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "protocol/absence.h"
 #include "protocol/traffic.h"
 #include "settings/settings.h"
 
@@ -34,7 +35,7 @@ namespace acp::protocol {
 inline constexpr std::uint64_t kHostMagic = 0x31'74'73'6f'68'70'63'61;
 /// Raised when the layout of the segment or the bytes of requests and replies
 /// change: acprun and a library with different versions refuse each other.
-inline constexpr std::uint32_t kHostVersion = 13;
+inline constexpr std::uint32_t kHostVersion = 14;
 inline constexpr std::uint32_t kNoSlot = UINT32_MAX;
 inline constexpr std::size_t kCacheLine = 64;
 /// Room for the address card of a process. Most hosts have those of all
@@ -129,37 +130,6 @@ struct alignas(kCacheLine) PairBarrier {
   std::atomic<std::uint32_t> sleepers;
 };
 
-/// A rank that is in acp_finalize, and how often it has called acp_sync.
-struct Leaving {
-  std::uint32_t rank = 0;
-  std::uint32_t syncs = 0;  ///< Modulo 2^32: no two ranks differ by much.
-
-  /// `word` must not be 0: that is the word of a job that no rank leaves yet.
-  static constexpr Leaving of(std::uint64_t word) noexcept {
-    return {static_cast<std::uint32_t>(word) & ~kSomebody,
-            static_cast<std::uint32_t>(word >> 32)};
-  }
-
-  constexpr std::uint64_t word() const noexcept {
-    return std::uint64_t{syncs} << 32 | kSomebody | rank;
-  }
-
-  /// Puts this into HostHeader::leaving or left, unless the word there belongs
-  /// to a rank with as few calls or fewer; true: it is in now. Release: the
-  /// partner is the acquire in Progress::sync_health().
-  bool enter(std::atomic<std::uint64_t>& place) const noexcept;
-
-  /// Whether this rank never makes its acp_sync number `number`, counted
-  /// from 1.
-  constexpr bool misses(std::uint64_t number) const noexcept {
-    return static_cast<std::int32_t>(static_cast<std::uint32_t>(number) -
-                                     syncs) > 0;
-  }
-
- private:
-  static constexpr std::uint32_t kSomebody = std::uint32_t{1} << 31;
-};
-
 /// The start of the host segment. Fields that are not atomic are written before
 /// the first rank runs and never change.
 struct alignas(kCacheLine) HostHeader {
@@ -209,13 +179,9 @@ struct alignas(kCacheLine) HostHeader {
   /// between two barriers of the launcher. All processes of the host read it
   /// after the second.
   std::atomic<std::uint32_t> reset_verdict;
-  /// The Leaving with the fewest acp_sync among the ranks in acp_finalize, or
-  /// 0. Each rank there puts its own in by compare and exchange (release), and
-  /// the launcher those of ranks on other hosts.
-  std::atomic<std::uint64_t> leaving;
-  /// The Leaving with the fewest acp_sync among the ranks whose modules' fini
-  /// functions have run in acp_finalize, or 0. It is written like `leaving`.
-  std::atomic<std::uint64_t> left;
+  /// Ranks in acp_finalize or acp_reset. Each rank enters itself, and the
+  /// launcher ranks of other hosts.
+  Absences absences;
   HostBarrier barrier;
 
   /// Whether every process of the job is on this host.

@@ -54,13 +54,11 @@ class Bootstrap {
     return Status::kUnsupported;
   }
 
-  /// Tells the ranks of other hosts that this rank is in acp_finalize
-  /// (kLeaving), or that its modules have ended there (kLeft), by the words
-  /// HostHeader::leaving and left of their segments. Does not block. A launcher
-  /// that cannot tell them does nothing: then a rank that calls acp_sync more
-  /// often than a rank of another host waits for it in vain.
-  virtual void tell_leaving(protocol::BootstrapType, const protocol::Leaving&) {
-  }
+  /// Tells the ranks of other hosts in which call this rank is, by
+  /// HostHeader::absences of their segments. Does not block. A launcher that
+  /// cannot tell them does nothing: then a rank that waits in acp_sync or
+  /// acp_reset for a rank of another host in another call waits in vain.
+  virtual void tell_absence(const protocol::Absence&) {}
 
   /// Tells the launcher to end the job with this exit status; the caller ends
   /// itself afterwards. `why` does not name this rank: acprun does it, and the

@@ -122,9 +122,8 @@ class Acprun final : public Bootstrap {
     return std::span<const std::byte>(room);
   }
 
-  void tell_leaving(protocol::BootstrapType type,
-                    const protocol::Leaving& leaving) override {
-    (void)send({type, leaving.word(), {}});
+  void tell_absence(const protocol::Absence& absence) override {
+    (void)send({BootstrapType::kAbsent, absence.word(), {}});
   }
 
   void abort(int exit_status, std::string_view why) override {

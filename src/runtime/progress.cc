@@ -322,14 +322,9 @@ Status Progress::health() {
 /// their waits for acp_finalize, and these ranks are not to be blamed.
 Status Progress::sync_health() {
   // Acquire: health() then sees an end of the job that made the rank leave.
-  const std::uint64_t word = leaving_->load(std::memory_order_acquire);
+  const bool is_closed = absences_->find().has_value();
   const Status status = health();
-  if (status != Status::kOk) {
-    return status;
-  }
-  return word != 0 && protocol::Leaving::of(word).misses(sync_)
-             ? Status::kClosed
-             : Status::kOk;
+  return status == Status::kOk && is_closed ? Status::kClosed : status;
 }
 
 void Progress::enter_wait(protocol::WaitKind kind, std::uint32_t peer) {

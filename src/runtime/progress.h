@@ -18,6 +18,7 @@
 #include "gma/engine.h"
 #include "gma/waiting.h"
 #include "protocol/host_segment.h"
+#include "runtime/absence_watch.h"
 #include "runtime/core_table.h"
 #include "runtime/epoll_watch.h"
 #include "runtime/poller_role.h"
@@ -56,13 +57,9 @@ class Progress final : public gma::WaitHost {
   /// progress_loop.h.
   void hurry_steps() noexcept;
 
-  /// This rank is coming to its acp_sync `number`, counted from 1:
-  /// sync_health() looks whether the rank in `leaving`, a Leaving, misses it.
-  void enter_sync(std::uint64_t number,
-                  const std::atomic<std::uint64_t>& leaving) noexcept {
-    sync_ = number;
-    leaving_ = &leaving;
-  }
+  /// This rank is coming to a barrier, and sync_health() asks `watch` whether
+  /// all ranks can. It must outlive the barrier.
+  void enter_sync(const AbsenceWatch& watch) noexcept { absences_ = &watch; }
 
   /// A transport has to act at `deadline`. Rouses the epoll sleeper if it would
   /// sleep past this time. The engine's mutex is held.
@@ -125,8 +122,7 @@ class Progress final : public gma::WaitHost {
   std::atomic<std::uint64_t>& caller_passes_;
 
   /// Written and read by the thread in acp_sync, one at a time.
-  std::uint64_t sync_ = 0;
-  const std::atomic<std::uint64_t>* leaving_ = nullptr;
+  const AbsenceWatch* absences_ = nullptr;
 };
 
 }  // namespace acp::runtime

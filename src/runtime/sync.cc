@@ -1,7 +1,11 @@
-// acp_sync of one rank. Called by the Task for the program and for modules; may
-// not be called inside a progress step, because it waits.
+// acp_sync of one rank, and the barriers with which acp_reset begins. Called by
+// the Task for the program and for modules; may not be called inside a progress
+// step, because it waits.
 #include "runtime/sync.h"
 
+#include <fmt/format.h>
+
+#include <string>
 #include <utility>
 
 #include "base/log.h"
@@ -21,68 +25,112 @@ Sync::Sync(const protocol::HostSegment& segment,
       bootstrap_(bootstrap),
       kind_(kind),
       host_barrier_(segment, my_slot, progress),
-      leader_barrier_(segment,
-                      my_slot,
-                      kind == BarrierKind::kNet,
-                      engine,
-                      progress,
-                      waker) {}
+      leader_barrier_(
+          segment, my_slot, kind == BarrierKind::kNet, engine, progress, waker),
+      watch_(header_.absences) {}
 
 Status Sync::barrier(TimePoint deadline) {
   return kind_ == BarrierKind::kHost ? host_barrier_.wait(deadline)
                                      : leader_barrier_.wait(deadline);
 }
 
-/// A call that cannot be met is refused before this rank arrives at the
-/// barrier, so that the other ranks' barriers keep their count. Inside
-/// acp_finalize the other ranks still come to the acp_sync of their modules;
-/// then only ranks that are behind these count as having left.
 Status Sync::wait(TimePoint deadline) {
-  const std::atomic<std::uint64_t>& leaving =
-      is_finalizing_ ? header_.left : header_.leaving;
-  const std::uint64_t number = syncs_ + (is_open_ ? 0 : 1);
-  progress_.enter_sync(number, leaving);
+  return meet(deadline);
+}
+
+/// Two barriers: a rank whose acp_sync has met the first one learns it there,
+/// and tells it before it comes to the second one.
+Status Sync::begin_reset() {
+  const std::uint64_t before = barriers_;
+  watch_.begin_reset(next_barrier());
+  announce(protocol::AbsenceKind::kResetting, next_barrier());
+  Status status = meet(TimePoint::max());
+  if (status == Status::kOk) {
+    status = meet(TimePoint::max());
+  }
+  watch_.end_reset();
+  of_resets_ += barriers_ - before;
+  return status;
+}
+
+/// A call that cannot be met is refused before this rank arrives at the
+/// barrier, so that the other ranks' barriers keep their count.
+Status Sync::meet(TimePoint deadline) {
+  const std::uint64_t number = next_barrier();
+  watch_.enter(number);
+  progress_.enter_sync(watch_);
   Status status = progress_.sync_health();
   if (status == Status::kOk) {
     engine_.show_order_to_tsan();
-    syncs_ = number;
+    barriers_ = number;
     status = barrier(deadline);
     engine_.show_order_to_tsan();
     is_open_ = status != Status::kOk;
     has_timed_out_ = status == Status::kTimedOut;
-    // A module's acp_sync in the acp_finalize of another rank may have ended
-    // the barrier.
+    // A module's acp_sync in the acp_finalize of another rank, or an acp_reset,
+    // may have ended the barrier.
     if (status == Status::kOk && progress_.sync_health() == Status::kClosed) {
       status = Status::kClosed;
     }
   }
-  if (status == Status::kClosed && !std::exchange(is_out_of_step_, true)) {
-    const auto left =
-        protocol::Leaving::of(leaving.load(std::memory_order_relaxed));
-    log_error(
-        "acp_sync, call {} of this rank: rank {} is in acp_finalize after {}; "
-        "all ranks have to call it, and what calls it, equally often",
-        number, left.rank, left.syncs);
+  if (status == Status::kClosed) {
+    // An absence once found is found again.
+    if (const auto absence = watch_.find()) note_absence(*absence);
   }
   return status;
 }
 
+/// Ranks in the acp_reset that this rank has missed have to hear of it. The
+/// first absence is logged; those that follow come from it.
+void Sync::note_absence(const protocol::Absence& absence) {
+  if (absence.kind == protocol::AbsenceKind::kResetting) {
+    announce(protocol::AbsenceKind::kBesideReset, absence.barrier);
+  }
+  if (!std::exchange(is_out_of_step_, true)) {
+    log_absence(absence);
+  }
+}
+
+/// A user counts calls of acp_sync, so barriers of acp_reset are left out. This
+/// rank has had as many of them as the other one.
+void Sync::log_absence(const protocol::Absence& absence) const {
+  const bool is_leaving = absence.kind == protocol::AbsenceKind::kLeaving ||
+                          absence.kind == protocol::AbsenceKind::kLeft;
+  const char* where = is_leaving ? "in acp_finalize" : "in acp_reset";
+  if (watch_.call() == BarrierCall::kReset) {
+    log_error(
+        "acp_reset: rank {} is {}; all ranks have to call acp_sync and "
+        "acp_reset, and what calls them, equally often and in the same order",
+        absence.rank,
+        is_leaving ? where : "in acp_sync, or in another acp_reset");
+    return;
+  }
+  const std::string calls =
+      is_leaving
+          ? fmt::format(" after {}", absence.barrier -
+                                         static_cast<std::uint32_t>(of_resets_))
+          : "";
+  log_error(
+      "acp_sync, call {} of this rank: rank {} is {}{}; all ranks have to call "
+      "it, and what calls it, equally often",
+      watch_.barrier() - of_resets_, absence.rank, where, calls);
+}
+
 void Sync::begin_finalize() {
-  is_finalizing_ = true;
-  announce(protocol::BootstrapType::kLeaving, header_.leaving);
+  watch_.begin_finalize();
+  announce(protocol::AbsenceKind::kLeaving, barriers_);
 }
 
 void Sync::end_modules() {
-  announce(protocol::BootstrapType::kLeft, header_.left);
+  announce(protocol::AbsenceKind::kLeft, barriers_);
 }
 
-void Sync::announce(protocol::BootstrapType type,
-                    std::atomic<std::uint64_t>& place) {
-  const protocol::Leaving mine{engine_.space().my_rank(),
-                               static_cast<std::uint32_t>(syncs_)};
-  mine.enter(place);
-  if (!header_.is_whole_job()) {
-    bootstrap_.tell_leaving(type, mine);
+/// The launcher hears only what changes the words of this host.
+void Sync::announce(protocol::AbsenceKind kind, std::uint64_t barrier) {
+  const protocol::Absence absence{kind, engine_.space().my_rank(),
+                                  static_cast<std::uint32_t>(barrier)};
+  if (header_.absences.enter(absence) && !header_.is_whole_job()) {
+    bootstrap_.tell_absence(absence);
   }
 }
 

@@ -1,5 +1,5 @@
-// acp_sync: the barrier, how often this rank has come to it, and ranks that
-// have left the job without coming to it.
+// acp_sync: the barrier, how often this rank has come to it, and ranks that do
+// not come to it because they are in another call. acp_reset begins with it.
 #pragma once
 
 #include <atomic>
@@ -7,6 +7,7 @@
 
 #include "gma/engine.h"
 #include "protocol/host_segment.h"
+#include "runtime/absence_watch.h"
 #include "runtime/bootstrap.h"
 #include "runtime/host_barrier.h"
 #include "runtime/leader_barrier.h"
@@ -34,16 +35,22 @@ class Sync {
        Bootstrap& bootstrap);
 
   /// Returns when all ranks have called it as often as this rank. kTimedOut:
-  /// the next call goes on with this barrier. kClosed, logged: a rank has left
-  /// without coming to it. Otherwise the host's health.
+  /// the next call goes on with this barrier. kClosed, logged: a rank is in
+  /// acp_finalize without having come to it, or in acp_reset. Otherwise the
+  /// host's health.
   [[nodiscard]] Status wait(TimePoint deadline);
+
+  /// acp_reset begins. Returns when all ranks have called it; then no rank is
+  /// in acp_sync or acp_finalize. kClosed, logged: a rank is. Otherwise the
+  /// host's health.
+  [[nodiscard]] Status begin_reset();
 
   /// acp_finalize begins. From here on only modules call wait().
   void begin_finalize();
   /// The modules have ended: this rank never calls wait() again.
   void end_modules();
 
-  /// A call of wait() has found that a rank has left.
+  /// A call has found that a rank is in another one.
   bool is_out_of_step() const noexcept { return is_out_of_step_; }
 
   /// The last call of wait() timed out: the other ranks still count on this
@@ -55,8 +62,14 @@ class Sync {
 
  private:
   Status barrier(TimePoint deadline);
-  void announce(protocol::BootstrapType type,
-                std::atomic<std::uint64_t>& place);
+  Status meet(TimePoint deadline);
+  void note_absence(const protocol::Absence& absence);
+  void log_absence(const protocol::Absence& absence) const;
+  void announce(protocol::AbsenceKind kind, std::uint64_t barrier);
+
+  std::uint64_t next_barrier() const noexcept {
+    return barriers_ + (is_open_ ? 0 : 1);
+  }
 
   protocol::HostHeader& header_;
   gma::Engine& engine_;
@@ -65,11 +78,12 @@ class Sync {
   BarrierKind kind_;
   HostBarrier host_barrier_;
   LeaderBarrier leader_barrier_;
-  std::uint64_t syncs_ = 0;      ///< Calls of wait() that began a barrier.
+  AbsenceWatch watch_;
+  std::uint64_t barriers_ = 0;   ///< Barriers that this rank has begun.
+  std::uint64_t of_resets_ = 0;  ///< How many of barriers_ were acp_reset's.
   bool is_open_ = false;         ///< The last one has not seen its end.
   bool has_timed_out_ = false;   ///< It was left open by its time limit.
   bool is_out_of_step_ = false;  ///< One call was kClosed.
-  bool is_finalizing_ = false;   ///< begin_finalize() was called.
 };
 
 }  // namespace acp::runtime

@@ -268,9 +268,10 @@ Status Task::finalize() {
   return Status::kOk;
 }
 
-/// Ranks agree on the new numbers first, and a number that is not good leaves
-/// everything as it was. Then the modules end, all ranks change their number
-/// between two barriers, and the modules begin again.
+/// All ranks meet in acp_reset. They agree on the new numbers next, and a
+/// number that is not good leaves everything as it was. Then the modules end,
+/// all ranks change their number between two barriers, and the modules begin
+/// again.
 Status Task::reset(int new_rank) {
   const gma::CallScope call("acp_reset");
   // The other ranks would wait in the open barrier, and this one in acp_reset.
@@ -283,6 +284,10 @@ Status Task::reset(int new_rank) {
   }
   if (const Status status = drain(protocol::WaitKind::kReset);
       status != Status::kOk) {
+    return status;
+  }
+  // Only a wait of the library can end when a rank is in another call.
+  if (const Status status = sync_->begin_reset(); status != Status::kOk) {
     return status;
   }
   waits_.enter(protocol::WaitKind::kReset, protocol::kNoSlot);

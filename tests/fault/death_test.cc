@@ -143,6 +143,22 @@ TEST_CASE("death: an acp_sync that a finalized rank left out fails",
         std::string::npos);
 }
 
+TEST_CASE("death: an acp_reset that meets another call fails, and names it",
+          "[death]") {
+  const std::string net = GENERATE("auto", "udp");
+  const std::string ranks = GENERATE("2", "3", "8");
+  const std::string other = GENERATE("finalize", "sync", "sync_on", "open");
+  job::Job run({ACPRUN, "-np", ranks, VICTIM, "reset_beside", other, "-"},
+               {"ACP_NET=" + net});
+  const job::Outcome outcome = run.wait(kPatience);
+  INFO(net << ", " << ranks << " ranks, " << other << ": " << outcome.output);
+  CHECK(outcome.is_over);
+  CHECK(outcome.status == 0);
+  const std::string call = other == "finalize" ? "acp_finalize" : "acp_sync";
+  CHECK(outcome.output.find("acp_reset: rank 1 is in " + call) !=
+        std::string::npos);
+}
+
 TEST_CASE("death: exit 0 without acp_finalize is a failure", "[death]") {
   const std::string moment = GENERATE("computing", "in_sync", "in_wait");
   const job::Outcome outcome = run_death(moment, "exit0", "auto");

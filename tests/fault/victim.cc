@@ -318,6 +318,26 @@ int sync_once_more() {
   return acp_finalize() == 0 && is_closed && is_again ? 0 : 1;
 }
 
+/// The victim is in `other` while the other ranks are in acp_reset. Each call
+/// that meets another one fails, and every rank leaves in order.
+int reset_beside(std::string_view other) {
+  const bool is_victim = acp_rank() == kVictim;
+  bool is_closed = true;
+  if (!is_victim) {
+    is_closed = acp_reset(acp_rank()) == -1 && acp_errno == ACPX_CLOSED;
+  } else if (other == "sync") {
+    is_closed = acp_sync() == -1 && acp_errno == ACPX_CLOSED;
+  } else if (other == "sync_on") {
+    while (acp_sync() == 0) {
+    }
+    is_closed = acp_errno == ACPX_CLOSED;
+  } else if (other == "open") {
+    (void)acpx_sync_timeout(0);
+    is_closed = acp_sync() == -1 && acp_errno == ACPX_CLOSED;
+  }
+  return acp_finalize() == 0 && is_closed ? 0 : 1;
+}
+
 /// Appends a line; O_APPEND keeps lines of several ranks whole.
 void report_alive(const char* file) {
   const std::string text = std::to_string(getpid()) + '\n';
@@ -365,6 +385,9 @@ int main(int argc, char** argv) {
     if (acp_rank() == kVictim) die(plan);
     acp_finalize();
     return 0;  // although it failed
+  }
+  if (plan.moment == "reset_beside") {
+    return reset_beside(plan.how);
   }
   if (is_structure_moment(plan.moment)) {
     make_structures();

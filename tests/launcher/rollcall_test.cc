@@ -120,6 +120,44 @@ TEST_CASE("roll-call: leaving with status 0 from inside",
   }
 }
 
+TEST_CASE("roll-call: an absent rank and ranks in acp_reset end the job",
+          "[launcher][rollcall]") {
+  const protocol::AbsenceKind kind = GENERATE(
+      protocol::AbsenceKind::kLeaving, protocol::AbsenceKind::kBesideReset);
+  const bool comes_first = GENERATE(true, false);
+  Rollcall rollcall(3);
+  bring_to(rollcall, 3, {Phase::kInit, Phase::kCollective});
+  const protocol::Absence absence{kind, 2, 7};
+  Answer last = Nothing{};
+  if (comes_first) {
+    CHECK(is<Nothing>(rollcall.on_absence(absence)));
+    last = rollcall.on_message(1, arrive(Phase::kCollective));
+  } else {
+    CHECK(is<Nothing>(rollcall.on_message(1, arrive(Phase::kCollective))));
+    last = rollcall.on_absence(absence);
+  }
+  CHECK(cause(last) == Cause::kProtocol);
+  const auto& verdict = std::get<Verdict>(last);
+  CHECK(verdict.rank == 2);
+  CHECK(verdict.text == (kind == protocol::AbsenceKind::kLeaving
+                             ? "called acp_finalize while rank 1 waits in "
+                               "acp_reset"
+                             : "called acp_sync while rank 1 waits in "
+                               "acp_reset"));
+}
+
+TEST_CASE("roll-call: acp_reset that meets after one that did not",
+          "[launcher][rollcall]") {
+  using protocol::AbsenceKind;
+  Rollcall rollcall(2);
+  bring_to(rollcall, 2, {Phase::kInit});
+  CHECK(is<Nothing>(rollcall.on_absence({AbsenceKind::kResetting, 0, 7})));
+  CHECK(is<Nothing>(rollcall.on_absence({AbsenceKind::kBesideReset, 1, 7})));
+  CHECK(is<Nothing>(rollcall.on_absence({AbsenceKind::kResetting, 0, 9})));
+  CHECK(is<Nothing>(rollcall.on_message(0, arrive(Phase::kCollective))));
+  CHECK(is<SayGo>(rollcall.on_message(1, arrive(Phase::kCollective))));
+}
+
 TEST_CASE("roll-call: messages out of order are refused",
           "[launcher][rollcall]") {
   Rollcall rollcall(2);

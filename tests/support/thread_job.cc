@@ -61,12 +61,9 @@ class ThreadBootstrap final : public runtime::Bootstrap {
         segments_[proc % segments_.size()].card(proc));
   }
 
-  void tell_leaving(protocol::BootstrapType type,
-                    const protocol::Leaving& leaving) override {
+  void tell_absence(const protocol::Absence& absence) override {
     for (const protocol::HostSegment& other : segments_) {
-      leaving.enter(type == protocol::BootstrapType::kLeaving
-                        ? other.header().leaving
-                        : other.header().left);
+      other.header().absences.enter(absence);
     }
   }
 

@@ -1,0 +1,27 @@
+// How absences are merged into the words of a host. Called by ranks for
+// themselves, and by the launcher for ranks of other hosts.
+#include "protocol/absence.h"
+
+namespace acp::protocol {
+
+bool Absences::enter(const Absence& absence) noexcept {
+  std::atomic<std::uint64_t>& place =
+      words_[static_cast<std::size_t>(absence.kind)];
+  const bool is_fewest = absence.kind == AbsenceKind::kLeaving ||
+                         absence.kind == AbsenceKind::kLeft;
+  const auto replaces = [&](const Absence& old) {
+    return is_fewest ? absence.is_before(old.barrier)
+                     : old.is_before(absence.barrier);
+  };
+  std::uint64_t word = place.load(std::memory_order_relaxed);
+  while (word == 0 || replaces(Absence::of(word))) {
+    if (place.compare_exchange_weak(word, absence.word(),
+                                    std::memory_order_release,
+                                    std::memory_order_relaxed)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace acp::protocol
