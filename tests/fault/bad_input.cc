@@ -108,6 +108,33 @@ SPMD_CASE(lines_of_copies, "bad copies: one line each, wherever it is found") {
   });
 }
 
+SPMD_CASE(lines_of_structures,
+          "bad addresses in structures: the line says why") {
+  std::uint64_t starter_bytes = 0;
+  EXPECT_EQ(acpx_setting("ACP_STARTER_MEMORY", &starter_bytes), 0);
+  const acp_ga_t mine = acp_query_starter_ga(acp_rank());
+  const acp_vector_t vector = acp_create_vector(64, acp_rank());
+  expect_one_line("ACP_GA_NULL", "not received yet",
+                  [&] { acp_push_back_vector(vector, ACP_GA_NULL, 8); });
+  expect_one_line("the end of starter memory", "starter memory ends at", [&] {
+    acp_push_back_vector(vector, mine + starter_bytes, 8);
+  });
+  expect_one_line("a pointer", "acp_query_ga's", [&] {
+    acp_push_back_vector(vector, reinterpret_cast<acp_ga_t>(&starter_bytes), 8);
+  });
+  expect_one_line("offset", "has to be below the size",
+                  [&] { acp_at_vector(vector, 99); });
+  acp_destroy_vector(vector);
+  const std::string ranks = "ranks are 0 to " + std::to_string(acp_procs() - 1);
+  expect_one_line("no rank, list", ranks, [] { acp_create_list(4711); });
+  expect_one_line("no rank, vector", ranks, [] { acp_create_vector(8, 4711); });
+  const std::array<int, 1> all{0};
+  expect_one_line("no rank, map", ranks,
+                  [&] { acp_create_map(1, all.data(), 8, 4711); });
+  expect_one_line("no slots", "at least 1",
+                  [&] { acp_create_map(1, all.data(), 0, 0); });
+}
+
 SPMD_CASE(lines_of_dead_keys, "use of a dead key: one line") {
   static std::uint64_t word = 0;
   const Block own(Memory::kLibrary, 64);

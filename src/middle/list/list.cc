@@ -24,8 +24,7 @@ acp_ga_t create(int rank) {
   if (!site->has_rank(rank)) {
     const Call call{site,        "acp_create_list", Kind::kList,
                     ACP_GA_NULL, ACP_GA_NULL,       rank};
-    structure::fail_numbers(call, ACPX_BAD_RANK, "rank", rank, "ranks",
-                            static_cast<unsigned long long>(site->procs()));
+    structure::fail_rank(call, rank);
     return ACP_GA_NULL;
   }
   Scratch scratch(*site);
@@ -62,9 +61,7 @@ class NewElement {
     Call there = call;
     there.rank = rank;
     if (!call.site->has_rank(rank)) {
-      structure::fail_numbers(
-          there, ACPX_BAD_RANK, "rank", rank, "ranks",
-          static_cast<unsigned long long>(call.site->procs()));
+      structure::fail_rank(there, rank);
       return false;
     }
     if (!source_.open(scratch, there, data.ga, data.size)) {

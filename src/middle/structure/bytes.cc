@@ -94,6 +94,35 @@ bool fail_excess(const Call& call, acp_ga_t ga, std::size_t bytes) {
 
 }  // namespace
 
+/// An address may be a pointer, one that has not arrived, or one behind a
+/// region's end. Each has its own remedy.
+void fail_no_memory(const Call& call, acp_ga_t ga) {
+  if (ga == ACP_GA_NULL) {
+    fail_text(call, ACPX_BAD_ADDRESS,
+              "the address given is ACP_GA_NULL: not queried, or not received "
+              "yet");
+    return;
+  }
+  const int before = acp_errno;
+  const int rank = acp_query_rank(ga);
+  acp_errno = before;
+  if (rank < 0) {
+    fail_address(call, ACPX_BAD_ADDRESS, "no memory of a rank at", ga,
+                 "a pointer's global address is acp_query_ga's");
+    return;
+  }
+  std::uint64_t size = 0;
+  (void)acpx_setting("ACP_STARTER_MEMORY", &size);
+  acp_errno = before;
+  if (ga == acp_query_starter_ga(rank) + size) {
+    fail_address(call, ACPX_BAD_ADDRESS, "starter memory ends at", ga,
+                 "acprun --acp-startermemsize enlarges it");
+    return;
+  }
+  fail_address(call, ACPX_BAD_ADDRESS, "no region of this rank has", ga,
+               "it is behind the end of one, or was unregistered");
+}
+
 bool copy_checked(acp_ga_t to, acp_ga_t from, std::size_t bytes) {
   for (int round = 0; round < 2; ++round) {
     const acp_handle_t handle = acp_copy(to, from, bytes, ACP_HANDLE_NULL);
@@ -134,8 +163,7 @@ bool Source::open(Scratch& scratch,
     return false;
   }
   if (rank < 0 || rank == call.site->rank()) {
-    fail_address(call, ACPX_BAD_ADDRESS, "no memory of a rank at", ga,
-                 "a pointer's global address is acp_query_ga's");
+    fail_no_memory(call, ga);
     return false;
   }
   if (bytes <= kScratchDataBytes) {

@@ -26,6 +26,10 @@ struct Move {
 /// finish().
 [[nodiscard]] bool move_all(std::initializer_list<Move> moves);
 
+/// Sets acp_errno and writes a line about an address that the program gave and
+/// that no memory of a rank, or of this rank, has.
+void fail_no_memory(const Call& call, acp_ga_t ga);
+
 /// Copies and waits. False: the copy failed, for example because the program
 /// gave a bad address. The first wait may instead collect a failure of the
 /// program's own earlier operations, which stays in acp_errno. The copy is then

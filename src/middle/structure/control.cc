@@ -118,6 +118,11 @@ void fail_numbers(const Call& call,
             call.rank, what, a, of, b);
 }
 
+void fail_rank(const Call& call, int rank) {
+  fail_numbers(call, ACPX_BAD_RANK, "rank", rank, "but ranks are 0 to",
+               static_cast<unsigned long long>(call.site->procs() - 1));
+}
+
 void fail_address(const Call& call,
                   int code,
                   const char* what,

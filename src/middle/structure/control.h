@@ -73,6 +73,9 @@ void fail_numbers(const Call& call,
                   long long a,
                   const char* of,
                   unsigned long long b);
+/// Sets acp_errno to ACPX_BAD_RANK and writes a line that names the ranks of
+/// the job.
+void fail_rank(const Call& call, int rank);
 /// Sets acp_errno and writes a line like "no memory at 0x1: hint".
 void fail_address(const Call& call,
                   int code,

@@ -52,9 +52,13 @@ class Sequence {
       return ACP_GA_NULL;
     }
     Call call{site, function, Access::kKind, ACP_GA_NULL, ACP_GA_NULL, rank};
-    if (!site->has_rank(rank) || capacity > kMostBytes) {
-      fail_numbers(call, site->has_rank(rank) ? ACPX_TOO_LARGE : ACPX_BAD_RANK,
-                   "rank", rank, "bytes", capacity);
+    if (!site->has_rank(rank)) {
+      fail_rank(call, rank);
+      return ACP_GA_NULL;
+    }
+    if (capacity > kMostBytes) {
+      fail_numbers(call, ACPX_TOO_LARGE, "bytes",
+                   static_cast<long long>(capacity), "at most", kMostBytes);
       return ACP_GA_NULL;
     }
     Scratch scratch(*site);
@@ -113,8 +117,8 @@ class Sequence {
       return ACP_GA_NULL;
     }
     if (offset < 0 || static_cast<std::uint64_t>(offset) >= shape.size) {
-      fail_numbers(call, ACPX_BAD_ADDRESS, "offset", offset, "size",
-                   shape.size);
+      fail_numbers(call, ACPX_BAD_ADDRESS, "offset", offset,
+                   "which has to be below the size", shape.size);
       return ACP_GA_NULL;
     }
     return shape.at(static_cast<std::uint64_t>(offset));
@@ -310,7 +314,7 @@ class Sequence {
                          std::uint64_t end,
                          std::uint64_t size) {
     fail_numbers(call, ACPX_BAD_ADDRESS, "a range to",
-                 static_cast<long long>(end), "size", size);
+                 static_cast<long long>(end), "and the size is", size);
     return false;
   }
 
@@ -320,8 +324,8 @@ class Sequence {
     if (index >= 0 && static_cast<std::uint64_t>(index) <= access.shape.size) {
       return true;
     }
-    fail_numbers(access.call(), ACPX_BAD_ADDRESS, "offset", index, "size",
-                 access.shape.size);
+    fail_numbers(access.call(), ACPX_BAD_ADDRESS, "offset", index,
+                 "which may be 0 to the size", access.shape.size);
     return false;
   }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "acp/malloc.h"
+#include "middle/log.h"
 #include "middle/structure/bytes.h"
 #include "middle/table/directory.h"
 #include "middle/table/whole_tables.h"
@@ -138,12 +139,14 @@ bool are_ranks(const Call& call, int count, const int* ranks) {
     structure::fail_numbers(
         call, ACPX_BAD_RANK, "a rank of the list:",
         call.site->has_rank(sorted.front()) ? sorted.back() : sorted.front(),
-        "ranks", static_cast<unsigned>(call.site->procs()));
+        "but ranks are 0 to", static_cast<unsigned>(call.site->procs() - 1));
     return false;
   }
-  if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end()) {
-    structure::fail_text(call, ACPX_INVALID_ARGUMENT,
-                         "a rank is in the list twice");
+  const auto twin = std::adjacent_find(sorted.begin(), sorted.end());
+  if (twin != sorted.end()) {
+    structure::fail_text(
+        call, ACPX_INVALID_ARGUMENT,
+        fmt::format("rank {} is in the list of ranks twice", *twin).c_str());
     return false;
   }
   return true;
@@ -164,10 +167,13 @@ acp_ga_t create(const char* function,
     return ACP_GA_NULL;
   }
   const Call call{site, function, kind, ACP_GA_NULL, ACP_GA_NULL, rank};
-  if (!site->has_rank(rank) || num_slots < 1) {
-    structure::fail_numbers(
-        call, num_slots < 1 ? ACPX_INVALID_ARGUMENT : ACPX_BAD_RANK, "slots",
-        num_slots, "rank", static_cast<unsigned long long>(rank));
+  if (num_slots < 1) {
+    structure::fail_numbers(call, ACPX_INVALID_ARGUMENT, "slots", num_slots,
+                            "at least", 1);
+    return ACP_GA_NULL;
+  }
+  if (!site->has_rank(rank)) {
+    structure::fail_rank(call, rank);
     return ACP_GA_NULL;
   }
   if (!are_ranks(call, count, ranks)) {

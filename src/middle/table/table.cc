@@ -361,8 +361,7 @@ bool is_somewhere(const Call& call, acp_ga_t to) {
   const bool is_good = acp_query_rank(to) >= 0;
   acp_errno = before;
   if (!is_good) {
-    structure::fail_address(call, ACPX_BAD_ADDRESS, "no memory of a rank at",
-                            to, "a pointer's global address is acp_query_ga's");
+    structure::fail_no_memory(call, to);
   }
   return is_good;
 }
