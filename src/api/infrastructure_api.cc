@@ -11,6 +11,7 @@
 #include "api/forked_child.h"
 #include "api/life.h"
 #include "base/log.h"
+#include "gma/call_name.h"
 
 using acp::Status;
 using acp::api::fail;
@@ -105,7 +106,10 @@ int acpx_add_module(const acpx_module_t* module) {
     return -1;
   }
   if (task() != nullptr || acp::api::is_finalized()) {
-    acp::log_error("acpx_add_module: has to be called before acp_init");
+    // A layer above, such as QMP, may have named the function called.
+    const char* outer = acp::gma::call_name();
+    acp::log_error("{}: has to be called before acp_init",
+                   outer != nullptr ? outer : "acpx_add_module");
     return as_int(task() != nullptr ? Status::kAlreadyInitialized
                                     : Status::kFinalized);
   }

@@ -6,6 +6,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
 #include <numeric>
 #include <string>
 
@@ -24,11 +27,30 @@ constexpr double kMaxSeconds = 2'000'000;  // in milliseconds it fits an int
 
 /// Written by the thread that calls init and finalize; read by any thread.
 std::atomic<Job*> g_job{nullptr};
-std::atomic<NodeNumber> g_node_number{};
+std::atomic<NodeNumber> g_node_number{NodeNumber{0, 0}};  // has not joined
 std::atomic<bool> g_has_ended{false};
 /// In a child made by fork(): the job of the parent. It is never destroyed
 /// there, and this pointer keeps leak checkers silent.
 std::atomic<Job*> g_parents_job{nullptr};
+
+/// The value of a variable of the launcher, or -1.
+int launcher_value(const char* name) {
+  const char* text = std::getenv(name);
+  int value = -1;
+  if (text != nullptr) {
+    const char* end = text + std::strlen(text);
+    const auto [stop, error] = std::from_chars(text, end, value);
+    value = error == std::errc{} && stop == end ? value : -1;
+  }
+  return value;
+}
+
+/// The number that acprun has given to this process; 0 of 1 if it has none.
+NodeNumber launched_number() {
+  const NodeNumber number{launcher_value("ACP_RANK"),
+                          launcher_value("ACP_PROCS")};
+  return 0 <= number.node && number.node < number.nodes ? number : NodeNumber{};
+}
 
 /// Checks settings and options before acp_init, so that a mistake does not let
 /// other nodes wait.
@@ -48,7 +70,14 @@ QMP_status_t join(Job& made, int* argc, char*** argv) {
   acpx_module_t module{};
   module.name = "qmp";
   module.bytes = static_cast<std::size_t>(*memory);
+  const char* before = acpx_enter_call("QMP_init_msg_passing");
   const int number = acpx_add_module(&module);
+  acpx_leave_call(before);
+  if (number < 0 && acp_errno == ACPX_ALREADY_INITIALIZED) {
+    return fail(QMP_INITSVC_ERR,
+                "cannot join the job: leave acp_init out, "
+                "QMP_init_msg_passing calls it");
+  }
   if (number < 0 || acp_init(argc, argv) != 0) {
     return fail(QMP_INITSVC_ERR, "cannot join the job: %s",
                 acpx_strerror(acp_errno));
@@ -108,7 +137,8 @@ Job* job() noexcept {
 }
 
 NodeNumber node_number() noexcept {
-  return g_node_number.load();
+  const NodeNumber joined = g_node_number.load();
+  return joined.nodes != 0 ? joined : launched_number();
 }
 
 Job* job_for(const char* function) {

@@ -52,7 +52,8 @@ struct Job {
 Job* job() noexcept;
 
 /// The number of this node in its job, for the lines that it prints. It stays
-/// after finalize; before init it is 0 of 1.
+/// after finalize. Before init it is that of ACP_RANK and ACP_PROCS, which
+/// acprun sets, or else 0 of 1.
 struct NodeNumber {
   int node = 0;
   int nodes = 1;

@@ -59,8 +59,9 @@ bool take_geometry(Options& options) {
   for (std::string word; in >> word;) {
     const auto number = number_in(word);
     if (!number) {
-      (void)fail(QMP_INVALID_ARG, "QMP_GEOM=%s: '%s' is no number", text,
-                 word.c_str());
+      (void)fail(QMP_INVALID_ARG,
+                 "QMP_GEOM=%s: '%s' is no number; give the sizes like \"2 2\"",
+                 text, word.c_str());
       return false;
     }
     options.geometry.push_back(*number);
@@ -102,8 +103,9 @@ std::optional<Options> take_options(int* argc, char** argv) {
     for (++i; i < count && is_digit(argv[i][0]); ++i) {
       const auto number = number_in(argv[i]);
       if (!number) {
-        (void)fail(QMP_INVALID_ARG, "%s: '%s' is no number",
-                   option->word.data(), argv[i]);
+        (void)fail(QMP_INVALID_ARG,
+                   "%s: '%s' is no number; give them like %s 2 2",
+                   option->word.data(), argv[i], option->word.data());
         return std::nullopt;
       }
       values.push_back(*number);

@@ -211,11 +211,22 @@ TEST_CASE("calls before init and after finalize fail, and do not crash",
     const auto outcome = run(ranks, {"outside"});
     INFO(outcome.output);
     CHECK(outcome.status == 0);
-    CHECK(has(outcome, line(0, 1, ": before init")));
+    CHECK(has(outcome, line(ranks - 1, ranks, ": before init")));
     CHECK(has(outcome, line(ranks - 1, ranks,
                             " error: QMP_layout_grid: called after "
                             "QMP_finalize_msg_passing")));
   }
+}
+
+TEST_CASE("QMP_init_msg_passing after acp_init says to leave that out",
+          "[qmp]") {
+  const auto outcome = run(2, {"after_acp_init"});
+  INFO(outcome.output);
+  CHECK(outcome.status == 77);
+  CHECK(has(outcome, "QMP_init_msg_passing: has to be called before acp_init"));
+  CHECK(has(outcome, line(1, 2,
+                          " error: cannot join the job: leave acp_init out, "
+                          "QMP_init_msg_passing calls it")));
 }
 
 TEST_CASE("QMP_LAYOUT: the least surface, or the published division", "[qmp]") {
@@ -295,6 +306,11 @@ TEST_CASE("QMP_GEOM: as -qmp-geom", "[qmp]") {
                         " error: QMP_GEOM 3 2: the sizes must have the product "
                         "2, the number of nodes")));
   CHECK_FALSE(has(wrong, "acp_procs"));
+  const auto product = run(2, {"machine"}, {"QMP_GEOM=1x2"});
+  INFO(product.output);
+  CHECK(has(product, line(1, 2,
+                          " error: QMP_GEOM=1x2: '1x2' is no number; give the "
+                          "sizes like \"2 2\"")));
   CHECK(has(outcome, line(1, 2,
                           ": joined job 0 of 1, machine 1 2; QMP_WAIT_TIMEOUT "
                           "600 s")));

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "acp.h"
 #include "qmp.h"
 #include "qmp.hpp"
 
@@ -637,11 +638,17 @@ int main(int argc, char** argv) {
     QMP_finalize_msg_passing();
     QMP_printf("before %s", "init");
   }
+  if (mode == "after_acp_init") {
+    expect(acp_init(&argc, &argv) == 0, "acp_init");
+  }
   expect(QMP_verbose(mode == "machine" ? 1 : 0) == 0, "QMP_verbose");
   QMP_thread_level_t provided = QMP_THREAD_SINGLE;
   const QMP_status_t status =
       QMP_init_msg_passing(&argc, &argv, QMP_THREAD_FUNNELED, &provided);
   if (status != QMP_SUCCESS) {
+    if (mode == "after_acp_init") {
+      expect(acp_finalize() == 0, "acp_finalize");
+    }
     return 77;
   }
   expect(provided == QMP_THREAD_FUNNELED, "thread level");
