@@ -52,6 +52,22 @@ NodeNumber launched_number() {
   return 0 <= number.node && number.node < number.nodes ? number : NodeNumber{};
 }
 
+/// Warns of options that have no effect. One node speaks for all.
+void warn_of_idle_options(const Options& options) {
+  for (const std::string& word : options.unknown) {
+    (void)QMP_fprintf(stderr,
+                      "warning: %s is no option of QMP, which has %s; the "
+                      "program gets it",
+                      word.c_str(), kOptionNames);
+  }
+  if (options.geometry.empty() && !options.allocated_map.empty()) {
+    (void)QMP_fprintf(stderr,
+                      "warning: -qmp-alloc-map %s has no effect without "
+                      "-qmp-geom or QMP_GEOM",
+                      text_of(options.allocated_map).c_str());
+  }
+}
+
 /// Checks settings and options before acp_init, so that a mistake does not let
 /// other nodes wait.
 QMP_status_t join(Job& made, int* argc, char*** argv) {
@@ -91,6 +107,7 @@ QMP_status_t join(Job& made, int* argc, char*** argv) {
   g_node_number.store({made.world->me, made.world->nodes()});
   if (made.world->me == 0) {  // One node speaks for all.
     warn_of_unknown_settings();
+    warn_of_idle_options(made.options);
   }
   if (!made.exchange.begin(number, module.bytes)) {
     return fail(QMP_NOMEM_ERR, "no memory for the channels; QMP_MEMORY is %zu",

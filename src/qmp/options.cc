@@ -40,6 +40,13 @@ std::optional<int> number_in(const std::string& text) {
   return static_cast<int>(value);
 }
 
+/// Words like "x" or "x2" behind a number: "-qmp-geom 2 x 2" for "2 2". Numbers
+/// end at any other word, which may be an argument of the program.
+bool is_sign_between_sizes(std::string_view word) {
+  return word.find_first_of("xX*,") == 0 &&
+         word.find_first_not_of("0123456789xX*,") == std::string_view::npos;
+}
+
 const Option* option_named(std::string_view word) {
   for (const Option& option : kOptions) {
     if (option.word == word) {
@@ -86,8 +93,9 @@ bool take_layout(Options& options) {
 
 }  // namespace
 
-/// An option takes all words behind it that begin with a digit. The command
-/// line is changed last, when everything is right.
+/// An option takes all words behind it that begin with a digit, and refuses a
+/// sign between two sizes. The command line is changed last, when everything is
+/// right.
 std::optional<Options> take_options(int* argc, char** argv) {
   Options options;
   std::vector<char*> kept;
@@ -95,12 +103,17 @@ std::optional<Options> take_options(int* argc, char** argv) {
   for (int i = 0; i < count;) {
     const Option* option = option_named(argv[i]);
     if (option == nullptr) {
+      if (std::string_view(argv[i]).starts_with("-qmp-")) {
+        options.unknown.emplace_back(argv[i]);
+      }
       kept.push_back(argv[i++]);
       continue;
     }
     std::vector<int>& values = options.*option->values;
     values.clear();
-    for (++i; i < count && is_digit(argv[i][0]); ++i) {
+    for (++i;
+         i < count && (is_digit(argv[i][0]) || is_sign_between_sizes(argv[i]));
+         ++i) {
       const auto number = number_in(argv[i]);
       if (!number) {
         (void)fail(QMP_INVALID_ARG,

@@ -3,11 +3,16 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "qmp/layout.h"
 
 namespace qmp {
+
+/// The names of the options, for messages.
+inline constexpr char kOptionNames[] =
+    "-qmp-geom, -qmp-alloc-map, -qmp-logic-map and -qmp-job";
 
 struct Options {
   std::vector<int> geometry;                  ///< -qmp-geom or QMP_GEOM
@@ -15,7 +20,9 @@ struct Options {
   std::vector<int> allocated_map;             ///< -qmp-alloc-map
   std::vector<int> logical_map;               ///< -qmp-logic-map
   std::vector<int> jobs;                      ///< -qmp-job
-  Layout layout = Layout::kLeastSurface;      ///< QMP_LAYOUT
+  /// Words that begin as our options do and are none; the program keeps them.
+  std::vector<std::string> unknown;
+  Layout layout = Layout::kLeastSurface;  ///< QMP_LAYOUT
 };
 
 /// Takes the options and their values out of a command line. Nothing, and a

@@ -56,6 +56,25 @@ TEST_CASE("qmp options: nonsense is refused, and nothing is taken",
   CHECK_FALSE(qmp::take_options(&half.count, half.pointers.data()));
 }
 
+TEST_CASE("qmp options: words that look like ours are noted, and kept",
+          "[qmp][options]") {
+  Line line({"prog", "-qmp-gom", "2", "-x", "-qmp-job", "1"});
+  const auto options = qmp::take_options(&line.count, line.pointers.data());
+  REQUIRE(options);
+  CHECK(options->unknown == Strings{"-qmp-gom"});
+  CHECK(line.left() == Strings{"prog", "-qmp-gom", "2", "-x"});
+}
+
+TEST_CASE("qmp options: a sign between two sizes is refused",
+          "[qmp][options]") {
+  const auto word = GENERATE("x", "x2", "*", ",", "X");
+  Line line({"prog", "-qmp-geom", "2", word, "2"});
+  CHECK_FALSE(qmp::take_options(&line.count, line.pointers.data()));
+  Line operand({"prog", "-qmp-geom", "2", "xfile"});
+  CHECK(qmp::take_options(&operand.count, operand.pointers.data()));
+  CHECK(operand.left() == Strings{"prog", "xfile"});
+}
+
 TEST_CASE("qmp options: QMP_GEOM stands for -qmp-geom", "[qmp][options]") {
   ::setenv("QMP_GEOM", " 4 2", 1);
   CHECK(qmp::take_options(nullptr, nullptr)->geometry == Numbers{4, 2});

@@ -229,6 +229,19 @@ TEST_CASE("QMP_init_msg_passing after acp_init says to leave that out",
                           "QMP_init_msg_passing calls it")));
 }
 
+TEST_CASE("node 0 warns of options that have no effect", "[qmp]") {
+  const auto outcome =
+      run(2, {"machine", "-qmp-gom", "2", "-qmp-alloc-map", "5"});
+  INFO(outcome.output);
+  CHECK(has(outcome, prefix(0, 2) +
+                         ": warning: -qmp-gom is no option of QMP, which has "
+                         "-qmp-geom, "));
+  CHECK(has(outcome, prefix(0, 2) +
+                         ": warning: -qmp-alloc-map 5 has no effect without "
+                         "-qmp-geom"));
+  CHECK_FALSE(has(outcome, prefix(1, 2) + ": warning"));
+}
+
 TEST_CASE("QMP_LAYOUT: the least surface, or the published division", "[qmp]") {
   const auto least = run(4, {"layout"});
   INFO(least.output);
