@@ -219,6 +219,11 @@ std::string describe(const Operation& operation,
   }
   const std::size_t index =
       std::min(operation.current, operation.steps.size() - 1);
+  if (operation.owner == Owner::kInternal) {
+    // The program has called no atomic, and does not know the address.
+    return fmt::format("a message of acp_sync to rank {}",
+                       space.codec().rank(operation.steps[index].remote));
+  }
   std::string text = describe(operation.steps[index], space);
   if (operation.steps.size() > 1) {
     text += fmt::format(", step {} of {}", index + 1, operation.steps.size());

@@ -65,6 +65,8 @@ TEST_CASE("describe: every operation names what, how much and where",
   contains(describe(operation, space), "handle 77");
   operation.current = 99;  // behind the last step
   contains(describe(operation, space), "step 3 of 3");
+  operation.owner = Owner::kInternal;
+  CHECK(describe(operation, space) == "a message of acp_sync to rank 3");
 }
 
 TEST_CASE("describe: an address outside of its region names region and size",
