@@ -2,6 +2,8 @@
 // process joins the job; does no input or output.
 #include "runtime/proposals.h"
 
+#include <algorithm>
+
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -21,6 +23,27 @@ Proposal propose_fabric(std::string_view fabric) noexcept {
 
 Proposal propose_named(std::string_view network) noexcept {
   return propose_fabric(network) | kIsNamed;
+}
+
+Proposal propose_on_host(std::string_view network,
+                         bool shares_memory) noexcept {
+  return (propose_fabric(network) & ~Proposal{1}) | (shares_memory ? 1U : 0U);
+}
+
+bool fit_on_host(Proposal a, Proposal b) noexcept {
+  return a == b || (a & b & 1U) != 0;
+}
+
+std::string_view network_of(Proposal proposal,
+                            std::string_view networks) noexcept {
+  while (!networks.empty()) {
+    const std::string_view one = networks.substr(0, networks.find('|'));
+    if (propose_on_host(one, (proposal & 1U) != 0) == proposal) {
+      return one;
+    }
+    networks.remove_prefix(std::min(one.size() + 1, networks.size()));
+  }
+  return {};
 }
 
 void ProposalReview::add(std::uint32_t proc,

@@ -21,6 +21,19 @@ Proposal propose_named(std::string_view network) noexcept;
 /// The proposal of a process whose devices are on this fabric. Never kNoRdma.
 Proposal propose_fabric(std::string_view fabric) noexcept;
 
+/// The proposal of a process in a job of one host: the value of ACP_NET, and
+/// whether the process shares memory with the other ranks of its host.
+Proposal propose_on_host(std::string_view network, bool shares_memory) noexcept;
+
+/// Whether two processes of a job of one host reach each other. If both share
+/// memory, no network is between them.
+bool fit_on_host(Proposal a, Proposal b) noexcept;
+
+/// The one of `networks`, separated by '|', that propose_on_host() has put into
+/// `proposal`; "" for none.
+std::string_view network_of(Proposal proposal,
+                            std::string_view networks) noexcept;
+
 /// The processes that a process reaches by RDMA devices, by their numbers. The
 /// published proposals cannot tell later: acp_reset writes ranks there.
 using RdmaPeers = std::vector<bool>;

@@ -177,16 +177,48 @@ std::uint32_t Task::leader_of(std::uint32_t proc) const {
   return is_network_everywhere(settings_) ? proc : segment_.record(0).proc;
 }
 
+/// In a job of one host, each rank compares itself with each other one, so that
+/// no rank goes on while another one reports.
+bool Task::networks_agree() const {
+  const protocol::HostHeader& header = segment_.header();
+  const std::string& net = settings_.text(SettingId::kNet);
+  const Proposal mine = propose_on_host(net, !is_network_everywhere(settings_));
+  for (std::uint32_t proc = 0; header.is_whole_job() && proc < procs();
+       ++proc) {
+    const Proposal other =
+        segment_.published(proc).proposal.load(std::memory_order_relaxed);
+    if (fit_on_host(mine, other)) {
+      continue;
+    }
+    const std::string_view named = network_of(
+        other, settings_table()[static_cast<int>(SettingId::kNet)].choices);
+    if (named == net) {
+      log_unlike_sharing(proc);
+    } else {
+      log_error(
+          "ACP_NET is {} here, and {} on rank {}: give all ranks the same "
+          "ACP_NET, in acprun's environment or by --acp-envnet",
+          net, named, proc);
+    }
+    return false;
+  }
+  return true;
+}
+
+void Task::log_unlike_sharing(std::uint32_t proc) const {
+  log_error(
+      "ranks {} and {} are on one host, and only one of them shares memory "
+      "there: give all ranks the same ACP_SHM and ACP_NET",
+      bootstrap_->proc(), proc);
+}
+
 /// A barrier would not end where only some ranks of a host share memory.
 bool Task::sharing_agrees() const {
   for (std::uint32_t slot = 0; slot < segment_.header().local_procs; ++slot) {
     const std::uint32_t proc = segment_.record(slot).proc;
     if (segment_.published(proc).leader.load(std::memory_order_relaxed) !=
         leader_of(proc)) {
-      log_error(
-          "ranks {} and {} are on one host, and only one of them shares memory "
-          "there: give all ranks the same ACP_SHM and ACP_NET",
-          bootstrap_->proc(), proc);
+      log_unlike_sharing(proc);
       return false;
     }
   }
@@ -199,6 +231,11 @@ Status Task::start() {
   protocol::PublishedRecord& published = segment_.published(proc);
   published.modules.store(modules_.fingerprint(), std::memory_order_relaxed);
   published.leader.store(leader_of(proc), std::memory_order_relaxed);
+  if (segment_.header().is_whole_job()) {  // else network_choice.cc has done it
+    published.proposal.store(propose_on_host(settings_.text(SettingId::kNet),
+                                             !is_network_everywhere(settings_)),
+                             std::memory_order_relaxed);
+  }
   if (const Status status = bootstrap_->arrive(protocol::Phase::kInit);
       status != Status::kOk) {
     return status;
@@ -206,7 +243,7 @@ Status Task::start() {
   if (!modules_agree()) {
     return Status::kInvalidArgument;
   }
-  if (!sharing_agrees()) {
+  if (!networks_agree() || !sharing_agrees()) {
     return Status::kBadOption;
   }
   if (const Status status = progress_->start(); status != Status::kOk) {

@@ -124,6 +124,8 @@ class Task {
   Status start();
   bool modules_agree() const;
   std::uint32_t leader_of(std::uint32_t proc) const;
+  bool networks_agree() const;
+  void log_unlike_sharing(std::uint32_t proc) const;
   bool sharing_agrees() const;
   Status drain(protocol::WaitKind kind);
   Status collective();

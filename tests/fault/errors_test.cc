@@ -68,6 +68,39 @@ TEST_CASE("errors: ACP_ERRORS=abort ends the job at the first", "[errors]") {
   CHECK(lines.back().find("acprun: rank 0") == 0);
 }
 
+TEST_CASE("errors: ranks of one host with unlike ACP_NET", "[errors]") {
+  struct Row {
+    std::string variable;
+    std::vector<std::string> texts;  ///< A line has one of these.
+  };
+
+  const auto row = GENERATE(
+      Row{"ACP_NET=udp",
+          {"ACP_NET is udp here, and auto on rank 0: give all ranks the same",
+           "ACP_NET is auto here, and udp on rank 1: give all ranks the same"}},
+      Row{"ACP_SHM=off",
+          {"ranks 0 and 1 are on one host, and only one of them shares memory",
+           "ranks 1 and 0 are on one host, and only one of them shares "
+           "memory"}});
+  job::Job unlike({ACPRUN, "-np", "2", "--wrap", "env " + row.variable,
+                   "--wrap-ranks", "1", CARELESS});
+  const job::Outcome outcome = unlike.wait(60s);
+  INFO(outcome.output);
+  CHECK(outcome.is_over);
+  CHECK(outcome.status != 0);
+  CHECK(std::ranges::any_of(row.texts, [&](const std::string& text) {
+    return !lines_with(outcome.output, text).empty();
+  }));
+  CHECK(lines_with(outcome.output, "has no valid card").empty());
+  CHECK(lines_with(outcome.output, "malformed message").empty());
+  const job::Outcome alike =
+      job::Job({ACPRUN, "-np", "2", "--wrap", "env ACP_NET=shm", "--wrap-ranks",
+                "1", CARELESS})
+          .wait(60s);
+  INFO(alike.output);
+  CHECK(alike.status == 0);
+}
+
 TEST_CASE("errors: acp_abort without an error names none", "[errors]") {
   const job::Outcome outcome = run({"abort"}, "report");
   INFO(outcome.output);

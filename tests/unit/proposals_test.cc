@@ -2,6 +2,7 @@
 #include "runtime/proposals.h"
 
 #include <random>
+#include <string_view>
 #include <vector>
 
 #include <catch2/catch.hpp>
@@ -49,6 +50,24 @@ std::vector<Place> random_places(std::mt19937& random) {
 }
 
 }  // namespace
+
+TEST_CASE("proposals: of a job of one host, with the name inside",
+          "[runtime][proposals]") {
+  const std::string_view networks = "auto|shm|udp|ib|ucx";
+  const Proposal chosen = propose_on_host("auto", true);
+  const Proposal udp = propose_on_host("udp", false);
+  CHECK(fit_on_host(chosen, propose_on_host("shm", true)));
+  CHECK(fit_on_host(udp, udp));
+  CHECK_FALSE(fit_on_host(chosen, udp));
+  CHECK_FALSE(fit_on_host(udp, chosen));
+  CHECK_FALSE(fit_on_host(udp, propose_on_host("ucx", false)));
+  CHECK_FALSE(fit_on_host(chosen, propose_on_host("auto", false)));
+  for (const std::string_view name : {"auto", "shm", "udp", "ib", "ucx"}) {
+    CHECK(network_of(propose_on_host(name, true), networks) == name);
+    CHECK(network_of(propose_on_host(name, false), networks) == name);
+  }
+  CHECK(network_of(udp, "auto|shm").empty());
+}
 
 TEST_CASE("network choice: two hosts take RDMA where their fabrics are equal",
           "[runtime][network]") {
