@@ -57,10 +57,12 @@ Status HostPart::start(protocol::HostPlan plan,
         mode, work_.tag ? fmt::format("[{}] ", ranks_[slot]) : "");
     if (one.input) input_ = std::move(one.input);
     if (one.output && status == Status::kOk) {
-      status = output_.add(std::move(one.output), Output::Stream::kOut, lines);
+      status = output_.add(std::move(one.output), Output::Stream::kOut, lines,
+                           ranks_[slot]);
     }
     if (one.error && status == Status::kOk) {
-      status = output_.add(std::move(one.error), Output::Stream::kErr, lines);
+      status = output_.add(std::move(one.error), Output::Stream::kErr, lines,
+                           ranks_[slot]);
     }
   }
   if (status == Status::kOk) {

@@ -666,13 +666,23 @@ class Job {
     if (verdict_ && verdict_->cause != Cause::kOutputClosed) {
       const bool has_line = !plan_.options.stats && has_losses(traffic_);
       output_.say(summarize(*verdict_, where_it_failed(), waits(),
-                            has_line ? traffic_line(traffic_) : ""));
+                            has_line ? traffic_line(traffic_) : "",
+                            words_of_failed()));
     }
     while (!output_.is_flushed() && Clock::now() < give_up_output_at_) {
       const bool has_limit = give_up_output_at_ != Clock::time_point::max();
       loop_.turn(has_limit ? kTerminalTick : kForEver);
     }
     return verdict_ ? exit_status(*verdict_) : 0;
+  }
+
+  /// Agents do not say which rank has written what they send.
+  RankWords words_of_failed() const {
+    if (!plan_.options.output_dir.empty()) return RankWords::kInFiles;
+    const bool is_read_here = part_ && verdict_->host == own_number_;
+    return is_read_here && !output_.has_text_of(verdict_->rank)
+               ? RankWords::kNone
+               : RankWords::kAbove;
   }
 
   /// Every host is done; the agents end by themselves, from the leaves of the

@@ -60,18 +60,28 @@ Output::~Output() {
   if (err_) loop_.forget(err_->fd());
 }
 
-Status Output::add(UniqueFd pipe, Stream stream, LineAssembler lines) {
+Status Output::add(UniqueFd pipe,
+                   Stream stream,
+                   LineAssembler lines,
+                   std::uint32_t rank) {
   sources_.push_back(std::make_unique<Source>(
-      Source{std::move(pipe), &sink_of(stream), std::move(lines)}));
+      Source{std::move(pipe), &sink_of(stream), std::move(lines), rank}));
   Source& source = *sources_.back();
   source.is_watched = true;
   return loop_.watch(source.pipe.get(), EPOLLIN,
                      [this, &source] { on_readable(source); });
 }
 
+bool Output::has_text_of(std::uint32_t rank) const noexcept {
+  return std::ranges::any_of(sources_, [rank](const auto& source) {
+    return source->rank == rank && source->has_text;
+  });
+}
+
 Output::Taken Output::take(Source& source) {
   const ssize_t n = ::read(source.pipe.get(), buffer_.data(), buffer_.size());
   if (n > 0) {
+    source.has_text = true;
     source.lines.feed({buffer_.data(), static_cast<std::size_t>(n)},
                       source.sink->buffer());
     return Taken::kSome;

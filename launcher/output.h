@@ -1,6 +1,7 @@
 // Carries the ranks' output to acprun's standard output and error.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -34,8 +35,14 @@ class Output {
 
   enum class Stream : std::uint8_t { kOut, kErr };
 
-  /// Reads this pipe from now on.
-  [[nodiscard]] Status add(UniqueFd pipe, Stream stream, LineAssembler lines);
+  /// Reads this pipe of a rank from now on.
+  [[nodiscard]] Status add(UniqueFd pipe,
+                           Stream stream,
+                           LineAssembler lines,
+                           std::uint32_t rank);
+
+  /// Whether a pipe of the rank has brought anything.
+  bool has_text_of(std::uint32_t rank) const noexcept;
 
   /// Appends whole lines that another host has read from its ranks.
   void write(Stream stream, std::string_view lines);
@@ -59,6 +66,8 @@ class Output {
     UniqueFd pipe;
     OutputSink* sink;
     LineAssembler lines;
+    std::uint32_t rank;
+    bool has_text = false;    ///< Bytes were read.
     bool is_watched = false;  ///< In the event loop; false while paused.
   };
 

@@ -83,10 +83,11 @@ OrExit<std::vector<HostRanks>> place_by_file(Options& options) {
   if (auto* exit = std::get_if<EarlyExit>(&read)) return std::move(*exit);
   const auto& nodes = std::get<std::vector<Node>>(read);
   const std::uint32_t slots = count_slots(nodes);
-  if (options.procs == 0) {
-    options.procs = std::max<std::uint32_t>(slots, 1);
+  if (slots == 0) {
+    return launcher_error(fmt::format("node file {} names no host", name));
   }
-  if (slots == 0 || (slots < options.procs && !options.oversubscribe)) {
+  if (options.procs == 0) options.procs = slots;
+  if (slots < options.procs && !options.oversubscribe) {
     return launcher_error(fmt::format(
         "node file {} has room for {} ranks, -np asks for {}; add lines or "
         "give --oversubscribe",

@@ -144,13 +144,28 @@ std::string advise_on_signal(const Verdict& verdict) {
   }
 }
 
+std::string advise_on_output(std::uint32_t rank, RankWords words) {
+  switch (words) {
+    case RankWords::kNone:
+      return fmt::format(
+          "rank {} wrote nothing; with ACP_LOG=debug its calls of ACP appear",
+          rank);
+    case RankWords::kInFiles:
+      return fmt::format("see rank.{0}.err and rank.{0}.out in --output-dir",
+                         rank);
+    case RankWords::kAbove: break;
+  }
+  return fmt::format("see what rank {} wrote above", rank);
+}
+
 /// A verdict's own advice comes first; otherwise the cause decides.
-std::string advise(const Verdict& verdict, std::string_view host) {
+std::string advise(const Verdict& verdict,
+                   std::string_view host,
+                   RankWords words) {
   if (!verdict.advice.empty()) return verdict.advice;
   switch (verdict.cause) {
     case Cause::kExited:
-    case Cause::kAborted:
-      return fmt::format("see what rank {} wrote above", verdict.rank);
+    case Cause::kAborted: return advise_on_output(verdict.rank, words);
     case Cause::kSignaled: return advise_on_signal(verdict);
     case Cause::kNotStarted: return "check the program";
     case Cause::kLeftEarly:
@@ -214,12 +229,13 @@ std::string describe_end(const Verdict& verdict,
 std::string summarize(const Verdict& verdict,
                       std::string_view host,
                       std::span<const RankWait> waits,
-                      std::string_view traffic) {
+                      std::string_view traffic,
+                      RankWords words) {
   return fmt::format(
       "{0}: {1}\n{2}{3}{0}: ended the job with status {4}; {5}\n",
       program_name(), describe_end(verdict, host, waits),
       describe_others(verdict.rank, waits), traffic, exit_status(verdict),
-      advise(verdict, host));
+      advise(verdict, host, words));
 }
 
 }  // namespace acp::launcher

@@ -15,7 +15,7 @@ std::string describe_state(RankState state) {
   switch (state) {
     case RankState::kStarted: return "not in acp_init yet";
     case RankState::kGreeted:
-    case RankState::kInInit: return "waiting in acp_init";
+    case RankState::kInInit: return "in acp_init";
     case RankState::kRunning: return "computing";
     case RankState::kAtCollective: return "waiting in acp_reset";
     case RankState::kAtFinalize:
@@ -51,7 +51,10 @@ std::string describe_wait(std::uint32_t wait_kind, const std::string& name) {
     case WaitKind::kReset: call = "acp_reset"; break;
     case WaitKind::kFinalize: call = "acp_finalize"; break;
   }
-  return fmt::format("waiting in {}", name.empty() ? call : name.c_str());
+  // A rank whose acp_init has failed shows the same, until it exits.
+  const bool is_init = wait_kind == static_cast<std::uint32_t>(WaitKind::kInit);
+  return fmt::format("{}in {}", is_init ? "" : "waiting ",
+                     name.empty() ? call : name.c_str());
 }
 
 /// The roll-call describes each rank first. A look then replaces that for a

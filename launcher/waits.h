@@ -23,8 +23,9 @@ struct RankWait {
   std::uint32_t peer = protocol::kNoSlot;
 };
 
-/// Returns "waiting in acp_sync", or "" for kNothing. `name` is the function
-/// that the program called; "" where the kind of the wait names it.
+/// Returns "waiting in acp_sync", "in acp_init", or "" for kNothing. `name` is
+/// the function that the program called; "" where the kind of the wait names
+/// it.
 std::string describe_wait(std::uint32_t wait_kind,
                           const std::string& name = "");
 

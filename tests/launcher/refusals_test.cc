@@ -73,6 +73,9 @@ TEST_CASE("launcher refusals: options", "[launcher]") {
        125,
        {"--host=a,-oProxyCommand=x", "'-oProxyCommand=x' is no host"}},
       {{"-np", "4", "--host", "a:1,b:2", "true"}, 125, {"room for 3"}},
+      {{"--acp-nodefile=/dev/null", "true"},
+       125,
+       {"node file /dev/null names no host"}},
       {{"--rsh", "'open", "true"}, 125, {"--rsh='open", "command"}},
       {{"--fan-out", "0", "true"}, 125, {"--fan-out=0"}},
       {{"--timeout", "soon", "true"}, 125, {"--timeout=soon"}},
@@ -118,7 +121,8 @@ TEST_CASE("launcher refusals: node files", "[launcher]") {
   check({with(scratch.path() + "/missing"), 125, {"missing", "No such file"}});
   check({with(scratch.path()), 125, {"directory"}});
   check({with(one), 125, {"1 ranks", "asks for 2", "--oversubscribe"}});
-  check({with(none), 125, {"0 ranks"}});
+  check({with(none), 125, {"names no host"}});
+  check({{"--acp-nodefile=" + none, "true"}, 125, {"names no host"}});
   check({with(bad), 125, {"line 2", "'x'"}});
 }
 

@@ -89,6 +89,22 @@ TEST_CASE("summary: text of several lines takes one", "[launcher][summary]") {
         "acprun: ended the job with status 1; see what rank 0 wrote above\n");
 }
 
+TEST_CASE("summary: where the words of the rank are", "[launcher][summary]") {
+  const Verdict verdict{Cause::kExited, 1, 7, 2, {}, {}};
+  const std::vector<RankWait> waits = {{0, 0, "computing"}, {1, 1, "gone"}};
+  const auto last_of = [&](RankWords words) {
+    const std::string text = summarize(verdict, "h", waits, "", words);
+    return text.substr(text.rfind("; ") + 2);
+  };
+  CHECK(summarize(verdict, "h", waits).ends_with("rank 1 wrote above\n"));
+  CHECK(last_of(RankWords::kNone) ==
+        "with ACP_LOG=debug its calls of ACP appear\n");
+  CHECK(summarize(verdict, "h", waits, "", RankWords::kNone)
+            .find("rank 1 wrote nothing; ") != std::string::npos);
+  CHECK(last_of(RankWords::kInFiles) ==
+        "see rank.1.err and rank.1.out in --output-dir\n");
+}
+
 TEST_CASE("summary: after acp_reset the rank's present number comes first",
           "[launcher][summary]") {
   const Verdict verdict{Cause::kExited, 0, 7, 2, {}, {}};
@@ -122,6 +138,7 @@ TEST_CASE("summary: waits by kind", "[launcher][summary]") {
   };
   CHECK(text(WaitKind::kNothing).empty());
   CHECK(text(WaitKind::kSync) == "waiting in acp_sync");
+  CHECK(text(WaitKind::kInit) == "in acp_init");
   CHECK(text(WaitKind::kCondition, "QMP_wait") == "waiting in QMP_wait");
 }
 
