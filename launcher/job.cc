@@ -500,6 +500,12 @@ class Job {
   }
 
   void interrupt(int signal) {
+    if (!verdict_ && signal == SIGINT) {
+      output_.say(fmt::format(
+          "{}: asks the ranks to end within {:g} s; ^C again kills them now\n",
+          program_name(),
+          std::chrono::duration<double>(plan_.options.grace).count()));
+    }
     fail(without_rank(Cause::kInterrupted, signal));
     if (++interrupts_ > 1) {
       // A user who asks twice does not want to wait.

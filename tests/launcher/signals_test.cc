@@ -19,6 +19,8 @@ TEST_CASE("launcher signals: INT and TERM end the job", "[launcher]") {
   CHECK(outcome.status == 128 + signal);
   // A line for the failure, up to three for the ranks, and one for the action
   // of acprun.
+  CHECK(contains(outcome.err, "asks the ranks to end within 5 s") ==
+        (signal == SIGINT));
   CHECK(count_of(outcome.err, "acprun: ") >= 3);
   CHECK(count_of(outcome.err, "acprun: ") <= 5);
   CHECK(job.is_all_gone());
@@ -46,11 +48,15 @@ TEST_CASE("launcher signals: after the grace period comes SIGKILL",
 }
 
 TEST_CASE("launcher signals: a second ^C does not wait", "[launcher]") {
+  Setup setup;
+  setup.is_joined = true;
   Running job({"-np", "2", "--grace", "1000", PROBE, "block:15", "say:ready",
-               "await", "pause"});
+               "await", "pause"},
+              setup);
   REQUIRE(job.wait_for("ready", 2));
   job.send(SIGINT);
   REQUIRE(job.wait_for("got 15", 2));
+  REQUIRE(job.wait_for("^C again kills them now"));
   job.send(SIGINT);
   const Outcome outcome = job.finish();
   CHECK(outcome.is_over);
