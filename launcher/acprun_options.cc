@@ -214,12 +214,11 @@ constexpr std::array<OptionRow, 30> kRows = {{
      .kind = Kind::kText,
      .argument = "HOST[:N],...",
      .summary = "Hosts of the ranks",
-     .manual =
-         "The hosts of the ranks, where there is no node file. Hosts with "
-         "counts are filled in order; without counts the ranks are "
-         "divided evenly, neighbours together. In an allocation of "
-         "Slurm, PBS or SGE that has several hosts, these are used when "
-         "neither this option nor a node file is given.",
+     .manual = "The hosts of the ranks; not beside a node file. Hosts with "
+               "counts are filled in order; without counts the ranks are "
+               "divided evenly, neighbours together. In an allocation of "
+               "Slurm, PBS or SGE that has several hosts, these are used when "
+               "neither this option nor a node file is given.",
      .target = &Options::hosts},
     {.name = "--rsh",
      .group = Group::kHosts,

@@ -131,6 +131,7 @@ class Parser {
         parsed_.command.push_back(words_[next_++]);
       }
     }
+    parsed_.plain_words = parsed_.command.size();
     take_rest(next_);
   }
 

@@ -2,6 +2,7 @@
 // parse_options; touches neither the environment nor the settings.
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,6 +23,7 @@ struct GivenOption {
 struct ParsedWords {
   std::vector<GivenOption> options;  ///< In the order of the command line.
   std::vector<std::string> command;  ///< Program and arguments; may be empty.
+  std::size_t plain_words = 0;  ///< Words of `command` in front of any "--".
 
   bool has(std::string_view name) const;
 };

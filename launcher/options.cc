@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/log.h"
 #include "launcher/option_pages.h"
 #include "launcher/option_parser.h"
 #include "settings/networks.h"
@@ -40,6 +41,29 @@ std::optional<EarlyExit> check_net(const Settings& settings) {
                   networks_built_in()));
 }
 
+bool is_number(std::string_view word) {
+  return !word.empty() &&
+         word.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+/// "acprun ./ring -np 2" starts one rank, and the program gets the option. That
+/// may be meant: there are programs with such an option. So this is a warning,
+/// and none where the number of ranks is given or a "--" stands in front.
+void warn_of_late_count(const OptionTable& table, const ParsedWords& given) {
+  if (find_row(table, "-np") == nullptr || given.has("--acp-nprocs")) {
+    return;
+  }
+  for (std::size_t i = 1; i + 1 < given.plain_words; ++i) {
+    if (given.command[i] == "-np" && is_number(given.command[i + 1])) {
+      log_warning(
+          "-np {0} stands behind {1}, so {1} gets it: to start {0} ranks, "
+          "write "
+          "{2} -np {0} {1}; a -- before {1} says that it is meant",
+          given.command[i + 1], given.command[0], table.program);
+    }
+  }
+}
+
 }  // namespace
 
 /// --help and --version come before all values, so that they work with a bad
@@ -70,6 +94,7 @@ OrExit<Options> parse_options(const OptionTable& table,
     return launcher_error(fmt::format("no {} given; {} {}", table.operand,
                                       table.program, table.arguments));
   }
+  warn_of_late_count(table, given);
   options.command = std::move(given.command);
   return options;
 }

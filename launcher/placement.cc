@@ -163,6 +163,11 @@ std::vector<std::size_t> share_evenly(std::size_t hosts, std::uint32_t ranks) {
 /// An allocation of one host changes nothing: without -np there is one rank.
 OrExit<std::vector<HostRanks>> place_ranks(Options& options,
                                            const Settings::Lookup& lookup) {
+  if (options.nodefile && !options.hosts.empty()) {
+    return launcher_error(fmt::format(
+        "--host={} and --acp-nodefile={} both name hosts: give one of them",
+        options.hosts, *options.nodefile));
+  }
   if (options.nodefile) return place_by_file(options);
   if (!options.hosts.empty()) return place_by_option(options);
   auto found = find_allocation(lookup);

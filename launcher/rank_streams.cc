@@ -75,6 +75,12 @@ Result<std::vector<RankStreams>> open_streams(const HostWork& work) {
   const std::string& directory = work.output_dir;
   if (!directory.empty()) {
     std::error_code error;
+    const std::filesystem::path above =
+        std::filesystem::absolute(directory, error).parent_path();
+    if (!std::filesystem::exists(above, error)) {
+      log_warning("--output-dir {}: {} was not there, and is made", directory,
+                  above.string());
+    }
     std::filesystem::create_directories(directory, error);
     if (error) {
       log_error("--output-dir {}: {}", directory, error.message());

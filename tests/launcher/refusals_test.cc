@@ -123,7 +123,29 @@ TEST_CASE("launcher refusals: node files", "[launcher]") {
   check({with(one), 125, {"1 ranks", "asks for 2", "--oversubscribe"}});
   check({with(none), 125, {"names no host"}});
   check({{"--acp-nodefile=" + none, "true"}, 125, {"names no host"}});
+  check({{"--acp-nodefile=" + one, "--host", "localhost", "true"},
+         125,
+         {"--host=localhost and --acp-nodefile=" + one,
+          "both name hosts: give one of them"}});
   check({with(bad), 125, {"line 2", "'x'"}});
+}
+
+TEST_CASE("launcher refusals: -np behind the program is warned of",
+          "[launcher]") {
+  const std::string text =
+      "-np 2 stands behind true, so true gets it: to start 2 ranks, write "
+      "acprun -np 2 true";
+  const auto is_warned_of = [&text](const std::vector<std::string>& words) {
+    const Outcome outcome = run(words);
+    INFO(outcome.err);
+    CHECK(outcome.status == 0);
+    return contains(outcome.err, text);
+  };
+  CHECK(is_warned_of({"true", "-np", "2"}));
+  CHECK_FALSE(is_warned_of({"-np", "1", "true", "-np", "2"}));
+  CHECK_FALSE(is_warned_of({"--", "true", "-np", "2"}));
+  CHECK_FALSE(is_warned_of({"true", "--", "-np", "2"}));
+  CHECK_FALSE(is_warned_of({"true", "-np", "two"}));
 }
 
 TEST_CASE("launcher refusals: help and version are no errors", "[launcher]") {

@@ -160,6 +160,9 @@ TEST_CASE("launcher streams: --output-dir has a file per rank and stream",
   CHECK(scratch.read("made/here/rank.1.out") == "b\n");
   CHECK(scratch.read("made/here/rank.0.err").empty());
   CHECK(scratch.read("made/here/rank.1.err") == "w\n");
+  CHECK(contains(outcome.err, "--output-dir " + directory + ": " +
+                                  scratch.path() +
+                                  "/made was not there, and is made"));
 }
 
 TEST_CASE("launcher streams: a reader that leaves ends the job", "[launcher]") {
