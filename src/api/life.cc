@@ -21,6 +21,7 @@
 #include "middle/modules.h"
 #include "runtime/arguments.h"
 #include "runtime/standard_output.h"
+#include "settings/module.h"
 
 namespace acp::api {
 
@@ -111,6 +112,7 @@ Status make_task(const Settings& settings) {
   }
   if (mine->rank() == 0) {  // One rank warns for all.
     warn_of_unknown_variables(environ);
+    warn_of_missing_folders(mine->settings().text(SettingId::kModulePath));
   }
   log(LogLevel::kInfo, "acp_init: ACP {}, pid {}, {} ranks, ACP_NET={}",
       ACP_VERSION, ::getpid(), mine->procs(),

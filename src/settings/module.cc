@@ -165,4 +165,15 @@ LoadedModule load_module(std::string_view name, std::string_view folders) {
   return module;
 }
 
+void warn_of_missing_folders(std::string_view folders) {
+  while (!folders.empty()) {
+    const std::string one(folders.substr(0, folders.find(':')));
+    folders.remove_prefix(std::min(one.size() + 1, folders.size()));
+    std::error_code ignored;
+    if (!one.empty() && !std::filesystem::is_directory(one, ignored)) {
+      log_warning("ACP_MODULE_PATH: {} is no folder here", one);
+    }
+  }
+}
+
 }  // namespace acp

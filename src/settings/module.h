@@ -59,6 +59,10 @@ struct LoadedModule {
 /// nothing. Not for use beside fork().
 LoadedModule load_module(std::string_view name, std::string_view folders);
 
+/// Logs a warning for each of `folders`, separated by colons as in
+/// ACP_MODULE_PATH, that is no folder of this host.
+void warn_of_missing_folders(std::string_view folders);
+
 }  // namespace acp
 
 /// Defines the object by which a module is found. Stands once in a module,

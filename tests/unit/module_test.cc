@@ -57,6 +57,15 @@ TEST_CASE("module: one that is not there", "[base][module]") {
   }
 }
 
+TEST_CASE("module: folders that are not there are warned of",
+          "[base][module]") {
+  spmd::StderrCapture capture;
+  warn_of_missing_folders("/tmp:/nonexistent::/nope/at/all");
+  CHECK(capture.stop() ==
+        "acp: warning: ACP_MODULE_PATH: /nonexistent is no folder here\n"
+        "acp: warning: ACP_MODULE_PATH: /nope/at/all is no folder here\n");
+}
+
 TEST_CASE("module: a file that cannot be used says why", "[base][module]") {
   struct Row {
     const char* name;

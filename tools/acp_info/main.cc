@@ -13,6 +13,7 @@
 #include "gmm/global_address.h"
 #include "job.h"
 #include "json.h"
+#include "settings/module.h"
 #include "text.h"
 
 #include <CLI/CLI.hpp>
@@ -151,6 +152,9 @@ int run(int argc, char** argv) {
   if (options.check) return print_checks(options);
   if (!options.address.empty()) return print_address(options);
   warn_of_unknown_variables(environ);
+  if (const char* folders = std::getenv("ACP_MODULE_PATH")) {
+    warn_of_missing_folders(folders);
+  }
   const auto settings = Settings::from_environment(
       [](const char* name) { return std::getenv(name); });
   return settings.ok() ? print_everything(options, settings.value()) : 1;
