@@ -17,7 +17,7 @@ namespace acp {
 class RepeatLimit {
  public:
   /// The number of equal lines that are shown within a second from the first.
-  static constexpr std::uint64_t kLinesASecond = 10;
+  static constexpr std::uint64_t kLinesASecond = 2;
 
   /// The type of a function that takes a line and how often it was held back.
   using Report =

@@ -53,7 +53,7 @@ TEST_CASE("errors: equal lines are counted, and the program goes on",
       lines_with(outcome.output, "address outside its region").size() - counts;
   CHECK(counts > 0);
   CHECK(shown + told == 1000);
-  CHECK(shown <= 10 * counts);
+  CHECK(shown <= 2 * (counts + 1));  // the last second may have no count
 }
 
 TEST_CASE("errors: ACP_ERRORS=abort ends the job at the first", "[errors]") {
