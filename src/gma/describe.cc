@@ -224,7 +224,11 @@ std::string describe(const Operation& operation,
     return fmt::format("a message of acp_sync to rank {}",
                        space.codec().rank(operation.steps[index].remote));
   }
-  std::string text = describe(operation.steps[index], space);
+  std::string text;
+  if (operation.call.front() != '\0') {
+    text = fmt::format("{}: ", operation.call.data());
+  }
+  text += describe(operation.steps[index], space);
   if (operation.steps.size() > 1) {
     text += fmt::format(", step {} of {}", index + 1, operation.steps.size());
   }

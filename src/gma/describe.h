@@ -34,7 +34,7 @@ std::string describe_cause(const Operation& operation,
 /// "put of 64 bytes to rank 3 key 5 offset 0x40 from ...".
 std::string describe(const Step& step, const gmm::AddressSpace& space);
 
-/// The step under way, with the handle.
+/// The function of a layer above, the step under way, and the handle.
 std::string describe(const Operation& operation,
                      const gmm::AddressSpace& space);
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "gma/call_name.h"
 #include "gma/describe.h"
 #include "gma/route.h"
 #include "gma/step_scope.h"
@@ -45,8 +46,10 @@ Engine::~Engine() = default;
 
 /// Logs why a call fails because of its own arguments.
 Status Engine::refuse(const Step& step, Status status) const {
-  log_error("{}: {}{}", describe(step, space_), status_text(status),
-            describe_cause(step, status, space_));
+  const char* call = call_name();
+  log_error("{}{}{}: {}{}", call != nullptr ? call : "",
+            call != nullptr ? ": " : "", describe(step, space_),
+            status_text(status), describe_cause(step, status, space_));
   return status;
 }
 
@@ -197,6 +200,7 @@ Result<Handle> Engine::issue(std::span<const Step> steps,
     lock.lock();
   }
   Operation& operation = new_operation(Owner::kQueue, steps);
+  operation.keep_call(call_name());
   const bool is_posted = order == kHandleCont && post_behind(operation);
   const Sequence wait_for = is_posted ? 0 : condition_of(order);
   const Sequence sequence = queue_.push(operation, wait_for);

@@ -2,9 +2,11 @@
 // its end.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -97,6 +99,15 @@ struct Operation {
     next_unsent = nullptr;
     outstanding = 0;
     in_place = {};
+    call.front() = '\0';
+  }
+
+  /// Keeps the name of the public function that issues the operation; none if
+  /// it is null. The caller's string may end before the operation does.
+  void keep_call(const char* name) {
+    if (name != nullptr) {
+      call[std::string_view(name).copy(call.data(), call.size() - 1)] = '\0';
+    }
   }
 
   Owner owner = Owner::kQueue;
@@ -112,6 +123,9 @@ struct Operation {
   std::uint32_t outstanding = 0;  ///< Requests or relay parts not yet answered.
   /// Source memory that the transport may read until it is told to stop.
   std::span<const std::byte> in_place;
+  /// kQueue: the function of a layer above that has issued the operation, for
+  /// the line of a failure, or "".
+  std::array<char, 48> call{};
 };
 
 }  // namespace acp::gma

@@ -125,6 +125,30 @@ SPMD_CASE(lines_of_structures,
   expect_one_line("offset", "has to be below the size",
                   [&] { acp_at_vector(vector, 99); });
   acp_destroy_vector(vector);
+  const int peer = acp_procs() - 1;
+  if (peer > 0) {  // memory of another rank fails in the copy
+    const std::array<int, 1> all{0};
+    const acp_ga_t theirs = acp_query_starter_ga(peer) + starter_bytes;
+    const acp_vector_t bytes = acp_create_vector(64, 0);
+    const acp_deque_t deque = acp_create_deque(64, 0);
+    const acp_list_t list = acp_create_list(0);
+    const acp_set_t set = acp_create_set(1, all.data(), 8, 0);
+    const acp_map_t map = acp_create_map(1, all.data(), 8, 0);
+    expect_one_line("vector", "error: acp_push_back_vector: copy of 8 bytes",
+                    [&] { acp_push_back_vector(bytes, theirs, 8); });
+    expect_one_line("deque", "error: acp_push_back_deque: copy of 8 bytes",
+                    [&] { acp_push_back_deque(deque, theirs, 8); });
+    expect_one_line("list", "error: acp_push_back_list: copy of 8 bytes", [&] {
+      acp_push_back_list(list, {theirs, 8}, 0);
+    });
+    expect_one_line("set", "error: acp_insert_set: copy of 8 bytes", [&] {
+      acp_insert_set(set, {theirs, 8});
+    });
+    expect_one_line("map", "error: acp_insert_map: copy of 8 bytes", [&] {
+      acp_insert_map(map, {{mine, 8}, {theirs, 8}});
+    });
+    EXPECT_EQ(acp_sync(), 0);
+  }
   const std::string ranks = "ranks are 0 to " + std::to_string(acp_procs() - 1);
   expect_one_line("no rank, list", ranks, [] { acp_create_list(4711); });
   expect_one_line("no rank, vector", ranks, [] { acp_create_vector(8, 4711); });

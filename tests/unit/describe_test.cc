@@ -65,6 +65,12 @@ TEST_CASE("describe: every operation names what, how much and where",
   contains(describe(operation, space), "handle 77");
   operation.current = 99;  // behind the last step
   contains(describe(operation, space), "step 3 of 3");
+  operation.keep_call("acp_push_back_vector");
+  CHECK(describe(operation, space).find("acp_push_back_vector: cas4 at ") == 0);
+  const std::string much(99, 'x');
+  operation.keep_call(much.c_str());
+  CHECK(describe(operation, space).find(much.substr(0, 47) + ": cas4 at ") ==
+        0);
   operation.owner = Owner::kInternal;
   CHECK(describe(operation, space) == "a message of acp_sync to rank 3");
 }

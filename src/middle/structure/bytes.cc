@@ -92,6 +92,21 @@ bool fail_excess(const Call& call, acp_ga_t ga, std::size_t bytes) {
   return true;
 }
 
+/// The engine names the public function where a copy fails whose address the
+/// program gave.
+class NamedCall {
+ public:
+  NamedCall() : before_(acpx_enter_call(current_function())) {}
+
+  NamedCall(const NamedCall&) = delete;
+  NamedCall& operator=(const NamedCall&) = delete;
+
+  ~NamedCall() { acpx_leave_call(before_); }
+
+ private:
+  const char* before_;
+};
+
 }  // namespace
 
 /// An address may be a pointer, one that has not arrived, or one behind a
@@ -124,7 +139,10 @@ void fail_no_memory(const Call& call, acp_ga_t ga) {
 }
 
 bool copy_checked(acp_ga_t to, acp_ga_t from, std::size_t bytes) {
-  for (int round = 0; round < 2; ++round) {
+  const NamedCall name;
+  // Without operations under way, a failure is that of this copy.
+  const int rounds = acpx_complete_timeout(ACP_HANDLE_ALL, 0) == 1 ? 2 : 1;
+  for (int round = 0; round < rounds; ++round) {
     const acp_handle_t handle = acp_copy(to, from, bytes, ACP_HANDLE_NULL);
     if (handle == ACP_HANDLE_NULL) {
       return false;

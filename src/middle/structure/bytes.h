@@ -31,9 +31,9 @@ struct Move {
 void fail_no_memory(const Call& call, acp_ga_t ga);
 
 /// Copies and waits. False: the copy failed, for example because the program
-/// gave a bad address. The first wait may instead collect a failure of the
-/// program's own earlier operations, which stays in acp_errno. The copy is then
-/// done once more.
+/// gave a bad address. The first wait may instead collect a failure of
+/// operations that were under way, which stays in acp_errno. The copy is then
+/// done once more. An error names the public function.
 [[nodiscard]] bool copy_checked(acp_ga_t to, acp_ga_t from, std::size_t bytes);
 
 /// Owns a block of a heap and frees it, unless it is given away.
