@@ -74,8 +74,9 @@ acp_ga_t acp_query_ga(acp_atkey_t atkey, void* addr) {
   }
   const auto ga = mine->keys().address_of(mine->rank(), atkey, addr);
   if (!ga.ok()) {
-    acp::log_error("acp_query_ga({:#x}, {}): {}", atkey, addr,
-                   acp::status_text(ga.status()));
+    acp::log_error("acp_query_ga({:#x}, {}): {}{}", atkey, addr,
+                   acp::status_text(ga.status()),
+                   mine->keys().describe_region(mine->rank(), atkey));
     fail(ga.status());
     return ACP_GA_NULL;
   }

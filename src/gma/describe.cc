@@ -118,6 +118,15 @@ std::string describe_foreign_end(const Step& step,
       space.my_rank());
 }
 
+/// Whether an end is ACP_GA_NULL that the step needs. An atomic needs no
+/// address for its result.
+bool lacks_end(const Step& step) {
+  const bool needs_local =
+      is_bulk(step) || step.opcode == protocol::Opcode::kCopy;
+  return step.remote == gmm::kNullAddress ||
+         (needs_local && step.local == gmm::kNullAddress);
+}
+
 std::string describe_misaligned(const Step& step) {
   const std::uint64_t size = bytes_at_remote(step);
   std::string text;
@@ -157,7 +166,11 @@ std::string describe_cause(const Step& step,
                            Status status,
                            const gmm::AddressSpace& space) {
   switch (status) {
-    case Status::kBadAddress: return describe_bounds(step, status, space);
+    case Status::kBadAddress:
+      return lacks_end(step)
+                 ? "; an address that is ACP_GA_NULL was not queried, or not "
+                   "received yet"
+                 : describe_bounds(step, status, space);
     case Status::kBadRank: return describe_foreign_end(step, space);
     case Status::kMisaligned: return describe_misaligned(step);
     default: return {};

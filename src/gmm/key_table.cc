@@ -2,6 +2,8 @@
 // acp_unregister_memory and acp_reset call it.
 #include "gmm/key_table.h"
 
+#include <fmt/format.h>
+
 #include "base/assert.h"
 
 namespace acp::gmm {
@@ -130,6 +132,18 @@ Result<GlobalAddress> KeyTable::address_of(Rank rank,
     return Status::kBadAddress;
   }
   return atkey + (base & (kBaseAlignment - 1)) + offset;
+}
+
+std::string KeyTable::describe_region(Rank rank, GlobalAddress atkey) const {
+  const std::lock_guard lock(mutex_);
+  if (!is_live_locked(rank, atkey)) {
+    return "";
+  }
+  const protocol::KeyEntry& entry = entries_[codec_.index(atkey)];
+  const std::uint64_t base = entry.base.load(std::memory_order_relaxed);
+  const std::uint64_t size = entry.size.load(std::memory_order_relaxed);
+  return fmt::format("; the region has {} bytes from {:#x} to {:#x}", size,
+                     base, base + size - 1);
 }
 
 Result<std::uint64_t> KeyTable::state(Rank rank, GlobalAddress atkey) const {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <mutex>
+#include <string>
 
 #include "base/result.h"
 #include "gmm/global_address.h"
@@ -52,6 +53,10 @@ class KeyTable {
   /// The region of an entry in the form that transports take. Precondition: the
   /// entry is live; entries of library memory always are.
   transport::Region region(std::uint32_t index) const;
+
+  /// "; the region has 640 bytes from 0x7f00 to 0x7f27f", for the line about an
+  /// address outside of it. "" when `atkey` is not live.
+  std::string describe_region(Rank rank, GlobalAddress atkey) const;
 
   /// Removes all user regions (acp_reset).
   void clear();

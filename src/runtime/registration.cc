@@ -40,8 +40,10 @@ Status Registration::check(void* address,
                            LogLevel level) {
   if (address == nullptr || size == 0 ||
       size > UINTPTR_MAX - reinterpret_cast<std::uintptr_t>(address)) {
-    log(level, "acp_register_memory({}, {}, {}): the region is empty or wraps",
-        address, size, color);
+    log(level, "acp_register_memory({}, {}, {}): {}", address, size, color,
+        address == nullptr ? "the address is NULL"
+        : size == 0        ? "the size is 0"
+                           : "the region ends behind the last address");
     return Status::kInvalidArgument;
   }
   if (color < 0 || static_cast<gmm::Color>(color) >= space().colors()) {

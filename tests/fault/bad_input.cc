@@ -79,8 +79,9 @@ void settle(acp_handle_t handle) {
 
 SPMD_CASE(lines_of_registration, "bad registrations: one line each") {
   static std::array<std::byte, 64> bytes;
-  expect_one_line("NULL", "64", [] { acp_register_memory(nullptr, 64, 0); });
-  expect_one_line("size 0", "0",
+  expect_one_line("NULL", "the address is NULL",
+                  [] { acp_register_memory(nullptr, 64, 0); });
+  expect_one_line("size 0", "the size is 0",
                   [] { acp_register_memory(bytes.data(), 0, 0); });
   expect_one_line("negative color", "-7",
                   [] { acp_register_memory(bytes.data(), 64, -7); });
@@ -88,13 +89,17 @@ SPMD_CASE(lines_of_registration, "bad registrations: one line each") {
                   [] { acp_register_memory(bytes.data(), 64, 12'345); });
   expect_one_line("no key", "", [] { acp_unregister_memory(ACP_ATKEY_NULL); });
   expect_one_line("no rank", "4711", [] { acp_query_starter_ga(4711); });
+  const acp_atkey_t key = acp_register_memory(bytes.data(), 64, 0);
+  expect_one_line("outside", "; the region has 64 bytes from 0x",
+                  [&] { acp_query_ga(key, bytes.data() + bytes.size()); });
+  EXPECT_EQ(acp_unregister_memory(key), 0);
 }
 
 SPMD_CASE(lines_of_copies, "bad copies: one line each, wherever it is found") {
   const Block block(Memory::kRegistered, 4096);
   const Block own(Memory::kLibrary, 4096);
   const int peer = acp_procs() - 1;
-  expect_one_line("ACP_GA_NULL", "", [&] {
+  expect_one_line("ACP_GA_NULL", "not received yet", [&] {
     settle(acp_copy(ACP_GA_NULL, own.mine(), 8, ACP_HANDLE_NULL));
   });
   expect_one_line("no rank", "", [&] {

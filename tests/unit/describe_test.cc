@@ -5,6 +5,7 @@
 
 #include <array>
 #include <string>
+#include <utility>
 
 #include <catch2/catch.hpp>
 
@@ -100,6 +101,23 @@ TEST_CASE("describe: an address outside of its region names region and size",
   contains(describe_bounds(step, Status::kBadAddress, space),
            "leave the heap and the modules' memory of rank 0");
   CHECK(describe_bounds(step, Status::kBadKey, space).empty());
+}
+
+TEST_CASE("describe: an end that is ACP_GA_NULL", "[gma][describe]") {
+  const test::HostMemory host(4);
+  const gmm::AddressSpace space(host.segment(), 0, 0, 1, gmm::Reach::kHost);
+  const std::string null = "ACP_GA_NULL was not queried, or not received yet";
+  Step step;
+  step.opcode = protocol::Opcode::kCopy;
+  step.size = 8;
+  step.local = space.codec().encode(0, 0, gmm::kStarterKey, 0, 0);
+  contains(describe_cause(step, Status::kBadAddress, space), null);
+  std::swap(step.remote, step.local);
+  contains(describe_cause(step, Status::kBadAddress, space), null);
+  // The result of an atomic is not wanted.
+  step.opcode = protocol::Opcode::kAdd;
+  CHECK(describe_cause(step, Status::kBadAddress, space).find(null) ==
+        std::string::npos);
 }
 
 TEST_CASE("describe: memory that was freed while it is registered",
