@@ -19,6 +19,7 @@
 
 #include "base/host_facts.h"
 #include "base/log.h"
+#include "protocol/unlike_builds.h"
 #include "settings/networks.h"
 
 namespace acp::protocol {
@@ -278,9 +279,10 @@ Result<HostSegment> HostSegment::map(int fd) {
   if (header.magic != kHostMagic || header.version != kHostVersion ||
       header.total_bytes != static_cast<std::uint64_t>(info.st_size)) {
     log_error(
-        "host segment: magic {:x} version {} size {}, expected version {}: "
+        "host segment: magic {:x} version {} size {}, expected version {}: {}; "
         "launcher and library are of different builds",
-        header.magic, header.version, info.st_size, kHostVersion);
+        header.magic, header.version, info.st_size, kHostVersion,
+        describe_unlike_builds());
     return Status::kProtocol;
   }
   void* base = ::mmap(nullptr, header.total_bytes, PROT_READ | PROT_WRITE,

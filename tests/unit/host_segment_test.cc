@@ -7,14 +7,17 @@
 #include <array>
 #include <cinttypes>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include <catch2/catch.hpp>
 
 #include "base/host_facts.h"
 #include "support/on_one_core.h"
+#include "support/stderr_capture.h"
 
 namespace acp::protocol {
 
@@ -276,7 +279,16 @@ TEST_CASE("host segment: a file that is none is refused",
           "[protocol][host_segment]") {
   const UniqueFd fd(::memfd_create("other", MFD_CLOEXEC));
   REQUIRE(::ftruncate(fd.get(), 1 << 20) == 0);
+  spmd::StderrCapture capture;
   CHECK(HostSegment::map(fd.get()).status() == Status::kProtocol);
+  const std::string line = capture.stop();
+  INFO(line);
+  // The test stands for the library, and no launcher is above it, or one.
+  std::error_code ignored;
+  const auto self = std::filesystem::canonical("/proc/self/exe", ignored);
+  CHECK(line.find(" has made it, and " + self.string() +
+                  " cannot use it; launcher and library are of different "
+                  "builds") != std::string::npos);
 }
 
 }  // namespace acp::protocol
