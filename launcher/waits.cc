@@ -4,6 +4,9 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
+#include <string_view>
+
 namespace acp::launcher {
 
 namespace {
@@ -34,6 +37,22 @@ std::string describe_halt(const ProcessState& process) {
   return process.is_stopped  ? "stopped by a signal (state T), "
          : process.is_traced ? "held by a debugger (state t), "
                              : "";
+}
+
+/// The name of a wait may end with the rank that it is for: "acp_wait_ch
+/// (receive) for rank 3" becomes the first part, and 3. Otherwise nothing
+/// changes. So waits for several ranks share a line of the summary.
+void split_name(std::string& name, std::uint32_t& peer) {
+  constexpr std::string_view kFor = " for rank ";
+  const std::size_t at = name.rfind(kFor);
+  if (at == std::string::npos) return;
+  std::uint32_t rank = 0;
+  const char* end = name.data() + name.size();
+  const auto [rest, failure] =
+      std::from_chars(name.data() + at + kFor.size(), end, rank);
+  if (failure != std::errc{} || rest != end) return;
+  peer = rank;
+  name.resize(at);
 }
 
 }  // namespace
@@ -74,12 +93,15 @@ std::vector<RankWait> collect_waits(std::span<const RankLook> looks,
     RankWait& wait = waits[look.launch_rank];
     wait.rank = look.rank;
     if (rollcall.has_exited(look.launch_rank)) continue;
+    std::string name = look.wait_name;
+    std::uint32_t peer = look.wait_peer;
+    split_name(name, peer);
     const std::string call = is_settled(rollcall.state(look.launch_rank))
-                                 ? describe_wait(look.wait_kind, look.wait_name)
+                                 ? describe_wait(look.wait_kind, name)
                                  : "";
     if (!call.empty()) {
       wait.what = call;
-      wait.peer = look.wait_peer;
+      wait.peer = peer;
     }
     wait.what.insert(0, describe_halt(look.process));
   }

@@ -120,9 +120,9 @@ TEST_CASE("errors: the roll-call names what the program called", "[errors]") {
   const job::Outcome outcome = waits.wait(60s);
   INFO(outcome.output);
   CHECK(outcome.status == 124);
-  CHECK(
-      lines_with(outcome.output, "rank 0 was waiting in acp_wait_ch").size() ==
-      1);
+  CHECK(lines_with(outcome.output,
+                   "rank 0 was waiting in acp_wait_ch (receive) for rank 1")
+            .size() == 1);
   CHECK(lines_with(outcome.output, "rank 1 was waiting in acp_sync").size() ==
         1);
 }

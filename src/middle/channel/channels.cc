@@ -104,6 +104,7 @@ ChannelHandle Channels::create(int sender, int receiver) {
       return 0;
     }
     handle = handle_of(*end);
+    end->waiting_function = nullptr;
     end->sending_rank = sender;
     end->receiving_rank = receiver;
     end->handle = handle;

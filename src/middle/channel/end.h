@@ -34,6 +34,10 @@ struct End {
   int receiving_rank = -1;
   std::uint64_t handle = 0;
   Request* free_request = nullptr;
+  /// The last function that waited for this end, and the name by which the
+  /// roll-call shows such a wait: wait_name().
+  const char* waiting_function = nullptr;
+  const char* shown_wait = nullptr;
   /// One of the two is set, until the end is gone.
   std::unique_ptr<Sender> sender;
   std::unique_ptr<Receiver> receiver;

@@ -3,8 +3,10 @@
 // acpx_wait_until. It holds no lock while it sleeps.
 #include <algorithm>
 #include <mutex>
+#include <set>
 #include <string>
 
+#include "base/immortal.h"
 #include "middle/channel/channels.h"
 #include "middle/channel/handles.h"
 #include "middle/log.h"
@@ -63,6 +65,32 @@ struct Channels::Sought {
   Request* find() const { return end->requests.find(index, generation); }
 };
 
+namespace {
+
+/// The text with a life without end, as acprun's roll-call needs it. There are
+/// as many as this rank has partners, for each of two functions.
+const char* kept(const std::string& text) {
+  static Immortal<std::mutex> mutex;
+  static Immortal<std::set<std::string>> texts;
+  const std::lock_guard lock(*mutex);
+  return texts->insert(text).first->c_str();
+}
+
+/// "acp_wait_ch (receive) for rank 3", which acprun's summary understands. The
+/// caller holds the end's lock.
+const char* name_of_wait(const char* function, End& end) {
+  if (end.waiting_function != function) {
+    const bool sends = end.sender != nullptr;
+    end.waiting_function = function;
+    end.shown_wait = kept(
+        fmt::format("{} ({}) for rank {}", function, sends ? "send" : "receive",
+                    sends ? end.receiving_rank : end.sending_rank));
+  }
+  return end.shown_wait;
+}
+
+}  // namespace
+
 /// Drives the end, spins once after each progress, and then sleeps in
 /// acpx_wait_until.
 std::size_t Channels::wait(const char* function, RequestHandle handle) {
@@ -71,6 +99,7 @@ std::size_t Channels::wait(const char* function, RequestHandle handle) {
   bool has_spun = false;  // since the end made progress
   std::uint32_t turns = 0;
   int nap_ms = kFirstNapMs;
+  const char* shown = function;
   while (end != nullptr) {
     bool has_moved = false;
     bool lacks_sender = false;
@@ -89,6 +118,7 @@ std::size_t Channels::wait(const char* function, RequestHandle handle) {
         return conclude(function, *end, *request);
       }
       lacks_sender = end->lacks_sender();
+      shown = name_of_wait(function, *end);
     }
     const bool may_spin = end->is_direct && !has_spun;
     has_spun = !has_moved;
@@ -101,7 +131,7 @@ std::size_t Channels::wait(const char* function, RequestHandle handle) {
       }
       return kWaitFailed;
     }
-    const char* before = acpx_enter_call(function);
+    const char* before = acpx_enter_call(shown);
     const int result =
         acpx_wait_until(is_over, &sought, lacks_sender ? nap_ms : -1);
     acpx_leave_call(before);
