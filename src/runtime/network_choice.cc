@@ -124,6 +124,14 @@ RdmaPeers Chooser::peers_on(Proposal fabric) const {
   return peers;
 }
 
+/// Why a named network is used, in words for acp_info --job.
+std::string why_named(std::string_view name) {
+  return name == "shm"
+             ? "ACP_NET=shm: shared memory inside a host, udp between "
+               "hosts"
+             : fmt::format("ACP_NET={}", name);
+}
+
 /// Opens the network that the settings name.
 Result<ChosenNetwork> Chooser::open_named(std::string why) {
   auto network = open_(context({}));
@@ -230,8 +238,7 @@ Result<ChosenNetwork> Chooser::choose() {
   const ProposalReview all = review(mine);
   switch (all.use()) {
     case NetworkUse::kAlike:
-      return named_ == "auto" ? open_alike()
-                              : open_named(fmt::format("ACP_NET={}", named_));
+      return named_ == "auto" ? open_alike() : open_named(why_named(named_));
     case NetworkUse::kUdp: return open_udp(all.other());
     case NetworkUse::kBoth:
       return has_card_parts(segment_) ? open_both(mine, all.other())
