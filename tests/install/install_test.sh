@@ -159,6 +159,10 @@ config=$prefix/bin/qmp-config
 "$cc" $("$config" --cflags) "$consumer/qmp_consumer.c" \
   -o "$work/qmp_by_config" $("$config" --ldflags --libs)
 run qmp-config "$work/qmp_by_config"
+if [ "$("$config" --libs)" != "-lqmp -lacp" ]; then
+  echo "qmp-config --libs names more than the shared libraries" >&2
+  exit 1
+fi
 # shellcheck disable=SC2046
 "$cc" "$consumer/qmp_consumer.c" -o "$work/qmp_by_pkg_config" \
   $(pkg-config --cflags --libs qmp)
@@ -168,7 +172,7 @@ run "acpcc -lqmp" "$work/qmp_by_wrapper"
 # shellcheck disable=SC2046
 "$cc" $("$config" --cflags) "$consumer/qmp_consumer.c" \
   -o "$work/qmp_by_archive" "$libdir/libqmp.a" "$libdir/libacp.a" \
-  $("$config" --libs | sed 's/-lqmp -lacp //')
+  $("$config" --static-libs | sed 's/-lqmp -lacp //')
 run libqmp.a "$work/qmp_by_archive"
 # shellcheck disable=SC2046
 "$cc" $("$config" --cflags) "$consumer/lqcd_consumer.c" \
@@ -177,7 +181,7 @@ run liblqcd.so "$work/lqcd_shared"
 # shellcheck disable=SC2046
 "$cc" $("$config" --cflags) "$consumer/lqcd_consumer.c" \
   -o "$work/lqcd_archive" "$libdir/liblqcd.a" "$libdir/libqmp.a" \
-  "$libdir/libacp.a" $("$config" --libs | sed 's/-lqmp -lacp //')
+  "$libdir/libacp.a" $("$config" --static-libs | sed 's/-lqmp -lacp //')
 run liblqcd.a "$work/lqcd_archive"
 echo "11 22" >"$work/rng.dat"
 export COMMS_DEF="{GRID=2,1,1,1}{SEEDFILE=$work/rng.dat}"
@@ -197,7 +201,7 @@ run libcommsMPI.so "$work/scu_shared"
 "$cxx" $("$config" --cflags) -I"$prefix/include/scu" \
   "$consumer/scu_consumer.C" -o "$work/scu_archive" "$libdir/libcommsMPI.a" \
   "$libdir/libqmp.a" "$libdir/libacp.a" \
-  $("$config" --libs | sed 's/-lqmp -lacp //')
+  $("$config" --static-libs | sed 's/-lqmp -lacp //')
 run libcommsMPI.a "$work/scu_archive"
 unset COMMS_DEF
 
