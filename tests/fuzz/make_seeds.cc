@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/assert.h"
 #include "protocol/bootstrap.h"
 #include "protocol/byte_codec.h"
 #include "protocol/host_segment.h"
@@ -69,7 +70,8 @@ void append(std::vector<std::byte>& bytes, const T& value) {
   bytes.insert(bytes.end(), more.begin(), more.end());
 }
 
-std::vector<std::byte> request(std::initializer_list<Step> steps) {
+std::vector<std::byte> request(std::initializer_list<Step> steps,
+                               std::uint16_t flags = 0) {
   std::size_t data_bytes = 0;
   for (const Step& step : steps) {
     data_bytes += acp::protocol::request_bytes(step);
@@ -77,13 +79,15 @@ std::vector<std::byte> request(std::initializer_list<Step> steps) {
   acp::protocol::RequestHeader header;
   header.steps = static_cast<std::uint8_t>(steps.size());
   header.data_bytes = static_cast<std::uint32_t>(data_bytes);
-  header.id = 7;
+  header.flags = flags;
+  header.id = flags == acp::protocol::kUnansweredFlag ? 0 : 7;
   std::vector<std::byte> bytes;
   append(bytes, header);
   for (const Step& step : steps) {
     append(bytes, acp::protocol::encode_step(step));
   }
   bytes.resize(bytes.size() + data_bytes, std::byte{0x5a});
+  ACP_ASSERT(acp::protocol::decode_request(bytes).has_value());
   return bytes;
 }
 
@@ -110,6 +114,12 @@ void add_requests(SeedFolder& folder) {
   folder.add(request(
       {step(Opcode::kPut, 100, 900), step(Opcode::kGet, 64, 0), narrow}));
   folder.add(request({step(Opcode::kPut, 1, 999), step(Opcode::kPut, 2, 999)}));
+  // Unanswered requests have one step: a good one, and one that fails.
+  Step signal = step(Opcode::kAdd, 0, 16);
+  signal.flags = acp::protocol::kSignalFlag;
+  folder.add(request({signal}, acp::protocol::kUnansweredFlag));
+  signal.remote = 1 << 20;
+  folder.add(request({signal}, acp::protocol::kUnansweredFlag));
 }
 
 void add_replies(SeedFolder& folder) {
