@@ -2,8 +2,10 @@
 // between them, for tests of the transport without an engine above it.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <random>
@@ -245,10 +247,16 @@ inline void expect_end_with_peer(End& near,
   CHECK(near.done.size() == 1);
 }
 
+/// Fills memory with random bytes, eight for each number that is drawn: one
+/// number for each byte would take most of some tests where the processor is
+/// emulated.
 inline void fill(std::span<std::byte> bytes, std::uint32_t seed) {
-  std::mt19937 random(seed);
-  for (std::byte& byte : bytes) {
-    byte = static_cast<std::byte>(random());
+  std::mt19937_64 random(seed);
+  while (!bytes.empty()) {
+    const std::uint64_t drawn = random();
+    const std::size_t size = std::min(sizeof drawn, bytes.size());
+    std::memcpy(bytes.data(), &drawn, size);
+    bytes = bytes.subspan(size);
   }
 }
 
