@@ -48,8 +48,10 @@ class Bootstrap {
   /// the segment has no room for it (CardTable::kOfHost): asks the launcher and
   /// blocks until it has answered. The bytes are 0 when that process has
   /// published none, and valid until the next call. Any thread may call it, one
-  /// at a time. kAborted, logged: the job ends. kUnsupported: this launcher
-  /// always gives room for all address cards.
+  /// at a time, also while another thread is in arrive(). kAborted, logged: the
+  /// job ends. kProtocol and kSystem, logged: the launcher gives no such
+  /// address card, or its connection is gone. kUnsupported: all address cards
+  /// are in the segment.
   virtual Result<std::span<const std::byte>> fetch_card(std::uint32_t) {
     return Status::kUnsupported;
   }

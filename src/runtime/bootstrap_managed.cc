@@ -13,6 +13,7 @@
 #include "base/host_facts.h"
 #include "base/log.h"
 #include "protocol/published_table.h"
+#include "protocol/rank_names.h"
 #include "runtime/bootstrap.h"
 #include "runtime/bootstrap_door.h"
 #include "runtime/bootstrap_links.h"
@@ -32,6 +33,10 @@ constexpr const char* kJobKey = "acp-job";
 
 std::string host_key(std::uint32_t leader) {
   return fmt::format("acp-host-{}", leader);
+}
+
+std::string card_key(std::uint32_t proc) {
+  return fmt::format("acp-card-{}", proc);
 }
 
 /// The cores of a host's ranks. A launcher may have bound each rank to some of
@@ -102,6 +107,28 @@ class Managed final : public Bootstrap {
       init_deadline_ = TimePoint::max();
     }
     return status;
+  }
+
+  /// Every process has put its address card before Phase::kInit was over. The
+  /// room is cleared first, because the bytes come without zeros at their end.
+  Result<std::span<const std::byte>> fetch_card(std::uint32_t proc) override {
+    const auto room =
+        segment_.fetched_card(segment_.slot_of_proc(manager_->rank()));
+    std::ranges::fill(room.first(fetched_bytes_), std::byte{0});
+    fetched_bytes_ = 0;
+    const auto card = get_bundle(proc, card_key(proc));
+    if (!card.ok()) {
+      return card.status() == Status::kAborted ? watch_->log_end()
+                                               : card.status();
+    }
+    if (card->size() > room.size()) {
+      return bad_bundle(proc, card_key(proc));
+    }
+    std::ranges::copy(std::as_bytes(std::span(*card)), room.begin());
+    fetched_bytes_ = card->size();
+    log(LogLevel::kDebug, "{} has fetched the address card of {}", name(),
+        protocol::name_of_proc(segment_, proc));
+    return std::span<const std::byte>(room);
   }
 
   void abort(int exit_status, std::string_view why) override {
@@ -217,6 +244,7 @@ class Managed final : public Bootstrap {
       }
       job_.procs = manager_->size();
       job_.sizes = protocol::host_sizes_for(settings);
+      job_.sizes.card_table = choose_card_table(settings);
       job_.identity = *identity;
       if (!group_.is_whole_job()) {
         const auto random = protocol::make_job_identity();
@@ -244,6 +272,23 @@ class Managed final : public Bootstrap {
     host_ = describe_this_host(door->name());
     host_.port = links_.port();
     return put_bundle(host_key(group_.leader), encode_record(host_));
+  }
+
+  /// Rank 0 decides for all hosts. MPI reads every answer that comes over a
+  /// connection which it shares, so no other thread may fetch there.
+  protocol::CardTable choose_card_table(const Settings& settings) const {
+    if (group_.is_whole_job()) {
+      return protocol::CardTable::kOfJob;
+    }
+    const auto chosen = protocol::card_table_for(settings, manager_->size());
+    if (chosen == protocol::CardTable::kOfHost &&
+        manager_->shares_connection()) {
+      log(LogLevel::kInfo,
+          "each host gets the address cards of all ranks: MPI is loaded, and "
+          "shares the connection to the launcher");
+      return protocol::CardTable::kOfJob;
+    }
+    return chosen;
   }
 
   /// The segment is made when all ranks of the host are there, because their
@@ -385,8 +430,12 @@ class Managed final : public Bootstrap {
   Status lead(Phase phase, TimePoint deadline) {
     Status status = watch_->wait_for_ranks(phase, deadline);
     if (status == Status::kOk && !group_.is_whole_job()) {
-      status = protocol::has_table(phase) ? exchange(phase, deadline)
-                                          : fence(deadline);
+      status = protocol::has_table(phase)
+                   ? exchange(phase, deadline)
+                   : fence(deadline, values_of_fence(phase));
+    }
+    if (status == Status::kOk && has_cards_to_offer(phase)) {
+      status = offer_card(deadline);
     }
     if (status == Status::kOk) {
       watch_->go(phase);
@@ -398,14 +447,43 @@ class Managed final : public Bootstrap {
   Status follow(Phase phase, TimePoint deadline) {
     watch_->arrive(phase);
     if (!group_.is_whole_job()) {
-      if (const Status status = fence(deadline); status != Status::kOk) {
+      Status status = fence(deadline, values_of_fence(phase));
+      if (status == Status::kOk && has_cards_to_offer(phase)) {
+        status = offer_card(deadline);
+      }
+      if (status != Status::kOk) {
         return status;
       }
     }
     return watch_->wait_for_go(phase, deadline);
   }
 
-  /// Brings the address cards and records of all hosts into all segments. A
+  /// A fence without a table leaves the address cards where they are.
+  static FenceValues values_of_fence(Phase phase) noexcept {
+    return protocol::has_table(phase) ? FenceValues::kToAllHosts
+                                      : FenceValues::kOnRequest;
+  }
+
+  /// Whether each rank puts its own address card, for ranks that ask for it.
+  bool has_cards_to_offer(Phase phase) const noexcept {
+    return phase == Phase::kInit &&
+           segment_.header().card_table == protocol::CardTable::kOfHost;
+  }
+
+  /// The fence comes after that of exchange(), which brings all values to all
+  /// hosts: this one leaves the address cards where they are.
+  Status offer_card(TimePoint deadline) {
+    const std::uint32_t proc = manager_->rank();
+    const auto card = protocol::used_part(segment_.card(proc));
+    const Status status =
+        put_bundle(card_key(proc),
+                   {reinterpret_cast<const char*>(card.data()), card.size()});
+    return status == Status::kOk ? fence(deadline, FenceValues::kOnRequest)
+                                 : status;
+  }
+
+  /// Brings the records of all hosts into all segments, and in Phase::kInit the
+  /// address cards that have room there. A
   /// key-value space may refuse a second value for a key, so each round has
   /// keys of its own.
   Status exchange(Phase phase, TimePoint deadline) {
@@ -436,10 +514,11 @@ class Managed final : public Bootstrap {
 
   // --- the launcher --------------------------------------------------------
 
-  Status fence(TimePoint deadline) {
+  Status fence(TimePoint deadline,
+               FenceValues values = FenceValues::kToAllHosts) {
     WaitLimit limit = request_limit();
     limit.deadline = deadline;
-    const Status status = manager_->fence(limit);
+    const Status status = manager_->fence(values, limit);
     if (status == Status::kTimedOut) {
       log_error(
           "not all ranks of the job came to acp_init in time; the launcher "
@@ -511,11 +590,12 @@ class Managed final : public Bootstrap {
   std::unique_ptr<ProcessManager> manager_;
   TimePoint init_deadline_ = TimePoint::max();  ///< Until acp_init is over.
   HostGroup group_;
-  JobRecord job_;                ///< Leaders only.
-  HostRecord host_;              ///< Leaders only.
-  std::vector<HostPeer> peers_;  ///< Until the watch has them.
-  HostLinks links_;              ///< Leaders only.
-  std::uint32_t round_ = 0;      ///< Exchanges so far; leaders only.
+  JobRecord job_;                  ///< Leaders only.
+  HostRecord host_;                ///< Leaders only.
+  std::vector<HostPeer> peers_;    ///< Until the watch has them.
+  HostLinks links_;                ///< Leaders only.
+  std::uint32_t round_ = 0;        ///< Exchanges so far; leaders only.
+  std::size_t fetched_bytes_ = 0;  ///< Bytes that the last fetch has written.
   protocol::HostSegment segment_;
   std::optional<HostWatch> watch_;  ///< Uses all of the above.
 };

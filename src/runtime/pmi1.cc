@@ -86,8 +86,9 @@ class Pmi1 final : public PmiClient {
     return value == nullptr ? std::string() : *value;
   }
 
-  Status fence(const WaitLimit& limit) override {
-    const auto answer = ask("barrier_in", {}, "barrier_out", limit);
+  Status fence(FenceValues, const WaitLimit& limit) override {
+    const auto answer =
+        ask("barrier_in", {}, "barrier_out", limit, PmiAnswer::kFence);
     return answer.ok() ? Status::kOk : answer.status();
   }
 

@@ -77,8 +77,9 @@ class Pmi2 final : public PmiClient {
     return value == nullptr ? std::string() : *value;
   }
 
-  Status fence(const WaitLimit& limit) override {
-    const auto answer = ask("kvs-fence", {}, "kvs-fence-response", limit);
+  Status fence(FenceValues, const WaitLimit& limit) override {
+    const auto answer =
+        ask("kvs-fence", {}, "kvs-fence-response", limit, PmiAnswer::kFence);
     return answer.ok() ? Status::kOk : answer.status();
   }
 

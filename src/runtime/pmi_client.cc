@@ -70,8 +70,9 @@ Result<PmiMessage> PmiClient::ask(
     std::string_view command,
     std::initializer_list<PmiMessage::Field> fields,
     std::string_view expected,
-    const WaitLimit& limit) {
-  auto answer = try_to_ask(command, fields, expected, limit);
+    const WaitLimit& limit,
+    PmiAnswer kind) {
+  auto answer = try_to_ask(command, fields, expected, limit, kind);
   if (answer.ok() && !answer->is_success()) {
     const std::string* reason = answer->find("msg");
     reason = reason == nullptr ? answer->find("errmsg") : reason;
@@ -86,9 +87,14 @@ Result<PmiMessage> PmiClient::try_to_ask(
     std::string_view command,
     std::initializer_list<PmiMessage::Field> fields,
     std::string_view expected,
-    const WaitLimit& limit) {
+    const WaitLimit& limit,
+    PmiAnswer kind) {
   return connection_->request(dialect_, {std::string(command), fields},
-                              expected, limit);
+                              expected, limit, kind);
+}
+
+bool PmiClient::shares_connection() const noexcept {
+  return mpi_presence() != MpiPresence::kAbsent;
 }
 
 Status PmiClient::agree_on_version(std::string_view version,

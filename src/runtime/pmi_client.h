@@ -27,6 +27,9 @@ class PmiClient : public ProcessManager {
   /// launcher closes the connection after "finalize".
   void finalize() final;
 
+  /// An MPI library that is loaded may begin at any time.
+  bool shares_connection() const noexcept final;
+
   DeathWatch death_watch() const noexcept final {
     return connection_->death_watch();
   }
@@ -38,12 +41,14 @@ class PmiClient : public ProcessManager {
   Result<PmiMessage> ask(std::string_view command,
                          std::initializer_list<PmiMessage::Field> fields,
                          std::string_view expected,
-                         const WaitLimit& limit);
+                         const WaitLimit& limit,
+                         PmiAnswer kind = PmiAnswer::kAtOnce);
   /// PmiConnection::request(): the answer may be a refusal.
   Result<PmiMessage> try_to_ask(std::string_view command,
                                 std::initializer_list<PmiMessage::Field> fields,
                                 std::string_view expected,
-                                const WaitLimit& limit);
+                                const WaitLimit& limit,
+                                PmiAnswer kind = PmiAnswer::kAtOnce);
   /// Agrees with the launcher on the version, in words of PMI-1 in both
   /// dialects.
   [[nodiscard]] Status agree_on_version(std::string_view version,

@@ -78,13 +78,13 @@ void PmiConnection::wait_for_close(TimePoint deadline) const {
 Result<PmiMessage> PmiConnection::request(PmiDialect dialect,
                                           const PmiMessage& message,
                                           std::string_view expected,
-                                          const WaitLimit& limit) {
-  if (!send(dialect, message)) {
-    log_error("the launcher does not take \"{}\": {}", shown(dialect, message),
-              errno_text(errno));
-    return Status::kSystem;
+                                          const WaitLimit& limit,
+                                          PmiAnswer kind) {
+  std::unique_lock turn(at_once_mutex_, std::defer_lock);
+  if (kind == PmiAnswer::kAtOnce) {
+    turn.lock();
   }
-  const Result<std::string> text = receive(dialect, limit);
+  const Result<std::string> text = ask(dialect, message, expected, limit, kind);
   if (!text.ok()) {
     return text.status();
   }
@@ -99,6 +99,74 @@ Result<PmiMessage> PmiConnection::request(PmiDialect dialect,
     return Status::kProtocol;
   }
   return std::move(*answer);
+}
+
+/// The expected command is set before the message leaves, because a thread that
+/// reads for the other kind may get the answer at once.
+Result<std::string> PmiConnection::ask(PmiDialect dialect,
+                                       const PmiMessage& message,
+                                       std::string_view expected,
+                                       const WaitLimit& limit,
+                                       PmiAnswer kind) {
+  const auto place = static_cast<std::size_t>(kind);
+  {
+    const std::lock_guard lock(mutex_);
+    expected_[place] = expected;
+  }
+  const bool is_sent = send(dialect, message);
+  if (!is_sent) {
+    log_error("the launcher does not take \"{}\": {}", shown(dialect, message),
+              errno_text(errno));
+  }
+  Result<std::string> text = is_sent ? wait_for_answer(dialect, kind, limit)
+                                     : Result<std::string>(Status::kSystem);
+  const std::lock_guard lock(mutex_);
+  expected_[place].clear();
+  return text;
+}
+
+/// A thread that finds another one reading waits for it, until that one has got
+/// an answer or gives up. The end of the job ends the other one's poll.
+Result<std::string> PmiConnection::wait_for_answer(PmiDialect dialect,
+                                                   PmiAnswer kind,
+                                                   const WaitLimit& limit) {
+  std::optional<std::string>& mine = answers_[static_cast<std::size_t>(kind)];
+  std::unique_lock lock(mutex_);
+  while (!mine) {
+    if (is_reading_) {
+      if (limit.deadline == TimePoint::max()) {
+        changed_.wait(lock);
+      } else if (changed_.wait_until(lock, limit.deadline) ==
+                 std::cv_status::timeout) {
+        return Status::kTimedOut;
+      }
+      continue;
+    }
+    is_reading_ = true;
+    lock.unlock();
+    Result<std::string> text = receive(dialect, limit);
+    lock.lock();
+    is_reading_ = false;
+    changed_.notify_all();
+    if (!text.ok()) {
+      return text;
+    }
+    deliver(dialect, std::move(*text));
+  }
+  std::string text = std::move(*mine);
+  mine.reset();
+  return text;
+}
+
+/// An answer that no thread expects goes to one that waits: its request then
+/// fails, and the line shows the answer. Called with the mutex.
+void PmiConnection::deliver(PmiDialect dialect, std::string text) {
+  constexpr auto kAtOnce = static_cast<std::size_t>(PmiAnswer::kAtOnce);
+  constexpr auto kFence = static_cast<std::size_t>(PmiAnswer::kFence);
+  const auto answer = decode_pmi(dialect, text);
+  const bool is_of_fence = answer && answer->command == expected_[kFence];
+  const bool waits_at_once = !expected_[kAtOnce].empty();
+  answers_[is_of_fence || !waits_at_once ? kFence : kAtOnce] = std::move(text);
 }
 
 /// Looks for a whole message in the bytes at hand before it waits for more: a

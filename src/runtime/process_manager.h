@@ -20,7 +20,15 @@ namespace acp::runtime {
 /// Exit status of a job whose ranks did not meet in time; acprun has the same.
 inline constexpr int kStatusTimeout = 124;
 
-/// Used by one thread at a time, but for abort(). Every failure is logged.
+/// The way of the values that ranks have put before a fence.
+enum class FenceValues : std::uint8_t {
+  kToAllHosts,  ///< Each host gets them; then no get() leaves the host.
+  kOnRequest    ///< A host gets a value when one of its ranks asks for it.
+                ///< PMI-1 and PMI-2 have no such fence: kToAllHosts.
+};
+
+/// Used by one thread at a time, but for abort() and get(). Every failure is
+/// logged.
 class ProcessManager {
  public:
   ProcessManager() = default;
@@ -42,13 +50,19 @@ class ProcessManager {
   [[nodiscard]] virtual Status put(std::string_view key,
                                    std::string_view value,
                                    const WaitLimit& limit) = 0;
-  /// The value that `owner` has put before the last fence.
+  /// The value that `owner` has put before the last fence. Any thread, also
+  /// while another one is in a function of this class.
   virtual Result<std::string> get(std::uint32_t owner,
                                   std::string_view key,
                                   const WaitLimit& limit) = 0;
-  /// Returns when every rank of the job has called it. kTimedOut and kAborted,
-  /// not logged: the limit.
-  [[nodiscard]] virtual Status fence(const WaitLimit& limit) = 0;
+  /// Returns when every rank of the job has called it, each with the same
+  /// `values`. kTimedOut and kAborted, not logged: the limit.
+  [[nodiscard]] virtual Status fence(FenceValues values,
+                                     const WaitLimit& limit) = 0;
+
+  /// Whether an MPI library of this process uses the same connection to the
+  /// launcher, so that get() must not run beside the program's own calls.
+  virtual bool shares_connection() const noexcept = 0;
 
   /// Tells the launcher to end all processes of the job. Any thread, any time.
   virtual void abort(int exit_status, std::string_view text) = 0;

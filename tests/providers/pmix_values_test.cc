@@ -68,22 +68,35 @@ pmix_status_t PMIx_Get(const pmix_proc_t*,
                        const pmix_info_t[],
                        std::size_t,
                        pmix_value_t** value) {
-  if (std::strcmp(key, PMIX_JOB_SIZE) == 0) {
-    *value = make_value(PMIX_UINT32);
-    (*value)->data.uint32 = kRanks;
+  if (std::strcmp(key, PMIX_JOB_SIZE) != 0) {
+    return PMIX_ERR_NOT_FOUND;
+  }
+  *value = make_value(PMIX_UINT32);
+  (*value)->data.uint32 = kRanks;
+  return PMIX_SUCCESS;
+}
+
+/// The value belongs to libpmix, and is gone after the callback.
+pmix_status_t PMIx_Get_nb(const pmix_proc_t*,
+                          const char[],
+                          const pmix_info_t[],
+                          std::size_t,
+                          pmix_value_cbfunc_t done,
+                          void* argument) {
+  if (!g_answer.comes) {
     return PMIX_SUCCESS;
   }
-  while (!g_answer.comes) {
-    ::pause();
-  }
   if (g_answer.status != PMIX_SUCCESS) {
-    return g_answer.status;
+    done(g_answer.status, nullptr, argument);
+    return PMIX_SUCCESS;
   }
-  *value = make_value(g_answer.type);
+  pmix_value_t* value = make_value(g_answer.type);
   if (g_answer.type == PMIX_STRING) {
-    (*value)->data.string =
+    value->data.string =
         ::strdup(std::string(g_answer.characters, 'A').c_str());
   }
+  done(PMIX_SUCCESS, value, argument);
+  PMIX_VALUE_RELEASE(value);
   return PMIX_SUCCESS;
 }
 

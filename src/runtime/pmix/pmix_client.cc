@@ -59,18 +59,47 @@ void on_lost_connection(std::size_t,
   }
 }
 
-/// A fence under way. The callback may come after its caller has given up, so
-/// both own it.
-struct Fence {
-  UniqueFd over;  ///< Readable when the callback has run.
-  std::atomic<pmix_status_t> status{PMIX_SUCCESS};  ///< Written before `over`.
+/// A fence or a request for a value that is under way. The callback may come
+/// after its caller has given up, so both own it. The callback writes the other
+/// fields, and then makes `over` readable.
+struct Call {
+  UniqueFd over;
+  pmix_status_t status = PMIX_SUCCESS;
+  pmix_data_type_t type = PMIX_UNDEF;  ///< The value's.
+  std::string text;                    ///< The value, where it is a string.
 };
 
+/// The argument of a callback, which owns it from then on.
+using CallOwner = std::unique_ptr<std::shared_ptr<Call>>;
+
 void on_fence_over(pmix_status_t status, void* argument) {
-  const std::unique_ptr<std::shared_ptr<Fence>> fence(
-      static_cast<std::shared_ptr<Fence>*>(argument));
-  (*fence)->status.store(status, std::memory_order_relaxed);
-  signal_event((*fence)->over.get());
+  const CallOwner call(static_cast<std::shared_ptr<Call>*>(argument));
+  (*call)->status = status;
+  signal_event((*call)->over.get());
+}
+
+/// The value belongs to libpmix.
+void on_value(pmix_status_t status, pmix_value_t* value, void* argument) {
+  const CallOwner call(static_cast<std::shared_ptr<Call>*>(argument));
+  (*call)->status = status;
+  if (status == PMIX_SUCCESS && value != nullptr) {
+    (*call)->type = value->type;
+    if (value->type == PMIX_STRING) {
+      (*call)->text = value->data.string;
+    }
+  }
+  signal_event((*call)->over.get());
+}
+
+/// A call that begins; null, logged: it cannot.
+std::shared_ptr<Call> make_call() {
+  auto call = std::make_shared<Call>();
+  call->over.reset(::eventfd(0, EFD_CLOEXEC));
+  if (!call->over) {
+    log_error("eventfd: {}", errno_text(errno));
+    return nullptr;
+  }
+  return call;
 }
 
 /// A value that PMIx has allocated.
@@ -214,64 +243,74 @@ class Pmix final : public ProcessManager {
   }
 
   /// The message of a failure names the value and its rank, and then the cause,
-  /// because the launcher's own tools show neither.
+  /// because the launcher's own tools show neither. The end of the job ends the
+  /// wait, and also the loss of the server.
   Result<std::string> get(std::uint32_t owner,
                           std::string_view key,
                           const WaitLimit& limit) override {
-    const std::string call =
+    const std::string name =
         fmt::format("PMIx_Get of {} of rank {}", key, owner);
-    const AnswerLimit answer(call, limit.deadline);
-    const std::string name(key);
-    Value value;
-    if (const pmix_status_t status = ask(owner, name.c_str(), value);
-        status != PMIX_SUCCESS) {
-      log_error("{}: {}: the launcher has no such value", call,
-                PMIx_Error_string(status));
+    const AnswerLimit answer(name, limit.deadline);
+    const auto call = make_call();
+    if (call == nullptr) {
+      return Status::kSystem;
+    }
+    if (const Status status = ask_beside(owner, std::string(key), call, limit);
+        status != Status::kOk) {
+      return status;
+    }
+    if (call->status != PMIX_SUCCESS) {
+      log_error("{}: {}: the launcher has no such value", name,
+                PMIx_Error_string(call->status));
       return Status::kProtocol;
     }
-    if (value->type != PMIX_STRING) {
+    if (call->type != PMIX_STRING) {
       log_error("{}: a value of PMIx type {}, and the rank has put a string",
-                call, value->type);
+                name, call->type);
       return Status::kProtocol;
     }
-    std::string text(value->data.string);
-    if (text.size() > kValueLimit) {
+    if (call->text.size() > kValueLimit) {
       log_error(
           "{}: {} characters, and a rank puts {} at most: all hosts need "
           "the same build of the library",
-          call, text.size(), kValueLimit);
+          name, call->text.size(), kValueLimit);
       return Status::kProtocol;
     }
-    return text;
+    return std::move(call->text);
   }
 
-  /// The values of all ranks come with the fence, so get() asks nobody.
-  Status fence(const WaitLimit& limit) override {
+  /// A fence that collects brings all values that ranks have ever put. After
+  /// one that does not, get() makes the server ask the server of the owner.
+  Status fence(FenceValues values, const WaitLimit& limit) override {
     pmix_status_t status = PMIx_Commit();
     if (status != PMIX_SUCCESS) {
       return failed("PMIx_Commit", status);
     }
-    auto fence = std::make_shared<Fence>();
-    fence->over.reset(::eventfd(0, EFD_CLOEXEC));
-    if (!fence->over) {
-      log_error("eventfd: {}", errno_text(errno));
+    const auto fence = make_call();
+    if (fence == nullptr) {
       return Status::kSystem;
     }
-    bool collects = true;
     pmix_info_t info{};
     std::strncpy(info.key, PMIX_COLLECT_DATA, sizeof info.key - 1);
     info.value.type = PMIX_BOOL;
-    info.value.data.flag = collects;
+    info.value.data.flag =
+        values == FenceValues::kToAllHosts || is_served_by_slurm();
     pmix_proc_t all = self_;
     all.rank = PMIX_RANK_WILDCARD;
-    auto argument = std::make_unique<std::shared_ptr<Fence>>(fence);
+    auto argument = std::make_unique<std::shared_ptr<Call>>(fence);
     status = PMIx_Fence_nb(&all, 1, &info, 1, &on_fence_over, argument.get());
     if (status != PMIX_SUCCESS) {
       return failed("PMIx_Fence_nb", status);
     }
     (void)argument.release();  // the callback's
-    return wait(*fence, limit);
+    const Status waited = wait(*fence, limit);
+    return waited == Status::kOk && fence->status != PMIX_SUCCESS
+               ? failed("PMIx_Fence_nb", fence->status)
+               : waited;
   }
+
+  /// libpmix may be called by several threads.
+  bool shares_connection() const noexcept override { return false; }
 
   void abort(int exit_status, std::string_view text) override {
     const std::string message(text);
@@ -288,12 +327,40 @@ class Pmix final : public ProcessManager {
   }
 
  private:
+  /// Slurm cannot have fences for values on request: with Slurm 22.05, one job
+  /// of four did not find a value that a rank had put before such a fence. None
+  /// of them failed with SLURM_PMIX_FENCE=ring, and all of them with tree.
+  bool is_served_by_slurm() const noexcept {
+    return std::string_view(self_.nspace).starts_with("slurm.pmix");
+  }
+
   static Status failed(std::string_view call, pmix_status_t status) {
     log_error(
         "{}: {}; start the program with mpirun or srun --mpi=pmix, or with "
         "acprun",
         call, PMIx_Error_string(status));
     return Status::kProtocol;
+  }
+
+  /// Asks for a value and waits for the callback. The deadline is that of
+  /// AnswerLimit: after a time-out PMIx_Abort would wait for the server as
+  /// well.
+  Status ask_beside(pmix_rank_t rank,
+                    const std::string& key,
+                    const std::shared_ptr<Call>& call,
+                    WaitLimit limit) const {
+    pmix_proc_t proc = self_;
+    proc.rank = rank;
+    auto argument = std::make_unique<std::shared_ptr<Call>>(call);
+    const pmix_status_t status =
+        PMIx_Get_nb(&proc, key.c_str(), nullptr, 0, &on_value, argument.get());
+    if (status != PMIX_SUCCESS) {
+      call->status = status;
+      return Status::kOk;
+    }
+    (void)argument.release();  // the callback's
+    limit.deadline = TimePoint::max();
+    return wait(*call, limit);
   }
 
   /// Sets `value` on success. The server may wait for a value that no rank has
@@ -333,13 +400,13 @@ class Pmix final : public ProcessManager {
                        : failed("PMIx_Register_event_handler", status);
   }
 
-  /// Looks at the fence first: a fence that has ended counts, also when the job
+  /// Looks at the call first: a call that has ended counts, also when the job
   /// ends or the server dies in the same moment. The lost event ends a wait
   /// that PMIx itself would never end.
-  static Status wait(const Fence& fence, const WaitLimit& limit) {
+  static Status wait(const Call& call, const WaitLimit& limit) {
     for (;;) {
       std::array<pollfd, 3> ready{
-          {{fence.over.get(), POLLIN, 0},
+          {{call.over.get(), POLLIN, 0},
            {limit.end_fd, limit.end_events, 0},
            {g_lost_event.load(std::memory_order_relaxed), POLLIN, 0}}};
       const int found =
@@ -348,10 +415,9 @@ class Pmix final : public ProcessManager {
         return Status::kTimedOut;
       }
       if (ready[0].revents != 0) {
-        const pmix_status_t status =
-            fence.status.load(std::memory_order_relaxed);
-        return status == PMIX_SUCCESS ? Status::kOk
-                                      : failed("PMIx_Fence_nb", status);
+        std::uint64_t count = 0;
+        (void)!::read(call.over.get(), &count, sizeof count);
+        return Status::kOk;
       }
       if (ready[1].revents != 0) {
         return Status::kAborted;
