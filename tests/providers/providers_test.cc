@@ -93,7 +93,7 @@ struct Scratch {
   Scratch& operator=(const Scratch&) = delete;
 
   ~Scratch() {
-    std::filesystem::remove(path);
+    std::filesystem::remove_all(path);
     std::filesystem::remove(path + ".elected");
   }
 
@@ -209,6 +209,18 @@ TEST_CASE("providers: programs of every layer run", "[providers]") {
     INFO(row.program << "\n" << outcome.output);
     CHECK(outcome.status == 0);
   }
+}
+
+/// A rank may fetch an address card while it waits for all others.
+TEST_CASE("providers: values come while a fence is under way", "[providers]") {
+  const Scratch scratch;
+  std::filesystem::create_directory(scratch.path);
+  const job::Outcome outcome =
+      run(command(4, {BESIDE_FENCE, launcher().provider, scratch.path}),
+          scratch.path);
+  INFO(outcome.output);
+  CHECK(outcome.status == 0);
+  CHECK(count_of(outcome.output, "all values came") == 4);
 }
 
 TEST_CASE("providers: a rank that dies ends the job", "[providers]") {

@@ -1,14 +1,27 @@
-// A job whose ranks reach each other late: `late_contact FILE`. Each rank
+// A job whose ranks reach each other late: `late_contact FILE [HOW]`. Each rank
 // prints "ready" after acp_init, waits until FILE exists, and then puts a word
 // to each other rank. Between hosts, a rank that is no leader of its host
-// reaches no other host before that. stopped_agent.sh starts it.
+// reaches no other host before that. With HOW, rank 1 ends the job when it has
+// reached half of the ranks: by "abort" or "kill". stopped_agent.sh and
+// fetched_cards.sh start it.
 #include <unistd.h>
 
 #include <chrono>
+#include <csignal>
 #include <cstdio>
+#include <string_view>
 #include <thread>
 
 #include "acp.h"
+
+namespace {
+
+void end_job(std::string_view how) {
+  if (how == "abort") acp_abort("rank 1 gives up");
+  if (how == "kill") std::raise(SIGKILL);
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   if (argc < 2 || acp_init(&argc, &argv) != 0) return 1;
@@ -21,6 +34,9 @@ int main(int argc, char** argv) {
   }
   const acp_ga_t mine = acp_query_starter_ga(acp_rank());
   for (int rank = 0; rank < acp_procs(); ++rank) {
+    if (argc > 2 && acp_rank() == 1 && rank == acp_procs() / 2) {
+      end_job(argv[2]);
+    }
     const acp_ga_t to = acp_query_starter_ga(rank) + 8;
     acp_complete(acp_copy(to, mine, 8, ACP_HANDLE_NULL));
   }
