@@ -310,12 +310,12 @@ class Job {
           std::move(reason.advice)});
   }
 
-  /// Two kinds are passed on between hosts, even after the verdict: ranks that
-  /// end in order still need them.
+  /// Absences and requests for address cards are passed on between hosts, even
+  /// after the verdict: ranks that end in order still need both.
   void take_rank_message(HostMessage& report) {
     const auto type = static_cast<BootstrapType>(report.value);
     if (type == BootstrapType::kAbsent) {
-      take_absence(static_cast<std::uint64_t>(report.more));
+      take_absence(report.rank, static_cast<std::uint64_t>(report.more));
       return;
     }
     if (type == BootstrapType::kWantAddress && is_rank(report.more)) {
@@ -347,6 +347,7 @@ class Job {
                               {}});
                      },
                      [&](SayGo go) {
+                       absences_.clear_resetting();
                        if (go.phase == protocol::Phase::kNetwork) {
                          tell_lost_hosts();
                        }
@@ -379,15 +380,15 @@ class Job {
     }
   }
 
-  /// Hosts are told of an absence only when it replaces the one that they know.
-  /// In the usual job that is the first rank that leaves.
-  void take_absence(std::uint64_t word) {
+  /// Hosts are told of an absence that changes their word: in the usual job the
+  /// absence of the first rank.
+  void take_absence(std::uint32_t rank, std::uint64_t word) {
+    if (word == 0) return;
     const auto absence = protocol::Absence::of(word);
-    if (word == 0 || !is_rank(absence.rank) || !absences_.enter(absence)) {
-      return;
+    if (absences_.enter(absence)) {
+      order_all(HostMessageType::kAbsent, static_cast<std::int64_t>(word));
     }
-    order_all(HostMessageType::kAbsent, static_cast<std::int64_t>(word));
-    if (!verdict_) answer(absence.rank, rollcall_.on_absence(absence));
+    if (!verdict_) answer(rank, rollcall_.on_absence(rank, absence));
   }
 
   bool is_rank(std::int64_t value) const {
@@ -682,7 +683,7 @@ class Job {
     return verdict_ ? exit_status(*verdict_) : 0;
   }
 
-  /// Agents do not say which rank has written what they send.
+  /// Agents send output without the number of its rank.
   RankWords words_of_failed() const {
     if (!plan_.options.output_dir.empty()) return RankWords::kInFiles;
     const bool is_read_here = part_ && verdict_->host == own_number_;
@@ -723,7 +724,7 @@ class Job {
   /// Tables of the hosts that have come to the phase that is under way, one
   /// after the other, in pieces that travel as one message.
   std::vector<std::string> tables_;
-  /// HostHeader::leaving and left, as all hosts have been told.
+  /// HostHeader::absences, as all hosts have been told.
   protocol::Absences absences_{};
   /// Output of hosts for which they have got no credit yet.
   std::vector<std::pair<std::uint32_t, std::int64_t>> owed_;

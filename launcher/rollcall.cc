@@ -157,32 +157,36 @@ Answer Rollcall::on_arrive(std::uint32_t rank, std::uint64_t phase) {
   for (Rank& one : ranks_) {
     move(one, row->after);
   }
+  reset_.reset();
   return SayGo{row->phase};
 }
 
-/// After an acp_reset that has met acp_sync, a later acp_reset may succeed. A
-/// rank in acp_finalize comes to none.
-Answer Rollcall::on_absence(const Absence& absence) {
+/// Two ranks in acp_reset with unlike numbers of barriers are in two different
+/// calls. Every number comes before the Go of its acp_reset.
+Answer Rollcall::on_absence(std::uint32_t rank, const Absence& absence) {
+  const char* call = "acp_finalize";
   if (absence.kind == AbsenceKind::kResetting) {
-    if (absent_ && absent_->kind == AbsenceKind::kBesideReset &&
-        absent_->is_before(absence.barrier)) {
-      absent_.reset();
-    }
-    return Nothing{};
+    if (!reset_) reset_ = absence.barrier;
+    if (*reset_ == absence.barrier) return Nothing{};
+    call = "acp_sync and acp_reset in another order";
+  } else if (absence.kind == AbsenceKind::kBesideReset) {
+    call = "acp_sync";
   }
-  absent_ = absence;
+  if (!absent_) absent_ = Absent{rank, call};
   if (auto bad = judge_absence()) return std::move(*bad);
   return Nothing{};
 }
 
 std::optional<Verdict> Rollcall::judge_absence() const {
   if (!absent_ || count(RankState::kAtCollective) == 0) return std::nullopt;
-  return verdict(
-      Cause::kProtocol, absent_->rank, 0,
-      fmt::format("called {} while rank {} waits in acp_reset",
-                  absent_->kind == AbsenceKind::kBesideReset ? "acp_sync"
-                                                             : "acp_finalize",
-                  first_in(RankState::kAtCollective)));
+  Verdict bad =
+      verdict(Cause::kProtocol, absent_->rank, 0,
+              fmt::format("called {} while rank {} waits in acp_reset",
+                          absent_->call, first_in(RankState::kAtCollective)));
+  bad.advice =
+      "all ranks have to call acp_sync, acp_reset and acp_finalize in the same "
+      "order";
+  return bad;
 }
 
 std::optional<Verdict> Rollcall::on_exit(std::uint32_t rank, int wait_status) {

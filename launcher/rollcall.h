@@ -66,10 +66,10 @@ class Rollcall {
   Answer on_message(std::uint32_t rank,
                     const protocol::BootstrapMessage& message);
 
-  /// Takes the absence of a rank. A verdict when ranks wait in acp_reset, or
-  /// arrive there later, because a wait for the launcher does not end by
-  /// itself.
-  Answer on_absence(const protocol::Absence& absence);
+  /// Takes the absence of a rank, whose number at launch is `rank`. A verdict
+  /// when ranks wait in acp_reset, or arrive there later: a wait for the
+  /// launcher does not end by itself.
+  Answer on_absence(std::uint32_t rank, const protocol::Absence& absence);
 
   /// Takes the end of a rank's process. Returns a verdict when the job fails by
   /// it. A rank of macprun ends twice: its program, which on_message() is told,
@@ -115,8 +115,16 @@ class Rollcall {
   /// Ranks between Hello and Finalized whose process has not exited.
   std::uint32_t inside_ = 0;
   std::uint32_t exited_ = 0;
-  /// The absence of a rank that does not come to acp_reset.
-  std::optional<protocol::Absence> absent_;
+
+  /// The first rank that was told not to come to acp_reset, and its call.
+  struct Absent {
+    std::uint32_t rank;
+    const char* call;
+  };
+
+  std::optional<Absent> absent_;
+  /// The barrier of the acp_reset to which ranks are coming.
+  std::optional<std::uint32_t> reset_;
 };
 
 }  // namespace acp::launcher

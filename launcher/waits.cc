@@ -70,7 +70,7 @@ std::string describe_wait(std::uint32_t wait_kind, const std::string& name) {
     case WaitKind::kReset: call = "acp_reset"; break;
     case WaitKind::kFinalize: call = "acp_finalize"; break;
   }
-  // A rank whose acp_init has failed shows the same, until it exits.
+  // A rank whose acp_init has failed also shows kInit, until it exits.
   const bool is_init = wait_kind == static_cast<std::uint32_t>(WaitKind::kInit);
   return fmt::format("{}in {}", is_init ? "" : "waiting ",
                      name.empty() ? call : name.c_str());

@@ -24,4 +24,9 @@ bool Absences::enter(const Absence& absence) noexcept {
   return false;
 }
 
+void Absences::clear_resetting() noexcept {
+  words_[static_cast<std::size_t>(AbsenceKind::kResetting)].store(
+      0, std::memory_order_relaxed);
+}
+
 }  // namespace acp::protocol

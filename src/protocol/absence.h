@@ -59,6 +59,10 @@ class Absences {
   /// concerns as many ranks. Release; the partner is get().
   bool enter(const Absence& absence) noexcept;
 
+  /// All ranks of the host are in one acp_reset, so none is absent from it. The
+  /// next number is then not compared with one that is 2^31 barriers older.
+  void clear_resetting() noexcept;
+
   /// The word of this kind, 0 for none. Acquire.
   std::uint64_t get(AbsenceKind kind) const noexcept {
     return words_[static_cast<std::size_t>(kind)].load(

@@ -37,6 +37,8 @@ class AbsenceWatch {
 
   BarrierCall call() const noexcept { return call_; }
 
+  bool is_finalizing() const noexcept { return is_finalizing_; }
+
   std::uint64_t barrier() const noexcept { return barrier_; }
 
   /// A rank that does not come to this barrier, or came to it by another call.

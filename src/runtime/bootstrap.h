@@ -51,7 +51,7 @@ class Bootstrap {
   /// at a time, also while another thread is in arrive(). kAborted, logged: the
   /// job ends. kProtocol and kSystem, logged: the launcher gives no such
   /// address card, or its connection is gone. kUnsupported: all address cards
-  /// are in the segment.
+  /// are in the segment, or MPI reads the same connection, which is logged.
   virtual Result<std::span<const std::byte>> fetch_card(std::uint32_t) {
     return Status::kUnsupported;
   }

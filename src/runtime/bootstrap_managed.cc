@@ -111,7 +111,16 @@ class Managed final : public Bootstrap {
 
   /// Every process has put its address card before Phase::kInit was over. The
   /// room is cleared first, because the bytes come without zeros at their end.
+  /// MPI would take the answer, and this rank would wait for ever.
   Result<std::span<const std::byte>> fetch_card(std::uint32_t proc) override {
+    if (manager_->shares_connection()) {  // Rank 0 had not loaded MPI.
+      log_error(
+          "the address card of {} cannot be asked for: MPI has been loaded, "
+          "and "
+          "reads the same connection to the launcher; set ACP_ADDRESSES=all",
+          protocol::name_of_proc(segment_, proc));
+      return Status::kUnsupported;
+    }
     const auto room =
         segment_.fetched_card(segment_.slot_of_proc(manager_->rank()));
     std::ranges::fill(room.first(fetched_bytes_), std::byte{0});

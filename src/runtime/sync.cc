@@ -3,9 +3,6 @@
 // step, because it waits.
 #include "runtime/sync.h"
 
-#include <fmt/format.h>
-
-#include <string>
 #include <utility>
 
 #include "base/log.h"
@@ -56,6 +53,9 @@ Status Sync::begin_reset() {
 /// A call that cannot be met is refused before this rank arrives at the
 /// barrier, so that the other ranks' barriers keep their count.
 Status Sync::meet(TimePoint deadline) {
+  if (is_apart_ && !watch_.is_finalizing()) {
+    return Status::kClosed;
+  }
   const std::uint64_t number = next_barrier();
   watch_.enter(number);
   progress_.enter_sync(watch_);
@@ -74,6 +74,7 @@ Status Sync::meet(TimePoint deadline) {
     }
   }
   if (status == Status::kClosed) {
+    has_timed_out_ = false;  // No call can go on with that barrier.
     // An absence once found is found again.
     if (const auto absence = watch_.find()) note_absence(*absence);
   }
@@ -86,6 +87,8 @@ void Sync::note_absence(const protocol::Absence& absence) {
   if (absence.kind == protocol::AbsenceKind::kResetting) {
     announce(protocol::AbsenceKind::kBesideReset, absence.barrier);
   }
+  is_apart_ = is_apart_ || absence.kind == protocol::AbsenceKind::kResetting ||
+              absence.kind == protocol::AbsenceKind::kBesideReset;
   if (!std::exchange(is_out_of_step_, true)) {
     log_absence(absence);
   }
@@ -94,26 +97,28 @@ void Sync::note_absence(const protocol::Absence& absence) {
 /// A user counts calls of acp_sync, so barriers of acp_reset are left out. This
 /// rank has had as many of them as the other one.
 void Sync::log_absence(const protocol::Absence& absence) const {
+  constexpr const char* kRule =
+      "all ranks have to call acp_sync and acp_reset, and what calls them, "
+      "equally often and in the same order";
+  const bool is_reset = watch_.call() == BarrierCall::kReset;
   const bool is_leaving = absence.kind == protocol::AbsenceKind::kLeaving ||
                           absence.kind == protocol::AbsenceKind::kLeft;
-  const char* where = is_leaving ? "in acp_finalize" : "in acp_reset";
-  if (watch_.call() == BarrierCall::kReset) {
+  const std::uint64_t call = watch_.barrier() - of_resets_;
+  if (is_reset && is_leaving) {
+    log_error("acp_reset: rank {} is in acp_finalize; {}", absence.rank, kRule);
+  } else if (is_reset) {
+    log_error("acp_reset: rank {} is in acp_sync, or in another acp_reset; {}",
+              absence.rank, kRule);
+  } else if (is_leaving) {
     log_error(
-        "acp_reset: rank {} is {}; all ranks have to call acp_sync and "
-        "acp_reset, and what calls them, equally often and in the same order",
-        absence.rank,
-        is_leaving ? where : "in acp_sync, or in another acp_reset");
-    return;
+        "acp_sync, call {} of this rank: rank {} is in acp_finalize after {}; "
+        "{}",
+        call, absence.rank,
+        absence.barrier - static_cast<std::uint32_t>(of_resets_), kRule);
+  } else {
+    log_error("acp_sync, call {} of this rank: rank {} is in acp_reset; {}",
+              call, absence.rank, kRule);
   }
-  const std::string calls =
-      is_leaving
-          ? fmt::format(" after {}", absence.barrier -
-                                         static_cast<std::uint32_t>(of_resets_))
-          : "";
-  log_error(
-      "acp_sync, call {} of this rank: rank {} is {}{}; all ranks have to call "
-      "it, and what calls it, equally often",
-      watch_.barrier() - of_resets_, absence.rank, where, calls);
 }
 
 void Sync::begin_finalize() {
@@ -125,11 +130,23 @@ void Sync::end_modules() {
   announce(protocol::AbsenceKind::kLeft, barriers_);
 }
 
-/// The launcher hears only what changes the words of this host.
+/// No rank writes the word before the next acp_reset, and the launcher has
+/// carried it to all hosts before it let this rank go on.
+void Sync::note_met_in_reset() noexcept {
+  header_.absences.clear_resetting();
+}
+
+/// The launcher hears of an absence that changes the words of this host, and of
+/// each acp_reset whose number differs from theirs: it compares the numbers.
 void Sync::announce(protocol::AbsenceKind kind, std::uint64_t barrier) {
   const protocol::Absence absence{kind, engine_.space().my_rank(),
                                   static_cast<std::uint32_t>(barrier)};
-  if (header_.absences.enter(absence) && !header_.is_whole_job()) {
+  const bool is_new = header_.absences.enter(absence);
+  const bool differs =
+      kind == protocol::AbsenceKind::kResetting &&
+      protocol::Absence::of(header_.absences.get(kind)).barrier !=
+          absence.barrier;
+  if ((is_new || differs) && !header_.is_whole_job()) {
     bootstrap_.tell_absence(absence);
   }
 }

@@ -45,6 +45,9 @@ class Sync {
   /// host's health.
   [[nodiscard]] Status begin_reset();
 
+  /// All ranks have come to the launcher in acp_reset.
+  void note_met_in_reset() noexcept;
+
   /// acp_finalize begins. From here on only modules call wait().
   void begin_finalize();
   /// The modules have ended: this rank never calls wait() again.
@@ -84,6 +87,9 @@ class Sync {
   bool is_open_ = false;         ///< The last one has not seen its end.
   bool has_timed_out_ = false;   ///< It was left open by its time limit.
   bool is_out_of_step_ = false;  ///< One call was kClosed.
+  /// An acp_sync and an acp_reset have met. Barriers of the ranks may differ by
+  /// one from then on, so all calls before acp_finalize fail.
+  bool is_apart_ = false;
 };
 
 }  // namespace acp::runtime

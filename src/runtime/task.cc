@@ -347,6 +347,7 @@ Status Task::agree_on_rank(int new_rank) {
   renumbering_.propose(new_rank);
   Status status = collective();
   if (status == Status::kOk) {
+    sync_->note_met_in_reset();
     renumbering_.decide();
   }
   status = status == Status::kOk ? collective() : status;

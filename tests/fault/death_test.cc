@@ -147,7 +147,8 @@ TEST_CASE("death: an acp_reset that meets another call fails, and names it",
           "[death]") {
   const std::string net = GENERATE("auto", "udp");
   const std::string ranks = GENERATE("2", "3", "8");
-  const std::string other = GENERATE("finalize", "sync", "sync_on", "open");
+  const std::string other =
+      GENERATE("finalize", "sync", "sync_on", "sync_reset", "open");
   job::Job run({ACPRUN, "-np", ranks, VICTIM, "reset_beside", other, "-"},
                {"ACP_NET=" + net});
   const job::Outcome outcome = run.wait(kPatience);

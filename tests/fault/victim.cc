@@ -331,9 +331,17 @@ int reset_beside(std::string_view other) {
     while (acp_sync() == 0) {
     }
     is_closed = acp_errno == ACPX_CLOSED;
+  } else if (other == "sync_reset") {
+    is_closed = (acp_sync() != 0 || acp_reset(acp_rank()) != 0) &&
+                acp_errno == ACPX_CLOSED;
   } else if (other == "open") {
     (void)acpx_sync_timeout(0);
     is_closed = acp_sync() == -1 && acp_errno == ACPX_CLOSED;
+  }
+  // A rank that has met another call stays so, whatever the others do.
+  if (is_closed && other != "finalize") {
+    is_closed = acp_sync() == -1 && acp_errno == ACPX_CLOSED &&
+                acp_reset(acp_rank()) == -1 && acp_errno == ACPX_CLOSED;
   }
   return acp_finalize() == 0 && is_closed ? 0 : 1;
 }

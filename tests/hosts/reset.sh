@@ -7,7 +7,7 @@ set -eu
 acprun=$1 victim=$2
 output=$TMPDIR/output
 
-for other in finalize sync sync_on open; do
+for other in finalize sync sync_on sync_reset open; do
   status=0
   "$HOST_TOOLS/job" -r 1 "$acprun" "$victim" reset_beside $other - \
     >"$output" 2>&1 || status=$?

@@ -122,40 +122,59 @@ TEST_CASE("roll-call: leaving with status 0 from inside",
 
 TEST_CASE("roll-call: an absent rank and ranks in acp_reset end the job",
           "[launcher][rollcall]") {
-  const protocol::AbsenceKind kind = GENERATE(
-      protocol::AbsenceKind::kLeaving, protocol::AbsenceKind::kBesideReset);
+  using protocol::AbsenceKind;
+
+  struct Row {
+    AbsenceKind kind;
+    std::uint32_t barrier;
+    std::string text;
+  };
+
+  const auto row = GENERATE(
+      Row{AbsenceKind::kLeaving, 6,
+          "called acp_finalize while rank 1 waits in acp_reset"},
+      Row{AbsenceKind::kBesideReset, 7,
+          "called acp_sync while rank 1 waits in acp_reset"},
+      Row{AbsenceKind::kResetting, 8,
+          "called acp_sync and acp_reset in another order while rank 1 waits "
+          "in acp_reset"});
   const bool comes_first = GENERATE(true, false);
   Rollcall rollcall(3);
   bring_to(rollcall, 3, {Phase::kInit, Phase::kCollective});
-  const protocol::Absence absence{kind, 2, 7};
+  CHECK(is<Nothing>(rollcall.on_absence(1, {AbsenceKind::kResetting, 0, 7})));
   Answer last = Nothing{};
   if (comes_first) {
-    CHECK(is<Nothing>(rollcall.on_absence(absence)));
+    CHECK(is<Nothing>(rollcall.on_absence(2, {row.kind, 1, row.barrier})));
     last = rollcall.on_message(1, arrive(Phase::kCollective));
   } else {
     CHECK(is<Nothing>(rollcall.on_message(1, arrive(Phase::kCollective))));
-    last = rollcall.on_absence(absence);
+    last = rollcall.on_absence(2, {row.kind, 1, row.barrier});
   }
   CHECK(cause(last) == Cause::kProtocol);
   const auto& verdict = std::get<Verdict>(last);
-  CHECK(verdict.rank == 2);
-  CHECK(verdict.text == (kind == protocol::AbsenceKind::kLeaving
-                             ? "called acp_finalize while rank 1 waits in "
-                               "acp_reset"
-                             : "called acp_sync while rank 1 waits in "
-                               "acp_reset"));
+  CHECK(verdict.rank == 2);  // its number at launch
+  CHECK(verdict.text == row.text);
+  CHECK(verdict.advice.find("in the same order") != std::string::npos);
 }
 
-TEST_CASE("roll-call: acp_reset that meets after one that did not",
+TEST_CASE("roll-call: several acp_reset, one after the other",
           "[launcher][rollcall]") {
   using protocol::AbsenceKind;
   Rollcall rollcall(2);
   bring_to(rollcall, 2, {Phase::kInit});
-  CHECK(is<Nothing>(rollcall.on_absence({AbsenceKind::kResetting, 0, 7})));
-  CHECK(is<Nothing>(rollcall.on_absence({AbsenceKind::kBesideReset, 1, 7})));
-  CHECK(is<Nothing>(rollcall.on_absence({AbsenceKind::kResetting, 0, 9})));
-  CHECK(is<Nothing>(rollcall.on_message(0, arrive(Phase::kCollective))));
-  CHECK(is<SayGo>(rollcall.on_message(1, arrive(Phase::kCollective))));
+  for (const std::uint32_t barrier : {7U, 9U, UINT32_MAX, 1U}) {
+    for (std::uint32_t rank = 0; rank < 2; ++rank) {
+      CHECK(is<Nothing>(
+          rollcall.on_absence(rank, {AbsenceKind::kResetting, rank, barrier})));
+    }
+    for (int phase = 0; phase < 4; ++phase) {
+      CHECK(is<Nothing>(rollcall.on_message(0, arrive(Phase::kCollective))));
+      CHECK(is<SayGo>(rollcall.on_message(1, arrive(Phase::kCollective))));
+    }
+  }
+  CHECK(is<Nothing>(rollcall.on_absence(0, {AbsenceKind::kLeaving, 0, 3})));
+  CHECK(is<Nothing>(rollcall.on_message(0, arrive(Phase::kFinalize))));
+  CHECK(is<SayGo>(rollcall.on_message(1, arrive(Phase::kFinalize))));
 }
 
 TEST_CASE("roll-call: messages out of order are refused",
