@@ -6,9 +6,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <sstream>
 #include <system_error>
 
 namespace acp::protocol {
@@ -23,18 +24,17 @@ constexpr char kHere = 0;
 /// The parent of a process; 0 when it cannot be read.
 pid_t parent_of(pid_t pid) {
   std::ifstream stat(fmt::format("/proc/{}/stat", pid));
-  std::string text;
-  std::getline(stat, text);
+  const std::string text{std::istreambuf_iterator<char>(stat), {}};
   // The name of the program, in brackets, may have brackets and blanks inside.
   const std::size_t name_end = text.rfind(')');
-  long parent = 0;
-  char state = 0;
-  if (name_end == std::string::npos ||
-      std::sscanf(text.c_str() + name_end + 1, " %c %ld", &state, &parent) !=
-          2) {
+  if (name_end == std::string::npos) {
     return 0;
   }
-  return static_cast<pid_t>(parent);
+  std::istringstream rest(text.substr(name_end + 1));
+  char state = 0;
+  pid_t parent = 0;
+  rest >> state >> parent;
+  return rest ? parent : 0;
 }
 
 std::filesystem::path program_of(pid_t pid) {
