@@ -89,7 +89,7 @@ void Connection::on_loss() {
   }
 }
 
-void Connection::on_spurious_loss() noexcept {
+void Connection::on_needless_loss() noexcept {
   threshold_ = std::max(threshold_ / 2, kFirstThreshold);
 }
 

@@ -57,7 +57,7 @@ class Connection {
   void on_loss();
 
   /// An earlier on_loss() was about a fragment that had arrived after all.
-  void on_spurious_loss() noexcept;
+  void on_needless_loss() noexcept;
 
   void close();
 

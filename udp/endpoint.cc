@@ -321,7 +321,7 @@ bool Endpoint::transmit(Fragment& fragment, TimePoint now) {
   if (!count_sent(status, datagram)) {
     return false;
   }
-  shared_.counters.retransmitted += is_first ? 0 : 1;
+  shared_.counters.sent_again += is_first ? 0 : 1;
   if (counts_ && !is_first) {
     ++counts_->sent_again;
   }

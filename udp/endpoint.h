@@ -36,8 +36,8 @@ struct Counters {
   std::uint64_t connected = 0;       ///< Part of `sent`: by connected sockets.
   std::uint64_t pure_acks = 0;       ///< Part of `sent`: without a fragment.
   std::uint64_t size_probes = 0;     ///< Part of `sent`: of PathMtu.
-  std::uint64_t retransmitted = 0;   ///< Part of `sent`: fragments sent again.
-  std::uint64_t spurious = 0;        ///< Part of `retransmitted`: needless.
+  std::uint64_t sent_again = 0;      ///< Part of `sent`: fragments sent again.
+  std::uint64_t needless = 0;        ///< Part of `sent_again`.
   std::uint64_t unsent = 0;          ///< Part of `sent`: refused by the system.
   std::uint64_t refused = 0;         ///< Sends without room in the socket.
   std::uint64_t received = 0;        ///< Datagrams, the dropped ones included.

@@ -32,12 +32,12 @@ void Endpoint::on_packet(const PacketView& packet,
     return;
   }
   connection_.on_echo(packet.header.echo);
-  if (const std::size_t spurious = sender_.on_ack(packet, shared_.now)) {
-    shared_.counters.spurious += spurious;
+  if (const std::size_t needless = sender_.on_ack(packet, shared_.now)) {
+    shared_.counters.needless += needless;
     if (counts_) {
-      counts_->needless += spurious;
+      counts_->needless += needless;
     }
-    connection_.on_spurious_loss();
+    connection_.on_needless_loss();
   }
   if (packet.header.type == PacketType::kData) {
     on_fragment(packet, sink);

@@ -205,7 +205,7 @@ class Sender {
   std::uint8_t backoff_ = 0;
   /// How much the path reorders, 0 .. kMaxReorderLevel. Doubles reorder limits.
   std::uint8_t reorder_level_ = 0;
-  std::uint16_t spurious_ = 0;  ///< Counted during one on_ack().
+  std::uint16_t needless_ = 0;  ///< Counted during one on_ack().
   Window window_kind_;
   bool has_grant_ = false;       ///< The peer has granted anything yet.
   std::uint16_t packed_bytes_;   ///< See set_packed_bytes().

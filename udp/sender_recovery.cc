@@ -30,7 +30,7 @@ std::size_t Sender::on_ack(const PacketView& packet, TimePoint now) {
   if (!ack || *ack < base_ || *ack > closed_end()) {
     return 0;  // an older ack that was overtaken, or an impossible one
   }
-  spurious_ = 0;
+  needless_ = 0;
   if (packet.header.grant != 0) {
     grant_ = std::uint32_t{packet.header.grant} * 1024;
     has_grant_ = true;
@@ -60,7 +60,7 @@ std::size_t Sender::on_ack(const PacketView& packet, TimePoint now) {
   if (base_ == next_ && ring_ != nullptr) {
     pool_.release_ring(std::exchange(ring_, nullptr));
   }
-  return spurious_;
+  return needless_;
 }
 
 bool Sender::acknowledge_bitmap(std::uint64_t ack,
@@ -126,14 +126,14 @@ void Sender::on_echo(const Fragment& fragment,
   rtt_.add_sample(sample);
   limits_.longest_rtt.add_sample(sample);
   backoff_ = 0;
-  const bool is_spurious = arrived.txno != fragment.last.txno;
-  if (is_spurious) {
-    ++spurious_;
+  const bool is_needless = arrived.txno != fragment.last.txno;
+  if (is_needless) {
+    ++needless_;
   }
-  if (is_spurious && fragment.was_overtaken) {
+  if (is_needless && fragment.was_overtaken) {
     reorder_level_ =
         std::min<std::uint8_t>(reorder_level_ + 1, kMaxReorderLevel);
-  } else if (is_spurious) {
+  } else if (is_needless) {
     rtt_.widen(sample);
   } else if (fragment.was_overtaken && reorder_level_ > 0) {
     --reorder_level_;  // the loss was real

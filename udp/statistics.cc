@@ -61,8 +61,8 @@ Traffic traffic_of(const SharedState& shared) noexcept {
   traffic[TrafficCount::kSentBytes] = counters.sent_bytes;
   traffic[TrafficCount::kReceived] = counters.received;
   traffic[TrafficCount::kReceivedBytes] = counters.received_bytes;
-  traffic[TrafficCount::kSentAgain] = counters.retransmitted;
-  traffic[TrafficCount::kNeedless] = counters.spurious;
+  traffic[TrafficCount::kSentAgain] = counters.sent_again;
+  traffic[TrafficCount::kNeedless] = counters.needless;
   traffic[TrafficCount::kUnsent] = counters.unsent;
   traffic[TrafficCount::kDuplicates] = counters.duplicates;
   traffic[TrafficCount::kNotHeld] = counters.not_held;

@@ -165,7 +165,7 @@ UdpTransport::~UdpTransport() {
       "received {} "
       "({} twice, {} held, {} not held), dropped {} malformed, {} stray, {} "
       "from wrong addresses, {} corrupt, {} replayed",
-      c.sent, c.connected, c.pure_acks, c.retransmitted, c.spurious, c.refused,
+      c.sent, c.connected, c.pure_acks, c.sent_again, c.needless, c.refused,
       c.received, c.duplicates, c.held, c.not_held, c.malformed, c.strays,
       c.unknown, c.corrupt, c.replayed);
 }

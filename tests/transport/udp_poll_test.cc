@@ -51,7 +51,7 @@ TEST_CASE("udp transport: the pieces of a transfer are answered together",
   REQUIRE(job.run_until_idle());
   CHECK(answers == 2);
   CHECK(job.transport(1).counters().sent == 1);
-  CHECK(job.transport(0).counters().retransmitted == 0);
+  CHECK(job.transport(0).counters().sent_again == 0);
 }
 
 TEST_CASE("udp transport: a small datagram is answered before the next look",

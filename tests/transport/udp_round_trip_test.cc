@@ -84,7 +84,7 @@ TEST_CASE("udp round trip: without loss little is sent again, of any length",
   messages.finish();
   CHECK(messages.counters().sent <= 50 + kGuesses);
   // Each needless retransmission is recognized.
-  CHECK(messages.counters().spurious <= messages.counters().retransmitted);
+  CHECK(messages.counters().needless <= messages.counters().sent_again);
   const std::uint64_t before = messages.counters().sent;
   for (int i = 0; i < 100; ++i) {
     messages.send();
@@ -102,7 +102,7 @@ TEST_CASE("udp round trip: the first stream of a process warns the next",
     REQUIRE(job.endpoint(0, peer).send({}, Ordering::kFree) == Status::kOk);
     REQUIRE(job.run_until_idle());
   }
-  CHECK(job.transport(0).counters().retransmitted <= kGuesses);
+  CHECK(job.transport(0).counters().sent_again <= kGuesses);
 }
 
 TEST_CASE("udp round trip: a path that becomes slow is learned within one",
@@ -114,24 +114,24 @@ TEST_CASE("udp round trip: a path that becomes slow is learned within one",
     messages.send();
     messages.finish();
   }
-  CHECK(messages.counters().retransmitted == 0);
+  CHECK(messages.counters().sent_again == 0);
   job.network().plan().delay = milliseconds(slow_ms);
   messages.send();
   messages.finish();
-  const std::uint64_t guesses = messages.counters().retransmitted;
+  const std::uint64_t guesses = messages.counters().sent_again;
   CHECK(guesses <= 9);
-  CHECK(messages.counters().spurious == 1);
+  CHECK(messages.counters().needless == 1);
   for (int i = 0; i < 50; ++i) {
     messages.send();
     messages.finish();
   }
-  CHECK(messages.counters().retransmitted == guesses);
+  CHECK(messages.counters().sent_again == guesses);
 }
 
 TEST_CASE("udp round trip: spikes, reordering and loss, from many seeds",
           "[udp][rtt][lossy]") {
   std::uint64_t sent = 0;
-  std::uint64_t spurious = 0;
+  std::uint64_t needless = 0;
   for (std::uint64_t seed = 1; seed <= 2000; ++seed) {
     CAPTURE(seed);
     udp::FaultDice dice(seed);
@@ -152,10 +152,10 @@ TEST_CASE("udp round trip: spikes, reordering and loss, from many seeds",
     }
     messages.finish();
     sent += messages.counters().sent;
-    spurious += messages.counters().spurious;
+    needless += messages.counters().needless;
   }
-  CHECK(spurious > 2000);
-  CHECK(spurious * 4 < sent);
+  CHECK(needless > 2000);
+  CHECK(needless * 4 < sent);
 }
 
 TEST_CASE("udp round trip: acks that wait in the socket are taken first",
@@ -191,9 +191,9 @@ TEST_CASE("udp round trip: two copies that lie in one socket are one answer",
     job.transport(0).poll(job.sink(0));
     job.transport(0).flush();
   }
-  CHECK(messages.counters().retransmitted > 2);
+  CHECK(messages.counters().sent_again > 2);
   messages.finish();
-  CHECK(messages.counters().spurious == 1);
+  CHECK(messages.counters().needless == 1);
   const std::uint64_t before = messages.counters().sent;
   for (int i = 0; i < 5; ++i) {
     messages.send();

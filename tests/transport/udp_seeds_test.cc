@@ -222,8 +222,8 @@ void check_retransmissions(FakeJob& job, const FakeJobPlan& plan, Sums& sums) {
   std::uint64_t again = 0;
   std::uint64_t needless = 0;
   for (transport::ProcId proc = 0; proc < plan.procs; ++proc) {
-    again += job.transport(proc).counters().retransmitted;
-    needless += job.transport(proc).counters().spurious;
+    again += job.transport(proc).counters().sent_again;
+    needless += job.transport(proc).counters().needless;
   }
   const NetworkCounts& counts = job.network().counts();
   CHECK(again <= 2 * counts.lost + kFurtherRetransmissions);

@@ -127,7 +127,7 @@ TEST_CASE("udp silence: probes are few, with however many peers",
   CHECK(quiet.lost.empty());
   CHECK(quiet.sent_since() >= 40);
   CHECK(quiet.sent_since() <= 4 * 61);
-  CHECK(quiet.job.transport(0).counters().retransmitted == 0);
+  CHECK(quiet.job.transport(0).counters().sent_again == 0);
 }
 
 TEST_CASE("udp silence: all that wait for one together find it soon",
