@@ -45,6 +45,15 @@ class AbsenceWatch {
   /// Acquire, on the words of Absences.
   std::optional<protocol::Absence> find() const noexcept;
 
+  /// Whether find() finds one. Each acp_sync asks twice, mostly while no rank
+  /// has left or resets: kLeft comes after kLeaving, and kBesideReset is for
+  /// ranks that have entered kResetting.
+  bool is_any_absent() const noexcept {
+    const std::uint64_t any = absences_.get(protocol::AbsenceKind::kLeaving) |
+                              absences_.get(protocol::AbsenceKind::kResetting);
+    return any != 0 && find().has_value();
+  }
+
  private:
   std::optional<protocol::Absence> find_other_call() const noexcept;
 

@@ -322,7 +322,7 @@ Status Progress::health() {
 /// their waits for acp_finalize, and these ranks are not to be blamed.
 Status Progress::sync_health() {
   // Acquire: health() then sees an end of the job that made the rank leave.
-  const bool is_closed = absences_->find().has_value();
+  const bool is_closed = absences_->is_any_absent();
   const Status status = health();
   return status == Status::kOk && is_closed ? Status::kClosed : status;
 }
