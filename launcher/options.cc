@@ -57,8 +57,7 @@ void warn_of_late_count(const OptionTable& table, const ParsedWords& given) {
     if (given.command[i] == "-np" && is_number(given.command[i + 1])) {
       log_warning(
           "-np {0} stands behind {1}, so {1} gets it: to start {0} ranks, "
-          "write "
-          "{2} -np {0} {1}; a -- before {1} says that it is meant",
+          "write {2} -np {0} {1}; a -- before {1} says that it is meant",
           given.command[i + 1], given.command[0], table.program);
     }
   }

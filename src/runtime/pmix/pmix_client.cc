@@ -327,9 +327,9 @@ class Pmix final : public ProcessManager {
   }
 
  private:
-  /// Slurm cannot have fences for values on request: with Slurm 22.05, one job
-  /// of four did not find a value that a rank had put before such a fence. None
-  /// of them failed with SLURM_PMIX_FENCE=ring, and all of them with tree.
+  /// Slurm cannot have fences for values on request: with Slurm 22.05, 22 of 60
+  /// jobs did not find a value that a rank had put before such a fence. None of
+  /// 20 failed with SLURM_PMIX_FENCE=ring, and 20 of 20 with tree.
   bool is_served_by_slurm() const noexcept {
     return std::string_view(self_.nspace).starts_with("slurm.pmix");
   }
