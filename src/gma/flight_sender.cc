@@ -91,7 +91,7 @@ Result<const std::byte*> FlightSender::source_at(GlobalAddress local,
     const Status why = space_.locate(local, size).status();
     return why == Status::kOk ? Status::kBadKey : why;
   }
-  return gmm::can_touch(space_, local, from, size, gmm::Access::kRead)
+  return gmm::can_touch(space_, local, from, size, Access::kRead)
              ? Result<const std::byte*>(from)
              : Status::kBadAddress;
 }

@@ -61,9 +61,9 @@ Status LocalCopier::copy(Way way,
   switch (way) {
     case Way::kLocal:
       if (!gmm::can_touch(space_, slice.remote, to.direct, slice.size,
-                          gmm::Access::kWrite) ||
+                          Access::kWrite) ||
           !gmm::can_touch(space_, slice.local, from.direct, slice.size,
-                          gmm::Access::kRead)) {
+                          Access::kRead)) {
         return Status::kBadAddress;
       }
       gmm::copy_bytes(to.direct, from.direct, slice.size);

@@ -35,7 +35,7 @@ class Results {
     if (local != 0) {
       std::byte* to = space_.direct(local, size);
       if (to == nullptr ||
-          !gmm::can_touch(space_, local, to, size, gmm::Access::kWrite)) {
+          !gmm::can_touch(space_, local, to, size, Access::kWrite)) {
         return false;
       }
       if (is_get) {

@@ -15,10 +15,10 @@
 #include "agent/agent.h"
 #include "base/log.h"
 #include "base/result.h"
+#include "base/touch.h"
 #include "gma/engine.h"
 #include "gmm/address_space.h"
 #include "gmm/key_table.h"
-#include "gmm/touch.h"
 #include "protocol/host_segment.h"
 #include "runtime/bootstrap.h"
 #include "runtime/modules.h"
@@ -144,7 +144,7 @@ class Task {
   Renumbering renumbering_;
   std::unique_ptr<shm::DoorbellSocket> doorbell_;
   std::unique_ptr<gmm::KeyTable> keys_;
-  gmm::FaultHandler fault_handler_;  ///< Lets can_touch() survive bad memory.
+  FaultHandler fault_handler_;  ///< Lets can_touch() survive bad memory.
   std::unique_ptr<TransportSet> transports_;
   std::string network_why_;  ///< Written by open_transports().
   gmm::Color colors_ = 1;

@@ -1,5 +1,5 @@
 // Probing memory by touching it, with faults caught by a signal handler.
-#include "gmm/touch.h"
+#include "base/touch.h"
 
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -85,6 +85,21 @@ TEST_CASE("touch: tells memory that is there from memory that is not",
   for (const std::size_t at : {std::size_t{0}, 2 * kPage - 1, 4 * kPage - 1}) {
     CHECK(pages.start()[at] == std::byte{7});
   }
+}
+
+TEST_CASE("touch: copies memory that is there, and says when it is not",
+          "[touch]") {
+  const FaultHandler handler;
+  const Pages pages(3);
+  std::memset(pages.start(), 7, 3 * kPage);
+  std::vector<std::byte> copy(2 * kPage);
+  CHECK(copy_if_mapped(copy.data(), pages.start() + 5, copy.size()));
+  CHECK(
+      std::ranges::all_of(copy, [](std::byte b) { return b == std::byte{7}; }));
+  pages.unmap(1);
+  CHECK_FALSE(copy_if_mapped(copy.data(), pages.start() + 5, copy.size()));
+  CHECK(copy_if_mapped(copy.data(), pages.start(), kPage));
+  CHECK(copy_if_mapped(copy.data(), pages.start() + 2 * kPage, kPage));
 }
 
 TEST_CASE("touch: also in a thread that blocks all signals", "[gmm][touch]") {

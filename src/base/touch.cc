@@ -1,7 +1,8 @@
-// Accesses pages under a signal handler. The agent and the engine call it
-// before they copy registered memory; code in the handler only uses what a
-// signal handler may use.
-#include "gmm/touch.h"
+// Accesses memory under a signal handler. The agent and the engine call
+// can_touch() before they copy registered memory, and the udp transport calls
+// copy_if_mapped(). Code in the handler only uses what a signal handler may
+// use.
+#include "base/touch.h"
 
 #include <pthread.h>
 #include <ucontext.h>
@@ -12,7 +13,7 @@
 #include <csignal>
 #include <mutex>
 
-namespace acp::gmm {
+namespace acp {
 
 namespace {
 
@@ -27,9 +28,16 @@ int g_handlers = 0;
 /// handler is installed.
 std::array<struct sigaction, kSignals.size()> g_before;
 
-/// The point at which this thread continues after a fault; null outside of
-/// can_touch(). The signal handler reads it, so the access must not allocate.
-thread_local constinit sigjmp_buf* volatile t_landing
+/// The point at which a thread continues after a fault in these bytes.
+struct Landing {
+  sigjmp_buf point;
+  std::uintptr_t begin;
+  std::size_t size;
+};
+
+/// Null outside of try_access(). The signal handler reads it, so the access
+/// must not allocate.
+thread_local constinit Landing* volatile t_landing
     __attribute__((tls_model("initial-exec"))) = nullptr;
 thread_local constinit bool t_takes_faults
     __attribute__((tls_model("initial-exec"))) = false;
@@ -61,14 +69,19 @@ void pass_on(int signal, siginfo_t* info, void* context) {
   }
 }
 
+/// A signal handler of the program may interrupt try_access(), and its faults
+/// are its own.
 void on_fault(int signal, siginfo_t* info, void* context) {
-  if (t_landing != nullptr && info->si_code > 0) {
+  Landing* const landing = t_landing;
+  if (landing != nullptr && info->si_code > 0 &&
+      reinterpret_cast<std::uintptr_t>(info->si_addr) - landing->begin <
+          landing->size) {
     // Restores the signal mask at the fault. ThreadSanitizer, which calls this
     // handler, may have blocked signals, and a fault whose signal is blocked
     // ends the process.
     const auto* at_fault = static_cast<const ucontext_t*>(context);
     ::pthread_sigmask(SIG_SETMASK, &at_fault->uc_sigmask, nullptr);
-    siglongjmp(*t_landing, 1);  // leaves touch_pages()
+    siglongjmp(landing->point, 1);  // leaves try_access()
   }
   pass_on(signal, info, context);
 }
@@ -106,6 +119,50 @@ void touch_pages(std::byte* address, std::size_t size, Access access) noexcept {
   }
 }
 
+/// Sanitizers must not judge this: the bytes may be freed, or change meanwhile.
+/// They would see a call of memcpy, so each aligned word is read on its own.
+[[gnu::no_sanitize("address", "thread")]] void copy_words(
+    std::byte* to, const std::byte* from, std::size_t size) noexcept {
+  using Word [[gnu::may_alias]] = std::uint64_t;
+  std::size_t at = 0;
+  while (at < size) {
+    const bool is_word = size - at >= sizeof(Word) &&
+                         reinterpret_cast<std::uintptr_t>(from + at) % 8 == 0;
+    if (is_word) {
+      const Word word = *reinterpret_cast<const volatile Word*>(from + at);
+      __builtin_memcpy(to + at, &word, sizeof word);
+    } else {
+      to[at] = std::byte{
+          *reinterpret_cast<const volatile unsigned char*>(from + at)};
+    }
+    at += is_word ? sizeof(Word) : 1;
+  }
+}
+
+/// Runs `access`, which may fault in these bytes. A fault leaves it by
+/// siglongjmp, so it has no object with a destructor. False: it faulted.
+template <typename Function>
+bool try_access(const std::byte* bytes,
+                std::size_t size,
+                Function access) noexcept {
+  if (!t_takes_faults) {
+    take_faults();
+  }
+  Landing landing;
+  landing.begin = reinterpret_cast<std::uintptr_t>(bytes);
+  landing.size = size;
+  if (sigsetjmp(landing.point, 0) != 0) {
+    t_landing = nullptr;
+    return false;
+  }
+  t_landing = &landing;
+  std::atomic_signal_fence(std::memory_order_seq_cst);  // with on_fault
+  access();
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  t_landing = nullptr;
+  return true;
+}
+
 }  // namespace
 
 FaultHandler::FaultHandler() noexcept {
@@ -141,20 +198,13 @@ FaultHandler::~FaultHandler() {
 }
 
 bool can_touch(std::byte* address, std::size_t size, Access access) noexcept {
-  if (!t_takes_faults) {
-    take_faults();
-  }
-  sigjmp_buf landing;
-  if (sigsetjmp(landing, 0) != 0) {
-    t_landing = nullptr;
-    return false;
-  }
-  t_landing = &landing;
-  std::atomic_signal_fence(std::memory_order_seq_cst);  // with on_fault
-  touch_pages(address, size, access);
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  t_landing = nullptr;
-  return true;
+  return try_access(address, size, [&] { touch_pages(address, size, access); });
 }
 
-}  // namespace acp::gmm
+bool copy_if_mapped(std::byte* to,
+                    const std::byte* from,
+                    std::size_t size) noexcept {
+  return try_access(from, size, [&] { copy_words(to, from, size); });
+}
+
+}  // namespace acp
