@@ -298,10 +298,48 @@ TEST_CASE("udp grants: a stream counts as long as its sender keeps the grant",
   go_on(budget, quiet, last);  // at the end of a period
   for (TimePoint now = last; now <= last + kGrantAge; now += kGrantAge / 16) {
     go_on(budget, busy, now);
-    CHECK(budget.kib_for(busy) == kBuffer / 4 / 1024);
+    // The quiet stream has its part of the half that is for all.
+    CHECK(budget.kib_for(busy) <= kBuffer * 3 / 8 / 1024);
   }
   go_on(budget, busy, last + 2 * kGrantAge);
   CHECK(budget.kib_for(busy) == kBuffer / 2 / 1024);
+}
+
+TEST_CASE("udp grants: heavy streams share a half that others have no part in",
+          "[udp][grants]") {
+  constexpr std::uint64_t kBuffer = std::uint64_t{4} << 20;
+  constexpr std::uint64_t kHalfKib = kBuffer / 2 / 1024;
+  GrantBudget budget(kBuffer, kBuffer);
+  TimePoint now{seconds(5)};
+  std::vector<GrantBudget::Stream> streams(16);
+  const auto send_all = [&] {
+    for (GrantBudget::Stream& stream : streams) {
+      go_on(budget, stream, now);
+    }
+  };
+  const auto make_heavy = [&](GrantBudget::Stream& stream) {
+    for (int i = 0; i < 3; ++i) {
+      budget.on_fragment(stream, 60'000, now);
+    }
+  };
+  send_all();
+  CHECK(budget.kib_for(streams[0]) == kHalfKib / 16);
+  make_heavy(streams[0]);
+  CHECK(budget.kib_for(streams[0]) == kHalfKib / 2 / 16 + kHalfKib / 2);
+  CHECK(budget.kib_for(streams[1]) == kHalfKib / 2 / 16);
+  make_heavy(streams[1]);
+  CHECK(budget.kib_for(streams[0]) == kHalfKib / 2 / 16 + kHalfKib / 4);
+  CHECK(budget.kib_for(streams[1]) == kHalfKib / 2 / 16 + kHalfKib / 4);
+  // It keeps that share in the next period, and not in the one after that.
+  now += kGrantAge;
+  send_all();
+  CHECK(budget.kib_for(streams[0]) == kHalfKib / 2 / 16 + kHalfKib / 4);
+  now += kGrantAge;
+  send_all();
+  CHECK(budget.kib_for(streams[0]) == kHalfKib / 2 / 16);
+  now += kGrantAge;
+  send_all();
+  CHECK(budget.kib_for(streams[0]) == kHalfKib / 16);
 }
 
 TEST_CASE("udp grants: a stream that sends is granted something",

@@ -120,6 +120,59 @@ TEST_CASE("udp grants: senders that begin one after the other fit the buffer",
   CHECK(incast.lost() == 0);
 }
 
+TEST_CASE("udp grants: small messages of many leave a heavy stream its share",
+          "[udp][grants]") {
+  constexpr std::uint32_t kSenders = 16;
+  constexpr std::size_t kBuffer = std::size_t{4} << 20;
+  Incast incast(plan_for(kSenders, kBuffer));
+  const TimePoint begin = incast.job().network().clock().now();
+  std::uint64_t smalls = 0;  // Each sender but the first has sent so many.
+  const auto send = [&] {
+    const auto passed = incast.job().network().clock().now() - begin;
+    incast.fill(1, UINT64_MAX, kMessageBytes);
+    if (passed / std::chrono::milliseconds(20) >
+        static_cast<std::int64_t>(smalls)) {
+      ++smalls;
+      for (ProcId proc = 2; proc <= kSenders; ++proc) {
+        incast.fill(proc, smalls, 8);
+      }
+    }
+    return passed > std::chrono::milliseconds(600);
+  };
+  REQUIRE(incast.job().run_until(send, std::chrono::minutes(1)));
+  CHECK(incast.sender(1).sender().granted() >= kBuffer / 4);
+  CHECK(incast.sender(2).sender().granted() <= kBuffer / 4 / kSenders);
+  CHECK(incast.lost() == 0);
+}
+
+TEST_CASE("udp grants: streams that become heavy together fit the buffer",
+          "[udp][grants]") {
+  const std::uint32_t senders = GENERATE(3U, 16U, 64U);
+  const std::size_t buffer =
+      GENERATE(std::size_t{425'984}, std::size_t{4} << 20);
+  CAPTURE(senders, buffer);
+  constexpr std::uint64_t kEach = 600;
+  Incast incast(plan_for(senders, buffer));
+  const auto fill_all = [&](std::uint64_t most, std::size_t bytes) {
+    for (ProcId proc = 1; proc <= senders; ++proc) {
+      incast.fill(proc, most, bytes);
+    }
+  };
+  for (std::uint64_t small = 1; small <= 25; ++small) {
+    fill_all(small, 8);
+    incast.job().run_for(std::chrono::milliseconds(20));
+  }
+  std::uint64_t most = 0;
+  const auto send = [&] {
+    fill_all(kEach, kMessageBytes);
+    most = std::max(most, incast.granted());
+    return incast.arrived() == kEach * senders;
+  };
+  REQUIRE(incast.job().run_until(send, std::chrono::minutes(1)));
+  CHECK(most <= buffer * 3 / 4);
+  CHECK(incast.lost() == 0);
+}
+
 /// Four small datagrams of each sender fit a buffer of 4 MiB. Larger ones are
 /// lost in part, and sent again.
 TEST_CASE("udp grants: 1,000 unknown senders at once", "[udp][grants]") {
