@@ -29,6 +29,9 @@ constexpr std::uint64_t kFirstBatchMessages = 32;
 constexpr std::uint64_t kMostDoublings = 5;
 /// Data below this size are cheaper to copy than to send in place.
 constexpr std::size_t kMinInPlaceBytes = 8192;
+/// How long the bytes of regions are copied after data in place was sent again.
+/// A time-out takes up to 20 ms, so memory that always changes costs 2 % of it.
+constexpr Duration kCopyTime = std::chrono::seconds(1);
 /// A train is sent as one datagram of the system, which has 65,507 bytes at
 /// most, and 64 parts.
 constexpr std::size_t kTrainBytes = 65'000;
@@ -108,18 +111,33 @@ void Endpoint::update_deadline() {
 
 Status Endpoint::send(std::span<const std::span<const std::byte>> parts,
                       transport::Ordering ordering) {
-  return append(parts, ordering, false);
+  return append(parts, ordering, Place::kCopy);
+}
+
+/// No message can follow in the datagram, so data in place must fill most of
+/// it.
+bool Endpoint::suits_in_place(std::span<const std::byte> data) const noexcept {
+  return shared_.guard.takes_tail() && data.size() >= kMinInPlaceBytes &&
+         data.size() > (path_.most_bytes - kOverhead) / 2;
 }
 
 Status Endpoint::send_in_place(
     std::span<const std::span<const std::byte>> parts,
     transport::Ordering ordering) {
-  // No message can follow in the datagram, so data in place must fill most of
-  // it.
-  const std::size_t last = parts.back().size();
-  return append(parts, ordering,
-                shared_.guard.takes_tail() && last >= kMinInPlaceBytes &&
-                    last > (path_.most_bytes - kOverhead) / 2);
+  return append(
+      parts, ordering,
+      suits_in_place(parts.back()) ? Place::kOperation : Place::kCopy);
+}
+
+/// Bytes that change while they are sent cost a retransmission. So after one,
+/// bytes of regions are copied for a while. Inside a host no rate keeps a
+/// fragment back, so append() sends it at once, or copies it.
+Status Endpoint::send_from_region(
+    std::span<const std::span<const std::byte>> parts,
+    transport::Ordering ordering) {
+  const bool is_in_place = path_.is_local() && suits_in_place(parts.back()) &&
+                           shared_.time() >= shared_.copies_regions_until;
+  return append(parts, ordering, is_in_place ? Place::kRegion : Place::kCopy);
 }
 
 /// Two messages at least fill a grant, so that the second is under way while
@@ -153,7 +171,7 @@ bool Endpoint::may_wait_for_train() const noexcept {
 /// new one opened; so kAgain means a full window, pool or socket.
 Status Endpoint::append(std::span<const std::span<const std::byte>> parts,
                         transport::Ordering ordering,
-                        bool is_in_place) {
+                        Place place) {
   if (has_failed_) {
     return Status::kPeerDead;
   }
@@ -168,8 +186,10 @@ Status Endpoint::append(std::span<const std::span<const std::byte>> parts,
     mtu_.want();
   }
   const auto append = [&] {
-    return is_in_place ? sender_.append_in_place(parts, bytes, ordering)
-                       : sender_.append(parts, bytes, ordering);
+    return place == Place::kCopy
+               ? sender_.append(parts, bytes, ordering)
+               : sender_.append_in_place(parts, bytes, ordering,
+                                         place == Place::kRegion);
   };
   Status status = append();
   if (status == Status::kAgain && sender_.has_open()) {
@@ -182,6 +202,9 @@ Status Endpoint::append(std::span<const std::span<const std::byte>> parts,
   }
   if (status == Status::kOk) {
     queue_for_flush();
+    if (place == Place::kRegion && !transmit()) {
+      sender_.reclaim_unsent();
+    }
   }
   return status;
 }
@@ -306,6 +329,9 @@ bool Endpoint::transmit(Fragment& fragment, TimePoint now) {
   const bool is_first = fragment.transmissions == 0;
   if (!is_first) {
     connection_.on_loss();
+    if (!fragment.tail.empty() && fragment.tail_may_go) {
+      shared_.copies_regions_until = now + kCopyTime;
+    }
     sender_.copy_tail(fragment);
   }
   if (fragment.transmissions >= kTransmissionsOfBlackHole) {

@@ -87,7 +87,8 @@ struct SharedState {
   std::vector<Endpoint*> to_flush{};  ///< Have unsent data or acks.
   std::vector<Endpoint*> timed{};     ///< May have a deadline.
   TimePoint deadline =
-      TimePoint::max();  ///< No endpoint's deadline is earlier.
+      TimePoint::max();              ///< No endpoint's deadline is earlier.
+  TimePoint copies_regions_until{};  ///< See Endpoint::send_from_region().
 
   int warned_error = 0;     ///< errno value of the last warning.
   TimePoint muted_until{};  ///< No repetition of it until then.
@@ -124,6 +125,8 @@ class Endpoint final : public transport::Endpoint {
               transport::Ordering ordering) override;
   Status send_in_place(std::span<const std::span<const std::byte>> parts,
                        transport::Ordering ordering) override;
+  Status send_from_region(std::span<const std::span<const std::byte>> parts,
+                          transport::Ordering ordering) override;
 
   std::size_t good_message() const noexcept override;
 
@@ -198,9 +201,16 @@ class Endpoint final : public transport::Endpoint {
   void set_timed(bool is_timed) noexcept { is_timed_ = is_timed; }
 
  private:
+  /// Where the last part of a message is read.
+  enum class Place : std::uint8_t {
+    kCopy,       ///< In the fragment.
+    kOperation,  ///< In place, until the end of its operation.
+    kRegion,     ///< In place, and the program may unmap it.
+  };
+
   Status append(std::span<const std::span<const std::byte>> parts,
                 transport::Ordering ordering,
-                bool is_in_place);
+                Place place);
   void queue_for_flush();
   void update_deadline();
   PacketHeader make_header(PacketType type, SackBitmap& sack, TimePoint now);
@@ -208,6 +218,7 @@ class Endpoint final : public transport::Endpoint {
   bool transmit(Fragment& fragment, TimePoint now);
   std::size_t longest_train() const noexcept;
   bool may_wait_for_train() const noexcept;
+  bool suits_in_place(std::span<const std::byte> data) const noexcept;
   bool transmit_pending();
   bool transmit_train(std::span<Fragment* const> train, TimePoint now);
   bool send_ack(PacketType type, std::uint64_t probe, TimePoint now);

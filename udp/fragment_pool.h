@@ -47,7 +47,10 @@ struct Fragment {
   std::uint32_t messages = 0;       ///< In the payload; only the Sender's.
   State state = State::kOpen;       ///< Only the Sender's.
   bool is_ordered = false;          ///< A message in it asked for order.
-  bool was_overtaken = false;       ///< Last loss: seen by order, not time-out.
+  bool tail_may_go = false;    ///< The program may unmap it; only the Sender's.
+  bool was_overtaken = false;  ///< Last loss: seen by order, not time-out.
+  /// Where the size of the tail's message stands in the payload.
+  std::uint32_t tail_message = 0;
   /// An ack may name any transmission. [0] is the first; the others are the
   /// latest ones before `last`, as a ring.
   std::array<Transmission, kEarlier> earlier{};

@@ -10,6 +10,7 @@
 
 #include "base/assert.h"
 #include "base/little_endian.h"
+#include "base/touch.h"
 
 namespace acp::udp {
 
@@ -104,12 +105,15 @@ Status Sender::append(Parts parts,
 
 Status Sender::append_in_place(Parts parts,
                                std::size_t bytes,
-                               transport::Ordering ordering) {
+                               transport::Ordering ordering,
+                               bool may_go) {
   ACP_ASSERT(!parts.back().empty());
   const Status status = make_room(bytes);
   if (status == Status::kOk) {
+    open_->tail_message = static_cast<std::uint32_t>(open_->payload_bytes);
     add(parts.first(parts.size() - 1), bytes, ordering);
     open_->tail = parts.back();
+    open_->tail_may_go = may_go;
     ++in_place_;
   }
   return status;
@@ -124,20 +128,35 @@ bool Sender::append_probe() {
 }
 
 void Sender::copy_tail(Fragment& fragment) noexcept {
-  if (!fragment.tail.empty()) {
-    std::memcpy(fragment.payload + fragment.payload_bytes, fragment.tail.data(),
-                fragment.tail.size());
-    fragment.payload_bytes = fragment.size();
-    fragment.tail = {};
-    --in_place_;
+  const std::span<const std::byte> tail = fragment.tail;
+  if (tail.empty()) {
+    return;
   }
+  std::byte* to = fragment.payload + fragment.payload_bytes;
+  bool is_there = true;
+  if (fragment.tail_may_go) {
+    is_there = copy_if_mapped(to, tail.data(), tail.size());
+  } else {
+    std::memcpy(to, tail.data(), tail.size());
+  }
+  fragment.tail = {};
+  --in_place_;
+  if (is_there) {
+    fragment.payload_bytes += tail.size();
+    return;
+  }
+  // The message ends where its tail would begin.
+  std::byte* prefix = fragment.payload + fragment.tail_message;
+  store_little(prefix,
+               static_cast<std::uint16_t>(to - prefix - kMessagePrefixBytes));
+  bytes_ -= &fragment == open_ ? 0 : tail.size();
 }
 
 template <typename Predicate>
 void Sender::copy_tails_if(Predicate is_meant) noexcept {
   for (std::uint64_t seq = base_; in_place_ != 0 && seq != next_; ++seq) {
     Fragment* fragment = (*ring_)[seq];
-    if (fragment != nullptr && is_meant(fragment->tail)) {
+    if (fragment != nullptr && is_meant(*fragment)) {
       copy_tail(*fragment);
     }
   }
@@ -145,13 +164,20 @@ void Sender::copy_tails_if(Predicate is_meant) noexcept {
 
 void Sender::reclaim(std::span<const std::byte> memory) noexcept {
   const auto begin = reinterpret_cast<std::uintptr_t>(memory.data());
-  copy_tails_if([begin, size = memory.size()](std::span<const std::byte> tail) {
-    return reinterpret_cast<std::uintptr_t>(tail.data()) - begin < size;
+  copy_tails_if([begin, size = memory.size()](const Fragment& fragment) {
+    return reinterpret_cast<std::uintptr_t>(fragment.tail.data()) - begin <
+           size;
+  });
+}
+
+void Sender::reclaim_unsent() noexcept {
+  copy_tails_if([](const Fragment& fragment) {
+    return fragment.tail_may_go && fragment.transmissions == 0;
   });
 }
 
 void Sender::reclaim_all() noexcept {
-  copy_tails_if([](std::span<const std::byte>) { return true; });
+  copy_tails_if([](const Fragment&) { return true; });
 }
 
 /// Appends the size prefix `bytes` and copies `parts`. In append_in_place the

@@ -51,13 +51,18 @@ class Sender {
 
   /// Like append, but the last part is not copied: it is read in place until
   /// the fragment is acknowledged or reclaim() is called. Its fragment takes no
-  /// more messages.
+  /// more messages. `may_go`: the program may unmap that part when it has been
+  /// sent. If it is gone when it has to be sent again, the message goes without
+  /// it.
   [[nodiscard]] Status append_in_place(Parts parts,
                                        std::size_t bytes,
-                                       transport::Ordering ordering);
+                                       transport::Ordering ordering,
+                                       bool may_go);
 
   /// Copies all data that is still read in place from `memory`.
   void reclaim(std::span<const std::byte> memory) noexcept;
+  /// Copies data in place that may go and has not been sent.
+  void reclaim_unsent() noexcept;
   /// Copies all data that is still read in place.
   void reclaim_all() noexcept;
 

@@ -454,12 +454,16 @@ void UdpTransport::flush_endpoints(bool may_batch) {
 /// The endpoints do not know regions, so all data in place are copied.
 bool UdpTransport::on_unregistered(std::uint32_t /*key*/,
                                    std::uint64_t /*state*/) {
+  forget_regions();
+  return true;
+}
+
+void UdpTransport::forget_regions() {
   for (const auto* endpoints : {&shared_.to_flush, &shared_.timed}) {
     for (Endpoint* endpoint : *endpoints) {
       endpoint->reclaim_all();
     }
   }
-  return true;
 }
 
 std::string UdpTransport::describe_color(transport::Color color) const {

@@ -112,6 +112,7 @@ class UdpTransport final : public transport::Transport {
   void flush() override;
   void flush_idle() override;
   bool on_unregistered(std::uint32_t key, std::uint64_t state) override;
+  void forget_regions() override;
   TimePoint next_deadline() const noexcept override;
 
   std::span<const int> descriptors() const noexcept override {

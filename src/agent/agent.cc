@@ -16,6 +16,7 @@ namespace acp::agent {
 namespace {
 
 using protocol::Opcode;
+using transport::Ordering;
 
 /// Bytes of results in one reply. Initiators divide larger gets.
 constexpr std::size_t kMaxResultBytes = 1 << 20;
@@ -102,23 +103,40 @@ void Agent::on_request(transport::ProcId from,
   send_reply(from, color, header, results_);
 }
 
+/// The initiator has no order between this get and its later requests, so the
+/// bytes may be read when the endpoint has room.
 void Agent::reply_get(transport::ProcId to,
                       transport::Color color,
                       std::uint64_t id,
                       const protocol::Step& get) {
-  const Result<std::byte*> source =
-      open(get.remote, get.size, gmm::Access::kRead);
-  if (!source.ok() || get.size > kMaxResultBytes) {
-    reply(to, color, id, source.ok() ? Status::kTooLarge : source.status());
+  const auto source = source_of(get);
+  if (!source.ok()) {
+    reply(to, color, id, source.status());
     return;
+  }
+  protocol::ReplyHeader header;
+  header.id = id;
+  header.data_bytes = static_cast<std::uint32_t>(get.size);
+  if (!backlog_.empty() ||
+      try_send(to, color, header, {source.value(), true}) == Status::kAgain) {
+    queue_to(to, color).replies.push_back({header, {}, get});
+  }
+}
+
+/// The bytes of a large get, to be sent before the engine's mutex is released.
+Result<std::span<const std::byte>> Agent::source_of(
+    const protocol::Step& get) const {
+  if (get.size > kMaxResultBytes) {
+    return Status::kTooLarge;
+  }
+  const Result<std::byte*> source = open(get.remote, get.size, Access::kRead);
+  if (!source.ok()) {
+    return source.status();
   }
   // This fence stands in gmm::copy_bytes, too: a flag that this thread has read
   // earlier counts as read before the data.
   std::atomic_thread_fence(std::memory_order_acquire);
-  protocol::ReplyHeader header;
-  header.id = id;
-  header.data_bytes = static_cast<std::uint32_t>(get.size);
-  send_reply(to, color, header, {source.value(), get.size});
+  return std::span<const std::byte>(source.value(), get.size);
 }
 
 void Agent::run_unanswered(transport::ProcId from,
@@ -170,7 +188,7 @@ Status Agent::take_failure(transport::ProcId from,
 /// made it read-only, since it registered it.
 Result<std::byte*> Agent::open(gmm::GlobalAddress ga,
                                std::size_t size,
-                               gmm::Access access) const {
+                               Access access) const {
   const Result<std::byte*> address = space_.own(ga, size);
   if (!address.ok() ||
       gmm::can_touch(space_, ga, address.value(), size, access)) {
@@ -181,7 +199,7 @@ Result<std::byte*> Agent::open(gmm::GlobalAddress ga,
       "rank "
       "has registered: was the memory freed or made read-only before "
       "acp_unregister_memory?",
-      access == gmm::Access::kRead ? "read" : "change", size,
+      access == Access::kRead ? "read" : "change", size,
       static_cast<const void*>(address.value()), ga);
   return Status::kBadAddress;
 }
@@ -196,9 +214,9 @@ Status Agent::run_step(const protocol::Step& step,
     ring_if_asked(step);
     return Status::kOk;
   }
-  const Result<std::byte*> address = open(
-      step.remote, size,
-      step.opcode == Opcode::kGet ? gmm::Access::kRead : gmm::Access::kWrite);
+  const Result<std::byte*> address =
+      open(step.remote, size,
+           step.opcode == Opcode::kGet ? Access::kRead : Access::kWrite);
   if (!address.ok()) {
     return address.status();
   }
@@ -297,11 +315,11 @@ void Agent::send_reply(transport::ProcId to,
                        protocol::ReplyHeader header,
                        std::span<const std::byte> results) {
   if (backlog_.empty() &&
-      try_send(to, color, header, results) != Status::kAgain) {
+      try_send(to, color, header, {results}) != Status::kAgain) {
     return;
   }
   queue_to(to, color).replies.push_back(
-      {header, {results.begin(), results.end()}});
+      {header, {results.begin(), results.end()}, {}});
 }
 
 /// The queue of an endpoint in the backlog; a new one if there is none.
@@ -317,15 +335,30 @@ Agent::Queue& Agent::queue_to(transport::ProcId to, transport::Color color) {
 bool Agent::send_from(Queue& queue) {
   bool has_sent = false;
   while (!queue.replies.empty()) {
-    const Waiting& waiting = queue.replies.front();
-    if (try_send(queue.to, queue.color, waiting.header, waiting.results) ==
-        Status::kAgain) {
+    if (try_send(queue, queue.replies.front()) == Status::kAgain) {
       break;
     }
     queue.replies.pop_front();
     has_sent = true;
   }
   return has_sent;
+}
+
+/// The program may have unregistered the memory of a large get since then. Such
+/// a get becomes a failure without bytes, so that it is logged once.
+Status Agent::try_send(const Queue& queue, Waiting& waiting) {
+  Results results{waiting.results};
+  if (waiting.get) {
+    const auto source = source_of(*waiting.get);
+    if (source.ok()) {
+      results = {source.value(), true};
+    } else {
+      waiting.header.status = source.status();
+      waiting.header.data_bytes = 0;
+      waiting.get.reset();
+    }
+  }
+  return try_send(queue.to, queue.color, waiting.header, results);
 }
 
 /// Makes `found_` the endpoint of a peer.
@@ -346,17 +379,19 @@ Status Agent::find_endpoint(transport::ProcId to, transport::Color color) {
 Status Agent::try_send(transport::ProcId to,
                        transport::Color color,
                        protocol::ReplyHeader header,
-                       std::span<const std::byte> results) {
+                       Results results) {
   if (const Status status = find_endpoint(to, color); status != Status::kOk) {
     return status;
   }
   const auto send = [&] {
     const std::array<std::span<const std::byte>, 2> parts = {
-        std::as_bytes(std::span(&header, 1)), results};
-    return found_.endpoint->send(parts, transport::Ordering::kFree);
+        std::as_bytes(std::span(&header, 1)), results.bytes};
+    return results.is_region
+               ? found_.endpoint->send_from_region(parts, Ordering::kFree)
+               : found_.endpoint->send(parts, Ordering::kFree);
   };
   const Status status = send();
-  if (status != Status::kTooLarge || results.empty()) {
+  if (status != Status::kTooLarge || results.bytes.empty()) {
     return status;
   }
   header.status = status;

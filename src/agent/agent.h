@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -74,10 +75,18 @@ class Agent {
   void forget_peer(transport::ProcId peer);
 
  private:
-  /// A reply that waits for room in its endpoint.
+  /// The results of a reply, until it is sent.
+  struct Results {
+    std::span<const std::byte> bytes{};
+    bool is_region = false;  ///< They lie where a large get reads them.
+  };
+
+  /// A reply that waits for room in its endpoint. The bytes of a large get are
+  /// read when there is room, so that they are copied once.
   struct Waiting {
     protocol::ReplyHeader header;
     std::vector<std::byte> results;
+    std::optional<protocol::Step> get = {};  ///< A large get; no results then.
   };
 
   /// The replies that wait for one endpoint; never empty between calls. A large
@@ -123,13 +132,15 @@ class Agent {
                       std::uint64_t id);
   Result<std::byte*> open(gmm::GlobalAddress ga,
                           std::size_t size,
-                          gmm::Access access) const;
+                          Access access) const;
   Status run_step(const protocol::Step& step, std::span<const std::byte>& data);
   void ring_if_asked(const protocol::Step& step);
   void reply_get(transport::ProcId to,
                  transport::Color color,
                  std::uint64_t id,
                  const protocol::Step& get);
+  Result<std::span<const std::byte>> source_of(const protocol::Step& get) const;
+  Status try_send(const Queue& queue, Waiting& waiting);
   void add_done(transport::ProcId from,
                 transport::Color color,
                 std::uint64_t id);
@@ -144,7 +155,7 @@ class Agent {
   Status try_send(transport::ProcId to,
                   transport::Color color,
                   protocol::ReplyHeader header,
-                  std::span<const std::byte> results);
+                  Results results);
 
   const gmm::AddressSpace& space_;
   gmm::ThreadWaker& waker_;

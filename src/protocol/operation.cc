@@ -82,6 +82,8 @@ std::optional<RequestView> decode_request(
   return view;
 }
 
+/// A reply without its data is that to a get whose memory was unmapped before
+/// it had to be sent again (transport::Endpoint::send_from_region).
 std::optional<ReplyView> decode_reply(
     std::span<const std::byte> bytes) noexcept {
   ReplyView view;
@@ -90,6 +92,10 @@ std::optional<ReplyView> decode_reply(
   }
   std::memcpy(&view.header, bytes.data(), sizeof view.header);
   view.data = bytes.subspan(sizeof view.header);
+  if (view.data.empty() && view.header.data_bytes != 0) {
+    view.header.status = Status::kBadAddress;
+    view.header.data_bytes = 0;
+  }
   if (view.header.type != MessageType::kReply ||
       view.header.failed_step >= kMaxSteps ||
       static_cast<int>(view.header.status) >= kStatusCount ||

@@ -147,14 +147,26 @@ class Endpoint {
     return send(parts, ordering);
   }
 
+  /// Sends one message as send() does, except that the transport may read the
+  /// last part later, until the peer has acknowledged it. That part is memory
+  /// of the library or of a region. Nobody waits for the end of the reading, so
+  /// the memory may change meanwhile, and the peer gets old or new bytes.
+  /// Memory that the program has unmapped is left out of a message that has to
+  /// be sent again.
+  [[nodiscard]] virtual Status send_from_region(
+      std::span<const std::span<const std::byte>> parts, Ordering ordering) {
+    return send(parts, ordering);
+  }
+
   /// Bytes of a message that suits the path now. Larger messages are sent as
   /// well, but cost more: a copy is best divided into messages of this size.
   /// May be above Capabilities::max_message, and may change with every send.
   virtual std::size_t good_message() const noexcept { return SIZE_MAX; }
 
   /// Ends all reading by send_in_place() from within `memory`. After
-  /// Transport::on_unregistered has returned true, and after the peer has
-  /// failed, the transport reads no such memory either.
+  /// Transport::on_unregistered has returned true, after forget_regions(), and
+  /// after the peer has failed, the transport reads no such memory either, nor
+  /// that of send_from_region().
   virtual void reclaim(std::span<const std::byte> /*memory*/) noexcept {}
 
   /// Copies between `local` and `remote_address`, an address of the peer's own
@@ -244,8 +256,8 @@ class Transport {
   /// answer: those may wait for the answer's acknowledgement to share a packet.
   virtual void flush_idle() { flush(); }
 
-  /// A region was registered: from now on peers may access it, and post() and
-  /// send_in_place() may use it here.
+  /// A region was registered: from now on peers may access it, and post(),
+  /// send_in_place() and send_from_region() may use it here.
   virtual void on_registered(const Region& /*region*/) {}
 
   /// A region is being unregistered: after the first call no send here and no

@@ -1,6 +1,7 @@
-// Cases of puts whose data a network sends from user memory without a copy.
-// Once the put or the registration has ended, the library must not read the
-// memory: the cases make it unreadable then.
+// Cases of puts and gets whose data a network sends from user memory without a
+// copy. Once the put or the registration has ended, the library must not read
+// the memory, and after a get it must survive that it is gone: the cases make
+// it unreadable then.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -60,6 +61,18 @@ class Pages {
   void* start_;
   acp_atkey_t key_ = ACP_ATKEY_NULL;
 };
+
+/// Gives the right neighbour the address of this rank's source, and returns
+/// that of the right neighbour's. Collective. The address stands behind the
+/// data.
+acp_ga_t exchange(const Block& block, const Pages& source) {
+  block.word(kLargest / 8).store(source.address());
+  EXPECT_EQ(acp_sync(), 0);
+  EXPECT_DONE(acp_copy(block.mine(kLargest + 8),
+                       block.at(spmd::right_of(acp_rank()), kLargest), 8,
+                       ACP_HANDLE_NULL));
+  return block.word(kLargest / 8 + 1).load();
+}
 
 /// Whether the first bytes of the block are all `byte`.
 bool holds(const Block& block, std::size_t bytes, std::size_t byte) {
@@ -130,4 +143,39 @@ SPMD_CASE(gone_under_way, "sources that are unregistered under their puts") {
     acp_complete(ACP_HANDLE_ALL);  // some may have failed, and say so
   }
   EXPECT_EQ(acp_sync(), 0);
+}
+
+SPMD_CASE(hidden_after_a_get, "memory that is gone after the gets of others") {
+  std::mt19937_64 random = spmd::random_of_job();
+  const Block block(Memory::kLibrary, kLargest + 16);
+  const int right = spmd::right_of(acp_rank());
+  const std::size_t rounds = spmd::scaled_flights(2000);
+  for (std::size_t round = 0; round < rounds; ++round) {
+    const std::size_t bytes = 1 + random() % kLargest;
+    Pages source(bytes);
+    source.fill(static_cast<int>(round) + acp_rank());
+    const acp_ga_t from = exchange(block, source);
+    EXPECT_DONE(acp_copy(block.mine(0), from, bytes, ACP_HANDLE_NULL));
+    EXPECT(holds(block, bytes, round + static_cast<std::size_t>(right)));
+    EXPECT_EQ(acp_sync(), 0);
+    source.hide();
+  }
+}
+
+SPMD_CASE(gone_under_gets, "memory that is unregistered under gets of others") {
+  std::mt19937_64 random = spmd::random_of_job();
+  const Block block(Memory::kLibrary, kLargest + 16);
+  const std::size_t rounds = spmd::scaled_flights(500);
+  for (std::size_t round = 0; round < rounds; ++round) {
+    {
+      const Pages source(kLargest);
+      const acp_ga_t from = exchange(block, source);
+      for (int get = 0; get < 3; ++get) {
+        const std::size_t bytes = 1 + random() % kLargest;
+        (void)acp_copy(block.mine(0), from, bytes, ACP_HANDLE_NULL);
+      }
+    }
+    acp_complete(ACP_HANDLE_ALL);  // some may have failed, and say so
+    EXPECT_EQ(acp_sync(), 0);
+  }
 }

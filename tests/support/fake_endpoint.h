@@ -49,6 +49,12 @@ class FakeEndpoint final : public transport::Endpoint {
     return status;
   }
 
+  Status send_from_region(std::span<const std::span<const std::byte>> parts,
+                          transport::Ordering ordering) override {
+    from_region += parts.back().size();
+    return send(parts, ordering);
+  }
+
   void reclaim(std::span<const std::byte> memory) noexcept override {
     std::erase_if(in_place, [memory](std::span<const std::byte> data) {
       return data.data() >= memory.data() &&
@@ -120,7 +126,8 @@ class FakeEndpoint final : public transport::Endpoint {
   std::function<Status()> post_status;               ///< Result of post().
   std::function<Status()> post_then_send_status;     ///< Its result.
   std::vector<std::span<const std::byte>> in_place;  ///< Kept until reclaim().
-  int offers = 0;                                    ///< Calls of send().
+  std::size_t from_region = 0;  ///< Bytes offered by send_from_region().
+  int offers = 0;               ///< Calls of send().
   int transfers = 0;
 };
 

@@ -128,6 +128,9 @@ class FakeSocket final : public udp::DatagramSocket {
   Status post(const udp::Address& from,
               const udp::Address& to,
               const udp::Datagram& datagram) {
+    if (network_.plan().is_full) {
+      return Status::kAgain;
+    }
     std::vector<std::byte> bytes(datagram.head.begin(), datagram.head.end());
     bytes.insert(bytes.end(), datagram.tail.begin(), datagram.tail.end());
     for (const std::span<const std::byte> piece : datagram.train) {

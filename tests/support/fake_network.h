@@ -52,6 +52,7 @@ struct NetworkPlan {
   bool has_connected = true;  ///< Connected sockets can be opened.
   int send_error = 0;  ///< errno value with which every unconnected send fails.
   bool refuses_connected = false;  ///< Every send by connected sockets fails.
+  bool is_full = false;            ///< No socket has room for a datagram.
   /// Receive buffer of each color. A datagram that does not fit is lost.
   std::size_t buffer_bytes = std::size_t{8} << 20;
   /// The processes are on different hosts; otherwise on one host.

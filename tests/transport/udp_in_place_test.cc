@@ -1,5 +1,7 @@
 // Messages whose data the udp transport reads in the program's memory: arrival,
 // retransmission, and the end of reading.
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -10,7 +12,9 @@
 
 #include <catch2/catch.hpp>
 
+#include "base/touch.h"
 #include "support/fake_network.h"
+#include "udp/endpoint.h"
 
 namespace acp::test {
 
@@ -32,6 +36,13 @@ Status send_in_place(transport::Endpoint& endpoint,
                      std::span<const std::byte> data) {
   const std::array parts = {std::as_bytes(std::span(&head, 1)), data};
   return endpoint.send_in_place(parts, Ordering::kFree);
+}
+
+Status send_from_region(transport::Endpoint& endpoint,
+                        std::uint64_t head,
+                        std::span<const std::byte> data) {
+  const std::array parts = {std::as_bytes(std::span(&head, 1)), data};
+  return endpoint.send_from_region(parts, Ordering::kFree);
 }
 
 /// Messages that process 1 has received, in order of arrival.
@@ -70,6 +81,33 @@ class Source {
 
  private:
   std::unique_ptr<std::byte[]> bytes_;
+};
+
+/// Memory that is unmapped at the end.
+class MappedSource {
+ public:
+  explicit MappedSource(std::byte fill)
+      : bytes_(static_cast<std::byte*>(::mmap(nullptr,
+                                              kData,
+                                              PROT_READ | PROT_WRITE,
+                                              MAP_PRIVATE | MAP_ANONYMOUS,
+                                              -1,
+                                              0))) {
+    REQUIRE(bytes_ != MAP_FAILED);
+    std::fill_n(bytes_, kData, fill);
+  }
+
+  MappedSource(const MappedSource&) = delete;
+  MappedSource& operator=(const MappedSource&) = delete;
+
+  ~MappedSource() { unmap(); }
+
+  std::span<std::byte> bytes() const { return {bytes_, kData}; }
+
+  void unmap() const { ::munmap(bytes_, kData); }
+
+ private:
+  std::byte* bytes_;
 };
 
 }  // namespace
@@ -172,6 +210,109 @@ TEST_CASE("udp in place: memory that changes is sent whole in the end",
   CHECK(job.transport(1).counters().corrupt >= 1);
   REQUIRE(inbox.messages.size() == 1);
   CHECK(inbox.has(42, std::byte{1}));  // the bytes before the second datagram
+}
+
+TEST_CASE("udp in place: a region's memory may go when the peer has it",
+          "[udp][in_place]") {
+  const FaultHandler handler;
+  FakeJob job(large_plan());
+  Inbox inbox(job);
+  const MappedSource source(std::byte{7});
+  REQUIRE(send_from_region(job.endpoint(0, 1), 42, source.bytes()) ==
+          Status::kOk);
+  REQUIRE(job.transport(0).counters().sent == 1);
+  // Its ack is the first small datagram, and does not arrive.
+  job.network().observe([&](const FakeNetwork::Event& event) {
+    if (event.bytes.size() < kData) {
+      job.network().cut(1);
+    }
+  });
+  REQUIRE(job.run_until([&] { return !inbox.messages.empty(); }));
+  CHECK(inbox.has(42, std::byte{7}));
+  source.unmap();
+  job.run_for(milliseconds(200));
+  CHECK(job.transport(0).counters().sent_again > 0);
+  job.network().observe({});
+  job.network().mend(1);
+  REQUIRE(job.run_until_idle());
+  CHECK(inbox.messages.size() == 1);
+  CHECK(job.transport(1).counters().corrupt == 0);
+}
+
+TEST_CASE("udp in place: after a repetition regions are copied for a second",
+          "[udp][in_place]") {
+  const FaultHandler handler;
+  FakeJob job(large_plan());
+  Inbox inbox(job);
+  Source source(std::byte{1});
+  transport::Endpoint& endpoint = job.endpoint(0, 1);
+  // Data in place are sent at once, and copied data by flush().
+  const auto sends_in_place = [&](std::uint64_t head) {
+    const std::uint64_t before = job.transport(0).counters().sent;
+    REQUIRE(send_from_region(endpoint, head, source.bytes()) == Status::kOk);
+    const bool is_sent = job.transport(0).counters().sent != before;
+    REQUIRE(job.run_until_idle());
+    REQUIRE(inbox.has(head, std::byte{1}));
+    return is_sent;
+  };
+  CHECK(sends_in_place(1));
+  job.network().plan().faults.loss = 1;
+  REQUIRE(send_from_region(endpoint, 2, source.bytes()) == Status::kOk);
+  job.run_for(milliseconds(200));
+  job.network().plan().faults.loss = 0;
+  REQUIRE(job.run_until_idle());
+  CHECK_FALSE(sends_in_place(3));
+  job.run_for(milliseconds(1'100));
+  CHECK(sends_in_place(4));
+}
+
+TEST_CASE("udp in place: a region's memory that goes too early is left out",
+          "[udp][in_place]") {
+  const FaultHandler handler;
+  FakeJob job(large_plan());
+  Inbox inbox(job);
+  const MappedSource source(std::byte{7});
+  transport::Endpoint& endpoint = job.endpoint(0, 1);
+  job.network().cut(1);
+  const std::array<std::span<const std::byte>, 1> small = {
+      std::as_bytes(std::span("small"))};
+  REQUIRE(endpoint.send(small, Ordering::kFree) == Status::kOk);
+  REQUIRE(send_from_region(endpoint, 42, source.bytes()) == Status::kOk);
+  REQUIRE(job.transport(0).counters().sent == 1);  // at once
+  source.unmap();
+  SECTION("its region ends") {
+    CHECK(job.transport(0).on_unregistered(5, 1));
+  }
+  SECTION("it is sent again") {
+    job.run_for(milliseconds(200));
+  }
+  job.network().mend(1);
+  REQUIRE(job.run_until_idle());
+  REQUIRE(inbox.messages.size() == 2);
+  const std::uint64_t head = 42;
+  CHECK(std::ranges::equal(inbox.messages[1],
+                           std::as_bytes(std::span(&head, 1))));
+  // The window has its bytes back.
+  CHECK(static_cast<udp::Endpoint&>(endpoint).sender().fragments_in_window() ==
+        0);
+  MappedSource next(std::byte{8});
+  REQUIRE(send_from_region(endpoint, 43, next.bytes()) == Status::kOk);
+  REQUIRE(job.run_until_idle());
+  CHECK(inbox.has(43, std::byte{8}));
+}
+
+TEST_CASE("udp in place: a region's memory that a full socket keeps is copied",
+          "[udp][in_place]") {
+  FakeJob job(large_plan());
+  Inbox inbox(job);
+  Source source(std::byte{7});
+  job.network().plan().is_full = true;
+  REQUIRE(send_from_region(job.endpoint(0, 1), 42, source.bytes()) ==
+          Status::kOk);
+  source.release();
+  job.network().plan().is_full = false;
+  REQUIRE(job.run_until_idle());
+  CHECK(inbox.has(42, std::byte{7}));
 }
 
 TEST_CASE("udp in place: a dead peer's messages are not read any more",

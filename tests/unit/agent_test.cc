@@ -543,7 +543,7 @@ TEST_CASE("agent: a full endpoint is asked once, however many replies wait",
   CHECK(rank.endpoints[2].offers == 2);
 }
 
-TEST_CASE("agent: a large get brings the bytes of when it was executed",
+TEST_CASE("agent: a large get brings the bytes of when it is answered",
           "[agent]") {
   AgentUnderTest rank;
   constexpr std::uint32_t kBytes = 20'000;
@@ -555,7 +555,7 @@ TEST_CASE("agent: a large get brings the bytes of when it was executed",
   std::iota(reinterpret_cast<std::uint8_t*>(memory.data()),
             reinterpret_cast<std::uint8_t*>(memory.data()) + kBytes,
             std::uint8_t{1});
-  const std::vector<std::byte> then(memory.begin(), memory.end());
+  std::vector<std::byte> then(memory.begin(), memory.end());
   auto& endpoint = rank.endpoints[AgentUnderTest::kPeer];
   endpoint.max_message = 2 * kBytes;
   SECTION("at once") {
@@ -566,9 +566,11 @@ TEST_CASE("agent: a large get brings the bytes of when it was executed",
     rank.request({&get, 1}, {}, 8);
     CHECK(endpoint.sent.empty());
     std::fill(memory.begin(), memory.end(), std::byte{0});
+    then.assign(kBytes, std::byte{0});
     endpoint.room = 1;
     CHECK(rank.agent.flush());
   }
+  CHECK(endpoint.from_region >= kBytes);
   const auto reply = rank.reply();
   CHECK(reply.header.id == 8);
   CHECK(reply.header.status == Status::kOk);
@@ -577,6 +579,30 @@ TEST_CASE("agent: a large get brings the bytes of when it was executed",
   get.remote += std::uint64_t{1} << 40;
   rank.request({&get, 1});
   CHECK(rank.reply().header.status != Status::kOk);
+}
+
+TEST_CASE("agent: a large get whose memory is gone when there is room fails",
+          "[agent]") {
+  AgentUnderTest rank;
+  std::vector<std::byte> memory(2'000);
+  const auto key = rank.keys.add(0, 0, memory.data(), memory.size());
+  REQUIRE(key.ok());
+  Step get;
+  get.opcode = Opcode::kGet;
+  get.remote = key.value();
+  get.size = 2'000;
+  auto& endpoint = rank.endpoints[AgentUnderTest::kPeer];
+  endpoint.room = 0;
+  rank.request({&get, 1}, {}, 8);
+  REQUIRE(rank.agent.has_backlog());
+  REQUIRE(rank.keys.remove(0, key.value()) == Status::kOk);
+  CHECK_FALSE(rank.agent.flush());
+  endpoint.room = 1;
+  CHECK(rank.agent.flush());
+  const auto reply = rank.reply();
+  CHECK(reply.header.id == 8);
+  CHECK(reply.header.status == Status::kBadAddress);
+  CHECK(reply.data.empty());
 }
 
 TEST_CASE("agent: replies to the dead are dropped", "[agent]") {

@@ -205,8 +205,11 @@ TEST_CASE("operation: every truncation and every longer message is refused",
   auto reply = reply_message(1, Status::kOk, 0, std::vector<std::byte>(9));
   REQUIRE(decode_reply(reply).has_value());
   for (std::size_t size = 0; size < reply.size(); ++size) {
-    CHECK_FALSE(decode_reply(std::span(reply).first(size)).has_value());
+    CHECK(decode_reply(std::span(reply).first(size)).has_value() ==
+          (size == sizeof(ReplyHeader)));
   }
+  const auto without = std::span(reply).first(sizeof(ReplyHeader));
+  CHECK(decode_reply(without)->header.status == Status::kBadAddress);
   reply.push_back({});
   CHECK_FALSE(decode_reply(reply).has_value());
 }
