@@ -1,8 +1,7 @@
-# Runs COMMAND (its words separated by '|'). It has to end with STATUS and,
+# Runs COMMAND, a list of words. It has to end with STATUS and,
 # when that is 0, to have printed JSON; in a list "rows", none may be FAILED, and
 # with ALL_OK none may be left out.
-string(REPLACE "|" ";" words "${COMMAND}")
-execute_process(COMMAND ${words} OUTPUT_VARIABLE output RESULT_VARIABLE status)
+execute_process(COMMAND ${COMMAND} OUTPUT_VARIABLE output RESULT_VARIABLE status)
 if(NOT status EQUAL STATUS)
   message(FATAL_ERROR "ended with ${status}, not ${STATUS}:\n${output}")
 endif()
