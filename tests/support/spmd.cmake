@@ -2,9 +2,11 @@
 #
 #   acp_spmd_program(NAME sources...)   links the harness of support/spmd.h
 #   acp_spmd_runs(NAME LABEL conformance RANKS 1 2 4 NETS shm udp [TIMEOUT s]
-#                 [ALONE] [FULL])
+#                 [ALONE] [FULL] [TSAN shm...])
 #       one CTest test NAME.NET.RANKS for each net and number of ranks.
 #       ALONE: while no other test runs. FULL: only with `ctest -C full`
+#       TSAN: the nets of preset tsan, `none` for none. Without it, preset tsan
+#       takes all of NETS but ACP_TSAN_OMITS
 #
 # With a sanitizer it takes one number of ranks: the largest of 2 and 3, or else
 # 4, or else 1, or else none. A sanitizer looks at one process at a time: what a process does with
@@ -46,15 +48,32 @@ if(ACP_SANITIZE)  # UCX rewrites the functions that a sanitizer intercepts.
 endif()
 set(ACP_SPMD_ENV_colors ACP_NET=udp ACP_UDP_INTERFACES=127.0.0.1,127.0.0.2)
 
+# What these nets add to udp runs under the engine's lock, one thread at a time. So
+# ThreadSanitizer sees no more over them than over udp.
+set(ACP_TSAN_OMITS faults slow colors encrypted)
+
 function(acp_spmd_program name)
   add_executable(${name} ${ARGN})
   target_link_libraries(${name} PRIVATE acp_spmd)
 endfunction()
 
 function(acp_spmd_runs name)
-  cmake_parse_arguments(ARG "ALONE;FULL" "LABEL;TIMEOUT" "RANKS;NETS" ${ARGN})
+  cmake_parse_arguments(ARG "ALONE;FULL" "LABEL;TIMEOUT" "RANKS;NETS;TSAN" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 600)
+  endif()
+  if(ACP_TSAN)
+    if(NOT ARG_TSAN)
+      set(ARG_TSAN ${ARG_NETS})
+      list(REMOVE_ITEM ARG_TSAN ${ACP_TSAN_OMITS})
+    endif()
+    set(nets ${ARG_NETS})
+    set(ARG_NETS)
+    foreach(net IN LISTS nets)
+      if(net IN_LIST ARG_TSAN)
+        list(APPEND ARG_NETS ${net})
+      endif()
+    endforeach()
   endif()
   if(ACP_SANITIZE)
     set(chosen)
