@@ -21,9 +21,6 @@ constexpr int kStaleConnection = 10;
 /// Retries after "receiver not ready": 7 means without limit.
 constexpr std::uint8_t kNotReadyRetries = 7;
 
-/// Time for the launcher to report how a process has died.
-constexpr Duration kLauncherTime = std::chrono::seconds(2);
-
 bool is_being_made(EndpointState state) noexcept {
   return state == EndpointState::kAwaited ||
          state == EndpointState::kResolving ||
@@ -358,7 +355,7 @@ void Endpoint::on_peer_gone(std::string_view why) {
 }
 
 bool Endpoint::launcher_had_time() const noexcept {
-  return SteadyClock().now() - gone_at_ >= kLauncherTime;
+  return SteadyClock().now() - gone_at_ >= shared_.timers.launcher_time;
 }
 
 }  // namespace acp::verbs

@@ -1,5 +1,6 @@
 // Times of connections: how long a device waits and how often it repeats, in
-// InfiniBand's codes; and the delay between attempts to connect.
+// InfiniBand's codes; how long the launcher may take to tell of a death; and
+// the delay between attempts to connect.
 #pragma once
 
 #include <chrono>
@@ -19,6 +20,9 @@ struct Timers {
   /// How long a sender waits when the receiver had no buffer for a packet. It
   /// repeats this without limit.
   std::chrono::microseconds not_ready_delay{640};
+  /// A peer that is gone is reported as failed after this time. The launcher
+  /// can end the job before, and it describes a death better.
+  std::chrono::milliseconds launcher_time{2000};
 };
 
 /// The code, 1 .. 31, of the shortest time that is not less than `timeout`:

@@ -9,7 +9,8 @@ namespace {
 
 /// The other end finds out after three times 67 ms.
 constexpr Timers kSoon{.ack_timeout = std::chrono::milliseconds(60),
-                       .retries = 2};
+                       .retries = 2,
+                       .launcher_time = kNoLauncher.launcher_time};
 
 /// Posts a work request that the device accepts and cannot execute: the queue
 /// pair fails.

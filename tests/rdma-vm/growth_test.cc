@@ -21,10 +21,10 @@ constexpr std::uint32_t kLargeCompletions = completions_of(PairSize::kLarge);
 
 /// Two ends whose connection begins with small queue pairs.
 struct SmallPair : Pair {
-  explicit SmallPair(Executor atomics = Executor::kAgent)
-      : Pair(atomics,
+  explicit SmallPair(Timers timers = {})
+      : Pair(Executor::kAgent,
              kMaxReceives,
-             {},
+             timers,
              0,
              WriteOrder::kOrdered,
              PairSize::kSmall) {}
@@ -316,7 +316,7 @@ TEST_CASE("verbs growth: an end that dies at any step of the move is noticed",
       GENERATE(Growth::kResolving, Growth::kAsking, Growth::kAccepted,
                Growth::kMade, Growth::kMarked, Growth::kDraining);
   INFO(static_cast<int>(when));
-  SmallPair pair;
+  SmallPair pair(kNoLauncher);
   Numbered stream(pair.ends[0], pair.ends[1]);
   std::size_t dying = 2;
   // Each end is looked at after each of its polls, and after each flush.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -115,6 +116,11 @@ class End final : public transport::MessageSink {
   transport::ProcId me_;
   End* other_ = nullptr;
 };
+
+/// Times for tests in which an end dies. No launcher tells of the death, so the
+/// other end need not wait long for one.
+inline constexpr Timers kNoLauncher{.launcher_time =
+                                        std::chrono::milliseconds(100)};
 
 /// Two connected ends. The constructor sends one message from end 0 to end 1,
 /// so counts of messages begin with 1 there.

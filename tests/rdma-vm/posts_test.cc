@@ -245,7 +245,7 @@ TEST_CASE("verbs post: after a reset nothing is known of before",
 
 TEST_CASE("verbs post: a peer that is gone is told of once",
           "[verbs][failure]") {
-  Pair pair;
+  Pair pair(Executor::kAgent, kMaxReceives, kNoLauncher);
   auto& [near, far] = pair.ends;
   REQUIRE(pair.post(pair.step(Opcode::kPut, 0, 0, 16), 1) == Status::kOk);
   REQUIRE(pair.is_done(1));
