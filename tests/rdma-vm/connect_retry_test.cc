@@ -137,13 +137,7 @@ struct Strangers {
   }
 
   bool until(const std::function<bool()>& condition) {
-    return test::eventually([&] {
-      for (End& end : ends) {
-        end.transport->poll(end);
-        end.transport->flush();
-      }
-      return condition();
-    });
+    return poll_until(ends, condition);
   }
 
   std::array<End, 2> ends{End(0, nullptr, Executor::kAgent),

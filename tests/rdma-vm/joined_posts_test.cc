@@ -325,6 +325,7 @@ TEST_CASE("verbs joined: ends that flood each other without enough buffers",
 
   std::array<Flood, 2> floods = {Flood(pair, 0), Flood(pair, 1)};
   std::mt19937 random(5);
+  Pauses pauses;
   std::uint64_t seen = 0;
   const auto arrived = [&] {
     return floods[0].arrived + floods[1].arrived;
@@ -337,7 +338,7 @@ TEST_CASE("verbs joined: ends that flood each other without enough buffers",
     while (floods[1].posted < kChains && floods[1].post(back)) {
     }
     End& end = pair.ends[random() % 2];
-    end.transport->poll(end);
+    pauses.after_round(end.transport->poll(end));
     end.transport->flush();
     return arrived() != seen;
   };

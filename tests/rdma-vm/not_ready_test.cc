@@ -118,6 +118,7 @@ TEST_CASE("verbs: ends that flood each other without enough buffers",
     end.heard.clear();
   }
   std::mt19937 random(5);
+  Pauses pauses;
   int seen = -1;
   const auto is_done = [&] {
     for (Stream& stream : streams) {
@@ -126,7 +127,7 @@ TEST_CASE("verbs: ends that flood each other without enough buffers",
     }
     // Only one end polls in each round, chosen at random.
     End& end = pair.ends[random() % 2];
-    end.transport->poll(end);
+    pauses.after_round(end.transport->poll(end));
     end.transport->flush();
     return pair.ends[0].messages + pair.ends[1].messages != seen;
   };

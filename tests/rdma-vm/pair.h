@@ -10,6 +10,8 @@
 #include <functional>
 #include <memory>
 #include <random>
+#include <span>
+#include <thread>
 #include <vector>
 
 #include <catch2/catch.hpp>
@@ -122,6 +124,44 @@ class End final : public transport::MessageSink {
 inline constexpr Timers kNoLauncher{.launcher_time =
                                         std::chrono::milliseconds(100)};
 
+/// Lets a test that polls in rounds sleep while nothing arrives. It then waits
+/// for a time of the library or of a device, and other tests need the emulated
+/// processors.
+class Pauses {
+ public:
+  /// Call after each round; `arrived` is the sum that its polls have returned.
+  /// A few rounds follow each other at once, since most messages arrive soon.
+  void after_round(std::size_t arrived) {
+    idle_rounds_ = arrived == 0 ? idle_rounds_ + 1 : 0;
+    if (idle_rounds_ > kEagerRounds) {
+      std::this_thread::sleep_for(std::chrono::microseconds(500));
+    }
+  }
+
+ private:
+  static constexpr int kEagerRounds = 50;
+
+  int idle_rounds_ = 0;
+};
+
+/// Polls ends in turn until a condition holds, or for ten seconds.
+inline bool poll_until(std::span<End> ends,
+                       const std::function<bool()>& condition) {
+  Pauses pauses;
+  return test::eventually([&] {
+    std::size_t arrived = 0;
+    for (End& end : ends) {
+      arrived += end.transport->poll(end);
+      end.transport->flush();
+    }
+    if (condition()) {
+      return true;
+    }
+    pauses.after_round(arrived);
+    return false;
+  });
+}
+
 /// Two connected ends. The constructor sends one message from end 0 to end 1,
 /// so counts of messages begin with 1 there.
 class Pair {
@@ -158,17 +198,7 @@ class Pair {
   }
 
   bool until(const std::function<bool()>& condition) {
-    return test::eventually([&] {
-      poll();
-      return condition();
-    });
-  }
-
-  void poll() {
-    for (End& end : ends) {
-      end.transport->poll(end);
-      end.transport->flush();
-    }
+    return poll_until(ends, condition);
   }
 
   /// Whether both ends know that they are connected.
