@@ -144,13 +144,16 @@ class GrantBudget {
         std::min<std::uint64_t>(stream.kib + kib, UINT8_MAX));
     stream.kib = charged & UINT8_MAX;
     stream.has_begun = stream.has_begun || charged >= kBegunKib;
+    if (stream.is_heavy || charged < kBegunKib) {
+      return;  // heavy already, or below each limit
+    }
     const std::uint64_t limit = std::clamp<std::uint64_t>(
         4 * (half_ / 2 / streams() / 1024), 2 * kBegunKib, kMostHeavyKib);
     if (!stream.is_counted && charged >= limit / 2) {
       stream.is_counted = true;
       ++counted_.now;
     }
-    if (!stream.is_heavy && charged >= limit) {
+    if (charged >= limit) {
       stream.is_heavy = true;
       heavy_.now += stream.was_heavy ? 0 : 1;
     }
