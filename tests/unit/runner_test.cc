@@ -240,7 +240,9 @@ TEST_CASE("runner: replies to no request are dropped", "[gma][runner]") {
   }
   const auto good = test::reply_message(id, Status::kOk, 0, data);
   for (std::size_t size = 0; size < good.size(); ++size) {
-    world.runner.on_reply(std::span(good).first(size));
+    if (size != sizeof(protocol::ReplyHeader)) {  // see the case below
+      world.runner.on_reply(std::span(good).first(size));
+    }
   }
   CHECK(world.ends_of(get) == 0);
   CHECK(world.memory == before);
@@ -256,6 +258,21 @@ TEST_CASE("runner: replies to no request are dropped", "[gma][runner]") {
   world.endpoint(2).take();
   world.answer(2, Status::kOk, data);
   CHECK(world.has_ended(next, Status::kOk));
+}
+
+TEST_CASE("runner: a get whose reply comes without data has failed",
+          "[gma][runner]") {
+  RunnerWorld world;
+  const auto before = world.memory;
+  const Operation& get =
+      world.start({copy_step(world.mine, world.far(2, 0), 4)});
+  const auto request = protocol::decode_request(world.endpoint(2).sent.front());
+  REQUIRE(request.has_value());
+  const auto reply = test::reply_message(request->header.id, Status::kOk, 0,
+                                         std::vector<std::byte>(4));
+  world.runner.on_reply(std::span(reply).first(sizeof(protocol::ReplyHeader)));
+  CHECK(world.has_ended(get, Status::kBadAddress));
+  CHECK(world.memory == before);
 }
 
 TEST_CASE("runner: a shared reply ends each of its requests", "[gma][runner]") {
