@@ -13,10 +13,10 @@ namespace acp {
 
 enum class Access : std::uint8_t { kRead, kWrite };
 
-/// While a FaultHandler exists, can_touch() survives memory that is not mapped.
-/// It handles SIGSEGV and SIGBUS. Faults outside of can_touch() go to the
-/// handler that the program had installed before, or end the process as they
-/// would without any handler. Thread-safe.
+/// While a FaultHandler exists, the functions below survive memory that is not
+/// mapped. It handles SIGSEGV and SIGBUS. Other faults go to the handler that
+/// the program had installed before, or end the process as they would without
+/// any handler. Thread-safe.
 class FaultHandler {
  public:
   FaultHandler() noexcept;
