@@ -12,7 +12,6 @@ namespace acp::launcher {
 namespace {
 
 using protocol::Absence;
-using protocol::AbsenceKind;
 using protocol::BootstrapMessage;
 using protocol::BootstrapType;
 using protocol::Phase;
@@ -157,35 +156,26 @@ Answer Rollcall::on_arrive(std::uint32_t rank, std::uint64_t phase) {
   for (Rank& one : ranks_) {
     move(one, row->after);
   }
-  reset_.reset();
+  meetings_ += row->phase == Phase::kCollective ? 1 : 0;
   return SayGo{row->phase};
 }
 
-/// Two ranks in acp_reset with unlike numbers of barriers are in two different
-/// calls. Every number comes before the Go of its acp_reset.
+/// Every number of an acp_reset comes before the Go of its first meeting.
 Answer Rollcall::on_absence(std::uint32_t rank, const Absence& absence) {
-  const char* call = "acp_finalize";
-  if (absence.kind == AbsenceKind::kResetting) {
-    if (!reset_) reset_ = absence.barrier;
-    if (*reset_ == absence.barrier) return Nothing{};
-    call = "acp_sync and acp_reset in another order";
-  } else if (absence.kind == AbsenceKind::kBesideReset) {
-    call = "acp_sync";
-  }
-  if (!absent_) absent_ = Absent{rank, call};
+  (void)judge_.note(rank, absence, meetings_);
   if (auto bad = judge_absence()) return std::move(*bad);
   return Nothing{};
 }
 
 std::optional<Verdict> Rollcall::judge_absence() const {
-  if (!absent_ || count(RankState::kAtCollective) == 0) return std::nullopt;
+  const auto missing = judge_.missing_from(meetings_ + 1);
+  if (!missing || count(RankState::kAtCollective) == 0) return std::nullopt;
   Verdict bad =
-      verdict(Cause::kProtocol, absent_->rank, 0,
-              fmt::format("called {} while rank {} waits in acp_reset",
-                          absent_->call, first_in(RankState::kAtCollective)));
-  bad.advice =
-      "all ranks have to call acp_sync, acp_reset and acp_finalize in the same "
-      "order";
+      verdict(Cause::kProtocol, missing->rank, 0,
+              protocol::describe_missing(
+                  missing->kind,
+                  fmt::format("rank {}", first_in(RankState::kAtCollective))));
+  bad.advice = protocol::kSameOrderAdvice;
   return bad;
 }
 

@@ -13,6 +13,7 @@
 #include "launcher/verdict.h"
 #include "protocol/absence.h"
 #include "protocol/bootstrap.h"
+#include "protocol/reset_judge.h"
 
 namespace acp::launcher {
 
@@ -116,15 +117,10 @@ class Rollcall {
   std::uint32_t inside_ = 0;
   std::uint32_t exited_ = 0;
 
-  /// The first rank that was told not to come to acp_reset, and its call.
-  struct Absent {
-    std::uint32_t rank;
-    const char* call;
-  };
-
-  std::optional<Absent> absent_;
-  /// The barrier of the acp_reset to which ranks are coming.
-  std::optional<std::uint32_t> reset_;
+  protocol::ResetJudge judge_;
+  /// How often all ranks have met in acp_reset. All messages come in one order,
+  /// so a rank that is not there has come to as many meetings.
+  std::uint64_t meetings_ = 0;
 };
 
 }  // namespace acp::launcher
