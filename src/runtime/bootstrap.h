@@ -57,9 +57,8 @@ class Bootstrap {
   }
 
   /// Tells the ranks of other hosts in which call this rank is, by
-  /// HostHeader::absences of their segments. Does not block. A launcher that
-  /// cannot tell them does nothing: then a rank that waits in acp_sync or
-  /// acp_reset for a rank of another host in another call waits in vain.
+  /// HostHeader::absences of their segments. Does not block. A job on one host
+  /// needs no such message.
   virtual void tell_absence(const protocol::Absence&) {}
 
   /// Tells the launcher to end the job with this exit status; the caller ends

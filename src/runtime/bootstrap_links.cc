@@ -15,6 +15,7 @@
 #include <memory>
 
 #include "base/log.h"
+#include "protocol/absence.h"
 
 namespace acp::runtime {
 
@@ -27,8 +28,9 @@ constexpr Duration kConnectLimit = std::chrono::seconds(5);
 constexpr int kSilenceSeconds = 4;
 constexpr int kProbeSeconds = 2;
 constexpr int kProbes = 4;
-
-constexpr char kGoodbye = 'G';
+/// The same limit while bytes are under way: no probe leaves then.
+constexpr unsigned kUnacknowledgedMs =
+    (kSilenceSeconds + kProbes * kProbeSeconds) * 1000;
 
 /// The first bytes of a connection, from the leader that has connected.
 struct Greeting {
@@ -46,6 +48,8 @@ void watch_peer(int socket) noexcept {
   set(IPPROTO_TCP, TCP_KEEPIDLE, kSilenceSeconds);
   set(IPPROTO_TCP, TCP_KEEPINTVL, kProbeSeconds);
   set(IPPROTO_TCP, TCP_KEEPCNT, kProbes);
+  set(IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(kUnacknowledgedMs));
+  set(IPPROTO_TCP, TCP_NODELAY, 1);
 }
 
 struct FreeAddresses {
@@ -148,7 +152,7 @@ bool HostLinks::connect(const std::string& address,
   }
   watch_peer(socket.get());
   const std::lock_guard lock(mutex_);
-  links_.push_back({std::move(socket), 0, true, false});
+  links_.push_back({std::move(socket), 0, true, false, {}, {}});
   return true;
 }
 
@@ -159,7 +163,9 @@ void HostLinks::add_to(std::vector<pollfd>& ready) const {
   }
   ready.push_back({listener_.get(), POLLIN, 0});
   for (const Link& link : links_) {
-    ready.push_back({link.socket.get(), POLLIN, 0});
+    const auto events =
+        static_cast<short>(link.unsent.empty() ? POLLIN : POLLIN | POLLOUT);
+    ready.push_back({link.socket.get(), events, 0});
   }
 }
 
@@ -171,19 +177,44 @@ void HostLinks::accept_all() {
       return;
     }
     watch_peer(socket.get());
-    links_.push_back({std::move(socket), 0, false, false});
+    links_.push_back({std::move(socket), 0, false, false, {}, {}});
   }
 }
 
+/// A connection that fails is left to read_from(), which sees its end.
+void HostLinks::flush(Link& link) {
+  while (!link.unsent.empty()) {
+    const ssize_t n = ::send(link.socket.get(), link.unsent.data(),
+                             link.unsent.size(), MSG_NOSIGNAL);
+    if (n < 0 && errno == EINTR) {
+      continue;
+    }
+    if (n < 0 && errno != EAGAIN) {
+      link.unsent.clear();
+    }
+    if (n < 0) {
+      return;
+    }
+    link.unsent.erase(0, static_cast<std::size_t>(n));
+  }
+}
+
+void HostLinks::send(Link& link, const LinkMessage& message) {
+  link.unsent.append(reinterpret_cast<const char*>(&message), sizeof message);
+  flush(link);
+}
+
 /// False: the connection is over. The greeting arrives in one piece or not at
-/// all: it is the first thing on the connection, and small.
-bool HostLinks::read_from(Link& link) {
+/// all: it is the first thing on the connection, and small. Messages may come
+/// in parts.
+bool HostLinks::read_from(Link& link, std::vector<LinkMessage>& messages) {
   for (;;) {
     Greeting greeting{};
-    char word = 0;
-    const ssize_t n = link.is_known ? ::recv(link.socket.get(), &word, 1, 0)
-                                    : ::recv(link.socket.get(), &greeting,
-                                             sizeof greeting, 0);
+    std::array<char, 16 * sizeof(LinkMessage)> bytes{};
+    const ssize_t n =
+        link.is_known
+            ? ::recv(link.socket.get(), bytes.data(), bytes.size(), 0)
+            : ::recv(link.socket.get(), &greeting, sizeof greeting, 0);
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
       return true;
     }
@@ -197,36 +228,102 @@ bool HostLinks::read_from(Link& link) {
       if (!link.is_known) {
         return false;
       }
-    } else if (word == kGoodbye) {
-      link.is_leaving = true;
+      for (const LinkMessage& message : told_) {
+        send(link, message);
+      }
+      continue;
     }
+    link.received.append(bytes.data(), static_cast<std::size_t>(n));
+    take_messages(link, messages);
   }
 }
 
-/// A connection that never sent the key is a stranger's: its end means nothing.
-std::optional<std::uint32_t> HostLinks::look() {
-  const std::lock_guard lock(mutex_);
-  if (has_left_) {
-    return std::nullopt;
-  }
-  accept_all();
-  std::optional<std::uint32_t> lost;
-  for (std::size_t i = links_.size(); i-- > 0;) {
-    if (!read_from(links_[i])) {
-      if (links_[i].is_known && !links_[i].is_leaving) {
-        lost = links_[i].rank;
-      }
-      links_.erase(links_.begin() + static_cast<std::ptrdiff_t>(i));
+/// Takes the whole messages out of what a link has received. A type that this
+/// version does not know is left out.
+void HostLinks::take_messages(Link& link, std::vector<LinkMessage>& messages) {
+  std::size_t taken = 0;
+  for (; link.received.size() - taken >= sizeof(LinkMessage);
+       taken += sizeof(LinkMessage)) {
+    LinkMessage message;
+    std::memcpy(&message, link.received.data() + taken, sizeof message);
+    switch (message.type) {
+      case LinkMessageType::kGoodbye: link.is_leaving = true; break;
+      case LinkMessageType::kAbsent:
+      case LinkMessageType::kStuck: messages.push_back(message); break;
     }
   }
-  return lost;
+  link.received.erase(0, taken);
+}
+
+/// A connection that never sent the key is a stranger's: its end means nothing.
+/// Only this function changes the order of links_, so entry i + 1 of `ready`
+/// belongs to link i. Rank 0 of a large job does not read every link each time.
+LinkNews HostLinks::look(std::span<const pollfd> ready) {
+  const std::lock_guard lock(mutex_);
+  LinkNews news;
+  if (has_left_ || ready.empty()) {
+    return news;
+  }
+  for (std::size_t i = ready.size() - 1; i-- > 0;) {
+    Link& link = links_[i];
+    if (ready[i + 1].revents == 0) {
+      continue;
+    }
+    if (!read_from(link, news.messages)) {
+      if (link.is_known && !link.is_leaving) {
+        news.lost = link.rank;
+      }
+      links_.erase(links_.begin() + static_cast<std::ptrdiff_t>(i));
+      continue;
+    }
+    flush(link);
+  }
+  if (ready.front().revents != 0) {
+    accept_all();
+  }
+  return news;
+}
+
+/// A leader whose link is taken later needs the latest absence of each kind.
+/// Of acp_reset it needs all numbers after the most meetings, because two that
+/// differ are judged.
+void HostLinks::send_absence(const LinkMessage& message) {
+  const std::lock_guard lock(mutex_);
+  if (has_left_) {
+    return;
+  }
+  for (Link& link : links_) {
+    if (link.is_known) {
+      send(link, message);
+    }
+  }
+  if (listener_) {
+    const protocol::AbsenceKind kind =
+        protocol::Absence::of(message.absence).kind;
+    std::erase_if(told_, [&](const LinkMessage& old) {
+      return protocol::Absence::of(old.absence).kind == kind &&
+             (kind != protocol::AbsenceKind::kResetting ||
+              old.meetings < message.meetings ||
+              old.absence == message.absence);
+    });
+    told_.push_back(message);
+  }
+}
+
+bool HostLinks::send_stuck(const LinkMessage& message) {
+  const std::lock_guard lock(mutex_);
+  if (has_left_ || links_.empty() || links_.front().is_leaving) {
+    return false;
+  }
+  send(links_.front(), message);
+  return true;
 }
 
 void HostLinks::say_goodbye() {
   const std::lock_guard lock(mutex_);
   has_left_ = true;
-  for (const Link& link : links_) {
-    (void)::send(link.socket.get(), &kGoodbye, 1, MSG_NOSIGNAL);
+  for (Link& link : links_) {
+    send(link, {LinkMessageType::kGoodbye, 0, 0, 0});
   }
 }
 

@@ -1,6 +1,7 @@
 // Lifelines between the hosts of a job under other launchers than acprun: a TCP
-// connection from the leader of each host to rank 0. Nothing but the end of a
-// connection carries a meaning.
+// connection from the leader of each host to rank 0. The end of a connection
+// tells that a host is gone. Before that, absences travel over it
+// (docs/launcher.md, "Absences under other launchers").
 //
 //   leader of host 1 ──┐
 //   leader of host 2 ──┼── rank 0
@@ -14,9 +15,11 @@
 #include <poll.h>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -29,6 +32,39 @@ namespace acp::runtime {
 /// A random number of the job. It keeps strangers out; whoever knows it can do
 /// no more than end the job.
 using LinkKey = std::array<std::uint8_t, 16>;
+
+enum class LinkMessageType : std::uint32_t {
+  kGoodbye = 'G',  ///< The end of this connection means nothing from now on.
+  kAbsent = 'A',   ///< A rank is absent.
+  kStuck = 'S',  ///< To rank 0: a rank waits in acp_reset for that absent one.
+};
+
+/// A message between leaders, in the byte order of the machine:
+///
+///   offset 0  u32 type      LinkMessageType
+///          4  u32 waiting   kStuck: the number at launch of a rank that waits
+///          8  u64 absence   kAbsent, kStuck: Absence::word()
+///         16  u64 meetings  kAbsent: how often that rank had come to the
+///                           launcher in acp_reset
+struct LinkMessage {
+  LinkMessageType type = LinkMessageType::kGoodbye;
+  std::uint32_t waiting = 0;
+  std::uint64_t absence = 0;
+  std::uint64_t meetings = 0;
+};
+
+static_assert(sizeof(LinkMessage) == 24);
+static_assert(offsetof(LinkMessage, absence) == 8);
+
+/// Leaders of one job need the same Greeting and LinkMessage. JobRecord carries
+/// this number, so that rank 0 of another build is refused.
+inline constexpr std::uint32_t kLinkVersion = 2;
+
+/// The result of HostLinks::look().
+struct LinkNews {
+  std::optional<std::uint32_t> lost;  ///< A leader whose host is gone.
+  std::vector<LinkMessage> messages;  ///< kAbsent and kStuck.
+};
 
 /// Thread-safe after open() or connect().
 class HostLinks {
@@ -48,11 +84,23 @@ class HostLinks {
                std::uint32_t my_rank,
                const WaitLimit& limit);
 
-  /// Appends the descriptors to poll.
+  /// Appends the descriptors to poll, and what to poll for.
   void add_to(std::vector<pollfd>& ready) const;
 
-  /// Takes what has come in. Returns the leader whose host is gone, if one is.
-  std::optional<std::uint32_t> look();
+  /// Takes what has come in, and sends what has been left to send. `ready`:
+  /// what add_to() has appended, after the poll. Called by the thread that
+  /// polls.
+  LinkNews look(std::span<const pollfd> ready);
+
+  /// Sends an absence: rank 0 to all other leaders, also to those whose
+  /// connection it has not taken yet, and another leader to rank 0. Does not
+  /// block. What a full connection does not take leaves with look(), so the
+  /// thread that polls has to call this.
+  void send_absence(const LinkMessage& message);
+
+  /// Another leader: tells rank 0 that ranks wait in vain. False: there is no
+  /// connection to rank 0.
+  bool send_stuck(const LinkMessage& message);
 
   /// From here on the end of a connection means nothing, on both sides.
   void say_goodbye();
@@ -63,16 +111,23 @@ class HostLinks {
     std::uint32_t rank = 0;   ///< The leader at the other end.
     bool is_known = false;    ///< It has sent the key.
     bool is_leaving = false;  ///< It has said goodbye.
+    std::string received;     ///< The start of a message.
+    std::string unsent;       ///< Bytes that the connection has not taken.
   };
 
   void accept_all();
-  bool read_from(Link& link);
+  bool read_from(Link& link, std::vector<LinkMessage>& messages);
+  static void send(Link& link, const LinkMessage& message);
+  static void flush(Link& link);
+  static void take_messages(Link& link, std::vector<LinkMessage>& messages);
 
   mutable std::mutex mutex_;  ///< Guards all fields.
   UniqueFd listener_;
   std::uint16_t port_ = 0;
   LinkKey key_{};
   std::vector<Link> links_;
+  /// Rank 0: the absences that a leader needs whose link is taken later.
+  std::vector<LinkMessage> told_;
   bool has_left_ = false;  ///< say_goodbye() was called.
 };
 

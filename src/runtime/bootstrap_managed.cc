@@ -140,6 +140,10 @@ class Managed final : public Bootstrap {
     return std::span<const std::byte>(room);
   }
 
+  void tell_absence(const protocol::Absence& absence) override {
+    watch_->tell_absence(absence);
+  }
+
   void abort(int exit_status, std::string_view why) override {
     const protocol::ProcRecord& own =
         segment_.record(segment_.slot_of_proc(manager_->rank()));
@@ -350,6 +354,7 @@ class Managed final : public Bootstrap {
     }
     const auto record = decode_job_record(*bytes);
     if (!record || record->version != protocol::kHostVersion ||
+        record->link_version != kLinkVersion ||
         record->procs != manager_->size()) {
       log_error(
           "rank 0 has version {} of the host segment and {} ranks, this rank "
@@ -497,28 +502,48 @@ class Managed final : public Bootstrap {
   /// keys of its own.
   Status exchange(Phase phase, TimePoint deadline) {
     const std::uint32_t round = round_++;
-    const auto key_of = [round](std::uint32_t leader) {
-      return fmt::format("acp-{}-{}", round, leader);
-    };
     Status status =
-        put_bundle(key_of(group_.leader),
+        put_bundle(table_key(round, group_.leader),
                    protocol::make_table(segment_, group_.ranks, phase));
     if (status == Status::kOk) {
       status = fence(deadline);
     }
+    if (status != Status::kOk) {
+      return status;
+    }
+    return phase == Phase::kCollective ? take_tables_in_reset(round)
+                                       : take_tables(round);
+  }
+
+  static std::string table_key(std::uint32_t round, std::uint32_t leader) {
+    return fmt::format("acp-{}-{}", round, leader);
+  }
+
+  Status take_tables(std::uint32_t round) {
     for (const std::uint32_t other : group_.others) {
-      if (status != Status::kOk) {
-        return status;
-      }
-      const auto bytes = get_bundle(other, key_of(other));
+      const std::string key = table_key(round, other);
+      const auto bytes = get_bundle(other, key);
       if (!bytes.ok()) {
         return bytes.status();
       }
       if (!protocol::write_table(segment_, *bytes)) {
-        return bad_bundle(other, key_of(other));
+        return bad_bundle(other, key);
       }
     }
-    return status;
+    return Status::kOk;
+  }
+
+  /// The fence of a rank in acp_finalize may have ended that of ranks in
+  /// acp_reset. Then tables are missing. The judgement says why, and if none
+  /// comes, the error of a second try does.
+  Status take_tables_in_reset(std::uint32_t round) {
+    {
+      const ErrorsAs quiet(LogLevel::kInfo);
+      if (take_tables(round) == Status::kOk) {
+        return Status::kOk;
+      }
+    }
+    return watch_->await_judgement() ? watch_->log_end() : take_tables(round);
   }
 
   // --- the launcher --------------------------------------------------------

@@ -10,12 +10,14 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <span>
 #include <utility>
 
 #include "base/log.h"
 #include "base/number_list.h"
 #include "base/thread.h"
 #include "protocol/job_ending.h"
+#include "protocol/rank_names.h"
 #include "runtime/bootstrap_socket.h"
 #include "runtime/mpi_presence.h"
 
@@ -30,7 +32,8 @@ using protocol::Phase;
 constexpr std::size_t kStopEntry = 0;
 // Entry 1 is the event of the end, which only wakes the thread.
 constexpr std::size_t kLauncherEntry = 2;
-constexpr std::size_t kFirstPeerEntry = 3;
+constexpr std::size_t kWorkEntry = 3;
+constexpr std::size_t kFirstPeerEntry = 4;
 
 const char* name_of_phase(Phase phase) {
   switch (phase) {
@@ -45,6 +48,11 @@ const char* name_of_phase(Phase phase) {
 void signal_event(const UniqueFd& event) noexcept {
   const std::uint64_t one = 1;
   (void)!::write(event.get(), &one, sizeof one);
+}
+
+void clear_event(const UniqueFd& event) noexcept {
+  std::uint64_t count = 0;
+  (void)!::read(event.get(), &count, sizeof count);
 }
 
 /// TimePoint::max() means no limit; wait_until() would overflow on it.
@@ -73,6 +81,7 @@ HostWatch::HostWatch(HostRole role,
       links_(links),
       peers_(std::move(peers)),
       is_lost_(peers_.size(), false),
+      arrivals_(peers_.size(), 0),
       arrived_(peers_.size()) {}
 
 HostWatch::~HostWatch() {
@@ -85,7 +94,8 @@ HostWatch::~HostWatch() {
 Status HostWatch::start() {
   stop_event_.reset(::eventfd(0, EFD_CLOEXEC));
   end_event_.reset(::eventfd(0, EFD_CLOEXEC));
-  if (!stop_event_ || !end_event_) {
+  work_event_.reset(::eventfd(0, EFD_CLOEXEC));
+  if (!stop_event_ || !end_event_ || !work_event_) {
     log_error("eventfd: {}", errno_text(errno));
     return Status::kSystem;
   }
@@ -104,6 +114,10 @@ Status HostWatch::start() {
 /// the job ends.
 Status HostWatch::wait_for_ranks(Phase phase, TimePoint limit) {
   std::unique_lock lock(mutex_);
+  if (phase == Phase::kCollective) {
+    ++own_arrivals_;
+    signal_event(work_event_);
+  }
   const auto is_elsewhere = [phase](const std::optional<Phase>& one) {
     return one && *one != phase;
   };
@@ -134,7 +148,7 @@ Status HostWatch::wait_for_ranks(Phase phase, TimePoint limit) {
         "rank {} waits in {}, and this rank in {}", peers_[peer].rank,
         name_of_phase(**other), name_of_phase(phase));
     lock.unlock();
-    abort(1, text);
+    abort(kStatusUnlikeCalls, text);
     return log_end();
   }
   return Status::kOk;
@@ -145,6 +159,7 @@ void HostWatch::go(Phase phase) {
   {
     const std::lock_guard lock(mutex_);
     arrived_.assign(peers_.size(), std::nullopt);
+    meetings_ += phase == Phase::kCollective ? 1 : 0;
     is_calm_ = is_calm_ || phase == Phase::kFinalize;
   }
   if (phase == Phase::kFinalize && links_ != nullptr) {
@@ -185,8 +200,10 @@ Status HostWatch::wait_for_go(Phase phase, TimePoint limit) {
 
 Status HostWatch::log_end() {
   const std::lock_guard lock(mutex_);
-  log_error("the job ends: {}",
-            reason_.empty() ? "another rank of this host says so" : reason_);
+  if (!is_told_) {
+    log_error("the job ends: {}",
+              reason_.empty() ? "another rank of this host says so" : reason_);
+  }
   return Status::kAborted;
 }
 
@@ -256,7 +273,8 @@ void HostWatch::take_step(EndStep step, TimePoint now) {
 // --- the thread --------------------------------------------------------------
 
 /// One turn is a poll and what it found. The time-out of the poll is the next
-/// step that ends this process, if the job ends.
+/// step that ends this process, if the job ends, or the end of the job after a
+/// judgement that rank 0 has not taken.
 void HostWatch::run() {
   for (;;) {
     TimePoint due = TimePoint::max();
@@ -273,15 +291,25 @@ void HostWatch::run() {
       take_step(step, now);
       continue;
     }
-    poll_all(due);
+    if (now >= stuck_due_) {
+      stuck_due_ = TimePoint::max();
+      end_stuck(*stuck_);
+      continue;
+    }
+    poll_all(std::min(due, stuck_due_));
     if ((ready_[kStopEntry].revents & POLLIN) != 0) {
       return;
     }
     if (ready_[kLauncherEntry].revents != 0) {
       lose_launcher();
     }
+    if (ready_[kWorkEntry].revents != 0) {
+      clear_event(work_event_);
+    }
+    take_absences_of_leader();
     look_at_peers();
     look_at_hosts();
+    judge();
   }
 }
 
@@ -299,11 +327,13 @@ void HostWatch::poll_all(TimePoint due) {
   ready_.push_back({stop_event_.get(), POLLIN, 0});
   ready_.push_back({is_ending ? -1 : end_event_.get(), POLLIN, 0});
   ready_.push_back({watches_launcher ? launcher.fd : -1, launcher.events, 0});
+  ready_.push_back({work_event_.get(), POLLIN, 0});
   for (std::size_t i = 0; i < peers_.size(); ++i) {
     const HostPeer& peer = peers_[i];
     ready_.push_back({is_lost_[i] ? -1 : peer.socket.get(), POLLIN, 0});
     ready_.push_back({is_lost_[i] ? -1 : peer.life.get(), POLLIN, 0});
   }
+  links_entry_ = ready_.size();
   if (links_ != nullptr) {
     links_->add_to(ready_);
   }
@@ -355,8 +385,16 @@ void HostWatch::take(std::size_t peer,
     case BootstrapType::kArrive: {
       const std::lock_guard lock(mutex_);
       arrived_[peer] = phase;
+      arrivals_[peer] += phase == Phase::kCollective ? 1 : 0;
       break;
     }
+    case BootstrapType::kAbsent:
+      if (message.value != 0) {
+        const Told told{protocol::Absence::of(message.value), arrivals_[peer]};
+        (void)judge_.note(told.absence.rank, told.absence, told.meetings);
+        send_to_hosts(told);
+      }
+      break;
     case BootstrapType::kGo: {
       const std::lock_guard lock(mutex_);
       gone_ = phase;
@@ -404,15 +442,150 @@ void HostWatch::lose_launcher() {
                   "the launcher's process on this host is gone");
 }
 
+/// Messages come before losses, as with the ranks of this host.
 void HostWatch::look_at_hosts() {
-  const auto lost = links_ == nullptr ? std::nullopt : links_->look();
-  if (lost) {
-    const std::string text =
-        fmt::format("the host of rank {} has lost a rank, or is gone", *lost);
+  if (links_ == nullptr) {
+    return;
+  }
+  const LinkNews news = links_->look(std::span(ready_).subspan(links_entry_));
+  for (const LinkMessage& message : news.messages) {
+    take_absence_of_other_host(message);
+  }
+  if (news.lost) {
+    const std::string text = fmt::format(
+        "the host of rank {} has lost a rank, or is gone", *news.lost);
     if (begin_end(EndCause::kRankLost, text)) {
       pass_on(text);
     }
   }
+}
+
+// --- absences ----------------------------------------------------------------
+
+/// The words of this rank's own host have the absence already.
+void HostWatch::tell_absence(const protocol::Absence& absence) {
+  if (role_ == HostRole::kMember) {
+    (void)send_message(peers_.front().socket.get(),
+                       {BootstrapType::kAbsent, absence.word(), {}});
+    return;
+  }
+  Told told{absence, 0};
+  {
+    const std::lock_guard lock(mutex_);
+    told.meetings = own_arrivals_;
+    told_.push_back(told);
+  }
+  // Here and not in the thread: it comes before the goodbye of this rank.
+  send_to_hosts(told);
+  signal_event(work_event_);
+}
+
+void HostWatch::send_to_hosts(const Told& told) {
+  if (links_ != nullptr) {
+    links_->send_absence(
+        {LinkMessageType::kAbsent, 0, told.absence.word(), told.meetings});
+  }
+}
+
+/// The links have them already.
+void HostWatch::take_absences_of_leader() {
+  std::vector<Told> told;
+  {
+    const std::lock_guard lock(mutex_);
+    told.swap(told_);
+  }
+  for (const Told& one : told) {
+    (void)judge_.note(one.absence.rank, one.absence, one.meetings);
+  }
+}
+
+/// Ranks of this host clear the word of an acp_reset after its first meeting,
+/// and no earlier than the Go. So after that Go the number is not entered. Rank
+/// 0 passes on what changes the words or a judgement of its host.
+void HostWatch::take_absence_of_other_host(const LinkMessage& message) {
+  const auto absence = protocol::Absence::of(message.absence);
+  if (message.absence == 0 || absence.rank >= segment_.header().procs) {
+    return;
+  }
+  if (message.type == LinkMessageType::kStuck) {
+    if (message.waiting < segment_.header().procs) {
+      end_stuck(message);
+    }
+    return;
+  }
+  bool is_new = judge_.note(absence.rank, absence, message.meetings);
+  {
+    const std::lock_guard lock(mutex_);
+    const bool is_over = absence.kind == protocol::AbsenceKind::kResetting &&
+                         message.meetings < meetings_;
+    is_new |= !is_over && segment_.header().absences.enter(absence);
+  }
+  if (is_new && is_rank_0()) {
+    links_->send_absence(message);
+  }
+}
+
+/// The first rank of this host that waits for the launcher in acp_reset, by its
+/// number at launch, and for which meeting.
+std::optional<std::uint32_t> HostWatch::rank_in_reset(
+    std::uint64_t& meeting) const {
+  const std::lock_guard lock(mutex_);
+  meeting = meetings_ + 1;
+  if (own_arrivals_ == meeting) {
+    return manager_.rank();
+  }
+  const auto found =
+      std::ranges::find(arrived_, std::optional(Phase::kCollective));
+  if (found == arrived_.end()) {
+    return std::nullopt;
+  }
+  return peers_[static_cast<std::size_t>(found - arrived_.begin())].rank;
+}
+
+/// Whether ranks of this host wait in acp_reset for a rank that never comes.
+/// Many hosts may find it. Rank 0 ends the job, so that one line tells it, and
+/// the others only if rank 0 does not: it may have left acp_finalize.
+void HostWatch::judge() {
+  if (links_ == nullptr || is_judged_) {
+    return;
+  }
+  std::uint64_t meeting = 0;
+  const auto waiting = rank_in_reset(meeting);
+  const auto missing = waiting ? judge_.missing_from(meeting) : std::nullopt;
+  if (!missing) {
+    return;
+  }
+  is_judged_ = true;
+  const protocol::Absence absence{missing->kind, missing->rank, 0};
+  stuck_ = LinkMessage{LinkMessageType::kStuck, *waiting, absence.word(), 0};
+  const bool is_left_to_rank_0 = !is_rank_0() && links_->send_stuck(*stuck_);
+  stuck_due_ = SteadyClock().now() +
+               (is_left_to_rank_0 ? kJudgementPause : Duration::zero());
+}
+
+/// The line comes first: the launcher may kill this process at once.
+void HostWatch::end_stuck(const LinkMessage& stuck) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (end_ || is_calm_) {
+      return;
+    }
+    is_told_ = true;
+  }
+  const auto absence = protocol::Absence::of(stuck.absence);
+  const std::string text = fmt::format(
+      "rank {} {}; {}", absence.rank,
+      protocol::describe_missing(
+          absence.kind, protocol::name_of_proc(segment_, stuck.waiting)),
+      protocol::kSameOrderAdvice);
+  log_error("the job ends: {}", text);
+  abort(kStatusUnlikeCalls, text);
+}
+
+bool HostWatch::await_judgement() {
+  std::unique_lock lock(mutex_);
+  return changed_.wait_until(lock, SteadyClock().now() + kJudgementLimit,
+                             [this] { return end_.has_value(); });
 }
 
 }  // namespace acp::runtime

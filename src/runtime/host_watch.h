@@ -14,6 +14,10 @@
 //      by itself.
 //   4. The end of a connection to another host ends the job on this host, too.
 //   5. After Phase::kFinalize deaths mean nothing.
+//
+// A rank tells its absence to its leader, and a leader to the other hosts by
+// HostLinks. Each leader judges whether ranks of its host wait in acp_reset in
+// vain. docs/launcher.md, "Absences under other launchers", has the rules.
 #pragma once
 
 #include <condition_variable>
@@ -30,6 +34,7 @@
 #include "base/unique_fd.h"
 #include "protocol/bootstrap.h"
 #include "protocol/host_segment.h"
+#include "protocol/reset_judge.h"
 #include "runtime/bootstrap_door.h"
 #include "runtime/bootstrap_links.h"
 #include "runtime/job_end.h"
@@ -70,6 +75,16 @@ class HostWatch {
   /// kAborted, logged.
   [[nodiscard]] Status wait_for_go(protocol::Phase phase, TimePoint limit);
 
+  /// Tells the other hosts that this rank is absent. Used by the thread that
+  /// comes to the phases. Does not block.
+  void tell_absence(const protocol::Absence& absence);
+
+  /// Leader: an exchange in acp_reset has failed. A rank in acp_finalize may
+  /// have ended its fence, and then the judgement on it is about to come: waits
+  /// for the end of the job, but no longer than kJudgementLimit. True: the job
+  /// ends.
+  [[nodiscard]] bool await_judgement();
+
   /// Tells the host and the launcher that the job ends. The first call counts.
   void abort(int exit_status, std::string_view text);
 
@@ -83,6 +98,18 @@ class HostWatch {
   Status log_end();
 
  private:
+  /// Another leader leaves the end of the job to rank 0 for so long, so that
+  /// one line tells it.
+  static constexpr Duration kJudgementPause = std::chrono::seconds(1);
+  static constexpr Duration kJudgementLimit = 2 * kJudgementPause;
+
+  /// An absence of a rank of this host, and how often that rank had come to
+  /// Phase::kCollective.
+  struct Told {
+    protocol::Absence absence;
+    std::uint64_t meetings = 0;
+  };
+
   void run();
   void poll_all(TimePoint due);
   void look_at_peers();
@@ -91,6 +118,15 @@ class HostWatch {
   void lose(std::size_t peer);
   void lose_launcher();
   void look_at_hosts();
+  void take_absences_of_leader();
+  void send_to_hosts(const Told& told);
+  void take_absence_of_other_host(const LinkMessage& message);
+  void judge();
+  void end_stuck(const LinkMessage& stuck);
+  std::optional<std::uint32_t> rank_in_reset(std::uint64_t& meeting) const;
+
+  bool is_rank_0() const noexcept { return manager_.rank() == 0; }
+
   bool begin_end(EndCause cause, std::string text);
   void pass_on(std::string_view text);
   void take_step(EndStep step, TimePoint now);
@@ -102,11 +138,24 @@ class HostWatch {
   HostLinks* const links_;  ///< Null: a member, or a job on one host.
   const std::vector<HostPeer> peers_;
   std::vector<pollfd> ready_;      ///< Result of the last poll. The thread's.
+  std::size_t links_entry_ = 0;    ///< The first one of links_ in ready_.
   std::vector<bool> is_lost_;      ///< By peer: it is gone. The thread's.
   bool ignores_launcher_ = false;  ///< Its connection says no more. The
                                    ///< thread's.
-  UniqueFd stop_event_;            ///< Readable: the thread has to end.
-  UniqueFd end_event_;             ///< Readable: the job ends.
+  /// Leader: what it has told, and what rank 0 has told. The thread's.
+  protocol::ResetJudge judge_;
+  /// Leader: how often each other rank has come to Phase::kCollective. The
+  /// thread's.
+  std::vector<std::uint64_t> arrivals_;
+  bool is_judged_ = false;  ///< Leader: ranks of this host wait in vain. The
+                            ///< thread's.
+  /// Leader but rank 0: ends the job if rank 0 has not done it by then. The
+  /// thread's.
+  std::optional<LinkMessage> stuck_;
+  TimePoint stuck_due_ = TimePoint::max();
+  UniqueFd stop_event_;  ///< Readable: the thread has to end.
+  UniqueFd work_event_;  ///< Readable: told_ or waits_ has changed.
+  UniqueFd end_event_;   ///< Readable: the job ends.
   std::thread thread_;
 
   mutable std::mutex mutex_;         ///< Guards all fields below.
@@ -116,9 +165,14 @@ class HostWatch {
   std::vector<std::optional<protocol::Phase>> arrived_;
   /// Member: the phase that is over. The thread sets it.
   std::optional<protocol::Phase> gone_;
-  bool is_calm_ = false;  ///< Phase::kFinalize is over. go() or the thread.
+  bool is_calm_ = false;    ///< Phase::kFinalize is over. go() or the thread.
+  std::vector<Told> told_;  ///< Leader: its own absences, for the thread.
+  std::uint64_t meetings_ =
+      0;  ///< Leader: Phase::kCollective is over so often.
+  std::uint64_t own_arrivals_ = 0;  ///< Leader: it has come there so often.
   std::optional<EndSchedule> end_;  ///< Set once, when the job ends.
   std::string reason_;              ///< Why it ends; set with end_.
+  bool is_told_ = false;            ///< end_stuck() has logged the reason.
 };
 
 }  // namespace acp::runtime

@@ -60,6 +60,7 @@ std::string encode_record(const JobRecord& record) {
   writer.number(record.sizes);
   writer.number(record.identity);
   writer.number(record.link_key);
+  writer.number(record.link_version);
   return writer.take();
 }
 
@@ -81,7 +82,8 @@ std::optional<JobRecord> decode_job_record(std::string_view bytes) {
   record.procs = reader.number<std::uint32_t>();
   record.sizes = reader.number<protocol::HostSizes>();
   record.identity = reader.number<protocol::JobIdentity>();
-  record.link_key = reader.number<std::array<std::uint8_t, 16>>();
+  record.link_key = reader.number<LinkKey>();
+  record.link_version = reader.number<std::uint32_t>();
   return reader.is_at_end() ? std::optional(record) : std::nullopt;
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "protocol/host_segment.h"
+#include "runtime/bootstrap_links.h"
 
 namespace acp::runtime {
 
@@ -21,7 +22,8 @@ struct JobRecord {
   protocol::HostSizes sizes{};
   protocol::JobIdentity identity{};
   /// Admits the leaders of hosts to rank 0: HostLinks.
-  std::array<std::uint8_t, 16> link_key{};
+  LinkKey link_key{};
+  std::uint32_t link_version = kLinkVersion;
 };
 
 /// The leader of a host tells it to the ranks of its host and to one leader of

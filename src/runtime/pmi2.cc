@@ -2,6 +2,7 @@
 // the bootstrap. The launcher's answer to "fullinit" has rank and size.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "base/log.h"
@@ -83,9 +84,12 @@ class Pmi2 final : public PmiClient {
     return answer.ok() ? Status::kOk : answer.status();
   }
 
-  /// PMI-2 has no exit status here: the launcher takes one of its own.
+  /// PMI-2 has no exit status here: the launcher takes one of its own. Slurm
+  /// splits the text at semicolons, also at two of them.
   void abort(int, std::string_view text) override {
-    tell_to_abort("abort", {{"isworld", "TRUE"}, {"msg", std::string(text)}});
+    std::string message(text);
+    std::ranges::replace(message, ';', ',');
+    tell_to_abort("abort", {{"isworld", "TRUE"}, {"msg", message}});
   }
 
  private:

@@ -19,6 +19,9 @@ namespace acp::runtime {
 
 /// Exit status of a job whose ranks did not meet in time; acprun has the same.
 inline constexpr int kStatusTimeout = 124;
+/// Exit status of a job whose ranks wait for each other in unlike calls; acprun
+/// has the same.
+inline constexpr int kStatusUnlikeCalls = 125;
 
 /// The way of the values that ranks have put before a fence.
 enum class FenceValues : std::uint8_t {

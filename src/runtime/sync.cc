@@ -130,8 +130,9 @@ void Sync::end_modules() {
   announce(protocol::AbsenceKind::kLeft, barriers_);
 }
 
-/// No rank writes the word before the next acp_reset, and the launcher has
-/// carried it to all hosts before it let this rank go on.
+/// No rank writes the word before the next acp_reset. acprun has carried it to
+/// all hosts before it let this rank go on. Under another launcher HostWatch
+/// enters no number of another host that comes later.
 void Sync::note_met_in_reset() noexcept {
   header_.absences.clear_resetting();
 }

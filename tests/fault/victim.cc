@@ -346,6 +346,26 @@ int reset_beside(std::string_view other) {
   return acp_finalize() == 0 && is_closed ? 0 : 1;
 }
 
+/// The victim begins with another call than its peers: "sync:finalize" is
+/// acp_sync of the victim and acp_finalize of the peers. An acp_reset that
+/// meets another call fails. An acp_sync may have met one of a module in
+/// acp_finalize, or the start of an acp_reset. Then each rank leaves in order.
+int begin_unlike(std::string_view calls) {
+  const std::size_t colon = calls.find(':');
+  const std::string_view call =
+      acp_rank() == kVictim ? calls.substr(0, colon) : calls.substr(colon + 1);
+  int result = -1;
+  acp_errno = ACPX_CLOSED;
+  if (call == "sync") {
+    result = acp_sync();
+  } else if (call == "reset") {
+    result = acp_reset(acp_rank());
+  }
+  const bool is_closed = result == -1 && acp_errno == ACPX_CLOSED;
+  const bool has_met = result == 0 && call == "sync";
+  return acp_finalize() == 0 && (is_closed || has_met) ? 0 : 1;
+}
+
 /// Appends a line; O_APPEND keeps lines of several ranks whole.
 void report_alive(const char* file) {
   const std::string text = std::to_string(getpid()) + '\n';
@@ -396,6 +416,9 @@ int main(int argc, char** argv) {
   }
   if (plan.moment == "reset_beside") {
     return reset_beside(plan.how);
+  }
+  if (plan.moment == "unlike") {
+    return begin_unlike(plan.how);
   }
   if (is_structure_moment(plan.moment)) {
     make_structures();

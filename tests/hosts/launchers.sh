@@ -2,10 +2,11 @@
 # Jobs on two hosts under the launcher of an MPI library, with in-host as its
 # remote shell: the ranks meet by PMI-1 of MPICH, or by PMIx of Open MPI.
 #
-#   with-hosts -n 2 -- launchers.sh MPI HELLO PROGRAM...     MPI: openmpi, mpich
+#   with-hosts -n 2 -- launchers.sh MPI HELLO VICTIM PROGRAM...
+#                                                          MPI: openmpi, mpich
 set -eu
-mpi=$1 hello=$2
-shift 2
+mpi=$1 hello=$2 victim=$3
+shift 3
 output=$TMPDIR/output
 # ACP_BOOTSTRAP refuses every other interface.
 case $mpi in
@@ -17,7 +18,7 @@ openmpi)
 mpich)
   launcher=mpiexec.hydra interface=pmi1
   options="-launcher rsh -launcher-exec $HOST_TOOLS/in-host -iface eth0
-    -ppn 2 -hosts 10.88.0.1,10.88.0.2"
+    -hosts 10.88.0.1,10.88.0.2"
   ;;
 esac
 command -v "$launcher" >/dev/null ||
@@ -32,11 +33,21 @@ fail() { # text
   exit 1
 }
 
-run_job() { # program, ranks
+start() { # ranks, program, argument...
+  ranks=$1
+  shift
+  case $mpi in
+  openmpi) share="--map-by ppr:$((ranks / 2)):node" ;;
+  mpich) share="-ppn $((ranks / 2))" ;;
+  esac
   status=0
   # shellcheck disable=SC2086,SC2016 # the options are words; for the inner shell
   timeout 60 ip netns exec h1 unshare --uts sh -c 'hostname h1 && exec "$@"' job \
-    $launcher $options -n "$2" "$1" >"$output" 2>&1 || status=$?
+    $launcher $options $share -n "$ranks" "$@" >"$output" 2>&1 || status=$?
+}
+
+run_job() { # program, ranks
+  start "$2" "$1"
   test $status = 0 || fail "$1 with $2 ranks: status $status"
 }
 
@@ -53,3 +64,18 @@ for program; do
   echo "-- $program"
   run_job "$program" 4
 done
+
+echo "-- ranks of two hosts in unlike calls end, and name one"
+unlike() { # ranks, moment, how, a part of some line
+  start "$1" "$victim" "$2" "$3" -
+  # 124 and above 128: a time limit, or a signal.
+  case $status in
+  124 | 12[89] | 1[3-9]? | 2??) fail "$2 $3 with $1 ranks: status $status" ;;
+  esac
+  grep -q "$4" "$output" || fail "$2 $3 with $1 ranks: no line names a rank"
+}
+reset="acp_reset.*rank [0-3] is in acp_\|rank [0-3] called .* waits in acp_reset"
+unlike 2 unlike sync:finalize "rank 0 is in acp_finalize after"
+unlike 4 unlike finalize:reset "$reset"
+unlike 2 unlike reset:sync "$reset\|rank 1 is in acp_reset"
+unlike 4 reset_beside sync_on "$reset"

@@ -314,6 +314,35 @@ TEST_CASE("providers: the launcher's death ends all ranks", "[providers]") {
   CHECK(job::no_new_shared_memory(names, kEndsWithin));
 }
 
+/// Each rank that meets another call either fails and leaves in order, or the
+/// job ends, because a rank waits for the launcher in acp_reset.
+TEST_CASE("providers: ranks of two hosts in unlike calls end, and name one",
+          "[providers]") {
+  if (!has_hosts()) return;
+
+  struct Row {
+    std::vector<std::string> words;
+    int ranks;
+    const char* name;  ///< A part of some line.
+  };
+
+  for (const Row& row :
+       {Row{{"unlike", "finalize:sync"}, 4, "rank 1 is in acp_finalize after"},
+        Row{{"unlike", "reset:finalize"}, 2, "acp_reset"},
+        Row{{"unlike", "reset:sync"}, 4, "acp_reset"},
+        Row{{"reset_beside", "sync_on"}, 2, "acp_reset"}}) {
+    std::vector<std::string> words = command(row.ranks, {VICTIM});
+    words.insert(words.end(), row.words.begin(), row.words.end());
+    const std::string marker = job::unique_marker();
+    words.insert(words.end(), {"-", marker});
+    const job::Outcome outcome = run(words, marker);
+    INFO(row.words[0] << " " << row.words[1] << " with " << row.ranks
+                      << " ranks\n"
+                      << outcome.output);
+    CHECK(count_of(outcome.output, row.name) > 0);
+  }
+}
+
 TEST_CASE("providers: acp_init does not wait for ever", "[providers]") {
   const Scratch scratch;
   const std::string marker = job::unique_marker();

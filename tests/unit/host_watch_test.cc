@@ -1,0 +1,377 @@
+// Absences between hosts under another launcher than acprun, over the real
+// connections of HostLinks and HostWatch. The hosts are segments of this
+// process, and the test is the launcher and the other ranks of each host.
+#include "runtime/host_watch.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "runtime/bootstrap_socket.h"
+#include "support/host_memory.h"
+
+using namespace std::chrono_literals;
+
+namespace acp::runtime {
+
+namespace {
+
+using protocol::Absence;
+using protocol::AbsenceKind;
+using protocol::BootstrapType;
+using protocol::Phase;
+
+constexpr auto kPatience = 20s;
+constexpr LinkKey kKey{1, 2, 3};
+
+template <typename Condition>
+bool becomes(Condition is_true) {
+  const auto limit = SteadyClock().now() + kPatience;
+  while (!is_true()) {
+    if (SteadyClock().now() > limit) return false;
+    std::this_thread::yield();
+  }
+  return true;
+}
+
+/// Keeps the thread of the watch in abort() until the test lets it go on: after
+/// that the watch would end this process.
+class Launcher final : public ProcessManager {
+ public:
+  explicit Launcher(std::uint32_t rank) : rank_(rank) {}
+
+  std::string_view name() const noexcept override { return "test"; }
+
+  std::uint32_t rank() const noexcept override { return rank_; }
+
+  std::uint32_t size() const noexcept override { return 3; }
+
+  std::size_t value_limit() const noexcept override { return 100; }
+
+  Result<NodeMap> node_map(const WaitLimit&) override { return NodeMap{}; }
+
+  Status put(std::string_view, std::string_view, const WaitLimit&) override {
+    return Status::kOk;
+  }
+
+  Result<std::string> get(std::uint32_t,
+                          std::string_view,
+                          const WaitLimit&) override {
+    return std::string();
+  }
+
+  Status fence(FenceValues, const WaitLimit&) override { return Status::kOk; }
+
+  bool shares_connection() const noexcept override { return false; }
+
+  void finalize() override {}
+
+  DeathWatch death_watch() const noexcept override { return {}; }
+
+  void abort(int exit_status, std::string_view text) override {
+    std::unique_lock lock(mutex_);
+    ++aborts_;
+    status_ = exit_status;
+    text_ = text;
+    changed_.wait(lock, [this] { return is_released_; });
+  }
+
+  int aborts() const {
+    const std::lock_guard lock(mutex_);
+    return aborts_;
+  }
+
+  int status() const {
+    const std::lock_guard lock(mutex_);
+    return status_;
+  }
+
+  std::string text() const {
+    const std::lock_guard lock(mutex_);
+    return text_;
+  }
+
+  void release() {
+    const std::lock_guard lock(mutex_);
+    is_released_ = true;
+    changed_.notify_all();
+  }
+
+ private:
+  const std::uint32_t rank_;
+  mutable std::mutex mutex_;  ///< Guards all fields below.
+  std::condition_variable changed_;
+  int aborts_ = 0;
+  int status_ = 0;
+  std::string text_;
+  bool is_released_ = false;
+};
+
+/// The leader of a host and, where there is one, the test's end of the
+/// connection of its other rank.
+struct Host {
+  Host(std::uint32_t first, std::uint32_t local, HostLinks& its_links)
+      : memory(3, local, first), launcher(first), links(its_links) {
+    std::vector<HostPeer> peers;
+    if (local > 1) {
+      std::array<int, 2> ends{};
+      REQUIRE(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0,
+                           ends.data()) == 0);
+      member.reset(ends[0]);
+      HostPeer peer;
+      peer.rank = first + 1;
+      peer.process = ::getpid();
+      peer.socket.reset(ends[1]);
+      peers.push_back(std::move(peer));
+    }
+    watch.emplace(HostRole::kLeader, std::move(peers), memory.segment(),
+                  launcher, &links);
+    REQUIRE(watch->start() == Status::kOk);
+  }
+
+  /// Deaths and the end of the job mean nothing from here on.
+  void calm() {
+    watch->go(Phase::kFinalize);
+    launcher.release();
+  }
+
+  void member_says(BootstrapType type, std::uint64_t value) const {
+    REQUIRE(send_message(member.get(), {type, value, {}}) == 0);
+  }
+
+  std::uint64_t word(AbsenceKind kind) const {
+    return memory.segment().header().absences.get(kind);
+  }
+
+  test::HostMemory memory;
+  Launcher launcher;
+  HostLinks& links;
+  UniqueFd member;
+  std::optional<HostWatch> watch;
+};
+
+/// Ranks 0 and 1 on the first host, rank 2 on the second one.
+struct TwoHosts {
+  TwoHosts() {
+    REQUIRE(first_links.open(kKey) == Status::kOk);
+    REQUIRE(second_links.connect("127.0.0.1", first_links.port(), kKey, 2, {}));
+    first = std::make_unique<Host>(0, 2, first_links);
+    second = std::make_unique<Host>(2, 1, second_links);
+  }
+
+  ~TwoHosts() {
+    first->calm();
+    second->calm();
+  }
+
+  /// All ranks come to the launcher in acp_reset, and go on.
+  void meet() const {
+    first->member_says(BootstrapType::kArrive,
+                       static_cast<std::uint64_t>(Phase::kCollective));
+    REQUIRE(first->watch->wait_for_ranks(Phase::kCollective, limit()) ==
+            Status::kOk);
+    REQUIRE(second->watch->wait_for_ranks(Phase::kCollective, limit()) ==
+            Status::kOk);
+    first->watch->go(Phase::kCollective);
+    second->watch->go(Phase::kCollective);
+  }
+
+  static TimePoint limit() { return SteadyClock().now() + kPatience; }
+
+  HostLinks first_links;
+  HostLinks second_links;
+  std::unique_ptr<Host> first;
+  std::unique_ptr<Host> second;
+};
+
+constexpr std::uint64_t kLeaving1 = Absence{AbsenceKind::kLeaving, 1, 5}.word();
+
+}  // namespace
+
+TEST_CASE("host watch: an absence reaches the other hosts") {
+  const TwoHosts hosts;
+  const Absence of_leader{AbsenceKind::kLeaving, 2, 4};
+  hosts.second->watch->tell_absence(of_leader);
+  CHECK(becomes([&] {
+    return hosts.first->word(AbsenceKind::kLeaving) == of_leader.word();
+  }));
+  const Absence of_member{AbsenceKind::kBesideReset, 1, 6};
+  hosts.first->member_says(BootstrapType::kAbsent, of_member.word());
+  CHECK(becomes([&] {
+    return hosts.second->word(AbsenceKind::kBesideReset) == of_member.word();
+  }));
+  CHECK(hosts.first->launcher.aborts() == 0);
+  CHECK(hosts.second->launcher.aborts() == 0);
+}
+
+TEST_CASE(
+    "host watch: rank 0 ends a job whose ranks wait in acp_reset in vain") {
+  const bool waits_first = GENERATE(true, false);
+  const bool waits_at_rank_0 = GENERATE(true, false);
+  const TwoHosts hosts;
+  hosts.meet();
+  const auto wait = [&] {
+    if (waits_at_rank_0) {
+      hosts.first->member_says(BootstrapType::kArrive,
+                               static_cast<std::uint64_t>(Phase::kCollective));
+    } else {
+      (void)hosts.second->watch->wait_for_ranks(Phase::kCollective,
+                                                TwoHosts::limit());
+    }
+  };
+  const std::uint32_t absent = waits_at_rank_0 ? 2 : 1;
+  const Absence absence{AbsenceKind::kLeaving, absent, 5};
+  if (waits_first) wait();
+  if (waits_at_rank_0) {
+    hosts.second->watch->tell_absence(absence);
+  } else {
+    hosts.first->member_says(BootstrapType::kAbsent, absence.word());
+  }
+  if (!waits_first) wait();
+  REQUIRE(becomes([&] { return hosts.first->launcher.aborts() > 0; }));
+  CHECK(hosts.first->launcher.status() == kStatusUnlikeCalls);
+  CHECK(hosts.first->launcher.text() ==
+        "rank " + std::to_string(absent) + " called acp_finalize while rank " +
+            std::to_string(waits_at_rank_0 ? 1 : 2) + " waits in acp_reset; " +
+            std::string(protocol::kSameOrderAdvice));
+}
+
+TEST_CASE("host watch: a leader ends such a job where rank 0 does not") {
+  const bool has_left = GENERATE(true, false);
+  const TwoHosts hosts;
+  hosts.first->member_says(BootstrapType::kAbsent, kLeaving1);
+  REQUIRE(becomes(
+      [&] { return hosts.second->word(AbsenceKind::kLeaving) == kLeaving1; }));
+  if (has_left) {
+    hosts.first->watch->go(Phase::kFinalize);
+  }
+  (void)hosts.second->watch->wait_for_ranks(Phase::kCollective,
+                                            TwoHosts::limit());
+  // The abort of rank 0 does not come back, as that of a launcher which hangs.
+  REQUIRE(becomes([&] { return hosts.second->launcher.aborts() > 0; }));
+  CHECK(hosts.second->launcher.status() == kStatusUnlikeCalls);
+  CHECK((hosts.first->launcher.aborts() == 0) == has_left);
+}
+
+TEST_CASE("host watch: a rank that is ahead is not absent") {
+  const TwoHosts hosts;
+  hosts.meet();
+  // Ranks 0 and 1 have met with rank 2, which has not got its Go.
+  (void)hosts.second->watch->wait_for_ranks(Phase::kCollective,
+                                            TwoHosts::limit());
+  hosts.first->member_says(BootstrapType::kArrive,
+                           static_cast<std::uint64_t>(Phase::kCollective));
+  REQUIRE(hosts.first->watch->wait_for_ranks(Phase::kCollective,
+                                             TwoHosts::limit()) == Status::kOk);
+  hosts.first->watch->go(Phase::kCollective);
+  hosts.first->member_says(BootstrapType::kAbsent, kLeaving1);
+  const Absence last{AbsenceKind::kLeft, 1, 5};
+  hosts.first->member_says(BootstrapType::kAbsent, last.word());
+  REQUIRE(becomes(
+      [&] { return hosts.second->word(AbsenceKind::kLeft) == last.word(); }));
+  CHECK(hosts.second->launcher.aborts() == 0);
+  hosts.second->watch->go(Phase::kCollective);
+  CHECK(hosts.first->launcher.aborts() == 0);
+}
+
+TEST_CASE(
+    "host watch: the number of an acp_reset that is over is not entered") {
+  TwoHosts hosts;
+  hosts.meet();
+  // Another leader's words of before the meeting, which come late.
+  hosts.second_links.send_absence(
+      {LinkMessageType::kAbsent, 0,
+       Absence{AbsenceKind::kResetting, 2, 3}.word(), 0});
+  hosts.second->watch->tell_absence({AbsenceKind::kLeaving, 2, 9});
+  REQUIRE(
+      becomes([&] { return hosts.first->word(AbsenceKind::kLeaving) != 0; }));
+  CHECK(hosts.first->word(AbsenceKind::kResetting) == 0);
+  // The next one is.
+  hosts.second->watch->tell_absence({AbsenceKind::kResetting, 2, 11});
+  CHECK(
+      becomes([&] { return hosts.first->word(AbsenceKind::kResetting) != 0; }));
+}
+
+namespace {
+
+/// Polls and looks until messages have come.
+std::vector<LinkMessage> hear(HostLinks& links, std::size_t count) {
+  std::vector<LinkMessage> messages;
+  CHECK(becomes([&] {
+    std::vector<pollfd> ready;
+    links.add_to(ready);
+    (void)::poll(ready.data(), ready.size(), 10);
+    for (const LinkMessage& one : links.look(ready).messages) {
+      messages.push_back(one);
+    }
+    return messages.size() >= count;
+  }));
+  return messages;
+}
+
+}  // namespace
+
+TEST_CASE("host links: a leader that rank 0 takes late gets what was told") {
+  HostLinks hub;
+  REQUIRE(hub.open(kKey) == Status::kOk);
+  HostLinks leaf;
+  REQUIRE(leaf.connect("127.0.0.1", hub.port(), kKey, 7, {}));
+  const auto absent = [](AbsenceKind kind, std::uint32_t barrier,
+                         std::uint64_t meetings) {
+    return LinkMessage{LinkMessageType::kAbsent, 0,
+                       Absence{kind, 1, barrier}.word(), meetings};
+  };
+  // Rank 0 has not looked at the connection yet.
+  hub.send_absence(absent(AbsenceKind::kResetting, 3, 0));
+  hub.send_absence(absent(AbsenceKind::kResetting, 5, 4));
+  hub.send_absence(absent(AbsenceKind::kResetting, 6, 4));
+  hub.send_absence(absent(AbsenceKind::kLeaving, 9, 4));
+  hub.send_absence(absent(AbsenceKind::kLeaving, 8, 4));
+  leaf.send_absence(absent(AbsenceKind::kBesideReset, 5, 4));
+  CHECK(hear(hub, 1).front().absence ==
+        Absence{AbsenceKind::kBesideReset, 1, 5}.word());
+  const auto messages = hear(leaf, 3);
+  REQUIRE(messages.size() == 3);
+  CHECK(messages[0].absence == Absence{AbsenceKind::kResetting, 1, 5}.word());
+  CHECK(messages[1].absence == Absence{AbsenceKind::kResetting, 1, 6}.word());
+  CHECK(messages[1].meetings == 4);
+  CHECK(messages[2].absence == Absence{AbsenceKind::kLeaving, 1, 8}.word());
+}
+
+TEST_CASE("host links: the end of a connection means a loss before goodbye") {
+  const bool says_goodbye = GENERATE(true, false);
+  HostLinks hub;
+  REQUIRE(hub.open(kKey) == Status::kOk);
+  {
+    HostLinks leaf;
+    REQUIRE(leaf.connect("127.0.0.1", hub.port(), kKey, 7, {}));
+    leaf.send_absence({LinkMessageType::kAbsent, 0, kLeaving1, 0});
+    if (says_goodbye) leaf.say_goodbye();
+  }
+  std::size_t messages = 0;
+  std::optional<std::uint32_t> lost;
+  CHECK(becomes([&] {
+    std::vector<pollfd> ready;
+    hub.add_to(ready);
+    (void)::poll(ready.data(), ready.size(), 10);
+    const LinkNews news = hub.look(ready);
+    messages += news.messages.size();
+    lost = news.lost ? news.lost : lost;
+    std::vector<pollfd> left;
+    hub.add_to(left);
+    return messages == 1 && left.size() == 1;  // the listener
+  }));
+  CHECK(lost.has_value() == !says_goodbye);
+}
+
+}  // namespace acp::runtime
