@@ -32,6 +32,9 @@ constexpr int kProbes = 4;
 constexpr unsigned kUnacknowledgedMs =
     (kSilenceSeconds + kProbes * kProbeSeconds) * 1000;
 
+/// Leaders leave much less unread than so many reads of 4 KiB.
+constexpr int kDiscardedReads = 256;
+
 /// The first bytes of a connection, from the leader that has connected.
 struct Greeting {
   LinkKey key;
@@ -73,6 +76,21 @@ bool finish_connecting(int socket, const WaitLimit& limit) {
 }
 
 }  // namespace
+
+/// TCP resets a connection that is closed while it holds bytes that nobody has
+/// read, and drops the goodbye if it is still under way. So what has come is
+/// read first. Bytes that come later still reset the connection: HostWatch
+/// bears that.
+HostLinks::~HostLinks() {
+  if (!has_left_) {
+    return;
+  }
+  for (Link& link : links_) {
+    flush(link);
+    (void)::shutdown(link.socket.get(), SHUT_WR);
+    discard(link);
+  }
+}
 
 /// One socket takes connections of IPv6 and IPv4. A kernel without IPv6 gives
 /// one for IPv4.
@@ -199,6 +217,18 @@ void HostLinks::flush(Link& link) {
   }
 }
 
+/// Reads what has come, and no more than kDiscardedReads: a stranger may send
+/// for ever.
+void HostLinks::discard(const Link& link) {
+  std::array<char, 4096> bytes{};
+  for (int i = 0; i < kDiscardedReads; ++i) {
+    const ssize_t n = ::recv(link.socket.get(), bytes.data(), bytes.size(), 0);
+    if (n == 0 || (n < 0 && errno != EINTR)) {
+      return;
+    }
+  }
+}
+
 void HostLinks::send(Link& link, const LinkMessage& message) {
   link.unsent.append(reinterpret_cast<const char*>(&message), sizeof message);
   flush(link);
@@ -293,7 +323,7 @@ void HostLinks::send_absence(const LinkMessage& message) {
     return;
   }
   for (Link& link : links_) {
-    if (link.is_known) {
+    if (link.is_known && !link.is_leaving) {
       send(link, message);
     }
   }

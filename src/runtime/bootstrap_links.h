@@ -69,6 +69,13 @@ struct LinkNews {
 /// Thread-safe after open() or connect().
 class HostLinks {
  public:
+  HostLinks() = default;
+  HostLinks(const HostLinks&) = delete;
+  HostLinks& operator=(const HostLinks&) = delete;
+  /// After say_goodbye() it closes the connections so that the goodbye arrives.
+  /// Does not block.
+  ~HostLinks();
+
   /// Rank 0: listens on a port of the system's choice. kSystem, logged.
   [[nodiscard]] Status open(const LinkKey& key);
 
@@ -93,9 +100,10 @@ class HostLinks {
   LinkNews look(std::span<const pollfd> ready);
 
   /// Sends an absence: rank 0 to all other leaders, also to those whose
-  /// connection it has not taken yet, and another leader to rank 0. Does not
-  /// block. What a full connection does not take leaves with look(), so the
-  /// thread that polls has to call this.
+  /// connection it has not taken yet, and another leader to rank 0. A leader
+  /// that has said goodbye gets none. Does not block. What a full connection
+  /// does not take leaves with look(), so the thread that polls has to call
+  /// this.
   void send_absence(const LinkMessage& message);
 
   /// Another leader: tells rank 0 that ranks wait in vain. False: there is no
@@ -119,6 +127,7 @@ class HostLinks {
   bool read_from(Link& link, std::vector<LinkMessage>& messages);
   static void send(Link& link, const LinkMessage& message);
   static void flush(Link& link);
+  static void discard(const Link& link);
   static void take_messages(Link& link, std::vector<LinkMessage>& messages);
 
   mutable std::mutex mutex_;  ///< Guards all fields.

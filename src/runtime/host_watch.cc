@@ -151,6 +151,7 @@ Status HostWatch::wait_for_ranks(Phase phase, TimePoint limit) {
     abort(kStatusUnlikeCalls, text);
     return log_end();
   }
+  is_finalizing_ = is_finalizing_ || phase == Phase::kFinalize;
   return Status::kOk;
 }
 
@@ -274,7 +275,7 @@ void HostWatch::take_step(EndStep step, TimePoint now) {
 
 /// One turn is a poll and what it found. The time-out of the poll is the next
 /// step that ends this process, if the job ends, or the end of the job after a
-/// judgement that rank 0 has not taken.
+/// judgement that rank 0 has not taken, or after the loss of a host.
 void HostWatch::run() {
   for (;;) {
     TimePoint due = TimePoint::max();
@@ -296,7 +297,12 @@ void HostWatch::run() {
       end_stuck(*stuck_);
       continue;
     }
-    poll_all(std::min(due, stuck_due_));
+    if (now >= loss_due_) {
+      loss_due_ = TimePoint::max();
+      end_lost_host();
+      continue;
+    }
+    poll_all(std::min({due, stuck_due_, loss_due_}));
     if ((ready_[kStopEntry].revents & POLLIN) != 0) {
       return;
     }
@@ -442,7 +448,10 @@ void HostWatch::lose_launcher() {
                   "the launcher's process on this host is gone");
 }
 
-/// Messages come before losses, as with the ranks of this host.
+/// Messages come before losses, as with the ranks of this host. A leader that
+/// has left acp_finalize closes its connections at once, and TCP drops its
+/// goodbye when it resets one. Then the fence of this host ends soon as well,
+/// and the loss means nothing.
 void HostWatch::look_at_hosts() {
   if (links_ == nullptr) {
     return;
@@ -451,12 +460,26 @@ void HostWatch::look_at_hosts() {
   for (const LinkMessage& message : news.messages) {
     take_absence_of_other_host(message);
   }
-  if (news.lost) {
-    const std::string text = fmt::format(
-        "the host of rank {} has lost a rank, or is gone", *news.lost);
-    if (begin_end(EndCause::kRankLost, text)) {
-      pass_on(text);
+  if (!news.lost || loss_due_ != TimePoint::max()) {
+    return;
+  }
+  lost_host_ = *news.lost;
+  {
+    const std::lock_guard lock(mutex_);
+    if (is_finalizing_) {
+      loss_due_ = SteadyClock().now() + kLossPause;
+      return;
     }
+  }
+  end_lost_host();
+}
+
+/// Does nothing when Phase::kFinalize is over.
+void HostWatch::end_lost_host() {
+  const std::string text = fmt::format(
+      "the host of rank {} has lost a rank, or is gone", lost_host_);
+  if (begin_end(EndCause::kRankLost, text)) {
+    pass_on(text);
   }
 }
 

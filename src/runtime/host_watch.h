@@ -13,6 +13,8 @@
 //   3. From then on the steps of EndSchedule end this process, unless it ends
 //      by itself.
 //   4. The end of a connection to another host ends the job on this host, too.
+//      While all ranks of this host are in acp_finalize it does so only after
+//      kLossPause: the other leader may have left, and its goodbye be lost.
 //   5. After Phase::kFinalize deaths mean nothing.
 //
 // A rank tells its absence to its leader, and a leader to the other hosts by
@@ -102,6 +104,9 @@ class HostWatch {
   /// one line tells it.
   static constexpr Duration kJudgementPause = std::chrono::seconds(1);
   static constexpr Duration kJudgementLimit = 2 * kJudgementPause;
+  /// Longer than the launcher needs to end the fence of one host after that of
+  /// another, even when a packet is lost twice.
+  static constexpr Duration kLossPause = std::chrono::seconds(1);
 
   /// An absence of a rank of this host, and how often that rank had come to
   /// Phase::kCollective.
@@ -118,6 +123,7 @@ class HostWatch {
   void lose(std::size_t peer);
   void lose_launcher();
   void look_at_hosts();
+  void end_lost_host();
   void take_absences_of_leader();
   void send_to_hosts(const Told& told);
   void take_absence_of_other_host(const LinkMessage& message);
@@ -153,8 +159,12 @@ class HostWatch {
   /// thread's.
   std::optional<LinkMessage> stuck_;
   TimePoint stuck_due_ = TimePoint::max();
+  /// Leader: a connection to this host has ended without goodbye, and ends the
+  /// job at that time. The thread's.
+  std::uint32_t lost_host_ = 0;
+  TimePoint loss_due_ = TimePoint::max();
   UniqueFd stop_event_;  ///< Readable: the thread has to end.
-  UniqueFd work_event_;  ///< Readable: told_ or waits_ has changed.
+  UniqueFd work_event_;  ///< Readable: told_ or own_arrivals_ has changed.
   UniqueFd end_event_;   ///< Readable: the job ends.
   std::thread thread_;
 
@@ -165,6 +175,8 @@ class HostWatch {
   std::vector<std::optional<protocol::Phase>> arrived_;
   /// Member: the phase that is over. The thread sets it.
   std::optional<protocol::Phase> gone_;
+  /// Leader: all ranks of the host have come to Phase::kFinalize.
+  bool is_finalizing_ = false;
   bool is_calm_ = false;    ///< Phase::kFinalize is over. go() or the thread.
   std::vector<Told> told_;  ///< Leader: its own absences, for the thread.
   std::uint64_t meetings_ =

@@ -3,10 +3,17 @@
 // process, and the test is the launcher and the other ranks of each host.
 #include "runtime/host_watch.h"
 
+#include <arpa/inet.h>
+#include <linux/sockios.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <condition_variable>
 #include <memory>
@@ -17,6 +24,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "protocol/job_ending.h"
 #include "runtime/bootstrap_socket.h"
 #include "support/host_memory.h"
 
@@ -302,6 +310,44 @@ TEST_CASE(
       becomes([&] { return hosts.first->word(AbsenceKind::kResetting) != 0; }));
 }
 
+TEST_CASE(
+    "host watch: the loss of a host in acp_finalize ends the job a moment "
+    "later") {
+  const bool goes_on = GENERATE(true, false);
+  HostLinks links;
+  REQUIRE(links.open(kKey) == Status::kOk);
+  Host host(0, 2, links);
+  auto other = std::make_unique<HostLinks>();
+  REQUIRE(other->connect("127.0.0.1", links.port(), kKey, 2, {}));
+  // An absence arrives, so the host has taken the connection.
+  other->send_absence({LinkMessageType::kAbsent, 0,
+                       Absence{AbsenceKind::kLeaving, 2, 5}.word(), 0});
+  REQUIRE(becomes([&] { return host.word(AbsenceKind::kLeaving) != 0; }));
+  host.member_says(BootstrapType::kArrive,
+                   static_cast<std::uint64_t>(Phase::kFinalize));
+  REQUIRE(host.watch->wait_for_ranks(Phase::kFinalize, TwoHosts::limit()) ==
+          Status::kOk);
+  const TimePoint start = SteadyClock().now();
+  other.reset();
+  REQUIRE(becomes([&links] {
+    std::vector<pollfd> left;
+    links.add_to(left);
+    return left.size() == 1;  // the listener
+  }));
+  if (goes_on) {
+    host.calm();
+    // Longer than the pause: the end of the job would show.
+    const WaitLimit limit = host.watch->limit_until({});
+    pollfd end{limit.end_fd, limit.end_events, 0};
+    CHECK(::poll(&end, 1, 1500) == 0);
+    CHECK_FALSE(protocol::is_ending(host.memory.segment()));
+  } else {
+    CHECK(becomes([&] { return protocol::is_ending(host.memory.segment()); }));
+    CHECK(SteadyClock().now() - start >= 1s);
+    host.launcher.release();
+  }
+}
+
 namespace {
 
 /// Polls and looks until messages have come.
@@ -346,6 +392,86 @@ TEST_CASE("host links: a leader that rank 0 takes late gets what was told") {
   CHECK(messages[1].absence == Absence{AbsenceKind::kResetting, 1, 6}.word());
   CHECK(messages[1].meetings == 4);
   CHECK(messages[2].absence == Absence{AbsenceKind::kLeaving, 1, 8}.word());
+}
+
+namespace {
+
+/// A leader of which the test sees every byte.
+UniqueFd connect_plainly(const HostLinks& hub, std::uint32_t rank) {
+  UniqueFd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(hub.port());
+  REQUIRE(::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address),
+                    sizeof address) == 0);
+  const timeval patience{20, 0};
+  REQUIRE(::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &patience,
+                       sizeof patience) == 0);
+  REQUIRE(::send(socket.get(), kKey.data(), kKey.size(), MSG_MORE) ==
+          static_cast<ssize_t>(kKey.size()));
+  REQUIRE(::send(socket.get(), &rank, sizeof rank, 0) ==
+          static_cast<ssize_t>(sizeof rank));
+  return socket;
+}
+
+/// Returns when the hub has the message in its receive buffer.
+void say(const UniqueFd& leaf, const LinkMessage& message) {
+  REQUIRE(::send(leaf.get(), &message, sizeof message, MSG_NOSIGNAL) ==
+          static_cast<ssize_t>(sizeof message));
+  REQUIRE(becomes([&leaf] {
+    int unacknowledged = 1;
+    return ::ioctl(leaf.get(), SIOCOUTQ, &unacknowledged) == 0 &&
+           unacknowledged == 0;
+  }));
+}
+
+/// The next message is the goodbye.
+void check_goodbye(const UniqueFd& leaf) {
+  LinkMessage message{LinkMessageType::kStuck, 0, 0, 0};
+  CHECK(::recv(leaf.get(), &message, sizeof message, MSG_WAITALL) ==
+        static_cast<ssize_t>(sizeof message));
+  CHECK(message.type == LinkMessageType::kGoodbye);
+}
+
+/// The connection has ended, and TCP has not reset it.
+void check_closed(const UniqueFd& leaf) {
+  char byte = 0;
+  errno = 0;
+  CHECK(::recv(leaf.get(), &byte, 1, 0) == 0);
+  CHECK(errno == 0);
+}
+
+constexpr LinkMessage kAbsent1{LinkMessageType::kAbsent, 0, kLeaving1, 0};
+
+}  // namespace
+
+TEST_CASE("host links: unread absences do not reset a connection") {
+  auto hub = std::make_unique<HostLinks>();
+  REQUIRE(hub->open(kKey) == Status::kOk);
+  const UniqueFd leaf = connect_plainly(*hub, 7);
+  say(leaf, kAbsent1);
+  REQUIRE(hear(*hub, 1).size() == 1);
+  for (int i = 0; i < 10; ++i) {
+    say(leaf, kAbsent1);
+  }
+  hub->say_goodbye();
+  check_goodbye(leaf);
+  say(leaf, kAbsent1);
+  hub.reset();
+  check_closed(leaf);
+}
+
+TEST_CASE("host links: a leader that has said goodbye gets no absence") {
+  HostLinks hub;
+  REQUIRE(hub.open(kKey) == Status::kOk);
+  const UniqueFd leaf = connect_plainly(hub, 7);
+  say(leaf, {LinkMessageType::kGoodbye, 0, 0, 0});
+  say(leaf, kAbsent1);
+  REQUIRE(hear(hub, 1).size() == 1);
+  hub.send_absence(kAbsent1);
+  hub.say_goodbye();
+  check_goodbye(leaf);
 }
 
 TEST_CASE("host links: the end of a connection means a loss before goodbye") {
