@@ -191,6 +191,9 @@ void HostLinks::accept_all() {
   while (listener_) {
     UniqueFd socket(::accept4(listener_.get(), nullptr, nullptr,
                               SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!socket && (errno == EINTR || errno == ECONNABORTED)) {
+      continue;
+    }
     if (!socket) {
       return;
     }
@@ -349,8 +352,10 @@ bool HostLinks::send_stuck(const LinkMessage& message) {
   return true;
 }
 
+/// A connection that waits until the listener closes would be reset.
 void HostLinks::say_goodbye() {
   const std::lock_guard lock(mutex_);
+  accept_all();
   has_left_ = true;
   for (Link& link : links_) {
     send(link, {LinkMessageType::kGoodbye, 0, 0, 0});

@@ -110,7 +110,8 @@ class HostLinks {
   /// connection to rank 0.
   bool send_stuck(const LinkMessage& message);
 
-  /// From here on the end of a connection means nothing, on both sides.
+  /// From here on the end of a connection means nothing, on both sides. Rank 0
+  /// first takes the connections that wait.
   void say_goodbye();
 
  private:

@@ -474,6 +474,17 @@ TEST_CASE("host links: a leader that has said goodbye gets no absence") {
   check_goodbye(leaf);
 }
 
+TEST_CASE("host links: a leader that rank 0 has not taken gets its goodbye") {
+  auto hub = std::make_unique<HostLinks>();
+  REQUIRE(hub->open(kKey) == Status::kOk);
+  const UniqueFd leaf = connect_plainly(*hub, 7);
+  say(leaf, kAbsent1);
+  hub->say_goodbye();
+  check_goodbye(leaf);
+  hub.reset();
+  check_closed(leaf);
+}
+
 TEST_CASE("host links: the end of a connection means a loss before goodbye") {
   const bool says_goodbye = GENERATE(true, false);
   HostLinks hub;
