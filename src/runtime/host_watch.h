@@ -103,7 +103,9 @@ class HostWatch {
   /// Another leader leaves the end of the job to rank 0 for so long, so that
   /// one line tells it.
   static constexpr Duration kJudgementPause = std::chrono::seconds(1);
-  static constexpr Duration kJudgementLimit = 2 * kJudgementPause;
+  /// That pause, and then up to 1.2 s in which the launcher does not kill the
+  /// rank that aborts the job; the other ranks hear of the end after that.
+  static constexpr Duration kJudgementLimit = 4 * kJudgementPause;
   /// Longer than the launcher needs to end the fence of one host after that of
   /// another, even when a packet is lost twice.
   static constexpr Duration kLossPause = std::chrono::seconds(1);

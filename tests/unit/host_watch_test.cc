@@ -91,7 +91,7 @@ class Launcher final : public ProcessManager {
     ++aborts_;
     status_ = exit_status;
     text_ = text;
-    changed_.wait(lock, [this] { return is_released_; });
+    changed_.wait_for(lock, hold_, [this] { return is_released_; });
   }
 
   int aborts() const {
@@ -109,6 +109,12 @@ class Launcher final : public ProcessManager {
     return text_;
   }
 
+  /// abort() returns after that at the latest.
+  void hold_for(Duration limit) {
+    const std::lock_guard lock(mutex_);
+    hold_ = limit;
+  }
+
   void release() {
     const std::lock_guard lock(mutex_);
     is_released_ = true;
@@ -122,6 +128,7 @@ class Launcher final : public ProcessManager {
   int aborts_ = 0;
   int status_ = 0;
   std::string text_;
+  Duration hold_ = 10 * kPatience;
   bool is_released_ = false;
 };
 
@@ -269,6 +276,20 @@ TEST_CASE("host watch: a leader ends such a job where rank 0 does not") {
   REQUIRE(becomes([&] { return hosts.second->launcher.aborts() > 0; }));
   CHECK(hosts.second->launcher.status() == kStatusUnlikeCalls);
   CHECK((hosts.first->launcher.aborts() == 0) == has_left);
+}
+
+TEST_CASE("host watch: a leader waits long enough for a late judgement") {
+  TwoHosts hosts;
+  // Rank 0's abort does not come back, and that of the other leader does late.
+  hosts.second->launcher.hold_for(1200ms);
+  hosts.first->member_says(BootstrapType::kAbsent, kLeaving1);
+  REQUIRE(becomes(
+      [&] { return hosts.second->word(AbsenceKind::kLeaving) == kLeaving1; }));
+  REQUIRE(hosts.second->watch->wait_for_ranks(
+              Phase::kCollective, TwoHosts::limit()) == Status::kOk);
+  CHECK(hosts.second->watch->await_judgement());
+  CHECK(hosts.first->launcher.aborts() == 1);
+  CHECK(hosts.second->launcher.aborts() == 1);
 }
 
 TEST_CASE("host watch: a rank that is ahead is not absent") {
