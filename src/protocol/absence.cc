@@ -4,17 +4,17 @@
 
 namespace acp::protocol {
 
+bool Absence::outranks(const Absence& old) const noexcept {
+  const bool is_fewest =
+      kind == AbsenceKind::kLeaving || kind == AbsenceKind::kLeft;
+  return is_fewest ? is_before(old.barrier) : old.is_before(barrier);
+}
+
 bool Absences::enter(const Absence& absence) noexcept {
   std::atomic<std::uint64_t>& place =
       words_[static_cast<std::size_t>(absence.kind)];
-  const bool is_fewest = absence.kind == AbsenceKind::kLeaving ||
-                         absence.kind == AbsenceKind::kLeft;
-  const auto replaces = [&](const Absence& old) {
-    return is_fewest ? absence.is_before(old.barrier)
-                     : old.is_before(absence.barrier);
-  };
   std::uint64_t word = place.load(std::memory_order_relaxed);
-  while (word == 0 || replaces(Absence::of(word))) {
+  while (word == 0 || absence.outranks(Absence::of(word))) {
     if (place.compare_exchange_weak(word, absence.word(),
                                     std::memory_order_release,
                                     std::memory_order_relaxed)) {

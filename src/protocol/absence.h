@@ -40,6 +40,11 @@ struct Absence {
            static_cast<std::uint32_t>(kind) << kRankBits | rank;
   }
 
+  /// Whether this absence concerns more ranks than an older one of its kind.
+  /// In acp_finalize the one with fewer barriers does, in acp_reset the later
+  /// one.
+  bool outranks(const Absence& old) const noexcept;
+
   /// Whether `barrier` comes before barrier `number`.
   constexpr bool is_before(std::uint64_t number) const noexcept {
     return static_cast<std::int32_t>(static_cast<std::uint32_t>(number) -

@@ -317,9 +317,30 @@ LinkNews HostLinks::look(std::span<const pollfd> ready) {
   return news;
 }
 
-/// A leader whose link is taken later needs the latest absence of each kind.
-/// Of acp_reset it needs all numbers after the most meetings, because two that
-/// differ are judged.
+/// A leader whose link is taken later needs the absence of each kind that
+/// stands in the words of the other hosts. Of acp_reset it needs all numbers
+/// after the most meetings, because two that differ are judged.
+void HostLinks::keep(const LinkMessage& message) {
+  const auto absence = protocol::Absence::of(message.absence);
+  const auto is_of_kind = [&absence](const LinkMessage& old) {
+    return protocol::Absence::of(old.absence).kind == absence.kind;
+  };
+  if (absence.kind == protocol::AbsenceKind::kResetting) {
+    std::erase_if(told_, [&](const LinkMessage& old) {
+      return is_of_kind(old) && (old.meetings < message.meetings ||
+                                 old.absence == message.absence);
+    });
+    told_.push_back(message);
+    return;
+  }
+  const auto old = std::ranges::find_if(told_, is_of_kind);
+  if (old == told_.end()) {
+    told_.push_back(message);
+  } else if (absence.outranks(protocol::Absence::of(old->absence))) {
+    *old = message;
+  }
+}
+
 void HostLinks::send_absence(const LinkMessage& message) {
   const std::lock_guard lock(mutex_);
   if (has_left_) {
@@ -331,15 +352,7 @@ void HostLinks::send_absence(const LinkMessage& message) {
     }
   }
   if (listener_) {
-    const protocol::AbsenceKind kind =
-        protocol::Absence::of(message.absence).kind;
-    std::erase_if(told_, [&](const LinkMessage& old) {
-      return protocol::Absence::of(old.absence).kind == kind &&
-             (kind != protocol::AbsenceKind::kResetting ||
-              old.meetings < message.meetings ||
-              old.absence == message.absence);
-    });
-    told_.push_back(message);
+    keep(message);
   }
 }
 

@@ -125,6 +125,7 @@ class HostLinks {
   };
 
   void accept_all();
+  void keep(const LinkMessage& message);
   bool read_from(Link& link, std::vector<LinkMessage>& messages);
   static void send(Link& link, const LinkMessage& message);
   static void flush(Link& link);

@@ -404,15 +404,21 @@ TEST_CASE("host links: a leader that rank 0 takes late gets what was told") {
   hub.send_absence(absent(AbsenceKind::kResetting, 6, 4));
   hub.send_absence(absent(AbsenceKind::kLeaving, 9, 4));
   hub.send_absence(absent(AbsenceKind::kLeaving, 8, 4));
+  hub.send_absence(absent(AbsenceKind::kLeft, 8, 4));
+  hub.send_absence(absent(AbsenceKind::kLeft, 9, 4));
+  hub.send_absence(absent(AbsenceKind::kBesideReset, 6, 4));
+  hub.send_absence(absent(AbsenceKind::kBesideReset, 5, 4));
   leaf.send_absence(absent(AbsenceKind::kBesideReset, 5, 4));
   CHECK(hear(hub, 1).front().absence ==
         Absence{AbsenceKind::kBesideReset, 1, 5}.word());
-  const auto messages = hear(leaf, 3);
-  REQUIRE(messages.size() == 3);
+  const auto messages = hear(leaf, 5);
+  REQUIRE(messages.size() == 5);
   CHECK(messages[0].absence == Absence{AbsenceKind::kResetting, 1, 5}.word());
   CHECK(messages[1].absence == Absence{AbsenceKind::kResetting, 1, 6}.word());
   CHECK(messages[1].meetings == 4);
   CHECK(messages[2].absence == Absence{AbsenceKind::kLeaving, 1, 8}.word());
+  CHECK(messages[3].absence == Absence{AbsenceKind::kLeft, 1, 8}.word());
+  CHECK(messages[4].absence == Absence{AbsenceKind::kBesideReset, 1, 6}.word());
 }
 
 namespace {
