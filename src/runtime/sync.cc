@@ -36,8 +36,13 @@ Status Sync::wait(TimePoint deadline) {
 }
 
 /// Two barriers: a rank whose acp_sync has met the first one learns it there,
-/// and tells it before it comes to the second one.
+/// and tells it before it comes to the second one. A rank that is apart comes
+/// to none: a rank whose acp_reset has the number that it would tell would take
+/// it for one of its own call, and wait for ever.
 Status Sync::begin_reset() {
+  if (is_apart_) {
+    return Status::kClosed;
+  }
   const std::uint64_t before = barriers_;
   watch_.begin_reset(next_barrier());
   announce(protocol::AbsenceKind::kResetting, next_barrier());
