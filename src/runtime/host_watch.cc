@@ -395,8 +395,9 @@ void HostWatch::take(std::size_t peer,
       break;
     }
     case BootstrapType::kAbsent:
-      if (message.value != 0) {
-        const Told told{protocol::Absence::of(message.value), arrivals_[peer]};
+      if (const auto absence = protocol::Absence::of(message.value);
+          message.value != 0 && absence.rank < segment_.header().procs) {
+        const Told told{absence, arrivals_[peer]};
         (void)judge_.note(told.absence.rank, told.absence, told.meetings);
         send_to_hosts(told);
       }
@@ -586,7 +587,8 @@ void HostWatch::judge() {
                (is_left_to_rank_0 ? kJudgementPause : Duration::zero());
 }
 
-/// The line comes first: the launcher may kill this process at once.
+/// The line comes first: the launcher may kill this process at once. Absences
+/// have the rank of today, and the line tells the one at launch as well.
 void HostWatch::end_stuck(const LinkMessage& stuck) {
   {
     const std::lock_guard lock(mutex_);
@@ -596,8 +598,10 @@ void HostWatch::end_stuck(const LinkMessage& stuck) {
     is_told_ = true;
   }
   const auto absence = protocol::Absence::of(stuck.absence);
+  const std::uint32_t missing =
+      segment_.proc_of_rank()[absence.rank].load(std::memory_order_relaxed);
   const std::string text = fmt::format(
-      "rank {} {}; {}", absence.rank,
+      "{} {}; {}", protocol::name_of_proc(segment_, missing),
       protocol::describe_missing(
           absence.kind, protocol::name_of_proc(segment_, stuck.waiting)),
       protocol::kSameOrderAdvice);

@@ -261,6 +261,24 @@ TEST_CASE(
             std::string(protocol::kSameOrderAdvice));
 }
 
+TEST_CASE(
+    "host watch: the line names ranks after acp_reset as it does before") {
+  const TwoHosts hosts;
+  auto* procs = hosts.first->memory.segment().proc_of_rank();
+  procs[1] = 2;
+  procs[2] = 1;
+  // Process 1, in acp_finalize, is rank 2 now, and process 2 waits.
+  hosts.first->member_says(BootstrapType::kAbsent,
+                           Absence{AbsenceKind::kLeaving, 2, 5}.word());
+  (void)hosts.second->watch->wait_for_ranks(Phase::kCollective,
+                                            TwoHosts::limit());
+  REQUIRE(becomes([&] { return hosts.first->launcher.aborts() > 0; }));
+  CHECK(hosts.first->launcher.text() ==
+        "rank 2 (started as rank 1) called acp_finalize while rank 1 (started "
+        "as rank 2) waits in acp_reset; " +
+            std::string(protocol::kSameOrderAdvice));
+}
+
 TEST_CASE("host watch: a leader ends such a job where rank 0 does not") {
   const bool has_left = GENERATE(true, false);
   const TwoHosts hosts;
