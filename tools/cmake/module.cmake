@@ -14,7 +14,7 @@ function(acp_add_module name)
   set(map ${PROJECT_SOURCE_DIR}/tools/cmake/modules.map)
   target_link_options(${target} PRIVATE -Wl,--version-script=${map})
   if(NOT ACP_SANITIZE)  # A sanitizer's functions are in the program.
-    target_link_options(${target} PRIVATE -Wl,-z,defs)
+    target_link_options(${target} PRIVATE -Wl,-z,defs -Wl,--gc-sections)
   endif()
   set_target_properties(${target} PROPERTIES
     OUTPUT_NAME acp-${name}
