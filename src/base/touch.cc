@@ -30,7 +30,7 @@ std::array<struct sigaction, kSignals.size()> g_before;
 
 /// The point at which a thread continues after a fault in these bytes.
 struct Landing {
-  sigjmp_buf point;
+  sigjmp_buf* point;
   std::uintptr_t begin;
   std::size_t size;
 };
@@ -81,7 +81,7 @@ void on_fault(int signal, siginfo_t* info, void* context) {
     // ends the process.
     const auto* at_fault = static_cast<const ucontext_t*>(context);
     ::pthread_sigmask(SIG_SETMASK, &at_fault->uc_sigmask, nullptr);
-    siglongjmp(landing->point, 1);  // leaves try_access()
+    siglongjmp(*landing->point, 1);  // leaves try_access()
   }
   pass_on(signal, info, context);
 }
@@ -121,7 +121,7 @@ void touch_pages(std::byte* address, std::size_t size, Access access) noexcept {
 
 /// Sanitizers must not judge this: the bytes may be freed, or change meanwhile.
 /// They would see a call of memcpy, so each aligned word is read on its own.
-[[gnu::no_sanitize("address", "thread")]] void copy_words(
+__attribute__((no_sanitize("address", "thread"))) void copy_words(
     std::byte* to, const std::byte* from, std::size_t size) noexcept {
   using Word [[gnu::may_alias]] = std::uint64_t;
   std::size_t at = 0;
@@ -148,10 +148,9 @@ bool try_access(const std::byte* bytes,
   if (!t_takes_faults) {
     take_faults();
   }
-  Landing landing;
-  landing.begin = reinterpret_cast<std::uintptr_t>(bytes);
-  landing.size = size;
-  if (sigsetjmp(landing.point, 0) != 0) {
+  sigjmp_buf point;
+  Landing landing{&point, reinterpret_cast<std::uintptr_t>(bytes), size};
+  if (sigsetjmp(point, 0) != 0) {
     t_landing = nullptr;
     return false;
   }
