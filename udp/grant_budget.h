@@ -49,9 +49,9 @@ class GrantBudget {
   struct Stream {
     std::uint32_t period : 20 = 0;  ///< In which it sent last; 0: never.
     bool has_begun : 1 = false;     ///< It has used its first grant.
-    bool was_heavy : 1 = false;     ///< In the period before that one.
-    bool is_counted : 1 = false;    ///< As heavy, in that period.
-    bool is_heavy : 1 = false;      ///< In that period.
+    bool was_heavy : 1 = false;     ///< It was so in the period before.
+    bool is_counted : 1 = false;    ///< It counts as heavy in that period.
+    bool is_heavy : 1 = false;      ///< It is heavy in that period.
     /// Charged in that period, at most UINT8_MAX; until the stream has begun,
     /// since its first fragment.
     std::uint32_t kib : 8 = 0;

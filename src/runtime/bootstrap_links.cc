@@ -28,7 +28,8 @@ constexpr Duration kConnectLimit = std::chrono::seconds(5);
 constexpr int kSilenceSeconds = 4;
 constexpr int kProbeSeconds = 2;
 constexpr int kProbes = 4;
-/// The same limit while bytes are under way: no probe leaves then.
+/// A peer that acknowledges no byte for so long is silent. TCP sends no probe
+/// while bytes are under way, so they need this limit, which is the same.
 constexpr unsigned kUnacknowledgedMs =
     (kSilenceSeconds + kProbes * kProbeSeconds) * 1000;
 
