@@ -131,8 +131,12 @@ std::string list_of(std::span<const LocalAddress> known) {
   return text;
 }
 
-/// 0 when the system does not say.
+/// 0 when the system does not say. The kernel is not asked about an interface
+/// without a name, because it would start modprobe.
 std::uint32_t mtu_of(const std::string& interface) {
+  if (interface.empty()) {
+    return 0;
+  }
   const UniqueFd fd(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   ifreq request{};
   interface.copy(request.ifr_name, sizeof request.ifr_name - 1);

@@ -3,20 +3,16 @@
 # fault: an address, link, device or device file that is missing, a cable that is
 # pulled, a device that is removed. The script changes the devices of all processes,
 # so it runs only in the virtual machine of tests/rdma-vm, with two devices, and no
-# other test runs meanwhile.
+# other test of devices runs meanwhile.
 #
 #   device-faults.sh BIN TESTS [full]   directories of acprun and of the test
 #                                       programs; full: all moments at which a device
 #                                       can go, and not only the one that differs most
 set -u
-bin=$1 tests=$2 full=${3:-}
 here=$(cd "$(dirname "$0")" && pwd)
-if test -z "${ACP_RDMA_VM:-}"; then
-  echo "only in the virtual machine of tests/rdma-vm"
-  exit 77
-fi
 # shellcheck source-path=SCRIPTDIR
 . "$here/expect.sh"
+bin=$1 tests=$2 full=${3:-}
 job=("$bin/acprun" -np 2 "$tests/conformance/global_memory")
 export ACP_NET=verbs ACP_SHM=off
 
@@ -27,10 +23,10 @@ ip link add link eth0 name eth0.7 type vlan id 7
 ip addr add 10.79.0.1/24 dev eth0.7
 ip link set eth0.7 up
 expect "a device by a subnet" 0 'color 0 is rxe0 port 1 at 10.78.0.1:' \
-  env ACP_LOG=debug ACP_VERBS_DEVICES=rxe0@10.78.0.0/16 "${job[@]}" \
+  ACP_LOG=debug ACP_VERBS_DEVICES=rxe0@10.78.0.0/16 "${job[@]}" \
   starter_memory
 expect "a device by a VLAN" 0 'color 0 is rxe0 port 1 at 10.79.0.1:.*class 104$' \
-  env ACP_LOG=debug ACP_VERBS_TRAFFIC_CLASS=104 ACP_VERBS_DEVICES=rxe0:1@eth0.7 \
+  ACP_LOG=debug ACP_VERBS_TRAFFIC_CLASS=104 ACP_VERBS_DEVICES=rxe0:1@eth0.7 \
   "${job[@]}" starter_memory
 ip link del eth0.7
 ip addr del 10.78.0.1/24 dev eth0
@@ -44,11 +40,11 @@ restore() {
 }
 ip link set eth1 down
 expect "a port that is down" "not 0" 'rxe1 port 1 is down, without' \
-  env ACP_VERBS_DEVICES=rxe1 "${job[@]}"
+  ACP_VERBS_DEVICES=rxe1 "${job[@]}"
 restore 1
 ip addr flush dev eth1
 expect "a port without address" "not 0" 'rxe1 port 1 is active, without an address' \
-  env ACP_VERBS_DEVICES=rxe1 "${job[@]}"
+  ACP_VERBS_DEVICES=rxe1 "${job[@]}"
 # acp_info names the port that cannot be used, and says that the other one can.
 expect "acp_info: a port without address" 1 \
   'rxe0 port 1 active .* at 10.77.0.1; rxe1 port 1 active .*left out: no IP address: sudo ip addr add ADDRESS/BITS dev eth1' \
@@ -74,9 +70,9 @@ for device in eth0 eth1; do
   tc qdisc add dev $device root netem loss 1% delay 1ms
 done
 expect "lost packets" 0 'ok failure_among_many' \
-  env ACP_VERBS_ACK_TIMEOUT=250 "$here/as-hosts" "$bin/acprun" -np 2 "$tests/conformance/gma_failure"
+  ACP_VERBS_ACK_TIMEOUT=250 "$here/as-hosts" "$bin/acprun" -np 2 "$tests/conformance/gma_failure"
 expect "lost packets, atomics by devices" 0 'ok atomics_on_library_memory' \
-  env ACP_VERBS_ATOMICS=device ACP_VERBS_ACK_TIMEOUT=250 "$here/as-hosts" \
+  ACP_VERBS_ATOMICS=device ACP_VERBS_ACK_TIMEOUT=250 "$here/as-hosts" \
   "$bin/acprun" -np 2 "$tests/conformance/gma_atomic" atomics_on_library_memory
 for device in eth0 eth1; do
   tc qdisc del dev $device root
@@ -120,7 +116,7 @@ export work here bin tests
 # library.
 expect "a link that goes down" "not 0" \
   'is lost: rank [01] at 10.77.0.[12]:.*(retry counter|QP operation) e' \
-  env ACP_VERBS_ACK_TIMEOUT=250 ACP_VERBS_RETRIES=2 bash -c 'amid in_copy ip link set eth1 down'
+  ACP_VERBS_ACK_TIMEOUT=250 ACP_VERBS_RETRIES=2 bash -c 'amid in_copy ip link set eth1 down'
 restore 1
 # Since then rxe1 takes no requests for connections: docs/verbs.md, "rxe".
 renew_rxe1

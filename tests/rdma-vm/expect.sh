@@ -2,6 +2,18 @@
 # Functions for tests that give a job a fault: the job has to end soon, with a line that
 # names the fault, and has to leave nothing behind. job-faults.sh and device-faults.sh
 # include this file. It sets $work, a directory that disappears, and $failures.
+if test -z "${ACP_RDMA_VM:-}"; then
+  echo "only in the virtual machine of tests/rdma-vm"
+  exit 77
+fi
+# The script starts again in namespaces of its own for processes and for names of
+# memory. There it finds what its own jobs leave, and nothing of other tests.
+if test "$1" != --inside; then
+  exec unshare --mount --pid --fork --kill-child --mount-proc \
+    "$0" --inside "$@"
+fi
+shift
+mount -t tmpfs shm /dev/shm || exit 1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 failures=0
@@ -30,12 +42,18 @@ left() {
   done
 }
 
-# expect NAME STATUS TEXT COMMAND...: within a minute, and leaves nothing behind.
-# STATUS may be "not 0".
+# expect NAME STATUS TEXT [VARIABLE=VALUE...] COMMAND...: within a minute, and leaves
+# nothing behind. STATUS may be "not 0".
 expect() {
   local name=$1 wanted=$2 text=$3 begin=$SECONDS status left line i
   shift 3
-  timeout 60 "$@" >"$work/output" 2>&1
+  (
+    while [[ $1 == [A-Z]*=* ]]; do
+      export "$1"
+      shift
+    done
+    exec timeout 60 "$@"
+  ) >"$work/output" 2>&1
   status=$?
   for ((i = 0; i < 50; ++i)); do  # what was killed may be on its way
     left=$(left)

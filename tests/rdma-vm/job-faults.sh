@@ -1,44 +1,33 @@
 #!/bin/bash
 # Tests that a job ends soon where its settings or rights are wrong, or where a rank
 # dies, with a line that names the reason; and what acp_info says of the devices. The
-# script changes no device, so other tests may run meanwhile. Its processes and its
-# names of memory are in namespaces of its own, so it finds what its jobs leave. It
-# expects the addresses of the virtual machine of tests/rdma-vm.
+# script changes no device, so other tests may run meanwhile. It expects the addresses
+# of the virtual machine of tests/rdma-vm.
 #
 #   job-faults.sh BIN TESTS [full]   directories of acprun and of the test programs;
 #                                    full: all moments at which a rank can die, and
 #                                    not only the ones that differ most
 set -u
-if test -z "${ACP_RDMA_VM:-}"; then
-  echo "only in the virtual machine of tests/rdma-vm"
-  exit 77
-fi
-if test "$1" != --inside; then
-  exec unshare --mount --pid --fork --kill-child --mount-proc \
-    "$0" --inside "$@"
-fi
-shift
-mount -t tmpfs shm /dev/shm || exit 1
-bin=$1 tests=$2 full=${3:-}
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/expect.sh"
+bin=$1 tests=$2 full=${3:-}
 job=("$bin/acprun" -np 2 "$tests/conformance/global_memory")
 export ACP_NET=verbs ACP_SHM=off
 
 # ---- Devices or rights that are missing at the start
 expect "no such device" "not 0" '"mlx9_0" is no device.*rxe0 port 1 is active, at 10.77.0.1;' \
-  env ACP_VERBS_DEVICES=mlx9_0 "${job[@]}"
+  ACP_VERBS_DEVICES=mlx9_0 "${job[@]}"
 expect "a device named twice" "not 0" 'is named twice' \
-  env ACP_VERBS_DEVICES=rxe0,rxe0 "${job[@]}"
+  ACP_VERBS_DEVICES=rxe0,rxe0 "${job[@]}"
 expect "a device by a subnet that it has not" "not 0" \
   '"10.99.0.0/16" is no interface, address or subnet' \
-  env ACP_VERBS_DEVICES=rxe0@10.99.0.0/16 "${job[@]}"
+  ACP_VERBS_DEVICES=rxe0@10.99.0.0/16 "${job[@]}"
 expect "locked memory" "not 0" 'may lock 262144 bytes .ulimit -l.' \
   setpriv --bounding-set=-ipc_lock --inh-caps=-ipc_lock \
   prlimit --memlock=262144 "${job[@]}"
 expect "iWARP" "not 0" \
   '"rxe0" is no device.*rxe0 is left out: it is iWARP, which has no sends with' \
-  env ACP_VERBS_DEVICES=rxe0 RDMA_SPOOF=iwarp \
+  ACP_VERBS_DEVICES=rxe0 RDMA_SPOOF=iwarp \
   LD_PRELOAD="$tests/rdma-vm/libverbs_spoof.so" "${job[@]}"
 
 # ---- What is said of the devices
@@ -46,7 +35,7 @@ expect "iWARP" "not 0" \
 expect "acp_info: GIDs" 0 'GID .*:ffff:0a4d:0001 RoCE v2, eth0' "$bin/acp_info"
 also 'atomics  *between queue pairs; max_qp_rd_atom [1-9]'
 expect "acp_info --job" 0 "0-1 .*0: rxe0 port 1, eth0 at 10.77.0.1, relaxed writes; 1: rxe1 port 1, eth1 at" \
-  env ACP_LOG=info ACP_VERBS_WRITES=relaxed ACP_VERBS_ATOMICS=agent \
+  ACP_LOG=info ACP_VERBS_WRITES=relaxed ACP_VERBS_ATOMICS=agent \
   "$bin/acprun" -np 2 "$bin/acp_info" --job
 also "atomics  *by the owner's agent .ACP_VERBS_ATOMICS=agent."
 also 'ACP_VERBS_WRITES=relaxed: puts end with a read .*, and memory is registered'
@@ -59,11 +48,11 @@ expect "ranks that disagree on the order of writes" "not 0" \
     exec "$2"' sh "$work/turn" "$tests/conformance/global_memory"
 expect "a device for each rank of a host" 0 \
   " 1 .*0: rxe1 port 1, eth1 at 10.77.0.2; 1: rxe2 port 1, .*3: rxe0 port 1" \
-  env ACP_VERBS_RAILS=local ACP_VERBS_ATOMICS=auto "$bin/acprun" -np 2 \
+  ACP_VERBS_RAILS=local ACP_VERBS_ATOMICS=auto "$bin/acprun" -np 2 \
   "$bin/acp_info" --job
 also "atomics  *by the owner.s agent .the atomics of rxe0 port 1 agree only with .*ranks 0"
 expect "why a device" 0 'verbs: rxe1 port 1 .node unknown, near. is color 1' \
-  env ACP_LOG=debug "${job[@]}" starter_memory
+  ACP_LOG=debug "${job[@]}" starter_memory
 
 # ---- A rank that dies ends the job with its status
 moments="in_init in_copy in_wait"
@@ -72,13 +61,13 @@ test -z "$full" ||
 for moment in $moments; do
   rm -f "$work"/death*
   expect "a rank killed $moment" 137 'killed by signal 9' \
-    env ACP_VERBS_DEVICES=rxe0 "$bin/acprun" -np 3 "$tests/fault/victim" \
+    ACP_VERBS_DEVICES=rxe0 "$bin/acprun" -np 3 "$tests/fault/victim" \
     "$moment" kill "$work/death"
 done
 for moment in in_channel ${full:+in_sync}; do
   rm -f "$work"/death*
   expect "a rank killed $moment, atomics by devices" 137 'killed by signal 9' \
-    env ACP_VERBS_DEVICES=rxe0 ACP_VERBS_ATOMICS=device "$bin/acprun" -np 3 \
+    ACP_VERBS_DEVICES=rxe0 ACP_VERBS_ATOMICS=device "$bin/acprun" -np 3 \
     "$tests/fault/victim" "$moment" kill "$work/death"
 done
 exit $((failures > 0))
