@@ -6,6 +6,9 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -13,6 +16,7 @@
 #include <chrono>
 #include <cstring>
 #include <memory>
+#include <span>
 
 #include "base/log.h"
 #include "protocol/absence.h"
@@ -56,6 +60,20 @@ void watch_peer(int socket) noexcept {
   set(IPPROTO_TCP, TCP_NODELAY, 1);
 }
 
+/// Descriptors that the program and the rest of the library may need.
+constexpr std::size_t kOtherDescriptors = 512;
+
+/// Raises the soft limit of open files for so many connections. It is 1,024 by
+/// default, for the sake of programs that use select().
+void make_room_for(std::size_t connections) {
+  const rlim_t wanted = connections + kOtherDescriptors;
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < wanted) {
+    limit.rlim_cur = std::min(wanted, limit.rlim_max);
+    (void)::setrlimit(RLIMIT_NOFILE, &limit);
+  }
+}
+
 struct FreeAddresses {
   void operator()(addrinfo* list) const noexcept { ::freeaddrinfo(list); }
 };
@@ -86,17 +104,35 @@ HostLinks::~HostLinks() {
   if (!has_left_) {
     return;
   }
-  for (Link& link : links_) {
+  for (auto& [fd, link] : links_) {
     flush(link);
     (void)::shutdown(link.socket.get(), SHUT_WR);
     discard(link);
   }
 }
 
+/// Edge-triggered: a listener whose connections find no free descriptor would
+/// otherwise be ready all the time. So whoever reads or sends goes on until the
+/// descriptor has no more.
+Status HostLinks::watch(int fd) {
+  if (!ready_) {
+    ready_.reset(::epoll_create1(EPOLL_CLOEXEC));
+  }
+  epoll_event event{};
+  event.events = EPOLLIN | EPOLLOUT | EPOLLET;
+  event.data.fd = fd;
+  if (!ready_ || ::epoll_ctl(ready_.get(), EPOLL_CTL_ADD, fd, &event) != 0) {
+    log_error("epoll for the leaders of other hosts: {}", errno_text(errno));
+    return Status::kSystem;
+  }
+  return Status::kOk;
+}
+
 /// One socket takes connections of IPv6 and IPv4. A kernel without IPv6 gives
 /// one for IPv4.
-Status HostLinks::open(const LinkKey& key) {
+Status HostLinks::open(const LinkKey& key, std::size_t leaders) {
   const std::lock_guard lock(mutex_);
+  make_room_for(leaders);
   key_ = key;
   sockaddr_in6 six{};
   six.sin6_family = AF_INET6;
@@ -127,7 +163,7 @@ Status HostLinks::open(const LinkKey& key) {
   }
   // The port is at the same place in both kinds of address.
   port_ = ntohs(own.sin6_port);
-  return Status::kOk;
+  return watch(listener_.get());
 }
 
 /// A failure is no error of the job: the link only serves to notice the death
@@ -169,37 +205,53 @@ bool HostLinks::connect(const std::string& address,
         address, port, errno_text(errno));
     return false;
   }
-  watch_peer(socket.get());
   const std::lock_guard lock(mutex_);
-  links_.push_back({std::move(socket), 0, true, false, {}, {}});
+  return add(std::move(socket), true);
+}
+
+bool HostLinks::add(UniqueFd socket, bool is_known) {
+  const int fd = socket.get();
+  watch_peer(fd);
+  if (watch(fd) != Status::kOk) {
+    return false;
+  }
+  links_[fd] = {std::move(socket), 0, is_known, false, {}, {}};
   return true;
 }
 
-void HostLinks::add_to(std::vector<pollfd>& ready) const {
+int HostLinks::ready_fd() const {
   const std::lock_guard lock(mutex_);
-  if (has_left_) {
-    return;
-  }
-  ready.push_back({listener_.get(), POLLIN, 0});
-  for (const Link& link : links_) {
-    const auto events =
-        static_cast<short>(link.unsent.empty() ? POLLIN : POLLIN | POLLOUT);
-    ready.push_back({link.socket.get(), events, 0});
-  }
+  return has_left_ ? -1 : ready_.get();
 }
 
+std::size_t HostLinks::size() const {
+  const std::lock_guard lock(mutex_);
+  return links_.size();
+}
+
+/// A connection that finds no free descriptor is taken together with the next
+/// one that comes.
 void HostLinks::accept_all() {
   while (listener_) {
     UniqueFd socket(::accept4(listener_.get(), nullptr, nullptr,
                               SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!socket && (errno == EINTR || errno == ECONNABORTED)) {
+    if (socket) {
+      (void)add(std::move(socket), false);
       continue;
     }
-    if (!socket) {
-      return;
+    if (errno == EINTR || errno == ECONNABORTED) {
+      continue;
     }
-    watch_peer(socket.get());
-    links_.push_back({std::move(socket), 0, false, false, {}, {}});
+    if (errno != EAGAIN) {
+      log_warning(
+          "no connection to the leader of another host: {}. If that host "
+          "fails, "
+          "only the launcher and the network can notice; a host that runs rank "
+          "0 "
+          "needs a descriptor for each other host (ulimit -n)",
+          errno_text(errno));
+    }
+    return;
   }
 }
 
@@ -249,7 +301,10 @@ bool HostLinks::read_from(Link& link, std::vector<LinkMessage>& messages) {
         link.is_known
             ? ::recv(link.socket.get(), bytes.data(), bytes.size(), 0)
             : ::recv(link.socket.get(), &greeting, sizeof greeting, 0);
-    if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
+    if (n < 0 && errno == EINTR) {
+      continue;
+    }
+    if (n < 0 && errno == EAGAIN) {
       return true;
     }
     if (n <= 0) {
@@ -290,29 +345,38 @@ void HostLinks::take_messages(Link& link, std::vector<LinkMessage>& messages) {
 }
 
 /// A connection that never sent the key is a stranger's: its end means nothing.
-/// Only this function changes the order of links_, so entry i + 1 of `ready`
-/// belongs to link i. Rank 0 of a large job does not read every link each time.
-LinkNews HostLinks::look(std::span<const pollfd> ready) {
+/// New connections come last, so that none gets the descriptor of one that has
+/// ended while events of that one are still to be looked at.
+LinkNews HostLinks::look() {
   const std::lock_guard lock(mutex_);
   LinkNews news;
-  if (has_left_ || ready.empty()) {
+  if (has_left_ || !ready_) {
     return news;
   }
-  for (std::size_t i = ready.size() - 1; i-- > 0;) {
-    Link& link = links_[i];
-    if (ready[i + 1].revents == 0) {
-      continue;
-    }
-    if (!read_from(link, news.messages)) {
+  std::array<epoll_event, 64> events{};
+  bool accepts = false;
+  for (std::size_t found = events.size(); found == events.size();) {
+    const int result = ::epoll_wait(ready_.get(), events.data(),
+                                    static_cast<int>(events.size()), 0);
+    found = static_cast<std::size_t>(std::max(result, 0));
+    for (const epoll_event& event : std::span(events).first(found)) {
+      const auto entry = links_.find(event.data.fd);
+      if (entry == links_.end()) {
+        accepts = true;  // the listener
+        continue;
+      }
+      Link& link = entry->second;
+      if (read_from(link, news.messages)) {
+        flush(link);
+        continue;
+      }
       if (link.is_known && !link.is_leaving) {
         news.lost = link.rank;
       }
-      links_.erase(links_.begin() + static_cast<std::ptrdiff_t>(i));
-      continue;
+      links_.erase(entry);
     }
-    flush(link);
   }
-  if (ready.front().revents != 0) {
+  if (accepts) {
     accept_all();
   }
   return news;
@@ -347,7 +411,7 @@ void HostLinks::send_absence(const LinkMessage& message) {
   if (has_left_) {
     return;
   }
-  for (Link& link : links_) {
+  for (auto& [fd, link] : links_) {
     if (link.is_known && !link.is_leaving) {
       send(link, message);
     }
@@ -359,10 +423,10 @@ void HostLinks::send_absence(const LinkMessage& message) {
 
 bool HostLinks::send_stuck(const LinkMessage& message) {
   const std::lock_guard lock(mutex_);
-  if (has_left_ || links_.empty() || links_.front().is_leaving) {
+  if (has_left_ || links_.empty() || links_.begin()->second.is_leaving) {
     return false;
   }
-  send(links_.front(), message);
+  send(links_.begin()->second, message);
   return true;
 }
 
@@ -371,7 +435,7 @@ void HostLinks::say_goodbye() {
   const std::lock_guard lock(mutex_);
   accept_all();
   has_left_ = true;
-  for (Link& link : links_) {
+  for (auto& [fd, link] : links_) {
     send(link, {LinkMessageType::kGoodbye, 0, 0, 0});
   }
 }

@@ -12,15 +12,13 @@
 // (HostWatch), and so the death of any rank reaches all hosts.
 #pragma once
 
-#include <poll.h>
-
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
 #include <optional>
-#include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "base/result.h"
@@ -76,8 +74,9 @@ class HostLinks {
   /// Does not block.
   ~HostLinks();
 
-  /// Rank 0: listens on a port of the system's choice. kSystem, logged.
-  [[nodiscard]] Status open(const LinkKey& key);
+  /// Rank 0: listens on a port of the system's choice, for at most `leaders`
+  /// connections. kSystem, logged.
+  [[nodiscard]] Status open(const LinkKey& key, std::size_t leaders);
 
   /// The port that rank 0 listens on, after open().
   std::uint16_t port() const noexcept { return port_; }
@@ -91,13 +90,16 @@ class HostLinks {
                std::uint32_t my_rank,
                const WaitLimit& limit);
 
-  /// Appends the descriptors to poll, and what to poll for.
-  void add_to(std::vector<pollfd>& ready) const;
+  /// A descriptor that is readable when look() has something to do. -1: there
+  /// is no connection, or they mean nothing any more.
+  int ready_fd() const;
 
-  /// Takes what has come in, and sends what has been left to send. `ready`:
-  /// what add_to() has appended, after the poll. Called by the thread that
-  /// polls.
-  LinkNews look(std::span<const pollfd> ready);
+  /// Takes what has come in, and sends what has been left to send. Called by
+  /// one thread.
+  LinkNews look();
+
+  /// The number of connections.
+  std::size_t size() const;
 
   /// Sends an absence: rank 0 to all other leaders, also to those whose
   /// connection it has not taken yet, and another leader to rank 0. A leader
@@ -124,6 +126,8 @@ class HostLinks {
     std::string unsent;       ///< Bytes that the connection has not taken.
   };
 
+  [[nodiscard]] Status watch(int fd);
+  bool add(UniqueFd socket, bool is_known);
   void accept_all();
   void keep(const LinkMessage& message);
   bool read_from(Link& link, std::vector<LinkMessage>& messages);
@@ -133,10 +137,11 @@ class HostLinks {
   static void take_messages(Link& link, std::vector<LinkMessage>& messages);
 
   mutable std::mutex mutex_;  ///< Guards all fields.
+  UniqueFd ready_;  ///< The epoll of listener_ and links_, edge-triggered.
   UniqueFd listener_;
   std::uint16_t port_ = 0;
   LinkKey key_{};
-  std::vector<Link> links_;
+  std::unordered_map<int, Link> links_;  ///< By the descriptor of the socket.
   /// Rank 0: the absences that a leader needs whose link is taken later.
   std::vector<LinkMessage> told_;
   bool has_left_ = false;  ///< say_goodbye() was called.

@@ -340,9 +340,7 @@ void HostWatch::poll_all(TimePoint due) {
     ready_.push_back({is_lost_[i] ? -1 : peer.life.get(), POLLIN, 0});
   }
   links_entry_ = ready_.size();
-  if (links_ != nullptr) {
-    links_->add_to(ready_);
-  }
+  ready_.push_back({links_ == nullptr ? -1 : links_->ready_fd(), POLLIN, 0});
   const WaitLimit limit{due, -1, 0};
   if (::poll(ready_.data(), ready_.size(), limit.poll_timeout_ms()) <= 0) {
     for (pollfd& one : ready_) {
@@ -454,10 +452,10 @@ void HostWatch::lose_launcher() {
 /// goodbye when it resets one. Then the fence of this host ends soon as well,
 /// and the loss means nothing.
 void HostWatch::look_at_hosts() {
-  if (links_ == nullptr) {
+  if (ready_[links_entry_].revents == 0) {
     return;
   }
-  const LinkNews news = links_->look(std::span(ready_).subspan(links_entry_));
+  const LinkNews news = links_->look();
   for (const LinkMessage& message : news.messages) {
     take_absence_of_other_host(message);
   }

@@ -146,7 +146,7 @@ class HostWatch {
   HostLinks* const links_;  ///< Null: a member, or a job on one host.
   const std::vector<HostPeer> peers_;
   std::vector<pollfd> ready_;      ///< Result of the last poll. The thread's.
-  std::size_t links_entry_ = 0;    ///< The first one of links_ in ready_.
+  std::size_t links_entry_ = 0;    ///< The place of links_ in ready_.
   std::vector<bool> is_lost_;      ///< By peer: it is gone. The thread's.
   bool ignores_launcher_ = false;  ///< Its connection says no more. The
                                    ///< thread's.

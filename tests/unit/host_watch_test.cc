@@ -8,6 +8,7 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -178,7 +179,7 @@ struct Host {
 /// Ranks 0 and 1 on the first host, rank 2 on the second one.
 struct TwoHosts {
   TwoHosts() {
-    REQUIRE(first_links.open(kKey) == Status::kOk);
+    REQUIRE(first_links.open(kKey, 1) == Status::kOk);
     REQUIRE(second_links.connect("127.0.0.1", first_links.port(), kKey, 2, {}));
     first = std::make_unique<Host>(0, 2, first_links);
     second = std::make_unique<Host>(2, 1, second_links);
@@ -354,7 +355,7 @@ TEST_CASE(
     "later") {
   const bool goes_on = GENERATE(true, false);
   HostLinks links;
-  REQUIRE(links.open(kKey) == Status::kOk);
+  REQUIRE(links.open(kKey, 1) == Status::kOk);
   Host host(0, 2, links);
   auto other = std::make_unique<HostLinks>();
   REQUIRE(other->connect("127.0.0.1", links.port(), kKey, 2, {}));
@@ -368,11 +369,7 @@ TEST_CASE(
           Status::kOk);
   const TimePoint start = SteadyClock().now();
   other.reset();
-  REQUIRE(becomes([&links] {
-    std::vector<pollfd> left;
-    links.add_to(left);
-    return left.size() == 1;  // the listener
-  }));
+  REQUIRE(becomes([&links] { return links.size() == 0; }));
   if (goes_on) {
     host.calm();
     // Longer than the pause: the end of the job would show.
@@ -389,14 +386,17 @@ TEST_CASE(
 
 namespace {
 
-/// Polls and looks until messages have come.
+/// Waits as HostWatch does.
+LinkNews wait_and_look(HostLinks& links) {
+  pollfd ready{links.ready_fd(), POLLIN, 0};
+  return ::poll(&ready, 1, 10) == 1 ? links.look() : LinkNews{};
+}
+
+/// Looks until so many messages have come.
 std::vector<LinkMessage> hear(HostLinks& links, std::size_t count) {
   std::vector<LinkMessage> messages;
   CHECK(becomes([&] {
-    std::vector<pollfd> ready;
-    links.add_to(ready);
-    (void)::poll(ready.data(), ready.size(), 10);
-    for (const LinkMessage& one : links.look(ready).messages) {
+    for (const LinkMessage& one : wait_and_look(links).messages) {
       messages.push_back(one);
     }
     return messages.size() >= count;
@@ -408,7 +408,7 @@ std::vector<LinkMessage> hear(HostLinks& links, std::size_t count) {
 
 TEST_CASE("host links: a leader that rank 0 takes late gets what was told") {
   HostLinks hub;
-  REQUIRE(hub.open(kKey) == Status::kOk);
+  REQUIRE(hub.open(kKey, 1) == Status::kOk);
   HostLinks leaf;
   REQUIRE(leaf.connect("127.0.0.1", hub.port(), kKey, 7, {}));
   const auto absent = [](AbsenceKind kind, std::uint32_t barrier,
@@ -493,7 +493,7 @@ constexpr LinkMessage kAbsent1{LinkMessageType::kAbsent, 0, kLeaving1, 0};
 
 TEST_CASE("host links: unread absences do not reset a connection") {
   auto hub = std::make_unique<HostLinks>();
-  REQUIRE(hub->open(kKey) == Status::kOk);
+  REQUIRE(hub->open(kKey, 1) == Status::kOk);
   const UniqueFd leaf = connect_plainly(*hub, 7);
   say(leaf, kAbsent1);
   REQUIRE(hear(*hub, 1).size() == 1);
@@ -509,7 +509,7 @@ TEST_CASE("host links: unread absences do not reset a connection") {
 
 TEST_CASE("host links: a leader that has said goodbye gets no absence") {
   HostLinks hub;
-  REQUIRE(hub.open(kKey) == Status::kOk);
+  REQUIRE(hub.open(kKey, 1) == Status::kOk);
   const UniqueFd leaf = connect_plainly(hub, 7);
   say(leaf, {LinkMessageType::kGoodbye, 0, 0, 0});
   say(leaf, kAbsent1);
@@ -521,7 +521,7 @@ TEST_CASE("host links: a leader that has said goodbye gets no absence") {
 
 TEST_CASE("host links: a leader that rank 0 has not taken gets its goodbye") {
   auto hub = std::make_unique<HostLinks>();
-  REQUIRE(hub->open(kKey) == Status::kOk);
+  REQUIRE(hub->open(kKey, 1) == Status::kOk);
   const UniqueFd leaf = connect_plainly(*hub, 7);
   say(leaf, kAbsent1);
   hub->say_goodbye();
@@ -533,7 +533,7 @@ TEST_CASE("host links: a leader that rank 0 has not taken gets its goodbye") {
 TEST_CASE("host links: the end of a connection means a loss before goodbye") {
   const bool says_goodbye = GENERATE(true, false);
   HostLinks hub;
-  REQUIRE(hub.open(kKey) == Status::kOk);
+  REQUIRE(hub.open(kKey, 1) == Status::kOk);
   {
     HostLinks leaf;
     REQUIRE(leaf.connect("127.0.0.1", hub.port(), kKey, 7, {}));
@@ -543,17 +543,81 @@ TEST_CASE("host links: the end of a connection means a loss before goodbye") {
   std::size_t messages = 0;
   std::optional<std::uint32_t> lost;
   CHECK(becomes([&] {
-    std::vector<pollfd> ready;
-    hub.add_to(ready);
-    (void)::poll(ready.data(), ready.size(), 10);
-    const LinkNews news = hub.look(ready);
+    const LinkNews news = wait_and_look(hub);
     messages += news.messages.size();
     lost = news.lost ? news.lost : lost;
-    std::vector<pollfd> left;
-    hub.add_to(left);
-    return messages == 1 && left.size() == 1;  // the listener
+    return messages == 1 && hub.size() == 0;
   }));
   CHECK(lost.has_value() == !says_goodbye);
+}
+
+namespace {
+
+/// Sets the soft limit of open files, and restores it at the end.
+class OpenFiles {
+ public:
+  explicit OpenFiles(rlim_t limit) {
+    REQUIRE(::getrlimit(RLIMIT_NOFILE, &before_) == 0);
+    set(limit);
+  }
+
+  OpenFiles(const OpenFiles&) = delete;
+  OpenFiles& operator=(const OpenFiles&) = delete;
+
+  ~OpenFiles() { (void)::setrlimit(RLIMIT_NOFILE, &before_); }
+
+  void set(rlim_t limit) const {
+    const rlimit changed{limit, before_.rlim_max};
+    REQUIRE(::setrlimit(RLIMIT_NOFILE, &changed) == 0);
+  }
+
+ private:
+  rlimit before_{};
+};
+
+}  // namespace
+
+TEST_CASE(
+    "host links: rank 0 takes more leaders than files are open by default") {
+  constexpr std::size_t kLeaders = 300;
+  const OpenFiles files(64);
+  HostLinks hub;
+  REQUIRE(hub.open(kKey, kLeaders) == Status::kOk);
+  std::vector<UniqueFd> leaders;
+  for (std::size_t i = 0; i < kLeaders; ++i) {
+    leaders.push_back(connect_plainly(hub, static_cast<std::uint32_t>(i)));
+  }
+  for (const UniqueFd& leader : leaders) {
+    say(leader, kAbsent1);
+  }
+  CHECK(hear(hub, kLeaders).size() == kLeaders);
+  CHECK(hub.size() == kLeaders);
+  hub.send_absence(kAbsent1);
+  hub.say_goodbye();
+  for (const UniqueFd& leader : leaders) {
+    LinkMessage message;
+    CHECK(::recv(leader.get(), &message, sizeof message, MSG_WAITALL) ==
+          static_cast<ssize_t>(sizeof message));
+    CHECK(message.absence == kAbsent1.absence);
+    check_goodbye(leader);
+  }
+}
+
+TEST_CASE("host links: a leader without a free descriptor at rank 0 waits") {
+  HostLinks hub;
+  REQUIRE(hub.open(kKey, 1) == Status::kOk);
+  const UniqueFd leader = connect_plainly(hub, 7);
+  say(leader, kAbsent1);
+  {
+    const OpenFiles files(0);
+    CHECK(hub.look().messages.empty());
+  }
+  // The thread that polls would otherwise never sleep.
+  pollfd ready{hub.ready_fd(), POLLIN, 0};
+  CHECK(::poll(&ready, 1, 0) == 0);
+  const UniqueFd another = connect_plainly(hub, 8);
+  CHECK(hear(hub, 1).size() == 1);
+  CHECK(hub.size() == 2);
 }
 
 }  // namespace acp::runtime
