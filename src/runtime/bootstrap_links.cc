@@ -3,12 +3,14 @@
 // connect().
 #include "runtime/bootstrap_links.h"
 
+#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
+#include <sys/select.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -17,6 +19,7 @@
 #include <cstring>
 #include <memory>
 #include <span>
+#include <string_view>
 
 #include "base/log.h"
 #include "protocol/absence.h"
@@ -27,11 +30,12 @@ namespace {
 
 /// Longest wait for a connection: a firewall often drops packets silently.
 constexpr Duration kConnectLimit = std::chrono::seconds(5);
-/// A host that does not answer for so long is gone: 4 probes, 2 s apart, after
-/// 4 s of silence.
+/// A host that does not answer for so long is gone: 7 probes, 1 s apart, after
+/// 4 s of silence. A job has to end within 15 s of the loss of a host. Many
+/// probes, because a network may lose some.
 constexpr int kSilenceSeconds = 4;
-constexpr int kProbeSeconds = 2;
-constexpr int kProbes = 4;
+constexpr int kProbeSeconds = 1;
+constexpr int kProbes = 7;
 /// A peer that acknowledges no byte for so long is silent. TCP sends no probe
 /// while bytes are under way, so they need this limit, which is the same.
 constexpr unsigned kUnacknowledgedMs =
@@ -60,18 +64,42 @@ void watch_peer(int socket) noexcept {
   set(IPPROTO_TCP, TCP_NODELAY, 1);
 }
 
-/// Descriptors that the program and the rest of the library may need.
-constexpr std::size_t kOtherDescriptors = 512;
+/// The pause between two tries to take connections for which there was no
+/// descriptor.
+constexpr Duration kAcceptPause = std::chrono::seconds(1);
 
-/// Raises the soft limit of open files for so many connections. It is 1,024 by
-/// default, for the sake of programs that use select().
-void make_room_for(std::size_t connections) {
-  const rlim_t wanted = connections + kOtherDescriptors;
+/// Raises the soft limit of open files by so many connections, so that the
+/// program has as many descriptors as before. Processes that it starts inherit
+/// the limit. Returns whether the limit has been raised.
+bool make_room_for(std::size_t connections) {
   rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < wanted) {
-    limit.rlim_cur = std::min(wanted, limit.rlim_max);
-    (void)::setrlimit(RLIMIT_NOFILE, &limit);
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 ||
+      limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= limit.rlim_max) {
+    return false;
   }
+  limit.rlim_cur +=
+      std::min<rlim_t>(connections, limit.rlim_max - limit.rlim_cur);
+  return ::setrlimit(RLIMIT_NOFILE, &limit) == 0;
+}
+
+/// The address of the other end; empty when the connection is over already.
+std::string address_of_peer(int socket) {
+  sockaddr_storage address{};
+  socklen_t size = sizeof address;
+  std::array<char, NI_MAXHOST> text{};
+  if (::getpeername(socket, reinterpret_cast<sockaddr*>(&address), &size) !=
+          0 ||
+      ::getnameinfo(reinterpret_cast<const sockaddr*>(&address), size,
+                    text.data(), text.size(), nullptr, 0,
+                    NI_NUMERICHOST) != 0) {
+    return {};
+  }
+  constexpr std::string_view kMapped = "::ffff:";  // IPv4 at a socket of IPv6
+  std::string_view name = text.data();
+  if (name.starts_with(kMapped)) {
+    name.remove_prefix(kMapped.size());
+  }
+  return std::string(name);
 }
 
 struct FreeAddresses {
@@ -113,26 +141,23 @@ HostLinks::~HostLinks() {
 
 /// Edge-triggered: a listener whose connections find no free descriptor would
 /// otherwise be ready all the time. So whoever reads or sends goes on until the
-/// descriptor has no more.
-Status HostLinks::watch(int fd) {
+/// descriptor has no more. False, with errno.
+bool HostLinks::watch(int fd) {
   if (!ready_) {
     ready_.reset(::epoll_create1(EPOLL_CLOEXEC));
   }
   epoll_event event{};
   event.events = EPOLLIN | EPOLLOUT | EPOLLET;
   event.data.fd = fd;
-  if (!ready_ || ::epoll_ctl(ready_.get(), EPOLL_CTL_ADD, fd, &event) != 0) {
-    log_error("epoll for the leaders of other hosts: {}", errno_text(errno));
-    return Status::kSystem;
-  }
-  return Status::kOk;
+  return ready_ && ::epoll_ctl(ready_.get(), EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
 /// One socket takes connections of IPv6 and IPv4. A kernel without IPv6 gives
 /// one for IPv4.
 Status HostLinks::open(const LinkKey& key, std::size_t leaders) {
   const std::lock_guard lock(mutex_);
-  make_room_for(leaders);
+  // A program that uses select() needs the descriptors below FD_SETSIZE.
+  lowest_fd_ = make_room_for(leaders) ? FD_SETSIZE : 0;
   key_ = key;
   sockaddr_in6 six{};
   six.sin6_family = AF_INET6;
@@ -157,13 +182,14 @@ Status HostLinks::open(const LinkKey& key, std::size_t leaders) {
   socklen_t size = sizeof own;
   if (!is_bound || ::listen(listener_.get(), SOMAXCONN) != 0 ||
       ::getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&own),
-                    &size) != 0) {
+                    &size) != 0 ||
+      !watch(listener_.get())) {
     log_error("socket for the leaders of other hosts: {}", errno_text(errno));
     return Status::kSystem;
   }
   // The port is at the same place in both kinds of address.
   port_ = ntohs(own.sin6_port);
-  return watch(listener_.get());
+  return Status::kOk;
 }
 
 /// A failure is no error of the job: the link only serves to notice the death
@@ -209,14 +235,27 @@ bool HostLinks::connect(const std::string& address,
   return add(std::move(socket), true);
 }
 
+/// A connection that cannot be watched stays open: its end would end the job at
+/// the other side.
 bool HostLinks::add(UniqueFd socket, bool is_known) {
+  UniqueFd high(lowest_fd_ == 0
+                    ? -1
+                    : ::fcntl(socket.get(), F_DUPFD_CLOEXEC, lowest_fd_));
+  if (high) {
+    socket = std::move(high);
+  }
   const int fd = socket.get();
   watch_peer(fd);
-  if (watch(fd) != Status::kOk) {
-    return false;
+  const bool is_watched = watch(fd);
+  if (!is_watched) {
+    log_warning(
+        "epoll for the leader of another host: {}. If that host fails, only "
+        "the launcher and the network can notice",
+        errno_text(errno));
   }
-  links_[fd] = {std::move(socket), 0, is_known, false, {}, {}};
-  return true;
+  links_[fd] = {
+      std::move(socket), 0, address_of_peer(fd), is_known, false, {}, {}};
+  return is_watched;
 }
 
 int HostLinks::ready_fd() const {
@@ -224,14 +263,21 @@ int HostLinks::ready_fd() const {
   return has_left_ ? -1 : ready_.get();
 }
 
+TimePoint HostLinks::look_due() const {
+  const std::lock_guard lock(mutex_);
+  return has_left_ ? TimePoint::max() : accept_due_;
+}
+
 std::size_t HostLinks::size() const {
   const std::lock_guard lock(mutex_);
   return links_.size();
 }
 
-/// A connection that finds no free descriptor is taken together with the next
-/// one that comes.
+/// A connection that finds no free descriptor waits, and look() tries again.
+/// accept4 needs one before it knows whether a connection is there.
 void HostLinks::accept_all() {
+  const bool has_warned = accept_due_ != TimePoint::max();
+  accept_due_ = TimePoint::max();
   while (listener_) {
     UniqueFd socket(::accept4(listener_.get(), nullptr, nullptr,
                               SOCK_CLOEXEC | SOCK_NONBLOCK));
@@ -239,17 +285,21 @@ void HostLinks::accept_all() {
       (void)add(std::move(socket), false);
       continue;
     }
-    if (errno == EINTR || errno == ECONNABORTED) {
+    const int error = errno;
+    if (error == EINTR || error == ECONNABORTED) {
       continue;
     }
-    if (errno != EAGAIN) {
+    pollfd waits{listener_.get(), POLLIN, 0};
+    if (error == EAGAIN || ::poll(&waits, 1, 0) != 1) {
+      return;
+    }
+    accept_due_ = SteadyClock().now() + kAcceptPause;
+    if (!has_warned) {
       log_warning(
-          "no connection to the leader of another host: {}. If that host "
-          "fails, "
-          "only the launcher and the network can notice; a host that runs rank "
-          "0 "
-          "needs a descriptor for each other host (ulimit -n)",
-          errno_text(errno));
+          "no connection to the leader of another host yet: {}. If that host "
+          "fails, only the launcher and the network can notice; rank 0 needs a "
+          "descriptor for each other host (ulimit -n)",
+          errno_text(error));
     }
     return;
   }
@@ -354,15 +404,15 @@ LinkNews HostLinks::look() {
     return news;
   }
   std::array<epoll_event, 64> events{};
-  bool accepts = false;
+  bool accepts = SteadyClock().now() >= accept_due_;
   for (std::size_t found = events.size(); found == events.size();) {
     const int result = ::epoll_wait(ready_.get(), events.data(),
                                     static_cast<int>(events.size()), 0);
     found = static_cast<std::size_t>(std::max(result, 0));
     for (const epoll_event& event : std::span(events).first(found)) {
+      accepts = accepts || event.data.fd == listener_.get();
       const auto entry = links_.find(event.data.fd);
       if (entry == links_.end()) {
-        accepts = true;  // the listener
         continue;
       }
       Link& link = entry->second;
@@ -370,9 +420,11 @@ LinkNews HostLinks::look() {
         flush(link);
         continue;
       }
-      if (link.is_known && !link.is_leaving) {
-        news.lost = link.rank;
+      if (link.is_known && !link.is_leaving && !news.lost) {
+        news.lost = LostHost{link.rank, link.address};
       }
+      // A child of the program may have the socket, and would keep it in epoll.
+      (void)::epoll_ctl(ready_.get(), EPOLL_CTL_DEL, event.data.fd, nullptr);
       links_.erase(entry);
     }
   }

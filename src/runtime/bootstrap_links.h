@@ -21,6 +21,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "runtime/wait_limit.h"
@@ -58,9 +59,15 @@ static_assert(offsetof(LinkMessage, absence) == 8);
 /// this number, so that rank 0 of another build is refused.
 inline constexpr std::uint32_t kLinkVersion = 2;
 
+/// A host that is gone, or has lost a rank.
+struct LostHost {
+  std::uint32_t leader = 0;
+  std::string address;  ///< Numeric, of the connection to its leader.
+};
+
 /// The result of HostLinks::look().
 struct LinkNews {
-  std::optional<std::uint32_t> lost;  ///< A leader whose host is gone.
+  std::optional<LostHost> lost;       ///< The first one.
   std::vector<LinkMessage> messages;  ///< kAbsent and kStuck.
 };
 
@@ -94,6 +101,9 @@ class HostLinks {
   /// is no connection, or they mean nothing any more.
   int ready_fd() const;
 
+  /// When look() has something to do although that descriptor is not readable.
+  TimePoint look_due() const;
+
   /// Takes what has come in, and sends what has been left to send. Called by
   /// one thread.
   LinkNews look();
@@ -104,8 +114,7 @@ class HostLinks {
   /// Sends an absence: rank 0 to all other leaders, also to those whose
   /// connection it has not taken yet, and another leader to rank 0. A leader
   /// that has said goodbye gets none. Does not block. What a full connection
-  /// does not take leaves with look(), so the thread that polls has to call
-  /// this.
+  /// does not take leaves with look().
   void send_absence(const LinkMessage& message);
 
   /// Another leader: tells rank 0 that ranks wait in vain. False: there is no
@@ -120,13 +129,14 @@ class HostLinks {
   struct Link {
     UniqueFd socket;
     std::uint32_t rank = 0;   ///< The leader at the other end.
+    std::string address;      ///< Numeric, of the other end.
     bool is_known = false;    ///< It has sent the key.
     bool is_leaving = false;  ///< It has said goodbye.
     std::string received;     ///< The start of a message.
     std::string unsent;       ///< Bytes that the connection has not taken.
   };
 
-  [[nodiscard]] Status watch(int fd);
+  bool watch(int fd);
   bool add(UniqueFd socket, bool is_known);
   void accept_all();
   void keep(const LinkMessage& message);
@@ -139,6 +149,10 @@ class HostLinks {
   mutable std::mutex mutex_;  ///< Guards all fields.
   UniqueFd ready_;  ///< The epoll of listener_ and links_, edge-triggered.
   UniqueFd listener_;
+  /// Rank 0: when it tries again to take connections for which it had no
+  /// descriptor.
+  TimePoint accept_due_ = TimePoint::max();
+  int lowest_fd_ = 0;  ///< Connections get no descriptor below it.
   std::uint16_t port_ = 0;
   LinkKey key_{};
   std::unordered_map<int, Link> links_;  ///< By the descriptor of the socket.

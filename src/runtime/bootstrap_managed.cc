@@ -265,7 +265,7 @@ class Managed final : public Bootstrap {
           return random.status();
         }
         job_.link_key = random->id;
-        Status status = links_.open(job_.link_key, job_.procs);
+        Status status = links_.open(job_.link_key, group_.others.size());
         if (status == Status::kOk) {
           status = put_bundle(kJobKey, encode_record(job_));
         }

@@ -339,8 +339,10 @@ void HostWatch::poll_all(TimePoint due) {
     ready_.push_back({is_lost_[i] ? -1 : peer.socket.get(), POLLIN, 0});
     ready_.push_back({is_lost_[i] ? -1 : peer.life.get(), POLLIN, 0});
   }
-  links_entry_ = ready_.size();
-  ready_.push_back({links_ == nullptr ? -1 : links_->ready_fd(), POLLIN, 0});
+  if (links_ != nullptr) {
+    ready_.push_back({links_->ready_fd(), POLLIN, 0});
+    due = std::min(due, links_->look_due());
+  }
   const WaitLimit limit{due, -1, 0};
   if (::poll(ready_.data(), ready_.size(), limit.poll_timeout_ms()) <= 0) {
     for (pollfd& one : ready_) {
@@ -452,7 +454,7 @@ void HostWatch::lose_launcher() {
 /// goodbye when it resets one. Then the fence of this host ends soon as well,
 /// and the loss means nothing.
 void HostWatch::look_at_hosts() {
-  if (ready_[links_entry_].revents == 0) {
+  if (links_ == nullptr) {
     return;
   }
   const LinkNews news = links_->look();
@@ -475,8 +477,9 @@ void HostWatch::look_at_hosts() {
 
 /// Does nothing when Phase::kFinalize is over.
 void HostWatch::end_lost_host() {
-  const std::string text = fmt::format(
-      "the host of rank {} has lost a rank, or is gone", lost_host_);
+  const std::string text =
+      fmt::format("the host of rank {} at {} has lost a rank, or is gone",
+                  lost_host_.leader, lost_host_.address);
   if (begin_end(EndCause::kRankLost, text)) {
     pass_on(text);
   }

@@ -146,7 +146,6 @@ class HostWatch {
   HostLinks* const links_;  ///< Null: a member, or a job on one host.
   const std::vector<HostPeer> peers_;
   std::vector<pollfd> ready_;      ///< Result of the last poll. The thread's.
-  std::size_t links_entry_ = 0;    ///< The place of links_ in ready_.
   std::vector<bool> is_lost_;      ///< By peer: it is gone. The thread's.
   bool ignores_launcher_ = false;  ///< Its connection says no more. The
                                    ///< thread's.
@@ -163,7 +162,7 @@ class HostWatch {
   TimePoint stuck_due_ = TimePoint::max();
   /// Leader: a connection to this host has ended without goodbye, and ends the
   /// job at that time. The thread's.
-  std::uint32_t lost_host_ = 0;
+  LostHost lost_host_;
   TimePoint loss_due_ = TimePoint::max();
   UniqueFd stop_event_;  ///< Readable: the thread has to end.
   UniqueFd work_event_;  ///< Readable: told_ or own_arrivals_ has changed.

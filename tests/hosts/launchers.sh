@@ -1,10 +1,13 @@
 #!/bin/sh
 # Jobs on two hosts under the launcher of an MPI library, with in-host as its
-# remote shell: the ranks meet by PMI-1 of MPICH, or by PMIx of Open MPI.
+# remote shell: the ranks meet by PMI-1 of MPICH, or by PMIx of Open MPI. Also how
+# jobs end: by a rank's status or death, by unlike calls, and when a host is cut off.
 #
 #   with-hosts -n 2 -- launchers.sh MPI HELLO VICTIM PROGRAM...
 #                                                          MPI: openmpi, mpich
 set -eu
+# shellcheck source=tests/hosts/eventually.sh
+. "$HOST_TOOLS/eventually.sh"
 mpi=$1 hello=$2 victim=$3
 shift 3
 output=$TMPDIR/output
@@ -46,6 +49,15 @@ start() { # ranks, program, argument...
     $launcher $options $share -n "$ranks" "$@" >"$output" 2>&1 || status=$?
 }
 
+ranks_left() {
+  for host in h1 h2; do
+    for process in $(ip netns pids $host); do
+      ! grep -qx victim "/proc/$process/comm" 2>/dev/null || echo "$process"
+    done
+  done
+}
+no_rank_is_left() { test -z "$(ranks_left)"; }
+
 run_job() { # program, ranks
   start "$2" "$1"
   test $status = 0 || fail "$1 with $2 ranks: status $status"
@@ -65,12 +77,28 @@ for program; do
   run_job "$program" 4
 done
 
+echo "-- the status of the ranks is the launcher's"
+# shellcheck disable=SC2016 # for the ranks' shell
+start 4 sh -c '"$0" && exit 3' "$hello"
+test $status = 3 || fail "ranks that end with 3: status $status"
+
+echo "-- the death of a rank on the other host ends the job"
+for death in before_others:exit in_sync:kill in_copy:exit in_wait:segv in_reset:kill \
+  in_finalize:kill in_sync:abort; do
+  begin=$(date +%s)
+  start 2 "$victim" "${death%:*}" "${death#*:}" "$TMPDIR/death"
+  test $status != 0 || fail "$death: the job ended well"
+  test $(($(date +%s) - begin)) -le 10 || fail "$death: the job ended late"
+  no_rank_is_left || fail "$death: ranks are left"
+done
+
 echo "-- ranks of two hosts in unlike calls end, and name one"
 unlike() { # ranks, moment, how, a part of some line
   start "$1" "$victim" "$2" "$3" -
-  # 124 and above 128: a time limit, or a signal.
+  # The calls have failed, and the ranks have left in order; or the job was ended.
   case $status in
-  124 | 12[89] | 1[3-9]? | 2??) fail "$2 $3 with $1 ranks: status $status" ;;
+  0 | 125) ;;
+  *) fail "$2 $3 with $1 ranks: status $status" ;;
   esac
   grep -q "$4" "$output" || fail "$2 $3 with $1 ranks: no line names a rank"
 }
@@ -79,3 +107,20 @@ unlike 2 unlike sync:finalize "rank 0 is in acp_finalize after"
 unlike 4 unlike finalize:reset "$reset"
 unlike 2 unlike reset:sync "$reset\|rank 1 is in acp_reset"
 unlike 4 reset_beside sync_on "$reset"
+
+echo "-- a host that is cut off ends the ranks of both, and is named"
+: >"$TMPDIR/ranks"
+both_are_there() { test "$(wc -l <"$TMPDIR/ranks")" = 2; }
+# The ranks send nothing: only the lifeline between the hosts can tell.
+start 2 "$victim" in_wait stay "$TMPDIR/ranks" &
+eventually both_are_there || fail "the job did not begin"
+begin=$(date +%s)
+ip link set v2 down
+eventually no_rank_is_left || fail "ranks of hosts that are cut off go on"
+took=$(($(date +%s) - begin))
+test $took -le 17 || fail "the ranks ended after $took s" # 15, or a busy machine
+# Hydra and Open MPI may wait for their process on the other host.
+ip link set v2 up
+wait
+grep -q "rank 0 on h1: error: the host of rank 1 at 10.88.0.2 has lost a rank, or is gone: the job ends" \
+  "$output" || fail "the host is not named"

@@ -211,6 +211,16 @@ TEST_CASE("providers: programs of every layer run", "[providers]") {
   }
 }
 
+TEST_CASE("providers: the status of the ranks is the launcher's",
+          "[providers]") {
+  const std::string marker = job::unique_marker();
+  const job::Outcome outcome =
+      run(command(2, {"sh", "-c", "\"$0\" \"$1\" && exit 3", HELLO, marker}),
+          marker);
+  INFO(outcome.output);
+  CHECK(outcome.status == 3);
+}
+
 /// A rank may fetch an address card while it waits for all others.
 TEST_CASE("providers: values come while a fence is under way", "[providers]") {
   const Scratch scratch;
@@ -269,7 +279,9 @@ TEST_CASE("providers: acp_abort ends the job with an error, whatever others do",
         command(3, {VICTIM, "others_return_0", "abort", scratch.path, marker}),
         marker);
     INFO(outcome.output);
-    CHECK(count_of(outcome.output, "acp_abort: the victim gives up") == 1);
+    // A rank that is not killed at once says why its acp_finalize has failed.
+    CHECK(count_of(outcome.output, "acp_abort: the victim gives up") ==
+          1 + count_of(outcome.output, "the job ends: rank 1 on "));
     if (std::string_view(launcher().provider) == "pmi1") {
       CHECK(outcome.status == 1);
     } else {

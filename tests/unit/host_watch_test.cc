@@ -13,10 +13,12 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
+#include <cstring>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -541,14 +543,18 @@ TEST_CASE("host links: the end of a connection means a loss before goodbye") {
     if (says_goodbye) leaf.say_goodbye();
   }
   std::size_t messages = 0;
-  std::optional<std::uint32_t> lost;
+  std::optional<LostHost> lost;
   CHECK(becomes([&] {
     const LinkNews news = wait_and_look(hub);
     messages += news.messages.size();
     lost = news.lost ? news.lost : lost;
     return messages == 1 && hub.size() == 0;
   }));
-  CHECK(lost.has_value() == !says_goodbye);
+  REQUIRE(lost.has_value() == !says_goodbye);
+  if (lost) {
+    CHECK(lost->leader == 7);
+    CHECK(lost->address == "127.0.0.1");
+  }
 }
 
 namespace {
@@ -580,7 +586,7 @@ class OpenFiles {
 TEST_CASE(
     "host links: rank 0 takes more leaders than files are open by default") {
   constexpr std::size_t kLeaders = 300;
-  const OpenFiles files(64);
+  const OpenFiles files(kLeaders + 64);  // one end of each connection
   HostLinks hub;
   REQUIRE(hub.open(kKey, kLeaders) == Status::kOk);
   std::vector<UniqueFd> leaders;
@@ -606,18 +612,59 @@ TEST_CASE(
 TEST_CASE("host links: a leader without a free descriptor at rank 0 waits") {
   HostLinks hub;
   REQUIRE(hub.open(kKey, 1) == Status::kOk);
+  {
+    // No connection waits, so nothing is missing.
+    const OpenFiles files(1);  // the standard input
+    CHECK(hub.look().messages.empty());
+    CHECK(hub.look_due() == TimePoint::max());
+  }
   const UniqueFd leader = connect_plainly(hub, 7);
   say(leader, kAbsent1);
   {
-    const OpenFiles files(0);
+    const OpenFiles files(1);  // the standard input
     CHECK(hub.look().messages.empty());
   }
   // The thread that polls would otherwise never sleep.
   pollfd ready{hub.ready_fd(), POLLIN, 0};
   CHECK(::poll(&ready, 1, 0) == 0);
-  const UniqueFd another = connect_plainly(hub, 8);
+  const TimePoint due = hub.look_due();
+  CHECK(due > SteadyClock().now());
+  CHECK(due <= SteadyClock().now() + 1s);
+  CHECK(becomes([&] {
+    (void)hub.look();
+    return SteadyClock().now() >= due;
+  }));
   CHECK(hear(hub, 1).size() == 1);
-  CHECK(hub.size() == 2);
+  CHECK(hub.size() == 1);
+  CHECK(hub.look_due() == TimePoint::max());
+}
+
+TEST_CASE("host links: what a full connection does not take leaves later") {
+  constexpr std::size_t kMessages = 400'000;  // more than TCP buffers
+  HostLinks hub;
+  REQUIRE(hub.open(kKey, 1) == Status::kOk);
+  const UniqueFd leader = connect_plainly(hub, 7);
+  say(leader, kAbsent1);
+  REQUIRE(hear(hub, 1).size() == 1);
+  for (std::size_t i = 0; i < kMessages; ++i) {
+    hub.send_absence({LinkMessageType::kAbsent, 0, kLeaving1, i});
+  }
+  std::string received;
+  std::array<char, 65536> part{};
+  CHECK(becomes([&] {
+    (void)wait_and_look(hub);
+    for (ssize_t n = 1; n > 0;) {
+      n = ::recv(leader.get(), part.data(), part.size(), MSG_DONTWAIT);
+      received.append(part.data(),
+                      static_cast<std::size_t>(std::max(n, ssize_t{0})));
+    }
+    return received.size() >= kMessages * sizeof(LinkMessage);
+  }));
+  REQUIRE(received.size() == kMessages * sizeof(LinkMessage));
+  LinkMessage last;
+  std::memcpy(&last, received.data() + received.size() - sizeof last,
+              sizeof last);
+  CHECK(last.meetings == kMessages - 1);
 }
 
 }  // namespace acp::runtime
