@@ -111,7 +111,7 @@ void Endpoint::update_deadline() {
 
 Status Endpoint::send(std::span<const std::span<const std::byte>> parts,
                       transport::Ordering ordering) {
-  return append(parts, ordering, Place::kCopy);
+  return append(parts, ordering, Source::kCopy);
 }
 
 /// No message can follow in the datagram, so data in place must fill most of
@@ -126,7 +126,7 @@ Status Endpoint::send_in_place(
     transport::Ordering ordering) {
   return append(
       parts, ordering,
-      suits_in_place(parts.back()) ? Place::kOperation : Place::kCopy);
+      suits_in_place(parts.back()) ? Source::kOperation : Source::kCopy);
 }
 
 /// Bytes that change while they are sent cost a retransmission. So after one,
@@ -137,7 +137,7 @@ Status Endpoint::send_from_region(
     transport::Ordering ordering) {
   const bool is_in_place = path_.is_local() && suits_in_place(parts.back()) &&
                            shared_.time() >= shared_.copies_regions_until;
-  return append(parts, ordering, is_in_place ? Place::kRegion : Place::kCopy);
+  return append(parts, ordering, is_in_place ? Source::kRegion : Source::kCopy);
 }
 
 /// Two messages at least fill a grant, so that the second is under way while
@@ -171,7 +171,7 @@ bool Endpoint::may_wait_for_train() const noexcept {
 /// new one opened; so kAgain means a full window, pool or socket.
 Status Endpoint::append(std::span<const std::span<const std::byte>> parts,
                         transport::Ordering ordering,
-                        Place place) {
+                        Source source) {
   if (has_failed_) {
     return Status::kPeerDead;
   }
@@ -186,10 +186,10 @@ Status Endpoint::append(std::span<const std::span<const std::byte>> parts,
     mtu_.want();
   }
   const auto append = [&] {
-    return place == Place::kCopy
+    return source == Source::kCopy
                ? sender_.append(parts, bytes, ordering)
                : sender_.append_in_place(parts, bytes, ordering,
-                                         place == Place::kRegion);
+                                         source == Source::kRegion);
   };
   Status status = append();
   if (status == Status::kAgain && sender_.has_open()) {
@@ -202,7 +202,7 @@ Status Endpoint::append(std::span<const std::span<const std::byte>> parts,
   }
   if (status == Status::kOk) {
     queue_for_flush();
-    if (place == Place::kRegion && !transmit()) {
+    if (source == Source::kRegion && !transmit()) {
       sender_.reclaim_unsent();
     }
   }

@@ -202,7 +202,7 @@ class Endpoint final : public transport::Endpoint {
 
  private:
   /// Where the last part of a message is read.
-  enum class Place : std::uint8_t {
+  enum class Source : std::uint8_t {
     kCopy,       ///< In the fragment.
     kOperation,  ///< In place, until the end of its operation.
     kRegion,     ///< In place, and the program may unmap it.
@@ -210,7 +210,7 @@ class Endpoint final : public transport::Endpoint {
 
   Status append(std::span<const std::span<const std::byte>> parts,
                 transport::Ordering ordering,
-                Place place);
+                Source source);
   void queue_for_flush();
   void update_deadline();
   PacketHeader make_header(PacketType type, SackBitmap& sack, TimePoint now);
@@ -232,7 +232,7 @@ class Endpoint final : public transport::Endpoint {
   void deliver(std::span<const std::byte> payload,
                transport::MessageSink& sink);
   void on_fragment(const PacketView& packet, transport::MessageSink& sink);
-  bool hold(const PacketView& packet);
+  bool keep_early(const PacketView& packet);
 
   /// Guarded by the engine's lock, as all of the transport. Only the functions
   /// of this class write the fields; the flags of the two lists are written by

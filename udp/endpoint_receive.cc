@@ -56,7 +56,7 @@ void Endpoint::on_fragment(const PacketView& packet,
   shared_.grants.on_fragment(granted_stream_, packet.payload.size(),
                              shared_.now);
   Receiver::Verdict verdict = receiver_.judge(packet.header);
-  if (verdict == Receiver::Verdict::kEarly && !hold(packet)) {
+  if (verdict == Receiver::Verdict::kEarly && !keep_early(packet)) {
     verdict = Receiver::Verdict::kDrop;
   }
   shared_.counters.duplicates +=
@@ -79,14 +79,14 @@ void Endpoint::on_fragment(const PacketView& packet,
 
 /// Copies the fragment: few come early, and the buffer in which it lies may
 /// have others behind it. False: the pool has no buffer.
-bool Endpoint::hold(const PacketView& packet) {
+bool Endpoint::keep_early(const PacketView& packet) {
   Fragment* held = shared_.pool.acquire();
   if (held == nullptr) {
     return false;
   }
   std::memcpy(held->payload, packet.payload.data(), packet.payload.size());
   held->payload_bytes = packet.payload.size();
-  receiver_.hold(packet.header, held);
+  receiver_.keep_early(packet.header, held);
   ++shared_.counters.held;
   return true;
 }

@@ -1,4 +1,6 @@
-// Parses ACP_UDP_FAULTS and rolls its dice. For tests only.
+// Parses ACP_UDP_FAULTS and decides which datagrams it loses, delays, doubles
+// or damages. Called by FaultySocket in tests. It may not depend on the time,
+// so that a seed repeats a run.
 #include "udp/fault_plan.h"
 
 #include <array>

@@ -1,4 +1,5 @@
-// The network "udp" of settings/networks.def: a transport from the settings.
+// The network "udp" of settings/networks.def: makes a transport from the
+// settings. Called by acp_init.
 #include <algorithm>
 #include <chrono>
 

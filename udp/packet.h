@@ -52,8 +52,8 @@ using SackBitmap = std::array<std::uint64_t, kWindowFragments / 64>;
 enum class PacketType : std::uint8_t {
   kData = 1,        ///< A fragment, and the current ack.
   kAck = 2,         ///< The current ack alone.
-  kSizeProbe = 3,   ///< As kAck, with a payload of any bytes; see PathMtu.
-  kProbeReply = 4,  ///< As kAck, but `echo` is the txno of a size probe.
+  kSizeProbe = 3,   ///< An ack with a payload of any bytes; see PathMtu.
+  kProbeReply = 4,  ///< An ack whose `echo` is the txno of a size probe.
 };
 
 inline constexpr std::uint8_t kFlagOrdered = 1;     ///< Deliver in order.

@@ -71,7 +71,8 @@ void Receiver::mark_delivered(const PacketHeader& header) noexcept {
   advance();
 }
 
-void Receiver::hold(const PacketHeader& header, Fragment* fragment) noexcept {
+void Receiver::keep_early(const PacketHeader& header,
+                          Fragment* fragment) noexcept {
   const std::uint64_t offset = static_cast<std::uint32_t>(
       header.seq - static_cast<std::uint32_t>(base_));
   ACP_ASSERT(offset < kWindowFragments &&

@@ -24,7 +24,7 @@ class Receiver {
  public:
   enum class Verdict : std::uint8_t {
     kDeliver,    ///< Hand over its messages, then call mark_delivered.
-    kEarly,      ///< Ordered and early: call hold().
+    kEarly,      ///< Ordered and early: call keep_early().
     kDuplicate,  ///< Received before.
     kDrop,       ///< No room to hold it, or beyond the window.
   };
@@ -47,7 +47,7 @@ class Receiver {
   void mark_delivered(const PacketHeader& header) noexcept;
 
   /// Takes ownership of an early fragment for which judge returned kEarly.
-  void hold(const PacketHeader& header, Fragment* fragment) noexcept;
+  void keep_early(const PacketHeader& header, Fragment* fragment) noexcept;
 
   /// The held fragment that is next in order; nullptr when there is none. Hand
   /// over its messages, then call finish_held.

@@ -75,8 +75,8 @@ class RttEstimator {
   }
 
  private:
-  Duration smoothed_{};
-  Duration deviation_{};
+  Duration smoothed_{};   ///< Moving mean of the samples; 0: none yet.
+  Duration deviation_{};  ///< Moving mean of their distance from it.
 };
 
 /// About the longest recent round trip of all streams of a process: rises at
@@ -101,7 +101,7 @@ class LongestRtt {
   }
 
  private:
-  Duration longest_{};
+  Duration longest_{};  ///< The longest sample; 0: none yet.
 };
 
 /// `rto` doubled `doublings` times, but not past kMaxBackoff.

@@ -33,7 +33,7 @@ constexpr std::size_t kPrefixText = 19;
 /// A port by one of its addresses, and whether it can be used.
 struct Candidate {
   Port port;
-  std::string group;  ///< PortPlace::group.
+  std::string group;  ///< PortKey::group.
   std::string device;
   transport::LocalAddress address;
   int number = 0;
@@ -280,13 +280,13 @@ Result<std::vector<Port>> choose_named(std::vector<Candidate> candidates,
 std::vector<Port> choose_ordered(std::span<Candidate* const> usable,
                                  std::size_t most,
                                  const PortChooser& chooser) {
-  std::vector<PortPlace> places;
-  places.reserve(usable.size());
+  std::vector<PortKey> keys;
+  keys.reserve(usable.size());
   for (const Candidate* each : usable) {
-    places.push_back({each->device, each->group});
+    keys.push_back({each->device, each->group});
   }
   std::vector<Port> ports;
-  for (const std::size_t i : order_ports(places, chooser)) {
+  for (const std::size_t i : order_ports(keys, chooser)) {
     const bool is_taken = ports.size() < most;
     log(LogLevel::kDebug, "verbs: {} ({}) is {}", usable[i]->port.name,
         describe_distance(usable[i]->device, chooser),

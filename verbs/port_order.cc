@@ -59,7 +59,7 @@ bool is_near(const std::string& device, const PortChooser& chooser) {
 /// Near ports first, both kinds by name. With kLocal, the near ones begin at
 /// the port of the local rank.
 void order_group(std::vector<std::size_t>& group,
-                 std::span<const PortPlace> ports,
+                 std::span<const PortKey> ports,
                  const PortChooser& chooser) {
   const auto far = std::stable_partition(
       group.begin(), group.end(),
@@ -81,7 +81,7 @@ PortOrder port_order_named(std::string_view text) noexcept {
 }
 
 /// Each group keeps the places that it has by name.
-std::vector<std::size_t> order_ports(std::span<const PortPlace> ports,
+std::vector<std::size_t> order_ports(std::span<const PortKey> ports,
                                      const PortChooser& chooser) {
   std::vector<std::size_t> order(ports.size());
   for (std::size_t first = 0; first < ports.size(); ++first) {

@@ -28,8 +28,8 @@ enum class PortOrder : std::uint8_t {
 /// The value of ACP_VERBS_RAILS with this text, one of its choices.
 PortOrder port_order_named(std::string_view text) noexcept;
 
-/// A port, as far as its place in the order depends on it.
-struct PortPlace {
+/// The properties of a port that decide its order.
+struct PortKey {
   std::string device;  ///< "mlx5_0".
   /// Ports with equal texts reach each other: fabric and IP subnet.
   std::string group;
@@ -47,7 +47,7 @@ struct PortChooser {
 /// place is that of the port which is there by name, so all ranks have equal
 /// sequences of groups whatever their cores are. `ports` is sorted by name. A
 /// device of unknown NUMA node is near to all cores.
-std::vector<std::size_t> order_ports(std::span<const PortPlace> ports,
+std::vector<std::size_t> order_ports(std::span<const PortKey> ports,
                                      const PortChooser& chooser);
 
 /// Text such as "node 1, near" for the log. "node unknown, near" without NUMA.

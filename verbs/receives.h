@@ -115,7 +115,7 @@ class Receives {
   /// means the shared queue.
   std::array<ibv_recv_wr, kBatch> receives_{};
   std::array<ibv_sge, kBatch> pieces_{};
-  std::size_t recycled_ = 0;
+  std::size_t recycled_ = 0;  ///< How many of receives_ wait.
   ibv_qp* recycled_to_ = nullptr;
   bool is_broken_ = false;  ///< A post has failed; kept until reported.
 };

@@ -164,7 +164,7 @@ class VerbsTransport final : public transport::Transport {
   std::vector<pollfd> watched_;        ///< descriptors_ for poll(2).
   std::array<std::byte, kMaxCardBytes> card_{};
   std::size_t card_bytes_ = 0;
-  int polls_until_event_check_ = 0;
+  int polls_until_event_check_ = 0;  ///< poll() counts it down.
   /// check_descriptors() has been called, after a sleep or after some polls. So
   /// the next poll() may read the time.
   bool is_after_check_ = false;

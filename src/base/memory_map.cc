@@ -1,5 +1,5 @@
-// Reads /proc/self/maps for acp_register_memory and for the ucx transport. It
-// may not touch the memory that it is asked about.
+// Reads /proc/self/maps for code that registers memory. It may not touch the
+// memory that it is asked about.
 #include "base/memory_map.h"
 
 #include <fcntl.h>

@@ -1,4 +1,6 @@
-// The texts of the reasons for failures.
+// The texts of the reasons for failures, for log lines of all layers and for
+// acpx_strerror. They are told to users, so they may speak of acp_init and
+// ranks, which nothing else in base does.
 #include "base/status.h"
 
 #include <array>

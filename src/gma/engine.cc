@@ -382,7 +382,7 @@ bool Engine::is_complete(Handle handle) {
 /// reply to the next signal may be held back again.
 void Engine::flush() {
   transports_.flush();
-  is_holding_ = false;
+  is_flush_deferred_ = false;
 }
 
 Arrivals Engine::progress() {
@@ -394,9 +394,9 @@ Arrivals Engine::progress() {
   const bool has_copied = settle();
   // A thread that waited for the signal may answer it at once. The reply to the
   // signal's sender waits for that answer, until the next pass at most.
-  is_holding_ = arrivals == Arrivals::kSignal && !is_holding_;
-  if (is_holding_) {
-    holds_.fetch_add(1, std::memory_order_relaxed);
+  is_flush_deferred_ = arrivals == Arrivals::kSignal && !is_flush_deferred_;
+  if (is_flush_deferred_) {
+    deferred_flushes_.fetch_add(1, std::memory_order_relaxed);
   } else {
     flush();
   }

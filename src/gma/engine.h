@@ -341,8 +341,8 @@ class Engine final : private OperationOwner {
   }
 
   /// Number of passes that left replies to the next pass. Any thread.
-  std::uint32_t holds() const noexcept {
-    return holds_.load(std::memory_order_relaxed);
+  std::uint32_t deferred_flushes() const noexcept {
+    return deferred_flushes_.load(std::memory_order_relaxed);
   }
 
   /// Internal and delegated operations under way. Any thread.
@@ -413,11 +413,11 @@ class Engine final : private OperationOwner {
   };
 
   PostedRun run_;
-  bool is_holding_ = false;  ///< The last pass did not flush.
+  bool is_flush_deferred_ = false;  ///< The last pass did not flush.
   /// Callers may wait for what has just happened: settle() wakes them.
   bool owes_wake_ = false;
   /// The atomics are written under the mutex and read by any thread.
-  std::atomic<std::uint32_t> holds_{0};
+  std::atomic<std::uint32_t> deferred_flushes_{0};
   std::atomic<bool> has_unsent_{false};  ///< runner_.has_unsent().
   /// Counted up by start_internal() and start_delegated(), and down by
   /// end_internal(). Release there pairs with acquire in has_internal().

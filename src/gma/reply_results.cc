@@ -23,7 +23,7 @@ class Results {
 
   /// Stores the result of the next step, if it has one. False: the reply does
   /// not contain it, or the memory is gone.
-  bool place(Opcode opcode, GlobalAddress local, std::uint64_t size) {
+  bool store(Opcode opcode, GlobalAddress local, std::uint64_t size) {
     const bool is_get = opcode == Opcode::kGet;
     if (!is_get && !protocol::is_atomic(opcode)) {
       return true;
@@ -58,7 +58,7 @@ class Results {
 /// Stores the results of `count` steps from step `first` on. A step that
 /// failed, here or at the peer, becomes the current step. False: it failed
 /// here.
-bool place_steps(Results& results,
+bool store_steps(Results& results,
                  const protocol::ReplyHeader& header,
                  Operation& operation,
                  std::size_t first,
@@ -69,7 +69,7 @@ bool place_steps(Results& results,
           : std::min<std::size_t>(header.failed_step, count - 1);
   for (std::size_t i = 0; i < done; ++i) {
     const Step& step = operation.steps[first + i];
-    if (!results.place(step.opcode, step.local,
+    if (!results.store(step.opcode, step.local,
                        step.opcode == Opcode::kGet ? step.size : step.width)) {
       operation.current = first + i;
       return false;
@@ -83,17 +83,17 @@ bool place_steps(Results& results,
 
 /// Stores the result of one piece, or of the words that joined the last post:
 /// then their reply is the only one of the flight.
-bool place_piece(Results& results,
+bool store_piece(Results& results,
                  const Request& request,
                  const protocol::ReplyHeader& header,
                  Operation& operation,
                  const Pieces& pieces) {
   if (pieces.joined_steps != 0) {
-    return place_steps(results, header, operation, operation.current + 1,
+    return store_steps(results, header, operation, operation.current + 1,
                        pieces.joined_steps);
   }
   return header.status != Status::kOk ||
-         results.place(pieces.step.opcode, request.local, request.size);
+         results.store(pieces.step.opcode, request.local, request.size);
 }
 
 }  // namespace
@@ -105,13 +105,13 @@ Status place_results(const gmm::AddressSpace& space,
   Results results(space, reply.data);
   bool is_good = true;
   if (std::holds_alternative<Chain>(operation.flight)) {
-    is_good = place_steps(results, reply.header, operation, operation.current,
+    is_good = store_steps(results, reply.header, operation, operation.current,
                           operation.steps.size());
   } else if (const auto* parts = std::get_if<Parts>(&operation.flight)) {
-    is_good = place_steps(results, reply.header, operation, operation.current,
+    is_good = store_steps(results, reply.header, operation, operation.current,
                           1 + parts->joined_steps);
   } else if (const auto* pieces = std::get_if<Pieces>(&operation.flight)) {
-    is_good = place_piece(results, request, reply.header, operation, *pieces);
+    is_good = store_piece(results, request, reply.header, operation, *pieces);
   }
   return is_good || reply.header.status != Status::kOk ? reply.header.status
                                                        : Status::kBadKey;

@@ -102,10 +102,10 @@ Duration time_to_look(const WaitPurpose& purpose, Duration idle) {
 
 }  // namespace
 
-void sleep_on_word(const SleepWord& place, Duration limit) {
-  place.sleepers.fetch_add(1, std::memory_order_seq_cst);
-  futex_wait(place.word, place.expected, limit);
-  place.sleepers.fetch_sub(1, std::memory_order_seq_cst);
+void sleep_on_word(const SleepWord& word, Duration limit) {
+  word.sleepers.fetch_add(1, std::memory_order_seq_cst);
+  futex_wait(word.word, word.expected, limit);
+  word.sleepers.fetch_sub(1, std::memory_order_seq_cst);
 }
 
 void move_word(std::atomic<std::uint32_t>& word,

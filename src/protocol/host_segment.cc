@@ -77,7 +77,7 @@ void lay_out(HostHeader& header, const HostPlan& plan) {
 
   offset = kSliceHeaderBytes;
   header.keys_offset = take(std::uint64_t{header.key_slots} * sizeof(KeyEntry));
-  header.ring_offset = take(kRingSlots * kRingSlotBytes);
+  header.ring_offset = take(kRingEntries * kRingEntryBytes);
   header.module_offset = take(kRuntimeAreaBytes + header.module_bytes);
   header.starter_offset = take(header.starter_bytes);
   header.slice_stride = offset;

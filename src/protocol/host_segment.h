@@ -346,9 +346,9 @@ struct SliceHeader {
 inline constexpr std::size_t kSliceHeaderBytes = 4096;
 static_assert(sizeof(SliceHeader) <= kSliceHeaderBytes);
 
-inline constexpr std::size_t kRingSlots = 64;
-inline constexpr std::size_t kRingSlotBytes = 4096 + 256;
-inline constexpr std::size_t kRingMessageBytes = kRingSlotBytes - 64;
+inline constexpr std::size_t kRingEntries = 64;
+inline constexpr std::size_t kRingEntryBytes = 4096 + 256;
+inline constexpr std::size_t kRingMessageBytes = kRingEntryBytes - 64;
 
 /// Sizes of the two areas that the runtime has at the start of module memory,
 /// in the same registered region: words for barriers, then a buffer that copies

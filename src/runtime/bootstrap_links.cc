@@ -397,11 +397,11 @@ void HostLinks::take_messages(Link& link, std::vector<LinkMessage>& messages) {
 /// A connection that never sent the key is a stranger's: its end means nothing.
 /// New connections come last, so that none gets the descriptor of one that has
 /// ended while events of that one are still to be looked at.
-LinkNews HostLinks::look() {
+LinkReport HostLinks::look() {
   const std::lock_guard lock(mutex_);
-  LinkNews news;
+  LinkReport report;
   if (has_left_ || !ready_) {
-    return news;
+    return report;
   }
   std::array<epoll_event, 64> events{};
   bool accepts = SteadyClock().now() >= accept_due_;
@@ -416,12 +416,12 @@ LinkNews HostLinks::look() {
         continue;
       }
       Link& link = entry->second;
-      if (read_from(link, news.messages)) {
+      if (read_from(link, report.messages)) {
         flush(link);
         continue;
       }
-      if (link.is_known && !link.is_leaving && !news.lost) {
-        news.lost = LostHost{link.rank, link.address};
+      if (link.is_known && !link.is_leaving && !report.lost) {
+        report.lost = LostHost{link.rank, link.address};
       }
       // A child of the program may have the socket, and would keep it in epoll.
       (void)::epoll_ctl(ready_.get(), EPOLL_CTL_DEL, event.data.fd, nullptr);
@@ -431,7 +431,7 @@ LinkNews HostLinks::look() {
   if (accepts) {
     accept_all();
   }
-  return news;
+  return report;
 }
 
 /// A leader whose link is taken later needs the absence of each kind that

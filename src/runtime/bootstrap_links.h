@@ -66,7 +66,7 @@ struct LostHost {
 };
 
 /// The result of HostLinks::look().
-struct LinkNews {
+struct LinkReport {
   std::optional<LostHost> lost;       ///< The first one.
   std::vector<LinkMessage> messages;  ///< kAbsent and kStuck.
 };
@@ -106,7 +106,7 @@ class HostLinks {
 
   /// Takes what has come in, and sends what has been left to send. Called by
   /// one thread.
-  LinkNews look();
+  LinkReport look();
 
   /// The number of connections.
   std::size_t size() const;

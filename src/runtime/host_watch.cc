@@ -457,14 +457,14 @@ void HostWatch::look_at_hosts() {
   if (links_ == nullptr) {
     return;
   }
-  const LinkNews news = links_->look();
-  for (const LinkMessage& message : news.messages) {
+  const LinkReport report = links_->look();
+  for (const LinkMessage& message : report.messages) {
     take_absence_of_other_host(message);
   }
-  if (!news.lost || loss_due_ != TimePoint::max()) {
+  if (!report.lost || loss_due_ != TimePoint::max()) {
     return;
   }
-  lost_host_ = *news.lost;
+  lost_host_ = *report.lost;
   {
     const std::lock_guard lock(mutex_);
     if (is_finalizing_) {

@@ -300,8 +300,9 @@ Steps::Outcome Progress::run_steps_of_caller() {
   return outcome;
 }
 
-/// The watchdog of the launcher reads the count: what was served, or only kept
-/// alive, for a peer is no sign that this rank gets on.
+/// The watchdog of the launcher reads the count. So messages that this rank has
+/// only served or acknowledged for a peer are left out: they do not show that
+/// this rank gets on.
 void Progress::count_arrivals(gma::Arrivals arrivals, bool has_moved) noexcept {
   if (arrivals >= gma::Arrivals::kSome || has_moved) {
     count(record_.arrivals);

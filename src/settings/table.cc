@@ -1,5 +1,6 @@
-// The rows of the settings' table. A new setting is one row here and one name
-// in SettingId.
+// The rows of the settings' table, which Settings reads in acp_init, and
+// acp_info and the manuals print. A new setting is one row here and one name in
+// SettingId.
 #include "settings/settings.h"
 
 namespace acp {

@@ -33,10 +33,10 @@ class UnfitPeer {
   void report(MessageSink& sink);
 
  private:
-  std::string_view network_;
-  ProcId peer_ = 0;
+  std::string_view network_;  ///< The name in the report.
+  ProcId peer_ = 0;           ///< The first such peer.
   bool is_found_ = false;
-  bool is_unreported_ = false;
+  bool is_unreported_ = false;  ///< Set when found; report() clears it.
 };
 
 }  // namespace acp::transport

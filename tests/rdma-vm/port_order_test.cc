@@ -66,7 +66,7 @@ class FourDevices : public FakeSys {
     }
   }
 
-  std::vector<PortPlace> ports;
+  std::vector<PortKey> ports;
 };
 
 }  // namespace
@@ -88,7 +88,7 @@ TEST_CASE("verbs: a device of no NUMA node is near to all cores", "[verbs]") {
   const FakeSys sys;
   sys.add_device("mlx5_0", 1);
   sys.add_device("mlx5_1", -1);
-  const std::vector<PortPlace> ports{
+  const std::vector<PortKey> ports{
       {"mlx5_0", "a"}, {"mlx5_1", "a"}, {"rxe0", "a"}};  // without the file
   CHECK(order_ports(ports, sys.chooser({0})) == Order{1, 2, 0});
   CHECK(describe_distance("rxe0", sys.chooser({0})) == "node unknown, near");
@@ -96,7 +96,7 @@ TEST_CASE("verbs: a device of no NUMA node is near to all cores", "[verbs]") {
 
 TEST_CASE("verbs: only ports that reach each other change places", "[verbs]") {
   const FourDevices sys;
-  std::vector<PortPlace> ports = sys.ports;
+  std::vector<PortKey> ports = sys.ports;
   ports[1].group = ports[3].group = "roce 0a010000";
   // Colors 0 and 2 are in the one subnet on every rank, 1 and 3 in the other.
   CHECK(order_ports(ports, sys.chooser({7})) == Order{2, 3, 0, 1});
@@ -121,7 +121,7 @@ TEST_CASE("verbs: ranks of a host begin at different near ports", "[verbs]") {
   CHECK(order(7, 2) == Order{2, 3, 0, 1});
   CHECK(order(7, 3) == Order{3, 2, 0, 1});
   // Without a near port, the far ports are shared in this way.
-  const std::vector<PortPlace> far(sys.ports.begin() + 2, sys.ports.end());
+  const std::vector<PortKey> far(sys.ports.begin() + 2, sys.ports.end());
   CHECK(order_ports(far, sys.chooser({0}, PortOrder::kLocal, 1)) ==
         Order{1, 0});
 }

@@ -36,7 +36,7 @@ struct ReceiverBench {
     const Verdict verdict = receiver.judge(header);
     receiver.on_arrival(header, verdict, now, now);
     if (verdict == Verdict::kEarly) {
-      receiver.hold(header, pool.acquire());
+      receiver.keep_early(header, pool.acquire());
     } else if (verdict == Verdict::kDeliver) {
       delivered.push_back(seq);
       receiver.mark_delivered(header);

@@ -146,10 +146,10 @@ TEST_CASE("command ring: full is an answer, and nothing is overwritten",
   for (int round = 0; round < 1000; ++round) {
     while (push() == Status::kOk) {
     }
-    REQUIRE(sent - taken == protocol::kRingSlots);
+    REQUIRE(sent - taken == protocol::kRingEntries);
     REQUIRE(push() == Status::kAgain);
     REQUIRE_FALSE(ring.is_empty());
-    for (auto n = random() % protocol::kRingSlots + 1; n > 0; --n) {
+    for (auto n = random() % protocol::kRingEntries + 1; n > 0; --n) {
       RingMessage message;
       REQUIRE(ring.front(message));
       std::uint32_t number = 0;
@@ -173,7 +173,7 @@ TEST_CASE("command ring: messages up to the largest, in parts",
     byte = static_cast<std::byte>(random());
   }
   const auto all = std::span<const std::byte>(bytes);
-  for (std::size_t place = 0; place < 2 * protocol::kRingSlots; ++place) {
+  for (std::size_t place = 0; place < 2 * protocol::kRingEntries; ++place) {
     const std::array<std::span<const std::byte>, 4> parts = {
         all.first(place),
         {},

@@ -82,7 +82,7 @@ TEST_CASE("engine: a signal of the runtime takes along what a pass left",
   EngineUnderTest rank;
   for (unsigned exchange = 1; exchange < 5; ++exchange) {
     rank.pass(Arrivals::kSignal);
-    CHECK(rank.engine.holds() == exchange);
+    CHECK(rank.engine.deferred_flushes() == exchange);
     rank.start_internal_signal();
     CHECK(rank.flushes() == static_cast<int>(exchange));
   }

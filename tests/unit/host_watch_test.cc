@@ -389,7 +389,7 @@ TEST_CASE(
 namespace {
 
 /// Waits as HostWatch does.
-LinkNews wait_and_look(HostLinks& links) {
+LinkReport wait_and_look(HostLinks& links) {
   pollfd ready{links.ready_fd(), POLLIN, 0};
   (void)::poll(&ready, 1, 10);
   return links.look();
@@ -546,9 +546,9 @@ TEST_CASE("host links: the end of a connection means a loss before goodbye") {
   std::size_t messages = 0;
   std::optional<LostHost> lost;
   CHECK(becomes([&] {
-    const LinkNews news = wait_and_look(hub);
-    messages += news.messages.size();
-    lost = news.lost ? news.lost : lost;
+    const LinkReport report = wait_and_look(hub);
+    messages += report.messages.size();
+    lost = report.lost ? report.lost : lost;
     return messages == 1 && hub.size() == 0;
   }));
   REQUIRE(lost.has_value() == !says_goodbye);

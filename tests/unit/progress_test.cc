@@ -94,4 +94,19 @@ TEST_CASE("progress: completions wake a caller that sleeps in epoll",
   rank.slice().asleep = 0;
 }
 
+TEST_CASE("progress: steps in a hurry wake who sleeps in epoll, once",
+          "[runtime][progress][wake]") {
+  LoneRank awake;
+  awake.progress->hurry_steps();
+  CHECK_FALSE(awake.has_rung());
+  LoneRank rank;
+  rank.slice().asleep = protocol::kThreadAsleep;
+  rank.progress->hurry_steps();
+  CHECK(rank.has_rung());
+  // The steps have not run since.
+  rank.progress->hurry_steps();
+  CHECK_FALSE(rank.has_rung());
+  rank.slice().asleep = 0;
+}
+
 }  // namespace acp::runtime

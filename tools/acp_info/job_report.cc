@@ -103,6 +103,7 @@ RankFact rank_fact_of(const nlohmann::json& document) {
           .atomics = document.at("atomics")};
 }
 
+/// Ranks that say the same share a line, so that a large job fits a screen.
 std::string text_of(const std::vector<RankFact>& facts) {
   const std::size_t hosts = hosts_in(facts);
   std::string text =

@@ -65,6 +65,7 @@ RdmaLimits limits_of(const char* device, const ibv_device_attr& facts) {
 
 }  // namespace
 
+/// By name of the device. Devices that cannot be opened are left out.
 std::vector<RdmaLimits> rdma_limits() {
   std::vector<RdmaLimits> all;
   const Verbs verbs;

@@ -126,6 +126,7 @@ Verdict run_cas_get(Context& context, Samples& samples) {
 
 }  // namespace
 
+/// The limit over memory is the atomic of the chain alone.
 void add_chain_rows(Rows& rows) {
   append(
       rows,

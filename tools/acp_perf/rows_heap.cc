@@ -49,6 +49,7 @@ Verdict run_peer(Context& context, Samples& samples) {
 
 }  // namespace
 
+/// The limit of a target's heap is one get of 8 bytes.
 void add_heap_rows(Rows& rows) {
   append(rows,
          {

@@ -161,6 +161,7 @@ void respond_wake(Context& context) {
 
 }  // namespace
 
+/// The limits of what ranks of one host tell each other by memory alone.
 void add_raw_pair_rows(Rows& rows) {
   append(
       rows,

@@ -126,6 +126,8 @@ Verdict run_stream(Context& context, Samples& samples) {
 
 }  // namespace
 
+/// Each row is what libibverbs takes for the same work requests, between two
+/// queue pairs of one process.
 void add_raw_rdma_rows(Rows& rows) {
   append(
       rows,

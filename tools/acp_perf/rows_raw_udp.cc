@@ -160,6 +160,8 @@ void take_stream(Context& context) {
 
 }  // namespace
 
+/// Both rows keep a processor of each rank busy: sockets are polled, not waited
+/// for.
 void add_raw_udp_rows(Rows& rows) {
   append(rows, {
                    {.name = "raw.udp",

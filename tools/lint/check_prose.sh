@@ -8,7 +8,7 @@
 #
 # It fails on paragraphs that begin elliptically, on words that are not to be
 # used, and on more than 5 indefinite words of 1,000 in a directory. In src, udp,
-# verbs and launcher it also fails on functions of 20 lines and more without a
+# verbs, launcher and tools it also fails on functions of 20 lines and more without a
 # comment ("bare") and on .cc files that do not open with one ("no top").
 # --report prints these two per directory, and comment lines per code line.
 # The lists of words and beginnings are in prose.awk.

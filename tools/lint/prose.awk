@@ -94,11 +94,11 @@ function group_of(path, part, parts, name) {
   return name
 }
 
-# The library, the transports and the launcher. Their files need a comment at
-# the top and at each long function; tests and tools only count in --report.
+# The library, the transports, the launcher and the tools. Their files need a comment
+# at the top and at each long function; tests only count in --report.
 function is_product(path) {
-  return path ~ /(^|\/)(src|udp|verbs|launcher)\// &&
-      path !~ /(^|\/)(tests|tools|docs)\//
+  return path ~ /(^|\/)(src|udp|verbs|launcher|tools)\// &&
+      path !~ /(^|\/)(tests|docs)\//
 }
 
 # --- Markdown ---

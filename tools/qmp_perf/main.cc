@@ -26,6 +26,8 @@ struct Options {
   bool is_wrong = false;
 };
 
+/// QMP gives the program all words that are not its own. An unknown word is
+/// remembered, and the program ends after QMP_init, on all nodes.
 Options read_options(int argc, char** argv) {
   Options options;
   for (int i = 1; i < argc; ++i) {

@@ -1,4 +1,5 @@
-// Scratch memory and copies of messages for the mailbox.
+// Memory of this rank that all ranks can address: messages and scratch memory
+// of the mailbox.
 #include "compat/lqcd/global_bytes.h"
 
 #include <new>

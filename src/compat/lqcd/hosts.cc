@@ -1,4 +1,5 @@
-// Arithmetic of host numbers.
+// Arithmetic of host numbers. Called by the functions of lqcd.h that find
+// neighbours.
 #include "compat/lqcd/hosts.h"
 
 #include <algorithm>

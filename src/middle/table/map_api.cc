@@ -8,9 +8,9 @@
 namespace {
 
 using acp::middle::structure::Kind;
+using acp::middle::table::CopyMode;
 using acp::middle::table::Extent;
 using acp::middle::table::Outcome;
-using acp::middle::table::Transfer;
 using Maps = acp::middle::table::
     TableApi<acp_map_t, acp_map_it_t, &acp_map_it_t::map, Kind::kMap>;
 
@@ -20,11 +20,11 @@ extern "C" {
 
 void acp_assign_local_map(acp_map_t map1, acp_map_t map2) {
   Maps::transfer("acp_assign_local_map", map1, map2, Extent::kLocal,
-                 Transfer::kAssign);
+                 CopyMode::kAssign);
 }
 
 void acp_assign_map(acp_map_t map1, acp_map_t map2) {
-  Maps::transfer("acp_assign_map", map1, map2, Extent::kAll, Transfer::kAssign);
+  Maps::transfer("acp_assign_map", map1, map2, Extent::kAll, CopyMode::kAssign);
 }
 
 acp_map_it_t acp_begin_local_map(acp_map_t map) {
@@ -83,20 +83,20 @@ int acp_insert_map(acp_map_t map, acp_pair_t pair) {
 
 void acp_merge_local_map(acp_map_t map1, acp_map_t map2) {
   Maps::transfer("acp_merge_local_map", map1, map2, Extent::kLocal,
-                 Transfer::kMerge);
+                 CopyMode::kMerge);
 }
 
 void acp_merge_map(acp_map_t map1, acp_map_t map2) {
-  Maps::transfer("acp_merge_map", map1, map2, Extent::kAll, Transfer::kMerge);
+  Maps::transfer("acp_merge_map", map1, map2, Extent::kAll, CopyMode::kMerge);
 }
 
 void acp_move_local_map(acp_map_t map1, acp_map_t map2) {
   Maps::transfer("acp_move_local_map", map1, map2, Extent::kLocal,
-                 Transfer::kMove);
+                 CopyMode::kMove);
 }
 
 void acp_move_map(acp_map_t map1, acp_map_t map2) {
-  Maps::transfer("acp_move_map", map1, map2, Extent::kAll, Transfer::kMove);
+  Maps::transfer("acp_move_map", map1, map2, Extent::kAll, CopyMode::kMove);
 }
 
 void acp_remove_map(acp_map_t map, acp_element_t key) {

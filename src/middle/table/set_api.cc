@@ -6,9 +6,9 @@
 namespace {
 
 using acp::middle::structure::Kind;
+using acp::middle::table::CopyMode;
 using acp::middle::table::Extent;
 using acp::middle::table::Outcome;
-using acp::middle::table::Transfer;
 using Sets = acp::middle::table::
     TableApi<acp_set_t, acp_set_it_t, &acp_set_it_t::set, Kind::kSet>;
 
@@ -18,11 +18,11 @@ extern "C" {
 
 void acp_assign_local_set(acp_set_t set1, acp_set_t set2) {
   Sets::transfer("acp_assign_local_set", set1, set2, Extent::kLocal,
-                 Transfer::kAssign);
+                 CopyMode::kAssign);
 }
 
 void acp_assign_set(acp_set_t set1, acp_set_t set2) {
-  Sets::transfer("acp_assign_set", set1, set2, Extent::kAll, Transfer::kAssign);
+  Sets::transfer("acp_assign_set", set1, set2, Extent::kAll, CopyMode::kAssign);
 }
 
 acp_set_it_t acp_begin_local_set(acp_set_t set) {
@@ -81,20 +81,20 @@ int acp_insert_set(acp_set_t set, acp_element_t key) {
 
 void acp_merge_local_set(acp_set_t set1, acp_set_t set2) {
   Sets::transfer("acp_merge_local_set", set1, set2, Extent::kLocal,
-                 Transfer::kMerge);
+                 CopyMode::kMerge);
 }
 
 void acp_merge_set(acp_set_t set1, acp_set_t set2) {
-  Sets::transfer("acp_merge_set", set1, set2, Extent::kAll, Transfer::kMerge);
+  Sets::transfer("acp_merge_set", set1, set2, Extent::kAll, CopyMode::kMerge);
 }
 
 void acp_move_local_set(acp_set_t set1, acp_set_t set2) {
   Sets::transfer("acp_move_local_set", set1, set2, Extent::kLocal,
-                 Transfer::kMove);
+                 CopyMode::kMove);
 }
 
 void acp_move_set(acp_set_t set1, acp_set_t set2) {
-  Sets::transfer("acp_move_set", set1, set2, Extent::kAll, Transfer::kMove);
+  Sets::transfer("acp_move_set", set1, set2, Extent::kAll, CopyMode::kMove);
 }
 
 void acp_remove_set(acp_set_t set, acp_element_t key) {

@@ -63,7 +63,7 @@ class TableApi {
                        Handle to,
                        Handle from,
                        Extent extent,
-                       Transfer how) {
+                       CopyMode how) {
     Call call1;
     Call call2;
     std::uint64_t unused = 0;

@@ -62,7 +62,7 @@ bool retain(const Call& to, const Call& from, Extent extent) {
                [&](Walk& walk) { return retain_one(to, from, walk); });
 }
 
-bool transfer_one(const Call& to, const Call& from, Walk& walk, Transfer how) {
+bool transfer_one(const Call& to, const Call& from, Walk& walk, CopyMode how) {
   Walk::Copy copy;
   if (!walk.copy(copy, Walk::Part::kPair)) {
     return false;
@@ -73,17 +73,17 @@ bool transfer_one(const Call& to, const Call& from, Walk& walk, Transfer how) {
   const acp_pair_t pair = copy.pair;
   const Outcome outcome =
       insert(to, pair.first, pair.second,
-             how == Transfer::kAssign ? Present::kReplace : Present::kKeep);
-  const bool is_moved = how == Transfer::kMove && outcome == Outcome::kInserted;
+             how == CopyMode::kAssign ? Present::kReplace : Present::kKeep);
+  const bool is_moved = how == CopyMode::kMove && outcome == Outcome::kInserted;
   return outcome != Outcome::kFailed &&
          (!is_moved || remove(from, pair.first) != Removal::kFailed);
 }
 
 }  // namespace
 
-bool transfer(const Call& to, const Call& from, Extent extent, Transfer how) {
+bool transfer(const Call& to, const Call& from, Extent extent, CopyMode how) {
   if (!is_there(to) || !is_there(from) ||
-      (how == Transfer::kAssign && !retain(to, from, extent))) {
+      (how == CopyMode::kAssign && !retain(to, from, extent))) {
     return false;
   }
   return visit(from, extent,

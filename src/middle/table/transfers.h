@@ -10,7 +10,7 @@
 namespace acp::middle::table {
 
 /// Decides what happens to an element of the source.
-enum class Transfer : std::uint8_t {
+enum class CopyMode : std::uint8_t {
   kMerge,   ///< Copies it when the destination does not have its key.
   kMove,    ///< Copies it as kMerge, and then removes it from the source.
   kAssign,  ///< Copies it always. The destination loses all other keys.
@@ -21,6 +21,6 @@ enum class Transfer : std::uint8_t {
 bool transfer(const structure::Call& to,
               const structure::Call& from,
               Extent extent,
-              Transfer how);
+              CopyMode how);
 
 }  // namespace acp::middle::table

@@ -41,7 +41,7 @@ Status CommandRing::push(
   mine.size = static_cast<std::uint32_t>(total);
   // seq_cst: this store comes before the load of `asleep` by which the caller
   // finds out whether the consumer sleeps.
-  mine.sequence.store(ticket + 1 - ticket % protocol::kRingSlots,
+  mine.sequence.store(ticket + 1 - ticket % protocol::kRingEntries,
                       std::memory_order_seq_cst);
   return Status::kOk;
 }
@@ -64,7 +64,7 @@ void CommandRing::release() noexcept {
   const std::uint64_t ticket =
       header_->ring_head.load(std::memory_order_relaxed);
   entry(ticket).sequence.store(
-      ticket + protocol::kRingSlots - ticket % protocol::kRingSlots,
+      ticket + protocol::kRingEntries - ticket % protocol::kRingEntries,
       std::memory_order_release);
   header_->ring_head.store(ticket + 1, std::memory_order_relaxed);
 }
@@ -76,7 +76,7 @@ bool CommandRing::is_empty() const noexcept {
   // seq_cst pairs with push(): the consumer has stored `asleep` before it loads
   // the sequence here.
   return oldest.sequence.load(std::memory_order_seq_cst) +
-             ticket % protocol::kRingSlots !=
+             ticket % protocol::kRingEntries !=
          ticket + 1;
 }
 

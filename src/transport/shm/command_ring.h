@@ -59,8 +59,8 @@ class CommandRing {
   static_assert(sizeof(Entry) <= 64);
 
   Entry& entry(std::uint64_t ticket) const noexcept {
-    return *reinterpret_cast<Entry*>(entries_ + ticket % protocol::kRingSlots *
-                                                    protocol::kRingSlotBytes);
+    return *reinterpret_cast<Entry*>(
+        entries_ + ticket % protocol::kRingEntries * protocol::kRingEntryBytes);
   }
 
   static std::byte* payload(Entry& entry) noexcept {
@@ -72,7 +72,7 @@ class CommandRing {
   static std::uint64_t load_sequence(const Entry& entry,
                                      std::uint64_t ticket) noexcept {
     return entry.sequence.load(std::memory_order_acquire) +
-           ticket % protocol::kRingSlots;
+           ticket % protocol::kRingEntries;
   }
 
   protocol::SliceHeader* header_;

@@ -20,12 +20,12 @@ Endpoint::Endpoint(SharedState& shared,
                    Worker& worker,
                    transport::ProcId peer,
                    const AddressCard& card,
-                   EndpointPlace place)
+                   PeerLocality locality)
     : shared_(shared),
       worker_(worker),
       peer_(peer),
       card_(card),
-      place_(place) {}
+      locality_(locality) {}
 
 Endpoint::~Endpoint() = default;
 

@@ -125,7 +125,7 @@ enum class EndpointState : std::uint8_t {
 };
 
 /// Where the peer of an endpoint is.
-enum class EndpointPlace : std::uint8_t { kThisHost, kOtherHost };
+enum class PeerLocality : std::uint8_t { kThisHost, kOtherHost };
 
 /// One thread at a time; the engine's lock sees to that and guards all fields.
 class Endpoint final : public transport::Endpoint, public transport::Holder {
@@ -134,7 +134,7 @@ class Endpoint final : public transport::Endpoint, public transport::Holder {
            Worker& worker,
            transport::ProcId peer,
            const AddressCard& card,
-           EndpointPlace place);
+           PeerLocality locality);
   ~Endpoint() override;
 
   Status send(std::span<const std::span<const std::byte>> parts,
@@ -247,7 +247,7 @@ class Endpoint final : public transport::Endpoint, public transport::Holder {
   Worker& worker_;
   transport::ProcId peer_;
   const AddressCard& card_;  ///< The peer's.
-  EndpointPlace place_;
+  PeerLocality locality_;
   EndpointState state_ = EndpointState::kIdle;
   bool is_queued_for_flush_ = false;
   bool is_watched_ = false;  ///< `ucp_` notices failures: mode PEER.

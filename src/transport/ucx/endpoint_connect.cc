@@ -55,7 +55,7 @@ ucs_status_t Endpoint::create_in(ucp_err_handling_mode_t mode) {
       UCP_EP_PARAM_FIELD_ERR_HANDLER | UCP_EP_PARAM_FIELD_USER_DATA;
   const WorkerAddresses& theirs = card_.addresses[worker_.color()];
   params.address = reinterpret_cast<const ucp_address_t*>(
-      (place_ == EndpointPlace::kThisHost ? theirs.all : theirs.network)
+      (locality_ == PeerLocality::kThisHost ? theirs.all : theirs.network)
           .data());
   params.err_mode = mode;
   params.err_handler.cb = on_error_callback;
@@ -75,7 +75,7 @@ ucs_status_t Endpoint::create() {
   {
     // A refusal is expected, and the next attempt says why if it fails, too.
     const UcxLogLevel quiet("fatal");
-    if ((place_ == EndpointPlace::kThisHost &&
+    if ((locality_ == PeerLocality::kThisHost &&
          create_in(UCP_ERR_HANDLING_MODE_NONE) == UCS_OK) ||
         create_in(UCP_ERR_HANDLING_MODE_PEER) == UCS_OK) {
       return UCS_OK;
@@ -123,7 +123,7 @@ void Endpoint::say_connected() {
 void Endpoint::give_up_connecting(ucs_status_t status) {
   const char* remedy =
       shared_.tls != card_.tls ? "give all ranks equal UCX_TLS"
-      : place_ == EndpointPlace::kThisHost
+      : locality_ == PeerLocality::kThisHost
           ? "choose transports with UCX_TLS, and devices with UCX_NET_DEVICES "
             "or ACP_UCX_DEVICES, that lead from one to the other (acp_info "
             "lists them)"

@@ -126,10 +126,10 @@ void UcxTransport::write_card() {
   card_ = encode_card(card);
 }
 
-EndpointPlace UcxTransport::place_of(transport::ProcId peer) const {
+PeerLocality UcxTransport::locality_of(transport::ProcId peer) const {
   return options_.is_local && options_.is_local(peer)
-             ? EndpointPlace::kThisHost
-             : EndpointPlace::kOtherHost;
+             ? PeerLocality::kThisHost
+             : PeerLocality::kOtherHost;
 }
 
 /// The address card of a peer, decoded at the first contact and compared with
@@ -148,7 +148,7 @@ Result<const AddressCard*> UcxTransport::card_of(transport::ProcId peer) {
   }
   auto card = decode_card(*bytes);
   // A process that knows of no other host has no address for them.
-  if (!card || (place_of(peer) == EndpointPlace::kOtherHost &&
+  if (!card || (locality_of(peer) == PeerLocality::kOtherHost &&
                 std::ranges::any_of(card->addresses, [](const auto& each) {
                   return each.network.empty();
                 }))) {
@@ -186,7 +186,7 @@ Result<Endpoint*> UcxTransport::endpoint_to(transport::ProcId peer,
     return card.status();
   }
   auto endpoint = std::make_unique<Endpoint>(shared_, *workers_[color], peer,
-                                             **card, place_of(peer));
+                                             **card, locality_of(peer));
   if (has_failed_[peer]) {
     endpoint->abandon();
   }

@@ -98,7 +98,7 @@ class UcxTransport final : public transport::Transport {
 
   Status receive_packets();
   void write_card();
-  EndpointPlace place_of(transport::ProcId peer) const;
+  PeerLocality locality_of(transport::ProcId peer) const;
   Result<const AddressCard*> card_of(transport::ProcId peer);
   Result<Endpoint*> endpoint_to(transport::ProcId peer, transport::Color color);
   void on_packet(transport::Color color, std::span<const std::byte> packet);
