@@ -88,8 +88,8 @@ for death in before_others:exit in_sync:kill in_copy:exit in_wait:segv in_reset:
   begin=$(date +%s)
   start 2 "$victim" "${death%:*}" "${death#*:}" "$TMPDIR/death"
   test $status != 0 || fail "$death: the job ended well"
+  eventually no_rank_is_left || fail "$death: ranks are left"
   test $(($(date +%s) - begin)) -le 10 || fail "$death: the job ended late"
-  no_rank_is_left || fail "$death: ranks are left"
 done
 
 echo "-- ranks of two hosts in unlike calls end, and name one"

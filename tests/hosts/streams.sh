@@ -47,6 +47,12 @@ for end in "exit 3:3" "exit 255:255" "kill -TERM \$\$:143" "kill -KILL \$\$:137"
     fail "${end%:*}: rank and host are not named"
 done
 
+no_process_is_left() {
+  for host in $(seq "$HOSTS"); do
+    test -z "$(ip netns pids "h$host")" || return 1
+  done
+}
+
 echo "-- SIGTERM to acprun ends the job"
 "$HOST_TOOLS/job" "$acprun" --acp-startermemsize=1M "$steady" 60 \
   >"$output" 2>&1 &
@@ -56,6 +62,22 @@ kill -TERM $job # a shell lets its background ignore SIGINT
 status=0
 wait $job || status=$?
 test $status = 143 || fail "status $status after SIGTERM"
-for host in $(seq "$HOSTS"); do
-  test -z "$(ip netns pids "h$host")" || fail "processes are left on h$host"
-done
+no_process_is_left || fail "processes are left"
+
+echo "-- a second SIGINT kills ranks that ignore the first"
+# A shell lets its background ignore SIGINT.
+env --default-signal=INT "$HOST_TOOLS/job" "$acprun" --grace 60 \
+  sh -c 'trap "" INT TERM; echo ready; while :; do sleep 1; done' \
+  >"$output" 2>&1 &
+job=$!
+all_are_ready() { test "$(grep -c '^ready' "$output")" = $((2 * HOSTS)); }
+eventually all_are_ready || fail "the job did not begin"
+kill -INT $job
+eventually grep -q "again kills them now" "$output" || fail "SIGINT was not answered"
+kill -INT $job
+begin=$(date +%s)
+status=0
+wait $job || status=$?
+test $status = 130 || fail "status $status after two SIGINTs"
+test $(($(date +%s) - begin)) -le 10 || fail "the second SIGINT waited"
+no_process_is_left || fail "processes are left"
