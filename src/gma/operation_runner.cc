@@ -166,7 +166,7 @@ void OperationRunner::close_request(const protocol::ReplyView& reply) {
       request.reply_bytes == 0 && reply.header.status == Status::kOk;
   const Status status = is_plain_success
                             ? Status::kOk
-                            : place_results(space_, request, reply, operation);
+                            : store_results(space_, request, reply, operation);
   if (operation.status == Status::kOk) {
     operation.status = status;
   }

@@ -98,7 +98,7 @@ bool store_piece(Results& results,
 
 }  // namespace
 
-Status place_results(const gmm::AddressSpace& space,
+Status store_results(const gmm::AddressSpace& space,
                      const Request& request,
                      const protocol::ReplyView& reply,
                      Operation& operation) {

@@ -10,7 +10,7 @@ namespace acp::gma {
 /// Stores the results and returns how the request has ended: the reply's
 /// status, or kBadKey when results are missing or their memory is gone. If a
 /// step of several failed, operation.current is that step afterwards.
-Status place_results(const gmm::AddressSpace& space,
+Status store_results(const gmm::AddressSpace& space,
                      const Request& request,
                      const protocol::ReplyView& reply,
                      Operation& operation);

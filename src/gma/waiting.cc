@@ -102,10 +102,10 @@ Duration time_to_look(const WaitPurpose& purpose, Duration idle) {
 
 }  // namespace
 
-void sleep_on_word(const SleepWord& word, Duration limit) {
-  word.sleepers.fetch_add(1, std::memory_order_seq_cst);
-  futex_wait(word.word, word.expected, limit);
-  word.sleepers.fetch_sub(1, std::memory_order_seq_cst);
+void sleep_on_word(const SleepWord& sleep_word, Duration limit) {
+  sleep_word.sleepers.fetch_add(1, std::memory_order_seq_cst);
+  futex_wait(sleep_word.word, sleep_word.expected, limit);
+  sleep_word.sleepers.fetch_sub(1, std::memory_order_seq_cst);
 }
 
 void move_word(std::atomic<std::uint32_t>& word,

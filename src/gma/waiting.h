@@ -15,16 +15,16 @@ namespace acp::gma {
 
 /// Fixed at start from the number of ranks and cores of the host.
 struct WaitPolicy {
-  /// Time of a spin; 0: do not spin. SpinTime makes it longer. Some wakes by
-  /// the kernel, so that a shorter wait never sleeps (docs/decisions/0008).
+  /// Time of a spin; 0: do not spin. SpinTime makes it longer. A
+  /// wake-up by the kernel takes 3 us and more (docs/decisions/0008).
   Duration spin{std::chrono::microseconds(50)};
   /// Yields the core between two passes of progress, from the first pass on.
   /// Where ranks share cores, the rank that is waited for may need this core.
   bool yields = false;
   bool may_sleep = true;  ///< False: spins to the end.
   /// Looks at memory between two passes of progress. A look sees stores of
-  /// ranks of this host; only a pass sees messages of a network, and takes as
-  /// long as some looks.
+  /// ranks of this host; only a pass sees messages of a network, and takes
+  /// longer than a look.
   int looks = 16;
 
   /// Whether a spin takes the core from no other rank.
@@ -45,8 +45,8 @@ struct SleepWord {
   std::uint32_t expected;  ///< Value of `word` until the wait is over.
 };
 
-/// Sleeps until `word` is woken or `limit` passes.
-void sleep_on_word(const SleepWord& word, Duration limit);
+/// Sleeps until `sleep_word` is woken or `limit` passes.
+void sleep_on_word(const SleepWord& sleep_word, Duration limit);
 
 /// Stores `value` and wakes the sleepers.
 void move_word(std::atomic<std::uint32_t>& word,
@@ -77,10 +77,10 @@ class WaitHost {
   /// has announced itself.
   virtual void sleep(const std::function<bool()>& is_done, Duration limit) = 0;
 
-  /// Sleeps until `word` is woken or `limit` passes. The thread makes no
+  /// Sleeps until `sleep_word` is woken or `limit` passes. The thread makes no
   /// progress meanwhile.
-  virtual void sleep_on(const SleepWord& place, Duration limit) {
-    sleep_on_word(place, limit);
+  virtual void sleep_on(const SleepWord& sleep_word, Duration limit) {
+    sleep_on_word(sleep_word, limit);
   }
 
   /// A wait begins and ends; published for a job that ends badly.

@@ -24,8 +24,8 @@ constexpr int kYields = 4;
 /// sleeper of a rank's own process.
 constexpr Duration kLookForDeath = std::chrono::milliseconds(100);
 
-bool has_moved(const gma::SleepWord& place) {
-  return place.word.load(std::memory_order_acquire) != place.expected;
+bool has_moved(const gma::SleepWord& sleep_word) {
+  return sleep_word.word.load(std::memory_order_acquire) != sleep_word.expected;
 }
 
 }  // namespace
@@ -80,46 +80,48 @@ Status HostBarrier::wait_for_all(TimePoint deadline) {
   if (!is_open_) {
     epoch_ = arrive(barrier);
   }
-  const gma::SleepWord place{barrier.epoch, barrier.sleepers, epoch_};
-  return wait_host_.policy().has_core() ? wait_on(place, deadline)
-                                        : wait_sharing_core(place, deadline);
+  const gma::SleepWord sleep_word{barrier.epoch, barrier.sleepers, epoch_};
+  return wait_host_.policy().has_core()
+             ? wait_on(sleep_word, deadline)
+             : wait_sharing_core(sleep_word, deadline);
 }
 
 /// Looks, then spins on progress, then sleeps, as every other wait does.
-Status HostBarrier::wait_on(const gma::SleepWord& place, TimePoint deadline) {
+Status HostBarrier::wait_on(const gma::SleepWord& sleep_word,
+                            TimePoint deadline) {
   const int looks = wait_host_.policy().has_core() ? kShortSpin : 0;
   for (int i = 0; i < looks; ++i) {
-    if (has_moved(place)) {
+    if (has_moved(sleep_word)) {
       return Status::kOk;
     }
   }
   gma::WaitPurpose purpose;
   purpose.kind = protocol::WaitKind::kSync;
   purpose.look_again = kLookForDeath;
-  purpose.sleep_word = &place;
+  purpose.sleep_word = &sleep_word;
   return gma::wait_until(wait_host_, purpose, deadline,
-                         [&place] { return has_moved(place); });
+                         [&sleep_word] { return has_moved(sleep_word); });
 }
 
 /// Yields, then sleeps. It does not spin as other waits do: more than two ranks
 /// on fewer cores wait for a rank that needs this core.
-Status HostBarrier::wait_sharing_core(const gma::SleepWord& place,
+Status HostBarrier::wait_sharing_core(const gma::SleepWord& sleep_word,
                                       TimePoint deadline) {
   const gma::WaitPolicy& policy = wait_host_.policy();
   const int yields = policy.yields ? kYields : 0;
-  for (int i = 0; i < yields && !has_moved(place); ++i) {
+  for (int i = 0; i < yields && !has_moved(sleep_word); ++i) {
     ::sched_yield();
   }
-  if (has_moved(place)) {
+  if (has_moved(sleep_word)) {
     return Status::kOk;
   }
   wait_host_.enter_wait(protocol::WaitKind::kSync, protocol::kNoSlot);
   Status status = Status::kOk;
-  while (!has_moved(place) && status == Status::kOk) {
+  while (!has_moved(sleep_word) && status == Status::kOk) {
     wait_host_.make_progress();
     const Duration left = deadline - SteadyClock().now();
     if (policy.may_sleep) {
-      wait_host_.sleep_on(place,
+      wait_host_.sleep_on(sleep_word,
                           std::clamp(left, Duration::zero(), kLookForDeath));
     } else {
       ::sched_yield();
@@ -130,7 +132,7 @@ Status HostBarrier::wait_sharing_core(const gma::SleepWord& place,
     }
   }
   wait_host_.leave_wait();
-  return has_moved(place) ? Status::kOk : status;
+  return has_moved(sleep_word) ? Status::kOk : status;
 }
 
 }  // namespace acp::runtime

@@ -26,8 +26,9 @@ class HostBarrier {
  private:
   Status wait_for_partner(TimePoint deadline);
   Status wait_for_all(TimePoint deadline);
-  Status wait_on(const gma::SleepWord& place, TimePoint deadline);
-  Status wait_sharing_core(const gma::SleepWord& place, TimePoint deadline);
+  Status wait_on(const gma::SleepWord& sleep_word, TimePoint deadline);
+  Status wait_sharing_core(const gma::SleepWord& sleep_word,
+                           TimePoint deadline);
   std::uint32_t arrive(protocol::HostBarrier& barrier);
 
   const protocol::HostSegment& segment_;

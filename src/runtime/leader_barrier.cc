@@ -120,10 +120,11 @@ Status LeaderBarrier::wait_for_word(std::atomic<std::uint32_t>& word,
                                     TimePoint deadline) {
   gma::WaitPurpose purpose = purpose_of_sync();
   purpose.peer = mover;
-  const gma::SleepWord place{word, sleepers, number_ - 1};
-  purpose.sleep_word = &place;
-  return gma::wait_until(progress_, purpose, deadline, [&place] {
-    return place.word.load(std::memory_order_acquire) != place.expected;
+  const gma::SleepWord sleep_word{word, sleepers, number_ - 1};
+  purpose.sleep_word = &sleep_word;
+  return gma::wait_until(progress_, purpose, deadline, [&sleep_word] {
+    return sleep_word.word.load(std::memory_order_acquire) !=
+           sleep_word.expected;
   });
 }
 

@@ -360,9 +360,9 @@ void Progress::sleep(const std::function<bool()>& is_done, Duration limit) {
 }
 
 /// The caller counts as asleep, so that the thread answers peers at once.
-void Progress::sleep_on(const gma::SleepWord& place, Duration limit) {
+void Progress::sleep_on(const gma::SleepWord& sleep_word, Duration limit) {
   awake_callers_.fetch_sub(1, std::memory_order_relaxed);
-  gma::sleep_on_word(place, limit);
+  gma::sleep_on_word(sleep_word, limit);
   awake_callers_.fetch_add(1, std::memory_order_relaxed);
 }
 

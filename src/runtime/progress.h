@@ -69,7 +69,7 @@ class Progress final : public gma::WaitHost {
   Status health() override;
   Status sync_health() override;
   void sleep(const std::function<bool()>& is_done, Duration limit) override;
-  void sleep_on(const gma::SleepWord& place, Duration limit) override;
+  void sleep_on(const gma::SleepWord& sleep_word, Duration limit) override;
   void enter_wait(protocol::WaitKind kind, std::uint32_t peer) override;
   void leave_wait() override;
   void wake_callers() noexcept override;

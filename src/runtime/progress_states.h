@@ -15,9 +15,8 @@
 //                                 Not while steps are wanted
 //   kPolling       kPolling       the pass or a step made progress
 //   kPolling       kNapping       neither did, and callers are active
-//   kPolling       kNapping       a step found its data in use, and a caller
-//   has
-//                                 made a pass since, so it uses the data: 1 ms
+//   kPolling       kNapping       a step found its data in use, and a caller,
+//                                 which uses it, made a pass since: 1 ms
 //   kPolling       kNapping       a step found its data in use, without such a
 //                                 pass: 50 us, or 1 ms while a caller has the
 //                                 role

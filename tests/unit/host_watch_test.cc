@@ -4,11 +4,13 @@
 #include "runtime/host_watch.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <linux/sockios.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
+#include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -608,6 +610,17 @@ TEST_CASE(
     CHECK(message.absence == kAbsent1.absence);
     check_goodbye(leader);
   }
+}
+
+TEST_CASE("host links: the connections of a raised limit leave select() room") {
+  const OpenFiles files(FD_SETSIZE);
+  HostLinks hub;
+  REQUIRE(hub.open(kKey, 1) == Status::kOk);
+  REQUIRE(::fcntl(FD_SETSIZE, F_GETFD) == -1);
+  const UniqueFd leader = connect_plainly(hub, 7);
+  say(leader, kAbsent1);
+  CHECK(hear(hub, 1).size() == 1);
+  CHECK(::fcntl(FD_SETSIZE, F_GETFD) != -1);
 }
 
 TEST_CASE("host links: a leader without a free descriptor at rank 0 waits") {

@@ -101,7 +101,7 @@ std::string check_address(const std::string& text) {
                    : "'" + text + "' is no address such as 0x8000010000000040";
 }
 
-/// CLI11 also makes the text of --help of them.
+/// CLI11 parses these options, and prints them for --help.
 void add_options(CLI::App& app, Options& options) {
   app.set_version_flag("--version", "acp_info (ACP) " ACP_VERSION);
   app.add_flag("--json", options.json, "Print JSON");
@@ -136,8 +136,9 @@ std::vector<std::string> own_words(int argc, char** argv) {
   return words;
 }
 
-/// One kind of output for each call, and the exit status. A job is printed
-/// before anything is said of variables, because acp_init does that.
+/// Prints one report, which the options choose, and returns the exit status.
+/// The report on a job comes first, because acp_init warns of unknown
+/// variables.
 int run(int argc, char** argv) {
   set_log_prefix("acp_info");
   Options options;

@@ -65,7 +65,7 @@ RdmaLimits limits_of(const char* device, const ibv_device_attr& facts) {
 
 }  // namespace
 
-/// By name of the device. Devices that cannot be opened are left out.
+/// The list is sorted by device, and leaves out devices that cannot be opened.
 std::vector<RdmaLimits> rdma_limits() {
   std::vector<RdmaLimits> all;
   const Verbs verbs;

@@ -67,7 +67,7 @@ std::string text_of(const std::vector<TransportFact>& transports) {
   return text;
 }
 
-/// Empty on a machine without devices.
+/// The text is empty on a machine without devices.
 std::string text_of(const RdmaFact& rdma) {
   std::string text;
   for (const RdmaPort& port : rdma.ports) {

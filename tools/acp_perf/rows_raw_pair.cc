@@ -161,7 +161,7 @@ void respond_wake(Context& context) {
 
 }  // namespace
 
-/// The limits of what ranks of one host tell each other by memory alone.
+/// These rows are the limits of ranks that tell each other something by memory.
 void add_raw_pair_rows(Rows& rows) {
   append(
       rows,

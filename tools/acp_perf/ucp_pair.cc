@@ -71,8 +71,8 @@ bool UcpPair::fail(const char* call, ucs_status_t status) {
   return false;
 }
 
-/// The same features and atomics as the transport ucx has, so that both rows
-/// measure the same paths of UCX. False: what fail() has kept.
+/// UCX gets the features and the way of atomics that the transport ucx asks
+/// for, so both rows measure one path. False: fail() has kept the reason.
 bool UcpPair::open() {
   ucp_config_t* config = nullptr;
   ucs_status_t status = ucp_->ucp_config_read(nullptr, nullptr, &config);
