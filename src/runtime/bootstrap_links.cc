@@ -340,6 +340,12 @@ void HostLinks::send(Link& link, const LinkMessage& message) {
   flush(link);
 }
 
+void HostLinks::send_told(Link& link) const {
+  for (const LinkMessage& message : told_) {
+    send(link, message);
+  }
+}
+
 /// False: the connection is over. The greeting arrives in one piece or not at
 /// all: it is the first thing on the connection, and small. Messages may come
 /// in parts.
@@ -367,9 +373,7 @@ bool HostLinks::read_from(Link& link, std::vector<LinkMessage>& messages) {
       if (!link.is_known) {
         return false;
       }
-      for (const LinkMessage& message : told_) {
-        send(link, message);
-      }
+      send_told(link);
       continue;
     }
     link.received.append(bytes.data(), static_cast<std::size_t>(n));
@@ -482,12 +486,17 @@ bool HostLinks::send_stuck(const LinkMessage& message) {
   return true;
 }
 
-/// A connection that waits until the listener closes would be reset.
+/// A connection that waits until the listener closes would be reset. A leader
+/// whose key rank 0 has not read yet still needs the absences: its ranks may
+/// wait in acp_reset. A stranger gets them too, and learns numbers of ranks.
 void HostLinks::say_goodbye() {
   const std::lock_guard lock(mutex_);
   accept_all();
   has_left_ = true;
   for (auto& [fd, link] : links_) {
+    if (!link.is_known) {
+      send_told(link);
+    }
     send(link, {LinkMessageType::kGoodbye, 0, 0, 0});
   }
 }

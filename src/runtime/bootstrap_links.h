@@ -122,7 +122,8 @@ class HostLinks {
   bool send_stuck(const LinkMessage& message);
 
   /// From here on the end of a connection means nothing, on both sides. Rank 0
-  /// first takes the connections that wait.
+  /// first takes the connections that wait, and sends them the absences that
+  /// they have not got.
   void say_goodbye();
 
  private:
@@ -141,6 +142,7 @@ class HostLinks {
   void accept_all();
   void keep(const LinkMessage& message);
   bool read_from(Link& link, std::vector<LinkMessage>& messages);
+  void send_told(Link& link) const;
   static void send(Link& link, const LinkMessage& message);
   static void flush(Link& link);
   static void discard(const Link& link);

@@ -535,6 +535,27 @@ TEST_CASE("host links: a leader that rank 0 has not taken gets its goodbye") {
   check_closed(leaf);
 }
 
+TEST_CASE(
+    "host links: a leader whose key rank 0 has not read gets what was told "
+    "before "
+    "the goodbye") {
+  const bool is_taken = GENERATE(true, false);
+  HostLinks hub;
+  REQUIRE(hub.open(kKey, 1) == Status::kOk);
+  const UniqueFd leaf = connect_plainly(hub, 7);
+  if (is_taken) {
+    REQUIRE(becomes([&] { return hub.look(), hub.size() == 1; }));
+  }
+  hub.send_absence(kAbsent1);
+  hub.say_goodbye();
+  LinkMessage message;
+  CHECK(::recv(leaf.get(), &message, sizeof message, MSG_WAITALL) ==
+        static_cast<ssize_t>(sizeof message));
+  CHECK(message.type == LinkMessageType::kAbsent);
+  CHECK(message.absence == kAbsent1.absence);
+  check_goodbye(leaf);
+}
+
 TEST_CASE("host links: the end of a connection means a loss before goodbye") {
   const bool says_goodbye = GENERATE(true, false);
   HostLinks hub;
