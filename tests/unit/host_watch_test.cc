@@ -581,6 +581,29 @@ TEST_CASE("host links: the end of a connection means a loss before goodbye") {
   }
 }
 
+TEST_CASE("host links: of two hosts that are lost at once one is reported") {
+  HostLinks hub;
+  REQUIRE(hub.open(kKey, 2) == Status::kOk);
+  std::vector<UniqueFd> leaders;
+  for (const std::uint32_t rank : {7U, 9U}) {
+    leaders.push_back(connect_plainly(hub, rank));
+    say(leaders.back(), kAbsent1);
+  }
+  REQUIRE(hear(hub, 2).size() == 2);
+  leaders.clear();
+  std::vector<std::uint32_t> lost;
+  CHECK(becomes([&] {
+    if (const LinkReport report = wait_and_look(hub); report.lost) {
+      lost.push_back(report.lost->leader);
+    }
+    return hub.size() == 0;
+  }));
+  // One look, or two, saw the ends of both connections.
+  REQUIRE((lost.size() == 1 || lost.size() == 2));
+  CHECK((lost.front() == 7 || lost.front() == 9));
+  CHECK((lost.front() != lost.back()) == (lost.size() == 2));
+}
+
 namespace {
 
 /// Sets the soft limit of open files, and restores it at the end.
