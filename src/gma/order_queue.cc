@@ -2,17 +2,21 @@
 // mutex; it may not start an operation.
 #include "gma/order_queue.h"
 
+#include <type_traits>
+
 #include "base/assert.h"
 
 namespace acp::gma {
 
-OrderQueue::OrderQueue() : entries_(kCapacity) {}
+OrderQueue::OrderQueue() : rooms_(new std::byte[kCapacity * sizeof(Entry)]) {
+  static_assert(std::is_trivially_destructible_v<Entry>);
+  static_assert(alignof(Entry) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
+}
 
 Sequence OrderQueue::push(Operation& operation, Sequence wait_for) {
   ACP_ASSERT(!is_full() && wait_for <= issued());
   const Sequence sequence = issued() + 1;
-  Entry& mine = entry(sequence);
-  mine = Entry{};
+  new (room_of(sequence)) Entry{};
   operation.sequence = sequence;
   operation.wait_for = wait_for;
   if (wait_for > completed()) {

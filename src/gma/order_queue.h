@@ -12,6 +12,8 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <new>
 #include <vector>
 
 #include "gma/failure_log.h"
@@ -85,12 +87,20 @@ class OrderQueue {
     Status status = Status::kOk;        ///< With is_done: how it ended.
   };
 
-  Entry& entry(Sequence sequence) { return entries_[sequence % kCapacity]; }
+  Entry& entry(Sequence sequence) {
+    return *std::launder(reinterpret_cast<Entry*>(room_of(sequence)));
+  }
+
+  std::byte* room_of(Sequence sequence) {
+    return rooms_.get() + sequence % kCapacity * sizeof(Entry);
+  }
 
   void update_busy();
 
-  std::vector<Entry> entries_;  ///< By number, modulo kCapacity.
-  FailureLog failures_;         ///< Written by retire() and collect_up_to().
+  /// Room for the entries, by number modulo kCapacity. push() makes an entry
+  /// there, so a process that has queued few operations has touched few pages.
+  std::unique_ptr<std::byte[]> rooms_;
+  FailureLog failures_;  ///< Written by retire() and collect_up_to().
   /// The three atomics are stored with release order under the engine's mutex,
   /// and loaded with acquire order by any thread. push() stores is_busy_ before
   /// issued_, and retire() stores completed_ before is_busy_.

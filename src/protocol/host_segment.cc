@@ -32,6 +32,10 @@ constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) {
   return (value + unit - 1) / unit * unit;
 }
 
+constexpr std::uint64_t words_of_bits(std::uint32_t bits) {
+  return (std::uint64_t{bits} + 63) / 64;
+}
+
 /// Fills the sizes and offsets of the header. Every part begins on a page of
 /// its own, so that a core dump can leave out parts by whole pages.
 void lay_out(HostHeader& header, const HostPlan& plan) {
@@ -68,6 +72,8 @@ void lay_out(HostHeader& header, const HostPlan& plan) {
       take(std::uint64_t{header.local_procs} * sizeof(ProcRecord));
   header.published_offset =
       take(std::uint64_t{plan.procs} * sizeof(PublishedRecord));
+  header.fabric_bits_offset =
+      take(words_of_bits(plan.procs) * sizeof(std::uint64_t));
   header.secret_offset = take(sizeof(JobSecret));
   header.cards_offset =
       take(header.card_bytes * (header.card_table == CardTable::kOfJob
@@ -354,6 +360,13 @@ PublishedRecord& HostSegment::published(std::uint32_t proc) const noexcept {
   ACP_ASSERT(proc < header().procs);
   return reinterpret_cast<PublishedRecord*>(base_ +
                                             header().published_offset)[proc];
+}
+
+std::span<std::atomic<std::uint64_t>> HostSegment::fabric_bits()
+    const noexcept {
+  return {reinterpret_cast<std::atomic<std::uint64_t>*>(
+              base_ + header().fabric_bits_offset),
+          words_of_bits(header().procs)};
 }
 
 bool HostSegment::has_card(std::uint32_t proc) const noexcept {

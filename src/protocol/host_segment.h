@@ -3,7 +3,8 @@
 // without one, and every rank of the host maps it.
 //
 //   HostHeader | rank tables | cores | ProcRecord per local process
-//   PublishedRecord per process of the job | JobSecret | address cards
+//   PublishedRecord per process of the job | fabric bits | JobSecret
+//   address cards
 //   slice 0 | slice 1 | ...                  one per local process ("slot")
 //
 //   a slice: SliceHeader | key table | command ring | module memory | starter
@@ -35,7 +36,7 @@ namespace acp::protocol {
 inline constexpr std::uint64_t kHostMagic = 0x31'74'73'6f'68'70'63'61;
 /// Raised when the layout of the segment or the bytes of requests and replies
 /// change: acprun and a library with different versions refuse each other.
-inline constexpr std::uint32_t kHostVersion = 14;
+inline constexpr std::uint32_t kHostVersion = 15;
 inline constexpr std::uint32_t kNoSlot = UINT32_MAX;
 inline constexpr std::size_t kCacheLine = 64;
 /// Room for the address card of a process. Most hosts have those of all
@@ -47,9 +48,9 @@ inline constexpr std::size_t kPairCardBytes = 2 * kShortCardBytes;
 inline constexpr std::size_t kCardBytes = 512;
 inline constexpr std::size_t kLongCardBytes = std::size_t{64} << 10;
 /// Most memory that the address cards of all processes take in the segment of a
-/// host: one short address card for each process of the largest job. In a
+/// host: one short address card for each process of half the largest job. In a
 /// larger table each host has those of its own processes only.
-inline constexpr std::uint64_t kMostCardMemory = std::uint64_t{32} << 20;
+inline constexpr std::uint64_t kMostCardMemory = std::uint64_t{16} << 20;
 /// Size of HostHeader::route_to, with the 0 byte at its end.
 inline constexpr std::size_t kRouteBytes = 64;
 /// Size of HostHeader::why_no_route, with the 0 byte at its end.
@@ -145,7 +146,7 @@ struct alignas(kCacheLine) HostHeader {
   CardTable card_table;      ///< The processes whose address cards are here.
   std::uint64_t total_bytes;
   std::uint64_t slice_stride;
-  /// This offset and the next eight count from the start of the segment.
+  /// This offset and the next nine count from the start of the segment.
   std::uint64_t slices_offset;
   std::uint64_t proc_of_rank_offset;  ///< u32[procs], rewritten by acp_reset.
   std::uint64_t slot_of_rank_offset;  ///< u32[procs], kNoSlot: other host.
@@ -154,6 +155,9 @@ struct alignas(kCacheLine) HostHeader {
                                       ///< process last waited on; 0: none yet.
   std::uint64_t records_offset;       ///< ProcRecord[local_procs].
   std::uint64_t published_offset;     ///< PublishedRecord[procs].
+  std::uint64_t fabric_bits_offset;   ///< One bit for each process of the job,
+                                      ///< in words of 64: it is on the RDMA
+                                      ///< fabric of the process in slot 0.
   std::uint64_t secret_offset;        ///< JobSecret.
   std::uint64_t cards_offset;         ///< Address cards. CardTable::kOfJob:
                                       ///< [procs]; kOfHost: [2][local_procs],
@@ -446,6 +450,11 @@ class HostSegment {
   std::atomic<std::uint32_t>* core_of_slot() const noexcept;
   ProcRecord& record(std::uint32_t slot) const noexcept;
   PublishedRecord& published(std::uint32_t proc) const noexcept;
+  /// Bit p % 64 of word p / 64 tells whether process p is on the RDMA fabric of
+  /// the process in slot 0. That process writes the words (relaxed) before it
+  /// comes to Phase::kInit, in a job where it uses two networks. Others of the
+  /// host read them (relaxed) after that phase.
+  std::span<std::atomic<std::uint64_t>> fabric_bits() const noexcept;
   /// Whether the segment has room for the address card of a process.
   bool has_card(std::uint32_t proc) const noexcept;
   /// The address card of a process, if the segment has room for it.

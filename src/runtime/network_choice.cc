@@ -41,11 +41,10 @@ class Chooser {
   Proposal propose();
   Proposal proposal_of(std::uint32_t proc) const;
   ProposalReview review(Proposal mine) const;
-  RdmaPeers peers_on(Proposal fabric) const;
   Result<ChosenNetwork> open_named(std::string why);
   Result<ChosenNetwork> open_alike();
   Result<ChosenNetwork> open_udp(std::uint32_t other);
-  Result<ChosenNetwork> open_both(Proposal mine, std::uint32_t other);
+  Result<ChosenNetwork> open_both(std::uint32_t other);
 
   Settings& settings_;
   Bootstrap& bootstrap_;
@@ -116,14 +115,6 @@ ProposalReview Chooser::review(Proposal mine) const {
   return review;
 }
 
-RdmaPeers Chooser::peers_on(Proposal fabric) const {
-  RdmaPeers peers(segment_.header().procs);
-  for (std::uint32_t proc = 0; proc < peers.size(); ++proc) {
-    peers[proc] = proposal_of(proc) == fabric;
-  }
-  return peers;
-}
-
 /// Why a named network is used, in words for acp_info --job.
 std::string why_named(std::string_view name) {
   return name == "shm"
@@ -188,7 +179,7 @@ Result<ChosenNetwork> Chooser::open_udp(std::uint32_t other) {
 /// Agents execute the atomics of a job with two networks, because those of a
 /// device are not atomic with the agents' that udp needs. So devices that were
 /// to execute atomics are opened again.
-Result<ChosenNetwork> Chooser::open_both(Proposal mine, std::uint32_t other) {
+Result<ChosenNetwork> Chooser::open_both(std::uint32_t other) {
   ChosenNetwork chosen;
   chosen.why = fmt::format(
       "ACP_NET=auto: {} to the hosts on the fabric of this rank ({}), udp to "
@@ -207,9 +198,10 @@ Result<ChosenNetwork> Chooser::open_both(Proposal mine, std::uint32_t other) {
   log(LogLevel::kInfo, "{}", chosen.why);
   set(SettingId::kNet, named_);
   transport::NetworkContext others = context(udp_part(segment_));
-  chosen.rdma_peers = std::make_shared<const RdmaPeers>(peers_on(mine));
+  chosen.rdma_peers =
+      std::make_shared<const RdmaPeers>(segment_, bootstrap_.proc());
   others.reaches = [peers = chosen.rdma_peers](transport::ProcId peer) {
-    return !(*peers)[peer];
+    return !peers->has(peer);
   };
   auto udp = open_(others);
   if (!udp.ok()) {
@@ -241,7 +233,7 @@ Result<ChosenNetwork> Chooser::choose() {
       return named_ == "auto" ? open_alike() : open_named(why_named(named_));
     case NetworkUse::kUdp: return open_udp(all.other());
     case NetworkUse::kBoth:
-      return has_card_parts(segment_) ? open_both(mine, all.other())
+      return has_card_parts(segment_) ? open_both(all.other())
                                       : open_udp(all.other());
     case NetworkUse::kRefused: break;
   }

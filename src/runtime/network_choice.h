@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 #include "runtime/bootstrap.h"
-#include "runtime/proposals.h"
+#include "runtime/rdma_peers.h"
 #include "settings/settings.h"
 #include "transport/network.h"
 

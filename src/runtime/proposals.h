@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <string_view>
-#include <vector>
 
 namespace acp::runtime {
 
@@ -33,10 +32,6 @@ bool fit_on_host(Proposal a, Proposal b) noexcept;
 /// `proposal`; "" for none.
 std::string_view network_of(Proposal proposal,
                             std::string_view networks) noexcept;
-
-/// The processes that a process reaches by RDMA devices, by their numbers. The
-/// published proposals cannot tell later: acp_reset writes ranks there.
-using RdmaPeers = std::vector<bool>;
 
 /// The networks that a process uses.
 enum class NetworkUse : std::uint8_t {

@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "gma/call_name.h"
 #include "runtime/job_plan.h"
+#include "runtime/proposals.h"
 #include "runtime/standard_output.h"
 #include "settings/networks.h"
 #include "transport/shm/shm_transport.h"

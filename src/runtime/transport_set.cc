@@ -59,7 +59,7 @@ transport::Transport* TransportSet::transport_to(transport::ProcId proc) const {
   if (host_ != nullptr && segment_.slot_of_proc(proc) != protocol::kNoSlot) {
     return host_.get();
   }
-  return rdma_ != nullptr && (*rdma_peers_)[proc] ? rdma_.get() : net_.get();
+  return rdma_ != nullptr && rdma_peers_->has(proc) ? rdma_.get() : net_.get();
 }
 
 Result<gma::PeerEndpoint> TransportSet::endpoint_of(gmm::Rank rank,

@@ -11,7 +11,7 @@
 #include "gma/endpoints.h"
 #include "gma/engine.h"
 #include "protocol/host_segment.h"
-#include "runtime/proposals.h"
+#include "runtime/rdma_peers.h"
 #include "transport/transport.h"
 
 namespace acp::runtime {

@@ -144,7 +144,7 @@ constexpr std::array<Setting, static_cast<std::size_t>(SettingId::kCount)>
          0,
          "When a host gets the network addresses of ranks on other hosts under "
          "acprun: all at the start, or fetch each when a rank needs it first; "
-         "auto fetches where all would take more than 32 MiB of a host."},
+         "auto fetches where all would take more than 16 MiB of a host."},
         {"ACP_ATOMICS", "", SettingKind::kChoice, "cpu", "cpu|agent", 0, 0,
          "For tests, with ACP_NET=udp: with agent, only the agent of the "
          "memory's owner executes atomics, also on its own rank's memory, and "

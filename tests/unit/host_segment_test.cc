@@ -191,7 +191,7 @@ TEST_CASE("host segment: a card's used part ends before its zeros",
   CHECK(used_part(card).size() == kCardBytes);
 }
 
-TEST_CASE("host segment: a host has the address cards that fit into 32 MiB",
+TEST_CASE("host segment: a host has the address cards that fit into 16 MiB",
           "[protocol][host_segment]") {
   struct Case {
     std::vector<std::pair<SettingId, const char*>> settings;
@@ -199,11 +199,11 @@ TEST_CASE("host segment: a host has the address cards that fit into 32 MiB",
   };
 
   const Case cases[] = {
-      {{{SettingId::kNet, "udp"}}, 1'048'576},
-      {{}, 524'288},
-      {{{SettingId::kUdpInterfaces, "a,b,c,d"}}, 65'536},
-      {{{SettingId::kNet, "ib"}}, 65'536},
-      {{{SettingId::kNet, "ucx"}}, 8192},
+      {{{SettingId::kNet, "udp"}}, 524'288},
+      {{}, 262'144},
+      {{{SettingId::kUdpInterfaces, "a,b,c,d"}}, 32'768},
+      {{{SettingId::kNet, "ib"}}, 32'768},
+      {{{SettingId::kNet, "ucx"}}, 4096},
   };
   for (const Case& each : cases) {
     Settings settings;
