@@ -150,9 +150,29 @@ void HostPart::take_rank_message(
   if (message->type == BootstrapType::kArrive) {
     note_arrival(static_cast<Phase>(message->value));
   }
+  if (message->type == BootstrapType::kWantAddress &&
+      answer_from_cache(slot, message->value)) {
+    return;
+  }
   report(HostMessageType::kRankMessage, ranks_[slot],
          static_cast<std::int64_t>(message->type),
          static_cast<std::int64_t>(message->value), std::move(message->text));
+}
+
+/// True: the rank has the address card that it wants, or gets it with another
+/// rank of this host that has asked. A number that no rank has is left to the
+/// roll-call, which ends the job.
+bool HostPart::answer_from_cache(std::uint32_t slot, std::uint64_t wanted) {
+  if (wanted >= work_.procs) return false;
+  const auto rank = static_cast<std::uint32_t>(wanted);
+  switch (cards_.ask(slot, rank)) {
+    case CardCache::Answer::kAsk: return false;
+    case CardCache::Answer::kUnder: break;
+    case CardCache::Answer::kHere:
+      bootstrap_.give_card(slot, cards_.find(rank));
+      break;
+  }
+  return true;
 }
 
 /// The table of the host travels once, before the arrival of its last rank. A
@@ -237,10 +257,10 @@ void HostPart::show_card(const HostMessage& order) {
          {reinterpret_cast<const char*>(card.data()), card.size()});
 }
 
+/// The address card goes to every rank of this host that has asked for it.
 void HostPart::deliver_card(const HostMessage& order) {
-  if (const auto slot =
-          slot_of(ranks_, static_cast<std::uint32_t>(order.value))) {
-    bootstrap_.give_card(*slot, order.text);
+  for (const std::uint32_t slot : cards_.take(order.rank, order.text)) {
+    bootstrap_.give_card(slot, order.text);
   }
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "launcher/bootstrap_server.h"
+#include "launcher/card_cache.h"
 #include "launcher/event_loop.h"
 #include "launcher/host_message.h"
 #include "launcher/host_work.h"
@@ -66,6 +67,7 @@ class HostPart {
   void take_exit(const KeeperMessage& message);
   void take_rank_message(std::uint32_t slot,
                          std::optional<protocol::BootstrapMessage> message);
+  bool answer_from_cache(std::uint32_t slot, std::uint64_t wanted);
   void note_arrival(protocol::Phase phase);
   void take_go(const HostMessage& order);
   void take_absence(std::int64_t word);
@@ -85,6 +87,7 @@ class HostPart {
   Output& output_;
   Report report_;
   BootstrapServer bootstrap_;
+  CardCache cards_;  ///< Address cards of ranks on other hosts.
   KeeperConnection keeper_;
   std::vector<std::uint32_t> ranks_;  ///< Numbers at launch, by slot.
   std::vector<std::uint32_t> pids_;   ///< By slot; 0: not running.

@@ -55,6 +55,13 @@ void BootstrapClient::send_garbage() {
   send_bytes("no message of ours", 18);
 }
 
+std::span<const std::byte> BootstrapClient::fetch_card(std::uint32_t wanted) {
+  send(BootstrapType::kWantAddress, wanted);
+  const BootstrapMessage answer = receive();
+  if (answer.type != BootstrapType::kAddress) die("no address card");
+  return segment_.fetched_card(slot()).first(answer.value);
+}
+
 /// Takes one message, with the descriptor that may come beside it.
 BootstrapMessage BootstrapClient::receive() {
   std::array<std::byte, 4096> buffer;

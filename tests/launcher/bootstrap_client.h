@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -24,6 +25,8 @@ class BootstrapClient {
             std::uint64_t value,
             std::string text = {});
   void send_garbage();
+  /// The address card of a rank on another host, by WantAddress.
+  std::span<const std::byte> fetch_card(std::uint32_t wanted);
 
   std::uint32_t rank() const { return rank_; }
 

@@ -378,6 +378,39 @@ TEST_CASE("launcher hosts: acprun needs no descriptor for a rank elsewhere",
   CHECK(descriptors_with(2) == descriptors_with(32));
 }
 
+/// Ranks 0 and 1 run on one host and ranks 2 and 3 on the other. acprun is
+/// stopped when rank 1 asks, so only its agent can answer.
+TEST_CASE(
+    "launcher hosts: an agent has an address card that one of its ranks asked "
+    "for",
+    "[launcher][hosts]") {
+  const RemoteShell shell;
+  const Scratch scratch;
+  const std::string mark = scratch.path() + "/fetched";
+  const std::string signal = std::to_string(SIGUSR1);
+  Setup setup;
+  setup.environment = {"ACP_ADDRESSES=fetch"};
+  Running job(
+      shell.on("a,b", 4) +
+          std::vector<std::string>{
+              PROBE, "block:" + signal, "hello", "init", "only:0:fetch:2",
+              "say:ready", "only:1:await", "only:1:fetch:2",
+              "only:1:touch:" + mark, "finalize", "finalized"},
+      setup);
+  REQUIRE(job.wait_for("ready", 4));
+  const pid_t asker = job.rank(1);
+  REQUIRE(asker > 0);
+  job.send(SIGSTOP);
+  REQUIRE(::kill(asker, SIGUSR1) == 0);
+  CHECK(eventually([&] { return std::filesystem::exists(mark); }));
+  job.send(SIGCONT);
+  const Outcome outcome = job.finish();
+  INFO(outcome.out << outcome.err);
+  CHECK(outcome.status == 0);
+  CHECK(count_of(outcome.out, "card of 2\n") == 2);
+  CHECK(count_of(outcome.out, "no card of") == 0);
+}
+
 TEST_CASE("launcher hosts: --preload brings the program and removes it",
           "[launcher][hosts]") {
   const RemoteShell shell;

@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -160,6 +161,13 @@ void count_cards(Context& context) {
   say("cards of " + std::to_string(cards));
 }
 
+/// Asks acprun for the address card of a rank on another host.
+void fetch_card(Context& context, std::uint32_t wanted) {
+  const std::span<const std::byte> card = context.client.fetch_card(wanted);
+  const bool is_right = !card.empty() && card[0] == std::byte{1};
+  say((is_right ? "card of " : "no card of ") + std::to_string(wanted));
+}
+
 using Step = void (*)(Context&, const std::string&);
 
 const std::map<std::string_view, Step> kSteps = {
@@ -174,6 +182,16 @@ const std::map<std::string_view, Step> kSteps = {
     {"cards",
      [](Context& c, const std::string&) {
        count_cards(c);
+     }},
+    {"fetch",
+     [](Context& c, const std::string& rank) {
+       fetch_card(c, static_cast<std::uint32_t>(std::atoi(rank.c_str())));
+     }},
+    {"touch",
+     [](Context&, const std::string& path) {
+       const acp::UniqueFd file(
+           ::open(path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+       if (!file) probe::die("cannot make the file");
      }},
     {"collective",
      [](Context& c, const std::string&) {
