@@ -53,7 +53,11 @@ AgentLink::AgentLink(const HostOrders& orders,
            encode_orders(orders)}))),
       loop_(loop),
       on_message_(std::move(on_message)),
-      on_over_(std::move(on_over)) {}
+      on_over_(std::move(on_over)) {
+  // The agent gets them with the orders, and acprun has them in its plan.
+  for (HostRanks& host : hosts_)
+    host.ranks = {};
+}
 
 AgentLink::~AgentLink() {
   kill();

@@ -61,6 +61,7 @@ class AgentLink {
 
   bool has_host(std::uint32_t host) const;
 
+  /// The hosts of the link, without their ranks.
   const std::vector<HostRanks>& hosts() const { return hosts_; }
 
   /// The shell was started and the agent has not greeted yet.

@@ -35,6 +35,7 @@
 #include "launcher/remote_streams.h"
 #include "launcher/route.h"
 #include "launcher/summary.h"
+#include "launcher/table_pieces.h"
 #include "launcher/time_limits.h"
 #include "launcher/traffic_table.h"
 #include "protocol/published_table.h"
@@ -89,7 +90,7 @@ class Job {
         older_children_(children_of(::getpid())),
         rollcall_(plan.options.procs),
         host_of_rank_(plan.options.procs),
-        traffic_(plan.options.procs) {
+        traffic_(plan.options.procs, plan.hosts) {
     for (const HostRanks& host : plan.hosts) {
       if (host.is_local) own_number_ = host.number;
       for (const std::uint32_t rank : host.ranks)
@@ -334,8 +335,8 @@ class Job {
     answer(report.rank, rollcall_.on_message(report.rank, message));
   }
 
-  /// The tables of addresses go out before the Go of their phase: a rank that
-  /// has read Go may look an address up at once.
+  /// The last tables go out before the Go of their phase: a rank that has read
+  /// Go may look an address up at once.
   void answer(std::uint32_t rank, Answer answer) {
     std::visit(Match{[](Nothing) {},
                      [&](SayWelcome) {
@@ -351,10 +352,7 @@ class Job {
                        if (go.phase == protocol::Phase::kNetwork) {
                          tell_lost_hosts();
                        }
-                       for (std::string& piece : std::exchange(tables_, {})) {
-                         order_all(HostMessageType::kTable, 0,
-                                   std::move(piece));
-                       }
+                       tables_.send_rest();
                        order_all(HostMessageType::kGo,
                                  static_cast<std::int64_t>(go.phase));
                      },
@@ -415,12 +413,7 @@ class Job {
             {}});
       return;
     }
-    constexpr std::size_t kPieceBytes = 256 << 10;
-    if (tables_.empty() ||
-        tables_.back().size() + report.text.size() > kPieceBytes) {
-      tables_.emplace_back();
-    }
-    tables_.back() += report.text;
+    tables_.add(report.text);
   }
 
   void take_output(const HostMessage& report) {
@@ -542,7 +535,7 @@ class Job {
   void take_looks(const HostMessage& report) {
     auto looks = decode_looks(report.text, rollcall_.size());
     if (!looks) return;
-    note_traffic(*looks);
+    traffic_.note(*looks, host_of_rank_);
     if (verdict_) {
       std::ranges::move(*looks, std::back_inserter(looks_));
       return;
@@ -551,14 +544,6 @@ class Job {
     std::ranges::move(*looks, std::back_inserter(looks_));
     looked_.insert(report.host);
     see_looks();
-  }
-
-  void note_traffic(const std::vector<RankLook>& looks) {
-    for (const RankLook& look : looks) {
-      traffic_[look.launch_rank] = {
-          look.launch_rank, host_name_of(host_of_rank_[look.launch_rank]),
-          look.traffic};
-    }
   }
 
   /// The watchdog judges only looks of all hosts.
@@ -668,12 +653,12 @@ class Job {
     // A keeper that died has left its children to acprun, a subreaper.
     end_descendants(older_children_, kKeeperLimit, own_keeper());
     output_.finish_reading();
-    if (part_) note_traffic(part_->look());
-    if (plan_.options.stats) output_.say(traffic_table(traffic_));
+    if (part_) traffic_.note(part_->look(), host_of_rank_);
+    if (plan_.options.stats) output_.say(traffic_table(traffic_.rows()));
     if (verdict_ && verdict_->cause != Cause::kOutputClosed) {
-      const bool has_line = !plan_.options.stats && has_losses(traffic_);
+      const bool has_line = !plan_.options.stats && has_losses(traffic_.rows());
       output_.say(summarize(*verdict_, where_it_failed(), waits(),
-                            has_line ? traffic_line(traffic_) : "",
+                            has_line ? traffic_line(traffic_.rows()) : "",
                             words_of_failed()));
     }
     while (!output_.is_flushed() && Clock::now() < give_up_output_at_) {
@@ -721,9 +706,10 @@ class Job {
   std::optional<Input> input_;
   std::optional<TimeLimits> limits_;  ///< Since the start of the ranks.
 
-  /// Tables of the hosts that have come to the phase that is under way, one
-  /// after the other, in pieces that travel as one message.
-  std::vector<std::string> tables_;
+  /// The hosts that have come to the phase under way have sent these.
+  TablePieces tables_{[this](std::string piece) {
+    order_all(HostMessageType::kTable, 0, std::move(piece));
+  }};
   /// HostHeader::absences, as all hosts have been told.
   protocol::Absences absences_{};
   /// Output of hosts for which they have got no credit yet.
@@ -732,7 +718,7 @@ class Job {
   std::vector<RankLook> looks_;     ///< Looks of this round, or at the end.
   std::set<std::uint32_t> looked_;  ///< Hosts whose looks are there.
   std::int64_t look_round_ = 0;
-  std::vector<RankTraffic> traffic_;  ///< By rank; the newest look decides.
+  JobTraffic traffic_;  ///< The newest look of a host decides.
 
   std::set<std::uint32_t> gone_;  ///< Hosts on which no rank is left.
   std::set<int> passed_on_;       ///< Signals that acprun sent to the ranks.

@@ -4,10 +4,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 #include "launcher/program_name.h"
 
@@ -18,12 +15,10 @@ namespace {
 using protocol::Traffic;
 using protocol::TrafficCount;
 
-constexpr std::size_t kMostRows = 64;
-
-Traffic sum_of(std::span<const RankTraffic> ranks) {
+Traffic sum_of(std::span<const TrafficRow> rows) {
   Traffic sum;
-  for (const RankTraffic& one : ranks)
-    sum.add(one.traffic);
+  for (const TrafficRow& row : rows)
+    sum.add(row.traffic);
   return sum;
 }
 
@@ -51,25 +46,6 @@ std::string row_of(std::string_view name, const Traffic& traffic) {
       static_cast<double>(traffic[TrafficCount::kLongestRtt]) / 1000);
 }
 
-/// Names and counts of the rows, in the order of the ranks.
-std::vector<std::pair<std::string, Traffic>> rows_of(
-    std::span<const RankTraffic> ranks) {
-  std::vector<std::pair<std::string, Traffic>> rows;
-  for (const RankTraffic& one : ranks) {
-    std::string name = ranks.size() > kMostRows
-                           ? one.host
-                           : fmt::format("{} on {}", one.rank, one.host);
-    const auto found =
-        std::ranges::find(rows, name, &std::pair<std::string, Traffic>::first);
-    if (found == rows.end()) {
-      rows.emplace_back(std::move(name), one.traffic);
-    } else {
-      found->second.add(one.traffic);
-    }
-  }
-  return rows;
-}
-
 /// ": 3 corrupt, 2 replayed"; "" when all packets passed their checks.
 std::string reasons_of(const Traffic& traffic) {
   std::string text;
@@ -86,8 +62,36 @@ std::string reasons_of(const Traffic& traffic) {
 
 }  // namespace
 
-std::string traffic_table(std::span<const RankTraffic> ranks) {
-  const Traffic sum = sum_of(ranks);
+/// The host that a rank runs on follows from the list, since a rank is on one.
+JobTraffic::JobTraffic(std::uint32_t ranks, std::span<const HostRanks> hosts)
+    : is_by_rank_(ranks <= kMostRanks),
+      rows_(is_by_rank_ ? ranks : hosts.size()) {
+  for (const HostRanks& host : hosts) {
+    if (!is_by_rank_) {
+      rows_[host.number].name = host.name;
+      continue;
+    }
+    for (const std::uint32_t rank : host.ranks)
+      rows_[rank].name = fmt::format("{} on {}", rank, host.name);
+  }
+}
+
+void JobTraffic::note(std::span<const RankLook> looks,
+                      std::span<const std::uint32_t> hosts) {
+  if (looks.empty()) return;  // a host whose ranks have not started
+  if (is_by_rank_) {
+    for (const RankLook& look : looks)
+      rows_[look.launch_rank].traffic = look.traffic;
+    return;
+  }
+  Traffic sum;
+  for (const RankLook& look : looks)
+    sum.add(look.traffic);
+  rows_[hosts[looks.front().launch_rank]].traffic = sum;
+}
+
+std::string traffic_table(std::span<const TrafficRow> rows) {
+  const Traffic sum = sum_of(rows);
   if (sum[TrafficCount::kSent] == 0) {
     return fmt::format("{}: --stats: no rank has sent a packet over udp\n",
                        program_name());
@@ -96,19 +100,18 @@ std::string traffic_table(std::span<const RankTraffic> ranks) {
       "{}: {:<20} {:>10} {:>10} {:>10} {:>10} {:>7} {:>8} {:>8} {:>8}\n",
       program_name(), "udp, by rank", "sent", "MB", "received", "MB", "again %",
       "needl. %", "dropped", "rtt us");
-  for (const auto& [name, traffic] : rows_of(ranks)) {
-    text += row_of(name, traffic);
-  }
-  return text + row_of("all", sum) + traffic_line(ranks);
+  for (const TrafficRow& row : rows)
+    text += row_of(row.name, row.traffic);
+  return text + row_of("all", sum) + traffic_line(rows);
 }
 
-bool has_losses(std::span<const RankTraffic> ranks) {
-  const Traffic sum = sum_of(ranks);
+bool has_losses(std::span<const TrafficRow> rows) {
+  const Traffic sum = sum_of(rows);
   return sum[TrafficCount::kSentAgain] != 0 || sum.dropped() != 0;
 }
 
-std::string traffic_line(std::span<const RankTraffic> ranks) {
-  const Traffic sum = sum_of(ranks);
+std::string traffic_line(std::span<const TrafficRow> rows) {
+  const Traffic sum = sum_of(rows);
   if (sum[TrafficCount::kSent] == 0) return "";
   return fmt::format(
       "{}: udp sent {} packets, {:.1f} % of them again (needlessly {:.1f} %), "

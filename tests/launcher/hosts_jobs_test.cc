@@ -23,11 +23,11 @@ std::string command_line_of(pid_t pid) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// Open descriptors of acprun while a job of so many ranks runs on two hosts.
+/// Open descriptors of acprun while a job of so many ranks runs on 8 hosts.
 std::ptrdiff_t descriptors_with(int ranks) {
   const RemoteShell shell;
   Running job(
-      shell.on("a,b", ranks) +
+      shell.on("a,b,c,d,e,f,g,h", ranks) +
       std::vector<std::string>{PROBE, "hello", "init", "say:ready", "pause"});
   REQUIRE(job.wait_for("ready", ranks));
   const std::filesystem::directory_iterator all(
@@ -375,7 +375,7 @@ TEST_CASE("launcher hosts: command lines have no secret and no environment",
 
 TEST_CASE("launcher hosts: acprun needs no descriptor for a rank elsewhere",
           "[launcher][hosts]") {
-  CHECK(descriptors_with(2) == descriptors_with(32));
+  CHECK(descriptors_with(8) == descriptors_with(48));
 }
 
 /// Ranks 0 and 1 run on one host and ranks 2 and 3 on the other. acprun is

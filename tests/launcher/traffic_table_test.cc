@@ -14,25 +14,55 @@ namespace {
 using protocol::Traffic;
 using protocol::TrafficCount;
 
-RankTraffic rank_of(std::uint32_t rank, const std::string& host) {
-  RankTraffic one{rank, host, {}};
-  one.traffic[TrafficCount::kSent] = 1000;
-  one.traffic[TrafficCount::kSentBytes] = 2'500'000;
-  one.traffic[TrafficCount::kReceived] = 900;
-  one.traffic[TrafficCount::kSentAgain] = 20;
-  one.traffic[TrafficCount::kNeedless] = 10;
-  one.traffic[TrafficCount::kCorrupt] = 3;
-  one.traffic[TrafficCount::kReplayed] = rank;
-  one.traffic[TrafficCount::kLongestRtt] = 1'000'000 * (rank + 1);
-  return one;
+Traffic traffic_of(std::uint32_t rank) {
+  Traffic traffic;
+  traffic[TrafficCount::kSent] = 1000;
+  traffic[TrafficCount::kSentBytes] = 2'500'000;
+  traffic[TrafficCount::kReceived] = 900;
+  traffic[TrafficCount::kSentAgain] = 20;
+  traffic[TrafficCount::kNeedless] = 10;
+  traffic[TrafficCount::kCorrupt] = 3;
+  traffic[TrafficCount::kReplayed] = rank;
+  traffic[TrafficCount::kLongestRtt] = 1'000'000 * (rank + 1);
+  return traffic;
+}
+
+RankLook look_at(std::uint32_t rank, const Traffic& traffic) {
+  RankLook look;
+  look.launch_rank = rank;
+  look.traffic = traffic;
+  return look;
+}
+
+/// Hosts a and b, with half of the ranks each.
+std::vector<HostRanks> two_hosts(std::uint32_t ranks) {
+  std::vector<HostRanks> hosts = {{0, "a", true, {}}, {1, "b", false, {}}};
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    hosts[rank < ranks / 2 ? 0 : 1].ranks.push_back(rank);
+  }
+  return hosts;
+}
+
+/// Takes a look at each of the two hosts, in the order of the ranks.
+void note_all(JobTraffic& traffic, std::uint32_t ranks) {
+  std::vector<std::uint32_t> host_of_rank(ranks);
+  std::vector<std::vector<RankLook>> looks(2);
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    host_of_rank[rank] = rank < ranks / 2 ? 0 : 1;
+    looks[host_of_rank[rank]].push_back(look_at(rank, traffic_of(rank)));
+  }
+  for (const auto& host : looks) {
+    traffic.note(host, host_of_rank);
+  }
 }
 
 }  // namespace
 
 TEST_CASE("traffic table: a row for each rank, and one for all",
           "[launcher][traffic]") {
-  const std::vector<RankTraffic> ranks = {rank_of(0, "a"), rank_of(1, "b")};
-  CHECK(traffic_table(ranks) ==
+  JobTraffic traffic(2, two_hosts(2));
+  note_all(traffic, 2);
+  CHECK(traffic_table(traffic.rows()) ==
         "acprun: udp, by rank               sent         MB   received         "
         "MB again % needl. %  dropped   rtt us\n"
         "acprun: 0 on a                     1000        2.5        900        "
@@ -47,11 +77,11 @@ TEST_CASE("traffic table: a row for each rank, and one for all",
 
 TEST_CASE("traffic table: a row for each host of a large job",
           "[launcher][traffic]") {
-  std::vector<RankTraffic> ranks;
-  for (std::uint32_t rank = 0; rank < 80; ++rank) {
-    ranks.push_back(rank_of(rank, rank < 40 ? "a" : "b"));
-  }
-  const std::string table = traffic_table(ranks);
+  JobTraffic traffic(80, two_hosts(80));
+  note_all(traffic, 80);
+  note_all(traffic, 80);  // The newest look counts, and not the sum.
+  traffic.note({}, {});   // An agent whose ranks have not started sends that.
+  const std::string table = traffic_table(traffic.rows());
   CHECK(std::ranges::count(table, '\n') == 5);
   CHECK(table.find("acprun: a                         40000") !=
         std::string::npos);
@@ -59,7 +89,7 @@ TEST_CASE("traffic table: a row for each host of a large job",
 
 TEST_CASE("traffic table: a packet sent again or dropped is a loss",
           "[launcher][traffic]") {
-  std::vector<RankTraffic> ranks(2);
+  std::vector<TrafficRow> ranks(2);
   ranks[0].traffic[TrafficCount::kSent] = 3;
   ranks[1].traffic[TrafficCount::kReceived] = 3;
   CHECK_FALSE(has_losses(ranks));
@@ -71,7 +101,7 @@ TEST_CASE("traffic table: a packet sent again or dropped is a loss",
 }
 
 TEST_CASE("traffic table: nothing was sent", "[launcher][traffic]") {
-  const std::vector<RankTraffic> ranks(2);
+  const std::vector<TrafficRow> ranks(2);
   CHECK(traffic_line(ranks).empty());
   CHECK(traffic_table(ranks) ==
         "acprun: --stats: no rank has sent a packet over udp\n");
