@@ -13,7 +13,6 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
-#include <random>
 
 #include "base/log.h"
 #include "launcher/early_exit.h"
@@ -33,19 +32,13 @@ constexpr int kTries = 4;
 /// Bytes of standard error that are kept for a message.
 constexpr std::size_t kWordsKept = 4096;
 
-/// A time between half a second and two: many hosts that were refused at once
-/// must not come back at once.
-milliseconds jitter() {
-  static std::mt19937 generator(std::random_device{}());
-  return milliseconds(std::uniform_int_distribution<int>(500, 2000)(generator));
-}
-
 }  // namespace
 
 AgentLink::AgentLink(const HostOrders& orders,
                      EventLoop& loop,
                      OnMessage on_message,
-                     OnOver on_over)
+                     OnOver on_over,
+                     Pause pause)
     : shell_(orders.shell),
       hosts_(orders.hosts),
       orders_(std::make_shared<const std::string>(encode_host_message(
@@ -53,7 +46,8 @@ AgentLink::AgentLink(const HostOrders& orders,
            encode_orders(orders)}))),
       loop_(loop),
       on_message_(std::move(on_message)),
-      on_over_(std::move(on_over)) {
+      on_over_(std::move(on_over)),
+      pause_(std::move(pause)) {
   // The agent gets them with the orders, and acprun has them in its plan.
   for (HostRanks& host : hosts_)
     host.ranks = {};
@@ -69,6 +63,7 @@ bool AgentLink::has_host(std::uint32_t host) const {
 
 void AgentLink::start() {
   ++tries_;
+  is_held_ = false;
   state_ = State::kStarting;
   deadline_ = Clock::now() + shell_.timeout;
   auto started = start_remote_shell(shell_, hosts_.front().name);
@@ -237,7 +232,6 @@ void AgentLink::close_output() {
 /// time-out could. collect_by_ bounds the wait for that status.
 void AgentLink::check() {
   const auto now = Clock::now();
-  if (state_ == State::kWaiting && tries_ > 0 && now >= start_at_) start();
   if (state_ != State::kStarting && state_ != State::kOpen) return;
   if (!out_) {
     int status = 0;
@@ -274,7 +268,7 @@ void AgentLink::check() {
 AgentLink::Clock::time_point AgentLink::next() const {
   switch (state_) {
     case State::kWaiting:
-      return tries_ > 0 ? start_at_ : Clock::time_point::max();
+      return is_held_ ? Clock::time_point::max() : start_at_;
     case State::kStarting:
     case State::kOpen:
       // The shell's end raises no event, so the wait for it is short.
@@ -296,7 +290,7 @@ void AgentLink::retry_or_lose(int status) {
       may_pass(WEXITSTATUS(status), said_)) {
     close_pipes();
     state_ = State::kWaiting;
-    start_at_ = Clock::now() + jitter();
+    start_at_ = Clock::now() + pause_();
     return;
   }
   const std::string end = describe_shell_end(status);

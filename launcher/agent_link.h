@@ -28,27 +28,40 @@ using SharedBytes = std::shared_ptr<const std::string>;
 /// Used by the thread of the event loop, which alone touches all fields.
 ///
 /// waiting -> starting -> open -> over; from starting back to waiting when the
-/// remote shell has failed in a way that may pass. over is final.
+/// remote shell has failed in a way that may pass. over is final. AgentLinks
+/// moves a link from waiting to starting, because it bounds the starts.
 class AgentLink {
  public:
   using Clock = std::chrono::steady_clock;
   using OnMessage = std::function<void(HostMessage)>;
   /// Called once, with the reason; "" when every host has said Done before.
   using OnOver = std::function<void(const Reason& why)>;
+  /// Gives the pause before a remote shell that has failed starts again.
+  using Pause = std::function<std::chrono::milliseconds()>;
 
   /// The agent's host is the first of the orders. All arguments but the orders
   /// must outlive this.
   AgentLink(const HostOrders& orders,
             EventLoop& loop,
             OnMessage on_message,
-            OnOver on_over);
+            OnOver on_over,
+            Pause pause);
   AgentLink(const AgentLink&) = delete;
   AgentLink& operator=(const AgentLink&) = delete;
   /// Kills the remote shell. Its agent then loses its lifeline.
   ~AgentLink();
 
-  /// Starts the remote shell, or makes check() start it again later.
+  /// Starts the remote shell of a link that waits_to_start().
   void start();
+
+  /// Whether start() is due, for the first time or again.
+  bool waits_to_start(Clock::time_point now) const noexcept {
+    return state_ == State::kWaiting && (is_held_ || now >= start_at_);
+  }
+
+  /// Too many others start. So next() no longer has the time of the start, and
+  /// the caller starts the link when one of the others has started or ended.
+  void hold() noexcept { is_held_ = true; }
 
   /// Sends a message, after the orders. Messages to a link that is over are
   /// dropped.
@@ -66,11 +79,6 @@ class AgentLink {
 
   /// The shell was started and the agent has not greeted yet.
   bool is_starting() const noexcept { return state_ == State::kStarting; }
-
-  /// It was never started.
-  bool is_new() const noexcept {
-    return state_ == State::kWaiting && tries_ == 0;
-  }
 
   bool is_over() const noexcept { return state_ == State::kOver; }
 
@@ -105,6 +113,7 @@ class AgentLink {
   EventLoop& loop_;
   OnMessage on_message_;
   OnOver on_over_;
+  Pause pause_;
   State state_ = State::kWaiting;
   pid_t pid_ =
       -1;         ///< The remote shell; -1 before its start and after its end.
@@ -118,11 +127,13 @@ class AgentLink {
   HostMessageReader reader_;       ///< Output behind the greeting.
   std::string said_;               ///< The end of standard error.
   Heartbeat heartbeat_;            ///< Runs in kOpen.
-  Clock::time_point start_at_;     ///< While waiting: time of the next try.
-  Clock::time_point deadline_;     ///< While starting: of the greeting.
-  Clock::time_point collect_by_;   ///< The shell has closed its output.
-  int tries_ = 0;                  ///< Starts of the remote shell so far.
-  bool is_done_ = false;           ///< Set by note_done().
+  /// While waiting: time of the next try. The first is due at once.
+  Clock::time_point start_at_{};
+  bool is_held_ = false;          ///< Set by hold(), until start().
+  Clock::time_point deadline_;    ///< While starting: of the greeting.
+  Clock::time_point collect_by_;  ///< The shell has closed its output.
+  int tries_ = 0;                 ///< Starts of the remote shell so far.
+  bool is_done_ = false;          ///< Set by note_done().
 };
 
 }  // namespace acp::launcher

@@ -3,16 +3,14 @@
 #include "launcher/agent_links.h"
 
 #include <algorithm>
+#include <numeric>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "launcher/machines.h"
 
 namespace acp::launcher {
-
-namespace {
-
-/// Remote shells that may be on their way at one time. Servers refuse
-/// connections when too many have not logged in yet.
-constexpr std::ptrdiff_t kStartsAtOnce = 32;
-
-}  // namespace
 
 std::vector<std::vector<HostRanks>> divide_hosts(
     std::span<const HostRanks> hosts, std::uint32_t fan_out) {
@@ -37,7 +35,24 @@ void AgentLinks::open(HostOrders orders, std::span<const HostRanks> hosts) {
         [this, index](HostMessage message) {
           take(*links_[index], std::move(message));
         },
-        [this, index](const Reason& why) { lose(*links_[index], why); }));
+        [this, index](const Reason& why) { lose(*links_[index], why); },
+        [this] { return pauses_.next(); }));
+  }
+  find_machines();
+}
+
+/// Names of one machine get one number, that of the first of them.
+void AgentLinks::find_machines() {
+  machine_of_link_.resize(links_.size());
+  std::iota(machine_of_link_.begin(), machine_of_link_.end(), std::size_t{0});
+  if (links_.size() <= kStartsOfMachine) return;
+  std::vector<std::string> names;
+  for (const auto& link : links_)
+    names.push_back(link->hosts().front().name);
+  const std::vector<std::string> machines = machines_of(names);
+  std::unordered_map<std::string_view, std::size_t> first;
+  for (std::size_t i = 0; i < machines.size(); ++i) {
+    machine_of_link_[i] = first.try_emplace(machines[i], i).first->second;
   }
 }
 
@@ -75,14 +90,29 @@ void AgentLinks::lose(AgentLink& link, const Reason& why) {
 void AgentLinks::check() {
   for (const auto& link : links_)
     link->check();
-  auto starting = std::ranges::count_if(
-      links_, [](const auto& link) { return link->is_starting(); });
-  for (const auto& link : links_) {
-    if (starting >= kStartsAtOnce) break;
-    if (link->is_new()) {
-      link->start();
-      ++starting;
+  start_some(Clock::now());
+}
+
+/// A link that finds no room is held: the start or the end of another one makes
+/// room, and check() is called after it.
+void AgentLinks::start_some(Clock::time_point now) {
+  std::size_t starting = 0;
+  std::vector<std::size_t> of_machine(links_.size(), 0);
+  for (std::size_t i = 0; i < links_.size(); ++i) {
+    if (!links_[i]->is_starting()) continue;
+    ++starting;
+    ++of_machine[machine_of_link_[i]];
+  }
+  for (std::size_t i = 0; i < links_.size(); ++i) {
+    if (!links_[i]->waits_to_start(now)) continue;
+    std::size_t& beside = of_machine[machine_of_link_[i]];
+    if (starting >= kStartsAtOnce || beside >= kStartsOfMachine) {
+      links_[i]->hold();
+      continue;
     }
+    links_[i]->start();
+    ++starting;
+    ++beside;
   }
 }
 

@@ -2,12 +2,15 @@
 // of the hosts below it. Messages find the link that leads to their host.
 #pragma once
 
+#include <cstddef>
 #include <memory>
+#include <random>
 #include <set>
 #include <span>
 #include <vector>
 
 #include "launcher/agent_link.h"
+#include "launcher/retry_pauses.h"
 
 namespace acp::launcher {
 
@@ -24,11 +27,22 @@ class AgentLinks {
 
   /// Gets the messages of all hosts below, and kHostLost for each host whose
   /// connection ended before it said Done.
-  AgentLinks(EventLoop& loop, AgentLink::OnMessage on_message)
-      : loop_(loop), on_message_(std::move(on_message)) {}
+  /// `pauses` is for tests.
+  AgentLinks(EventLoop& loop,
+             AgentLink::OnMessage on_message,
+             RetryPauses pauses = RetryPauses(std::random_device{}()))
+      : loop_(loop), on_message_(std::move(on_message)), pauses_(pauses) {}
+
+  /// Remote shells that may be on their way at one time, in all and to one
+  /// machine. Servers refuse connections when too many have not logged in yet:
+  /// sshd does so from 10 on.
+  static constexpr std::size_t kStartsAtOnce = 32;
+  static constexpr std::size_t kStartsOfMachine = 8;
 
   /// Makes the links to these hosts; check() starts some at a time. The orders'
-  /// own list of hosts is not used.
+  /// own list of hosts is not used. Asks the resolver for 2 s at most, where
+  /// more links are made than may start at once on one machine. Call it while
+  /// the process has one thread.
   void open(HostOrders orders, std::span<const HostRanks> hosts);
 
   /// Sends a message to its host, or to every host.
@@ -47,12 +61,17 @@ class AgentLinks {
   std::vector<pid_t> pids() const;
 
  private:
+  void find_machines();
+  void start_some(Clock::time_point now);
   void take(AgentLink& link, HostMessage message);
   void lose(AgentLink& link, const Reason& why);
 
   EventLoop& loop_;
   AgentLink::OnMessage on_message_;
+  RetryPauses pauses_;
   std::vector<std::unique_ptr<AgentLink>> links_;
+  /// By link: the machine of its agent. Links with equal numbers share one.
+  std::vector<std::size_t> machine_of_link_;
   std::set<std::uint32_t> done_;  ///< Hosts that have said Done, or are lost.
 };
 

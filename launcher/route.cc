@@ -3,20 +3,17 @@
 #include "launcher/route.h"
 
 #include <arpa/inet.h>
-#include <fcntl.h>
 #include <netdb.h>
-#include <poll.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
-#include <cerrno>
-#include <csignal>
+#include <chrono>
 #include <memory>
 
 #include "base/log.h"
 #include "base/unique_fd.h"
+#include "launcher/child_answer.h"
 #include "protocol/host_segment.h"
 
 namespace acp::launcher {
@@ -56,7 +53,7 @@ Route route_of(const std::string& name) {
 
 namespace {
 
-constexpr int kResolveLimitMs = 2000;
+constexpr std::chrono::milliseconds kResolveLimit{2000};
 /// First byte of the child's answer.
 constexpr char kIsAddress = '=';
 constexpr char kIsReason = '!';
@@ -77,42 +74,24 @@ std::string find_route(const std::vector<std::string>& names,
   return reason;
 }
 
-/// The answer is one write of fewer bytes than a pipe holds.
-std::string read_answer(int fd) {
-  std::array<char, 512> text{};
-  pollfd ready{fd, POLLIN, 0};
-  if (::poll(&ready, 1, kResolveLimitMs) != 1) {
-    return std::string(1, kIsReason) + "the resolver of names does not answer";
-  }
-  const ssize_t size = ::read(fd, text.data(), text.size());
-  return {text.data(), static_cast<std::size_t>(size > 0 ? size : 0)};
-}
-
 }  // namespace
 
-/// A child process asks, because getaddrinfo has no time limit and a thread
-/// that hangs in it cannot be ended.
+/// A child process asks, because getaddrinfo has no time limit.
 Route route_to(const std::vector<std::string>& names, const std::string& own) {
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return {"", errno_text(errno)};
-  const UniqueFd reader(ends[0]);
-  UniqueFd writer(ends[1]);
-  const pid_t child = ::fork();
-  if (child < 0) return {"", errno_text(errno)};
-  if (child == 0) {
-    const std::string answer = find_route(names, own);
-    [[maybe_unused]] const ssize_t n =
-        ::write(writer.get(), answer.data(), answer.size());
-    ::_exit(0);
+  const ChildAnswer answer = answer_of_child(
+      [&](int fd) {
+        const std::string text = find_route(names, own);
+        [[maybe_unused]] const ssize_t n =
+            ::write(fd, text.data(), text.size());
+      },
+      kResolveLimit);
+  if (answer.error != 0) return {"", errno_text(answer.error)};
+  const std::string& text = answer.bytes;
+  if (text.empty()) {
+    return {"", answer.is_late ? "the resolver of names does not answer" : ""};
   }
-  writer.reset();
-  const std::string answer = read_answer(reader.get());
-  ::kill(child, SIGKILL);
-  while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
-  }
-  if (answer.empty()) return {};
-  return answer.front() == kIsAddress ? Route{answer.substr(1), ""}
-                                      : Route{"", answer.substr(1)};
+  return text.front() == kIsAddress ? Route{text.substr(1), ""}
+                                    : Route{"", text.substr(1)};
 }
 
 /// connect() on a UDP socket only looks up the route.

@@ -1,11 +1,14 @@
 // Jobs on several hosts from start to end: where ranks run, what they get, what
 // they print, and the exit status.
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <regex>
+#include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <catch2/catch.hpp>
@@ -409,6 +412,53 @@ TEST_CASE(
   CHECK(outcome.status == 0);
   CHECK(count_of(outcome.out, "card of 2\n") == 2);
   CHECK(count_of(outcome.out, "no card of") == 0);
+}
+
+namespace {
+
+/// Runs the agent, as the remote shell of RemoteShell does, when 8 of its kind
+/// have been started. It writes how many had not come to their agent then: one
+/// line for each start, into the file of the lines.
+constexpr std::string_view kCountingShell = R"sh(#!/bin/sh
+dir=${0%/*}/starting
+mkdir -p "$dir"
+: >"$dir/in.$$"
+: >"$dir/ever.$$"
+until test "$(ls "$dir" | grep -c '^ever')" -ge 8; do sleep 0.01; done
+ls "$dir" | grep -c '^in' >>"$dir.lines"
+rm "$dir/in.$$"
+shift
+cd /
+exec env -i LAUNCHER_TEST_MARK="$LAUNCHER_TEST_MARK" PATH=/usr/bin:/bin \
+  sh -c "exec $*"
+)sh";
+
+}  // namespace
+
+TEST_CASE("launcher hosts: 20 names of one machine start 8 agents at once",
+          "[launcher][hosts]") {
+  constexpr int kNames = 20;
+  const Scratch scratch;
+  const std::string shell = scratch.file("rsh", kCountingShell);
+  std::filesystem::permissions(shell, std::filesystem::perms::owner_all);
+  std::string hosts;
+  for (int i = 0; i < kNames; ++i) {
+    hosts += (i == 0 ? "u" : ",u") + std::to_string(i) + "@203.0.113.7";
+  }
+  const Outcome outcome = run({"-np", std::to_string(kNames), "--host", hosts,
+                               "--rsh", shell, "echo", "it ran"});
+  INFO(outcome.err);
+  CHECK(outcome.status == 0);
+  CHECK(count_of(outcome.out, "it ran\n") == kNames);
+  std::istringstream lines(scratch.read("starting.lines"));
+  int starts = 0;
+  int most = 0;
+  for (int count = 0; lines >> count; ++starts) {
+    most = std::max(most, count);
+  }
+  CHECK(starts == kNames);
+  CHECK(most <= 8);
+  CHECK(most > 1);
 }
 
 TEST_CASE("launcher hosts: --preload brings the program and removes it",
