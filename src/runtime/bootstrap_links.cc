@@ -392,7 +392,8 @@ void HostLinks::take_messages(Link& link, std::vector<LinkMessage>& messages) {
     switch (message.type) {
       case LinkMessageType::kGoodbye: link.is_leaving = true; break;
       case LinkMessageType::kAbsent:
-      case LinkMessageType::kStuck: messages.push_back(message); break;
+      case LinkMessageType::kStuck:
+      case LinkMessageType::kWritten: messages.push_back(message); break;
     }
   }
   link.received.erase(0, taken);
@@ -444,7 +445,8 @@ LinkReport HostLinks::look() {
 void HostLinks::keep(const LinkMessage& message) {
   const auto absence = protocol::Absence::of(message.absence);
   const auto is_of_kind = [&absence](const LinkMessage& old) {
-    return protocol::Absence::of(old.absence).kind == absence.kind;
+    return old.type == LinkMessageType::kAbsent &&
+           protocol::Absence::of(old.absence).kind == absence.kind;
   };
   if (absence.kind == protocol::AbsenceKind::kResetting) {
     std::erase_if(told_, [&](const LinkMessage& old) {
@@ -462,16 +464,20 @@ void HostLinks::keep(const LinkMessage& message) {
   }
 }
 
-void HostLinks::send_absence(const LinkMessage& message) {
-  const std::lock_guard lock(mutex_);
-  if (has_left_) {
-    return;
-  }
+void HostLinks::send_to_known(const LinkMessage& message) {
   for (auto& [fd, link] : links_) {
     if (link.is_known && !link.is_leaving) {
       send(link, message);
     }
   }
+}
+
+void HostLinks::send_absence(const LinkMessage& message) {
+  const std::lock_guard lock(mutex_);
+  if (has_left_) {
+    return;
+  }
+  send_to_known(message);
   if (listener_) {
     keep(message);
   }
@@ -479,11 +485,30 @@ void HostLinks::send_absence(const LinkMessage& message) {
 
 bool HostLinks::send_stuck(const LinkMessage& message) {
   const std::lock_guard lock(mutex_);
-  if (has_left_ || links_.empty() || links_.begin()->second.is_leaving) {
+  if (!has_link_to_rank_0()) {
     return false;
   }
   send(links_.begin()->second, message);
   return true;
+}
+
+void HostLinks::send_written() {
+  const std::lock_guard lock(mutex_);
+  if (has_left_) {
+    return;
+  }
+  const LinkMessage written{LinkMessageType::kWritten, 0, 0, 0};
+  send_to_known(written);
+  told_.push_back(written);
+}
+
+bool HostLinks::has_link_to_rank_0() const {
+  return !has_left_ && !links_.empty() && !links_.begin()->second.is_leaving;
+}
+
+bool HostLinks::reaches_rank_0() const {
+  const std::lock_guard lock(mutex_);
+  return has_link_to_rank_0();
 }
 
 /// A connection that waits until the listener closes would be reset. A leader

@@ -36,6 +36,7 @@ enum class LinkMessageType : std::uint32_t {
   kGoodbye = 'G',  ///< The end of this connection means nothing from now on.
   kAbsent = 'A',   ///< A rank is absent.
   kStuck = 'S',  ///< To rank 0: a rank waits in acp_reset for that absent one.
+  kWritten = 'W',  ///< From rank 0: it has written the line of the verdict.
 };
 
 /// A message between leaders, in the byte order of the machine:
@@ -57,7 +58,7 @@ static_assert(offsetof(LinkMessage, absence) == 8);
 
 /// Leaders of one job need the same Greeting and LinkMessage. JobRecord carries
 /// this number, so that rank 0 of another build is refused.
-inline constexpr std::uint32_t kLinkVersion = 2;
+inline constexpr std::uint32_t kLinkVersion = 3;
 
 /// A host that is gone, or has lost a rank.
 struct LostHost {
@@ -68,7 +69,7 @@ struct LostHost {
 /// The result of HostLinks::look().
 struct LinkReport {
   std::optional<LostHost> lost;       ///< The first one.
-  std::vector<LinkMessage> messages;  ///< kAbsent and kStuck.
+  std::vector<LinkMessage> messages;  ///< kAbsent, kStuck and kWritten.
 };
 
 /// Thread-safe after open() or connect().
@@ -121,6 +122,14 @@ class HostLinks {
   /// connection to rank 0.
   bool send_stuck(const LinkMessage& message);
 
+  /// Rank 0: tells all other leaders, also those whose connection it has not
+  /// taken yet, that it has written the line of the verdict. Does not block.
+  void send_written();
+
+  /// Another leader: whether it holds a connection to rank 0, and rank 0 has
+  /// not said goodbye.
+  bool reaches_rank_0() const;
+
   /// From here on the end of a connection means nothing, on both sides. Rank 0
   /// first takes the connections that wait, and sends them the absences that
   /// they have not got.
@@ -139,6 +148,8 @@ class HostLinks {
 
   bool watch(int fd);
   bool add(UniqueFd socket, bool is_known);
+  void send_to_known(const LinkMessage& message);
+  bool has_link_to_rank_0() const;
   void accept_all();
   void keep(const LinkMessage& message);
   bool read_from(Link& link, std::vector<LinkMessage>& messages);
@@ -158,7 +169,7 @@ class HostLinks {
   std::uint16_t port_ = 0;
   LinkKey key_{};
   std::unordered_map<int, Link> links_;  ///< By the descriptor of the socket.
-  /// Rank 0: the absences that a leader needs whose link is taken later.
+  /// Rank 0: the messages that a leader needs whose link is taken later.
   std::vector<LinkMessage> told_;
   bool has_left_ = false;  ///< say_goodbye() was called.
 };

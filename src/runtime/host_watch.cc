@@ -35,6 +35,10 @@ constexpr std::size_t kLauncherEntry = 2;
 constexpr std::size_t kWorkEntry = 3;
 constexpr std::size_t kFirstPeerEntry = 4;
 
+/// The value of Ending and Abort between ranks of a host: a rank has written
+/// the line that says why the job ends.
+constexpr std::uint64_t kLineIsWritten = 1;
+
 const char* name_of_phase(Phase phase) {
   switch (phase) {
     case Phase::kNetwork:
@@ -111,7 +115,7 @@ Status HostWatch::start() {
 // --- phases ------------------------------------------------------------------
 
 /// Ranks that wait in different phases would wait for each other for ever, so
-/// the job ends.
+/// the job ends. On several hosts the judgement ends it, with one line.
 Status HostWatch::wait_for_ranks(Phase phase, TimePoint limit) {
   std::unique_lock lock(mutex_);
   if (phase == Phase::kCollective) {
@@ -148,7 +152,9 @@ Status HostWatch::wait_for_ranks(Phase phase, TimePoint limit) {
         "rank {} waits in {}, and this rank in {}", peers_[peer].rank,
         name_of_phase(**other), name_of_phase(phase));
     lock.unlock();
-    abort(kStatusUnlikeCalls, text);
+    if (links_ == nullptr || !await_judgement()) {
+      abort(kStatusUnlikeCalls, text);
+    }
     return log_end();
   }
   is_finalizing_ = is_finalizing_ || phase == Phase::kFinalize;
@@ -227,17 +233,19 @@ void HostWatch::abort(int exit_status, std::string_view text) {
 
 /// True: this call has begun the end of the job in this process. The rank that
 /// sets the end in the host segment writes the line for the host; after
-/// acp_abort there is a line already.
+/// acp_abort and after a judgement there is a line already.
 bool HostWatch::begin_end(EndCause cause, std::string text) {
+  bool is_told = false;
   {
     const std::lock_guard lock(mutex_);
     if (end_ || is_calm_) {
       return false;
     }
+    is_told = is_told_;
     end_.emplace(cause, SteadyClock().now());
     reason_ = text;
   }
-  if (protocol::end_job(segment_) && cause != EndCause::kOrdered) {
+  if (protocol::end_job(segment_) && cause != EndCause::kOrdered && !is_told) {
     log_error("{}: the job ends", text);
   }
   signal_event(end_event_);
@@ -250,8 +258,13 @@ bool HostWatch::begin_end(EndCause cause, std::string text) {
 void HostWatch::pass_on(std::string_view text) {
   const BootstrapType type = role_ == HostRole::kLeader ? BootstrapType::kEnding
                                                         : BootstrapType::kAbort;
+  std::uint64_t value = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    value = is_told_ ? kLineIsWritten : 0;
+  }
   for (const HostPeer& peer : peers_) {
-    (void)send_message(peer.socket.get(), {type, 0, std::string(text)});
+    (void)send_message(peer.socket.get(), {type, value, std::string(text)});
   }
 }
 
@@ -316,6 +329,7 @@ void HostWatch::run() {
     look_at_peers();
     look_at_hosts();
     judge();
+    note_silence_of_rank_0();
   }
 }
 
@@ -410,6 +424,10 @@ void HostWatch::take(std::size_t peer,
     }
     case BootstrapType::kAbort:
     case BootstrapType::kEnding:
+      if (message.value == kLineIsWritten) {
+        const std::lock_guard lock(mutex_);
+        is_told_ = true;
+      }
       if (begin_end(EndCause::kOrdered, message.text) &&
           role_ == HostRole::kLeader) {
         pass_on(message.text);
@@ -528,6 +546,10 @@ void HostWatch::take_absences_of_leader() {
 /// and no earlier than the Go. So after that Go the number is not entered. Rank
 /// 0 passes on what changes the words or a judgement of its host.
 void HostWatch::take_absence_of_other_host(const LinkMessage& message) {
+  if (message.type == LinkMessageType::kWritten) {
+    note_written();
+    return;
+  }
   const auto absence = protocol::Absence::of(message.absence);
   if (message.absence == 0 || absence.rank >= segment_.header().procs) {
     return;
@@ -568,8 +590,8 @@ std::optional<std::uint32_t> HostWatch::rank_in_reset(
 }
 
 /// Whether ranks of this host wait in acp_reset for a rank that never comes.
-/// Many hosts may find it. Rank 0 ends the job, so that one line tells it, and
-/// the others only if rank 0 does not: it may have left acp_finalize.
+/// Many hosts may find it. Rank 0 writes the line and ends the job. Another
+/// leader does so at once where it holds no connection to rank 0.
 void HostWatch::judge() {
   if (links_ == nullptr || is_judged_) {
     return;
@@ -584,18 +606,48 @@ void HostWatch::judge() {
   const protocol::Absence absence{missing->kind, missing->rank, 0};
   stuck_ = LinkMessage{LinkMessageType::kStuck, *waiting, absence.word(), 0};
   const bool is_left_to_rank_0 = !is_rank_0() && links_->send_stuck(*stuck_);
-  stuck_due_ = SteadyClock().now() +
-               (is_left_to_rank_0 ? kJudgementPause : Duration::zero());
+  const std::lock_guard lock(mutex_);
+  const Duration patience = is_told_ ? kJudgementPause : kWritingLimit;
+  stuck_due_ =
+      SteadyClock().now() + (is_left_to_rank_0 ? patience : Duration::zero());
 }
 
-/// The line comes first: the launcher may kill this process at once. Absences
-/// have the rank of today, and the line tells the one at launch as well.
+/// From here on the leader ends the job without a line, and only if rank 0's
+/// launcher does not end it.
+void HostWatch::note_written() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_told_ = true;
+  }
+  if (stuck_due_ != TimePoint::max()) {
+    stuck_due_ = std::min(stuck_due_, SteadyClock().now() + kJudgementPause);
+  }
+}
+
+/// Rank 0 may leave acp_finalize after this leader has told it of a judgement.
+/// Then no other rank writes the line.
+void HostWatch::note_silence_of_rank_0() {
+  if (stuck_due_ == TimePoint::max() || is_rank_0() ||
+      links_->reaches_rank_0()) {
+    return;
+  }
+  const std::lock_guard lock(mutex_);
+  if (!is_told_) {
+    stuck_due_ = SteadyClock().now();
+  }
+}
+
+/// The line comes first, and then the word to the other leaders: the launcher
+/// may kill this process at once. Absences have the rank of today, and the line
+/// tells the one at launch as well.
 void HostWatch::end_stuck(const LinkMessage& stuck) {
+  bool is_written = false;
   {
     const std::lock_guard lock(mutex_);
     if (end_ || is_calm_) {
       return;
     }
+    is_written = is_told_;
     is_told_ = true;
   }
   const auto absence = protocol::Absence::of(stuck.absence);
@@ -606,7 +658,12 @@ void HostWatch::end_stuck(const LinkMessage& stuck) {
       protocol::describe_missing(
           absence.kind, protocol::name_of_proc(segment_, stuck.waiting)),
       protocol::kSameOrderAdvice);
-  log_error("the job ends: {}", text);
+  if (!is_written) {
+    log_error("the job ends: {}", text);
+    if (is_rank_0()) {
+      links_->send_written();
+    }
+  }
   abort(kStatusUnlikeCalls, text);
 }
 

@@ -16,6 +16,10 @@
 //      While all ranks of this host are in acp_finalize it does so only after
 //      kLossPause: the other leader may have left, and its goodbye be lost.
 //   5. After Phase::kFinalize deaths mean nothing.
+//   6. A line that says why the job ends is written once. The rank that has
+//      written the line of a judgement tells the other ranks with the end, and
+//      rank 0 tells the other leaders before it orders the end. A leader that
+//      holds a connection to rank 0 leaves the line to it.
 //
 // A rank tells its absence to its leader, and a leader to the other hosts by
 // HostLinks. Each leader judges whether ranks of its host wait in acp_reset in
@@ -100,12 +104,15 @@ class HostWatch {
   Status log_end();
 
  private:
-  /// Another leader leaves the end of the job to rank 0 for so long, so that
-  /// one line tells it.
+  /// Another leader leaves the end of the job to rank 0 for so long after rank
+  /// 0 has written the line: rank 0's launcher may hang.
   static constexpr Duration kJudgementPause = std::chrono::seconds(1);
-  /// That pause, and then up to 1.2 s in which the launcher does not kill the
+  /// Rank 0 answers within milliseconds that it has written the line. After so
+  /// long it is stopped, and another leader writes the line itself.
+  static constexpr Duration kWritingLimit = std::chrono::seconds(3);
+  /// That limit, and then up to 1.2 s in which the launcher does not kill the
   /// rank that aborts the job; the other ranks hear of the end after that.
-  static constexpr Duration kJudgementLimit = 4 * kJudgementPause;
+  static constexpr Duration kJudgementLimit = std::chrono::seconds(5);
   /// Longer than the launcher needs to end the fence of one host after that of
   /// another, even when a packet is lost twice.
   static constexpr Duration kLossPause = std::chrono::seconds(1);
@@ -130,6 +137,8 @@ class HostWatch {
   void send_to_hosts(const Told& told);
   void take_absence_of_other_host(const LinkMessage& message);
   void judge();
+  void note_written();
+  void note_silence_of_rank_0();
   void end_stuck(const LinkMessage& stuck);
   std::optional<std::uint32_t> rank_in_reset(std::uint64_t& meeting) const;
 
@@ -156,8 +165,8 @@ class HostWatch {
   std::vector<std::uint64_t> arrivals_;
   bool is_judged_ = false;  ///< Leader: ranks of this host wait in vain. The
                             ///< thread's.
-  /// Leader but rank 0: ends the job if rank 0 has not done it by then. The
-  /// thread's.
+  /// Leader but rank 0: ends the job if rank 0 has not done it by then, and
+  /// writes the line if rank 0 has not. The thread's.
   std::optional<LinkMessage> stuck_;
   TimePoint stuck_due_ = TimePoint::max();
   /// Leader: a connection to this host has ended without goodbye, and ends the
@@ -185,7 +194,8 @@ class HostWatch {
   std::uint64_t own_arrivals_ = 0;  ///< Leader: it has come there so often.
   std::optional<EndSchedule> end_;  ///< Set once, when the job ends.
   std::string reason_;              ///< Why it ends; set with end_.
-  bool is_told_ = false;            ///< end_stuck() has logged the reason.
+  bool is_told_ = false;  ///< The line of a judgement is written, here or by
+                          ///< another rank.
 };
 
 }  // namespace acp::runtime

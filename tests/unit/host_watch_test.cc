@@ -23,15 +23,18 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include <catch2/catch.hpp>
 
+#include "base/log.h"
 #include "protocol/job_ending.h"
 #include "runtime/bootstrap_socket.h"
 #include "support/host_memory.h"
+#include "support/stderr_capture.h"
 
 using namespace std::chrono_literals;
 
@@ -299,6 +302,216 @@ TEST_CASE("host watch: a leader ends such a job where rank 0 does not") {
   REQUIRE(becomes([&] { return hosts.second->launcher.aborts() > 0; }));
   CHECK(hosts.second->launcher.status() == kStatusUnlikeCalls);
   CHECK((hosts.first->launcher.aborts() == 0) == has_left);
+}
+
+namespace {
+
+/// Captures what ranks write. Lines that the log has held back since tests
+/// before do not count, and those of this test do.
+class Lines {
+ public:
+  Lines() {
+    log_held_lines();
+    capture_.emplace();
+  }
+
+  std::string stop() {
+    log_held_lines();
+    return capture_->stop();
+  }
+
+ private:
+  std::optional<spmd::StderrCapture> capture_;
+};
+
+/// The lines that say why the job ends.
+int lines_in(const std::string& text) {
+  int lines = 0;
+  for (std::size_t at = text.find("the job ends"); at != std::string::npos;
+       at = text.find("the job ends", at + 1)) {
+    ++lines;
+  }
+  return lines;
+}
+
+constexpr Absence kLeaving0{AbsenceKind::kLeaving, 0, 5};
+
+/// A connection to a leader from a rank 0 that is stopped: it never answers.
+struct SilentRank0 {
+  SilentRank0() {
+    REQUIRE(hub.open(kKey, 1) == Status::kOk);
+    REQUIRE(links.connect("127.0.0.1", hub.port(), kKey, 1, {}));
+    host = std::make_unique<Host>(1, 2, links);
+  }
+
+  ~SilentRank0() { host->calm(); }
+
+  /// The leader waits in acp_reset in vain, and has told it.
+  void wait_in_vain() {
+    hub.send_absence({LinkMessageType::kAbsent, 0, kLeaving0.word(), 0});
+    REQUIRE(becomes([&] {
+      (void)hub.look();
+      return host->word(AbsenceKind::kLeaving) != 0;
+    }));
+    (void)host->watch->wait_for_ranks(Phase::kCollective,
+                                      SteadyClock().now() + 10ms);
+    REQUIRE(becomes([&] {
+      for (const LinkMessage& message : hub.look().messages) {
+        is_asked |= message.type == LinkMessageType::kStuck;
+      }
+      return is_asked;
+    }));
+  }
+
+  HostLinks hub;
+  HostLinks links;
+  std::unique_ptr<Host> host;
+  bool is_asked = false;
+};
+
+}  // namespace
+
+TEST_CASE(
+    "host watch: one line tells a judgement where rank 0's launcher hangs") {
+  Lines lines;
+  std::string text;
+  {
+    HostLinks hub;
+    REQUIRE(hub.open(kKey, 2) == Status::kOk);
+    std::array<HostLinks, 2> links;
+    Host first(0, 1, hub);
+    std::vector<std::unique_ptr<Host>> others;
+    for (std::uint32_t i = 0; i < 2; ++i) {
+      REQUIRE(links[i].connect("127.0.0.1", hub.port(), kKey, i + 1, {}));
+      others.push_back(std::make_unique<Host>(i + 1, 1, links[i]));
+    }
+    first.watch->tell_absence(kLeaving0);
+    for (const auto& host : others) {
+      REQUIRE(becomes([&] { return host->word(AbsenceKind::kLeaving) != 0; }));
+      // No other rank is on the host, so the wait is over at once.
+      REQUIRE(host->watch->wait_for_ranks(Phase::kCollective,
+                                          TwoHosts::limit()) == Status::kOk);
+    }
+    for (const auto& host : others) {
+      CHECK(becomes([&] { return host->launcher.aborts() > 0; }));
+      CHECK(host->launcher.status() == kStatusUnlikeCalls);
+      // Waits of the leader end without a line of their own.
+      CHECK(host->watch->log_end() == Status::kAborted);
+    }
+    CHECK(first.launcher.aborts() == 1);
+    text = lines.stop();
+    for (const auto& host : others) {
+      host->calm();
+    }
+    first.calm();
+  }
+  INFO(text);
+  CHECK(lines_in(text) == 1);
+}
+
+TEST_CASE("host watch: a leader writes the line when rank 0 is stopped") {
+  Lines lines;
+  std::string text;
+  {
+    SilentRank0 rank_0;
+    const TimePoint start = SteadyClock().now();
+    rank_0.wait_in_vain();
+    CHECK(becomes([&] { return rank_0.host->launcher.aborts() > 0; }));
+    CHECK(SteadyClock().now() - start >= 3s);
+    text = lines.stop();
+  }
+  INFO(text);
+  CHECK(lines_in(text) == 1);
+}
+
+TEST_CASE("host watch: a leader writes the line when rank 0 has left") {
+  Lines lines;
+  std::string text;
+  {
+    SilentRank0 rank_0;
+    rank_0.wait_in_vain();
+    const TimePoint start = SteadyClock().now();
+    rank_0.hub.say_goodbye();
+    CHECK(becomes([&] { return rank_0.host->launcher.aborts() > 0; }));
+    CHECK(SteadyClock().now() - start < 3s);
+    text = lines.stop();
+  }
+  INFO(text);
+  CHECK(lines_in(text) == 1);
+}
+
+TEST_CASE("host watch: after rank 0 has written the line no rank does") {
+  Lines lines;
+  std::string text;
+  {
+    SilentRank0 rank_0;
+    rank_0.host->launcher.hold_for(0s);
+    rank_0.hub.send_written();
+    rank_0.wait_in_vain();
+    // The leader ends the job when rank 0's launcher does not, and tells the
+    // other rank of its host that there is a line.
+    const ReceivedMessage received =
+        receive_message(rank_0.host->member.get(), Waiting::kBlocks);
+    REQUIRE(received.kind == ReceivedMessage::Kind::kMessage);
+    CHECK(received.message.type == BootstrapType::kEnding);
+    CHECK(received.message.value == 1);
+    CHECK(rank_0.host->launcher.aborts() == 1);
+    CHECK(rank_0.host->watch->log_end() == Status::kAborted);
+    text = lines.stop();
+  }
+  INFO(text);
+  CHECK(lines_in(text) == 0);
+}
+
+TEST_CASE("host watch: a member writes no line where its leader says so") {
+  const bool is_written = GENERATE(true, false);
+  Lines lines;
+  std::string text;
+  {
+    const test::HostMemory memory(3, 2, 1);
+    Launcher launcher(2);
+    std::array<int, 2> ends{};
+    REQUIRE(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0,
+                         ends.data()) == 0);
+    const UniqueFd leader(ends[0]);
+    std::vector<HostPeer> peers(1);
+    peers[0].rank = 1;
+    peers[0].process = ::getpid();
+    peers[0].socket.reset(ends[1]);
+    HostWatch watch(HostRole::kMember, std::move(peers), memory.segment(),
+                    launcher, nullptr);
+    REQUIRE(watch.start() == Status::kOk);
+    REQUIRE(send_message(leader.get(), {BootstrapType::kEnding,
+                                        is_written ? 1U : 0U, "for a test"}) ==
+            0);
+    CHECK(watch.wait_for_go(Phase::kCollective, TwoHosts::limit()) ==
+          Status::kAborted);
+    text = lines.stop();
+  }
+  INFO(text);
+  CHECK(lines_in(text) == (is_written ? 0 : 1));
+}
+
+TEST_CASE(
+    "host watch: ranks of one host in unlike calls leave the line to the "
+    "judgement") {
+  Lines lines;
+  std::string text;
+  {
+    const TwoHosts hosts;
+    hosts.first->launcher.hold_for(0s);
+    hosts.first->member_says(BootstrapType::kAbsent, kLeaving1);
+    hosts.first->member_says(BootstrapType::kArrive,
+                             static_cast<std::uint64_t>(Phase::kFinalize));
+    CHECK(hosts.first->watch->wait_for_ranks(
+              Phase::kCollective, TwoHosts::limit()) == Status::kAborted);
+    CHECK(hosts.first->launcher.aborts() == 1);
+    text = lines.stop();
+  }
+  INFO(text);
+  CHECK(lines_in(text) == 1);
+  CHECK(text.find("rank 1 called acp_finalize while rank 0 waits in "
+                  "acp_reset") != std::string::npos);
 }
 
 TEST_CASE("host watch: a leader waits long enough for a late judgement") {
