@@ -1,4 +1,6 @@
-// Allocates and registers packet buffers. Only grow() makes system calls.
+// Allocates and registers packet buffers. Called by Device, Receives and
+// RegisteredWords. Only grow() and the destructor make system calls; to lend a
+// buffer allocates nothing.
 #include "verbs/buffer_pool.h"
 
 #include <sys/mman.h>

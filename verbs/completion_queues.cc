@@ -1,5 +1,6 @@
 // Making, polling and arming the completion queues of a device. Called by
-// Device and by VerbsTransport.
+// Device and by VerbsTransport. It never waits for a completion, and polling
+// allocates nothing.
 #include "verbs/completion_queues.h"
 
 #include <algorithm>

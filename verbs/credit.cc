@@ -1,5 +1,6 @@
-// Counting, granting and giving up credit. The notes come from the other end,
-// so reading them trusts nothing.
+// Counting, granting and giving up credit. Called by Endpoint, which posts the
+// packets and the receive buffers. It calls no device. The notes come from the
+// other end, so reading them trusts nothing.
 #include "verbs/credit.h"
 
 #include <fmt/format.h>

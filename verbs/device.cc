@@ -1,5 +1,6 @@
-// Opening a device, and the queue pairs of its connections. Called by
-// VerbsTransport and Endpoint; the data path does not come here.
+// Opening a device, the queue pairs of its connections, and registrations.
+// Called by VerbsTransport, Endpoint and Regions. It makes system calls, so no
+// message may come here, and a step only to register memory.
 #include "verbs/device.h"
 
 #include <fcntl.h>

@@ -1,5 +1,7 @@
-// Atomics of 8 bytes that the devices execute, and loops of them. Part of
-// Endpoint; used only with ACP_VERBS_ATOMICS=device.
+// Atomics of 8 bytes that the devices execute, and loops of them. Called by the
+// parts of Endpoint that post steps and take completions. It posts nothing
+// itself: a repetition joins the batch. With ACP_VERBS_ATOMICS=agent no atomic
+// may come here.
 #include <algorithm>
 #include <atomic>
 

@@ -1,5 +1,7 @@
 // How an Endpoint gets its connection and loses it: attempts, requests of the
-// peer, and events of rdma_cm. Called by send() and by VerbsTransport.
+// peer, and events of rdma_cm. Called by send(), endpoint_retry.cc and
+// VerbsTransport. It may not wait for an answer of the peer: an event of a
+// later poll brings it.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // Control rows, by which the two ends of a connection tell each other about
-// their memory. Part of Endpoint. docs/verbs.md, "Keys".
+// their memory (docs/verbs.md, "Keys"). Called by the other parts of Endpoint,
+// by Regions and by VerbsTransport. A row of another epoch may change nothing.
 #include "verbs/endpoint.h"
 
 namespace acp::verbs {

@@ -1,5 +1,7 @@
-// Credit of an Endpoint, and the receive buffers that it promises. Part of
-// Endpoint. docs/verbs.md, "Flow control".
+// Credit of an Endpoint, and the receive buffers that it promises
+// (docs/verbs.md, "Flow control"). Called by the other parts of Endpoint and by
+// VerbsTransport. It may not grant credit before the receive buffers for it are
+// posted.
 #include <fmt/format.h>
 
 #include <utility>

@@ -1,7 +1,7 @@
 // The large queue pair of a connection: the attempts to make it, and the move
-// to it from the small one. Part of Endpoint; docs/verbs.md, "Small and large
-// queue pairs", has the protocol. No message and no step is ever repeated or
-// overtaken.
+// to it from the small one. Called by the other parts of Endpoint. No message
+// and no step may be repeated or overtaken by a move. The protocol is in
+// docs/verbs.md, "Small and large queue pairs".
 #include <algorithm>
 #include <cerrno>
 #include <utility>

@@ -1,5 +1,6 @@
-// Whether and how the devices can do a chain of steps. Part of Endpoint.
-// Changes nothing but the question for a missing window.
+// Whether and how the devices can do a chain of steps. Called by post() and
+// post_then_send() of Endpoint. It posts no work request. Before a step can be
+// posted it may only ask for a window and register memory.
 #include "verbs/endpoint_plan.h"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
-// Posting steps that the devices do without the peer, and their end. Part of
-// Endpoint; endpoint_plan.cc decides which steps can be posted.
+// Posting steps that the devices do without the peer, and their end. Called by
+// the engine and by the other parts of Endpoint. It never blocks, and posts all
+// steps of a chain or none; endpoint_plan.cc decides which can be posted.
 #include <algorithm>
 
 #include "base/log.h"

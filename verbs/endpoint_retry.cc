@@ -1,5 +1,7 @@
 // Attempts to connect that fail: which are repeated, when, and when the peer is
-// given up. Part of Endpoint.
+// given up. Called by endpoint_connect.cc and by VerbsTransport. It may not
+// sleep until the next attempt, whose time VerbsTransport::next_deadline()
+// tells.
 #include <algorithm>
 
 #include "base/log.h"

@@ -1,5 +1,6 @@
 // The part of VerbsTransport that takes events of connections (rdma_cm) and of
-// devices. Called by poll().
+// devices. Called by poll(). It never waits for an event. A request from
+// outside of the job may make no endpoint.
 #include <cerrno>
 #include <cstring>
 

@@ -1,5 +1,6 @@
 // Lists the RDMA ports of this host, chooses usable ports, and explains why
-// others cannot be used. Called once, in acp_init.
+// others cannot be used. Called once, in acp_init, by VerbsTransport::open. It
+// makes no queue pair and sends nothing.
 #include "verbs/find_ports.h"
 
 #include <fcntl.h>

@@ -1,5 +1,6 @@
-// Encoding and decoding of connect requests and refusals. Bytes may come from
-// strangers, so decoding trusts nothing.
+// Encoding and decoding of connect requests and refusals. Called by Endpoint
+// and by VerbsTransport. Bytes may come from strangers, so decoding trusts
+// nothing.
 #include "verbs/hello.h"
 
 #include <cstring>

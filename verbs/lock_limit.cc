@@ -1,4 +1,5 @@
-// Text about RLIMIT_MEMLOCK. Called when a registration has failed.
+// Text about RLIMIT_MEMLOCK. Called by Device and BufferPool when a
+// registration has failed. It may not change the limit.
 #include "verbs/lock_limit.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,6 @@
 // VerbsTransport::open: finds ports, opens devices, makes the transport. Called
-// once per process, in acp_init.
+// by open_network.cc, once per process. It makes no connection: endpoints do
+// that at first use.
 #include <algorithm>
 
 #include "base/log.h"

@@ -1,5 +1,6 @@
-// Appending and reading rows of packets. Bytes come from the peer, so reading
-// trusts nothing.
+// Appending and reading rows of packets. Called by Endpoint. It may not
+// allocate, because every message passes here. Bytes come from the peer, so
+// reading trusts nothing.
 #include "verbs/packet.h"
 
 #include <cstring>

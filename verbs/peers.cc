@@ -1,5 +1,7 @@
 // The part of VerbsTransport that makes and finds endpoints, and reports peers
-// that have failed.
+// that have failed. Called by the engine, by poll() and by events.cc. It
+// reports a peer once, and makes no endpoint before the peer's address card
+// fits the settings.
 #include <utility>
 
 #include "base/log.h"

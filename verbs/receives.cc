@@ -1,5 +1,6 @@
-// Posting and recycling the receive buffers of a device. Called by Device and
-// by VerbsTransport.
+// Posting and recycling the receive buffers of a device. Called by Device,
+// Endpoint and VerbsTransport. Recycling may not allocate, because every packet
+// that arrives comes here.
 #include "verbs/receives.h"
 
 #include <algorithm>

@@ -1,4 +1,6 @@
-// Makes the registered words of a device, from one packet buffer.
+// Makes the registered words of a device, from one packet buffer. Called by
+// Device when it is opened, and when atomics or proofs need words. It may not
+// grow later: steps wait until a word is free.
 #include "verbs/registered_words.h"
 
 namespace acp::verbs {

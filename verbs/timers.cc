@@ -1,4 +1,6 @@
-// Codes for times, and the delay between attempts. Pure functions.
+// Codes for times, and the delay between attempts. Called by the parts of
+// Endpoint that connect and grow. Pure but for the state of the random numbers;
+// it starts no timer.
 #include "verbs/timers.h"
 
 #include <algorithm>
