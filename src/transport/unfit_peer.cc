@@ -1,5 +1,6 @@
 // Reports a peer that this process cannot talk to as lost. Called within poll()
-// of udp, verbs and ucx, as every loss of a peer is.
+// of udp, verbs and ucx, as every loss of a peer is. It reports once, and logs
+// nothing: the transport has logged what does not fit.
 #include "transport/unfit_peer.h"
 
 #include <fmt/format.h>

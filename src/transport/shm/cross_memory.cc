@@ -1,5 +1,6 @@
 // Copies between processes by process_vm_readv and process_vm_writev.
-// ShmEndpoint::transfer calls it, from any thread.
+// ShmTransport probes a peer with it, and ShmEndpoint::transfer copies by it,
+// from any thread. It takes no lock, because a copy of many pages takes long.
 #include "transport/shm/cross_memory.h"
 
 #include <sys/random.h>

@@ -44,6 +44,9 @@ class ShmEndpoint final : public transport::Endpoint {
   std::atomic<Probe> probe_{Probe::kNotYet};
 };
 
+/// One thread at a time, and the engine's lock guards all fields. But any
+/// thread may be in ShmEndpoint::transfer(), which uses the segment,
+/// cross_memory_ and the endpoint's probe_ alone.
 class ShmTransport final : public transport::Transport {
  public:
   struct Options {

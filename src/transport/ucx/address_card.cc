@@ -1,5 +1,6 @@
-// Encoding and decoding of the address card. Bytes come from another process,
-// so decoding trusts nothing.
+// Encoding and decoding of the address card. Called by UcxTransport when it
+// opens, and once for each peer. Bytes come from another process, so decoding
+// trusts nothing.
 #include "transport/ucx/address_card.h"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
-// Messages of an endpoint: batching into packets, arrivals in order. Part of
-// Endpoint. Called by the engine, and by callbacks of UCX within poll().
+// Messages of an endpoint: batching into packets, arrivals in order. Called by
+// the engine, and by callbacks of UCX within poll(). It never blocks, and no
+// message may overtake an earlier one.
 #include "transport/ucx/endpoint.h"
 
 #include <algorithm>

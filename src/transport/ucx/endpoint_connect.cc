@@ -1,4 +1,7 @@
-// Making the UCP endpoint to a peer, losing it, and flushing. Part of Endpoint.
+// Making the UCP endpoint to a peer, losing it, and flushing. Called by
+// UcxTransport, by the other parts of Endpoint, and by UCX when it loses a
+// peer. A callback of UCX may not close or make a UCP endpoint: a later flush
+// does that.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

@@ -1,5 +1,6 @@
 // Control rows, by which the two ends of an endpoint tell each other about
-// their memory. Part of Endpoint. docs/ucx.md, "Keys".
+// their memory (docs/ucx.md, "Keys"). Called by the other parts of Endpoint, by
+// Regions and by UcxTransport. A row of another epoch may change nothing.
 #include "base/log.h"
 #include "transport/ucx/endpoint.h"
 

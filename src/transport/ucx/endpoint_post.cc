@@ -1,5 +1,6 @@
-// Posting steps that UCX does in the peer's memory, and their end. Part of
-// Endpoint. docs/ucx.md, "Steps", has the rules.
+// Posting steps that UCX does in the peer's memory, and their end. Called by
+// the engine, by flush(), and by callbacks of UCX. It never blocks, and starts
+// all steps of a chain or none. The rules are in docs/ucx.md, "Steps".
 #include <algorithm>
 #include <array>
 #include <cstring>

@@ -1,4 +1,6 @@
-// Opening the transport, and the endpoints to its peers. Part of UcxTransport.
+// Opening the transport, and the endpoints to its peers. Called by
+// open_network.cc and by the engine. It sends nothing: flush() makes the UCP
+// endpoint of a peer.
 #include <algorithm>
 #include <cstdlib>
 

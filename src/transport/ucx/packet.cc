@@ -1,5 +1,5 @@
-// Encoding and decoding of packets. Bytes come from the network, so decoding
-// trusts nothing.
+// Encoding and decoding of packets. Called by Endpoint and UcxTransport. Bytes
+// come from the network, so decoding trusts nothing.
 #include "transport/ucx/packet.h"
 
 #include "base/little_endian.h"

@@ -1,5 +1,7 @@
 // Opens and closes UCP contexts and workers, and maps memory. Called by
-// UcxTransport when it opens, and by Regions.
+// UcxTransport when it opens, and by Regions. UCX may keep no handler of fault
+// signals, and no connection may make the caller wait, because the engine's
+// lock is held.
 #include "transport/ucx/worker.h"
 
 #include <dlfcn.h>

@@ -1,5 +1,5 @@
-// Encoding and decoding of control rows. Bytes come from the peer, so decoding
-// trusts nothing.
+// Encoding and decoding of control rows. Called by the endpoints of verbs and
+// ucx. Bytes come from the peer, so decoding trusts nothing.
 #include "transport/windows/control.h"
 
 #include <algorithm>
