@@ -1,4 +1,6 @@
-// Finds the word that a user meant; error messages use it.
+// Finds the word that a user meant. Error messages about options and variables
+// use it, in the library and in acprun. Pure: it proposes a word and never
+// takes it in place of the user's.
 #include "base/spelling.h"
 
 #include <algorithm>

@@ -1,5 +1,7 @@
 // How absences are merged into the words of a host. Called by ranks for
-// themselves, and by the launcher for ranks of other hosts.
+// themselves, and by the launcher for ranks of other hosts. Only atomic
+// operations may change a word, because several processes enter absences at the
+// same time.
 #include "protocol/absence.h"
 
 namespace acp::protocol {

@@ -1,4 +1,6 @@
-// Names and sums of traffic counts. Called by transports and by the launcher.
+// Names and sums of traffic counts. Called by the udp transport and by the
+// launcher. A name may not change, because readers of the statistics file look
+// counts up by it.
 #include "protocol/traffic.h"
 
 #include <algorithm>

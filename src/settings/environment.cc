@@ -1,4 +1,6 @@
-// Warns about mistyped environment variables; acp_init and acp_info call it.
+// Warns about mistyped environment variables. acp_init and acp_info call it. It
+// may not refuse one, because a job script may serve several versions of the
+// library.
 #include <algorithm>
 #include <array>
 #include <vector>

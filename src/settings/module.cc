@@ -1,5 +1,6 @@
 // Finds, checks and attaches shared modules. Called when a network of a module
-// is opened, and by acp_info.
+// is opened, when a job runs under PMIx, and by acp_info. A module of another
+// build may not be used, and none is ever unloaded.
 #include "settings/module.h"
 
 #include <dlfcn.h>

@@ -1,4 +1,5 @@
-// Answers questions about networks from the rows of networks.def.
+// Answers questions about networks from the rows of networks.def. Called by the
+// library, the launcher and acp_info. Pure: it opens and loads no network.
 #include "settings/networks.h"
 
 #include <algorithm>

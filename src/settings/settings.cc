@@ -1,4 +1,6 @@
 // The values in force: parses them, checks them, finds them by name or option.
+// Called by acp_init, the launcher and acp_info. It reads variables by the
+// caller's function alone, and a bad value changes no setting.
 #include "settings/settings.h"
 
 #include <utility>

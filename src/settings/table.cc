@@ -1,6 +1,7 @@
-// The rows of the settings' table, which Settings reads in acp_init, and
-// acp_info and the manuals print. A new setting is one row here and one name in
-// SettingId.
+// The rows of the settings' table. Settings reads it in every process, and
+// acp_info and the manuals print it. A new setting is one row here and one name
+// in SettingId, in equal order. A row may not read the environment or depend on
+// the machine.
 #include "settings/settings.h"
 
 namespace acp {
