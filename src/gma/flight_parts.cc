@@ -1,5 +1,7 @@
-// Puts that do not fit one message: one request in parts. The last part carries
-// the words that follow in the chain, and is answered for all (docs/engine.md).
+// Puts that do not fit one message: one request in parts (docs/engine.md). The
+// last part carries the words that follow in the chain, and is answered for
+// all. Called by the other parts of FlightSender and by the operation runner.
+// Nothing here waits: without room, send() is called again.
 #include <algorithm>
 #include <array>
 

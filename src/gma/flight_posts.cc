@@ -1,5 +1,7 @@
 // Posts: steps that an endpoint does in a peer's memory without the peer. A
-// post is a request that the transport's completion answers.
+// post is a request that the transport's completion answers. Called by the
+// other parts of FlightSender and by the operation runner. A refused post may
+// leave no request open.
 #include <algorithm>
 #include <array>
 

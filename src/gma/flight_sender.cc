@@ -1,6 +1,7 @@
 // Requests to agents: pieces of a step, whole chains, and signals. The
 // operation runner calls send(); parts are in flight_parts.cc, posts in
-// flight_posts.cc.
+// flight_posts.cc. Nothing here waits, or uses an address that was looked up
+// for an earlier send.
 #include "gma/flight_sender.h"
 
 #include <algorithm>

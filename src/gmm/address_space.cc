@@ -1,4 +1,6 @@
 // Looks up global addresses: in the slices of this host, and in key tables.
+// Called by the engine, the agent and the runtime, from any thread. It takes no
+// lock and reads no memory of a region.
 #include "gmm/address_space.h"
 
 namespace acp::gmm {

@@ -1,5 +1,6 @@
 // Publishes and retires entries of the key table. acp_register_memory,
-// acp_unregister_memory and acp_reset call it.
+// acp_unregister_memory and acp_reset call it. Peers read the entries at any
+// time, so an entry may change only while its state is dead.
 #include "gmm/key_table.h"
 
 #include <fmt/format.h>
