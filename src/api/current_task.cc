@@ -1,5 +1,6 @@
 // Defines the global task and the ways in which public functions report errors.
-// Called by every *_api.cc, also before acp_init and after acp_finalize.
+// Called by every *_api.cc, also before acp_init and after acp_finalize. It may
+// not touch the task, because there may be none.
 #include "api/current_task.h"
 
 #include <unistd.h>

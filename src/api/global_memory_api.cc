@@ -1,5 +1,5 @@
 // The functions of chapter 4.10, and pointers to library memory. Programs and
-// the layers above call them; they check and translate.
+// the layers above call them; they check and translate, and take no lock.
 #include "acp/extension.h"
 #include "acp/global_memory.h"
 #include "api/current_task.h"

@@ -1,6 +1,6 @@
 // The functions of chapter 4.1, and the extensions that belong to it. Programs
-// call them; they check and translate, and life.cc does the work of start and
-// end.
+// call them; they check and translate, and take no lock. life.cc does the work
+// of start and end.
 #include <unistd.h>
 
 #include <cstdio>

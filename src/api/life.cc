@@ -1,6 +1,6 @@
 // acp_init and acp_finalize: reads the settings, makes and destroys the task.
-// Called by infrastructure_api.cc. One thread calls them; the task exists only
-// in between.
+// Called by infrastructure_api.cc, under a lock of its own, which a forked
+// child may not take. The task exists only in between.
 #include "api/life.h"
 
 #include <unistd.h>

@@ -1,4 +1,6 @@
-// Called by Sync, and by Progress on behalf of its waits, ten times a second.
+// Finds a rank that cannot come to the barrier that this rank comes to. Called
+// by Sync, and by Progress on behalf of its waits, ten times a second. It may
+// not block or make a system call.
 #include "runtime/absence_watch.h"
 
 namespace acp::runtime {

@@ -1,5 +1,6 @@
 // A process that was started by hand: a job of one rank, which makes its own
-// host segment and meets no other process.
+// host segment and meets no other process. Called by find_bootstrap and by the
+// Task. Nothing here waits, because no other process can answer.
 #include "runtime/bootstrap.h"
 
 namespace acp::runtime {

@@ -1,5 +1,7 @@
-// Called by Sync. Every wait may end early. The barrier goes on meanwhile, and
-// the next call goes on with it.
+// acp_sync of ranks that do not all share a host segment: followers, leaders,
+// and the progress step of a leader. Called by Sync. A wait may end early but
+// may not take back that this rank has come: the next call goes on with the
+// barrier.
 #include "runtime/leader_barrier.h"
 
 #include <tuple>

@@ -1,5 +1,7 @@
-// The list of modules. Called by the Task; the functions of the modules run in
-// the thread of acp_init, acp_reset or acp_finalize and may call the library.
+// The list of modules, and the memory of each. Called by the Task and by
+// src/api. The functions of the modules run in the thread of acp_init,
+// acp_reset or acp_finalize. They may call the library, so no lock of the
+// engine or of progress may be held.
 #include "runtime/modules.h"
 
 #include "base/log.h"

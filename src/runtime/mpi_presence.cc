@@ -1,5 +1,6 @@
-// Looks for MPI in the process. Called when a rank leaves a job that another
-// launcher has started, and when its connection to that launcher closes.
+// Looks for MPI in the process. Called by HostWatch and PmiClient, when a rank
+// leaves the job and when its connection to the launcher closes. It may not
+// link MPI: a program without MPI has none.
 //
 // MPI_Initialized and MPI_Finalized take an int pointer with every MPI library,
 // and may be called at any time, so no header of MPI is needed.

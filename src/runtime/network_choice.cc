@@ -1,5 +1,6 @@
 // Proposes a network, and decides by the proposals of all processes. Called by
-// the Task while it joins the job.
+// the Task while it joins the job. A decision may depend only on what all
+// processes see, or two of them would take different networks to each other.
 #include "runtime/network_choice.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,6 @@
 // The client of PMI-1, as MPICH's mpiexec (Hydra) speaks it. Called by the
-// bootstrap. Rank and size are in the environment; everything else is asked.
+// bootstrap. Rank and size are in the environment; everything else is asked. No
+// question may wait beyond the caller's limit.
 #include <fmt/format.h>
 
 #include "base/log.h"

@@ -1,5 +1,6 @@
 // The client of PMI-2, as srun --mpi=pmi2 speaks it, and Hydra too. Called by
-// the bootstrap. The launcher's answer to "fullinit" has rank and size.
+// the bootstrap. The launcher's answer to "fullinit" has rank and size. No
+// question may wait beyond the caller's limit.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // Requests that PMI-1 and PMI-2 share, and the end of the conversation. Called
-// by the two clients.
+// by the two clients. Where MPI shares the connection, only one of MPI and ACP
+// may say "finalize".
 #include "runtime/pmi_client.h"
 
 #include <chrono>

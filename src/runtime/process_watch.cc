@@ -1,5 +1,6 @@
-// Opens process descriptors. Called for the ranks of the host and for the
-// launcher.
+// Opens process descriptors. Called by the bootstrap under other launchers than
+// acprun: for the ranks of the host, and for the launcher. It may not wait or
+// signal: the caller polls the descriptor.
 //
 // A socket tells of a death only when the last process that has its other end
 // is gone. A rank may have forked a child, which has it too and lives on.

@@ -1,7 +1,7 @@
 // The system calls of progress: futexes, epoll, the doorbell socket and the
-// thread. Called by waits, by the engine and by the Task. The order of the
-// calls and the lengths of sleeps are decided in progress_states.cc and
-// progress_loop.cc.
+// thread. Called by waits, by the engine and by the Task. It may not decide the
+// order of the calls or the lengths of sleeps: progress_states.cc and
+// progress_loop.cc do.
 #include "runtime/progress.h"
 
 #include <pthread.h>

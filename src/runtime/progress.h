@@ -98,13 +98,13 @@ class Progress final : public gma::WaitHost {
   WaitRecord& waits_;
   const gma::WaitPolicy policy_;
   CoreTable cores_;
-  gma::Engine* engine_ = nullptr;
-  TransportSet* transports_ = nullptr;
-  Steps steps_;
+  gma::Engine* engine_ = nullptr;       ///< Written by attach().
+  TransportSet* transports_ = nullptr;  ///< Written by attach().
+  Steps steps_;                         ///< Locks by itself.
   /// The steps have work that no arrival tells of. Set by hurry_steps(), and
   /// cleared by the thread that runs the steps next, before it runs them.
   std::atomic<bool> steps_are_wanted_{false};
-  std::thread thread_;
+  std::thread thread_;                    ///< Written by start() and stop().
   std::atomic<bool> is_stopping_{false};  ///< Set by stop() for the thread.
 
   PollerRole poller_;

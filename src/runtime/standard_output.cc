@@ -1,4 +1,5 @@
-// C's stdout of a rank. Called when a job begins and when it is ended early.
+// C's stdout of a rank. Called when a job begins and when it is ended early. At
+// the end it may not wait for a thread of the program that holds stdout's lock.
 #include "runtime/standard_output.h"
 
 #include <cstdio>

@@ -1,5 +1,6 @@
 // The list of progress steps. Called by Progress; the steps themselves belong
-// to the middle layer, to QMP and to programs.
+// to the middle layer, to QMP and to programs. Two threads may not run the
+// steps at the same time, and no step may run inside another.
 #include "runtime/steps.h"
 
 #include <algorithm>

@@ -63,8 +63,9 @@ class Steps {
 
   std::mutex mutex_;  ///< Guards steps_; held while they run.
   std::vector<Step> steps_;
+  /// The atomics are written under the mutex and read by any thread.
   std::atomic<std::size_t> count_{0};    ///< Steps that are not removed.
-  std::atomic<std::uint64_t> added_{0};  ///< Written under the mutex.
+  std::atomic<std::uint64_t> added_{0};  ///< Steps that were ever added.
 };
 
 }  // namespace acp::runtime

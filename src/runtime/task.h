@@ -135,6 +135,10 @@ class Task {
 
   // The parts are in the order in which they are opened. Each uses some of the
   // parts before it, and ends before them.
+  //
+  // The constructor and join() write all fields, before another thread has the
+  // task. After that each part guards itself, but for renumbering_ and sync_,
+  // which only the thread in a collective function uses.
   Settings settings_;
   std::unique_ptr<Bootstrap> bootstrap_;  ///< Owns the host segment.
   Modules& modules_;

@@ -106,7 +106,8 @@ class TransportSet final : public gma::Endpoints,
   /// guarded by the engine's mutex.
   bool is_armed_ = false;
   std::function<void(std::string_view)> end_job_;
-  /// Written by on_peer_failed().
+  /// Written by on_peer_failed() with release order. Any thread reads it, with
+  /// acquire order.
   std::atomic<std::uint32_t> dead_proc_{protocol::kNoSlot};
 };
 

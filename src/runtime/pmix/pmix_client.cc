@@ -1,6 +1,7 @@
 // The client of PMIx, which mpirun of Open MPI and srun --mpi=pmix serve. It is
 // in a module, because only machines with such a launcher have libpmix. Called
-// by the bootstrap through the module's entry.
+// by the bootstrap through the module's entry. A callback of libpmix may only
+// store its result and wake the caller.
 //
 // libpmix has a thread of its own, which calls the callbacks below. An MPI
 // library of the program uses the same libpmix: PMIx_Init and PMIx_Finalize
