@@ -1,5 +1,6 @@
-// The order in which the modules of this layer start. Called by acp_init,
-// through src/api.
+// The order in which the modules of this layer start. Called by src/api in
+// acp_init, and in a forked child. In the child, leave_job() may take no lock
+// and free nothing, because other threads of the parent may have held locks.
 #include "middle/modules.h"
 
 #include <array>

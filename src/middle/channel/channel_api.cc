@@ -1,5 +1,5 @@
-// The functions of acp/channel.h. Each checks that a job is running and makes
-// one call.
+// The functions of acp/channel.h, which programs call. Each checks that a job
+// is running, makes one call, and takes no lock itself.
 #include "acp/channel.h"
 #include "acp/extension.h"
 #include "acp/infrastructure.h"

@@ -1,5 +1,6 @@
-// The start and the end of all channels of a job. The basic layer calls them
-// as a module, from acp_init, acp_finalize and acp_reset.
+// The start and the end of all channels of a job. The basic layer calls them as
+// a module, from acp_init, acp_finalize and acp_reset. No lock may be held
+// while the end waits for peers.
 #include <bit>
 #include <mutex>
 

@@ -1,5 +1,6 @@
 // The pieces of a message that both ends of a channel copy on one host. Called
-// by Sender and Receiver, with the end's lock held.
+// by Sender and Receiver, with the end's lock held. Nothing here waits: a
+// refused copy is tried again.
 #include "middle/channel/piece_copier.h"
 
 #include <algorithm>

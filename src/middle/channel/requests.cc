@@ -1,4 +1,6 @@
-// The pool of requests that each end has. Called with the end's lock held.
+// The pool of requests that each end has. Called by Channels, only with the
+// end's lock held. Requests are not freed while the end exists, because their
+// handles may be looked up at any time.
 #include "middle/channel/requests.h"
 
 namespace acp::middle::channel {

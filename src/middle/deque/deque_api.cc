@@ -1,5 +1,6 @@
 // The functions of chapter 4.4, acp/deque.h, and the extensions for deques.
-// Each makes one call and translates the result.
+// Programs call them. Each makes one call and translates the result, and takes
+// no lock.
 #include <algorithm>
 #include <limits>
 

@@ -1,6 +1,6 @@
 // The operations on one element of a list. Called by list_api.cc. A push makes
 // its element in the flight that takes the lock, and links it in the flight
-// that releases the lock.
+// that releases the lock. Only a thread that holds the lock may change links.
 #include "middle/list/list.h"
 
 #include <cstring>

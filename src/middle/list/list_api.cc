@@ -1,5 +1,5 @@
-// The functions of chapter 4.5, acp/list.h. Each makes one call and translates
-// the result.
+// The functions of chapter 4.5, acp/list.h. Programs call them. Each makes one
+// call and translates the result, and takes no lock.
 #include "acp/list.h"
 #include "middle/list/list.h"
 

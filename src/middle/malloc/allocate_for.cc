@@ -1,5 +1,7 @@
-// Allocation for the data structures and channels. The return address that
-// debug mode reports is this function's caller.
+// Allocation for the data structures and channels, called by Site and Channels.
+// The return address that debug mode reports is this function's caller. A
+// failure is logged under the name that the caller gives, and not under
+// acp_malloc.
 #include "middle/malloc/allocate_for.h"
 
 #include "middle/log.h"

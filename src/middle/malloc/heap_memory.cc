@@ -1,5 +1,6 @@
 // Flights: steps on a heap that is mapped here or not. Called by PageRuns,
-// Spans, PeerHeap and DebugBlocks.
+// Spans, PeerHeap and DebugBlocks, with the heap's turn held. A flight longer
+// than its scratch aborts the program.
 #include "middle/malloc/heap_memory.h"
 
 #include <atomic>

@@ -1,5 +1,6 @@
 // The module acp_malloc: which heaps this process knows, and allocation and
-// freeing on them. Called by malloc_api.cc and allocate_for.cc.
+// freeing on them. Called by malloc_api.cc and allocate_for.cc. To find a heap
+// that is known takes no lock.
 #include "middle/malloc/heaps.h"
 
 #include <algorithm>

@@ -102,6 +102,7 @@ class Heaps {
                   Outcome outcome) const;
   std::uint64_t count_wrong() const;
 
+  // The constructor alone writes the fields that name no guard.
   const int my_rank_;
   const int procs_;
   const HeapLayout layout_;

@@ -1,5 +1,5 @@
-// The functions of chapter 4.9, acp/malloc.h, and acpx_trim_malloc. Each makes
-// one call.
+// The functions of chapter 4.9, acp/malloc.h, and acpx_trim_malloc. Programs
+// call them. Each makes one call and takes no lock itself.
 #include "acp/extension.h"
 #include "acp/malloc.h"
 #include "middle/log.h"

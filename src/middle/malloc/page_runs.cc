@@ -1,5 +1,5 @@
 // Runs of pages: small ones from chunks that are broken up, large ones from
-// whole chunks. Called by Spans and PeerHeap with the heap's turn held.
+// whole chunks. Called by Spans and PeerHeap, only with the heap's turn held.
 #include "middle/malloc/page_runs.h"
 
 #include <algorithm>

@@ -111,7 +111,7 @@ class PeerHeap {
   const HeapLayout layout_;
   const std::uint64_t cache_bytes_;
   const Amount amount_;
-  std::mutex own_turn_;
+  std::mutex own_turn_;             ///< turn_ of a heap that is mapped here.
   std::mutex& turn_;                ///< Guards spans_ and flights.
   Spans spans_;                     ///< Guarded by turn_.
   SpinLock lock_;                   ///< Guards the members up to pending_.

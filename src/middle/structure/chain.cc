@@ -1,4 +1,6 @@
 // Issues chains by acpx_post. Called by every operation of the data structures.
+// A chain may have ACPX_MAX_STEPS steps at most: a longer one aborts the
+// program.
 #include "middle/structure/chain.h"
 
 #include <algorithm>

@@ -102,6 +102,7 @@ class Site {
   static int init(void* arg);
   static int fini(void* arg);
 
+  // init() writes these five, before any other thread can have the site.
   int rank_ = 0;
   int procs_ = 0;
   std::uint64_t life_ = 0;

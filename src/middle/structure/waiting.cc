@@ -1,5 +1,5 @@
-// Backoff::pause, called between two looks at a word that another rank has to
-// change. Holds no lock of this process.
+// Backoff::pause, which the data structures call between two looks at a word
+// that another rank has to change. No lock of this process may be held.
 #include "middle/structure/waiting.h"
 
 #include <sched.h>

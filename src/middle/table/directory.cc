@@ -1,5 +1,7 @@
 // The cache of directories that each thread has. Called at the start of each
-// operation on a set or map, which then needs no round trip to the control.
+// operation on a set or map, which then needs no round trip to the control. A
+// cached directory may be old, so the caller has to compare the uid of a
+// bucket.
 #include "middle/table/directory.h"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // Compares and writes entries of buckets. Called by the operations on sets and
-// maps, with the bucket's words read before.
+// maps, with the bucket's words read before. It locks nothing: for a change the
+// caller holds the bucket's lock.
 #include "middle/table/entries.h"
 
 #include "acp/gma.h"

@@ -1,6 +1,7 @@
 // The lock of a bucket and its overflow buckets, and the changes under it.
 // Called by the operations on sets and maps. A lock is taken by one
-// compare-and-swap, which brings the bucket's words with it.
+// compare-and-swap, which brings the bucket's words with it. A bucket of
+// another table may not be locked.
 #include "middle/table/locked_buckets.h"
 
 #include <cstring>

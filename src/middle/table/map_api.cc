@@ -1,5 +1,6 @@
-// The functions of chapter 4.7, acp/map.h, and the extensions for maps. Each
-// makes one call and translates the result.
+// The functions of chapter 4.7, acp/map.h, and the extensions for maps.
+// Programs call them. Each makes one call and translates the result, and takes
+// no lock.
 #include "acp/extension.h"
 #include "acp/map.h"
 #include "middle/table/several.h"

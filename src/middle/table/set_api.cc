@@ -1,5 +1,5 @@
-// The functions of chapter 4.6, acp/set.h. Each makes one call and translates
-// the result.
+// The functions of chapter 4.6, acp/set.h. Programs call them. Each makes one
+// call and translates the result, and takes no lock.
 #include "acp/set.h"
 #include "middle/table/table_api.h"
 

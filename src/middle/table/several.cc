@@ -1,6 +1,7 @@
 // The extensions for several elements of a map. Called by map_api.cc. The
-// flights of a window of elements are under way at the same time. Elements that
-// need more than one flight are done one by one at the window's end.
+// flights of a window of elements are under way at the same time, and their
+// scratch may not be used again before they end. Elements that need more than
+// one flight are done one by one at the window's end.
 #include "middle/table/several.h"
 
 #include <algorithm>

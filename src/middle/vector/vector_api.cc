@@ -1,5 +1,5 @@
-// The functions of chapter 4.3, acp/vector.h. Each makes one call and
-// translates the result.
+// The functions of chapter 4.3, acp/vector.h. Programs call them. Each makes
+// one call and translates the result, and takes no lock.
 #include <algorithm>
 #include <limits>
 

@@ -1,5 +1,5 @@
-// The functions of chapter 4.8, acp/workspace.h. Each makes one call and
-// translates the result.
+// The functions of chapter 4.8, acp/workspace.h. Programs call them. Each makes
+// one call and translates the result, and takes no lock.
 #include "acp/workspace.h"
 #include "middle/workspace/workspaces.h"
 
