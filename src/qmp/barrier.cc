@@ -1,5 +1,5 @@
 // QMP_barrier: acp_sync for the whole job, a reduction of 0 bytes for other
-// communicators. Called by global_api.cc.
+// communicators. Called by global_api.cc. It waits, so no lock may be held.
 #include <string>
 #include <vector>
 

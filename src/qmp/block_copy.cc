@@ -1,6 +1,6 @@
-// Copies between memories whose blocks lie apart. Called by the sending half.
-// The puts of one message are several chains; the signal that ends it waits for
-// the last one.
+// Copies between memories whose blocks lie apart. Called by the sending half
+// under its lock; never waits. The puts of one message are several chains; the
+// signal that ends it waits for the last one.
 #include "qmp/block_copy.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// Names the function of a global operation by the kind in its tag. Called for
-// error lines; the kinds are made by operators.h, collective.cc and
-// comm_api.cc.
+// Names the function of a global operation by the kind in its tag. operation.cc
+// calls it for error lines. Pure; the kinds are made by operators.h,
+// collective.cc and comm_api.cc.
 #include "qmp/call_text.h"
 
 #include <array>

@@ -1,5 +1,5 @@
 // The functions of qmp.h for communicators. Programs call them. Split and free
-// are collective; the others only look.
+// are collective; the others send nothing.
 #include <algorithm>
 #include <memory>
 #include <utility>

@@ -1,5 +1,6 @@
 // Announcements of this rank and for it. Called by Exchange, in starts and in
-// its progress step.
+// its progress step. Nothing here waits: a message without a cell goes on in a
+// later step.
 #include "qmp/connector.h"
 
 #include <atomic>

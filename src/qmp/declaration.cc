@@ -1,5 +1,6 @@
 // Declares message handles: of one transfer, and multiples. Called by
-// message_api.cc; handle.cc starts and waits for what is declared here.
+// message_api.cc; handle.cc starts and waits for what is declared here. It
+// never waits for the peer.
 #include <algorithm>
 #include <new>
 #include <span>

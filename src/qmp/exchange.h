@@ -160,10 +160,11 @@ class Exchange {
   void tell_when_gone();
   Revocation& revocation_of(std::uint32_t comm);
 
-  Lock lock_;  ///< Guards the members below and all halves.
-  LibraryMemory library_;
+  /// Guards all halves, and the members below that name no other guard.
+  Lock lock_;
+  LibraryMemory library_;  ///< Locks by itself.
   Connector connector_;
-  Presences presences_;
+  Presences presences_;  ///< Locks by itself.
   std::unordered_map<std::uint32_t, std::unique_ptr<Revocation>> revocations_;
   /// Halves that this rank has declared.
   std::unordered_map<ChannelId, std::unique_ptr<Half>, Hash> halves_;
@@ -171,11 +172,12 @@ class Exchange {
   std::unordered_map<ChannelId, acp_ga_t, Hash> early_;
   /// Halves with something to do, in no order.
   std::vector<Half*> busy_;
-  EndMarks marks_;         ///< Marks of this rank, to its peers.
-  bool has_left_ = false;  ///< leave() was called.
-  bool is_running_ = false;
+  EndMarks marks_;           ///< Marks of this rank, to its peers.
+  bool has_left_ = false;    ///< leave() was called.
+  bool is_running_ = false;  ///< Written by begin() and end(), without lock_.
   bool is_leaving_ = false;  ///< The presence does not say so yet.
-  /// Time of the last look of look() at the presence of a peer.
+  /// Time of the last look of look() at the presence of a peer. Written by any
+  /// thread that looks. Relaxed.
   std::atomic<std::uint64_t> looked_at_ns_{0};
 };
 

@@ -1,5 +1,6 @@
-// Keeps and prints failures. Any thread, at any time, also before init and
-// after finalize.
+// Keeps and prints failures. All parts of QMP call it, from any thread, also
+// before init and after finalize. It takes no lock of QMP, so callers may hold
+// any.
 #include "qmp/failure.h"
 
 #include <array>

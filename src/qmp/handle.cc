@@ -1,5 +1,6 @@
 // Starts message handles and waits for them: the checks and messages of
-// QMP_start, QMP_wait and their like. Called by message_api.cc.
+// QMP_start, QMP_wait and their like. Called by message_api.cc. No lock may be
+// held while it waits.
 #include "qmp/handle.h"
 
 #include <algorithm>

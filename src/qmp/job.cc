@@ -1,5 +1,6 @@
 // Joining and leaving the job. Called by machine_api.cc, and by exit() for
-// programs that do not call QMP_finalize_msg_passing.
+// programs that do not call QMP_finalize_msg_passing. Two threads may not call
+// it at the same time; it waits for all other nodes.
 #include "qmp/job.h"
 
 #include <pthread.h>

@@ -1,4 +1,5 @@
-// The two rules of layout.h. Only topology_api.cc and tests call them.
+// The two rules of layout.h. Only topology_api.cc and tests call them. Pure, so
+// all nodes get equal divisions.
 #include "qmp/layout.h"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // Copies between the blocks of a message and other memory, and the registration
-// of blocks. Called by the halves and by memory_api.cc.
+// of blocks. Called by the halves, by declarations and by memory_api.cc. Memory
+// is registered once at most, and a refused one is not tried again.
 #include "qmp/message_memory.h"
 
 #include <algorithm>

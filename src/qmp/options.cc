@@ -1,5 +1,6 @@
 // Reads -qmp-geom, -qmp-alloc-map, -qmp-logic-map and -qmp-job, each with
-// numbers behind it. Called before acp_init.
+// numbers behind it. Called by job.cc before acp_init. It changes argc and argv
+// only when every option is good.
 #include "qmp/options.h"
 
 #include <array>

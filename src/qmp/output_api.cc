@@ -1,5 +1,6 @@
-// The functions of qmp.h for output, errors and time. They work before init and
-// after finalize.
+// The functions of qmp.h for output, errors and time. Programs and all parts of
+// QMP call them. They work before init and after finalize, so none of them may
+// need a job.
 #include <unistd.h>
 
 #include <array>

@@ -1,5 +1,6 @@
-// Memory of this rank that all ranks can address: messages and scratch memory
-// of the mailbox.
+// Memory of this rank that all ranks can address: messages and scratch memory.
+// Called by Mailbox and Fetches. It never waits for memory: without any, make()
+// returns null, and the caller tries again or fails.
 #include "compat/lqcd/global_bytes.h"
 
 #include <new>

@@ -1,5 +1,5 @@
-// Arithmetic of host numbers. Called by the functions of lqcd.h that find
-// neighbours.
+// Arithmetic of host numbers. Called by lqcd_api.cc and machine.cc. Pure; the
+// caller has checked the numbers.
 #include "compat/lqcd/hosts.h"
 
 #include <algorithm>

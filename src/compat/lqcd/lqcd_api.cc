@@ -1,5 +1,5 @@
 // The functions of lqcd.h: checks and messages; mailbox and machine do the
-// work.
+// work. Programs call them, and they take no lock themselves.
 #include <algorithm>
 #include <chrono>
 

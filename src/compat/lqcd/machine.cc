@@ -1,5 +1,5 @@
 // Beginning and end, host numbers, waits and failures of the LQCD message API.
-// Called by lqcd_api.cc.
+// Called by lqcd_api.cc. No lock of the mailbox may be held while it waits.
 #include "compat/lqcd/machine.h"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // Reads the definition of the machine and files of seeds. Called when a node
-// joins, and by Seed().
+// joins, and by Seed(). It may not end the job: a failure is a text for the
+// caller.
 #include "compat/scu/definition.h"
 
 #include <cstdlib>

@@ -1,4 +1,5 @@
-// Sums for SCUGlobalSum. One thread at a time calls it.
+// Sums for SCUGlobalSum, called by sysfunc.cc. Two threads may not sum at the
+// same time, and the operands may not change.
 #include "compat/scu/global_sum.h"
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // The node behind the functions of SCU: a communicator of QMP with a torus of
-// four axes. Every failure ends the job.
+// four axes. Called by sysfunc.cc and global_sum.cc. No failure may return to
+// the program: every one ends the job.
 #include "compat/scu/node.h"
 
 #include <cerrno>

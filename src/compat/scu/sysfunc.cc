@@ -1,4 +1,5 @@
-// The functions of scu/sysfunc.h: checks, and calls of the node.
+// The functions of scu/sysfunc.h: checks, and calls of the node. Programs call
+// them, and a failure ends the job.
 #include "scu/sysfunc.h"
 
 #include <cstring>
