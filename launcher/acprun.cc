@@ -1,6 +1,7 @@
-// acprun's main: options, plan, then the job. docs/launcher.md explains the
-// whole. It also runs as an agent, as the seat of a rank whose process another
-// launcher starts, and as that process's join command.
+// acprun's main: options, plan, then the job. Users and batch scripts run it.
+// It also runs as an agent, as the seat of a rank whose process another
+// launcher starts, and as that process's join command. It decides nothing
+// itself; docs/launcher.md explains the whole.
 #include <unistd.h>
 
 #include <cstdlib>

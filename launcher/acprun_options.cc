@@ -1,6 +1,7 @@
 // The rows of acprun's options, and the functions that take values which need
-// more than their form. Nothing else knows an option of acprun by its name but
-// parse_options (--help, --version) and messages that advise one.
+// more than their form. Called by acprun, macprun and launcher_pages. No other
+// file may know an option of acprun by its name, but parse_options (--help,
+// --version) and messages that advise one.
 #include "launcher/acprun_options.h"
 
 #include <fmt/format.h>

@@ -1,6 +1,7 @@
-// The event loop of an agent. It carries messages between acprun and the part
-// of the job on its host, and passes on messages to and from agents below it.
-// Standard input is its lifeline.
+// The event loop of an agent. launcher_main.cc runs it for `acprun --agent`. It
+// carries messages between acprun and the part of the job on its host, and
+// passes on messages to and from agents below it. Standard input is its
+// lifeline: when it closes, the agent ends the part of the job on its host.
 #include "launcher/agent.h"
 
 #include <fmt/format.h>

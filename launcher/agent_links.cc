@@ -1,5 +1,5 @@
 // Starts agents, a limited number at a time, and routes messages to them.
-// Called by acprun's job and by agents.
+// Called by acprun's job and by agents, from their event loops; never waits.
 #include "launcher/agent_links.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // Reads the variables of Slurm, PBS and SGE in the environment, and the files
-// that they name. Called by place_ranks.
+// that they name. Called by place_ranks. It runs no command of a batch system.
 #include "launcher/allocation.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
-// Chooses processors for ranks and claims them. Called once by make_plan;
-// the ranks bind themselves in spawn.cc.
+// Chooses processors for ranks and claims them. Called by prepare_host, once on
+// each host. It binds nothing: the ranks bind themselves in spawn.cc.
 #include "launcher/binding.h"
 
 #include <fmt/format.h>

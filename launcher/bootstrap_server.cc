@@ -1,5 +1,6 @@
 // The sockets and the host segment of one host. Called by HostPart, in the
-// thread of its event loop.
+// thread of its event loop. It never waits for a rank, and decides no answer:
+// the roll-call does.
 #include "launcher/bootstrap_server.h"
 
 #include <sys/socket.h>

@@ -1,5 +1,5 @@
 // Forks and execs one program. Called by seats and join commands, which have
-// one thread each.
+// one thread each. Between fork and exec the child may make system calls only.
 #include "launcher/child.h"
 
 #include <fcntl.h>

@@ -1,5 +1,7 @@
-// Walks and ends the process tree by /proc and pidfds. Called by the keeper,
-// and by acprun at the end of a job.
+// Walks and ends the process tree by /proc and pidfds. Called by the keeper and
+// the join command, and by acprun and agents at the end of a job. It may not
+// signal a process by a number that may have been reused, nor end those that
+// the caller spares.
 #include "launcher/descendants.h"
 
 #include <dirent.h>

@@ -1,5 +1,5 @@
-// The epoll behind the job's event loop. Handlers run in the thread that
-// calls turn().
+// The epoll behind the event loop of acprun and of agents. Handlers run in the
+// thread that calls turn(), and may not block it.
 #include "launcher/event_loop.h"
 
 #include <array>

@@ -1,5 +1,6 @@
 // Names that Open MPI, MPICH and Slurm give to options that acprun has under
-// another name. Called by the parser for unknown options.
+// another name. Called by the parser for unknown options. Pure; it only
+// advises, and no foreign option is accepted.
 #include "launcher/foreign_options.h"
 
 #include <algorithm>

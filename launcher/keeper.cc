@@ -1,6 +1,6 @@
-// The keeper's process: starts the ranks, then waits for orders and deaths
-// until no descendant is left. Between fork and its end it calls nothing of
-// acprun's event loop.
+// The keeper's process, which KeeperConnection forks: starts the ranks, then
+// waits for orders and deaths until no descendant is left. Between fork and its
+// end it calls nothing of acprun's event loop.
 #include "launcher/keeper.h"
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-// Forks the keeper and exchanges packets with it. Called by the job's event
-// loop.
+// Forks the keeper and exchanges packets with it. Called by HostPart in its
+// event loop. Only collect() may wait, for a keeper that has closed its end.
 #include "launcher/keeper_connection.h"
 
 #include <sys/socket.h>

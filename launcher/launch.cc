@@ -1,5 +1,5 @@
 // Builds the keeper's requests, and judges ranks that could not be started.
-// Called by HostPart.
+// Called by HostPart. It starts no rank itself: the keeper does.
 #include "launcher/launch.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,6 @@
-// Functions of the main functions of acprun and macprun. Each step may end the
-// launcher before it starts a process; run_plan() starts them.
+// Functions of the main functions of acprun and macprun, which call them. Each
+// step may end the launcher before it starts a process; only run_plan() starts
+// any.
 #include "launcher/launcher_main.h"
 
 #include <fcntl.h>

@@ -1,6 +1,6 @@
-// macprun's main: options, the input file, plan, then the job. It starts
-// several MPI jobs and programs of ACP as one job (specification, appendix A);
-// docs/macprun.md explains the whole.
+// macprun's main: options, the input file, plan, then the job. Users run it. It
+// starts several MPI jobs and programs of ACP as one job (specification,
+// appendix A). It decides nothing itself; docs/macprun.md explains the whole.
 #include <unistd.h>
 
 #include <cstdlib>

@@ -1,5 +1,6 @@
 // The options of macprun: the rows of acprun, except for rows about a single
-// program. Called by main and by launcher_pages.
+// program. Called by main and by launcher_pages. It has no rows of its own, so
+// an option means the same in both launchers.
 #include "launcher/macprun_options.h"
 
 #include <algorithm>

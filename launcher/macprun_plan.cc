@@ -1,5 +1,5 @@
 // Turns lines of the input file into groups of ranks. Called by macprun before
-// the plan of the job is made.
+// the plan of the job is made. Starts no process.
 #include "launcher/macprun_plan.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,6 @@
 // The parser of node files, and the check of host names. Called by place_ranks
 // for node files and for each host of --host; allocations need the check only.
+// Pure; no name is resolved.
 #include "launcher/nodefile.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,6 @@
 // Writes the pages of a table of options. acprun calls help_text;
-// launcher_pages writes the others while the project is built.
+// launcher_pages writes the others while the project is built. Pure; no option
+// may be named here.
 #include "launcher/option_pages.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,7 @@
-// Makes Options of acprun's command line and environment: parses by the table,
-// takes the values, then makes the checks that need several options.
+// Makes Options of acprun's or macprun's command line and environment: parses
+// by the table, takes the values, then makes the checks that need several
+// options. Called by their main functions. It ends no process: main prints the
+// error.
 #include "launcher/options.h"
 
 #include <fmt/format.h>

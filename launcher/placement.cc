@@ -1,4 +1,5 @@
-// Reads the sources of hosts and places ranks. Called by make_plan.
+// Reads the sources of hosts and places ranks. Called by make_plan. Starts no
+// process and reaches no other host.
 #include "launcher/placement.h"
 
 #include <fmt/format.h>

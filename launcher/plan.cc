@@ -1,5 +1,5 @@
-// Works out the plan of a job. Called once by main; starts no process, but
-// claims cores.
+// Works out the plan of a job. Called once by the main functions of acprun and
+// macprun; starts no rank, but claims cores.
 #include "launcher/plan.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,6 @@
-// Reads the states of threads from /proc. Called by the watchdog's looks and
-// by the summary.
+// Reads the states of threads from /proc. Called by rank_look.cc, for the
+// watchdog and the summary. Only reads; a thread that has ended meanwhile is no
+// error.
 #include "launcher/process_state.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
-// Looks for a program's file as a shell does. Called by make_plan for
-// program and wrapper.
+// Looks for a program's file as a shell does. Called for programs, wrappers and
+// the launchers of macprun, before they are started. It starts nothing itself.
 #include "launcher/program.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,6 @@
-// Keeps the name of the running launcher. Set by main before anything else
-// runs, and read by all that makes messages.
+// Keeps the name of the running launcher. Main sets it before anything else
+// runs, and all that makes messages reads it. It may not change later: nothing
+// guards it.
 #include "launcher/program_name.h"
 
 #include "base/log.h"

@@ -1,5 +1,6 @@
 // Opens pipes and files for the ranks before the keeper is forked. Called by
-// HostPart.
+// HostPart. Only acprun's ends may be non-blocking: programs expect ends that
+// block.
 #include "launcher/rank_streams.h"
 
 #include <fcntl.h>

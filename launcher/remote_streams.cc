@@ -1,5 +1,6 @@
 // Flow control of the ranks' streams between acprun and agents. Called from
-// their event loops.
+// their event loops. Neither side may send more than the other one has room
+// for.
 #include "launcher/remote_streams.h"
 
 #include <unistd.h>

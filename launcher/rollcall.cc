@@ -1,5 +1,6 @@
 // The transitions of the roll-call, and its judgement on ranks that leave.
-// Called by BootstrapServer and job.cc.
+// Called by job.cc, TimeLimits and waits.cc. Pure: it sends nothing and looks
+// at no clock.
 #include "launcher/rollcall.h"
 
 #include <fmt/format.h>

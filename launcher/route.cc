@@ -1,5 +1,7 @@
-// Asks the resolver for an address of another host. Called once on each host,
-// before its ranks start.
+// Asks the resolver for an address of another host, in a child process. Called
+// once on each host, before its ranks start, and by plans of jobs on several
+// hosts. The caller may not wait longer than the limit, because getaddrinfo has
+// none.
 #include "launcher/route.h"
 
 #include <arpa/inet.h>

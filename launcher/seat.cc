@@ -1,7 +1,7 @@
 // The process of a seat. The keeper has started it with the descriptors and the
-// variables of a rank. It waits for the join command, gives it both, and ends
-// as the rank's program ends. The seat of the first rank is the parent of
-// mpirun, so the keeper finds mpirun among its descendants.
+// variables of a rank. It waits for the join command, gives it both, and may
+// not end before the rank's program. The seat of the first rank is the parent
+// of mpirun, so the keeper finds mpirun among its descendants.
 #include "launcher/seat.h"
 
 #include <fcntl.h>

@@ -1,5 +1,6 @@
 // Blocks the signals of acprun and reads them from a signalfd. Called by
-// main before the keeper is forked.
+// launcher_main.cc before any child is forked. The ranks may not keep the mask:
+// spawn.cc gives them the one that acprun had.
 #include "launcher/signals.h"
 
 #include <sys/signalfd.h>

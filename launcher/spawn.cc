@@ -1,5 +1,5 @@
-// The exec shim. become_rank runs between vfork and exec in the keeper's
-// memory: it makes system calls only, and allocates nothing.
+// The exec shim, called by the keeper. become_rank runs between vfork and exec
+// in the keeper's memory: it makes system calls only, and allocates nothing.
 #include "launcher/spawn.h"
 
 #include <fcntl.h>

@@ -1,5 +1,6 @@
 // The texts of a bad end. Called by job.cc with the verdict and the ranks'
-// waits at that moment.
+// waits at that moment. It looks at no process itself, since the ranks may be
+// gone.
 #include "launcher/summary.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,6 @@
-// Compares a name with the host's names and addresses. Called by make_plan.
+// Compares a name with the host's names and addresses. Called by make_plan and
+// place_ranks. It asks the resolver, which may take long, so no event loop may
+// call it.
 #include "launcher/this_host.h"
 
 #include <arpa/inet.h>

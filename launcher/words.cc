@@ -1,5 +1,6 @@
 // Lists of words, environments and numbers: pure functions. Called where a
-// command line or an environment is made for another process.
+// command line or an environment is made for another process. Pointers into a
+// list may not outlive it.
 #include "launcher/words.h"
 
 #include <charconv>
