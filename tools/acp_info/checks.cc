@@ -1,6 +1,6 @@
-// The checks of acp_info --check, each with the command that mends
-// a failure. They use sockets and memory and read /proc and /sys; the machine
-// stays as it is.
+// The checks of acp_info --check, each with the command that mends a failure.
+// Called by main.cc. They use sockets and memory and read /proc and /sys, and
+// may not change the machine.
 #include "checks.h"
 
 #include <fmt/format.h>

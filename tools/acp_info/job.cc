@@ -1,6 +1,7 @@
 // Each rank writes what it uses into its memory of a module, and rank 0 reads
 // the memory of all. A module has this memory whatever the user says of starter
-// memory.
+// memory. Called by main.cc for acp_info --job. While ranks keep away, only one
+// rank of each host may write a line.
 #include "job.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
 // Makes the table of acp_info --job from what all ranks say. Called by job.cc
-// and by a test.
+// and by a test. It needs no job, and makes no call of ACP.
 #include "job_report.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,6 @@
 // Tries process_vm_readv and process_vm_writev: forks two children, of which
-// one copies from and to the other. Called by the checks and the facts.
+// one copies from and to the other. Called by the checks and the facts. No
+// child may be left behind.
 #include <fcntl.h>
 #include <sys/uio.h>
 #include <sys/wait.h>

@@ -1,5 +1,5 @@
 // Tells whether jobs can use an RDMA device here, from sysfs. Called by the
-// checks and the facts.
+// checks and the facts. It opens no device.
 #include <fmt/format.h>
 #include <unistd.h>
 

@@ -1,7 +1,7 @@
 // Asks UCX for its transports and their devices, for the transports with
-// atomics of 8 bytes, and opens those that the user's settings leave. acp_info
-// does not link UCX and runs without UCX: the functions come from the libraries
-// that libacp-ucx.so has loaded.
+// atomics of 8 bytes, and opens those that the user's settings leave. Called by
+// facts.cc. acp_info does not link UCX and runs without UCX: the functions come
+// from the libraries that libacp-ucx.so has loaded.
 #include <fmt/format.h>
 #include <uct/api/uct.h>
 

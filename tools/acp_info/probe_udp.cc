@@ -1,5 +1,5 @@
-// Tries a UDP socket. Tools may not use udp/, which opens its sockets for a
-// job.
+// Tries a UDP socket. Called by the checks and the facts. Tools may not use
+// udp/, which opens its sockets for a job.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <poll.h>

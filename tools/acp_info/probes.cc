@@ -1,5 +1,5 @@
 // The trials that need no file of their own. Called by the checks and the
-// facts.
+// facts. They leave nothing open.
 #include "probes.h"
 
 #include <fcntl.h>

@@ -1,6 +1,6 @@
-// Asks libibverbs for the limits of each device. acp_info does not link
-// libibverbs: the functions come from the library that libacp-verbs.so has
-// loaded.
+// Asks libibverbs for the limits of each device. Called by facts.cc. acp_info
+// does not link libibverbs: the functions come from the library that
+// libacp-verbs.so has loaded.
 #include "rdma_limits.h"
 
 #include <algorithm>

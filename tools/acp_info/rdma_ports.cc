@@ -1,5 +1,6 @@
-// Reads the RDMA devices and their ports from sysfs, and judges each. Called
-// by probe_ib; a test gives it a sysfs of its own.
+// Reads the RDMA devices and their ports from sysfs, and judges each. Called by
+// probe_ib and facts.cc; a test gives it a sysfs of its own. It opens no
+// device.
 #include "rdma_ports.h"
 
 #include <arpa/inet.h>

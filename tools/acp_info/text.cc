@@ -1,4 +1,5 @@
-// Prints the facts as text. People read it; programs take the JSON.
+// Prints the facts as text. Called by main.cc. People read it, so the text may
+// change; programs take the JSON.
 #include "text.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
-// Chooses an interface from getifaddrs. Called by prepare() and PairSocket.
+// Chooses an interface from getifaddrs. Called by prepare() and PairSocket. It
+// opens no socket and sends nothing.
 #include "host_address.h"
 
 #include <ifaddrs.h>

@@ -1,5 +1,5 @@
 // Describes the machine and the job for the head line of a report; main.cc
-// calls it on rank 0.
+// calls it on rank 0. It measures nothing, and an unreadable file is no error.
 #include "machine.h"
 
 #include <sched.h>

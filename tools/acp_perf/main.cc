@@ -1,5 +1,6 @@
 // acp_perf: measures the basic layer, and beside it the machine without ACP.
-// Rank 0 measures and prints; the other ranks respond to it or wait.
+// Users run it under acprun, or alone. Rank 0 measures and prints; the other
+// ranks may only respond to it or wait.
 #include <fmt/format.h>
 
 #include <cstdio>

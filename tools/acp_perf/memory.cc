@@ -1,5 +1,6 @@
 // Implements Memory: the module memory and the registered memory that the rows
-// read and write. main.cc opens it on every rank; rows only use it.
+// read and write. main.cc opens it on every rank; rows only use it, and may not
+// register more.
 #include "memory.h"
 
 #include <algorithm>

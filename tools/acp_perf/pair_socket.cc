@@ -1,5 +1,6 @@
 // Implements PairSocket: two UDP sockets that learn each other's port by way of
-// ACP. The raw UDP rows use it on ranks 0 and 1.
+// ACP. The raw UDP rows use it on ranks 0 and 1. It may not wait for a datagram
+// without a limit, because one may be lost.
 #include "pair_socket.h"
 
 #include <arpa/inet.h>

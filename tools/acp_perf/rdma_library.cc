@@ -1,4 +1,5 @@
-// Opens libibverbs once. Called by RdmaLoop.
+// Opens libibverbs once. Called by RdmaLoop. acp_perf does not link the
+// library: a machine without it skips the raw RDMA rows.
 #include "rdma_library.h"
 
 #include <optional>

@@ -1,5 +1,6 @@
 // Implements RdmaLoop with bare verbs: opens a device, connects two of its
-// queue pairs, posts and polls. Only the raw RDMA rows use it.
+// queue pairs, posts and polls. Only the raw RDMA rows use it, and it makes no
+// call of ACP.
 #include "rdma_loop.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // Rows of single puts and gets of 8 and 16 bytes, each completed, and of many
-// puts with one completion.
+// puts with one completion. rows.cc lists them, and runner.cc runs them.
 #include "rows.h"
 #include "timing.h"
 

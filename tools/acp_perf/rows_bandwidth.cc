@@ -1,5 +1,5 @@
 // Rows of the bandwidth of puts and gets: a window of copies on one buffer,
-// then one completion.
+// then one completion. rows.cc lists them, and runner.cc runs them.
 #include <cstring>
 
 #include "rows.h"

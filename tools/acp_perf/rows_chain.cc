@@ -1,4 +1,5 @@
-// Rows of chains: steps that travel together.
+// Rows of chains: steps that travel together. rows.cc lists them, and runner.cc
+// runs them.
 #include <array>
 
 #include "rows.h"

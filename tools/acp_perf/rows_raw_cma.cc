@@ -1,5 +1,6 @@
 // Raw rows of the kernel's copy between processes: process_vm_readv and
-// process_vm_writev on the target's memory from malloc.
+// process_vm_writev on the target's memory from malloc. rows.cc lists them, and
+// runner.cc runs them. They may call no function of ACP while they measure.
 #include <sys/uio.h>
 
 #include <cerrno>

@@ -1,4 +1,6 @@
-// Raw rows of one processor: loads, stores, atomics, memmove.
+// Raw rows of one processor: loads, stores, atomics, memmove. rows.cc lists
+// them, and runner.cc runs them. They may call no function of ACP while they
+// measure.
 #include <atomic>
 #include <cstring>
 

@@ -1,5 +1,6 @@
 // Raw rows of two or more processes that share a page, without ACP: a cache
-// line there and back, a barrier, a futex.
+// line there and back, a barrier, a futex. rows.cc lists them, and runner.cc
+// runs them. They may call no function of ACP while they measure.
 #include <linux/futex.h>
 #include <sched.h>
 #include <sys/syscall.h>

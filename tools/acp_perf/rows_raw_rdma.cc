@@ -1,5 +1,6 @@
 // Raw rows of an RDMA device: rank 0 posts requests to one queue pair and polls
-// for their completion.
+// for their completion. rows.cc lists them, and runner.cc runs them. They may
+// call no function of ACP while they measure.
 #include <array>
 #include <cstring>
 

@@ -1,5 +1,7 @@
 // Raw rows of a UDP socket: the round trip that every operation over udp needs
-// at least once, and the bandwidth of a stream of datagrams.
+// at least once, and the bandwidth of a stream of datagrams. rows.cc lists
+// them, and runner.cc runs them. They may call no function of ACP while they
+// measure.
 #include <algorithm>
 #include <array>
 #include <cstring>

@@ -2,6 +2,8 @@
 // acknowledgements and credits. They bound QMP over udp from below. In the rows
 // .checked both sides also hash the data and the receiver copies them; they
 // bound a library that verifies data before they reach the program's memory.
+// rows.cc lists them, and runner.cc runs them. They may call no function of ACP
+// while they measure.
 #ifdef ACP_HAS_XXHASH_DISPATCH
 #include <xxh_x86dispatch.h>
 #else

@@ -1,5 +1,5 @@
 // Rows of operations on registered memory that the target's program got from
-// malloc.
+// malloc. rows.cc lists them, and runner.cc runs them.
 #include <cstring>
 
 #include "rows.h"

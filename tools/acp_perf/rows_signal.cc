@@ -1,5 +1,5 @@
 // Rows that time until the target's program notices: a put that it polls for,
-// signals, and waking up.
+// signals, and waking up. rows.cc lists them, and runner.cc runs them.
 #include <atomic>
 
 #include "rows.h"

@@ -1,6 +1,7 @@
 // Rows of data structures on the target, which rank 0 alone uses. Elements,
 // keys and values have 8 bytes unless the row says otherwise. Rows compare with
-// get8, so over a network the ratio counts round trips.
+// get8, so over a network the ratio counts round trips. rows.cc lists them, and
+// runner.cc runs them.
 #include <algorithm>
 #include <array>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The row of acp_sync of all ranks.
+// The row of acp_sync of all ranks. rows.cc lists it, and runner.cc runs it.
 #include "rows.h"
 #include "timing.h"
 

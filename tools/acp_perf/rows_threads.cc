@@ -1,5 +1,5 @@
 // The row of two threads of rank 0 that put at the same time; its raw row is
-// put8.
+// put8. rows.cc lists it, and runner.cc runs it.
 #include <sched.h>
 
 #include <array>

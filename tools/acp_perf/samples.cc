@@ -1,5 +1,5 @@
-// Implements Samples. Rows add to it while they measure; the report reads it
-// afterwards.
+// Implements Samples. Rows add to it between two timed batches, because adding
+// may allocate; the report reads it afterwards.
 #include "samples.h"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // Times whole jobs for --start: starts acprun, waits for its end, and beside it
-// starts plain processes. main.cc calls it outside of any job.
+// starts plain processes. main.cc calls it outside of any job; it may not join
+// one.
 #include "start.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
-// Measures the cost of reading the clock, which timing.h subtracts from each
-// timed batch.
+// Measures the cost of reading the clock, once. timing.h and rows call it, and
+// subtract the cost from what they measure.
 #include "timing.h"
 
 namespace acp::perf {

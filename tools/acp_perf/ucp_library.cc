@@ -1,4 +1,5 @@
-// Opens libucp once. Called by UcpPair.
+// Opens libucp once. Called by UcpPair. acp_perf does not link the library: a
+// machine without it skips the raw UCP rows.
 #include "ucp_library.h"
 
 #include <optional>

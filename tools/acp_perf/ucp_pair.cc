@@ -1,6 +1,6 @@
 // Makes UCP contexts, workers and one endpoint, as the transport `ucx` does.
-// The worker's address and the key of the inbox go from rank 1 to rank 0 by
-// ACP, in rank 1's outbox.
+// The raw UCP rows use it on ranks 0 and 1. The worker's address and the key of
+// the inbox go from rank 1 to rank 0 by ACP, in rank 1's outbox.
 #include "ucp_pair.h"
 
 #include <atomic>

@@ -1,4 +1,6 @@
-// The interface of machine.h over MPI.
+// The interface of machine.h over MPI. Called by main.cc and rows.cc of
+// mpi_perf. It may use nothing of QMP or ACP, so that the two programs compare
+// two libraries.
 #include <mpi.h>
 
 #include <cstdlib>

@@ -1,4 +1,5 @@
-// The interface of machine.h over QMP.
+// The interface of machine.h over QMP. Called by main.cc and rows.cc of
+// qmp_perf. It may use nothing of MPI.
 #include "machine.h"
 #include "qmp.h"
 

@@ -1,4 +1,5 @@
-// The table of patterns, and each pattern as a class.
+// The table of patterns, and each pattern as a class. Called by main.cc. It may
+// call only machine.h, so that QMP and MPI run the same patterns.
 #include "rows.h"
 
 #include <algorithm>
