@@ -1,6 +1,7 @@
 // Parses ACP_UDP_FAULTS and decides which datagrams it loses, delays, doubles
-// or damages. Called by FaultySocket in tests. It may not depend on the time,
-// so that a seed repeats a run.
+// or damages. Called by UdpTransport::open, and by FaultySocket for each
+// datagram, in tests only. It may not depend on the time, so that a seed
+// repeats a run.
 #include "udp/fault_plan.h"
 
 #include <array>

@@ -1,5 +1,5 @@
-// The tables of ways. The operation runner asks; nothing here looks up an
-// address or changes state.
+// The tables of ways. The engine and the operation runner ask; nothing here
+// looks up an address or changes state.
 #include "gma/route.h"
 
 namespace acp::gma {

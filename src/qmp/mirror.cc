@@ -1,5 +1,5 @@
-// Writes into the half of a peer. Called by the halves under the lock of the
-// process; never waits.
+// Writes into the half of a peer. Called by the halves and by end marks under
+// the lock of the process; never waits.
 #include "qmp/mirror.h"
 
 namespace qmp {

@@ -1,5 +1,5 @@
-// Makes the machine and the jobs on it from -qmp-geom and -qmp-job. Every node
-// computes the same from the same options; nothing is sent.
+// Makes the machine and the jobs on it from -qmp-geom and -qmp-job. Called by
+// job.cc. Every node computes alike from equal options; nothing is sent.
 #include "qmp/partition.h"
 
 #include <functional>

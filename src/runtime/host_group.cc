@@ -1,5 +1,6 @@
 // Sorts the ranks of a job by hosts. Called once by a rank that another
-// launcher than acprun has started.
+// launcher than acprun has started. Pure, so all ranks of a host find one
+// leader.
 #include "runtime/host_group.h"
 
 #include <unordered_set>

@@ -1,5 +1,5 @@
-// Rounds of the barrier over transports. Called by LeaderBarrier; every wait
-// may time out, and the next call then goes on in the same round.
+// Rounds of the barrier over transports. Called by LeaderBarrier. Nothing here
+// waits: advance() goes on in the same round when it is called again.
 #include "runtime/net_barrier.h"
 
 #include <atomic>

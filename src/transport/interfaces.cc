@@ -1,6 +1,6 @@
 // Lists the interfaces of this host and chooses among their addresses. Called
-// while udp and verbs open. Opens one socket for a moment to learn a route;
-// sends nothing.
+// while udp and verbs open, by job_record.cc and by acp_info. Opens one socket
+// for a moment to learn a route; sends nothing.
 #include "transport/interfaces.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,7 @@
-// Reads and writes the host segment for networks that are being opened. Called
-// by the open functions of udp, verbs and ucx, before any message.
+// Reads and writes the host segment for the networks. Their open functions
+// publish address cards by it, and udp, verbs and ucx read a peer's address
+// card at first contact. udp also asks for the peer of this rank's wait.
+// Nothing here waits for a peer; an address card may come from the launcher.
 #include "transport/network.h"
 
 #include <algorithm>

@@ -1,7 +1,8 @@
-// Find, insert, upsert, remove and retrieve of one element. A find takes no
-// lock and retries on a change; the others lock the key's bucket. Every
-// operation begins with the directory that this thread knows, and renews it
-// when a bucket has another uid.
+// Find, insert, upsert, remove and retrieve of one element. Called by
+// table_api.h, several.cc and transfers.cc. A find takes no lock and retries on
+// a change; the others lock the key's bucket. Every operation begins with the
+// directory that this thread knows, and renews it when a bucket has another
+// uid.
 #include "middle/table/table.h"
 
 #include "middle/table/entries.h"
