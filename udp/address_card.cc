@@ -1,5 +1,6 @@
-// Encoding and decoding of address cards. Bytes come from other processes, so
-// decoding trusts nothing.
+// Encoding and decoding of address cards. UdpTransport encodes its own address
+// card once, and decodes that of each peer. Bytes come from other processes, so
+// decoding trusts nothing and allocates nothing.
 #include "udp/address_card.h"
 
 #include "base/assert.h"

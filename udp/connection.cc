@@ -1,5 +1,6 @@
-// When an endpoint opens, keeps and gives up its connected socket. Called by
-// Endpoint for each fragment and ack; system calls only at opening and closing.
+// When an endpoint opens, keeps and gives up its connected socket. Endpoint
+// calls it for each first transmission, each loss and each packet that arrives.
+// Retransmissions and pure acks may never use the connected socket.
 #include "udp/connection.h"
 
 #include <algorithm>

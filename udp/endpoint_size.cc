@@ -1,5 +1,6 @@
 // The part of Endpoint that finds the size of datagrams: it sends the probes
 // that PathMtu asks for, and answers the peer's. Called by Endpoint::transmit.
+// A probe may hold no data, because a lost probe is never sent again.
 #include <algorithm>
 
 #include "udp/endpoint.h"

@@ -1,4 +1,6 @@
-// Faults are applied on arrival, in receive(). Sending passes through.
+// A datagram socket that applies ACP_UDP_FAULTS on arrival, in receive().
+// UdpTransport::open puts it in front of the kernel's socket, for tests only.
+// It may not change sending, which passes through.
 #include "udp/faulty_socket.h"
 
 #include <algorithm>

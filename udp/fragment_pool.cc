@@ -1,4 +1,6 @@
-// Slabs of fragments and free lists. Only grow() allocates.
+// Slabs of fragments and free lists. Called by UdpTransport, Endpoint, Sender
+// and Receiver. After a slab is made, to lend and take back a fragment
+// allocates nothing and makes no system call.
 #include "udp/fragment_pool.h"
 
 #include <algorithm>

@@ -1,5 +1,7 @@
 // Sockets of the kernel: opening, buffer sizes, ports, sending and receiving.
-// Never blocks; does not decide which addresses may be bound.
+// UdpTransport::open makes it, and the transport and its endpoints send and
+// receive by it. It never blocks, and does not decide which addresses may be
+// bound.
 #include "udp/kernel_socket.h"
 
 #include <netinet/in.h>

@@ -1,5 +1,6 @@
 // UdpTransport::open: checks settings, opens sockets, makes the transport.
-// Called once per process, in acp_init.
+// Called by open_network.cc, once per process. It sends nothing, and an error
+// leaves no socket open.
 #include <algorithm>
 #include <vector>
 

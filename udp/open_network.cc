@@ -1,5 +1,6 @@
 // The network "udp" of settings/networks.def: makes a transport from the
-// settings. Called by acp_init.
+// settings. Called through src/api/open_network.cc while acp_init joins the
+// job. It publishes the address card last, and sends nothing.
 #include <algorithm>
 #include <chrono>
 

@@ -1,5 +1,6 @@
-// Encoding, decoding and hashing of packets. Bytes come from the network, so
-// decoding trusts nothing (tests/fuzz/fuzz_udp_packet.cc).
+// Encoding, decoding and hashing of packets. Called by Endpoint, PacketGuard
+// and UdpTransport. Bytes come from the network, so decoding trusts nothing
+// (tests/fuzz/fuzz_udp_packet.cc).
 #include "udp/packet.h"
 
 #ifdef ACP_HAS_XXHASH_DISPATCH

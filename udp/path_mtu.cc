@@ -1,4 +1,6 @@
-// The search of PathMtu. Called by Endpoint, which sends the probes.
+// The search of PathMtu for the size of datagrams. Called by Endpoint, which
+// sends the probes. It sends nothing itself and reads no clock: time is an
+// argument.
 #include "udp/path_mtu.h"
 
 #include <array>

@@ -1,6 +1,8 @@
-// Writes the statistics of a transport. Called when it closes, and when it has
-// lost a peer; never while messages wait. The library makes these few lines by
-// itself: a library for JSON would have to be linked into every program.
+// Copies the counters of a transport, and writes its statistics to a file.
+// UdpTransport copies during polls, and writes when a peer is lost and when it
+// closes. No packet may cause a write, because writing a file can block. The
+// library makes the few lines of JSON itself, because a library for JSON would
+// have to be linked into every program.
 #include "udp/statistics.h"
 
 #include <cerrno>
