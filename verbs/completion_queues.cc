@@ -4,6 +4,7 @@
 #include "verbs/completion_queues.h"
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <utility>
 
@@ -21,25 +22,38 @@ Status CompletionQueues::open(ibv_context& context,
   most_entries_ =
       std::clamp(static_cast<std::uint32_t>(std::max(limits.max_cqe, 0)),
                  kLeast, kMostCompletions);
-  next_entries_ = std::min(
+  const std::uint32_t first = std::min(
       most_entries_,
       std::min(connections, kSmallPerQueue) * completions_of(PairSize::kSmall) +
           std::min(connections, kLargePerQueue) * kLeast);
-  if (!add_queue()) {
+  if (!add_queue(first)) {
     return errno == ENOMEM ? Status::kNoMemory : Status::kSystem;
   }
   return Status::kOk;
 }
 
-bool CompletionQueues::add_queue() noexcept {
-  CompletionQueue made(ibv_create_cq(context_, static_cast<int>(next_entries_),
+/// The device may give a queue more entries than it was asked for: many round
+/// up to a power of 2. Queue pairs use them as well.
+bool CompletionQueues::add_queue(std::uint32_t entries) noexcept {
+  CompletionQueue made(ibv_create_cq(context_, static_cast<int>(entries),
                                      nullptr, channel_.get(), 0));
   if (made == nullptr) {
     return false;
   }
-  queues_.push_back({.queue = std::move(made), .entries = next_entries_});
-  next_entries_ = std::min(2 * next_entries_, most_entries_);
+  const auto given = static_cast<std::uint32_t>(made->cqe);
+  queues_.push_back(
+      {.queue = std::move(made), .entries = std::max(entries, given)});
   return true;
+}
+
+/// Entries of the queue that is made when a queue pair of this size finds no
+/// room. A small one asks for a power of 2 less 1, which no device rounds up.
+std::uint32_t CompletionQueues::next_entries(PairSize size) const noexcept {
+  constexpr std::uint32_t kLeast = completions_of(PairSize::kLarge);
+  const std::uint32_t wanted = size == PairSize::kLarge
+                                   ? 2 * queues_.back().entries
+                                   : std::bit_floor(entries() / 3 + 1) - 1;
+  return std::clamp(wanted, kLeast, most_entries_);
 }
 
 /// Fills the first queue with room, and makes a new queue when all are full.
@@ -49,7 +63,7 @@ ibv_cq* CompletionQueues::acquire(PairSize size) noexcept {
     return each.entries - each.taken >= wanted;
   });
   if (found == queues_.end()) {
-    if (!add_queue()) {
+    if (!add_queue(next_entries(size))) {
       return nullptr;
     }
     found = queues_.end() - 1;

@@ -1,6 +1,8 @@
 // The completion queues of a device. A queue pair takes room for all
 // completions that it can have, so no queue overflows. When none has room,
-// another one is made, of twice the size. No queue is resized, because not
+// another one is made. For a small queue pair it has a third of the entries
+// that there are, so that idle connections pin little memory ahead. For a large
+// one it has twice the size of the last queue. No queue is resized, because not
 // every device can do that; each further queue costs a look in every poll.
 #pragma once
 
@@ -36,7 +38,8 @@ constexpr std::uint32_t completions_of(PairSize size) noexcept {
 }
 
 /// Connections for which the first queue has room: small queue pairs, and large
-/// ones. A queue for that takes less than 0.6 MiB.
+/// ones. A queue for that takes less than 0.6 MiB, or 1 MiB where the device
+/// rounds entries up to a power of 2; more connections then use the rest.
 inline constexpr std::uint32_t kSmallPerQueue = 256;
 inline constexpr std::uint32_t kLargePerQueue = 16;
 /// Most completions of a queue, for 256 large queue pairs: some 3 MiB.
@@ -94,12 +97,12 @@ class CompletionQueues {
     std::uint32_t taken = 0;  ///< Entries that queue pairs have reserved.
   };
 
-  bool add_queue() noexcept;
+  std::uint32_t next_entries(PairSize size) const noexcept;
+  bool add_queue(std::uint32_t entries) noexcept;
   int poll(ibv_cq& queue) noexcept;
 
   CompletionChannel channel_;
   ibv_context* context_ = nullptr;
-  std::uint32_t next_entries_ = 0;  ///< Entries of the queue made next.
   std::uint32_t most_entries_ = 0;  ///< Most that a queue may have.
   std::vector<Queue> queues_;       ///< At least one, once opened.
   std::size_t next_ = 0;  ///< Index of the queue that was polled last.

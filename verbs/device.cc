@@ -15,7 +15,12 @@ namespace acp::verbs {
 
 namespace {
 
-constexpr std::size_t kSendBuffers = 256;
+/// Send buffers when a device is opened, and most of them. With the receive
+/// buffers of the start they are 256, which is 2 MiB. Each large queue pair
+/// adds some, because it may have so many packets under way.
+constexpr std::size_t kSendBuffersAtStart = 256 - kReceivesAtStart;
+constexpr std::size_t kMostSendBuffers = 256;
+constexpr std::size_t kSendBuffersForLarge = kWindow;
 /// Connect requests that may wait to be accepted.
 constexpr int kBacklog = 1024;
 
@@ -75,8 +80,10 @@ Result<std::unique_ptr<Device>> Device::open(Port port,
       new Device(std::move(port), color, load.max_receives, std::move(domain),
                  std::move(channel)));
   Status status = device->make_queues(attributes, load.connections);
-  status =
-      status == Status::kOk ? device->send_buffers_.grow(kSendBuffers) : status;
+  status = status == Status::kOk ? device->receives_.register_first() : status;
+  status = status == Status::kOk
+               ? device->send_buffers_.grow(kSendBuffersAtStart)
+               : status;
   status = status == Status::kOk ? device->find_inline_bytes() : status;
   status = status == Status::kOk ? device->listen() : status;
   if (status != Status::kOk) {
@@ -115,7 +122,8 @@ Status Device::listen() {
 }
 
 /// Completions, queue pair, receive buffers: each step is undone if a later one
-/// fails, and errno tells the first failure.
+/// fails, and errno tells the first failure. Send buffers come last and may be
+/// missing.
 Status Device::add_connection(rdma_cm_id& id,
                               Endpoint& endpoint,
                               PairSize size) {
@@ -144,7 +152,20 @@ Status Device::add_connection(rdma_cm_id& id,
     return status;
   }
   endpoints_[id.qp->qp_num] = {.endpoint = &endpoint, .size = size};
+  if (size == PairSize::kLarge) {
+    add_send_buffers();
+  }
   return Status::kOk;
+}
+
+/// Without more memory the send buffers of the start remain: packets then wait
+/// for buffers more often.
+void Device::add_send_buffers() {
+  const std::size_t missing = kMostSendBuffers - send_buffers_.size();
+  if (missing != 0 && has_send_memory_) {
+    has_send_memory_ = send_buffers_.grow(std::min(
+                           missing, kSendBuffersForLarge)) == Status::kOk;
+  }
 }
 
 void Device::drop_connection(rdma_cm_id& id) noexcept {

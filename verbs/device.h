@@ -157,6 +157,7 @@ class Device {
   ibv_qp_init_attr queue_pair(ibv_cq* completions,
                               PairSize size) const noexcept;
   Status find_inline_bytes();
+  void add_send_buffers();
 
   Port port_;
   transport::Color color_;
@@ -171,6 +172,7 @@ class Device {
   std::uint32_t inline_bytes_ = 256;
   std::uint8_t responder_resources_ = 0;
   std::uint8_t initiator_depth_ = 0;
+  bool has_send_memory_ = true;  ///< False: add_send_buffers() has failed.
   bool is_rxe_ = false;
   /// Set by relax_memory(), reset when the device refuses such memory.
   bool is_relaxed_ = false;

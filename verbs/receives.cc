@@ -58,6 +58,13 @@ Status Receives::open(const ibv_device_attr& limits) {
   return Status::kOk;
 }
 
+/// They serve the shared queue, or those of all queue pairs.
+Status Receives::register_first() {
+  return buffers_.grow(shared_ == nullptr
+                           ? kReceivesAtStart
+                           : std::min(max_buffers_, kReceivesAtStart));
+}
+
 void Receives::describe(ibv_qp_init_attr& wanted,
                         PairSize size) const noexcept {
   const std::uint32_t most =

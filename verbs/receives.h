@@ -22,6 +22,13 @@ inline constexpr std::uint32_t kMaxReceives = 4096;
 /// Most buffers of a shared queue that are kept for empty packets.
 inline constexpr std::uint32_t kMostForEmpty = 64;
 
+/// Buffers that a device registers for receives when it is opened. More are
+/// registered for windows of more than one packet, and for idle connections
+/// beyond the first 80, which need one buffer for four of them. So an idle
+/// connection never adds more than a fourth of a buffer to the registered
+/// memory, although that grows by 16 buffers at a time.
+inline constexpr std::uint32_t kReceivesAtStart = 96;
+
 /// Windows of one packet that have a buffer each in a shared queue. Of more
 /// such windows, kSharers have one buffer at first.
 inline constexpr std::uint32_t kUnshared = 16;
@@ -37,6 +44,10 @@ class Receives {
   /// Makes the shared receive queue if the device supports it. kSystem,
   /// kNoMemory: with errno.
   [[nodiscard]] Status open(const ibv_device_attr& limits);
+
+  /// Registers the buffers of the start. Call once, after open(). kNoMemory:
+  /// logged.
+  [[nodiscard]] Status register_first();
 
   /// Sets the receive fields for making a queue pair.
   void describe(ibv_qp_init_attr& wanted, PairSize size) const noexcept;

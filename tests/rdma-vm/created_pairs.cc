@@ -3,6 +3,7 @@
 #include "rdma-vm/created_pairs.h"
 
 #include <cerrno>
+#include <unordered_map>
 
 #include <rdma/rdma_cma.h>
 
@@ -10,9 +11,23 @@
 
 namespace acp::verbs {
 
+namespace {
+
+/// By queue pair. An address that is used again has the newest limits.
+std::unordered_map<const ibv_qp*, ibv_qp_cap>& limits() {
+  static std::unordered_map<const ibv_qp*, ibv_qp_cap> known;
+  return known;
+}
+
+}  // namespace
+
 std::vector<ibv_qp*>& created_pairs() {
   static std::vector<ibv_qp*> created;
   return created;
+}
+
+ibv_qp_cap limits_of(const ibv_qp& pair) {
+  return limits().at(&pair);
 }
 
 bool& are_large_refused() {
@@ -30,7 +45,7 @@ bool is_rxe(const ibv_qp& pair) {
 
 extern "C" {
 
-// NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp)
+// NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming)
 int __real_rdma_create_qp(rdma_cm_id* id,
                           ibv_pd* domain,
                           ibv_qp_init_attr* attributes);
@@ -46,10 +61,11 @@ int __wrap_rdma_create_qp(rdma_cm_id* id,
   const int result = __real_rdma_create_qp(id, domain, attributes);
   if (result == 0) {
     acp::verbs::created_pairs().push_back(id->qp);
+    acp::verbs::limits()[id->qp] = attributes->cap;
   }
   return result;
 }
 
-// NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp)
+// NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming)
 
 }  // extern "C"

@@ -12,6 +12,9 @@ namespace acp::verbs {
 /// end that connects makes its queue pair first.
 std::vector<ibv_qp*>& created_pairs();
 
+/// The limits of a queue pair of created_pairs(), as the device has told them.
+ibv_qp_cap limits_of(const ibv_qp& pair);
+
 /// While it is true, no queue pair can be made whose send queue has kSendQueue
 /// entries.
 bool& are_large_refused();

@@ -254,7 +254,11 @@ ibv_cq* ibv_create_cq(ibv_context* context,
     errno = EINVAL;
     return nullptr;
   }
-  return real(context, cqe, cq_context, channel, comp_vector);
+  ibv_cq* made = real(context, cqe, cq_context, channel, comp_vector);
+  if (made != nullptr && is_spoofed("small_queues")) {
+    made->cqe = cqe;  // no more than asked for, although the device rounds up
+  }
+  return made;
 }
 
 int ibv_destroy_cq(ibv_cq* cq) {
