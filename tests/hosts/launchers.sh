@@ -16,7 +16,7 @@ case $mpi in
 openmpi)
   launcher=mpirun.openmpi interface=pmix
   options="--mca plm_rsh_agent $HOST_TOOLS/in-host --mca oob_tcp_if_include eth0
-    -x ACP_LOG -x ACP_TEST_SCALE -x ACP_BOOTSTRAP --host 10.88.0.1:2,10.88.0.2:2"
+    -x ACP_LOG -x ACP_TEST_SCALE -x ACP_BOOTSTRAP --host 10.88.0.1:8,10.88.0.2:8"
   ;;
 mpich)
   launcher=mpiexec.hydra interface=pmi1
@@ -72,6 +72,11 @@ for rank in 0 1 2 3; do
     fail "rank $rank has got another text"
 done
 
+echo "-- 16 ranks, eight on a host"
+run_job "$hello" 16
+test "$(grep -c "^rank [0-9]* got: hello from rank" "$output")" = 16 ||
+  fail "not every rank has got its text"
+
 for program; do
   echo "-- $program"
   run_job "$program" 4
@@ -93,20 +98,21 @@ for death in before_others:exit in_sync:kill in_copy:exit in_wait:segv in_reset:
 done
 
 echo "-- ranks of two hosts in unlike calls end, and name one"
-unlike() { # ranks, moment, how, a part of some line
+# Status 0: the calls have failed, and the ranks have left in order. 125: a leader
+# has ended the job.
+unlike() { # ranks, moment, how, statuses, a part of some line
   start "$1" "$victim" "$2" "$3" -
-  # The calls have failed, and the ranks have left in order; or the job was ended.
-  case $status in
-  0 | 125) ;;
-  *) fail "$2 $3 with $1 ranks: status $status" ;;
+  case " $4 " in
+  *" $status "*) ;;
+  *) fail "$2 $3 with $1 ranks: status $status instead of $4" ;;
   esac
-  grep -q "$4" "$output" || fail "$2 $3 with $1 ranks: no line names a rank"
+  grep -q "$5" "$output" || fail "$2 $3 with $1 ranks: no line names a rank"
 }
 reset="acp_reset.*rank [0-3] is in acp_\|rank [0-3] called .* waits in acp_reset"
-unlike 2 unlike sync:finalize "rank 0 is in acp_finalize after"
-unlike 4 unlike finalize:reset "$reset"
-unlike 2 unlike reset:sync "$reset\|rank 1 is in acp_reset"
-unlike 4 reset_beside sync_on "$reset"
+unlike 2 unlike sync:finalize 0 "rank 0 is in acp_finalize after"
+unlike 4 unlike finalize:reset 0 "$reset"
+unlike 2 unlike reset:sync "0 125" "$reset\|rank 1 is in acp_reset"
+unlike 4 reset_beside sync_on 0 "$reset"
 
 echo "-- a host that is cut off ends the ranks of both, and is named"
 : >"$TMPDIR/ranks"
