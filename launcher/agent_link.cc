@@ -49,8 +49,9 @@ AgentLink::AgentLink(const HostOrders& orders,
       on_over_(std::move(on_over)),
       pause_(std::move(pause)) {
   // The agent gets them with the orders, and acprun has them in its plan.
+  // `= {}` would keep the memory.
   for (HostRanks& host : hosts_)
-    host.ranks = {};
+    host.ranks = std::vector<std::uint32_t>();
 }
 
 AgentLink::~AgentLink() {

@@ -3,7 +3,6 @@
 #include "launcher/agent_links.h"
 
 #include <algorithm>
-#include <numeric>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -38,14 +37,11 @@ void AgentLinks::open(HostOrders orders, std::span<const HostRanks> hosts) {
         [this, index](const Reason& why) { lose(*links_[index], why); },
         [this] { return pauses_.next(); }));
   }
-  find_machines();
 }
 
 /// Names of one machine get one number, that of the first of them.
 void AgentLinks::find_machines() {
   machine_of_link_.resize(links_.size());
-  std::iota(machine_of_link_.begin(), machine_of_link_.end(), std::size_t{0});
-  if (links_.size() <= kStartsOfMachine) return;
   std::vector<std::string> names;
   for (const auto& link : links_)
     names.push_back(link->hosts().front().name);
@@ -93,26 +89,39 @@ void AgentLinks::check() {
   start_some(Clock::now());
 }
 
-/// A link that finds no room is held: the start or the end of another one makes
-/// room, and check() is called after it.
-void AgentLinks::start_some(Clock::time_point now) {
-  std::size_t starting = 0;
-  std::vector<std::size_t> of_machine(links_.size(), 0);
+/// Links that start now, and those of them on the machine of this link. There
+/// are at most 64 links.
+AgentLinks::Starting AgentLinks::count_starting(std::size_t link) const {
+  Starting starting;
   for (std::size_t i = 0; i < links_.size(); ++i) {
     if (!links_[i]->is_starting()) continue;
-    ++starting;
-    ++of_machine[machine_of_link_[i]];
+    ++starting.in_all;
+    if (!machine_of_link_.empty() &&
+        machine_of_link_[i] == machine_of_link_[link]) {
+      ++starting.on_machine;
+    }
   }
+  return starting;
+}
+
+/// A link that finds no room is held: the start or the end of another one makes
+/// room, and check() is called after it. The resolver is asked for the first
+/// link that would be one too many if all were of one machine, so it holds up
+/// no link before that.
+void AgentLinks::start_some(Clock::time_point now) {
   for (std::size_t i = 0; i < links_.size(); ++i) {
     if (!links_[i]->waits_to_start(now)) continue;
-    std::size_t& beside = of_machine[machine_of_link_[i]];
-    if (starting >= kStartsAtOnce || beside >= kStartsOfMachine) {
-      links_[i]->hold();
-      continue;
+    Starting beside = count_starting(i);
+    if (beside.in_all >= kStartsOfMachine && machine_of_link_.empty()) {
+      find_machines();
+      beside = count_starting(i);
     }
-    links_[i]->start();
-    ++starting;
-    ++beside;
+    if (beside.in_all >= kStartsAtOnce ||
+        beside.on_machine >= kStartsOfMachine) {
+      links_[i]->hold();
+    } else {
+      links_[i]->start();
+    }
   }
 }
 

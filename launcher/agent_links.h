@@ -40,9 +40,7 @@ class AgentLinks {
   static constexpr std::size_t kStartsOfMachine = 8;
 
   /// Makes the links to these hosts; check() starts some at a time. The orders'
-  /// own list of hosts is not used. Asks the resolver for 2 s at most, where
-  /// more links are made than may start at once on one machine. Call it while
-  /// the process has one thread.
+  /// own list of hosts is not used.
   void open(HostOrders orders, std::span<const HostRanks> hosts);
 
   /// Sends a message to its host, or to every host.
@@ -61,7 +59,13 @@ class AgentLinks {
   std::vector<pid_t> pids() const;
 
  private:
+  struct Starting {
+    std::size_t in_all = 0;
+    std::size_t on_machine = 0;
+  };
+
   void find_machines();
+  Starting count_starting(std::size_t link) const;
   void start_some(Clock::time_point now);
   void take(AgentLink& link, HostMessage message);
   void lose(AgentLink& link, const Reason& why);
@@ -71,6 +75,7 @@ class AgentLinks {
   RetryPauses pauses_;
   std::vector<std::unique_ptr<AgentLink>> links_;
   /// By link: the machine of its agent. Links with equal numbers share one.
+  /// Empty until the resolver is asked.
   std::vector<std::size_t> machine_of_link_;
   std::set<std::uint32_t> done_;  ///< Hosts that have said Done, or are lost.
 };

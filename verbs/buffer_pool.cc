@@ -19,14 +19,14 @@ BufferPool::~BufferPool() {
   }
 }
 
-Status BufferPool::grow(std::size_t count) {
+Status BufferPool::grow(std::size_t count, LogLevel level) {
   const std::size_t bytes = count * kPacketBytes;
   // Shared, because a private mapping would be copied on fork, and the device
   // would go on writing to the original alone.
   void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) {
-    log_error("verbs: {} bytes for packets: {}", bytes, errno_text(errno));
+    log(level, "verbs: {} bytes for packets: {}", bytes, errno_text(errno));
     return Status::kNoMemory;
   }
   // Registering touches all pages, and packets in flight are of no use in a
@@ -35,9 +35,9 @@ Status BufferPool::grow(std::size_t count) {
   MemoryRegion region(
       ibv_reg_mr(&domain_, memory, bytes, int{IBV_ACCESS_LOCAL_WRITE}));
   if (region == nullptr) {
-    log_error("verbs: registering {} bytes for packets with {}: {}; {}", bytes,
-              ibv_get_device_name(domain_.context->device), errno_text(errno),
-              lock_limit());
+    log(level, "verbs: registering {} bytes for packets with {}: {}; {}", bytes,
+        ibv_get_device_name(domain_.context->device), errno_text(errno),
+        lock_limit());
     ::munmap(memory, bytes);
     return Status::kNoMemory;
   }

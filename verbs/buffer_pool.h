@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "base/log.h"
 #include "base/result.h"
 #include "verbs/packet.h"
 #include "verbs/resource.h"
@@ -30,8 +31,10 @@ class BufferPool {
   BufferPool& operator=(const BufferPool&) = delete;
   ~BufferPool();
 
-  /// Adds at least `count` buffers. kNoMemory: logged with the remedy.
-  [[nodiscard]] Status grow(std::size_t count);
+  /// Adds at least `count` buffers. kNoMemory: logged with the remedy, at
+  /// `level`.
+  [[nodiscard]] Status grow(std::size_t count,
+                            LogLevel level = LogLevel::kError);
 
   /// Lends a buffer; null when all are lent.
   Buffer* acquire() noexcept {

@@ -163,8 +163,9 @@ Status Device::add_connection(rdma_cm_id& id,
 void Device::add_send_buffers() {
   const std::size_t missing = kMostSendBuffers - send_buffers_.size();
   if (missing != 0 && has_send_memory_) {
-    has_send_memory_ = send_buffers_.grow(std::min(
-                           missing, kSendBuffersForLarge)) == Status::kOk;
+    has_send_memory_ =
+        send_buffers_.grow(std::min(missing, kSendBuffersForLarge),
+                           LogLevel::kInfo) == Status::kOk;
   }
 }
 

@@ -112,7 +112,7 @@ reset="acp_reset.*rank [0-3] is in acp_\|rank [0-3] called .* waits in acp_reset
 unlike 2 unlike sync:finalize 0 "rank 0 is in acp_finalize after"
 unlike 4 unlike finalize:reset 0 "$reset"
 unlike 2 unlike reset:sync "0 125" "$reset\|rank 1 is in acp_reset"
-unlike 4 reset_beside sync_on 0 "$reset"
+unlike 4 reset_beside sync_on "0 125" "$reset"
 
 echo "-- a host that is cut off ends the ranks of both, and is named"
 : >"$TMPDIR/ranks"
