@@ -1,7 +1,8 @@
 // The rows of acprun's options, and the functions that take values which need
 // more than their form. Called by acprun, macprun and launcher_pages. No other
-// file may know an option of acprun by its name, but parse_options (--help,
-// --version) and messages that advise one.
+// file may take the value of an option by its name. options.cc only asks
+// whether --help, --version or --acp-nprocs was given, the files of macprun
+// which options they leave out, and messages advise options.
 #include "launcher/acprun_options.h"
 
 #include <fmt/format.h>

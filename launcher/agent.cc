@@ -1,7 +1,8 @@
 // The event loop of an agent. launcher_main.cc runs it for `acprun --agent`. It
 // carries messages between acprun and the part of the job on its host, and
-// passes on messages to and from agents below it. Standard input is its
-// lifeline: when it closes, the agent ends the part of the job on its host.
+// passes on messages to and from agents below it. When standard input closes,
+// it ends the part of the job on its host. It may not block on acprun, which
+// may be slow to read, and acprun alone decides how the job ends.
 #include "launcher/agent.h"
 
 #include <fmt/format.h>

@@ -107,18 +107,21 @@ class AgentLink {
   std::string last_words() const;
   std::string describe_shell_end(int status) const;
 
+  // The thread of the event loop alone touches these fields. The constructor
+  // writes the first ones, and start() and close_pipes() write the descriptors.
   RemoteShell shell_;
-  std::vector<HostRanks> hosts_;
-  SharedBytes orders_;
+  std::vector<HostRanks> hosts_;  ///< The agent's host and those below it.
+  SharedBytes orders_;  ///< Until read_greeting() moves them into queue_.
   EventLoop& loop_;
   OnMessage on_message_;
   OnOver on_over_;
   Pause pause_;
+  /// Written by start(), read_greeting(), retry_or_lose() and kill().
   State state_ = State::kWaiting;
-  pid_t pid_ =
-      -1;         ///< The remote shell; -1 before its start and after its end.
-  UniqueFd in_;   ///< The agent's standard input: its lifeline.
-  UniqueFd out_;  ///< Its standard output.
+  /// The remote shell; -1 before its start and after its end.
+  pid_t pid_ = -1;
+  UniqueFd in_;     ///< The agent's standard input: its lifeline.
+  UniqueFd out_;    ///< Its standard output.
   UniqueFd words_;  ///< Standard error of the remote shell.
   UniqueFd end_;    ///< Readable when the remote shell has ended.
   std::deque<SharedBytes> queue_;  ///< Messages to the agent, oldest first.

@@ -1,5 +1,6 @@
 // Claims of processors by locks, and which processors form a core. Called by
-// bind_ranks before the keeper is forked.
+// bind_ranks before the keeper is forked. It may not wait for a lock: a
+// processor that another job has claimed is left out.
 #include "launcher/core_claims.h"
 
 #include <fcntl.h>

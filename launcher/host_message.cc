@@ -1,5 +1,6 @@
 // Encodes and decodes the messages between acprun and agents, and the greeting.
-// Called by AgentLink and the agent. Makes no system call.
+// Called by links and agents, and for reasons of failures by HostPart and
+// acprun's job. Makes no system call.
 #include "launcher/host_message.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,6 @@
-// Forks the keeper and exchanges packets with it. Called by HostPart in its
-// event loop. Only collect() may wait, for a keeper that has closed its end.
+// Forks the keeper and exchanges packets with it. Called by launch.cc for the
+// start, and then by HostPart in its event loop. Only collect() may wait, for a
+// keeper that has closed its end.
 #include "launcher/keeper_connection.h"
 
 #include <sys/socket.h>

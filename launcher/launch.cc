@@ -1,5 +1,6 @@
 // Builds the keeper's requests, and judges ranks that could not be started.
-// Called by HostPart. It starts no rank itself: the keeper does.
+// Called by HostPart; KeeperConnection takes the advice on a failed fork from
+// it. It starts no rank itself: the keeper does.
 #include "launcher/launch.h"
 
 #include <fmt/format.h>

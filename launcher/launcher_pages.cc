@@ -1,5 +1,6 @@
 // Writes the pages that come from acprun's table of options while the project
-// is built. It is not installed.
+// is built, which alone runs it. It is not installed, and may write no file but
+// OUT.
 //
 //   launcher_pages completion NAME OUT   the bash completion of this launcher
 //   launcher_pages man PAGE.md OUT       a page of docs/man for man(1)

@@ -1,5 +1,6 @@
-// Reads what launchers of MPI programs tell their processes. Called by the join
-// command, in a process that mpirun, mpiexec or srun has started. Pure.
+// Reads what launchers of MPI programs tell their processes. The join command
+// calls it in a process that mpirun, mpiexec or srun has started, and the seat
+// calls it for the environment of such a launcher. Pure.
 #include "launcher/mpi_place.h"
 
 #include <array>

@@ -1,5 +1,6 @@
 // Writes to acprun's standard output or error without blocking. Called by
-// Output in the event loop.
+// Output in the event loop. What a full pipe does not take may not be lost: it
+// stays pending for the next flush.
 #include "launcher/output_sink.h"
 
 #include <fcntl.h>

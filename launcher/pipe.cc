@@ -1,5 +1,6 @@
-// Makes pipes with pipe2, and sets O_NONBLOCK. Called for the ranks and for
-// remote shells. No end is inherited unless the child asks for it.
+// Makes pipes with pipe2, and sets O_NONBLOCK. Called for the ranks, for remote
+// shells, and for the agent's own standard streams. No end is inherited unless
+// the child asks for it.
 #include "launcher/pipe.h"
 
 #include <fcntl.h>

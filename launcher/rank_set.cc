@@ -1,5 +1,5 @@
-// Lists of ranks, to and from text. Pure; called by the options' checks and
-// by the summary.
+// Lists of ranks, to and from text. Called by the checks of options, by
+// host_work.cc, and by the job, verdict and summary for their texts. Pure.
 #include "launcher/rank_set.h"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
-// Runs the remote shell. Called by AgentLink from an event loop. It only starts
-// the shell; nothing here waits for it.
+// Runs the remote shell. Called by AgentLink from an event loop; plan.cc learns
+// from it which shell that will be. It only starts the shell; nothing here
+// waits for it.
 #include "launcher/remote_shell.h"
 
 #include <fmt/format.h>

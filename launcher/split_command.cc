@@ -1,4 +1,4 @@
-// Splits the command of --wrap into words. Called for options of acprun and for
+// Splits a command into words. Called for the options --wrap and --rsh, and for
 // lines of macprun's file. Pure; it expands no variables.
 #include "launcher/options.h"
 

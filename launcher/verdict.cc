@@ -1,5 +1,6 @@
-// Exit statuses and texts of the ways in which a job fails. Called by job.cc,
-// seats and the summary. Pure.
+// Exit statuses and texts of the ways in which a job fails. Called by job.cc
+// and the summary, and for words about one process by agents, their links and
+// seats. Pure.
 #include "launcher/verdict.h"
 
 #include <fmt/format.h>
