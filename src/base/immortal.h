@@ -6,8 +6,8 @@
 namespace acp {
 
 /// Holds a static object whose destructor never runs. A program may return from
-/// main without acp_finalize, and then the threads of the library go on while
-/// the destructors of static objects run.
+/// main while threads of the library run. They go on while the destructors of
+/// static objects run.
 template <typename T>
 class Immortal {
  public:

@@ -11,9 +11,8 @@ namespace acp {
 /// A log level shows its own messages and those of the levels before it.
 enum class LogLevel : std::uint8_t { kError, kWarning, kInfo, kDebug, kTrace };
 
-/// Sets the name of the speaker in each line: acp_init sets "rank 3 on node7",
-/// the tools their name. Safe beside log_line() in other threads, but not
-/// beside itself.
+/// Sets the name of the speaker in each line, such as the name of the program.
+/// Safe beside log_line() in other threads, but not beside itself.
 void set_log_prefix(std::string_view prefix);
 
 /// The handlers of fork() call these, so that no other thread is inside
@@ -28,8 +27,8 @@ void set_log_level(LogLevel level) noexcept;
 bool log_enabled(LogLevel level) noexcept;
 
 /// Writes "acp: PREFIX: LEVEL: text\n" in one write(2), so lines of several
-/// ranks never mix. At most RepeatLimit::kLinesASecond equal lines appear in a
-/// second; the next line, or log_held_lines(), reports how many more there
+/// processes never mix. At most RepeatLimit::kLinesASecond equal lines appear
+/// in a second; the next line, or log_held_lines(), reports how many more there
 /// were. Thread-safe. Preserves errno.
 void log_line(LogLevel level, std::string_view text) noexcept;
 

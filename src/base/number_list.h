@@ -1,4 +1,4 @@
-// Writes lists of numbers for people: ranks that wait, ranks that are missing.
+// Writes lists of numbers for people, such as those of processors or processes.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Counts equal log lines. Called by log.cc under its mutex; the time is an
-// argument.
+// Counts equal log lines. Called by log.cc under its mutex. It may not read a
+// clock: the time is an argument.
 #include "base/repeat_limit.h"
 
 #include <algorithm>

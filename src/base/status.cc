@@ -1,6 +1,7 @@
-// The texts of the reasons for failures, for log lines of all layers and for
-// acpx_strerror. They are told to users, so they may speak of acp_init and
-// ranks, which nothing else in base does.
+// The texts of the reasons for failures. Called for log lines of all layers and
+// by acpx_strerror. Users read them, so they speak of acp_init and ranks, as
+// the list of reasons in status.h does. No other code of base may depend on
+// such words.
 #include "base/status.h"
 
 #include <array>

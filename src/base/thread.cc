@@ -1,6 +1,6 @@
 // Starts threads with blocked signals. The progress thread, the watch over the
-// host, wakers of other ranks and the modules of foreign libraries start here.
-// May not change the mask of the caller.
+// host, wakers of other processes and the modules of foreign libraries start
+// here. May not change the mask of the caller.
 #include "base/thread.h"
 
 #include <system_error>

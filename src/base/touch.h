@@ -2,7 +2,7 @@
 // it is.
 //
 // The program may unmap memory, or make it read-only, before it unregisters it.
-// A peer's access must then fail and not kill the rank; see
+// An access for another process must then fail and not end this one; see
 // docs/decisions/0007-touch-before-access.md.
 #pragma once
 
