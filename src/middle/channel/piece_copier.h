@@ -47,9 +47,11 @@ class PieceCopier {
   bool claim(SharedCopy& copy, std::uint64_t number);
   bool issue(SharedCopy& copy, acp_ga_t from);
 
+  // advance() writes these three. The lock of the end that owns this copier
+  // guards them.
   State state_ = State::kNone;
-  std::uint64_t offset_ = 0;
-  acp_handle_t handle_ = ACP_HANDLE_NULL;
+  std::uint64_t offset_ = 0;               ///< Where the claimed piece begins.
+  acp_handle_t handle_ = ACP_HANDLE_NULL;  ///< In kIssued: the piece's copy.
 };
 
 }  // namespace acp::middle::channel

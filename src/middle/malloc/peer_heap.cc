@@ -1,5 +1,6 @@
 // Allocation and freeing on one rank's heap, with caches of free blocks. Called
-// by Heaps and DebugBlocks. "In turn" means with turn_ held.
+// by Heaps and DebugBlocks. "In turn" means with turn_ held. lock_ may not be
+// held over a flight, and a progress step may not wait here for the network.
 #include "middle/malloc/peer_heap.h"
 
 #include <sched.h>

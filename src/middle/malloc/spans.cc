@@ -1,6 +1,7 @@
 // Spans: taking and returning small blocks, the lists of spans, and sweeps.
 // Called by PeerHeap with the heap's turn held. The invariants of layout.h are
-// kept here.
+// kept here. Other ranks change the heap meanwhile, so only atomics may change
+// the bits of a span and the word of a list.
 #include "middle/malloc/spans.h"
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // The creation of a set or map: the memory of its shares, their empty buckets,
-// the directory and the control, in this order. Called by table_api.h. A
-// creation that fails gives all its memory back.
+// the directory and the control, in this order. Called by table_api.h;
+// whole_tables.cc takes new uids from it. No other rank may see an unfinished
+// table. A creation that fails gives all its memory back.
 #include <algorithm>
 #include <atomic>
 #include <chrono>

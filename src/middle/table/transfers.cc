@@ -1,6 +1,6 @@
 // Assign, merge and move of sets and maps. Called by table_api.h. They walk the
 // source without locks and use the operations on one element, so other ranks
-// may use both tables meanwhile.
+// may use both tables meanwhile. They may not lock a bucket themselves.
 #include "middle/table/transfers.h"
 
 #include "middle/table/table.h"

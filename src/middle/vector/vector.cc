@@ -1,5 +1,7 @@
 // Pushes and the freezing of a vector. Called by vector_api.cc, and by
-// sequence.h through FrozenVector. The invariants of vector.h are kept here.
+// sequence.h through FrozenVector. The invariants of vector.h are kept here: a
+// push may write only into its own valid reservation, or into a vector that it
+// has frozen.
 #include "middle/vector/vector.h"
 
 #include "acp/malloc.h"
