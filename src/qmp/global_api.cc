@@ -1,6 +1,6 @@
 // The global operations of qmp.h: checks, and a table of the reductions.
-// Programs call them, one thread at a time for a communicator; collective.cc
-// does the work.
+// Programs call them, one thread at a time for a communicator. They take no
+// lock and send nothing: collective.cc does the work.
 #include <algorithm>
 #include <vector>
 

@@ -116,13 +116,15 @@ class Half {
     return is_peer_over_ || (total && number >= *total);
   }
 
+  // The lock of Exchange guards these fields. The constructor alone writes id_
+  // and block_, so handle.cc may ask id() and peer_total() without the lock.
   ChannelId id_;
   LibraryMemory& library_;
-  Block block_;
-  Mirror peer_;
-  std::uint64_t started_ = 0;  ///< Number of the next transfer.
-  bool is_closing_ = false;
-  bool is_peer_over_ = false;
+  Block block_;  ///< The memory of this half, into which the peer puts.
+  Mirror peer_;  ///< The half of the peer. Written by connect() and by puts.
+  std::uint64_t started_ = 0;  ///< Number of the next transfer; by start().
+  bool is_closing_ = false;    ///< Set by close().
+  bool is_peer_over_ = false;  ///< Set by lose_peer().
 };
 
 /// Sends messages in the order of their starts. A message that cannot go at

@@ -1,5 +1,6 @@
-// Allocation in module memory and slabs. Called by any thread; takes its own
-// lock, and registers memory under it.
+// Allocation in module memory and slabs. Called by halves, pairs, message
+// memory and memory_api.cc, from any thread. It takes its own lock alone, and
+// registers memory under it, so callers may hold any other lock of QMP.
 #include "qmp/library_memory.h"
 
 #include <algorithm>

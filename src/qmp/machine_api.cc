@@ -1,5 +1,6 @@
 // Beginning and end of QMP, and the facts that qmp.h gives of the machine and
-// of the jobs on it. Programs call it; job.cc does the work of begin and end.
+// of the jobs on it. Programs call it, also before init and after finalize.
+// job.cc does the work of begin and end; the other functions only read.
 #include "qmp.h"
 #include "qmp/job.h"
 

@@ -1,5 +1,6 @@
 // The functions of qmp.h for message handles. Programs call them, one thread at
-// a time for a handle; handle.h does the work.
+// a time for a handle. Each makes one call and takes no lock: declaration.cc
+// and handle.cc do the work.
 #include "qmp.h"
 #include "qmp/api_pair.h"
 #include "qmp/handle.h"

@@ -1,5 +1,6 @@
-// Presences: stores of this rank, and reads of others. Called by waits; read()
-// waits itself, so no lock may be held there.
+// Presences: stores of this rank, and reads of others. Called by Exchange, and
+// by the waits of barriers, operations and handles. read() waits itself, so no
+// lock may be held there.
 #include "qmp/presence.h"
 
 #include <unistd.h>

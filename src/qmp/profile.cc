@@ -1,6 +1,7 @@
 // Adds up the time that the program spends in QMP. The functions of qmp.h for
-// messages and global operations call it, from any thread. The total is one for
-// all threads.
+// messages and global operations call it, from any thread, and output_api.cc
+// for the total of all threads. It takes no lock, and reads the clock only
+// while profiling is on.
 #include "qmp/profile.h"
 
 #include <atomic>

@@ -1,5 +1,5 @@
 // The functions of scu/sysfunc.h: checks, and calls of the node. Programs call
-// them, and a failure ends the job.
+// them. None may return a failure: it ends the job.
 #include "scu/sysfunc.h"
 
 #include <cstring>
