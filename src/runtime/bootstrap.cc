@@ -1,5 +1,5 @@
-// Finds the launcher and joins the job. Called by acp_init before any other
-// thread of the library runs: it changes the environment.
+// Finds the launcher and joins the job. Called by acp_init. It changes the
+// environment, so no other thread of the library may run yet.
 #include "runtime/bootstrap.h"
 
 #include <fcntl.h>

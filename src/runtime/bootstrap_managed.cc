@@ -1,7 +1,9 @@
 // A process that another launcher than acprun has started: the first rank of
 // each host makes the host segment and exchanges data with other hosts by the
-// launcher's key-value space. Called by the Task. docs/launcher.md, "Other
-// launchers", has the steps, and what follows a death at each.
+// launcher's key-value space. Called by find_bootstrap and by the Task. While
+// MPI shares the connection to the launcher, it may not ask for an address
+// card. docs/launcher.md, "Other launchers", has the steps, and what follows a
+// death at each.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // The system calls that carry bootstrap messages. Called by the provider for
-// acprun and by the ranks of one host under another launcher.
+// acprun, and by bootstrap_door.cc and HostWatch under another launcher. It
+// logs nothing and closes no socket: the caller judges what has happened.
 #include "runtime/bootstrap_socket.h"
 
 #include <sys/socket.h>

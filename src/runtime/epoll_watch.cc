@@ -1,5 +1,6 @@
 // The system calls of a sleep in epoll. Called by Progress, which decides when
-// and for how long to sleep.
+// and for how long to sleep. It reads no descriptor: what was readable stays
+// readable for its owner.
 #include "runtime/epoll_watch.h"
 
 #include <sys/epoll.h>

@@ -1,5 +1,6 @@
 // Encodes, decodes and makes the records that start a job under another
 // launcher than acprun. Called by the bootstrap, before any transport is open.
+// It sends nothing. Bytes come from other hosts, so decoding trusts nothing.
 #include "runtime/job_record.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,6 @@
-// Encodes and decodes messages of PMI-1 and PMI-2. Called by the two clients
-// (pmi1.cc, pmi2.cc) and by a fuzz target. It does no input or output.
+// Encodes and decodes messages of PMI-1 and PMI-2. Called by PmiConnection for
+// the bytes, by the two clients (pmi1.cc, pmi2.cc) for the fields, and by a
+// fuzz target. It does no input or output.
 #include "runtime/pmi_message.h"
 
 #include <fmt/format.h>

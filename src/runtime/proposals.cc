@@ -1,5 +1,6 @@
-// Compares the proposals of networks. Called by network_choice.cc while a
-// process joins the job; does no input or output.
+// Makes and compares the proposals of networks. Called while a process joins
+// the job: by network_choice.cc, and by the Task in a job of one host. Does no
+// input or output.
 #include "runtime/proposals.h"
 
 #include <algorithm>

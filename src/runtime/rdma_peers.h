@@ -36,8 +36,11 @@ class RdmaPeers {
   bool are_shared() const noexcept { return own_.empty(); }
 
  private:
-  std::vector<std::atomic<std::uint64_t>> own_;
-  std::span<std::atomic<std::uint64_t>> bits_;  ///< Shared ones, or own_.
+  // The constructor writes both members. The process in slot 0 writes the
+  // shared bits in its constructor, and Phase::kInit orders that before every
+  // has(). So all accesses are relaxed.
+  std::vector<std::atomic<std::uint64_t>> own_;  ///< Empty: bits are shared.
+  std::span<std::atomic<std::uint64_t>> bits_;   ///< Shared ones, or own_.
 };
 
 }  // namespace acp::runtime

@@ -1,5 +1,6 @@
 // Messages and copies between ranks of one host. The engine calls it with its
-// mutex held, except for transfer().
+// mutex held, except for transfer(). It may not wait for a peer: a full ring
+// refuses the message.
 #include "transport/shm/shm_transport.h"
 
 #include "base/assert.h"

@@ -243,14 +243,19 @@ class Endpoint final : public transport::Endpoint, public transport::Holder {
                                   void* flush);
   static void on_error_callback(void* endpoint, ucp_ep_h, ucs_status_t status);
 
+  // The engine's lock guards these fields: callbacks of UCX run only within
+  // calls that hold it. The constructor writes the first five.
   SharedState& shared_;
   Worker& worker_;
   transport::ProcId peer_;
   const AddressCard& card_;  ///< The peer's.
   PeerLocality locality_;
+  /// Written by connect(), on_peer_gone(), fail() and abandon().
   EndpointState state_ = EndpointState::kIdle;
+  /// In SharedState::to_flush. Set by queue_for_flush(), cleared by flush().
   bool is_queued_for_flush_ = false;
   bool is_watched_ = false;  ///< `ucp_` notices failures: mode PEER.
+  /// Made by create_in(); null before, and after close().
   ucp_ep_h ucp_ = nullptr;
   ucs_status_ptr_t closing_ = nullptr;  ///< Request that closes `ucp_`.
 
