@@ -159,22 +159,27 @@ class Device {
   Status find_inline_bytes();
   void add_send_buffers();
 
+  // The engine's lock guards all fields. Fields without a writer of their own
+  // are written by open(), before another part sees the device.
   Port port_;
   transport::Color color_;
   ProtectionDomain domain_;
-  CompletionQueues completions_;
-  Receives receives_;
-  BufferPool send_buffers_;
-  RegisteredWords words_;
-  RegisteredWord proof_word_{};  ///< Nothing reads the value.
-  /// By queue pair number.
+  CompletionQueues completions_;  ///< Changed by connections that come and go.
+  Receives receives_;             ///< Changed by connections and by arrivals.
+  BufferPool send_buffers_;       ///< Grown by add_send_buffers().
+  RegisteredWords words_;         ///< Made by make_words().
+  /// Written by make_proof_word(). Nothing reads the value of the word.
+  RegisteredWord proof_word_{};
+  /// By queue pair number. Written by add_connection() and drop_connection().
   std::unordered_map<std::uint32_t, Connection> endpoints_;
-  std::uint32_t inline_bytes_ = 256;
+  std::uint32_t inline_bytes_ = 256;  ///< Written by find_inline_bytes().
   std::uint8_t responder_resources_ = 0;
   std::uint8_t initiator_depth_ = 0;
-  bool has_send_memory_ = true;  ///< False: add_send_buffers() has failed.
+  /// False: add_send_buffers() has failed once, and tries no more.
+  bool has_send_memory_ = true;
   bool is_rxe_ = false;
-  /// Set by relax_memory(), reset when the device refuses such memory.
+  /// Set by relax_memory(). register_memory() resets it when the device refuses
+  /// such memory.
   bool is_relaxed_ = false;
   bool has_atomics_ = false;
   bool agrees_with_cpu_ = false;
