@@ -1,5 +1,5 @@
-// Prints the facts as JSON. Called by main.cc. The names of the members are an
-// interface for programs: they may not change.
+// Makes JSON of the facts, which main.cc prints. The names of the members are
+// an interface for programs: they may not change.
 #include "json.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,6 @@
 // acp_info's main: prints the version of ACP, the networks that work on this
-// machine, and all settings. Needs no acprun, and only --job joins a job.
+// machine, and all settings. Users run it, and need no acprun. Without --job it
+// may not join a job.
 #include <fmt/format.h>
 #include <unistd.h>
 

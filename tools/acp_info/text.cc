@@ -1,5 +1,5 @@
-// Prints the facts as text. Called by main.cc. People read it, so the text may
-// change; programs take the JSON.
+// Makes text of the facts, which main.cc prints. People read it, so the text
+// may change; programs take the JSON. It collects no fact itself.
 #include "text.h"
 
 #include <fmt/format.h>

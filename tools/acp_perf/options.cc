@@ -1,4 +1,5 @@
-// Parses the command line of acp_perf; main.cc calls it on every rank.
+// Parses the command line of acp_perf; main.cc calls it on every rank. It
+// prints nothing and ends no process: main.cc does.
 #include "options.h"
 
 #include <regex>

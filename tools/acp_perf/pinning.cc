@@ -1,5 +1,6 @@
-// Binds ranks 0 and 1 to cores of their own; main.cc calls it before the rows
-// run. A single core, or a refusal of the kernel, is no error.
+// Binds ranks 0 and 1 to cores of their own; the main functions of acp_perf and
+// qmp_perf call it before their rows run. A single core, or a refusal of the
+// kernel, is no error.
 #include "pinning.h"
 
 #include <fmt/format.h>

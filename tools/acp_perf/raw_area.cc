@@ -1,5 +1,6 @@
 // Implements RawArea: a memfd that the ranks of one host map without ACP.
-// prepare() in runner.cc opens it; the raw rows use it.
+// prepare() in runner.cc opens it; the raw rows use it. It may not be used
+// where attach() fails, as it does for ranks of another host.
 #include "raw_area.h"
 
 #include <fcntl.h>

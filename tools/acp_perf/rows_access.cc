@@ -1,5 +1,6 @@
 // Rows of single puts and gets of 8 and 16 bytes, each completed, and of many
-// puts with one completion. rows.cc lists them, and runner.cc runs them.
+// puts with one completion. rows.cc lists them, and runner.cc runs them. A row
+// may leave no operation open, because the next row uses the same words.
 #include "rows.h"
 #include "timing.h"
 

@@ -1,6 +1,7 @@
 // Rows of each atomic in 4 and 8 bytes, with its completion. Each row keeps a
 // model of the word, and compares it with every old value and the final word.
-// rows.cc lists them, and runner.cc runs them.
+// rows.cc lists them, and runner.cc runs them. No other rank may change the
+// word meanwhile.
 #include <type_traits>
 
 #include "rows.h"

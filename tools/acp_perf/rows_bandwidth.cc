@@ -1,5 +1,6 @@
 // Rows of the bandwidth of puts and gets: a window of copies on one buffer,
-// then one completion. rows.cc lists them, and runner.cc runs them.
+// then one completion. rows.cc lists them, and runner.cc runs them. A row may
+// leave no copy open, because the next row uses the same buffers.
 #include <cstring>
 
 #include "rows.h"

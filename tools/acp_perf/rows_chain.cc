@@ -1,5 +1,6 @@
 // Rows of chains: steps that travel together. rows.cc lists them, and runner.cc
-// runs them.
+// runs them. A row may leave no chain open, because the next row uses the same
+// words.
 #include <array>
 
 #include "rows.h"

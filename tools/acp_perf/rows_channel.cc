@@ -1,6 +1,6 @@
 // Rows of channels between ranks 0 and 1: round trips, and streams one way.
-// Rank 0 ends a row with empty messages. rows.cc lists them, and runner.cc runs
-// them.
+// rows.cc lists them, and runner.cc runs them. Rank 0 alone may end a row,
+// which it does with empty messages.
 #include <array>
 #include <cstring>
 #include <vector>

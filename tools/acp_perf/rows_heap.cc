@@ -1,7 +1,8 @@
 // Rows of acp_malloc and acp_free in pairs of one size. With
 // ACP_MALLOC_CACHE=off in the environment, the rows measure the heap without
 // the caller's cache. Rows on the target compare with get8, a round trip.
-// rows.cc lists them, and runner.cc runs them.
+// rows.cc lists them, and runner.cc runs them. A row may keep no block, neither
+// allocated nor in the cache.
 #include <algorithm>
 #include <array>
 

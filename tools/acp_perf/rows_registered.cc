@@ -1,5 +1,6 @@
 // Rows of operations on registered memory that the target's program got from
-// malloc. rows.cc lists them, and runner.cc runs them.
+// malloc. rows.cc lists them, and runner.cc runs them. No row may register
+// memory: memory.cc has done it before.
 #include <cstring>
 
 #include "rows.h"

@@ -1,5 +1,6 @@
 // Rows of copies between two other ranks: from rank 1 to rank 2, or inside rank
-// 1 when there is no rank 2. rows.cc lists them, and runner.cc runs them.
+// 1 when there is no rank 2. rows.cc lists them, and runner.cc runs them. The
+// other two ranks may not touch the buffers before the row has ended.
 #include "rows.h"
 #include "timing.h"
 

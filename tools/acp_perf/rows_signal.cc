@@ -1,5 +1,6 @@
 // Rows that time until the target's program notices: a put that it polls for,
-// signals, and waking up. rows.cc lists them, and runner.cc runs them.
+// signals, and waking up. rows.cc lists them, and runner.cc runs them. A rank
+// that spins for a word may call no function of ACP meanwhile.
 #include <atomic>
 
 #include "rows.h"

@@ -1,5 +1,6 @@
 // The row of two threads of rank 0 that put at the same time; its raw row is
-// put8. rows.cc lists it, and runner.cc runs it.
+// put8. rows.cc lists it, and runner.cc runs it. The threads may share no word
+// and no samples while they measure.
 #include <sched.h>
 
 #include <array>

@@ -1,5 +1,6 @@
-// Runs the rows of acp_perf on all ranks together; main.cc calls it. Ranks
-// meet in acp_sync before and after each row.
+// Runs the rows of acp_perf on all ranks together; main.cc calls it. Ranks meet
+// in acp_sync before and after each row. All must skip the same rows, so no
+// rank may decide by a fact of its own.
 #include "runner.h"
 
 #include <unistd.h>

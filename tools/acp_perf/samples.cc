@@ -1,5 +1,5 @@
-// Implements Samples. Rows add to it between two timed batches, because adding
-// may allocate; the report reads it afterwards.
+// Implements Samples; the report reads it afterwards. Rows may add to it only
+// between two timed batches, because adding may allocate.
 #include "samples.h"
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // Makes UCP contexts, workers and one endpoint, as the transport `ucx` does.
 // The raw UCP rows use it on ranks 0 and 1. The worker's address and the key of
-// the inbox go from rank 1 to rank 0 by ACP, in rank 1's outbox.
+// the inbox go from rank 1 to rank 0 by ACP, in rank 1's outbox. Rank 0 may not
+// wait for them for longer than ten seconds.
 #include "ucp_pair.h"
 
 #include <atomic>

@@ -1,6 +1,7 @@
 // qmp_perf measures the communication patterns of lattice codes over QMP, in
 // microseconds. mpi_perf measures them over MPI; it is built where MPI was
-// found.
+// found. Users run both. This file may call only machine.h for messages, so
+// that both programs do the same.
 //
 //   acprun -np 2 qmp_perf [--time-ms MS] [--rows PART] [--json] [--list]
 #include <algorithm>
