@@ -2,13 +2,48 @@
 // threads in a wait. docs/engine.md has a table of the threads that make
 // passes.
 //
-//   progress_states.h  the states of the thread and their transitions
+//   progress_states.h  the transitions of the table below, without a clock
 //   progress_loop.h    the order of actions, and how threads sleep in epoll
 //   poller_role.h      which thread sleeps in epoll
 //   this class         owns the thread and does the system calls
 //
 // The engine and all waits see it as a gma::WaitHost. Its other functions are
 // for the Task that owns it.
+//
+// The states of the progress thread:
+//
+//   state          action of the thread
+//   kPolling       makes a pass of progress, then runs the steps
+//   kNapping       sleeps on its nap word for a fixed time
+//   kBesideCaller  sleeps on its nap word while a caller sleeps in epoll
+//   kAsleep        sleeps in epoll, in the role of the poller
+//
+//   from           to             when
+//   any            kNapping       a caller waits, is awake and has made a pass
+//                                 since the thread looked: it makes them all.
+//                                 Not while steps are wanted
+//   kPolling       kPolling       the pass or a step made progress
+//   kPolling       kNapping       neither did, and callers are active
+//   kPolling       kNapping       a step found its data in use, and a caller,
+//                                 which uses it, made a pass since: 1 ms
+//   kPolling       kNapping       a step found its data in use, without such a
+//                                 pass: 50 us, or 1 ms while a caller has the
+//                                 role
+//   kPolling       kAsleep        neither did, and no caller is active
+//   kAsleep        kBesideCaller  at once, when a caller has the role
+//   kAsleep        kPolling       doorbell, arrival, deadline of a transport, a
+//                                 caller that wants the role, stop()
+//   kNapping       kPolling       the time is over, or stop()
+//   kBesideCaller  kPolling       a caller's wait ends, 500 ms are over, stop()
+//
+// A nap beside active callers takes 50 us, and each further one twice as long,
+// up to 1 ms. A pass that makes progress while no caller waits begins with 50
+// us again: what it found has waited. A caller that waits without a core,
+// because ranks share cores, would have found it, too.
+//
+// No state but kAsleep lasts for more than 1 ms without a caller that makes the
+// thread's passes or sleeps in epoll in its stead. Why no wake-up is lost in
+// kAsleep and kBesideCaller stands in progress_loop.h.
 #pragma once
 
 #include <atomic>

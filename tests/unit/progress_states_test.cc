@@ -1,4 +1,4 @@
-// Each transition of the table in runtime/progress_states.h.
+// Each transition of the table in runtime/progress.h.
 #include "runtime/progress_states.h"
 
 #include <algorithm>
