@@ -1,8 +1,8 @@
-// The process of the join command, which mpirun has started in the place of
-// the program. The command finds the seat by the process's number in the MPI
-// job, takes descriptors and variables, and is the program's parent until the
+// The process of the join command, which mpirun has started in the place of the
+// program. The command finds the seat by the process's number in the MPI job,
+// takes descriptors and variables, and is the program's parent until the
 // program ends. The program inherits the descriptors of mpirun; only PMI's goes
-// through this process.
+// through this process. It may start no other program.
 #include "launcher/join.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,6 @@
 // One round of a global operation through channels. Called by Partner and by
-// broadcasts; takes the lock of the process for short times.
+// broadcasts; takes the lock of the process for short times, and may not hold
+// it while it waits.
 #include "qmp/channel_round.h"
 
 #include <cstring>

@@ -1,6 +1,7 @@
 // Creating, posting to and freeing channels, and the progress step that drives
 // their ends. Called by channel_api.cc, and by the basic layer's progress. A
 // post drives its end at once. What is left is listed, and the step drives it.
+// No thread may wait with a lock of channels held.
 #include "middle/channel/channels.h"
 
 #include <mutex>

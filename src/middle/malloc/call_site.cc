@@ -1,5 +1,5 @@
 // Walks the stack from an allocation to the program's own line. Called by debug
-// mode alone.
+// mode alone. It knows no heap, and names only public functions.
 #include "middle/malloc/call_site.h"
 
 #include <dlfcn.h>
