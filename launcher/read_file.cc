@@ -1,5 +1,6 @@
-// Reads whole files of the user. Called while a job is planned. A folder is
-// refused before it is opened, because its stream would throw.
+// Reads whole files of the user. Called by placement.cc for node files, and by
+// macprun_plan.cc for the input file. A folder may not be opened, because its
+// stream would throw.
 #include "launcher/read_file.h"
 
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
 // Asks the kernel about processors and control groups. Called while a job is
-// planned, joined and described; it reads files of /proc and /sys, so it stays
-// away from the paths of operations.
+// planned, joined and described. It reads files of /proc and /sys, so no path
+// of an operation may call it.
 #include "base/host_facts.h"
 
 #include <sched.h>

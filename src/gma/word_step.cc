@@ -1,5 +1,6 @@
 // Executes a word step in the caller. The operation runner calls it for steps
-// of chains and for atomics whose word is mapped here.
+// of chains and for atomics whose word is mapped here. It takes no lock and
+// sends nothing, but may ring the doorbell of a rank of this host.
 #include "gma/word_step.h"
 
 #include <atomic>

@@ -1,6 +1,7 @@
 // The operations of acp/list.h that copy elements of one list into another:
-// assign and insert of a range. Called by list_api.cc. The source's lock is
-// free again before the destination's lock is taken.
+// assign and insert of a range. Called by list_api.cc. Neither may hold both
+// locks: the source's lock is free again before the destination's lock is
+// taken.
 #include "acp/gma.h"
 #include "middle/list/walks.h"
 

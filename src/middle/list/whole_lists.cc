@@ -1,6 +1,7 @@
 // The operations of acp/list.h on all elements of one list. Called by
 // list_api.cc. Each takes the lock, reads each element once, and writes what
-// has changed with the unlocking.
+// has changed with the unlocking. No element may be freed before the list is
+// written.
 #include <algorithm>
 #include <cstring>
 

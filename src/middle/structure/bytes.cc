@@ -1,6 +1,7 @@
 // The bytes of vectors and deques: checked sources, gaps, growth and exchange.
-// Called by sequence.h, vector.cc, deque.cc, list and table. The caller has
-// locked or frozen the structure.
+// Called by sequence.h, vector.cc and deque.cc; lists and tables use its
+// sources, copies and blocks. It takes no lock: the caller has locked or frozen
+// the structure.
 #include "middle/structure/bytes.h"
 
 #include <algorithm>
