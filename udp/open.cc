@@ -163,7 +163,7 @@ Result<std::unique_ptr<UdpTransport>> UdpTransport::open(
   UdpOptions settled = options;
   settled.security = *security;
   for (const LocalAddress& each : *addresses) {
-    settled.places.push_back(describe(each));
+    settled.color_texts.push_back(describe(each));
   }
   if (settled.datagram_bytes == 0) {
     settled.datagram_bytes = datagram_for(*addresses);

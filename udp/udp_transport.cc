@@ -467,8 +467,8 @@ void UdpTransport::forget_regions() {
 }
 
 std::string UdpTransport::describe_color(transport::Color color) const {
-  return color < options_.places.size() ? options_.places[color]
-                                        : std::string();
+  return color < options_.color_texts.size() ? options_.color_texts[color]
+                                             : std::string();
 }
 
 /// The cipher is the one between two processes like this one.

@@ -35,8 +35,8 @@ struct UdpOptions {
   std::uint32_t procs = 1;
   std::uint32_t epoch = 0;  ///< epoch_of(job id).
   Security security = Security::kOff;
-  /// The ends of the colors for people, such as "eth0 at 10.88.0.1".
-  std::vector<std::string> places{};
+  /// A text for people for each color, such as "eth0 at 10.88.0.1".
+  std::vector<std::string> color_texts{};
   protocol::JobSecret secret{};  ///< Keys are derived from it.
   /// The address card of a process; empty when it has none (yet). Called at the
   /// first contact with it in each color, within a call into the transport.

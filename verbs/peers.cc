@@ -101,7 +101,7 @@ Result<Endpoint*> VerbsTransport::endpoint_to(transport::ProcId peer,
 }
 
 /// Devices take part beside agents only where those of both ends agree with
-/// CPUs: the target's executes, and this process's places the result.
+/// CPUs: the target's executes, and this process's stores the result.
 Executor VerbsTransport::executor_for(const AddressCard& peer) const noexcept {
   return peer.atomics == options_.atomics ? options_.atomics : Executor::kAgent;
 }

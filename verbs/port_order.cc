@@ -80,26 +80,26 @@ PortOrder port_order_named(std::string_view text) noexcept {
                           : PortOrder::kNear;
 }
 
-/// Each group keeps the places that it has by name.
+/// Each group keeps the positions that it has by name.
 std::vector<std::size_t> order_ports(std::span<const PortKey> ports,
                                      const PortChooser& chooser) {
   std::vector<std::size_t> order(ports.size());
   for (std::size_t first = 0; first < ports.size(); ++first) {
-    std::vector<std::size_t> places;
+    std::vector<std::size_t> positions;
     for (std::size_t i = 0; i < ports.size(); ++i) {
       if (ports[i].group == ports[first].group) {
-        places.push_back(i);
+        positions.push_back(i);
       }
     }
-    if (places.front() != first) {
+    if (positions.front() != first) {
       continue;  // This group is ordered already.
     }
-    std::vector<std::size_t> group = places;
+    std::vector<std::size_t> group = positions;
     if (chooser.order != PortOrder::kName) {
       order_group(group, ports, chooser);
     }
-    for (std::size_t i = 0; i < places.size(); ++i) {
-      order[places[i]] = group[i];
+    for (std::size_t i = 0; i < positions.size(); ++i) {
+      order[positions[i]] = group[i];
     }
   }
   return order;

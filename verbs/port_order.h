@@ -43,10 +43,10 @@ struct PortChooser {
   std::filesystem::path sys = "/sys";  ///< Where sysfs is mounted.
 };
 
-/// Returns the indices of `ports` in the order of the colors. The group at each
-/// place is that of the port which is there by name, so all ranks have equal
-/// sequences of groups whatever their cores are. `ports` is sorted by name. A
-/// device of unknown NUMA node is near to all cores.
+/// Returns the indices of `ports` in the order of the colors. `ports` is sorted
+/// by name. Position i has the group of port i, so all ranks have equal
+/// sequences of groups whatever their cores are. A device of unknown NUMA node
+/// is near to all cores.
 std::vector<std::size_t> order_ports(std::span<const PortKey> ports,
                                      const PortChooser& chooser);
 

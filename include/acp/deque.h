@@ -59,7 +59,7 @@ typedef struct {
   acp_ga_t ga;
 } acp_deque_t;
 
-/** A place in a deque. index is its offset in bytes. */
+/** A position in a deque. index is its offset in bytes. */
 typedef struct {
   acp_deque_t deque;
   int index;
@@ -93,14 +93,14 @@ void acp_assign_range_deque(acp_deque_t deque,
  */
 acp_ga_t acp_at_deque(acp_deque_t deque, int offset);
 
-/** The place of the last byte. Specification 4.4.5. One round trip.
+/** The position of the last byte. Specification 4.4.5. One round trip.
  *
  * @param deque  a deque
  * @return an iterator; of an empty deque, or when it fails, offset -1
  */
 acp_deque_it_t acp_back_deque(acp_deque_t deque);
 
-/** The first place. Specification 4.4.6. Sends no message.
+/** The first position. Specification 4.4.6. Sends no message.
  *
  * @param deque  a deque; not looked at
  * @return an iterator of offset 0
@@ -143,7 +143,7 @@ void acp_destroy_deque(acp_deque_t deque);
  */
 int acp_empty_deque(acp_deque_t deque);
 
-/** The place behind the last byte. Specification 4.4.12. One round trip.
+/** The position behind the last byte. Specification 4.4.12. One round trip.
  *
  * @param deque  a deque
  * @return an iterator; offset 0 when it fails, with acp_errno. An offset of
@@ -157,7 +157,7 @@ acp_deque_it_t acp_end_deque(acp_deque_t deque);
  *
  * @param it    first byte
  * @param size  bytes
- * @return the place of the byte behind: @p it
+ * @return the position of the byte behind: @p it
  */
 acp_deque_it_t acp_erase_deque(acp_deque_it_t it, size_t size);
 
@@ -166,7 +166,7 @@ acp_deque_it_t acp_erase_deque(acp_deque_it_t it, size_t size);
  *
  * @param start  first byte
  * @param end    behind the last; not before @p start
- * @return the place of the byte behind: @p start
+ * @return the position of the byte behind: @p start
  */
 acp_deque_it_t acp_erase_range_deque(acp_deque_it_t start, acp_deque_it_t end);
 
@@ -184,7 +184,7 @@ acp_deque_it_t acp_front_deque(acp_deque_t deque);
  * @param it    position; the bytes behind it move back
  * @param ga    the bytes, on any rank
  * @param size  how many
- * @return the place of the first new byte: @p it
+ * @return the position of the first new byte: @p it
  */
 acp_deque_it_t acp_insert_deque(acp_deque_it_t it,
                                 const acp_ga_t ga,
@@ -196,7 +196,7 @@ acp_deque_it_t acp_insert_deque(acp_deque_it_t it,
  * @param it     where
  * @param start  first byte; of any deque, also of @p it
  * @param end    behind the last
- * @return the place of the first new byte: @p it
+ * @return the position of the first new byte: @p it
  */
 acp_deque_it_t acp_insert_range_deque(acp_deque_it_t it,
                                       acp_deque_it_t start,
@@ -264,7 +264,7 @@ void acp_swap_deque(acp_deque_t deque1, acp_deque_t deque2);
  *
  * @param it  an iterator
  * @param n   bytes, may be negative
- * @return the place @p n bytes on
+ * @return the position @p n bytes on
  */
 acp_deque_it_t acp_advance_deque_it(acp_deque_it_t it, int n);
 

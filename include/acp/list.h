@@ -58,7 +58,7 @@ typedef struct {
   acp_ga_t ga;
 } acp_list_t;
 
-/** A place in a list. elem is the library's; ACP_GA_NULL at the end. */
+/** A position in a list. elem is the library's; ACP_GA_NULL at the end. */
 typedef struct {
   acp_list_t list;
   acp_ga_t elem;
@@ -242,8 +242,8 @@ void acp_sort_list(acp_list_t list,
  */
 void acp_splice_list(acp_list_it_t it1, acp_list_it_t it2);
 
-/** Moves a range, as acp_splice_list. Specification 4.5.24. The place must not
- * be within the range: ACPX_INVALID_ARGUMENT.
+/** Moves a range, as acp_splice_list. Specification 4.5.24. The position must
+ * not be within the range: ACPX_INVALID_ARGUMENT.
  *
  * @param it     where; they come before this element
  * @param start  first element, of the same list or another
@@ -273,7 +273,7 @@ void acp_unique_list(acp_list_t list);
  *
  * @param it  an iterator
  * @param n   elements, may be negative
- * @return the place @p n elements on
+ * @return the position @p n elements on
  */
 acp_list_it_t acp_advance_list_it(acp_list_it_t it, int n);
 
@@ -294,7 +294,7 @@ acp_list_it_t acp_decrement_list_it(acp_list_it_t it);
  */
 acp_element_t acp_dereference_list_it(acp_list_it_t it);
 
-/** Elements from one place to another. Specification 4.5.30. Walks.
+/** Elements from one position to another. Specification 4.5.30. Walks.
  *
  * @param first  an iterator
  * @param last   another iterator of that list

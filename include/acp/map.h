@@ -36,7 +36,7 @@
  *                               counted at one time
  *   begin, increment,           with everything but swap. A walk meets each
  *     dereference               element that is there all the time once, none
- *                               twice at one place
+ *                               twice at one position
  *   assign, clear, merge, move  with everything but swap, as a series of
  *                               finds, inserts and removes
  *   swap                        with nothing else on the two maps
@@ -63,7 +63,7 @@ typedef struct {
   uint64_t num_slots;
 } acp_map_t;
 
-/** A place in a map: rank is where the element is; slot and elem are the
+/** A position in a map: rank is where the element is; slot and elem are the
  * library's. elem is ACP_GA_NULL at the end. */
 typedef struct {
   acp_map_t map;
@@ -72,7 +72,7 @@ typedef struct {
   acp_ga_t elem;
 } acp_map_it_t;
 
-/** A place, and whether there is one; for programs' own functions. */
+/** A position, and whether there is one; for programs' own functions. */
 typedef struct {
   acp_map_it_t it;
   int success;
@@ -287,7 +287,7 @@ acp_pair_t acp_dereference_map_it(acp_map_it_t it);
  * Works also when the element of @p it has been removed.
  *
  * @param it  an iterator; the end stays
- * @return the next place, or the end of its sort (acp_end_map,
+ * @return the next position, or the end of its sort (acp_end_map,
  *   acp_end_local_map); the end with acp_errno when it fails
  */
 acp_map_it_t acp_increment_map_it(acp_map_it_t it);

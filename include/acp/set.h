@@ -33,7 +33,7 @@
  *                               counted at one time
  *   begin, increment,           with everything but swap. A walk meets each
  *     dereference               key that is there all the time once, none
- *                               twice at one place
+ *                               twice at one position
  *   assign, clear, merge, move  with everything but swap, as a series of
  *                               finds, inserts and removes
  *   swap                        with nothing else on the two sets
@@ -60,7 +60,7 @@ typedef struct {
   uint64_t num_slots;
 } acp_set_t;
 
-/** A place in a set: rank is where the key is; slot and elem are the
+/** A position in a set: rank is where the key is; slot and elem are the
  * library's. elem is ACP_GA_NULL at the end. */
 typedef struct {
   acp_set_t set;
@@ -69,7 +69,7 @@ typedef struct {
   acp_ga_t elem;
 } acp_set_it_t;
 
-/** A place, and whether there is one; for programs' own functions. */
+/** A position, and whether there is one; for programs' own functions. */
 typedef struct {
   acp_set_it_t it;
   int success;
@@ -265,7 +265,7 @@ acp_element_t acp_dereference_set_it(acp_set_it_t it);
  * also when the key of @p it has been removed.
  *
  * @param it  an iterator; the end stays
- * @return the next place, or the end of its sort (acp_end_set,
+ * @return the next position, or the end of its sort (acp_end_set,
  *   acp_end_local_set); the end with acp_errno when it fails
  */
 acp_set_it_t acp_increment_set_it(acp_set_it_t it);

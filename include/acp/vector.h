@@ -55,7 +55,7 @@ typedef struct {
   acp_ga_t ga;
 } acp_vector_t;
 
-/** A place in a vector. index is its offset in bytes. */
+/** A position in a vector. index is its offset in bytes. */
 typedef struct {
   acp_vector_t vector;
   int index;
@@ -89,7 +89,7 @@ void acp_assign_range_vector(acp_vector_t vector,
  */
 acp_ga_t acp_at_vector(acp_vector_t vector, int offset);
 
-/** The first place. Specification 4.3.5. Sends no message.
+/** The first position. Specification 4.3.5. Sends no message.
  *
  * @param vector  a vector; not looked at
  * @return an iterator of offset 0
@@ -132,7 +132,7 @@ void acp_destroy_vector(acp_vector_t vector);
  */
 int acp_empty_vector(acp_vector_t vector);
 
-/** The place behind the last byte. Specification 4.3.11. One round trip.
+/** The position behind the last byte. Specification 4.3.11. One round trip.
  *
  * @param vector  a vector
  * @return an iterator; offset 0 when it fails, with acp_errno. An offset of
@@ -146,7 +146,7 @@ acp_vector_it_t acp_end_vector(acp_vector_t vector);
  *
  * @param it    first byte
  * @param size  bytes
- * @return the place of the byte behind: @p it
+ * @return the position of the byte behind: @p it
  */
 acp_vector_it_t acp_erase_vector(acp_vector_it_t it, size_t size);
 
@@ -155,7 +155,7 @@ acp_vector_it_t acp_erase_vector(acp_vector_it_t it, size_t size);
  *
  * @param start  first byte
  * @param end    behind the last; not before @p start
- * @return the place of the byte behind: @p start
+ * @return the position of the byte behind: @p start
  */
 acp_vector_it_t acp_erase_range_vector(acp_vector_it_t start,
                                        acp_vector_it_t end);
@@ -166,7 +166,7 @@ acp_vector_it_t acp_erase_range_vector(acp_vector_it_t start,
  * @param it    position; the bytes behind it move back
  * @param ga    the bytes, on any rank
  * @param size  how many
- * @return the place of the first new byte: @p it
+ * @return the position of the first new byte: @p it
  */
 acp_vector_it_t acp_insert_vector(acp_vector_it_t it,
                                   const acp_ga_t ga,
@@ -178,7 +178,7 @@ acp_vector_it_t acp_insert_vector(acp_vector_it_t it,
  * @param it     where
  * @param start  first byte; of any vector, also of @p it
  * @param end    behind the last
- * @return the place of the first new byte: @p it
+ * @return the position of the first new byte: @p it
  */
 acp_vector_it_t acp_insert_range_vector(acp_vector_it_t it,
                                         acp_vector_it_t start,
@@ -230,7 +230,7 @@ void acp_swap_vector(acp_vector_t vector1, acp_vector_t vector2);
  *
  * @param it  an iterator
  * @param n   bytes, may be negative
- * @return the place @p n bytes on
+ * @return the position @p n bytes on
  */
 acp_vector_it_t acp_advance_vector_it(acp_vector_it_t it, int n);
 

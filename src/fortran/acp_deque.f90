@@ -11,7 +11,7 @@ module acp_deque
     integer(acp_ga_t) :: ga = ACP_GA_NULL
   end type
 
-  !> A place in a deque. index is its offset in bytes, from 0.
+  !> A position in a deque. index is its offset in bytes, from 0.
   type, bind(C) :: acp_deque_it_t
     type(acp_deque_t) :: deque
     integer(c_int) :: index = 0
@@ -41,14 +41,14 @@ module acp_deque
       integer(acp_ga_t) :: acp_at_deque
     end function
 
-    !> The place of the last byte. Specification 4.4.5.
+    !> The position of the last byte. Specification 4.4.5.
     function acp_back_deque(deque) bind(C, name='acp_back_deque')
       import
       type(acp_deque_t), value :: deque
       type(acp_deque_it_t) :: acp_back_deque
     end function
 
-    !> The first place. Specification 4.4.6.
+    !> The first position. Specification 4.4.6.
     pure function acp_begin_deque(deque) bind(C, name='acp_begin_deque')
       import
       type(acp_deque_t), value :: deque
@@ -89,7 +89,7 @@ module acp_deque
       integer(c_int) :: acp_empty_deque
     end function
 
-    !> The place behind the last byte. Specification 4.4.12.
+    !> The position behind the last byte. Specification 4.4.12.
     function acp_end_deque(deque) bind(C, name='acp_end_deque')
       import
       type(acp_deque_t), value :: deque

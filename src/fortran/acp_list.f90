@@ -11,7 +11,7 @@ module acp_list
     integer(acp_ga_t) :: ga = ACP_GA_NULL
   end type
 
-  !> A place in a list.
+  !> A position in a list.
   type, bind(C) :: acp_list_it_t
     type(acp_list_t) :: list
     integer(acp_ga_t) :: elem = ACP_GA_NULL
@@ -231,7 +231,7 @@ module acp_list
       type(acp_element_t) :: acp_dereference_list_it
     end function
 
-    !> Elements from one place to another. Specification 4.5.30.
+    !> Elements from one position to another. Specification 4.5.30.
     function acp_distance_list_it(first, last) bind(C, &
         name='acp_distance_list_it')
       import

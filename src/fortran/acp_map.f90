@@ -16,7 +16,7 @@ module acp_map
     integer(c_int64_t) :: num_slots = 0
   end type
 
-  !> A place in a map. elem is ACP_GA_NULL at the end.
+  !> A position in a map. elem is ACP_GA_NULL at the end.
   type, bind(C) :: acp_map_it_t
     type(acp_map_t) :: map
     integer(c_int) :: rank = 0
@@ -24,7 +24,7 @@ module acp_map
     integer(acp_ga_t) :: elem = ACP_GA_NULL
   end type
 
-  !> A place, and whether there is one; for programs' own functions.
+  !> A position, and whether there is one; for programs' own functions.
   type, bind(C) :: acp_map_ib_t
     type(acp_map_it_t) :: it
     integer(c_int) :: success = 0

@@ -14,7 +14,7 @@ module acp_set
     integer(c_int64_t) :: num_slots = 0
   end type
 
-  !> A place in a set. elem is ACP_GA_NULL at the end.
+  !> A position in a set. elem is ACP_GA_NULL at the end.
   type, bind(C) :: acp_set_it_t
     type(acp_set_t) :: set
     integer(c_int) :: rank = 0
@@ -22,7 +22,7 @@ module acp_set
     integer(acp_ga_t) :: elem = ACP_GA_NULL
   end type
 
-  !> A place, and whether there is one; for programs' own functions.
+  !> A position, and whether there is one; for programs' own functions.
   type, bind(C) :: acp_set_ib_t
     type(acp_set_it_t) :: it
     integer(c_int) :: success = 0

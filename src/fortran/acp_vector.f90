@@ -11,7 +11,7 @@ module acp_vector
     integer(acp_ga_t) :: ga = ACP_GA_NULL
   end type
 
-  !> A place in a vector. index is its offset in bytes, from 0.
+  !> A position in a vector. index is its offset in bytes, from 0.
   type, bind(C) :: acp_vector_it_t
     type(acp_vector_t) :: vector
     integer(c_int) :: index = 0
@@ -41,7 +41,7 @@ module acp_vector
       integer(acp_ga_t) :: acp_at_vector
     end function
 
-    !> The first place. Specification 4.3.5.
+    !> The first position. Specification 4.3.5.
     pure function acp_begin_vector(vector) bind(C, name='acp_begin_vector')
       import
       type(acp_vector_t), value :: vector
@@ -82,7 +82,7 @@ module acp_vector
       integer(c_int) :: acp_empty_vector
     end function
 
-    !> The place behind the last byte. Specification 4.3.11.
+    !> The position behind the last byte. Specification 4.3.11.
     function acp_end_vector(vector) bind(C, name='acp_end_vector')
       import
       type(acp_vector_t), value :: vector

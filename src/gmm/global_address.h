@@ -56,7 +56,7 @@ class GlobalAddressCodec {
     rank_shift_ = color_shift_ + color_bits_;
     offset_mask_ = low_mask(offset_bits_);
     index_mask_ = key_slots - 1;
-    place_mask_ = low_mask(rank_shift_);
+    within_rank_mask_ = low_mask(rank_shift_);
     tag_mask_ = tag(max_colors() - 1, ~std::uint64_t{0});
   }
 
@@ -89,7 +89,7 @@ class GlobalAddressCodec {
   /// color nor generation, so its numbers begin at that of encode(rank, 0,
   /// index, 0, 0).
   std::uint64_t within_rank(GlobalAddress ga) const noexcept {
-    return ga & place_mask_;
+    return ga & within_rank_mask_;
   }
 
   /// The low generation_bits() bits of the region's generation.
@@ -156,7 +156,7 @@ class GlobalAddressCodec {
   int rank_shift_;
   std::uint64_t offset_mask_;
   std::uint64_t tag_mask_;
-  std::uint64_t place_mask_;
+  std::uint64_t within_rank_mask_;
   std::uint32_t index_mask_;
 };
 

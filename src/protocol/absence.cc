@@ -13,13 +13,13 @@ bool Absence::outranks(const Absence& old) const noexcept {
 }
 
 bool Absences::enter(const Absence& absence) noexcept {
-  std::atomic<std::uint64_t>& place =
+  std::atomic<std::uint64_t>& word =
       words_[static_cast<std::size_t>(absence.kind)];
-  std::uint64_t word = place.load(std::memory_order_relaxed);
-  while (word == 0 || absence.outranks(Absence::of(word))) {
-    if (place.compare_exchange_weak(word, absence.word(),
-                                    std::memory_order_release,
-                                    std::memory_order_relaxed)) {
+  std::uint64_t old = word.load(std::memory_order_relaxed);
+  while (old == 0 || absence.outranks(Absence::of(old))) {
+    if (word.compare_exchange_weak(old, absence.word(),
+                                   std::memory_order_release,
+                                   std::memory_order_relaxed)) {
       return true;
     }
   }

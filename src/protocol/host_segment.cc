@@ -387,9 +387,9 @@ std::span<std::byte> HostSegment::fetched_card(
   return card_at(std::uint64_t{header().local_procs} + slot);
 }
 
-std::span<std::byte> HostSegment::card_at(std::uint64_t place) const noexcept {
+std::span<std::byte> HostSegment::card_at(std::uint64_t index) const noexcept {
   const std::size_t size = header().card_bytes;
-  return {base_ + header().cards_offset + place * size, size};
+  return {base_ + header().cards_offset + index * size, size};
 }
 
 const JobSecret& HostSegment::secret() const noexcept {

@@ -472,7 +472,7 @@ class HostSegment {
   KeyEntry* keys(std::uint32_t slot) const noexcept;
 
  private:
-  std::span<std::byte> card_at(std::uint64_t place) const noexcept;
+  std::span<std::byte> card_at(std::uint64_t index) const noexcept;
 
   std::byte* base_ = nullptr;
   std::size_t bytes_ = 0;

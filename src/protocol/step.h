@@ -26,7 +26,7 @@ enum class Opcode : std::uint8_t {
                ///< rank. Delegated: the agent of the rank of `local` copies.
 };
 
-/// The atomics stand together in Opcode. docs/gma.md lists the places that a
+/// The atomics stand together in Opcode. docs/gma.md lists the files that a
 /// new one touches.
 constexpr bool is_atomic(Opcode opcode) noexcept {
   return opcode >= Opcode::kAdd && opcode <= Opcode::kSwap;

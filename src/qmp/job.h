@@ -30,7 +30,7 @@ struct Job {
   int job_number = 0;              ///< Number of this job with -qmp-job.
   int jobs = 1;                    ///< Jobs that the nodes are divided into.
   std::optional<Grid> machine;     ///< The allocated grid of this job.
-  std::vector<int> machine_coordinates;  ///< Place of this node in it.
+  std::vector<int> machine_coordinates;  ///< Position of this node.
   std::vector<int> subgrid;       ///< Sites per node; QMP_layout_grid sets it.
   std::uint32_t next_comm = 2;    ///< Number of the next one; QMP_comm_split.
   int wait_timeout_ms = 600'000;  ///< -1: no limit.

@@ -59,7 +59,7 @@ class Acprun final : public Bootstrap {
         segment_.slot_of_proc(proc_) == protocol::kNoSlot) {
       log_error(
           "acprun calls this process rank {}, which its memory of {} ranks has "
-          "no place for: launcher and library are of different builds",
+          "no slot for: launcher and library are of different builds",
           proc_, segment_.header().procs);
       return Status::kProtocol;
     }

@@ -191,13 +191,13 @@ class Gathering {
     const ReceivedMessage received =
         receive_message(guest.socket.get(), Waiting::kNever);
     const protocol::BootstrapMessage& message = received.message;
-    const auto place = std::ranges::find(ranks_, message.value);
+    const auto rank = std::ranges::find(ranks_, message.value);
     const bool is_hello = received.kind == ReceivedMessage::Kind::kMessage &&
                           message.type == BootstrapType::kHello &&
                           message.text.size() == sizeof guest.cpus &&
-                          place != ranks_.end();
+                          rank != ranks_.end();
     HostPeer& peer =
-        peers_[is_hello ? static_cast<std::size_t>(place - ranks_.begin()) : 0];
+        peers_[is_hello ? static_cast<std::size_t>(rank - ranks_.begin()) : 0];
     if (!is_hello || peer.socket) {
       log_warning(
           "the process with pid {} is turned away: it is no rank of this job",
@@ -205,7 +205,7 @@ class Gathering {
       return;
     }
     std::memcpy(&guest.cpus, message.text.data(), sizeof guest.cpus);
-    guest.rank = *place;
+    guest.rank = *rank;
     guest.life = watch_process(guest.process);
     peer = std::move(guest);
   }

@@ -187,7 +187,7 @@ Status HostLinks::open(const LinkKey& key, std::size_t leaders) {
     log_error("socket for the leaders of other hosts: {}", errno_text(errno));
     return Status::kSystem;
   }
-  // The port is at the same place in both kinds of address.
+  // The port has the same offset in both kinds of address.
   port_ = ntohs(own.sin6_port);
   return Status::kOk;
 }

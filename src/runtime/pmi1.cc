@@ -44,8 +44,8 @@ class Pmi1 final : public PmiClient {
     }
     space_ = *name;
     value_limit_ = static_cast<std::size_t>(*longest) - 1;
-    return set_place(number_in_environment("PMI_RANK"),
-                     number_in_environment("PMI_SIZE"));
+    return set_rank_and_size(number_in_environment("PMI_RANK"),
+                             number_in_environment("PMI_SIZE"));
   }
 
   std::string_view name() const noexcept override { return "pmi1"; }

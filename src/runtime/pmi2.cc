@@ -35,9 +35,9 @@ class Pmi2 final : public PmiClient {
                              {"pmirank", fmt::format("{}", rank.value_or(-1))},
                              {"threaded", "FALSE"}},
                             "fullinit-response", limit);
-    return answer.ok()
-               ? set_place(answer->number("rank"), answer->number("size"))
-               : answer.status();
+    return answer.ok() ? set_rank_and_size(answer->number("rank"),
+                                           answer->number("size"))
+                       : answer.status();
   }
 
   std::string_view name() const noexcept override { return "pmi2"; }

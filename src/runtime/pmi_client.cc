@@ -110,8 +110,8 @@ Status PmiClient::agree_on_version(std::string_view version,
   return answer.ok() ? Status::kOk : answer.status();
 }
 
-Status PmiClient::set_place(std::optional<std::int64_t> rank,
-                            std::optional<std::int64_t> size) {
+Status PmiClient::set_rank_and_size(std::optional<std::int64_t> rank,
+                                    std::optional<std::int64_t> size) {
   if (!rank || !size || *rank < 0 || *rank >= *size) {
     log_error(
         "the launcher gives rank {} of {} ranks: variables PMI_RANK and "

@@ -54,8 +54,8 @@ class PmiClient : public ProcessManager {
   [[nodiscard]] Status agree_on_version(std::string_view version,
                                         std::string_view subversion,
                                         const WaitLimit& limit);
-  [[nodiscard]] Status set_place(std::optional<std::int64_t> rank,
-                                 std::optional<std::int64_t> size);
+  [[nodiscard]] Status set_rank_and_size(std::optional<std::int64_t> rank,
+                                         std::optional<std::int64_t> size);
   /// Sends a message that has no answer, and that makes the launcher end the
   /// job, after a pause. Hydra drops output that it has not passed on by then,
   /// and with it the line that says why the job ends. Then waits up to 1 s to

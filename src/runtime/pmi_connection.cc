@@ -108,10 +108,10 @@ Result<std::string> PmiConnection::ask(PmiDialect dialect,
                                        std::string_view expected,
                                        const WaitLimit& limit,
                                        PmiAnswer kind) {
-  const auto place = static_cast<std::size_t>(kind);
+  const auto index = static_cast<std::size_t>(kind);
   {
     const std::lock_guard lock(mutex_);
-    expected_[place] = expected;
+    expected_[index] = expected;
   }
   const bool is_sent = send(dialect, message);
   if (!is_sent) {
@@ -121,7 +121,7 @@ Result<std::string> PmiConnection::ask(PmiDialect dialect,
   Result<std::string> text = is_sent ? wait_for_answer(dialect, kind, limit)
                                      : Result<std::string>(Status::kSystem);
   const std::lock_guard lock(mutex_);
-  expected_[place].clear();
+  expected_[index].clear();
   return text;
 }
 

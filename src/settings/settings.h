@@ -75,7 +75,7 @@ enum class SettingId : std::uint8_t {
 /// The table, in the order of SettingId. Its rows stand in table.cc.
 std::span<const Setting> settings_table() noexcept;
 
-/// The place that a value came from; acp_info prints it.
+/// The source that a value came from; acp_info prints it.
 enum class SettingSource : std::uint8_t { kDefault, kEnvironment, kOption };
 
 /// The values in force. A plain value that can be copied.

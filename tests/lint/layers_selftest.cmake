@@ -69,10 +69,10 @@ refused(launcher/main.cc "#include \"gmm/key_table.h\""
   "layer 'launcher' may not include 'gmm'")
 
 # Foreign headers.
-refused(src/gma/engine.cc "#include <sys/socket.h>" "(sockets) has no place")
-refused(src/runtime/task.cc "#include <netinet/in.h>" "(sockets) has no place")
-refused(udp/wire.cc "#include <infiniband/verbs.h>" "(rdma) has no place")
-refused(verbs/wire.cc "#include <ucp/api/ucp.h>" "(ucx) has no place")
+refused(src/gma/engine.cc "#include <sys/socket.h>" "(sockets) may not be included")
+refused(src/runtime/task.cc "#include <netinet/in.h>" "(sockets) may not be included")
+refused(udp/wire.cc "#include <infiniband/verbs.h>" "(rdma) may not be included")
+refused(verbs/wire.cc "#include <ucp/api/ucp.h>" "(ucx) may not be included")
 
 # Paths that would go round the table.
 refused(src/middle/a.cc "#include \"../base/log.h\"" "from the include root")

@@ -133,18 +133,18 @@ void compute_until(Clock::time_point limit) {
 
 /// Does a put, a get, an atomic and a chain to rank 0, and completes each.
 void touch_rank_zero(const Block& block, std::uint64_t round) {
-  const std::size_t place = static_cast<std::size_t>(acp_rank()) * 64;
-  block.word(place / 8).store(round);
+  const std::size_t offset = static_cast<std::size_t>(acp_rank()) * 64;
+  block.word(offset / 8).store(round);
   EXPECT_DONE(
-      acp_copy(block.at(0, place), block.mine(place), 8, ACP_HANDLE_NULL));
-  EXPECT_DONE(
-      acp_copy(block.mine(place + 8), block.at(0, place), 8, ACP_HANDLE_NULL));
-  EXPECT_EQ(block.word(place / 8 + 1).load(), round);
-  EXPECT_DONE(acp_add8(block.mine(place + 16), block.at(0, place + 8), 1,
+      acp_copy(block.at(0, offset), block.mine(offset), 8, ACP_HANDLE_NULL));
+  EXPECT_DONE(acp_copy(block.mine(offset + 8), block.at(0, offset), 8,
+                       ACP_HANDLE_NULL));
+  EXPECT_EQ(block.word(offset / 8 + 1).load(), round);
+  EXPECT_DONE(acp_add8(block.mine(offset + 16), block.at(0, offset + 8), 1,
                        ACP_HANDLE_NULL));
   acpx_op_t op{};
   op.opcode = ACPX_ADD8;
-  op.remote = block.at(0, place + 16);
+  op.remote = block.at(0, offset + 16);
   op.operand = 1;
   EXPECT_DONE(acpx_post(&op, 1, ACP_HANDLE_NULL));
 }
@@ -274,10 +274,10 @@ SPMD_CASE(passive_rank, "a rank that computes for a second holds up nobody") {
       for (std::uint64_t round = 1; round <= kRounds; ++round) {
         touch_rank_zero(block, round);
       }
-      const std::size_t place = static_cast<std::size_t>(acp_rank()) * 64;
-      EXPECT_DONE(
-          acp_copy(block.mine(place + 24), block.at(0, 56), 8, ACP_HANDLE_ALL));
-      EXPECT_EQ(block.word(place / 8 + 3).load(), 0U);
+      const std::size_t offset = static_cast<std::size_t>(acp_rank()) * 64;
+      EXPECT_DONE(acp_copy(block.mine(offset + 24), block.at(0, 56), 8,
+                           ACP_HANDLE_ALL));
+      EXPECT_EQ(block.word(offset / 8 + 3).load(), 0U);
     }
     EXPECT_EQ(acp_sync(), 0);
     if (acp_rank() == 0) {

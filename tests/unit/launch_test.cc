@@ -207,7 +207,7 @@ TEST_CASE("launch: a welcome has to be whole", "[runtime][bootstrap]") {
     CHECK(connect_to_acprun(std::move(launcher.theirs)).status() ==
           Status::kAborted);
   }
-  SECTION("a process that the memory has no place for") {
+  SECTION("a process that the memory has no slot for") {
     protocol::HostPlan plan;
     plan.sizes.module_bytes = 1 << 20;
     const Result<UniqueFd> memory = protocol::create_host_segment(plan);

@@ -109,7 +109,7 @@ TEST_CASE("modules: functions may be missing, a name may not",
   modules.fini();
 }
 
-TEST_CASE("modules: each has its place, on lines of its own",
+TEST_CASE("modules: each has its memory, on lines of its own",
           "[runtime][modules]") {
   Modules modules;
   std::string name = "gone";

@@ -12,41 +12,43 @@ namespace acp::runtime {
 namespace {
 
 /// The proposal of one process, and the host that it runs on.
-struct Place {
+struct Process {
   std::uint32_t host = 0;
   Proposal proposal = kNoRdma;
 };
 
-ProposalReview review_of(const std::vector<Place>& places, std::size_t me) {
-  ProposalReview review(places[me].proposal);
-  for (std::uint32_t proc = 0; proc < places.size(); ++proc) {
-    review.add(proc, places[proc].proposal,
-               places[proc].host == places[me].host);
+ProposalReview review_of(const std::vector<Process>& processes,
+                         std::size_t me) {
+  ProposalReview review(processes[me].proposal);
+  for (std::uint32_t proc = 0; proc < processes.size(); ++proc) {
+    review.add(proc, processes[proc].proposal,
+               processes[proc].host == processes[me].host);
   }
   return review;
 }
 
 /// Whether `me` reaches `peer`, of another host, by RDMA devices.
-bool takes_rdma(const std::vector<Place>& places,
+bool takes_rdma(const std::vector<Process>& processes,
                 std::size_t me,
                 std::size_t peer) {
-  switch (review_of(places, me).use()) {
-    case NetworkUse::kAlike: return places[me].proposal != kNoRdma;
-    case NetworkUse::kBoth: return places[me].proposal == places[peer].proposal;
+  switch (review_of(processes, me).use()) {
+    case NetworkUse::kAlike: return processes[me].proposal != kNoRdma;
+    case NetworkUse::kBoth:
+      return processes[me].proposal == processes[peer].proposal;
     default: return false;
   }
 }
 
-std::vector<Place> random_places(std::mt19937& random) {
+std::vector<Process> random_processes(std::mt19937& random) {
   const Proposal choices[] = {kNoRdma, propose_fabric("one"),
                               propose_fabric("two")};
-  std::vector<Place> places(2 + random() % 7);
+  std::vector<Process> processes(2 + random() % 7);
   const std::size_t fabrics = 1 + random() % 3;
-  for (Place& place : places) {
-    place.host = static_cast<std::uint32_t>(random() % 4);
-    place.proposal = choices[random() % fabrics];
+  for (Process& process : processes) {
+    process.host = static_cast<std::uint32_t>(random() % 4);
+    process.proposal = choices[random() % fabrics];
   }
-  return places;
+  return processes;
 }
 
 }  // namespace
@@ -73,16 +75,17 @@ TEST_CASE("network choice: two hosts take RDMA where their fabrics are equal",
           "[runtime][network]") {
   std::mt19937 random(5);
   for (int round = 0; round < 2000; ++round) {
-    const std::vector<Place> places = random_places(random);
-    for (std::size_t one = 0; one < places.size(); ++one) {
-      for (std::size_t other = 0; other < places.size(); ++other) {
-        if (places[one].host == places[other].host) {
+    const std::vector<Process> processes = random_processes(random);
+    for (std::size_t one = 0; one < processes.size(); ++one) {
+      for (std::size_t other = 0; other < processes.size(); ++other) {
+        if (processes[one].host == processes[other].host) {
           continue;
         }
-        const bool do_share = places[one].proposal != kNoRdma &&
-                              places[one].proposal == places[other].proposal;
-        REQUIRE(takes_rdma(places, one, other) == do_share);
-        REQUIRE(takes_rdma(places, other, one) == do_share);
+        const bool do_share =
+            processes[one].proposal != kNoRdma &&
+            processes[one].proposal == processes[other].proposal;
+        REQUIRE(takes_rdma(processes, one, other) == do_share);
+        REQUIRE(takes_rdma(processes, other, one) == do_share);
       }
     }
   }
@@ -98,21 +101,22 @@ TEST_CASE("network choice: a job on one fabric has one network",
 TEST_CASE("network choice: a fabric of one host alone is left out",
           "[runtime][network]") {
   const Proposal fabric = propose_fabric("one");
-  const std::vector<Place> places = {{0, fabric}, {0, fabric}, {1, kNoRdma}};
-  CHECK(review_of(places, 0).use() == NetworkUse::kUdp);
-  CHECK(review_of(places, 0).other() == 2);
-  CHECK(review_of(places, 2).use() == NetworkUse::kUdp);
-  CHECK(review_of(places, 2).other() == 0);
+  const std::vector<Process> processes = {
+      {0, fabric}, {0, fabric}, {1, kNoRdma}};
+  CHECK(review_of(processes, 0).use() == NetworkUse::kUdp);
+  CHECK(review_of(processes, 0).other() == 2);
+  CHECK(review_of(processes, 2).use() == NetworkUse::kUdp);
+  CHECK(review_of(processes, 2).other() == 0);
 }
 
 TEST_CASE("network choice: a named network is refused beside another",
           "[runtime][network]") {
   const Proposal udp = propose_named("udp");
   CHECK(review_of({{0, udp}, {1, udp}}, 0).use() == NetworkUse::kAlike);
-  const std::vector<Place> places = {
+  const std::vector<Process> processes = {
       {0, kNoRdma}, {1, udp}, {2, propose_fabric("udp")}};
-  for (std::size_t proc = 0; proc < places.size(); ++proc) {
-    CHECK(review_of(places, proc).use() == NetworkUse::kRefused);
+  for (std::size_t proc = 0; proc < processes.size(); ++proc) {
+    CHECK(review_of(processes, proc).use() == NetworkUse::kRefused);
   }
 }
 

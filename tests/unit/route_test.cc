@@ -1,4 +1,4 @@
-// The way of a step, from the places of both ends and the settings.
+// The way of a step, from where both ends are and the settings.
 #include "gma/route.h"
 
 #include <vector>
@@ -67,7 +67,7 @@ TEST_CASE("gma: a word is executed here when it is mapped and the CPU may",
   }
 }
 
-TEST_CASE("gma: an end's place follows from its looked-up target",
+TEST_CASE("gma: where an end is follows from its looked-up target",
           "[gma][route]") {
   gmm::Target target;
   CHECK(end_of(target) == kFar);

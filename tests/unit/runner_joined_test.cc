@@ -274,7 +274,7 @@ TEST_CASE("runner joined: what cannot go along follows", "[gma][runner]") {
   SECTION("a word of another rank") {
     steps[1] = word_step(Opcode::kPut8, world.far(3, 0), 0);
   }
-  SECTION("a word whose result has no place") {
+  SECTION("a word whose result has no address") {
     steps[1] = word_step(Opcode::kAdd, world.far(2, 0),
                          world.mine + RunnerWorld::kMemory);
   }

@@ -128,7 +128,7 @@ TEST_CASE("runner parts: what cannot go along follows the answer",
   SECTION("a word by another path") {
     behind = word_step(Opcode::kAdd, world.far(2, 0, 1), world.mine);
   }
-  SECTION("a word whose result has no place") {
+  SECTION("a word whose result has no address") {
     behind = word_step(Opcode::kAdd, world.far(2, 0),
                        world.mine + RunnerWorld::kMemory);
   }

@@ -41,7 +41,7 @@ std::uint64_t wait_for_port(Context& context, Word word) {
   return value & 0xffff;
 }
 
-/// IPv4 and IPv6 have the port at the same place.
+/// The port has the same offset in addresses of IPv4 and IPv6.
 std::uint16_t port_of(const SocketAddress& address) {
   return ntohs(address.v4.sin_port);
 }

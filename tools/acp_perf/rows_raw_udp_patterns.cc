@@ -128,9 +128,9 @@ class Player {
   }
 
   void send_one(std::uint64_t round, std::uint64_t index) {
-    const std::uint64_t place = index % pattern_.datagrams;
+    const std::uint64_t position = index % pattern_.datagrams;
     const auto datagram =
-        std::span(out_).subspan(place * pattern_.bytes, pattern_.bytes);
+        std::span(out_).subspan(position * pattern_.bytes, pattern_.bytes);
     const std::uint64_t number = round * 32 + index;
     std::memcpy(datagram.data() + kHashBytes, &number, sizeof number);
     if (pattern_.is_checked) {

@@ -84,7 +84,7 @@ foreach(kind SHARED STATIC)
     DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endforeach()
 
-# qmp-config finds the installation from its own place.
+# qmp-config finds the installation from its own path.
 file(RELATIVE_PATH QMP_CONFIG_INCLUDE_DIR
   ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_INCLUDEDIR})
 file(RELATIVE_PATH QMP_CONFIG_LIB_DIR

@@ -50,7 +50,7 @@ set(ALLOW_tools base settings protocol transport gmm api public)
 set(LAYERS public base settings protocol transport self shm ucx verbs udp gmm gma agent
   runtime api middle inbox qmp compat fortran examples launcher tools)
 
-# Foreign headers that only some places may touch: a name for the message, the
+# Foreign headers that only some files may include: a name for the message, the
 # headers, the files.
 set(FOREIGN rdma ucx pmix sockets)
 set(FOREIGN_rdma_HEADERS "^(infiniband|rdma)/")
@@ -117,12 +117,12 @@ function(check_own file layer name quote)
   endif()
 endfunction()
 
-# A foreign header: the list of places.
+# A foreign header: the list of files.
 function(check_foreign file name)
   foreach(foreign IN LISTS FOREIGN)
     if(name MATCHES "${FOREIGN_${foreign}_HEADERS}" AND
        NOT file MATCHES "${FOREIGN_${foreign}_FILES}")
-      refuse("${file}: <${name}> (${foreign}) has no place here")
+      refuse("${file}: <${name}> (${foreign}) may not be included here")
     endif()
   endforeach()
 endfunction()
