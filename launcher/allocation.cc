@@ -93,7 +93,8 @@ bool expand(const std::string& stem,
   return true;
 }
 
-/// A host without a count has one slot. SLURM_TASKS_PER_NODE may be missing.
+/// A host without a count has room for one rank. SLURM_TASKS_PER_NODE may be
+/// missing.
 std::variant<std::optional<Allocation>, std::string> slurm_allocation(
     const Settings::Lookup& lookup, const char* list) {
   const auto hosts = expand_slurm_list(list);
@@ -116,12 +117,12 @@ std::variant<std::optional<Allocation>, std::string> slurm_allocation(
           list);
     }
     for (std::size_t i = 0; i < hosts->size(); ++i)
-      allocation.nodes[i].slots = (*tasks)[i];
+      allocation.nodes[i].capacity = (*tasks)[i];
   }
   return allocation;
 }
 
-/// PBS repeats a host for each of its slots; SGE has a count behind each.
+/// PBS repeats a host for each of its ranks; SGE has a count behind each.
 std::variant<std::optional<Allocation>, std::string> file_allocation(
     const char* variable, const char* name) {
   std::ifstream file(name);
@@ -138,8 +139,8 @@ std::variant<std::optional<Allocation>, std::string> file_allocation(
     }
     Node node{host, 1, 0};
     if (has_counts && words >> count) {
-      node.slots = number_of(count).value_or(0);
-      if (node.slots == 0 || node.slots > kMaxRanks) {
+      node.capacity = number_of(count).value_or(0);
+      if (node.capacity == 0 || node.capacity > kMaxRanks) {
         return fmt::format("{}={}: '{}' is no number of slots", variable, name,
                            count);
       }

@@ -17,9 +17,9 @@ struct Allocation {
   std::vector<Node> nodes;
 };
 
-/// Returns the hosts of the allocation and their slots; nullopt without a batch
-/// system. The text says what is wrong with a variable or a file. `lookup`
-/// reads the environment; the function may read files.
+/// Returns the hosts of the allocation and the ranks that each has room for;
+/// nullopt without a batch system. The text says what is wrong with a variable
+/// or a file. `lookup` reads the environment; the function may read files.
 std::variant<std::optional<Allocation>, std::string> find_allocation(
     const Settings::Lookup& lookup);
 

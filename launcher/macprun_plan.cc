@@ -174,8 +174,8 @@ std::string hosts_of(const std::vector<HostRanks>& hosts,
     ++runs.back().second;
   }
   std::string text;
-  for (const auto& [name, slots] : runs) {
-    text += fmt::format("{}{}:{}", text.empty() ? "" : ",", *name, slots);
+  for (const auto& [name, ranks] : runs) {
+    text += fmt::format("{}{}:{}", text.empty() ? "" : ",", *name, ranks);
   }
   return text;
 }

@@ -28,14 +28,15 @@ std::string_view take_word(std::string_view& line) {
   return word;
 }
 
-std::optional<std::uint32_t> parse_slots(std::string_view text) {
-  std::uint32_t slots = 0;
+std::optional<std::uint32_t> parse_capacity(std::string_view text) {
+  std::uint32_t capacity = 0;
   const char* end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, slots);
-  if (error != std::errc{} || rest != end || slots == 0 || slots > kMaxRanks) {
+  const auto [rest, error] = std::from_chars(text.data(), end, capacity);
+  if (error != std::errc{} || rest != end || capacity == 0 ||
+      capacity > kMaxRanks) {
     return std::nullopt;
   }
-  return slots;
+  return capacity;
 }
 
 /// Returns at most 80 characters for a message, without control characters: the
@@ -79,8 +80,8 @@ std::optional<std::string> parse_line(std::string_view line, Node& node) {
   if (auto error = refuse_option_as_host(host)) {
     return error;
   }
-  std::string_view slots = count.empty() ? count : count.substr(1);
-  if (!count.empty() && (count.front() != ':' || slots.empty())) {
+  std::string_view capacity = count.empty() ? count : count.substr(1);
+  if (!count.empty() && (count.front() != ':' || capacity.empty())) {
     return fmt::format("'{}' has no number behind the host", printable(first));
   }
   if (!option.empty()) {
@@ -90,16 +91,16 @@ std::optional<std::string> parse_line(std::string_view line, Node& node) {
       return fmt::format("'{}': expected 'host', 'host:N' or 'host slots=N'",
                          printable(option));
     }
-    slots = option.substr(kSlots.size());
+    capacity = option.substr(kSlots.size());
   }
   node.host = host;
   if (!count.empty() || !option.empty()) {
-    const auto number = parse_slots(slots);
+    const auto number = parse_capacity(capacity);
     if (!number) {
       return fmt::format("'{}' is no number of ranks from 1 to {}",
-                         printable(slots), kMaxRanks);
+                         printable(capacity), kMaxRanks);
     }
-    node.slots = *number;
+    node.capacity = *number;
   }
   return std::nullopt;
 }
@@ -138,12 +139,13 @@ std::variant<std::vector<Node>, NodefileError> parse_nodefile(
   return nodes;
 }
 
-std::uint32_t count_slots(const std::vector<Node>& nodes) {
-  std::uint64_t slots = 0;
+std::uint32_t capacity_of(const std::vector<Node>& nodes) {
+  std::uint64_t capacity = 0;
   for (const Node& node : nodes) {
-    slots += node.slots;
+    capacity += node.capacity;
   }
-  return static_cast<std::uint32_t>(std::min<std::uint64_t>(slots, kMaxRanks));
+  return static_cast<std::uint32_t>(
+      std::min<std::uint64_t>(capacity, kMaxRanks));
 }
 
 }  // namespace acp::launcher

@@ -20,8 +20,8 @@ inline constexpr std::uint32_t kMaxRanks = 1'048'575;
 
 struct Node {
   std::string host;
-  std::uint32_t slots = 1;  ///< 1 .. kMaxRanks.
-  std::size_t line = 0;     ///< Counted from 1.
+  std::uint32_t capacity = 1;  ///< Ranks that it has room for: 1 .. kMaxRanks.
+  std::size_t line = 0;        ///< Counted from 1.
 
   bool operator==(const Node&) const = default;
 };
@@ -42,6 +42,6 @@ std::variant<std::vector<Node>, NodefileError> parse_nodefile(
 std::optional<std::string> refuse_option_as_host(std::string_view host);
 
 /// Returns how many ranks these nodes have room for, at most kMaxRanks.
-std::uint32_t count_slots(const std::vector<Node>& nodes);
+std::uint32_t capacity_of(const std::vector<Node>& nodes);
 
 }  // namespace acp::launcher

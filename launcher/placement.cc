@@ -83,18 +83,18 @@ OrExit<std::vector<HostRanks>> place_by_file(Options& options) {
   auto read = nodes_of_file(name);
   if (auto* exit = std::get_if<EarlyExit>(&read)) return std::move(*exit);
   const auto& nodes = std::get<std::vector<Node>>(read);
-  const std::uint32_t slots = count_slots(nodes);
-  if (slots == 0) {
+  const std::uint32_t capacity = capacity_of(nodes);
+  if (capacity == 0) {
     return launcher_error(fmt::format("node file {} names no host", name));
   }
-  if (options.procs == 0) options.procs = slots;
-  if (slots < options.procs && !options.oversubscribe) {
+  if (options.procs == 0) options.procs = capacity;
+  if (capacity < options.procs && !options.oversubscribe) {
     return launcher_error(fmt::format(
         "node file {} has room for {} ranks, -np asks for {}; add lines or "
         "give --oversubscribe",
-        name, slots, options.procs));
+        name, capacity, options.procs));
   }
-  return group_by_host(nodes, fill_slots(nodes, options.procs));
+  return group_by_host(nodes, fill_nodes(nodes, options.procs));
 }
 
 OrExit<std::vector<HostRanks>> place_by_option(Options& options) {
@@ -102,33 +102,33 @@ OrExit<std::vector<HostRanks>> place_by_option(Options& options) {
   if (auto* exit = std::get_if<EarlyExit>(&read)) return std::move(*exit);
   const auto& nodes = std::get<std::vector<Node>>(read);
   const bool has_counts = std::ranges::any_of(
-      nodes, [](const Node& node) { return node.slots > 1; });
+      nodes, [](const Node& node) { return node.capacity > 1; });
   const bool is_one_host = nodes.size() == 1;
-  const std::uint32_t slots = count_slots(nodes);
+  const std::uint32_t capacity = capacity_of(nodes);
   // "--host here" has always meant one rank, "-np 4 --host here" four.
-  if (options.procs == 0) options.procs = slots;
+  if (options.procs == 0) options.procs = capacity;
   if (has_counts && !is_one_host) {
-    if (slots < options.procs && !options.oversubscribe) {
+    if (capacity < options.procs && !options.oversubscribe) {
       return launcher_error(fmt::format(
           "--host={} has room for {} ranks, -np asks for {}; raise the counts "
           "or give --oversubscribe",
-          options.hosts, slots, options.procs));
+          options.hosts, capacity, options.procs));
     }
-    return group_by_host(nodes, fill_slots(nodes, options.procs));
+    return group_by_host(nodes, fill_nodes(nodes, options.procs));
   }
   return group_by_host(nodes, share_evenly(nodes.size(), options.procs));
 }
 
 OrExit<std::vector<HostRanks>> place_by_allocation(const Allocation& allocation,
                                                    Options& options) {
-  const std::uint32_t slots = count_slots(allocation.nodes);
-  if (options.procs == 0) options.procs = slots;
+  const std::uint32_t capacity = capacity_of(allocation.nodes);
+  if (options.procs == 0) options.procs = capacity;
   // An allocation counts tasks of the batch script, which may be one for each
   // host, or one for each core.
   return group_by_host(
       allocation.nodes,
-      options.procs <= slots
-          ? fill_slots(allocation.nodes, options.procs)
+      options.procs <= capacity
+          ? fill_nodes(allocation.nodes, options.procs)
           : share_evenly(allocation.nodes.size(), options.procs));
 }
 
@@ -140,7 +140,7 @@ bool has_several_hosts(const Allocation& allocation) {
 
 }  // namespace
 
-std::vector<std::size_t> fill_slots(std::span<const Node> nodes,
+std::vector<std::size_t> fill_nodes(std::span<const Node> nodes,
                                     std::uint32_t ranks) {
   std::vector<std::size_t> node_of_rank;
   node_of_rank.reserve(ranks);
@@ -148,7 +148,8 @@ std::vector<std::size_t> fill_slots(std::span<const Node> nodes,
     for (std::size_t node = 0; node < nodes.size(); ++node) {
       const auto left = ranks - node_of_rank.size();
       node_of_rank.insert(node_of_rank.end(),
-                          std::min<std::size_t>(nodes[node].slots, left), node);
+                          std::min<std::size_t>(nodes[node].capacity, left),
+                          node);
     }
   }
   return node_of_rank;
@@ -181,7 +182,7 @@ OrExit<std::vector<HostRanks>> place_ranks(Options& options,
   }
   options.procs = std::max<std::uint32_t>(options.procs, 1);
   const Node here{"localhost", options.procs, 0};
-  return group_by_host({&here, 1}, fill_slots({&here, 1}, options.procs));
+  return group_by_host({&here, 1}, fill_nodes({&here, 1}, options.procs));
 }
 
 }  // namespace acp::launcher

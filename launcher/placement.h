@@ -19,10 +19,10 @@ namespace acp::launcher {
 OrExit<std::vector<HostRanks>> place_ranks(Options& options,
                                            const Settings::Lookup& lookup);
 
-/// Gives each rank a slot of the nodes in order, and begins again at the first
-/// node when they are used up. At least one slot. Returns the node of each
-/// rank. Pure.
-std::vector<std::size_t> fill_slots(std::span<const Node> nodes,
+/// Fills the nodes with ranks in order, and begins again at the first node when
+/// all are full. Precondition: there is a node. Returns the node of each rank.
+/// Pure.
+std::vector<std::size_t> fill_nodes(std::span<const Node> nodes,
                                     std::uint32_t ranks);
 
 /// Divides the ranks evenly among so many hosts, neighbours together. Returns

@@ -246,7 +246,7 @@ class Seat {
         variables.emplace_back(text);
       }
     }
-    std::string slots;
+    std::string open_mpi;
     std::string tasks;
     std::string hydra;
     for (std::size_t at = 0; at < orders_.hosts.size();) {
@@ -255,14 +255,14 @@ class Seat {
       const std::string one = orders_.hosts.substr(at, end - at);
       const std::size_t colon = one.rfind(':');
       const std::string host = one.substr(0, colon);
-      slots += fmt::format("{} slots={}\n", host, one.substr(colon + 1));
+      open_mpi += fmt::format("{} slots={}\n", host, one.substr(colon + 1));
       hydra += one + "\n";
       for (std::uint32_t n = number_in(one.substr(colon + 1)).value_or(0);
            n > 0; --n)
         tasks += host + "\n";
       at = end + 1;
     }
-    const std::string of_open_mpi = publish(slots, slots_);
+    const std::string of_open_mpi = publish(open_mpi, open_mpi_);
     variables.push_back("OMPI_MCA_orte_default_hostfile=" + of_open_mpi);
     variables.push_back("PRTE_MCA_prte_default_hostfile=" + of_open_mpi);
     variables.push_back("HYDRA_HOST_FILE=" + publish(hydra, hydra_));
@@ -306,7 +306,7 @@ class Seat {
   SignalQueue signals_;
   UniqueFd listener_;  ///< Until the join command has come.
   UniqueFd socket_;    ///< To the join command, from then on.
-  UniqueFd slots_;     ///< Files of hosts, in the forms of three launchers.
+  UniqueFd open_mpi_;  ///< Files of hosts, in the forms of three launchers.
   UniqueFd hydra_;
   UniqueFd tasks_;
   pid_t launcher_ = 0;       ///< 0: none, or it has ended.

@@ -38,11 +38,11 @@ class EndpointTable {
     if (page == nullptr) {
       page = std::make_unique<Page>();
     }
-    auto& slot = (*page)[index % kPageEndpoints];
-    ACP_ASSERT(slot == nullptr);
-    slot = std::move(endpoint);
-    all_.push_back(slot.get());
-    return slot.get();
+    auto& entry = (*page)[index % kPageEndpoints];
+    ACP_ASSERT(entry == nullptr);
+    entry = std::move(endpoint);
+    all_.push_back(entry.get());
+    return entry.get();
   }
 
   /// All endpoints in the order in which they were made.

@@ -31,7 +31,7 @@ AddressSpace::AddressSpace(const protocol::HostSegment& segment,
                            Rank rank,
                            Color colors,
                            Reach reach) noexcept
-    : codec_(segment.header().procs, segment.header().key_slots),
+    : codec_(segment.header().procs, segment.header().key_entries),
       my_rank_(rank),
       direct_procs_(reach == Reach::kHost ? segment.header().procs : 0),
       my_slice_(segment.slice(my_slot)),

@@ -38,13 +38,13 @@ inline constexpr std::uint32_t kFirstUserKey = 2;
 class GlobalAddressCodec {
  public:
   /// Makes the codec of a job of `procs` ranks (1 .. kMaxProcs) whose key
-  /// tables have `key_slots` entries (a power of two).
-  GlobalAddressCodec(std::uint32_t procs, std::uint32_t key_slots) noexcept
+  /// tables have `key_entries` entries (a power of two).
+  GlobalAddressCodec(std::uint32_t procs, std::uint32_t key_entries) noexcept
       : procs_(procs) {
     const int rank_bits = std::bit_width(procs);
     const int spare = 20 - rank_bits;
     color_bits_ = 2 + (spare / 4 < 2 ? spare / 4 : 2);
-    index_bits_ = std::bit_width(key_slots) - 1;
+    index_bits_ = std::bit_width(key_entries) - 1;
     const int room = 64 - rank_bits - color_bits_ - index_bits_;
     generation_bits_ =
         std::clamp(std::clamp(spare / 4, kLeastGenerationBits, 5), 0,
@@ -55,7 +55,7 @@ class GlobalAddressCodec {
     color_shift_ = generation_shift_ + generation_bits_;
     rank_shift_ = color_shift_ + color_bits_;
     offset_mask_ = low_mask(offset_bits_);
-    index_mask_ = key_slots - 1;
+    index_mask_ = key_entries - 1;
     within_rank_mask_ = low_mask(rank_shift_);
     tag_mask_ = tag(max_colors() - 1, ~std::uint64_t{0});
   }

@@ -16,10 +16,10 @@ constexpr std::uint64_t kCounterMask = UINT32_MAX;
 }  // namespace
 
 KeyTable::KeyTable(const protocol::HostSegment& segment, std::uint32_t my_slot)
-    : codec_(segment.header().procs, segment.header().key_slots),
+    : codec_(segment.header().procs, segment.header().key_entries),
       slice_(segment.slice(my_slot)),
       entries_(segment.keys(my_slot)),
-      slots_(segment.header().key_slots) {
+      key_entries_(segment.header().key_entries) {
   const protocol::HostHeader& header = segment.header();
   const std::lock_guard lock(mutex_);
   publish(kStarterKey, header.starter_offset, header.starter_bytes, 0);
@@ -81,7 +81,7 @@ Result<GlobalAddress> KeyTable::add(Rank rank,
   }
   const std::lock_guard lock(mutex_);
   std::uint32_t index = 0;
-  if (fresh_ < slots_) {
+  if (fresh_ < key_entries_) {
     index = fresh_++;
   } else if (!free_.empty()) {
     index = free_.front();

@@ -74,7 +74,7 @@ class KeyTable {
   GlobalAddressCodec codec_;
   std::byte* slice_;
   protocol::KeyEntry* entries_;
-  std::uint32_t slots_;
+  std::uint32_t key_entries_;
   mutable std::mutex mutex_;  ///< Guards the next fields and writes to entries.
   std::uint32_t fresh_ =
       kFirstUserKey;                ///< Entries from here on were never used.

@@ -45,7 +45,7 @@ void lay_out(HostHeader& header, const HostPlan& plan) {
   header.local_procs = static_cast<std::uint32_t>(plan.local_procs.size());
   header.cores = allowed_cores();
   header.cpus = allowed_cpus();
-  header.key_slots = key_slots_for(plan.procs);
+  header.key_entries = key_entries_for(plan.procs);
   header.starter_bytes =
       round_up(std::max<std::uint64_t>(plan.sizes.starter_bytes, kCacheLine),
                kCacheLine);
@@ -82,7 +82,8 @@ void lay_out(HostHeader& header, const HostPlan& plan) {
   header.slices_offset = offset;
 
   offset = kSliceHeaderBytes;
-  header.keys_offset = take(std::uint64_t{header.key_slots} * sizeof(KeyEntry));
+  header.keys_offset =
+      take(std::uint64_t{header.key_entries} * sizeof(KeyEntry));
   header.ring_offset = take(kRingEntries * kRingEntryBytes);
   header.module_offset = take(kRuntimeAreaBytes + header.module_bytes);
   header.starter_offset = take(header.starter_bytes);
@@ -199,7 +200,7 @@ void HostPlan::put_all_here(std::uint32_t count) {
   std::iota(local_procs.begin(), local_procs.end(), 0U);
 }
 
-std::uint32_t key_slots_for(std::uint32_t procs) {
+std::uint32_t key_entries_for(std::uint32_t procs) {
   const int spare = std::max(0, 20 - static_cast<int>(std::bit_width(procs)));
   return 256U << std::min(4, spare / 3);
 }

@@ -139,7 +139,7 @@ struct alignas(kCacheLine) HostHeader {
   std::uint32_t procs;        ///< Processes of the job.
   std::uint32_t local_procs;  ///< Processes of this host: slots 0, 1, ...
   std::uint32_t cores;        ///< Cores that these processes share.
-  std::uint32_t key_slots;    ///< Entries of each key table.
+  std::uint32_t key_entries;  ///< Entries of each key table.
   std::uint64_t starter_bytes;
   std::uint64_t module_bytes;
   std::uint64_t card_bytes;  ///< A multiple of 8.
@@ -340,8 +340,8 @@ struct SliceHeader {
   /// Messages that the owner has taken out of its command ring (relaxed); only
   /// its consumer uses the field.
   alignas(kCacheLine) std::atomic<std::uint64_t> ring_head;
-  /// Slots of the command ring that producers have claimed (relaxed). The
-  /// sequence word of each slot orders its contents.
+  /// Entries of the command ring that producers have claimed (relaxed). The
+  /// sequence word of each entry orders its contents.
   alignas(kCacheLine) std::atomic<std::uint64_t> ring_tail;
   PairBarrier pair;
   alignas(kCacheLine) DoorbellName doorbell_socket;
@@ -365,7 +365,7 @@ inline constexpr std::size_t kRuntimeAreaBytes =
 /// Number of entries of each key table in a job of this many ranks: 4096 in
 /// small jobs, 256 with a million ranks. The bits that a global address has for
 /// the key limit it (docs/global_address.md).
-std::uint32_t key_slots_for(std::uint32_t procs);
+std::uint32_t key_entries_for(std::uint32_t procs);
 
 /// Bytes of module memory that the middle layer has besides the heap.
 inline constexpr std::uint64_t kMiddleBytes = std::uint64_t{40} << 20;

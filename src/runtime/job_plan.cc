@@ -23,7 +23,7 @@ Status check_module_memory(const Settings& settings,
         asked, header.module_bytes);
     return Status::kBadOption;
   }
-  const gmm::GlobalAddressCodec codec(header.procs, header.key_slots);
+  const gmm::GlobalAddressCodec codec(header.procs, header.key_entries);
   const std::uint64_t bytes = protocol::kRuntimeAreaBytes + header.module_bytes;
   if (bytes > codec.max_region_bytes()) {
     log_error(

@@ -150,7 +150,7 @@ Status Task::open_engine() {
   sync_.emplace(segment_, slot_, kind, *engine_, *progress_, *doorbell_,
                 *bootstrap_);
   registration_.emplace(*keys_, *engine_, *transports_, *progress_,
-                        header.key_slots - gmm::kFirstUserKey);
+                        header.key_entries - gmm::kFirstUserKey);
   registration_->add_library_memory();
   return Status::kOk;
 }

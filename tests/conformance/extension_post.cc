@@ -392,36 +392,36 @@ SPMD_CASE(acpx_put_signal_large,
           "acpx_put_signal: large data are there when the signal wakes") {
   SPMD_NEEDS_RANKS(2);
   constexpr std::size_t kBytes = 300'000;  // several posts of an RDMA device
-  constexpr std::size_t kSlots = 3;
+  constexpr std::size_t kParts = 3;
   for (const Memory memory : kMemories) {
-    const Block block(memory, 2 * kSlots * kBytes);
+    const Block block(memory, 2 * kParts * kBytes);
     const Block words(Memory::kLibrary, 128);
     const int right = spmd::right_of(acp_rank());
     const int left = (acp_rank() + acp_procs() - 1) % acp_procs();
     const std::size_t rounds = spmd::scaled(20, 2);
     for (std::uint64_t round = 0; round < rounds; ++round) {
-      const auto salt = [&](int from, std::size_t slot) {
-        return (round * kSlots + slot) * 50 + static_cast<std::uint64_t>(from);
+      const auto salt = [&](int from, std::size_t part) {
+        return (round * kParts + part) * 50 + static_cast<std::uint64_t>(from);
       };
-      // All are under way at once, and each slot is looked at when its signal
+      // All are under way at once, and each part is looked at when its signal
       // has come: signals of unordered chains may come in any order.
-      for (std::size_t slot = 0; slot < kSlots; ++slot) {
-        spmd::fill_pattern(block.bytes().subspan(slot * kBytes, kBytes),
-                           salt(acp_rank(), slot));
-        EXPECT(acpx_put_signal(block.at(right, (kSlots + slot) * kBytes),
-                               block.mine(slot * kBytes), kBytes,
-                               words.at(right, 8 * slot), 1,
+      for (std::size_t part = 0; part < kParts; ++part) {
+        spmd::fill_pattern(block.bytes().subspan(part * kBytes, kBytes),
+                           salt(acp_rank(), part));
+        EXPECT(acpx_put_signal(block.at(right, (kParts + part) * kBytes),
+                               block.mine(part * kBytes), kBytes,
+                               words.at(right, 8 * part), 1,
                                ACP_HANDLE_NULL) != ACP_HANDLE_NULL);
       }
-      for (std::size_t slot = 0; slot < kSlots; ++slot) {
+      for (std::size_t part = 0; part < kParts; ++part) {
         std::uint64_t seen = 0;
         EXPECT_EQ(
-            acpx_wait_word(words.mine(8 * slot), round, spmd::kPatience, &seen),
+            acpx_wait_word(words.mine(8 * part), round, spmd::kPatience, &seen),
             0);
         EXPECT_EQ(seen, round + 1);
         EXPECT_EQ(spmd::pattern_mismatch(
-                      block.bytes().subspan((kSlots + slot) * kBytes, kBytes),
-                      salt(left, slot)),
+                      block.bytes().subspan((kParts + part) * kBytes, kBytes),
+                      salt(left, part)),
                   kBytes);
       }
       EXPECT_EQ(acpx_complete_timeout(ACP_HANDLE_ALL, spmd::kPatience), 0);

@@ -137,18 +137,18 @@ SPMD_CASE(acp_copy_all_pairs,
     EXPECT_EQ(acp_sync(), 0);
     for (std::size_t from = 0; from < procs; ++from) {
       for (std::size_t to = 0; to < procs; ++to) {
-        const std::size_t slot = 1 + from * procs + rank;
-        EXPECT(acp_copy(block.at(static_cast<int>(to), slot * kBytes),
+        const std::size_t part = 1 + from * procs + rank;
+        EXPECT(acp_copy(block.at(static_cast<int>(to), part * kBytes),
                         block.at(static_cast<int>(from)), kBytes,
                         ACP_HANDLE_NULL) != ACP_HANDLE_NULL);
       }
     }
     EXPECT_EQ(acpx_complete_timeout(ACP_HANDLE_ALL, spmd::kPatience), 0);
     EXPECT_EQ(acp_sync(), 0);
-    for (std::size_t slot = 0; slot < procs * procs; ++slot) {
+    for (std::size_t part = 0; part < procs * procs; ++part) {
       EXPECT_EQ(
           spmd::pattern_mismatch(
-              block.bytes().subspan((1 + slot) * kBytes, kBytes), slot / procs),
+              block.bytes().subspan((1 + part) * kBytes, kBytes), part / procs),
           kBytes);
     }
   }

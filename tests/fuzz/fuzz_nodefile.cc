@@ -22,18 +22,18 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
   const auto& nodes = std::get<std::vector<Node>>(parsed);
   std::string written;
   for (const Node& node : nodes) {
-    if (node.host.empty() || node.slots == 0 || node.slots > kMaxRanks) {
+    if (node.host.empty() || node.capacity == 0 || node.capacity > kMaxRanks) {
       std::abort();
     }
-    written += node.host + " slots=" + std::to_string(node.slots) + "\n";
+    written += node.host + " slots=" + std::to_string(node.capacity) + "\n";
   }
-  if (count_slots(nodes) > kMaxRanks) std::abort();
+  if (capacity_of(nodes) > kMaxRanks) std::abort();
   // A file written from these nodes has to have the same meaning. The exception
   // are hosts with one colon, which only brackets tell from a count.
   const auto again = parse_nodefile(written);
   if (const auto* same = std::get_if<std::vector<Node>>(&again)) {
     if (same->size() != nodes.size() ||
-        count_slots(*same) != count_slots(nodes)) {
+        capacity_of(*same) != capacity_of(nodes)) {
       std::abort();
     }
   }

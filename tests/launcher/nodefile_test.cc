@@ -72,11 +72,11 @@ TEST_CASE(
         std::vector<Node>{{"a-b", 1, 1}, {"user@a-", 1, 2}});
 }
 
-TEST_CASE("node file: slots add up to the largest job",
+TEST_CASE("node file: counts add up to the largest job",
           "[launcher][nodefile]") {
-  CHECK(count_slots(parse_nodes("")) == 0);
-  CHECK(count_slots(parse_nodes("a\nb:2\nc slots=3")) == 6);
-  CHECK(count_slots(parse_nodes("a:1048575\nb:1048575")) == kMaxRanks);
+  CHECK(capacity_of(parse_nodes("")) == 0);
+  CHECK(capacity_of(parse_nodes("a\nb:2\nc slots=3")) == 6);
+  CHECK(capacity_of(parse_nodes("a:1048575\nb:1048575")) == kMaxRanks);
 }
 
 TEST_CASE("this host: its names and no others", "[launcher][nodefile]") {

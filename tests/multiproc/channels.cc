@@ -100,49 +100,48 @@ class Stream {
 
   std::uint64_t bytes() const { return bytes_; }
 
-  std::size_t under_way() const { return slots_.size(); }
+  std::size_t under_way() const { return pending_.size(); }
 
   void post(std::size_t longest) {
-    if (slots_.size() == window_) {
+    if (pending_.size() == window_) {
       finish();
     }
-    slots_.emplace_back();
-    Slot& slot = slots_.back();
-    slot.size = std::min(random_size(random_), longest);
-    slot.number = posted_++;
-    bytes_ += slot.size;
+    pending_.emplace_back();
+    Pending& one = pending_.back();
+    one.size = std::min(random_size(random_), longest);
+    one.number = posted_++;
+    bytes_ += one.size;
     if (is_sender_) {
-      make_message(slot.message, slot.size, slot.number);
-      slot.request = acp_nbsend_ch(ch_, slot.message.data(), slot.size);
+      make_message(one.message, one.size, one.number);
+      one.request = acp_nbsend_ch(ch_, one.message.data(), one.size);
     } else {
-      slot.message.resize(slot.size + 1);
-      slot.request =
-          acp_nbrecv_ch(ch_, slot.message.data(), slot.message.size());
+      one.message.resize(one.size + 1);
+      one.request = acp_nbrecv_ch(ch_, one.message.data(), one.message.size());
     }
-    EXPECT(slot.request != ACP_REQUEST_NULL);
+    EXPECT(one.request != ACP_REQUEST_NULL);
   }
 
   void finish() {
-    Slot& slot = slots_.front();
-    const std::size_t got = acp_wait_ch(slot.request);
+    Pending& one = pending_.front();
+    const std::size_t got = acp_wait_ch(one.request);
     if (is_sender_) {
       EXPECT_EQ(got, std::size_t{0});
     } else {
-      EXPECT_EQ(got, slot.size);
-      check_message(slot.message, slot.size, slot.number);
+      EXPECT_EQ(got, one.size);
+      check_message(one.message, one.size, one.number);
     }
-    slots_.pop_front();
+    pending_.pop_front();
   }
 
   void end() {
-    while (!slots_.empty()) {
+    while (!pending_.empty()) {
       finish();
     }
     EXPECT_EQ(acp_free_ch(ch_), 0);
   }
 
  private:
-  struct Slot {
+  struct Pending {
     Bytes message;
     std::size_t size = 0;
     std::uint64_t number = 0;
@@ -153,7 +152,7 @@ class Stream {
   acp_ch_t ch_;
   std::mt19937_64 random_;
   std::size_t window_;
-  std::deque<Slot> slots_;
+  std::deque<Pending> pending_;
   std::uint64_t posted_ = 0;
   std::uint64_t bytes_ = 0;
 };

@@ -39,16 +39,16 @@ class Arena {
   /// The start of this rank's own block.
   std::byte* memory() const { return block_.data(); }
 
-  acp_ga_t result(std::size_t slot) const {
-    return block_.mine((kWindow + slot) * 8);
+  acp_ga_t result(std::size_t entry) const {
+    return block_.mine((kWindow + entry) * 8);
   }
 
-  std::uint64_t old8(std::size_t slot) const {
-    return block_.word(kWindow + slot).load();
+  std::uint64_t old8(std::size_t entry) const {
+    return block_.word(kWindow + entry).load();
   }
 
-  std::uint32_t old4(std::size_t slot) const {
-    return block_.half(2 * (kWindow + slot)).load();
+  std::uint32_t old4(std::size_t entry) const {
+    return block_.half(2 * (kWindow + entry)).load();
   }
 
   /// The value of the word when all ranks are done. Collective.
@@ -60,8 +60,8 @@ class Arena {
     return value;
   }
 
-  /// Calls issue(i, slot) for `count` operations, a window at a time. After
-  /// each window it calls look(i, slot), which can read the old values.
+  /// Calls issue(i, entry) for `count` operations, a window at a time. After
+  /// each window it calls look(i, entry), which can read the old values.
   template <typename Issue, typename Look>
   void run(Pace pace, std::size_t count, Issue issue, Look look) const {
     const std::size_t width = pace == Pace::kWindows ? kWindow : 1;
@@ -105,10 +105,10 @@ void check_add8(Memory memory, Pace pace) {
   std::uint64_t old_sum = 0;
   arena.run(
       pace, count,
-      [&](std::size_t, std::size_t slot) {
-        return acp_add8(arena.result(slot), arena.word(), 1, ACP_HANDLE_NULL);
+      [&](std::size_t, std::size_t entry) {
+        return acp_add8(arena.result(entry), arena.word(), 1, ACP_HANDLE_NULL);
       },
-      [&](std::size_t, std::size_t slot) { old_sum += arena.old8(slot); });
+      [&](std::size_t, std::size_t entry) { old_sum += arena.old8(entry); });
   const std::uint64_t total = count * all_ranks();
   EXPECT_EQ(arena.final_value(), total);
   EXPECT_EQ(sum_over_ranks(old_sum), total * (total - 1) / 2);
@@ -121,8 +121,8 @@ void check_add4(Memory memory, Pace pace) {
   constexpr std::uint32_t kStep = 0x01000193;
   arena.run(
       pace, count,
-      [&](std::size_t, std::size_t slot) {
-        return acp_add4(arena.result(slot), arena.word() + 4, kStep,
+      [&](std::size_t, std::size_t entry) {
+        return acp_add4(arena.result(entry), arena.word() + 4, kStep,
                         ACP_HANDLE_NULL);
       },
       nothing_to_see);
@@ -138,17 +138,17 @@ void check_swap(Memory memory, Pace pace, bool is_wide) {
   std::uint64_t came_out = 0;
   arena.run(
       pace, count,
-      [&](std::size_t i, std::size_t slot) {
+      [&](std::size_t i, std::size_t entry) {
         const std::uint64_t value = 1 + my_rank() * count + i;
         put_in += value;
-        return is_wide ? acp_swap8(arena.result(slot), arena.word(), value,
+        return is_wide ? acp_swap8(arena.result(entry), arena.word(), value,
                                    ACP_HANDLE_NULL)
-                       : acp_swap4(arena.result(slot), arena.word(),
+                       : acp_swap4(arena.result(entry), arena.word(),
                                    static_cast<std::uint32_t>(value),
                                    ACP_HANDLE_NULL);
       },
-      [&](std::size_t, std::size_t slot) {
-        came_out += is_wide ? arena.old8(slot) : arena.old4(slot);
+      [&](std::size_t, std::size_t entry) {
+        came_out += is_wide ? arena.old8(entry) : arena.old4(entry);
       });
   const std::uint64_t left = arena.final_value();
   EXPECT_EQ(sum_over_ranks(came_out) + left, sum_over_ranks(put_in));
@@ -160,12 +160,12 @@ void check_xor(Memory memory, Pace pace, bool is_wide) {
   const std::size_t count = rounds_of(pace) / 2 * 2;
   arena.run(
       pace, count,
-      [&](std::size_t i, std::size_t slot) {
+      [&](std::size_t i, std::size_t entry) {
         const std::uint64_t value =
             (my_rank() + 1) * 0x9e3779b97f4a7c15U * (i % (count / 2) + 1);
-        return is_wide ? acp_xor8(arena.result(slot), arena.word(), value,
+        return is_wide ? acp_xor8(arena.result(entry), arena.word(), value,
                                   ACP_HANDLE_NULL)
-                       : acp_xor4(arena.result(slot), arena.word(),
+                       : acp_xor4(arena.result(entry), arena.word(),
                                   static_cast<std::uint32_t>(value),
                                   ACP_HANDLE_NULL);
       },
@@ -182,22 +182,22 @@ void check_bits(Memory memory, Pace pace, bool is_wide) {
     return std::uint64_t{1} << (my_rank() * bits + i);
   };
   const auto expect_in_old = [&](bool is_set) {
-    return [&arena, bit_of, is_wide, is_set](std::size_t i, std::size_t slot) {
-      const std::uint64_t old = is_wide ? arena.old8(slot) : arena.old4(slot);
+    return [&arena, bit_of, is_wide, is_set](std::size_t i, std::size_t entry) {
+      const std::uint64_t old = is_wide ? arena.old8(entry) : arena.old4(entry);
       EXPECT_EQ((old & bit_of(i)) != 0, is_set);
     };
   };
-  const auto set = [&](std::size_t i, std::size_t slot) {
-    return is_wide ? acp_or8(arena.result(slot), arena.word(), bit_of(i),
+  const auto set = [&](std::size_t i, std::size_t entry) {
+    return is_wide ? acp_or8(arena.result(entry), arena.word(), bit_of(i),
                              ACP_HANDLE_NULL)
-                   : acp_or4(arena.result(slot), arena.word(),
+                   : acp_or4(arena.result(entry), arena.word(),
                              static_cast<std::uint32_t>(bit_of(i)),
                              ACP_HANDLE_NULL);
   };
-  const auto clear = [&](std::size_t i, std::size_t slot) {
-    return is_wide ? acp_and8(arena.result(slot), arena.word(), ~bit_of(i),
+  const auto clear = [&](std::size_t i, std::size_t entry) {
+    return is_wide ? acp_and8(arena.result(entry), arena.word(), ~bit_of(i),
                               ACP_HANDLE_NULL)
-                   : acp_and4(arena.result(slot), arena.word(),
+                   : acp_and4(arena.result(entry), arena.word(),
                               static_cast<std::uint32_t>(~bit_of(i)),
                               ACP_HANDLE_NULL);
   };
@@ -216,16 +216,17 @@ void check_cas(Memory memory, Pace pace, bool is_wide) {
   std::uint64_t successes = 0;
   arena.run(
       Pace::kBlocking, count / 16,
-      [&](std::size_t, std::size_t slot) {
-        return is_wide ? acp_cas8(arena.result(slot), arena.word(), guess,
+      [&](std::size_t, std::size_t entry) {
+        return is_wide ? acp_cas8(arena.result(entry), arena.word(), guess,
                                   guess + 1, ACP_HANDLE_NULL)
-                       : acp_cas4(arena.result(slot), arena.word(),
+                       : acp_cas4(arena.result(entry), arena.word(),
                                   static_cast<std::uint32_t>(guess),
                                   static_cast<std::uint32_t>(guess + 1),
                                   ACP_HANDLE_NULL);
       },
-      [&](std::size_t, std::size_t slot) {
-        const std::uint64_t old = is_wide ? arena.old8(slot) : arena.old4(slot);
+      [&](std::size_t, std::size_t entry) {
+        const std::uint64_t old =
+            is_wide ? arena.old8(entry) : arena.old4(entry);
         successes += old == guess ? 1 : 0;
         guess = old == guess ? guess + 1 : old;
       });
@@ -242,19 +243,20 @@ void check_cas_windows(Memory memory, bool is_wide) {
   std::uint64_t successes = 0;
   arena.run(
       Pace::kWindows, count,
-      [&](std::size_t, std::size_t slot) {
-        if (slot == 0) base = newest;
-        const std::uint64_t guess = base + slot;
-        return is_wide ? acp_cas8(arena.result(slot), arena.word(), guess,
+      [&](std::size_t, std::size_t entry) {
+        if (entry == 0) base = newest;
+        const std::uint64_t guess = base + entry;
+        return is_wide ? acp_cas8(arena.result(entry), arena.word(), guess,
                                   guess + 1, ACP_HANDLE_NULL)
-                       : acp_cas4(arena.result(slot), arena.word(),
+                       : acp_cas4(arena.result(entry), arena.word(),
                                   static_cast<std::uint32_t>(guess),
                                   static_cast<std::uint32_t>(guess + 1),
                                   ACP_HANDLE_NULL);
       },
-      [&](std::size_t, std::size_t slot) {
-        const std::uint64_t old = is_wide ? arena.old8(slot) : arena.old4(slot);
-        successes += old == base + slot ? 1 : 0;
+      [&](std::size_t, std::size_t entry) {
+        const std::uint64_t old =
+            is_wide ? arena.old8(entry) : arena.old4(entry);
+        successes += old == base + entry ? 1 : 0;
         newest = std::max(newest, old);
       });
   EXPECT_EQ(arena.final_value(), sum_over_ranks(successes));
@@ -276,11 +278,11 @@ void check_colors(Pace pace) {
   std::uint64_t old_sum = 0;
   arena.run(
       pace, count,
-      [&](std::size_t i, std::size_t slot) {
-        return acp_add8(arena.result(slot), words[i % words.size()], 1,
+      [&](std::size_t i, std::size_t entry) {
+        return acp_add8(arena.result(entry), words[i % words.size()], 1,
                         ACP_HANDLE_NULL);
       },
-      [&](std::size_t, std::size_t slot) { old_sum += arena.old8(slot); });
+      [&](std::size_t, std::size_t entry) { old_sum += arena.old8(entry); });
   const std::uint64_t total = count * all_ranks();
   EXPECT_EQ(arena.final_value(), total);
   EXPECT_EQ(sum_over_ranks(old_sum), total * (total - 1) / 2);
@@ -358,9 +360,9 @@ SPMD_CASE(chains_and_calls,
     const std::size_t count = rounds_of(Pace::kWindows) / 4;
     arena.run(
         Pace::kWindows, count,
-        [&](std::size_t i, std::size_t slot) {
+        [&](std::size_t i, std::size_t entry) {
           if (i % 2 == 0) {
-            return acp_add8(arena.result(slot), arena.word(), 1,
+            return acp_add8(arena.result(entry), arena.word(), 1,
                             ACP_HANDLE_NULL);
           }
           acpx_op_t ops[2] = {};

@@ -202,10 +202,10 @@ SPMD_CASE(flood_both_ways,
     }
     EXPECT_EQ(acpx_complete_timeout(ACP_HANDLE_ALL, 2 * spmd::kPatience), 0);
     EXPECT_EQ(acp_sync(), 0);
-    for (std::size_t slot = 0; slot < 2 * procs; ++slot) {
+    for (std::size_t part = 0; part < 2 * procs; ++part) {
       EXPECT_EQ(
           spmd::pattern_mismatch(
-              block.bytes().subspan((1 + slot) * kBytes, kBytes), slot % procs),
+              block.bytes().subspan((1 + part) * kBytes, kBytes), part % procs),
           kBytes);
     }
   }

@@ -244,13 +244,13 @@ TEST_CASE("verbs joined: a peer that dies with a list under way",
 
 namespace {
 
-/// Chains from one end to the other: each a put into its slot, and its number
+/// Chains from one end to the other: each a put into its entry, and its number
 /// behind it. The receiver looks at the data when the number arrives. Credit
-/// keeps the sender less than kSlots ahead.
+/// keeps the sender less than kEntries ahead.
 class Flood {
  public:
-  static constexpr std::uint64_t kSlots = 2 * kWindow;
-  static constexpr std::size_t kSlotBytes = 40'000;
+  static constexpr std::uint64_t kEntries = 2 * kWindow;
+  static constexpr std::size_t kEntryBytes = 40'000;
 
   Flood(Pair& pair, std::size_t from)
       : from_(pair.ends[from]), to_(pair.ends[1 - from]) {
@@ -258,23 +258,23 @@ class Flood {
     to_.look = [this](std::span<const std::byte> bytes) {
       const std::uint64_t number = word_in(bytes);
       CHECK(number == arrived);
-      const auto slot =
+      const auto entry =
           std::span(to_.memory)
-              .subspan(kSlots * kSlotBytes + at(number), size_of(number));
-      CHECK(std::ranges::count(slot, byte_of(number)) ==
-            static_cast<std::ptrdiff_t>(slot.size()));
+              .subspan(kEntries * kEntryBytes + at(number), size_of(number));
+      CHECK(std::ranges::count(entry, byte_of(number)) ==
+            static_cast<std::ptrdiff_t>(entry.size()));
       ++arrived;
     };
   }
 
   /// Posts the next chain; false: later.
   bool post(const RemoteStep& like) {
-    if (posted >= kSlots &&
-        from_.done.size() - first_token_ <= posted - kSlots) {
-      return false;  // the source of this slot is in use
+    if (posted >= kEntries &&
+        from_.done.size() - first_token_ <= posted - kEntries) {
+      return false;  // the source of this entry is in use
     }
     RemoteStep put = like;
-    put.offset += kSlots * kSlotBytes + at(posted);
+    put.offset += kEntries * kEntryBytes + at(posted);
     put.local = from_.memory.data() + at(posted);
     put.size = size_of(posted);
     std::memset(put.local, static_cast<int>(byte_of(posted)), put.size);
@@ -289,11 +289,11 @@ class Flood {
 
  private:
   static std::size_t at(std::uint64_t number) {
-    return number % kSlots * kSlotBytes;
+    return number % kEntries * kEntryBytes;
   }
 
   static std::size_t size_of(std::uint64_t number) {
-    return number % 3 == 0 ? 100 + number : kSlotBytes - number;
+    return number % 3 == 0 ? 100 + number : kEntryBytes - number;
   }
 
   static std::byte byte_of(std::uint64_t number) {

@@ -72,10 +72,10 @@ class FakeSocket final : public udp::DatagramSocket {
     return send_ports_;
   }
 
-  bool connect(std::size_t slot,
+  bool connect(std::size_t index,
                transport::Color color,
                const udp::Address& to) override {
-    Connected& connected = connected_[slot];
+    Connected& connected = connected_[index];
     ACP_ASSERT(connected.from.port == 0);
     if (!network_.plan().has_connected) {
       return false;
@@ -87,9 +87,9 @@ class FakeSocket final : public udp::DatagramSocket {
     return true;
   }
 
-  Status send_connected(std::size_t slot,
+  Status send_connected(std::size_t index,
                         const udp::Datagram& datagram) override {
-    const Connected& connected = connected_[slot];
+    const Connected& connected = connected_[index];
     ACP_ASSERT(connected.from.port != 0);
     if (network_.plan().refuses_connected) {
       return Status::kSystem;
@@ -97,9 +97,9 @@ class FakeSocket final : public udp::DatagramSocket {
     return post(connected.from, connected.to, datagram);
   }
 
-  void disconnect(std::size_t slot) override {
-    ACP_ASSERT(connected_[slot].from.port != 0);
-    connected_[slot] = {};
+  void disconnect(std::size_t index) override {
+    ACP_ASSERT(connected_[index].from.port != 0);
+    connected_[index] = {};
     --open_connections_;
   }
 

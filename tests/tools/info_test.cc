@@ -24,7 +24,8 @@ using namespace acp::info;  // NOLINT(google-build-using-namespace)
 TEST_CASE("acp_info: takes apart what a job of that size puts together",
           "[info]") {
   for (const std::uint32_t ranks : {1U, 2U, 100U, 65'536U, gmm::kMaxProcs}) {
-    const gmm::GlobalAddressCodec codec(ranks, protocol::key_slots_for(ranks));
+    const gmm::GlobalAddressCodec codec(ranks,
+                                        protocol::key_entries_for(ranks));
     const auto address = codec.encode(ranks - 1, 1, 7, 0, 0x1240);
     const AddressFact fact = take_apart(address, ranks);
     CHECK(fact.is_rank_of_job);
@@ -38,7 +39,7 @@ TEST_CASE("acp_info: takes apart what a job of that size puts together",
 
 TEST_CASE("acp_info: says that an address is none of the job's", "[info]") {
   CHECK(take_apart(0, 4).is_null);
-  const gmm::GlobalAddressCodec codec(7, protocol::key_slots_for(7));
+  const gmm::GlobalAddressCodec codec(7, protocol::key_entries_for(7));
   const AddressFact other = take_apart(codec.encode(6, 0, 0, 0, 64), 4);
   CHECK_FALSE(other.is_rank_of_job);
   CHECK_FALSE(take_apart(64, 4).is_rank_of_job);

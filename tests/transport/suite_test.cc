@@ -257,7 +257,7 @@ void require_complete(Task& task, Handle handle = kHandleAll) {
 /// Tells all ranks the address of this rank's memory through starter memory.
 /// Returns the addresses by rank.
 std::vector<GlobalAddress> exchange(Task& task, GlobalAddress mine) {
-  const std::uint64_t slot = task.rank() * sizeof(mine);
+  const std::uint64_t offset = task.rank() * sizeof(mine);
   auto own = task.space().own(task.starter(task.rank()), 8 * task.procs());
   RANK_CHECK(own.ok());
   auto* words = reinterpret_cast<std::uint64_t*>(own.value());
@@ -265,8 +265,8 @@ std::vector<GlobalAddress> exchange(Task& task, GlobalAddress mine) {
   for (std::uint32_t rank = 0; rank < task.procs(); ++rank) {
     if (rank != task.rank()) {
       RANK_CHECK(task.engine()
-                     .copy(task.starter(rank) + slot,
-                           task.starter(task.rank()) + slot, sizeof mine,
+                     .copy(task.starter(rank) + offset,
+                           task.starter(task.rank()) + offset, sizeof mine,
                            kHandleNull)
                      .ok());
     }

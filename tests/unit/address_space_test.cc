@@ -260,8 +260,8 @@ TEST_CASE("address space: readers never see a mixture of two regions",
   constexpr std::uint64_t kSmall = 64;
   constexpr std::uint64_t kLarge = 4096;
   // All keys but one are taken, so this key is used again and again.
-  const std::uint32_t slots = host.segment().header().key_slots;
-  for (std::uint32_t i = kFirstUserKey; i + 1 < slots; ++i) {
+  const std::uint32_t entries = host.segment().header().key_entries;
+  for (std::uint32_t i = kFirstUserKey; i + 1 < entries; ++i) {
     REQUIRE(keys.add(0, 0, low, 1).ok());
   }
   const Result<GlobalAddress> first = keys.add(0, 0, low, kSmall);

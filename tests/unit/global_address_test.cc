@@ -15,8 +15,8 @@ constexpr std::uint32_t kProcs[] = {
     1, 2, 3, 7, 8, 1000, 4096, 65'535, 65'536, 262'143, 524'287, 1'048'575};
 
 /// The number of keys that a job of this size has.
-std::uint32_t key_slots(std::uint32_t procs) {
-  return test::HostMemory(procs, 1).segment().header().key_slots;
+std::uint32_t key_entries(std::uint32_t procs) {
+  return test::HostMemory(procs, 1).segment().header().key_entries;
 }
 
 }  // namespace
@@ -24,7 +24,7 @@ std::uint32_t key_slots(std::uint32_t procs) {
 TEST_CASE("global address: every field survives a round trip",
           "[gmm][global_address]") {
   for (const std::uint32_t procs : kProcs) {
-    const std::uint32_t keys = key_slots(procs);
+    const std::uint32_t keys = key_entries(procs);
     const GlobalAddressCodec codec(procs, keys);
     std::mt19937_64 random(procs);
     const std::uint64_t generations = std::uint64_t{1}
@@ -59,7 +59,7 @@ TEST_CASE("global address: the fields fill 64 bits and grow for small jobs",
           "[gmm][global_address]") {
   int rank_bits = 0;
   for (const std::uint32_t procs : kProcs) {
-    const GlobalAddressCodec codec(procs, key_slots(procs));
+    const GlobalAddressCodec codec(procs, key_entries(procs));
     INFO("procs " << procs);
     CHECK(codec.rank_bits() + codec.color_bits() + codec.generation_bits() +
               codec.index_bits() + codec.offset_bits() ==
@@ -68,7 +68,7 @@ TEST_CASE("global address: the fields fill 64 bits and grow for small jobs",
     rank_bits = codec.rank_bits();
     CHECK((std::uint64_t{1} << codec.rank_bits()) > procs);
   }
-  const GlobalAddressCodec alone(1, key_slots(1));
+  const GlobalAddressCodec alone(1, key_entries(1));
   CHECK(alone.max_region_bytes() > std::uint64_t{1} << 42);
   CHECK(alone.generation_bits() > 0);
 }
@@ -76,7 +76,7 @@ TEST_CASE("global address: the fields fill 64 bits and grow for small jobs",
 TEST_CASE("global address: the limits promised for the largest job",
           "[gmm][global_address]") {
   for (const std::uint32_t procs : kProcs) {
-    const std::uint32_t keys = key_slots(procs);
+    const std::uint32_t keys = key_entries(procs);
     const GlobalAddressCodec codec(procs, keys);
     INFO("procs " << procs);
     CHECK(codec.max_colors() >= 4);
@@ -90,7 +90,7 @@ TEST_CASE("global address: the limits promised for the largest job",
 TEST_CASE("global address: generations have bits where regions leave them",
           "[gmm][global_address]") {
   const auto bits = [](std::uint32_t procs) {
-    return GlobalAddressCodec(procs, key_slots(procs)).generation_bits();
+    return GlobalAddressCodec(procs, key_entries(procs)).generation_bits();
   };
   for (std::uint32_t procs = 1; procs < 262'144; procs *= 2) {
     INFO("procs " << procs);
@@ -107,7 +107,7 @@ TEST_CASE("global address: generations have bits where regions leave them",
 TEST_CASE("global address: what names no rank is told apart",
           "[gmm][global_address]") {
   for (const std::uint32_t procs : kProcs) {
-    const GlobalAddressCodec codec(procs, key_slots(procs));
+    const GlobalAddressCodec codec(procs, key_entries(procs));
     INFO("procs " << procs);
     CHECK(codec.rank(kNullAddress) == UINT32_MAX);
     CHECK(codec.rank(1) == UINT32_MAX);
@@ -121,7 +121,7 @@ TEST_CASE("global address: what names no rank is told apart",
 TEST_CASE("global address: a state matches its own tag only",
           "[gmm][global_address]") {
   for (const std::uint32_t procs : kProcs) {
-    const GlobalAddressCodec codec(procs, key_slots(procs));
+    const GlobalAddressCodec codec(procs, key_entries(procs));
     const Color color = codec.max_colors() - 1;
     const std::uint64_t counter = UINT32_MAX;
     const std::uint64_t state = codec.tag(color, counter) |

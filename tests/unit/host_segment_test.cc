@@ -66,7 +66,7 @@ TEST_CASE("host segment: tables and slices of every process",
   }
   CHECK(segment->header().starter_offset % kCacheLine == 0);
   CHECK(segment->header().starter_bytes >= 10240);
-  CHECK(segment->header().key_slots >= 256);
+  CHECK(segment->header().key_entries >= 256);
 }
 
 TEST_CASE("host segment: the cores are those of who makes it",

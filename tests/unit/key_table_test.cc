@@ -102,9 +102,9 @@ TEST_CASE("key table: only what add() gave is a key", "[gmm][key_table]") {
 
 TEST_CASE("key table: all keys in use is an answer", "[gmm][key_table]") {
   Owner owner;
-  const std::uint32_t slots = owner.host.segment().header().key_slots;
+  const std::uint32_t entries = owner.host.segment().header().key_entries;
   std::vector<GlobalAddress> atkeys;
-  for (std::uint32_t i = kFirstUserKey; i < slots; ++i) {
+  for (std::uint32_t i = kFirstUserKey; i < entries; ++i) {
     atkeys.push_back(owner.add(owner.bytes.data(), 64));
   }
   CHECK(std::set(atkeys.begin(), atkeys.end()).size() == atkeys.size());
@@ -123,7 +123,7 @@ TEST_CASE("key table: a key is reused after all others, as another one",
   Owner owner;
   const auto& codec = owner.space.codec();
   const std::uint32_t users =
-      owner.host.segment().header().key_slots - kFirstUserKey;
+      owner.host.segment().header().key_entries - kFirstUserKey;
   const std::uint64_t generations = std::uint64_t{1} << codec.generation_bits();
   REQUIRE(generations > 1);
   std::deque<GlobalAddress> seen;
@@ -154,7 +154,7 @@ TEST_CASE("key table: a stale key of a large job is noticed",
     Owner owner(procs);
     const auto& codec = owner.space.codec();
     const std::uint32_t users =
-        owner.host.segment().header().key_slots - kFirstUserKey;
+        owner.host.segment().header().key_entries - kFirstUserKey;
     const GlobalAddress stale = owner.add(owner.bytes.data(), 64);
     REQUIRE(owner.keys.remove(0, stale) == Status::kOk);
     // The index comes back after all others have been used.
@@ -178,8 +178,8 @@ TEST_CASE("key table: the longest dead of many is taken first",
   Owner owner;
   const auto& codec = owner.space.codec();
   std::vector<GlobalAddress> atkeys;
-  const std::uint32_t slots = owner.host.segment().header().key_slots;
-  for (std::uint32_t i = kFirstUserKey; i < slots; ++i) {
+  const std::uint32_t entries = owner.host.segment().header().key_entries;
+  for (std::uint32_t i = kFirstUserKey; i < entries; ++i) {
     atkeys.push_back(owner.add(owner.bytes.data(), 64));
   }
   for (const std::size_t dead : {40U, 3U, 99U}) {
@@ -229,12 +229,12 @@ TEST_CASE("key table: clear() ends all user regions and no other",
         nullptr);
   CHECK(owner.space.direct(codec.encode(0, 0, kModuleKey, 0, 0), 8) != nullptr);
   // Every key can be given again, once.
-  const std::uint32_t slots = owner.host.segment().header().key_slots;
+  const std::uint32_t entries = owner.host.segment().header().key_entries;
   std::set<std::uint32_t> indices;
-  for (std::uint32_t i = kFirstUserKey; i < slots; ++i) {
+  for (std::uint32_t i = kFirstUserKey; i < entries; ++i) {
     indices.insert(codec.index(owner.add(owner.bytes.data(), 64)));
   }
-  CHECK(indices.size() == slots - kFirstUserKey);
+  CHECK(indices.size() == entries - kFirstUserKey);
   CHECK(owner.keys.add(0, 0, owner.bytes.data(), 64).status() ==
         Status::kNoKeys);
 }

@@ -22,7 +22,7 @@ constexpr bool kHasUdp = false;
 #endif
 
 gmm::GlobalAddressCodec codec_of(std::uint32_t ranks) {
-  return {ranks, protocol::key_slots_for(ranks)};
+  return {ranks, protocol::key_entries_for(ranks)};
 }
 
 TransportFact shm_fact() {
@@ -169,7 +169,8 @@ Limits limits_of(std::uint32_t ranks) {
   limits.key_bits = codec.index_bits();
   limits.offset_bits = codec.offset_bits();
   limits.colors_at_most = codec.max_colors();
-  limits.regions_at_most = protocol::key_slots_for(ranks) - gmm::kFirstUserKey;
+  limits.regions_at_most =
+      protocol::key_entries_for(ranks) - gmm::kFirstUserKey;
   limits.region_bytes_at_most = codec.max_region_bytes();
   return limits;
 }
