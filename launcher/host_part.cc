@@ -126,9 +126,9 @@ void HostPart::take_keeper_message(const KeeperMessage& message) {
 void HostPart::take_exit(const KeeperMessage& message) {
   bootstrap_.catch_up();
   const std::uint32_t slot = message.rank;
-  const auto step = static_cast<SpawnStep>(message.step);
-  if (step != SpawnStep::kNone) {
-    const auto failed = judge_failed_start(work_, slot, step, message.error);
+  const auto stage = static_cast<SpawnStage>(message.stage);
+  if (stage != SpawnStage::kNone) {
+    const auto failed = judge_failed_start(work_, slot, stage, message.error);
     report(HostMessageType::kNotStarted, ranks_[slot], failed.status,
            pids_[slot], encode_reason(failed.reason));
   }

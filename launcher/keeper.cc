@@ -203,8 +203,8 @@ class Keeper {
     pids_[rank] = 0;  // The kernel may give the number to another process.
     const SpawnFailure& failure = *requests_[rank].failure;
     // Acquire: pairs with the shim's store; then the error is there too.
-    const SpawnStep step = failure.step.load(std::memory_order_acquire);
-    tell({KeeperMessageType::kExited, rank, status, static_cast<int>(step),
+    const SpawnStage stage = failure.stage.load(std::memory_order_acquire);
+    tell({KeeperMessageType::kExited, rank, status, static_cast<int>(stage),
           failure.error.load(std::memory_order_relaxed)});
   }
 

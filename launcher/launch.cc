@@ -132,10 +132,10 @@ Status start_ranks(const HostWork& work,
 
 namespace {
 
-/// Advice for a step of the shim that failed; "" where there is none.
-std::string advise_on_start(SpawnStep step, int error) {
-  if (step == SpawnStep::kDirectory) return "check --wdir";
-  if (step != SpawnStep::kExec) return "";
+/// Advice for a stage of the shim that failed; "" where there is none.
+std::string advise_on_start(SpawnStage stage, int error) {
+  if (stage == SpawnStage::kDirectory) return "check --wdir";
+  if (stage != SpawnStage::kExec) return "";
   switch (error) {
     case EACCES:
       return "the file has to be executable (chmod +x), and its file system "
@@ -158,20 +158,20 @@ std::string advise_on_start(SpawnStep step, int error) {
 
 FailedStart judge_failed_start(const HostWork& work,
                                std::uint32_t slot,
-                               SpawnStep step,
+                               SpawnStage stage,
                                int error) {
   const bool is_missing = error == ENOENT || error == ENOTDIR;
-  const int status = step != SpawnStep::kExec ? kStatusLauncher
-                     : is_missing             ? kStatusNotFound
-                                              : kStatusCannotRun;
+  const int status = stage != SpawnStage::kExec ? kStatusLauncher
+                     : is_missing               ? kStatusNotFound
+                                                : kStatusCannotRun;
   const RankPlan& rank = work.ranks[slot];
   const std::string& directory =
       rank.directory.empty() ? work.directory : rank.directory;
   const std::string& what =
-      step == SpawnStep::kDirectory ? directory : rank.path;
+      stage == SpawnStage::kDirectory ? directory : rank.path;
   return {status,
           {fmt::format("{}: {}", what, errno_text(error)),
-           advise_on_start(step, error)}};
+           advise_on_start(stage, error)}};
 }
 
 FailedStart judge_failed_fork(int error) {

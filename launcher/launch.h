@@ -27,11 +27,11 @@ struct FailedStart {
   Reason reason;
 };
 
-/// Judges the rank in this slot. `step` and `error` are those that the exec
+/// Judges the rank in this slot. `stage` and `error` are those that the exec
 /// shim reported.
 FailedStart judge_failed_start(const HostWork& work,
                                std::uint32_t slot,
-                               SpawnStep step,
+                               SpawnStage stage,
                                int error);
 
 /// Judges a rank for which the keeper could not make a process.

@@ -12,11 +12,11 @@ namespace acp::launcher {
 
 namespace {
 
-[[noreturn]] void fail(const SpawnRequest& request, SpawnStep step) {
-  // Release: pairs with the keeper's acquire load of the step, behind which it
+[[noreturn]] void fail(const SpawnRequest& request, SpawnStage stage) {
+  // Release: pairs with the keeper's acquire load of the stage, behind which it
   // reads the error.
   request.failure->error.store(errno, std::memory_order_relaxed);
-  request.failure->step.store(step, std::memory_order_release);
+  request.failure->stage.store(stage, std::memory_order_release);
   ::_exit(127);
 }
 
@@ -52,14 +52,14 @@ void restore_inherited(const InheritedState& inherited) {
     bind_this_thread(*request.cpus);  // A failure is slow, not wrong.
   }
   if (!place_descriptors(request)) {
-    fail(request, SpawnStep::kDescriptors);
+    fail(request, SpawnStage::kDescriptors);
   }
   if (request.directory != nullptr && ::chdir(request.directory) != 0) {
-    fail(request, SpawnStep::kDirectory);
+    fail(request, SpawnStage::kDirectory);
   }
   restore_inherited(*request.inherited);
   ::execve(request.path, request.words, request.environment);
-  fail(request, SpawnStep::kExec);
+  fail(request, SpawnStage::kExec);
 }
 
 }  // namespace

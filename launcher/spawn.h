@@ -14,12 +14,12 @@ namespace acp::launcher {
 /// Number of the bootstrap socket's descriptor in the rank.
 inline constexpr int kBootstrapFd = 3;
 
-enum class SpawnStep : int { kNone, kDescriptors, kDirectory, kExec };
+enum class SpawnStage : int { kNone, kDescriptors, kDirectory, kExec };
 
 /// A shim that fails writes the reason here. This is memory that it shares with
 /// the keeper, because not every vfork shares all memory.
 struct SpawnFailure {
-  std::atomic<SpawnStep> step;
+  std::atomic<SpawnStage> stage;
   std::atomic<int> error;
 };
 

@@ -14,7 +14,7 @@ enum class Cause : std::uint8_t {
   kExited,          ///< value: exit status, not 0.
   kSignaled,        ///< value: signal.
   kAborted,         ///< value: exit status; text: the rank's own words.
-  kNotStarted,      ///< value: exit status to give; text: the failed step.
+  kNotStarted,      ///< value: exit status to give; text: the failed stage.
   kLeftEarly,       ///< Exit 0 before the others' acp_init was over.
   kNotFinalized,    ///< Exit 0 without acp_finalize.
   kLauncherFailed,  ///< The launcher of the rank's MPI job; value: its wait

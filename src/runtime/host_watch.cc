@@ -270,39 +270,39 @@ void HostWatch::pass_on(std::string_view text) {
 
 /// SIGTERM goes to the whole process, so that a handler of the program runs in
 /// one of its own threads.
-void HostWatch::take_step(EndStep step, TimePoint now) {
+void HostWatch::take_action(EndAction action, TimePoint now) {
   std::string reason;
   {
     const std::lock_guard lock(mutex_);
     end_->take(now);
     reason = reason_;
   }
-  switch (step) {
-    case EndStep::kAbortJob: manager_.abort(1, reason); break;
-    case EndStep::kTerminate: ::kill(::getpid(), SIGTERM); break;
-    case EndStep::kKill: ::kill(::getpid(), SIGKILL); break;
+  switch (action) {
+    case EndAction::kAbortJob: manager_.abort(1, reason); break;
+    case EndAction::kTerminate: ::kill(::getpid(), SIGTERM); break;
+    case EndAction::kKill: ::kill(::getpid(), SIGKILL); break;
   }
 }
 
 // --- the thread --------------------------------------------------------------
 
 /// One turn is a poll and what it found. The time-out of the poll is the next
-/// step that ends this process, if the job ends, or the end of the job after a
-/// judgement that rank 0 has not taken, or after the loss of a host.
+/// action that ends this process, if the job ends, or the end of the job after
+/// a judgement that rank 0 has not taken, or after the loss of a host.
 void HostWatch::run() {
   for (;;) {
     TimePoint due = TimePoint::max();
-    EndStep step = EndStep::kKill;
+    EndAction action = EndAction::kKill;
     {
       const std::lock_guard lock(mutex_);
       if (end_) {
         due = end_->due();
-        step = end_->next();
+        action = end_->next();
       }
     }
     const TimePoint now = SteadyClock().now();
     if (now >= due) {
-      take_step(step, now);
+      take_action(action, now);
       continue;
     }
     if (now >= stuck_due_) {

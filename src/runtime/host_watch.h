@@ -10,7 +10,7 @@
 //   1. A connection that closes, or a process that ends, before
 //      Phase::kFinalize is over ends the job on this host.
 //   2. The end of the job is set in the host segment before any rank is told.
-//   3. From then on the steps of EndSchedule end this process, unless it ends
+//   3. From then on the actions of EndSchedule end this process, unless it ends
 //      by itself.
 //   4. The end of a connection to another host ends the job on this host, too.
 //      While all ranks of this host are in acp_finalize it does so only after
@@ -146,7 +146,7 @@ class HostWatch {
 
   bool begin_end(EndCause cause, std::string text);
   void pass_on(std::string_view text);
-  void take_step(EndStep step, TimePoint now);
+  void take_action(EndAction action, TimePoint now);
   std::string name_of(std::size_t peer) const;
 
   const HostRole role_;

@@ -1,16 +1,17 @@
-// The order of steps that end a rank. Called by HostWatch, which takes the
-// steps. It does no system call.
+// The order of actions that end a rank. Called by HostWatch, which takes the
+// actions. It does no system call.
 #include "runtime/job_end.h"
 
 namespace acp::runtime {
 
 EndSchedule::EndSchedule(EndCause cause, TimePoint now) noexcept
-    : next_(cause == EndCause::kRankLost ? EndStep::kAbortJob
-                                         : EndStep::kTerminate),
+    : next_(cause == EndCause::kRankLost ? EndAction::kAbortJob
+                                         : EndAction::kTerminate),
       due_(cause == EndCause::kLauncherLost ? now : now + kPause) {}
 
 void EndSchedule::take(TimePoint now) noexcept {
-  next_ = next_ == EndStep::kAbortJob ? EndStep::kTerminate : EndStep::kKill;
+  next_ =
+      next_ == EndAction::kAbortJob ? EndAction::kTerminate : EndAction::kKill;
   due_ = now + kPause;
 }
 

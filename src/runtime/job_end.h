@@ -4,7 +4,7 @@
 //
 // The launcher gets the first second for itself: most launchers end the job as
 // soon as one of their processes dies, and their exit status then is that
-// process's. A step falls away when it cannot help: the abort when it was
+// process's. An action falls away when it cannot help: the abort when it was
 // ordered already, and both waits for the launcher when it is the launcher
 // that is gone.
 #pragma once
@@ -21,24 +21,24 @@ enum class EndCause : std::uint8_t {
   kLauncherLost,  ///< The launcher's process on this host is gone.
 };
 
-enum class EndStep : std::uint8_t { kAbortJob, kTerminate, kKill };
+enum class EndAction : std::uint8_t { kAbortJob, kTerminate, kKill };
 
-/// Pure: says when which step is due. Used by one thread.
+/// Pure: says when which action is due. Used by one thread.
 class EndSchedule {
  public:
   static constexpr Duration kPause = std::chrono::seconds(1);
 
   EndSchedule(EndCause cause, TimePoint now) noexcept;
 
-  EndStep next() const noexcept { return next_; }
+  EndAction next() const noexcept { return next_; }
 
   TimePoint due() const noexcept { return due_; }
 
-  /// The step `next()` has been taken at this time.
+  /// The action `next()` has been taken at this time.
   void take(TimePoint now) noexcept;
 
  private:
-  EndStep next_;
+  EndAction next_;
   TimePoint due_;
 };
 

@@ -1,4 +1,4 @@
-// The steps that end a rank, and the choice of a provider.
+// The actions that end a rank, and the choice of a provider.
 #include "runtime/job_end.h"
 
 #include <map>
@@ -14,27 +14,27 @@ TEST_CASE("job_end: a lost rank leaves the launcher the first second",
           "[job_end]") {
   const TimePoint start{};
   EndSchedule schedule(EndCause::kRankLost, start);
-  CHECK(schedule.next() == EndStep::kAbortJob);
+  CHECK(schedule.next() == EndAction::kAbortJob);
   CHECK(schedule.due() == start + EndSchedule::kPause);
   schedule.take(schedule.due());
-  CHECK(schedule.next() == EndStep::kTerminate);
+  CHECK(schedule.next() == EndAction::kTerminate);
   CHECK(schedule.due() == start + 2 * EndSchedule::kPause);
   schedule.take(schedule.due());
-  CHECK(schedule.next() == EndStep::kKill);
+  CHECK(schedule.next() == EndAction::kKill);
   CHECK(schedule.due() == start + 3 * EndSchedule::kPause);
 }
 
 TEST_CASE("job_end: after an order only the launcher's second passes",
           "[job_end]") {
   const EndSchedule schedule(EndCause::kOrdered, TimePoint{});
-  CHECK(schedule.next() == EndStep::kTerminate);
+  CHECK(schedule.next() == EndAction::kTerminate);
   CHECK(schedule.due() == TimePoint{} + EndSchedule::kPause);
 }
 
 TEST_CASE("job_end: without a launcher there is nothing to wait for",
           "[job_end]") {
   const EndSchedule schedule(EndCause::kLauncherLost, TimePoint{});
-  CHECK(schedule.next() == EndStep::kTerminate);
+  CHECK(schedule.next() == EndAction::kTerminate);
   CHECK(schedule.due() == TimePoint{});
 }
 
