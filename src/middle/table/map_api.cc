@@ -20,12 +20,13 @@ using Maps = acp::middle::table::
 extern "C" {
 
 void acp_assign_local_map(acp_map_t map1, acp_map_t map2) {
-  Maps::transfer("acp_assign_local_map", map1, map2, Extent::kLocal,
-                 CopyMode::kAssign);
+  Maps::copy_elements("acp_assign_local_map", map1, map2, Extent::kLocal,
+                      CopyMode::kAssign);
 }
 
 void acp_assign_map(acp_map_t map1, acp_map_t map2) {
-  Maps::transfer("acp_assign_map", map1, map2, Extent::kAll, CopyMode::kAssign);
+  Maps::copy_elements("acp_assign_map", map1, map2, Extent::kAll,
+                      CopyMode::kAssign);
 }
 
 acp_map_it_t acp_begin_local_map(acp_map_t map) {
@@ -83,21 +84,23 @@ int acp_insert_map(acp_map_t map, acp_pair_t pair) {
 }
 
 void acp_merge_local_map(acp_map_t map1, acp_map_t map2) {
-  Maps::transfer("acp_merge_local_map", map1, map2, Extent::kLocal,
-                 CopyMode::kMerge);
+  Maps::copy_elements("acp_merge_local_map", map1, map2, Extent::kLocal,
+                      CopyMode::kMerge);
 }
 
 void acp_merge_map(acp_map_t map1, acp_map_t map2) {
-  Maps::transfer("acp_merge_map", map1, map2, Extent::kAll, CopyMode::kMerge);
+  Maps::copy_elements("acp_merge_map", map1, map2, Extent::kAll,
+                      CopyMode::kMerge);
 }
 
 void acp_move_local_map(acp_map_t map1, acp_map_t map2) {
-  Maps::transfer("acp_move_local_map", map1, map2, Extent::kLocal,
-                 CopyMode::kMove);
+  Maps::copy_elements("acp_move_local_map", map1, map2, Extent::kLocal,
+                      CopyMode::kMove);
 }
 
 void acp_move_map(acp_map_t map1, acp_map_t map2) {
-  Maps::transfer("acp_move_map", map1, map2, Extent::kAll, CopyMode::kMove);
+  Maps::copy_elements("acp_move_map", map1, map2, Extent::kAll,
+                      CopyMode::kMove);
 }
 
 void acp_remove_map(acp_map_t map, acp_element_t key) {

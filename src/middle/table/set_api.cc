@@ -17,12 +17,13 @@ using Sets = acp::middle::table::
 extern "C" {
 
 void acp_assign_local_set(acp_set_t set1, acp_set_t set2) {
-  Sets::transfer("acp_assign_local_set", set1, set2, Extent::kLocal,
-                 CopyMode::kAssign);
+  Sets::copy_elements("acp_assign_local_set", set1, set2, Extent::kLocal,
+                      CopyMode::kAssign);
 }
 
 void acp_assign_set(acp_set_t set1, acp_set_t set2) {
-  Sets::transfer("acp_assign_set", set1, set2, Extent::kAll, CopyMode::kAssign);
+  Sets::copy_elements("acp_assign_set", set1, set2, Extent::kAll,
+                      CopyMode::kAssign);
 }
 
 acp_set_it_t acp_begin_local_set(acp_set_t set) {
@@ -80,21 +81,23 @@ int acp_insert_set(acp_set_t set, acp_element_t key) {
 }
 
 void acp_merge_local_set(acp_set_t set1, acp_set_t set2) {
-  Sets::transfer("acp_merge_local_set", set1, set2, Extent::kLocal,
-                 CopyMode::kMerge);
+  Sets::copy_elements("acp_merge_local_set", set1, set2, Extent::kLocal,
+                      CopyMode::kMerge);
 }
 
 void acp_merge_set(acp_set_t set1, acp_set_t set2) {
-  Sets::transfer("acp_merge_set", set1, set2, Extent::kAll, CopyMode::kMerge);
+  Sets::copy_elements("acp_merge_set", set1, set2, Extent::kAll,
+                      CopyMode::kMerge);
 }
 
 void acp_move_local_set(acp_set_t set1, acp_set_t set2) {
-  Sets::transfer("acp_move_local_set", set1, set2, Extent::kLocal,
-                 CopyMode::kMove);
+  Sets::copy_elements("acp_move_local_set", set1, set2, Extent::kLocal,
+                      CopyMode::kMove);
 }
 
 void acp_move_set(acp_set_t set1, acp_set_t set2) {
-  Sets::transfer("acp_move_set", set1, set2, Extent::kAll, CopyMode::kMove);
+  Sets::copy_elements("acp_move_set", set1, set2, Extent::kAll,
+                      CopyMode::kMove);
 }
 
 void acp_remove_set(acp_set_t set, acp_element_t key) {

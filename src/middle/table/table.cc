@@ -1,5 +1,5 @@
 // Find, insert, upsert, remove and retrieve of one element. Called by
-// table_api.h, several.cc and transfers.cc. A find takes no lock and retries on
+// table_api.h, several.cc and copies.cc. A find takes no lock and retries on
 // a change; the others lock the key's bucket. Every operation begins with the
 // directory that this thread knows, and renews it when a bucket has another
 // uid.

@@ -1,5 +1,5 @@
 // The operations on one element of a set or map. Called by table_api.h,
-// map_api.cc, several.cc and transfers.cc. Failures are reported with the
+// map_api.cc, several.cc and copies.cc. Failures are reported with the
 // public function's name.
 #pragma once
 

@@ -4,8 +4,8 @@
 #pragma once
 
 #include "middle/structure/control.h"
+#include "middle/table/copies.h"
 #include "middle/table/table.h"
-#include "middle/table/transfers.h"
 #include "middle/table/walk.h"
 #include "middle/table/whole_tables.h"
 
@@ -59,11 +59,11 @@ class TableApi {
                : 0;
   }
 
-  static void transfer(const char* function,
-                       Handle to,
-                       Handle from,
-                       Extent extent,
-                       CopyMode how) {
+  static void copy_elements(const char* function,
+                            Handle to,
+                            Handle from,
+                            Extent extent,
+                            CopyMode how) {
     Call call1;
     Call call2;
     std::uint64_t unused = 0;
@@ -74,7 +74,7 @@ class TableApi {
       // only checks that the table exists
       table::size(call1, Extent::kAll, unused);
     } else {
-      table::transfer(call1, call2, extent, how);
+      table::copy_elements(call1, call2, extent, how);
     }
   }
 

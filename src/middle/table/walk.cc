@@ -1,5 +1,5 @@
 // Walks through sets and maps, and dereferences iterators. Called by
-// table_api.h and transfers.cc. Takes no locks and changes nothing.
+// table_api.h and copies.cc. Takes no locks and changes nothing.
 #include "middle/table/walk.h"
 
 #include <algorithm>

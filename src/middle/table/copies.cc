@@ -1,7 +1,7 @@
 // Assign, merge and move of sets and maps. Called by table_api.h. They walk the
 // source without locks and use the operations on one element, so other ranks
 // may use both tables meanwhile. They may not lock a bucket themselves.
-#include "middle/table/transfers.h"
+#include "middle/table/copies.h"
 
 #include "middle/table/table.h"
 
@@ -62,7 +62,7 @@ bool retain(const Call& to, const Call& from, Extent extent) {
                [&](Walk& walk) { return retain_one(to, from, walk); });
 }
 
-bool transfer_one(const Call& to, const Call& from, Walk& walk, CopyMode how) {
+bool copy_one(const Call& to, const Call& from, Walk& walk, CopyMode how) {
   Walk::Copy copy;
   if (!walk.copy(copy, Walk::Part::kPair)) {
     return false;
@@ -81,13 +81,16 @@ bool transfer_one(const Call& to, const Call& from, Walk& walk, CopyMode how) {
 
 }  // namespace
 
-bool transfer(const Call& to, const Call& from, Extent extent, CopyMode how) {
+bool copy_elements(const Call& to,
+                   const Call& from,
+                   Extent extent,
+                   CopyMode how) {
   if (!is_there(to) || !is_there(from) ||
       (how == CopyMode::kAssign && !retain(to, from, extent))) {
     return false;
   }
   return visit(from, extent,
-               [&](Walk& walk) { return transfer_one(to, from, walk, how); });
+               [&](Walk& walk) { return copy_one(to, from, walk, how); });
 }
 
 }  // namespace acp::middle::table

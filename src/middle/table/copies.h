@@ -16,11 +16,11 @@ enum class CopyMode : std::uint8_t {
   kAssign,  ///< Copies it always. The destination loses all other keys.
 };
 
-/// Transfers the elements of `from` in the extent to `to`. kAssign takes the
+/// Copies the elements of `from` in the extent to `to`. kAssign takes the
 /// other keys from the same extent of `to`.
-bool transfer(const structure::Call& to,
-              const structure::Call& from,
-              Extent extent,
-              CopyMode how);
+bool copy_elements(const structure::Call& to,
+                   const structure::Call& from,
+                   Extent extent,
+                   CopyMode how);
 
 }  // namespace acp::middle::table
