@@ -230,7 +230,7 @@ Status Receives::fill(Queue& queue) {
   return post(queue.pair) ? Status::kOk : Status::kSystem;
 }
 
-/// Adds a buffer to the chain that is posted next.
+/// Adds a buffer to the list that is posted next.
 void Receives::append(Queue& queue, Buffer* buffer) {
   ++queue.posted;
   if (queue.pair != nullptr) {
@@ -279,7 +279,7 @@ bool Receives::post_recycled() noexcept {
   return post(recycled_to_) && !is_broken_;
 }
 
-/// Posts the chain of receives; `pair` null: to the shared queue.
+/// Posts the list of receives; `pair` null: to the shared queue.
 bool Receives::post(ibv_qp* pair) noexcept {
   if (recycled_ == 0) {
     return true;

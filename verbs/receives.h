@@ -122,7 +122,7 @@ class Receives {
   std::unordered_map<std::uint32_t, Queue> pairs_;
   bool has_memory_ = true;  ///< False: no more could be registered for grow().
 
-  /// Receives that wait to be posted, as a chain, to `recycled_to_`; null there
+  /// Receives that wait to be posted, as a list, to `recycled_to_`; null there
   /// means the shared queue.
   std::array<ibv_recv_wr, kBatch> receives_{};
   std::array<ibv_sge, kBatch> pieces_{};
