@@ -10,7 +10,7 @@ namespace {
 
 /// Most that one reaction takes from the window, of 1024.
 constexpr std::uint32_t kMostShrink = 512;
-/// Share of the queueless path's content that a cut leaves, of 1024.
+/// Share of the queueless path's content that a reduction leaves, of 1024.
 constexpr std::int64_t kDrained = 921;
 constexpr std::uint32_t kLossShrink = 307;  // 0.3
 /// Weight of the last round trip's losses against those before.
@@ -63,7 +63,7 @@ void CongestionWindow::on_sample(Duration rtt, TimePoint now) noexcept {
 
 /// Takes the queue's content from the window, and a little more, so that the
 /// queue becomes empty; at most half, and not below kLeastByDelay. Delay below
-/// kLeastQueue is the hosts' own, and no cut makes it shorter.
+/// kLeastQueue is the hosts' own, and no reduction makes it shorter.
 void CongestionWindow::end_round(TimePoint now) noexcept {
   if (std::exchange(is_draining_, false)) {
     window_ += window_ / 8 * 7;
@@ -73,7 +73,7 @@ void CongestionWindow::end_round(TimePoint now) noexcept {
                                                  round_least_.count());
     shrink(std::min(1024 - kept, kMostShrink), kLeastByDelay, now);
   } else if (std::exchange(is_full_, false) &&
-             ++uncut_rounds_ >= kUncutRounds) {
+             ++full_rounds_ >= kRoundsToDrain) {
     drain();
   }
   round_least_ = ShortDuration::max();
@@ -81,11 +81,11 @@ void CongestionWindow::end_round(TimePoint now) noexcept {
 }
 
 /// Lets the queue run empty for a round, to measure the path without it. A
-/// stream that is never cut may have taken the queue of others for a part of
+/// stream without reductions may have taken the queue of others for a part of
 /// the path, while a limit of its window keeps it below its target: it would
 /// leave nothing to them. It gets most of its window back.
 void CongestionWindow::drain() noexcept {
-  uncut_rounds_ = 0;
+  full_rounds_ = 0;
   if (window_ / 2 >= kLeastByDelay) {
     window_ -= window_ / 2;
     is_draining_ = true;
@@ -154,7 +154,7 @@ void CongestionWindow::shrink(std::uint32_t parts_of_1024,
   window_ = std::max(window_ - static_cast<std::uint32_t>(taken),
                      std::min(least, window_));
   next_shrink_ = now + rtt_;
-  uncut_rounds_ = 0;
+  full_rounds_ = 0;
   round_sent_ = 0;
   round_lost_ = 0;
 }

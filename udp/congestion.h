@@ -19,11 +19,12 @@ namespace acp::udp {
 ///                                                    round trip, until the
 ///                                                    queue has to be emptied
 ///
-/// The window of a path with a queue is cut to the content of the empty path. A
-/// stream that is not cut for kUncutRounds sends half a window for a round. So
-/// each stream empties the queue now and then, and a stream that begins later
-/// measures the least round trip as well. Otherwise the later stream takes the
-/// queue for a part of the path and all of the link for itself.
+/// The window of a path with a queue is reduced to the content of the empty
+/// path. A stream without a reduction for kRoundsToDrain sends half a window
+/// for a round. So each stream empties the queue now and then, and a stream
+/// that begins later measures the least round trip as well. Otherwise the later
+/// stream takes the queue for a part of the path and all of the link for
+/// itself.
 class CongestionWindow {
  public:
   /// One full packet of a path with an MTU of 1,500 bytes.
@@ -87,9 +88,9 @@ class CongestionWindow {
   /// A round trip that loses more than 1/16 of its bytes is congested, whatever
   /// its delay says. Fewer losses are the path's own.
   static constexpr std::uint32_t kLossShare = 16;
-  /// Full windows without a cut after which the stream lets the queue run
+  /// Full windows without a reduction after which the stream lets the queue run
   /// empty.
-  static constexpr std::uint8_t kUncutRounds = 32;
+  static constexpr std::uint8_t kRoundsToDrain = 32;
 
   /// A round trip in 4 bytes, because each endpoint has a window. Longer ones
   /// count as the longest: 4.29 s.
@@ -109,11 +110,11 @@ class CongestionWindow {
   TimePoint next_shrink_{};
   TimePoint pace_{};  ///< Time at which all sent bytes have left at the rate.
   std::uint32_t window_ = kFirst;
-  std::uint32_t round_sent_ = 0;   ///< Bytes since the last reaction; older
-  std::uint32_t round_lost_ = 0;   ///< ones count less.
-  std::uint8_t uncut_rounds_ = 0;  ///< Full windows since the last cut.
-  bool is_full_ = false;           ///< The stream has used the window's growth.
-  bool is_draining_ = false;  ///< The round in which drain() has an effect.
+  std::uint32_t round_sent_ = 0;  ///< Bytes since the last reaction; older
+  std::uint32_t round_lost_ = 0;  ///< ones count less.
+  std::uint8_t full_rounds_ = 0;  ///< Full windows since the last reduction.
+  bool is_full_ = false;          ///< The stream has used the window's growth.
+  bool is_draining_ = false;      ///< The round in which drain() has an effect.
 };
 
 }  // namespace acp::udp
