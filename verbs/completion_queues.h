@@ -80,7 +80,7 @@ class CompletionQueues {
     return completions_[static_cast<std::size_t>(index)];
   }
 
-  /// Same contract as Transport::arm.
+  /// Keeps the contract of Transport::arm.
   bool arm() noexcept;
   /// Reads the notifications that made the descriptor readable.
   void take_notifications() noexcept;

@@ -1,6 +1,6 @@
 # Runs PROGRAM with WORDS by ACPRUN on 1, 2 and 4 ranks; fails unless all three
-# print the same. With OTHER that program runs on 1, 2 and 4 ranks too, and has
-# to print what PROGRAM prints.
+# outputs are equal. With OTHER that program runs on 1, 2 and 4 ranks too, and its
+# output has to be equal to that of PROGRAM.
 set(expected)
 foreach(program IN ITEMS ${PROGRAM} ${OTHER})
   foreach(ranks 1 2 4)

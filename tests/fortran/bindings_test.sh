@@ -50,7 +50,7 @@ diff -u "$work/of_c" "$work/of_fortran" >"$work/diff" ||
 count=$(wc -l <"$work/of_c")
 test "$count" -gt 300
 
-# Constants: those of the headers, and their values.
+# Fortran has all constants of the headers, with equal values.
 cat "$top"/include/acp/*.h "$top/include/qmp.h" |
   grep -oE '^(#define|  ) ?(ACP|ACPX|QMP)_[A-Z0-9_]+( =|,| [(U0-9]|$)' |
   grep -oE '(ACP|ACPX|QMP)_[A-Z0-9_]+' | grep -vE '_H$|NO_GENERIC' | sort -u \

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Jobs in which every host has the address cards of all ranks, and jobs in which a
-# rank fetches each one that it needs, once for each color. The datagrams are
+# rank fetches each address card that it needs, once for each color. The datagrams are
 # authenticated, so a rank has to know its peer before it takes the first one.
 #
 #   with-hosts -n 3 -- addresses.sh ACPRUN CROWD CONTENTION

@@ -1,6 +1,6 @@
 #!/bin/sh
-# A host whose clocks differ from those of the other hosts: the wall clock by seven
-# hours, the monotonic clock and that since boot by five days. A job with traffic
+# A host whose clocks differ from the clocks of the other hosts: the wall clock by
+# seven hours, the monotonic clock and that since boot by five days. A job with traffic
 # stays exact and runs into no limit of time.
 #
 #   with-hosts -- clocks.sh ACPRUN STEADY SHIFTED_CLOCK

@@ -58,7 +58,7 @@ export STEADY_UNTIL
   >"$output" 2>&1 &
 job=$!
 eventually grep -q "first round" "$output" || fail "the job did not begin"
-# Buffers of the ranks grow to what a busy network needs.
+# Buffers of the ranks grow as a busy network needs them.
 flood_of 20000
 before_flood=$(memory)
 flood_of 200000

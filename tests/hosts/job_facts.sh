@@ -1,6 +1,6 @@
 #!/bin/sh
 # acp_info --job between hosts whose firewall drops all UDP of the job: each host
-# says which addresses it uses, although no rank can tell another one.
+# says which addresses it uses, although no rank can tell another rank.
 #
 #   with-hosts -n 2 -- job_facts.sh ACPRUN ACP_INFO
 set -eu

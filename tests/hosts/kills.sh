@@ -75,7 +75,7 @@ for kill in $(seq "$times"); do
   begin=$(date +%s%N)
   command kill -KILL "$pid" 2>/dev/null ||
     { host= && what="$what, gone before: acprun's SIGTERM" && command kill $job; }
-  # acprun may be the one that died; all others see it.
+  # If acprun died, all other processes see it.
   status=0
   wait $job || status=$?
   tries=200

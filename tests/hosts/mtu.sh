@@ -1,7 +1,7 @@
 #!/bin/sh
 # Shrinks the MTU of the network from 9000 to 1500 while a job works: of all
-# interfaces ("hosts"), or of the router between the hosts ("router"), which tells
-# nobody. The job goes on soon, nothing is lost, and the datagrams fit the path.
+# interfaces ("hosts"), or of the router between the hosts ("router"), which does not
+# tell them. The job goes on soon, nothing is lost, and the datagrams fit the path.
 #
 #   with-hosts -m 9000 [-r] -- mtu.sh hosts|router ACPRUN STEADY
 set -eu

@@ -8,7 +8,7 @@ set -eu
 acprun=$1 program=$2
 output=$TMPDIR/output
 
-# The names h1, h2, h3 are those of in-host.
+# in-host has the names h1, h2, h3.
 HOST_LIST=$(seq -s , -f 'h%g:2' "$HOSTS")
 export HOST_LIST
 

@@ -10,7 +10,7 @@ acprun=$1 program=$2 steady=$3
 output=$TMPDIR/output
 # The kernel schedules sessions as groups (sched_autogroup), and each host has a
 # session of its own here. On one machine whose cores are busy, Linux 6.18 lets a
-# group wait for 10 s and more beside one that spins.
+# group wait for 10 s and more beside a group that spins.
 export ACP_WAIT=sleep
 sshd=$(PATH=$PATH:/usr/sbin command -v sshd) ||
   { echo "skipped: sshd is not installed" && exit 77; }
@@ -90,7 +90,7 @@ start_steady() {
   begin=$(date +%s)
 }
 
-# Neither ranks nor an agent.
+# Whether the host has neither ranks nor an agent.
 is_empty() { # host
   for pid in $(ip netns pids "$1"); do
     case $(cat /proc/"$pid"/comm 2>/dev/null) in steady | acprun) return 1 ;; esac

@@ -2,8 +2,8 @@
 # Installs into a scratch folder, moves it, and builds Fortran programs there:
 # the halo example by acpfc, by pkg-config, by CMake, and with modules that were
 # compiled from the installed sources, as users of another compiler do. Each has
-# to print what the halo example in C prints. A program of QMP likewise, and the
-# program of docs/fortran.md.
+# to print what the halo example in C prints. The test also builds a
+# program of QMP and the program of docs/fortran.md.
 #
 #   fortran_test.sh <source tree> <build tree> <scratch folder> <cmake> <cc>
 #     <Fortran compiler>

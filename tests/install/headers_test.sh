@@ -1,6 +1,6 @@
 #!/bin/sh
 # Every public header compiles alone, as C11 and as C++20, without a warning;
-# those of scu/ are for C++ only.
+# the headers of scu/ are for C++ only.
 #
 #   headers_test.sh <source tree> <C compiler> <C++ compiler>
 set -eu

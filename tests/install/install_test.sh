@@ -1,11 +1,12 @@
 #!/bin/sh
 # Installs into a scratch folder, moves it, and builds a user's program there
-# in four ways: acpcc, pkg-config, with libacp.a, CMake's find_package. And one
-# of QMP: qmp-config, pkg-config, acpcc, with libqmp.a, find_package. And one of
-# each older interface, with the shared library and with the archive, by command
-# and by find_package. And projects in C alone; the network of `acpcc -ndev`;
-# `acpcc -static`, which links or says why it does not. Modules: which programs
-# find them, and what is said of one that is not there.
+# in four ways: acpcc, pkg-config, with libacp.a, CMake's find_package. A program
+# of QMP is built by qmp-config, pkg-config, acpcc, with libqmp.a and by
+# find_package. A program of each older interface is built with the shared library
+# and with the archive, by command and by find_package. The test also builds
+# projects in C alone, chooses a network by `acpcc -ndev`, and calls `acpcc
+# -static`, which links or says why it does not. It checks which programs find
+# modules, and the message about a module that is not there.
 #
 #   install_test.sh <source tree> <build tree> <scratch folder> <cmake> <cc> <cxx>
 #     [<module>...]

@@ -3,7 +3,7 @@
 #
 #   symbols_test.sh <source tree> <library> <C compiler> <list> <pattern>
 #
-# The pattern, an extended regular expression, is what their names match.
+# Their names match the pattern, an extended regular expression.
 set -eu
 source_dir=$1 library=$2 compiler=$3 list=$4 pattern=$5
 work=$(mktemp -d)

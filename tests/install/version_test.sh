@@ -1,6 +1,6 @@
 #!/bin/sh
-# Every place that shows the version shows that of CMakeLists.txt: programs,
-# libraries, sonames, packages, manuals, CHANGELOG. The same for QMP's own.
+# Programs, libraries, sonames, packages, manuals and CHANGELOG show the version
+# of CMakeLists.txt, and the parts of QMP show QMP's own.
 #
 #   version_test.sh <source tree> <build tree> <version> <QMP's version> <cc>
 set -eu

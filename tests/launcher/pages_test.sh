@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# What is made of acprun's table of options: that --help, the manual and the
-# completion have the same options, that the page in docs/man is up to date, that
-# troff takes the manuals, and what bash completes.
+# Tests the texts that are made of acprun's table of options: --help, the manual and
+# the completion have the same options, the page in docs/man is up to date, troff
+# takes the manuals, and bash completes the words.
 #
 #   pages_test.sh <source tree> <acprun> <launcher_pages> <folder of the pages>
 set -eu

@@ -12,7 +12,7 @@ mkdir -p "$work/tools" "$work/bin" "$work/build/dev"
 cp "$1/tools/check" "$1/tools/list-skipped" "$work/tools"
 printf '#!/bin/sh\n' >"$work/tools/install-packages"
 printf '#!/bin/sh\necho cmake\n' >"$work/bin/cmake"
-# LINES: what the second run of lint prints; without it, the first one passes.
+# LINES: output of the second run of lint; without it, the first run passes.
 cat >"$work/bin/ctest" <<'END'
 #!/bin/sh
 log= lint=

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Proves that lint.docs sees broken links, and only those.
+# Proves that lint.docs sees broken links, and no others.
 #
 #   doc_links_selftest.sh <check_doc_links.sh>
 set -eu

@@ -1,5 +1,5 @@
-# Proves that lint.layers sees what it is for: small trees with one include
-# each, some of which it has to refuse by name.
+# Proves that lint.layers sees bad includes: small trees with one include each,
+# some of which it has to refuse by name.
 #
 #   cmake -DLINT=check_layers.cmake -DWORK=<scratch folder> -P this file
 cmake_minimum_required(VERSION 3.25)
@@ -48,7 +48,7 @@ refused(src/runtime/task.cc "#  include \"api/gma_api.h\""
 refused(udp/deep/stream.cc "#include \"runtime/task.h\""
   "layer 'udp' may not include 'runtime'")
 
-# Clients see what is installed, and themselves; middle sees base as well.
+# Clients see the public headers, and themselves; middle sees base as well.
 accepted(src/middle/vector/vector.cc "#include \"base/spin_lock.h\"")
 refused(src/qmp/half.cc "#include \"base/log.h\""
   "layer 'qmp' may not include 'base'")

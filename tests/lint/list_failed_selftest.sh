@@ -1,5 +1,5 @@
 #!/bin/sh
-# tools/list-failed names what failed, with its last lines, and nothing else.
+# tools/list-failed names each test that failed, with its last lines, and no other.
 #
 #   list_failed_selftest.sh <source tree>
 set -eu

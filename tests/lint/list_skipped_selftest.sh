@@ -1,5 +1,5 @@
 #!/bin/sh
-# tools/list-skipped names what was skipped, with reasons, and nothing else.
+# tools/list-skipped names each test that was skipped, with the reason, and no other.
 #
 #   list_skipped_selftest.sh <source tree>
 set -eu

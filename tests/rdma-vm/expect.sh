@@ -30,7 +30,7 @@ first_match() { # file, text
   return 1
 }
 
-# What a job has left: processes, and names of memory.
+# Prints the processes and names of memory that a job has left.
 left() {
   local process name
   for process in /proc/[0-9]*; do

@@ -27,7 +27,7 @@ fail() { # text
   failures=$((failures + 1))
 }
 
-# What a job has left in this machine: processes, or names of memory.
+# Prints the processes or names of memory that a job has left in this machine.
 left() {
   pgrep -lf "$bin/|$tests/"
   ls /dev/shm

@@ -14,7 +14,7 @@ export ACP_LOG=debug
   cat "$work/output"
   exit 1
 }
-# Of each rank: windows that it has told, and regions that it has revoked.
+# Each rank logs how many windows it has told and how many regions it has revoked.
 sed -n 's/.* told of \([0-9]*\), revoked \([0-9]*\) regions.*/\1 \2/p' \
   "$work/output" >"$work/counts"
 if [ "$(awk '$1 >= 40 && $2 >= 40' "$work/counts" | wc -l)" -ne 2 ]; then

@@ -27,7 +27,7 @@ string(REGEX MATCH "^[0-9]+" major "${CMAKE_Fortran_COMPILER_VERSION}")
 set(ACP_FORTRAN_MODULE_DIR
   ${CMAKE_INSTALL_LIBDIR}/fortran/acp-${compiler}-${major})
 
-# For what is ours and in Fortran.
+# Flags of our own code in Fortran.
 set(ACP_FORTRAN_FLAGS)
 if(CMAKE_Fortran_COMPILER_ID STREQUAL "GNU")
   set(werror $<$<BOOL:${ACP_WARNINGS_AS_ERRORS}>:-Werror>)

@@ -1,7 +1,7 @@
-# What an installation consists of besides the programs, which their own
-# folders install: documentation, headers, Fortran modules, libraries, acp.pc,
-# acp_static.pc and qmp.pc, qmp-config, the CMake packages acp::acp and QMP::qmp.
-# QMP's has the older interfaces as QMP::scu and QMP::lqcd.
+# Installs all but the programs, which their own folders install: documentation,
+# headers, Fortran modules, libraries, acp.pc, acp_static.pc and qmp.pc,
+# qmp-config, the CMake packages acp::acp and QMP::qmp. The package of QMP has the
+# older interfaces as QMP::scu and QMP::lqcd.
 include(CMakePackageConfigHelpers)
 
 # The pages and examples that the manuals and messages name.

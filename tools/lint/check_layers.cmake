@@ -1,4 +1,4 @@
-# lint.layers: who may include whom. Read top to bottom, the table is the
+# lint.layers: which layer may include which. Read top to bottom, the table is the
 # architecture; docs/architecture.md explains it.
 #
 #   cmake [-DROOT=<tree>] -P tools/lint/check_layers.cmake
@@ -12,7 +12,7 @@ if(NOT DEFINED ROOT)
 endif()
 
 # ---- The table ------------------------------------------------------------
-# "public" is include/: what an outsider can use.
+# "public" is include/: the headers that an outsider can use.
 set(network_needs base settings transport protocol)
 set(below_runtime base settings protocol transport self shm ucx verbs udp gmm gma agent)
 

@@ -6,7 +6,7 @@
 #
 # Without files it looks at every such .cc that preset dev compiles. With
 # --changed it looks at those that differ from REF, and for each header that
-# differs at the .cc beside it, or else at the first one that includes it.
+# differs at the .cc beside it, or else at the first file that includes it.
 #
 # A file that was clean is not looked at again while nothing that it is made of
 # has changed: the file, its headers, its flags, .clang-tidy and the version of
@@ -47,7 +47,7 @@ sed -n 's|^ *"file": "\(.*\)",*$|\1|p' build/dev/compile_commands.json |
   sed -n "s|^$(pwd)/\(.*\.cc\)\$|\1|p" |
   grep -E '^(src|verbs|udp|launcher|tools)/' | sort -u >"$work/compiled"
 
-# For each changed file the one to look at.
+# Prints the file to look at for each changed file.
 to_look_at() {
   while read -r file; do
     beside=${file%.h}.cc

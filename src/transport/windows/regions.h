@@ -108,9 +108,9 @@ class Regions {
     live_[region.key] = &mine;
   }
 
-  /// Same contract as Transport::on_unregistered. The first call revokes the
-  /// region at its holders. The region ends when none of them and no step uses
-  /// it any more.
+  /// Keeps the contract of Transport::on_unregistered. The first call revokes
+  /// the region at its holders. The region ends when none of them and no step
+  /// uses it any more.
   bool remove(std::uint32_t key, std::uint64_t state) {
     const auto found = std::ranges::find_if(all_, [&](const auto& each) {
       return each->region_.key == key && each->region_.state == state;
@@ -133,7 +133,7 @@ class Regions {
     return true;
   }
 
-  /// Same contract as Transport::forget_regions.
+  /// Keeps the contract of Transport::forget_regions.
   void forget() {
     ++epoch_;
     live_.clear();
