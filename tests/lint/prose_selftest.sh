@@ -1,5 +1,5 @@
 #!/bin/sh
-# Proves that lint.prose sees bad sentences, and only those.
+# Proves that lint.prose sees bad sentences, and no others.
 #
 #   prose_selftest.sh <check_prose.sh>
 set -eu
@@ -25,7 +25,7 @@ expect() { # expect <accepted|refused> <file name> <text>
   fi
 }
 
-# A comment alone, beside code, in a block and behind a tag.
+# A comment alone, beside code, in a block, behind a tag, in a page, and in a script.
 comment() { # comment <accepted|refused> <sentence>
   expect "$1" one.h "// $2"
   expect "$1" one.h "int bytes;  ///< $2"
@@ -40,6 +40,15 @@ comment() { # comment <accepted|refused> <sentence>
 
 - a list
 - $2"
+  expect "$1" one.sh "#!/bin/sh
+# $2"
+  expect "$1" one.cmake "set(bytes 1)
+# An address.
+#
+# - $2"
+  expect "$1" CMakeLists.txt "if(bytes)
+  # $2
+endif()"
 }
 
 comment accepted 'Bytes of payload in flight.'
@@ -95,6 +104,23 @@ expect accepted one.cc '// Opens the socket.
 int size;'
 expect refused one.cc 'int size;  ///< Bytes of the payload.
 int rest;  ///< Of the header.'
+
+# In scripts, comments with a line of their own count, but examples do not.
+expect accepted one.sh '#!/bin/sh
+# Opens the socket, and
+# those of its peers.
+#
+#   one.sh wire
+open() { # Of wires
+  echo "$#" # As a wire
+}'
+expect refused one.sh "#!/bin/sh
+# Opens the socket.
+set -eu
+$(printf '# Of its peers.')"
+expect accepted CMakeLists.txt '# ---- Those of others ---
+set(one "#
+Those of others")'
 
 # Many indefinite words in a text of more than 500 words.
 many() { # many <sentence> <times>

@@ -6,6 +6,8 @@
 #   tools/lint/check_prose.sh --report [FILE...]   prints the measures only
 #   tools/lint/check_prose.sh --self-test      proves the lint itself
 #
+# It reads C, C++ and Markdown files, *.sh, *.cmake and CMakeLists.txt.
+#
 # It fails on paragraphs that begin elliptically, on words that are not to be
 # used, and on more than 5 indefinite words of 1,000 in a directory. In src, udp,
 # verbs, launcher and tools it also fails on functions of 20 lines and more without a
@@ -23,8 +25,9 @@ run() { # run <mode> <file>...
 
 tree() {
   find include src verbs udp tools tests launcher docs README.md \
-    CONTRIBUTING.md -name '*.h' -o -name '*.hpp' -o -name '*.c' -o \
-    -name '*.cc' -o -name '*.md' | LC_ALL=C sort
+    CONTRIBUTING.md CMakeLists.txt -name '*.h' -o -name '*.hpp' -o -name '*.c' -o \
+    -name '*.cc' -o -name '*.md' -o -name '*.sh' -o -name '*.cmake' -o \
+    -name CMakeLists.txt | LC_ALL=C sort
 }
 
 case ${1:-} in

@@ -1,4 +1,5 @@
-# Measures the prose of C, C++ and Markdown files; check_prose.sh calls it.
+# Measures the prose of C, C++ and Markdown files, and of comments in scripts and
+# CMake files; check_prose.sh calls it.
 #
 # Variable: mode is "tree", "files" or "report".
 #
@@ -44,6 +45,8 @@ FNR == 1 {
 
 is_page { page_line($0); next }
 
+is_script { script_line($0); next }
+
 { code_line($0) }
 
 END {
@@ -53,6 +56,7 @@ END {
 
 function start_file() {
   is_page = FILENAME ~ /\.md$/
+  is_script = FILENAME ~ /(\.sh|\.cmake|(^|\/)CMakeLists\.txt)$/
   group = group_of(FILENAME)
   if (!(group in seen)) {
     seen[group] = 1
@@ -127,6 +131,27 @@ function page_line(line) {
   if (line ~ /^ *([-*]|[0-9]+\.) /) {
     end_paragraph()
     sub(/^ *([-*]|[0-9]+\.) +/, "", line)
+  }
+  add_text(line)
+}
+
+# --- Scripts and CMake files ---
+
+# Only comments that have a line of their own count: one behind a function of a
+# script lists its arguments. Examples in comments are indented by three blanks.
+function script_line(line) {
+  if (line !~ /^[ \t]*#/ || (FNR == 1 && line ~ /^#!/)) {
+    end_paragraph()
+    return
+  }
+  sub(/^[ \t]*#+/, "", line)
+  if (line ~ /^ *$/ || line ~ /^   / || line ~ /^ *(-----*|shellcheck )/) {
+    end_paragraph()
+    return
+  }
+  if (line ~ /^ *([-*]|[0-9]+[.)]) /) {
+    end_paragraph()
+    sub(/^ *([-*]|[0-9]+[.)]) +/, "", line)
   }
   add_text(line)
 }
