@@ -221,7 +221,7 @@ bool PacketGuard::open_secret(Cipher cipher,
   const Nonce nonce = nonce_of(packet.header);
   const unsigned char* body = raw(datagram.data() + clear);
   const std::size_t body_bytes = datagram.size() - clear;
-  // The library only verifies when it has no place for the payload.
+  // The library only verifies when it has no buffer for the payload.
   unsigned char* out =
       wanted == Wanted::kPayload ? raw(datagram.data() + clear) : nullptr;
   const int result = cipher == Cipher::kAes256Gcm

@@ -1,4 +1,4 @@
-// The only place that calls the networks' own folders, or loads the modules
+// The only file that calls the networks' own folders, or loads the modules
 // that have them. runtime::Task calls it while it joins the job. It may include
 // no header of a network's folder.
 #include "api/open_network.h"

@@ -19,7 +19,7 @@ namespace {
 /// the largest power of two p, the first 2 (n - p) nodes pair up: the odd one
 /// sends its operand and waits for the result. Operands are combined in the
 /// order of the nodes, so all nodes get the same bits.
-/// `mine` and `theirs` may change places; the result is in `mine`.
+/// `mine` and `theirs` may be swapped; the result is in `mine`.
 QMP_status_t reduce_in(Operation& operation,
                        std::byte*& mine,
                        std::byte*& theirs,
