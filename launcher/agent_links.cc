@@ -89,8 +89,8 @@ void AgentLinks::check() {
   start_some(Clock::now());
 }
 
-/// Links that start now, and those of them on the machine of this link. There
-/// are at most 64 links.
+/// Counts links that start now: all, and the ones on the machine of this link.
+/// There are at most 64 links.
 AgentLinks::Starting AgentLinks::count_starting(std::size_t link) const {
   Starting starting;
   for (std::size_t i = 0; i < links_.size(); ++i) {

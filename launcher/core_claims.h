@@ -9,7 +9,7 @@
 
 namespace acp::launcher {
 
-/// Processors that a rank is bound to together: those of a core, or one
+/// Processors that a rank is bound to together: all of a core, or one
 /// hardware thread.
 using Processors = std::vector<unsigned>;
 

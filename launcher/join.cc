@@ -213,7 +213,7 @@ class Join {
 };
 
 /// Waits until the seat listens. Empty, logged, after the limit. The system
-/// tells nobody when somebody begins to listen at an abstract name, so the
+/// does not tell when a process begins to listen at an abstract name, so the
 /// command tries again and again; a signal of mpirun ends it meanwhile.
 UniqueFd find_seat(const std::string& token,
                    std::uint32_t rank,

@@ -23,7 +23,7 @@ constexpr std::string_view kVariable = "PMI_FD";
 constexpr std::string_view kAbort = "cmd=abort";
 constexpr std::string_view kExitCode = "exitcode=";
 constexpr std::size_t kLengthDigits = 6;  ///< In front of a PMI-2 message.
-/// No message of PMI is longer; what is, is not looked at.
+/// No message of PMI is longer; a longer one is not looked at.
 constexpr std::size_t kMaxMessage = std::size_t{1} << 20;
 
 bool is_socket(int fd) {
