@@ -42,13 +42,6 @@ comment() { # comment <accepted|refused> <sentence>
 - $2"
   expect "$1" one.sh "#!/bin/sh
 # $2"
-  expect "$1" one.cmake "set(bytes 1)
-# An address.
-#
-# - $2"
-  expect "$1" CMakeLists.txt "if(bytes)
-  # $2
-endif()"
 }
 
 comment accepted 'Bytes of payload in flight.'
@@ -105,7 +98,8 @@ int size;'
 expect refused one.cc 'int size;  ///< Bytes of the payload.
 int rest;  ///< Of the header.'
 
-# In scripts, comments with a line of their own count, but examples do not.
+# In scripts and CMake files, comments with a line of their own count, but examples
+# do not.
 expect accepted one.sh '#!/bin/sh
 # Opens the socket, and
 # those of its peers.
@@ -118,6 +112,13 @@ expect refused one.sh "#!/bin/sh
 # Opens the socket.
 set -eu
 $(printf '# Of its peers.')"
+expect refused one.cmake "set(bytes 1)
+# An address.
+#
+# - $(printf 'Of its peers.')"
+expect refused CMakeLists.txt "if(bytes)
+  # $(printf 'Of its peers.')
+endif()"
 expect accepted CMakeLists.txt '# ---- Those of others ---
 set(one "#
 Those of others")'
