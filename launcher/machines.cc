@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "launcher/child_answer.h"
+#include "launcher/loopback.h"
 
 namespace acp::launcher {
 
@@ -24,16 +25,6 @@ namespace {
 
 constexpr std::chrono::milliseconds kResolveLimit{2000};
 constexpr const char* kLoopback = "loopback";
-
-bool is_loopback(const sockaddr* address) {
-  if (address->sa_family == AF_INET) {
-    const auto* v4 = reinterpret_cast<const sockaddr_in*>(address);
-    return (ntohl(v4->sin_addr.s_addr) >> 24) == IN_LOOPBACKNET;
-  }
-  const auto* v6 = reinterpret_cast<const sockaddr_in6*>(address);
-  return address->sa_family == AF_INET6 &&
-         IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr) != 0;
-}
 
 /// "" where the resolver knows no address. Of several it takes the smallest
 /// text, one of IPv4 first: the resolver may give them in any order.

@@ -16,21 +16,12 @@
 #include "base/log.h"
 #include "base/unique_fd.h"
 #include "launcher/child_answer.h"
+#include "launcher/loopback.h"
 #include "protocol/host_segment.h"
 
 namespace acp::launcher {
 
 namespace {
-
-bool is_loopback(const sockaddr* address) {
-  if (address->sa_family == AF_INET) {
-    const auto* v4 = reinterpret_cast<const sockaddr_in*>(address);
-    return (ntohl(v4->sin_addr.s_addr) >> 24) == IN_LOOPBACKNET;
-  }
-  const auto* v6 = reinterpret_cast<const sockaddr_in6*>(address);
-  return address->sa_family == AF_INET6 &&
-         IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr) != 0;
-}
 
 Route route_of(const std::string& name) {
   addrinfo hints{};
@@ -50,10 +41,6 @@ Route route_of(const std::string& name) {
   }
   return {"", name + ": its address is loopback"};
 }
-
-}  // namespace
-
-namespace {
 
 constexpr std::chrono::milliseconds kResolveLimit{2000};
 /// First byte of the child's answer.
